@@ -3,7 +3,7 @@ import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine
 import { testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { isActive, isPublished, quarantineColumns } from "../read/fragments.ts";
+import { isActive, quarantineColumns } from "../read/fragments.ts";
 import { bumpDataVersion, lockRepository } from "../write/repository_row.ts";
 import { type Change, insertChange } from "./changes.ts";
 import { listRepositories, type Repository, repositoryColumns } from "./repositories.ts";
@@ -29,8 +29,7 @@ export async function findTest(
   // answers it.
   const [row] = await sql<IdentityRow[]>`
     select ${identityColumns(sql)} from test t
-    where t.repository_id = ${repository.repositoryId} and t.test_hash = ${testHash}
-      and ${isPublished(sql, repository.repositoryId)}`;
+    where t.repository_id = ${repository.repositoryId} and t.test_hash = ${testHash}`;
   return row ? storedTest(repository, row) : null;
 }
 

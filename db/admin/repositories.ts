@@ -2,13 +2,13 @@ import { caseKey, repositoryIdPrefix } from "../../lib/base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { repositoryTables } from "../schema/distribute.ts";
-import { bumpDataVersion, lockRepository, showRepository } from "../write/repository_row.ts";
+import { bumpDataVersion, lockRepository } from "../write/repository_row.ts";
 import type { Organization } from "./organizations.ts";
 
 export interface Repository extends RepositoryName {
   organizationId: number;
   repositoryId: number;
-  /** Its `repository_id` in the API, unique in the organization; a hidden repository has none. */
+  /** Its `repository_id` in the API, unique in the organization. */
   repositoryNumber: number;
   /** First 44 bits of the ids of its tests. */
   idPrefix: number;
@@ -33,74 +33,98 @@ export async function createRepository(
   tx: Queryable,
   creation: NewRepository,
 ): Promise<Repository> {
-  const { organizationId } = creation.organization;
-  const { repositoryId } = await findOrCreateRepository(tx, creation);
-  // Its first upload may be in progress: waits for the end.
-  await lockRepository(tx, repositoryId);
-  const present = await findRepository(tx, { organizationId, ...creation });
+  await lockNames(tx, creation.organization);
+  const present = await findRepository(tx, { ...creation.organization, ...creation });
   if (present) {
     throw new RangeError(`repository "${formatRepositoryName(present)}" already exists`);
   }
-  await showRepository(tx, repositoryId, creation.repositoryNumber);
-  const [created] = await tx<Repository[]>`
-    update repository set owner = ${creation.owner}, name = ${creation.name},
-      created_at = to_timestamp(${creation.createdAt})
-    where repository_id = ${repositoryId}
-    returning ${repositoryColumns(tx)}`;
-  return created!;
+  return await insertRepository(tx, creation);
 }
 
-/** The repository with a name; created if it does not exist, hidden until its first upload. */
+/**
+ * The repository with a name, created if it does not exist, in the transaction of its first upload: one
+ * that fails leaves no repository and uses up no number.
+ */
 export async function findOrCreateRepository(
-  sql: Queryable,
-  { organization, owner, name, createdAt }: Omit<NewRepository, "repositoryNumber">,
+  tx: Queryable,
+  creation: Omit<NewRepository, "repositoryNumber">,
+): Promise<Repository> {
+  const name = { ...creation.organization, ...creation };
+  const present = await findRepository(tx, name);
+  if (present) return present;
+  await lockNames(tx, creation.organization);
+  // Another transaction may have created it meanwhile.
+  return await findRepository(tx, name) ?? await insertRepository(tx, creation);
+}
+
+/**
+ * Names and numbers of an organization's repositories are taken one at a time. What a transaction locks
+ * after this is its own new repository, which rules out deadlocks.
+ */
+async function lockNames(
+  tx: Queryable,
+  { organizationId }: Pick<Organization, "organizationId">,
+): Promise<void> {
+  await tx`
+    select 1 from organization where organization_id = ${organizationId} for no key update`;
+}
+
+/** Inserts a repository whose name is free. @throws {RangeError} when its number is taken */
+async function insertRepository(
+  tx: Queryable,
+  { organization, owner, name, createdAt, repositoryNumber: given }: NewRepository,
 ): Promise<Repository> {
   const { organizationId } = organization;
-  // Another process may create it at the same time, or another repository have the prefix.
-  for (let attempt = 0;; attempt++) {
-    const present = await findAnyRepository(sql, { organizationId, owner, name });
-    if (present?.isVisible) return present;
-    const prefix = repositoryIdPrefix({ organization: organization.name, owner, name }, attempt);
-    const [created] = present ? [] : await sql<Repository[]>`
-      insert into repository
-        (organization_id, owner, name, owner_key, name_key, id_prefix, created_at)
-      values (${organizationId}, ${owner}, ${name}, ${caseKey(owner)}, ${caseKey(name)}, ${prefix},
-        to_timestamp(${createdAt}))
-      on conflict do nothing
-      returning ${repositoryColumns(sql)}`;
-    const repository = created ?? present;
-    if (!repository) continue;
-    // Also for one that is hidden: the process that created it may have been killed before this.
-    // Microseconds are exact in a double until 2255.
-    await sql`
-      insert into repository_state (repository_id, id_prefix, data_version)
-      values (${repository.repositoryId}, ${repository.idPrefix},
-        (extract(epoch from clock_timestamp()) * 1000000)::bigint)
-      on conflict do nothing`;
-    return repository;
+  const number = given ?? await nextNumber(tx, organizationId);
+  if (given !== undefined) {
+    const [taken] = await tx`
+      select 1 from repository
+      where organization_id = ${organizationId} and repository_number = ${given}`;
+    if (taken) throw new RangeError(`repository id ${given} is already used`);
   }
+  // Another repository may have the prefix: one that was renamed, or by chance.
+  for (let attempt = 0;; attempt++) {
+    const prefix = repositoryIdPrefix({ organization: organization.name, owner, name }, attempt);
+    const [created] = await tx<Repository[]>`
+      insert into repository (organization_id, repository_number, owner, name, owner_key, name_key,
+        id_prefix, created_at)
+      values (${organizationId}, ${number}, ${owner}, ${name}, ${caseKey(owner)}, ${caseKey(name)},
+        ${prefix}, to_timestamp(${createdAt}))
+      on conflict (id_prefix) do nothing
+      returning ${repositoryColumns(tx)}`;
+    if (!created) continue;
+    // Microseconds are exact in a double until 2255.
+    await tx`
+      insert into repository_state (repository_id, id_prefix, data_version)
+      values (${created.repositoryId}, ${created.idPrefix},
+        (extract(epoch from clock_timestamp()) * 1000000)::bigint)`;
+    return created;
+  }
+}
+
+/** Takes the next free number of an organization: given numbers may be ahead of the counter. */
+async function nextNumber(tx: Queryable, organizationId: number): Promise<number> {
+  const [row] = await tx<{ number: number }[]>`
+    update organization o set next_repository_number = 1 + (
+      select min(number) from generate_series(o.next_repository_number, o.next_repository_number + (
+        select count(*) from repository r where r.organization_id = o.organization_id)) as number
+      where not exists (select 1 from repository r
+        where r.organization_id = o.organization_id and r.repository_number = number))
+    where organization_id = ${organizationId}
+    returning (next_repository_number - 1)::float8 as number`;
+  return row!.number;
 }
 
 /** The repository with a name (in any case) within an organization. */
 export async function findRepository(
   sql: Queryable,
-  name: RepositoryName & { organizationId: number },
-): Promise<Repository | null> {
-  const repository = await findAnyRepository(sql, name);
-  return repository?.isVisible ? repository : null;
-}
-
-/** The same, including hidden repositories. */
-async function findAnyRepository(
-  sql: Queryable,
   { organizationId, owner, name }: RepositoryName & { organizationId: number },
-): Promise<Repository & { isVisible: boolean } | undefined> {
-  const [row] = await sql<(Repository & { isVisible: boolean })[]>`
-    select ${repositoryColumns(sql)}, repository_number is not null as "isVisible"
-    from repository
+): Promise<Repository | null> {
+  const [row] = await sql<Repository[]>`
+    select ${repositoryColumns(sql)} from repository
     where organization_id = ${organizationId} and owner_key = ${caseKey(owner)}
       and name_key = ${caseKey(name)}`;
-  return row;
+  return row ?? null;
 }
 
 /** All repositories of an organization, by name. */
@@ -110,7 +134,7 @@ export async function listRepositories(
 ): Promise<Repository[]> {
   return await sql<Repository[]>`
     select ${repositoryColumns(sql)} from repository
-    where organization_id = ${organizationId} and repository_number is not null
+    where organization_id = ${organizationId}
     order by owner_key collate "C", name_key collate "C"`;
 }
 
@@ -126,6 +150,7 @@ export async function renameRepository(
   const { organizationId, repositoryId } = repository;
   // First, because it locks the repository.
   await bumpDataVersion(tx, repositoryId);
+  await lockNames(tx, repository);
   const [row] = await tx<Repository[]>`
     update repository set owner = ${owner}, name = ${name}, owner_key = ${caseKey(owner)},
       name_key = ${caseKey(name)}

@@ -123,8 +123,7 @@ function callerStatement({ token, selection }: CallerLookUp): string {
     cross join lateral ${token.type === "proxy" ? NAMED_BY_PROXY : ownToken(token.type)} t
     left join lateral (
       select * from repository r
-      where r.organization_id = t.organization_id and r.repository_number is not null
-        and ${isSelected(selection)}
+      where r.organization_id = t.organization_id and ${isSelected(selection)}
         ${token.type === "badge" ? "and r.repository_id = t.repository_id" : ""}
       offset 0) r on true
     left join lateral repository_version(
@@ -152,7 +151,7 @@ const IS_PAID = `exists (
   select 1 from organization o
   where o.organization_id = t.organization_id and o.purchase_unit_count > 0)`;
 
-const TEST_NO = `(select test_no from published_test(r.repository_id, l."testHash"))`;
+const TEST_NO = `(select test_no from stored_test(r.repository_id, l."testHash"))`;
 
 function isSelected(selection: Selection): string {
   switch (selection.kind) {

@@ -65,11 +65,3 @@ export function quarantineColumns(sql: Queryable) {
     q.quarantine_reason as "quarantineReason", q.quarantine_owner as "quarantineOwner",
     extract(epoch from q.quarantine_expires_at)::float8 as "quarantineExpiresAt"`;
 }
-
-/** SQL: whether the row `t` of `test` of a repository is published. */
-export function isPublished(sql: Queryable, repositoryId: number) {
-  return sql`not exists (
-    select 1 from unpublished_test_range u
-    where u.repository_id = ${repositoryId}
-      and t.test_no >= u.first_test_no and t.test_no < u.end_test_no)`;
-}

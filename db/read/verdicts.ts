@@ -8,7 +8,7 @@ import {
 import type { BranchFilter } from "../../lib/query/branches.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { messageOf } from "./failure_texts.ts";
-import { isOnBranch, isPublished, isRecordedSince, versionColumns } from "./fragments.ts";
+import { isOnBranch, isRecordedSince, versionColumns } from "./fragments.ts";
 
 /** A test, and its latest failure on some branches. */
 export interface TestOnBase extends TestIdentity {
@@ -49,7 +49,6 @@ export async function loadTestsOnBase(
     from repository_state r
     left join test t on t.repository_id = r.repository_id
       and t.test_hash = any(array(select unnest(${`{${testHashes.join()}}`}::text::bigint[])))
-      and ${isPublished(sql, repositoryId)}
     left join lateral (
       select encode(s.submission_id, 'hex') as "submissionId", s.build_url as "buildUrl",
         ${messageOf(sql, repositoryId)} as message

@@ -138,7 +138,7 @@ CREATE INDEX quarantine_end ON quarantine USING btree (repository_id, quarantine
 create table repository (
   organization_id integer not null,
   repository_id bigint not null default nextval('repository_id_sequence'::regclass),
-  repository_number bigint,
+  repository_number bigint not null,
   owner text not null,
   name text not null,
   owner_key text not null,
@@ -159,7 +159,6 @@ create table repository (
 create table repository_state (
   repository_id bigint not null,
   id_prefix bigint not null,
-  is_visible boolean not null default false,
   data_version bigint not null,
   addition_count bigint not null default 0,
   next_test_no integer not null default 0,
@@ -247,25 +246,6 @@ create table test_tag_set (
   constraint test_tag_set_pkey PRIMARY KEY (repository_id, digest)
 );
 
-create table unpublished_test_range (
-  repository_id bigint not null,
-  first_test_no integer not null,
-  end_test_no integer not null,
-  constraint unpublished_test_range_pkey PRIMARY KEY (repository_id, first_test_no)
-);
-
-create function published_test(repository_id bigint, test_hash bigint)
- RETURNS TABLE(test_no integer)
- LANGUAGE sql
- STABLE
-AS $function$
-  select t.test_no from test t
-  where t.repository_id = $1 and t.test_hash = $2
-    and not exists (
-      select 1 from unpublished_test_range u
-      where u.repository_id = $1 and t.test_no >= u.first_test_no and t.test_no < u.end_test_no)
-$function$;
-
 create function record_token_use(token_hash text, used_at timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
@@ -290,7 +270,7 @@ AS $function$
     select min(q.quarantine_expires_at) from quarantine q
     where q.repository_id = $1 and q.quarantine_expires_at > $3)
   from repository_state v
-  where v.repository_id = $1 and v.is_visible
+  where v.repository_id = $1
 $function$;
 
 create function stored_submission(repository_id bigint, submission_id bytea)
@@ -300,6 +280,15 @@ create function stored_submission(repository_id bigint, submission_id bytea)
 AS $function$
   select s.key from submission s
   where s.repository_id = $1 and s.submission_id = $2
+$function$;
+
+create function stored_test(repository_id bigint, test_hash bigint)
+ RETURNS TABLE(test_no integer)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select t.test_no from test t
+  where t.repository_id = $1 and t.test_hash = $2
 $function$;
 
 create function upload_token(token_hash text, moment timestamp with time zone)

@@ -77,7 +77,7 @@ async function lockSubmission(
 ): Promise<LockedSubmission | undefined> {
   const repositories = await tx<{ repositoryId: number }[]>`
     select repository_id::float8 as "repositoryId" from repository
-    where organization_id = ${organizationId} and repository_number is not null`;
+    where organization_id = ${organizationId}`;
   const find = (repositoryIds: number[]) =>
     tx<LockedSubmission[]>`
       select repository_id::float8 as "repositoryId",

@@ -4,26 +4,13 @@ import type { SubmissionContent } from "../../lib/analysis/submission_content.ts
 import type { TestTags } from "../../lib/analysis/test_tags.ts";
 import { keyedSubmissionId, submissionId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
-import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { detectDisruptions } from "./disruptions.ts";
 import { storeTexts } from "./failure_texts.ts";
-import {
-  bumpForAddition,
-  changeCount,
-  type LockedRepository,
-  lockRepository,
-} from "./repository_row.ts";
+import { bumpForAddition, type LockedRepository, lockRepository } from "./repository_row.ts";
 import { insertSubmission, removeUnprocessed, type SubmissionFacts } from "./submission_rows.ts";
 import { addTags } from "./test_tags.ts";
-import {
-  findTestListNo,
-  insertTestList,
-  prepareTests,
-  publishTests,
-  testNosByHash,
-} from "./tests.ts";
-import { writeTransaction } from "./transaction.ts";
+import { storeTestList } from "./tests.ts";
 
 /** One upload: a CI run, or one shard of it. */
 export interface Upload extends Omit<SubmissionFacts, "key"> {
@@ -37,11 +24,10 @@ export interface Upload extends Omit<SubmissionFacts, "key"> {
   coverage: CoverageTotals | null;
   /** Key of the archive in its folder or bucket, if it came from one. */
   key?: string;
-  /** Runs at the end of the transaction that stores the upload; `null`: there was only coverage. */
-  beforeCommit?(tx: Queryable, stored: StoreResult | null): Promise<void>;
 }
 
-interface StoreResult {
+/** What was stored of an upload. */
+export interface StoreResult {
   /** 24 hex digits. */
   submissionId: string;
   key: string;
@@ -60,64 +46,43 @@ interface StoreResult {
 /** `digest` identifies an upload, in 32 hex digits. */
 type DigestedUpload = Upload & { digest: string };
 
-/** Tests of an upload that are stored, but not published. */
-interface PreparedTests {
-  testNos: Int32Array;
-  /** Of the repository, before they were stored: once it differs, some may have been deleted. */
-  changeCount: number;
-}
-
 /**
- * Stores an upload and detects the disruptions of its code version, atomically.
+ * Stores an upload and detects the disruptions of its code version, in a transaction.
  *
- * The repository is locked for the whole transaction: submissions of one repository are
- * stored one after the other, so that two of the same code version cannot miss each other.
+ * The repository is locked to its end: submissions of one repository are stored one after the other,
+ * so that two of the same code version cannot miss each other.
  */
-export async function storeSubmission(sql: Database["sql"], given: Upload): Promise<StoreResult> {
+export async function storeSubmission(tx: Queryable, given: Upload): Promise<StoreResult> {
   const { repositoryId, commitOid, buildUrl, reportDigest, coverage } = given;
+  const repository = await lockForUpload(tx, given);
   // The same report bytes with the same commit and build URL are the same submission. Two runs
   // never write the same bytes, because durations differ.
   const digest = createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest]))
     .digest("hex").slice(0, 32);
   const upload = { ...given, digest };
-  const prepared = await prepareNewList(sql, upload);
-  return await storeInRepository(sql, upload, async (tx, repository) => {
-    const stored = await findDuplicate(tx, upload) ??
-      await insertUpload(tx, upload, { repository, prepared });
-    if (coverage) await storeCoverage(tx, { repositoryId, ...stored }, coverage);
-    return stored;
-  });
+  const stored = await findDuplicate(tx, upload) ?? await insertUpload(tx, upload, repository);
+  if (coverage) await storeCoverage(tx, { repositoryId, ...stored }, coverage);
+  return stored;
 }
 
-/** Runs `store` in one transaction, in which the row that shows the archive is deleted. */
-export async function storeInRepository<T extends StoreResult | null>(
-  sql: Database["sql"],
-  { repositoryId, key, beforeCommit }: Pick<Upload, "repositoryId" | "key" | "beforeCommit">,
-  store: (tx: Queryable, repository: LockedRepository) => Promise<T>,
-): Promise<T> {
-  return await writeTransaction(sql, async (tx) => {
-    const repository = await lockRepository(tx, repositoryId);
-    if (!repository) throw new Error("the repository was deleted during the upload");
-    if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
-    const stored = await store(tx, repository);
-    await beforeCommit?.(tx, stored);
-    return stored;
-  });
+/** Stores an upload without results, in a transaction. */
+export async function storeCoverageAlone(
+  tx: Queryable,
+  upload: Pick<Upload, "repositoryId" | "key" | "recordedAt" | "coverage">,
+): Promise<void> {
+  await lockForUpload(tx, upload);
+  if (upload.coverage) await storeCoverage(tx, upload, upload.coverage);
 }
 
-/** Stores the tests of an upload ahead of its transaction; `null` when their list is known. */
-async function prepareNewList(
-  sql: Queryable,
-  upload: DigestedUpload,
-): Promise<PreparedTests | null> {
-  const { repositoryId, content } = upload;
-  if (await findTestListNo(sql, { repositoryId, ...content }) !== null) return null;
-  if (await findDuplicate(sql, upload)) return null;
-  const [repository] = await sql<{ changeCount: number }[]>`
-    select ${changeCount(sql)} as "changeCount" from repository_state
-    where repository_id = ${repositoryId}`;
-  if (!repository) return null;
-  return { ...repository, testNos: await prepareTests(sql, { repositoryId, content }) };
+/** Locks the repository, and deletes the row that shows the archive as `processing`. */
+async function lockForUpload(
+  tx: Queryable,
+  { repositoryId, key }: Pick<Upload, "repositoryId" | "key">,
+): Promise<LockedRepository> {
+  const repository = await lockRepository(tx, repositoryId);
+  if (!repository) throw new Error("the repository was deleted during the upload");
+  if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
+  return repository;
 }
 
 async function findDuplicate(
@@ -141,31 +106,22 @@ async function findDuplicate(
 async function insertUpload(
   tx: Queryable,
   upload: DigestedUpload,
-  { repository, prepared }: { repository: LockedRepository; prepared: PreparedTests | null },
+  { owner, name, idPrefix }: LockedRepository,
 ): Promise<StoreResult> {
   const { repositoryId, digest, content, recordedAt, tags, testTags = null } = upload;
-  const { owner, name, idPrefix } = repository;
   // The prefix stands for the repository: renaming it changes no id.
   const id = upload.key === undefined
     ? submissionId(recordedAt, [String(idPrefix), digest])
     : keyedSubmissionId({ recordedAt, idPrefix, key: upload.key });
   const key = upload.key ?? `${owner}/${name}/${id}`;
 
-  const list = { repositoryId, listHash: content.listHash };
-  let testListNo = await findTestListNo(tx, list);
-  if (testListNo === null) {
-    const testNos = prepared?.changeCount === repository.changeCount
-      ? prepared.testNos
-      : await prepareTests(tx, { repositoryId, content });
-    await publishTests(tx, { repositoryId, testNos });
-    testListNo = await insertTestList(tx, { ...list, testNos });
-  }
+  const { testListNo, failedTestNos } = await storeTestList(tx, { repositoryId, content });
   const testTagDigest = await addTags(tx, { repositoryId, testListNo }, { tags, testTags });
 
   const results = { content, digest, testListNo, testTagDigest };
   const codeVersion = await insertSubmission(tx, { ...upload, id, key }, results);
   await storeTexts(tx, { repositoryId, texts: content.texts });
-  const negatives = await newNegatives(tx, upload, id);
+  const negatives = newNegatives(content, { submissionId: id, failedTestNos });
   const { disruptions, newlyDisruptive } = await detectDisruptions(tx, {
     repositoryId,
     codeVersion: codeVersion!,
@@ -197,17 +153,16 @@ interface NewNegative extends NegativeResult {
   fingerprint: string;
 }
 
-async function newNegatives(
-  tx: Queryable,
-  { repositoryId, content }: Upload,
-  submissionId: string,
-): Promise<NewNegative[]> {
-  if (content.negatives.length === 0) return [];
-  const hashes = new Set(content.negatives.map(({ testHash }) => testHash));
-  const testNos = await testNosByHash(tx, repositoryId, hashes);
-  return content.negatives.map(({ testHash, textNo, ...negative }) => {
-    const { textId, fingerprint, message } = content.texts[textNo]!;
-    const testNo = testNos.get(testHash)!;
+function newNegatives(
+  { negatives, texts }: SubmissionContent,
+  { submissionId, failedTestNos }: {
+    submissionId: string;
+    failedTestNos: ReadonlyMap<number, number>;
+  },
+): NewNegative[] {
+  return negatives.map(({ testHash, textNo, ...negative }) => {
+    const { textId, fingerprint, message } = texts[textNo]!;
+    const testNo = failedTestNos.get(testHash)!;
     const text = { textId, fingerprint, message };
     return { ...negative, ...text, submissionId, testNo, isDisruption: false };
   });
@@ -240,11 +195,8 @@ async function insertNegatives(
   }
 }
 
-/**
- * Stores coverage, that of a submission in place of what it brought before. A report without a
- * line only makes the repository visible.
- */
-export async function storeCoverage(
+/** Stores coverage, that of a submission in place of what it brought before. */
+async function storeCoverage(
   tx: Queryable,
   { repositoryId, recordedAt, submissionId = null }: {
     repositoryId: number;

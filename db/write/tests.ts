@@ -1,30 +1,34 @@
-/**
- * Tests, and lists of their numbers, each stored once for all submissions that ran the same tests.
- *
- * Tests of an upload are stored in batches before the transaction that stores its submission: on the
- * embedded database every other request waits for a running transaction, and 100,000 new tests take
- * seconds. Until that transaction publishes them they are invisible; when the process is killed before,
- * they stay so until an upload with the same tests publishes them.
- */
+/** Tests, and lists of their numbers, each stored once for all submissions that ran the same tests. */
 import { decodeTestList, encodeTestList } from "../../lib/analysis/columns.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
-import type { TestIdentity } from "../../lib/base/identity.ts";
-import { arrayOf, integersIn, type Queryable, rangesOf } from "../connection/sql.ts";
-import { isPublished } from "../read/fragments.ts";
-import { interruptAdditions, takeNumbers } from "./repository_row.ts";
+import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
+import { takeNumbers } from "./repository_row.ts";
 
-/**
- * Tests that one statement stores. On the embedded database a request during an upload of 100,000 new
- * tests waited up to 610 ms with 1,000, up to 130 ms with 400; the upload took 3.4 s instead of 5.2.
- */
-const TESTS_PER_STATEMENT = 400;
+/** Tests that one statement looks up or stores. */
+const TESTS_PER_STATEMENT = 5_000;
 
 /** Lists, of some 20 kB each, that one statement reads. */
 const LISTS_PER_STATEMENT = 100;
 
-/** Stores the tests that are new to the repository, unpublished. Returns all test_no, in order. */
-export async function prepareTests(
-  sql: Queryable,
+/**
+ * Stores the list of an upload's tests, and those that are new, with the repository locked. Returns its
+ * number and the test_no of the tests with failures, by test_hash.
+ */
+export async function storeTestList(
+  tx: Queryable,
+  { repositoryId, content }: { repositoryId: number; content: SubmissionContent },
+): Promise<{ testListNo: number; failedTestNos: Map<number, number> }> {
+  const list = { repositoryId, listHash: content.listHash };
+  const testListNo = await findTestListNo(tx, list) ??
+    await insertTestList(tx, { ...list, testNos: await storeTests(tx, { repositoryId, content }) });
+  const failed = new Set(content.negatives.map(({ testHash }) => testHash));
+  const failedTestNos = await testNosByHash(tx, repositoryId, failed);
+  return { testListNo, failedTestNos };
+}
+
+/** Stores the tests that are new to the repository. Returns all test_no, in order. */
+async function storeTests(
+  tx: Queryable,
   { repositoryId, content }: { repositoryId: number; content: SubmissionContent },
 ): Promise<Int32Array> {
   const { testHashes } = content;
@@ -32,7 +36,7 @@ export async function prepareTests(
   const unknown: number[] = [];
   for (let start = 0; start < testNos.length; start += TESTS_PER_STATEMENT) {
     const hashes = testHashes.subarray(start, start + TESTS_PER_STATEMENT);
-    const known = await testNosByHash(sql, repositoryId, hashes);
+    const known = await testNosByHash(tx, repositoryId, hashes);
     hashes.forEach((hash, offset) => {
       const testNo = known.get(hash);
       if (testNo === undefined) unknown.push(start + offset);
@@ -41,44 +45,20 @@ export async function prepareTests(
   }
   if (unknown.length === 0) return testNos;
   const count = unknown.length;
-  const first = await takeNumbers(sql, { repositoryId, column: "next_test_no", count });
-  await sql`
-    insert into unpublished_test_range (repository_id, first_test_no, end_test_no)
-    values (${repositoryId}, ${first}, ${first + count})`;
-  for (let start = 0; start < unknown.length; start += TESTS_PER_STATEMENT) {
-    const indexes = unknown.slice(start, start + TESTS_PER_STATEMENT);
+  const first = await takeNumbers(tx, { repositoryId, column: "next_test_no", count });
+  for (let start = 0; start < count; start += TESTS_PER_STATEMENT) {
     // Numbers ascend with test_hash, so that the differences in a list are small.
-    const tests = indexes.map((index, offset) => ({
-      ...content.identityAt(index),
-      testNo: first + start + offset,
-      testHash: testHashes[index]!,
-    }));
-    const insertedCount = await insertTests(sql, repositoryId, tests);
-    // The others were stored by another process at the same time.
-    const stored = insertedCount < tests.length
-      ? await testNosByHash(sql, repositoryId, tests.map(({ testHash }) => testHash))
-      : null;
-    tests.forEach(({ testNo, testHash }, offset) => {
-      testNos[indexes[offset]!] = stored?.get(testHash) ?? testNo;
+    const tests = unknown.slice(start, start + TESTS_PER_STATEMENT).map((index, offset) => {
+      const testNo = testNos[index] = first + start + offset;
+      return { ...content.identityAt(index), testNo, testHash: testHashes[index]! };
     });
+    await tx`
+      insert into test (repository_id, test_no, test_hash, suite, class, name, file)
+      select ${repositoryId}, "testNo", "testHash", suite, class, name, file
+      from json_to_recordset(${JSON.stringify(tests)}::text::json) as t("testNo" int,
+        "testHash" bigint, suite text, class text, name text, file text)`;
   }
   return testNos;
-}
-
-/** Publishes the tests of a submission; part of its transaction. */
-export async function publishTests(
-  tx: Queryable,
-  { repositoryId, testNos }: { repositoryId: number; testNos: Int32Array },
-): Promise<void> {
-  // A range is empty when another process stored its tests at the same time.
-  await tx`
-    delete from unpublished_test_range u
-    where repository_id = ${repositoryId} and (
-      int4range(first_test_no, end_test_no) && (select ${rangesOf(testNos)}::text::int4multirange)
-      or not exists (
-        select 1 from test t
-        where t.repository_id = ${repositoryId}
-          and t.test_no >= u.first_test_no and t.test_no < u.end_test_no))`;
 }
 
 /**
@@ -87,14 +67,16 @@ export async function publishTests(
  * A lateral look-up of each: with one condition for all, the planner reads every test of a repository
  * that it has no statistics of, for every batch of a first upload, at a tenth of the speed.
  */
-export async function testNosByHash(
+async function testNosByHash(
   sql: Queryable,
   repositoryId: number,
   testHashes: Iterable<number>,
 ): Promise<Map<number, number>> {
+  const hashes = arrayOf(testHashes);
+  if (hashes === "{}") return new Map();
   const rows = await sql<{ testHash: number; testNo: number }[]>`
     select h.test_hash::float8 as "testHash", t.test_no as "testNo"
-    from unnest(${arrayOf(testHashes)}::text::bigint[]) as h(test_hash)
+    from unnest(${hashes}::text::bigint[]) as h(test_hash)
     cross join lateral (
       select test_no from test
       where repository_id = ${repositoryId} and test_hash = h.test_hash
@@ -102,25 +84,8 @@ export async function testNosByHash(
   return new Map(rows.map(({ testHash, testNo }) => [testHash, testNo]));
 }
 
-/** Stores tests, except those that another process has stored; returns how many. */
-async function insertTests(
-  sql: Queryable,
-  repositoryId: number,
-  tests: (TestIdentity & { testNo: number; testHash: number })[],
-): Promise<number> {
-  // Citus counts those too that are not stored.
-  const inserted = await sql`
-    insert into test (repository_id, test_no, test_hash, suite, class, name, file)
-    select ${repositoryId}, "testNo", "testHash", suite, class, name, file
-    from json_to_recordset(${JSON.stringify(tests)}::text::json) as t("testNo" int,
-      "testHash" bigint, suite text, class text, name text, file text)
-    on conflict (repository_id, test_hash) do nothing
-    returning test_no`;
-  return inserted.length;
-}
-
 /** The number of the list of exactly these tests; `null` when no submission has run it. */
-export async function findTestListNo(
+async function findTestListNo(
   sql: Queryable,
   { repositoryId, listHash }: { repositoryId: number; listHash: string },
 ): Promise<number | null> {
@@ -131,7 +96,7 @@ export async function findTestListNo(
 }
 
 /** Stores a new list and returns its number. */
-export async function insertTestList(
+async function insertTestList(
   sql: Queryable,
   { repositoryId, listHash, testNos }: {
     repositoryId: number;
@@ -202,17 +167,16 @@ export async function deleteTests(
   repositoryId: number,
   testNos: Iterable<number>,
 ): Promise<void> {
-  const { count } = await tx`
+  await tx`
     delete from test t
     where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, testNos)})
       and ${isDeletable(tx, repositoryId)}`;
-  // Uploads that have prepared their tests look them up again.
-  if (count > 0) await interruptAdditions(tx, repositoryId);
 }
 
-/** SQL: whether the row `t` of `test` is published, was never disruptive and is not quarantined. */
+/** SQL: whether the row `t` of `test` was never disruptive and is not quarantined. */
 function isDeletable(sql: Queryable, repositoryId: number) {
-  return sql`${isPublished(sql, repositoryId)} and not exists (
+  return sql`
+    not exists (
       select 1 from disruptive_test d
       where d.repository_id = ${repositoryId} and d.test_no = t.test_no)
     and not exists (

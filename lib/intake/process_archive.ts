@@ -153,15 +153,13 @@ async function intake(
   /** Lists the archive under its repository as `processing`. */
   async function show(facts: FoundFacts) {
     const organization = given ?? await organizationOf(sql, facts);
-    const repository = await findOrCreateRepository(sql, {
-      ...facts.repository,
-      organization,
-      createdAt: moment,
-    });
-    const { repositoryId } = repository;
-    await writeTransaction(sql, async (tx) => {
+    const creation = { ...facts.repository, organization, createdAt: moment };
+    const repository = await writeTransaction(sql, async (tx) => {
+      const repository = await findOrCreateRepository(tx, creation);
+      const { repositoryId } = repository;
       shown.key = await assignArchive(tx, { ...claim, repositoryId });
       await showProcessing(tx, { ...facts, repositoryId, key: shown.key, uploadedAt: moment });
+      return repository;
     });
     return { organization, repository };
   }

@@ -2,12 +2,13 @@
 import type { Organization } from "../../db/admin/organizations.ts";
 import { findOrCreateRepository } from "../../db/admin/repositories.ts";
 import type { Database } from "../../db/connection/connect.ts";
+import type { Queryable } from "../../db/connection/sql.ts";
 import {
-  storeCoverage,
-  storeInRepository,
+  storeCoverageAlone,
+  type StoreResult,
   storeSubmission,
-  type Upload,
 } from "../../db/write/store_submission.ts";
+import { writeTransaction } from "../../db/write/transaction.ts";
 import { formatRepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp } from "../base/time.ts";
 import type { UploadFiles } from "./read_files.ts";
@@ -18,24 +19,30 @@ export type StoredUpload = Awaited<ReturnType<typeof storeUpload>>;
 /** The result of an upload, as `ingest --json` prints it. */
 export type IntakeOutcome = StoredUpload["outcome"];
 
-/** Creates the repository, then stores the upload in one transaction; `beforeCommit` runs last in it. */
+/** Stores an upload in one transaction, which creates its repository if it does not exist. */
 export async function storeUpload(
   sql: Database["sql"],
   organization: Organization,
   facts: RunFacts,
   { results, coverage }: UploadFiles,
-  { now, key, beforeCommit }: Pick<Upload, "key" | "beforeCommit"> & { now: number },
+  { now, key, beforeCommit }: {
+    now: number;
+    /** Key of the archive in its folder or bucket, if it came from one. */
+    key?: string;
+    /** Runs at the end of the transaction; `null`: there was only coverage. */
+    beforeCommit?(tx: Queryable, stored: StoreResult | null): Promise<void>;
+  },
 ) {
-  const created = { ...facts.repository, organization, createdAt: now };
-  const repository = await findOrCreateRepository(sql, created);
-  const { repositoryId } = repository;
-  const upload = { ...facts, coverage, repositoryId, uploadedAt: now, key, beforeCommit };
-  const submission = results
-    ? await storeSubmission(sql, { ...upload, ...results })
-    : await storeInRepository(sql, upload, async (tx) => {
-      if (coverage) await storeCoverage(tx, upload, coverage);
-      return null;
-    });
+  const creation = { ...facts.repository, organization, createdAt: now };
+  const { repository, submission } = await writeTransaction(sql, async (tx) => {
+    const repository = await findOrCreateRepository(tx, creation);
+    const { repositoryId } = repository;
+    const upload = { ...facts, coverage, repositoryId, uploadedAt: now, key };
+    const submission = results ? await storeSubmission(tx, { ...upload, ...results }) : null;
+    if (!results) await storeCoverageAlone(tx, upload);
+    await beforeCommit?.(tx, submission);
+    return { repository, submission };
+  });
   return {
     outcome: {
       /** `null` when there was only coverage, as there is no submission then. */

@@ -1,6 +1,6 @@
 /** How long the first page takes right after an upload, when what was kept holds no more. */
 import { openDatabase } from "../../db/connection/connect.ts";
-import { storeSubmission } from "../../db/write/store_submission.ts";
+import { commitSubmission } from "../commit_submission.ts";
 import { findRepository } from "../../db/admin/repositories.ts";
 import { ask, target } from "./responses.ts";
 import { Columns } from "./columns.ts";
@@ -62,7 +62,7 @@ export async function measureAfterUpload(
       })
     ) {
       kind = kind === "tagged" ? "untagged" : "tagged";
-      await storeSubmission(database.sql, {
+      await commitSubmission(database.sql, {
         repositoryId: repository!.repositoryId,
         commitOid: build.commitOid,
         treeOid: build.treeOid,

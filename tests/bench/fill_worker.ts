@@ -1,7 +1,7 @@
 /// <reference lib="webworker" />
 /** Puts histories through the program's own processing, in a thread of its own. */
 import { type Database, openDatabase } from "../../db/connection/connect.ts";
-import { storeSubmission } from "../../db/write/store_submission.ts";
+import { commitSubmission } from "../commit_submission.ts";
 import { findOrCreateRepository } from "../../db/admin/repositories.ts";
 import { Columns } from "./columns.ts";
 import { builds, type HistoryShape, identities } from "./generate.ts";
@@ -47,16 +47,13 @@ async function run(job: Job): Promise<void> {
     open = { url: databaseUrl, database };
   }
   const { sql } = open.database;
-  const repository = await findOrCreateRepository(sql, {
-    organization,
-    owner,
-    name,
-    createdAt: shape.from,
-  });
+  const creation = { organization, owner, name, createdAt: shape.from };
+  // Workers fill the parts of a repository at the same time.
+  const repository = await sql.begin((tx) => findOrCreateRepository(tx, creation));
   const columns = new Columns(identities(shape.testCount));
   let results = 0;
   for (const build of builds(shape)) {
-    const { testResultCount } = await storeSubmission(sql, {
+    const { testResultCount } = await commitSubmission(sql, {
       repositoryId: repository.repositoryId,
       commitOid: build.commitOid,
       treeOid: build.treeOid,

@@ -8,10 +8,10 @@
 import fs from "node:fs";
 import { join } from "node:path";
 import { createOrganization } from "../../db/admin/organizations.ts";
-import { findOrCreateRepository } from "../../db/admin/repositories.ts";
+import { createRepository } from "../../db/admin/repositories.ts";
 import { openDatabase } from "../../db/connection/connect.ts";
 import { migrate } from "../../db/schema/migrate.ts";
-import { storeSubmission } from "../../db/write/store_submission.ts";
+import { commitSubmission } from "../commit_submission.ts";
 import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
 
 const UPLOADS = 100;
@@ -57,7 +57,7 @@ async function measure(name: string, folder: string, fsync: typeof fsyncSync): P
       purchaseUnitCount: 0,
       createdAt,
     });
-    const { repositoryId } = await findOrCreateRepository(sql, {
+    const { repositoryId } = await createRepository(sql, {
       organization: organization!,
       owner: "acme",
       name: "shop",
@@ -69,7 +69,7 @@ async function measure(name: string, folder: string, fsync: typeof fsyncSync): P
       const content = contentOf(upload);
       const digest = String(upload).padStart(64, "0");
       const uploadedAt = performance.now();
-      await storeSubmission(sql, {
+      await commitSubmission(sql, {
         repositoryId,
         commitOid: digest.slice(-40),
         treeOid: null,

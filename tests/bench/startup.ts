@@ -2,8 +2,8 @@
 import { openDatabase } from "../../db/connection/connect.ts";
 import { migrate } from "../../db/schema/migrate.ts";
 import { createOrganization } from "../../db/admin/organizations.ts";
-import { storeSubmission } from "../../db/write/store_submission.ts";
-import { findOrCreateRepository } from "../../db/admin/repositories.ts";
+import { commitSubmission } from "../commit_submission.ts";
+import { createRepository } from "../../db/admin/repositories.ts";
 import { Columns } from "./columns.ts";
 import { builds, identities } from "./generate.ts";
 import { startContestant } from "./processes.ts";
@@ -63,7 +63,7 @@ export async function fillEmbedded(dataDir: string): Promise<void> {
       purchaseUnitCount: 0,
       createdAt: now,
     });
-    const repository = await findOrCreateRepository(sql, {
+    const repository = await createRepository(sql, {
       organization: organization!,
       owner: "acme",
       name: "shop",
@@ -71,7 +71,7 @@ export async function fillEmbedded(dataDir: string): Promise<void> {
     });
     const columns = new Columns(identities(shape.testCount));
     for (const build of builds(shape)) {
-      await storeSubmission(sql, {
+      await commitSubmission(sql, {
         repositoryId: repository.repositoryId,
         commitOid: build.commitOid,
         treeOid: build.treeOid,

@@ -10,8 +10,8 @@ import { type Row, seconds, spread, tallyText } from "./row.ts";
 import { SystemUnderTest } from "./system_under_test.ts";
 import { putArchive, type Upload } from "./uploads.ts";
 
-/** New tests per upload: enough for several batches, so that every phase can be hit. */
-const TESTS = 1_600;
+/** New tests per upload: enough for a transaction that can be hit. */
+const TESTS = 4_000;
 
 /** Uploads per repository. */
 const REPOSITORY_UPLOADS = 30;
@@ -89,16 +89,13 @@ export async function kills(
   for (let tries = 0; outcome.kills < count; tries++) {
     if (tries % REPOSITORY_UPLOADS === 0) lengthMs = await system.newRepository(TESTS);
     const company = companyOf(system, command);
-    // A third at any time, a third after the first stored test, a third after the last: the phases
-    // after that are short compared with the start of a program.
-    const isAimed = command !== "serve" && company === "service first";
-    const storedTests = isAimed ? [0, 1, TESTS][system.random.below(3)]! : 0;
-    const timingKey = `${company}, ${storedTests}`;
+    // A third at any time, the others after the beginning of the transaction: it is short compared
+    // with the start of a program.
+    const isAimed = command !== "serve" && company === "service first" &&
+      system.random.below(3) > 0;
+    const timingKey = `${company}, ${isAimed}`;
     const timing = timings.get(timingKey) ??
-      new KillTimings(
-        system.random,
-        lengthMs / (storedTests === 0 ? 1 : storedTests === 1 ? 2 : 10),
-      );
+      new KillTimings(system.random, lengthMs / (isAimed ? 4 : 1));
     timings.set(timingKey, timing);
     const upload = system.nextUpload(TESTS);
     const afterMs = timing.next();
@@ -110,7 +107,7 @@ export async function kills(
           command,
           upload,
           afterMs,
-          storedTests,
+          isAimed,
           company,
           outcome,
         });
@@ -139,12 +136,12 @@ function companyOf({ runDatabase, random }: SystemUnderTest, command: Command): 
 /** Kills `ingest` or `watch`. Returns its phase, `done` when it had acknowledged the upload. */
 async function killIntake(
   system: SystemUnderTest,
-  { command, upload, afterMs, storedTests, company, outcome }: {
+  { command, upload, afterMs, isAimed, company, outcome }: {
     command: "ingest" | "watch";
     upload: Upload;
     afterMs: number;
-    /** Number of stored tests of the upload at which the time starts. */
-    storedTests: number;
+    /** Whether the time starts with the transaction of the upload. */
+    isAimed: boolean;
     company: Company;
     outcome: Outcome;
   },
@@ -156,15 +153,16 @@ async function killIntake(
   if (company === "service first") await system.service();
   else await system.endService("SIGTERM");
   const prober = company === "service first" ? probe(system) : null;
-  const staging = storedTests > 0 ? await system.untilStored(storedTests) : null;
+  const storing = company === "service first" ? await system.watchStoring() : null;
   const program = launch(intake.args, environment);
-  await staging?.reached(program.isOver);
+  if (isAimed) await storing?.begin(program.isOver);
   const service = company === "service later" ? system.service() : null;
   await pause(afterMs);
   const isKilled = !program.isOver();
   const { code, stdout, stderr } = await program.kill();
   if (isKilled) outcome.kills++;
   else assert.equal(code, 0, stderr);
+  await storing?.stop();
   const isAcknowledged = code === 0 || intake.acknowledged.test(stdout);
   await (service ?? system.service());
   if (prober) {
@@ -179,18 +177,15 @@ async function killIntake(
     ? "done"
     : isThere
     ? "committed"
-    : phaseOf(await system.storedTests(upload));
+    : storing?.hasBegun()
+    ? "storing"
+    : "reading";
   const begun = performance.now();
   await intake.again({ isThere });
   outcome.recoveryMs.push(performance.now() - begun);
   system.certain.push(upload);
   assert.equal((await system.check()).unprocessed, 0);
   return phase;
-}
-
-function phaseOf(storedTests: number): Phase {
-  if (storedTests === 0) return "reading";
-  return storedTests < TESTS ? "staging" : "processing";
 }
 
 /** A way to upload. */

@@ -14,6 +14,17 @@ const AGE = 10 * 86_400;
 /** Length of the log excerpt in error messages. */
 const LOG_CHARACTERS = 3_000;
 
+/** A query of the embedded database that takes this long waits for a transaction. */
+const STORING_DELAY_MS = 30;
+
+/** Sees the transaction of an upload. */
+interface StoringWatch {
+  hasBegun(): boolean;
+  /** Waits until it has begun, or the upload is over. */
+  begin(isOver: () => boolean): Promise<void>;
+  stop(): Promise<void>;
+}
+
 /** The system under test. */
 export class SystemUnderTest {
   /** Uploads of the current repository that must be stored, in their order. */
@@ -118,47 +129,39 @@ export class SystemUnderTest {
   }
 
   /**
-   * Polls the database until an upload that starts now has stored `testCount` tests. The service must
-   * be running: the owner of the embedded database has to be a program under test.
+   * Watches for the transaction that stores an upload. The service must be running: the owner of the
+   * embedded database has to be a program under test.
    */
-  async untilStored(
-    testCount: number,
-  ): Promise<{ reached(isOver: () => boolean): Promise<void> }> {
-    const { DATABASE_URL, DATA_DIR = "" } = this.runDatabase.environment;
+  async watchStoring(): Promise<StoringWatch> {
+    const { kind, environment: { DATABASE_URL, DATA_DIR = "" } } = this.runDatabase;
     const { sql, close } = await openDatabase({ databaseUrl: DATABASE_URL, dataDir: DATA_DIR });
-    const testNo = async () => {
-      const [row] = await sql<{ no: number }[]>`
-        select next_test_no as no from repository_state join repository using (repository_id)
-        where owner || '/' || name = ${this.repository}`;
-      return row!.no;
+    let hasBegun = false;
+    let isStopped = false;
+    const look = async () => {
+      // The embedded database answers no other client during a transaction.
+      const timer = setTimeout(() => hasBegun ||= kind === "embedded", STORING_DELAY_MS);
+      const locks = await sql`
+        select 1 from pg_locks
+        where relation = 'test'::regclass and mode = 'RowExclusiveLock'
+          and database = (select oid from pg_database where datname = current_database())`;
+      clearTimeout(timer);
+      hasBegun ||= locks.length > 0;
+      await pause(kind === "embedded" ? 10 : 2);
     };
-    const before = await testNo();
-    // Every query of the embedded database delays the writer.
-    const pauseMs = this.runDatabase.kind === "embedded" ? 25 : 2;
+    const watching = (async () => {
+      while (!hasBegun && !isStopped) await look();
+    })();
     return {
-      async reached(isOver) {
-        while (await testNo() < before + testCount && !isOver()) await pause(pauseMs);
+      hasBegun: () => hasBegun,
+      async begin(isOver) {
+        while (!hasBegun && !isOver()) await pause(1);
+      },
+      async stop() {
+        isStopped = true;
+        await watching;
         await close();
       },
     };
-  }
-
-  /** Number of stored tests that only this upload has, published or not. */
-  async storedTests({ no, repository }: Upload): Promise<number> {
-    const { DATABASE_URL, DATA_DIR = "" } = this.runDatabase.environment;
-    // The owner of the embedded database has to be a program under test.
-    await this.service();
-    const { sql, close } = await openDatabase({ databaseUrl: DATABASE_URL, dataDir: DATA_DIR });
-    try {
-      const [row] = await sql<{ count: number }[]>`
-        select count(*)::int as count from test
-        where repository_id = (select repository_id from repository
-            where owner || '/' || name = ${repository})
-          and name like ${`test % of ${no}`}`;
-      return row!.count;
-    } finally {
-      await close();
-    }
   }
 
   /** Stops the service and removes the database and all files. */

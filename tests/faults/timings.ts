@@ -1,8 +1,8 @@
 /** Chooses the times of kills so that every phase of the work is hit. */
 import type { Random } from "../bench/random.ts";
 
-/** The phase of an upload when its process was killed, as the stored data shows. */
-export const PHASES = ["reading", "staging", "processing", "committed"] as const;
+/** The phase of an upload when its process was killed, as the database showed. */
+export const PHASES = ["reading", "storing", "committed"] as const;
 
 export type Phase = (typeof PHASES)[number];
 

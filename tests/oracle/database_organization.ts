@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Database } from "../../db/connection/connect.ts";
 import { deleteSubmission } from "../../db/write/delete_submission.ts";
 import { createOrganization } from "../../db/admin/organizations.ts";
-import { storeSubmission } from "../../db/write/store_submission.ts";
+import { commitSubmission } from "../commit_submission.ts";
 import { pruneRepository } from "../../db/write/prune.ts";
 import { applyPolicy } from "../../db/admin/quarantine_policy.ts";
 import {
@@ -85,7 +85,7 @@ export async function databaseOrganization(
     },
     async upload(upload, uploadedAt) {
       const repositoryId = repositoryIds[upload.repository]!;
-      const taken = await storeSubmission(sql, {
+      const taken = await commitSubmission(sql, {
         ...columnsOf(upload),
         repositoryId,
         uploadedAt,

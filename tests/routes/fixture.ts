@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import * as v from "valibot";
 import type { Database } from "../../db/connection/connect.ts";
 import { createOrganization } from "../../db/admin/organizations.ts";
-import { storeSubmission, type Upload } from "../../db/write/store_submission.ts";
+import type { Upload } from "../../db/write/store_submission.ts";
+import { commitSubmission } from "../commit_submission.ts";
 import { addQuarantine, findTest, removeQuarantine } from "../../db/admin/quarantine.ts";
 import { createRepository } from "../../db/admin/repositories.ts";
 import type { Repository } from "../../db/admin/repositories.ts";
@@ -35,7 +36,7 @@ export interface Fixture {
   addToken(options?: Partial<NewTokenRow> & { legacy?: boolean }): Promise<string>;
   addRepository(owner: string, name: string, id?: number): Promise<Repository>;
   upload(repository: Repository, results: Partial<TestResult>[], more?: Partial<Upload>): Promise<
-    Awaited<ReturnType<typeof storeSubmission>>
+    Awaited<ReturnType<typeof commitSubmission>>
   >;
 }
 
@@ -86,7 +87,7 @@ export async function createFixture(
       return await createRepository(sql, { organization, ...created });
     },
     upload: (repository, results, more) =>
-      storeSubmission(sql, uploadOf(repository, results, more)),
+      commitSubmission(sql, uploadOf(repository, results, more)),
   };
 }
 

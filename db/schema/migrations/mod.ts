@@ -2,6 +2,7 @@ import initial from "./0001_initial.sql" with { type: "text" };
 import build from "./0002_build.sql" with { type: "text" };
 import archiveStates from "./0003_archive_states.sql" with { type: "text" };
 import uploadToken from "./0004_upload_token.sql" with { type: "text" };
+import visible from "./0005_visible.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
-export const migrations: readonly string[] = [initial, build, archiveStates, uploadToken];
+export const migrations: readonly string[] = [initial, build, archiveStates, uploadToken, visible];

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import { loadDisruptionEvents } from "../../../db/read/disruption_events.ts";
 import { createOrganization } from "../../../db/admin/organizations.ts";
-import { storeSubmission } from "../../../db/write/store_submission.ts";
-import { findOrCreateRepository } from "../../../db/admin/repositories.ts";
+import { commitSubmission } from "../../commit_submission.ts";
+import { createRepository } from "../../../db/admin/repositories.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { describeWithDatabases } from "../../database.ts";
 
@@ -18,7 +18,7 @@ describeWithDatabases("failures", (database) => {
       purchaseUnitCount: 0,
       createdAt: NOW,
     });
-    const repository = await findOrCreateRepository(sql, {
+    const repository = await createRepository(sql, {
       organization: organization!,
       owner: "acme",
       name: "shop",
@@ -36,7 +36,7 @@ describeWithDatabases("failures", (database) => {
       builder.add({ ...result, conclusion: "failure", message });
       builder.add({ ...result, conclusion: "passing", message: "" });
     });
-    await storeSubmission(database().sql, {
+    await commitSubmission(database().sql, {
       repositoryId,
       commitOid: `c${recordedAt}`,
       treeOid: null,

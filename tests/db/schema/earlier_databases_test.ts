@@ -6,10 +6,10 @@ import { migrate, SCHEMA_VERSION } from "../../../db/schema/migrate.ts";
 import { migrations } from "../../../db/schema/migrations/mod.ts";
 import { findOrganization } from "../../../db/admin/organizations.ts";
 import { listRepositories } from "../../../db/admin/repositories.ts";
-import { storeSubmission } from "../../../db/write/store_submission.ts";
 import { WINDOW_SECONDS } from "../../../lib/base/time.ts";
 import { makeToken } from "../../../lib/base/token.ts";
 import { createApp } from "../../../routes/mod.ts";
+import { commitSubmission } from "../../commit_submission.ts";
 import { describeWithDatabases, dropEverything } from "../../database.ts";
 import { flaky, NOW, request, uploadOf } from "../../routes/fixture.ts";
 import { silentLog } from "../../silent_log.ts";
@@ -55,7 +55,7 @@ describeWithDatabases("a database of an earlier version", (database) => {
       }
 
       const [repository] = await listRepositories(sql, organizationId);
-      const upload = await storeSubmission(sql, uploadOf(repository!, flaky("after")));
+      const upload = await commitSubmission(sql, uploadOf(repository!, flaky("after")));
       assert.equal(upload.disruptionCount, 1);
     });
   }

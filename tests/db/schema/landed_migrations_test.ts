@@ -10,6 +10,7 @@ const LANDED: Record<string, string> = {
   "0002_build.sql": "62c751bfeda39b381f8a69a71dc43aeffde23bca7258a2365a60320750053ad6",
   "0003_archive_states.sql": "3cee9003c778c3a5635f89cb9de92815560f892f0b6a0bad9996b3f64ff23ec6",
   "0004_upload_token.sql": "796fc0be2963db96ffc83cd99dcb319624b858b533a42365654ceed041c3f411",
+  "0005_visible.sql": "63b55694aa0618c4325a632ffc9722b1c523053a067f68b42740950af9bc638b",
 };
 
 const FOLDER = new URL("../../../db/schema/migrations/", import.meta.url);

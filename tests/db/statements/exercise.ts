@@ -15,15 +15,11 @@ import {
   loadFreshness,
   loadServerState,
 } from "../../../db/admin/diagnostics.ts";
-import { findOrganization } from "../../../db/admin/organizations.ts";
-import { createRepository, findOrCreateRepository } from "../../../db/admin/repositories.ts";
 import { recordTokenUses } from "../../../db/admin/tokens.ts";
 import { loadUploader, validUploadTokenHashes } from "../../../db/read/caller.ts";
 import { findRepository } from "../../../db/admin/repositories.ts";
-import { prepareTests } from "../../../db/write/tests.ts";
 import { testId } from "../../../lib/base/identity.ts";
 import { makeToken } from "../../../lib/base/token.ts";
-import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { commandLine, NOON } from "../../lib/cli/run_in_process.ts";
 import { archiveOf, reportOf } from "../../lib/report/archive/make_archive.ts";
 import { createContractFixture } from "../../routes/contract_fixture.ts";
@@ -142,7 +138,6 @@ export async function exerciseCommands(database: Database): Promise<void> {
     await uploads(program);
     await quarantines(program);
     await watching(program);
-    await cutOffUploads(program);
     await pruning(program);
     await diagnosis(program);
     await removal(program);
@@ -190,6 +185,7 @@ async function organizationsAndTokens(program: Program): Promise<void> {
   const created = JSON.parse(await program.run("repo create big/first --org big --json"));
   await program.run(`repo create big/second --org big --id ${created.repository_id + 1}`);
   await program.run("repo create big/third --org big");
+  await program.run("org log --org big");
   await program.run("repo list --org big");
   const token = await program.run("token create --org big --json");
   const hash = "0123456789abcdef".repeat(4);
@@ -309,38 +305,6 @@ async function watching(program: Program): Promise<void> {
   const repositoryId = await shopId(sql);
   await sql.begin((tx) => assignArchive(tx, { ...claim, repositoryId }));
   await releaseArchive(sql, { ...claim, reason: "silent", isAttempt: true });
-}
-
-/** What is left of uploads that were killed. */
-async function cutOffUploads(program: Program): Promise<void> {
-  const { sql } = program.database;
-  const builder = new SubmissionBuilder();
-  for (const name of ["staged", "never seen again"]) {
-    builder.add({
-      suite: "unit",
-      class: "c",
-      name,
-      file: "",
-      conclusion: "passing",
-      durationMicroseconds: 1,
-      message: "",
-      body: "",
-    });
-  }
-  const content = builder.finish();
-  await prepareTests(sql, { repositoryId: await shopId(sql), content });
-  await program.write("staged.xml", reportOf("staged"));
-  await program.run(
-    "ingest --org big --repo big/shop --commit c000005 FOLDER/staged.xml --tags kept",
-  );
-
-  const organization = await findOrganization(sql, "big");
-  const hidden = { organization: organization!, owner: "big", name: "hidden", createdAt: NOON };
-  await findOrCreateRepository(sql, hidden);
-  await createRepository(sql, { ...hidden, repositoryNumber: SHOP + 1 });
-  await findOrCreateRepository(sql, { ...hidden, name: "shown" });
-  await program.run("repo create big/shown --org big");
-  await program.run("org log --org big");
 }
 
 /** More failures of one code version than one statement of `prune` deletes. */

@@ -42,8 +42,8 @@ export async function createLargeFixture(database: Database): Promise<ContractFi
       100000 + row_number() over (), now()
     from active, generate_series(1, 10) n`;
   await sql`
-    insert into repository_state (repository_id, id_prefix, is_visible, data_version)
-    select repository_id, id_prefix, true, 1 from repository where repository_id > 100000`;
+    insert into repository_state (repository_id, id_prefix, data_version)
+    select repository_id, id_prefix, 1 from repository where repository_id > 100000`;
   // Which repository gets how many rows of what: shop's are old, the others' spread over a year.
   await sql`
     create temporary table share as
@@ -100,10 +100,6 @@ export async function createLargeFixture(database: Database): Promise<ContractFi
   await sql`
     insert into coverage_report (repository_id, recorded_at, covered_line_count, line_count)
     select repository_id, at, 1, 2 from old_row`;
-  await sql`
-    insert into unpublished_test_range (repository_id, first_test_no, end_test_no)
-    select repository_id, no + 1000000, no + 1000001 from old_row
-    where repository_id > 100000`;
   await sql`analyze`;
   return contract;
 }

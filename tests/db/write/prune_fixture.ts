@@ -8,7 +8,7 @@ import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { parseCodeowners } from "../../../lib/report/codeowners.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
 import { loadTexts } from "../../../db/read/failure_texts.ts";
-import { storeSubmission } from "../../../db/write/store_submission.ts";
+import { commitSubmission } from "../../commit_submission.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Random } from "../../bench/random.ts";
 import { DAY, type Fixture, idOf, NOW } from "../../routes/fixture.ts";
@@ -45,7 +45,7 @@ export async function randomUpload(
   }
   const content = builder.finish();
   const tree = random.below(3) === 0 ? random.below(12) : null;
-  return await storeSubmission(sql, {
+  return await commitSubmission(sql, {
     repositoryId: repository.repositoryId,
     commitOid: `c0ffee${random.below(60)}`,
     treeOid: tree === null ? null : `t${tree}`,

@@ -3,14 +3,14 @@ import { before, it } from "@std/testing/bdd";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { createOrganization } from "../../../db/admin/organizations.ts";
 import { storeSubmission, type Upload } from "../../../db/write/store_submission.ts";
-import { findTest } from "../../../db/admin/quarantine.ts";
-import { createRepository, findOrCreateRepository } from "../../../db/admin/repositories.ts";
+import { repositoryTables } from "../../../db/schema/distribute.ts";
+import { commitSubmission } from "../../commit_submission.ts";
+import { createRepository } from "../../../db/admin/repositories.ts";
 import {
   deleteRepository,
   findRepository,
   type Repository,
 } from "../../../db/admin/repositories.ts";
-import { prepareTests } from "../../../db/write/tests.ts";
 import { loadLatestCoverage } from "../../../db/read/badges.ts";
 import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import type { Conclusion } from "../../../lib/report/result.ts";
@@ -35,7 +35,7 @@ describeWithDatabases("processing a submission", (database) => {
 
   /** A repository of its own for each test. */
   async function newRepository(): Promise<Repository> {
-    const repository = await findOrCreateRepository(database().sql, {
+    const repository = await createRepository(database().sql, {
       organization: { organizationId, name: "acme" },
       owner: "acme",
       name: `repository-${nextName++}`,
@@ -54,7 +54,7 @@ describeWithDatabases("processing a submission", (database) => {
     return uploadOf(repository, results, { reportDigest: JSON.stringify(attempts), ...more });
   }
 
-  const process = (up: Upload) => storeSubmission(database().sql, up);
+  const process = (up: Upload) => commitSubmission(database().sql, up);
 
   async function tracked({ repositoryId }: Repository) {
     const states = await loadTrackedTests(database().sql, {
@@ -227,73 +227,37 @@ describeWithDatabases("processing a submission", (database) => {
     assert.equal(test?.name, "t");
   });
 
-  it("leaves nothing to be seen of an upload that was cut off before it was stored", async () => {
-    const { sql } = database();
-    const wanted = {
-      organization: { organizationId, name: "acme" },
-      owner: "acme",
-      name: "cut off",
-      createdAt: NOW,
-    };
-    const repository = await findOrCreateRepository(sql, wanted);
-    const cutOff = upload(repository, [["t", "failure"], ["t"], ["u"]], { tags: ["stale"] });
-    const { repositoryId } = repository;
-    await prepareTests(sql, { repositoryId, content: cutOff.content });
-    const test = { idPrefix: repository.idPrefix, testHash: cutOff.content.testHashes[0]! };
-    assert.equal(await findRepository(sql, { organizationId, ...wanted }), null);
-    assert.equal(await findTest(sql, test), null);
-
-    // The next one finds the tests there, and they have its tags and no others.
-    await process({ ...cutOff, tags: ["fresh"] });
-    assert.notEqual(await findRepository(sql, { organizationId, ...wanted }), null);
-    assert.notEqual(await findTest(sql, test), null);
-    assert.deepEqual((await tracked(repository))[0]?.tags, ["fresh"]);
-    assert.equal((await sql`select from unpublished_test_range`).length, 0);
-  });
-
-  it("gives tests the tags of all uploads that staged them at the same time", async () => {
+  it("leaves nothing of an upload that fails after everything was stored", async () => {
     const { sql } = database();
     const repository = await newRepository();
     const { repositoryId } = repository;
-    const slow = upload(repository, [["t", "failure"], ["t"], ["only slow"]], { tags: ["slow"] });
-    // As a process does that stages its tests and is overtaken before it stores the rest.
-    let overtake: (() => Promise<unknown>) | undefined = () =>
-      process(upload(repository, [["t"], ["only fast"]], { tags: ["fast"] }));
-    const begin = async (...values: Parameters<typeof sql.begin>) => {
-      const first = overtake;
-      overtake = undefined;
-      await first?.();
-      return await sql.begin(...values);
-    };
-    const overtaken = new Proxy(sql, {
-      get: (target, name) => name === "begin" ? begin : Reflect.get(target, name),
+    const cutOff = upload(repository, [["t", "failure"], ["t"], ["u"]], {
+      tags: ["stale"],
+      coverage: { coveredLineCount: 1, lineCount: 2 },
     });
-    await storeSubmission(overtaken, slow);
-    const [test] = await tracked({ ...repository, repositoryId });
-    assert.deepEqual(test?.tags, ["fast", "slow"]);
+    const cutOffUpload = sql.begin(async (tx) => {
+      await storeSubmission(tx, cutOff);
+      throw new Error("cut off");
+    });
+    await assert.rejects(cutOffUpload, /cut off/);
+    for (const table of await repositoryTables(sql)) {
+      const rows = await sql`select 1 from ${sql(table)} where repository_id = ${repositoryId}`;
+      assert.equal(rows.length, table === "repository_state" ? 1 : 0, table);
+    }
+
+    await process({ ...cutOff, tags: ["fresh"] });
+    assert.deepEqual((await tracked(repository))[0]?.tags, ["fresh"]);
   });
 
-  it("shows a repository that an upload left hidden when it is created", async () => {
-    const { sql } = database();
-    const organization = { organizationId, name: "acme" };
-    const wanted = { organization, owner: "acme", name: "half", createdAt: NOW };
-    await findOrCreateRepository(sql, wanted);
-    await createRepository(sql, { ...wanted, name: "Half", repositoryNumber: 4_711 });
-    const found = await findRepository(sql, { organizationId, ...wanted });
-    assert.equal(found?.name, "Half");
-    assert.equal(found?.repositoryNumber, 4_711);
-  });
-
-  it("shows a repository of which only the worker of a cluster had committed the first upload", async () => {
-    const { sql } = database();
+  it("gives tests the tags of all uploads that bring them at the same time", async () => {
     const repository = await newRepository();
-    const first = upload(repository, [["a"]]);
-    await storeSubmission(sql, first);
-    const { repositoryId, owner, name } = repository;
-    await sql`update repository set repository_number = null where repository_id = ${repositoryId}`;
-    assert.equal(await findRepository(sql, { organizationId, owner, name }), null);
-    assert.ok((await storeSubmission(sql, first)).duplicate);
-    assert.ok((await findRepository(sql, { organizationId, owner, name }))?.repositoryNumber);
+    await Promise.all(
+      ["a", "b", "c"].map((tag) =>
+        process(upload(repository, [["t", "failure"], ["t"], [`only ${tag}`]], { tags: [tag] }))
+      ),
+    );
+    const [test] = await tracked(repository);
+    assert.deepEqual(test?.tags, ["a", "b", "c"]);
   });
 
   it("deletes a repository of which only the worker of a cluster had committed the deletion", async () => {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { createOrganization } from "../../../db/admin/organizations.ts";
-import { storeSubmission } from "../../../db/write/store_submission.ts";
-import { findOrCreateRepository } from "../../../db/admin/repositories.ts";
+import { commitSubmission } from "../../commit_submission.ts";
+import { createRepository } from "../../../db/admin/repositories.ts";
 import { deleteRepository, type Repository } from "../../../db/admin/repositories.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { ownerTags } from "../../../lib/analysis/test_tags.ts";
@@ -25,7 +25,7 @@ describeWithDatabases("tags of tests", (database) => {
   });
 
   async function newRepository(): Promise<Repository> {
-    const repository = await findOrCreateRepository(database().sql, {
+    const repository = await createRepository(database().sql, {
       organization: { organizationId, name: "acme" },
       owner: "acme",
       name: `repository-${nextName++}`,
@@ -56,7 +56,7 @@ describeWithDatabases("tags of tests", (database) => {
       });
     }
     const content = builder.finish();
-    return await storeSubmission(database().sql, {
+    return await commitSubmission(database().sql, {
       repositoryId,
       commitOid: "c1c1c1c",
       treeOid: null,

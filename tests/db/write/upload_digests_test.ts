@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import { createOrganization } from "../../../db/admin/organizations.ts";
-import { storeSubmission, type Upload } from "../../../db/write/store_submission.ts";
-import { findOrCreateRepository } from "../../../db/admin/repositories.ts";
+import type { Upload } from "../../../db/write/store_submission.ts";
+import { commitSubmission } from "../../commit_submission.ts";
+import { createRepository } from "../../../db/admin/repositories.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { describeWithDatabases } from "../../database.ts";
 
@@ -18,7 +19,7 @@ describeWithDatabases("digests of uploads", (database) => {
     const builder = new SubmissionBuilder();
     const same = { suite: "", class: "", file: "", durationMicroseconds: 0, message: "", body: "" };
     for (const name of names) builder.add({ ...same, name, conclusion: "passing" });
-    return storeSubmission(database().sql, {
+    return commitSubmission(database().sql, {
       repositoryId,
       commitOid: "c",
       treeOid: null,
@@ -47,7 +48,7 @@ describeWithDatabases("digests of uploads", (database) => {
       purchaseUnitCount: 0,
       createdAt: NOW,
     });
-    const { repositoryId } = await findOrCreateRepository(sql, {
+    const { repositoryId } = await createRepository(sql, {
       organization: organization!,
       owner: "acme",
       name: "shop",
