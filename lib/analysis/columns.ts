@@ -4,12 +4,19 @@
  * that did not simply pass once, with the order and the durations of their attempts. 1 to 3 bytes a
  * result, against 84 as a row. All columns are in ascending order of test_hash.
  */
+import { type Conclusion, isNegative } from "../report/result.ts";
 import { VarintReader, VarintWriter } from "./varint.ts";
 
 /** How an attempt counts: `failure` and `error` are negative, `passing` is positive. */
 export const ATTEMPT_KINDS = ["positive", "negative", "skipped", "unknown"] as const;
 
 export type AttemptKind = typeof ATTEMPT_KINDS[number];
+
+/** How an attempt with this conclusion counts. */
+export function kindOf(conclusion: Conclusion): AttemptKind {
+  if (conclusion === "passing") return "positive";
+  return isNegative(conclusion) ? "negative" : conclusion;
+}
 
 export interface Attempt {
   kind: AttemptKind;

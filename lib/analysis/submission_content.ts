@@ -1,16 +1,18 @@
 /** Makes the columns of a submission from results as they are read. */
 import { createHash } from "node:crypto";
 import { testHash, type TestIdentity } from "../base/identity.ts";
-import { type Conclusion, isNegative, type TestResult } from "../report/result.ts";
-import {
-  ATTEMPT_KINDS,
-  type AttemptKind,
-  encodeResults,
-  grown,
-  type ResultColumns,
-} from "./columns.ts";
+import { quote } from "../base/quote.ts";
+import type { ReportedTool } from "../report/equal_cases.ts";
+import { isNegative, PLAIN_CASE, type Reported, type TestResult } from "../report/result.ts";
+import { ATTEMPT_KINDS, encodeResults, grown, kindOf, type ResultColumns } from "./columns.ts";
 import { type CompressedText, TextCollector } from "./failure_texts.ts";
 import { identityIn, IdentityStore, type StoredIdentities } from "./identity_store.ts";
+import {
+  CaseFlag,
+  type CollectedNegative,
+  type CollectedReport,
+  mergeEqualCases,
+} from "./merge_equal_cases.ts";
 
 export interface SubmissionContent extends ResultColumns {
   resultCount: number;
@@ -21,14 +23,7 @@ export interface SubmissionContent extends ResultColumns {
   /** The identity of the test at an index of `testHashes`. */
   identityAt(index: number): TestIdentity;
   /** The failures and errors, in the order of the report. */
-  negatives: {
-    testHash: number;
-    /** Position of the result in its submission. */
-    resultNo: number;
-    conclusion: "failure" | "error";
-    /** Index of its text in `texts`. */
-    textNo: number;
-  }[];
+  negatives: CollectedNegative[];
   /** The texts of the negative results, each once. */
   texts: CompressedText[];
 }
@@ -56,21 +51,23 @@ export class SubmissionBuilder {
   #durations = new Float64Array(1024);
   /** Indexes of `ATTEMPT_KINDS`. */
   #kinds = new Uint8Array(1024);
+  #flags = new Uint8Array(1024);
+  /** Only if a report has them. */
+  #lines: Int32Array | null = null;
   readonly #identities = new IdentityStore();
-  readonly #negatives: SubmissionContent["negatives"] = [];
+  readonly #negatives: CollectedNegative[] = [];
   readonly #texts = new TextCollector();
+  readonly #reports: CollectedReport[] = [];
 
-  add(result: TestResult): void {
+  add(result: TestResult, { isNewCase, isBare, line }: Reported = PLAIN_CASE): void {
     const resultNo = this.#count++;
-    if (resultNo === this.#hashes.length) {
-      this.#hashes = grown(this.#hashes, new Float64Array(resultNo * 2));
-      this.#durations = grown(this.#durations, new Float64Array(resultNo * 2));
-      this.#kinds = grown(this.#kinds, new Uint8Array(resultNo * 2));
-    }
+    if (resultNo === this.#hashes.length) this.#grow(resultNo * 2);
     const hash = testHash(result);
     this.#hashes[resultNo] = hash;
     this.#durations[resultNo] = result.durationMicroseconds;
     this.#kinds[resultNo] = ATTEMPT_KINDS.indexOf(kindOf(result.conclusion));
+    this.#flags[resultNo] = (isNewCase ? CaseFlag.isNewCase : 0) | (isBare ? CaseFlag.isBare : 0);
+    if (line > 0) (this.#lines ??= new Int32Array(this.#hashes.length))[resultNo] = line;
     this.#identities.push(result);
     const { conclusion } = result;
     if (isNegative(conclusion)) {
@@ -83,36 +80,77 @@ export class SubmissionBuilder {
     }
   }
 
-  finish(): ContentData & SubmissionContent {
-    const testHashes = distinct(this.#hashes.slice(0, this.#count).sort());
+  /** Ends a report: from its results on, equal cases are judged by the rule of its tool. */
+  endReport(report: ReportedTool): void {
+    this.#reports.push({ ...report, end: this.#count });
+  }
+
+  finish({ onNote }: { onNote?: (note: string) => void } = {}): ContentData & SubmissionContent {
+    const hashes = this.#hashes.subarray(0, this.#count);
+    const testHashes = distinct(hashes.slice().sort());
     const testIndexes = new Uint32Array(this.#count);
     const firstResults = new Uint32Array(testHashes.length);
     for (let resultNo = this.#count - 1; resultNo >= 0; resultNo--) {
-      const index = indexOfTest(testHashes, this.#hashes[resultNo]!);
+      const index = indexOfTest(testHashes, hashes[resultNo]!);
       testIndexes[resultNo] = index;
       firstResults[index] = resultNo;
     }
+    const identities = this.#identities.finish();
+    const collected = {
+      testIndexes,
+      kinds: this.#kinds.subarray(0, this.#count),
+      durations: this.#durations.subarray(0, this.#count),
+      flags: this.#flags.subarray(0, this.#count),
+      lines: this.#lines,
+      negatives: this.#negatives,
+    };
+    // Nearly every report has each test once.
+    const results = this.#count === testHashes.length ? collected : mergeEqualCases(collected, {
+      testHashes,
+      reports: this.#reports,
+      emptyText: () => this.#texts.add({ message: "", body: "" }),
+      onMerged: (report, { count, first }) =>
+        onNote?.(sharedNamesNote(
+          report,
+          count,
+          first.map(({ testIndex, caseCount }) => ({
+            name: identityIn(identities, firstResults[testIndex]!).name,
+            caseCount,
+          })),
+        )),
+    });
     return contentOf({
-      resultCount: this.#count,
+      resultCount: results.testIndexes.length,
       testHashes,
       listHash: createHash("sha256").update(new Uint8Array(testHashes.buffer)).digest("hex"),
-      identities: this.#identities.finish(),
+      identities,
       firstResults,
-      ...encodeResults(testHashes.length, {
-        testIndexes,
-        kinds: this.#kinds.subarray(0, this.#count),
-        durations: this.#durations.subarray(0, this.#count),
-      }),
-      negatives: this.#negatives,
+      ...encodeResults(testHashes.length, results),
+      negatives: results.negatives,
       texts: this.#texts.texts,
     });
   }
+
+  #grow(length: number): void {
+    this.#hashes = grown(this.#hashes, new Float64Array(length));
+    this.#durations = grown(this.#durations, new Float64Array(length));
+    this.#kinds = grown(this.#kinds, new Uint8Array(length));
+    this.#flags = grown(this.#flags, new Uint8Array(length));
+    this.#lines &&= grown(this.#lines, new Int32Array(length));
+  }
 }
 
-/** How an attempt with this conclusion counts. */
-export function kindOf(conclusion: Conclusion): AttemptKind {
-  if (conclusion === "passing") return "positive";
-  return isNegative(conclusion) ? "negative" : conclusion;
+function sharedNamesNote(
+  { file, tool }: CollectedReport,
+  count: number,
+  first: { name: string; caseCount: number }[],
+): string {
+  const names = first.map(({ name, caseCount }) => `${quote(name)} (${caseCount} cases)`);
+  const rest = count > names.length ? ` and ${count - names.length} more` : "";
+  return `${file}: tests with the same name${
+    tool && ` in a report of ${tool}`
+  } count as one test, ` +
+    `which failed if any of them did: ${names.join(", ")}${rest}`;
 }
 
 /** The index of a test in ascending hashes; -1 when it is not among them. */

@@ -1,53 +1,41 @@
+import { forEachTest } from "../analysis/columns.ts";
+import {
+  type ContentData,
+  indexOfTest,
+  type SubmissionContent,
+} from "../analysis/submission_content.ts";
 import { testHash, type TestIdentity } from "../base/identity.ts";
-import { isNegative, type TestResult } from "../report/result.ts";
-import { detach } from "../base/text.ts";
-import { identityKey } from "./rule.ts";
+
+/** Tests by the outcome of their final attempt. */
+export interface FinalAttempts {
+  /** Tests whose final attempt failed, in the order of the reports. */
+  failed: TestIdentity[];
+  /** Tests whose final attempt has no known outcome. */
+  unclear: TestIdentity[];
+  /** Whether the final attempt of a test passed. */
+  hasPassed(test: TestIdentity): boolean;
+}
 
 /**
- * The outcome of each test's final attempt: results of the same identity are attempts in order.
- * Skips are ignored, and an unknown outcome does not replace a failure.
+ * The outcome of each test's final attempt. Skips are ignored, and an unknown outcome does not replace
+ * a failure.
  */
-export class FinalAttempts {
-  readonly #open = new Map<string, { test: TestIdentity; isFailed: boolean }>();
-  // Hashes instead of identities save memory: nearly all tests pass.
-  readonly #passed = new Set<number>();
-
-  /** Adds the next attempt of a test. Its strings may be slices of a larger text. */
-  add(result: TestResult): void {
-    if (result.conclusion === "skipped") return;
-    if (result.conclusion === "passing") {
-      this.#passed.add(testHash(result));
-      if (this.#open.size > 0) this.#open.delete(identityKey(result));
-      return;
-    }
-    const key = identityKey(result);
-    const isFailed = isNegative(result.conclusion) || this.#open.get(key)?.isFailed === true;
-    const test = {
-      suite: detach(result.suite),
-      class: detach(result.class),
-      name: detach(result.name),
-      file: detach(result.file),
-    };
-    this.#open.set(key, { test, isFailed });
-  }
-
-  /** Tests whose final attempt failed. */
-  get failed(): TestIdentity[] {
-    return this.#tests(true);
-  }
-
-  /** Tests whose final attempt has no known outcome. */
-  get unclear(): TestIdentity[] {
-    return this.#tests(false);
-  }
-
-  /** Whether the final attempt of a test passed. */
-  hasPassed(test: TestIdentity): boolean {
-    return this.#passed.has(testHash(test)) && !this.#open.has(identityKey(test));
-  }
-
-  #tests(isFailed: boolean): TestIdentity[] {
-    return [...this.#open.values()].filter((one) => one.isFailed === isFailed)
-      .map(({ test }) => test);
-  }
+export function finalAttempts(content: ContentData & SubmissionContent): FinalAttempts {
+  const { testHashes, firstResults } = content;
+  const failed: number[] = [];
+  const unclear: number[] = [];
+  const passed = new Uint8Array(testHashes.length);
+  forEachTest(content, (index, attempts) => {
+    const kinds = attempts.map(({ kind }) => kind).filter((kind) => kind !== "skipped");
+    const sincePass = kinds.slice(kinds.lastIndexOf("positive") + 1);
+    if (sincePass.length > 0) (sincePass.includes("negative") ? failed : unclear).push(index);
+    else if (kinds.length > 0) passed[index] = 1;
+  });
+  const identities = (indexes: number[]) =>
+    indexes.sort((a, b) => firstResults[a]! - firstResults[b]!).map(content.identityAt);
+  return {
+    failed: identities(failed),
+    unclear: identities(unclear),
+    hasPassed: (test) => passed[indexOfTest(testHashes, testHash(test))] === 1,
+  };
 }

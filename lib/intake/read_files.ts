@@ -102,13 +102,14 @@ export async function readResults(
       read.file = path;
     },
     onBytes: (count) => void (read.bytes += count),
-    onResult(result) {
-      if (!isCheck) builder.add(result);
+    onResult(result, reported) {
+      if (!isCheck) builder.add(result, reported);
       if (++read.results % RESULTS_PER_PROGRESS === 0) listener.progress?.({ ...read });
     },
+    onReport: (report) => builder.endReport(report),
     onNote: (note) => listener.note(note),
   });
-  const content = builder.finish();
+  const content = builder.finish({ onNote: (note) => listener.note(note) });
   return {
     content,
     reportDigest: digest,

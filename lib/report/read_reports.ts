@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { FILE_CHUNK_BYTES, hashed, readFileChunks } from "./file_chunks.ts";
 import { type JUnitOptions, readJUnit } from "./junit/read_junit.ts";
+import type { ReportedTool } from "./equal_cases.ts";
 import { REPORT_LIMITS } from "./limits.ts";
 import { ReportError } from "./report_error.ts";
 import type { ReportFile } from "./report_files.ts";
@@ -12,6 +13,8 @@ export interface StreamedReport extends ReportFile {
 
 export interface ReadReportsOptions extends Omit<JUnitOptions, "file" | "onFailureOutside"> {
   onFile?(file: ReportFile): void;
+  /** Called at the end of each report. */
+  onReport?(report: ReportedTool): void;
   /** Called with the number of bytes of each chunk that is read. */
   onBytes?(count: number): void;
 }
@@ -42,6 +45,7 @@ export async function readReports(
         file: file.path,
         maxResultCount: maxResultCount - resultCount,
       });
+      options.onReport?.(read.tool);
       resultCount += read.resultCount;
       digests.push(hash.digest("hex"));
     } catch (error) {

@@ -28,3 +28,16 @@ export interface TestResult {
 export function isNegative(conclusion: Conclusion): conclusion is "failure" | "error" {
   return conclusion === "failure" || conclusion === "error";
 }
+
+/** How a result stands in its report. */
+export interface Reported {
+  /** False for further attempts in the same case. */
+  isNewCase: boolean;
+  /** True for a passing case without any element that says how it ended. */
+  isBare: boolean;
+  /** Line of the test in its file, where the tool distinguishes tests by it; otherwise 0. */
+  line: number;
+}
+
+/** A case without retries and without a line. */
+export const PLAIN_CASE: Reported = { isNewCase: true, isBare: false, line: 0 };

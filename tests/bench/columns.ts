@@ -3,9 +3,9 @@
  * (a test compares them), without hashing every name again for each of thousands of builds.
  */
 import { createHash } from "node:crypto";
-import { ATTEMPT_KINDS, encodeResults } from "../../lib/analysis/columns.ts";
+import { ATTEMPT_KINDS, encodeResults, kindOf } from "../../lib/analysis/columns.ts";
 import { TextCollector } from "../../lib/analysis/failure_texts.ts";
-import { kindOf, type SubmissionContent } from "../../lib/analysis/submission_content.ts";
+import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import { testHash, type TestIdentity } from "../../lib/base/identity.ts";
 import { isNegative } from "../../lib/report/result.ts";
 import type { Attempt, Shard } from "./generate.ts";

@@ -1,5 +1,5 @@
 /**
- * The generated parts of the reference: the HTTP API, the commands and the settings.
+ * The generated parts of the reference: the HTTP API, the commands, the settings and the test tools.
  *
  * `deno run -A --config tests/deno.json tests/docs/reference_files.ts && deno fmt docs/reference` regenerates them.
  */
@@ -8,6 +8,8 @@ import { SETTINGS } from "../../lib/base/config.ts";
 import { llmsText } from "../../lib/http/llms_txt/document.ts";
 import { routes } from "../../routes/mod.ts";
 import { leafCommands, SHARED_OPTIONS } from "../usage_lines.ts";
+import { writeJUnitTables } from "./junit_tables.ts";
+import { markPattern } from "./marks.ts";
 
 /** Regenerates the files. */
 export const REGENERATE =
@@ -27,11 +29,6 @@ export function apiText(): string {
 /** The generated parts of the command line's reference, by the name of their mark. */
 export function markedParts(): Record<string, string> {
   return { commands: leafCommands().map(chapter).join("\n\n"), environment: environmentTable() };
-}
-
-/** Matches a marked part; the group `part` is the text between the marks. */
-export function markPattern(name: string): RegExp {
-  return new RegExp(`(<!-- begin ${name} -->\\n)(?<part>[^]*?)(<!-- end ${name} -->)`);
 }
 
 function chapter({ path, command }: { path: string; command: Command }): string {
@@ -77,4 +74,5 @@ if (import.meta.main) {
     text = text.replace(markPattern(name), (_, begin, _part, end) => `${begin}\n${part}\n\n${end}`);
   }
   await Deno.writeTextFile(COMMAND_LINE_FILE, text);
+  await writeJUnitTables();
 }

@@ -12,9 +12,10 @@ import {
   apiText,
   COMMAND_LINE_FILE,
   markedParts,
-  markPattern,
   REGENERATE,
 } from "./reference_files.ts";
+import { JUNIT_FILE, junitParts } from "./junit_tables.ts";
+import { markPattern } from "./marks.ts";
 
 const api = await Deno.readTextFile(API_FILE);
 const commandLine = await Deno.readTextFile(COMMAND_LINE_FILE);
@@ -68,6 +69,16 @@ describe("the reference of the HTTP API", () => {
     );
     assert.deepEqual(errors, documented);
     for (const status of statuses) assert.match(api, new RegExp(`\\b${status}\\b`));
+  });
+});
+
+describe("the reference of JUnit reports", () => {
+  it("has the tables of the dialects and of the laboratory", async () => {
+    const text = await Deno.readTextFile(JUNIT_FILE);
+    for (const [name, part] of Object.entries(junitParts())) {
+      const written = markPattern(name).exec(text)?.groups?.part ?? "";
+      assert.equal(plain(written), plain(part), `regenerate ${name} with: ${REGENERATE}`);
+    }
   });
 });
 

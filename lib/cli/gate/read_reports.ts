@@ -1,11 +1,11 @@
 import { stat } from "node:fs/promises";
-import { FinalAttempts } from "../../gate/final_attempts.ts";
+import { SubmissionBuilder } from "../../analysis/submission_content.ts";
+import { finalAttempts } from "../../gate/final_attempts.ts";
 import type { GateReport } from "../../gate/rule.ts";
 import { readFileChunks } from "../../report/file_chunks.ts";
 import { readJUnit } from "../../report/junit/read_junit.ts";
 import { ReportError } from "../../report/report_error.ts";
 import { findReports, type ReportFile } from "../../report/report_files.ts";
-import { isNegative } from "../../report/result.ts";
 
 // Some file systems store times with a resolution of two seconds.
 const TIME_RESOLUTION_MS = 2_000;
@@ -35,23 +35,21 @@ export async function readRunReports(
 ) {
   const { files, missing } = await findAll(reportArguments);
   const reports: GateReport[] = [...missing];
-  const attempts = new FinalAttempts();
-  let hasNegative = false;
+  const builder = new SubmissionBuilder();
   for (const { path, isNamed } of files) {
     const failuresOutsideTests: string[] = [];
     let problem: string | null = null;
     const isFresh = before === null || await isNewer(path, before);
     try {
-      await readJUnit(readFileChunks(path), {
+      const { tool } = await readJUnit(readFileChunks(path), {
         file: path,
         checkoutFolder,
         onFailureOutside: (failure) => failuresOutsideTests.push(failure),
-        onResult(result) {
-          if (!isFresh) return;
-          hasNegative ||= isNegative(result.conclusion);
-          attempts.add(result);
+        onResult(result, reported) {
+          if (isFresh) builder.add(result, reported);
         },
       });
+      builder.endReport(tool);
     } catch (error) {
       if (!(error instanceof ReportError)) throw error;
       if (error.kind === "not-junit" && !isNamed) continue;
@@ -62,7 +60,12 @@ export async function readRunReports(
   const isClean = reports.every(({ problem, failuresOutsideTests }) =>
     problem === null && failuresOutsideTests.length === 0
   );
-  return { reports, attempts, isPassed: isClean && reports.length > 0 && !hasNegative };
+  const content = builder.finish();
+  return {
+    reports,
+    attempts: finalAttempts(content),
+    isPassed: isClean && reports.length > 0 && content.negatives.length === 0,
+  };
 }
 
 /** The files that arguments name; an argument without files becomes a report that cannot be read. */

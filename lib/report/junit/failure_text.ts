@@ -30,14 +30,17 @@ const CONTROL = /[\x01-\x08\x0b-\x1f\x7f-\x9f]/g;
 // deno-lint-ignore no-control-regex
 const UNCLEAN = /[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffd]|#x1B/;
 
+// Lines of a text that are looked at for its message.
+const MESSAGE_LINES = 200;
+
 /** Collects a text of any size: keeps its beginning, and counts the other characters. */
 export class FailureText {
   #text = "";
   #omittedCount = 0;
 
-  /** The first line that is not blank, `""` when there were only blanks. */
-  get firstLine(): string {
-    return firstLine(this.#text);
+  /** The first line that says something; `""` without one. */
+  message(saysNothing: (line: string) => boolean): string {
+    return firstMessage(this.#text, saysNothing);
   }
 
   add(chunk: string): void {
@@ -84,8 +87,48 @@ export class FailureText {
   }
 }
 
+/** Keeps the end of a text of any size. */
+export class TextEnd {
+  #chunks: string[] = [];
+  #length = 0;
+
+  add(chunk: string): void {
+    this.#chunks.push(chunk);
+    this.#length += chunk.length;
+    while (this.#length - this.#chunks[0]!.length >= KEPT_UNITS) {
+      this.#length -= this.#chunks.shift()!.length;
+    }
+  }
+
+  /** Without blank lines around, at most 16,384 characters; the first line says if more precede. */
+  toString(): string {
+    const text = clean(this.#chunks.join("")).replace(BLANK_LINES, "").trimEnd();
+    if (text.length <= BODY_CHARACTERS) return text;
+    return `...\n${text.slice(REST_LINE_CHARACTERS - BODY_CHARACTERS)}`.toWellFormed();
+  }
+
+  /** The last line that says something; `""` without one. */
+  message(saysNothing: (line: string) => boolean): string {
+    const lines = this.toString().split("\n").toReversed();
+    return firstMessage(lines.join("\n"), saysNothing);
+  }
+}
+
 // Line breaks in editors and terminals.
 const ANY_LINE_END = /[\n\r\u0085\u2028\u2029]/;
+
+/** The first line of a text that says something, trimmed and cut to 1,000 characters. */
+export function firstMessage(text: string, saysNothing: (line: string) => boolean): string {
+  const cleaned = clean(text);
+  // Nearly always the first.
+  const first = firstLine(cleaned);
+  if (first === "" || !saysNothing(first)) return first;
+  for (const line of cleaned.trimStart().split(ANY_LINE_END, MESSAGE_LINES).slice(1)) {
+    const message = firstLine(line);
+    if (message !== "" && !saysNothing(message)) return message;
+  }
+  return "";
+}
 
 /** The first line of a text that is not blank, trimmed and cut to 1,000 characters. */
 export function firstLine(text: string): string {

@@ -7,11 +7,13 @@
 import type { TestIdentity } from "../../base/identity.ts";
 import { REPORT_LIMITS } from "../limits.ts";
 import { quote, shorten } from "../report_error.ts";
-import { isNegative, type TestResult } from "../result.ts";
+import type { ReportedTool } from "../equal_cases.ts";
+import { isNegative, PLAIN_CASE, type Reported, type TestResult } from "../result.ts";
 import { detach } from "../../base/text.ts";
 import { decodeXml } from "../xml/decode.ts";
 import { type XmlHandler, XmlReader } from "../xml/reader.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
+import { type Dialect, dialectOf, UNKNOWN_DIALECT } from "./dialects.ts";
 import { NameNormalizer } from "./normalize_names.ts";
 import { OUTCOME_KINDS, OutcomeElement, TestCase } from "./test_case.ts";
 
@@ -19,7 +21,7 @@ export interface JUnitOptions {
   /** Path of the report, for errors and notes. */
   file: string;
   /** Called for each result, in order. Its strings may be slices of a chunk: copy what is kept. */
-  onResult(result: TestResult): void;
+  onResult(result: TestResult, reported: Reported): void;
   /** Called with what was repaired or ignored, one line each. */
   onNote?(note: string): void;
   /**
@@ -34,17 +36,18 @@ export interface JUnitOptions {
 }
 
 /**
- * Reads one JUnit report to its end; returns the number of results, in which each attempt counts.
+ * Reads one JUnit report to its end; returns the number of results, in which each attempt counts, and
+ * the tool that wrote it, which decides what equal cases are.
  * @throws {ReportError}, after `onResult` was called for the results before it
  */
 export async function readJUnit(
   bytes: AsyncIterable<Uint8Array>,
   options: JUnitOptions,
-): Promise<{ resultCount: number }> {
+): Promise<{ resultCount: number; tool: ReportedTool }> {
   const reader = new JUnitReader(options);
   for await (const chunk of decodeXml(bytes, options.file)) reader.xml.write(chunk);
   reader.end();
-  return { resultCount: reader.resultCount };
+  return { resultCount: reader.resultCount, tool: reader.tool };
 }
 
 // A broken reporter repeats its mistake for every test.
@@ -53,9 +56,23 @@ const MAX_NOTES = 100;
 // Elements that report a failure.
 const FAILURES: ReadonlySet<string> = new Set(["failure", "error"]);
 
+// Attributes of open suites that are kept: their number, and the characters of each.
+const MAX_ATTRIBUTES = 30;
+const MAX_ATTRIBUTE_CHARACTERS = 1_000;
+// Names of properties and of suites that are kept to recognize the tool and to number suites.
+const MAX_NAMES = 100_000;
+const FURTHER_ATTEMPT: Reported = { ...PLAIN_CASE, isNewCase: false };
+
 /** A suite; the element around all suites is one without a name. */
 interface Suite {
-  name: string;
+  /** Without what its dialect removes. */
+  ownName: string;
+  /** As tests have it; not known before the first test. */
+  name: string | undefined;
+  attributes: XmlAttributes;
+  /** How many suites of this name precede it. */
+  earlierCount: number;
+  caseCount: number;
   /** Of this suite or the nearest around it that has one. */
   file: string;
   depth: number;
@@ -78,6 +95,12 @@ class JUnitReader implements XmlHandler {
   #testCase: { value: TestCase | null; depth: number; countBefore: number } | null = null;
   #outcome: { value: OutcomeElement; depth: number } | null = null;
   #failureCount = 0;
+  /** Known from the first test on. */
+  #dialect: Dialect | undefined;
+  #rootElement = "";
+  readonly #properties = new Set<string>();
+  readonly #suiteCounts = new Map<string, number>();
+  #surplusCaseCount = 0;
   #noteCount = 0;
 
   constructor(options: JUnitOptions) {
@@ -86,8 +109,20 @@ class JUnitReader implements XmlHandler {
     this.xml = new XmlReader(options.file, this);
   }
 
+  /** The tool that wrote the report. */
+  get tool(): ReportedTool {
+    const rule = this.#dialect ?? UNKNOWN_DIALECT;
+    return {
+      file: this.#options.file,
+      tool: rule.tool,
+      rule,
+      surplusCaseCount: this.#surplusCaseCount,
+    };
+  }
+
   open(name: string, attributes: XmlAttributes): void {
     this.#depth++;
+    if (this.#depth === 1) this.#rootElement = name;
     if (this.#depth === 1 && name !== "testsuites" && name !== "testsuite") {
       this.xml.input.fail(
         "not-junit",
@@ -113,12 +148,15 @@ class JUnitReader implements XmlHandler {
         this.#note(`<${name}> outside of a <testcase> gives no result`);
       }
       this.#failureOutside(`<${name}> outside of a <testcase>`);
+    } else if (name === "property" && !this.#dialect && this.#properties.size < MAX_NAMES) {
+      this.#properties.add(detach(attributes["name"] ?? ""));
     }
   }
 
   close(): void {
     if (this.#outcome) this.#closeInOutcome();
     else if (this.#testCase?.depth === this.#depth) this.#closeTestCase(this.#testCase);
+    else if (this.#testCase?.depth === this.#depth - 1) this.xml.readText(null);
     else if (this.#suites.at(-1)?.depth === this.#depth) this.#checkTotals(this.#suites.pop()!);
     this.#depth--;
   }
@@ -135,7 +173,9 @@ class JUnitReader implements XmlHandler {
   }
 
   // Some tools count a file that could not be loaded and report no test for it.
-  #checkTotals({ declaredCount, countBefore }: Suite): void {
+  #checkTotals({ declaredCount, countBefore, caseCount, attributes }: Suite): void {
+    const declaredCases = Number(attributes["tests"]);
+    if (caseCount > declaredCases) this.#surplusCaseCount += caseCount - declaredCases;
     const count = this.#failureCount - countBefore;
     if (count >= declaredCount) return;
     this.#failureOutside(`${declaredCount} failures and errors in the totals, ${count} in tests`);
@@ -164,8 +204,15 @@ class JUnitReader implements XmlHandler {
     // Only the totals of the element around all suites count.
     const { name = "", file, timestamp } = element === "testsuite" ? attributes : {};
     if (element === "testsuite") this.#refuseUndecodable(element, attributes);
+    const ownName = detach(this.#names.suite(name, timestamp));
+    const earlierCount = this.#suiteCounts.get(ownName) ?? 0;
+    if (this.#suiteCounts.size < MAX_NAMES) this.#suiteCounts.set(ownName, earlierCount + 1);
     this.#suites.push({
-      name: detach(this.#names.suite(name, timestamp)),
+      ownName,
+      name: undefined,
+      attributes: isSmall(attributes) ? attributes : {},
+      earlierCount,
+      caseCount: 0,
       file: file ? detach(this.#names.file(file)) : this.#suites.at(-1)?.file ?? "",
       depth: this.#depth,
       declaredCount: counts.reduce((sum, count) => sum + count, 0),
@@ -174,23 +221,47 @@ class JUnitReader implements XmlHandler {
   }
 
   #newTestCase(attributes: XmlAttributes): TestCase | null {
-    const identity = this.#identityOf(attributes);
-    if (identity.name !== "") return new TestCase(identity, attributes);
+    const dialect = this.#dialect ??= dialectOf({
+      rootElement: this.#rootElement,
+      root: this.#suites[0]!.attributes,
+      suites: this.#suites.slice(this.#rootElement === "testsuite" ? 0 : 1)
+        .map((suite) => suite.attributes),
+      testCase: attributes,
+      properties: this.#properties,
+    });
+    this.#suites.at(-1)!.caseCount++;
+    if (dialect.hasNamelessCases && !attributes["name"] && !attributes["classname"]) {
+      this.#note("a <testcase> without name and classname, as after an interruption, is no test");
+      return null;
+    }
+    const identity = this.#identityOf(attributes, dialect);
+    if (identity.name !== "") return new TestCase(identity, attributes, dialect);
     this.#note("a <testcase> without name and classname, in a suite without a name, is skipped");
     return null;
   }
 
-  #identityOf(attributes: XmlAttributes): TestIdentity {
+  #identityOf(attributes: XmlAttributes, dialect: Dialect): TestIdentity {
     const { name, classname = "", file } = attributes;
     this.#refuseUndecodable("testcase", attributes);
     const suite = this.#suites.at(-1)!;
+    suite.name ??= this.#suiteName(dialect);
     const className = this.#names.class(classname);
-    return {
+    const identity = {
       suite: suite.name,
       class: className,
       name: name ? this.#names.name(name, suite.name, className) : className || suite.name,
       file: file ? this.#names.file(file) : suite.file,
     };
+    return dialect.identity?.({ identity, suite: suite.attributes }) ?? identity;
+  }
+
+  /** The name of the innermost suite as its dialect has it. */
+  #suiteName(dialect: Dialect): string {
+    const { ownName, earlierCount } = this.#suites.at(-1)!;
+    if (!dialect.suite) return ownName;
+    const outer = this.#suites.slice(0, -1).map((suite) => suite.ownName);
+    const names = { name: ownName, outer: outer.filter((name) => name !== ""), earlierCount };
+    return detach(dialect.suite(names));
   }
 
   // The same U+FFFD stands for all lost bytes: two tests could become one.
@@ -207,8 +278,13 @@ class JUnitReader implements XmlHandler {
   }
 
   #openInTestCase(name: string, attributes: XmlAttributes): void {
-    const kind = OUTCOME_KINDS.get(name);
-    if (!kind || this.#depth !== this.#testCase!.depth + 1) {
+    const isDirect = this.#depth === this.#testCase!.depth + 1;
+    const kind = OUTCOME_KINDS.get(this.#dialect?.meaningOf?.(name, attributes) ?? name);
+    if (!kind || !isDirect) {
+      const testCase = this.#testCase!.value;
+      if (name === "system-out" && isDirect && testCase) {
+        this.xml.readText((text) => testCase.addOutput(text));
+      }
       if (FAILURES.has(name)) this.#failureOutside(`<${name}> not directly in a <testcase>`);
       return;
     }
@@ -254,6 +330,7 @@ class JUnitReader implements XmlHandler {
     this.#testCase = null;
     if (!testCase) return;
     let hasFailed = false;
+    let reported = testCase.reported;
     for (const result of testCase.results()) {
       hasFailed ||= isNegative(result.conclusion);
       this.resultCount++;
@@ -261,9 +338,16 @@ class JUnitReader implements XmlHandler {
       if (this.resultCount > (this.#options.maxResultCount ?? limit)) {
         this.xml.input.fail("limit", `more than ${limit} results in one upload`, "fewer");
       }
-      this.#options.onResult(result);
+      this.#options.onResult(result, reported);
+      reported = FURTHER_ATTEMPT;
     }
     // By its status alone.
     if (hasFailed && this.#failureCount === countBefore) this.#failureCount++;
   }
+}
+
+function isSmall(attributes: XmlAttributes): boolean {
+  const values = Object.values(attributes);
+  return values.length <= MAX_ATTRIBUTES &&
+    values.every((value) => value!.length <= MAX_ATTRIBUTE_CHARACTERS);
 }

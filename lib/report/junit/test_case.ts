@@ -2,8 +2,15 @@
 import type { TestIdentity } from "../../base/identity.ts";
 import { detach } from "../../base/text.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
-import { FailureText, firstLine } from "./failure_text.ts";
-import { type Conclusion, isNegative, type TestResult } from "../result.ts";
+import { FailureText, firstMessage, TextEnd } from "./failure_text.ts";
+import {
+  type Conclusion,
+  isNegative,
+  PLAIN_CASE,
+  type Reported,
+  type TestResult,
+} from "../result.ts";
+import type { Dialect } from "./dialects.ts";
 
 /** The meaning of an element inside a `testcase`. */
 interface OutcomeKind {
@@ -39,8 +46,10 @@ export class OutcomeElement {
     this.#attribute = attributes["message"] ?? "";
   }
 
-  get message(): string {
-    return firstLine(this.#attribute) || this.stackTrace.firstLine || this.text.firstLine;
+  /** The first line that says something, of its message or its text. */
+  message(saysNothing: (line: string) => boolean): string {
+    return firstMessage(this.#attribute, saysNothing) || this.stackTrace.message(saysNothing) ||
+      this.text.message(saysNothing);
   }
 
   /** Its message, unless the text repeats it, and its text. */
@@ -57,12 +66,19 @@ export class OutcomeElement {
 
 type Attempt = Pick<TestResult, "conclusion" | "message" | "body" | "durationMicroseconds">;
 
+const BARE_CASE: Reported = { ...PLAIN_CASE, isBare: true };
+// Lines are stored as 32-bit integers.
+const MAX_LINE = 2 ** 31;
+
 // The strongest first: what a test with several of them ended with.
 const PRECEDENCE = ["error", "failure", "skipped"] as const;
 
 /** One `testcase` element, while it is read. */
 export class TestCase {
+  #output: TextEnd | undefined;
   readonly #identity: TestIdentity;
+  readonly #dialect: Dialect;
+  readonly #attributes: XmlAttributes;
   readonly #durationMicroseconds: number;
   readonly #statusConclusion: Conclusion;
   // Nearly every test passed at once and has neither.
@@ -71,8 +87,10 @@ export class TestCase {
   #endings: Map<Conclusion, string> | undefined;
   #endingBody: FailureText | undefined;
 
-  constructor(identity: TestIdentity, attributes: XmlAttributes) {
+  constructor(identity: TestIdentity, attributes: XmlAttributes, dialect: Dialect) {
     this.#identity = identity;
+    this.#dialect = dialect;
+    this.#attributes = attributes;
     this.#durationMicroseconds = parseDuration(attributes["time"]);
     this.#statusConclusion = conclusionOfStatus(attributes["status"], attributes["result"]);
   }
@@ -82,10 +100,23 @@ export class TestCase {
     return this.#attempts?.length ?? 0;
   }
 
+  /** How its first result stands in the report. */
+  get reported(): Reported {
+    const isBare = !this.#attempts && !this.#endings && this.#statusConclusion === "passing";
+    if (!this.#dialect.hasLines) return isBare ? BARE_CASE : PLAIN_CASE;
+    const line = Number(this.#attributes["line"]);
+    return { isNewCase: true, isBare, line: line > 0 && line < MAX_LINE ? Math.floor(line) : 0 };
+  }
+
+  /** Adds a part of its `system-out`. */
+  addOutput(text: string): void {
+    (this.#output ??= new TextEnd()).add(text);
+  }
+
   /** Adds an element that was read to its end. */
   add(outcome: OutcomeElement): void {
     const { kind: { conclusion, isAttempt }, durationMicroseconds } = outcome;
-    const message = detach(outcome.message);
+    const message = detach(outcome.message((line) => this.#saysNothing(line)));
     if (isAttempt) {
       const body = detach(outcome.body().toString());
       (this.#attempts ??= []).push({ conclusion, message, body, durationMicroseconds });
@@ -117,24 +148,59 @@ export class TestCase {
     return { suite, class: className, name, file, conclusion, message, body, durationMicroseconds };
   }
 
+  get #isNeverRun(): boolean {
+    return !this.#attempts && !this.#endings && this.#statusConclusion === "passing" &&
+      this.#dialect.isNeverRun?.(this.#attributes) === true;
+  }
+
+  #saysNothing(line: string): boolean {
+    return saysNothing(line, this.#identity) || this.#dialect.isNoise?.(line) === true;
+  }
+
   #ending(): Attempt {
     const durationMicroseconds = this.#durationMicroseconds;
     const endings = this.#endings;
     const conclusion = endings && PRECEDENCE.find((each) => endings.has(each));
-    if (conclusion) {
-      const message = conclusion === "skipped" ? "" : endings.get(conclusion) ?? "";
-      const body = this.#endingBody?.toString() ?? "";
-      return { conclusion, message, body, durationMicroseconds };
+    if (conclusion === "skipped") {
+      return { conclusion, message: "", body: "", durationMicroseconds };
+    }
+    if (conclusion || isNegative(this.#statusConclusion)) {
+      return this.#failure(conclusion ?? this.#statusConclusion);
     }
     // Attempts without a failure mean that the last one passed, whatever word the tool has for it.
     const isOpen = this.attemptCount > 0 && this.#statusConclusion === "unknown";
     return {
-      conclusion: isOpen ? "passing" : this.#statusConclusion,
+      conclusion: isOpen ? "passing" : this.#isNeverRun ? "skipped" : this.#statusConclusion,
       message: "",
       body: "",
       durationMicroseconds,
     };
   }
+
+  #failure(conclusion: Conclusion): Attempt {
+    const body = this.#endingBody?.toString() ?? "";
+    const message = this.#endings?.get(conclusion) ||
+      detach(this.#output?.message((line) => this.#saysNothing(line)) ?? "") ||
+      firstMessage(body, () => false);
+    return {
+      conclusion,
+      message,
+      body: body || detach(this.#output?.toString() ?? ""),
+      durationMicroseconds: this.#durationMicroseconds,
+    };
+  }
+}
+
+// What some tools write in place of a message.
+const PLACEHOLDER = /^(?:test )?failed[.!]?$/i;
+
+/** Whether a line only says that the test failed, or which one. */
+function saysNothing(line: string, { class: className, name }: TestIdentity): boolean {
+  if (PLACEHOLDER.test(line)) return true;
+  if (!line.endsWith(name)) return false;
+  const before = line.slice(0, -name.length);
+  return before === "" || before === "failed " ||
+    before.startsWith(className) && /^[.:#]*$/.test(before.slice(className.length));
 }
 
 /**

@@ -2,8 +2,12 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import { loadTexts } from "../../../db/read/failure_texts.ts";
-import { attemptsAt, decodeTestList, type ResultColumns } from "../../../lib/analysis/columns.ts";
-import { kindOf } from "../../../lib/analysis/submission_content.ts";
+import {
+  attemptsAt,
+  decodeTestList,
+  kindOf,
+  type ResultColumns,
+} from "../../../lib/analysis/columns.ts";
 import { isNegative, type TestResult } from "../../../lib/report/result.ts";
 import { Random } from "../../bench/random.ts";
 import { describeWithDatabases } from "../../database.ts";

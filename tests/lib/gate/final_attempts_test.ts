@@ -1,16 +1,17 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { FinalAttempts } from "../../../lib/gate/final_attempts.ts";
-import type { Conclusion } from "../../../lib/report/result.ts";
+import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
+import { finalAttempts } from "../../../lib/gate/final_attempts.ts";
+import type { Conclusion, TestResult } from "../../../lib/report/result.ts";
 
 const TEST = { suite: "s", class: "c", name: "n", file: "f" };
 
-function after(...conclusions: Conclusion[]): FinalAttempts {
-  const attempts = new FinalAttempts();
-  for (const conclusion of conclusions) {
-    attempts.add({ ...TEST, conclusion, durationMicroseconds: 0, message: "", body: "" });
-  }
-  return attempts;
+const RESULT = { ...TEST, durationMicroseconds: 0, message: "", body: "" };
+
+function after(...results: TestResult[]) {
+  const builder = new SubmissionBuilder();
+  for (const result of results) builder.add(result);
+  return finalAttempts(builder.finish());
 }
 
 describe("final attempts", () => {
@@ -33,7 +34,7 @@ describe("final attempts", () => {
       [["passing", "skipped"], "passed"],
     ];
     for (const [conclusions, outcome] of cases) {
-      const attempts = after(...conclusions);
+      const attempts = after(...conclusions.map((conclusion) => ({ ...RESULT, conclusion })));
       const found = {
         failed: attempts.failed.length === 1,
         unclear: attempts.unclear.length === 1,
@@ -46,17 +47,10 @@ describe("final attempts", () => {
   });
 
   it("tell tests apart by suite, class, name and file", () => {
-    const attempts = after("failure");
-    for (const field of ["suite", "class", "name", "file"]) {
-      attempts.add({
-        ...TEST,
-        [field]: "other",
-        conclusion: "passing",
-        durationMicroseconds: 0,
-        message: "",
-        body: "",
-      });
-    }
+    const others = ["suite", "class", "name", "file"].map((field) => (
+      { ...RESULT, [field]: "other", conclusion: "passing" as const }
+    ));
+    const attempts = after({ ...RESULT, conclusion: "failure" }, ...others);
     assert.deepEqual(attempts.failed, [TEST]);
   });
 });

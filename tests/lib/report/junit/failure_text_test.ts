@@ -132,7 +132,7 @@ describe("firstLine", () => {
       const collected = new FailureText();
       collected.add(text.slice(0, at));
       collected.add(text.slice(at));
-      assert.equal(collected.firstLine, "a line of 😀 text");
+      assert.equal(collected.message(() => false), "a line of 😀 text");
     }
   });
 });

@@ -1,0 +1,262 @@
+/** Applies the rule of equal cases to the collected results of a submission. */
+import { attemptsOf, type EqualCase, type ReportedTool } from "../report/equal_cases.ts";
+import { type Conclusion, isNegative } from "../report/result.ts";
+import { ATTEMPT_KINDS, kindOf } from "./columns.ts";
+
+/** A failure or error. */
+export interface CollectedNegative {
+  testHash: number;
+  /** Position of the result in its submission. */
+  resultNo: number;
+  conclusion: "failure" | "error";
+  /** Index of its text in `texts`. */
+  textNo: number;
+}
+
+/** Results in the order of their reports; all arrays have the same length. */
+export interface CollectedResults {
+  /** Index of each result's test. */
+  testIndexes: Uint32Array;
+  /** Indexes of `ATTEMPT_KINDS`. */
+  kinds: Uint8Array;
+  /** Whole microseconds. */
+  durations: Float64Array;
+  /** `CaseFlag`s. */
+  flags: Uint8Array;
+  /** `null` if no report has lines. */
+  lines: Int32Array | null;
+  /** Ascending by `resultNo`. */
+  negatives: CollectedNegative[];
+}
+
+/** Bits of `CollectedResults.flags`. */
+export const CaseFlag = { isNewCase: 1, isBare: 2 };
+
+/** A report that was read to its end. */
+export interface CollectedReport extends ReportedTool {
+  /** Number of results up to its end. */
+  end: number;
+}
+
+// Names in one note.
+const NAMED_TESTS = 5;
+
+/** Tests that share a name with others of their report, as they are counted for its note. */
+interface SharedNames {
+  count: number;
+  /** The first tests, each by its first result. */
+  first: { resultNo: number; testIndex: number; caseCount: number }[];
+}
+
+interface Change {
+  conclusion: Conclusion;
+  durationMicroseconds: number;
+  textNo: number;
+}
+
+/**
+ * Merges equal cases of one report; equal cases of different reports are attempts. Returns the results
+ * that are left, in order, and calls `onMerged` for each report in which different tests became one.
+ */
+export function mergeEqualCases(
+  results: CollectedResults,
+  { testHashes, reports, emptyText, onMerged }: {
+    testHashes: Float64Array;
+    reports: readonly CollectedReport[];
+    /** The number of the text without a message. */
+    emptyText(): number;
+    onMerged(report: CollectedReport, shared: SharedNames): void;
+  },
+): CollectedResults {
+  const segments = segmentsByTest(results, testHashes.length, reports);
+  const repeated = repeatedReports(segments, results.flags, reports.length);
+  const changes = new Map<number, Change | null>();
+  const shared = new Map<number, SharedNames>();
+  segments((testIndex, reportIndex, resultNos) => {
+    if (resultNos.length === 1) return;
+    const cases = casesOf(results, resultNos);
+    if (cases.length === 1) return;
+    const report = reports[reportIndex]!;
+    const { attempts, isMerged } = attemptsOf(cases, report.rule, {
+      isRepeated: repeated[reportIndex]!,
+      surplusCaseCount: report.surplusCaseCount,
+    });
+    if (isMerged) {
+      const [resultNo] = resultNos;
+      noteShared(shared, reportIndex, { resultNo: resultNo!, testIndex, caseCount: cases.length });
+    }
+    resultNos.forEach((resultNo, index) => {
+      const attempt = attempts[index];
+      if (!attempt) return changes.set(resultNo, null);
+      const { conclusion, messageOf, resultNos: own } = attempt;
+      const durations = own.map((each) => results.durations[each]!);
+      changes.set(resultNo, {
+        conclusion,
+        durationMicroseconds: durations.reduce((sum, each) => sum + each, 0),
+        textNo: isNegative(conclusion)
+          ? negativeAt(results.negatives, messageOf)?.textNo ?? emptyText()
+          : -1,
+      });
+    });
+  });
+  for (const [reportIndex, names] of shared) onMerged(reports[reportIndex]!, names);
+  return changes.size === 0 ? results : changed(results, changes, testHashes);
+}
+
+type VisitSegments = (
+  visit: (testIndex: number, reportIndex: number, resultNos: Uint32Array) => void,
+) => void;
+
+/** Visits the results of each test in each report that was read to its end. */
+function segmentsByTest(
+  { testIndexes }: CollectedResults,
+  testCount: number,
+  reports: readonly CollectedReport[],
+): VisitSegments {
+  // A counting sort: result numbers by test, those of each test in order.
+  const ends = new Uint32Array(testCount + 1);
+  for (const testIndex of testIndexes) ends[testIndex + 1]!++;
+  for (let index = 1; index <= testCount; index++) ends[index]! += ends[index - 1]!;
+  const ordered = new Uint32Array(testIndexes.length);
+  const next = ends.slice(0, testCount);
+  testIndexes.forEach((testIndex, resultNo) => ordered[next[testIndex]!++] = resultNo);
+  return (visit) => {
+    for (let testIndex = 0; testIndex < testCount; testIndex++) {
+      const end = ends[testIndex + 1]!;
+      let start = ends[testIndex]!;
+      while (start < end) {
+        const reportIndex = reportOf(ordered[start]!, reports);
+        if (reportIndex === reports.length) break;
+        let segmentEnd = start + 1;
+        while (segmentEnd < end && ordered[segmentEnd]! < reports[reportIndex]!.end) segmentEnd++;
+        visit(testIndex, reportIndex, ordered.subarray(start, segmentEnd));
+        start = segmentEnd;
+      }
+    }
+  };
+}
+
+/** The index of the report with a result; their number if it belongs to none. */
+function reportOf(resultNo: number, reports: readonly CollectedReport[]): number {
+  let low = 0;
+  let high = reports.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (reports[middle]!.end <= resultNo) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/**
+ * Whether at least half of a report's tests, and more than one, occur equally often, at least twice: it
+ * was repeated as a whole.
+ */
+function repeatedReports(
+  segments: VisitSegments,
+  flags: Uint8Array,
+  reportCount: number,
+): boolean[] {
+  const testCounts = Array.from({ length: reportCount }, () => new Map<number, number>());
+  segments((_, reportIndex, resultNos) => {
+    let caseCount = 0;
+    for (const resultNo of resultNos) if (flags[resultNo]! & CaseFlag.isNewCase) caseCount++;
+    const counts = testCounts[reportIndex]!;
+    counts.set(caseCount, (counts.get(caseCount) ?? 0) + 1);
+  });
+  return testCounts.map((counts) => {
+    const testCount = counts.values().reduce((sum, count) => sum + count, 0);
+    return counts.entries().some(([times, count]) =>
+      times > 1 && count > 1 && 2 * count >= testCount
+    );
+  });
+}
+
+function casesOf(results: CollectedResults, resultNos: Uint32Array): EqualCase[] {
+  const cases: (EqualCase & { attempts: { resultNo: number; conclusion: Conclusion }[] })[] = [];
+  for (const resultNo of resultNos) {
+    const flags = results.flags[resultNo]!;
+    if (cases.length === 0 || flags & CaseFlag.isNewCase) {
+      const line = results.lines?.[resultNo] ?? 0;
+      cases.push({ attempts: [], isBare: (flags & CaseFlag.isBare) !== 0, line });
+    }
+    cases.at(-1)!.attempts.push({ resultNo, conclusion: conclusionOf(results, resultNo) });
+  }
+  return cases;
+}
+
+const CONCLUSIONS = { positive: "passing", skipped: "skipped", unknown: "unknown" } as const;
+
+function conclusionOf({ kinds, negatives }: CollectedResults, resultNo: number): Conclusion {
+  const kind = ATTEMPT_KINDS[kinds[resultNo]!]!;
+  return kind === "negative" ? negativeAt(negatives, resultNo)!.conclusion : CONCLUSIONS[kind];
+}
+
+function negativeAt(
+  negatives: readonly CollectedNegative[],
+  resultNo: number,
+): CollectedNegative | undefined {
+  let low = 0;
+  let high = negatives.length - 1;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (negatives[middle]!.resultNo < resultNo) low = middle + 1;
+    else high = middle;
+  }
+  return negatives[low]?.resultNo === resultNo ? negatives[low] : undefined;
+}
+
+function noteShared(
+  shared: Map<number, SharedNames>,
+  reportIndex: number,
+  test: SharedNames["first"][number],
+): void {
+  const names = shared.get(reportIndex) ?? { count: 0, first: [] };
+  shared.set(reportIndex, names);
+  names.count++;
+  // Tests come in the order of their hashes.
+  const at = names.first.findLastIndex(({ resultNo }) => resultNo < test.resultNo) + 1;
+  if (at === NAMED_TESTS) return;
+  names.first.splice(at, 0, test);
+  names.first.splice(NAMED_TESTS);
+}
+
+/** The results with changes applied; `null` leaves a result out. */
+function changed(
+  results: CollectedResults,
+  changes: ReadonlyMap<number, Change | null>,
+  testHashes: Float64Array,
+): CollectedResults {
+  const { testIndexes, kinds, durations, flags, lines } = results;
+  const negatives: CollectedNegative[] = [];
+  let count = 0;
+  let negativeNo = 0;
+  for (let resultNo = 0; resultNo < testIndexes.length; resultNo++) {
+    const change = changes.get(resultNo);
+    const own = results.negatives[negativeNo];
+    const isOwn = own?.resultNo === resultNo;
+    if (isOwn) negativeNo++;
+    if (change === null) continue;
+    const testIndex = testIndexes[resultNo]!;
+    testIndexes[count] = testIndex;
+    flags[count] = flags[resultNo]!;
+    if (lines) lines[count] = lines[resultNo]!;
+    kinds[count] = change ? ATTEMPT_KINDS.indexOf(kindOf(change.conclusion)) : kinds[resultNo]!;
+    durations[count] = change?.durationMicroseconds ?? durations[resultNo]!;
+    if (change && isNegative(change.conclusion)) {
+      const { conclusion, textNo } = change;
+      negatives.push({ testHash: testHashes[testIndex]!, resultNo: count, conclusion, textNo });
+    } else if (!change && isOwn) {
+      negatives.push({ ...own, resultNo: count });
+    }
+    count++;
+  }
+  return {
+    testIndexes: testIndexes.subarray(0, count),
+    kinds: kinds.subarray(0, count),
+    durations: durations.subarray(0, count),
+    flags: flags.subarray(0, count),
+    lines,
+    negatives,
+  };
+}

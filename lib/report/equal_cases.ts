@@ -1,0 +1,135 @@
+/**
+ * Equal cases: cases of one report with the same suite, class, name and file. This is where a repeated
+ * case becomes another attempt of its test, or one of several tests that share a name.
+ */
+import { type Conclusion, isNegative } from "./result.ts";
+
+/** What equal cases in the reports of a tool are. */
+export interface EqualCasesRule {
+  /**
+   * `attempts`: the tool repeats the case for each attempt. `tests`: it never does, so they are
+   * different tests with one name.
+   */
+  meaning: "attempts" | "tests";
+  /** Whether the tool can run all tests several times and report it as one: `go test -count`. */
+  canRepeatAll: boolean;
+  /** Whether plugins of the tool leave a case without an outcome for a failed attempt: pytest. */
+  hasBareAttempts: boolean;
+}
+
+/** What the end of a report tells about the tool that wrote it. */
+export interface ReportedTool {
+  /** Path of the report. */
+  file: string;
+  /** `""` if unknown. */
+  tool: string;
+  rule: EqualCasesRule;
+  /** Cases in it beyond those that its suites declare. */
+  surplusCaseCount: number;
+}
+
+/** One of several equal cases. */
+export interface EqualCase {
+  /** In order; more than one if the case itself contains its retries. */
+  attempts: readonly { resultNo: number; conclusion: Conclusion }[];
+  /** True for a passing case without any outcome element. */
+  isBare: boolean;
+  /** Line of the test in its file; 0 when the report does not say. */
+  line: number;
+}
+
+/** One attempt of the test that equal cases stand for. */
+export interface MergedAttempt {
+  conclusion: Conclusion;
+  /** The result that has its message. */
+  messageOf: number;
+  /** The results that it consists of, whose times add up. */
+  resultNos: readonly number[];
+}
+
+/** What is known about the whole report. */
+export interface ReportCounts {
+  /** True if most tests occur equally often. */
+  isRepeated: boolean;
+  /** Cases in it beyond those that its suites declare. */
+  surplusCaseCount: number;
+}
+
+/**
+ * The attempts of the test that equal cases stand for, in order.
+ *
+ * Equal cases are attempts if the tool writes them for retries, and only then if each but the last
+ * failed: runners repeat failures, not passes. Otherwise they are different tests, and become one
+ * that is negative if any of them is. If the run was repeated as a whole, each round is an attempt.
+ */
+export function attemptsOf(
+  cases: readonly EqualCase[],
+  rule: EqualCasesRule,
+  report: ReportCounts,
+): { attempts: MergedAttempt[]; isMerged: boolean } {
+  // Plugins declare a test once, so that honest duplicates have no surplus.
+  const isRepeated = report.isRepeated && rule.canRepeatAll && report.surplusCaseCount <= 0;
+  if (isRepeated) return { attempts: cases.flatMap(inOrder), isMerged: false };
+  const known = rule.hasBareAttempts ? withFailedAttempts(cases, report) : cases;
+  if (rule.meaning === "attempts") {
+    const byLine = [...Map.groupBy(known, ({ line }) => line).values()];
+    if (byLine.every(areAttempts)) {
+      const tests = byLine.map((own) => own.flatMap(inOrder));
+      return { attempts: mergeTests(tests), isMerged: tests.length > 1 };
+    }
+  }
+  // Steps of a test that is retried are repeated in their line, also those that passed.
+  const [{ line } = { line: 0 }] = known;
+  const isOneTest = line > 0 && known.every((one) => one.line === line);
+  return { attempts: mergeTests(known.map(inOrder)), isMerged: !isOneTest };
+}
+
+function inOrder({ attempts }: EqualCase): MergedAttempt[] {
+  return attempts.map(({ resultNo, conclusion }) => ({
+    conclusion,
+    messageOf: resultNo,
+    resultNos: [resultNo],
+  }));
+}
+
+function lastConclusion({ attempts }: EqualCase): Conclusion {
+  return attempts.at(-1)!.conclusion;
+}
+
+function areAttempts(cases: readonly EqualCase[]): boolean {
+  return cases.slice(0, -1).every((one) => lastConclusion(one) !== "passing");
+}
+
+// Of an attempt that is repeated, `flaky` and newer `rerunfailures` leave a bare case. The last case has
+// the outcome; if it passed, only the number of tests shows that the others are attempts.
+function withFailedAttempts(
+  cases: readonly EqualCase[],
+  { surplusCaseCount }: ReportCounts,
+): readonly EqualCase[] {
+  const last = cases.at(-1)!;
+  if (!isNegative(lastConclusion(last)) && !(last.isBare && surplusCaseCount > 0)) return cases;
+  return cases.map((one) =>
+    one === last || !one.isBare ? one : {
+      ...one,
+      attempts: one.attempts.map((attempt) => ({ ...attempt, conclusion: "failure" as const })),
+    }
+  );
+}
+
+// The strongest first.
+const PRECEDENCE: readonly Conclusion[] = ["error", "failure", "passing", "unknown", "skipped"];
+
+/** Merges tests of one name attempt by attempt; one with fewer attempts ended as its last did. */
+function mergeTests(tests: readonly MergedAttempt[][]): MergedAttempt[] {
+  const count = Math.max(...tests.map(({ length }) => length));
+  return Array.from({ length: count }, (_, index) => {
+    const current = tests.map((test) => test[index] ?? test.at(-1)!);
+    const { conclusion, messageOf } = current.reduce((strongest, one) =>
+      PRECEDENCE.indexOf(one.conclusion) < PRECEDENCE.indexOf(strongest.conclusion)
+        ? one
+        : strongest
+    );
+    const resultNos = tests.flatMap((test) => test[index]?.resultNos ?? []);
+    return { conclusion, messageOf, resultNos };
+  });
+}

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { forEachTest } from "../../../lib/analysis/columns.ts";
+import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
+import type { EqualCasesRule } from "../../../lib/report/equal_cases.ts";
+import { type Conclusion, PLAIN_CASE, type TestResult } from "../../../lib/report/result.ts";
+
+const ATTEMPTS: EqualCasesRule = {
+  meaning: "attempts",
+  canRepeatAll: true,
+  hasBareAttempts: false,
+};
+const TESTS: EqualCasesRule = { meaning: "tests", canRepeatAll: false, hasBareAttempts: false };
+
+function result(name: string, conclusion: Conclusion, milliseconds = 1): TestResult {
+  const durationMicroseconds = milliseconds * 1_000;
+  const message = conclusion === "failure" || conclusion === "error" ? `${name} broke` : "";
+  return {
+    ...{ suite: "", class: "", file: "", body: "" },
+    ...{ name, conclusion, durationMicroseconds, message },
+  };
+}
+
+/** Reads reports, each a list of results; the attempts of each test, by name. */
+function read(rule: EqualCasesRule, ...reports: TestResult[][]) {
+  const builder = new SubmissionBuilder();
+  reports.forEach((results, index) => {
+    for (const each of results) builder.add(each);
+    builder.endReport({ file: `${index}.xml`, tool: "jest", rule, surplusCaseCount: 0 });
+  });
+  const notes: string[] = [];
+  const content = builder.finish({ onNote: (note) => notes.push(note) });
+  const attempts: Record<string, string> = {};
+  forEachTest(content, (index, own) => {
+    attempts[content.identityAt(index).name] = own.map((one) =>
+      `${one.kind} ${one.durationMicroseconds / 1_000}`
+    ).join(", ");
+  });
+  return { content, attempts, notes };
+}
+
+describe("equal cases of a report", () => {
+  it("become one result with their times added, and a note that names them", () => {
+    const { content, attempts, notes } = read(TESTS, [
+      result("a", "passing", 1),
+      result("b", "passing", 2),
+      result("a", "failure", 3),
+      result("c", "error", 4),
+    ]);
+    assert.deepEqual(attempts, { a: "negative 4", b: "positive 2", c: "negative 4" });
+    assert.equal(content.resultCount, 3);
+    assert.deepEqual(
+      content.negatives.map(({ resultNo, conclusion, textNo }) => (
+        { resultNo, conclusion, message: content.texts[textNo]!.message }
+      )),
+      [
+        { resultNo: 0, conclusion: "failure", message: "a broke" },
+        { resultNo: 2, conclusion: "error", message: "c broke" },
+      ],
+    );
+    assert.deepEqual(notes, [
+      "0.xml: tests with the same name in a report of jest count as one test, which failed if any " +
+      'of them did: "a" (2 cases)',
+    ]);
+  });
+
+  it("are attempts as before where the tool writes them so", () => {
+    const { attempts, notes } = read(ATTEMPTS, [result("a", "failure"), result("a", "passing")]);
+    assert.deepEqual(attempts, { a: "negative 1, positive 1" });
+    assert.deepEqual(notes, []);
+  });
+
+  it("are attempts if they stand in different reports", () => {
+    const { attempts } = read(TESTS, [result("a", "passing")], [result("a", "failure")]);
+    assert.deepEqual(attempts, { a: "positive 1, negative 1" });
+  });
+
+  it("are attempts if at least half of the tests, more than one, occur equally often", () => {
+    const [a, b] = [result("a", "passing"), result("b", "passing")];
+    const failed = result("a", "failure");
+    const repeated = read(ATTEMPTS, [a, b, result("c", "passing"), failed, b]);
+    assert.equal(repeated.attempts["a"], "positive 1, negative 1");
+    assert.equal(read(ATTEMPTS, [a, b, failed]).attempts["a"], "negative 2");
+    assert.equal(read(ATTEMPTS, [a, failed]).attempts["a"], "negative 2");
+  });
+
+  it("count the attempts that a case contains as one case", () => {
+    const builder = new SubmissionBuilder();
+    for (const name of ["a", "b"]) {
+      builder.add(result(name, "failure"));
+      builder.add(result(name, "passing"), { ...PLAIN_CASE, isNewCase: false });
+    }
+    builder.add(result("a", "passing"));
+    builder.endReport({ file: "f", tool: "", rule: ATTEMPTS, surplusCaseCount: 0 });
+    const { resultCount, negatives } = builder.finish();
+    assert.deepEqual([resultCount, negatives.map(({ resultNo }) => resultNo)], [4, [0, 2]]);
+  });
+
+  it("in 100,000 pairs are merged within seconds, with five names in the note", () => {
+    const results = Array.from(
+      { length: 200_000 },
+      (_, index) => result(`test ${index >> 1}`, index % 2 === 0 ? "passing" : "failure"),
+    );
+    const { content, notes } = read(TESTS, results);
+    assert.equal(content.resultCount, 100_000);
+    assert.equal(content.negatives.length, 100_000);
+    assert.match(notes.join(), /"test 0" \(2 cases\), .* and 99995 more$/);
+  });
+});

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import {
+  attemptsOf,
+  type EqualCase,
+  type EqualCasesRule,
+} from "../../../lib/report/equal_cases.ts";
+import type { Conclusion } from "../../../lib/report/result.ts";
+
+const ATTEMPTS: EqualCasesRule = {
+  meaning: "attempts",
+  canRepeatAll: true,
+  hasBareAttempts: false,
+};
+const TESTS: EqualCasesRule = { meaning: "tests", canRepeatAll: false, hasBareAttempts: false };
+const PYTEST: EqualCasesRule = { ...ATTEMPTS, hasBareAttempts: true };
+
+const LETTERS: Record<string, Conclusion> = {
+  P: "passing",
+  F: "failure",
+  E: "error",
+  S: "skipped",
+  U: "unknown",
+};
+const letterOf = (conclusion: Conclusion) =>
+  Object.keys(LETTERS).find((letter) => LETTERS[letter] === conclusion)!;
+
+/** Cases from a word for each: the conclusions of its attempts, a line after a colon. */
+function cases(text: string): EqualCase[] {
+  let resultNo = 0;
+  return text.split(" ").map((word) => {
+    const [letters = "", line = "0"] = word.split(":");
+    const attempts = [...letters].map((letter) => (
+      { resultNo: resultNo++, conclusion: LETTERS[letter]! }
+    ));
+    return { attempts, isBare: letters === "P", line: Number(line) };
+  });
+}
+
+function outcome(
+  text: string,
+  rule: EqualCasesRule,
+  { isRepeated = false, surplusCaseCount = 0 } = {},
+): string {
+  const { attempts, isMerged } = attemptsOf(cases(text), rule, { isRepeated, surplusCaseCount });
+  return attempts.map(({ conclusion }) => letterOf(conclusion)).join(" ") +
+    (isMerged ? " merged" : "");
+}
+
+describe("equal cases", () => {
+  it("are attempts where a tool repeats the case for a retry", () => {
+    for (const text of ["F P", "F F P", "F E F", "F F", "S P", "U P"]) {
+      assert.equal(outcome(text, ATTEMPTS), text);
+    }
+  });
+
+  it("are different tests where it never does, failed if one of them is", () => {
+    const table = [
+      ["P F", "F"],
+      ["F P", "F"],
+      ["F E F", "E"],
+      ["P P", "P"],
+      ["S P", "P"],
+      ["S S", "S"],
+      ["U P", "P"],
+      ["U S", "U"],
+    ];
+    for (const [text, expected] of table) {
+      assert.equal(outcome(text!, TESTS), `${expected} merged`, text);
+    }
+  });
+
+  it("are different tests if one follows a pass: runners do not repeat passes", () => {
+    assert.equal(outcome("P F", ATTEMPTS), "F merged");
+    assert.equal(outcome("F P F", ATTEMPTS), "F merged");
+    assert.equal(outcome("P P", ATTEMPTS), "P merged");
+  });
+
+  it("are attempts if the whole run was repeated, where the tool can do so", () => {
+    assert.equal(outcome("P F", ATTEMPTS, { isRepeated: true }), "P F");
+    assert.equal(outcome("P F", TESTS, { isRepeated: true }), "F merged");
+  });
+
+  it("of pytest's plugins are failed attempts if they are bare and the last one failed", () => {
+    assert.equal(outcome("P P F", PYTEST), "F F F");
+    assert.equal(outcome("P P E", PYTEST), "F F E");
+  });
+
+  it("of pytest's plugins are failed attempts if the suite has more cases than it declares", () => {
+    assert.equal(outcome("P P", PYTEST, { surplusCaseCount: 3 }), "F P");
+    assert.equal(outcome("P P", PYTEST), "P merged");
+    assert.equal(outcome("P P F", PYTEST, { surplusCaseCount: 3, isRepeated: true }), "F F F");
+  });
+
+  it("are rounds of pytest-xdist if nearly all tests are repeated and none is undeclared", () => {
+    assert.equal(outcome("P F", PYTEST, { isRepeated: true }), "P F");
+  });
+
+  it("are different tests if they stand in different lines", () => {
+    assert.equal(outcome("P:3 F:4", ATTEMPTS), "F merged");
+    assert.equal(outcome("F:3 P:4", ATTEMPTS), "F merged");
+    assert.equal(outcome("F:3 P:4 P:3", ATTEMPTS), "F P merged");
+    assert.equal(outcome("P:3 F:4 P:3 F:4", ATTEMPTS), "F merged");
+  });
+
+  it("keep the retries that a case itself contains", () => {
+    assert.equal(outcome("FP P", TESTS), "F P merged");
+    assert.equal(outcome("FP F", TESTS), "F F merged");
+    assert.equal(outcome("P FP", TESTS), "F P merged");
+  });
+
+  it("have the message of the first that ended so, and the times of all", () => {
+    const merged = attemptsOf(cases("P F E F E"), TESTS, {
+      isRepeated: false,
+      surplusCaseCount: 0,
+    });
+    assert.deepEqual(merged.attempts, [
+      { conclusion: "error", messageOf: 2, resultNos: [0, 1, 2, 3, 4] },
+    ]);
+  });
+});
