@@ -8,12 +8,17 @@ const FOLDERS = ["TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"];
 /** The runtime reads the other variables of OpenTelemetry itself, headers with secrets included. */
 const TELEMETRY = ["OTEL_DENO", "OTEL_DENO_CONSOLE"];
 
+/** The proxy of uploads; the runtime reads it itself for everything else. */
+const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"]
+  .flatMap((name) => [name, name.toLowerCase()]);
+
 /** Environment variables that the compiled program can read; all others appear unset. */
 export const VARIABLES: readonly string[] = [
   ...new Set([
     ...SETTINGS.map(({ name }) => name),
     ...FOLDERS,
     ...TELEMETRY,
+    ...PROXIES,
     // All names in the table of CI services.
     ...[...providers.matchAll(/["$]([A-Z][A-Z0-9_]*)\b(?! )/g)].map(([, name = ""]) => name),
   ]),

@@ -8,7 +8,8 @@ import { PROGRAM } from "../base/version.ts";
 import { UsageError } from "../base/failure.ts";
 import { readSecret } from "../base/secret.ts";
 import { moveDurably } from "./folder.ts";
-import { PUT_TIMEOUT_MS, readS3Error, S3Bucket } from "./s3_client.ts";
+import { PUT_TIMEOUT_MS, putFile } from "./put_file.ts";
+import { readS3Error, S3Bucket } from "./s3_client.ts";
 import { parseS3Url, readS3Settings } from "./s3_storage.ts";
 import { fetchWithRetries, StorageError, type StoredFile } from "./storage.ts";
 
@@ -87,12 +88,10 @@ export function openTarget(
   const token = url.search + url.username === "" ? readUploadToken(environment) : undefined;
   return {
     unfinished: TEMPORARY_FOLDER,
-    async put({ path }, name) {
-      const bytes = await Deno.readFile(path);
-      return token === undefined
-        ? await putHttp(url, name, bytes)
-        : await putToReceiver(url, { token, repository }, bytes);
-    },
+    put: (file, name) =>
+      token === undefined
+        ? putHttp(url, name, file)
+        : putToReceiver(url, { token, repository }, file),
   };
 }
 
@@ -109,25 +108,25 @@ function readUploadToken(environment: Environment): string | undefined {
 async function putToReceiver(
   base: URL,
   { token, repository }: { token: string; repository: RepositoryName },
-  bytes: Uint8Array<ArrayBuffer>,
+  file: StoredFile,
 ): Promise<string> {
   const url = new URL(base);
   const path = formatRepositoryName(repository).split("/").map(encodeURIComponent).join("/");
   url.pathname = `${url.pathname.replace(/\/$/, "")}/upload/${path}`;
-  const received = v.safeParse(RECEIVED, await putBytes(url, `Bearer ${token}`, bytes));
+  const received = v.safeParse(RECEIVED, await putTo(url, `Bearer ${token}`, file));
   if (received.success) return received.output.key;
   throw new StorageError(`PUT ${url}: expected the address of \`${PROGRAM} receive\``);
 }
 
 /** Uses a presigned URL as it is; appends the name to a URL that ends with a slash. */
-async function putHttp(base: URL, name: string, bytes: Uint8Array<ArrayBuffer>): Promise<string> {
+async function putHttp(base: URL, name: string, file: StoredFile): Promise<string> {
   const url = new URL(base);
   const credentials = [url.username, url.password].map(decodeURIComponent).join(":");
   url.username = url.password = "";
   // Without subfolders: WebDAV does not create them.
   if (url.pathname.endsWith("/")) url.pathname += encodeURIComponent(name.replaceAll("/", "-"));
   const basic = `Basic ${new TextEncoder().encode(credentials).toBase64()}`;
-  await putBytes(url, credentials === ":" ? "" : basic, bytes);
+  await putTo(url, credentials === ":" ? "" : basic, file);
   return shown(url);
 }
 
@@ -136,17 +135,10 @@ function shown({ origin, pathname }: URL): string {
   return `${origin}${pathname}`;
 }
 
-async function putBytes(
-  url: URL,
-  authorization: string,
-  body: Uint8Array<ArrayBuffer>,
-): Promise<string> {
+async function putTo(url: URL, authorization: string, file: StoredFile): Promise<string> {
   const headers = { "content-type": "application/gzip", ...authorization && { authorization } };
   const response = await fetchWithRetries(`PUT ${shown(url)}`, {
-    send: () => {
-      const signal = AbortSignal.timeout(PUT_TIMEOUT_MS);
-      return fetch(url, { method: "PUT", headers, body, redirect: "manual", signal });
-    },
+    send: () => putFile(file, { url, headers, signal: AbortSignal.timeout(PUT_TIMEOUT_MS) }),
     async problemOf(response) {
       const { status } = response;
       if (status === 401) {

@@ -1,12 +1,8 @@
 /** A client for S3-compatible storage: list, get, put, with retries. Requests are signed by aws4fetch. */
-import { once } from "node:events";
-import { createReadStream } from "node:fs";
-import http from "node:http";
-import https from "node:https";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { pipeline } from "node:stream/promises";
 import { AwsV4Signer } from "aws4fetch";
+import { PUT_TIMEOUT_MS, putFile } from "./put_file.ts";
 import { fetchWithRetries, readChunks, StorageError, type StoredFile } from "./storage.ts";
 
 export interface S3Settings {
@@ -20,8 +16,6 @@ export interface S3Settings {
 
 // For the response, and for each chunk of its body.
 const IDLE_TIMEOUT_MS = 60_000;
-/** For a whole upload. */
-export const PUT_TIMEOUT_MS = 10 * 60_000;
 
 interface S3Request {
   method: "GET" | "PUT";
@@ -136,7 +130,13 @@ export class S3Bucket {
     const timer = setTimeout(() => abort.abort(), timeoutMs);
     const signal = this.#stop ? AbortSignal.any([abort.signal, this.#stop]) : abort.signal;
     try {
-      if (file) return await putFile(file, signed, signal);
+      if (file) {
+        return await putFile(file, {
+          url: signed.url,
+          headers: Object.fromEntries(signed.headers),
+          signal,
+        });
+      }
       // A signature is valid for one host only.
       return await fetch(signed.url, {
         method,
@@ -148,24 +148,6 @@ export class S3Bucket {
       clearTimeout(timer);
     }
   }
-}
-
-/** Sends a file as it is read. `fetch` does not tell the length of a stream, which S3 demands. */
-async function putFile(
-  { path, size }: StoredFile,
-  { url, headers }: { url: URL; headers: Headers },
-  signal: AbortSignal,
-): Promise<Response> {
-  const request = (url.protocol === "https:" ? https : http).request(url, {
-    method: "PUT",
-    headers: { ...Object.fromEntries(headers), "content-length": size },
-    signal,
-  });
-  const responded = once(request, "response");
-  // Its failure is that of the request.
-  pipeline(createReadStream(path), request).catch(() => {});
-  const [response] = await responded;
-  return new Response(ReadableStream.from(response), { status: response.statusCode });
 }
 
 function checkedKey(key: string): string {
