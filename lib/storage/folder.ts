@@ -1,6 +1,7 @@
 import { createReadStream, type Stats } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { exists } from "../../db/embedded/folder.ts";
 import type { ArchiveSource } from "../report/archive/mod.ts";
 import { unreadable } from "../report/report_files.ts";
 import {
@@ -121,6 +122,39 @@ export class FolderStorage implements ArchiveStorage {
       else if (entry.isFile() && isArchiveName(entry.name)) yield key;
     }
   }
+}
+
+/**
+ * Copies the archives of a folder into another one, readable by their owner alone, except those that it
+ * has already; returns their number. Archives that are removed meanwhile are left out.
+ *
+ * @param options.onFile awaited after each file
+ */
+export async function copyArchives(
+  source: string,
+  { target, onFile }: { target: string; onFile(): Promise<void> },
+): Promise<number> {
+  let count = 0;
+  for await (const batch of new FolderStorage(source).list()) {
+    for (const { key } of batch) {
+      const copy = join(target, key);
+      await onFile();
+      if (await exists(copy)) continue;
+      await Deno.mkdir(dirname(copy), { recursive: true, mode: 0o700 });
+      try {
+        await Deno.copyFile(join(source, key), copy);
+        // Without a timestamp of its own, an archive's tests ran when it was uploaded.
+        const { mtime } = await Deno.stat(join(source, key));
+        await Deno.utime(copy, mtime ?? 0, mtime ?? 0);
+        await Deno.chmod(copy, 0o600);
+        count++;
+      } catch (error) {
+        if (!(error instanceof Deno.errors.NotFound)) throw error;
+        await rm(copy, { force: true });
+      }
+    }
+  }
+  return count;
 }
 
 /**

@@ -24,6 +24,11 @@ export interface Inbox {
   put(file: StoredFile, name: string): Promise<string>;
 }
 
+/** Where `up` keeps what it has received until it is processed. */
+export function inboxFolder(dataDir: string): string {
+  return join(dataDir, "inbox");
+}
+
 /** For archives that are not stored in a folder. */
 const TEMPORARY_FOLDER = join(tmpdir(), `test-analytics-unfinished-${Deno.uid() ?? 0}`);
 

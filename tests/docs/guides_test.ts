@@ -59,6 +59,8 @@ describe("the guides to running the service", () => {
     const folder = await Deno.makeTempDir({ prefix: "test-analytics-guide-" });
     try {
       if (!isNew) await Deno.rename(await copyTemplate(), join(folder, "data"));
+      // As `up` leaves it.
+      if (!isNew) await Deno.mkdir(join(folder, "data", "inbox"));
       await Deno.mkdir(join(folder, "deploy"));
       for (const role of ["read_only", "upload", "writer"]) {
         const script = `deploy/${role}_role.sql`;
@@ -130,7 +132,7 @@ describe("the guides to running the service", () => {
 
     it("has commands that work: backup_and_restore", async () => {
       const commands = commandsOf(await guideText("backup_and_restore"), "sh server");
-      const output = await run(commands, { DATABASE_URL: url });
+      const output = await run(commands, { DATABASE_URL: url, DATA_DIR: "data" });
       assert.match(output, /^ok\tschema\t/m);
     });
   });

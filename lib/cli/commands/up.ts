@@ -1,5 +1,4 @@
 import { mkdir, realpath } from "node:fs/promises";
-import { join } from "node:path";
 import { listOrganizations } from "../../../db/admin/organizations.ts";
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { aborted } from "../../base/delay.ts";
@@ -7,7 +6,7 @@ import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command } from "../command.ts";
 import { requireWritable } from "../database.ts";
 import { watchArchives } from "../../intake/watch_loop.ts";
-import { openInbox } from "../../storage/inbox.ts";
+import { inboxFolder, openInbox } from "../../storage/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../../intake/receive/receiver.ts";
 import { runService } from "../service.ts";
 import { FolderStorage } from "../../storage/folder.ts";
@@ -55,7 +54,7 @@ export const upCommand: AddCommand = command({
           ? database
           : await openDatabase({ ...readingOptions(context, settings), readOnly: true });
         try {
-          const folder = join(context.database.dataDir, "inbox");
+          const folder = inboxFolder(context.database.dataDir);
           await mkdir(folder, { recursive: true, mode: 0o700 });
           const source = await realpath(folder);
           const shared = { ...service, ...apiOptions(settings), database: reading };

@@ -1,5 +1,6 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Database, openDatabase } from "../../../../db/connection/connect.ts";
 import { listOrganizations } from "../../../../db/admin/organizations.ts";
@@ -71,6 +72,57 @@ describe("a backup of the embedded database", () => {
     assert.deepEqual(names.filter((name) => name.includes("unfinished")), []);
   });
 
+  it("has the archives that wait in the inbox of up, with their time, and no links", async () => {
+    const inbox = join(dataDir, "inbox");
+    await Deno.mkdir(join(inbox, "acme", "shop"), { recursive: true });
+    await Deno.mkdir(join(inbox, ".unfinished"));
+    const archive = join(inbox, "acme", "shop", "1.gz");
+    const uploadedAt = new Date("2026-01-02T03:04:05Z");
+    for (const path of [archive, join(inbox, ".unfinished", "2.gz"), join(inbox, "notes.txt")]) {
+      await Deno.writeTextFile(path, path, { mode: 0o644 });
+    }
+    await Deno.utime(archive, uploadedAt, uploadedAt);
+    await Deno.symlink(archive, join(inbox, "link.gz"));
+    await Deno.symlink(join(inbox, "acme"), join(inbox, "folder"));
+    try {
+      const { code, stdout } = await cli([
+        "backup",
+        join(folder, "waiting"),
+        "--data-dir",
+        dataDir,
+        "--json",
+      ]);
+      assert.equal(code, 0);
+      assert.equal(JSON.parse(stdout).archives, 1);
+      const copied = join(folder, "waiting", "inbox");
+      assert.deepEqual((await readdir(copied, { recursive: true })).sort(), [
+        "acme",
+        "acme/shop",
+        "acme/shop/1.gz",
+      ]);
+      const copy = join(copied, "acme", "shop", "1.gz");
+      assert.equal(await Deno.readTextFile(copy), archive);
+      const { mode, mtime } = await Deno.stat(copy);
+      assert.deepEqual([(mode ?? 0) & 0o777, mtime], [0o600, uploadedAt]);
+      assert.equal(((await Deno.stat(join(copied, "acme"))).mode ?? 0) & 0o777, 0o700);
+    } finally {
+      await Deno.remove(inbox, { recursive: true });
+    }
+  });
+
+  it("does not lie inside of what is copied", async () => {
+    for (const inside of ["inbox/copy", "postgres/data/copy"]) {
+      const { code, stderr } = await cli([
+        "backup",
+        join(dataDir, inside),
+        "--data-dir",
+        dataDir,
+      ]);
+      assert.equal(code, 1);
+      assert.match(stderr, /is inside of ".*", which is copied: expected a folder elsewhere/);
+    }
+  });
+
   it("does not overwrite existing files", async () => {
     await Deno.mkdir(join(folder, "taken"));
     const { code, stderr } = await backUp("taken");
@@ -93,7 +145,10 @@ describe("a database that cannot be backed up", () => {
       "backup copy --database-url postgres://someone@127.0.0.1:1/nothing",
     );
     assert.equal(code, 1);
-    assert.match(stderr, /use pg_dump for a PostgreSQL server/);
+    assert.match(
+      stderr,
+      /for a PostgreSQL server copy "\S+inbox" if `up` uses it, then use pg_dump/,
+    );
   });
 
   it("is a folder without a database", async () => {
