@@ -12,7 +12,7 @@ import {
 } from "../base/config.ts";
 import { authorOf } from "./author.ts";
 import { UsageError } from "../base/failure.ts";
-import { commandHelp } from "./help.ts";
+import { commandHelp, type ExitCodes } from "./help.ts";
 import type { Git } from "../intake/ci/git.ts";
 import { type ListColumn, listTable, plainLines } from "./output.ts";
 import { oneLine } from "../base/text.ts";
@@ -114,6 +114,8 @@ interface CommandSpec<Input extends Parameters, Name extends CheckedSetting> {
   input: Input;
   /** Settings that the command reads from options and the environment. */
   settings?: readonly Name[];
+  /** Where they differ from those of other commands. */
+  exitCodes?: ExitCodes;
   /** Other environment variables that it reads. */
   environment?: readonly SettingName[];
   run(input: Values<Input>, context: CommandContext, settings: SettingValues<Name>): Promise<void>;
@@ -208,6 +210,7 @@ function addFlags<Input extends Parameters, Name extends CheckedSetting>(
         "TEST_ANALYTICS_DEBUG",
       ],
       [spec.example, ...spec.moreExamples ?? []],
+      spec.exitCodes,
     ),
   );
 }

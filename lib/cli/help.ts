@@ -11,11 +11,14 @@ import { PROGRAM } from "../base/version.ts";
 
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 
-const EXIT_CODES = `
-Exit codes:
-  ${EXIT.done}  success; also when there was nothing to change
-  ${EXIT.failed}  failure; standard error has the reason
-  ${EXIT.usage}  usage error; the last line on standard error is a valid command`;
+/** Meanings of exit codes, by code. */
+export type ExitCodes = Readonly<Record<string, string>>;
+
+const EXIT_CODES: ExitCodes = {
+  [EXIT.done]: "success; also when there was nothing to change",
+  [EXIT.failed]: "failure; standard error has the reason",
+  [EXIT.usage]: "usage error; the last line on standard error is a valid command",
+};
 
 /**
  * The sections below the options of a command: the environment variables that it reads, and examples
@@ -24,10 +27,11 @@ Exit codes:
 export function commandHelp(
   environment: readonly SettingName[],
   examples: readonly string[],
+  exitCodes = EXIT_CODES,
 ): string {
   return [
     section("Environment", settingsTable(environment, meaningWithoutCommands)),
-    EXIT_CODES,
+    exitCodeSection(exitCodes),
     exampleSection(examples),
   ].join("\n");
 }
@@ -39,13 +43,21 @@ export function programHelp(): string {
       "Environment (options win; an empty value counts as unset)",
       settingsTable(SETTINGS.map(({ name }) => name), ({ meaning }) => meaning),
     ),
-    EXIT_CODES,
+    exitCodeSection(EXIT_CODES),
     exampleSection(["demo", "serve --help", "doctor"]),
   ].join("\n");
 }
 
 function section(title: string, body: string): string {
   return `\n${title}:\n${body}`;
+}
+
+function exitCodeSection(codes: ExitCodes): string {
+  const width = Math.max(...Object.keys(codes).map((code) => code.length));
+  const lines = Object.entries(codes).map(([code, meaning]) =>
+    `  ${code.padEnd(width)}  ${meaning}`
+  );
+  return section("Exit codes", lines.join("\n"));
 }
 
 function exampleSection(examples: readonly string[]): string {

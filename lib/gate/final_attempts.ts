@@ -5,11 +5,13 @@ import {
   type SubmissionContent,
 } from "../analysis/submission_content.ts";
 import { testHash, type TestIdentity } from "../base/identity.ts";
+import type { FailedTest } from "./rule.ts";
+import { saysNothing } from "./subtests.ts";
 
 /** Tests by the outcome of their final attempt. */
 export interface FinalAttempts {
   /** Tests whose final attempt failed, in the order of the reports. */
-  failed: TestIdentity[];
+  failed: FailedTest[];
   /** Tests whose final attempt has no known outcome. */
   unclear: TestIdentity[];
   /** Whether the final attempt of a test passed. */
@@ -33,8 +35,13 @@ export function finalAttempts(content: ContentData & SubmissionContent): FinalAt
   });
   const identities = (indexes: number[]) =>
     indexes.sort((a, b) => firstResults[a]! - firstResults[b]!).map(content.identityAt);
+  const lastTexts = new Map(
+    content.negatives.map(({ testHash, textNo }) => [testHash, content.texts[textNo]!]),
+  );
   return {
-    failed: identities(failed),
+    failed: identities(failed).map((test): FailedTest =>
+      saysNothing(lastTexts.get(testHash(test))!) ? { ...test, saysNothing: true } : test
+    ),
     unclear: identities(unclear),
     hasPassed: (test) => passed[indexOfTest(testHashes, testHash(test))] === 1,
   };

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import type { TestIdentity } from "../base/identity.ts";
 import { plural } from "../base/text.ts";
 import { formatTimestamp } from "../base/time.ts";
+import { isSubtest } from "./subtests.ts";
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
@@ -34,9 +35,23 @@ export interface GateReport {
   failuresOutsideTests: readonly string[];
 }
 
+/** Exit codes that shells give a command that a signal ended: 128 and the number of the signal. */
+const SIGNALS_BY_EXIT_CODE: Readonly<Record<number, string>> = {
+  134: "SIGABRT",
+  137: "SIGKILL",
+  139: "SIGSEGV",
+  143: "SIGTERM",
+};
+
 // Where Maven and Gradle write a report per class, as soon as the class is done.
 const PER_CLASS_REPORT =
   /(^|\/)((surefire|failsafe)-reports|test-results)\/(.*\/)?TEST-[^/]*\.xml$/;
+
+/** A test whose final attempt failed. */
+export interface FailedTest extends TestIdentity {
+  /** Whether the failure says nothing of its own, as when a subtest failed. */
+  saysNothing?: true;
+}
 
 /** Input of the rule. */
 export interface GateFacts {
@@ -50,7 +65,7 @@ export interface GateFacts {
   signal: string | null;
   reports: readonly GateReport[];
   /** Tests whose final attempt failed. */
-  failed: readonly TestIdentity[];
+  failed: readonly FailedTest[];
   /** Tests whose final attempt has no known outcome. */
   unclear: readonly TestIdentity[];
   /** By {@linkcode identityKey}; `null` when unknown because the request failed. */
@@ -77,6 +92,17 @@ export function quarantineOf(
 }
 
 /**
+ * Whether the failure of a test may be excused: it is quarantined, or it failed only with its subtests
+ * and all of these may be.
+ */
+export function isExcusable(test: FailedTest, facts: GateFacts): boolean {
+  if (quarantineOf(test, facts)) return true;
+  if (!test.saysNothing) return false;
+  const subtests = facts.failed.filter((other) => isSubtest(other, test));
+  return subtests.length > 0 && subtests.every((one) => isExcusable(one, facts));
+}
+
+/**
  * Decides the exit code: that of the tests, or 0 when they failed and every failure can be excused.
  * In doubt, failures are not excused.
  */
@@ -88,7 +114,7 @@ export function decideExitCode(facts: GateFacts) {
       ? "the tests passed"
       : `the tests ended with 0, although ${failed.length} failed`;
   }
-  reason ??= obstacleToExcuse(facts);
+  reason ??= reasonNotToExcuse(facts);
   if (reason !== null) return { exitCode: testsExitCode, isExcused: false, reason };
   reason = failed.length === 1
     ? "the failed test is quarantined"
@@ -97,10 +123,12 @@ export function decideExitCode(facts: GateFacts) {
 }
 
 /** The reason not to excuse the failures, or `null`. */
-function obstacleToExcuse(facts: GateFacts): string | null {
+function reasonNotToExcuse(facts: GateFacts): string | null {
   const { testsExitCode, signal, reports, failed, unclear, maxExcused } = facts;
   const failureCodes = facts.failureCodes ?? [1];
   if (signal !== null) return `the run was stopped by ${signal}`;
+  const ended = SIGNALS_BY_EXIT_CODE[testsExitCode];
+  if (ended) return `exit code ${testsExitCode} means that ${ended} ended the tests`;
   if (!failureCodes.includes(testsExitCode)) {
     return `exit code ${testsExitCode} does not mean failed tests: expected ${
       failureCodes.join(" or ")
@@ -119,14 +147,14 @@ function obstacleToExcuse(facts: GateFacts): string | null {
       : "no report has a failed test";
   }
   if (facts.quarantined === null) return "the quarantined tests are unknown";
-  const isUnquarantined = (test: TestIdentity) => !quarantineOf(test, facts);
-  const unquarantinedCount = failed.filter(isUnquarantined).length;
-  if (unquarantinedCount > 0) {
-    return `${unquarantinedCount} of ${plural(failed.length, "failed test")} ${
-      unquarantinedCount === 1 ? "is" : "are"
+  const otherCount = failed.filter((test) => !isExcusable(test, facts)).length;
+  if (otherCount > 0) {
+    if (failed.length === 1) return "the failed test is not quarantined";
+    return `${otherCount} of ${failed.length} failed tests ${
+      otherCount === 1 ? "is" : "are"
     } not quarantined`;
   }
-  const unclearCount = unclear.filter(isUnquarantined).length;
+  const unclearCount = unclear.filter((test) => !quarantineOf(test, facts)).length;
   if (unclearCount > 0) return `the outcome of ${plural(unclearCount, "test")} is unknown`;
   if (failed.length > maxExcused) {
     return `${

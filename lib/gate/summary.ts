@@ -9,6 +9,7 @@ import {
   type GateFacts,
   IDENTITY,
   identityKey,
+  isExcusable,
   type QuarantinedTest,
   quarantineOf,
 } from "./rule.ts";
@@ -67,14 +68,17 @@ export function summarize(
     is_excused: decision.isExcused,
     dry_run: dryRun,
     reason: decision.reason,
-    failed: failed.map((test) => {
+    failed: failed.map(({ saysNothing, ...test }) => {
       const quarantine = quarantineOf(test, facts);
       const known = verdicts?.get(identityKey(test));
       // The list of quarantined tests decides; it may be older than the verdict.
       const verdict = known?.verdict === "quarantined" ? "known" : known?.verdict;
       return {
         ...test,
-        verdict: quarantine ? "quarantined" : verdict ?? (verdicts ? "new" : "unknown"),
+        // A test that failed only with its quarantined subtests counts as one of them.
+        verdict: isExcusable({ ...test, ...saysNothing && { saysNothing } }, facts)
+          ? "quarantined"
+          : verdict ?? (verdicts ? "new" : "unknown"),
         disruptiveness_ratio: known?.disruptiveness_ratio ?? null,
         recent_nondeterministic_negative_result: known?.recent_nondeterministic_negative_result ??
           null,

@@ -37,13 +37,18 @@ function naturalKey(path: string): string {
 /**
  * The files that arguments mean, in natural order of their paths: a file itself, all `*.xml` below
  * a folder (in any case; symbolic links below it are not followed), or what a glob matches (of
- * folders again all `*.xml` below them). A file that is reached twice is listed once. @throws
- * {ReportError}
+ * folders again all `*.xml` below them). A file that is reached twice is listed once.
+ *
+ * @param onLink called with each link that is not followed, to a folder or an XML file
+ * @throws {ReportError}
  */
-export async function findReports(reportArguments: readonly string[]): Promise<ReportFile[]> {
+export async function findReports(
+  reportArguments: readonly string[],
+  onLink?: (path: string) => void,
+): Promise<ReportFile[]> {
   const files = new Map<string, ReportFile>();
   for (const argument of reportArguments) {
-    for (const file of await filesOf(argument)) {
+    for (const file of await filesOf(argument, onLink)) {
       const key = await realPathOf(file.path);
       const known = files.get(key);
       // Under the name that was given, else under the one that sorts first: the order of the
@@ -56,30 +61,33 @@ export async function findReports(reportArguments: readonly string[]): Promise<R
   return Array.from(files.values()).sort((a, b) => comparePaths(a.path, b.path));
 }
 
-async function filesOf(argument: string): Promise<ReportFile[]> {
+type OnLink = ((path: string) => void) | undefined;
+
+async function filesOf(argument: string, onLink: OnLink): Promise<ReportFile[]> {
   if (argument === "") {
     throw notFound('""', "found an empty name, expected a file, a folder or a glob");
   }
   const found = await statOf(argument);
   // A file whose name contains a bracket is that file.
-  if (!found && GLOB.test(argument)) return await filesOfGlob(argument);
+  if (!found && GLOB.test(argument)) return await filesOfGlob(argument, onLink);
   if (!found) throw notFound(argument, "found nothing there, expected a file, a folder or a glob");
   if (!found.isDirectory()) return [{ path: argument, isNamed: true }];
-  const paths = await filesBelow(argument);
+  const paths = await filesBelow(argument, onLink);
   if (paths.length === 0) {
     throw notFound(argument, `found no *.xml file in this folder, ${EXPECTED_REPORT}`);
   }
   return paths.map((path) => ({ path, isNamed: false }));
 }
 
-async function filesOfGlob(pattern: string): Promise<ReportFile[]> {
+async function filesOfGlob(pattern: string, onLink: OnLink): Promise<ReportFile[]> {
   const paths: string[] = [];
   try {
     for await (const path of glob(pattern)) {
       const info = await lstat(path);
-      if (info.isDirectory()) paths.push(...await filesBelow(path));
+      if (info.isDirectory()) paths.push(...await filesBelow(path, onLink));
       // A link to a file counts as the file. A link to a folder may lead back: not followed.
       else if ((await statOf(path))?.isFile()) paths.push(path);
+      else if (info.isSymbolicLink()) onLink?.(path);
     }
   } catch (error) {
     throw unreadable(pattern, error);
@@ -90,11 +98,16 @@ async function filesOfGlob(pattern: string): Promise<ReportFile[]> {
   return paths.map((path) => ({ path, isNamed: false }));
 }
 
-async function filesBelow(folder: string): Promise<string[]> {
+async function filesBelow(folder: string, onLink: OnLink): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
     .catch((error) => {
       throw unreadable(folder, error);
     });
+  for (const entry of onLink ? entries : []) {
+    const path = join(entry.parentPath, entry.name);
+    if (!entry.isSymbolicLink()) continue;
+    if (XML_FILE.test(entry.name) || (await statOf(path))?.isDirectory()) onLink!(path);
+  }
   return entries.filter((entry) => entry.isFile() && XML_FILE.test(entry.name))
     .map(({ parentPath, name }) => join(parentPath, name));
 }

@@ -61,16 +61,18 @@ const INPUT = {
 /** `gate`: runs tests, and excuses their failures when all are those of quarantined tests. */
 export const gateCommand: AddCommand = command({
   name: "gate",
-  summary: "Run tests; exit with 0 if every failed test is quarantined, else as the tests did",
+  summary:
+    "Run tests; exit 0 if every failed test is quarantined, otherwise with the tests' own code",
   example: "gate reports/ -- pytest --junitxml=reports/junit.xml",
   moreExamples: ["gate --exit-code 1 reports/"],
   details: [
     "Usage: gate [options] REPORTS... [-- COMMAND...]. Without COMMAND, run it after the tests.",
     `Calls the API at ${URL_VARIABLE} (default: ${DEFAULT_API_URL}) with the token in ` +
-    `${TOKEN_VARIABLE}. If that fails, the exit code is that of the tests.`,
-    "Failures are excused, with exit code 0, only if the tests ended with one of --failure-codes, " +
-    "every report is complete and newer than the start of COMMAND, there is no failure outside of a test, and each failed test " +
-    "is quarantined. With --json the standard output of COMMAND goes to standard error.",
+    `${TOKEN_VARIABLE}. If that fails, the exit code is the tests' own.`,
+    "Failures are excused, with exit code 0, only if the tests ended with one of --failure-codes and " +
+    "not by a signal, every file is read, complete and newer than the start of COMMAND, there is no " +
+    "failure outside of a test, and each failed test is quarantined or failed only with subtests that " +
+    "are. Coverage reports in the folders are passed over. With --json the standard output of COMMAND goes to standard error.",
     "Maven and Gradle (surefire-reports/, failsafe-reports/, test-results/) also exit with 1 after a " +
     "crash. Have them ignore failed tests, and " +
     "run gate after them without --exit-code: mvn -Dmaven.test.failure.ignore=true clean test && " +
@@ -82,6 +84,11 @@ export const gateCommand: AddCommand = command({
     "PLATFORM_API_URL",
     "GITHUB_STEP_SUMMARY",
   ],
+  exitCodes: {
+    0: "the tests passed, or every failure is excused",
+    2: "usage error, before anything runs",
+    other: "the tests' own; also when the service cannot be reached",
+  },
   usesDatabase: false,
   input: INPUT,
   async run(options, context) {

@@ -23,8 +23,8 @@ export async function snapshotReports(reportArguments: readonly string[]) {
 }
 
 /**
- * Reads reports, including those that are stale or broken. XML that is not JUnit is skipped unless
- * the file is named.
+ * Reads reports, including those that are stale or broken. A file that is not read, such as a link or
+ * XML of another kind, is a report with a problem: it may hold failures.
  *
  * @param options.before `null` when the gate did not start the tests: every report counts as fresh
  * @returns `isPassed`: all reports are complete and no attempt failed, not even a retried one
@@ -52,7 +52,8 @@ export async function readRunReports(
       builder.endReport(tool);
     } catch (error) {
       if (!(error instanceof ReportError)) throw error;
-      if (error.kind === "not-junit" && !isNamed) continue;
+      // Coverage often lies in the same folder, and holds no failures.
+      if (error.kind === "not-junit" && !isNamed && await isCoverage(path)) continue;
       problem = error.message;
     }
     reports.push({ path, isFresh, problem, failuresOutsideTests });
@@ -66,6 +67,17 @@ export async function readRunReports(
     attempts: finalAttempts(content),
     isPassed: isClean && reports.length > 0 && content.negatives.length === 0,
   };
+}
+
+async function isCoverage(path: string): Promise<boolean> {
+  const { CoverageCollector } = await import("../../report/coverage/mod.ts");
+  try {
+    await new CoverageCollector().add(readFileChunks(path), { file: path });
+    return true;
+  } catch (error) {
+    if (error instanceof ReportError) return false;
+    throw error;
+  }
 }
 
 /** The files that arguments name; an argument without files becomes a report that cannot be read. */
@@ -88,7 +100,14 @@ async function findAll(
       });
     }
   }
-  return { files: await findReports(present), missing };
+  const unread = (path: string): GateReport => ({
+    path,
+    isFresh: true,
+    problem: `${path} is a link, which is not followed: name it as an argument`,
+    failuresOutsideTests: [],
+  });
+  const files = await findReports(present, (path) => missing.push(unread(path)));
+  return { files, missing };
 }
 
 async function isNewer(path: string, { startedAtMs, versions }: ReportSnapshot): Promise<boolean> {

@@ -14,7 +14,7 @@ const USER_SIGNALS: readonly Deno.Signal[] = ["SIGUSR1", "SIGUSR2"];
  *
  * @param options.stdoutTo where its standard output goes
  * @returns `code` as in a shell: 128 plus the signal that ended it, 127 for an unknown command; `signal`
- * is the last signal to stop that was received while it ran
+ * is the last signal to stop that was received while it ran, or the one that ended it
  */
 export async function runCommand(
   command: readonly string[],
@@ -40,8 +40,8 @@ export async function runCommand(
   });
   const child = tests.spawn();
   try {
-    const { code } = await child.status;
-    return { code, signal: received };
+    const { code, signal } = await child.status;
+    return { code, signal: received ?? signal };
   } finally {
     stopListening();
   }

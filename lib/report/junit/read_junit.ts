@@ -53,6 +53,8 @@ export async function readJUnit(
 // A broken reporter repeats its mistake for every test.
 const MAX_NOTES = 100;
 
+const THOUSANDS_SEPARATOR = /(?<=\d)[,.' ](?=\d{3}(\D|$))/g;
+
 // Elements that report a failure.
 const FAILURES: ReadonlySet<string> = new Set(["failure", "error"]);
 
@@ -143,7 +145,7 @@ class JUnitReader implements XmlHandler {
       };
     } else if (name === "testsuite" || this.#depth === 1) {
       this.#openSuite(name, attributes);
-    } else if (FAILURES.has(name)) {
+    } else if (FAILURES.has(name.toLowerCase())) {
       if (this.#suites.at(-1)?.depth === this.#depth - 1) {
         this.#note(`<${name}> outside of a <testcase> gives no result`);
       }
@@ -200,7 +202,7 @@ class JUnitReader implements XmlHandler {
 
   #openSuite(element: string, attributes: XmlAttributes): void {
     const { failures, errors } = attributes;
-    const counts = [failures, errors].map(Number).filter((count) => count > 0);
+    const counts = [failures, errors].map((text) => this.#readTotal(text));
     // Only the totals of the element around all suites count.
     const { name = "", file, timestamp } = element === "testsuite" ? attributes : {};
     if (element === "testsuite") this.#refuseUndecodable(element, attributes);
@@ -218,6 +220,14 @@ class JUnitReader implements XmlHandler {
       declaredCount: counts.reduce((sum, count) => sum + count, 0),
       countBefore: this.#failureCount,
     });
+  }
+
+  /** A total of a suite, 0 without one. One that cannot be read may hide failures. */
+  #readTotal(text = ""): number {
+    const count = Number(text.trim().replaceAll(THOUSANDS_SEPARATOR, ""));
+    if (Number.isInteger(count) && count >= 0) return count;
+    this.#failureOutside(`the total ${quote(text)} of a suite, expected a number`);
+    return 0;
   }
 
   #newTestCase(attributes: XmlAttributes): TestCase | null {
@@ -286,6 +296,9 @@ class JUnitReader implements XmlHandler {
         this.xml.readText((text) => testCase.addOutput(text));
       }
       if (FAILURES.has(name)) this.#failureOutside(`<${name}> not directly in a <testcase>`);
+      else if (FAILURES.has(name.toLowerCase())) {
+        this.#failureOutside(`<${name}> in a <testcase>, expected <${name.toLowerCase()}>`);
+      }
       return;
     }
     const outcome = new OutcomeElement(kind, attributes);

@@ -6,7 +6,7 @@ import type { Conclusion, TestResult } from "../../../lib/report/result.ts";
 
 const TEST = { suite: "s", class: "c", name: "n", file: "f" };
 
-const RESULT = { ...TEST, durationMicroseconds: 0, message: "", body: "" };
+const RESULT = { ...TEST, durationMicroseconds: 0, message: "broke", body: "" };
 
 function after(...results: TestResult[]) {
   const builder = new SubmissionBuilder();
@@ -53,4 +53,22 @@ describe("final attempts", () => {
     const attempts = after({ ...RESULT, conclusion: "failure" }, ...others);
     assert.deepEqual(attempts.failed, [TEST]);
   });
+});
+
+describe("a failure with subtests", () => {
+  const cases: [message: string, body: string, saysNothing: boolean][] = [
+    ["Failed", "=== RUN   TestA\n--- FAIL: TestA (0.00s)\n", true],
+    ["", "=== RUN   TestA\n=== CONT  TestA\n    --- FAIL: TestA (0.00s)\n", true],
+    ["1 test step failed", "1 test step failed.", true],
+    ["12 subtests failed", "", true],
+    ["Failed", "=== RUN   TestA\n    a_test.go:4: own\n--- FAIL: TestA (0.00s)\n", false],
+    ["panic: boom", "", false],
+    ["", "2 subtests failed\nand the clean-up", false],
+  ];
+  for (const [message, body, saysNothing] of cases) {
+    it(`${saysNothing ? "is theirs" : "is its own"}: ${message || body}`, () => {
+      const { failed } = after({ ...RESULT, conclusion: "failure", message, body });
+      assert.deepEqual(failed, [saysNothing ? { ...TEST, saysNothing } : TEST]);
+    });
+  }
 });

@@ -19,6 +19,10 @@ const PAYS: TestIdentity = { suite: "shop", class: "Cart", name: "pays", file: "
 const ADDS: TestIdentity = { suite: "shop", class: "Cart", name: "adds", file: "cart.ts" };
 const NEW: TestIdentity = { suite: "shop", class: "Cart", name: "new", file: "cart.ts" };
 
+const PARENT: TestIdentity = { ...PAYS, name: "TestCart" };
+const CHILD: TestIdentity = { ...PAYS, name: "TestCart/pays" };
+const GRANDCHILD: TestIdentity = { ...PAYS, name: "TestCart/pays/twice" };
+
 const GOOD: GateReport = { path: "a.xml", isFresh: true, problem: null, failuresOutsideTests: [] };
 const STALE: GateReport = { ...GOOD, path: "old.xml", isFresh: false };
 const BROKEN: GateReport = { ...GOOD, problem: "a.xml:3:1: found the end" };
@@ -58,6 +62,21 @@ const many = (count: number) =>
 const CASES: [title: string, facts: Partial<GateFacts>, code: number, reason: string][] = [
   // Excused.
   ["the only failed test is quarantined", {}, 0, "the failed test is quarantined"],
+  [
+    "a test failed only with its subtests, all quarantined",
+    { failed: [PAYS, CHILD, { ...PARENT, saysNothing: true }], quarantined: listed(PAYS, CHILD) },
+    0,
+    "all 3 failed tests are quarantined",
+  ],
+  [
+    "a parent of a parent of a quarantined subtest",
+    {
+      failed: [GRANDCHILD, { ...CHILD, saysNothing: true }, { ...PARENT, saysNothing: true }],
+      quarantined: listed(GRANDCHILD),
+    },
+    0,
+    "all 3 failed tests are quarantined",
+  ],
   ["all failed tests are", { failed: [PAYS, ADDS] }, 0, "all 2 failed tests are quarantined"],
   ["another code means failed tests", { testsExitCode: 3, failureCodes: [3] }, 0, "quarantined"],
   ["one of several codes does", { testsExitCode: 100, failureCodes: [1, 100] }, 0, "quarantined"],
@@ -91,6 +110,8 @@ const CASES: [title: string, facts: Partial<GateFacts>, code: number, reason: st
   ["unknown command", { testsExitCode: 127 }, 127, "exit code 127"],
   ["aborted", { testsExitCode: 134 }, 134, "exit code 134"],
   ["killed", { testsExitCode: 137 }, 137, "exit code 137"],
+  ["killed, a named code", { testsExitCode: 137, failureCodes: [137] }, 137, "means that SIGKILL"],
+  ["a crash, a named code", { testsExitCode: 139, failureCodes: [139] }, 139, "means that SIGSEGV"],
   ["segmentation fault", { testsExitCode: 139 }, 139, "exit code 139"],
   ["terminated", { testsExitCode: 143 }, 143, "exit code 143"],
   ["255", { testsExitCode: 255 }, 255, "exit code 255"],
@@ -125,24 +146,57 @@ const CASES: [title: string, facts: Partial<GateFacts>, code: number, reason: st
   ["no failed test, one unclear", { failed: [], unclear: [PAYS] }, 1, "no report has a failed"],
 
   // Quarantine.
-  ["the failed test is not quarantined", { failed: [NEW] }, 1, "1 of 1 failed test is not"],
+  [
+    "a parent has a failure of its own",
+    { failed: [CHILD, PARENT], quarantined: listed(CHILD) },
+    1,
+    "1 of 2 failed tests is not quarantined",
+  ],
+  [
+    "one of two subtests is not quarantined",
+    {
+      failed: [CHILD, { ...CHILD, name: "TestCart/adds" }, { ...PARENT, saysNothing: true }],
+      quarantined: listed(CHILD),
+    },
+    1,
+    "2 of 3 failed tests are not quarantined",
+  ],
+  [
+    "the subtests are those of another test",
+    {
+      failed: [{ ...CHILD, file: "" }, { ...PARENT, saysNothing: true }],
+      quarantined: listed({ ...CHILD, file: "" }),
+    },
+    1,
+    "1 of 2 failed tests is not quarantined",
+  ],
+  [
+    "a name that begins like another is no subtest",
+    {
+      failed: [{ ...PAYS, name: "TestCarts" }, { ...PARENT, saysNothing: true }],
+      quarantined: listed({ ...PAYS, name: "TestCarts" }),
+    },
+    1,
+    "1 of 2 failed tests is not quarantined",
+  ],
+  ["the failed test is not quarantined", { failed: [NEW] }, 1, "the failed test is not"],
   ["one of two is not", { failed: [PAYS, NEW] }, 1, "1 of 2 failed tests is not quarantined"],
   ["two of three are not", { failed: [NEW, PAYS, other("x")] }, 1, "2 of 3 failed tests are not"],
-  ["nothing is quarantined", { quarantined: listed() }, 1, "1 of 1"],
+  ["nothing is quarantined", { quarantined: listed() }, 1, "the failed test is not"],
   ["the list did not come", { quarantined: null }, 1, "the quarantined tests are unknown"],
-  ["another suite", { failed: [{ ...PAYS, suite: "shop2" }] }, 1, "1 of 1"],
-  ["another class", { failed: [{ ...PAYS, class: "cart" }] }, 1, "1 of 1"],
-  ["another name", { failed: [{ ...PAYS, name: "Pays" }] }, 1, "1 of 1"],
-  ["another file", { failed: [{ ...PAYS, file: "" }] }, 1, "1 of 1"],
-  ["the name with a blank", { failed: [{ ...PAYS, name: "pays " }] }, 1, "1 of 1"],
+  ["another suite", { failed: [{ ...PAYS, suite: "shop2" }] }, 1, "the failed test is not"],
+  ["another class", { failed: [{ ...PAYS, class: "cart" }] }, 1, "the failed test is not"],
+  ["another name", { failed: [{ ...PAYS, name: "Pays" }] }, 1, "the failed test is not"],
+  ["another file", { failed: [{ ...PAYS, file: "" }] }, 1, "the failed test is not"],
+  ["the name with a blank", { failed: [{ ...PAYS, name: "pays " }] }, 1, "the failed test is not"],
   [
     "the same letters in other fields",
     { failed: [{ ...PAYS, suite: "shopC", class: "art" }] },
     1,
-    "1",
+    "the failed test is not",
   ],
-  ["the quarantine ended a second ago", end(BEFORE), 1, "1 of 1"],
-  ["the quarantine ends this second", end(THIS_SECOND), 1, "1 of 1"],
+  ["the quarantine ended a second ago", end(BEFORE), 1, "the failed test is not"],
+  ["the quarantine ends this second", end(THIS_SECOND), 1, "the failed test is not"],
   [
     "one quarantine ended, the other not",
     {

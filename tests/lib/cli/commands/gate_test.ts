@@ -99,7 +99,7 @@ describe("gate around a command", () => {
     const path = await created.write("report.xml", reportOf({ flaky: "failed" }));
     const crash = await gate(created, [path, "--", "sh", "-c", "kill -SEGV $$"]);
     assert.equal(crash.code, 139);
-    assert.match(crash.stdout, /^exit code 139\texit code 139 does not mean failed tests/m);
+    assert.match(crash.stdout, /^exit code 139\tthe run was stopped by SIGSEGV/m);
     const exit = await gate(created, [path, "--", "sh", "-c", "exit 1"]);
     assert.equal(exit.code, 1);
     assert.match(exit.stdout, /report.xml is older than the start of the tests/);
@@ -180,6 +180,10 @@ describe("gate around a command", () => {
       const report of [
         inside.replace("</testsuite>", "<error/></testsuite>"),
         inside.replace('name="shop"', 'name="shop" errors="1" failures="1"'),
+        inside.replace('name="shop"', 'name="shop" failures="1,000"'),
+        inside.replace('name="shop"', 'name="shop" failures="many"'),
+        inside.replace("</testcase>", "<Failure/></testcase>"),
+        inside.replace("</testsuite>", "<ERROR/></testsuite>"),
         inside.replace("</testcase>", "<properties><error/></properties></testcase>"),
       ]
     ) {
@@ -189,6 +193,39 @@ describe("gate around a command", () => {
       assert.equal(code, 1, report);
       assert.match(stdout, /failure outside of a test/, report);
     }
+  });
+
+  it("is red when a file of the folder is not read, except coverage", async () => {
+    const report = reportOf({ flaky: "failed" });
+    const other = "<log><entry/></log>";
+    const coverage = '<coverage lines-valid="1" lines-covered="1"><packages/></coverage>';
+    const cases: [script: string, code: number, reason: RegExp][] = [
+      [`echo '${other}' > other.xml`, 1, /other\.xml:1:1: found <log>/],
+      ["ln -s report.xml link.xml", 1, /link\.xml is a link, which is not followed/],
+      ["mkdir -p ../elsewhere && ln -s ../elsewhere more", 1, /more is a link/],
+      [`echo '${coverage}' > coverage.xml`, 0, /the failed test is quarantined/],
+    ];
+    for (const [script, expected, reason] of cases) {
+      const created = await fixture(FLAKY);
+      await created.write("report.sh", report);
+      const { folder } = created;
+      const tests = `mkdir "${folder}/reports" && cd "${folder}/reports" && ` +
+        `cp ../report.sh report.xml && ${script}; exit 1`;
+      const { code, stdout } = await gate(created, [`${folder}/reports`, "--", "sh", "-c", tests]);
+      assert.equal(code, expected, stdout);
+      assert.match(stdout, reason);
+    }
+  });
+
+  it("never excuses a command that a signal ended", async () => {
+    const created = await fixture(FLAKY);
+    await created.write("report.sh", reportOf({ flaky: "failed" }));
+    const { folder } = created;
+    const script = `cp "${folder}/report.sh" "${folder}/report.xml"; kill -KILL $$`;
+    const options = ["--failure-codes", "1,137", folder, "--", "sh", "-c", script];
+    const { code, stdout } = await gate(created, options);
+    assert.equal(code, 137);
+    assert.match(stdout, /the run was stopped by SIGKILL/);
   });
 
   it("takes the last attempt of a test, in natural order of the reports", async () => {

@@ -1,0 +1,21 @@
+/** Tests that fail because a subtest failed: of Go, and of Deno's steps. */
+import { type CompressedText, decodeBody } from "../analysis/failure_texts.ts";
+import type { TestIdentity } from "../base/identity.ts";
+
+/** Between the name of a test and that of its subtest. */
+const SEPARATORS = ["/", " > "];
+
+/** The lines of a failure that says nothing but that a subtest failed. */
+const EMPTY_LINE =
+  /^(=== (RUN|CONT|PAUSE|NAME)\b.*|--- FAIL: .*|FAIL|Failed|\d+ (subtests?|test steps?) failed\.?)?$/;
+
+/** Whether a failure says nothing of its own, as that of a test of which only a subtest failed. */
+export function saysNothing({ message, body }: CompressedText): boolean {
+  return [message, ...decodeBody(body).split("\n")].every((line) => EMPTY_LINE.test(line.trim()));
+}
+
+/** Whether a test is a subtest of another, at any depth. */
+export function isSubtest(test: TestIdentity, parent: TestIdentity): boolean {
+  return test.suite === parent.suite && test.class === parent.class && test.file === parent.file &&
+    SEPARATORS.some((separator) => test.name.startsWith(parent.name + separator));
+}
