@@ -25,10 +25,14 @@ import {
   type VersionRow,
 } from "./tracked_test_rows.ts";
 
+/** How often a repository is loaded to which an upload is committed at the same time. */
+const MAX_LOADS = 3;
+
 /**
  * All tests of the given repositories that are disruptive in the window or quarantined, by
- * repository; deleted repositories are left out. How often a test ran follows from the submissions
- * of the window with its list and their exceptions.
+ * repository; deleted repositories are left out. `changed` are those that are left out because uploads
+ * changed them during each of several loads. How often a test ran follows from the submissions of the
+ * window with its list and their exceptions.
  *
  * @param options.withTime loads `timeConsumed`: the durations of all results are by far the most
  * bytes
@@ -37,88 +41,102 @@ import {
  */
 export async function loadTrackedTests(
   sql: Database["sql"],
-  { repositoryIds, now, windowStart, withTime = false, branches = null }: {
-    repositoryIds: number[];
-    now: number;
-    windowStart: number;
-    withTime?: boolean;
-    branches?: BranchFilter;
-  },
-): Promise<Map<number, TestsState>> {
-  if (repositoryIds.length === 0) return new Map();
+  { repositoryIds, ...options }: LoadTrackedTestsOptions & { repositoryIds: number[] },
+): Promise<{ states: Map<number, TestsState>; changed: number[] }> {
+  const states = new Map<number, TestsState>();
+  let changed = repositoryIds;
+  for (let loads = 0; changed.length > 0 && loads < MAX_LOADS; loads++) {
+    const found = await loadUnchanged(sql, { repositoryIds: changed, ...options });
+    for (const [repositoryId, state] of found.states) states.set(repositoryId, state);
+    changed = found.changed;
+  }
+  return { states, changed };
+}
+
+interface LoadTrackedTestsOptions {
+  now: number;
+  windowStart: number;
+  withTime?: boolean;
+  branches?: BranchFilter;
+}
+
+/** Loads repositories once; `changed` are those to which an upload was committed meanwhile. */
+async function loadUnchanged(
+  sql: Database["sql"],
+  { repositoryIds, now, windowStart, withTime = false, branches = null }:
+    & LoadTrackedTestsOptions
+    & { repositoryIds: number[] },
+): Promise<{ states: Map<number, TestsState>; changed: number[] }> {
   const scope = { repositoryIds: arrayOf(repositoryIds), firstId: firstSubmissionId(windowStart) };
   // Two transactions, because counting takes as long as all the rest.
-  const loadBoth = () =>
-    Promise.all([
-      sql.begin(SNAPSHOT, (tx) =>
-        Promise.all([
-          selectVersions(tx, { repositoryIds, now, windowStart }),
-          selectTests(tx, scope),
-          selectRuns(tx, { ...scope, withTime }, isOnBranch(tx, branches)),
-          selectTestLists(tx, scope),
-          selectTags(tx, scope),
-        ])),
-      sql.begin(SNAPSHOT, (tx) =>
-        Promise.all([
-          selectVersions(tx, { repositoryIds, now, windowStart }),
-          branches === null
-            ? selectDisruptionCounts(tx, scope)
-            // Of each repository, because Citus refuses the statement for several.
-            : Promise.all(
-              repositoryIds.map(async (repositoryId) =>
-                (await selectBranchDisruptions(tx, { ...scope, repositoryId, branches }))
-                  .map((row) => ({ ...row, repositoryId }))
-              ),
-            ).then((rows) => rows.flat()),
-        ])),
-    ]);
-  let rows = await loadBoth();
-  // An upload was committed between the two.
-  while (!isSameData(rows[0][0], rows[1][0])) rows = await loadBoth();
-  const [[versions, tests, runs, lists, tags], [, counts]] = rows;
+  const [[versions, tests, runs, lists, tags], [countedVersions, counts]] = await Promise.all([
+    sql.begin(SNAPSHOT, (tx) =>
+      Promise.all([
+        selectVersions(tx, { repositoryIds, now, windowStart }),
+        selectTests(tx, scope),
+        selectRuns(tx, { ...scope, withTime }, isOnBranch(tx, branches)),
+        selectTestLists(tx, scope),
+        selectTags(tx, scope),
+      ])),
+    sql.begin(SNAPSHOT, (tx) =>
+      Promise.all([
+        selectVersions(tx, { repositoryIds, now, windowStart }),
+        branches === null
+          ? selectDisruptionCounts(tx, scope)
+          // Of each repository, because Citus refuses the statement for several.
+          : Promise.all(
+            repositoryIds.map(async (repositoryId) =>
+              (await selectBranchDisruptions(tx, { ...scope, repositoryId, branches }))
+                .map((row) => ({ ...row, repositoryId }))
+            ),
+          ).then((rows) => rows.flat()),
+      ])),
+  ]);
+  const countedVersion = new Map(
+    countedVersions.map((row) => [row.repositoryId, row.dataVersion]),
+  );
+  const isSame = (row: VersionRow) => countedVersion.get(row.repositoryId) === row.dataVersion;
   const of = <Row extends { repositoryId: number }>(rows: readonly Row[]) => {
     const byRepository = Map.groupBy(rows, (row) => row.repositoryId);
     return (repositoryId: number) => byRepository.get(repositoryId) ?? [];
   };
   const [testsOf, countsOf, runsOf, listsOf] = [of(tests), of(counts), of(runs), of(lists)];
   const tagsOf = of(tags);
-  return new Map(versions.map(({ repositoryId, idPrefix, ...version }) => {
-    const disruptions = new Map(countsOf(repositoryId).map((row) => [row.testNo, row]));
-    const state = applyChanges(emptyState({ withTime }), {
-      version,
-      now,
-      windowStart,
-      added: runsOf(repositoryId),
-      expired: [],
-      lists: new Map(
-        listsOf(repositoryId).map((row) => [
-          row.testListNo,
-          decodeTestList(row.tests, row.testCount),
-        ]),
-      ),
-      changedTests: new Map(
-        testsOf(repositoryId).map((row) => {
-          const { disruptionCount = 0, recordedAt, commitOid = "", buildUrl = "", message = "" } =
-            disruptions.get(row.testNo) ?? {};
-          const test = trackedTestBase(row, { idPrefix, disruptionCount });
-          if (branches === null) return [row.testNo, test];
-          const latestDisruption = recordedAt === undefined
-            ? null
-            : { recordedAt, commitOid, buildUrl, message };
-          return [row.testNo, { ...test, latestDisruption }];
-        }),
-      ),
-      expiredDisruptions: new Map(),
-      tags: tagsByTest(tagsOf(repositoryId)),
-    });
-    return [repositoryId, state!];
-  }));
-}
-
-function isSameData(some: readonly VersionRow[], others: readonly VersionRow[]): boolean {
-  const versionOf = new Map(others.map((row) => [row.repositoryId, row.dataVersion]));
-  return some.length === others.length &&
-    some.every((row) => versionOf.get(row.repositoryId) === row.dataVersion);
+  const states = new Map(
+    versions.filter(isSame).map(({ repositoryId, idPrefix, ...version }) => {
+      const disruptions = new Map(countsOf(repositoryId).map((row) => [row.testNo, row]));
+      const state = applyChanges(emptyState({ withTime }), {
+        version,
+        now,
+        windowStart,
+        added: runsOf(repositoryId),
+        expired: [],
+        lists: new Map(
+          listsOf(repositoryId).map((row) => [
+            row.testListNo,
+            decodeTestList(row.tests, row.testCount),
+          ]),
+        ),
+        changedTests: new Map(
+          testsOf(repositoryId).map((row) => {
+            const { disruptionCount = 0, recordedAt, commitOid = "", buildUrl = "", message = "" } =
+              disruptions.get(row.testNo) ?? {};
+            const test = trackedTestBase(row, { idPrefix, disruptionCount });
+            if (branches === null) return [row.testNo, test];
+            const latestDisruption = recordedAt === undefined
+              ? null
+              : { recordedAt, commitOid, buildUrl, message };
+            return [row.testNo, { ...test, latestDisruption }];
+          }),
+        ),
+        expiredDisruptions: new Map(),
+        tags: tagsByTest(tagsOf(repositoryId)),
+      });
+      return [repositoryId, state!];
+    }),
+  );
+  const changed = versions.filter((row) => !isSame(row)).map(({ repositoryId }) => repositoryId);
+  return { states, changed };
 }
 
 /**

@@ -10,6 +10,7 @@ import * as parameters from "../../http/request/parameters.ts";
 import { TestCollection } from "../../http/request/test_collection.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { option, repositoryName, wholeNumber } from "../parameters.ts";
+import { Failure } from "../../base/failure.ts";
 import { plainLine } from "../output.ts";
 import { oneLine } from "../../base/text.ts";
 import { openOrganization, ORG, selectRepositories } from "../resources.ts";
@@ -50,12 +51,17 @@ export const flakyCommand: AddCommand = command({
   async run({ org, repo, branch: branches, ...query }, context) {
     const { sql, organization } = await openOrganization(context, org, repo?.owner);
     const repositories = await selectRepositories(sql, organization, repo);
-    const states = await loadTrackedTests(sql, {
+    const { states, changed } = await loadTrackedTests(sql, {
       repositoryIds: repositories.map(({ repositoryId }) => repositoryId),
       now: context.now,
       windowStart: context.now - WINDOW_SECONDS,
       branches,
     });
+    if (changed.length > 0) {
+      const of = repositories.filter(({ repositoryId }) => changed.includes(repositoryId));
+      const names = of.map(formatRepositoryName).join(", ");
+      throw new Failure(`uploads changed ${names} while it was read: try again`);
+    }
     const all = new TestCollection(
       [...states.values()].flatMap(({ tests }) => [...tests.values()]),
     );

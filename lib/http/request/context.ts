@@ -7,6 +7,9 @@ import type { Metrics } from "../../base/metrics.ts";
 /** Responds to a request from a peer with this IP address; never throws. */
 export type App = (request: Request, peer?: string) => Promise<Response>;
 
+/** Longer than any statement may take, shorter than most clients and proxies wait. */
+export const REQUEST_TIMEOUT_MS = 30_000;
+
 /** Dependencies of handlers; passed in, so that tests can replace them. */
 export interface Context {
   /** Only reads: a replica or a read-only connection is enough. */
@@ -23,6 +26,8 @@ export interface Context {
   /** Called at most once an hour per token. */
   onTokenUse?(use: TokenUse): void;
   metrics?: Metrics;
+  /** After this time a request is over: the server has answered it. */
+  requestTimeoutMs?: number;
   /** Approximate memory of the caches, 80 unless given. */
   cacheSizeMb?: number;
 }

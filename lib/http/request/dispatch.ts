@@ -9,7 +9,7 @@ import { errorFields } from "../../base/log.ts";
 import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { createAuthentication } from "./authentication.ts";
 import { isTrusted } from "./client_address.ts";
-import type { App, Context } from "./context.ts";
+import { type App, type Context, REQUEST_TIMEOUT_MS } from "./context.ts";
 import {
   ALLOWED_METHODS,
   badRequest,
@@ -25,7 +25,7 @@ import { createQueries, StaleVersionError } from "./queries.ts";
 import { type LoggedRequest, logRequests } from "./request_log.ts";
 import { completeError, createResponder } from "./responses.ts";
 import type { Endpoint } from "./route.ts";
-import { createTestsLoader } from "./tests_loader.ts";
+import { createTestsLoader, type RequestLoads, RequestOverError } from "./tests_loader.ts";
 
 /** A retry is needed only when an upload commits in the milliseconds between two statements. */
 const MAX_STALE_ATTEMPTS = 10;
@@ -35,7 +35,7 @@ const TESTS_SHARE = 0.6;
 
 /** Creates the app of a route table; its caches are its own. */
 export function createDispatcher(routes: readonly Endpoint[], context: Context): App {
-  const { metrics } = context;
+  const { metrics, requestTimeoutMs = REQUEST_TIMEOUT_MS } = context;
   const parseUrl = createUrlParser(routes);
   const authenticate = createAuthentication(context);
   const cacheBytes = Math.max(1, (context.cacheSizeMb ?? 80) * 1024 * 1024);
@@ -43,25 +43,34 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
   const loadTests = createTestsLoader(context.sql, cacheBytes * TESTS_SHARE);
 
   return logRequests(context, async (request, logged) => {
+    const loads = { deadline: performance.now() + requestTimeoutMs, loaded: new Map() };
     for (let attempt = 1;; attempt++) {
       try {
-        return await dispatch(request, logged);
+        return await dispatch(request, logged, loads);
       } catch (error) {
         // Requests only read: they can be repeated.
         const isStale = error instanceof StaleVersionError && attempt < MAX_STALE_ATTEMPTS;
-        if (isStale || attempt === 1 && isTransient(error)) continue;
+        const isOver = performance.now() > loads.deadline;
+        if ((isStale || attempt === 1 && isTransient(error)) && !isOver) continue;
         const { requestId, route } = logged;
-        context.log.error("request failed", {
-          request_id: requestId,
-          route,
-          ...errorFields(error),
-        });
+        // The server has answered and logged a request that is over.
+        if (!(error instanceof RequestOverError)) {
+          context.log.error("request failed", {
+            request_id: requestId,
+            route,
+            ...errorFields(error),
+          });
+        }
         return completeError(request, internalServerError(), requestId);
       }
     }
   });
 
-  async function dispatch(request: Request, logged: LoggedRequest): Promise<Response> {
+  async function dispatch(
+    request: Request,
+    logged: LoggedRequest,
+    loads: RequestLoads,
+  ): Promise<Response> {
     const { requestId, peer, address } = logged;
     const parsed = parseUrl(request.url);
     const { route, root, parameters, badgeToken, selection } = parsed;
@@ -121,7 +130,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
         today,
         ...moment,
         ...createQueries(context.sql, repositories, moment),
-        loadTests: (options) => loadTests(repositories, { ...moment, ...options }),
+        loadTests: (options) => loadTests(repositories, { ...moment, ...options }, loads),
       }, context));
   }
 }

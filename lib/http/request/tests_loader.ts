@@ -11,11 +11,28 @@ import { TestCollection } from "./test_collection.ts";
 /** Memory of a test: about 1 kB, and as much again once it is searched and shown. */
 const TEST_BYTES = 2048;
 
+/** Repositories that are loaded with the same statements. */
+const BATCH_SIZE = 100;
+
 // Share of the memory for collections of several repositories, which refer to cached tests.
 const MERGED_SHARE = 0.25;
 
 /** What is loaded of a repository. */
 type Variant = Required<LoadTestsOptions>;
+
+/** What the attempts of one request have in common. */
+export interface RequestLoads {
+  /** When the request is over, as `performance.now()`: from then on nothing is loaded for it. */
+  deadline: number;
+  /** What it has loaded, which the cache may have evicted since. */
+  loaded: Map<string, Loaded>;
+}
+
+/** A request is over before everything was loaded. Its client has had a response. */
+export class RequestOverError extends Error {
+  override name = "RequestOverError";
+  override message = "the request is over";
+}
 
 interface Loaded {
   state: TestsState;
@@ -32,6 +49,9 @@ interface Merged {
  * Creates the function that loads the tests that lists can show, with a cache of the newest version of
  * each repository. A newer version is made from the cached one and what changed since, where that is
  * possible. Concurrent requests for the same versions share their load (single-flight).
+ *
+ * A request loads a repository again only when it has changed since its last attempt, and nothing once it
+ * is over. Loads of more than a batch run one at a time: each may need as much memory as the cache.
  */
 export function createTestsLoader(sql: Database["sql"], maxCachedBytes: number) {
   const cache = new LRUCache<string, Loaded>({
@@ -44,25 +64,33 @@ export function createTestsLoader(sql: Database["sql"], maxCachedBytes: number) 
     sizeCalculation: ({ collection: { tests } }, key) =>
       (1 + tests.length / 2) * TEST_BYTES + key.length,
   });
-  /** Loads that have not finished, by what they load. */
-  const loading = new Map<string, Promise<Map<number, Loaded>>>();
+  /** Loads that have not finished, by what they load; `deadline` is that of the last request. */
+  const loading = new Map<string, { deadline: number; done: Promise<Map<number, Loaded>> }>();
+  let lastLargeLoad: Promise<unknown> = Promise.resolve();
 
-  /** @throws {StaleVersionError} when the data has another version than the request by now */
+  /**
+   * @throws {StaleVersionError} when the data has another version than the request by now
+   * @throws {RequestOverError}
+   */
   return async (
     repositories: readonly RepositoryVersion[],
     { now, windowStart, withTime = false, branches = null }: LoadTestsOptions & Moment,
+    request: RequestLoads,
   ): Promise<TestCollection> => {
     const variant = { withTime, branches };
     const found = repositories.map((repository) => {
-      const loaded = cache.get(cacheKey(repository.repositoryId, variant));
-      return loaded && isSame(repository, loaded.state.version) ? loaded : null;
+      const key = cacheKey(repository.repositoryId, variant);
+      const isCurrent = (one?: Loaded) => one && isSame(repository, one.state.version);
+      return [cache.get(key), request.loaded.get(key)].find(isCurrent) ?? null;
     });
     const missing = repositories.filter((_, index) => !found[index]);
     const loaded = missing.length > 0
-      ? await loadOnce(missing, { now, windowStart, ...variant })
+      ? await loadOnce(missing, { now, windowStart, ...variant }, request.deadline)
       : null;
     const parts = repositories.map((repository, index) => {
-      const one = found[index] ?? loaded?.get(repository.repositoryId);
+      const { repositoryId } = repository;
+      const one = found[index] ?? loaded?.get(repositoryId);
+      if (one) request.loaded.set(cacheKey(repositoryId, variant), one);
       checkVersion(repository, one?.state.version ?? null);
       return one!.collection;
     });
@@ -73,21 +101,48 @@ export function createTestsLoader(sql: Database["sql"], maxCachedBytes: number) 
   function loadOnce(
     missing: readonly RepositoryVersion[],
     options: Moment & Variant,
+    deadline: number,
   ): Promise<Map<number, Loaded>> {
     const versions = missing.map((
       { repositoryId, dataVersion, oldestSubmissionId, nextQuarantineEnd },
     ) => [repositoryId, dataVersion, oldestSubmissionId, nextQuarantineEnd]);
     const key = JSON.stringify([options.withTime, options.branches, versions]);
-    let load = loading.get(key);
-    if (!load) {
-      load = loadAll(missing, options).finally(() => loading.delete(key));
-      loading.set(key, load);
+    const running = loading.get(key);
+    if (running) {
+      running.deadline = Math.max(running.deadline, deadline);
+      return running.done;
     }
-    return load;
+    const isOver = () => performance.now() > load.deadline;
+    const load = {
+      deadline,
+      done: loadBatches(missing, options, isOver).finally(() => loading.delete(key)),
+    };
+    loading.set(key, load);
+    return load.done;
+  }
+
+  async function loadBatches(
+    repositories: readonly RepositoryVersion[],
+    options: Moment & Variant,
+    isOver: () => boolean,
+  ): Promise<Map<number, Loaded>> {
+    if (repositories.length <= BATCH_SIZE) return await loadBatch(repositories, options);
+    const loadAll = async () => {
+      const loaded = new Map<number, Loaded>();
+      for (let first = 0; first < repositories.length; first += BATCH_SIZE) {
+        if (isOver()) throw new RequestOverError();
+        const batch = await loadBatch(repositories.slice(first, first + BATCH_SIZE), options);
+        for (const [id, one] of batch) loaded.set(id, one);
+      }
+      return loaded;
+    };
+    const load = lastLargeLoad.then(loadAll);
+    lastLargeLoad = load.catch(() => {});
+    return await load;
   }
 
   /** Loads several repositories with the same few statements as one. */
-  async function loadAll(
+  async function loadBatch(
     repositories: readonly RepositoryVersion[],
     options: Moment & Variant,
   ): Promise<Map<number, Loaded>> {
@@ -98,8 +153,8 @@ export function createTestsLoader(sql: Database["sql"], maxCachedBytes: number) 
       ? cache.get(cacheKey(repositoryId, options))?.state
       : undefined;
     const changed = since && await loadTrackedChanges(sql, { repositoryId, since, ...options });
-    const states = changed
-      ? new Map([[repositoryId, changed]])
+    const { states } = changed
+      ? { states: new Map([[repositoryId, changed]]) }
       : await loadTrackedTests(sql, { repositoryIds, ...options });
     const loaded = new Map<number, Loaded>();
     for (const [id, state] of states) {

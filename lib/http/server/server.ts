@@ -1,7 +1,7 @@
 /** Listens for requests, with a shutdown that drains; limits requests in number and in time. */
 import { isDoneWithin } from "../../base/delay.ts";
 import { errorFields, type Log } from "../../base/log.ts";
-import type { App } from "../request/context.ts";
+import { type App, REQUEST_TIMEOUT_MS } from "../request/context.ts";
 import { internalServerError } from "../request/errors.ts";
 import { completeError, requestIdOf } from "../request/responses.ts";
 import { listenWithRestarts } from "./restarting_listener.ts";
@@ -54,9 +54,6 @@ export function listen(
 
 /** More than a process answers in the time that a client waits. */
 export const MAX_RUNNING_REQUESTS = 1_000;
-
-/** Longer than any statement may take, shorter than most clients and proxies wait. */
-const REQUEST_TIMEOUT_MS = 30_000;
 
 // Refused and expired requests are logged together: a line each would add to the overload.
 const REPORT_INTERVAL_MS = 1_000;

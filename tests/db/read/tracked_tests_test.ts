@@ -34,8 +34,8 @@ describeWithDatabases("the changes of tracked tests", (database) => {
 
   async function loadAll({ repositoryId }: Repository, now: number): Promise<TestsState> {
     const options = { repositoryIds: [repositoryId], now, windowStart: now - WINDOW_SECONDS };
-    return (await loadTrackedTests(database().sql, { ...options, withTime: true }))
-      .get(repositoryId)!;
+    const { states } = await loadTrackedTests(database().sql, { ...options, withTime: true });
+    return states.get(repositoryId)!;
   }
 
   function loadChanges({ repositoryId }: Repository, since: TestsState, now: number) {

@@ -57,7 +57,7 @@ describeWithDatabases("processing a submission", (database) => {
   const process = (up: Upload) => commitSubmission(database().sql, up);
 
   async function tracked({ repositoryId }: Repository) {
-    const states = await loadTrackedTests(database().sql, {
+    const { states } = await loadTrackedTests(database().sql, {
       repositoryIds: [repositoryId],
       now: NOW,
       windowStart: NOW - WINDOW_SECONDS,
