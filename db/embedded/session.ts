@@ -32,6 +32,9 @@ export interface Session {
  */
 const SILENCE_TIMEOUT_MS = 60_000;
 
+/** A second of uploads writes some megabytes of log. */
+const MAINTENANCE_MS = 1_000;
+
 /**
  * Parameter that an owner which is shutting down reports to its clients. They connect to the next
  * owner for later statements, and finish what they have begun.
@@ -57,6 +60,8 @@ interface SessionServerOptions {
   silenceTimeoutMs?: number;
   /** Called before each statement that writes; returns why it is refused, or `null`. */
   refuseWrites?(): string | null;
+  /** Called between transactions after something was written, at most once in `MAINTENANCE_MS`. */
+  maintain?(): Promise<void>;
 }
 
 /** Gives the one session to clients by turns. */
@@ -69,6 +74,8 @@ export class SessionServer {
   #running = false;
   #draining = false;
   #failed = false;
+  #wasWritten = false;
+  #maintainedAt = -Infinity;
   #silence: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly session: Session, private readonly options: SessionServerOptions) {}
@@ -147,6 +154,7 @@ export class SessionServer {
         if (client.gone) await this.#leave(client);
         else if (!client.started) await this.#start(client);
         else await this.#serve(client);
+        await this.#maintain();
         this.#announceShutdown();
         // Lets the event loop of this process handle other work.
         await new Promise((resolve) => setImmediate(resolve));
@@ -161,6 +169,14 @@ export class SessionServer {
       this.#silence = setTimeout(() => owner.socket.destroy(), timeoutMs);
       if (typeof this.#silence === "object") this.#silence.unref();
     }
+  }
+
+  async #maintain(): Promise<void> {
+    if (this.#owner || !this.#wasWritten) return;
+    if (performance.now() - this.#maintainedAt < MAINTENANCE_MS) return;
+    this.#wasWritten = false;
+    this.#maintainedAt = performance.now();
+    await this.options.maintain?.();
   }
 
   #next(): Client | undefined {
@@ -203,6 +219,7 @@ export class SessionServer {
     if (turn === "terminate") return void client.socket.end();
     if (!turn) return;
     this.#owner = client;
+    this.#wasWritten ||= turn.writes;
     const refusal = turn.writes && this.options.refuseWrites?.();
     const response = await this.#execute(
       refusal ? diskFullError(refusal, turn.bytes.subarray(turn.end)) : turn.bytes,
