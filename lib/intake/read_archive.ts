@@ -10,6 +10,7 @@ import {
   readArchived,
   type RunFacts,
 } from "../report/archive/mod.ts";
+import { TAG_LIMITS } from "../report/limits.ts";
 import { quote, ReportError } from "../report/report_error.ts";
 import type { StreamedReport } from "../report/read_reports.ts";
 import { parseRepositoryName } from "../base/repository_name.ts";
@@ -121,9 +122,12 @@ export function parseFacts(
     );
     return null;
   };
-  const { tree = "", branch = "", buildUrl = "", timestamp, tags = [] } = metadata ?? {};
+  const { tree = "", buildUrl = "", timestamp, tags = [], provider } = metadata ?? {};
+  // Jenkins names the branch of the remote.
+  const branch = (metadata?.branch ?? "").replace(provider === "jenkins" ? /^origin\// : /^$/, "");
 
-  const repository = given.repo ?? required("repository", parseRepositoryName);
+  const repository = given.repo ??
+    required("repository", (text) => parseRepositoryName(repositoryIn(text, metadata!)));
   const commitOid = given.commit ?? required("commit", readCommit) ?? "";
   if (given.commit === undefined && commitOid !== "" && !isGitId(commitOid)) {
     onNote(`${archive}: kept the commit ${quote(commitOid)} as text: expected 7 to 64 hex digits`);
@@ -144,13 +148,43 @@ export function parseFacts(
     buildUrl: given.buildUrl ?? read("buildUrl", () => readBuildUrl(buildUrl), ""),
     // Only a link: not worth an error.
     repositoryUrl: given.repo ? "" : readGitUrl(metadata?.repositoryUrl ?? "").page,
-    tags: given.tags ?? read("tags", () => readTags(split), []),
+    tags: given.tags ?? read("tags", () => usableTags(split, archive, onNote), []),
     recordedAt: read("recordedAt", () => {
       const ownTime = () => timestamp ? parseMetadataTimestamp(timestamp) : recordedAt;
       return readRecordedAt(given.recordedAt ?? ownTime(), now);
     }, recordedAt),
   };
   return { facts, problem: found };
+}
+
+/** `OWNER/NAME` in what a reporter wrote as the repository, which may be an address. */
+function repositoryIn(text: string, { provider, repositoryUrl }: ArchiveMetadata): string {
+  // Of CodeBuild the reporter takes it from the public page of the build.
+  if (provider === "aws-codebuild") return readGitUrl(repositoryUrl).repository || text;
+  // Of Azure Repos it is the address of the organization, two slashes and the name.
+  const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
+  if (!url) return text;
+  const segments = url.pathname.split("/").filter((segment) => segment !== "");
+  return (segments.length > 1 ? segments : [url.hostname.split(".")[0], ...segments])
+    .map((segment) => decodeURIComponent(segment!)).join("/");
+}
+
+/** The tags that may be stored. Others are dropped with a note: they are not worth the archive. */
+function usableTags(
+  tags: readonly string[],
+  archive: string,
+  onNote: (text: string) => void,
+): string[] {
+  const { characters, perUpload } = TAG_LIMITS;
+  const short = [...new Set(tags)].filter((tag) => tag.length <= characters);
+  const kept = short.slice(0, perUpload);
+  if (short.length < new Set(tags).size) {
+    onNote(`${archive}: dropped tags of more than ${characters} characters`);
+  }
+  if (kept.length < short.length) {
+    onNote(`${archive}: dropped ${short.length - kept.length} tags: expected at most ${perUpload}`);
+  }
+  return readTags(kept);
 }
 
 async function readFiles(

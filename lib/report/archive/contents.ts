@@ -69,18 +69,18 @@ export async function inspectArchive(
   for await (const entry of entries) {
     const { path, ordinal } = entry;
     const file = `${source.name}: ${path}`;
-    if (path.startsWith("/") || path.split("/").includes("..")) {
-      skip(quote(path), "leads out of the archive");
-    } else if (path === "buildpulse.yml") {
+    if (path === "buildpulse.yml") {
       metadata = parseMetadata(await textOf(entry, file, limits.metadataBytes), file);
       options.onMetadata?.(metadata);
     } else if (path === "CODEOWNERS") {
       codeowners = await textOf(entry, file, limits.codeownersBytes);
     } else if (path.startsWith(COVERAGE_FOLDER)) {
-      coverage.set(path, { path, ordinal });
+      coverage.set(path, { path: insidePath(path), ordinal });
     } else if (REPORT_FOLDERS.some((folder) => path.startsWith(folder))) {
-      if (await looksLikeReport(entry)) reports.set(path, { path, ordinal });
+      if (await looksLikeReport(entry)) reports.set(path, { path: insidePath(path), ordinal });
       else skip(path, "is not XML");
+    } else if (path.startsWith("/") || path.split("/").includes("..")) {
+      skip(quote(path), "leads out of the archive");
     }
   }
   return {
@@ -149,6 +149,11 @@ async function textOf(
 ): Promise<string> {
   if (size > maxBytes) throw limitError(file, `${size} bytes`, `at most ${maxBytes}`);
   return await new Response(ReadableStream.from(bytes)).text();
+}
+
+/** Without `..` segments, which a reporter writes for files outside of its folder. */
+function insidePath(path: string): string {
+  return path.split("/").filter((segment) => segment !== "..").join("/");
 }
 
 /** Reporters also pack logs and screenshots. */

@@ -20,6 +20,8 @@ export interface ArchiveMetadata {
   branch: string;
   buildUrl: string;
   repositoryUrl: string;
+  /** Of the CI service, such as `jenkins`. */
+  provider: string;
   /** Without empty ones, not split yet. */
   tags: string[];
   /** For {@link parseMetadataTimestamp}. */
@@ -51,6 +53,20 @@ export const METADATA_KEYS = {
     recordedAt: "timestamp",
   },
 } as const;
+
+/**
+ * Keys under which the reporter in use writes the repository's address, each for another CI service, in
+ * addition to that of {@linkcode METADATA_KEYS}.
+ */
+const REPOSITORY_URL_KEYS = [
+  ":github_repo_url",
+  ":circle_repository_url",
+  ":semaphore_git_url",
+  ":codebuild_source_repo_url",
+  ":bitbucket_git_http_origin",
+  ":build_repository_uri",
+];
+const PROVIDER_KEYS = { flat: ":ci_provider", nested: "ci.provider" };
 
 const ORGANIZATION_KEY = "organization";
 const CHECKOUT_FOLDER_KEY = "git.checkout_folder";
@@ -107,7 +123,9 @@ export function parseMetadata(text: string, file: string): ArchiveMetadata {
     tree: textAt(keys.tree),
     branch: textAt(keys.branch),
     buildUrl: textAt(keys.buildUrl),
-    repositoryUrl: textAt(keys.repositoryUrl),
+    repositoryUrl: textAt(keys.repositoryUrl) ||
+      (isNested ? "" : REPOSITORY_URL_KEYS.map(textAt).find((url) => url !== "") ?? ""),
+    provider: textAt(PROVIDER_KEYS[isNested ? "nested" : "flat"]),
     tags: tagsOf(at(keys.tags)),
     timestamp: textAt(keys.recordedAt),
     // Only our own archives have these.

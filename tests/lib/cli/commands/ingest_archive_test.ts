@@ -228,6 +228,88 @@ describe("ingest of an archive", () => {
     assert.match(stderr, /split tags at white space/);
   });
 
+  const written: [service: string, lines: string, repository: string, url: string | null][] = [
+    [
+      "Azure Repos",
+      ":repo_name_with_owner: https://dev.azure.com/acme//az2\n" +
+      ":build_repository_uri: https://dev.azure.com/acme/Web/_git/az2",
+      "acme/az2",
+      "https://dev.azure.com/acme/Web/_git/az2",
+    ],
+    [
+      "Azure Repos at its former address",
+      ":repo_name_with_owner: https://acme.visualstudio.com//az3",
+      "acme/az3",
+      null,
+    ],
+    [
+      "CodeBuild",
+      ":ci_provider: aws-codebuild\n:repo_name_with_owner: project/4f2a\n" +
+      ":codebuild_source_repo_url: https://github.com/acme/built.git",
+      "acme/built",
+      "https://github.com/acme/built",
+    ],
+    [
+      "GitHub",
+      ":repo_name_with_owner: acme/hub\n:github_repo_url: https://github.com/acme/hub",
+      "acme/hub",
+      "https://github.com/acme/hub",
+    ],
+    [
+      "CircleCI",
+      ":repo_name_with_owner: acme/circle\n:circle_repository_url: git@github.com:acme/circle.git",
+      "acme/circle",
+      "https://github.com/acme/circle",
+    ],
+  ];
+  for (const [service, lines, repository, url] of written) {
+    it(`finds the repository and its page in what the reporter writes on ${service}`, async () => {
+      const path = await archive(`${service}.gz`, [
+        ["buildpulse.yml", `:commit: ${"1".repeat(40)}\n:branch: main\n${lines}\n`],
+        ["test_results/../ws2/a/r.xml", reportOf(service)],
+      ]);
+      const { code, stdout, stderr } = await run(["ingest", path, "--org", "acme", "--json"]);
+      assert.equal(code, 0, stderr);
+      const outcome = JSON.parse(stdout);
+      assert.deepEqual([outcome.repository, outcome.test_result_count], [repository, 1]);
+      const [row] = await database.sql<{ url: string }[]>`
+        select url from repository where owner || '/' || name = ${repository}`;
+      assert.equal(row?.url || null, url);
+    });
+  }
+
+  it("has the branch without the remote that Jenkins names", async () => {
+    const path = await archive("jenkins.gz", [
+      [
+        "buildpulse.yml",
+        `:commit: ${"2".repeat(40)}\n:ci_provider: jenkins\n:branch: origin/main\n` +
+        ":repo_name_with_owner: acme/jenkins\n",
+      ],
+      ["test_results/a.xml", reportOf("a")],
+    ]);
+    assert.equal((await run(["ingest", path, "--org", "acme"])).code, 0);
+    assert.deepEqual((await submissions("acme/jenkins")).map(({ branch }) => branch), ["main"]);
+  });
+
+  it("drops tags that are too long or too many, with a note", async () => {
+    const tags = [...Array.from({ length: 102 }, (_, index) => `t${index}`), "x".repeat(201)];
+    const path = await archive("many tags.gz", [
+      [
+        "buildpulse.yml",
+        `:commit: ${"3".repeat(40)}\n:repo_name_with_owner: acme/tags\n:tags:\n` +
+        tags.map((tag) => `- ${tag}\n`).join(""),
+      ],
+      ["test_results/a.xml", reportOf("a")],
+    ]);
+    const { code, stderr } = await run(["ingest", path, "--org", "acme"]);
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /dropped tags of more than 200 characters/);
+    assert.match(stderr, /dropped 2 tags: expected at most 100/);
+    assert.deepEqual((await submissions("acme/tags")).map((row) => (row.tags as string[]).length), [
+      100,
+    ]);
+  });
+
   it("is the same code version whatever the case of its commit and tree", async () => {
     const upload = async (name: string, lines: string, ...options: string[]) => {
       const path = await archive(`${name}.gz`, [

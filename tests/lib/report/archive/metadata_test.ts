@@ -36,6 +36,7 @@ describe("flat metadata", () => {
       timestamp: "1780000000999999999",
       checkoutFolder: "",
       organization: "",
+      provider: "github-actions",
     });
   });
 
@@ -51,6 +52,7 @@ describe("flat metadata", () => {
       timestamp: "",
       checkoutFolder: "",
       organization: "",
+      provider: "",
     });
   });
 
@@ -108,6 +110,7 @@ tags: [a, b]
       timestamp: "",
       checkoutFolder: "",
       organization: "",
+      provider: "gitlab",
     });
   });
 });

@@ -46,6 +46,7 @@ describe("an archive that is written", () => {
       timestamp: "2026-05-28T20:26:40Z",
       checkoutFolder: "/builds/acme/shop",
       organization: "",
+      provider: "gitlab",
     });
     assert.equal(contents.codeowners, "* @acme\n");
     for await (const entry of readArchived(source, contents.reports, contents)) {
