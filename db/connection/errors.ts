@@ -1,3 +1,7 @@
+/**
+ * What errors of the database mean: whether a retry makes sense, and who refuses to write. Decided here
+ * only; `lib/cli/program.ts`, which loads no database, has clearer messages for some.
+ */
 import { DatabaseError } from "../database_error.ts";
 import { errorCode, errorMessage } from "../../lib/base/error.ts";
 
@@ -31,6 +35,24 @@ const TRANSIENT_CODES = new Set(
 /** True for an error of the database or network that may go away, so that a retry makes sense. */
 export function isTransient(error: unknown): error is Error {
   return TRANSIENT_CODES.has(errorCode(error instanceof DatabaseError ? error.cause : error));
+}
+
+/**
+ * Whether the database or the system is at fault, and not the data: retried later, the same data may be
+ * stored. True for the code of any system error and for any SQLSTATE but the classes 22, 23 and 54.
+ */
+export function isOutage(error: unknown): boolean {
+  return isTransient(error) || /^(E[A-Z0-9]+|(?!22|23|54)[0-9A-Z]{5})$/.test(errorCode(error));
+}
+
+/** Whether the transaction is read-only: on a replica, or for a read-only user. */
+export function isReadOnly(error: unknown): boolean {
+  return errorCode(error) === "25006";
+}
+
+/** Whether the user lacks a privilege. */
+export function isDenied(error: unknown): boolean {
+  return errorCode(error) === "42501";
 }
 
 /** Whether a worker of a cluster is unavailable; statements about data of other workers may succeed. */

@@ -138,8 +138,7 @@ const NAMED_BY_PROXY = `(
 function ownToken(type: string): string {
   return `(
     select * from api_token t
-    where t.hash = l.hash and t.type = l.type and t.revoked_at is null
-      and (t.expires_at is null or t.expires_at > to_timestamp(l.now))
+    where t.hash = l.hash and t.type = l.type and t.valid_until > to_timestamp(l.now)
       ${type === "legacy" ? `and ${IS_PAID}` : ""}
     offset 0)`;
 }

@@ -20,6 +20,11 @@ create table api_token (
   expires_at timestamp(0) with time zone,
   revoked_at timestamp(0) with time zone,
   last_used_at timestamp(0) with time zone,
+  valid_until timestamp(0) with time zone not null generated always as (
+CASE
+    WHEN (revoked_at IS NULL) THEN COALESCE(expires_at, 'infinity'::timestamp with time zone)
+    ELSE '-infinity'::timestamp with time zone
+END) stored,
   constraint api_token_pkey PRIMARY KEY (organization_id, api_token_id),
   constraint api_token_hash_key UNIQUE (hash),
   constraint api_token_check CHECK (((repository_id IS NOT NULL) = (type = 'badge'::text))),
@@ -302,7 +307,6 @@ begin
     select t.organization_id, t.api_token_id, o.name
     from api_token t
     join organization o on o.organization_id = t.organization_id
-    where t.hash = token_hash and t.type = 'upload' and t.revoked_at is null
-      and (t.expires_at is null or t.expires_at > moment);
+    where t.hash = token_hash and t.type = 'upload' and t.valid_until > moment;
 end
 $function$;

@@ -1,6 +1,6 @@
 import { loadServerState } from "../../db/admin/diagnostics.ts";
 import { type Database, type DatabaseOptions, openDatabase } from "../../db/connection/connect.ts";
-import { isTransient } from "../../db/connection/errors.ts";
+import { isDenied, isReadOnly, isTransient } from "../../db/connection/errors.ts";
 import { inspectEmbedded } from "../../db/embedded/folder.ts";
 import { checkSchema, migrate } from "../../db/schema/migrate.ts";
 import { pause } from "../base/delay.ts";
@@ -9,10 +9,6 @@ import { shellWord } from "../base/quote.ts";
 import type { OpenOptions } from "./command.ts";
 import type { DatabaseLocation } from "./settings.ts";
 import { Failure } from "../base/failure.ts";
-import { errorCode } from "../base/error.ts";
-
-/** SQLSTATE: read-only transaction (a replica), insufficient privilege. */
-export const NOT_WRITABLE = new Set(["25006", "42501"]);
 
 /**
  * Opens a database and migrates its schema to this version; a missing embedded database is created
@@ -63,7 +59,7 @@ export async function ensureCurrentSchema({ sql }: Database): Promise<void> {
     if (problem !== null) throw new Failure(problem);
     await migrate(sql);
   } catch (error) {
-    if (!NOT_WRITABLE.has(errorCode(error))) throw error;
+    if (!isReadOnly(error) && !isDenied(error)) throw error;
     throw cannotMigrate(state);
   }
 }

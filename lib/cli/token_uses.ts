@@ -4,8 +4,7 @@ import { openDatabase } from "../../db/connection/connect.ts";
 import { inspectEmbedded } from "../../db/embedded/folder.ts";
 import { isDoneWithin } from "../base/delay.ts";
 import { errorFields, type Log } from "../base/log.ts";
-import { errorCode } from "../base/error.ts";
-import { NOT_WRITABLE } from "./database.ts";
+import { isDenied, isReadOnly } from "../../db/connection/errors.ts";
 import type { DatabaseLocation } from "./settings.ts";
 
 /** One connection for many tokens, soon enough for `token list`. */
@@ -60,7 +59,7 @@ export function recordTokenUsesLater(
       isFailing = false;
     } catch (error) {
       const { error: text } = errorFields(error);
-      isOff ||= NOT_WRITABLE.has(errorCode(error));
+      isOff ||= isReadOnly(error) || isDenied(error);
       if (isOff) return log.info("the last use of tokens is not recorded", { error: text });
       if (!isFailing) log.warn("the last use of tokens is recorded later", { error: text });
       isFailing = true;

@@ -1,7 +1,7 @@
 import { addAbortSignal, type Readable } from "node:stream";
-import { isTransient } from "../../db/connection/errors.ts";
+import * as database from "../../db/connection/errors.ts";
 import { pause } from "../base/delay.ts";
-import { errorCode, errorMessage } from "../base/error.ts";
+import { errorMessage } from "../base/error.ts";
 import type { ArchiveSource } from "../report/archive/mod.ts";
 import { ReportError } from "../report/report_error.ts";
 
@@ -39,14 +39,10 @@ export class StorageError extends Error {
   override name = "StorageError";
 }
 
-/**
- * True when storage or database are at fault, so that a retry makes sense: for any code of the system or
- * SQLSTATE, except where the database refuses the data (classes 22, 23 and 54).
- */
+/** Whether storage, database or system are at fault, and not the archive, so that a retry makes sense. */
 export function isOutage(error: unknown): boolean {
-  if (error instanceof StorageError || isTransient(error)) return true;
   if (error instanceof ReportError) return error.kind === "unreadable";
-  return /^(E[A-Z0-9]+|(?!22|23|54)[0-9A-Z]{5})$/.test(errorCode(error));
+  return error instanceof StorageError || database.isOutage(error);
 }
 
 /**

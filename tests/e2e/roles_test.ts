@@ -105,7 +105,7 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
   function privileges(databaseUrl: string): Promise<Record<string, string[]>> {
     return withSql(databaseUrl, async (sql) => {
       const rows = await sql<{ role: string; all: string[] }[]>`
-        select role, array_agg(privilege order by privilege) as all
+        select role, json_agg(privilege order by privilege) as all
         from unnest(string_to_array(${ROLES.join()}, ',')) as role
         cross join lateral (
           select c.relname || ' ' || p as privilege

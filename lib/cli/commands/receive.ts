@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { canReadSchemaVersion } from "../../../db/admin/diagnostics.ts";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
+import { isDenied } from "../../../db/connection/errors.ts";
 import { loadUploader } from "../../../db/read/caller.ts";
 import { aborted } from "../../base/delay.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
@@ -93,8 +94,7 @@ async function openForTokens(context: CommandContext): Promise<Database> {
   }
 }
 
-// SQLSTATE: insufficient privilege; undefined function, type and column of an older schema.
-const DENIED = "42501";
+// SQLSTATE: undefined function, type and column of an older schema.
 const MISSING = ["42883", "42704", "42703"];
 
 /** Looks up a token that does not exist. @throws {Failure} when the user may not */
@@ -103,7 +103,7 @@ async function checkTokenAccess({ sql }: Database): Promise<void> {
     await loadUploader(sql, { hash: "", now: 0 });
   } catch (error) {
     if (MISSING.includes(errorCode(error))) throw cannotMigrate("older");
-    if (errorCode(error) !== DENIED) throw error;
+    if (!isDenied(error)) throw error;
     throw new Failure(
       "`receive` looks up upload tokens, which the user of DATABASE_URL may not: run " +
         "deploy/upload_role.sql and use its role test_analytics_receiver, or the owner of the tables",

@@ -11,6 +11,7 @@ const LANDED: Record<string, string> = {
   "0003_archive_states.sql": "3cee9003c778c3a5635f89cb9de92815560f892f0b6a0bad9996b3f64ff23ec6",
   "0004_upload_token.sql": "796fc0be2963db96ffc83cd99dcb319624b858b533a42365654ceed041c3f411",
   "0005_visible.sql": "63b55694aa0618c4325a632ffc9722b1c523053a067f68b42740950af9bc638b",
+  "0006_valid_until.sql": "b6f478d1698c3d77f1d57bffb3213311b1ecde46cc1e2aa74c789efe5860f730",
 };
 
 const FOLDER = new URL("../../../db/schema/migrations/", import.meta.url);
