@@ -183,6 +183,30 @@ export function forEachException(
   }
 }
 
+/**
+ * The outcome of the final attempt of a test. Skips do not count unless there is nothing else, and an
+ * unknown outcome does not replace a failure.
+ */
+export function finalOutcome(kinds: readonly AttemptKind[]): AttemptKind {
+  const ran = kinds.filter((kind) => kind !== "skipped");
+  const sincePass = ran.slice(ran.lastIndexOf("positive") + 1);
+  if (sincePass.length > 0) return sincePass.includes("negative") ? "negative" : "unknown";
+  return ran.length > 0 ? "positive" : "skipped";
+}
+
+/** {@linkcode finalOutcome} of the tests at the given indexes of the list. */
+export function finalOutcomesAt(
+  exceptions: Uint8Array,
+  indexes: Iterable<number>,
+): Map<number, AttemptKind> {
+  const found = new Map<number, AttemptKind>();
+  for (const index of indexes) found.set(index, "positive");
+  forEachException(exceptions, (index, _counts, kinds) => {
+    if (found.has(index)) found.set(index, finalOutcome(kinds));
+  });
+  return found;
+}
+
 /** The result counts of the tests at the given indexes of the list. */
 export function resultCountsAt(
   exceptions: Uint8Array,

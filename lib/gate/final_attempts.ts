@@ -1,4 +1,4 @@
-import { forEachTest } from "../analysis/columns.ts";
+import { finalOutcome, forEachTest } from "../analysis/columns.ts";
 import {
   type ContentData,
   indexOfTest,
@@ -28,10 +28,10 @@ export function finalAttempts(content: ContentData & SubmissionContent): FinalAt
   const unclear: number[] = [];
   const passed = new Uint8Array(testHashes.length);
   forEachTest(content, (index, attempts) => {
-    const kinds = attempts.map(({ kind }) => kind).filter((kind) => kind !== "skipped");
-    const sincePass = kinds.slice(kinds.lastIndexOf("positive") + 1);
-    if (sincePass.length > 0) (sincePass.includes("negative") ? failed : unclear).push(index);
-    else if (kinds.length > 0) passed[index] = 1;
+    const outcome = finalOutcome(attempts.map(({ kind }) => kind));
+    if (outcome === "negative") failed.push(index);
+    else if (outcome === "unknown") unclear.push(index);
+    else if (outcome === "positive") passed[index] = 1;
   });
   const identities = (indexes: number[]) =>
     indexes.sort((a, b) => firstResults[a]! - firstResults[b]!).map(content.identityAt);

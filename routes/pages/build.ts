@@ -1,8 +1,13 @@
 /** `/repos/{owner}/{name}/builds/{submission id}`: one build, with all its submissions. */
+import {
+  type BuildFailure,
+  loadBuildFailures,
+  loadFailureTexts,
+} from "../../db/read/build_failures.ts";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
-import { loadSubmissionTests, type SubmissionAttempt } from "../../db/read/submission_tests.ts";
 import { type BuildPart, loadBuild } from "../../db/read/submissions.ts";
 import { loadTestsOnBase } from "../../db/read/verdicts.ts";
+import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import { DEFAULT_BASE, type Verdict, VERDICTS } from "../../lib/analysis/verdict.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
@@ -19,9 +24,8 @@ import { externalAddress, externalLink, type Markup, markup } from "../../lib/ht
 import { withVerdicts } from "../verdicts.ts";
 import { definePage, type PageRequest, placeOf } from "./page.ts";
 
-/** Maximum number of submissions whose failures are shown. */
-const MAX_PARTS = 20;
-const MAX_ATTEMPTS = 100;
+/** Maximum number of failed tests that are shown with their texts. */
+const MAX_SHOWN = 100;
 
 export const buildPage = definePage({
   path: "/repos/:owner/:name/builds/:id",
@@ -32,32 +36,23 @@ export const buildPage = definePage({
       page.load(loadBuild, {}),
     ]);
     const [latest] = parts as [BuildPart];
-    const failing = parts.filter(({ failedTestCount }) => failedTestCount > 0).slice(0, MAX_PARTS);
-    const query = { status: "failed", after: 0, limit: MAX_ATTEMPTS } as const;
-    const pages = await Promise.all(
-      failing.map(({ submissionId }) => page.load(loadSubmissionTests, { ...query, submissionId })),
-    );
-    const tests = Map.groupBy(pages.flatMap(({ attempts }) => attempts), ({ testId }) => testId);
-    // The last attempt decides: a test whose last attempt is not among the failures passed.
-    const shown = [...tests.values()].map((attempts) =>
-      attempts.find(({ isLast }) => isLast) ?? attempts.at(-1)!
-    );
-    const failed = shown.filter(({ isLast }) => isLast);
-    const retried = shown.filter(({ isLast }) => !isLast);
+    const { failures } = await page.load(loadBuildFailures, {
+      submissionIds: parts.map(({ submissionId }) => submissionId),
+    });
+    const failed = failures.filter(({ isFailed }) => isFailed);
+    const retried = failures.filter(({ isFailed }) => !isFailed);
     const verdicts = await loadVerdicts(page, failed, parts);
     const { status } = parts.find(({ status }) => status !== "processed") ?? latest;
-    const isCut = pages.some(({ count, attempts }) => count > attempts.length);
     return {
       title: `Build ${shortOid(latest.commitOid)}`,
       crumbs: [page.link.repositories, page.link.repository(repository!)],
       content: markup`<h1>Build of ${page.at(latest.recordedAt)}</h1>
 ${buildFigures(parts)}
 <h2>Failures</h2>
-${failed.length > 0 ? failures(failed, verdicts, page) : emptyState(NO_FAILURES[status])}
-${isCut && markup`<p>Only the first ${MAX_ATTEMPTS} failures of a report are shown.</p>`}
+${failed.length > 0 ? await failedTests(failed, verdicts, page) : emptyState(NO_FAILURES[status])}
 ${
         retried.length > 0 && markup`<h2>Passed after a retry</h2>
-${retried.map((attempt) => failure(attempt, page, false))}`
+${await shownTests(retried, page)}`
       }`,
     };
   },
@@ -66,7 +61,7 @@ ${retried.map((attempt) => failure(attempt, page, false))}`
 /** The verdicts on failed tests by id, from failures before the build. */
 async function loadVerdicts(
   { load, loadTests }: PageRequest,
-  failed: readonly SubmissionAttempt[],
+  failed: readonly BuildFailure[],
   parts: readonly BuildPart[],
 ): Promise<Map<string, Verdict>> {
   if (failed.length === 0) return new Map();
@@ -88,29 +83,47 @@ const ADVICE: Record<Verdict, string> = {
   new: "not seen before: look here first",
 };
 
-/** Failures by verdict, new ones first. */
-function failures(
-  failed: readonly SubmissionAttempt[],
+/** Failed tests by verdict, new ones first. */
+async function failedTests(
+  failed: readonly BuildFailure[],
   verdicts: ReadonlyMap<string, Verdict>,
   page: PageRequest,
-): Markup {
+): Promise<Markup> {
   const groups = Map.groupBy(failed, ({ testId }) => verdicts.get(testId) ?? "new");
   const order = VERDICTS.toReversed().filter((verdict) => groups.has(verdict));
   const summary = order.map((verdict) =>
     markup`<li><b>${groups.get(verdict)!.length} ${verdict}</b>: ${ADVICE[verdict]}</li>`
   );
-  const list = order.flatMap((verdict) => groups.get(verdict)!.map((one) => ({ ...one, verdict })))
-    .map((attempt, index) => failure(attempt, page, index === 0));
-  return markup`<ul>${summary}</ul>${list}`;
+  const list = order.flatMap((verdict) => groups.get(verdict)!.map((one) => ({ ...one, verdict })));
+  return markup`<ul>${summary}</ul>${await shownTests(list, page, { isFirstOpen: true })}`;
+}
+
+type ShownTest = BuildFailure & { verdict?: Verdict };
+
+/** The first tests with their texts, and how many more there are. */
+async function shownTests(
+  tests: readonly ShownTest[],
+  page: PageRequest,
+  { isFirstOpen = false } = {},
+): Promise<Markup> {
+  const shown = tests.slice(0, MAX_SHOWN);
+  const more = tests.length - shown.length;
+  const { texts } = await page.load(loadFailureTexts, {
+    textIds: shown.map(({ textId }) => textId),
+  });
+  const list = shown.map((test, index) =>
+    failure(test, texts.get(test.textId), { ...page, isOpen: isFirstOpen && index === 0 })
+  );
+  return markup`${list}${more > 0 && markup`<p>And ${plural(more, "more test")}.</p>`}`;
 }
 
 function failure(
-  { testId, text, failure, verdict, ...test }: SubmissionAttempt & { verdict?: Verdict },
-  { pathTo }: PageRequest,
-  isOpen: boolean,
+  { testId, isDisruption, verdict, ...test }: ShownTest,
+  text: FailureText | undefined,
+  { pathTo, isOpen }: Pick<PageRequest, "pathTo"> & { isOpen: boolean },
 ): Markup {
   return failureDetails(
-    markup`${glyph(failure?.isDisruption ? "flaky" : "failed")} <b><bdi>${test.name}</bdi></b>
+    markup`${glyph(isDisruption ? "flaky" : "failed")} <b><bdi>${test.name}</bdi></b>
 ${verdict && label(verdict)} <small><code>${text?.message}</code></small>`,
     {
       content: markup`<p><a href="${pathTo(["tests", testId])}">All runs of this test</a>

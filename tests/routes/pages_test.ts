@@ -147,6 +147,44 @@ describeWithDatabases("the pages", (database) => {
     }
   });
 
+  it("show of a build the latest attempt of each test, in whichever upload it was", async () => {
+    const again = await acme.addRepository("acme", "again");
+    const failed = (name: string) => ({ name, conclusion: "failure" as const, message: "broke" });
+    const buildUrl = "https://ci.example.org/again";
+    const upload = (results: Parameters<typeof acme.upload>[1], secondsAgo: number) =>
+      acme.upload(again, results, { buildUrl, recordedAt: NOW - secondsAgo });
+    await upload([failed("fixed"), failed("broken"), failed("skipped later")], 300);
+    await upload(
+      [{ name: "fixed" }, failed("broken"), { name: "skipped later", conclusion: "skipped" }],
+      200,
+    );
+    const { submissionId } = await upload(
+      [failed("then skipped"), { name: "then skipped", conclusion: "skipped" }],
+      100,
+    );
+    const page = await read(`/repos/acme/again/builds/${submissionId}`);
+    const [failures, retried] = page.text.split("Passed after a retry");
+    for (const name of ["broken", "skipped later", "then skipped"]) {
+      assert.ok(failures!.includes(name), name);
+      assert.ok(!retried!.includes(name), name);
+    }
+    assert.ok(retried!.includes("fixed") && !failures!.includes("fixed"));
+  });
+
+  it("count all failures of a build, and show the first of them", async () => {
+    const many = await acme.addRepository("acme", "many");
+    const { submissionId } = await acme.upload(
+      many,
+      Array.from({ length: 250 }, (_, index) => (
+        { name: `test ${index}`, conclusion: "failure" as const, message: "broke" }
+      )),
+    );
+    const page = await read(`/repos/acme/many/builds/${submissionId}`);
+    assert.match(page.text, /250 new/);
+    assert.equal(page.all(".cause").length, 100);
+    assert.match(page.text, /And 150 more tests\./);
+  });
+
   it("say what is unknown about a build, and do not count a failed upload", async () => {
     const odd = await acme.addRepository("acme", "odd");
     const failures = ["a", "b"].map((name) => ({ name, conclusion: "failure" as const }));

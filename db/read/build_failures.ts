@@ -1,0 +1,102 @@
+import { decodeTestList, finalOutcomesAt } from "../../lib/analysis/columns.ts";
+import type { FailureText } from "../../lib/analysis/failure_texts.ts";
+import type { Versioned } from "../../lib/base/data_version.ts";
+import { testId, type TestIdentity } from "../../lib/base/identity.ts";
+import type { Database } from "../connection/connect.ts";
+import { idsIn, integersIn } from "../connection/sql.ts";
+import { loadTexts } from "./failure_texts.ts";
+import { selectRepository, SNAPSHOT } from "./fragments.ts";
+
+/** A test that failed in a build. */
+export interface BuildFailure extends TestIdentity {
+  /** 24 hex digits. */
+  testId: string;
+  /** Whether its latest attempt in the build failed; skips do not count. */
+  isFailed: boolean;
+  /** Whether a failure of it in the build is a disruption. */
+  isDisruption: boolean;
+  /** Of its latest failure, for {@linkcode loadFailureTexts}. */
+  textId: string;
+}
+
+/**
+ * The tests that failed in any of the submissions of a build, in the order of their names. Of several
+ * submissions the latest in which a test ran decides: a build that was run again and passed is not red.
+ */
+export async function loadBuildFailures(
+  sql: Database["sql"],
+  { repositoryId, submissionIds }: {
+    repositoryId: number;
+    /** 24 hex digits each. */
+    submissionIds: readonly string[];
+  },
+): Promise<Versioned<{ failures: BuildFailure[] }>> {
+  return await sql.begin(SNAPSHOT, async (tx) => {
+    const [[repository], negatives, parts] = await Promise.all([
+      selectRepository(tx, repositoryId),
+      // The latest failure of each test, by submission and place in it.
+      tx<{ testNo: number; textId: string; isDisruption: boolean }[]>`
+        select distinct on (test_no) test_no as "testNo", encode(text_id, 'hex') as "textId",
+          bool_or(is_disruption) over (partition by test_no) as "isDisruption"
+        from negative_result
+        where repository_id = ${repositoryId} and submission_id = any(${idsIn(tx, submissionIds)})
+        order by test_no, submission_id desc, result_no desc`,
+      tx<{ exceptions: Uint8Array; testCount: number; tests: Uint8Array }[]>`
+        select s.exceptions, l.test_count as "testCount", l.tests
+        from submission s
+        join test_list l on l.repository_id = s.repository_id and l.test_list_no = s.test_list_no
+        where s.repository_id = ${repositoryId}
+          and s.submission_id = any(${idsIn(tx, submissionIds)})
+        order by s.submission_id desc`,
+    ]);
+    if (!repository) return { version: null, failures: [] };
+    const open = new Set(negatives.map(({ testNo }) => testNo));
+    const failed = new Set<number>();
+    for (const { exceptions, tests, testCount } of parts) {
+      if (open.size === 0) break;
+      const testNos = decodeTestList(tests, testCount);
+      const indexes = testNos.keys().filter((index) => open.has(testNos[index]!));
+      for (const [index, outcome] of finalOutcomesAt(exceptions, indexes)) {
+        // It was skipped in this submission: an earlier one decides.
+        if (outcome === "skipped") continue;
+        const testNo = testNos[index]!;
+        open.delete(testNo);
+        if (outcome === "negative") failed.add(testNo);
+      }
+    }
+    const identities = await tx<(TestIdentity & { testNo: number; testHash: number })[]>`
+      select test_no as "testNo", test_hash::float8 as "testHash", suite, class, name, file
+      from test
+      where repository_id = ${repositoryId}
+        and test_no = any(${integersIn(tx, negatives.map(({ testNo }) => testNo))})
+      order by suite collate "C", class collate "C", name collate "C", file collate "C"`;
+    const byTest = new Map(negatives.map((one) => [one.testNo, one]));
+    return {
+      version: repository,
+      failures: identities.map(({ testNo, testHash, ...identity }) => {
+        const { textId, isDisruption } = byTest.get(testNo)!;
+        return {
+          ...identity,
+          testId: testId(repository.idPrefix, testHash),
+          isFailed: failed.has(testNo),
+          isDisruption,
+          textId,
+        };
+      }),
+    };
+  });
+}
+
+/** Texts of failures, by text id. */
+export async function loadFailureTexts(
+  sql: Database["sql"],
+  options: { repositoryId: number; textIds: readonly string[] },
+): Promise<Versioned<{ texts: Map<string, FailureText> }>> {
+  return await sql.begin(SNAPSHOT, async (tx) => {
+    const [[version], texts] = await Promise.all([
+      selectRepository(tx, options.repositoryId),
+      loadTexts(tx, options),
+    ]);
+    return { version: version ?? null, texts };
+  });
+}
