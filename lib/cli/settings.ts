@@ -5,6 +5,7 @@ import { type Environment, kebabCase, setting } from "../base/config.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { readWith } from "../base/read_with.ts";
 import { parseTrustedProxies } from "../http/request/client_address.ts";
+import { organizationHeaderProblem } from "../http/request/organization_header.ts";
 import { lineOfText, location, oneOf, option, port, readInput, wholeNumber } from "./parameters.ts";
 import { readSecret } from "../base/secret.ts";
 
@@ -52,13 +53,22 @@ export function readSettings<Name extends CheckedSetting>(
   },
 ): SettingValues<Name> {
   const values: Record<string, unknown> = {};
+  const texts: Partial<Record<CheckedSetting, string>> = {};
+  const count = problems.length;
   for (const name of names) {
     const option = kebabCase(name);
     const given = flags[camelCase(option)] || undefined;
-    const result = v.safeParse(SETTING_SCHEMAS[name], given ?? setting(environment, name));
+    const text = given ?? setting(environment, name);
+    const result = v.safeParse(SETTING_SCHEMAS[name], text);
     const source = given === undefined ? name : `--${option}`;
     for (const issue of result.issues ?? []) problems.push(`${source}: ${issue.message}`);
     values[name] = result.output;
+    texts[name] = String(text);
+  }
+  const { ORGANIZATION_HEADER: header, TRUSTED_PROXIES: proxies = "" } = texts;
+  if (header && problems.length === count) {
+    const problem = organizationHeaderProblem(header, proxies);
+    if (problem !== null) problems.push(problem);
   }
   return values as SettingValues<Name>;
 }

@@ -4,21 +4,31 @@ import { quote } from "../../base/quote.ts";
 
 /** Parses addresses and networks (CIDR) of proxies, separated by commas. @throws {SyntaxError} */
 export function parseTrustedProxies(text: string): BlockList | null {
-  const entries = text.split(",").map((entry) => entry.trim()).filter((entry) => entry !== "");
-  if (entries.length === 0) return null;
+  const networks = proxyNetworks(text);
+  if (networks.length === 0) return null;
   const list = new BlockList();
-  for (const entry of entries) {
+  for (const { address, version, prefix } of networks) {
+    list.addSubnet(address, prefix, version === 6 ? "ipv6" : "ipv4");
+  }
+  return list;
+}
+
+/** The entries of a list of proxies. @throws {SyntaxError} */
+export function proxyNetworks(
+  text: string,
+): { entry: string; address: string; version: 4 | 6; prefix: number }[] {
+  const entries = text.split(",").map((entry) => entry.trim()).filter((entry) => entry !== "");
+  return entries.map((entry) => {
     const [, address = "", bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
     const version = isIP(address);
     const maxBits = version === 6 ? 128 : 32;
     const prefix = Number(bits ?? maxBits);
-    if (version === 0 || prefix > maxBits) {
+    if (version !== 4 && version !== 6 || prefix > maxBits) {
       const expected = "expected an address or a network such as 10.0.0.0/8";
       throw new SyntaxError(`invalid proxy ${quote(entry)}: ${expected}`);
     }
-    list.addSubnet(address, prefix, version === 6 ? "ipv6" : "ipv4");
-  }
-  return list;
+    return { entry, address, version, prefix };
+  });
 }
 
 /**

@@ -1,0 +1,49 @@
+/** Which settings may sign readers in by a header: whoever can send it needs no token. */
+import { quote } from "../../base/quote.ts";
+import { proxyNetworks } from "./client_address.ts";
+
+/** Those of 10.0.0.0/8 and fc00::/7, the largest private networks. */
+const MIN_PREFIX = { 4: 8, 6: 7 } as const;
+/** IPv4 addresses in IPv6, of which the last 32 bits are the address. */
+const MAPPED = /^::ffff:/i;
+const MAPPED_BITS = 96;
+
+/** Headers that clients, browsers and proxies send, or that the service reads for something else. */
+const OTHER_HEADERS = new RegExp(
+  "^(authorization|cookie2?|host|connection|keep-alive|te|trailer|transfer-encoding|upgrade|via|from" +
+    "|origin|referer|user-agent|dnt|date|expect|range|pragma|cache-control|forwarded|traceparent" +
+    "|tracestate|baggage|x-real-ip|x-request-id|x-requested-with|priority|save-data" +
+    "|x-forwarded-(for|host|port|prefix|proto|server)" +
+    "|(accept|access-control|content|if|proxy|sec)(-.*)?)$",
+  "i",
+);
+
+/**
+ * What is wrong with the header in which trusted proxies name the organization of a reader, `null` when
+ * nothing is.
+ *
+ * @param proxies valid addresses and networks, separated by commas
+ */
+export function organizationHeaderProblem(header: string, proxies: string): string | null {
+  if (header === "") return null;
+  if (OTHER_HEADERS.test(header)) {
+    return `ORGANIZATION_HEADER: clients send ${quote(header)} themselves: expected a header of ` +
+      "its own, such as X-Organization";
+  }
+  const networks = proxyNetworks(proxies);
+  if (networks.length === 0) {
+    return `ORGANIZATION_HEADER: ${quote(header)} signs readers in without a token, but no proxy ` +
+      "is trusted to set it: expected TRUSTED_PROXIES with the addresses of the proxies";
+  }
+  const wide = networks.find(isWide);
+  if (!wide) return null;
+  return `TRUSTED_PROXIES: with ORGANIZATION_HEADER all addresses in ${quote(wide.entry)} sign ` +
+    "readers in without a token: expected the addresses of the proxies";
+}
+
+function isWide(
+  { address, version, prefix }: ReturnType<typeof proxyNetworks>[number],
+): boolean {
+  if (version === 6 && MAPPED.test(address)) return prefix < MAPPED_BITS + MIN_PREFIX[4];
+  return prefix < MIN_PREFIX[version];
+}
