@@ -1,7 +1,7 @@
 import { hostname, userInfo } from "node:os";
 import type { Environment } from "../base/config.ts";
 import { readBuildUrl } from "../intake/upload_values.ts";
-import { detectCiJob } from "../intake/ci/mod.ts";
+import { type CiFacts, detectCiJob } from "../intake/ci/mod.ts";
 import { oneLine } from "../base/text.ts";
 
 const MAX_URL_CHARACTERS = 500;
@@ -10,8 +10,16 @@ const MAX_URL_CHARACTERS = 500;
 export async function authorOf(environment: Environment): Promise<string> {
   const job = await detectCiJob(environment, () => Promise.resolve(""));
   if (!job) return `${userName()}@${hostname()}`;
-  const url = readBuildUrl(oneLine(job.buildUrl).slice(0, MAX_URL_CHARACTERS));
-  return `${job.title} ${url}`.trim();
+  return `${job.title} ${buildUrlOf(job)}`.trim();
+}
+
+/** `""` when the CI service has no URL, but a text in its place, as Jenkins before it is configured. */
+function buildUrlOf({ buildUrl }: CiFacts): string {
+  try {
+    return readBuildUrl(oneLine(buildUrl).slice(0, MAX_URL_CHARACTERS));
+  } catch {
+    return "";
+  }
 }
 
 function userName(): string {

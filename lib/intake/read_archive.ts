@@ -11,6 +11,7 @@ import {
   type RunFacts,
 } from "../report/archive/mod.ts";
 import { TAG_LIMITS } from "../report/limits.ts";
+import { errorMessage } from "../base/error.ts";
 import { quote, ReportError } from "../report/report_error.ts";
 import type { StreamedReport } from "../report/read_reports.ts";
 import { parseRepositoryName } from "../base/repository_name.ts";
@@ -135,6 +136,15 @@ export function parseFacts(
   if (given.tree === undefined && tree !== "" && !isGitId(tree)) {
     onNote(`${archive}: ignored the tree ${quote(tree)}: expected 7 to 64 hex digits`);
   }
+  // Only a link: not worth an error.
+  const archiveBuildUrl = () => {
+    try {
+      return readBuildUrl(buildUrl);
+    } catch (error) {
+      onNote(`${archive}: ignored the build URL: ${errorMessage(error)}`);
+      return "";
+    }
+  };
   const split = splitTags(tags);
   if (given.tags === undefined && split.length !== tags.length) {
     onNote(`${archive}: split tags at white space and commas`);
@@ -145,7 +155,7 @@ export function parseFacts(
     commitOid,
     treeOid: given.tree ?? (isGitId(tree) ? readGitId(tree, "tree") : null),
     branch: given.branch ?? (read("branch", () => readText(branch), "") || null),
-    buildUrl: given.buildUrl ?? read("buildUrl", () => readBuildUrl(buildUrl), ""),
+    buildUrl: given.buildUrl ?? archiveBuildUrl(),
     // Only a link: not worth an error.
     repositoryUrl: given.repo ? "" : readGitUrl(metadata?.repositoryUrl ?? "").page,
     tags: given.tags ?? read("tags", () => usableTags(split, archive, onNote), []),

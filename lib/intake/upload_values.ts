@@ -36,9 +36,15 @@ export function readText(text: string): string {
   return text.trim();
 }
 
-/** A URL, which may be empty, without its user and password: links are public to all readers. */
+/**
+ * A URL of http or https, which may be empty: pages and clients make a link of it. Without its user and
+ * password, because links are public to all readers.
+ */
 export function readBuildUrl(text: string): string {
-  return readText(text).replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, "$1");
+  const url = readText(text).replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, "$1");
+  if (url === "" || /^https?:\/\/[^/?#]/i.test(url) && URL.canParse(url)) return url;
+  const expected = "expected one that begins with https:// or http://";
+  throw new SyntaxError(`invalid build URL ${quote(url)}: ${expected}`);
 }
 
 /** True for the git id of a commit or tree, whole or abbreviated: 7 to 64 hex digits. */

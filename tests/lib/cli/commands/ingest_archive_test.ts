@@ -134,6 +134,32 @@ describe("ingest of an archive", () => {
     assert.match(option.stderr, /--tree: invalid tree "HEAD": expected 7 to 64 hex digits/);
   });
 
+  it("ignores a build URL that is no web address, with a note, and refuses it as an option", async () => {
+    const urls = [
+      "javascript:alert(1)",
+      "ftp://ada:s3cr3t@ci/7",
+      `https://ci/${"x".repeat(2_000)}`,
+    ];
+    for (const [no, url] of urls.entries()) {
+      const path = await archive("url.gz", [
+        [
+          "buildpulse.yml",
+          `:commit: ${SHA}\n:repo_name_with_owner: acme/no-url-${no}\n:build_url: "${url}"\n`,
+        ],
+        ["test_results/a.xml", reportOf("a")],
+      ]);
+      const { code, stderr } = await run(["ingest", path, "--org", "acme"]);
+      assert.equal(code, 0, stderr);
+      assert.match(stderr, /^.*url\.gz: ignored the build URL: .*expected/m);
+      assert.doesNotMatch(stderr, /s3cr3t/);
+      const [row] = await submissions(`acme/no-url-${no}`);
+      assert.equal(row?.build_url, "");
+      const option = await run(["ingest", path, "--org", "acme", "--build-url", url]);
+      assert.equal(option.code, 2);
+      assert.match(option.stderr, /--build-url: .*expected/);
+    }
+  });
+
   it("is overridden by options, and never by the CI job it happens to be in", async () => {
     const path = await archive("override.gz", [
       ["buildpulse.yml", FLAT],

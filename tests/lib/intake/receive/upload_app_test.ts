@@ -268,6 +268,10 @@ describeWithDatabases("an upload", (database) => {
     await refused(await receiver.send("/upload/acme/shop", token, { body: JUNIT }), 400, {
       commit: /^missing commit: expected 7 to 64 hex digits$/,
     });
+    const script = `/upload/acme/shop?commit=${SHA}&build_url=javascript:alert(1)`;
+    await refused(await receiver.send(script, token, { body: JUNIT }), 400, {
+      build_url: /^invalid build URL "javascript:alert\(1\)": expected .*https:\/\/ or http:\/\/$/,
+    });
     const future = `/upload/acme/shop?commit=${SHA}&recorded_at=2027-01-01T00:00:00Z`;
     await refused(await receiver.send(future, token, { body: JUNIT }), 400, {
       recorded_at: /at most 24 hours ahead/,

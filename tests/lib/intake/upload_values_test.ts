@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { authorOf } from "../../../lib/cli/author.ts";
+import { readBuildUrl } from "../../../lib/intake/upload_values.ts";
+
+describe("a build URL", () => {
+  it("is a URL of http or https, as it is, without user and password", () => {
+    const right = {
+      "": "",
+      " https://ci.example/7 ": "https://ci.example/7",
+      "http://ci.example": "http://ci.example",
+      "HTTPS://CI.example:8443/job/a b/7?x=1#y": "HTTPS://CI.example:8443/job/a b/7?x=1#y",
+      "https://ada:s3cr3t@ci.example/7": "https://ci.example/7",
+      "https://ada@ci.example/a@b": "https://ci.example/a@b",
+    };
+    for (const [text, url] of Object.entries(right)) assert.equal(readBuildUrl(text), url);
+  });
+
+  it("is no other text, which pages and clients would make a link of", () => {
+    const wrong = [
+      "javascript:alert(1)",
+      "JaVaScRiPt://https://ci.example/%0aalert(1)",
+      "data:text/html,x",
+      "vbscript:x",
+      "file:///etc/passwd",
+      "ftp://ada:s3cr3t@ci.example/7",
+      "//ci.example/7",
+      "https:/ci.example",
+      "https:ci.example",
+      "https://",
+      "https:///7",
+      "https://[::1/7",
+      "build 7",
+      "7",
+      "https\u200b://ci.example",
+    ];
+    for (const text of wrong) {
+      assert.throws(() => readBuildUrl(text), (error: Error) => {
+        assert.equal(error.name, "SyntaxError", text);
+        assert.match(
+          error.message,
+          /^invalid build URL ".*": expected one that begins with https:\/\/ or http:\/\/$/,
+        );
+        assert.doesNotMatch(error.message, /s3cr3t/);
+        return true;
+      }, text);
+    }
+    assert.throws(() => readBuildUrl("https://ci.example/\n7"), /control characters/);
+  });
+
+  it("is left out of the author of a change when the CI service has none", async () => {
+    const jenkins = { JENKINS_URL: "x", BUILD_URL: "unconfigured-jenkins-location" };
+    assert.equal(await authorOf(jenkins), "Jenkins");
+    const BUILD_URL = "https://ci.example/job/7/";
+    assert.equal(await authorOf({ ...jenkins, BUILD_URL }), `Jenkins ${BUILD_URL}`);
+  });
+});
