@@ -1,13 +1,21 @@
 /** The generated parts of the reference of JUnit reports. */
 import { DIALECTS, UNKNOWN_DIALECT } from "../../lib/report/junit/dialects.ts";
 
+import {
+  FIXTURES,
+  laboratoryTools,
+  PLANTED,
+  truthOf,
+  type Verdict,
+  verdictsOf,
+} from "../laboratory/verdicts.ts";
 import { markPattern } from "./marks.ts";
 
 export const JUNIT_FILE = new URL("../../docs/reference/junit.md", import.meta.url);
 
 /** The parts by the name of their mark. */
-export function junitParts(): Record<string, string> {
-  return { dialects: dialectTable() };
+export async function junitParts(): Promise<Record<string, string>> {
+  return { dialects: dialectTable(), laboratory: await laboratoryPart() };
 }
 
 function dialectTable(): string {
@@ -25,6 +33,62 @@ function dialectTable(): string {
   );
 }
 
+/** The verdict on each planted test of each run, what is hidden, and how many are right. */
+async function laboratoryPart(): Promise<string> {
+  const columns = Object.keys(PLANTED).filter((planted) => planted !== "passes");
+  const rows: string[][] = [];
+  const hidden = new Map<string, Set<string>>();
+  const count = { judged: 0, flaky: 0, found: 0, falseFlaky: 0 };
+  for (const tool of laboratoryTools()) {
+    const { made, runs } = await truthOf(tool);
+    for (const [name, run] of Object.entries(runs)) {
+      const verdicts = await verdictsOf(new URL(`${tool}/`, FIXTURES), run);
+      const cell = (planted: string) => {
+        const [truth, verdict] = [run.truth[planted]!, verdicts[planted]!];
+        return verdict === truth ? verdict : `${wordFor(verdict)}, in truth ${truth}`;
+      };
+      const others = Object.keys(run.truth).filter((planted) => !(planted in PLANTED));
+      rows.push([
+        `\`${tool}\``,
+        `${name}${made.startsWith("written by hand") ? " (by hand)" : ""}`,
+        ...columns.map((planted) => planted in run.truth ? cell(planted) : ""),
+        others.map((planted) => `${planted}: ${cell(planted)}`).join("; "),
+      ]);
+      for (const [planted, truth] of Object.entries(run.truth)) {
+        const isFlaky = verdicts[planted] === "flaky";
+        count.judged++;
+        if (truth === "flaky") count.flaky++;
+        if (isFlaky && truth === "flaky") count.found++;
+        if (isFlaky && truth !== "flaky") count.falseFlaky++;
+      }
+      for (const how of Object.values(run.hidden ?? {})) {
+        hidden.set(how, (hidden.get(how) ?? new Set()).add(`\`${tool}\``));
+      }
+    }
+  }
+  const { judged, flaky, found, falseFlaky } = count;
+  return [
+    `${rows.length} runs of ${laboratoryTools().length} tools, ${judged} planted tests. Falsely ` +
+    `flaky: ${falseFlaky} (precision ${
+      share(found, found + falseFlaky)
+    }). Of ${flaky} flaky tests ` +
+    `${found} are found (recall ${
+      share(found, flaky)
+    }); the reports of the others do not contain it.`,
+    table(["tool", "run", ...columns, "others"], rows),
+    "What the reports hide, and what shows it:",
+    [...hidden].map(([how, tools]) => `- ${[...tools].join(", ")}: ${how}.`).join("\n"),
+  ].join("\n\n");
+}
+
+function wordFor(verdict: Verdict): string {
+  return verdict === "absent" ? "not in the report" : verdict;
+}
+
+function share(part: number, whole: number): string {
+  return `${Math.floor(100 * part / whole)} %`;
+}
+
 /** A Markdown table. */
 export function table(head: string[], rows: string[][]): string {
   return [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`)
@@ -34,7 +98,7 @@ export function table(head: string[], rows: string[][]): string {
 /** Writes the parts into the reference. */
 export async function writeJUnitTables(): Promise<void> {
   let text = await Deno.readTextFile(JUNIT_FILE);
-  for (const [name, part] of Object.entries(junitParts())) {
+  for (const [name, part] of Object.entries(await junitParts())) {
     text = text.replace(markPattern(name), (_, begin, _part, end) => `${begin}\n${part}\n\n${end}`);
   }
   await Deno.writeTextFile(JUNIT_FILE, text);

@@ -75,7 +75,7 @@ describe("the reference of the HTTP API", () => {
 describe("the reference of JUnit reports", () => {
   it("has the tables of the dialects and of the laboratory", async () => {
     const text = await Deno.readTextFile(JUNIT_FILE);
-    for (const [name, part] of Object.entries(junitParts())) {
+    for (const [name, part] of Object.entries(await junitParts())) {
       const written = markPattern(name).exec(text)?.groups?.part ?? "";
       assert.equal(plain(written), plain(part), `regenerate ${name} with: ${REGENERATE}`);
     }

@@ -46,7 +46,7 @@ export interface Dialect extends EqualCasesRule {
   hasLines?: boolean;
   suite?(names: SuiteNames): string;
   identity?(names: CaseNames): TestIdentity;
-  /** The element whose meaning an element in a case has. */
+  /** The element whose meaning an element of a case, or a property of it, has. */
   meaningOf?(element: string, attributes: XmlAttributes): string;
   /** Whether a case with these attributes and without any element never ran. */
   isNeverRun?(attributes: XmlAttributes): boolean;
@@ -171,8 +171,11 @@ export const DIALECTS: readonly Dialect[] = [
     evidence: '`name="TAP Tests"`',
     isWrittenBy: ({ root }) => root["name"] === "TAP Tests",
     ...TESTS,
-    changes: "`file`, which only failures have, is not read.",
+    changes: "`file`, which only failures have, is not read. A test with the property `skip` is " +
+      "`skipped`.",
     identity: ({ identity }) => ({ ...identity, file: "" }),
+    meaningOf: (element, { name }) =>
+      element === "property" && name === "skip" ? "skipped" : element,
   },
   {
     tool: "pytest",
@@ -275,12 +278,32 @@ export const DIALECTS: readonly Dialect[] = [
     changes: "",
   },
   {
+    tool: "testng",
+    evidence: "suites with hostname before name, failures, tests, time, errors, timestamp",
+    isWrittenBy({ suites }) {
+      const keys = Object.keys(suites.at(-1) ?? {});
+      return ["failures", "tests", "name", "time", "errors", "timestamp"].every((key) =>
+        keys.includes(key)
+      ) && keys.includes("hostname") && keys.indexOf("hostname") < keys.indexOf("name");
+    },
+    ...TESTS,
+    changes: "",
+  },
+  {
+    tool: "junit_console",
+    evidence: "suites with name, tests, skipped, failures, errors, time, hostname, timestamp",
+    isWrittenBy: ({ suites }) =>
+      writes(suites, "name tests skipped failures errors time hostname timestamp"),
+    ...TESTS,
+    changes: "",
+  },
+  {
     tool: "bats",
     evidence: "a suite `….bats`",
     isWrittenBy: ({ suites }) => /\.bats$/.test(suites.at(-1)?.["name"] ?? ""),
     ...ATTEMPTS,
     hasBareAttempts: true,
-    changes: "`begin 3`, which follows a retry, is removed from names.",
+    changes: "`begin 3`, which follows a retry, is removed from names. Bare cases as of pytest.",
     identity: ({ identity }) => ({
       ...identity,
       name: identity.name.replace(/^begin \d+ (?=.)/s, ""),
@@ -311,9 +334,9 @@ export const DIALECTS: readonly Dialect[] = [
   },
   {
     tool: "phpunit",
-    evidence: "cases with name, class, classname, file, line, assertions, time",
+    evidence: "cases with class, classname and assertions",
     isWrittenBy: ({ testCase }) =>
-      keysOf(testCase) === "name class classname file line assertions time",
+      ["class", "classname", "assertions"].every((key) => testCase[key] !== undefined),
     ...TESTS,
     changes: "A line with the test's own name says nothing.",
     isNoise: (line) => /^[\w\\]+::\w+(?: with data set .*)?$/.test(line),
@@ -349,6 +372,14 @@ export const DIALECTS: readonly Dialect[] = [
       writes(suites, "name tests failures disabled skipped hostname time timestamp"),
     ...TESTS,
     changes: "",
+  },
+  {
+    tool: "exunit",
+    evidence: "a suite `Elixir.…`",
+    isWrittenBy: ({ suites }) => (suites.at(-1)?.["name"] ?? "").startsWith("Elixir."),
+    ...TESTS,
+    changes: "The line is removed from `file`.",
+    identity: ({ identity }) => ({ ...identity, file: identity.file.replace(/:\d+$/, "") }),
   },
   {
     tool: "nextest",

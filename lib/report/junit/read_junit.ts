@@ -290,7 +290,7 @@ class JUnitReader implements XmlHandler {
   #openInTestCase(name: string, attributes: XmlAttributes): void {
     const isDirect = this.#depth === this.#testCase!.depth + 1;
     const kind = OUTCOME_KINDS.get(this.#dialect?.meaningOf?.(name, attributes) ?? name);
-    if (!kind || !isDirect) {
+    if (!kind || !(isDirect || name === "property")) {
       const testCase = this.#testCase!.value;
       if (name === "system-out" && isDirect && testCase) {
         this.xml.readText((text) => testCase.addOutput(text));

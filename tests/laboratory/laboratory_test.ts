@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { describe, it } from "@std/testing/bdd";
+import { FIXTURES, laboratoryTools, truthOf, verdictsOf } from "./verdicts.ts";
+import { TOOLS } from "./tools.ts";
+
+describe("the laboratory", () => {
+  for (const tool of laboratoryTools()) {
+    it(`judges the reports of ${tool} as in truth, but for what they hide`, async () => {
+      const folder = new URL(`${tool}/`, FIXTURES);
+      for (const [name, run] of Object.entries((await truthOf(tool)).runs)) {
+        const verdicts = await verdictsOf(folder, run);
+        for (const [planted, truth] of Object.entries(run.truth)) {
+          const verdict = verdicts[planted];
+          const where = `${tool} ${name}: ${planted}`;
+          if (run.hidden?.[planted] === undefined) {
+            assert.equal(verdict, truth, where);
+          } else {
+            assert.notEqual(verdict, truth, `${where} is not hidden: remove it from the truth`);
+            assert.notEqual(verdict, "flaky", where);
+          }
+        }
+      }
+    });
+
+    it(`has a truth for every report of ${tool}`, async () => {
+      const files = readdirSync(new URL(`${tool}/`, FIXTURES));
+      const { made, runs } = await truthOf(tool);
+      assert.deepEqual(
+        Object.values(runs).flatMap((run) => run.files).sort(),
+        files.filter((file) => file !== "truth.json").sort(),
+      );
+      assert.ok(tool in TOOLS || /by hand|^pytest|^Robot/.test(made), `${tool}: ${made}`);
+    });
+  }
+});

@@ -1,0 +1,3 @@
+import { expect, test } from "bun:test";
+
+test("same name in two files", () => expect(1).toBe(2));

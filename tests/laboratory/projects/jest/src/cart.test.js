@@ -1,0 +1,28 @@
+jest.retryTimes(2);
+let attempts = 0;
+let calls = 0;
+
+describe("cart", () => {
+  test("passes", () => {});
+  test("always fails", () => expect(1).toBe(2));
+  test("fails then passes", () => expect(++attempts).toBeGreaterThan(1));
+  test("passes then fails", () => expect(++calls).toBe(1));
+  test("same name", () => {});
+  test("same name", () => expect(1).toBe(2));
+  test.skip("is skipped", () => {});
+  test.todo("is to do");
+});
+
+describe("errors in set-up", () => {
+  beforeEach(() => {
+    throw new Error("no storage");
+  });
+  test("of a test", () => {});
+});
+
+describe("errors in tear-down", () => {
+  afterEach(() => {
+    throw new Error("storage is still open");
+  });
+  test("of a test", () => {});
+});

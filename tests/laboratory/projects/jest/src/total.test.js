@@ -1,0 +1,3 @@
+describe("cart", () => {
+  test("same name in two files", () => expect(1).toBe(2));
+});

@@ -1,0 +1,1 @@
+describe("order", () => it("same name in two files", () => expect(1).toBe(2)));

@@ -1,0 +1,9 @@
+import os
+
+
+def test_passes():
+    pass
+
+
+def test_crashes():
+    os._exit(3)
