@@ -1,8 +1,10 @@
 import { embeddedDatabase } from "../embedded/mod.ts";
 import { type ClientOptions, createClient } from "./client.ts";
+import { errorCode } from "../../lib/base/error.ts";
 import { readDatabaseUrl } from "./database_url.ts";
 import { databaseUnavailable } from "./errors.ts";
 import { type ConnectionPool, createPool } from "./pool.ts";
+import type { SessionSettings } from "./pooler.ts";
 import { connectTo } from "./socket.ts";
 
 /** The oldest server that supports our SQL. */
@@ -30,9 +32,15 @@ const CLIENT_CHECK_INTERVAL_MS = 2_000;
 
 const CLOSE_TIMEOUT_SECONDS = 5;
 
-export interface Database extends Omit<ConnectionPool, "close"> {
+const NO_TRANSACTIONS =
+  "a connection pooler closed the connection at the start of a transaction; " +
+  "expected pool_mode = transaction or session of PgBouncer";
+
+export interface Database extends Omit<ConnectionPool, "close" | "detectPooler"> {
   /** `server` when `DATABASE_URL` names one, else `embedded`. */
   kind: "embedded" | "server";
+  /** Whether a connection pooler such as PgBouncer is between this program and the server. */
+  isPooled: boolean;
   /** Closes the connections; the owner of the embedded database waits for its other clients. */
   close(): Promise<void>;
 }
@@ -59,8 +67,7 @@ export function openDatabase(options: DatabaseOptions): Promise<Database> {
 
 async function openServer(options: DatabaseOptions, databaseUrl: string): Promise<Database> {
   const url = readDatabaseUrl(databaseUrl);
-  const connection: Record<string, string | number | boolean> = {
-    application_name: "test-analytics",
+  const settings: SessionSettings = {
     // Compiling takes 25 ms, longer than any of our statements, and the planner chooses it when it
     // overestimates the rows a hundredfold.
     jit: "off",
@@ -71,22 +78,29 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
     idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
     client_connection_check_interval: CLIENT_CHECK_INTERVAL_MS,
   };
-  if (options.readOnly) connection.default_transaction_read_only = true;
   const timeoutSeconds = url.connectTimeoutSeconds ?? CONNECT_TIMEOUT_SECONDS;
-  let pool: ConnectionPool | undefined;
+  const { readOnly } = options;
+  const pool = createPool(
+    (poolOptions) =>
+      createClient(url.text, {
+        ...poolOptions,
+        ...debugOptions(options),
+        ...url.address,
+        max: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
+        connect_timeout: timeoutSeconds,
+        connection: {
+          application_name: "test-analytics",
+          // Behind a pooler they are set in every transaction instead.
+          ...poolOptions.prepare && settings,
+          ...poolOptions.prepare && readOnly && { default_transaction_read_only: true },
+        },
+      }),
+    () => connectTo(url.address, timeoutSeconds * 1000),
+    { ...settings, ...readOnly && { transaction_read_only: true } },
+  );
+  let isPooled = false;
   try {
-    pool = createPool(
-      (poolOptions) =>
-        createClient(url.text, {
-          ...poolOptions,
-          ...debugOptions(options),
-          ...url.address,
-          max: options.maxConnections ?? DEFAULT_MAX_CONNECTIONS,
-          connect_timeout: timeoutSeconds,
-          connection,
-        }),
-      () => connectTo(url.address, timeoutSeconds * 1000),
-    );
+    isPooled = await pool.detectPooler();
     const [row] = await pool.sql<{ version: number }[]>`
       select current_setting('server_version_num')::integer / 10000 as version`;
     if (row && row.version < MIN_SERVER_VERSION) {
@@ -95,11 +109,13 @@ async function openServer(options: DatabaseOptions, databaseUrl: string): Promis
       );
     }
   } catch (error) {
-    await pool?.close(0);
-    throw databaseUnavailable(error, url.host);
+    await pool.close(0);
+    // Its own message is lost with the connection.
+    const isRefusal = isPooled && errorCode(error) === "CONNECTION_CLOSED";
+    throw databaseUnavailable(isRefusal ? new Error(NO_TRANSACTIONS) : error, url.host);
   }
-  const { close, ...rest } = pool;
-  return { ...rest, kind: "server", close: () => close(CLOSE_TIMEOUT_SECONDS) };
+  const { detectPooler: _, close, ...rest } = pool;
+  return { ...rest, kind: "server", isPooled, close: () => close(CLOSE_TIMEOUT_SECONDS) };
 }
 
 async function openEmbedded(options: DatabaseOptions): Promise<Database> {
@@ -126,7 +142,7 @@ async function openEmbedded(options: DatabaseOptions): Promise<Database> {
     throw error;
   }
   // All clients share one session, which waits for no lock.
-  return { ...pool, kind: "embedded", observeLockWaits: () => {}, close };
+  return { ...pool, kind: "embedded", isPooled: false, observeLockWaits: () => {}, close };
 }
 
 /** Left out unless needed: with `debug`, postgres.js puts statements into its errors. */

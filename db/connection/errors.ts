@@ -4,6 +4,7 @@
  */
 import { DatabaseError } from "../database_error.ts";
 import { errorCode, errorMessage } from "../../lib/base/error.ts";
+import { isPoolerBusy, refusedSetting } from "./pooler.ts";
 
 /** Explanations by error code, where the error's own message does not say what is wrong. */
 const EXPLANATIONS: Record<string, string> = {
@@ -16,9 +17,15 @@ const EXPLANATIONS: Record<string, string> = {
 /** Explains a failed connection, without the password. */
 export function databaseUnavailable(error: unknown, host: string): DatabaseError {
   const code = errorCode(error);
+  const setting = refusedSetting(error);
+  const explanation = setting === undefined
+    ? EXPLANATIONS[code] ?? errorMessage(error)
+    : `a connection pooler refuses the setting "${setting}" of DATABASE_URL: remove it there and ` +
+      `set it for the user by \`alter role\`, or add it to ignore_startup_parameters of PgBouncer, ` +
+      "which then ignores it";
   return new DatabaseError(
-    `the PostgreSQL server at ${host} (DATABASE_URL) cannot be used: ` +
-      (EXPLANATIONS[code] ?? errorMessage(error)) + (code && ` (${code})`),
+    `the PostgreSQL server at ${host} (DATABASE_URL) cannot be used: ${explanation}` +
+      (code && ` (${code})`),
     { cause: error },
   );
 }
@@ -34,7 +41,8 @@ const TRANSIENT_CODES = new Set(
 
 /** True for an error of the database or network that may go away, so that a retry makes sense. */
 export function isTransient(error: unknown): error is Error {
-  return TRANSIENT_CODES.has(errorCode(error instanceof DatabaseError ? error.cause : error));
+  const cause = error instanceof DatabaseError ? error.cause : error;
+  return TRANSIENT_CODES.has(errorCode(cause)) || isPoolerBusy(cause);
 }
 
 /**

@@ -5,8 +5,22 @@ import { ConnectionBackoff } from "./backoff.ts";
 import type { ClientOptions } from "./client.ts";
 import { connectionLost } from "./errors.ts";
 import { type OnLockWait, watchLockWaits } from "./lock_waits.ts";
+import {
+  isBehindPooler,
+  revealsPooler,
+  type SessionSettings,
+  startLazily,
+  withSession,
+} from "./pooler.ts";
 import { failingSocket, suppressErrorEvent } from "./socket.ts";
-import { guardTransaction, observeStatement, type TransactionState } from "./statements.ts";
+import {
+  guardTransaction,
+  isClientFault,
+  isOutdated,
+  observeStatement,
+  type Transaction,
+  type TransactionState,
+} from "./statements.ts";
 import { pause } from "../../lib/base/delay.ts";
 
 /**
@@ -21,7 +35,7 @@ const UNRESPONSIVE_TIMEOUT_MS = 60_000;
 /** Options that a pool adds to those of its client. */
 type PoolOptions = Pick<
   ClientOptions,
-  "max_lifetime" | "backoff" | "onclose" | "onparameter" | "socket"
+  "prepare" | "max_lifetime" | "backoff" | "onclose" | "onparameter" | "socket"
 >;
 
 /** Receives how long a statement or transaction took, and how long it waited for a connection. */
@@ -45,6 +59,8 @@ export interface ConnectionPool {
    */
   renew(): void;
   observe(onTiming: OnTiming): void;
+  /** Whether a connection pooler is between this program and the server. One that appears later is noticed. */
+  detectPooler(): Promise<boolean>;
   /** Passes who holds a lock that a transaction waits for. Servers only. */
   observeLockWaits(onLockWait: OnLockWait): void;
   /** Closes all connections; statements of the current client get `timeoutSeconds` to finish. */
@@ -58,6 +74,8 @@ interface Client {
   sockets: Socket[];
   /** Statements and transactions that have not settled. */
   runningCount: number;
+  /** Whether it sends nothing that relies on a session of its own. */
+  isPooled: boolean;
   isEnded: boolean;
 }
 
@@ -71,11 +89,15 @@ interface Client {
  *
  * @param create creates a client with these options added
  * @param connect opens a socket for a client
+ * @param settings of each transaction behind a connection pooler, which may appear at any time; without
+ * them there is none
  */
 export function createPool(
   create: (options: PoolOptions) => postgres.Sql,
   connect: () => Promise<Socket>,
+  settings?: SessionSettings,
 ): ConnectionPool {
+  let isPooled = false;
   const backoff = new ConnectionBackoff();
   /** Replaced clients that have not ended. */
   const retirements = new Set<Promise<void>>();
@@ -104,6 +126,7 @@ export function createPool(
       return socket;
     };
     const sql = create({
+      prepare: !isPooled,
       max_lifetime: null,
       // `ConnectionBackoff` decides when to retry; waiting statements must fail at once.
       backoff: () => 0,
@@ -124,7 +147,7 @@ export function createPool(
         }
       },
     });
-    const client: Client = { sql, sockets: [], runningCount: 0, isEnded: false };
+    const client: Client = { sql, sockets: [], runningCount: 0, isPooled, isEnded: false };
     return client;
   }
 
@@ -161,26 +184,75 @@ export function createPool(
     };
   }
 
+  /** Leaves connections on which statements would fail, or receive the rows of others. */
+  function checkError(client: Client, error: unknown): void {
+    if (isClientFault(error)) destroy(client);
+    else if (isOutdated(error) && client === current) replace();
+    else if (revealsPooler(error)) leaveForPooler(client);
+  }
+
+  /** From now on, transactions are sent as a pooler needs them. */
+  function expectPooler(): void {
+    if (isPooled) return;
+    isPooled = true;
+    replace();
+  }
+
+  /** A pooler has appeared: what is under way on this client must not go on. */
+  function leaveForPooler(client: Client): void {
+    if (!settings || client.isPooled) return;
+    expectPooler();
+    destroy(client);
+  }
+
   function send(create: (sql: postgres.Sql) => unknown): unknown {
     const client = current;
-    return observeStatement(create(client.sql), () => start(client));
+    const statement = create(client.sql);
+    if (client.isPooled) return startLazily(statement, () => begin(create));
+    return observeStatement(statement, () => {
+      const run = start(client);
+      return {
+        sent: run.sent,
+        settled(settled) {
+          if ("error" in settled) checkError(client, settled.error);
+          run.settled();
+        },
+      };
+    });
   }
 
   async function begin(...args: unknown[]): Promise<unknown> {
     const client = current;
     const run = start(client);
     const transaction: TransactionState = { isOver: false };
+    const checkSession = async (pid: number, announcedPid: number) => {
+      transaction.pid = pid;
+      if (pid === announcedPid || client.isPooled) return;
+      leaveForPooler(client);
+      // It fails when the loss of its connection is noticed.
+      await new Promise(() => {});
+    };
     // Options may precede it.
-    const body = guardTransaction(
-      args.pop() as Parameters<typeof guardTransaction>[0],
+    const body = args.pop() as Transaction;
+    // postgres.js prepares `commit` too. In a session that a pooler chose, it fails, is repeated, and then
+    // seems to have succeeded: so what writes is committed in a session of our own only.
+    const mayWrite = !String(args[0]).includes("read only");
+    const guarded = guardTransaction(
+      settings && (client.isPooled || mayWrite)
+        ? withSession(body, client.isPooled ? settings : {}, checkSession)
+        : body,
       transaction,
+      (error) => checkError(client, error),
     );
     const endWatch = onLockWait && watchLockWaits(sql, () => transaction.pid, onLockWait);
     try {
       return await (client.sql.begin as Callable)(...args, (tx: postgres.TransactionSql) => {
         run.sent();
-        return body(tx);
+        return guarded(tx);
       });
+    } catch (error) {
+      if (revealsPooler(error)) leaveForPooler(client);
+      throw error;
     } finally {
       transaction.isOver = true;
       endWatch?.();
@@ -199,6 +271,18 @@ export function createPool(
     sql,
     observe: (listener) => onTiming = listener,
     observeLockWaits: (listener) => onLockWait = listener,
+    async detectPooler() {
+      const client = current;
+      try {
+        if (await isBehindPooler(sql)) expectPooler();
+      } catch (error) {
+        // It refused the settings.
+        if (!isPooled) throw error;
+      }
+      // The pooler may have no other session.
+      if (isPooled) await end(client, 0);
+      return isPooled;
+    },
     renew: () => replace(UNRESPONSIVE_TIMEOUT_MS),
     async close(timeoutSeconds) {
       closing.abort();
@@ -208,12 +292,16 @@ export function createPool(
   };
 }
 
+function destroy({ sockets }: Client): void {
+  for (const socket of sockets) socket.destroy();
+}
+
 async function end(client: Client, timeoutSeconds: number): Promise<void> {
   try {
     await client.sql.end({ timeout: timeoutSeconds });
   } finally {
     client.isEnded = true;
     // A graceful close would wait for a server that may be gone.
-    for (const socket of client.sockets) socket.destroy();
+    destroy(client);
   }
 }

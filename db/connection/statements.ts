@@ -12,9 +12,13 @@ interface StatementObserver {
   settled(settled: Settled): void;
 }
 
-/** The hook of postgres.js that receives the connection on which a statement is sent. */
 interface Hooked {
-  options: { onexecute?: (connection: { queue: Queue }) => boolean };
+  options: {
+    /** Receives the connection on which it is sent. */
+    onexecute?: (connection: { queue: Queue }) => boolean;
+  };
+  /** Whether the server knows it by a name, so that only its values are sent. */
+  prepared: boolean;
 }
 
 /** A queue of connections in postgres.js. */
@@ -27,6 +31,9 @@ interface Queue {
 /**
  * Calls `onStart` when a statement is awaited, which makes postgres.js send it. Fragments, identifiers
  * and lists of values are created by the same calls, and are never awaited.
+ *
+ * postgres.js must not retry a prepared statement that the server no longer accepts: it sends the first
+ * half of the retry, and then statements of other callers, and mistakes their rows for each other's.
  */
 export function observeStatement<T>(statement: T, onStart: () => StatementObserver): T {
   if (!(statement instanceof Promise)) return statement;
@@ -34,9 +41,11 @@ export function observeStatement<T>(statement: T, onStart: () => StatementObserv
   statement.then = ((...handlers: Parameters<typeof then>) => {
     statement.then = then;
     const observer = onStart();
-    (statement as unknown as Hooked).options.onexecute = ({ queue }) => {
+    const hooked = statement as unknown as Hooked;
+    hooked.options.onexecute = ({ queue }) => {
       observer.sent?.();
       compact(queue);
+      hooked.prepared = false;
       // The connection may take more statements at once.
       return true;
     };
@@ -53,7 +62,7 @@ export function observeStatement<T>(statement: T, onStart: () => StatementObserv
  * The queues of postgres.js keep an empty slot for each statement until they happen to be empty, and
  * every statement searches them: half of the CPU time after a minute of load, and growing. So the queue
  * that a connection was taken from is emptied and filled again. This and `Hooked` are the only uses of
- * private parts; its test fails when postgres.js no longer needs it.
+ * private parts; their tests fail when postgres.js no longer needs them.
  */
 function compact(queue: Queue): void {
   const connections = Array.from({ length: queue.length }, () => queue.shift());
@@ -66,7 +75,23 @@ function dropEmptySlots(rows: unknown): void {
   rows.splice(0, Number(Object.keys(rows).find((key) => /^\d+$/.test(key)) ?? rows.length));
 }
 
-type Transaction = (tx: postgres.TransactionSql) => unknown;
+/**
+ * Whether postgres.js itself failed to send a statement or to read its rows, as with `undefined` among the
+ * parameters. From then on a connection mistakes the responses of statements for each other's.
+ */
+export function isClientFault(error: unknown): boolean {
+  return ["UNDEFINED_VALUE", "MAX_PARAMETERS_EXCEEDED"].includes(errorCode(error)) ||
+    error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
+}
+
+/** Whether a migration has changed the columns that a prepared statement returns. */
+export function isOutdated(error: unknown): boolean {
+  return error instanceof Error && "routine" in error && error.routine === "RevalidateCachedQuery";
+}
+
+type Send = (...args: unknown[]) => unknown;
+
+export type Transaction = (tx: postgres.TransactionSql) => unknown;
 
 /** What is known of a running transaction. */
 export interface TransactionState {
@@ -81,21 +106,31 @@ export interface TransactionState {
  * settle a statement, and its own `rollback` or `commit` throws outside of any promise, which ends the
  * process (porsager/postgres, issue 1208).
  */
-export function guardTransaction(body: Transaction, state: TransactionState): Transaction {
+export function guardTransaction(
+  body: Transaction,
+  state: TransactionState,
+  onError: (error: unknown) => void,
+): Transaction {
   return async (tx) => {
-    const send = tx as unknown as (...args: unknown[]) => unknown;
-    const guarded = (...args: unknown[]) => {
+    const guard = (send: Send): Send => (...args) => {
       if (state.isOver) throw connectionLost();
       return observeStatement(send(...args), () => ({
         settled(settled) {
-          if ("result" in settled) state.pid ??= settled.result.state.pid;
+          if ("result" in settled) {
+            state.pid ??= settled.result.state.pid;
+            return;
+          }
           // Known here before `begin` fails.
-          else if (errorCode(settled.error) === "CONNECTION_CLOSED") state.isOver = true;
+          if (errorCode(settled.error) === "CONNECTION_CLOSED") state.isOver = true;
+          onError(settled.error);
         },
       }));
     };
+    const guarded = Object.assign(guard(tx as unknown as Send), tx, {
+      unsafe: guard(tx.unsafe as Send),
+    }) as unknown as postgres.TransactionSql;
     try {
-      const result = body(Object.assign(guarded, tx) as unknown as postgres.TransactionSql);
+      const result = body(guarded);
       const settled = await (Array.isArray(result) ? Promise.all(result) : result);
       if (!state.isOver) return settled;
     } catch (error) {

@@ -99,7 +99,7 @@ async function examine(context: CommandContext): Promise<Finding[]> {
 }
 
 async function examineDatabase(
-  { sql, kind }: Database,
+  { sql, kind, isPooled }: Database,
   embedded: Awaited<ReturnType<typeof inspectEmbedded>> | null,
   { database: { databaseUrl = "" }, io, now }: CommandContext,
 ): Promise<Finding[]> {
@@ -115,7 +115,8 @@ async function examineDatabase(
   const where = embedded
     ? `embedded PostgreSQL ${server.version} in ${embedded.path}, ` +
       (embedded.isInUse ? "in use by another process" : "not in use by another process")
-    : `PostgreSQL ${server.version} at ${readDatabaseUrl(databaseUrl).host}`;
+    : `PostgreSQL ${server.version} at ${readDatabaseUrl(databaseUrl).host}` +
+      (isPooled ? " through a connection pooler" : "");
   const findings = [
     ok("database", `${where}; responds in ${Math.ceil(seconds * 1000)} ms`),
     assessSchema(schema),
