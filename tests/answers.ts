@@ -4,6 +4,9 @@ import { pathTemplate } from "../lib/http/openapi/description.ts";
 import { routes } from "../routes/mod.ts";
 import { INCLUDES } from "./oracle/response_bodies.ts";
 
+/** Bodies by path: JSON as a value, others as text. */
+export type Answers = Record<string, unknown>;
+
 /** Sends a GET with the organization's token. */
 export type Get = (path: string) => Promise<Response>;
 
@@ -22,8 +25,8 @@ const QUERIES: Record<string, readonly string[]> = {
  * The responses of every route of the API by path: JSON as a value, other bodies as text. A new route is
  * covered without a change here, unless it has required parameters.
  */
-export async function everyAnswer(get: Get): Promise<Record<string, unknown>> {
-  const answers: Record<string, unknown> = {};
+export async function everyAnswer(get: Get): Promise<Answers> {
+  const answers: Answers = {};
   const send = async (path: string): Promise<unknown> => {
     const response = await get(path);
     const text = await response.text();

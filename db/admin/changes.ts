@@ -27,6 +27,20 @@ export async function insertChange(
       ${JSON.stringify(detail)}::text::jsonb)`;
 }
 
+/** Adds changes that were made elsewhere to the log of an organization, in their order. */
+export async function insertChanges(
+  sql: Queryable,
+  { organizationId, changes }: { organizationId: number; changes: readonly Change[] },
+): Promise<void> {
+  const rows = changes.map((change, index) => ({ ...change, index }));
+  await sql`
+    insert into change (organization_id, changed_at, author, command, subject, detail)
+    select ${organizationId}, to_timestamp("changedAt"), author, command, subject, detail
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as t(index int,
+      "changedAt" float8, author text, command text, subject text, detail jsonb)
+    order by index`;
+}
+
 /** All changes of an organization, oldest first. */
 export async function listChanges(sql: Queryable, organizationId: number): Promise<Change[]> {
   return await sql<Change[]>`

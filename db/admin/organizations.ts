@@ -32,22 +32,33 @@ export async function setPurchaseUnits(
 ): Promise<Organization | null> {
   const [row] = await sql<Organization[]>`
     update organization set purchase_unit_count = ${purchaseUnitCount}
-    where name_key = ${caseKey(name)}
+    where name_key = ${caseKey(name)} and importing_until is null
     returning ${columns(sql)}`;
   return row ?? null;
 }
 
-/** The organization with a name, in any case. */
+/** The organization with a name, in any case; `null` while it is imported. */
 export async function findOrganization(sql: Queryable, name: string): Promise<Organization | null> {
   const [row] = await sql<Organization[]>`
-    select ${columns(sql)} from organization where name_key = ${caseKey(name)}`;
+    select ${columns(sql)} from organization
+    where name_key = ${caseKey(name)} and importing_until is null`;
   return row ?? null;
 }
 
-/** All organizations, by name. */
+/** Whether an organization of this name is being imported. */
+export async function isBeingImported(sql: Queryable, name: string): Promise<boolean> {
+  const rows = await sql`
+    select 1 from organization
+    where name_key = ${caseKey(name)} and importing_until is not null`;
+  return rows.length > 0;
+}
+
+/** All organizations, by name, without those that are being imported. */
 export async function listOrganizations(sql: Queryable): Promise<Organization[]> {
   return await sql<Organization[]>`
-    select ${columns(sql)} from organization order by name_key collate "C"`;
+    select ${columns(sql)} from organization
+    where importing_until is null
+    order by name_key collate "C"`;
 }
 
 /** The only organization, else the one named like the owner of a repository, else `null`. */

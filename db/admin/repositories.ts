@@ -93,13 +93,21 @@ async function insertRepository(
       on conflict (id_prefix) do nothing
       returning ${repositoryColumns(tx)}`;
     if (!created) continue;
-    // Microseconds are exact in a double until 2255.
-    await tx`
-      insert into repository_state (repository_id, id_prefix, data_version)
-      values (${created.repositoryId}, ${created.idPrefix},
-        (extract(epoch from clock_timestamp()) * 1000000)::bigint)`;
+    await insertRepositoryState(tx, created);
     return created;
   }
+}
+
+/** Stores the state of a new repository. */
+export async function insertRepositoryState(
+  tx: Queryable,
+  { repositoryId, idPrefix }: Pick<Repository, "repositoryId" | "idPrefix">,
+): Promise<void> {
+  // Microseconds are exact in a double until 2255.
+  await tx`
+    insert into repository_state (repository_id, id_prefix, data_version)
+    values (${repositoryId}, ${idPrefix},
+      (extract(epoch from clock_timestamp()) * 1000000)::bigint)`;
 }
 
 /** Takes the next free number of an organization: given numbers may be ahead of the counter. */

@@ -123,10 +123,10 @@ export async function markDisruptions(
       and n.result_no = k."resultNo"`;
 }
 
-/** The given tests that have ever been disruptive, by test_no. */
+/** The given tests, or all, that have ever been disruptive, by test_no. */
 export async function loadDisruptiveTests(
   sql: Queryable,
-  { repositoryId, testNos }: { repositoryId: number; testNos: Iterable<number> },
+  { repositoryId, testNos }: { repositoryId: number; testNos?: Iterable<number> },
 ): Promise<Map<number, DisruptiveTest>> {
   const rows = await sql<DisruptiveTest[]>`
     select test_no as "testNo",
@@ -138,7 +138,7 @@ export async function loadDisruptiveTests(
       positive_build_url as "positiveBuildUrl"
     from disruptive_test
     where repository_id = ${repositoryId}
-      and test_no = any(${integersIn(sql, testNos)})`;
+      ${testNos ? sql`and test_no = any(${integersIn(sql, testNos)})` : sql``}`;
   return new Map(rows.map((row) => [row.testNo, { ...row }]));
 }
 

@@ -24,6 +24,8 @@ export interface Upload extends Omit<SubmissionFacts, "key"> {
   coverage: CoverageTotals | null;
   /** Key of the archive in its folder or bucket, if it came from one. */
   key?: string;
+  /** Of an imported submission: the id and the digest (hex) that it had. `reportDigest` is ignored. */
+  imported?: { id: string; digest: string };
 }
 
 /** What was stored of an upload. */
@@ -57,8 +59,9 @@ export async function storeSubmission(tx: Queryable, given: Upload): Promise<Sto
   const repository = await lockForUpload(tx, given);
   // The same report bytes with the same commit and build URL are the same submission. Two runs
   // never write the same bytes, because durations differ.
-  const digest = createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest]))
-    .digest("hex").slice(0, 32);
+  const digest = given.imported?.digest ??
+    createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest]))
+      .digest("hex").slice(0, 32);
   const upload = { ...given, digest };
   const stored = await findDuplicate(tx, upload) ?? await insertUpload(tx, upload, repository);
   if (coverage) await storeCoverage(tx, { repositoryId, ...stored }, coverage);
@@ -110,9 +113,10 @@ async function insertUpload(
 ): Promise<StoreResult> {
   const { repositoryId, digest, content, recordedAt, tags, testTags = null } = upload;
   // The prefix stands for the repository: renaming it changes no id.
-  const id = upload.key === undefined
-    ? submissionId(recordedAt, [String(idPrefix), digest])
-    : keyedSubmissionId({ recordedAt, idPrefix, key: upload.key });
+  const id = upload.imported?.id ??
+    (upload.key === undefined
+      ? submissionId(recordedAt, [String(idPrefix), digest])
+      : keyedSubmissionId({ recordedAt, idPrefix, key: upload.key }));
   const key = upload.key ?? `${owner}/${name}/${id}`;
 
   const { testListNo, failedTestNos } = await storeTestList(tx, { repositoryId, content });
@@ -196,7 +200,7 @@ async function insertNegatives(
 }
 
 /** Stores coverage, that of a submission in place of what it brought before. */
-async function storeCoverage(
+export async function storeCoverage(
   tx: Queryable,
   { repositoryId, recordedAt, submissionId = null }: {
     repositoryId: number;

@@ -73,7 +73,12 @@ function testsByTag(sql: Queryable, groups: TagGroup[]) {
     group by tag)`;
 }
 
-async function tagTests(tx: Queryable, repositoryId: number, groups: TagGroup[]): Promise<void> {
+/** Adds tags to tests. @throws {TagLimitError} when the repository would have too many distinct tags */
+export async function tagTests(
+  tx: Queryable,
+  repositoryId: number,
+  groups: TagGroup[],
+): Promise<void> {
   if (groups.length === 0) return;
   const tags = [...new Set(groups.flatMap((group) => group.tags))];
   const [counts] = await tx<{ newTag: string | null; count: number; presentCount: number }[]>`

@@ -1,6 +1,7 @@
 /** Tests, and lists of their numbers, each stored once for all submissions that ran the same tests. */
 import { decodeTestList, encodeTestList } from "../../lib/analysis/columns.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
 import { takeNumbers } from "./repository_row.ts";
 
@@ -52,13 +53,22 @@ async function storeTests(
       const testNo = testNos[index] = first + start + offset;
       return { ...content.identityAt(index), testNo, testHash: testHashes[index]! };
     });
-    await tx`
-      insert into test (repository_id, test_no, test_hash, suite, class, name, file)
-      select ${repositoryId}, "testNo", "testHash", suite, class, name, file
-      from json_to_recordset(${JSON.stringify(tests)}::text::json) as t("testNo" int,
-        "testHash" bigint, suite text, class text, name text, file text)`;
+    await insertTests(tx, repositoryId, tests);
   }
   return testNos;
+}
+
+/** Stores new tests under numbers that were taken. */
+export async function insertTests(
+  tx: Queryable,
+  repositoryId: number,
+  tests: readonly (TestIdentity & { testNo: number; testHash: number })[],
+): Promise<void> {
+  await tx`
+    insert into test (repository_id, test_no, test_hash, suite, class, name, file)
+    select ${repositoryId}, "testNo", "testHash", suite, class, name, file
+    from json_to_recordset(${JSON.stringify(tests)}::text::json) as t("testNo" int,
+      "testHash" bigint, suite text, class text, name text, file text)`;
 }
 
 /**

@@ -242,18 +242,22 @@ export function forEachTest(
   columns: ResultColumns,
   visit: (index: number, attempts: Attempt[]) => void,
 ): void {
+  let index = 0;
+  for (const attempts of attemptsOfTests(columns)) visit(index++, attempts);
+}
+
+/** The attempts of every test of the list, in its order. */
+export function* attemptsOfTests(columns: ResultColumns): Generator<Attempt[]> {
   const { durationUnit } = columns;
   const totals = new VarintReader(columns.durations);
   const reader = new VarintReader(columns.exceptions);
   let exception = reader.done ? -1 : reader.read();
   for (let index = 0; !totals.done; index++) {
     const total = totals.read() * durationUnit;
-    if (index !== exception) {
-      visit(index, [{ kind: "positive", durationMicroseconds: total }]);
-      continue;
-    }
-    visit(index, readAttempts(reader, total, durationUnit));
-    exception = reader.done ? -1 : index + 1 + reader.read();
+    if (index === exception) {
+      yield readAttempts(reader, total, durationUnit);
+      exception = reader.done ? -1 : index + 1 + reader.read();
+    } else yield [{ kind: "positive", durationMicroseconds: total }];
   }
 }
 

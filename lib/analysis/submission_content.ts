@@ -122,7 +122,7 @@ export class SubmissionBuilder {
     return contentOf({
       resultCount: results.testIndexes.length,
       testHashes,
-      listHash: createHash("sha256").update(new Uint8Array(testHashes.buffer)).digest("hex"),
+      listHash: listHashOf(testHashes),
       identities,
       firstResults,
       ...encodeResults(testHashes.length, results),
@@ -151,6 +151,12 @@ function sharedNamesNote(
     tool && ` in a report of ${tool}`
   } count as one test, ` +
     `which failed if any of them did: ${names.join(", ")}${rest}`;
+}
+
+/** SHA-256 (hex) of the hashes of tests. */
+export function listHashOf({ buffer, byteOffset, byteLength }: Float64Array): string {
+  const bytes = new Uint8Array(buffer, byteOffset, byteLength);
+  return createHash("sha256").update(bytes).digest("hex");
 }
 
 /** The index of a test in ascending hashes; -1 when it is not among them. */

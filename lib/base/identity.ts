@@ -64,6 +64,11 @@ export function testId(idPrefix: number, hash: number): string {
   return hexDigits(idPrefix, PREFIX_DIGITS) + hexDigits(hash, HASH_DIGITS);
 }
 
+/** The digits that the ids of a repository's tests begin with. */
+export function testIdPrefix(idPrefix: number): string {
+  return hexDigits(idPrefix, PREFIX_DIGITS);
+}
+
 /** As a BigInt, which is printed in a fifth of the time of a large number. */
 function hexDigits(number: number, count: number): string {
   return BigInt(number).toString(16).padStart(count, "0");

@@ -51,6 +51,8 @@ export interface CliIo {
   stop: AbortSignal;
   /** Aborted by the second. */
   stopAtOnce: AbortSignal;
+  /** Standard input; that of the process unless given. */
+  stdin?: ReadableStream<Uint8Array>;
   /** Runs git in the current folder; the real git unless given. */
   git?: Git;
   /** Opens a database and migrates its schema. */
@@ -185,7 +187,15 @@ function addFlags<Input extends Parameters, Name extends CheckedSetting>(
   const parameters = { ...spec.input, ...usesDatabase && DATABASE_OPTIONS };
   for (const [name, { kind, value, meaning, schema }] of Object.entries(parameters)) {
     if (kind === "argument") {
-      command.argument(schema.type === "array" ? `[${name}...]` : `<${kebabCase(name)}>`, meaning);
+      const shown = kebabCase(name);
+      command.argument(
+        schema.type === "array"
+          ? `[${shown}...]`
+          : isRequired(schema)
+          ? `<${shown}>`
+          : `[${shown}]`,
+        meaning,
+      );
     } else if (value.includes("...")) {
       command.option(`--${kebabCase(name)} ${value.replace("...", "")}`, meaning, collect);
     } else {

@@ -4,6 +4,7 @@ import { describedParameters } from "../../lib/http/openapi/description.ts";
 import { EXIT } from "../../lib/cli/help.ts";
 import { openapiDocument } from "../../lib/http/openapi/document.ts";
 import { pathTemplate } from "../../lib/http/openapi/description.ts";
+import { fieldsOf, RECORD_TYPES } from "../../lib/export/records.ts";
 import { routes } from "../../routes/mod.ts";
 import { CAUSE_RULES, failureCause } from "../../lib/analysis/failure_groups.ts";
 import { leafCommands, SHARED_OPTIONS } from "../usage_lines.ts";
@@ -19,6 +20,9 @@ import { markPattern } from "./marks.ts";
 
 const api = await Deno.readTextFile(API_FILE);
 const commandLine = await Deno.readTextFile(COMMAND_LINE_FILE);
+const exports = await Deno.readTextFile(
+  new URL("../../docs/reference/export.md", import.meta.url),
+);
 const failureGroups = await Deno.readTextFile(
   new URL("../../docs/reference/failure_groups.md", import.meta.url),
 );
@@ -126,6 +130,22 @@ describe("the reference of failure groups", () => {
       assert.equal(failureCause(example, ""), result ?? example);
       const { pattern } = CAUSE_RULES.find(({ name }) => name === rule)!;
       assert.match(example, new RegExp(pattern, "i"));
+    }
+  });
+});
+
+describe("the reference of exports", () => {
+  it("has every type of record in their order, with its fields", () => {
+    const rows = [...exports.matchAll(/^\| `(\w+)` +\| (`.*) \|$/gm)];
+    assert.deepEqual(
+      rows.map(([, type, fields]) => [
+        type,
+        [...fields!.replaceAll(/\(.*?\)/g, "").matchAll(/`(\w+)`/g)].map(([, name]) => name),
+      ]),
+      RECORD_TYPES.map((type) => [type, fieldsOf(type).slice(1)]),
+    );
+    for (const type of RECORD_TYPES) {
+      assert.match(exports, new RegExp(`^\\| \`${type}\` +\\| \\w`, "m"));
     }
   });
 });

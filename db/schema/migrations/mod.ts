@@ -4,6 +4,7 @@ import archiveStates from "./0003_archive_states.sql" with { type: "text" };
 import uploadToken from "./0004_upload_token.sql" with { type: "text" };
 import visible from "./0005_visible.sql" with { type: "text" };
 import validUntil from "./0006_valid_until.sql" with { type: "text" };
+import importing from "./0007_import.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -13,4 +14,5 @@ export const migrations: readonly string[] = [
   uploadToken,
   visible,
   validUntil,
+  importing,
 ];

@@ -23,5 +23,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   doctor: async () => (await import("./doctor.ts")).doctorCommand,
   healthcheck: async () => (await import("./healthcheck.ts")).healthcheckCommand,
   backup: async () => (await import("./backup.ts")).backupCommand,
+  export: async () => (await import("./export.ts")).exportCommand,
+  import: async () => (await import("./import.ts")).importCommand,
   completion: async () => (await import("./completion.ts")).completionCommand,
 };

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { listChanges } from "../../../db/admin/changes.ts";
 import {
   createOrganization,
+  isBeingImported,
   listOrganizations,
   type Organization,
   setPurchaseUnits,
@@ -30,8 +31,13 @@ const createCommand = command({
     change(context, async (tx) => {
       const { now: createdAt } = context;
       const created = await createOrganization(tx, { name, purchaseUnitCount, createdAt });
-      if (!created) throw new Failure(`organization "${name}" already exists`);
-      return created;
+      if (created) return created;
+      throw new Failure(
+        await isBeingImported(tx, name)
+          ? `organization "${name}" is being imported: wait for its end, or repeat the import if it ` +
+            "was interrupted"
+          : `organization "${name}" already exists`,
+      );
     }),
 });
 

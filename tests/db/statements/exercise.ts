@@ -1,5 +1,6 @@
 /** Everything that the program does with a database, once. */
 import assert from "node:assert/strict";
+import { ImportClaim } from "../../../db/admin/import_claim.ts";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { Database } from "../../../db/connection/connect.ts";
@@ -140,6 +141,7 @@ export async function exerciseCommands(database: Database): Promise<void> {
     await watching(program);
     await pruning(program);
     await diagnosis(program);
+    await transfer(program);
     await removal(program);
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -330,6 +332,27 @@ async function diagnosis({ database: { sql } }: Program): Promise<void> {
   await loadServerState(sql);
   assert.ok(await canReadSchemaVersion(sql));
   await loadFreshness(sql, { windowStart: NOON });
+}
+
+async function transfer(program: Program): Promise<void> {
+  const { sql } = program.database;
+  const text = await program.run("export --org big");
+  await program.write("big.ndjson", `${text}\n`);
+  // Number, ids of tests and tokens are taken.
+  await program.run("import FOLDER/big.ndjson --org copy");
+  await program.run("import FOLDER/big.ndjson", 1);
+  await program.write("cut.ndjson", text.slice(0, text.lastIndexOf("{")));
+  await program.run("import FOLDER/cut.ndjson --org cut", 1);
+  // What a killed import leaves.
+  const left = { organizationId: 4711, name: "left", purchaseUnitCount: 0, createdAt: NOON };
+  await ImportClaim.create(sql, { ...left, nextRepositoryNumber: 1, policy: null });
+  await sql`update organization set importing_until = now() - interval '1 s' where name = 'left'`;
+  await program.run("import FOLDER/cut.ndjson --org cut", 1);
+  assert.deepEqual(
+    JSON.parse(await program.run("org list --json")).map(({ name }: { name: string }) => name)
+      .filter((name: string) => ["left", "cut"].includes(name)),
+    [],
+  );
 }
 
 async function removal(program: Program): Promise<void> {

@@ -1,0 +1,41 @@
+import { exportOrganization } from "../../../db/admin/export_organization.ts";
+import { ExportWriter } from "../../export/writer.ts";
+import { formatCount, plural } from "../../base/text.ts";
+import { type AddCommand, command } from "../command.ts";
+import { progressLine } from "../output.ts";
+import { openOrganization, ORG } from "../resources.ts";
+
+/** Of text that is written at once. */
+const CHUNK_CHARACTERS = 64 << 10;
+
+export const exportCommand: AddCommand = command({
+  name: "export",
+  summary: "Write an organization to standard output as lines of JSON, for import or other tools",
+  example: "export --org acme",
+  moreExamples: ["export --org acme > acme.ndjson", "export --org acme | gzip > acme.ndjson.gz"],
+  details: [
+    "Contains everything but plain tokens: results, failures, coverage, quarantine with its log, " +
+    "policies, hashes of tokens. Uploads and requests go on meanwhile. The format stays readable by " +
+    "later versions: docs/reference/export.md.",
+  ],
+  input: { org: ORG },
+  async run({ org }, context) {
+    const { io, note } = context;
+    const { sql, organization } = await openOrganization(context, org);
+    const writer = new ExportWriter();
+    const progress = progressLine(io);
+    let text = writer.header(context.now);
+    let resultCount = 0;
+    for await (const records of exportOrganization(sql, organization.organizationId)) {
+      text += writer.records(records);
+      resultCount += records.filter(({ type }) => type === "result").length;
+      if (text.length < CHUNK_CHARACTERS) continue;
+      await io.stdout(text);
+      text = "";
+      progress.show(`${formatCount(resultCount)} results written`);
+    }
+    await io.stdout(text + writer.end());
+    progress.clear();
+    note(`exported ${organization.name}: ${plural(resultCount, "result")}`);
+  },
+});

@@ -1,0 +1,117 @@
+import { ATTEMPT_KINDS, encodeResults, kindOf } from "../analysis/columns.ts";
+import { TextCollector } from "../analysis/failure_texts.ts";
+import { listHashOf, type SubmissionContent } from "../analysis/submission_content.ts";
+import type { TestTags } from "../analysis/test_tags.ts";
+import { parseShortTestId } from "../base/identity.ts";
+import { isNegative } from "../report/result.ts";
+import type { ExportRecord } from "./records.ts";
+
+type ResultRecord = ExportRecord<"result">;
+
+/** Twice the limit of an upload: texts that were within it come in another order. */
+const MAX_TEXT_BYTES = 128 << 20;
+
+/** Makes the content of a submission from the records of its results. */
+export class SubmissionResults {
+  /** Of the tests, ascending. */
+  readonly #testHashes: number[] = [];
+  // Of the results, in the order of the file.
+  readonly #testIndexes: number[] = [];
+  readonly #kinds: number[] = [];
+  readonly #durations: number[] = [];
+  readonly #negatives: SubmissionContent["negatives"] = [];
+  readonly #texts = new TextCollector({ maxBytes: MAX_TEXT_BYTES });
+  /** Distinct tags of single tests, and the group of each test: 0 for none, else 1 + its index. */
+  readonly #groups: string[][] = [];
+  readonly #groupNos = new Map<string, number>();
+  readonly #groupOf: number[] = [];
+  #last = { testId: "", attempt: 0, tags: "", resultNo: -1 };
+
+  /** @throws {SyntaxError} when a result does not fit those before it */
+  add(record: ResultRecord): void {
+    this.#addTest(record);
+    const { conclusion, message, body, result_no: resultNo } = record;
+    this.#testIndexes.push(this.#testHashes.length - 1);
+    this.#kinds.push(ATTEMPT_KINDS.indexOf(kindOf(conclusion)));
+    this.#durations.push(record.duration_us);
+    if (isNegative(conclusion)) {
+      if (resultNo === null) throw new SyntaxError(`${conclusion} without "result_no"`);
+      if (resultNo <= this.#last.resultNo) {
+        throw new SyntaxError(`result_no ${resultNo} after ${this.#last.resultNo} of the test`);
+      }
+      this.#last.resultNo = resultNo;
+      const testHash = this.#testHashes.at(-1)!;
+      const textNo = this.#texts.add({ message: message ?? "", body: body ?? "" });
+      this.#negatives.push({ testHash, resultNo, conclusion, textNo });
+    } else if (resultNo !== null || message !== null || body !== null || record.is_disruption) {
+      throw new SyntaxError(
+        `"${conclusion}" with fields of a failure: expected no result_no, message, body and ` +
+          "is_disruption",
+      );
+    }
+  }
+
+  #addTest({ test_id: testId, attempt, tags }: ResultRecord): void {
+    const last = this.#last;
+    const json = tags === null ? "" : JSON.stringify(tags);
+    const expected = last.testId === testId ? last.attempt + 1 : 1;
+    if (testId < last.testId) {
+      throw new SyntaxError(`test_id ${testId} after ${last.testId}, expected ascending ids`);
+    }
+    if ((attempt ?? 1) !== expected) {
+      throw new SyntaxError(`attempt ${attempt ?? 1} of test ${testId}, expected ${expected}`);
+    }
+    if (expected > 1) {
+      if (json !== last.tags) throw new SyntaxError(`other tags than attempt ${last.attempt}`);
+      last.attempt = expected;
+      return;
+    }
+    this.#testHashes.push(parseShortTestId(testId)!);
+    this.#groupOf.push(tags === null ? 0 : this.#groupNo(json, tags));
+    this.#last = { testId, attempt: 1, tags: json, resultNo: -1 };
+  }
+
+  #groupNo(json: string, tags: string[]): number {
+    const known = this.#groupNos.get(json);
+    if (known !== undefined) return known;
+    const groupNo = this.#groups.push(tags);
+    this.#groupNos.set(json, groupNo);
+    return groupNo;
+  }
+
+  /** @throws {SyntaxError} when there are not as many as the submission had, or two with one number */
+  finish(
+    { test_result_count: expected }: ExportRecord<"submission">,
+  ): { content: SubmissionContent; testTags: TestTags | null } {
+    const resultCount = this.#kinds.length;
+    if (resultCount !== expected) {
+      throw new SyntaxError(`${resultCount} results follow, expected ${expected}`);
+    }
+    const negatives = this.#negatives.toSorted((a, b) => a.resultNo - b.resultNo);
+    const last = negatives.at(-1)?.resultNo ?? 0;
+    if (negatives.length > 0 && last >= resultCount) {
+      throw new SyntaxError(`result_no ${last} of ${resultCount} results, expected less`);
+    }
+    if (negatives.some(({ resultNo }, index) => resultNo === negatives[index - 1]?.resultNo)) {
+      throw new SyntaxError("two of its results have the same result_no");
+    }
+    const testHashes = Float64Array.from(this.#testHashes);
+    const content: SubmissionContent = {
+      resultCount,
+      testHashes,
+      listHash: listHashOf(testHashes),
+      identityAt() {
+        throw new Error("the tests of an import are stored before its submissions");
+      },
+      ...encodeResults(testHashes.length, {
+        testIndexes: Uint32Array.from(this.#testIndexes),
+        kinds: Uint8Array.from(this.#kinds),
+        durations: Float64Array.from(this.#durations),
+      }),
+      negatives,
+      texts: this.#texts.texts,
+    };
+    const hasTags = this.#groups.length > 0;
+    return { content, testTags: hasTags ? { groups: this.#groups, groupOf: this.#groupOf } : null };
+  }
+}

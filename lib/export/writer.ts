@@ -1,0 +1,32 @@
+import { createHash } from "node:crypto";
+import { BUILD } from "../base/version.ts";
+import { type ContentRecord, type ExportRecord, FORMAT_VERSION, formatRecord } from "./records.ts";
+
+/** Makes the text of an export: its first line, its records, and the line that ends it. */
+export class ExportWriter {
+  readonly #hash = createHash("sha256");
+  #count = 0;
+
+  /** @param exportedAt seconds since 1970 */
+  header(exportedAt: number): string {
+    const header = { type: "export", format: FORMAT_VERSION, program: BUILD } as const;
+    return this.#lines([{ ...header, exported_at: exportedAt }]);
+  }
+
+  records(records: readonly ContentRecord[]): string {
+    return this.#lines(records);
+  }
+
+  /** The last line, by which a reader notices that lines are missing or were changed. */
+  end(): string {
+    const sha256 = this.#hash.copy().digest("hex");
+    return formatRecord({ type: "end", records: this.#count, sha256 });
+  }
+
+  #lines(records: readonly ExportRecord[]): string {
+    const text = records.map(formatRecord).join("");
+    this.#hash.update(text);
+    this.#count += records.length;
+    return text;
+  }
+}
