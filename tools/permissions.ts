@@ -6,7 +6,7 @@ import { SETTINGS } from "../lib/base/config.ts";
 const FOLDERS = ["TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"];
 
 /** The runtime reads the other variables of OpenTelemetry itself, headers with secrets included. */
-const TELEMETRY = ["OTEL_DENO", "OTEL_DENO_CONSOLE"];
+const TELEMETRY = ["OTEL_DENO", "OTEL_DENO_CONSOLE", "OTEL_EXPORTER_OTLP_TIMEOUT"];
 
 /** The proxy of uploads; the runtime reads it itself for everything else. */
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"]

@@ -1,4 +1,5 @@
 import process from "node:process";
+import { Worker } from "node:worker_threads";
 import type { Environment } from "../base/config.ts";
 import { pause } from "../base/delay.ts";
 import { flushStderr, queueStderr, writeToStderr } from "../base/standard_error.ts";
@@ -12,6 +13,12 @@ const DRAIN_TIMEOUT_MS = 1_000;
 /** Lets the event loop observe the gauges before `Deno.exit`. */
 const FLUSH_DELAY_MS = 50;
 
+/** Together with the drain timeouts of a service less than its manager waits. */
+const EXPORT_TIMEOUT_MS = 10_000;
+
+/** With this timeout for each export, the last ones, 14 at most, end in time by themselves. */
+const SHORT_EXPORT_MS = 1_000;
+
 /** Runs the command line of this process to its end. */
 export async function main(): Promise<void> {
   const io = processIo();
@@ -23,15 +30,24 @@ export async function main(): Promise<void> {
 /**
  * Ends the process with an exit code. With telemetry `Deno.exit` can block for ever: it waits for
  * the exporter, which waits for this thread to observe its gauges. A process that ends because its
- * event loop is empty drops the gauges first, so `Deno.exit` is only the fallback after a timeout.
+ * event loop is empty drops the gauges first, but then waits for every last export: with a collector
+ * that does not respond, and the standard timeout of 10 s each, for a minute and more.
  */
 function endProcess(code: number, environment: Environment): void {
   if (!isTelemetryOn(environment)) Deno.exit(code);
   Deno.exitCode = code;
-  Deno.unrefTimer(setTimeout(async () => {
-    await pause(FLUSH_DELAY_MS);
-    Deno.exit(code);
-  }, DRAIN_TIMEOUT_MS));
+  const timeoutMs = Number(environment.OTEL_EXPORTER_OTLP_TIMEOUT);
+  const isShort = timeoutMs > 0 && timeoutMs <= SHORT_EXPORT_MS;
+  if (isShort) Deno.unrefTimer(setTimeout(() => exitInTime(code), DRAIN_TIMEOUT_MS));
+  else exitInTime(code);
+}
+
+/** Ends the process with a last export; by SIGALRM, from a thread that is not blocked, when that hangs. */
+async function exitInTime(code: number): Promise<void> {
+  const kill = `setTimeout(() => Deno.kill(Deno.pid, "SIGALRM"), ${EXPORT_TIMEOUT_MS})`;
+  new Worker(kill, { eval: true });
+  await pause(FLUSH_DELAY_MS);
+  Deno.exit(code);
 }
 
 // A pipe inherited from a Node.js parent (npx) may be non-blocking: when it is full, try again.

@@ -2,7 +2,7 @@ import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { copyTemplate } from "../database.ts";
 import { follow } from "./child.ts";
-import { command, start } from "./program.ts";
+import { command, run, start } from "./program.ts";
 import { startReceiver } from "./telemetry_receiver.ts";
 
 /** After which the process is said to hang, in milliseconds. */
@@ -10,6 +10,19 @@ const DEADLINE_MS = 15_000;
 
 /** Exports that can be waited for at the end: traces, metrics, logs, one of each under way before. */
 const LAST_EXPORTS = 6;
+
+/** Exit code of a process that SIGALRM ended. */
+const ALARM = 128 + 14;
+
+/** Starts a service and waits until it says that it has started. */
+async function startService(args: string[], environment: Record<string, string>) {
+  const { promise: ready, resolve } = Promise.withResolvers<void>();
+  const child = follow(command(args, { environment }).spawn(), (stderr) => {
+    if (stderr.includes('"message":"started"')) resolve();
+  });
+  await Promise.race([ready, child.ending]);
+  return child;
+}
 
 describe("a process with telemetry", () => {
   let folder = "";
@@ -25,6 +38,8 @@ describe("a process with telemetry", () => {
     OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
     // The runtime asks for its gauges nearly all the time.
     OTEL_METRIC_EXPORT_INTERVAL: "1",
+    // As in the units.
+    OTEL_EXPORTER_OTLP_TIMEOUT: "1000",
     ...more,
   });
 
@@ -78,4 +93,53 @@ describe("a process with telemetry", () => {
       await receiver.close();
     }
   });
+
+  const COMMANDS = [
+    { args: ["serve", "--port", "0"], unit: "test-analytics" },
+    { args: ["up", "--port", "0", "--upload-port", "0"], unit: "test-analytics" },
+    { args: ["watch", "."], unit: "test-analytics-watch" },
+  ];
+
+  async function endInTime(
+    { args, unit }: typeof COMMANDS[number],
+    { url, timeout }: { url: string; timeout: string },
+  ): Promise<void> {
+    const text = await Deno.readTextFile(
+      new URL(`../../deploy/${unit}.service`, import.meta.url),
+    );
+    const limitMs = 1_000 * Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1]);
+    assert.match(text, /^Environment=OTEL_EXPORTER_OTLP_TIMEOUT=1000$/m);
+    assert.match(text, /^SuccessExitStatus=SIGALRM$/m);
+    const dataDir = await copyTemplate();
+    const variables = {
+      ...environment(url, { OTEL_EXPORTER_OTLP_TIMEOUT: timeout }),
+      DATA_DIR: dataDir,
+      OTEL_METRIC_EXPORT_INTERVAL: "",
+    };
+    try {
+      const child = await startService(args, variables);
+      const begun = performance.now();
+      const { code } = await child.end("SIGTERM", limitMs);
+      assert.ok(code === 0 || timeout === "" && code === ALARM, `${args}: ${code}`);
+      assert.ok(performance.now() - begun < limitMs);
+      // Everything of the program was closed before.
+      assert.equal((await run(["org", "create", "acme"], { DATA_DIR: dataDir })).code, 0);
+    } finally {
+      await Deno.remove(dataDir, { recursive: true });
+    }
+  }
+
+  // Without the setting each export waits for 10 s.
+  for (const timeout of ["1000", ""]) {
+    const how = timeout === "" ? "without a setting" : "with the setting of its unit";
+    it(`ends within the time of its unit when the collector is silent, ${how}`, async () => {
+      const receiver = startReceiver(() => new Promise(() => {}));
+      try {
+        const { url } = receiver;
+        await Promise.all(COMMANDS.map((command) => endInTime(command, { url, timeout })));
+      } finally {
+        await receiver.close();
+      }
+    });
+  }
 });
