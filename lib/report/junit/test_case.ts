@@ -119,7 +119,12 @@ export class TestCase {
     const message = detach(outcome.message((line) => this.#saysNothing(line)));
     if (isAttempt) {
       const body = detach(outcome.body().toString());
-      (this.#attempts ??= []).push({ conclusion, message, body, durationMicroseconds });
+      (this.#attempts ??= []).push({
+        conclusion,
+        message: message || firstMessage(body, () => false),
+        body,
+        durationMicroseconds,
+      });
     } else {
       this.#endings ??= new Map();
       this.#endings.set(conclusion, this.#endings.get(conclusion) || message);

@@ -1,0 +1,283 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { readJUnit } from "../../../../lib/report/junit/read_junit.ts";
+import type { TestResult } from "../../../../lib/report/result.ts";
+import { inChunks } from "../reading.ts";
+
+interface Read {
+  tool: string;
+  results: TestResult[];
+  notes: string[];
+}
+
+async function read(text: string): Promise<Read> {
+  const results: TestResult[] = [];
+  const notes: string[] = [];
+  const { tool } = await readJUnit(inChunks(new TextEncoder().encode(text), 1_000), {
+    file: "r.xml",
+    onResult: (result) => results.push(result),
+    onNote: (note) => notes.push(note),
+  });
+  return { tool: tool.tool, results, notes };
+}
+
+/** Suite, class, name and file of the only test. */
+async function identity(text: string): Promise<string[]> {
+  const { results } = await read(text);
+  assert.equal(results.length, 1);
+  const { suite, class: className, name, file } = results[0]!;
+  return [suite, className, name, file];
+}
+
+async function only(text: string): Promise<TestResult> {
+  const { results } = await read(text);
+  assert.equal(results.length, 1);
+  return results[0]!;
+}
+
+const JASMINE = 'timestamp="" hostname="" time="0" errors="0" tests="1" skipped="0" disabled="0" ' +
+  'failures="0"';
+const XMLRUNNER = 'tests="1" file="" time="0" timestamp="0001-01-01T00:00:00" failures="0" ' +
+  'errors="1" skipped="0"';
+const PLAYWRIGHT = 'id="" name="" tests="1" failures="0" skipped="0" errors="0" time="1"';
+
+describe("names that tools vary", () => {
+  it("jest: the suite, which is that of the file's first test, if there is a file", async () => {
+    const report = (attributes: string) =>
+      `<testsuites name="jest tests"><testsuite name="cart"><testcase classname="cart adds" ` +
+      `name="cart adds" ${attributes}/></testsuite></testsuites>`;
+    assert.deepEqual(await identity(report('file="a.js"')), ["", "cart adds", "cart adds", "a.js"]);
+    assert.deepEqual(await identity(report("")), ["cart", "cart adds", "cart adds", ""]);
+  });
+
+  it("vitest: a second suite of one name is another project, also after an empty one", async () => {
+    const { results } = await read(
+      `<testsuites name="vitest tests"><testsuite name="a"/><testsuite name="a">` +
+        `<testcase name="t" time="1"/></testsuite><testsuite name="b"><testcase name="t" ` +
+        `time="1"/></testsuite></testsuites>`,
+    );
+    assert.deepEqual(results.map(({ suite }) => suite), ["a (2)", "b"]);
+  });
+
+  it("node: outer suites are joined", async () => {
+    assert.deepEqual(
+      await identity(
+        `<testsuites><testsuite name="cart"><testsuite name="total"><testcase name="t" ` +
+          `classname="test"/></testsuite></testsuite></testsuites>`,
+      ),
+      ["cart > total", "test", "t", ""],
+    );
+  });
+
+  it("Playwright: the project precedes the name, once", async () => {
+    const report = (name: string, hostname: string) =>
+      `<testsuites ${PLAYWRIGHT}><testsuite name="a.js" hostname="${hostname}">` +
+      `<testcase name="${name}" classname="a.js"/></testsuite></testsuites>`;
+    assert.equal((await identity(report("adds", "one")))[2], "[one] adds");
+    assert.equal((await identity(report("[one] adds", "one")))[2], "[one] adds");
+    assert.equal((await identity(report("adds", "")))[2], "adds");
+  });
+
+  it("jasmine: the suite of specs outside of a suite", async () => {
+    const report = (suite: string) =>
+      `<testsuites><testsuite name="${suite}" ${JASMINE}><testcase classname="${suite}" ` +
+      `name="t"/></testsuite></testsuites>`;
+    assert.deepEqual(await identity(report("focused specs.cart")), ["cart", "cart", "t", ""]);
+    assert.deepEqual(await identity(report("focused specs")), ["", "", "t", ""]);
+    assert.deepEqual(
+      await identity(report("unfocused specs.cart")),
+      ["unfocused specs.cart", "unfocused specs.cart", "t", ""],
+    );
+  });
+
+  it("karma: the versions of browser and system", async () => {
+    const report = (suite: string, className: string) =>
+      `<testsuite name="${suite}"><properties><property name="browser.fullName" value=""/>` +
+      `</properties><testcase name="t" classname="${className}"/></testsuite>`;
+    for (
+      const [suite, className, expectedSuite, expectedClass] of [
+        [
+          ...[
+            "Chrome Headless 156.0.0.0 (Linux 0.0.0)",
+            "Chrome_Headless_156_0_0_0_(Linux_0_0_0).a",
+          ],
+          ...["Chrome Headless (Linux)", "Chrome_Headless_(Linux).a"],
+        ],
+        [
+          ...["Firefox 121.0 (Mac OS 10.15)", "Firefox_121_0_(Mac_OS_10_15).cart 1 (2)"],
+          ...["Firefox (Mac OS)", "Firefox_(Mac_OS).cart 1 (2)"],
+        ],
+        ["cart 2 (b)", "cart", "cart (b)", "cart"],
+      ]
+    ) {
+      assert.deepEqual(
+        (await identity(report(suite!, className!))).slice(0, 2),
+        [expectedSuite, expectedClass],
+      );
+    }
+  });
+
+  it("tap: the file, which only failures have", async () => {
+    assert.deepEqual(
+      await identity(
+        '<testsuites name="TAP Tests"><testsuite name="s"><testcase name="t" classname="c" ' +
+          'file="a.js"/></testsuite></testsuites>',
+      ),
+      ["s", "c", "t", ""],
+    );
+  });
+
+  it("unittest: the time of errors in set-up", async () => {
+    const [suite] = await identity(
+      `<testsuite name="unittest.suite._ErrorHolder-20261123182454" ${XMLRUNNER}>` +
+        '<testcase classname="" name="setUpClass (CartTest)"/></testsuite>',
+    );
+    assert.equal(suite, "unittest.suite._ErrorHolder");
+  });
+
+  it("bats: the number after a retry", async () => {
+    const [, , name] = await identity(
+      '<testsuites><testsuite name="cart.bats"><testcase classname="cart.bats" ' +
+        'name="begin 3 adds"/></testsuite></testsuites>',
+    );
+    assert.equal(name, "adds");
+  });
+
+  it("prove: the number of a test", async () => {
+    const [, , name] = await identity(
+      '<testsuites><testsuite failures="0" name="cart_t" errors="0" tests="1">' +
+        '<testcase name="12 - adds"/></testsuite></testsuites>',
+    );
+    assert.equal(name, "adds");
+  });
+
+  it("doctest: the folder in which the program was called", async () => {
+    const [suite] = await identity(
+      '<testsuites><testsuite name="../build/cart_tests" doctest_version="2.4.9">' +
+        '<testcase classname="cart.cc" name="adds"/></testsuite></testsuites>',
+    );
+    assert.equal(suite, "cart_tests");
+  });
+
+  it("ExUnit: the line of a test", async () => {
+    const [, , , file] = await identity(
+      '<testsuites><testsuite name="Elixir.CartTest"><testcase classname="Elixir.CartTest" ' +
+        'name="test adds" file="test/cart_test.exs:12"/></testsuite></testsuites>',
+    );
+    assert.equal(file, "test/cart_test.exs");
+  });
+
+  it("of another tool stay as they are", async () => {
+    const report = '<testsuites><testsuite name="focused specs.cart"><testcase ' +
+      'classname="Chrome_1_2_(Linux_1)" name="begin 3 adds" file="a.js:12"/></testsuite>' +
+      "</testsuites>";
+    assert.deepEqual(
+      await identity(report),
+      ["focused specs.cart", "Chrome_1_2_(Linux_1)", "begin 3 adds", "a.js:12"],
+    );
+    assert.equal((await read(report)).tool, "");
+  });
+});
+
+describe("what never ran", () => {
+  it("of vitest has no time and is skipped", async () => {
+    const report = (time: string, inside = "") =>
+      `<testsuites name="vitest tests"><testsuite name="a"><testcase name="t" time="${time}">` +
+      `${inside}</testcase></testsuite></testsuites>`;
+    assert.equal((await only(report("0"))).conclusion, "skipped");
+    assert.equal((await only(report("0.0"))).conclusion, "passing");
+    assert.equal((await only(report("0", "<failure/>"))).conclusion, "failure");
+  });
+
+  it("of other tools may have no time and passed", async () => {
+    const report = '<testsuites><testsuite name="a"><testcase name="t" time="0"/></testsuite>' +
+      "</testsuites>";
+    assert.equal((await only(report)).conclusion, "passing");
+  });
+
+  it("of tap has a property", async () => {
+    const report = '<testsuites name="TAP Tests"><testsuite name="a"><testcase name="t">' +
+      '<properties><property name="skip" value="true"/></properties></testcase></testsuite>' +
+      "</testsuites>";
+    assert.equal((await only(report)).conclusion, "skipped");
+    const { conclusion } = await only(report.replace("TAP Tests", "others"));
+    assert.equal(conclusion, "passing");
+  });
+
+  it("of eunit timed out: a failure", async () => {
+    const report = '<testsuite tests="1" failures="0" errors="0" skipped="1" time="0" name="m">' +
+      '<testcase name="t"><skipped type="timeout">in function sleep/1</skipped></testcase>' +
+      "</testsuite>";
+    const { conclusion, message } = await only(report);
+    assert.deepEqual([conclusion, message], ["failure", "in function sleep/1"]);
+  });
+
+  it("of pytest has no name after an interruption, and is a note", async () => {
+    const { results, notes } = await read(
+      '<testsuites><testsuite name="pytest"><testcase time="0.000"/></testsuite></testsuites>',
+    );
+    assert.deepEqual(results, []);
+    assert.deepEqual(notes, [
+      "r.xml:1:38: a <testcase> without name and classname, as after an interruption, is no test",
+    ]);
+  });
+});
+
+describe("messages that say nothing", () => {
+  const message = async (inside: string) =>
+    (await only(
+      `<testsuites><testsuite name="s"><testcase classname="shop.Cart" name="adds">${inside}` +
+        "</testcase></testsuite></testsuites>",
+    )).message;
+
+  it("give way to the first line of the text that says something", async () => {
+    for (const nothing of ["Failed", "failed", "adds", "shop.Cart.adds", "shop.Cart::adds", ""]) {
+      const inside = `<failure message="${nothing}">\n${nothing}\n  1 is not 2\n</failure>`;
+      assert.equal(await message(inside), "1 is not 2", nothing);
+    }
+  });
+
+  it("give way to the last line of the output, without terminal codes", async () => {
+    assert.equal(
+      await message("<system-out>starting\n\ufffd[31m1 is not 2\ufffd[0m\n</system-out><failure/>"),
+      "1 is not 2",
+    );
+    assert.equal(
+      await message('<failure message=""/><system-out>starting\n1 is not 2</system-out>'),
+      "1 is not 2",
+    );
+  });
+
+  it("stay if nothing says more", async () => {
+    assert.equal(await message('<failure message="Failed"/>'), "Failed");
+    assert.equal(await message('<failure message="Failed">adds</failure>'), "Failed");
+    assert.equal(await message("<failure/>"), "");
+  });
+
+  it("do not hide messages that only begin so", async () => {
+    assert.equal(await message('<failure message="Failed to open">x</failure>'), "Failed to open");
+    assert.equal(await message('<failure message="it adds">x</failure>'), "it adds");
+  });
+
+  it("of an attempt stay if nothing says more", async () => {
+    const { results } = await read(
+      '<testsuites><testsuite name="s"><testcase name="adds"><flakyFailure message="Failed"/>' +
+        "</testcase></testsuite></testsuites>",
+    );
+    assert.deepEqual(results.map((one) => one.message), ["Failed", ""]);
+  });
+});
+
+describe("output of a failed test without a text", () => {
+  it("becomes its text, from the end", async () => {
+    const lines = Array.from({ length: 5_000 }, (_, index) => `line ${index}`).join("\n");
+    const { body, message } = await only(
+      `<testsuite name="s"><testcase name="t"><failure/><system-out>${lines}</system-out>` +
+        "</testcase></testsuite>",
+    );
+    assert.ok(body.length <= 16_384);
+    assert.match(body, /^\.\.\.\n/);
+    assert.match(body, /\nline 4999$/);
+    assert.equal(message, "line 4999");
+  });
+});
