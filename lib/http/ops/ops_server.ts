@@ -2,6 +2,7 @@
 import { isDoneWithin } from "../../base/delay.ts";
 import type { Log } from "../../base/log.ts";
 import type { Metrics } from "../../base/metrics.ts";
+import { refuseInvalidHost } from "../server/host.ts";
 import { urlOf } from "../server/server.ts";
 
 /** Shorter than the timeout of most probes. */
@@ -33,6 +34,8 @@ export function serveOps({ host, port, metrics, log, checkReady }: {
     return new Response(isReady ? "ready\n" : "not ready\n", { status: isReady ? 200 : 503 });
   };
   const server = Deno.serve({ hostname: host, port, onListen: () => {} }, async (request) => {
+    const refused = refuseInvalidHost(request);
+    if (refused) return refused;
     switch (new URL(request.url).pathname) {
       case "/ready":
         return await readiness();

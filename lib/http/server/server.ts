@@ -4,6 +4,7 @@ import { errorFields, type Log } from "../../base/log.ts";
 import { type App, REQUEST_TIMEOUT_MS } from "../request/context.ts";
 import { internalServerError } from "../request/errors.ts";
 import { completeError, requestIdOf } from "../request/responses.ts";
+import { refuseInvalidHost } from "./host.ts";
 import { listenWithRestarts } from "./restarting_listener.ts";
 
 /** Longer than most requests take, shorter than a service manager waits. */
@@ -38,7 +39,8 @@ export function listen(
     (where) =>
       Deno.serve(
         { ...where, hostname: host, onListen: () => {}, onError },
-        (request, { remoteAddr }) => app(request, remoteAddr.hostname),
+        (request, { remoteAddr }) =>
+          refuseInvalidHost(request) ?? app(request, remoteAddr.hostname),
       ),
     { port, log },
   );
