@@ -1,4 +1,6 @@
 /** Checks the runtime, runs one command and exits with its code. */
+import { isMainThread } from "node:worker_threads";
+
 const [major = 0, minor = 0] = Deno.version.deno.split(".").map(Number);
 
 if (major < 2 || (major === 2 && minor < 9)) {
@@ -9,7 +11,7 @@ if (major < 2 || (major === 2 && minor < 9)) {
 }
 
 // Imported after the check: an older runtime fails on the modules themselves.
-if ("WorkerGlobalScope" in globalThis) {
+if (!isMainThread) {
   // The bundle starts itself as the worker thread that reads archives.
   await import("./lib/intake/archive_worker.ts");
 } else if (import.meta.main) {

@@ -1,19 +1,26 @@
 /**
  * The worker thread of {@link ArchiveReader}: this module runs in it. It gets the bytes of an archive
- * from the main thread, so it needs neither credentials nor the kind of storage.
+ * from the main thread, so it needs neither credentials nor the kind of storage. Uploads that it packs
+ * are on disk.
  */
-import { ReportError, type ReportErrorKind } from "../report/report_error.ts";
+import { parentPort } from "node:worker_threads";
+import { ReportError } from "../report/report_error.ts";
 import {
   type FoundFacts,
   type ReadArchive,
   readArchive,
   type ReadArchiveOptions,
 } from "./read_archive.ts";
-import type { ReadProgress } from "./read_files.ts";
-import { errorMessage } from "../base/error.ts";
+import type { ReadProgress, UploadFiles } from "./read_files.ts";
+import { errorCode, errorMessage } from "../base/error.ts";
+import { type PackedUpload, packUpload, type UploadToPack } from "./receive/pack_upload.ts";
+import { UploadError } from "./receive/upload_error.ts";
 
-/** To the worker: an archive to read, or its next bytes (`null` at the end). */
-export type ToWorker = ReadArchiveOptions & { name: string } | { chunk: Uint8Array | null };
+/** To the worker: an archive to read, its next bytes (`null` at the end), or an upload to pack. */
+export type ToWorker =
+  | { type: "read"; name: string; options: ReadArchiveOptions }
+  | { type: "chunk"; chunk: Uint8Array | null }
+  | { type: "pack"; upload: UploadToPack };
 
 /** From the worker. */
 export type FromWorker =
@@ -23,46 +30,61 @@ export type FromWorker =
   | { type: "note"; text: string }
   | { type: "progress" } & ReadProgress
   | { type: "facts"; facts: FoundFacts }
-  | { type: "done"; value: ReadArchive }
-  | { type: "error"; message: string; report: { file: string; kind: ReportErrorKind } | null };
+  | { type: "done"; value: ReadArchive | PackedUpload }
+  | { type: "error" } & SentError;
 
-// The library types of the program are those of the main thread.
-const scope = globalThis as unknown as {
-  onmessage: (event: MessageEvent<ToWorker>) => void;
-  postMessage(message: FromWorker, transfer?: ArrayBufferLike[]): void;
-};
+/** An error as plain data. */
+interface SentError {
+  message: string;
+  /** Of the system, such as `ENOSPC`. */
+  code: string;
+  report: Pick<ReportError, "file" | "kind"> | null;
+  upload: Pick<UploadError, "status" | "errors"> | null;
+}
+
+const post = (message: FromWorker, transferred?: ArrayBuffer[]) =>
+  parentPort!.postMessage(message, transferred);
 
 let deliver: (chunk: Uint8Array | null) => void = () => {};
 
-scope.onmessage = ({ data }) => {
-  if ("chunk" in data) deliver(data.chunk);
-  else void handle(data);
-};
-scope.postMessage({ type: "ready" });
+parentPort!.on("message", (data: ToWorker) => {
+  if (data.type === "chunk") deliver(data.chunk);
+  else if (data.type === "pack") void respond(packUpload(data.upload));
+  else void respond(read(data));
+});
+post({ type: "ready" });
 
-async function handle({ name, ...options }: ReadArchiveOptions & { name: string }): Promise<void> {
-  const listener = {
-    note: (text: string) => scope.postMessage({ type: "note", text }),
-    progress: (read: ReadProgress) => scope.postMessage({ type: "progress", ...read }),
-  };
-  const onFacts = (facts: FoundFacts) => scope.postMessage({ type: "facts", facts });
+async function respond(work: Promise<ReadArchive | PackedUpload>): Promise<void> {
   try {
-    const value = await readArchive({ name, open: chunks }, { ...options, listener, onFacts });
-    scope.postMessage({ type: "done", value }, withoutFunctions(value));
+    const value = await work;
+    post({ type: "done", value }, withoutFunctions(value.files));
   } catch (error) {
-    const message = errorMessage(error);
-    const report = error instanceof ReportError ? { file: error.file, kind: error.kind } : null;
-    scope.postMessage({ type: "error", message, report });
+    post({
+      type: "error",
+      message: errorMessage(error),
+      code: errorCode(error),
+      report: error instanceof ReportError ? { file: error.file, kind: error.kind } : null,
+      upload: error instanceof UploadError ? { status: error.status, errors: error.errors } : null,
+    });
   }
+}
+
+function read({ name, options }: ToWorker & { type: "read" }): Promise<ReadArchive> {
+  const listener = {
+    note: (text: string) => post({ type: "note", text }),
+    progress: (read: ReadProgress) => post({ type: "progress", ...read }),
+  };
+  const onFacts = (facts: FoundFacts) => post({ type: "facts", facts });
+  return readArchive({ name, open: chunks }, { ...options, listener, onFacts });
 }
 
 /** The archive from its beginning. */
 async function* chunks(): AsyncGenerator<Uint8Array, void> {
-  scope.postMessage({ type: "open" });
+  post({ type: "open" });
   while (true) {
     const chunk = await new Promise<Uint8Array | null>((resolve) => {
       deliver = resolve;
-      scope.postMessage({ type: "pull" });
+      post({ type: "pull" });
     });
     if (chunk === null) return;
     yield chunk;
@@ -70,12 +92,13 @@ async function* chunks(): AsyncGenerator<Uint8Array, void> {
 }
 
 /** Removes what cannot be sent; returns the large arrays, which are handed over and not copied. */
-function withoutFunctions({ files: { results } }: ReadArchive): ArrayBufferLike[] {
-  if (!results) return [];
+function withoutFunctions(files: UploadFiles | null): ArrayBuffer[] {
+  if (!files?.results) return [];
+  const { results } = files;
   const { identityAt: _, ...content } = results.content;
   // The main thread adds the function again.
   results.content = content as typeof results.content;
   const { chunks, positions } = content.identities;
   const arrays = [content.testHashes, content.firstResults, positions, ...chunks];
-  return arrays.map(({ buffer }) => buffer);
+  return arrays.map(({ buffer }) => buffer as ArrayBuffer);
 }

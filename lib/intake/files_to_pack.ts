@@ -14,26 +14,19 @@ import type { StoredFile } from "../storage/storage.ts";
 const MAX_SEGMENT_CHARACTERS = 100;
 const DIGEST_CHARACTERS = 16;
 
-/** Collects files on disk for an archive, where no two have the same path. */
+/** Collects files for an archive, where no two have the same path. */
 export class FilesToPack {
   readonly files: FileToPack[] = [];
   readonly #usedPaths = new Set<string>();
 
   /** @param path inside the archive, unless another file has it */
-  add(path: string, { file, size }: { file: string; size: number }): void {
+  add(path: string, file: Omit<FileToPack, "path">): void {
     for (let no = 2; this.#usedPaths.has(path); no++) {
       path = path.replace(/(~\d+)?(\.[^./]*)?$/, `~${no}$2`);
     }
     this.#usedPaths.add(path);
-    this.files.push({ path, size, open: () => openFile(file) });
+    this.files.push({ path, ...file });
   }
-}
-
-function openFile(path: string): ReadableStream<Uint8Array> {
-  return ReadableStream.from((async function* () {
-    const file = await Deno.open(path);
-    yield* file.readable;
-  })());
 }
 
 /** Writes an archive to a file. @throws {ReportError} `limit` */

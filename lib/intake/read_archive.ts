@@ -15,7 +15,13 @@ import { errorMessage } from "../base/error.ts";
 import { quote, ReportError } from "../report/report_error.ts";
 import type { StreamedReport } from "../report/read_reports.ts";
 import { parseRepositoryName } from "../base/repository_name.ts";
-import { type Listener, readCoverage, readResults, type UploadFiles } from "./read_files.ts";
+import {
+  type Listener,
+  type MaxKept,
+  readCoverage,
+  readResults,
+  type UploadFiles,
+} from "./read_files.ts";
 import { readGitUrl } from "./ci/git.ts";
 import type { RunValues } from "./upload_values.ts";
 import {
@@ -40,10 +46,29 @@ export interface ReadArchiveOptions {
   codeowners?: string | undefined;
   /** The caller has coverage: that of the archive is not read, and may be all that it has. */
   hasOwnCoverage?: boolean;
+}
+
+/** Files of an upload that can be opened in the order in which they are read. */
+export interface FilesToRead {
+  /** Of the upload, for errors. */
+  name: string;
+  reports: readonly ArchivedFile[];
+  coverage: readonly ArchivedFile[];
+  open(
+    files: readonly ArchivedFile[],
+  ): Iterable<Pick<StreamedReport, "path" | "bytes">> | ReturnType<typeof readArchived>;
+}
+
+interface ReadFilesOptions {
+  /** Text of a CODEOWNERS file; `null` when there is none. */
+  codeowners: string | null;
+  checkoutFolder: string;
+  /** See {@link ReadArchiveOptions}. */
+  hasOwnCoverage?: boolean | undefined;
   /** The uploader named every file: one of another kind is an error. */
   areNamed?: boolean;
-  /** Looks for errors only, and returns no results: little memory is enough for any report. */
-  isCheck?: boolean;
+  /** See {@linkcode readResults}. */
+  maxKept?: MaxKept;
 }
 
 /** The facts in an archive; `organization` is `""` unless `receive` has written it. */
@@ -86,7 +111,22 @@ export async function readArchive(
   if (facts) onFacts?.(facts);
   const contents = await inspected;
   if (!facts || problem) throw problem;
-  return { contents, facts, files: await readFiles(source, contents, listener, options) };
+  const { reports, coverage } = contents;
+  const files = await readFiles(
+    {
+      name: source.name,
+      reports,
+      coverage,
+      open: (files) => readArchived(source, files, contents),
+    },
+    listener,
+    {
+      codeowners: options.codeowners ?? contents.codeowners,
+      checkoutFolder: contents.metadata?.checkoutFolder ?? "",
+      hasOwnCoverage: options.hasOwnCoverage,
+    },
+  );
+  return { contents, facts, files };
 }
 
 /** Merges metadata with options: the valid facts (`null` without a repository), the first problem. */
@@ -168,7 +208,10 @@ export function parseFacts(
 }
 
 /** `OWNER/NAME` in what a reporter wrote as the repository, which may be an address. */
-function repositoryIn(text: string, { provider, repositoryUrl }: ArchiveMetadata): string {
+export function repositoryIn(
+  text: string,
+  { provider, repositoryUrl }: ArchiveMetadata,
+): string {
   // Of CodeBuild the reporter takes it from the public page of the build.
   if (provider === "aws-codebuild") return readGitUrl(repositoryUrl).repository || text;
   // Of Azure Repos it is the address of the organization, two slashes and the name.
@@ -176,7 +219,15 @@ function repositoryIn(text: string, { provider, repositoryUrl }: ArchiveMetadata
   if (!url) return text;
   const segments = url.pathname.split("/").filter((segment) => segment !== "");
   return (segments.length > 1 ? segments : [url.hostname.split(".")[0], ...segments])
-    .map((segment) => decodeURIComponent(segment!)).join("/");
+    .map((segment) => decoded(segment!)).join("/");
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }
 
 /** The tags that may be stored. Others are dropped with a note: they are not worth the archive. */
@@ -197,25 +248,25 @@ function usableTags(
   return readTags(kept);
 }
 
-async function readFiles(
-  source: ArchiveSource,
-  contents: ArchiveContents,
+/** Reads the files of an upload. @throws {ReportError} */
+export async function readFiles(
+  { name, reports, open, ...files }: FilesToRead,
   listener: Listener,
-  { hasOwnCoverage = false, areNamed = false, isCheck = false, ...given }: ReadArchiveOptions,
+  { codeowners, checkoutFolder, hasOwnCoverage = false, areNamed = false, maxKept }:
+    ReadFilesOptions,
 ): Promise<UploadFiles> {
-  const { reports, metadata } = contents;
-  const codeowners = given.codeowners ?? contents.codeowners;
-  const coverage = hasOwnCoverage ? [] : contents.coverage;
-  const streamed = async function* (files: ArchivedFile[]): AsyncGenerator<StreamedReport, void> {
-    for await (const { path, bytes } of readArchived(source, files, contents)) {
-      yield { path: `${source.name}: ${path}`, isNamed: areNamed, bytes };
+  const coverage = hasOwnCoverage ? [] : files.coverage;
+  const streamed = async function* (
+    files: readonly ArchivedFile[],
+  ): AsyncGenerator<StreamedReport, void> {
+    for await (const { path, bytes } of open(files)) {
+      yield { path: `${name}: ${path}`, isNamed: areNamed, bytes };
     }
   };
   const owners = codeowners === null ? null : { text: codeowners, root: "" };
-  const checkoutFolder = metadata?.checkoutFolder ?? "";
   const results = reports.length === 0 ? null : await readResults(
     streamed(reports),
-    { codeowners: owners, checkoutFolder, isCheck },
+    { codeowners: owners, checkoutFolder, ...maxKept && { maxKept } },
     listener,
   );
   let others = 0;
@@ -230,7 +281,7 @@ async function readFiles(
   const hasCoverage = totals !== null && others < coverage.length;
   if (results === null && !hasCoverage && !hasOwnCoverage) {
     throw new ReportError({
-      file: source.name,
+      file: name,
       kind: "not-found",
       problem: `found neither a report below ${quote("test-results/")} or ` +
         `${quote("test_results/")} nor coverage below ${quote("coverage/")}, expected one`,

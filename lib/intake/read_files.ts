@@ -11,6 +11,7 @@ import { CoverageCollector, type CoverageTotals } from "../report/coverage/mod.t
 import { readReports, type StreamedReport } from "../report/read_reports.ts";
 import { ReportError } from "../report/report_error.ts";
 import { findReports, type ReportFile } from "../report/report_files.ts";
+import { isNegative } from "../report/result.ts";
 import { quote } from "../base/quote.ts";
 import { Failure } from "../base/failure.ts";
 import { errorCode, errorMessage } from "../base/error.ts";
@@ -58,8 +59,15 @@ interface ReportOptions {
   codeowners?: OwnersFile | null;
   /** Where the repository was checked out, `""` when unknown. */
   checkoutFolder?: string;
-  /** Results are read to find errors, and not kept. */
-  isCheck?: boolean;
+  /** Above it, results are read to find errors, and none is kept: `content` is empty. */
+  maxKept?: MaxKept;
+}
+
+/** Bounds the memory for what was read. */
+export interface MaxKept {
+  results: number;
+  /** Of them failures, which have texts. */
+  failures: number;
 }
 
 /** A coverage report that can be read once. */
@@ -89,12 +97,13 @@ export async function readUploadFiles(
 /** Reads reports, and finds the owners of the tests' files. */
 export async function readResults(
   reports: readonly ReportFile[] | AsyncIterable<StreamedReport>,
-  { codeowners = null, checkoutFolder = "", isCheck = false, totalBytes = 0 }:
+  { codeowners = null, checkoutFolder = "", maxKept, totalBytes = 0 }:
     & ReportOptions
     & { totalBytes?: number },
   listener: Listener,
 ): Promise<NonNullable<UploadFiles["results"]>> {
-  const builder = new SubmissionBuilder();
+  let builder: SubmissionBuilder | null = new SubmissionBuilder();
+  let failureCount = 0;
   const read: ReadProgress = { results: 0, file: "", bytes: 0, totalBytes };
   const { digest } = await readReports(reports, {
     checkoutFolder,
@@ -103,13 +112,20 @@ export async function readResults(
     },
     onBytes: (count) => void (read.bytes += count),
     onResult(result, reported) {
-      if (!isCheck) builder.add(result, reported);
-      if (++read.results % RESULTS_PER_PROGRESS === 0) listener.progress?.({ ...read });
+      if (isNegative(result.conclusion)) failureCount++;
+      read.results++;
+      if (maxKept && (read.results > maxKept.results || failureCount > maxKept.failures)) {
+        builder = null;
+      }
+      builder?.add(result, reported);
+      if (read.results % RESULTS_PER_PROGRESS === 0) listener.progress?.({ ...read });
     },
-    onReport: (report) => builder.endReport(report),
+    onReport: (report) => builder?.endReport(report),
     onNote: (note) => listener.note(note),
   });
-  const content = builder.finish({ onNote: (note) => listener.note(note) });
+  const content = (builder ?? new SubmissionBuilder()).finish({
+    onNote: (note) => listener.note(note),
+  });
   return {
     content,
     reportDigest: digest,

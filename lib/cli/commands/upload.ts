@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type ArchiveContent, type ArchiveFacts, archivePath } from "../../report/archive/mod.ts";
+import { readFileChunks } from "../../report/file_chunks.ts";
 import { findReports } from "../../report/report_files.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";
@@ -78,7 +79,7 @@ async function archiveContent(
 ): Promise<ArchiveContent> {
   const packed = new FilesToPack();
   const add = async (file: string, path: string) =>
-    packed.add(path, { file, size: (await stat(file)).size });
+    packed.add(path, { size: (await stat(file)).size, open: () => readFileChunks(file) });
   const found = reports.length > 0 ? await findReports(reports) : [];
   for (const { path } of found) await add(path, archivePath("test-results", path));
   for (const path of coverage) await add(path, archivePath("coverage", path));

@@ -35,6 +35,11 @@ export class ReaderPool {
     }
   }
 
+  /** Starts the threads before the first upload: meanwhile no request is answered. */
+  async start(): Promise<void> {
+    await Promise.all(this.#readers.map((reader) => reader.start()));
+  }
+
   /** Terminates the threads. */
   close(): void {
     for (const reader of this.#readers) reader.close();

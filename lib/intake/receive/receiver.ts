@@ -59,6 +59,7 @@ export async function startReceiver(
     await work.close();
   };
   try {
+    await readers.start();
     const server = listenOrFail({ host, port, portOption }, () =>
       listen(app, {
         host,

@@ -26,8 +26,9 @@ import { ReportError } from "../../report/report_error.ts";
 import type { RunValues } from "../upload_values.ts";
 import { readBuildUrl, readGitId, readRecordedAt, readTags, readText } from "../upload_values.ts";
 import { isOutage } from "../../storage/storage.ts";
-import { acceptUpload, type UploadRequest } from "./accept_upload.ts";
-import { type BodyLimits, receiveBody, UploadError } from "./receive_body.ts";
+import { type Acceptance, acceptUpload } from "./accept_upload.ts";
+import { type BodyLimits, receiveBody } from "./receive_body.ts";
+import { UploadError } from "./upload_error.ts";
 
 const UPLOAD_METHODS = ["POST", "PUT"];
 
@@ -37,7 +38,7 @@ const RETRY_AFTER_SECONDS = "5";
 export interface UploadContext
   extends
     Pick<Context, "sql" | "log" | "metrics" | "trustedProxies" | "onTokenUse" | "now">,
-    Pick<UploadRequest, "inbox" | "readers" | "onAccepted"> {
+    Acceptance {
   /** Parent of a folder for each upload. */
   workFolder: string;
   limits: BodyLimits;
@@ -89,16 +90,17 @@ export function createUploadApp(context: UploadContext): App {
     metrics?.set("uploads_running", ++runningCount);
     try {
       await Deno.mkdir(folder);
-      const body = await receiveBody(request, folder, context.limits);
-      const key = await acceptUpload(body, {
-        ...context,
+      const byteCount = await receiveBody(request, join(folder, "body"), context.limits);
+      const upload = {
         folder,
+        contentType: request.headers.get("content-type") ?? "",
         organization: uploader.organizationName,
         given: { ...read.given, repo },
         now,
-      });
-      Object.assign(logged.more, { bytes: body.byteCount, key });
-      metrics?.count("upload_bytes_total", {}, body.byteCount);
+      };
+      const key = await acceptUpload(context, upload, byteCount);
+      Object.assign(logged.more, { bytes: byteCount, key });
+      metrics?.count("upload_bytes_total", {}, byteCount);
       return jsonResponse(202, { key });
     } finally {
       metrics?.set("uploads_running", --runningCount);

@@ -33,7 +33,7 @@ export interface FileToPack {
   /** Inside the archive, see {@link archivePath}. */
   path: string;
   size: number;
-  open(): AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  open(): AsyncIterable<Uint8Array>;
 }
 
 /** The path of a file in an archive: relative, without `..`. */

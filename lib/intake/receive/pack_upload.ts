@@ -1,0 +1,250 @@
+/** Checks an upload and packs it as an archive. Runs in the worker thread. */
+import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { caseKey } from "../../base/identity.ts";
+import { quote } from "../../base/quote.ts";
+import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
+import { readEntries } from "../../report/archive/entries.ts";
+import {
+  type ArchiveContent,
+  archivePath,
+  type FileToPack,
+  inspectArchive,
+  readArchived,
+} from "../../report/archive/mod.ts";
+import { FILE_CHUNK_BYTES } from "../../report/file_chunks.ts";
+import { ARCHIVE_LIMITS as LIMITS } from "../../report/limits.ts";
+import { comparePaths } from "../../report/report_files.ts";
+import { fileSource } from "../../storage/folder.ts";
+import type { StoredFile } from "../../storage/storage.ts";
+import { readGitUrl } from "../ci/git.ts";
+import { FilesToPack, packArchive } from "../files_to_pack.ts";
+import {
+  type FilesToRead,
+  type FoundFacts,
+  parseFacts,
+  readFiles,
+  repositoryIn,
+} from "../read_archive.ts";
+import type { UploadFiles } from "../read_files.ts";
+import type { RunValues } from "../upload_values.ts";
+import { type FormFile, readForm } from "./form.ts";
+import { UploadError } from "./upload_error.ts";
+
+/** An upload on disk. */
+export interface UploadToPack {
+  /** Folder of this upload: contains `body`, gets the archive. */
+  folder: string;
+  /** Of the body. */
+  contentType: string;
+  /** Name of the organization. */
+  organization: string;
+  /** The parameters, and the repository of the address. */
+  given: RunValues & { repo: RepositoryName };
+  /** Seconds since 1970. */
+  now: number;
+  /** Whether the results are used, or only looked through for errors. */
+  keepsResults: boolean;
+}
+
+export interface PackedUpload {
+  archive: StoredFile;
+  facts: FoundFacts;
+  /** What reading the archive returns; `null` when it was not kept. */
+  files: UploadFiles | null;
+}
+
+/** What an upload contains, before its files are read. */
+interface UploadContents {
+  content: ArchiveContent & { facts: FoundFacts & { checkoutFolder?: string } };
+  toRead: FilesToRead;
+  /** The uploader named every file. */
+  areNamed: boolean;
+}
+
+// 100,000 results take about 30 MB; 5,000 failures stop the main thread for 30 ms when it
+// receives them.
+// Uploads of more are read again by the watcher, which bounds the memory for results that wait.
+const MAX_KEPT = { results: 100_000, failures: 5_000 };
+
+// Notes are for `watch`, which reads the archive again.
+const listener = { note: () => {} };
+
+const MAX_NAME_CHARACTERS = 200;
+
+/**
+ * Checks the body of an upload as `ingest` does and packs it as an archive.
+ *
+ * @throws {UploadError} when it is a malformed form, or the parameters do not fit the files
+ * @throws {ReportError} when a file cannot be read
+ */
+export async function packUpload(upload: UploadToPack): Promise<PackedUpload> {
+  const { folder, contentType, keepsResults } = upload;
+  const body = join(folder, "body");
+  if (/^multipart\//i.test(contentType)) {
+    const target = join(folder, "parts");
+    const files = await readForm(body, { contentType, target });
+    await rm(body);
+    return await packFiles(target, files, upload);
+  }
+  const { size } = statSync(body);
+  if (size === 0) {
+    throw new UploadError(400, {
+      body: ["empty body: expected a JUnit report, a form with report=@FILE, or an archive"],
+    });
+  }
+  if (!isGzip(body)) {
+    const file = { part: "report", name: "report.xml", start: 0, size } as const;
+    return await packFiles(body, [file], upload);
+  }
+  const contents = await contentsOfArchive(body, upload);
+  return await pack(contents, { path: join(folder, "archive.gz"), keepsResults });
+}
+
+async function pack(
+  { content, toRead, areNamed }: UploadContents,
+  { path, keepsResults }: { path: string; keepsResults: boolean },
+): Promise<PackedUpload> {
+  const maxKept = keepsResults ? MAX_KEPT : { results: 0, failures: 0 };
+  const { checkoutFolder = "", ...facts } = content.facts;
+  const files = await readFiles(toRead, listener, {
+    areNamed,
+    codeowners: content.codeowners,
+    checkoutFolder,
+    maxKept,
+  });
+  const archive = await packArchive(path, content);
+  // Without reports there is nothing to keep but the coverage.
+  const isKept = keepsResults && files.results?.content.resultCount !== 0;
+  return { archive, facts, files: isKept ? files : null };
+}
+
+/** Packs files that are ranges of one file. */
+async function packFiles(
+  path: string,
+  files: readonly FormFile[],
+  upload: UploadToPack,
+): Promise<PackedUpload> {
+  const handle = openSync(path, "r");
+  try {
+    const contents = await contentsOfFiles(handle, files, upload);
+    const { folder, keepsResults } = upload;
+    return await pack(contents, { path: join(folder, "archive.gz"), keepsResults });
+  } finally {
+    closeSync(handle);
+  }
+}
+
+async function contentsOfFiles(
+  handle: number,
+  received: readonly FormFile[],
+  { given, now, organization }: UploadToPack,
+): Promise<UploadContents> {
+  if (given.commit === undefined) {
+    throw new UploadError(400, { commit: ["missing commit: expected 7 to 64 hex digits"] });
+  }
+  const packed = new FilesToPack();
+  let codeowners: string | null = null;
+  for (const { part, name, start, size } of received) {
+    const open = () => rangeOf(handle, start, size);
+    if (part !== "codeowners") packed.add(pathOf(part, name), { size, open });
+    else if (codeowners !== null || size > LIMITS.codeownersBytes) {
+      const problem = `expected one file of at most ${LIMITS.codeownersBytes} bytes`;
+      throw new UploadError(400, { codeowners: [problem] });
+    } else codeowners = await new Response(ReadableStream.from(open())).text();
+  }
+  const { files } = packed;
+  if (files.length === 0) {
+    throw new UploadError(400, { report: ["missing report: expected one, or coverage"] });
+  }
+  const options = { archive: "upload", given, now, recordedAt: now, onNote: listener.note };
+  const { facts, problem } = parseFacts(null, options);
+  if (!facts) throw problem;
+  const found = files.map(({ path }, ordinal) => ({ path, ordinal }));
+  return {
+    content: { facts: { ...facts, organization }, codeowners, files },
+    toRead: {
+      name: "upload",
+      reports: found.filter(({ path }) => path.startsWith("test-results/"))
+        .sort((a, b) => comparePaths(a.path, b.path)),
+      coverage: found.filter(({ path }) => path.startsWith("coverage/")),
+      open: (wanted) =>
+        wanted.map(({ path, ordinal }) => ({ path, bytes: files[ordinal]!.open() })),
+    },
+    areNamed: true,
+  };
+}
+
+function pathOf(part: "report" | "coverage", name: string): string {
+  const plain = name.replaceAll(/\p{Cc}/gu, "_").slice(-MAX_NAME_CHARACTERS);
+  const path = archivePath(part === "report" ? "test-results" : "coverage", plain);
+  const named = path.endsWith("/") ? `${path}${part}` : path;
+  return part === "coverage" || /\.xml$/i.test(named) ? named : `${named}.xml`;
+}
+
+/** The archive with the parameters, the organization, and only the files that are read. */
+async function contentsOfArchive(
+  path: string,
+  { given, now, organization }: UploadToPack,
+): Promise<UploadContents> {
+  const source = { ...fileSource(path), name: "archive" };
+  const { name } = source;
+  const contents = await inspectArchive(source);
+  const { metadata, codeowners, reports, coverage } = contents;
+  const options = { archive: name, given, now, recordedAt: now, onNote: listener.note };
+  const { facts, problem } = parseFacts(metadata, options);
+  if (!facts || problem) throw problem;
+  const wanted = formatRepositoryName(given.repo);
+  const named = metadata ? repositoryIn(metadata.repository, metadata) : "";
+  if (!["", "/", caseKey(wanted)].includes(caseKey(named))) {
+    throw new UploadError(400, {
+      repository: [
+        `the archive belongs to ${quote(named)}: expected ${quote(wanted)}, as in the address`,
+      ],
+    });
+  }
+  const ordinals = new Set([...reports, ...coverage].map(({ ordinal }) => ordinal));
+  const files = async function* (): AsyncGenerator<FileToPack, void> {
+    const entries = readEntries(source.open(), { archive: name });
+    for await (const { ordinal, bytes, ...file } of entries) {
+      if (ordinals.has(ordinal)) yield { ...file, open: () => bytes };
+    }
+  };
+  const repositoryUrl = readGitUrl(metadata?.repositoryUrl ?? "").page;
+  const checkoutFolder = metadata?.checkoutFolder ?? "";
+  return {
+    content: {
+      facts: { ...facts, organization, repositoryUrl, checkoutFolder },
+      codeowners,
+      files: files(),
+    },
+    toRead: { name, reports, coverage, open: (files) => readArchived(source, files, contents) },
+    areNamed: false,
+  };
+}
+
+function isGzip(path: string): boolean {
+  const handle = openSync(path, "r");
+  try {
+    const start = new Uint8Array(2);
+    return readSync(handle, start) === 2 && start[0] === 0x1f && start[1] === 0x8b;
+  } finally {
+    closeSync(handle);
+  }
+}
+
+/** A part of a file. Nothing else runs in this thread, so it may wait for the disk. */
+async function* rangeOf(
+  handle: number,
+  start: number,
+  size: number,
+): AsyncGenerator<Uint8Array, void> {
+  for (let at = 0; at < size;) {
+    const chunk = new Uint8Array(Math.min(FILE_CHUNK_BYTES, size - at));
+    const count = readSync(handle, chunk, { position: start + at });
+    if (count === 0) throw new Error("the file is shorter than it was");
+    at += count;
+    yield chunk.subarray(0, count);
+  }
+}

@@ -1,0 +1,13 @@
+import type { ParameterErrors } from "../../http/request/errors.ts";
+
+/** The upload is rejected; messages by parameter or part. */
+export class UploadError extends Error {
+  override name = "UploadError";
+
+  constructor(
+    readonly status: 400 | 408 | 413 | 429,
+    readonly errors: ParameterErrors,
+  ) {
+    super(Object.values(errors).flat().join("; "));
+  }
+}

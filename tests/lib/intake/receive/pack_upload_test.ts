@@ -1,0 +1,156 @@
+import { afterEach, beforeEach, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { ArchiveReader } from "../../../../lib/intake/archive_reader.ts";
+import type { UploadToPack } from "../../../../lib/intake/receive/pack_upload.ts";
+import { inspectArchive } from "../../../../lib/report/archive/mod.ts";
+import { fileSource } from "../../../../lib/storage/folder.ts";
+import { isOutage } from "../../../../lib/storage/storage.ts";
+import { NOON } from "../../cli/run_in_process.ts";
+import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
+
+const BOUNDARY = "b";
+const FORM = `multipart/form-data; boundary=${BOUNDARY}`;
+type Part = readonly [part: string, name: string, text: string];
+
+function formOf(parts: readonly Part[]): string {
+  const written = parts.map(([part, name, text]) =>
+    `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${part}"; filename="${name}"\r\n\r\n` +
+    `${text}\r\n`
+  );
+  return `${written.join("")}--${BOUNDARY}--\r\n`;
+}
+
+async function countHandles(): Promise<number> {
+  return (await Array.fromAsync(Deno.readDir("/proc/self/fd"))).length;
+}
+
+/** Watches this thread and the handles of this process while something runs. */
+async function watched<T>(work: Promise<T>) {
+  const begun = performance.now();
+  const handlesBefore = await countHandles();
+  let [handles, pauseMs, last] = [0, 0, performance.now()];
+  const timer = setInterval(() => {
+    const now = performance.now();
+    pauseMs = Math.max(pauseMs, now - last);
+    last = now;
+    handles = Math.max(handles, [...Deno.readDirSync("/proc/self/fd")].length - handlesBefore);
+  }, 5);
+  const value = await work.finally(() => clearInterval(timer));
+  // In this thread, one pause would take two thirds of the time. The machine may do other things too.
+  const maxPauseMs = Math.max(250, (performance.now() - begun) / 4);
+  assert.ok(pauseMs < maxPauseMs, `stopped for ${pauseMs} ms`);
+  return { value, handles };
+}
+
+describe("packing an upload in a worker thread", () => {
+  const reader = new ArchiveReader();
+  let folder = "";
+
+  beforeEach(async () => {
+    await reader.start();
+    folder = await Deno.makeTempDir({ prefix: "test-analytics-pack-" });
+  });
+  afterEach(async () => {
+    reader.close();
+    await Deno.remove(folder, { recursive: true });
+  });
+
+  async function pack(
+    body: string | Uint8Array,
+    { contentType = FORM, keepsResults = true, ...given }:
+      & Partial<UploadToPack>
+      & { tags?: string[] } = {},
+  ) {
+    const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+    await Deno.writeFile(join(folder, "body"), bytes);
+    return await reader.pack({
+      folder,
+      contentType,
+      organization: "acme",
+      given: { repo: { owner: "acme", name: "shop" }, commit: "4f2a9c1", ...given },
+      now: NOON,
+      keepsResults,
+    }, bytes.length);
+  }
+
+  it("opens few files for a form of many, and does not block this thread", async () => {
+    const parts = Array.from(
+      { length: 3_000 },
+      (_, no) => ["report", `TEST-${no}.xml`, reportOf(`test ${no}`)] as const,
+    );
+    const packing = pack(formOf(parts));
+    const { value, handles } = await watched(packing);
+    assert.equal(value.files?.results?.content.resultCount, 3_000);
+    const { reports } = await inspectArchive(fileSource(value.archive.path));
+    assert.equal(reports.length, 3_000);
+    assert.ok(handles < 30, `${handles} handles`);
+  });
+
+  it("does not block this thread for an archive of many entries", async () => {
+    const body = await archiveOf(
+      Array.from({ length: 20_000 }, (_, no) => [`test-results/${no}.xml`, reportOf(`${no}`)]),
+    );
+    const { value } = await watched(pack(body, { contentType: "application/gzip" }));
+    assert.equal(value.files?.results?.content.resultCount, 20_000);
+  });
+
+  it("keeps the parts apart, whatever their sizes and order", async () => {
+    const sizes = [0, 1, 70_000, 0, 3_000_000, 5, 262_144, 262_143, 0];
+    const texts = sizes.map((size, no) => `<!--${String(no).repeat(size)}-->${reportOf(`${no}`)}`);
+    const body = formOf([
+      ["codeowners", "CODEOWNERS", "* @acme"],
+      ...texts.map((text, no) => ["report", `${no}.xml`, text] as const),
+      ["coverage", "empty", ""],
+      ["coverage", "lcov.info", "SF:a.ts\nDA:1,1\nend_of_record\n"],
+    ]);
+    const { archive, files } = await pack(body);
+    assert.equal(files?.results?.content.resultCount, sizes.length);
+    assert.equal(files?.coverage?.coveredLineCount, 1);
+    const contents = await inspectArchive(fileSource(archive.path));
+    assert.equal(contents.codeowners, "* @acme");
+    assert.deepEqual(
+      contents.reports.map(({ path }) => path),
+      sizes.map((_, no) => `test-results/${no}.xml`),
+    );
+    assert.deepEqual(
+      contents.coverage.map(({ path }) => path),
+      ["coverage/empty", "coverage/lcov.info"],
+    );
+  });
+
+  it("keeps no results beyond a bound, and none that are not used", async () => {
+    const failed = `<testcase name="a"><failure message="m"/></testcase>`;
+    const report = (count: number) => `<testsuite>${failed.repeat(count)}</testsuite>`;
+    const contentType = "text/xml";
+    assert.equal(
+      (await pack(report(5_000), { contentType })).files?.results?.content.resultCount,
+      5_000,
+    );
+    assert.equal((await pack(report(5_001), { contentType })).files, null);
+    assert.equal((await pack(report(1), { contentType, keepsResults: false })).files, null);
+    const passed = `<testsuite>${`<testcase name="a"/>`.repeat(100_001)}</testsuite>`;
+    const { files, archive } = await pack(passed, { contentType });
+    assert.equal(files, null);
+    assert.equal((await inspectArchive(fileSource(archive.path))).reports.length, 1);
+  });
+
+  it("reports a full disk as an outage, and what is wrong with an upload with its status", async () => {
+    await Deno.symlink("/dev/full", join(folder, "parts"));
+    await assert.rejects(pack(formOf([["report", "a.xml", reportOf("a")]])), (error) => {
+      assert.ok(isOutage(error));
+      return /No space left/i.test(String(error));
+    });
+    await Deno.remove(join(folder, "parts"));
+    await assert.rejects(pack(formOf([["junit", "a.xml", ""]])), (error: Error) => {
+      assert.equal(error.name, "UploadError");
+      return /^unknown part "junit"/.test(error.message);
+    });
+    const many = Array.from({ length: 10_001 }, () => ["report", "a.xml", ""] as const);
+    await assert.rejects(pack(formOf(many)), /more than 10000 files/);
+    await assert.rejects(pack(formOf([["report", "a.xml", "<testsuite>"]])), {
+      name: "ReportError",
+      kind: "malformed",
+    });
+  });
+});
