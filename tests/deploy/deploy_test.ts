@@ -144,6 +144,26 @@ describe("the container", () => {
   });
 });
 
+describe("the workflows", () => {
+  it("pin every action by its commit, with the version beside it", async () => {
+    const used: string[] = [];
+    for (const folder of [".github/workflows", "deploy/ci", "docs/guides"]) {
+      for await (const { name } of Deno.readDir(join(ROOT, folder))) {
+        const text = await read(join(folder, name));
+        used.push(
+          ...Array.from(text.matchAll(/^\s*-?\s*uses:\s*(.+)$/gm), ([, uses = ""]) => uses),
+        );
+      }
+    }
+    const others = used.filter((uses) => !uses.startsWith("./"));
+    assert.ok(others.length >= 18);
+    for (const uses of others) assert.match(uses, /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+    // One commit for each action, so that an update cannot forget one.
+    const pinned = new Set(others);
+    assert.equal(new Set(others.map((uses) => uses.split("@")[0])).size, pinned.size);
+  });
+});
+
 describe("a release", () => {
   it("is tested before it is packed, and packed before it is published", async () => {
     const { jobs } = parse(await read(".github/workflows/release.yml"));
