@@ -14,7 +14,7 @@ import { SubmissionResults } from "../../lib/export/submission_results.ts";
 import type { Database } from "../connection/connect.ts";
 import { type Queryable, rangesOf } from "../connection/sql.ts";
 import { storeDisruptiveTests } from "../write/disruptions.ts";
-import { lockRepository, takeNumbers } from "../write/repository_row.ts";
+import { bumpForAddition, lockRepository, takeNumbers } from "../write/repository_row.ts";
 import { storeCoverage, storeSubmission } from "../write/store_submission.ts";
 import { insertSubmission, showFailed } from "../write/submission_rows.ts";
 import { tagTests } from "../write/test_tags.ts";
@@ -243,6 +243,7 @@ export class ImportedRepository {
   }
 
   async #storeCoverage(tx: Queryable, records: ExportRecord<"coverage">[]): Promise<void> {
+    await bumpForAddition(tx, this.repositoryId);
     for (const record of records) {
       const { recorded_at: recordedAt, submission_id: submissionId } = record;
       await storeCoverage(tx, { repositoryId: this.repositoryId, recordedAt, submissionId }, {

@@ -1,4 +1,4 @@
-/** Finds disruptions among the stored results of a code version, and stores the disruptive tests. */
+/** Negative results, the disruptions among those of a code version, and the disruptive tests. */
 import { isDeepStrictEqual } from "node:util";
 import { resultCountsAt } from "../../lib/analysis/columns.ts";
 import {
@@ -8,17 +8,88 @@ import {
   type NegativeResult,
   type ProcessedSubmission,
 } from "../../lib/analysis/disruptions.ts";
+import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { type Fragment, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { messageOf } from "../read/failure_texts.ts";
 import { loadTestLists } from "../read/test_lists.ts";
 
 /**
- * Finds the disruptions at the code version of a new submission, of which all but the negative results
- * are stored: each of their rows is written once, with the outcome. Marks earlier negative results and
- * updates the disruptive tests.
+ * Stores the negative results of a new submission, of which all else is stored, and finds the disruptions
+ * at its code version: each row is written once, with the outcome.
  */
-export async function detectDisruptions(
+export async function storeNegatives(
+  tx: Queryable,
+  repositoryId: number,
+  { codeVersion, ...results }: NewResults & { codeVersion: string },
+): Promise<{ disruptionCount: number; newlyDisruptive: TestIdentity[] }> {
+  const own = newNegatives(results);
+  const { disruptions, newlyDisruptive } = await detectDisruptions(tx, {
+    repositoryId,
+    codeVersion,
+    own,
+  });
+  for (const negative of own) negative.isDisruption = disruptions.has(negative);
+  await insertNegatives(tx, repositoryId, own);
+  return {
+    disruptionCount: own.filter(({ isDisruption }) => isDisruption).length,
+    newlyDisruptive,
+  };
+}
+
+interface NewResults {
+  submissionId: string;
+  content: SubmissionContent;
+  /** The test_no of the tests with failures, by test_hash. */
+  failedTestNos: ReadonlyMap<number, number>;
+}
+
+/** A failure or error of the submission. */
+interface NewNegative extends NegativeResult {
+  conclusion: "failure" | "error";
+  textId: string;
+  fingerprint: string;
+}
+
+function newNegatives({ submissionId, content, failedTestNos }: NewResults): NewNegative[] {
+  const { negatives, texts } = content;
+  return negatives.map(({ testHash, textNo, ...negative }) => {
+    const { textId, fingerprint, message } = texts[textNo]!;
+    const testNo = failedTestNos.get(testHash)!;
+    const text = { textId, fingerprint, message };
+    return { ...negative, ...text, submissionId, testNo, isDisruption: false };
+  });
+}
+
+const NEGATIVES_PER_STATEMENT = 2_000;
+
+async function insertNegatives(
+  tx: Queryable,
+  repositoryId: number,
+  negatives: NewNegative[],
+): Promise<void> {
+  // In the order of the primary key, so that pages of its index are filled one after the other.
+  const rows = negatives
+    .toSorted((a, b) =>
+      Number(a.isDisruption) - Number(b.isDisruption) || a.testNo - b.testNo ||
+      a.resultNo - b.resultNo
+    )
+    .map(({ message: _, ...row }) => row);
+  for (let start = 0; start < rows.length; start += NEGATIVES_PER_STATEMENT) {
+    const batch = rows.slice(start, start + NEGATIVES_PER_STATEMENT);
+    await tx`
+      insert into negative_result (repository_id, submission_id, result_no, test_no, is_disruption,
+        conclusion, text_id, fingerprint)
+      select ${repositoryId}, decode("submissionId", 'hex'), "resultNo", "testNo", "isDisruption",
+        conclusion, decode("textId", 'hex'), decode(fingerprint, 'hex')
+      from json_to_recordset(${JSON.stringify(batch)}::text::json) as t("submissionId" text,
+        "resultNo" int, "testNo" int, "isDisruption" boolean, conclusion text, "textId" text,
+        fingerprint text)`;
+  }
+}
+
+/** Marks earlier negative results and updates the disruptive tests. */
+async function detectDisruptions(
   tx: Queryable,
   { repositoryId, codeVersion, own }: {
     repositoryId: number;

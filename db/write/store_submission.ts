@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
-import type { NegativeResult } from "../../lib/analysis/disruptions.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestTags } from "../../lib/analysis/test_tags.ts";
 import { keyedSubmissionId, submissionId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { detectDisruptions } from "./disruptions.ts";
+import { storeNegatives } from "./disruptions.ts";
 import { storeTexts } from "./failure_texts.ts";
 import { bumpForAddition, type LockedRepository, lockRepository } from "./repository_row.ts";
 import { insertSubmission, removeUnprocessed, type SubmissionFacts } from "./submission_rows.ts";
@@ -63,8 +62,12 @@ export async function storeSubmission(tx: Queryable, given: Upload): Promise<Sto
     createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest]))
       .digest("hex").slice(0, 32);
   const upload = { ...given, digest };
-  const stored = await findDuplicate(tx, upload) ?? await insertUpload(tx, upload, repository);
-  if (coverage) await storeCoverage(tx, { repositoryId, ...stored }, coverage);
+  const duplicate = await findDuplicate(tx, upload);
+  const stored = duplicate ?? await insertUpload(tx, upload, repository);
+  if (coverage) {
+    if (duplicate) await bumpForAddition(tx, repositoryId);
+    await storeCoverage(tx, { repositoryId, ...stored }, coverage);
+  }
   return stored;
 }
 
@@ -74,7 +77,9 @@ export async function storeCoverageAlone(
   upload: Pick<Upload, "repositoryId" | "key" | "recordedAt" | "coverage">,
 ): Promise<void> {
   await lockForUpload(tx, upload);
-  if (upload.coverage) await storeCoverage(tx, upload, upload.coverage);
+  if (!upload.coverage) return;
+  await bumpForAddition(tx, upload.repositoryId);
+  await storeCoverage(tx, upload, upload.coverage);
 }
 
 /** Locks the repository, and deletes the row that shows the archive as `processing`. */
@@ -122,17 +127,11 @@ async function insertUpload(
   const { testListNo, failedTestNos } = await storeTestList(tx, { repositoryId, content });
   const testTagDigest = await addTags(tx, { repositoryId, testListNo }, { tags, testTags });
 
-  const results = { content, digest, testListNo, testTagDigest };
-  const codeVersion = await insertSubmission(tx, { ...upload, id, key }, results);
+  const columns = { content, digest, testListNo, testTagDigest };
+  const codeVersion = (await insertSubmission(tx, { ...upload, id, key }, columns))!;
   await storeTexts(tx, { repositoryId, texts: content.texts });
-  const negatives = newNegatives(content, { submissionId: id, failedTestNos });
-  const { disruptions, newlyDisruptive } = await detectDisruptions(tx, {
-    repositoryId,
-    codeVersion: codeVersion!,
-    own: negatives,
-  });
-  for (const negative of negatives) negative.isDisruption = disruptions.has(negative);
-  await insertNegatives(tx, repositoryId, negatives);
+  const results = { submissionId: id, codeVersion, content, failedTestNos };
+  const { disruptionCount, newlyDisruptive } = await storeNegatives(tx, repositoryId, results);
   if (upload.repositoryUrl) {
     await tx`
       update repository set url = ${upload.repositoryUrl}
@@ -145,61 +144,15 @@ async function insertUpload(
     recordedAt,
     testResultCount: content.resultCount,
     tags,
-    disruptionCount: negatives.filter(({ isDisruption }) => isDisruption).length,
+    disruptionCount,
     newlyDisruptive,
   };
 }
 
-/** A failure or error of the submission. */
-interface NewNegative extends NegativeResult {
-  conclusion: "failure" | "error";
-  textId: string;
-  fingerprint: string;
-}
-
-function newNegatives(
-  { negatives, texts }: SubmissionContent,
-  { submissionId, failedTestNos }: {
-    submissionId: string;
-    failedTestNos: ReadonlyMap<number, number>;
-  },
-): NewNegative[] {
-  return negatives.map(({ testHash, textNo, ...negative }) => {
-    const { textId, fingerprint, message } = texts[textNo]!;
-    const testNo = failedTestNos.get(testHash)!;
-    const text = { textId, fingerprint, message };
-    return { ...negative, ...text, submissionId, testNo, isDisruption: false };
-  });
-}
-
-const NEGATIVES_PER_STATEMENT = 2_000;
-
-async function insertNegatives(
-  tx: Queryable,
-  repositoryId: number,
-  negatives: NewNegative[],
-): Promise<void> {
-  // In the order of the primary key, so that pages of its index are filled one after the other.
-  const rows = negatives
-    .toSorted((a, b) =>
-      Number(a.isDisruption) - Number(b.isDisruption) || a.testNo - b.testNo ||
-      a.resultNo - b.resultNo
-    )
-    .map(({ message: _, ...row }) => row);
-  for (let start = 0; start < rows.length; start += NEGATIVES_PER_STATEMENT) {
-    const batch = rows.slice(start, start + NEGATIVES_PER_STATEMENT);
-    await tx`
-      insert into negative_result (repository_id, submission_id, result_no, test_no, is_disruption,
-        conclusion, text_id, fingerprint)
-      select ${repositoryId}, decode("submissionId", 'hex'), "resultNo", "testNo", "isDisruption",
-        conclusion, decode("textId", 'hex'), decode(fingerprint, 'hex')
-      from json_to_recordset(${JSON.stringify(batch)}::text::json) as t("submissionId" text,
-        "resultNo" int, "testNo" int, "isDisruption" boolean, conclusion text, "textId" text,
-        fingerprint text)`;
-  }
-}
-
-/** Stores coverage, that of a submission in place of what it brought before. */
+/**
+ * Stores coverage, that of a submission in place of what it brought before. The caller increments the data
+ * version.
+ */
 export async function storeCoverage(
   tx: Queryable,
   { repositoryId, recordedAt, submissionId = null }: {
@@ -209,7 +162,6 @@ export async function storeCoverage(
   },
   { coveredLineCount, lineCount }: CoverageTotals,
 ): Promise<void> {
-  await bumpForAddition(tx, repositoryId);
   if (lineCount === 0) return;
   await tx`
     delete from coverage_report
