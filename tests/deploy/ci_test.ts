@@ -291,6 +291,7 @@ describe("the scripts for CI jobs", () => {
             : "https://gitlab.example/acme/web/shop",
           tags: ["linux", "nightly"],
           timestamp: "",
+          provider: isGithub ? "github-actions" : "gitlab-ci",
           checkoutFolder: await Deno.realPath(checkout),
         });
       });

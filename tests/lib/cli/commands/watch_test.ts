@@ -410,9 +410,16 @@ describeWithDatabases("watch", (database) => {
       await Deno.writeTextFile(join(reports, "lcov.info"), "SF:a\nDA:1,1\nend_of_record\n");
       await Deno.writeTextFile(join(reports, "OWNERS"), "/web/ @acme/web\n");
       const uploaded = await run([
-        ..."upload --commit abc0000 --tags nightly --branch main --build-url https://ci.example/1"
-          .split(" "),
-        ...["--repo", repository, "--to", folder, join(reports, "a.xml")],
+        ..."upload --tags nightly --branch main --build-url https://ci.example/1".split(" "),
+        ...[
+          "--commit",
+          "abc0000".padEnd(40, "0"),
+          "--repo",
+          repository,
+          "--to",
+          folder,
+          join(reports, "a.xml"),
+        ],
         ...["--coverage", join(reports, "lcov.info"), "--codeowners", join(reports, "OWNERS")],
       ]);
       assert.deepEqual([uploaded.code, uploaded.stderr], [0, ""]);
@@ -421,7 +428,7 @@ describeWithDatabases("watch", (database) => {
       assert.equal(code, 0);
       const outcome = JSON.parse(stdout);
       assert.equal(`${folder}/${outcome.key}\n`, uploaded.stdout);
-      assert.equal(outcome.commit_oid, "abc0000");
+      assert.equal(outcome.commit_oid, "abc0000".padEnd(40, "0"));
       assert.equal(outcome.build_url, "https://ci.example/1");
       const [test] = await database().sql<{ tags: string[] }[]>`
         select array_to_json(array(
