@@ -16,7 +16,13 @@ import examples from "./examples.json" with { type: "json" };
 import { repositoryFailures, testFailures } from "./failures.ts";
 import { buildPage } from "./pages/build.ts";
 import { flakyTestsPage } from "./pages/flaky_tests.ts";
-import { homePage, repositoriesPage, repositoryByNamePage } from "./pages/repositories.ts";
+import {
+  buildsPage,
+  coveragePage,
+  homePage,
+  repositoriesPage,
+  repositoryByNamePage,
+} from "./pages/repositories.ts";
 import { repositoryPage } from "./pages/repository.ts";
 import { testPage } from "./pages/test.ts";
 import { documentation, health, tokenCheck } from "./service.ts";
@@ -63,6 +69,8 @@ export const pages: readonly Endpoint[] = [
   flakyTestsPage,
   testPage,
   buildPage,
+  buildsPage,
+  coveragePage,
 ];
 
 /** Creates the app of the API and the pages. */

@@ -7,6 +7,7 @@ import { parseTestId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { plural } from "../../lib/base/text.ts";
 import { emptyState, label, table } from "../../lib/html/elements.ts";
+import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { inventoryParameters, isListedBy } from "../flaky_tests.ts";
 import { COLUMNS } from "../test_fields.ts";
@@ -19,10 +20,20 @@ interface ListPage extends PageRequest {
   linkWith(text: string, changes: Record<string, string | undefined>, attributes?: Content): Markup;
 }
 
+const titleOf = (isFlakyView: boolean) => isFlakyView ? "Flaky tests" : "Quarantined tests";
+
+const isFlakyView = (
+  query: { quarantine?: string | undefined; quarantined?: string | undefined },
+) => (query.quarantine ?? query.quarantined) === "false";
+
 export const flakyTestsPage = definePage({
   path: "/flaky-tests",
   resource: "repositories in query",
   query: inventoryParameters,
+  showErrors(errors, { parameters, pathTo }) {
+    const title = titleOf(isFlakyView(parameters));
+    return { title, content: markup`<h1>${title}</h1>${filters({ parameters, pathTo }, errors)}` };
+  },
   async show(request) {
     const { parameters, pathTo } = request;
     const { branch, ...query } = request.query;
@@ -34,14 +45,14 @@ export const flakyTestsPage = definePage({
     const { count, tests: shown } = tests.list({ ...query, isListed: isListedBy(query) });
     const page: ListPage = {
       ...request,
-      isFlakyView: (query.quarantine ?? query.quarantined) === "false",
+      isFlakyView: isFlakyView(query),
       repositoryOf: new Map(details.map((one) => [one.idPrefix, one])),
       linkWith(text, changes, attributes) {
         const all = JSON.parse(JSON.stringify({ ...parameters, ...changes }));
         return markup`<a href="${pathTo(["flaky-tests"], all)}"${attributes}>${text}</a>`;
       },
     };
-    const title = page.isFlakyView ? "Flaky tests" : "Quarantined tests";
+    const title = titleOf(page.isFlakyView);
     const range = count > shown.length && `, ${after + 1} to ${after + shown.length} on this page`;
     const turn = (text: string, offset: number) =>
       page.linkWith(text, { after: encodeOffsetCursor(Math.max(0, offset)) });
@@ -65,19 +76,34 @@ function view(name: string, isFlaky: boolean, { isFlakyView, linkWith }: ListPag
   return markup`<li>${linkWith(name, changes, current)}</li>`;
 }
 
-function filters({ parameters, pathTo }: ListPage): Markup {
+/** The fields of the form that show their own errors. */
+const FIELDS = ["q", "repository", "branch"];
+
+function filters(
+  { parameters, pathTo }: Pick<ListPage, "parameters" | "pathTo">,
+  errors: ParameterErrors = {},
+): Markup {
   const kept = ["quarantine", "quarantined", "repository_id", "limit"]
     .filter((name) => parameters[name] !== undefined)
     .map((name) => markup`<input type="hidden" name="${name}" value="${parameters[name]}">`);
+  const others = Object.entries(errors).filter(([name]) => !FIELDS.includes(name)).map((
+    [name, messages],
+  ) => markup`<p class="error">${name}: ${messages.join("; ")}</p>`);
   const field = (name: string, label: string, hint: string) =>
     markup`<div><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${
       parameters[name] ?? ""
-    }" placeholder="${hint}" autocomplete="off" spellcheck="false"></div>`;
+    }" placeholder="${hint}" autocomplete="off" spellcheck="false"${
+      errors[name] && markup` aria-invalid="true" aria-describedby="${name}-error"`
+    }>${
+      errors[name] && markup`<p class="error" id="${name}-error">${errors[name].join("; ")}</p>`
+    }</div>`;
   const option = (value: string, name: string) => {
     const selected = parameters.sort === value && markup` selected`;
     return markup`<option value="${value}"${selected}>${name}</option>`;
   };
-  return markup`<form class="filters" action="${pathTo(["flaky-tests"])}" role="search">${kept}
+  return markup`<form class="filters" action="${
+    pathTo(["flaky-tests"])
+  }" role="search">${kept}${others}
 ${field("q", "Search", "words")}
 ${field("repository", "Repository", "all, or owner/name")}
 ${field("branch", "Branch", "all, or main,release/*")}

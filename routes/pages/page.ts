@@ -12,6 +12,7 @@ import {
   type PathTo,
 } from "../../lib/html/markup.ts";
 import type { Context } from "../../lib/http/request/context.ts";
+import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import type {
   ApiRequest,
   Endpoint,
@@ -30,11 +31,13 @@ export interface PageRequest<Query = unknown> extends ApiRequest<Query> {
 
 /** Declares a page; `show` may return an address to redirect to instead. */
 export function definePage<Query extends Entries>(
-  { query, show, ...page }: {
+  { query, show, showErrors, ...page }: {
     path: string;
     resource?: Resource;
     query?: Query;
     show(request: PageRequest<QueryOf<Query>>): Promise<Page | Markup> | Page | Markup;
+    /** Of wrong parameters, unless their messages are enough. */
+    showErrors?(errors: ParameterErrors, request: Pick<PageRequest, "parameters" | "pathTo">): Page;
   },
 ): Endpoint {
   const endpoint: Endpoint<QueryOf<Query>> = {
@@ -53,6 +56,10 @@ export function definePage<Query extends Entries>(
         : { body: "", redirect: String(shown) };
     },
   };
+  if (showErrors) {
+    endpoint.errorPage = (errors, { parameters, root }) =>
+      showErrors(errors, { parameters, pathTo: pathsFrom(root) });
+  }
   // Sound: the handler only receives what this schema produced.
   return endpoint as Endpoint;
 }

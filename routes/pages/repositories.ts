@@ -5,6 +5,7 @@ import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { formatCount } from "../../lib/base/text.ts";
 import { sparkline } from "../../lib/html/charts.ts";
 import { emptyState, table } from "../../lib/html/elements.ts";
+import * as parameters from "../../lib/http/request/parameters.ts";
 import { type Content, markup } from "../../lib/html/markup.ts";
 import { definePage, firstUpload, type PageRequest } from "./page.ts";
 
@@ -68,6 +69,29 @@ function overviewRow(overview: Overview, firstDay: number, { link, at }: PageReq
     at(overview.lastRecordedAt),
   ];
 }
+
+/** `/repos/{owner}/{name}/builds`: the page of the repository lists its builds. */
+export const buildsPage = definePage({
+  path: "/repos/:owner/:name/builds",
+  resource: "repository in path",
+  async show({ loadEach, pathTo }) {
+    const [repository] = await loadEach(loadRepositoryDetails, {});
+    return pathTo(["repos", repository!.owner, repository!.name]);
+  },
+});
+
+/** `/coverage`, an address of the earlier service: the repository, or all of them. */
+export const coveragePage = definePage({
+  path: "/coverage",
+  resource: "repositories in query",
+  query: { repository: parameters.repository, repository_id: parameters.repositoryId },
+  async show({ loadEach, pathTo, parameters }) {
+    const found = await loadEach(loadRepositoryDetails, {});
+    const isNamed = parameters.repository !== undefined || parameters.repository_id !== undefined;
+    const [first] = found;
+    return isNamed && first ? pathTo(["repos", first.owner, first.name]) : pathTo(["repos"]);
+  },
+});
 
 /** `/repos/{name}`: redirects to the repository with this name, or to the list if there are several. */
 export const repositoryByNamePage = definePage({

@@ -130,7 +130,7 @@ describeWithDatabases("the pages", (database) => {
 
   it("name wrong parameters and unknown resources", async () => {
     const page = await read("/flaky-tests?q=tags:&limit=0&sort=x", 400);
-    assert.deepEqual(page.all("dt").map(({ text }) => text), ["limit", "sort", "q"]);
+    assert.equal(page.all(".error").length, 3);
     for (
       const path of [
         "/repos/nix",
@@ -183,6 +183,57 @@ describeWithDatabases("the pages", (database) => {
     assert.match(page.text, /250 new/);
     assert.equal(page.all(".cause").length, 100);
     assert.match(page.text, /And 150 more tests\./);
+  });
+
+  it("keep the form of a wrong filter, with the message at its field", async () => {
+    const wrong: [query: string, status: number, field: string, message: RegExp][] = [
+      ["q=last-seen:tomorrow&branch=main", 400, "q", /term 1/],
+      ["repository=acme/none&branch=main", 404, "repository", /no such repository/],
+      ["repository=%20&branch=main", 404, "repository", /no such repository/],
+    ];
+    for (const [query, status, field, message] of wrong) {
+      const page = await read(`/flaky-tests?quarantine=false&${query}`, status);
+      const input = page.all("input").find(({ attributes }) => attributes.id === field)!;
+      assert.equal(input.attributes["aria-invalid"], "true", query);
+      const given = new URLSearchParams(query);
+      assert.equal(input.attributes.value, given.get(field));
+      const described = input.attributes["aria-describedby"];
+      const shown = page.all(".error").find(({ attributes }) => attributes.id === described);
+      assert.match(shown!.text, message);
+      const branch = page.all("input").find(({ attributes }) => attributes.id === "branch")!;
+      assert.equal(branch.attributes.value, "main");
+    }
+    const limit = await read("/flaky-tests?limit=0", 400);
+    assert.match(limit.text, /limit: invalid limit "0"/);
+  });
+
+  it("lead from addresses of the earlier service to the repository", async () => {
+    for (
+      const path of [
+        "/coverage?repository=acme/shop",
+        "/coverage?repository=SHOP&repository_id=1",
+        "/repos/acme/shop/builds",
+      ]
+    ) {
+      const response = await acme.get(path);
+      assert.equal(response.status, 302, path);
+      const location = new URL(response.headers.get("location")!, `http://x${path}`);
+      assert.equal(location.pathname, "/repos/acme/shop", path);
+    }
+    assert.equal((await acme.get("/coverage?repository=missing")).status, 404);
+  });
+
+  it("answer a mistyped address with a page, and no question for the token", async () => {
+    const authorization = `Basic ${btoa(`:${acme.token}`)}`;
+    const browser = { authorization, accept: "text/html,*/*" };
+    const page = await acme.get("/repositories", browser);
+    assert.equal(page.status, 404);
+    assert.match(await page.text(), /<h1>Not found<\/h1>/);
+    // Other clients sign in as they do for the API.
+    const client = await acme.get("/repositories", { authorization });
+    assert.equal(client.status, 401);
+    const unknown = await acme.get("/repositories", { authorization: "", accept: "text/html" });
+    assert.deepEqual([unknown.status, unknown.headers.get("www-authenticate")], [401, "Bearer"]);
   });
 
   it("say what is unknown about a build, and do not count a failed upload", async () => {

@@ -74,10 +74,13 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     const { requestId, peer, address } = logged;
     const parsed = parseUrl(request.url);
     const { route, root, parameters, badgeToken, selection } = parsed;
+    // A person who mistyped an address is not asked to sign in again.
+    const isBrowser = !route && request.headers.get("accept")?.includes("text/html") === true;
+    const isPage = isBrowser || route?.isPage;
     const refuse = async (response: Response) =>
-      completeError(request, route?.isPage ? await errorPage(response, root) : response, requestId);
+      completeError(request, isPage ? await errorPage(response, parsed) : response, requestId);
     if (route) logged.route = route.path;
-    const access = route?.access ?? "token";
+    const access = route?.access ?? (isBrowser ? "token or basic" : "token");
     const now = context.now();
     const moment = { now, windowStart: now - context.windowSeconds };
     const organization = organizationNamedBy(peer, request.headers, context);
@@ -85,7 +88,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
       request.headers.get("authorization"),
       { access, badgeToken, organization, address, selection, ...moment },
     );
-    if (!found) return await refuse(unauthorized(access));
+    if (!found) return await refuse(unauthorized(route ? access : "token"));
     const { caller } = found;
     logged.caller = caller;
     if (!route) return await refuse(notFound());

@@ -1,15 +1,22 @@
 import { layout, PAGE_HEADERS } from "../../html/layout.ts";
 import { type Markup, markup, pathsFrom, type PathTo } from "../../html/markup.ts";
 import type { ParameterErrors } from "./errors.ts";
+import type { ParsedUrl } from "./parsed_url.ts";
+import type { Endpoint } from "./route.ts";
 
-/** Converts an error response to a page with the next step. */
-export async function errorPage(response: Response, root: string): Promise<Response> {
+/** Converts an error response to a page with the next step, which may be the route's own. */
+export async function errorPage(
+  response: Response,
+  { root, route, parameters }: Pick<ParsedUrl, "root" | "route" | "parameters">,
+): Promise<Response> {
   const { status } = response;
   const body = response.headers.has("content-type") ? await response.json() : {};
   const pathTo = pathsFrom(root);
-  const [title, content] = describe(status, body.errors ?? {}, pathTo);
+  const errors = errorsOf(status, body.errors, route);
+  const [title, content] = describe(status, errors ?? {}, pathTo);
+  const own = errors && route?.errorPage?.(errors, { parameters, root });
   const html = layout(
-    { title, content: markup`<h1>${title}</h1>${content}` },
+    own ?? { title, content: markup`<h1>${title}</h1>${content}` },
     status === 401 ? null : pathTo,
   );
   const bytes = new TextEncoder().encode(html);
@@ -18,6 +25,17 @@ export async function errorPage(response: Response, root: string): Promise<Respo
   headers.set("content-type", "text/html; charset=utf-8");
   headers.set("content-length", String(bytes.length));
   return new Response(bytes, { status, headers });
+}
+
+/** Messages by parameter, `null` when it is something else that is wrong. */
+function errorsOf(
+  status: number,
+  errors: ParameterErrors | undefined,
+  route: Endpoint | null,
+): ParameterErrors | null {
+  if (status === 400) return errors ?? {};
+  const isSelection = status === 404 && route?.resource === "repositories in query";
+  return isSelection ? { repository: ["no such repository: expected one of the list"] } : null;
 }
 
 function describe(

@@ -1,9 +1,8 @@
 /** Error responses. No other module creates the body of an error. */
 import * as v from "valibot";
-import { type Access, JSON_MEDIA_TYPE, jsonBody } from "./route.ts";
+import { type Access, JSON_MEDIA_TYPE, jsonBody, type ParameterErrors } from "./route.ts";
 
-/** Messages by the name of the parameter. */
-export type ParameterErrors = Record<string, string[]>;
+export type { ParameterErrors };
 
 export const MESSAGE_SCHEMA = v.pipe(
   v.strictObject({ message: v.string() }),

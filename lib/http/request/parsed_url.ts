@@ -10,7 +10,7 @@ import type { ParameterErrors } from "./errors.ts";
 import type { Endpoint, RawParameters } from "./route.ts";
 
 /** A parsed URL; its query parameters are not validated yet. */
-interface ParsedUrl {
+export interface ParsedUrl {
   /** `null` for an unknown path. */
   route: Endpoint | null;
   /** Leads from the path to the root of the service. */

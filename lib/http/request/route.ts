@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import type { CallerScope } from "../../../db/read/caller.ts";
 import type { BranchFilter } from "../../query/branches.ts";
+import type { Page } from "../../html/layout.ts";
 import type { Context } from "./context.ts";
 import { organizationId } from "./parameters.ts";
 import type { Moment, RequestQueries } from "./queries.ts";
@@ -23,6 +24,9 @@ export const TAGS = {
 } as const;
 
 export type Tag = keyof typeof TAGS;
+
+/** Messages by the name of the parameter. */
+export type ParameterErrors = Record<string, string[]>;
 
 /** Parameters as they were sent: the first value of each. */
 export type RawParameters = Readonly<Record<string, string>>;
@@ -105,6 +109,8 @@ export interface Endpoint<Query = unknown> {
   /** Absent when the response depends on no data. */
   resource?: Resource;
   handler(request: ApiRequest<Query>, context: Context): Promise<HandlerResult> | HandlerResult;
+  /** The page for wrong parameters, where it is more than their messages: a form that keeps its values. */
+  errorPage?(errors: ParameterErrors, request: Pick<ApiRequest, "parameters" | "root">): Page;
 }
 
 /** One row of the route table. With a `resource` it takes `organization_id`. */
