@@ -21,7 +21,27 @@ const TABLE = {
   STATEMENT_TIMEOUT_MS: ["10000", "serve, up: the server cancels longer statements", "<n>"],
   REQUEST_TIMEOUT_MS: ["30000", "serve, up: a request that takes longer gets 500", "<n>"],
   MAX_UPLOAD_MB: ["2048", "up, receive: an upload of more MiB gets 413", "<n>"],
-  MAX_RUNNING_UPLOADS: ["100", "up, receive: limit of concurrent uploads; others get 503", "<n>"],
+  MAX_RUNNING_UPLOADS: ["200", "up, receive: concurrent uploads; more are refused with 503", "<n>"],
+  MAX_ORGANIZATION_UPLOADS: [
+    "150",
+    "up, receive: concurrent uploads of an organization; more are refused with 429",
+    "<n>",
+  ],
+  MAX_ORGANIZATION_UPLOAD_MB: [
+    "8192",
+    "up, receive: MiB of the concurrent uploads of an organization; more are refused with 429",
+    "<n>",
+  ],
+  MAX_TOKEN_UPLOADS: [
+    "100",
+    "up, receive: concurrent uploads of a token; more are refused with 429",
+    "<n>",
+  ],
+  MAX_TOKEN_UPLOAD_MB: [
+    "4096",
+    "up, receive: MiB of the concurrent uploads of a token; more are refused with 429",
+    "<n>",
+  ],
   UPLOAD_IDLE_SECONDS: ["60", "up, receive: an upload that pauses longer gets 408", "<n>"],
   UPLOAD_TIMEOUT_SECONDS: ["3600", "up, receive: an upload that takes longer gets 408", "<n>"],
   CACHE_SIZE_MB: ["80", "serve, up: approximate memory of caches of responses and tests", "<n>"],

@@ -65,7 +65,10 @@ const RECEIVED = v.pipe(v.string(), v.parseJson(), v.object({ key: v.string() })
 const REFUSED = v.pipe(
   v.string(),
   v.parseJson(),
-  v.object({ errors: v.record(v.string(), v.array(v.string())) }),
+  v.union([
+    v.object({ errors: v.record(v.string(), v.array(v.string())) }),
+    v.object({ message: v.string() }),
+  ]),
 );
 
 /**
@@ -153,7 +156,12 @@ async function putTo(url: URL, authorization: string, file: StoredFile): Promise
       }
       const text = await response.text();
       const refused = v.safeParse(REFUSED, text);
-      if (refused.success) return Object.values(refused.output.errors).flat().join("; ");
+      if (refused.success) {
+        const { output } = refused;
+        return "message" in output
+          ? output.message
+          : Object.values(output.errors).flat().join("; ");
+      }
       return `${readS3Error(status, text)}: check --to`;
     },
   });

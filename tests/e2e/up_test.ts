@@ -122,7 +122,12 @@ function describeUp(
       await waitFor("the flaky test is listed", async () => await flakyCount("acme/shop") === 1);
       await waitFor("the inbox is empty", async () => (await files()).length === 0);
       // --fail-with-body: 22 for a refusal.
-      assert.deepEqual(await curl(tokens.api), [22, ""]);
+      const [refused, answer] = await curl(tokens.api);
+      assert.equal(refused, 22);
+      assert.match(
+        answer,
+        /^\{"message":"an API token, which only reads: expected an upload token/,
+      );
     });
 
     it("accepts thirty concurrent uploads, one of them slow and one truncated", async () => {

@@ -30,6 +30,13 @@ export function unauthorized(access: Access): Response {
   return new Response(null, { status: 401, headers: { "www-authenticate": challenge } });
 }
 
+/** 401 for an upload: unlike the API's it may say what is wrong with the header. */
+export function unauthorizedUpload(message: string): Response {
+  const response = jsonResponse(401, { message });
+  response.headers.set("www-authenticate", "Bearer");
+  return response;
+}
+
 /** 404: the resource does not exist, or belongs to another organization. */
 export function notFound(): Response {
   return jsonResponse(404, { message: "Not Found" });
@@ -39,6 +46,13 @@ export function notFound(): Response {
 export function methodNotAllowed(allowed = ALLOWED_METHODS): Response {
   const response = jsonResponse(405, { message: "Method Not Allowed" });
   response.headers.set("allow", allowed.join(", "));
+  return response;
+}
+
+/** 429: the caller has too much running. */
+export function tooManyRequests(message: string, retryAfterSeconds: string): Response {
+  const response = jsonResponse(429, { message });
+  response.headers.set("retry-after", retryAfterSeconds);
   return response;
 }
 

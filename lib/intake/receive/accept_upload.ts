@@ -35,11 +35,11 @@ export interface Acceptance {
 export async function acceptUpload(
   { inbox, readers, onAccepted }: Acceptance,
   upload: Omit<UploadToPack, "keepsResults">,
-  byteCount: number,
+  { byteCount, tokenId }: { byteCount: number; tokenId: number },
 ): Promise<string> {
   const keepsResults = onAccepted !== undefined;
   const { archive, facts, files } = await readers.use(
-    byteCount,
+    { byteCount, tokenId },
     (reader) => reader.pack({ ...upload, keepsResults }, byteCount),
   );
   const key = await inbox.put(archive, archiveName(facts, archive.digest));

@@ -5,32 +5,43 @@ const READERS = 2;
 /** Large uploads take seconds to read. */
 const LARGE_BYTES = 16 * 1024 * 1024;
 
+/** What decides about the turn of an upload. */
+interface Turn {
+  byteCount: number;
+  tokenId: number;
+}
+
+interface Waiting {
+  turn: Turn;
+  start(reader: ArchiveReader): void;
+}
+
 /**
- * A pool of archive readers, first come first served. Large uploads never occupy all readers.
+ * A pool of archive readers. The next upload is that of the token with the fewest in check, of these the
+ * first that came. Large uploads never occupy all readers.
  */
 export class ReaderPool {
   readonly #readers: ArchiveReader[];
   readonly #idle: ArchiveReader[];
-  readonly #waiting: { isLarge: boolean; start(reader: ArchiveReader): void }[] = [];
-  #largeCount = 0;
+  readonly #waiting: Waiting[] = [];
+  readonly #running = new Set<Turn>();
 
   constructor(stop: AbortSignal) {
     this.#readers = Array.from({ length: READERS }, () => new ArchiveReader({ stop }));
     this.#idle = [...this.#readers];
   }
 
-  /** Calls `act` with a reader once one is free for an upload of this size. */
-  async use<T>(byteCount: number, act: (reader: ArchiveReader) => Promise<T>): Promise<T> {
-    const isLarge = byteCount > LARGE_BYTES;
+  /** Calls `act` with a reader once it is the turn of an upload. */
+  async use<T>(turn: Turn, act: (reader: ArchiveReader) => Promise<T>): Promise<T> {
     const reader = await new Promise<ArchiveReader>((start) => {
-      this.#waiting.push({ isLarge, start });
+      this.#waiting.push({ turn, start });
       this.#startNext();
     });
     try {
       return await act(reader);
     } finally {
+      this.#running.delete(turn);
       this.#idle.push(reader);
-      if (isLarge) this.#largeCount--;
       this.#startNext();
     }
   }
@@ -47,12 +58,24 @@ export class ReaderPool {
 
   #startNext(): void {
     while (this.#idle.length > 0) {
-      const mayBeLarge = this.#largeCount < READERS - 1;
-      const at = this.#waiting.findIndex(({ isLarge }) => !isLarge || mayBeLarge);
-      const [next] = at < 0 ? [] : this.#waiting.splice(at, 1);
+      const next = this.#next();
       if (!next) return;
-      if (next.isLarge) this.#largeCount++;
+      this.#waiting.splice(this.#waiting.indexOf(next), 1);
+      this.#running.add(next.turn);
       next.start(this.#idle.pop()!);
     }
   }
+
+  #next(): Waiting | undefined {
+    const running = [...this.#running];
+    const mayBeLarge = running.filter(isLarge).length < READERS - 1;
+    const inCheck = ({ turn: { tokenId } }: Waiting) =>
+      running.filter((each) => each.tokenId === tokenId).length;
+    return this.#waiting.filter(({ turn }) => mayBeLarge || !isLarge(turn))
+      .sort((a, b) => inCheck(a) - inCheck(b))[0];
+  }
+}
+
+function isLarge({ byteCount }: Turn): boolean {
+  return byteCount > LARGE_BYTES;
 }

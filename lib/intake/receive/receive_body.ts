@@ -2,6 +2,7 @@ import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { readChunks, StorageError } from "../../storage/storage.ts";
+import type { RunningUpload } from "./running_uploads.ts";
 import { UploadError } from "./upload_error.ts";
 
 export interface BodyLimits {
@@ -19,11 +20,12 @@ export interface BodyLimits {
  * thread would parse for all clients.
  *
  * @throws {UploadError} when it is incomplete or too large
+ * @throws {UploadQuotaError} by `addBytes`
  */
 export async function receiveBody(
   request: Request,
   path: string,
-  limits: BodyLimits,
+  limits: BodyLimits & Pick<RunningUpload, "addBytes">,
 ): Promise<number> {
   const received = { byteCount: 0 };
   await pipeline(countedChunks(request, limits, received), createWriteStream(path));
@@ -32,18 +34,26 @@ export async function receiveBody(
 
 async function* countedChunks(
   { body, headers }: Request,
-  { maxBytes, idleMs, timeoutMs, stop }: BodyLimits,
+  { maxBytes, idleMs, timeoutMs, stop, addBytes }: Parameters<typeof receiveBody>[2],
   received: { byteCount: number },
 ): AsyncGenerator<Uint8Array, void> {
   if (!body) return;
   const tooLarge = { body: [`more than ${maxBytes} bytes: upload fewer reports at a time`] };
-  if (Number(headers.get("content-length")) > maxBytes) throw new UploadError(413, tooLarge);
+  // Counted in advance where it is known: better refused at the beginning than at the end.
+  let expectedBytes = Number(headers.get("content-length")) || 0;
+  if (expectedBytes > maxBytes) throw new UploadError(413, tooLarge);
+  addBytes(expectedBytes);
   const deadline = performance.now() + timeoutMs;
   const chunks = readChunks(Readable.fromWeb(body), { what: "the upload", idleMs, stop });
   try {
     for await (const chunk of chunks) {
       received.byteCount += chunk.length;
       if (received.byteCount > maxBytes) throw new UploadError(413, tooLarge);
+      expectedBytes -= chunk.length;
+      if (expectedBytes < 0) {
+        addBytes(-expectedBytes);
+        expectedBytes = 0;
+      }
       if (performance.now() > deadline) {
         throw new StorageError(`the upload: not complete after ${timeoutMs / 1000} s`);
       }

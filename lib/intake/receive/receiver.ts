@@ -11,9 +11,15 @@ import { createUploadApp, type UploadContext } from "./upload_app.ts";
 export const UPLOAD_SETTINGS = [
   "MAX_UPLOAD_MB",
   "MAX_RUNNING_UPLOADS",
+  "MAX_ORGANIZATION_UPLOADS",
+  "MAX_ORGANIZATION_UPLOAD_MB",
+  "MAX_TOKEN_UPLOADS",
+  "MAX_TOKEN_UPLOAD_MB",
   "UPLOAD_IDLE_SECONDS",
   "UPLOAD_TIMEOUT_SECONDS",
 ] as const satisfies readonly SettingName[];
+
+const MEGABYTE = 1024 * 1024;
 
 /** Time to remove the files of aborted uploads. */
 const CLEAN_UP_MS = 2_000;
@@ -47,12 +53,22 @@ export async function startReceiver(
     readers,
     workFolder: work.path,
     limits: {
-      maxBytes: settings.MAX_UPLOAD_MB * 1024 * 1024,
+      maxBytes: settings.MAX_UPLOAD_MB * MEGABYTE,
       idleMs: settings.UPLOAD_IDLE_SECONDS * 1000,
       timeoutMs: settings.UPLOAD_TIMEOUT_SECONDS * 1000,
       stop: abortUploads.signal,
     },
     maxRunningUploads: settings.MAX_RUNNING_UPLOADS,
+    quotas: {
+      token: {
+        uploads: settings.MAX_TOKEN_UPLOADS,
+        bytes: settings.MAX_TOKEN_UPLOAD_MB * MEGABYTE,
+      },
+      organization: {
+        uploads: settings.MAX_ORGANIZATION_UPLOADS,
+        bytes: settings.MAX_ORGANIZATION_UPLOAD_MB * MEGABYTE,
+      },
+    },
   });
   const close = async () => {
     readers.close();

@@ -6,7 +6,6 @@ import { errorFields } from "../../base/log.ts";
 import { readWith } from "../../base/read_with.ts";
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { parseTimestamp } from "../../base/time.ts";
-import { readToken } from "../../http/request/authentication.ts";
 import type { App, Context } from "../../http/request/context.ts";
 import {
   ALLOWED_METHODS,
@@ -16,19 +15,22 @@ import {
   methodNotAllowed,
   notFound,
   type ParameterErrors,
-  unauthorized,
+  tooManyRequests,
+  unauthorizedUpload,
 } from "../../http/request/errors.ts";
 import { splitUrl } from "../../http/request/parsed_url.ts";
 import { type LoggedRequest, logRequests } from "../../http/request/request_log.ts";
 import { completeError } from "../../http/request/responses.ts";
 import { createTokenThrottle } from "../../http/request/token_throttle.ts";
-import { ReportError } from "../../report/report_error.ts";
+import { ReportError, shorten } from "../../report/report_error.ts";
 import type { RunValues } from "../upload_values.ts";
 import { readBuildUrl, readGitId, readRecordedAt, readTags, readText } from "../upload_values.ts";
 import { isOutage } from "../../storage/storage.ts";
 import { type Acceptance, acceptUpload } from "./accept_upload.ts";
 import { type BodyLimits, receiveBody } from "./receive_body.ts";
+import { RunningUploads, type UploadQuota, UploadQuotaError } from "./running_uploads.ts";
 import { UploadError } from "./upload_error.ts";
+import { INVALID_TOKEN, readUploadToken } from "./upload_token.ts";
 
 const UPLOAD_METHODS = ["POST", "PUT"];
 
@@ -42,8 +44,10 @@ export interface UploadContext
   /** Parent of a folder for each upload. */
   workFolder: string;
   limits: BodyLimits;
-  /** Above it, uploads get 503. */
+  /** Above it, the response is 503. */
   maxRunningUploads: number;
+  /** Above it, the response is 429. */
+  quotas: Record<"token" | "organization", UploadQuota>;
 }
 
 /** Creates the app. */
@@ -54,7 +58,7 @@ export function createUploadApp(context: UploadContext): App {
     loadExisting: (hashes) => validUploadTokenHashes(context.sql, { hashes, now: context.now() }),
   });
   let uploadCount = 0;
-  let runningCount = 0;
+  const running = new RunningUploads(context.quotas);
 
   return logRequests(context, async (request, logged) => {
     const response = await respond(request, logged).catch((error) => {
@@ -77,7 +81,7 @@ export function createUploadApp(context: UploadContext): App {
     }
     const now = context.now();
     const uploader = await authenticate(request, logged.address, now);
-    if (!uploader) return unauthorized("token");
+    if ("problem" in uploader) return unauthorizedUpload(uploader.problem);
     logged.caller = uploader;
     const repo = repositoryOf(path);
     if (!repo) return notFound();
@@ -85,12 +89,14 @@ export function createUploadApp(context: UploadContext): App {
     if (!UPLOAD_METHODS.includes(request.method)) return methodNotAllowed(UPLOAD_METHODS);
     const read = readUploadParameters(new URLSearchParams(search), now);
     if (read.errors) return badRequest(read.errors);
-    if (runningCount >= context.maxRunningUploads) return unavailable();
+    if (running.count >= context.maxRunningUploads) return unavailable();
+    const { addBytes, end } = running.begin(uploader);
     const folder = join(context.workFolder, String(uploadCount++));
-    metrics?.set("uploads_running", ++runningCount);
+    metrics?.set("uploads_running", running.count);
     try {
       await Deno.mkdir(folder);
-      const byteCount = await receiveBody(request, join(folder, "body"), context.limits);
+      const limits = { ...context.limits, addBytes };
+      const byteCount = await receiveBody(request, join(folder, "body"), limits);
       const upload = {
         folder,
         contentType: request.headers.get("content-type") ?? "",
@@ -98,12 +104,16 @@ export function createUploadApp(context: UploadContext): App {
         given: { ...read.given, repo },
         now,
       };
-      const key = await acceptUpload(context, upload, byteCount);
+      const key = await acceptUpload(context, upload, {
+        byteCount,
+        tokenId: uploader.tokenId,
+      });
       Object.assign(logged.more, { bytes: byteCount, key });
       metrics?.count("upload_bytes_total", {}, byteCount);
       return jsonResponse(202, { key });
     } finally {
-      metrics?.set("uploads_running", --runningCount);
+      end();
+      metrics?.set("uploads_running", running.count);
       await Deno.remove(folder, { recursive: true }).catch(() => {});
     }
   }
@@ -113,13 +123,14 @@ export function createUploadApp(context: UploadContext): App {
     { headers }: Request,
     address: string,
     now: number,
-  ): Promise<Uploader | null> {
-    const token = readToken(headers.get("authorization"), "token", ["upload"]);
-    if (!token || !await throttle.mayBeValid(address, token.hash)) return null;
+  ): Promise<Uploader | { problem: string }> {
+    const token = readUploadToken(headers.get("authorization"));
+    if ("problem" in token) return token;
+    if (!await throttle.mayBeValid(address, token.hash)) return { problem: INVALID_TOKEN };
     const uploader = await loadUploader(context.sql, { hash: token.hash, now });
     if (uploader) context.onTokenUse?.({ hash: token.hash, hour: now - now % 3600 });
     else throttle.recordWrong(address);
-    return uploader;
+    return uploader ?? { problem: INVALID_TOKEN };
   }
 }
 
@@ -154,8 +165,14 @@ function readUploadParameters(
   const raw = Object.fromEntries(
     Object.keys(schema.entries).map((name) => [name, search.get(name)?.trim() || undefined]),
   );
+  const known = Object.keys(schema.entries);
+  const unknown = [...search.keys()].filter((name) => !known.includes(name))
+    .map((name) => [shorten(name), [`unknown parameter: expected ${known.join(", ")}`]]);
   const { success, output, issues } = v.safeParse(schema, raw);
-  if (!success) return { errors: v.flatten<typeof schema>(issues).nested as ParameterErrors };
+  if (!success || unknown.length > 0) {
+    const { nested } = success ? {} : v.flatten<typeof schema>(issues);
+    return { errors: { ...Object.fromEntries(unknown), ...nested } };
+  }
   const { build_url: buildUrl, recorded_at: recordedAt, ...rest } = output;
   return { given: { ...rest, buildUrl, recordedAt } };
 }
@@ -166,6 +183,9 @@ function unavailable(): Response {
 
 /** The response to an upload that failed, and the reason for the log. */
 function failureResponse(error: unknown): [Response, reason: string] {
+  if (error instanceof UploadQuotaError) {
+    return [tooManyRequests(error.message, RETRY_AFTER_SECONDS), error.message];
+  }
   if (error instanceof UploadError) {
     return [badRequest(error.errors, error.status), error.message];
   }

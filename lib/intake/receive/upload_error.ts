@@ -5,7 +5,7 @@ export class UploadError extends Error {
   override name = "UploadError";
 
   constructor(
-    readonly status: 400 | 408 | 413 | 429,
+    readonly status: 400 | 408 | 413,
     readonly errors: ParameterErrors,
   ) {
     super(Object.values(errors).flat().join("; "));

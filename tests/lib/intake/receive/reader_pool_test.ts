@@ -6,20 +6,30 @@ const SMALL = 1_000;
 const LARGE = 1_000_000_000;
 
 describe("the pool of readers", () => {
-  it("serves in the order of arrival, and keeps a reader free of large uploads", async () => {
+  /** Uploads that are checked until they are finished. */
+  function startPool() {
     const pool = new ReaderPool(new AbortController().signal);
     const started: string[] = [];
     const gates = new Map<string, () => void>();
-    const use = (name: string, byteCount: number) =>
-      pool.use(byteCount, async () => {
-        started.push(name);
-        await new Promise<void>((resolve) => gates.set(name, resolve));
-      });
     const settle = () => new Promise((resolve) => setTimeout(resolve, 1));
-    const finish = async (name: string) => {
-      gates.get(name)!();
-      await settle();
+    return {
+      pool,
+      started,
+      settle,
+      use: (name: string, byteCount = SMALL, tokenId = 1) =>
+        pool.use({ byteCount, tokenId }, async () => {
+          started.push(name);
+          await new Promise<void>((resolve) => gates.set(name, resolve));
+        }),
+      async finish(name: string) {
+        gates.get(name)!();
+        await settle();
+      },
     };
+  }
+
+  it("serves in the order of arrival, and keeps a reader free of large uploads", async () => {
+    const { pool, started, settle, use, finish } = startPool();
     const all = [
       use("large 1", LARGE),
       use("large 2", LARGE),
@@ -41,10 +51,39 @@ describe("the pool of readers", () => {
     pool.close();
   });
 
+  it("serves the token with the fewest uploads in check first", async () => {
+    const { pool, started, settle, use, finish } = startPool();
+    const all = [
+      ...["a1", "a2", "a3", "a4"].map((name) => use(name, SMALL, 1)),
+      ...["b1", "b2"].map((name) => use(name, SMALL, 2)),
+      use("c1", SMALL, 3),
+    ];
+    await settle();
+    for (
+      const [finished, next] of [
+        ["a1", "b1"],
+        ["a2", "a3"],
+        ["b1", "b2"],
+        ["a3", "a4"],
+        ["b2", "c1"],
+      ] as const
+    ) {
+      await finish(finished);
+      assert.equal(started.at(-1), next);
+    }
+    await finish("a4");
+    await finish("c1");
+    await Promise.all(all);
+    pool.close();
+  });
+
   it("lends a reader again after an error", async () => {
     const pool = new ReaderPool(new AbortController().signal);
     for (let i = 0; i < 3; i++) {
-      await assert.rejects(pool.use(LARGE, () => Promise.reject(new Error("broken"))), /broken/);
+      await assert.rejects(
+        pool.use({ byteCount: LARGE, tokenId: 1 }, () => Promise.reject(new Error("broken"))),
+        /broken/,
+      );
     }
     pool.close();
   });

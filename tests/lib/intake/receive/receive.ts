@@ -49,6 +49,10 @@ export async function createReceiver(
     workFolder: work.path,
     limits: { maxBytes: 10_000_000, idleMs: 5_000, timeoutMs: 60_000, stop, ...limits },
     maxRunningUploads: 10,
+    quotas: {
+      token: { uploads: 10, bytes: 10_000_000 },
+      organization: { uploads: 10, bytes: 10_000_000 },
+    },
     ...changes,
   });
   return {

@@ -213,26 +213,52 @@ describeWithDatabases("an upload", (database) => {
     assert.equal((await stored("/upload/group/other/shöp")).commit_oid, SHA);
   });
 
-  it("without a valid upload token is 401 with an empty body, whatever the path", async () => {
+  it("without a valid upload token is 401, whatever the path", async () => {
     const { sql } = database();
     const revoked = await addToken(sql, acme);
     const [row] = await sql<{ id: number }[]>`select max(api_token_id) as id from api_token`;
     await revokeToken(sql, { apiTokenId: row!.id, revokedAt: NOON });
-    const wrong = [
-      "",
-      "nonsense",
-      `up_${"0".repeat(64)}`,
-      revoked,
-      await addToken(sql, acme, "api_token"),
-      await addToken(sql, acme, "legacy"),
-      await addToken(sql, acme, "upload", NOON),
+    const invalid = /^unknown, expired or revoked upload token: create one with/;
+    const wrong: [token: string, message: RegExp][] = [
+      ["", /^empty token: check that the job has UPLOAD_TOKEN$/],
+      ["nonsense", /^invalid token: expected an upload token \(up_ and 64 hex digits\)/],
+      [`up_${"0".repeat(63)}`, /^incomplete or changed upload token: expected/],
+      [`up_${"0".repeat(64)}`, invalid],
+      [revoked, invalid],
+      [await addToken(sql, acme, "upload", NOON), invalid],
+      [await addToken(sql, acme, "api_token"), /^an API token, which only reads: expected an up/],
+      [await addToken(sql, acme, "legacy"), /^a legacy API token, which only reads: expected/],
+      [`bd_${"0".repeat(64)}`, /^a badge token: expected/],
     ];
-    for (const each of wrong) {
+    for (const [each, message] of wrong) {
       for (const path of [`/upload/acme/shop?commit=${SHA}`, "/", "/upload", "/nowhere"]) {
         const response = await receiver.send(path, each, { body: JUNIT });
-        assert.deepEqual([response.status, await response.text()], [401, ""], each);
+        assert.equal(response.status, 401, each);
         assert.equal(response.headers.get("www-authenticate"), "Bearer");
+        assert.match((await response.json()).message, message);
       }
+    }
+  });
+
+  it("with a malformed header is 401 with what is wrong, and without its text", async () => {
+    const headers: [authorization: string, message: RegExp][] = [
+      [token, /^missing "Bearer" before the token: expected "Authorization: Bearer TOKEN"$/],
+      [`${token} x`, /^missing "Bearer"/],
+      [`Basic ${token}`, /^invalid header: expected "Authorization: Bearer TOKEN"$/],
+      [`Bearer ${token}x`, /^incomplete or changed upload token/],
+      [`Bearer ${token} ${token}`, /^text after the token/],
+      ["Bearer", /^empty token/],
+      ["", /^missing token: expected the header/],
+    ];
+    for (const [authorization, message] of headers) {
+      const response = await receiver.send("/upload/acme/shop", "", {
+        body: JUNIT,
+        headers: { authorization },
+      });
+      const text = await response.text();
+      assert.equal(response.status, 401);
+      assert.match(JSON.parse(text).message, message);
+      assert.ok(!text.includes(token.slice(0, 12)));
     }
   });
 
@@ -271,6 +297,12 @@ describeWithDatabases("an upload", (database) => {
     const script = `/upload/acme/shop?commit=${SHA}&build_url=javascript:alert(1)`;
     await refused(await receiver.send(script, token, { body: JUNIT }), 400, {
       build_url: /^invalid build URL "javascript:alert\(1\)": expected .*https:\/\/ or http:\/\/$/,
+    });
+    const unknown = `/upload/acme/shop?comit=${SHA}&tree=x&__proto__=1`;
+    await refused(await receiver.send(unknown, token, { body: JUNIT }), 400, {
+      comit: /^unknown parameter: expected commit, tree, branch, build_url, recorded_at, tags$/,
+      ["__proto__"]: /^unknown parameter/,
+      tree: /expected 7 to 64 hex digits/,
     });
     const future = `/upload/acme/shop?commit=${SHA}&recorded_at=2027-01-01T00:00:00Z`;
     await refused(await receiver.send(future, token, { body: JUNIT }), 400, {
@@ -438,6 +470,88 @@ describeWithDatabases("limits of uploads", (database) => {
       assert.equal(next.status, 202);
       await next.body?.cancel();
       assert.match(metrics.text(), /_upload_bytes_total \d+\n/);
+    });
+  });
+
+  it("leave places to other tokens and organizations, with 429", async () => {
+    const { sql } = database();
+    const globex = await addOrganization(sql, "globex");
+    const [second, third, other] = [
+      await addToken(sql, acme),
+      await addToken(sql, acme),
+      await addToken(sql, globex),
+    ];
+    const quotas = {
+      token: { uploads: 2, bytes: 1_000 },
+      organization: { uploads: 3, bytes: 1_500 },
+    };
+    const metrics = new Metrics();
+    await withReceiver({ quotas, metrics }, async (receiver) => {
+      const slow: ReturnType<typeof slowBody>[] = [];
+      const running: Promise<Response>[] = [];
+      const begin = async (each: string) => {
+        slow.push(slowBody());
+        running.push(receiver.send(path, each, { body: slow.at(-1)!.readable }));
+        while (!metrics.text().includes(`uploads_running ${slow.length}`)) await pause(5);
+      };
+      const status = async (each: string, body: BodyInit = JUNIT) => {
+        const response = await receiver.send(path, each, { body });
+        const text = await response.text();
+        if (response.status !== 429) return response.status;
+        assert.equal(response.headers.get("retry-after"), "5");
+        return JSON.parse(text).message;
+      };
+      await begin(token);
+      await begin(token);
+      assert.equal(
+        await status(token),
+        "2 uploads of this token are running: repeat this one later, or raise MAX_TOKEN_UPLOADS",
+      );
+      await begin(second);
+      assert.match(
+        await status(third),
+        /^3 uploads of this organization.*MAX_ORGANIZATION_UPLOADS$/,
+      );
+      assert.equal(await status(other), 202);
+      for (const { finish } of slow) await finish();
+      for (const response of await Promise.all(running)) {
+        assert.equal(response.status, 202);
+        await response.body?.cancel();
+      }
+      assert.equal(await status(third), 202);
+    });
+  });
+
+  it("of bytes apply to what a token or organization has running, not to one upload", async () => {
+    const quotas = {
+      token: { uploads: 9, bytes: 1_000 },
+      organization: { uploads: 9, bytes: 1_500 },
+    };
+    const metrics = new Metrics();
+    const second = await addToken(database().sql, acme);
+    await withReceiver({ quotas, metrics }, async (receiver) => {
+      const send = (each: string, size: number, headers = {}) =>
+        receiver.send(path, each, { body: JUNIT.padEnd(size), headers });
+      const large = await send(token, 5_000);
+      assert.equal(large.status, 202);
+      await large.body?.cancel();
+      const { readable, finish } = slowBody();
+      const headers = { "content-length": "900" };
+      const running = receiver.send(path, token, { body: readable, headers });
+      while (!metrics.text().includes("uploads_running 1")) await pause(5);
+      const refused = await send(token, 200);
+      assert.equal(refused.status, 429);
+      assert.equal(
+        (await refused.json()).message,
+        "the running uploads of this token have more than 1000 bytes: repeat this one later, or " +
+          "raise MAX_TOKEN_UPLOAD_MB",
+      );
+      assert.match(await (await send(second, 700)).text(), /of this organization .* 1500 bytes/);
+      await (await send(second, 500)).body?.cancel();
+      await finish();
+      assert.equal((await running).status, 202);
+      assert.equal((await send(token, 900)).status, 202);
+      assert.equal((await receiver.files()).length, 4);
     });
   });
 
