@@ -47,8 +47,20 @@ describe("the service units", () => {
       for (const [, name = ""] of unit.matchAll(/^#?Environment=(\w+)=/gm)) {
         assert.ok(NAMES.includes(name) || name.startsWith("OTEL_"), name);
       }
+      // With a user of the database of its own.
+      assert.ok(unit.includes(`\n#LoadCredential=database_url:/etc/test-analytics/${name}.url\n`));
     });
   }
+
+  it("have a role of the database each, which a script creates", async () => {
+    const guide = await read("docs/guides/systemd.md");
+    const rows = guide.matchAll(
+      /^\| `test-analytics-(\w+)` +\| `(test_analytics_\w+)` +\| `(deploy\/\w+\.sql)` +\|$/gm,
+    );
+    const roles = Array.from(rows, ([, part, role, script = ""]) => ({ part, role, script }));
+    assert.deepEqual(roles.map(({ part }) => part), ["serve", "receive", "watch"]);
+    for (const { role, script } of roles) assert.ok((await read(script)).includes(`'${role}'`));
+  });
 });
 
 describe("the container", () => {
