@@ -8,6 +8,7 @@ import { COMMIT, VERSION } from "../base/version.ts";
 import { serveOps } from "../http/ops/ops_server.ts";
 import type { Context } from "../http/request/context.ts";
 import type { CommandContext } from "./command.ts";
+import { openMode } from "./data_folder.ts";
 import { waitForDatabase } from "./database.ts";
 import { listenOrFail } from "../http/server/listen_or_fail.ts";
 import { withLog } from "./log_output.ts";
@@ -48,6 +49,14 @@ export async function runService(
       note: (text) => log.warn("database unavailable", { error: text }),
     });
     if (database === null) return;
+    const mode = await openMode(location.dataDir);
+    if (mode !== null) {
+      log.warn("the data folder is open to other users", {
+        folder: location.dataDir,
+        mode,
+        expected: "700",
+      });
+    }
     const uses = recordTokenUsesLater(location, log);
     const ops = startOps(database, {
       settings,

@@ -161,18 +161,30 @@ export async function copyArchives(
  * Moves a finished file below a folder of the same file system. Contents and name are on disk when
  * this resolves.
  *
- * @param name path below the folder, with `/`
+ * @param options.name path below the folder, with `/`
+ * @param options.isPrivate whether file and new folders are for their owner alone, whatever the umask
+ * @throws {StorageError} when a part of the path is a link, which could lead anywhere
  */
-export async function moveDurably(file: string, folder: string, name: string): Promise<void> {
+export async function moveDurably(
+  file: string,
+  { folder, name, isPrivate }: { folder: string; name: string; isPrivate: boolean },
+): Promise<void> {
+  if (isPrivate) await Deno.chmod(file, 0o600);
   await flush(file);
-  const target = join(folder, name);
-  await Deno.mkdir(dirname(target), { recursive: true });
-  await Deno.rename(file, target);
-  // A name is an entry of its folder, and that may be new too.
-  const folders = name.split("/").slice(0, -1);
-  for (let depth = folders.length; depth >= 0; depth--) {
-    await flush(join(folder, ...folders.slice(0, depth)));
+  const folders = [folder];
+  for (const part of name.split("/").slice(0, -1)) {
+    const path = join(folders.at(-1)!, part);
+    await Deno.mkdir(path, { mode: isPrivate ? 0o700 : 0o777 }).catch((error) => {
+      if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    });
+    if (!(await Deno.lstat(path)).isDirectory) {
+      throw new StorageError(`"${path}" is a link or a file: expected a folder`);
+    }
+    folders.push(path);
   }
+  await Deno.rename(file, join(folder, name));
+  // A name is an entry of its folder, and that may be new too.
+  for (const path of folders.reverse()) await flush(path);
 }
 
 async function flush(path: string): Promise<void> {

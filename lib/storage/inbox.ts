@@ -1,5 +1,4 @@
 /** Where archives are stored: a folder, a bucket, an address of `receive`, or an HTTP URL for a PUT. */
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as v from "valibot";
 import type { Environment } from "../base/config.ts";
@@ -11,6 +10,7 @@ import { moveDurably } from "./folder.ts";
 import { PUT_TIMEOUT_MS, putFile } from "./put_file.ts";
 import { readS3Error, S3Bucket } from "./s3_client.ts";
 import { parseS3Url, readS3Settings } from "./s3_storage.ts";
+import { TEMPORARY_FOLDER } from "./work_folder.ts";
 import { fetchWithRetries, StorageError, type StoredFile } from "./storage.ts";
 
 /** Stores archives for `watch`. */
@@ -29,15 +29,21 @@ export function inboxFolder(dataDir: string): string {
   return join(dataDir, "inbox");
 }
 
-/** For archives that are not stored in a folder. */
-const TEMPORARY_FOLDER = join(tmpdir(), `test-analytics-unfinished-${Deno.uid() ?? 0}`);
-
 /**
  * Parses `--to`: a folder or `s3://BUCKET/PREFIX`.
  *
  * @throws {UsageError} when it is something else, or credentials are missing
  */
-export function openInbox(to: string, environment: Environment, expected?: string): Inbox {
+export function openInbox(
+  to: string,
+  environment: Environment,
+  { expected, isPrivate = false }: {
+    /** What `to` may be, for the message. */
+    expected?: string;
+    /** Whether files and folders are their owner's alone, whatever the umask. */
+    isPrivate?: boolean;
+  } = {},
+): Inbox {
   const location = parseS3Url(to, "--to", expected);
   if (location) {
     const { bucket, prefix } = location;
@@ -54,7 +60,7 @@ export function openInbox(to: string, environment: Environment, expected?: strin
     // `watch` ignores hidden folders.
     unfinished: join(to, ".unfinished"),
     async put({ path }, name) {
-      await moveDurably(path, to, name);
+      await moveDurably(path, { folder: to, name, isPrivate });
       return name;
     },
   };
@@ -82,7 +88,8 @@ export function openTarget(
   { environment, repository }: { environment: Environment; repository: RepositoryName },
 ): Inbox {
   if (!/^https?:\/\//i.test(to)) {
-    const inbox = openInbox(to, environment, "a folder, s3://BUCKET/PREFIX or https://");
+    const expected = "a folder, s3://BUCKET/PREFIX or https://";
+    const inbox = openInbox(to, environment, { expected });
     return {
       ...inbox,
       async put(file, name) {

@@ -13,7 +13,9 @@ import { loadWorkers, type Worker } from "../../../db/schema/distribute.ts";
 import { checkSchema, SCHEMA_VERSION, type SchemaStatus } from "../../../db/schema/migrate.ts";
 import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import { BUILD, PROGRAM } from "../../base/version.ts";
+import { shellWord } from "../../base/quote.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
+import { openMode } from "../data_folder.ts";
 import { Failure } from "../../base/failure.ts";
 import { errorMessage } from "../../base/error.ts";
 
@@ -73,6 +75,7 @@ async function examine(context: CommandContext): Promise<Finding[]> {
   const embedded = databaseUrl === undefined ? await inspectEmbedded(dataDir) : null;
   const others = [ok("program", BUILD)];
   if (embedded) others.unshift(assessDisk(dataDir, freeBytes(dataDir)));
+  if (embedded?.exists) others.unshift(assessDataFolder(dataDir, await openMode(dataDir)));
   if (embedded && !embedded.exists) {
     const hint = `create it with \`${PROGRAM} migrate\`, or set DATABASE_URL or DATA_DIR`;
     return [fail("database", `no embedded database in ${dataDir}`, hint), ...others];
@@ -195,6 +198,13 @@ export function assessRole(
     ? "can write, not migrate"
     : "can only read";
   return ok("role", `user ${user} ${rights}`);
+}
+
+/** Who may enter the data folder: `mode` is `null` when only its owner may. */
+export function assessDataFolder(path: string, mode: string | null): Finding {
+  if (mode === null) return ok("data folder", `${path} is its owner's alone`);
+  const finding = `${path} is open to other users (mode ${mode})`;
+  return warn("data folder", finding, `run \`chmod 700 ${shellWord(path)}\``);
 }
 
 /** Free space of the data folder. */

@@ -41,7 +41,7 @@ export const receiveCommand: AddCommand = command({
     const problems: string[] = [];
     const { UPLOAD_PORT } = readSettings(["UPLOAD_PORT"], { environment, flags: {}, problems });
     if (problems.length > 0) throw new UsageError(problems.join("; "));
-    const inbox = openInbox(options.to, environment);
+    const inbox = openInbox(options.to, environment, { isPrivate: true });
     await runService(context, settings, {
       open: () => openForTokens(context),
       checkReady: checkTokenAccess,

@@ -1,4 +1,4 @@
-import { mkdir, realpath } from "node:fs/promises";
+import { chmod, mkdir, realpath } from "node:fs/promises";
 import { listOrganizations } from "../../../db/admin/organizations.ts";
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { aborted } from "../../base/delay.ts";
@@ -57,10 +57,11 @@ export const upCommand: AddCommand = command({
           const folder = inboxFolder(context.database.dataDir);
           await mkdir(folder, { recursive: true, mode: 0o700 });
           const source = await realpath(folder);
+          await chmod(source, 0o700);
           const shared = { ...service, ...apiOptions(settings), database: reading };
           const receiver = await startReceiver({
             ...shared,
-            inbox: openInbox(source, environment),
+            inbox: openInbox(source, environment, { isPrivate: true }),
             port: settings.UPLOAD_PORT,
             portOption: "--upload-port",
             settings,

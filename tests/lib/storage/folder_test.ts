@@ -1,6 +1,6 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { FolderStorage } from "../../../lib/storage/folder.ts";
+import { FolderStorage, moveDurably } from "../../../lib/storage/folder.ts";
 
 const NOW = 1_790_000_000;
 
@@ -35,6 +35,46 @@ describe("a folder of archives", () => {
       }, { name: "StorageError", message: "a.gz: stopped" });
     } finally {
       await Deno.remove(folder, { recursive: true });
+    }
+  });
+});
+
+describe("moving an archive into a folder", () => {
+  const modeOf = async (path: string) => ((await Deno.stat(path)).mode ?? 0) & 0o777;
+
+  it("gives a private one to its owner alone, and leaves the rights of any other", async () => {
+    const folder = await Deno.makeTempDir();
+    try {
+      for (const isPrivate of [true, false]) {
+        const name = `acme ${isPrivate}/shop/a.gz`;
+        await Deno.writeTextFile(`${folder}/unfinished`, "a");
+        await Deno.chmod(`${folder}/unfinished`, 0o664);
+        await moveDurably(`${folder}/unfinished`, { folder, name, isPrivate });
+        assert.equal(await Deno.readTextFile(`${folder}/${name}`), "a");
+        assert.equal(await modeOf(`${folder}/${name}`), isPrivate ? 0o600 : 0o664);
+        if (!isPrivate) continue;
+        assert.equal(await modeOf(`${folder}/acme true`), 0o700);
+        assert.equal(await modeOf(`${folder}/acme true/shop`), 0o700);
+      }
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+
+  it("does not follow links below the folder", async () => {
+    const folder = await Deno.makeTempDir();
+    const elsewhere = await Deno.makeTempDir();
+    try {
+      await Deno.symlink(elsewhere, `${folder}/acme`);
+      await Deno.writeTextFile(`${folder}/unfinished`, "a");
+      const options = { folder, name: "acme/shop/a.gz", isPrivate: true };
+      await assert.rejects(moveDurably(`${folder}/unfinished`, options), {
+        name: "StorageError",
+        message: /acme" is a link or a file: expected a folder$/,
+      });
+      assert.deepEqual([...Deno.readDirSync(elsewhere)], []);
+    } finally {
+      for (const path of [folder, elsewhere]) await Deno.remove(path, { recursive: true });
     }
   });
 });

@@ -26,6 +26,7 @@ describe("doctor", () => {
         "schema ok",
         "clock ok",
         "uploads warn",
+        "data folder ok",
         "disk ok",
         "program ok",
       ]);
@@ -38,6 +39,23 @@ describe("doctor", () => {
       const second = await cli(["doctor", "--data-dir", folder]);
       assert.match(second.stdout, /^ok\tdatabase\t.*, in use by another process; /);
       await database.close();
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+
+  it("names a data folder that is open to other users", async () => {
+    const folder = await copyTemplate();
+    try {
+      await Deno.chmod(folder, 0o750);
+      const { code, stdout } = await cli(["doctor", "--data-dir", folder], {
+        now: () => Math.floor(Date.now() / 1000),
+      });
+      assert.equal(code, 0);
+      assert.match(
+        stdout,
+        /^warn\tdata folder\t\S+ is open to other users \(mode 750\)\trun `chmod 700 \S+`$/m,
+      );
     } finally {
       await Deno.remove(folder, { recursive: true });
     }
