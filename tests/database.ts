@@ -32,7 +32,7 @@ export async function openAgain({ place }: TestDatabase): Promise<Database> {
 
 /**
  * Runs `body` on the embedded database, and on a PostgreSQL server too when `TEST_DATABASE_URL` is
- * set, each time with a new migrated database. Call `database()` inside tests and hooks only.
+ * set (with `TEST_DATABASES=server` only there), each time with a new migrated database. Call `database()` inside tests and hooks only.
  */
 export function describeWithDatabases(
   name: string,
@@ -40,7 +40,9 @@ export function describeWithDatabases(
   options: TestDatabaseOptions = {},
 ): void {
   const server = process.env.TEST_DATABASE_URL;
-  describeWith(`${name} (embedded)`, () => openTestEmbedded(options), body);
+  if (process.env.TEST_DATABASES !== "server") {
+    describeWith(`${name} (embedded)`, () => openTestEmbedded(options), body);
+  }
   if (server) describeWith(`${name} (server)`, () => openTestServer(server, options), body);
 }
 

@@ -5,6 +5,9 @@ import { migrate } from "../../db/schema/migrate.ts";
 
 const PROGRAMS = "/usr/lib/postgresql";
 
+/** Environment variable with the program folder of another version, from which servers are started. */
+export const POSTGRES_BIN = "TEST_POSTGRES_BIN";
+
 /** A server that exists until it is removed. */
 export interface OwnServer {
   /** Address of its first database. */
@@ -82,7 +85,7 @@ async function fill(
   settings: ServerSettings,
   { args, dataFolder }: { args: string[]; dataFolder?: string },
 ): Promise<OwnServer> {
-  const bin = installedServer();
+  const bin = process.env[POSTGRES_BIN] || installedServer();
   if (bin === null) throw new Error(`expected PostgreSQL in ${PROGRAMS}`);
   const folder = await Deno.makeTempDir({ prefix: "test-analytics-own-server-" });
   // PostgreSQL refuses to run as root.
