@@ -24,6 +24,7 @@ export type Action =
   | { kind: "prune"; cutoff: number }
   | { kind: "show processing"; upload: PlainUpload & { key: string } }
   | { kind: "show failed"; repository: number; key: string }
+  | { kind: "move" }
   | { kind: "query"; query: Query }
   /** One after the other while requests run. */
   | { kind: "concurrent"; actions: Action[] };

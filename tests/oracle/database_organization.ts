@@ -1,4 +1,5 @@
 /** The real program: its processing, and the servers of its database. */
+import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import type { Database } from "../../db/connection/connect.ts";
 import { deleteSubmission } from "../../db/write/delete_submission.ts";
@@ -19,10 +20,15 @@ import {
   listRepositories,
   renameRepository,
 } from "../../db/admin/repositories.ts";
-import { insertToken, revokeToken } from "../../db/admin/tokens.ts";
+import { exportOrganization } from "../../db/admin/export_organization.ts";
+import { ImportClaim } from "../../db/admin/import_claim.ts";
+import { OrganizationImport } from "../../db/admin/import_organization.ts";
+import { insertToken, listTokens, revokeToken } from "../../db/admin/tokens.ts";
 import { showFailed, showProcessing } from "../../db/write/submission_rows.ts";
 import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
 import { parseTestId, testHash } from "../../lib/base/identity.ts";
+import { readExport } from "../../lib/export/reader.ts";
+import { ExportWriter } from "../../lib/export/writer.ts";
 import { makeToken } from "../../lib/base/token.ts";
 import { BEGINNING } from "./actions.ts";
 import { createClient } from "./client.ts";
@@ -162,6 +168,37 @@ export async function databaseOrganization(
     async revokeToken(index, revokedAt) {
       const { apiTokenId } = tokens[index]!;
       return (await revokeToken(sql, { apiTokenId, revokedAt }))?.revoked ?? false;
+    },
+    async move() {
+      const before = await listRepositories(sql, organizationId);
+      const writer = new ExportWriter();
+      let text = writer.header(BEGINNING);
+      for await (const records of exportOrganization(sql, organizationId)) {
+        text += writer.records(records);
+      }
+      text += writer.end();
+      // Deletes it as an import that was killed, which has no tokens.
+      await sql`delete from api_token where organization_id = ${organizationId}`;
+      await sql`
+        update organization set importing_until = now() - interval '1 s'
+        where organization_id = ${organizationId}`;
+      await ImportClaim.deleteAbandoned(sql);
+      const origin = { author: "the oracle", command: "import", changedAt: BEGINNING };
+      const imported = new OrganizationImport(sql, { origin });
+      for await (const lines of readExport(new Blob([text]).stream())) {
+        for (const line of lines) await imported.take(line);
+      }
+      await imported.finish();
+      assert.deepEqual(imported.notes, []);
+      // Internal numbers are new.
+      const after = await listRepositories(sql, organizationId);
+      for (const [index, id] of repositoryIds.entries()) {
+        const { repositoryNumber } = before.find(({ repositoryId }) => repositoryId === id) ?? {};
+        const found = after.find((one) => one.repositoryNumber === repositoryNumber);
+        if (found) repositoryIds[index] = found.repositoryId;
+      }
+      const stored = await listTokens(sql, organizationId);
+      tokens.forEach((token, index) => token.apiTokenId = stored[index]!.apiTokenId);
     },
     send: (apiRequest, sendOptions) =>
       client(apiRequest, sendOptions, tokens[sendOptions.token ?? 0]!.plain),

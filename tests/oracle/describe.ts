@@ -66,6 +66,8 @@ function describeAction(action: Action): string[] {
     }
     case "prune":
       return [`prune  data older than ${timestamp(action.cutoff)}`];
+    case "move":
+      return ["export, delete and import the organization"];
     case "concurrent": {
       const lines = action.actions.flatMap(describeAction);
       return ["while requests run:", ...lines.map((line) => `  ${line}`)];

@@ -164,6 +164,8 @@ export abstract class DifferentialRunner {
       case "show failed":
         await this.organization.showFailed(action);
         return showFailed(this.state, action);
+      case "move":
+        return await this.organization.move();
       case "concurrent":
         throw new Error("concurrent steps are performed one by one");
       case "query":

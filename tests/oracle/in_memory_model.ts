@@ -153,6 +153,7 @@ export function inMemoryOrganization(name: string): InMemoryOrganization {
       token.isRevoked = true;
       return Promise.resolve(revoked);
     },
+    move: () => Promise.resolve(),
     send: (apiRequest, options) => Promise.resolve(sendWith(Oracle, apiRequest, options)),
     sendWith,
     policyWith,

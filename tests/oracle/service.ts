@@ -76,6 +76,8 @@ export interface Organization {
   createToken(expiresAt: number | null): Promise<void>;
   /** Returns false when it was revoked before. */
   revokeToken(index: number, revokedAt: number): Promise<boolean>;
+  /** Exports the organization, deletes it, and imports the export: nothing about it may change. */
+  move(): Promise<void>;
   send(apiRequest: ApiRequest, options: SendOptions): Promise<ApiResponse>;
   /** Awaited after each statement of the delayed server; `null` for no delay. */
   setGate(gate: (() => Promise<void>) | null): void;
