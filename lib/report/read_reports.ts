@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { FILE_CHUNK_BYTES, hashed, readFileChunks } from "./file_chunks.ts";
-import { type JUnitOptions, readJUnit } from "./junit/read_junit.ts";
+import type { ReportOptions } from "./report_reader.ts";
+import { readReport } from "./read_report.ts";
 import type { ReportedTool } from "./equal_cases.ts";
 import { REPORT_LIMITS } from "./limits.ts";
 import { ReportError } from "./report_error.ts";
@@ -11,7 +12,7 @@ export interface StreamedReport extends ReportFile {
   bytes: AsyncIterable<Uint8Array>;
 }
 
-export interface ReadReportsOptions extends Omit<JUnitOptions, "file" | "onFailureOutside"> {
+export interface ReadReportsOptions extends Omit<ReportOptions, "file" | "onFailureOutside"> {
   onFile?(file: ReportFile): void;
   /** Called at the end of each report. */
   onReport?(report: ReportedTool): void;
@@ -40,7 +41,7 @@ export async function readReports(
       const bytes = "bytes" in file
         ? file.bytes
         : readFileChunks(file.path, buffer ??= new Uint8Array(FILE_CHUNK_BYTES));
-      const read = await readJUnit(hashed(bytes, hash, options.onBytes), {
+      const read = await readReport(hashed(bytes, hash, options.onBytes), {
         ...options,
         file: file.path,
         maxResultCount: maxResultCount - resultCount,

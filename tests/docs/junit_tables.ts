@@ -1,6 +1,6 @@
 /** The generated parts of the reference of JUnit reports. */
 import { DIALECTS, UNKNOWN_DIALECT } from "../../lib/report/junit/dialects.ts";
-
+import { FORMATS } from "../../lib/report/native/format.ts";
 import {
   FIXTURES,
   laboratoryTools,
@@ -23,6 +23,7 @@ function dialectTable(): string {
     ["tool", "recognized by", "equal cases are", "otherwise"],
     [
       ...DIALECTS,
+      ...Object.values(FORMATS),
       UNKNOWN_DIALECT,
     ].map((dialect) => [
       dialect.tool && `\`${dialect.tool}\``,

@@ -96,7 +96,8 @@ async function make(name: string, tool: Tool): Promise<void> {
       const report = await Deno.readTextFile(`${folder}/${file}`).catch(() => null);
       if (report === null) throw new Error(`${name} ${run}: exit code ${code}, no report: ${text}`);
       const base = file.replace(/^.*\//, "").replace(/-\d{14}(?=\.xml$)/, "");
-      const target = base === "report.xml" ? `${run}.xml` : `${run}_${base}`;
+      const extension = base.replace(/^.*\./, "");
+      const target = /^(?:ctrf-)?report\./.test(base) ? `${run}.${extension}` : `${run}_${base}`;
       const hosts = [Deno.hostname()];
       const normal = normalize(report, { folders: [folder], modules: [modules], hosts });
       await Deno.writeTextFile(new URL(target, fixtures), normal);

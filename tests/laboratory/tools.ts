@@ -37,6 +37,7 @@ const TWO_FILES = { "same name in two files": "failing" } as const;
 
 const SECOND_REPORT = "turn retries off and run failed tests again with a report of their own";
 const LAST_ATTEMPT_ONLY = `only the last attempt is reported: ${SECOND_REPORT}`;
+const CTRF = `only the last attempt is reported: upload CTRF, or ${SECOND_REPORT}`;
 
 function jars(...names: string[]): string {
   return names.map((name) => `/usr/share/java/${name}.jar`).join(":");
@@ -56,7 +57,7 @@ export const TOOLS: Record<string, Tool> = {
         command: "jest --ci",
         truth: { ...WITH_RETRIES, ...SAME_NAME, ...TWO_FILES, ...HOOKS },
         hidden: {
-          "fails then passes": LAST_ATTEMPT_ONLY,
+          "fails then passes": CTRF,
         },
       },
       files: {
@@ -69,7 +70,7 @@ export const TOOLS: Record<string, Tool> = {
           ...HOOKS,
         },
         hidden: {
-          "fails then passes": LAST_ATTEMPT_ONLY,
+          "fails then passes": CTRF,
         },
       },
       shards: {
@@ -92,7 +93,7 @@ export const TOOLS: Record<string, Tool> = {
       retries: {
         command: "vitest run --retry=2 --reporter=junit --outputFile=report.xml src",
         truth: { ...WITH_RETRIES, ...SAME_NAME, ...HOOKS },
-        hidden: { "fails then passes": LAST_ATTEMPT_ONLY },
+        hidden: { "fails then passes": CTRF },
       },
       bail: {
         command: "vitest run --bail=1 --reporter=junit --outputFile=report.xml src",
@@ -131,14 +132,14 @@ export const TOOLS: Record<string, Tool> = {
           ...HOOKS,
         },
         hidden: {
-          "fails then passes": LAST_ATTEMPT_ONLY,
+          "fails then passes": CTRF,
         },
       },
       xunit: {
         command: "mocha --retries 2 --reporter xunit --reporter-options output=report.xml test",
         truth: { ...WITH_RETRIES, ...SAME_NAME, ...TWO_FILES, ...HOOKS },
         hidden: {
-          "fails then passes": LAST_ATTEMPT_ONLY,
+          "fails then passes": CTRF,
         },
       },
     },
@@ -234,7 +235,7 @@ export const TOOLS: Record<string, Tool> = {
           "two cart passes in one project": "failing",
         },
         hidden: {
-          "fails then passes": "set `includeRetries` of the JUnit reporter",
+          "fails then passes": "set `includeRetries` of the JUnit reporter, or upload CTRF",
         },
       },
       include_retries: {
@@ -670,6 +671,88 @@ export const TOOLS: Record<string, Tool> = {
           "errors in tear down":
             "errors in hooks are in the totals only, so `gate` excuses nothing",
         },
+      },
+    },
+  },
+  jest_ctrf: {
+    project: "jest",
+    npm: ["jest", "jest-ctrf-json-reporter"],
+    runs: {
+      retries: {
+        command: "jest --ci --reporters=jest-ctrf-json-reporter",
+        files: "ctrf/ctrf-report.json",
+        truth: {
+          ...WITH_RETRIES,
+          ...SAME_NAME,
+          "same name in two files src order": "passing",
+          "same name in two files src total": "failing",
+          ...HOOKS,
+        },
+      },
+    },
+  },
+  vitest_ctrf: {
+    project: "vitest",
+    npm: ["vitest", "@d2t/vitest-ctrf-json-reporter"],
+    runs: {
+      retries: {
+        command: "vitest run --retry=2 --reporter=@d2t/vitest-ctrf-json-reporter src",
+        files: "ctrf/ctrf-report.json",
+        truth: { ...WITH_RETRIES, ...SAME_NAME, ...HOOKS },
+      },
+    },
+  },
+  mocha_ctrf: {
+    project: "mocha",
+    npm: ["mocha@11", "mocha-ctrf-json-reporter"],
+    runs: {
+      retries: {
+        command: "mocha --retries 2 --reporter mocha-ctrf-json-reporter test",
+        files: "ctrf/ctrf-report.json",
+        truth: {
+          ...WITH_RETRIES,
+          ...SAME_NAME,
+          "same name in two files test cart": "passing",
+          "same name in two files test total": "failing",
+          ...HOOKS,
+        },
+      },
+    },
+  },
+  playwright_ctrf: {
+    project: "playwright",
+    npm: ["@playwright/test", "playwright-ctrf-json-reporter"],
+    runs: {
+      retries: {
+        command: "playwright test --reporter=playwright-ctrf-json-reporter",
+        files: "ctrf/ctrf-report.json",
+        truth: {
+          ...WITH_RETRIES,
+          ...HOOKS,
+          "one cart passes in one project": "passing",
+          "two cart passes in one project": "failing",
+        },
+      },
+    },
+  },
+  go_test_json: {
+    project: "gotestsum",
+    debian: ["golang-go"],
+    runs: {
+      once: {
+        command: "go test -json ./cart > report.json",
+        files: "report.json",
+        truth: { ...WITHOUT_RETRIES, "fails then passes": "failing", ...SAME_NAME },
+      },
+      count: {
+        command: "go test -json -count=2 ./cart > report.json",
+        files: "report.json",
+        truth: { ...WITH_RETRIES, "passes then fails": "flaky", ...SAME_NAME },
+      },
+      panic: {
+        command: "go test -json ./crash > report.json",
+        files: "report.json",
+        truth: { ...planted("passes"), crashes: "failing" },
       },
     },
   },

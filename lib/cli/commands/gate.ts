@@ -22,7 +22,7 @@ const exitCode = wholeNumber({ min: 0, max: 255 });
 
 const INPUT = {
   reports: argument(
-    "JUnit XML files, folders (all *.xml below them), or globs",
+    "report files (JUnit, CTRF, TRX, NUnit 3, go test -json), folders (all *.xml below them), or globs",
     v.array(v.string()),
   ),
   repo: option(

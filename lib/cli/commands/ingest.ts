@@ -15,7 +15,7 @@ import { fileSource } from "../../storage/folder.ts";
 
 const INPUT = {
   reports: argument(
-    "JUnit XML files, folders (all *.xml below them), globs; or one archive (*.gz)",
+    "report files (JUnit, CTRF, TRX, NUnit 3, go test -json), folders (all *.xml below them), globs; or one archive (*.gz)",
     REPORTS,
   ),
   org: ORG,

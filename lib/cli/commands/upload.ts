@@ -25,7 +25,10 @@ export const uploadCommand: AddCommand = command({
   environment: ["UPLOAD_TOKEN", "UPLOAD_TOKEN_FILE", ...STORAGE_VARIABLES],
   usesDatabase: false,
   input: {
-    reports: argument("JUnit XML files, folders (all *.xml below them), or globs", REPORTS),
+    reports: argument(
+      "report files (JUnit, CTRF, TRX, NUnit 3, go test -json), folders (all *.xml below them), or globs",
+      REPORTS,
+    ),
     to: option(
       "<target>",
       "address of `up` or `receive`, folder, s3://BUCKET/PREFIX, or URL for a PUT",

@@ -3,7 +3,7 @@ import { SubmissionBuilder } from "../../analysis/submission_content.ts";
 import { finalAttempts } from "../../gate/final_attempts.ts";
 import type { GateReport } from "../../gate/rule.ts";
 import { readFileChunks } from "../../report/file_chunks.ts";
-import { readJUnit } from "../../report/junit/read_junit.ts";
+import { readReport } from "../../report/read_report.ts";
 import { ReportError } from "../../report/report_error.ts";
 import { findReports, type ReportFile } from "../../report/report_files.ts";
 
@@ -41,7 +41,7 @@ export async function readRunReports(
     let problem: string | null = null;
     const isFresh = before === null || await isNewer(path, before);
     try {
-      const { tool } = await readJUnit(readFileChunks(path), {
+      const { tool } = await readReport(readFileChunks(path), {
         file: path,
         checkoutFolder,
         onFailureOutside: (failure) => failuresOutsideTests.push(failure),

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { hashed } from "../file_chunks.ts";
 import { ARCHIVE_LIMITS, type ArchiveLimits } from "../limits.ts";
 import { limitError, quote, ReportError } from "../report_error.ts";
+import { looksLikeReport } from "../read_report.ts";
 import { comparePaths } from "../report_files.ts";
 import { type ArchiveEntry, readEntries } from "./entries.ts";
 import { type ArchiveMetadata, parseMetadata } from "./metadata.ts";
@@ -77,8 +78,8 @@ export async function inspectArchive(
     } else if (path.startsWith(COVERAGE_FOLDER)) {
       coverage.set(path, { path: insidePath(path), ordinal });
     } else if (REPORT_FOLDERS.some((folder) => path.startsWith(folder))) {
-      if (await looksLikeReport(entry)) reports.set(path, { path: insidePath(path), ordinal });
-      else skip(path, "is not XML");
+      if (await isReport(entry)) reports.set(path, { path: insidePath(path), ordinal });
+      else skip(path, "is not a report");
     } else if (path.startsWith("/") || path.split("/").includes("..")) {
       skip(quote(path), "leads out of the archive");
     }
@@ -157,7 +158,7 @@ function insidePath(path: string): string {
 }
 
 /** Reporters also pack logs and screenshots. */
-async function looksLikeReport({ path, bytes }: ArchiveEntry): Promise<boolean> {
+async function isReport({ path, bytes }: ArchiveEntry): Promise<boolean> {
   if (/\.xml$/i.test(path)) return true;
   let start = "";
   for await (const chunk of bytes) {
@@ -165,5 +166,5 @@ async function looksLikeReport({ path, bytes }: ArchiveEntry): Promise<boolean> 
     start += new TextDecoder("latin1").decode(chunk.subarray(0, SNIFFED_BYTES));
     if (start.length >= SNIFFED_BYTES) break;
   }
-  return /<testsuites?[\s>/]/.test(start);
+  return looksLikeReport(start);
 }

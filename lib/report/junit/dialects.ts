@@ -33,13 +33,12 @@ export interface CaseNames {
   suite: XmlAttributes;
 }
 
-/** One row of the table. */
-export interface Dialect extends EqualCasesRule {
+/** A tool, or a format that is not JUnit. */
+export interface ToolRow extends EqualCasesRule {
   /** As in the reference. */
   tool: string;
   /** How its reports are recognized, for the reference. */
   evidence: string;
-  isWrittenBy(head: ReportHead): boolean;
   /** What else it changes, for the reference; `""` if nothing. */
   changes: string;
   /** Whether a case has the line of its test, which distinguishes tests of one name. */
@@ -56,8 +55,19 @@ export interface Dialect extends EqualCasesRule {
   isNoise?(line: string): boolean;
 }
 
-const ATTEMPTS = { meaning: "attempts", canRepeatAll: false, hasBareAttempts: false } as const;
-const TESTS = { meaning: "tests", canRepeatAll: false, hasBareAttempts: false } as const;
+/** One row of the table. */
+export interface Dialect extends ToolRow {
+  isWrittenBy(head: ReportHead): boolean;
+}
+
+/** A tool that repeats a case for a retry. */
+export const ATTEMPTS = {
+  meaning: "attempts",
+  canRepeatAll: false,
+  hasBareAttempts: false,
+} as const;
+/** A tool that never does. */
+export const TESTS = { meaning: "tests", canRepeatAll: false, hasBareAttempts: false } as const;
 
 /** Reports of tools that are not in the table. */
 export const UNKNOWN_DIALECT: Dialect = {
@@ -257,7 +267,7 @@ export const DIALECTS: readonly Dialect[] = [
     ...ATTEMPTS,
     canRepeatAll: true,
     changes: "Lines such as `=== RUN` and `--- FAIL` say nothing.",
-    isNoise: (line) => /^(?:=== (?:RUN|PAUSE|CONT|NAME|FAIL)|--- (?:FAIL|PASS|SKIP))\b/.test(line),
+    isNoise: isGoNoise,
   },
   {
     tool: "surefire",
@@ -414,4 +424,9 @@ const CLASS_BROWSER = /^([^\d(]{1,100})_[\d_]{1,50}\(([^)\d]{1,50}?)(?:_[\d_]{1,
 
 function withoutBrowserVersion(name: string): string {
   return name.replace(SUITE_BROWSER, "$1 ($2)").replace(CLASS_BROWSER, "$1_($2)");
+}
+
+/** Whether a line of a Go test's output only says that it ran. */
+export function isGoNoise(line: string): boolean {
+  return /^(?:=== (?:RUN|PAUSE|CONT|NAME|FAIL)|--- (?:FAIL|PASS|SKIP))\b/.test(line);
 }

@@ -1,5 +1,5 @@
 /**
- * The JUnit XML reader: bytes in, results out, in memory that does not grow with the report.
+ * The JUnit XML reader: elements in, results out, in memory that does not grow with the report.
  *
  * There is no one JUnit format, only what tools write: suites may be nested or missing, and unknown
  * elements are ignored.
@@ -8,47 +8,20 @@ import type { TestIdentity } from "../../base/identity.ts";
 import { REPORT_LIMITS } from "../limits.ts";
 import { quote, shorten } from "../report_error.ts";
 import type { ReportedTool } from "../equal_cases.ts";
-import { isNegative, PLAIN_CASE, type Reported, type TestResult } from "../result.ts";
+import { otherXmlFormat } from "../other_formats.ts";
+import {
+  refuseUndecodable,
+  type ReportOptions,
+  ResultSink,
+  type XmlFormatReader,
+} from "../report_reader.ts";
+import { isNegative } from "../result.ts";
 import { detach } from "../../base/text.ts";
-import { decodeXml } from "../xml/decode.ts";
-import { type XmlHandler, XmlReader } from "../xml/reader.ts";
+import type { XmlReader } from "../xml/reader.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import { type Dialect, dialectOf, UNKNOWN_DIALECT } from "./dialects.ts";
 import { NameNormalizer } from "./normalize_names.ts";
 import { OUTCOME_KINDS, OutcomeElement, TestCase } from "./test_case.ts";
-
-export interface JUnitOptions {
-  /** Path of the report, for errors and notes. */
-  file: string;
-  /** Called for each result, in order. Its strings may be slices of a chunk: copy what is kept. */
-  onResult(result: TestResult, reported: Reported): void;
-  /** Called with what was repaired or ignored, one line each. */
-  onNote?(note: string): void;
-  /**
-   * Called with what and where for a failure or error that gives no result: one outside of a test, or
-   * one that only the totals of a suite count.
-   */
-  onFailureOutside?(failure: string): void;
-  /** Where the repository was checked out: paths below it become paths inside the repository. */
-  checkoutFolder?: string | undefined;
-  /** How many results may follow those of the other files of the same upload. */
-  maxResultCount?: number;
-}
-
-/**
- * Reads one JUnit report to its end; returns the number of results, in which each attempt counts, and
- * the tool that wrote it, which decides what equal cases are.
- * @throws {ReportError}, after `onResult` was called for the results before it
- */
-export async function readJUnit(
-  bytes: AsyncIterable<Uint8Array>,
-  options: JUnitOptions,
-): Promise<{ resultCount: number; tool: ReportedTool }> {
-  const reader = new JUnitReader(options);
-  for await (const chunk of decodeXml(bytes, options.file)) reader.xml.write(chunk);
-  reader.end();
-  return { resultCount: reader.resultCount, tool: reader.tool };
-}
 
 // A broken reporter repeats its mistake for every test.
 const MAX_NOTES = 100;
@@ -63,7 +36,6 @@ const MAX_ATTRIBUTES = 30;
 const MAX_ATTRIBUTE_CHARACTERS = 1_000;
 // Names of properties and of suites that are kept to recognize the tool and to number suites.
 const MAX_NAMES = 100_000;
-const FURTHER_ATTEMPT: Reported = { ...PLAIN_CASE, isNewCase: false };
 
 /** A suite; the element around all suites is one without a name. */
 interface Suite {
@@ -84,11 +56,10 @@ interface Suite {
   countBefore: number;
 }
 
-class JUnitReader implements XmlHandler {
-  readonly xml: XmlReader;
-  resultCount = 0;
-
-  readonly #options: JUnitOptions;
+export class JUnitReader implements XmlFormatReader {
+  readonly #xml: XmlReader;
+  readonly #options: ReportOptions;
+  readonly #sink: ResultSink;
   readonly #names: NameNormalizer;
   // How many elements are open, the outermost and the innermost included.
   #depth = 0;
@@ -105,10 +76,15 @@ class JUnitReader implements XmlHandler {
   #surplusCaseCount = 0;
   #noteCount = 0;
 
-  constructor(options: JUnitOptions) {
+  constructor(options: ReportOptions, xml: XmlReader) {
     this.#options = options;
     this.#names = new NameNormalizer(options.checkoutFolder);
-    this.xml = new XmlReader(options.file, this);
+    this.#xml = xml;
+    this.#sink = new ResultSink(options, (found) => xml.input.fail("limit", found, "fewer"));
+  }
+
+  get resultCount(): number {
+    return this.#sink.resultCount;
   }
 
   /** The tool that wrote the report. */
@@ -126,11 +102,12 @@ class JUnitReader implements XmlHandler {
     this.#depth++;
     if (this.#depth === 1) this.#rootElement = name;
     if (this.#depth === 1 && name !== "testsuites" && name !== "testsuite") {
-      this.xml.input.fail(
+      const other = otherXmlFormat(name);
+      this.#xml.input.fail(
         "not-junit",
-        `<${shorten(name)}> as the outermost element`,
-        "<testsuites> or <testsuite>, as JUnit reports have it",
-        this.xml.elementPosition,
+        `<${shorten(name)}> as the outermost element${other ? `: ${other.name}` : ""}`,
+        other?.instead ?? "<testsuites> or <testsuite>, as JUnit reports have it",
+        this.#xml.elementPosition,
       );
     }
     if (this.#testCase) {
@@ -158,14 +135,13 @@ class JUnitReader implements XmlHandler {
   close(): void {
     if (this.#outcome) this.#closeInOutcome();
     else if (this.#testCase?.depth === this.#depth) this.#closeTestCase(this.#testCase);
-    else if (this.#testCase?.depth === this.#depth - 1) this.xml.readText(null);
+    else if (this.#testCase?.depth === this.#depth - 1) this.#xml.readText(null);
     else if (this.#suites.at(-1)?.depth === this.#depth) this.#checkTotals(this.#suites.pop()!);
     this.#depth--;
   }
 
   end(): void {
-    this.xml.end();
-    const { replacementCount, firstReplacement } = this.xml.input;
+    const { replacementCount, firstReplacement } = this.#xml.input;
     if (!firstReplacement) return;
     const { line, column } = firstReplacement;
     this.#options.onNote?.(
@@ -185,7 +161,7 @@ class JUnitReader implements XmlHandler {
   }
 
   get #place(): string {
-    const { line, column } = this.xml.elementPosition;
+    const { line, column } = this.#xml.elementPosition;
     return `${this.#options.file}:${line}:${column}`;
   }
 
@@ -205,7 +181,7 @@ class JUnitReader implements XmlHandler {
     const counts = [failures, errors].map((text) => this.#readTotal(text));
     // Only the totals of the element around all suites count.
     const { name = "", file, timestamp } = element === "testsuite" ? attributes : {};
-    if (element === "testsuite") this.#refuseUndecodable(element, attributes);
+    if (element === "testsuite") refuseUndecodable(this.#xml, element, attributes);
     const ownName = detach(this.#names.suite(name, timestamp));
     const earlierCount = this.#suiteCounts.get(ownName) ?? 0;
     if (this.#suiteCounts.size < MAX_NAMES) this.#suiteCounts.set(ownName, earlierCount + 1);
@@ -252,7 +228,7 @@ class JUnitReader implements XmlHandler {
 
   #identityOf(attributes: XmlAttributes, dialect: Dialect): TestIdentity {
     const { name, classname = "", file } = attributes;
-    this.#refuseUndecodable("testcase", attributes);
+    refuseUndecodable(this.#xml, "testcase", attributes);
     const suite = this.#suites.at(-1)!;
     suite.name ??= this.#suiteName(dialect);
     const className = this.#names.class(classname);
@@ -274,26 +250,13 @@ class JUnitReader implements XmlHandler {
     return detach(dialect.suite(names));
   }
 
-  // The same U+FFFD stands for all lost bytes: two tests could become one.
-  #refuseUndecodable(element: string, attributes: XmlAttributes): void {
-    const attribute = this.xml.undecodableName;
-    if (attribute === undefined) return;
-    this.xml.input.fail(
-      "malformed",
-      `bytes that cannot be decoded in ${attribute}=${quote(attributes[attribute] ?? "")} of a ` +
-        `<${element}>`,
-      "names in the encoding that the file declares, or in UTF-8 when it declares none",
-      this.xml.elementPosition,
-    );
-  }
-
   #openInTestCase(name: string, attributes: XmlAttributes): void {
     const isDirect = this.#depth === this.#testCase!.depth + 1;
     const kind = OUTCOME_KINDS.get(this.#dialect?.meaningOf?.(name, attributes) ?? name);
     if (!kind || !(isDirect || name === "property")) {
       const testCase = this.#testCase!.value;
       if (name === "system-out" && isDirect && testCase) {
-        this.xml.readText((text) => testCase.addOutput(text));
+        this.#xml.readText((text) => testCase.addOutput(text));
       }
       if (FAILURES.has(name)) this.#failureOutside(`<${name}> not directly in a <testcase>`);
       else if (FAILURES.has(name.toLowerCase())) {
@@ -303,24 +266,24 @@ class JUnitReader implements XmlHandler {
     }
     const outcome = new OutcomeElement(kind, attributes);
     this.#outcome = { value: outcome, depth: this.#depth };
-    this.xml.readText((text) => outcome.text.add(text));
+    this.#xml.readText((text) => outcome.text.add(text));
   }
 
   // Only the text of the outcome itself and of its stack trace counts, not the output of a retry.
   #openInOutcome(name: string): void {
     const { value, depth } = this.#outcome!;
     const isStackTrace = name === "stackTrace" && this.#depth === depth + 1;
-    this.xml.readText(isStackTrace ? (text) => value.stackTrace.add(text) : null);
+    this.#xml.readText(isStackTrace ? (text) => value.stackTrace.add(text) : null);
   }
 
   #closeInOutcome(): void {
     const { value, depth } = this.#outcome!;
     if (this.#depth === depth) {
-      this.xml.readText(null);
+      this.#xml.readText(null);
       this.#outcome = null;
       this.#addOutcome(value);
     } else if (this.#depth === depth + 1) {
-      this.xml.readText((text) => value.text.add(text));
+      this.#xml.readText((text) => value.text.add(text));
     }
   }
 
@@ -333,7 +296,7 @@ class JUnitReader implements XmlHandler {
     }
     const limit = REPORT_LIMITS.attemptCount;
     if (testCase && testCase.attemptCount > limit) {
-      this.xml.input.fail("limit", `more than ${limit} attempts of one test`, "fewer");
+      this.#xml.input.fail("limit", `more than ${limit} attempts of one test`, "fewer");
     }
   }
 
@@ -342,18 +305,7 @@ class JUnitReader implements XmlHandler {
   ): void {
     this.#testCase = null;
     if (!testCase) return;
-    let hasFailed = false;
-    let reported = testCase.reported;
-    for (const result of testCase.results()) {
-      hasFailed ||= isNegative(result.conclusion);
-      this.resultCount++;
-      const limit = REPORT_LIMITS.resultCount;
-      if (this.resultCount > (this.#options.maxResultCount ?? limit)) {
-        this.xml.input.fail("limit", `more than ${limit} results in one upload`, "fewer");
-      }
-      this.#options.onResult(result, reported);
-      reported = FURTHER_ATTEMPT;
-    }
+    const hasFailed = this.#sink.add(testCase);
     // By its status alone.
     if (hasFailed && this.#failureCount === countBefore) this.#failureCount++;
   }

@@ -10,7 +10,7 @@ import {
   type Reported,
   type TestResult,
 } from "../result.ts";
-import type { Dialect } from "./dialects.ts";
+import type { ToolRow } from "./dialects.ts";
 
 /** The meaning of an element inside a `testcase`. */
 interface OutcomeKind {
@@ -77,7 +77,7 @@ const PRECEDENCE = ["error", "failure", "skipped"] as const;
 export class TestCase {
   #output: TextEnd | undefined;
   readonly #identity: TestIdentity;
-  readonly #dialect: Dialect;
+  readonly #tool: ToolRow;
   readonly #attributes: XmlAttributes;
   readonly #durationMicroseconds: number;
   readonly #statusConclusion: Conclusion;
@@ -87,9 +87,9 @@ export class TestCase {
   #endings: Map<Conclusion, string> | undefined;
   #endingBody: FailureText | undefined;
 
-  constructor(identity: TestIdentity, attributes: XmlAttributes, dialect: Dialect) {
+  constructor(identity: TestIdentity, attributes: XmlAttributes, tool: ToolRow) {
     this.#identity = identity;
-    this.#dialect = dialect;
+    this.#tool = tool;
     this.#attributes = attributes;
     this.#durationMicroseconds = parseDuration(attributes["time"]);
     this.#statusConclusion = conclusionOfStatus(attributes["status"], attributes["result"]);
@@ -103,7 +103,7 @@ export class TestCase {
   /** How its first result stands in the report. */
   get reported(): Reported {
     const isBare = !this.#attempts && !this.#endings && this.#statusConclusion === "passing";
-    if (!this.#dialect.hasLines) return isBare ? BARE_CASE : PLAIN_CASE;
+    if (!this.#tool.hasLines) return isBare ? BARE_CASE : PLAIN_CASE;
     const line = Number(this.#attributes["line"]);
     return { isNewCase: true, isBare, line: line > 0 && line < MAX_LINE ? Math.floor(line) : 0 };
   }
@@ -155,11 +155,11 @@ export class TestCase {
 
   get #isNeverRun(): boolean {
     return !this.#attempts && !this.#endings && this.#statusConclusion === "passing" &&
-      this.#dialect.isNeverRun?.(this.#attributes) === true;
+      this.#tool.isNeverRun?.(this.#attributes) === true;
   }
 
   #saysNothing(line: string): boolean {
-    return saysNothing(line, this.#identity) || this.#dialect.isNoise?.(line) === true;
+    return saysNothing(line, this.#identity) || this.#tool.isNoise?.(line) === true;
   }
 
   #ending(): Attempt {

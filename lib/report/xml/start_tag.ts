@@ -19,7 +19,11 @@ interface StartTag {
 
 // Names of suites, classes, tests and files: a shorter limit applies to them.
 const NAME_ATTRIBUTES: ReadonlySet<string> = new Set(
-  ["name", "classname", "file", "filename", "path"],
+  [
+    ...["name", "classname", "file", "filename", "path"],
+    // TRX and NUnit.
+    ...["testName", "testId", "className", "codeBase", "id", "methodname", "fullname"],
+  ],
 );
 const ATTRIBUTES = 'attributes such as name="value" with white space between them, then > or />';
 

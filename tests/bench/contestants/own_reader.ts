@@ -3,13 +3,13 @@
  * The program's own reader of reports. Arguments: a file. Prints how long it took, how many cases it
  * found, and the greatest memory.
  */
-import { readJUnit } from "../../../lib/report/junit/read_junit.ts";
+import { readReport } from "../../../lib/report/read_report.ts";
 
 const [path = ""] = Deno.args;
 const started = performance.now();
 const file = await Deno.open(path);
 let cases = 0;
-await readJUnit(file.readable, { file: path, onResult: () => cases++ });
+await readReport(file.readable, { file: path, onResult: () => cases++ });
 const seconds = (performance.now() - started) / 1000;
 const status = await Deno.readTextFile("/proc/self/status");
 const peakRssMb = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024;

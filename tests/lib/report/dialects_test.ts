@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { describe, it } from "@std/testing/bdd";
-import { readJUnit } from "../../../lib/report/junit/read_junit.ts";
+import { readReport } from "../../../lib/report/read_report.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
 import { inChunks } from "./reading.ts";
 
@@ -26,7 +26,7 @@ async function read(
   const bytes = await readFile(new URL(`${tool}/${file}`, DIALECTS));
   const notes: string[] = [];
   const results: TestResult[] = [];
-  await readJUnit(inChunks(bytes, 64 * 1024), {
+  await readReport(inChunks(bytes, 64 * 1024), {
     file,
     checkoutFolder,
     onResult: (result) => results.push(result),

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
-import type { JUnitOptions } from "../../../lib/report/junit/read_junit.ts";
+import type { ReportOptions } from "../../../lib/report/report_reader.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
 import { readBytes, readText, repeated } from "./reading.ts";
 
@@ -19,7 +19,7 @@ async function refused(bytes: AsyncIterable<Uint8Array>, message: RegExp): Promi
 /** How much more memory was in use at the worst moment than before, in bytes. */
 async function peakMemory(
   bytes: AsyncIterable<Uint8Array>,
-  options: Partial<JUnitOptions> = {},
+  options: Partial<ReportOptions> = {},
 ): Promise<number> {
   // Text from a decoder may lie outside of the heap.
   const inUse = () => Deno.memoryUsage().heapUsed + Deno.memoryUsage().external;

@@ -7,6 +7,7 @@ import { MutantError, tryMutants } from "./mutation/try_mutants.ts";
 // As many as a second allows; tests/mutate.ts tries as many as wanted.
 const COUNTS: Record<string, number> = {
   "JUnit": 1_000,
+  "TRX, NUnit, CTRF, go test": 700,
   "coverage": 700,
   "archive": 400,
   "archive's tar": 400,

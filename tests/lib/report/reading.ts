@@ -1,4 +1,5 @@
-import { type JUnitOptions, readJUnit } from "../../../lib/report/junit/read_junit.ts";
+import type { ReportOptions } from "../../../lib/report/report_reader.ts";
+import { readReport } from "../../../lib/report/read_report.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
 
 /** Bytes as a source hands them over, so many at a time. */
@@ -14,7 +15,7 @@ export async function* inChunks(
 /** The results of a report that is given as text. */
 export async function readText(
   text: string,
-  options: Partial<JUnitOptions> = {},
+  options: Partial<ReportOptions> = {},
 ): Promise<TestResult[]> {
   return await readBytes(inChunks(new TextEncoder().encode(text), 64 * 1024), options);
 }
@@ -22,10 +23,10 @@ export async function readText(
 /** The results of a report. */
 export async function readBytes(
   bytes: AsyncIterable<Uint8Array>,
-  options: Partial<JUnitOptions> = {},
+  options: Partial<ReportOptions> = {},
 ): Promise<TestResult[]> {
   const results: TestResult[] = [];
-  await readJUnit(bytes, {
+  await readReport(bytes, {
     file: "report.xml",
     onResult: (result) => results.push(result),
     ...options,

@@ -118,7 +118,7 @@ describe("the contents of an archive", () => {
     assert.deepEqual(notes, [
       "build.gz: test_results/evil.xml: is a link or device: skipped",
       "build.gz: test_results/hard.xml: is a link or device: skipped",
-      "build.gz: test_results/log.txt: is not XML: skipped",
+      "build.gz: test_results/log.txt: is not a report: skipped",
     ]);
   });
 

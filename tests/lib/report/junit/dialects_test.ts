@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { readJUnit } from "../../../../lib/report/junit/read_junit.ts";
+import { readReport } from "../../../../lib/report/read_report.ts";
 import type { TestResult } from "../../../../lib/report/result.ts";
 import { inChunks } from "../reading.ts";
 
@@ -13,7 +13,7 @@ interface Read {
 async function read(text: string): Promise<Read> {
   const results: TestResult[] = [];
   const notes: string[] = [];
-  const { tool } = await readJUnit(inChunks(new TextEncoder().encode(text), 1_000), {
+  const { tool } = await readReport(inChunks(new TextEncoder().encode(text), 1_000), {
     file: "r.xml",
     onResult: (result) => results.push(result),
     onNote: (note) => notes.push(note),

@@ -1,12 +1,12 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { readJUnit } from "../../../../lib/report/junit/read_junit.ts";
+import { readReport } from "../../../../lib/report/read_report.ts";
 
 /** The failures of a report that give no result. */
 async function outsideOf(report: string): Promise<string[]> {
   const found: string[] = [];
   const bytes = ReadableStream.from([new TextEncoder().encode(report)]);
-  await readJUnit(bytes, {
+  await readReport(bytes, {
     file: "a.xml",
     onResult: () => {},
     onFailureOutside: (failure) => found.push(failure),

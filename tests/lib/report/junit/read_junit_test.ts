@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { describe, it } from "@std/testing/bdd";
 import fc from "fast-check";
-import { readJUnit } from "../../../../lib/report/junit/read_junit.ts";
+import { readReport } from "../../../../lib/report/read_report.ts";
 import { ReportError } from "../../../../lib/report/report_error.ts";
 import type { TestResult } from "../../../../lib/report/result.ts";
 import { inChunks, readText } from "../reading.ts";
@@ -23,7 +23,7 @@ async function read(
   const bytes = await readFile(new URL(folder + file, FIXTURES));
   const notes: string[] = [];
   const results: TestResult[] = [];
-  const { resultCount } = await readJUnit(inChunks(bytes, chunkBytes), {
+  const { resultCount } = await readReport(inChunks(bytes, chunkBytes), {
     file,
     onResult: (result) => results.push(result),
     onNote: (note) => notes.push(note),
@@ -32,7 +32,7 @@ async function read(
   return { notes, results };
 }
 
-describe("readJUnit", () => {
+describe("reading JUnit", () => {
   for (const file of xmlFiles("valid/")) {
     it(`reads ${file} as expected, at all chunk boundaries`, async () => {
       const expected = new URL("valid/" + file.replace(/xml$/, "json"), FIXTURES);

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { inspectArchive, readArchived } from "../../../../lib/report/archive/mod.ts";
 import { CoverageCollector } from "../../../../lib/report/coverage/mod.ts";
-import { readJUnit } from "../../../../lib/report/junit/read_junit.ts";
+import { readReport } from "../../../../lib/report/read_report.ts";
 import type { TestResult } from "../../../../lib/report/result.ts";
 import { archiveOf, reportOf, sourceOf, tarOf } from "../archive/make_archive.ts";
 import { inChunks } from "../reading.ts";
@@ -30,7 +30,12 @@ export interface Subject {
 const MAX_FIXTURE_BYTES = 20_000;
 
 export const SUBJECTS: readonly Subject[] = [
-  { name: "JUnit", fixtures: () => filesBelow("junit", /\.xml$/), read: readAsJUnit },
+  { name: "JUnit", fixtures: () => filesBelow("junit", /\.xml$/), read: readAsReport },
+  {
+    name: "TRX, NUnit, CTRF, go test",
+    fixtures: () => filesBelow("laboratory", /(?:trx|nunit|ctrf|go_test)[^/]*\/(?!truth).*\.\w+$/),
+    read: readAsReport,
+  },
   {
     name: "coverage",
     fixtures: () => filesBelow("coverage", /\.(?!md$)\w+$/),
@@ -54,9 +59,9 @@ function filesBelow(folder: string, pattern: RegExp): Promise<Uint8Array[]> {
   return Promise.resolve(files.filter(({ length }) => length <= MAX_FIXTURE_BYTES));
 }
 
-async function readAsJUnit(bytes: Uint8Array, chunkBytes: number): Promise<TestResult[]> {
+async function readAsReport(bytes: Uint8Array, chunkBytes: number): Promise<TestResult[]> {
   const results: TestResult[] = [];
-  await readJUnit(inChunks(bytes, chunkBytes), {
+  await readReport(inChunks(bytes, chunkBytes), {
     file: FILE,
     onResult: (result) => results.push(result),
     onNote: (note) => assert.match(note, /^damaged:\d+:\d+: .+$/),

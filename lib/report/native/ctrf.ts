@@ -1,0 +1,161 @@
+/** CTRF, the Common Test Report Format: https://ctrf.io. */
+import type { TestIdentity } from "../../base/identity.ts";
+import type { ReportedTool } from "../equal_cases.ts";
+import { NameNormalizer } from "../junit/normalize_names.ts";
+import { REPORT_LIMITS } from "../limits.ts";
+import { limitError, ReportError } from "../report_error.ts";
+import { type ReportOptions, type ReportReader, ResultSink } from "../report_reader.ts";
+import { caseOf, FORMATS, type Outcome, toolOf } from "./format.ts";
+import { JsonStream } from "./json_stream.ts";
+import { arrayIn, isWhole, malformed, nameIn, numberIn, objectIn, textIn } from "./json_text.ts";
+
+const MILLISECONDS = 1_000;
+
+type Test = Readonly<Record<string, unknown>>;
+
+/** How the names of a test in CTRF are those of its tool's JUnit report. */
+type Names = (test: { name: string; suite: string[]; file: string }) => TestIdentity;
+
+const NAMES: ReadonlyMap<string, Names> = new Map<string, Names>([
+  ["jest", ({ name, file }) => ({ suite: "", class: name, name, file })],
+  ["vitest", ({ name, file }) => ({ suite: file, class: file, name, file: "" })],
+  ["playwright", playwrightNames],
+]);
+
+export class CtrfReader implements ReportReader {
+  readonly tool: ReportedTool;
+  readonly #options: ReportOptions;
+  readonly #json: JsonStream;
+  readonly #sink: ResultSink;
+  readonly #names: NameNormalizer;
+  #toolName = "";
+  #isCtrf = false;
+
+  constructor(options: ReportOptions) {
+    this.#options = options;
+    this.tool = toolOf(FORMATS.ctrf, options.file);
+    this.#sink = new ResultSink(options);
+    this.#names = new NameNormalizer(options.checkoutFolder);
+    this.#json = new JsonStream(options.file, {
+      "results.tool": (tool) => this.#readTool(objectIn(tool)),
+      "results.tests[]": (test, line) => this.#readTest(objectIn(test), line),
+    });
+  }
+
+  get resultCount(): number {
+    return this.#sink.resultCount;
+  }
+
+  write(text: string): void {
+    this.#json.write(text);
+  }
+
+  end(): void {
+    this.#json.end();
+    if (this.#isCtrf) return;
+    throw new ReportError({
+      file: this.#options.file,
+      kind: "not-junit",
+      problem:
+        "found JSON without results.tool, expected CTRF (https://ctrf.io), `go test -json`, " +
+        "or a JUnit report in XML",
+      position: { line: 1, column: 1 },
+    });
+  }
+
+  #readTool({ name }: Test): void {
+    this.#isCtrf = true;
+    this.#toolName = textIn(name).toLowerCase();
+  }
+
+  #readTest(test: Test, line: number): void {
+    const identity = this.#identityOf(test, line);
+    const status = textIn(test["status"]);
+    const outcomes = [...this.#attemptsOf(test, status), ...endingOf(test, status)];
+    this.#sink.add(caseOf(identity, FORMATS.ctrf, {
+      seconds: numberIn(test["duration"]) / MILLISECONDS,
+      // Any other word leaves the outcome open.
+      ...outcomes.length === 0 && { status: status === "passed" ? "passed" : "other" },
+      outcomes,
+      output: arrayIn(test["stdout"]).map(textIn).join("\n"),
+    }));
+  }
+
+  #identityOf({ name, suite, filePath }: Test, line: number): TestIdentity {
+    // Older versions join the names of suites.
+    const suites = typeof suite === "string" ? suite.split(" > ") : arrayIn(suite).map(nameIn);
+    const names = [nameIn(name), nameIn(filePath), ...suites];
+    const { file } = this.#options;
+    const { nameCharacters } = REPORT_LIMITS;
+    if (names.some((each) => each.length > nameCharacters)) {
+      throw limitError(file, "a name", `at most ${nameCharacters} characters`);
+    }
+    if (names[0] === "") throw malformed(file, line, "a test without a name", "a name");
+    if (!names.every(isWhole)) throw malformed(file, line, names[0]!, "names in UTF-8");
+    const identity = (NAMES.get(this.#toolName) ?? plainNames)({
+      name: names[0]!,
+      suite: suites.filter((each) => each !== ""),
+      file: this.#names.file(names[1]!),
+    });
+    const suiteName = this.#names.suite(identity.suite, undefined);
+    const className = this.#names.class(identity.class);
+    return {
+      suite: suiteName,
+      class: className,
+      name: this.#names.name(identity.name, suiteName, className),
+      file: identity.file,
+    };
+  }
+
+  /** The failed attempts before the last. */
+  #attemptsOf({ retries, retryAttempts }: Test, status: string): Outcome[] {
+    const listed = arrayIn(retryAttempts).map(objectIn);
+    const count = Math.floor(numberIn(retries));
+    const limit = REPORT_LIMITS.attemptCount;
+    if (Math.max(count, listed.length) > limit) {
+      throw limitError(this.#options.file, `more than ${limit} attempts of one test`);
+    }
+    if (listed.length > 0) {
+      // Some list the last attempt as well.
+      const isWhole = listed.length > count && count > 0 ||
+        count === 0 && textIn(listed.at(-1)!["status"]) === status && status === "passed";
+      return (isWhole ? listed.slice(0, -1) : listed)
+        .filter((attempt) => textIn(attempt["status"]) === "failed")
+        .map((attempt) => ({
+          kind: "rerunFailure",
+          ...textsOf(attempt),
+          seconds: numberIn(attempt["duration"]) / MILLISECONDS,
+        }));
+    }
+    const hasFailed = status === "passed" || status === "failed";
+    return hasFailed
+      ? Array.from({ length: count }, () => ({ kind: "rerunFailure" as const }))
+      : [];
+  }
+}
+
+function endingOf(test: Test, status: string): Outcome[] {
+  if (status === "failed") return [{ kind: "failure", ...textsOf(test) }];
+  const isSkipped = status === "skipped" || status === "pending" ||
+    status === "other" && textIn(test["rawStatus"]) === "todo";
+  return isSkipped ? [{ kind: "skipped" }] : [];
+}
+
+function textsOf({ message, trace }: Test): Pick<Outcome, "message" | "text"> {
+  return { message: textIn(message), text: textIn(trace) };
+}
+
+function plainNames({ name, suite, file }: { name: string; suite: string[]; file: string }) {
+  return { suite: suite.join(" > "), class: "", name, file };
+}
+
+/** Suites are the project, the file, and titles. */
+function playwrightNames(
+  { name, suite, file }: { name: string; suite: string[]; file: string },
+): TestIdentity {
+  const at = suite.findIndex((each) => file.replaceAll("\\", "/").endsWith(each));
+  if (at === -1) return plainNames({ name, suite, file });
+  const project = suite.slice(0, at).map((each) => `[${each}] `).join("");
+  const title = [...suite.slice(at + 1), name].join(" › ");
+  return { suite: suite[at]!, class: suite[at]!, name: project + title, file: "" };
+}

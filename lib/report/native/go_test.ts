@@ -1,0 +1,159 @@
+/** `go test -json`: one event in each line, among lines of other tools. */
+import type { ReportedTool } from "../equal_cases.ts";
+import { TextEnd } from "../junit/failure_text.ts";
+import { NameNormalizer } from "../junit/normalize_names.ts";
+import { REPORT_LIMITS } from "../limits.ts";
+import { limitError } from "../report_error.ts";
+import { type ReportOptions, type ReportReader, ResultSink } from "../report_reader.ts";
+import { caseOf, FORMATS, type Outcome, toolOf } from "./format.ts";
+import { isWhole, malformed, nameIn, numberIn, textIn } from "./json_text.ts";
+
+/** A test that began. */
+interface RunningTest {
+  packageName: string;
+  name: string;
+  output: TextEnd;
+}
+
+interface Event {
+  Action?: unknown;
+  Package?: unknown;
+  Test?: unknown;
+  Output?: unknown;
+  Elapsed?: unknown;
+}
+
+const OUTCOMES: ReadonlyMap<string, Outcome["kind"] | "passing"> = new Map([
+  ["pass", "passing"],
+  ["bench", "passing"],
+  ["fail", "failure"],
+  ["skip", "skipped"],
+]);
+
+export class GoTestReader implements ReportReader {
+  readonly tool: ReportedTool;
+  readonly #options: ReportOptions;
+  readonly #sink: ResultSink;
+  readonly #names: NameNormalizer;
+  /** By package and name. */
+  readonly #running = new Map<string, RunningTest>();
+  /** Packages with a failed test that did not end. */
+  readonly #failedPackages = new Set<string>();
+  #rest = "";
+  #line = 0;
+
+  constructor(options: ReportOptions) {
+    this.#options = options;
+    this.#sink = new ResultSink(options);
+    this.#names = new NameNormalizer(options.checkoutFolder);
+    this.tool = toolOf(FORMATS.goTest, options.file);
+  }
+
+  get resultCount(): number {
+    return this.#sink.resultCount;
+  }
+
+  write(text: string): void {
+    const lines = (this.#rest + text).split("\n");
+    this.#rest = lines.pop()!;
+    if (this.#rest.length > REPORT_LIMITS.attributeCharacters) {
+      const limit = REPORT_LIMITS.attributeCharacters;
+      throw limitError(this.#options.file, `a line of more than ${limit} characters`);
+    }
+    for (const line of lines) this.#readLine(line);
+  }
+
+  end(): void {
+    if (this.#rest.trim() !== "") this.#readLine(this.#rest);
+    // The output was cut off, or go was killed.
+    for (const test of this.#running.values()) this.#add(test, "failure", 0);
+  }
+
+  #readLine(line: string): void {
+    this.#line++;
+    if (!line.startsWith("{")) return;
+    let event: Event;
+    try {
+      event = JSON.parse(line);
+    } catch {
+      throw malformed(this.#options.file, this.#line, line, "one event of go test -json in a line");
+    }
+    const action = textIn(event.Action);
+    const packageName = nameIn(event.Package);
+    const name = nameIn(event.Test);
+    if (name !== "" && packageName !== "") this.#testEvent(action, { packageName, name, event });
+    else if (action === "fail" && packageName !== "") this.#packageFailed(packageName);
+    else if (action === "build-fail") {
+      this.#options.onFailureOutside?.(
+        `${this.#options.file}:${this.#line}: a package did not compile`,
+      );
+    }
+  }
+
+  #testEvent(
+    action: string,
+    { packageName, name, event }: { packageName: string; name: string; event: Event },
+  ): void {
+    const key = `${packageName}\0${name}`;
+    let test = this.#running.get(key);
+    if (!test) {
+      this.#checkNames(packageName, name);
+      test = { packageName, name, output: new TextEnd() };
+      if (this.#running.size >= REPORT_LIMITS.resultCount) {
+        throw limitError(this.#options.file, "more tests at a time than results in one upload");
+      }
+      this.#running.set(key, test);
+    }
+    if (action === "output") test.output.add(textIn(event.Output));
+    const outcome = OUTCOMES.get(action);
+    if (outcome === undefined) return;
+    this.#running.delete(key);
+    if (outcome === "failure") this.#failedPackages.add(packageName);
+    this.#add(test, outcome, numberIn(event.Elapsed));
+  }
+
+  #checkNames(...names: string[]): void {
+    const { nameCharacters } = REPORT_LIMITS;
+    if (names.some((name) => name.length > nameCharacters)) {
+      throw limitError(this.#options.file, "a name", `at most ${nameCharacters} characters`);
+    }
+    if (!names.every(isWhole)) {
+      throw malformed(this.#options.file, this.#line, names.join(" "), "names in UTF-8");
+    }
+  }
+
+  // After a panic or a time-out no event ends the tests that were running.
+  #packageFailed(packageName: string): void {
+    for (const [key, test] of this.#running) {
+      if (test.packageName !== packageName) continue;
+      this.#running.delete(key);
+      this.#failedPackages.add(packageName);
+      this.#add(test, "failure", 0);
+    }
+    if (!this.#failedPackages.delete(packageName)) {
+      this.#options.onFailureOutside?.(
+        `${this.#options.file}:${this.#line}: package ${packageName} failed outside of a test`,
+      );
+    }
+  }
+
+  #add(
+    { packageName, name, output }: RunningTest,
+    outcome: Outcome["kind"] | "passing",
+    seconds: number,
+  ): void {
+    const suite = this.#names.suite(packageName, undefined);
+    const className = this.#names.class(packageName);
+    const identity = {
+      suite,
+      class: className,
+      name: this.#names.name(name, suite, className),
+      file: "",
+    };
+    const text = outcome === "failure" ? output.toString() : "";
+    this.#sink.add(caseOf(identity, FORMATS.goTest, {
+      seconds,
+      outcomes: outcome === "passing" ? [] : [{ kind: outcome, text }],
+    }));
+  }
+}

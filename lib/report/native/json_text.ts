@@ -1,0 +1,49 @@
+/** Values of JSON from outside, which may be of any type. */
+import { quote, ReportError } from "../report_error.ts";
+import { UNDECODABLE } from "../xml/characters.ts";
+
+/** A text, `""` for anything else. */
+export function textIn(value: unknown): string {
+  return typeof value === "string" ? value.replaceAll(UNDECODABLE, "\ufffd").toWellFormed() : "";
+}
+
+/** A number that is not negative, 0 for anything else. */
+export function numberIn(value: unknown): number {
+  return typeof value === "number" && value > 0 && value < Infinity ? value : 0;
+}
+
+/** The members of an object, none for anything else. */
+export function objectIn(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? value as Record<string, unknown>
+    : {};
+}
+
+/** The elements of an array, none for anything else. */
+export function arrayIn(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+/** A name, `""` for anything else; {@linkcode isWhole} tells whether a part of it is lost. */
+export function nameIn(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** False if bytes or halves of characters were lost: two names could become one. */
+export function isWhole(name: string): boolean {
+  return !name.includes(UNDECODABLE) && name.isWellFormed();
+}
+
+export function malformed(
+  file: string,
+  line: number,
+  found: string,
+  expected: string,
+): ReportError {
+  return new ReportError({
+    file,
+    kind: "malformed",
+    problem: `found ${quote(found)}, expected ${expected}`,
+    position: { line, column: 1 },
+  });
+}

@@ -1,0 +1,91 @@
+/** Known formats that are not read, each with the line that makes a report of it that is. */
+
+interface OtherFormat {
+  name: string;
+  /** What to write instead. */
+  instead: string;
+}
+
+/** By the outermost element. */
+const XML: ReadonlyMap<string, OtherFormat> = new Map([
+  ["assemblies", { name: "a report of xUnit.net", instead: "TRX: dotnet test --logger trx" }],
+  ["testng-results", {
+    name: "TestNG's own report",
+    instead: "its JUnit reports: test-output/junitreports/*.xml",
+  }],
+  ["test-results", {
+    name: "a report of NUnit 2",
+    instead: "one of NUnit 3: nunit3-console --result=report.xml",
+  }],
+  ["robot", {
+    name: "the output of Robot Framework",
+    instead: "JUnit: rebot --xunit report.xml output.xml",
+  }],
+  ["TestLog", {
+    name: "a log of Boost.Test",
+    instead: "JUnit: --logger=JUNIT,all,report.xml",
+  }],
+  ["Catch", { name: "Catch2's own report", instead: "JUnit: --reporter junit" }],
+  ["Catch2TestRun", { name: "Catch2's own report", instead: "JUnit: --reporter junit" }],
+  ["doctest", { name: "doctest's own report", instead: "JUnit: --reporters=junit" }],
+  ["Site", { name: "a file of CTest's dashboard", instead: "ctest --output-junit report.xml" }],
+]);
+
+/** By the beginning of a file. */
+const TEXT: readonly (OtherFormat & { pattern: RegExp })[] = [
+  {
+    pattern: /^\s*\{[^]*"numTotalTestSuites"\s*:/,
+    name: "the JSON of Jest or Vitest",
+    instead: "JUnit (--reporters=jest-junit, --reporter=junit) or CTRF (jest-ctrf-json-reporter)",
+  },
+  {
+    pattern: /^\s*\{\s*"stats"\s*:\s*\{\s*"suites"/,
+    name: "Mocha's JSON",
+    instead: "JUnit (mocha-junit-reporter) or CTRF (mocha-ctrf-json-reporter)",
+  },
+  {
+    pattern: /^\s*\{\s*"config"\s*:[^]*"rootDir"/,
+    name: "Playwright's JSON",
+    instead: "JUnit: --reporter=junit",
+  },
+  {
+    pattern: /^\s*\{\s*"version"\s*:[^]{0,200}"examples"\s*:/,
+    name: "RSpec's JSON",
+    instead: "JUnit: --format RspecJunitFormatter",
+  },
+  {
+    pattern: /^\s*\{(?=[^]*"exitcode"\s*:)(?=[^]*"collectors"\s*:)/,
+    name: "the JSON of pytest-json-report",
+    instead: "JUnit: pytest --junitxml=report.xml",
+  },
+  {
+    pattern: /^\s*\[\s*\{[^]*"keyword"\s*:\s*"/,
+    name: "Cucumber's JSON",
+    instead: "JUnit: --format junit:report.xml",
+  },
+  {
+    pattern: /^\s*\{"(?:meta|testRunStarted|source)":\{/,
+    name: "Cucumber's messages",
+    instead: "JUnit: --format junit:report.xml",
+  },
+  {
+    pattern: /^(?:TAP version \d|1\.\.\d|(?:not )?ok \d)/m,
+    name: "TAP",
+    instead: "JUnit: prove --formatter TAP::Formatter::JUnit, node --test-reporter=junit",
+  },
+  {
+    pattern: /^=== RUN {3}/m,
+    name: "the text of go test",
+    instead: "its events: go test -json",
+  },
+];
+
+/** The format of XML with this outermost element; `undefined` if unknown. */
+export function otherXmlFormat(element: string): OtherFormat | undefined {
+  return XML.get(element);
+}
+
+/** The format of a file that begins so and is not XML; `undefined` if unknown. */
+export function otherFormat(head: string): OtherFormat | undefined {
+  return TEXT.find(({ pattern }) => pattern.test(head));
+}
