@@ -104,6 +104,64 @@ export async function claimArchive(
   return row ?? null;
 }
 
+/**
+ * Records an archive as processed, in the transaction that stores its upload, with the repository locked:
+ * without a lease, because nothing is left of it when its process is killed. Returns the key of its
+ * submission, see {@linkcode assignArchive}. @throws {ClaimLostError} when another process has claimed it
+ */
+export async function recordProcessed(
+  tx: Queryable,
+  { source, key, version, repositoryId }: Omit<ArchiveClaim, "claimId"> & {
+    version: string;
+    repositoryId: number;
+  },
+): Promise<string> {
+  const [row] = await tx<{ submissionKey: string }[]>`
+    insert into archive as a
+      (source, key, version, status, repository_id, submission_key, found_at, finished_at)
+    values (${source}, ${key}, ${version}, 'processed', ${repositoryId},
+      case when ${isTaken(tx, { source, key, repositoryId })}
+        then ${suffixed({ source, key })} else ${key} end,
+      now(), now())
+    on conflict (source, key) do update set
+      status = 'processed', version = excluded.version, repository_id = excluded.repository_id,
+      submission_key = excluded.submission_key, finished_at = excluded.finished_at, reason = '',
+      claim_id = null, claimed_until = null
+    where a.status <> 'processing' or ${isUnclaimed(tx)}
+    returning submission_key as "submissionKey"`;
+  if (!row) throw new ClaimLostError("another watcher has taken over");
+  return row.submissionKey;
+}
+
+/**
+ * Notes that the results of an archive that was recorded as processed are those of an earlier submission,
+ * unless that is its own.
+ */
+export async function recordDuplicate(
+  tx: Queryable,
+  { source, key, submissionKey }: Omit<ArchiveClaim, "claimId"> & { submissionKey: string },
+): Promise<void> {
+  await tx`
+    update archive set status = 'duplicate'
+    where source = ${source} and key = ${key} and submission_key <> ${submissionKey}`;
+}
+
+/** SQL: whether the repository has an archive with this key from another source. */
+function isTaken(
+  sql: Queryable,
+  { source, key, repositoryId }: Omit<ArchiveClaim, "claimId"> & { repositoryId: number },
+) {
+  return sql`exists (
+    select 1 from archive o
+    where o.repository_id = ${repositoryId} and o.submission_key = ${key} and o.key = ${key}
+      and o.source <> ${source})`;
+}
+
+/** The key of the submission of an archive, when another source has brought its own. */
+function suffixed({ source, key }: Omit<ArchiveClaim, "claimId">): string {
+  return `${key}#${createHash("sha256").update(source).digest("hex").slice(0, 8)}`;
+}
+
 /** Extends the lease, unless another watcher has taken over. */
 export async function extendClaim(
   sql: Queryable,
@@ -130,12 +188,9 @@ export async function assignArchive(
   const { source, key } = claim;
   // Makes concurrent archives from two sources choose one after the other.
   await tx`select 1 from repository_state where repository_id = ${repositoryId} for no key update`;
-  const [other] = await tx`
-    select 1 from archive
-    where repository_id = ${repositoryId} and submission_key = ${key} and key = ${key}
-      and source <> ${source}`;
-  const digest = createHash("sha256").update(source).digest("hex");
-  const submissionKey = other ? `${key}#${digest.slice(0, 8)}` : key;
+  const [choice] = await tx<{ isTaken: boolean }[]>`
+    select ${isTaken(tx, { source, key, repositoryId })} as "isTaken"`;
+  const submissionKey = choice?.isTaken ? suffixed(claim) : key;
   requireClaim(
     await tx`
       update archive set repository_id = ${repositoryId}, submission_key = ${submissionKey}

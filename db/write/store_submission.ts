@@ -21,8 +21,8 @@ export interface Upload extends Omit<SubmissionFacts, "key"> {
   reportDigest: string;
   content: SubmissionContent;
   coverage: CoverageTotals | null;
-  /** Key of the archive in its folder or bucket, if it came from one. */
-  key?: string;
+  /** Key of the archive in its folder or bucket, if it came from one. A function runs under the lock. */
+  key?: string | ((tx: Queryable, repositoryId: number) => Promise<string>);
   /** Of an imported submission: the id and the digest (hex) that it had. `reportDigest` is ignored. */
   imported?: { id: string; digest: string };
 }
@@ -45,7 +45,7 @@ export interface StoreResult {
 }
 
 /** `digest` identifies an upload, in 32 hex digits. */
-type DigestedUpload = Upload & { digest: string };
+type DigestedUpload = Omit<Upload, "key"> & { key: string | undefined; digest: string };
 
 /**
  * Stores an upload and detects the disruptions of its code version, in a transaction.
@@ -55,13 +55,13 @@ type DigestedUpload = Upload & { digest: string };
  */
 export async function storeSubmission(tx: Queryable, given: Upload): Promise<StoreResult> {
   const { repositoryId, commitOid, buildUrl, reportDigest, coverage } = given;
-  const repository = await lockForUpload(tx, given);
+  const { key, ...repository } = await lockForUpload(tx, given);
   // The same report bytes with the same commit and build URL are the same submission. Two runs
   // never write the same bytes, because durations differ.
   const digest = given.imported?.digest ??
     createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest]))
       .digest("hex").slice(0, 32);
-  const upload = { ...given, digest };
+  const upload = { ...given, key, digest };
   const duplicate = await findDuplicate(tx, upload);
   const stored = duplicate ?? await insertUpload(tx, upload, repository);
   if (coverage) {
@@ -76,39 +76,48 @@ export async function storeCoverageAlone(
   tx: Queryable,
   upload: Pick<Upload, "repositoryId" | "key" | "recordedAt" | "coverage">,
 ): Promise<void> {
-  await lockForUpload(tx, upload);
+  const { repositoryId } = upload;
+  const { key } = await lockForUpload(tx, upload);
+  if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
   if (!upload.coverage) return;
-  await bumpForAddition(tx, upload.repositoryId);
+  await bumpForAddition(tx, repositoryId);
   await storeCoverage(tx, upload, upload.coverage);
 }
 
-/** Locks the repository, and deletes the row that shows the archive as `processing`. */
+/** Locks the repository, and then finds out the key of the archive. */
 async function lockForUpload(
   tx: Queryable,
-  { repositoryId, key }: Pick<Upload, "repositoryId" | "key">,
-): Promise<LockedRepository> {
+  { repositoryId, key: given }: Pick<Upload, "repositoryId" | "key">,
+): Promise<LockedRepository & { key: string | undefined }> {
   const repository = await lockRepository(tx, repositoryId);
   if (!repository) throw new Error("the repository was deleted during the upload");
-  if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
-  return repository;
+  const key = typeof given === "function" ? await given(tx, repositoryId) : given;
+  return { ...repository, key };
 }
 
+/** The submission that the upload already is. One that only shows its archive as `processing` is deleted. */
 async function findDuplicate(
-  sql: Queryable,
+  tx: Queryable,
   { repositoryId, digest, key }: DigestedUpload,
 ): Promise<StoreResult | null> {
-  const [row] = await sql<Omit<StoreResult, "duplicate" | "newlyDisruptive">[]>`
+  type Row = Omit<StoreResult, "duplicate" | "newlyDisruptive"> & { isProcessed: boolean };
+  const rows = await tx<Row[]>`
     select encode(submission_id, 'hex') as "submissionId", key,
       extract(epoch from recorded_at)::float8 as "recordedAt",
       test_result_count as "testResultCount", array_to_json(tags) as tags,
-      (select count(*) from negative_result n
+      status = 'processed' as "isProcessed", (
+        select count(*) from negative_result n
         where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
           and n.is_disruption)::int as "disruptionCount"
     from submission s
-    where repository_id = ${repositoryId} and status = 'processed'
-      and (upload_digest = decode(${digest}, 'hex') or key = ${key ?? null}::text)
-    limit 1`;
-  return row ? { ...row, duplicate: true, newlyDisruptive: [] } : null;
+    where repository_id = ${repositoryId}
+      and (upload_digest = decode(${digest}, 'hex') or key = ${key ?? null}::text)`;
+  const shown = rows.find(({ isProcessed }) => !isProcessed);
+  if (shown) await removeUnprocessed(tx, { repositoryId, key: shown.key });
+  const stored = rows.find(({ isProcessed }) => isProcessed);
+  if (!stored) return null;
+  const { isProcessed: _, ...result } = stored;
+  return { ...result, duplicate: true, newlyDisruptive: [] };
 }
 
 async function insertUpload(

@@ -8,6 +8,8 @@ import {
   extendClaim,
   failArchive,
   finishArchive,
+  recordDuplicate,
+  recordProcessed,
   releaseArchive,
 } from "../../db/admin/archives.ts";
 import { findOrganization, type Organization } from "../../db/admin/organizations.ts";
@@ -22,11 +24,12 @@ import { TagLimitError } from "../../db/write/test_tags.ts";
 import type { Log } from "../base/log.ts";
 import { formatRepositoryName } from "../base/repository_name.ts";
 import { WINDOW_SECONDS } from "../base/time.ts";
+import type { Metrics } from "../base/metrics.ts";
 import { oneLine } from "../base/text.ts";
 import { findDefaultOrganization } from "../../db/admin/organizations.ts";
 import { type ArchiveStorage, isOutage, type StoredArchive } from "../storage/storage.ts";
 import type { ArchiveReader } from "./archive_reader.ts";
-import type { FoundFacts } from "./read_archive.ts";
+import type { FoundFacts, ReadArchive } from "./read_archive.ts";
 import type { Listener } from "./read_files.ts";
 import { type IntakeOutcome, storeUpload } from "./store_upload.ts";
 import { errorMessage } from "../base/error.ts";
@@ -110,6 +113,63 @@ export async function processArchive(
     }
   } finally {
     clearInterval(lease);
+  }
+}
+
+/**
+ * Stores an upload that the door of this process has read already, in one transaction with the row of its
+ * archive. Whatever prevents that is left to the next sweep, which finds out whether the archive is at
+ * fault.
+ */
+export async function storeAccepted(
+  { sql, storage, organization: given, now, log, origin }: Omit<WatcherContext, "reader">,
+  { key, version }: StoredArchive,
+  { facts, files }: Pick<ReadArchive, "facts" | "files">,
+): Promise<ArchiveOutcome> {
+  const moment = now();
+  const claim = { source: storage.name, key };
+  try {
+    const organization = given ?? await organizationOf(sql, facts);
+    const { repository, outcome: { key: submissionKey, ...outcome } } = await storeUpload(
+      sql,
+      organization,
+      facts,
+      files,
+      {
+        now: moment,
+        key: (tx, repositoryId) => recordProcessed(tx, { ...claim, version, repositoryId }),
+        async beforeCommit(tx, stored) {
+          if (stored?.duplicate) await recordDuplicate(tx, { ...claim, submissionKey: stored.key });
+        },
+      },
+    );
+    await applyPolicyAfterUpload(sql, repository, { now: moment, origin, log });
+    return { ...outcome, key, status: "processed", submission_key: submissionKey };
+  } catch (error) {
+    return { status: "left", key, reason: oneLine(errorMessage(error)) };
+  }
+}
+
+/** Removes a processed archive from an inbox, logs the outcome and counts it. */
+export async function completeArchive(
+  { storage, log, metrics }: Pick<WatcherContext, "storage"> & {
+    log: Log | undefined;
+    metrics: Metrics | undefined;
+  },
+  archive: StoredArchive,
+  outcome: ArchiveOutcome,
+): Promise<void> {
+  const { key, status } = outcome;
+  if (status === "processed") {
+    const { duplicate, test_result_count: results } = outcome;
+    await storage.remove?.(archive);
+    log?.info("archive processed", { key, results, duplicate });
+    metrics?.count("results_total", {}, duplicate ? 0 : results);
+    metrics?.count("archives_total", { outcome: duplicate ? "duplicate" : status });
+  } else {
+    const { reason } = outcome;
+    log?.warn(status === "left" ? "archive left for a retry" : "archive failed", { key, reason });
+    metrics?.count("archives_total", { outcome: status });
   }
 }
 

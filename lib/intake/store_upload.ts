@@ -7,6 +7,7 @@ import {
   storeCoverageAlone,
   type StoreResult,
   storeSubmission,
+  type Upload,
 } from "../../db/write/store_submission.ts";
 import { writeTransaction } from "../../db/write/transaction.ts";
 import { formatRepositoryName } from "../base/repository_name.ts";
@@ -25,10 +26,8 @@ export async function storeUpload(
   organization: Organization,
   facts: RunFacts,
   { results, coverage }: UploadFiles,
-  { now, key, beforeCommit }: {
+  { now, key, beforeCommit }: Pick<Upload, "key"> & {
     now: number;
-    /** Key of the archive in its folder or bucket, if it came from one. */
-    key?: string;
     /** Runs at the end of the transaction; `null`: there was only coverage. */
     beforeCommit?(tx: Queryable, stored: StoreResult | null): Promise<void>;
   },
@@ -44,6 +43,7 @@ export async function storeUpload(
     return { repository, submission };
   });
   return {
+    repository,
     outcome: {
       /** `null` when there was only coverage, as there is no submission then. */
       key: submission?.key ?? null,

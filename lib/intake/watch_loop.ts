@@ -5,7 +5,12 @@ import { pause } from "../base/delay.ts";
 import type { Metrics } from "../base/metrics.ts";
 import { isOutage, StorageError, type StoredArchive } from "../storage/storage.ts";
 import { ArchiveReader } from "./archive_reader.ts";
-import { type ArchiveOutcome, processArchive, type WatcherContext } from "./process_archive.ts";
+import {
+  type ArchiveOutcome,
+  completeArchive,
+  processArchive,
+  type WatcherContext,
+} from "./process_archive.ts";
 import { errorMessage } from "../base/error.ts";
 
 // Longer than a file has to be unchanged.
@@ -20,6 +25,8 @@ interface WatchOptions {
   once: boolean;
   metrics: Metrics | undefined;
   stop: AbortSignal;
+  /** Whether an upload is about to be stored by other means. */
+  isTaken?: (key: string) => boolean;
   /** Called with the outcome of each archive, unless another watcher has it. */
   onOutcome?: (outcome: ArchiveOutcome) => Promise<void>;
 }
@@ -27,7 +34,7 @@ interface WatchOptions {
 /** Sweeps until `stop`, or once. Returns the number of archives that failed. */
 export async function watchArchives(
   watcher: Omit<WatcherContext, "reader">,
-  { interval, workers, once, metrics, stop, onOutcome }: WatchOptions,
+  { interval, workers, once, metrics, stop, isTaken = () => false, onOutcome }: WatchOptions,
 ): Promise<number> {
   const { sql, storage, log } = watcher;
   const idle = Array.from({ length: workers }, () => new ArchiveReader({ stop }));
@@ -37,21 +44,11 @@ export async function watchArchives(
   let problem: { error: unknown } | null = null;
 
   const finish = async (archive: StoredArchive, outcome: ArchiveOutcome) => {
-    const { key, status } = outcome;
-    if (status === "processed") {
-      const { duplicate, test_result_count: results } = outcome;
-      await storage.remove?.(archive);
-      if (!once) log.info("archive processed", { key, results, duplicate });
-      metrics?.count("results_total", {}, duplicate ? 0 : results);
-      metrics?.count("archives_total", { outcome: duplicate ? "duplicate" : status });
-    } else {
-      const { reason } = outcome;
-      if (status === "left") log.warn("archive left for a retry", { key, reason });
-      else if (!once) log.warn("archive failed", { key, reason });
-      // With --once there is no retry.
-      if (status === "failed" || once) failed++;
-      metrics?.count("archives_total", { outcome: status });
-    }
+    const { status } = outcome;
+    // With --once the outcomes are printed alone, and there is no retry.
+    const isLogged = !once || status === "left";
+    await completeArchive({ storage, log: isLogged ? log : undefined, metrics }, archive, outcome);
+    if (status === "failed" || status === "left" && once) failed++;
     await onOutcome?.(outcome);
   };
   const start = (archive: StoredArchive) => {
@@ -78,7 +75,8 @@ export async function watchArchives(
     let isIncomplete = false;
     for await (const batch of storage.list()) {
       isIncomplete ||= batch.some((archive) => !archive.isComplete);
-      const archives = batch.filter((archive) => archive.isComplete);
+      const archives = batch.filter(({ isComplete, key }) => isComplete && !isTaken(key));
+      if (archives.length === 0) continue;
       if (storage.remove) {
         // Uploaded again, or left by a watcher that was killed.
         const processed = await findArchives(sql, { source, archives, state: "processed" });
@@ -97,7 +95,7 @@ export async function watchArchives(
         while (idle.length === 0) await Promise.race(running);
         throwProblem();
         if (stop.aborted) return false;
-        start(archive);
+        if (!isTaken(archive.key)) start(archive);
       }
     }
     if (once) await Promise.all(running);

@@ -40,6 +40,15 @@ function versionOf({ size, mtimeMs }: Stats): string {
   return `${size}-${mtimeMs}`;
 }
 
+function archiveOf(key: string, info: Stats, isComplete: boolean): StoredArchive {
+  return {
+    key,
+    version: versionOf(info),
+    uploadedAt: Math.floor(info.mtimeMs / 1000),
+    isComplete,
+  };
+}
+
 /** When each file that may be incomplete was first seen in its current version. */
 type Unsettled = Map<string, { version: string; since: number }>;
 
@@ -68,15 +77,9 @@ export class FolderStorage implements ArchiveStorage {
       // Deleted in the meantime, or a device.
       if (!info?.isFile()) continue;
       const isReceived = this.remove !== undefined && NAME_OF_CONTENTS.test(key);
-      const version = versionOf(info);
-      batch.push({
-        key,
-        version,
-        uploadedAt: Math.floor(info.mtimeMs / 1000),
-        isComplete: isReceived ||
-          Date.now() - info.mtimeMs > SURELY_SETTLED_MS ||
-          this.#isSettled(key, version, seen),
-      });
+      const isComplete = isReceived || Date.now() - info.mtimeMs > SURELY_SETTLED_MS ||
+        this.#isSettled(key, versionOf(info), seen);
+      batch.push(archiveOf(key, info, isComplete));
       if (batch.length === BATCH_SIZE) {
         yield batch;
         batch = [];
@@ -84,6 +87,12 @@ export class FolderStorage implements ArchiveStorage {
     }
     if (batch.length > 0) yield batch;
     this.#unsettled = seen;
+  }
+
+  /** The archive with a key, complete; `null` when there is none. */
+  async find(key: string): Promise<StoredArchive | null> {
+    const info = await stat(join(this.name, key)).catch(() => null);
+    return info && archiveOf(key, info, true);
   }
 
   open({ key }: StoredArchive): ArchiveSource {

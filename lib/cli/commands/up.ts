@@ -5,6 +5,7 @@ import { aborted } from "../../base/delay.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command } from "../command.ts";
 import { requireWritable } from "../database.ts";
+import { AcceptedUploads } from "../../intake/accepted_uploads.ts";
 import { watchArchives } from "../../intake/watch_loop.ts";
 import { inboxFolder, openInbox } from "../../storage/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../../intake/receive/receiver.ts";
@@ -23,8 +24,8 @@ export const upCommand: AddCommand = command({
   summary: "Run the whole service on one machine, until SIGTERM or SIGINT",
   example: "up --port 8000 --upload-port 8001",
   details: [
-    "`serve`, `receive` into DATA_DIR/inbox and `watch` of it in one process. Uploads are in the " +
-    "API seconds after they were acknowledged; processed archives are deleted from the inbox.",
+    "`serve`, `receive` into DATA_DIR/inbox and `watch` of it in one process. Uploads are stored as " +
+    "soon as they were acknowledged; processed archives are deleted from the inbox.",
     "The first SIGTERM or SIGINT drains running requests and uploads for up to 10 seconds, the " +
     "second stops immediately. Uploads in the inbox are processed after the next start.",
   ],
@@ -59,8 +60,20 @@ export const upCommand: AddCommand = command({
           const source = await realpath(folder);
           await chmod(source, 0o700);
           const shared = { ...service, ...apiOptions(settings), database: reading };
+          const watcher = {
+            sql: database.sql,
+            storage: new FolderStorage(source, { isInbox: true }),
+            organization: null,
+            leaseSeconds: LEASE_SECONDS,
+            now,
+            log,
+            listener: { note: (text: string) => log.warn("note", { text }) },
+            origin: await context.origin(),
+          };
+          const accepted = new AcceptedUploads({ ...watcher, metrics });
           const receiver = await startReceiver({
             ...shared,
+            onAccepted: (upload) => accepted.add(upload),
             inbox: openInbox(source, environment, { isPrivate: true }),
             port: settings.UPLOAD_PORT,
             portOption: "--upload-port",
@@ -68,23 +81,20 @@ export const upCommand: AddCommand = command({
             now,
           });
           stderr(`receiving uploads on ${receiver.url}\n`);
-          const origin = await context.origin();
           await runTogether(io.stop, (stop) => [
             serveUntilStopped({ ...io, stop }, { ...shared, onReady: () => logStarted() }),
-            aborted(stop).then(() => receiver.shutdown()),
-            watchArchives(
-              {
-                sql: database.sql,
-                storage: new FolderStorage(source, { stop, isInbox: true }),
-                organization: null,
-                leaseSeconds: LEASE_SECONDS,
-                now,
-                log,
-                listener: { note: (text) => log.warn("note", { text }) },
-                origin,
-              },
-              { interval: SWEEP_SECONDS, workers: WORKERS, once: false, metrics, stop },
-            ),
+            aborted(stop).then(() => receiver.shutdown()).then(() => accepted.close()),
+            watchArchives({
+              ...watcher,
+              storage: new FolderStorage(source, { stop, isInbox: true }),
+            }, {
+              interval: SWEEP_SECONDS,
+              workers: WORKERS,
+              once: false,
+              metrics,
+              stop,
+              isTaken: (key) => accepted.has(key),
+            }),
           ]);
         } finally {
           if (reading !== database) await reading.close();

@@ -9,6 +9,8 @@ import {
   claimArchive,
   extendClaim,
   findArchives,
+  recordDuplicate,
+  recordProcessed,
   releaseArchive,
 } from "../../../db/admin/archives.ts";
 import {
@@ -307,6 +309,12 @@ async function watching(program: Program): Promise<void> {
   const repositoryId = await shopId(sql);
   await sql.begin((tx) => assignArchive(tx, { ...claim, repositoryId }));
   await releaseArchive(sql, { ...claim, reason: "silent", isAttempt: true });
+  // As `up` does.
+  const accepted = { source: "inbox", key: "c.gz" };
+  await sql.begin(async (tx) => {
+    await recordProcessed(tx, { ...accepted, version: "1", repositoryId });
+    await recordDuplicate(tx, { ...accepted, submissionKey: "other.gz" });
+  });
 }
 
 /** More failures of one code version than one statement of `prune` deletes. */

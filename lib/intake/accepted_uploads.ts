@@ -1,0 +1,84 @@
+/** Uploads that the door of this process has accepted, stored from what it read of them. */
+import { errorMessage } from "../base/error.ts";
+import type { Metrics } from "../base/metrics.ts";
+import type { FolderStorage } from "../storage/folder.ts";
+import { completeArchive, storeAccepted, type WatcherContext } from "./process_archive.ts";
+import type { AcceptedUpload } from "./receive/accept_upload.ts";
+
+/** Uploads of different repositories are stored concurrently. */
+const CONCURRENT_UPLOADS = 2;
+
+/** Of all waiting uploads together: about 25 MB. More are left to the next sweep. */
+const MAX_WAITING_RESULTS = 200_000;
+
+/**
+ * The queue between the door of `up` and the database. An upload that is not stored from it, for whatever
+ * reason, still lies in the inbox, and the next sweep processes it.
+ */
+export class AcceptedUploads {
+  readonly #uploads = new Map<string, AcceptedUpload>();
+  readonly #waiting: AcceptedUpload[] = [];
+  readonly #running = new Set<Promise<void>>();
+  #resultCount = 0;
+  #isClosed = false;
+
+  constructor(
+    private readonly context: Omit<WatcherContext, "reader"> & {
+      storage: FolderStorage;
+      metrics: Metrics | undefined;
+    },
+  ) {}
+
+  add(upload: AcceptedUpload): void {
+    const resultCount = countOf(upload);
+    const fits = this.#uploads.size === 0 ||
+      this.#resultCount + resultCount <= MAX_WAITING_RESULTS;
+    if (this.#isClosed || !fits || this.#uploads.has(upload.key)) return;
+    this.#uploads.set(upload.key, upload);
+    this.#resultCount += resultCount;
+    this.#waiting.push(upload);
+    this.#startNext();
+  }
+
+  /** Whether an upload waits here or is being stored. */
+  has(key: string): boolean {
+    return this.#uploads.has(key);
+  }
+
+  /** Stores what has begun; the next start finds the others in the inbox. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#running);
+  }
+
+  #startNext(): void {
+    while (!this.#isClosed && this.#running.size < CONCURRENT_UPLOADS) {
+      const upload = this.#waiting.shift();
+      if (!upload) return;
+      const task = this.#store(upload).finally(() => {
+        this.#uploads.delete(upload.key);
+        this.#resultCount -= countOf(upload);
+        this.#running.delete(task);
+        this.#startNext();
+      });
+      this.#running.add(task);
+    }
+  }
+
+  async #store({ key, read }: AcceptedUpload): Promise<void> {
+    const { storage, log } = this.context;
+    try {
+      const archive = await storage.find(key);
+      // Processed by another process.
+      if (!archive) return;
+      const outcome = await storeAccepted(this.context, archive, read);
+      await completeArchive(this.context, archive, outcome);
+    } catch (error) {
+      log.warn("archive left for a retry", { key, reason: errorMessage(error) });
+    }
+  }
+}
+
+function countOf({ read }: AcceptedUpload): number {
+  return read.files.results?.content.resultCount ?? 0;
+}

@@ -1,0 +1,243 @@
+import { after, afterEach, before, beforeEach, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { dirname, join } from "node:path";
+import { claimArchive } from "../../../db/admin/archives.ts";
+import { createOrganization } from "../../../db/admin/organizations.ts";
+import { deleteSubmission } from "../../../db/write/delete_submission.ts";
+import { createLog } from "../../../lib/base/log.ts";
+import { Metrics } from "../../../lib/base/metrics.ts";
+import { AcceptedUploads } from "../../../lib/intake/accepted_uploads.ts";
+import { ArchiveReader } from "../../../lib/intake/archive_reader.ts";
+import { type ArchiveOutcome, processArchive } from "../../../lib/intake/process_archive.ts";
+import type { AcceptedUpload } from "../../../lib/intake/receive/accept_upload.ts";
+import { watchArchives } from "../../../lib/intake/watch_loop.ts";
+import { fileSource, FolderStorage } from "../../../lib/storage/folder.ts";
+import { describeWithDatabases } from "../../database.ts";
+import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
+
+const NOW = 1_790_000_000;
+
+describeWithDatabases("accepted uploads", (database) => {
+  const reader = new ArchiveReader();
+  let organizationId = 0;
+  let folder = "";
+  let lines: string[] = [];
+  let next = 0;
+
+  before(async () => {
+    const acme = { name: "acme", purchaseUnitCount: 0, createdAt: NOW };
+    ({ organizationId } = (await createOrganization(database().sql, acme))!);
+  });
+  after(() => reader.close());
+  beforeEach(async () => {
+    folder = await Deno.makeTempDir();
+    lines = [];
+  });
+  afterEach(() => Deno.remove(folder, { recursive: true }));
+
+  function makeContext() {
+    const stop = new AbortController();
+    const metrics = new Metrics();
+    const storage = new FolderStorage(folder, { stop: stop.signal, isInbox: true });
+    const watcher = {
+      sql: database().sql,
+      storage,
+      organization: null,
+      leaseSeconds: 60,
+      now: () => NOW,
+      listener: { note: () => {} },
+      log: createLog({ write: (line) => void lines.push(line), now: () => NOW }),
+      origin: { author: "test", command: "up" },
+    };
+    return { watcher, stop, metrics, accepted: new AcceptedUploads({ ...watcher, metrics }) };
+  }
+
+  /** An upload as the door hands it over: it lies in the inbox and was read. */
+  async function upload(
+    { report = reportOf("a"), key = `acme/shop/20260101T000000Z-${hex(next++)}.gz` } = {},
+  ): Promise<AcceptedUpload> {
+    const path = join(folder, key);
+    await Deno.mkdir(dirname(path), { recursive: true });
+    await Deno.writeFile(
+      path,
+      await archiveOf([
+        [
+          "buildpulse.yml",
+          `:commit: abc\n:repo_name_with_owner: acme/shop\n:build_url: https://ci/${key}\n`,
+        ],
+        ["test_results/a.xml", report],
+      ]),
+    );
+    const { facts, files } = await reader.read(fileSource(path), {
+      given: {},
+      now: NOW,
+      recordedAt: NOW,
+      listener: { note: () => {} },
+    });
+    return { key, size: 1, read: { facts, files } };
+  }
+
+  const hex = (no: number) => no.toString(16).padStart(16, "0");
+
+  async function submissions(key: string) {
+    const rows = await database().sql<{ key: string; status: string; count: number }[]>`
+      select key, status, test_result_count as count from submission where key = ${key}`;
+    return rows.map(({ key, status, count }) => ({ key, status, count }));
+  }
+
+  async function archive(key: string) {
+    const [row] = await database().sql<{ status: string; claim: string | null }[]>`
+      select status, claim_id::text as claim from archive
+      where source = ${folder} and key = ${key}`;
+    return row && { ...row };
+  }
+
+  async function stored(accepted: AcceptedUploads, { key }: AcceptedUpload): Promise<void> {
+    while (accepted.has(key)) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+
+  const isThere = (key: string) => Deno.stat(join(folder, key)).then(() => true, () => false);
+
+  it("are stored from what the door has read, and leave the inbox", async () => {
+    const { accepted, metrics } = makeContext();
+    const one = await upload();
+    // Not a byte of the archive is read again.
+    await Deno.truncate(join(folder, one.key), 1);
+    accepted.add(one);
+    assert.equal(accepted.has(one.key), true);
+    await accepted.close();
+    assert.equal(accepted.has(one.key), false);
+    assert.deepEqual(await submissions(one.key), [{ key: one.key, status: "processed", count: 1 }]);
+    assert.deepEqual(await archive(one.key), { status: "processed", claim: null });
+    assert.equal(await isThere(one.key), false);
+    assert.match(lines.join(), / info archive processed key=\S+ results=1 duplicate=false/);
+    assert.match(metrics.text(), /archives_total\{outcome="processed"\} 1\n/);
+    assert.match(metrics.text(), /results_total 1\n/);
+  });
+
+  it("are stored again after their submission was deleted, and once otherwise", async () => {
+    const one = await upload();
+    for (
+      const [expected, deletes] of [[/duplicate=false/, false], [/duplicate=true/, true], [
+        /duplicate=false/,
+        false,
+      ]] as const
+    ) {
+      const { accepted } = makeContext();
+      lines = [];
+      accepted.add(await upload({ key: one.key }));
+      await accepted.close();
+      assert.match(lines.join(), expected);
+      assert.equal((await submissions(one.key)).length, 1);
+      assert.equal((await archive(one.key))?.status, "processed");
+      assert.equal(await isThere(one.key), false);
+      if (deletes) await deleteSubmission(database().sql, { organizationId, key: one.key });
+    }
+  });
+
+  it("of an earlier submission under another key are recorded as duplicates", async () => {
+    const { accepted } = makeContext();
+    const one = await upload();
+    const other = await upload();
+    const again = { ...other, read: { ...one.read } };
+    accepted.add(one);
+    await stored(accepted, one);
+    accepted.add(again);
+    await stored(accepted, again);
+    assert.equal((await archive(other.key))?.status, "duplicate");
+    assert.deepEqual(await submissions(other.key), []);
+  });
+
+  it("are left to the process that has claimed them", async () => {
+    const { accepted } = makeContext();
+    const one = await upload();
+    const claim = { source: folder, key: one.key, claimId: crypto.randomUUID() };
+    await claimArchive(database().sql, { ...claim, version: "1", leaseSeconds: 60 });
+    accepted.add(one);
+    await accepted.close();
+    assert.equal((await archive(one.key))?.claim, claim.claimId);
+    assert.deepEqual(await submissions(one.key), []);
+    assert.equal(await isThere(one.key), true);
+    assert.match(
+      lines.join(),
+      /archive left for a retry .* reason="another watcher has taken over"/,
+    );
+  });
+
+  it("that cannot be stored are left to the sweep, which finds out why", async () => {
+    const { watcher, stop, metrics } = makeContext();
+    const one = await upload();
+    one.read.facts.organization = "unknown";
+    await Deno.writeTextFile(join(folder, one.key), "no archive");
+    const accepted = new AcceptedUploads({ ...watcher, metrics });
+    accepted.add(one);
+    await accepted.close();
+    assert.match(lines.join(), /archive left for a retry .* is unknown/);
+    assert.equal(await archive(one.key), undefined);
+    const outcomes: ArchiveOutcome[] = [];
+    await watchArchives(watcher, {
+      interval: 1,
+      workers: 1,
+      once: true,
+      metrics,
+      stop: stop.signal,
+      onOutcome: (outcome) => Promise.resolve(void outcomes.push(outcome)),
+    });
+    assert.deepEqual(outcomes.map(({ status }) => status), ["failed"]);
+    assert.equal((await archive(one.key))?.status, "failed");
+  });
+
+  it("are not taken by the sweep while they wait", async () => {
+    const { watcher, stop, metrics } = makeContext();
+    const one = await upload();
+    const options = { interval: 1, workers: 1, once: true, metrics, stop: stop.signal };
+    await watchArchives(watcher, { ...options, isTaken: (key) => key === one.key });
+    assert.equal(await archive(one.key), undefined);
+    await watchArchives(watcher, options);
+    assert.equal((await archive(one.key))?.status, "processed");
+  });
+
+  it("are stored once when a sweep of another process takes them too", async () => {
+    const { watcher, accepted } = makeContext();
+    for (let round = 0; round < 10; round++) {
+      const report = reportOf(`round ${round}`);
+      const one = await upload({ report });
+      const found = (await watcher.storage.find(one.key))!;
+      const sweep = processArchive({ ...watcher, reader }, found);
+      accepted.add(one);
+      await sweep;
+      await stored(accepted, one);
+      assert.deepEqual(await submissions(one.key), [
+        { key: one.key, status: "processed", count: 1 },
+      ]);
+      assert.equal((await archive(one.key))?.status, "processed");
+    }
+  });
+
+  it("of very many results together are left to the sweep", async () => {
+    const { accepted } = makeContext();
+    const large = async () => {
+      const one = await upload({ report: reportOf(`large ${next}`) });
+      one.read.files.results!.content.resultCount = 150_000;
+      return one;
+    };
+    const [first, second] = [await large(), await large()];
+    accepted.add(first);
+    accepted.add(second);
+    assert.deepEqual([accepted.has(first.key), accepted.has(second.key)], [true, false]);
+    await accepted.close();
+    assert.equal(await isThere(second.key), true);
+  });
+
+  it("that have not begun stay in the inbox at the end", async () => {
+    const { accepted } = makeContext();
+    const all: AcceptedUpload[] = [];
+    for (let no = 0; no < 5; no++) all.push(await upload({ report: reportOf(`end ${no}`) }));
+    for (const one of all) accepted.add(one);
+    await accepted.close();
+    const left = (await Promise.all(all.map(({ key }) => isThere(key)))).filter(Boolean);
+    assert.equal(left.length, 3);
+    accepted.add(await upload());
+    assert.equal(lines.filter((line) => line.includes("archive processed")).length, 2);
+  });
+});
