@@ -32,7 +32,7 @@ export const FORMATS = {
     ...TESTS,
     tool: "NUnit 3",
     evidence: "`test-run` as the outermost element",
-    changes: "The class is the suite.",
+    changes: "The fixture with its arguments is the suite.",
   },
 } satisfies Record<string, ToolRow>;
 

@@ -1,4 +1,5 @@
 /** The result file of NUnit 3, `--result=report.xml`. */
+import { detach } from "../../base/text.ts";
 import type { ReportedTool } from "../equal_cases.ts";
 import { FailureText } from "../junit/failure_text.ts";
 import { NameNormalizer } from "../junit/normalize_names.ts";
@@ -12,6 +13,13 @@ import type { XmlReader } from "../xml/reader.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import { caseOf, FORMATS, type Outcome, toolOf } from "./format.ts";
 
+interface Element {
+  name: string;
+  /** Where a suite failed, `""` if it did not or does not say. */
+  site: string;
+  isFixture: boolean;
+}
+
 /** By the element in the failure of a case, or in the case. */
 type Part = "message" | "stack-trace" | "output";
 
@@ -21,7 +29,9 @@ export class NUnitReader implements XmlFormatReader {
   readonly #xml: XmlReader;
   readonly #sink: ResultSink;
   readonly #names: NameNormalizer;
-  readonly #elements: { name: string; site: string | undefined }[] = [];
+  readonly #elements: Element[] = [];
+  /** Full names of the fixtures that are open, with their arguments. */
+  readonly #fixtures: string[] = [];
   #testCase: { attributes: XmlAttributes; texts: Map<Part, FailureText> } | null = null;
 
   constructor(options: ReportOptions, xml: XmlReader) {
@@ -38,7 +48,9 @@ export class NUnitReader implements XmlFormatReader {
 
   open(name: string, attributes: XmlAttributes): void {
     const parent = this.#elements.at(-1);
-    this.#elements.push({ name, site: attributes["site"] });
+    const isFixture = name === "test-suite" && attributes["type"] === "TestFixture";
+    this.#elements.push({ name, site: attributes["site"] ?? "", isFixture });
+    if (isFixture) this.#fixtures.push(detach(attributes["fullname"] ?? ""));
     if (name === "test-case" && !this.#testCase) {
       refuseUndecodable(this.#xml, name, attributes);
       this.#testCase = { attributes, texts: new Map() };
@@ -56,17 +68,20 @@ export class NUnitReader implements XmlFormatReader {
 
   close(): void {
     this.#xml.readText(null);
-    if (this.#elements.pop()!.name !== "test-case" || !this.#testCase) return;
+    const { name: element, isFixture } = this.#elements.pop()!;
+    if (isFixture) this.#fixtures.pop();
+    if (element !== "test-case" || !this.#testCase) return;
     const { attributes, texts } = this.#testCase;
     this.#testCase = null;
     const { fullname = "", classname = "", result = "", label = "", duration } = attributes;
     const name = attributes["name"] || attributes["methodname"] || fullname;
     if (name === "") return;
+    const suite = this.#names.suite(this.#fixtures.at(-1) || classname, undefined);
     const className = this.#names.class(classname);
     const identity = {
-      suite: className,
+      suite,
       class: className,
-      name: this.#names.name(name, className, className),
+      name: this.#names.name(name, suite, className),
       file: "",
     };
     this.#sink.add(caseOf(identity, FORMATS.nunit, {
@@ -79,9 +94,10 @@ export class NUnitReader implements XmlFormatReader {
   end(): void {}
 }
 
-// Of a suite in whose set-up something failed, all cases failed.
-function isOwnFailure(parent: { name: string; site: string | undefined } | undefined): boolean {
-  return parent?.name === "test-suite" && !/^(?:Child|Parent|SetUp)$/.test(parent.site ?? "");
+// Failures of cases are repeated in their suites. Of a suite in whose set-up something failed, all
+// cases failed.
+function isOwnFailure(parent: Element | undefined): boolean {
+  return parent?.name === "test-suite" && /^(?:TearDown|Test)$/.test(parent.site);
 }
 
 function outcomeOf(

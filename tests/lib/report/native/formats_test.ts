@@ -250,6 +250,19 @@ describe("NUnit 3", () => {
     assert.deepEqual(outside, [], "failures of suites are those of their cases");
   });
 
+  it("has fixtures with arguments apart", async () => {
+    const fixture = (name: string) =>
+      `<test-suite type="TestFixture" fullname="${name}"><test-case name="t" classname="Shop.A" ` +
+      'result="Passed"/></test-suite>';
+    const { results } = await read(
+      `<test-run>${fixture("Shop.A(1)")}${fixture("Shop.A(2)")}</test-run>`,
+    );
+    assert.deepEqual(rows(results).map(([suite, className]) => [suite, className]), [
+      ["Shop.A(1)", "Shop.A"],
+      ["Shop.A(2)", "Shop.A"],
+    ]);
+  });
+
   it("tells of a tear-down that failed", async () => {
     const { outside } = await read(
       '<test-run><test-suite name="s" site="TearDown"><failure/></test-suite></test-run>',
