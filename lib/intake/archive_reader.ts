@@ -21,7 +21,7 @@ const WORKER_URL = import.meta.url.endsWith(".ts")
  * Heap of a worker. The default grows with the machine: a form of 10,000 files took 236 MB instead of
  * 140 MB, in the same time. A report that exhausts the heap stops the worker and not the process.
  */
-const HEAP = { maxYoungGenerationSizeMb: 16, maxOldGenerationSizeMb: 1024 };
+const HEAP = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 1024 };
 
 /** How long the worker may compute for one archive. Waiting for the storage does not count. */
 const DEADLINE = {

@@ -1,9 +1,9 @@
 import { ArchiveReader } from "../archive_reader.ts";
 
-/** Uploads that are checked concurrently, each in a thread of its own. */
-const READERS = 2;
-/** Large uploads take seconds to read. */
+/** Large uploads take seconds to read: they have a reader of their own. */
 const LARGE_BYTES = 16 * 1024 * 1024;
+/** Readers of all others: one core is left to the requests. Each takes up to 100 MB. */
+const READERS = Math.min(Math.max(navigator.hardwareConcurrency - 1, 1), 4);
 
 /** What decides about the turn of an upload. */
 interface Turn {
@@ -11,71 +11,70 @@ interface Turn {
   tokenId: number;
 }
 
-interface Waiting {
-  turn: Turn;
-  start(reader: ArchiveReader): void;
-}
-
 /**
- * A pool of archive readers. The next upload is that of the token with the fewest in check, of these the
- * first that came. Large uploads never occupy all readers.
+ * Archive readers, each a thread that checks one upload at a time. Tokens take turns (round-robin), so
+ * that many uploads of one do not delay those of others.
  */
 export class ReaderPool {
-  readonly #readers: ArchiveReader[];
-  readonly #idle: ArchiveReader[];
-  readonly #waiting: Waiting[] = [];
-  readonly #running = new Set<Turn>();
+  readonly #small: Lane;
+  readonly #large: Lane;
 
-  constructor(stop: AbortSignal) {
-    this.#readers = Array.from({ length: READERS }, () => new ArchiveReader({ stop }));
-    this.#idle = [...this.#readers];
+  /** @param options.readers for uploads that are not large */
+  constructor({ stop, readers = READERS }: { stop: AbortSignal; readers?: number }) {
+    this.#small = new Lane(Array.from({ length: readers }, () => new ArchiveReader({ stop })));
+    this.#large = new Lane([new ArchiveReader({ stop })]);
   }
 
   /** Calls `act` with a reader once it is the turn of an upload. */
-  async use<T>(turn: Turn, act: (reader: ArchiveReader) => Promise<T>): Promise<T> {
+  async use<T>(
+    { byteCount, tokenId }: Turn,
+    act: (reader: ArchiveReader) => Promise<T>,
+  ): Promise<T> {
+    const lane = byteCount > LARGE_BYTES ? this.#large : this.#small;
+    return await lane.use(tokenId, act);
+  }
+
+  /** Starts the threads before the first upload: meanwhile no request is answered. */
+  async start(): Promise<void> {
+    const readers = [...this.#small.readers, ...this.#large.readers];
+    await Promise.all(readers.map((reader) => reader.start()));
+  }
+
+  /** Terminates the threads. */
+  close(): void {
+    for (const reader of [...this.#small.readers, ...this.#large.readers]) reader.close();
+  }
+}
+
+/** Readers that share a queue. */
+class Lane {
+  readonly #idle: ArchiveReader[];
+  /** Waiting uploads by token; the first token is the next. */
+  readonly #waiting = new Map<number, ((reader: ArchiveReader) => void)[]>();
+
+  constructor(readonly readers: readonly ArchiveReader[]) {
+    this.#idle = [...readers];
+  }
+
+  async use<T>(tokenId: number, act: (reader: ArchiveReader) => Promise<T>): Promise<T> {
     const reader = await new Promise<ArchiveReader>((start) => {
-      this.#waiting.push({ turn, start });
+      this.#waiting.set(tokenId, [...this.#waiting.get(tokenId) ?? [], start]);
       this.#startNext();
     });
     try {
       return await act(reader);
     } finally {
-      this.#running.delete(turn);
       this.#idle.push(reader);
       this.#startNext();
     }
   }
 
-  /** Starts the threads before the first upload: meanwhile no request is answered. */
-  async start(): Promise<void> {
-    await Promise.all(this.#readers.map((reader) => reader.start()));
-  }
-
-  /** Terminates the threads. */
-  close(): void {
-    for (const reader of this.#readers) reader.close();
-  }
-
   #startNext(): void {
-    while (this.#idle.length > 0) {
-      const next = this.#next();
-      if (!next) return;
-      this.#waiting.splice(this.#waiting.indexOf(next), 1);
-      this.#running.add(next.turn);
-      next.start(this.#idle.pop()!);
-    }
+    const [next] = this.#waiting;
+    if (!next || this.#idle.length === 0) return;
+    const [tokenId, [start, ...others]] = next;
+    this.#waiting.delete(tokenId);
+    if (others.length > 0) this.#waiting.set(tokenId, others);
+    start!(this.#idle.pop()!);
   }
-
-  #next(): Waiting | undefined {
-    const running = [...this.#running];
-    const mayBeLarge = running.filter(isLarge).length < READERS - 1;
-    const inCheck = ({ turn: { tokenId } }: Waiting) =>
-      running.filter((each) => each.tokenId === tokenId).length;
-    return this.#waiting.filter(({ turn }) => mayBeLarge || !isLarge(turn))
-      .sort((a, b) => inCheck(a) - inCheck(b))[0];
-  }
-}
-
-function isLarge({ byteCount }: Turn): boolean {
-  return byteCount > LARGE_BYTES;
 }

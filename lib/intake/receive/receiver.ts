@@ -45,7 +45,7 @@ export async function startReceiver(
 ): Promise<RunningServer> {
   const work = await openWorkFolder(inbox.unfinished);
   const abortUploads = new AbortController();
-  const readers = new ReaderPool(abortUploads.signal);
+  const readers = new ReaderPool({ stop: abortUploads.signal });
   const app = createUploadApp({
     ...context,
     sql: database.sql,

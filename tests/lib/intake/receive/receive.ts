@@ -39,7 +39,7 @@ export async function createReceiver(
   const inbox = openInbox(folder, {});
   const work = await openWorkFolder(inbox.unfinished);
   const { signal: stop } = new AbortController();
-  const readers = new ReaderPool(stop);
+  const readers = new ReaderPool({ stop });
   const app = createUploadApp({
     sql,
     log: silentLog,
