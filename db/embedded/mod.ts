@@ -101,7 +101,7 @@ async function openOwned(folder: EmbeddedFolder, lock: Deno.FsFile): Promise<() 
     const sessions = new SessionServer(db, {
       onFailure: (error) => exitLater(databaseFailed(folder.path, error)),
       refuseWrites: () => diskFull(folder.path),
-      maintain: db.limitLog,
+      maintain: () => db.maintain(),
     });
     const server = createServer((socket) => sessions.accept(socket));
     try {

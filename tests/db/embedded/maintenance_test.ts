@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { pause } from "../../../lib/base/delay.ts";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
+import type { PGlite } from "@electric-sql/pglite";
+import { openPostgres } from "../../../db/embedded/open.ts";
 import { copyTemplate } from "../../database.ts";
 
 const MEGABYTE = 1024 * 1024;
@@ -41,5 +43,36 @@ describe("the log of the embedded database", () => {
       select pg_total_relation_size('written')::float8 / 1048576 as megabytes`;
     assert.ok(row!.megabytes > 100, `${row!.megabytes} MB were written`);
     assert.ok(most <= 96, `${most} MB of log`);
+  });
+});
+
+describe("the plans of the embedded database", () => {
+  it("are made again after a minute, for tables that have grown", async () => {
+    const dataDir = await copyTemplate();
+    const { now } = performance;
+    const database = await openPostgres(join(dataDir, "postgres", "data"));
+    try {
+      const postgres = database as unknown as Pick<PGlite, "query">;
+      const query = async (text: string) =>
+        (await postgres.query<Record<string, string>>(text)).rows;
+      const plan = async () =>
+        (await query("explain execute found(1)")).map((row) => row["QUERY PLAN"]).join("\n");
+      await query("create table grown (a integer primary key, b integer unique)");
+      await query("insert into grown values (1, 1)");
+      await query("analyze grown");
+      await query("prepare found (integer) as select from grown where a = $1 or b = $1");
+      for (let round = 0; round < 10; round++) await query("execute found(1)");
+      await query("insert into grown select n, n from generate_series(2, 20000) as n");
+      assert.match(await plan(), /Seq Scan/);
+      await database.maintain();
+      assert.match(await plan(), /Seq Scan/);
+      performance.now = () => now.call(performance) + 61_000;
+      await database.maintain();
+      assert.match(await plan(), /Index/);
+    } finally {
+      performance.now = now;
+      await database.close();
+      await Deno.remove(dataDir, { recursive: true });
+    }
   });
 });
