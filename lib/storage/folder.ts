@@ -166,34 +166,56 @@ export async function copyArchives(
   return count;
 }
 
-/**
- * Moves a finished file below a folder of the same file system. Contents and name are on disk when
- * this resolves.
- *
- * @param options.name path below the folder, with `/`
- * @param options.isPrivate whether file and new folders are for their owner alone, whatever the umask
- * @throws {StorageError} when a part of the path is a link, which could lead anywhere
- */
-export async function moveDurably(
-  file: string,
-  { folder, name, isPrivate }: { folder: string; name: string; isPrivate: boolean },
-): Promise<void> {
-  if (isPrivate) await Deno.chmod(file, 0o600);
-  await flush(file);
-  const folders = [folder];
-  for (const part of name.split("/").slice(0, -1)) {
-    const path = join(folders.at(-1)!, part);
-    await Deno.mkdir(path, { mode: isPrivate ? 0o700 : 0o777 }).catch((error) => {
+/** Moves finished files below a folder of the same file system. */
+export class DurableFolder {
+  /** Subfolders whose names are on disk. */
+  readonly #known = new Set<string>();
+
+  /** @param isPrivate whether files and new folders are for their owner alone, whatever the umask */
+  constructor(private readonly path: string, private readonly isPrivate: boolean) {}
+
+  /**
+   * Contents and name are on disk when this resolves.
+   *
+   * @param name path below the folder, with `/`
+   * @throws {StorageError} when a part of the path is a link, which could lead anywhere
+   */
+  async move(file: string, name: string): Promise<void> {
+    try {
+      await this.#move(file, name);
+    } catch (error) {
+      // A known folder may have been removed.
+      this.#known.clear();
+      throw error;
+    }
+  }
+
+  async #move(file: string, name: string): Promise<void> {
+    if (this.isPrivate) await Deno.chmod(file, 0o600);
+    await flush(file);
+    const folders = [this.path];
+    for (const part of name.split("/").slice(0, -1)) {
+      const path = join(folders.at(-1)!, part);
+      if (!this.#known.has(path)) await this.#create(path);
+      if (!(await Deno.lstat(path)).isDirectory) {
+        throw new StorageError(`"${path}" is a link or a file: expected a folder`);
+      }
+      folders.push(path);
+    }
+    await Deno.rename(file, join(this.path, name));
+    // A name is an entry of its folder, and that may be new too.
+    for (const path of folders.toReversed()) {
+      await flush(path);
+      if (this.#known.has(path)) break;
+    }
+    for (const path of folders.slice(1)) this.#known.add(path);
+  }
+
+  async #create(path: string): Promise<void> {
+    await Deno.mkdir(path, { mode: this.isPrivate ? 0o700 : 0o777 }).catch((error) => {
       if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
     });
-    if (!(await Deno.lstat(path)).isDirectory) {
-      throw new StorageError(`"${path}" is a link or a file: expected a folder`);
-    }
-    folders.push(path);
   }
-  await Deno.rename(file, join(folder, name));
-  // A name is an entry of its folder, and that may be new too.
-  for (const path of folders.reverse()) await flush(path);
 }
 
 async function flush(path: string): Promise<void> {

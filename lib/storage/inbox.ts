@@ -6,7 +6,7 @@ import { formatRepositoryName, type RepositoryName } from "../base/repository_na
 import { PROGRAM } from "../base/version.ts";
 import { UsageError } from "../base/failure.ts";
 import { readSecret } from "../base/secret.ts";
-import { moveDurably } from "./folder.ts";
+import { DurableFolder } from "./folder.ts";
 import { PUT_TIMEOUT_MS, putFile } from "./put_file.ts";
 import { readS3Error, S3Bucket } from "./s3_client.ts";
 import { parseS3Url, readS3Settings } from "./s3_storage.ts";
@@ -56,11 +56,12 @@ export function openInbox(
       },
     };
   }
+  const folder = new DurableFolder(to, isPrivate);
   return {
     // `watch` ignores hidden folders.
     unfinished: join(to, ".unfinished"),
     async put({ path }, name) {
-      await moveDurably(path, { folder: to, name, isPrivate });
+      await folder.move(path, name);
       return name;
     },
   };

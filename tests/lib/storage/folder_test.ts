@@ -1,6 +1,6 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { FolderStorage, moveDurably } from "../../../lib/storage/folder.ts";
+import { DurableFolder, FolderStorage } from "../../../lib/storage/folder.ts";
 
 const NOW = 1_790_000_000;
 
@@ -49,7 +49,7 @@ describe("moving an archive into a folder", () => {
         const name = `acme ${isPrivate}/shop/a.gz`;
         await Deno.writeTextFile(`${folder}/unfinished`, "a");
         await Deno.chmod(`${folder}/unfinished`, 0o664);
-        await moveDurably(`${folder}/unfinished`, { folder, name, isPrivate });
+        await new DurableFolder(folder, isPrivate).move(`${folder}/unfinished`, name);
         assert.equal(await Deno.readTextFile(`${folder}/${name}`), "a");
         assert.equal(await modeOf(`${folder}/${name}`), isPrivate ? 0o600 : 0o664);
         if (!isPrivate) continue;
@@ -61,14 +61,44 @@ describe("moving an archive into a folder", () => {
     }
   });
 
+  it("flushes the names of new folders once, and that of each archive", async () => {
+    const folder = await Deno.makeTempDir();
+    const { open } = Deno;
+    const flushed: string[] = [];
+    try {
+      Deno.open = (path, ...options) => {
+        flushed.push(String(path).slice(folder.length));
+        return open(path, ...options);
+      };
+      const moving = new DurableFolder(folder, true);
+      const move = async (name: string) => {
+        await Deno.writeTextFile(`${folder}/new`, "a");
+        flushed.length = 0;
+        await moving.move(`${folder}/new`, name);
+        return [...flushed];
+      };
+      assert.deepEqual(await move("acme/shop/1.gz"), ["/new", "/acme/shop", "/acme", ""]);
+      assert.deepEqual(await move("acme/shop/2.gz"), ["/new", "/acme/shop"]);
+      assert.deepEqual(await move("acme/web/1.gz"), ["/new", "/acme/web", "/acme"]);
+      assert.deepEqual(await move("1.gz"), ["/new", ""]);
+      // Removed by another program: the repetition of the upload creates it again.
+      await Deno.remove(`${folder}/acme`, { recursive: true });
+      await assert.rejects(move("acme/shop/3.gz"), Deno.errors.NotFound);
+      assert.deepEqual(await move("acme/shop/3.gz"), ["/new", "/acme/shop", "/acme", ""]);
+    } finally {
+      Deno.open = open;
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+
   it("does not follow links below the folder", async () => {
     const folder = await Deno.makeTempDir();
     const elsewhere = await Deno.makeTempDir();
     try {
       await Deno.symlink(elsewhere, `${folder}/acme`);
       await Deno.writeTextFile(`${folder}/unfinished`, "a");
-      const options = { folder, name: "acme/shop/a.gz", isPrivate: true };
-      await assert.rejects(moveDurably(`${folder}/unfinished`, options), {
+      const moving = new DurableFolder(folder, true).move(`${folder}/unfinished`, "acme/shop/a.gz");
+      await assert.rejects(moving, {
         name: "StorageError",
         message: /acme" is a link or a file: expected a folder$/,
       });
