@@ -8,7 +8,7 @@ import {
   type NegativeResult,
   type ProcessedSubmission,
 } from "../../lib/analysis/disruptions.ts";
-import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
+import { indexOfTest, type SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { type Fragment, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { messageOf } from "../read/failure_texts.ts";
@@ -21,14 +21,12 @@ import { loadTestLists } from "../read/test_lists.ts";
 export async function storeNegatives(
   tx: Queryable,
   repositoryId: number,
-  { codeVersion, ...results }: NewResults & { codeVersion: string },
+  given: NewResults & { codeVersion: string },
 ): Promise<{ disruptionCount: number; newlyDisruptive: TestIdentity[] }> {
-  const own = newNegatives(results);
-  const { disruptions, newlyDisruptive } = await detectDisruptions(tx, {
-    repositoryId,
-    codeVersion,
-    own,
-  });
+  const own = newNegatives(given);
+  const { disruptions, newlyDisruptive } = await mayHaveDisruptions(tx, repositoryId, given)
+    ? await detectDisruptions(tx, { repositoryId, codeVersion: given.codeVersion, own })
+    : NO_DISRUPTIONS;
   for (const negative of own) negative.isDisruption = disruptions.has(negative);
   await insertNegatives(tx, repositoryId, own);
   return {
@@ -88,6 +86,35 @@ async function insertNegatives(
   }
 }
 
+interface Disruptions {
+  disruptions: ReadonlySet<NegativeResult>;
+  newlyDisruptive: TestIdentity[];
+}
+
+const NO_DISRUPTIONS: Disruptions = { disruptions: new Set(), newlyDisruptive: [] };
+
+/**
+ * False for most uploads: the only one of its code version, in which no test failed and passed. The rest
+ * of the detection takes three statements.
+ */
+async function mayHaveDisruptions(
+  tx: Queryable,
+  repositoryId: number,
+  { submissionId, codeVersion, content }: NewResults & { codeVersion: string },
+): Promise<boolean> {
+  const { exceptions, negatives, testHashes } = content;
+  const failed = new Set(negatives.map(({ testHash }) => indexOfTest(testHashes, testHash)));
+  const counts = resultCountsAt(exceptions, failed);
+  if (counts.values().some(({ positive }) => positive > 0)) return true;
+  const [row] = await tx<{ hasOthers: boolean }[]>`
+    select exists (
+      select 1 from submission
+      where repository_id = ${repositoryId} and code_version = ${codeVersion}
+        and status = 'processed' and submission_id <> decode(${submissionId}, 'hex')
+    ) as "hasOthers"`;
+  return row!.hasOthers;
+}
+
 /** Marks earlier negative results and updates the disruptive tests. */
 async function detectDisruptions(
   tx: Queryable,
@@ -97,7 +124,7 @@ async function detectDisruptions(
     /** The negative results of the new submission. */
     own: NegativeResult[];
   },
-): Promise<{ disruptions: Set<NegativeResult>; newlyDisruptive: TestIdentity[] }> {
+): Promise<Disruptions> {
   const earlier = await loadNegatives(tx, repositoryId, tx`s.code_version = ${codeVersion}`);
   const negatives = [...own, ...earlier];
   const submissions = await loadProcessedSubmissions(tx, {

@@ -5,29 +5,45 @@ import { storedTexts } from "../read/failure_texts.ts";
 
 const TEXTS_PER_BATCH = 500;
 
+/**
+ * Bytes of texts that are sent without asking which of them are known: that many take less time than the
+ * question.
+ */
+const MAX_UNASKED_BYTES = 100_000;
+
 /** Stores the texts that the repository, which must be locked, does not have yet. */
 export async function storeTexts(
   tx: Queryable,
   { repositoryId, texts }: { repositoryId: number; texts: readonly CompressedText[] },
 ): Promise<void> {
-  if (texts.length === 0) return;
-  await planForParameters(tx);
   for (let start = 0; start < texts.length; start += TEXTS_PER_BATCH) {
     const batch = texts.slice(start, start + TEXTS_PER_BATCH);
-    const known = await tx<{ textId: string }[]>`
-      select encode(f.text_id, 'hex') as "textId" from ${
-      storedTexts(tx, { repositoryId, textIds: batch.map(({ textId }) => textId) })
-    }`;
-    const knownIds = new Set(known.map(({ textId }) => textId));
-    const rows = batch.filter(({ textId }) => !knownIds.has(textId))
+    const byteCount = batch.reduce(
+      (sum, { message, body }) => sum + message.length + body.length,
+      0,
+    );
+    const known = byteCount <= MAX_UNASKED_BYTES
+      ? new Set()
+      : await knownTextIds(tx, { repositoryId, textIds: batch.map(({ textId }) => textId) });
+    const rows = batch.filter(({ textId }) => !known.has(textId))
       .map(({ body, ...text }) => ({ ...text, body: body.toBase64() }));
     if (rows.length === 0) continue;
     await tx`
       insert into failure_text (repository_id, text_id, message, body)
       select ${repositoryId}, decode("textId", 'hex'), message, decode(body, 'base64')
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as t("textId" text, message text,
-        body text)`;
+        body text)
+      on conflict do nothing`;
   }
+}
+
+async function knownTextIds(
+  sql: Queryable,
+  wanted: { repositoryId: number; textIds: readonly string[] },
+): Promise<Set<string>> {
+  const rows = await sql<{ textId: string }[]>`
+    select encode(f.text_id, 'hex') as "textId" from ${storedTexts(sql, wanted)}`;
+  return new Set(rows.map(({ textId }) => textId));
 }
 
 /**

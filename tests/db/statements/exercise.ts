@@ -323,7 +323,10 @@ const MANY_FAILURES = 2_100;
 async function pruning(program: Program): Promise<void> {
   const failures = Array.from(
     { length: MANY_FAILURES },
-    (_, index) => `<testcase classname="old" name="${index}" file="web/a.ts"><failure/></testcase>`,
+    (_, index) =>
+      `<testcase classname="old" name="${index}" file="web/a.ts">` +
+      // As long as those that are looked up before they are stored.
+      `<failure message="${index}${" is wrong".repeat(30)}"/></testcase>`,
   );
   await program.write("old.xml", `<testsuite name="old">${failures.join("")}</testsuite>`);
   const ingest = "ingest --org big --repo big/old --tags x --coverage FOLDER/lcov.info";
