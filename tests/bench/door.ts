@@ -28,6 +28,8 @@ export interface DoorRow {
   api_p99_ms: number;
   memory_before_mb: number;
   memory_mb: number;
+  handles_before: number;
+  /** Most at one time. */
   handles: number;
   /** Responses by status. */
   responses: Record<string, number>;
@@ -38,7 +40,7 @@ export interface DoorRow {
   processed_s: number;
 }
 
-/** Loads of the examination: CI with very many files, and archives made to hurt. */
+/** CI with very many files, and archives made to hurt. */
 export const DOOR_LOADS: readonly DoorLoad[] = [
   { uploads: 1, files: 90_000, kind: "archive" },
   { uploads: 4, files: 90_000, kind: "archive" },
@@ -142,6 +144,7 @@ async function measureLoad(kind: RunDatabase["kind"], load: DoorLoad): Promise<D
         api_p99_ms: Math.round(api![Math.floor(0.99 * (api!.length - 1))]!),
         memory_before_mb: before.megabytes,
         memory_mb: peak,
+        handles_before: before.handles,
         handles: await handles.stop(),
         responses,
         stored: await countStored() - 1,
@@ -262,11 +265,4 @@ function archiveBody({ files }: DoorLoad, no: number): ReadableStream<Uint8Array
 
 function reportOf(name: string): string {
   return `<testsuite name="unit"><testcase classname="c" name="test ${name}" time="0.01"/></testsuite>`;
-}
-
-if (import.meta.main) {
-  const [databases = "embedded,server", which = "0,1,2,3"] = Deno.args;
-  const loads = which.split(",").map((index) => DOOR_LOADS[Number(index)]!);
-  const report = (line: string) => Deno.stderr.writeSync(new TextEncoder().encode(`${line}\n`));
-  await measureDoor({ databases: databases.split(",") as RunDatabase["kind"][], loads, report });
 }

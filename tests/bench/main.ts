@@ -14,6 +14,7 @@ import { measureAfterUpload } from "./after_upload.ts";
 import type { Effort } from "./against_limit.ts";
 import { measureApi } from "./api.ts";
 import { measureCrowd } from "./crowd.ts";
+import { DOOR_LOADS, measureDoor } from "./door.ts";
 import { type Databases, databasesOf, type Sizes } from "./databases.ts";
 import { fillUncached, measureUncached } from "./uncached.ts";
 import { measureGrowth } from "./growth.ts";
@@ -152,6 +153,12 @@ async function measure(server: PostgresServer, databases: Databases): Promise<Re
       report,
     });
     report(JSON.stringify(results.ingest));
+  }
+  if (section("door")) {
+    const loads = quick
+      ? DOOR_LOADS.filter(({ uploads, files }) => uploads * files < 50_000)
+      : DOOR_LOADS;
+    results.door = await measureDoor({ databases: ["embedded", "server"], loads, report });
   }
   return results;
 }

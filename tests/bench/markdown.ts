@@ -2,6 +2,7 @@
 import type { AfterUploadFigures } from "./after_upload.ts";
 import type { LimitRow } from "./against_limit.ts";
 import type { UncachedRow } from "./uncached.ts";
+import type { DoorRow } from "./door.ts";
 import type { GrowthRow } from "./growth.ts";
 import type { IngestFigures } from "./ingest.ts";
 import type { PageRow } from "./pages.ts";
@@ -18,6 +19,7 @@ export interface Results extends Partial<AfterUploadFigures> {
   storage?: StorageFigures;
   uncached?: UncachedRow[];
   ingest?: IngestFigures;
+  door?: DoorRow[];
   pages?: PageRow[];
   startup?: Record<string, number>;
 }
@@ -25,6 +27,7 @@ export interface Results extends Partial<AfterUploadFigures> {
 /** All that was measured, as tables in Markdown. */
 export function markdown(results: Results): string {
   const { machine, api, crowd, peers, growth, storage, uncached, ingest, pages, startup } = results;
+  const { door } = results;
   const parts: string[] = [];
   const section = (title: string, ...lines: string[]) => parts.push(`### ${title}`, ...lines);
   section("Machine", pairs(machine));
@@ -84,6 +87,7 @@ export function markdown(results: Results): string {
     );
   }
   if (ingest) section("Taking reports in", pairs({ ...ingest }));
+  if (door) section("Uploads of very many files", doorTable(door));
   if (pages) {
     section(
       "Pages for browsers",
@@ -116,6 +120,34 @@ function limitTable(rows: LimitRow[]): string {
       two(row.p99_ms),
       two(row.limit_p99_ms),
       two(row.p99_ratio),
+    ]),
+  );
+}
+
+/** As a table of Markdown. */
+export function doorTable(rows: readonly DoorRow[]): string {
+  return table(
+    [
+      "uploads",
+      "database",
+      "API, longest / p99 ms",
+      "`/health`, longest ms",
+      "memory before / peak MB",
+      "handles before / most",
+      "responses",
+      "stored",
+      "answered / stored after s",
+    ],
+    rows.map((row) => [
+      row.what,
+      row.database,
+      `${row.api_ms} / ${row.api_p99_ms}`,
+      String(row.health_ms),
+      `${row.memory_before_mb} / ${row.memory_mb}`,
+      `${row.handles_before} / ${row.handles}`,
+      Object.entries(row.responses).map(([status, count]) => `${count} × ${status}`).join(", "),
+      String(row.stored),
+      `${one(row.answered_s)} / ${one(row.processed_s)}`,
     ]),
   );
 }

@@ -16,6 +16,7 @@ export const SECTIONS = [
     "pages",
     "startup",
     "ingest",
+    "door",
   ],
 ];
 
