@@ -85,7 +85,16 @@ describe("the program", () => {
     const folder = await Deno.makeTempDir({ prefix: "test-analytics-unknown-" });
     try {
       const dataDir = `${folder}/data`;
-      const argv = ["ingest", "--org", "beta", "--repo", "a/b", "--commit", "abc0000", "a.xml"];
+      const argv = [
+        "ingest",
+        "--org",
+        "beta",
+        "--repo",
+        "a/b",
+        "--commit",
+        "a".repeat(40),
+        "a.xml",
+      ];
       const { code, stderr } = await run(argv, { DATA_DIR: dataDir });
       assert.equal(code, 1);
       assert.equal(
