@@ -127,7 +127,7 @@ function statusOf(ran: readonly Migration[], steps: readonly string[]): SchemaSt
       version,
       problem: `the database was created by another build${named(ran[differing]!.build)}, whose ` +
         `migration ${differing + 1} differs: expected that build, or an empty database (or a new ` +
-        "DATA_DIR), into which reports are uploaded again",
+        "DATA_DIR), into which its export is imported or reports are uploaded again",
     };
   }
   if (version > steps.length) {

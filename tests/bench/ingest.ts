@@ -5,6 +5,7 @@ import { migrate } from "../../db/schema/migrate.ts";
 import { createOrganization } from "../../db/admin/organizations.ts";
 import { type Attempt, builds, identities } from "./generate.ts";
 import { writeBigReport, writeReport } from "./junit_file.ts";
+import { runProgram } from "./processes.ts";
 import { createRowTable, rowLine } from "./rows.ts";
 import { median, medianRatio, takeTurns } from "./slices.ts";
 
@@ -95,25 +96,11 @@ export async function measureIngest(
   }
 }
 
-/** Runs the command under GNU time, which tells the greatest memory. */
+/** Runs the command. */
 export async function ingest(databaseUrl: string, repository: string, report: string) {
-  const main = new URL("../../main.ts", import.meta.url).pathname;
   const commit = crypto.randomUUID().replaceAll("-", "");
-  const started = performance.now();
-  const { success, stderr } = await new Deno.Command("/usr/bin/time", {
-    args: [
-      ...["-f", "%M"],
-      ...[Deno.execPath(), "run", "-A", main, "ingest"],
-      ...["--org", "acme", "--repo", repository, "--commit", `${commit}00000000`],
-      report,
-    ],
-    env: { DATABASE_URL: databaseUrl },
-    stdout: "null",
-  }).output();
-  const seconds = (performance.now() - started) / 1000;
-  const said = new TextDecoder().decode(stderr).trim();
-  if (!success) throw new Error(`ingest: ${said}`);
-  return { seconds, peakRssMb: Number(said.split("\n").at(-1)) / 1024 };
+  const options = ["--org", "acme", "--repo", repository, "--commit", `${commit}00000000`];
+  return await runProgram(["ingest", ...options, report], { DATABASE_URL: databaseUrl });
 }
 
 /** Seconds of `psql`'s COPY of a file. */

@@ -17,6 +17,7 @@ import { measureCrowd } from "./crowd.ts";
 import { DOOR_LOADS, measureDoor } from "./door.ts";
 import { type Databases, databasesOf, type Sizes } from "./databases.ts";
 import { fillUncached, measureUncached } from "./uncached.ts";
+import { measureExport } from "./export.ts";
 import { measureGrowth } from "./growth.ts";
 import { measureIngest } from "./ingest.ts";
 import { measureBadgePeers, measureReportPeers } from "./library_peers.ts";
@@ -159,6 +160,11 @@ async function measure(server: PostgresServer, databases: Databases): Promise<Re
       ? DOOR_LOADS.filter(({ uploads, files }) => uploads * files < 50_000)
       : DOOR_LOADS;
     results.door = await measureDoor({ databases: ["embedded", "server"], loads, report });
+  }
+  if (section("export")) {
+    const source = await databases.get("small");
+    results.export = await measureExport(source, await server.createDatabase("imported"));
+    report(JSON.stringify(results.export));
   }
   return results;
 }

@@ -3,6 +3,7 @@ import type { AfterUploadFigures } from "./after_upload.ts";
 import type { LimitRow } from "./against_limit.ts";
 import type { UncachedRow } from "./uncached.ts";
 import type { DoorRow } from "./door.ts";
+import type { ExportFigures } from "./export.ts";
 import type { GrowthRow } from "./growth.ts";
 import type { IngestFigures } from "./ingest.ts";
 import type { PageRow } from "./pages.ts";
@@ -22,6 +23,7 @@ export interface Results extends Partial<AfterUploadFigures> {
   door?: DoorRow[];
   pages?: PageRow[];
   startup?: Record<string, number>;
+  export?: ExportFigures;
 }
 
 /** All that was measured, as tables in Markdown. */
@@ -88,6 +90,7 @@ export function markdown(results: Results): string {
   }
   if (ingest) section("Taking reports in", pairs({ ...ingest }));
   if (door) section("Uploads of very many files", doorTable(door));
+  if (results.export) section("Export and import", pairs({ ...results.export }));
   if (pages) {
     section(
       "Pages for browsers",

@@ -73,6 +73,34 @@ export function startProgram(databaseUrl: string): Promise<Contestant> {
   });
 }
 
+/**
+ * Runs a command of the program, from source, to its end, under GNU time, which tells its greatest
+ * memory.
+ *
+ * @param outputFile where its standard output goes; nowhere unless given
+ */
+export async function runProgram(
+  args: string[],
+  environment: Record<string, string>,
+  outputFile = "/dev/null",
+): Promise<{ seconds: number; peakRssMb: number }> {
+  const main = new URL("../../main.ts", import.meta.url).pathname;
+  const started = performance.now();
+  const { success, stderr } = await new Deno.Command("sh", {
+    // The shell's redirection, so that no process in between copies the output.
+    args: [
+      ...["-c", 'exec /usr/bin/time -f %M "$@" > "$OUTPUT"', "sh"],
+      ...[Deno.execPath(), "run", "-A", main, ...args],
+    ],
+    env: { ...environment, OUTPUT: outputFile },
+    stdout: "null",
+  }).output();
+  const seconds = (performance.now() - started) / 1000;
+  const printed = new TextDecoder().decode(stderr).trim();
+  if (!success) throw new Error(`${args[0]}: ${printed}`);
+  return { seconds, peakRssMb: Number(printed.split("\n").at(-1)) / 1024 };
+}
+
 /** A contestant of `contestants/` that runs on Deno. */
 export function startDeno(file: string, ...args: string[]): Promise<Contestant> {
   const path = new URL(`./contestants/${file}`, import.meta.url).pathname;

@@ -127,6 +127,7 @@ describe("the guides to running the service", () => {
       await database.close();
       const admin = await openDatabase({ databaseUrl: SERVER, dataDir: "", maxConnections: 1 });
       await admin.sql`drop database if exists restored with (force)`;
+      await admin.sql`drop database if exists moved with (force)`;
       await admin.close();
     });
 
@@ -134,6 +135,12 @@ describe("the guides to running the service", () => {
       const commands = commandsOf(await guideText("backup_and_restore"), "sh server");
       const output = await run(commands, { DATABASE_URL: url, DATA_DIR: "data" });
       assert.match(output, /^ok\tschema\t/m);
+    });
+
+    it("has commands that work: upgrade_and_rollback", async () => {
+      const commands = commandsOf(await guideText("upgrade_and_rollback"), "sh server");
+      const output = await run(commands, { DATABASE_URL: url, DATA_DIR: "data" });
+      assert.match(output, /^shop$/m);
     });
   });
 });

@@ -24,9 +24,10 @@ export const FROM_SOURCE: ProgramLine = {
 /** The real program as a process, from source by default. */
 export function command(
   args: string[],
-  { environment, program = FROM_SOURCE }: {
+  { environment, program = FROM_SOURCE, stdin = "null" }: {
     environment: Record<string, string>;
     program?: ProgramLine | undefined;
+    stdin?: "null" | "piped";
   },
 ): Deno.Command {
   return new Deno.Command(program.file, {
@@ -34,7 +35,7 @@ export function command(
     ...program.cwd === undefined ? {} : { cwd: program.cwd },
     // Not the database, address or port of the caller's environment.
     env: { ...NO_CI, DATABASE_URL: "", HOST: "", PORT: "", ...environment },
-    stdin: "null",
+    stdin,
     stdout: "piped",
     stderr: "piped",
   });

@@ -1,0 +1,114 @@
+/** An import that is killed or interrupted leaves nothing that can be seen, and can be repeated. */
+import assert from "node:assert/strict";
+import { before, describe, it } from "@std/testing/bdd";
+import process from "node:process";
+import { exportOrganization } from "../../db/admin/export_organization.ts";
+import { type Database, openDatabase } from "../../db/connection/connect.ts";
+import { ExportWriter } from "../../lib/export/writer.ts";
+import { copyTemplate, openTestEmbedded, openTestServer } from "../database.ts";
+import { createFullOrganization } from "../full_organization.ts";
+import { NOW } from "../routes/fixture.ts";
+import { type Child, follow } from "./child.ts";
+import { pause } from "./launch.ts";
+import { command, run } from "./program.ts";
+
+const NAME = "Acme & Söhne";
+
+/** An export of the organization. */
+async function exported({ sql }: Pick<Database, "sql">): Promise<string> {
+  const [row] = await sql<{ id: number }[]>`
+    select organization_id as id from organization where name = ${NAME}`;
+  const writer = new ExportWriter();
+  let text = writer.header(NOW);
+  for await (const records of exportOrganization(sql, row!.id)) text += writer.records(records);
+  return text + writer.end();
+}
+
+async function examine(environment: Record<string, string>, text: string): Promise<void> {
+  const withDatabase = async <T>(work: (database: Database) => Promise<T>): Promise<T> => {
+    const { DATABASE_URL: databaseUrl, DATA_DIR: dataDir = "" } = environment;
+    const database = await openDatabase({ databaseUrl, dataDir });
+    try {
+      return await work(database);
+    } finally {
+      await database.close();
+    }
+  };
+  const counts = () =>
+    withDatabase(async ({ sql }) => {
+      const [row] = await sql<{ organizations: number; imports: number; submissions: number }[]>`
+        select (select count(*) from organization)::int as organizations,
+          (select count(*) from organization where importing_until > now())::int as imports,
+          (select count(*) from submission)::int as submissions`;
+      return { ...row! };
+    });
+
+  /** Starts an import, and gives it two thirds of the file. */
+  const begin = async (): Promise<Child> => {
+    const child = command(["import"], { environment, stdin: "piped" }).spawn();
+    const input = child.stdin.getWriter();
+    await input.write(new TextEncoder().encode(text.slice(0, text.length * 2 / 3)));
+    const followed = follow(child);
+    for (;;) {
+      // Another import may have left some before.
+      const { imports, submissions } = await counts();
+      if (imports === 1 && submissions >= 5) break;
+      assert.ok(!followed.isOver(), "the import waits for the rest");
+      await pause(200);
+    }
+    input.releaseLock();
+    return followed;
+  };
+
+  const killed = await begin();
+  await killed.end("SIGKILL");
+  assert.equal((await counts()).organizations, 1);
+  assert.equal((await run(["org", "list"], environment)).stdout, "");
+  assert.match((await run(["org", "create", NAME], environment)).stderr, /is being imported/);
+
+  // As after a minute.
+  await withDatabase(({ sql }) =>
+    sql`update organization set importing_until = now() - interval '1 s'`
+  );
+  const interrupted = await begin();
+  const { code, stderr } = await interrupted.end("SIGINT");
+  assert.equal(code, 1, stderr);
+  assert.match(stderr, /error: interrupted: nothing was imported\n$/);
+  assert.deepEqual(await counts(), { organizations: 0, imports: 0, submissions: 0 });
+
+  const file = await Deno.makeTempFile({ suffix: ".ndjson" });
+  await Deno.writeTextFile(file, text);
+  const whole = await run(["import", file], environment);
+  await Deno.remove(file);
+  assert.equal(whole.code, 0, whole.stderr);
+  assert.equal(whole.stdout, `${NAME}\n`);
+  const content = (text: string) => text.split("\n").slice(1, -2);
+  const again = await withDatabase(exported);
+  assert.deepEqual(content(again).slice(0, -1), content(text), "and the import in the log");
+}
+
+describe("an import that is killed or interrupted", () => {
+  let text = "";
+  before(async () => {
+    const source = await openTestEmbedded();
+    await createFullOrganization(source);
+    text = await exported(source);
+    await source.close();
+  });
+
+  it("can be repeated (embedded)", async () => {
+    const folder = await copyTemplate();
+    await examine({ DATA_DIR: folder }, text);
+    await Deno.remove(folder, { recursive: true });
+  });
+
+  const server = process.env.TEST_DATABASE_URL ?? "";
+  it("can be repeated (server)", { skip: server === "" }, async () => {
+    const { place, close } = await openTestServer(server);
+    try {
+      await examine({ DATABASE_URL: place.databaseUrl ?? "" }, text);
+    } finally {
+      await close();
+    }
+  });
+});
