@@ -9,6 +9,9 @@ const MEGABYTE = 1024 * 1024;
  */
 const MIN_FREE_DISK_MB = 64;
 
+/** The same in bytes. */
+export const MIN_FREE_DISK_BYTES = MIN_FREE_DISK_MB * MEGABYTE;
+
 const NEW_DATABASE_MB = 40;
 
 /** Free disk space in bytes for a folder, which may not exist yet; infinite if unknown. */

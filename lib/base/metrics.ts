@@ -22,6 +22,8 @@ const DESCRIPTIONS = {
     "counter",
     "Lines of the log that did not fit, because standard error is not read fast enough.",
   ],
+  disk_free_bytes: ["gauge", "Free bytes of the disk that uploads are received on."],
+  disk_needed_bytes: ["gauge", "Free bytes below which uploads are refused."],
   uploads_running: ["gauge", "Uploads that are being received, checked or stored."],
   upload_bytes_total: ["counter", "Bytes of the uploads that were acknowledged."],
   archives_waiting: ["gauge", "Archives found by the running sweep and not processed yet."],
@@ -47,6 +49,9 @@ export class Metrics {
   /** Values by name and by labels as they are written. */
   readonly #values = new Map<MetricName, Map<string, number | Histogram>>();
 
+  /** Gauges that are read when they are asked for. */
+  readonly #observed = new Map<MetricName, () => number>();
+
   /** Adds to a counter. */
   count(name: MetricName, labels: Labels = {}, amount = 1): void {
     const series = this.#series(name);
@@ -57,6 +62,11 @@ export class Metrics {
   /** Sets a gauge. */
   set(name: MetricName, value: number): void {
     this.#series(name).set("", value);
+  }
+
+  /** Sets a gauge to what `read` returns whenever the metrics are read. */
+  observeGauge(name: MetricName, read: () => number): void {
+    this.#observed.set(name, read);
   }
 
   /** Adds an observation to a histogram. */
@@ -74,6 +84,7 @@ export class Metrics {
 
   /** All metrics, and those of the process under their usual names. */
   text(): string {
+    for (const [name, read] of this.#observed) this.set(name, read());
     const lines: string[] = [];
     for (const [name, series] of this.#values) {
       const [type, help] = DESCRIPTIONS[name];

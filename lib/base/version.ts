@@ -16,12 +16,22 @@ export const COMMIT: string = typeof BUILD_COMMIT === "string" ? BUILD_COMMIT : 
 declare const BUILD_DIGEST: string;
 
 /**
- * Differs between any two builds, also of one version. From source, where any file may have changed,
- * it is another one at every start.
+ * Differs between any two builds, also of one version. From source it is the time of the newest change of a
+ * file, so that processes of one checkout agree.
  */
-export const BUILD_ID: string = typeof BUILD_DIGEST === "string"
-  ? BUILD_DIGEST
-  : String(performance.timeOrigin);
+export function buildId(): string {
+  if (typeof BUILD_DIGEST === "string") return BUILD_DIGEST;
+  const newest = (folder: URL): number => {
+    let time = 0;
+    for (const { name, isDirectory } of Deno.readDirSync(folder)) {
+      const url = new URL(isDirectory ? `${name}/` : name, folder);
+      time = Math.max(time, isDirectory ? newest(url) : Deno.statSync(url).mtime?.getTime() ?? 0);
+    }
+    return time;
+  };
+  const folders = ["lib", "routes", "db"].map((name) => new URL(`../../${name}/`, import.meta.url));
+  return String(Math.max(...folders.map(newest)));
+}
 
 /** Version and commit, such as `0.1.0 (3f2a9c41d07e)`. */
 export const BUILD: string = COMMIT === "" ? VERSION : `${VERSION} (${COMMIT.slice(0, 12)})`;

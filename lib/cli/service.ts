@@ -108,7 +108,8 @@ function startOps(
   return { close: () => server.shutdown() };
 }
 
-async function checkCurrentSchema({ sql }: Database): Promise<void> {
+/** Throws unless the schema is that of this program. */
+export async function checkCurrentSchema({ sql }: Database): Promise<void> {
   const { state, problem } = await checkSchema(sql);
   if (state !== "current") throw new Error(problem ?? `the database schema is ${state}`);
 }

@@ -6,6 +6,7 @@ import { Worker } from "node:worker_threads";
 import { contentOf } from "../analysis/submission_content.ts";
 import type { ArchiveSource } from "../report/archive/mod.ts";
 import { ReportError } from "../report/report_error.ts";
+import { errorMessage } from "../base/error.ts";
 import { StorageError } from "../storage/storage.ts";
 import type { FromWorker, ToWorker } from "./archive_worker.ts";
 import type { ReadArchive, ReadArchiveOptions, ReadCallbacks } from "./read_archive.ts";
@@ -123,7 +124,11 @@ export class ArchiveReader {
     },
   ): Promise<T> {
     const stop = this.#stop;
-    const worker = await (this.#worker ??= startWorker());
+    const worker = await (this.#worker ??= startWorker()).catch((error) => {
+      // A thread that did not start says nothing about the archive: the next read starts another.
+      this.#worker = null;
+      throw new StorageError(errorMessage(error));
+    });
     const { promise, resolve, reject } = Promise.withResolvers<T>();
     const task: Task = {
       send: (message) => worker.postMessage(message),

@@ -18,12 +18,17 @@ const DIGEST_CHARACTERS = 16;
 export class FilesToPack {
   readonly files: FileToPack[] = [];
   readonly #usedPaths = new Set<string>();
+  /** The next number of files that would have the same path. */
+  readonly #nextNo = new Map<string, number>();
 
   /** @param path inside the archive, unless another file has it */
   add(path: string, file: Omit<FileToPack, "path">): void {
-    for (let no = 2; this.#usedPaths.has(path); no++) {
-      path = path.replace(/(~\d+)?(\.[^./]*)?$/, `~${no}$2`);
+    const wanted = path;
+    let no = this.#nextNo.get(wanted) ?? 2;
+    while (this.#usedPaths.has(path)) {
+      path = wanted.replace(/(~\d+)?(\.[^./]*)?$/, `~${no++}$2`);
     }
+    this.#nextNo.set(wanted, no);
     this.#usedPaths.add(path);
     this.files.push({ path, ...file });
   }

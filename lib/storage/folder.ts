@@ -64,7 +64,11 @@ export class FolderStorage implements ArchiveStorage {
    */
   constructor(
     readonly name: string,
-    private readonly options: { stop?: AbortSignal; isInbox?: boolean } = {},
+    private readonly options: {
+      stop?: AbortSignal;
+      isInbox?: boolean;
+      onRemoved?: (key: string) => void;
+    } = {},
   ) {
     if (options.isInbox) this.remove = (archive) => this.#remove(archive);
   }
@@ -107,7 +111,9 @@ export class FolderStorage implements ArchiveStorage {
   async #remove({ key, version }: StoredArchive): Promise<void> {
     const path = join(this.name, key);
     const info = await stat(path).catch(() => null);
-    if (info && versionOf(info) === version) await rm(path, { force: true });
+    if (info && versionOf(info) !== version) return;
+    await rm(path, { force: true });
+    this.options.onRemoved?.(key);
   }
 
   #isSettled(key: string, version: string, seen: Unsettled): boolean {

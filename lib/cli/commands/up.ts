@@ -1,6 +1,8 @@
-import { chmod, mkdir, realpath } from "node:fs/promises";
+import { chmod, mkdir, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { findArchives } from "../../../db/admin/archives.ts";
 import { listOrganizations } from "../../../db/admin/organizations.ts";
-import { openDatabase } from "../../../db/connection/connect.ts";
+import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { aborted } from "../../base/delay.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command } from "../command.ts";
@@ -9,7 +11,8 @@ import { AcceptedUploads } from "../../intake/accepted_uploads.ts";
 import { watchArchives } from "../../intake/watch_loop.ts";
 import { inboxFolder, openInbox } from "../../storage/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../../intake/receive/receiver.ts";
-import { runService } from "../service.ts";
+import { checkCurrentSchema, runService } from "../service.ts";
+import { DiskRoom } from "../../storage/disk_room.ts";
 import { FolderStorage } from "../../storage/folder.ts";
 import { API_SETTINGS, apiOptions, readingOptions, serveUntilStopped } from "./serve.ts";
 
@@ -32,9 +35,15 @@ export const upCommand: AddCommand = command({
   settings: [...API_SETTINGS, "UPLOAD_PORT", ...UPLOAD_SETTINGS],
   createsDatabase: true,
   input: {},
-  run: (_, context, settings) =>
-    runService(context, settings, {
+  run(_, context, settings) {
+    const { databaseUrl, dataDir } = context.database;
+    const room = new DiskRoom(dataDir, { hasDatabase: !databaseUrl });
+    return runService(context, settings, {
       open: () => context.openDatabase(),
+      async checkReady(database) {
+        await checkCurrentSchema(database);
+        room.check();
+      },
       async body({ database, logStarted, ...service }) {
         await requireWritable(database, {
           task: "`up` receives and stores uploads",
@@ -60,9 +69,10 @@ export const upCommand: AddCommand = command({
           const source = await realpath(folder);
           await chmod(source, 0o700);
           const shared = { ...service, ...apiOptions(settings), database: reading };
+          const inboxOptions = { isInbox: true, onRemoved: (key: string) => room.release(key) };
           const watcher = {
             sql: database.sql,
-            storage: new FolderStorage(source, { isInbox: true }),
+            storage: new FolderStorage(source, inboxOptions),
             organization: null,
             leaseSeconds: LEASE_SECONDS,
             now,
@@ -70,9 +80,13 @@ export const upCommand: AddCommand = command({
             listener: { note: (text: string) => log.warn("note", { text }) },
             origin: await context.origin(),
           };
+          metrics?.observeGauge("disk_free_bytes", () => room.freeBytes);
+          metrics?.observeGauge("disk_needed_bytes", () => room.neededBytes);
+          await reserveWaiting(database.sql, watcher.storage, room);
           const accepted = new AcceptedUploads({ ...watcher, metrics });
           const receiver = await startReceiver({
             ...shared,
+            room,
             onAccepted: (upload) => accepted.add(upload),
             inbox: openInbox(source, environment, { isPrivate: true }),
             port: settings.UPLOAD_PORT,
@@ -86,7 +100,7 @@ export const upCommand: AddCommand = command({
             aborted(stop).then(() => receiver.shutdown()).then(() => accepted.close()),
             watchArchives({
               ...watcher,
-              storage: new FolderStorage(source, { stop, isInbox: true }),
+              storage: new FolderStorage(source, { ...inboxOptions, stop }),
             }, {
               interval: SWEEP_SECONDS,
               workers: WORKERS,
@@ -94,14 +108,32 @@ export const upCommand: AddCommand = command({
               metrics,
               stop,
               isTaken: (key) => accepted.has(key),
+              onOutcome: ({ key, status }) =>
+                Promise.resolve(status === "failed" ? room.release(key) : undefined),
             }),
           ]);
         } finally {
           if (reading !== database) await reading.close();
         }
       },
-    }),
+    });
+  },
 });
+
+/** Reserves room for the archives that an earlier process has accepted. */
+async function reserveWaiting(
+  sql: Database["sql"],
+  storage: FolderStorage,
+  room: DiskRoom,
+): Promise<void> {
+  const source = storage.name;
+  for await (const archives of storage.list()) {
+    for (const { key } of await findArchives(sql, { source, archives, state: "unclaimed" })) {
+      const { size } = await stat(join(source, key));
+      room.reserve(key, { size, content: null });
+    }
+  }
+}
 
 /** Runs tasks until the signal. When one fails, stops the others before throwing its error. */
 async function runTogether(

@@ -4,7 +4,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { BUILD_ID } from "../../base/version.ts";
+import { buildId as ownBuildId } from "../../base/version.ts";
 import type { Endpoint, HandlerResult, RawParameters } from "./route.ts";
 
 // Headers and what the engine adds to an entry.
@@ -40,8 +40,10 @@ interface Responding {
   key: string;
 }
 
+let ownId: string | undefined;
+
 /** Creates responses, and keeps them. A browser must not keep the pages of another build. */
-export function createResponder(maxCachedBytes: number, buildId = BUILD_ID) {
+export function createResponder(maxCachedBytes: number, buildId = (ownId ??= ownBuildId())) {
   const cache = new LRUCache<string, CachedResponse>({
     maxSize: Math.ceil(maxCachedBytes),
     // The compressed bytes come later: of JSON less than half of the plain ones.

@@ -1,4 +1,5 @@
 /** Has the received body of an upload checked and packed, and stores the archive in the inbox. */
+import type { DiskRoom, ReceivingUpload, WaitingArchive } from "../../storage/disk_room.ts";
 import type { Inbox } from "../../storage/inbox.ts";
 import { archiveName } from "../files_to_pack.ts";
 import type { ReadArchive } from "../read_archive.ts";
@@ -19,6 +20,8 @@ export interface AcceptedUpload {
 export interface Acceptance {
   inbox: Inbox;
   readers: ReaderPool;
+  /** Of the disk of the inbox; not given for a bucket. */
+  room?: DiskRoom | undefined;
   /**
    * Called once an upload is durable, before it is acknowledged, so that it can be processed without
    * being read again. Not called for uploads of very many results: they are left to the next sweep.
@@ -33,16 +36,34 @@ export interface Acceptance {
  * @throws {ReportError} when a file cannot be read
  */
 export async function acceptUpload(
-  { inbox, readers, onAccepted }: Acceptance,
+  { inbox, readers, room, onAccepted }: Acceptance,
   upload: Omit<UploadToPack, "keepsResults">,
-  { byteCount, tokenId }: { byteCount: number; tokenId: number },
+  { byteCount, tokenId, receiving }: {
+    byteCount: number;
+    tokenId: number;
+    receiving: ReceivingUpload | undefined;
+  },
 ): Promise<string> {
   const keepsResults = onAccepted !== undefined;
   const { archive, facts, files } = await readers.use(
     { byteCount, tokenId },
     (reader) => reader.pack({ ...upload, keepsResults }, byteCount),
   );
-  const key = await inbox.put(archive, archiveName(facts, archive.digest));
+  const name = archiveName(facts, archive.digest);
+  receiving?.accept(name, { size: archive.size, content: sizeOf(files) });
+  const key = await inbox.put(archive, name).catch((error) => {
+    room?.release(name);
+    throw error;
+  });
   if (files) onAccepted?.({ key, size: archive.size, read: { facts, files } });
   return key;
+}
+
+function sizeOf(files: ReadArchive["files"] | null): WaitingArchive["content"] {
+  if (!files) return null;
+  const { testHashes, texts } = files.results?.content ?? { testHashes: [], texts: [] };
+  return {
+    testCount: testHashes.length,
+    textBytes: texts.reduce((sum, { message, body }) => sum + message.length + body.length, 0),
+  };
 }

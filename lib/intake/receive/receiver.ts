@@ -32,7 +32,7 @@ const CLEAN_UP_MS = 2_000;
 export async function startReceiver(
   { database, inbox, host, port, portOption, settings, ...context }:
     & Pick<Context, "log" | "metrics" | "trustedProxies" | "onTokenUse" | "now">
-    & Pick<UploadContext, "onAccepted">
+    & Pick<UploadContext, "onAccepted" | "room">
     & {
       database: Database;
       inbox: Inbox;

@@ -90,12 +90,19 @@ export function createUploadApp(context: UploadContext): App {
     const read = readUploadParameters(new URLSearchParams(search), now);
     if (read.errors) return badRequest(read.errors);
     if (running.count >= context.maxRunningUploads) return unavailable();
+    const receiving = context.room?.receive();
     const { addBytes, end } = running.begin(uploader);
     const folder = join(context.workFolder, String(uploadCount++));
     metrics?.set("uploads_running", running.count);
     try {
       await Deno.mkdir(folder);
-      const limits = { ...context.limits, addBytes };
+      const limits = {
+        ...context.limits,
+        addBytes(count: number) {
+          addBytes(count);
+          receiving?.addBytes(count);
+        },
+      };
       const byteCount = await receiveBody(request, join(folder, "body"), limits);
       const upload = {
         folder,
@@ -107,12 +114,14 @@ export function createUploadApp(context: UploadContext): App {
       const key = await acceptUpload(context, upload, {
         byteCount,
         tokenId: uploader.tokenId,
+        receiving,
       });
       Object.assign(logged.more, { bytes: byteCount, key });
       metrics?.count("upload_bytes_total", {}, byteCount);
       return jsonResponse(202, { key });
     } finally {
       end();
+      receiving?.end();
       metrics?.set("uploads_running", running.count);
       await Deno.remove(folder, { recursive: true }).catch(() => {});
     }

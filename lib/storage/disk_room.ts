@@ -1,0 +1,136 @@
+/** Whether the disk of an inbox has room for another upload. */
+import { freeBytes, MIN_FREE_DISK_BYTES } from "../../db/embedded/disk_space.ts";
+import { StorageError } from "./storage.ts";
+
+const MEGABYTE = 1024 * 1024;
+
+/**
+ * Left free beside what is reserved. The log of the embedded database grows by 32 MB between two
+ * checkpoints.
+ */
+const MARGIN_BYTES = 32 * MEGABYTE;
+
+/** Body and archive of an upload are on the disk at the same time. */
+const COPIES = 2;
+
+/** How much of a body comes between two looks at the disk. */
+const BYTES_PER_CHECK = 4 * MEGABYTE;
+
+/** What a new test takes in the embedded database: its row, two indexes, and the same in the log. */
+const BYTES_PER_TEST = 600;
+
+/** Texts of failures are stored compressed, and written to the log too. */
+const BYTES_PER_TEXT_BYTE = 2;
+
+/** Of an archive that was not read: names that are counted up shrink to a sixtieth of what is stored. */
+const BYTES_PER_ARCHIVE_BYTE = 64;
+
+/** What is known of an archive that waits to be processed. */
+export interface WaitingArchive {
+  /** In bytes. */
+  size: number;
+  /** `null` when it was not kept. */
+  content: { testCount: number; textBytes: number } | null;
+}
+
+export interface ReceivingUpload {
+  /** Counts bytes that come. @throws {DiskFullError} */
+  addBytes(count: number): void;
+  /** Reserves what processing the archive takes. @throws {DiskFullError} */
+  accept(key: string, archive: WaitingArchive): void;
+  end(): void;
+}
+
+/** The disk is too full to accept uploads. */
+export class DiskFullError extends StorageError {
+  override name = "DiskFullError";
+}
+
+/**
+ * Refuses uploads before the disk is too full to process those that were accepted: the embedded database
+ * refuses writes on a disk that is almost full, and only what is processed is deleted from the inbox.
+ */
+export class DiskRoom {
+  /** Bytes that processing takes, by key of the archive. */
+  readonly #waiting = new Map<string, number>();
+  #receivingBytes = 0;
+
+  /** @param options.hasDatabase whether the embedded database is on the same disk */
+  constructor(
+    private readonly folder: string,
+    private readonly options: { hasDatabase: boolean },
+  ) {}
+
+  get freeBytes(): number {
+    return freeBytes(this.folder);
+  }
+
+  /** Bytes that must be free for another upload. */
+  get neededBytes(): number {
+    const { hasDatabase } = this.options;
+    const waiting = this.#waiting.values().reduce((sum, bytes) => sum + bytes, 0);
+    return MARGIN_BYTES + this.#receivingBytes +
+      (hasDatabase ? MIN_FREE_DISK_BYTES + waiting : 0);
+  }
+
+  /** @throws {DiskFullError} unless so many bytes more fit */
+  check(bytes = 0): void {
+    const free = this.freeBytes;
+    const needed = this.neededBytes + bytes;
+    if (free >= needed) return;
+    throw new DiskFullError(
+      `the disk of ${JSON.stringify(this.folder)} is almost full: ${
+        megabytes(free)
+      } MB are free, ` +
+        `another upload needs ${megabytes(needed)} MB`,
+    );
+  }
+
+  /** Begins to receive an upload. @throws {DiskFullError} */
+  receive(): ReceivingUpload {
+    this.check();
+    let own = 0;
+    let uncheckedBytes = 0;
+    const end = () => {
+      this.#receivingBytes -= own;
+      own = 0;
+    };
+    return {
+      end,
+      addBytes: (count) => {
+        own += COPIES * count;
+        this.#receivingBytes += COPIES * count;
+        uncheckedBytes += count;
+        if (uncheckedBytes < BYTES_PER_CHECK) return;
+        uncheckedBytes = 0;
+        this.check();
+      },
+      accept: (key, archive) => {
+        // Its files are on the disk by now.
+        end();
+        const bytes = bytesToProcess(archive);
+        this.check(this.options.hasDatabase ? bytes : 0);
+        this.#waiting.set(key, bytes);
+      },
+    };
+  }
+
+  /** The same for an archive that was accepted before. */
+  reserve(key: string, archive: WaitingArchive): void {
+    this.#waiting.set(key, bytesToProcess(archive));
+  }
+
+  /** The archive waits no more. */
+  release(key: string): void {
+    this.#waiting.delete(key);
+  }
+}
+
+function bytesToProcess({ size, content }: WaitingArchive): number {
+  if (!content) return size * BYTES_PER_ARCHIVE_BYTE;
+  return content.testCount * BYTES_PER_TEST + content.textBytes * BYTES_PER_TEXT_BYTE;
+}
+
+function megabytes(bytes: number): number {
+  return Math.floor(bytes / MEGABYTE);
+}
