@@ -59,6 +59,8 @@ export interface SentRequest {
   target: string;
 }
 
+const UNKNOWN_PATH = "an unknown path";
+
 /** Headers of the connection, not of the response. */
 const FRAMING_HEADERS = ["content-type", "content-length", "connection", "date"];
 
@@ -127,8 +129,12 @@ export class Contract {
     });
     if (problems.includes(null)) return;
     const pages = PAGE_OPERATIONS.filter(({ path }) => this.#mayBe(path, request.target));
-    if (pages.length > 0) problems.push(...pageProblems(request, response));
-    if (pages.length > 0 && problems.length === candidates.length) return;
+    // A signed-in browser gets a page for an unknown address.
+    const mayBePage = pages.length > 0 ||
+      response.status === 404 && candidates.some(({ what }) => what === UNKNOWN_PATH) &&
+        response.headers.get("content-type")?.startsWith("text/html");
+    if (mayBePage) problems.push(...pageProblems(request, response));
+    if (mayBePage && problems.length === candidates.length) return;
     const expected = problems.length > 0 ? problems.join("\n") : "no response with this status";
     assert.fail(
       `${request.method} ${JSON.stringify(request.target)} was answered with ${response.status}\n` +
@@ -155,7 +161,7 @@ export class Contract {
       operations.some(({ path }) => spellings.every((spelling) => isPathOf(path, spelling)));
     if (!isSure) {
       const name = { 401: "Unauthorized", 404: "NotFound" }[status];
-      if (name) found.push({ what: "an unknown path", pointer: `/components/responses/${name}` });
+      if (name) found.push({ what: UNKNOWN_PATH, pointer: `/components/responses/${name}` });
     }
     return found;
   }

@@ -75,7 +75,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     const parsed = parseUrl(request.url);
     const { route, root, parameters, badgeToken, selection } = parsed;
     // A person who mistyped an address is not asked to sign in again.
-    const isBrowser = !route && request.headers.get("accept")?.includes("text/html") === true;
+    const isBrowser = !route && isSignedInBrowser(request.headers);
     const isPage = isBrowser || route?.isPage;
     const refuse = async (response: Response) =>
       completeError(request, isPage ? await errorPage(response, parsed) : response, requestId);
@@ -136,6 +136,12 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
         loadTests: (options) => loadTests(repositories, { ...moment, ...options }, loads),
       }, context));
   }
+}
+
+/** Whether a person asks, who is signed in to the pages by HTTP Basic. */
+function isSignedInBrowser(headers: Headers): boolean {
+  return /^\s*basic\s/i.test(headers.get("authorization") ?? "") &&
+    headers.get("accept")?.includes("text/html") === true;
 }
 
 /** Whether an `organization_id` is absent, empty, or that of the caller's organization. */
