@@ -194,7 +194,7 @@ export class OrganizationImport {
     if (number !== null && !this.#repositoryIds.has(number)) {
       throw new SyntaxError(`repository_id ${number} is that of no repository before it`);
     }
-    // Not quoted: nobody needs a hash in a log.
+    // Not quoted: a hash does not belong in a log.
     if (this.#tokenHashes.has(record.hash)) throw new SyntaxError("a second token with its hash");
     this.#tokenHashes.add(record.hash);
     this.#tokens.push(record);

@@ -218,7 +218,7 @@ export class ImportedRepository {
     };
     let isNew = true;
     if (digest !== null) {
-      // As an upload: disruptions, tags and everything else that follows from results follows anew.
+      // As an upload: disruptions, tags and all else that results imply are derived again.
       const more = { content, testTags, coverage: null, reportDigest: "" };
       const imported = { id, digest };
       const upload = { ...facts, ...more, imported };

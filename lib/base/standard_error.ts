@@ -1,6 +1,6 @@
 /**
  * Standard error of the process. Commands write synchronously. A service must not: once its pipe is
- * full, because the reader is stuck, a synchronous write stops everything until somebody reads.
+ * full, because the reader is stuck, a synchronous write blocks the process until the pipe is read.
  */
 import { OutputQueue } from "./output_queue.ts";
 

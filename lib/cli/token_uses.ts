@@ -48,7 +48,7 @@ export function recordTokenUsesLater(
     const uses = [...pending].map(([hash, hour]) => ({ hash, hour }));
     pending.clear();
     try {
-      // Opening an embedded database that was deleted would create it anew.
+      // Opening an embedded database that was deleted would create a new one.
       if (!location.databaseUrl && !(await inspectEmbedded(location.dataDir)).exists) return;
       const writer = await openDatabase({
         ...location,

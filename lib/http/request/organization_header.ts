@@ -1,4 +1,4 @@
-/** Which settings may sign readers in by a header: whoever can send it needs no token. */
+/** Which settings may enable a sign-in header: any client that can send it needs no token. */
 import { quote } from "../../base/quote.ts";
 import { proxyNetworks } from "./client_address.ts";
 
