@@ -16,6 +16,7 @@ import { measureApi } from "./api.ts";
 import { measureCrowd } from "./crowd.ts";
 import { DOOR_LOADS, measureDoor } from "./door.ts";
 import { type Databases, databasesOf, type Sizes } from "./databases.ts";
+import { measureUploads } from "./uploads.ts";
 import { fillUncached, measureUncached } from "./uncached.ts";
 import { measureExport } from "./export.ts";
 import { measureGrowth } from "./growth.ts";
@@ -160,6 +161,9 @@ async function measure(server: PostgresServer, databases: Databases): Promise<Re
       ? DOOR_LOADS.filter(({ uploads, files }) => uploads * files < 50_000)
       : DOOR_LOADS;
     results.door = await measureDoor({ databases: ["embedded", "server"], loads, report });
+  }
+  if (section("uploads")) {
+    results.uploads = await measureUploads({ databases: ["embedded", "server"], report });
   }
   if (section("export")) {
     const source = await databases.get("small");

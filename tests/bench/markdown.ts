@@ -3,6 +3,7 @@ import type { AfterUploadFigures } from "./after_upload.ts";
 import type { LimitRow } from "./against_limit.ts";
 import type { UncachedRow } from "./uncached.ts";
 import type { DoorRow } from "./door.ts";
+import type { UploadsRow } from "./uploads.ts";
 import type { ExportFigures } from "./export.ts";
 import type { GrowthRow } from "./growth.ts";
 import type { IngestFigures } from "./ingest.ts";
@@ -21,6 +22,7 @@ export interface Results extends Partial<AfterUploadFigures> {
   uncached?: UncachedRow[];
   ingest?: IngestFigures;
   door?: DoorRow[];
+  uploads?: UploadsRow[];
   pages?: PageRow[];
   startup?: Record<string, number>;
   export?: ExportFigures;
@@ -29,7 +31,7 @@ export interface Results extends Partial<AfterUploadFigures> {
 /** All that was measured, as tables in Markdown. */
 export function markdown(results: Results): string {
   const { machine, api, crowd, peers, growth, storage, uncached, ingest, pages, startup } = results;
-  const { door } = results;
+  const { door, uploads } = results;
   const parts: string[] = [];
   const section = (title: string, ...lines: string[]) => parts.push(`### ${title}`, ...lines);
   section("Machine", pairs(machine));
@@ -90,6 +92,7 @@ export function markdown(results: Results): string {
   }
   if (ingest) section("Taking reports in", pairs({ ...ingest }));
   if (door) section("Uploads of very many files", doorTable(door));
+  if (uploads) section("Uploads", uploadsTable(uploads));
   if (results.export) section("Export and import", pairs({ ...results.export }));
   if (pages) {
     section(
@@ -151,6 +154,30 @@ export function doorTable(rows: readonly DoorRow[]): string {
       Object.entries(row.responses).map(([status, count]) => `${count} × ${status}`).join(", "),
       String(row.stored),
       `${one(row.answered_s)} / ${one(row.processed_s)}`,
+    ]),
+  );
+}
+
+function uploadsTable(rows: readonly UploadsRow[]): string {
+  const times = ({ p50, p95, max }: UploadsRow["visible"]) => `${p50} / ${p95} / ${max}`;
+  return table(
+    [
+      "database",
+      "acknowledged, p50 / p95 / max ms",
+      "then visible, p50 / p95 / max ms",
+      "first upload ms",
+      "uploads/s",
+      "API, longest ms",
+      "CPU ms an upload, service / server",
+    ],
+    rows.map((row) => [
+      row.database,
+      times(row.acknowledged),
+      times(row.visible),
+      String(row.first_ms),
+      one(row.uploads_per_second),
+      String(row.api_ms),
+      `${one(row.service_cpu)} / ${one(row.server_cpu)}`,
     ]),
   );
 }

@@ -17,6 +17,7 @@ export const SECTIONS = [
     "startup",
     "ingest",
     "door",
+    "uploads",
     "export",
   ],
 ];
