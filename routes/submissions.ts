@@ -7,7 +7,7 @@ import { jsonRecord } from "../lib/base/json_record.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import * as schemas from "./schemas.ts";
-import * as views from "./views.ts";
+import * as views from "./response_parts.ts";
 
 const submissionSchema = schemas.object("Submission", {
   id: schemas.described(schemas.objectId, "Its first 8 digits are the seconds of recorded_at"),

@@ -13,7 +13,7 @@ import {
 import { formatTimestamp, timestampOrNull } from "../lib/base/time.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import * as schemas from "./schemas.ts";
-import * as views from "./views.ts";
+import * as views from "./response_parts.ts";
 
 interface Column {
   /** On the page: the title and, after `|`, the classes. */

@@ -2,8 +2,8 @@
 import * as v from "valibot";
 import { loadDisruptionEvents } from "../db/read/disruption_events.ts";
 import { loadRepositoryDetails } from "../db/read/repositories.ts";
-import { loadTestDetails } from "../db/read/test_details.ts";
-import { loadTestRuns } from "../db/read/test_runs.ts";
+import { loadTestDetails } from "../db/read/details_of_test.ts";
+import { loadTestRuns } from "../db/read/runs_of_test.ts";
 import { encodeRunCursor } from "../lib/base/cursor.ts";
 import { eventId } from "../lib/base/identity.ts";
 import { formatRepositoryName } from "../lib/base/repository_name.ts";
@@ -11,7 +11,7 @@ import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import * as schemas from "./schemas.ts";
 import { includedSchemas, testView } from "./test_fields.ts";
-import * as views from "./views.ts";
+import * as views from "./response_parts.ts";
 
 export const testDetails = defineJsonRoute({
   path: "/api/tests/:id",

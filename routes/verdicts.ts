@@ -8,7 +8,7 @@ import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import { MAX_BRANCH_CHARACTERS, parseBranches } from "../lib/query/branches.ts";
 import * as schemas from "./schemas.ts";
-import * as views from "./views.ts";
+import * as views from "./response_parts.ts";
 
 const testsParameter = parameters.parsed(
   parseTests,

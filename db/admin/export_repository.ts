@@ -16,7 +16,7 @@ import { formatRepositoryName, type RepositoryName } from "../../lib/base/reposi
 import type { ContentRecord, ExportRecord } from "../../lib/export/records.ts";
 import type { Database } from "../connection/connect.ts";
 import { idsIn, type Queryable } from "../connection/sql.ts";
-import { loadTexts } from "../read/failure_texts.ts";
+import { loadTexts } from "../read/texts.ts";
 import { selectRepository, SNAPSHOT } from "../read/fragments.ts";
 import { loadDisruptiveTests } from "../write/disruptions.ts";
 

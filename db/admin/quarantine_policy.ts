@@ -12,7 +12,7 @@ import type { Queryable } from "../connection/sql.ts";
 import { SNAPSHOT } from "../read/fragments.ts";
 import { lockRepository } from "../write/repository_row.ts";
 import { writeTransaction } from "../write/transaction.ts";
-import { loadPolicyTests, type PolicyTest } from "./policy_tests.ts";
+import { loadPolicyTests, type PolicyTest } from "./quarantine_candidates.ts";
 import { addQuarantine, type Origin, removeQuarantine } from "./quarantine.ts";
 import type { Repository } from "./repositories.ts";
 

@@ -13,12 +13,12 @@ import {
   withSession,
 } from "./pooler.ts";
 import { failingSocket, suppressErrorEvent } from "./socket.ts";
+import type { Transaction } from "./sql.ts";
 import {
   guardTransaction,
   isClientFault,
   isOutdated,
   observeStatement,
-  type Transaction,
   type TransactionState,
 } from "./statements.ts";
 import { pause } from "../../lib/base/delay.ts";

@@ -5,7 +5,7 @@
  */
 import type postgres from "postgres";
 import { errorCode, errorMessage } from "../../lib/base/error.ts";
-import type { Transaction } from "./statements.ts";
+import type { Transaction } from "./sql.ts";
 
 /** Settings of a session by name, from constants and numbers. */
 export type SessionSettings = Record<string, string | number | boolean>;

@@ -4,6 +4,9 @@ import type postgres from "postgres";
 // deno-lint-ignore ban-types -- this is how postgres.js spells "no custom types"
 export type Queryable = postgres.ISql<{}>;
 
+/** What runs in a transaction. */
+export type Transaction = (tx: postgres.TransactionSql) => unknown;
+
 export type Fragment = ReturnType<typeof integersIn>;
 
 /**

@@ -2,6 +2,7 @@
 import type postgres from "postgres";
 import { errorCode } from "../../lib/base/error.ts";
 import { connectionLost } from "./errors.ts";
+import type { Transaction } from "./sql.ts";
 
 type Settled = { result: postgres.RowList<postgres.Row[]> } | { error: unknown };
 
@@ -90,8 +91,6 @@ export function isOutdated(error: unknown): boolean {
 }
 
 type Send = (...args: unknown[]) => unknown;
-
-export type Transaction = (tx: postgres.TransactionSql) => unknown;
 
 /** What is known of a running transaction. */
 export interface TransactionState {

@@ -4,7 +4,7 @@ import type { Versioned } from "../../lib/base/data_version.ts";
 import { testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { Database } from "../connection/connect.ts";
 import { idsIn, integersIn } from "../connection/sql.ts";
-import { loadTexts } from "./failure_texts.ts";
+import { loadTexts } from "./texts.ts";
 import { selectRepository, SNAPSHOT } from "./fragments.ts";
 
 /** A test that failed in a build. */

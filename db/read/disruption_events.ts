@@ -1,7 +1,7 @@
 import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { messageOf } from "./failure_texts.ts";
+import { messageOf } from "./texts.ts";
 import { isRecordedSince, versionColumns } from "./fragments.ts";
 
 export interface DisruptionEvent {

@@ -10,7 +10,7 @@ import { firstSubmissionId, recordedAtOf, testId } from "../../lib/base/identity
 import type { BranchFilter } from "../../lib/query/branches.ts";
 import type { Database } from "../connection/connect.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
-import { loadTexts } from "./failure_texts.ts";
+import { loadTexts } from "./texts.ts";
 import { isOnBranch, isRecordedSince, selectRepository, SNAPSHOT } from "./fragments.ts";
 
 /** Failures of one cause, with fields of the latest one. */

@@ -6,7 +6,7 @@ import { eventId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { Versioned } from "../../lib/base/data_version.ts";
 import type { Database } from "../connection/connect.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
-import { loadTexts } from "./failure_texts.ts";
+import { loadTexts } from "./texts.ts";
 import { selectRepository, SNAPSHOT } from "./fragments.ts";
 
 export interface SubmissionAttempt extends TestAttempt, TestIdentity {

@@ -10,7 +10,7 @@ import type { BranchFilter } from "../../lib/query/branches.ts";
 import type { Database } from "../connection/connect.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isOnBranch, isRecordedSince, SNAPSHOT } from "./fragments.ts";
-import { loadTestLists } from "./test_lists.ts";
+import { loadTestLists } from "./stored_test_lists.ts";
 import {
   type Scope,
   selectBranchDisruptions,

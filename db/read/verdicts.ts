@@ -7,7 +7,7 @@ import {
 } from "../../lib/base/identity.ts";
 import type { BranchFilter } from "../../lib/query/branches.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { messageOf } from "./failure_texts.ts";
+import { messageOf } from "./texts.ts";
 import { isOnBranch, isRecordedSince, versionColumns } from "./fragments.ts";
 
 /** A test, and its latest failure on some branches. */

@@ -16,7 +16,7 @@ import {
   storeDisruptiveTests,
 } from "./disruptions.ts";
 import { markArchivesDeleted } from "./archive_rows.ts";
-import { deleteUnusedTexts } from "./failure_texts.ts";
+import { deleteUnusedTexts } from "./store_texts.ts";
 import { bumpDataVersion, lockRepository } from "./repository_row.ts";
 import { loadTags, removeTags, type TaggedSubmission } from "./test_tags.ts";
 import { deleteTests, deleteUnusedLists, findUnlistedTests } from "./tests.ts";

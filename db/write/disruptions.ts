@@ -11,8 +11,8 @@ import {
 import { indexOfTest, type SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { type Fragment, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
-import { messageOf } from "../read/failure_texts.ts";
-import { loadTestLists } from "../read/test_lists.ts";
+import { messageOf } from "../read/texts.ts";
+import { loadTestLists } from "../read/stored_test_lists.ts";
 
 /**
  * Stores the negative results of a new submission, of which all else is stored, and finds the disruptions

@@ -11,7 +11,7 @@ import type { Database } from "../connection/connect.ts";
 import { idsIn, type Queryable } from "../connection/sql.ts";
 import { repositoryTables } from "../schema/distribute.ts";
 import { markArchivesDeleted } from "./archive_rows.ts";
-import { deleteUnusedTexts } from "./failure_texts.ts";
+import { deleteUnusedTexts } from "./store_texts.ts";
 import { interruptAdditions, lockRepository } from "./repository_row.ts";
 import { deleteTests, deleteUnusedLists, excludeListed, findUnlistedTests } from "./tests.ts";
 import { writeTransaction } from "./transaction.ts";

@@ -5,7 +5,7 @@ import { keyedSubmissionId, submissionId, type TestIdentity } from "../../lib/ba
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { storeNegatives } from "./disruptions.ts";
-import { storeTexts } from "./failure_texts.ts";
+import { storeTexts } from "./store_texts.ts";
 import { bumpForAddition, type LockedRepository, lockRepository } from "./repository_row.ts";
 import { insertSubmission, removeUnprocessed, type SubmissionFacts } from "./submission_rows.ts";
 import { addTags } from "./test_tags.ts";

@@ -1,6 +1,6 @@
 /** Groups failures by cause: their messages are equal except for values that vary from run to run. */
 import { createHash } from "node:crypto";
-import { firstLine } from "../report/junit/failure_text.ts";
+import { firstLine } from "../report/junit/bounded_text.ts";
 
 /** Text that is replaced because it varies, or kept although a later rule would match it. */
 interface CauseRule {

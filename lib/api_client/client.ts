@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { pause } from "../base/delay.ts";
 import { quote } from "../base/quote.ts";
-import { type ApiSettings, TOKEN_VARIABLE, URL_VARIABLE } from "./settings.ts";
+import { type ApiSettings, TOKEN_VARIABLE, URL_VARIABLE } from "./api_settings.ts";
 import { errorMessage } from "../base/error.ts";
 
 /** A failed call: what is wrong, and what an agent or a person can do about it. */

@@ -5,7 +5,6 @@ import type { Database } from "../../db/connection/connect.ts";
 import type { Queryable } from "../../db/connection/sql.ts";
 import {
   describeSetting,
-  type Environment,
   kebabCase,
   meaningWithoutCommands,
   type SettingName,
@@ -13,7 +12,7 @@ import {
 import { authorOf } from "./author.ts";
 import { UsageError } from "../base/failure.ts";
 import { commandHelp, type ExitCodes } from "./help.ts";
-import type { Git } from "../intake/ci/git.ts";
+import type { CliIo } from "./io.ts";
 import { type ListColumn, listTable, plainLines } from "./output.ts";
 import { oneLine } from "../base/text.ts";
 import { isBlank, isRequired, type Parameters, readInput, type Values } from "./parameters.ts";
@@ -26,45 +25,6 @@ import {
   readSettings,
   type SettingValues,
 } from "./settings.ts";
-
-/** Input and output of the program; tests pass their own. */
-export interface CliIo {
-  /** Writes to standard output. A closed pipe is not an error. */
-  stdout(text: string): Promise<void>;
-  /** Writes to standard error. */
-  stderr(text: string): void;
-  /**
-   * For services: from now on lines for standard error wait in a bounded queue instead of blocking.
-   * Returns a function that adds a line with its line end.
-   */
-  queueStderr(
-    handlers: { onDrop(count: number): void; onRoom(count: number): void },
-  ): (line: string, isUrgent: boolean) => void;
-  environment: Environment;
-  /** Seconds since 1970. */
-  now(): number;
-  /** Progress is shown only on a terminal. */
-  stderrIsTerminal: boolean;
-  /** Columns of the terminal that standard output goes to; absent when it goes elsewhere. */
-  columns?: number;
-  /** Aborted by the first signal to stop (SIGTERM, SIGINT). */
-  stop: AbortSignal;
-  /** Aborted by the second. */
-  stopAtOnce: AbortSignal;
-  /** Standard input; that of the process unless given. */
-  stdin?: ReadableStream<Uint8Array>;
-  /** Runs git in the current folder; the real git unless given. */
-  git?: Git;
-  /** Opens a database and migrates its schema. */
-  openDatabase(location: DatabaseLocation, options: OpenOptions): Promise<Database>;
-}
-
-export interface OpenOptions {
-  /** Whether a missing embedded database is created. */
-  mayCreate: boolean;
-  /** The organization that the command names, for the message about a missing database. */
-  organization?: unknown;
-}
 
 export interface CommandContext {
   io: CliIo;

@@ -6,7 +6,7 @@ import { checkSchema, migrate } from "../../db/schema/migrate.ts";
 import { pause } from "../base/delay.ts";
 import { PROGRAM } from "../base/version.ts";
 import { shellWord } from "../base/quote.ts";
-import type { OpenOptions } from "./command.ts";
+import type { OpenOptions } from "./io.ts";
 import type { DatabaseLocation } from "./settings.ts";
 import { Failure } from "../base/failure.ts";
 

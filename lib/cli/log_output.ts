@@ -2,7 +2,7 @@
 import type { Environment } from "../base/config.ts";
 import { createLog, type Log } from "../base/log.ts";
 import type { Metrics } from "../base/metrics.ts";
-import type { CliIo } from "./command.ts";
+import type { CliIo } from "./io.ts";
 import type { SettingValues } from "./settings.ts";
 
 /** Whether the runtime exports traces and metrics. */

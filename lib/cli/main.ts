@@ -3,7 +3,7 @@ import { Worker } from "node:worker_threads";
 import type { Environment } from "../base/config.ts";
 import { pause } from "../base/delay.ts";
 import { flushStderr, queueStderr, writeToStderr } from "../base/standard_error.ts";
-import type { CliIo } from "./command.ts";
+import type { CliIo } from "./io.ts";
 import { isTelemetryOn } from "./log_output.ts";
 import { runCli } from "./program.ts";
 

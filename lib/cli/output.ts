@@ -1,6 +1,6 @@
 /** Formatting of plain output, and the progress line. */
 import { oneLine } from "../base/text.ts";
-import type { CliIo } from "./command.ts";
+import type { CliIo } from "./io.ts";
 import { type Column, tableLines } from "./table.ts";
 import type { Listener, ReadProgress } from "../intake/read_files.ts";
 

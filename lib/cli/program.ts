@@ -1,7 +1,8 @@
 import { Command, CommanderError } from "commander";
 import { setting } from "../base/config.ts";
 import { BUILD, PROGRAM } from "../base/version.ts";
-import { type AddCommand, asUsageError, type CliIo } from "./command.ts";
+import { type AddCommand, asUsageError } from "./command.ts";
+import type { CliIo } from "./io.ts";
 import { COMMANDS } from "./commands/mod.ts";
 import { ExitWith } from "./errors.ts";
 import { Failure, UsageError } from "../base/failure.ts";

@@ -1,6 +1,6 @@
 /** Validation of settings. Options win over the environment. */
 import * as v from "valibot";
-import { type ApiSettings, readApiSettings, TOKEN_VARIABLE } from "../api_client/settings.ts";
+import { type ApiSettings, readApiSettings, TOKEN_VARIABLE } from "../api_client/api_settings.ts";
 import { type Environment, kebabCase, setting } from "../base/config.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { readWith } from "../base/read_with.ts";

@@ -13,7 +13,7 @@ import {
 import { TAG_LIMITS } from "../report/limits.ts";
 import { errorMessage } from "../base/error.ts";
 import { quote, ReportError } from "../report/report_error.ts";
-import type { StreamedReport } from "../report/read_reports.ts";
+import type { StreamedReport } from "../report/read_report_files.ts";
 import { parseRepositoryName } from "../base/repository_name.ts";
 import {
   type Listener,

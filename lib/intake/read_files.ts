@@ -8,7 +8,7 @@ import {
 import { ownerTags, type TestTags } from "../analysis/test_tags.ts";
 import { parseCodeowners } from "../report/codeowners.ts";
 import { CoverageCollector, type CoverageTotals } from "../report/coverage/mod.ts";
-import { readReports, type StreamedReport } from "../report/read_reports.ts";
+import { readReportFiles, type StreamedReport } from "../report/read_report_files.ts";
 import { ReportError } from "../report/report_error.ts";
 import { findReports, type ReportFile } from "../report/report_files.ts";
 import { isNegative } from "../report/result.ts";
@@ -105,7 +105,7 @@ export async function readResults(
   let builder: SubmissionBuilder | null = new SubmissionBuilder();
   let failureCount = 0;
   const read: ReadProgress = { results: 0, file: "", bytes: 0, totalBytes };
-  const { digest } = await readReports(reports, {
+  const { digest } = await readReportFiles(reports, {
     checkoutFolder,
     onFile({ path }) {
       read.file = path;

@@ -4,7 +4,7 @@ import process from "node:process";
 import { PassThrough, type Readable, type Writable } from "node:stream";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { type ApiClient, createApiClient } from "../api_client/client.ts";
-import type { ApiSettings } from "../api_client/settings.ts";
+import type { ApiSettings } from "../api_client/api_settings.ts";
 import { aborted, pause } from "../base/delay.ts";
 import { createToolServer } from "./server.ts";
 

@@ -1,6 +1,6 @@
 /** Charts of the last weeks, by day and by week. */
 import type { BuildDay } from "../../db/read/repositories.ts";
-import type { FailureDay } from "../../db/read/test_history.ts";
+import type { FailureDay } from "../../db/read/history_of_test.ts";
 import { dayBars, trend } from "../../lib/html/charts.ts";
 import { formatDay } from "../../lib/html/elements.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";

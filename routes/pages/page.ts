@@ -13,13 +13,8 @@ import {
 } from "../../lib/html/markup.ts";
 import type { Context } from "../../lib/http/request/context.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
-import type {
-  ApiRequest,
-  Endpoint,
-  Entries,
-  QueryOf,
-  Resource,
-} from "../../lib/http/request/route.ts";
+import type { Entries } from "../../lib/http/request/parameters.ts";
+import type { ApiRequest, Endpoint, QueryOf, Resource } from "../../lib/http/request/route.ts";
 
 export interface PageRequest<Query = unknown> extends ApiRequest<Query> {
   sql: Context["sql"];

@@ -3,7 +3,7 @@ import { loadFailures, type ShownGroup } from "../../db/read/failures.ts";
 import { loadNewlyFlakyTests } from "../../db/read/newly_flaky_tests.ts";
 import { loadOverviews, type Overview } from "../../db/read/repositories.ts";
 import { loadSubmissionsPage, type SubmissionRow } from "../../db/read/submissions.ts";
-import { loadTestNames } from "../../db/read/test_names.ts";
+import { loadTestNames } from "../../db/read/names_of_tests.ts";
 import {
   buildKey,
   costliestTests,

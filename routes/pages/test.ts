@@ -3,14 +3,14 @@ import type { RepositoryVersion } from "../../db/read/caller.ts";
 import { loadFailures, type ShownGroups } from "../../db/read/failures.ts";
 import { listQuarantineLog } from "../../db/read/quarantine_log.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
-import { loadTestDetails, type TestDetails } from "../../db/read/test_details.ts";
-import { loadFailureDays, loadFirstDisruption } from "../../db/read/test_history.ts";
+import { loadTestDetails, type TestDetails } from "../../db/read/details_of_test.ts";
+import { loadFailureDays, loadFirstDisruption } from "../../db/read/history_of_test.ts";
 import {
   loadSubmissionRuns,
   loadTestRuns,
   type SubmissionRuns,
   type TestRun,
-} from "../../db/read/test_runs.ts";
+} from "../../db/read/runs_of_test.ts";
 import type { QuarantineEvent } from "../../lib/analysis/quarantine.ts";
 import { disruptivenessThousandths, passRateThousandths } from "../../lib/analysis/tracked_test.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";

@@ -7,7 +7,7 @@ import {
   gateFixture,
   reportOf,
   testNamed,
-} from "../lib/cli/gate/gate_fixture.ts";
+} from "../lib/cli/gate_run/gate_fixture.ts";
 import { follow } from "./child.ts";
 import { command, FROM_SOURCE, run, type Running, start } from "./program.ts";
 

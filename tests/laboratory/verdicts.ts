@@ -5,7 +5,7 @@
 import { readdirSync } from "node:fs";
 import { forEachTest } from "../../lib/analysis/columns.ts";
 import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
-import { readReports } from "../../lib/report/read_reports.ts";
+import { readReportFiles } from "../../lib/report/read_report_files.ts";
 import { fileURLToPath } from "node:url";
 
 export const FIXTURES = new URL("../../fixtures/laboratory/", import.meta.url);
@@ -94,7 +94,7 @@ export async function readRun(folder: URL, files: readonly string[]) {
   const builder = new SubmissionBuilder();
   const notes: string[] = [];
   const onNote = (note: string) => notes.push(note);
-  await readReports(
+  await readReportFiles(
     files.map((file) => ({ path: fileURLToPath(new URL(file, folder)), isNamed: true })),
     {
       checkoutFolder: CHECKOUT,

@@ -3,7 +3,7 @@ import { ExportWriter } from "../../export/writer.ts";
 import { formatCount, plural } from "../../base/text.ts";
 import { type AddCommand, command } from "../command.ts";
 import { progressLine } from "../output.ts";
-import { openOrganization, ORG } from "../resources.ts";
+import { openOrganization, ORG } from "../organization.ts";
 
 /** Of text that is written at once. */
 const CHUNK_CHARACTERS = 64 << 10;

@@ -7,13 +7,13 @@ import { parseTestId } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import * as parameters from "../../http/request/parameters.ts";
-import { TestCollection } from "../../http/request/test_collection.ts";
+import { TestCollection } from "../../http/tests/collection.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { option, repositoryName, wholeNumber } from "../parameters.ts";
 import { Failure } from "../../base/failure.ts";
 import { plainLine } from "../output.ts";
 import { oneLine } from "../../base/text.ts";
-import { openOrganization, ORG, selectRepositories } from "../resources.ts";
+import { openOrganization, ORG, selectRepositories } from "../organization.ts";
 import { type Column, tableLines } from "../table.ts";
 
 /** Narrower terminals have room for the id, which `quarantine add` needs, but for no file as well. */

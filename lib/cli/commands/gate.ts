@@ -1,7 +1,7 @@
 import { appendFile } from "node:fs/promises";
 import * as v from "valibot";
 import { DEFAULT_BASE } from "../../analysis/verdict.ts";
-import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../api_client/settings.ts";
+import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../api_client/api_settings.ts";
 import { setting } from "../../base/config.ts";
 import { readWith } from "../../base/read_with.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
@@ -12,9 +12,9 @@ import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { argument, flag, location, option, repositoryName, wholeNumber } from "../parameters.ts";
 import { ExitWith } from "../errors.ts";
 import { UsageError } from "../../base/failure.ts";
-import { findCheckout, startLookup } from "../gate/lookup.ts";
-import { readRunReports, snapshotReports } from "../gate/read_reports.ts";
-import { runCommand } from "../gate/run_command.ts";
+import { findCheckout, startLookup } from "../gate_run/lookup.ts";
+import { readRunReports, snapshotReports } from "../gate_run/run_reports.ts";
+import { runCommand } from "../gate_run/run_command.ts";
 import { plainLine } from "../output.ts";
 import { errorMessage } from "../../base/error.ts";
 

@@ -10,7 +10,7 @@ import { progressListener } from "../output.ts";
 import { type Listener, readUploadFiles, type UploadFiles } from "../../intake/read_files.ts";
 import { factsOfRun, givenCommit, REPORTS, requireFiles, RUN_OPTIONS } from "../run_options.ts";
 import { type StoredUpload, storeUpload } from "../../intake/store_upload.ts";
-import { openOrganization, ORG } from "../resources.ts";
+import { openOrganization, ORG } from "../organization.ts";
 import { fileSource } from "../../storage/folder.ts";
 
 const INPUT = {

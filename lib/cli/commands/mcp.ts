@@ -1,5 +1,5 @@
 import { VERSION } from "../../base/version.ts";
-import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../api_client/settings.ts";
+import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../api_client/api_settings.ts";
 import { readApiAccess } from "../settings.ts";
 import { type AddCommand, command } from "../command.ts";
 

@@ -13,7 +13,7 @@ import { jsonRecord } from "../../base/json_record.ts";
 import { type AddCommand, command, type CommandContext, group } from "../command.ts";
 import { argument, lineOfText, option, purchaseUnits } from "../parameters.ts";
 import { Failure } from "../../base/failure.ts";
-import { openOrganization, ORG, unknownOrganization } from "../resources.ts";
+import { openOrganization, ORG, unknownOrganization } from "../organization.ts";
 
 const NAME = argument("organization name, unique regardless of case", lineOfText);
 const PURCHASE_UNITS = "legacy tokens are valid only above 0";

@@ -9,7 +9,7 @@ import { type AddCommand, command } from "../command.ts";
 import { duration, flag, lineOfText, option, repositoryName } from "../parameters.ts";
 import { Failure, UsageError } from "../../base/failure.ts";
 import { progressLine } from "../output.ts";
-import { requireOrganization, selectRepositories } from "../resources.ts";
+import { requireOrganization, selectRepositories } from "../organization.ts";
 
 const WINDOW_DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
 

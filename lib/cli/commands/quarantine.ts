@@ -41,13 +41,8 @@ import {
   wholeNumber,
 } from "../parameters.ts";
 import { Failure, UsageError } from "../../base/failure.ts";
-import {
-  openOrganization,
-  ORG,
-  quarantineRecord,
-  requireRepository,
-  testRecord,
-} from "../resources.ts";
+import { openOrganization, ORG, requireRepository } from "../organization.ts";
+import { quarantineRecord, testRecord } from "../resource_json.ts";
 
 const TEST = argument("test id, 24 hex digits", testIdentifier);
 

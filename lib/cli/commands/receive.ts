@@ -11,7 +11,7 @@ import { cannotMigrate, reopenForReading } from "../database.ts";
 import { Failure, UsageError } from "../../base/failure.ts";
 import { openInbox } from "../../storage/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../../intake/receive/receiver.ts";
-import { runService, SERVICE_SETTINGS } from "../service.ts";
+import { runService, SERVICE_SETTINGS } from "../run_service.ts";
 import { readSettings } from "../settings.ts";
 import { STORAGE_VARIABLES } from "../../storage/s3_storage.ts";
 

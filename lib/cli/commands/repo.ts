@@ -20,7 +20,8 @@ import {
 } from "../command.ts";
 import { argument, option, repositoryId, repositoryName } from "../parameters.ts";
 import { Failure } from "../../base/failure.ts";
-import { openOrganization, ORG, repositoryRecord, requireRepository, YES } from "../resources.ts";
+import { openOrganization, ORG, requireRepository, YES } from "../organization.ts";
+import { repositoryRecord } from "../resource_json.ts";
 
 const REPOSITORY = argument("OWNER/NAME, split at the last slash", repositoryName);
 

@@ -11,12 +11,13 @@ import {
 import { aborted, pause } from "../../base/delay.ts";
 import { errorMessage } from "../../base/error.ts";
 import type { SettingName } from "../../base/config.ts";
-import { type AddCommand, type CliIo, command, type CommandContext } from "../command.ts";
+import { type AddCommand, command, type CommandContext } from "../command.ts";
+import type { CliIo } from "../io.ts";
 import { cannotMigrate, reopenForReading } from "../database.ts";
 import { Failure } from "../../base/failure.ts";
 import { listenOrFail } from "../../http/server/listen_or_fail.ts";
 import { flag } from "../parameters.ts";
-import { runService, SERVICE_SETTINGS } from "../service.ts";
+import { runService, SERVICE_SETTINGS } from "../run_service.ts";
 import type { SettingValues } from "../settings.ts";
 
 const SCHEMA_CHECK_MS = 1_000;

@@ -6,7 +6,8 @@ import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, group } from "../command.ts";
 import { argument, option, repositoryName, submissionKey } from "../parameters.ts";
 import { Failure } from "../../base/failure.ts";
-import { openOrganization, ORG, requireRepository, submissionRecord, YES } from "../resources.ts";
+import { openOrganization, ORG, requireRepository, YES } from "../organization.ts";
+import { submissionRecord } from "../resource_json.ts";
 
 const listCommand = command({
   name: "list",

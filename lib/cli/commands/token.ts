@@ -26,7 +26,7 @@ import {
   tokenPrefix,
 } from "../parameters.ts";
 import { Failure, UsageError } from "../../base/failure.ts";
-import { openOrganization, ORG, requireRepository } from "../resources.ts";
+import { openOrganization, ORG, requireRepository } from "../organization.ts";
 
 const EXPIRES_AT = option(
   "<timestamp>",

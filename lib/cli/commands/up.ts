@@ -11,7 +11,7 @@ import { AcceptedUploads } from "../../intake/accepted_uploads.ts";
 import { watchArchives } from "../../intake/watch_loop.ts";
 import { inboxFolder, openInbox } from "../../storage/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../../intake/receive/receiver.ts";
-import { checkCurrentSchema, runService } from "../service.ts";
+import { checkCurrentSchema, runService } from "../run_service.ts";
 import { DiskRoom } from "../../storage/disk_room.ts";
 import { FolderStorage } from "../../storage/folder.ts";
 import { API_SETTINGS, apiOptions, readingOptions, serveUntilStopped } from "./serve.ts";

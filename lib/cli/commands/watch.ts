@@ -3,7 +3,8 @@ import * as v from "valibot";
 import { listArchives, retryFailedArchives } from "../../../db/admin/archives.ts";
 import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { jsonRecord } from "../../base/json_record.ts";
-import { type AddCommand, type CliIo, command, type CommandContext } from "../command.ts";
+import { type AddCommand, command, type CommandContext } from "../command.ts";
+import type { CliIo } from "../io.ts";
 import {
   argument,
   duration,
@@ -19,8 +20,8 @@ import type { ArchiveOutcome } from "../../intake/process_archive.ts";
 import { cannotRead, type ReadProgress } from "../../intake/read_files.ts";
 import { watchArchives } from "../../intake/watch_loop.ts";
 import { plainLine, progressLine, readingText } from "../output.ts";
-import { requireOrganization } from "../resources.ts";
-import { runService, SERVICE_SETTINGS } from "../service.ts";
+import { requireOrganization } from "../organization.ts";
+import { runService, SERVICE_SETTINGS } from "../run_service.ts";
 import { FolderStorage } from "../../storage/folder.ts";
 import {
   parseS3Url,

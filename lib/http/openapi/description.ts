@@ -3,7 +3,7 @@ import { toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import { type ParameterMetadata, PATH_PARAMETERS } from "../request/parameters.ts";
 import type { Endpoint, Route } from "../request/route.ts";
-import rules from "./rules.md" with { type: "text" };
+import rules from "./conventions.md" with { type: "text" };
 
 export const API_TITLE = "Test Analytics Platform";
 

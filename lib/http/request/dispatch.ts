@@ -21,11 +21,11 @@ import {
 import { readParameters } from "./parameters.ts";
 import { checkSelected, createUrlParser } from "./parsed_url.ts";
 import { errorPage } from "./error_page.ts";
-import { createQueries, StaleVersionError } from "./queries.ts";
+import { createQueries, StaleVersionError } from "../tests/queries.ts";
 import { type LoggedRequest, logRequests } from "./request_log.ts";
 import { completeError, createResponder } from "./responses.ts";
 import type { Endpoint } from "./route.ts";
-import { createTestsLoader, type RequestLoads, RequestOverError } from "./tests_loader.ts";
+import { createTestsLoader, type RequestLoads, RequestOverError } from "../tests/loader.ts";
 
 /** A retry is needed only when an upload commits in the milliseconds between two statements. */
 const MAX_STALE_ATTEMPTS = 10;
@@ -88,7 +88,9 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
       request.headers.get("authorization"),
       { access, badgeToken, organization, address, selection, ...moment },
     );
-    if (!found) return await refuse(unauthorized(route ? access : "token"));
+    if (!found) {
+      return await refuse(unauthorized(route && access === "token or basic" ? "Basic" : "Bearer"));
+    }
     const { caller } = found;
     logged.caller = caller;
     if (!route) return await refuse(notFound());

@@ -1,8 +1,9 @@
 /** Error responses. No other module creates the body of an error. */
 import * as v from "valibot";
-import { type Access, JSON_MEDIA_TYPE, jsonBody, type ParameterErrors } from "./route.ts";
+import { JSON_MEDIA_TYPE, jsonBody } from "./json_body.ts";
 
-export type { ParameterErrors };
+/** Messages by the name of the parameter. */
+export type ParameterErrors = Record<string, string[]>;
 
 export const MESSAGE_SCHEMA = v.pipe(
   v.strictObject({ message: v.string() }),
@@ -23,8 +24,8 @@ export function badRequest(errors: ParameterErrors, status = 400): Response {
 }
 
 /** 401: an empty body for every reason. */
-export function unauthorized(access: Access): Response {
-  const challenge = access === "token or basic"
+export function unauthorized(scheme: "Basic" | "Bearer"): Response {
+  const challenge = scheme === "Basic"
     ? 'Basic realm="Test Analytics Platform", charset="UTF-8"'
     : "Bearer";
   return new Response(null, { status: 401, headers: { "www-authenticate": challenge } });

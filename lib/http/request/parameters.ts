@@ -17,9 +17,16 @@ import { MAX_QUERY_CHARACTERS, parseQuery, type Term } from "../../query/parse.t
 import { quote } from "../../base/quote.ts";
 import { readWith } from "../../base/read_with.ts";
 import type { ParameterErrors } from "./errors.ts";
-import type { Entries, ParametersSchema, RawParameters } from "./route.ts";
 
 export const MAX_LIMIT = 100;
+
+/** Parameters as they were sent: the first value of each. */
+export type RawParameters = Readonly<Record<string, string>>;
+
+/** Schemas of parameters by name; each turns text into a value. */
+export type Entries = Record<string, v.GenericSchema<string | undefined, unknown>>;
+
+export type ParametersSchema = v.ObjectSchema<Entries, undefined>;
 
 /** OpenAPI fields of a parameter in addition to its description. */
 export interface ParameterMetadata {

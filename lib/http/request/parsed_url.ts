@@ -7,7 +7,8 @@ import type { NamedSelection, RepositoryVersion, Selection } from "../../../db/r
 import { caseKey, isObjectId, parseTestId } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
 import type { ParameterErrors } from "./errors.ts";
-import type { Endpoint, RawParameters } from "./route.ts";
+import type { RawParameters } from "./parameters.ts";
+import type { Endpoint } from "./route.ts";
 
 /** A parsed URL; its query parameters are not validated yet. */
 export interface ParsedUrl {

@@ -5,7 +5,8 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { buildId as ownBuildId } from "../../base/version.ts";
-import type { Endpoint, HandlerResult, RawParameters } from "./route.ts";
+import type { RawParameters } from "./parameters.ts";
+import type { Endpoint, HandlerResult } from "./route.ts";
 
 // Headers and what the engine adds to an entry.
 const ENTRY_OVERHEAD_BYTES = 500;

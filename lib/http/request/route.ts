@@ -1,12 +1,19 @@
 /** Routes: rows of the route table, and the input and output of their handlers. */
 import * as v from "valibot";
 import type { CallerScope } from "../../../db/read/caller.ts";
-import type { BranchFilter } from "../../query/branches.ts";
 import type { Page } from "../../html/layout.ts";
 import type { Context } from "./context.ts";
-import { organizationId } from "./parameters.ts";
-import type { Moment, RequestQueries } from "./queries.ts";
-import type { TestCollection } from "./test_collection.ts";
+import type { ParameterErrors } from "./errors.ts";
+import { JSON_MEDIA_TYPE, jsonBody } from "./json_body.ts";
+import {
+  type Entries,
+  organizationId,
+  type ParametersSchema,
+  type RawParameters,
+} from "./parameters.ts";
+import type { TestCollection } from "../tests/collection.ts";
+import type { LoadTestsOptions } from "../tests/loader.ts";
+import type { Moment, RequestQueries } from "../tests/queries.ts";
 
 /**
  * Who may call: `token or basic` also accepts the token as the password of HTTP Basic, `token or badge
@@ -24,24 +31,6 @@ export const TAGS = {
 } as const;
 
 export type Tag = keyof typeof TAGS;
-
-/** Messages by the name of the parameter. */
-export type ParameterErrors = Record<string, string[]>;
-
-/** Parameters as they were sent: the first value of each. */
-export type RawParameters = Readonly<Record<string, string>>;
-
-/** Schemas of parameters by name; each turns text into a value. */
-export type Entries = Record<string, v.GenericSchema<string | undefined, unknown>>;
-
-export type ParametersSchema = v.ObjectSchema<Entries, undefined>;
-
-export interface LoadTestsOptions {
-  /** Whether to load `timeConsumed`, which takes longer. */
-  withTime?: boolean;
-  /** Of the submissions that count, all unless given. */
-  branches?: BranchFilter;
-}
 
 /** A request that passed all checks, with its caller and the repositories of its resource. */
 export interface ApiRequest<Query = unknown> extends CallerScope, Moment, RequestQueries {
@@ -136,13 +125,6 @@ export function defineRoute<Query extends Entries>(
   const schema = v.object({ ...query, ...route.resource && { organization_id: organizationId } });
   // Sound: the handler only receives what this schema produced.
   return { ...route, access, query: schema } as Route;
-}
-
-export const JSON_MEDIA_TYPE = "application/json; charset=utf-8";
-
-/** A JSON body, ending with a line feed for terminals. */
-export function jsonBody(value: unknown): string {
-  return JSON.stringify(value) + "\n";
 }
 
 /** Declares a route whose handler returns the JSON value that the schema describes. */

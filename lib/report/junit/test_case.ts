@@ -2,7 +2,7 @@
 import type { TestIdentity } from "../../base/identity.ts";
 import { detach } from "../../base/text.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
-import { FailureText, firstMessage, TextEnd } from "./failure_text.ts";
+import { BoundedText, firstMessage, TextEnd } from "./bounded_text.ts";
 import {
   type Conclusion,
   isNegative,
@@ -35,9 +35,9 @@ export class OutcomeElement {
   readonly kind: OutcomeKind;
   readonly durationMicroseconds: number;
   /** Text directly inside it. */
-  readonly text = new FailureText();
+  readonly text = new BoundedText();
   /** Where surefire keeps the text of an attempt. */
-  readonly stackTrace = new FailureText();
+  readonly stackTrace = new BoundedText();
   readonly #attribute: string;
 
   constructor(kind: OutcomeKind, attributes: XmlAttributes) {
@@ -53,10 +53,10 @@ export class OutcomeElement {
   }
 
   /** Its message, unless the text repeats it, and its text. */
-  body(): FailureText {
+  body(): BoundedText {
     const text = this.stackTrace;
     text.join(this.text, "\n\n");
-    const message = new FailureText();
+    const message = new BoundedText();
     message.add(this.#attribute);
     if (text.includes(message)) return text;
     message.join(text, "\n");
@@ -85,7 +85,7 @@ export class TestCase {
   #attempts: Attempt[] | undefined;
   // One message for each conclusion is enough: several failures are one result.
   #endings: Map<Conclusion, string> | undefined;
-  #endingBody: FailureText | undefined;
+  #endingBody: BoundedText | undefined;
 
   constructor(identity: TestIdentity, attributes: XmlAttributes, tool: ToolRow) {
     this.#identity = identity;
@@ -129,7 +129,7 @@ export class TestCase {
       this.#endings ??= new Map();
       this.#endings.set(conclusion, this.#endings.get(conclusion) || message);
       if (isNegative(conclusion)) {
-        (this.#endingBody ??= new FailureText()).join(outcome.body(), "\n\n");
+        (this.#endingBody ??= new BoundedText()).join(outcome.body(), "\n\n");
       }
     }
   }

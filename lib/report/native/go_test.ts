@@ -1,6 +1,6 @@
 /** `go test -json`: one event in each line, among lines of other tools. */
 import type { ReportedTool } from "../equal_cases.ts";
-import { TextEnd } from "../junit/failure_text.ts";
+import { TextEnd } from "../junit/bounded_text.ts";
 import { NameNormalizer } from "../junit/normalize_names.ts";
 import { REPORT_LIMITS } from "../limits.ts";
 import { limitError } from "../report_error.ts";

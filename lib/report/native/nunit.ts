@@ -1,7 +1,7 @@
 /** The result file of NUnit 3, `--result=report.xml`. */
 import { detach } from "../../base/text.ts";
 import type { ReportedTool } from "../equal_cases.ts";
-import { FailureText } from "../junit/failure_text.ts";
+import { BoundedText } from "../junit/bounded_text.ts";
 import { NameNormalizer } from "../junit/normalize_names.ts";
 import {
   refuseUndecodable,
@@ -32,7 +32,7 @@ export class NUnitReader implements XmlFormatReader {
   readonly #elements: Element[] = [];
   /** Full names of the fixtures that are open, with their arguments. */
   readonly #fixtures: string[] = [];
-  #testCase: { attributes: XmlAttributes; texts: Map<Part, FailureText> } | null = null;
+  #testCase: { attributes: XmlAttributes; texts: Map<Part, BoundedText> } | null = null;
 
   constructor(options: ReportOptions, xml: XmlReader) {
     this.#options = options;
@@ -61,7 +61,7 @@ export class NUnitReader implements XmlFormatReader {
     const isText = this.#testCase && (parent?.name === "failure" || name === "output") &&
       (name === "message" || name === "stack-trace" || name === "output");
     if (!isText) return this.#xml.readText(null);
-    const text = new FailureText();
+    const text = new BoundedText();
     this.#testCase!.texts.set(name, text);
     this.#xml.readText((part) => text.add(part));
   }
@@ -103,7 +103,7 @@ function isOwnFailure(parent: Element | undefined): boolean {
 function outcomeOf(
   result: string,
   label: string,
-  texts: ReadonlyMap<Part, FailureText>,
+  texts: ReadonlyMap<Part, BoundedText>,
 ): { status?: string; outcomes: Outcome[] } {
   switch (result) {
     case "Passed":

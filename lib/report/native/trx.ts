@@ -1,7 +1,7 @@
 /** TRX, the results of Visual Studio's tests: `dotnet test --logger trx`. */
 import { detach } from "../../base/text.ts";
 import type { ReportedTool } from "../equal_cases.ts";
-import { FailureText } from "../junit/failure_text.ts";
+import { BoundedText } from "../junit/bounded_text.ts";
 import { NameNormalizer } from "../junit/normalize_names.ts";
 import { REPORT_LIMITS } from "../limits.ts";
 import { limitError } from "../report_error.ts";
@@ -51,7 +51,7 @@ export class TrxReader implements XmlFormatReader {
   readonly #sink: ResultSink;
   readonly #names: NameNormalizer;
   /** Those that are open: the rows of a data-driven test are inside its result. */
-  readonly #open: { result: Result; texts: Map<Part, FailureText>; hasRows: boolean }[] = [];
+  readonly #open: { result: Result; texts: Map<Part, BoundedText>; hasRows: boolean }[] = [];
   readonly #elements: string[] = [];
   readonly #results: Result[] = [];
   /** Class and assembly by the id of a test. */
@@ -81,7 +81,7 @@ export class TrxReader implements XmlFormatReader {
       const { line, column } = this.#xml.elementPosition;
       this.#options.onFailureOutside?.(`${this.#options.file}:${line}:${column}: the run failed`);
     } else if (this.#open.length > 0 && TEXTS.has(name)) {
-      const text = new FailureText();
+      const text = new BoundedText();
       this.#open.at(-1)!.texts.set(name as Part, text);
       this.#xml.readText((part) => text.add(part));
     }

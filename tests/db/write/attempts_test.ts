@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../../db/admin/repositories.ts";
-import { loadTexts } from "../../../db/read/failure_texts.ts";
+import { loadTexts } from "../../../db/read/texts.ts";
 import {
   attemptsAt,
   decodeTestList,

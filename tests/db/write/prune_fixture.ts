@@ -7,7 +7,7 @@ import { ownerTags } from "../../../lib/analysis/test_tags.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { parseCodeowners } from "../../../lib/report/codeowners.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
-import { loadTexts } from "../../../db/read/failure_texts.ts";
+import { loadTexts } from "../../../db/read/texts.ts";
 import { commitSubmission } from "../../commit_submission.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Random } from "../../bench/random.ts";

@@ -1,5 +1,5 @@
 import type { Database } from "../../../db/connection/connect.ts";
-import type { CliIo } from "../../../lib/cli/command.ts";
+import type { CliIo } from "../../../lib/cli/io.ts";
 import { runCli } from "../../../lib/cli/program.ts";
 
 /** What a command left behind. */

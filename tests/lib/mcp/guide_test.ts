@@ -1,6 +1,10 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../../lib/api_client/settings.ts";
+import {
+  DEFAULT_API_URL,
+  TOKEN_VARIABLE,
+  URL_VARIABLE,
+} from "../../../lib/api_client/api_settings.ts";
 import { BODY_CHARACTERS, MESSAGE_CHARACTERS } from "../../../lib/mcp/output.ts";
 import { connect, type Connection } from "./connect.ts";
 

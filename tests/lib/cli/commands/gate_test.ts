@@ -10,7 +10,7 @@ import {
   type Known,
   reportOf,
   testNamed,
-} from "../gate/gate_fixture.ts";
+} from "../gate_run/gate_fixture.ts";
 import { type Ending, withoutDatabase } from "../run_in_process.ts";
 
 const FLAKY = { quarantined: [testNamed("flaky"), testNamed("other")] };

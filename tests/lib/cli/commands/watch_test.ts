@@ -1,7 +1,7 @@
 import { afterEach, before, beforeEach, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import type { CliIo } from "../../../../lib/cli/command.ts";
+import type { CliIo } from "../../../../lib/cli/io.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
 import { commandLine } from "../run_in_process.ts";

@@ -20,9 +20,9 @@ import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { BranchFilter } from "../../lib/query/branches.ts";
 import type { Database } from "../connection/connect.ts";
 import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
-import { loadTexts } from "./failure_texts.ts";
+import { loadTexts } from "./texts.ts";
 import { isOnBranch, isRecordedSince, selectRepository, SNAPSHOT } from "./fragments.ts";
-import { loadTestLists } from "./test_lists.ts";
+import { loadTestLists } from "./stored_test_lists.ts";
 
 export interface TestRun extends TestAttempt, RunPosition {
   buildUrl: string;

@@ -11,7 +11,7 @@ import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { quarantineColumns, selectRepository } from "../read/fragments.ts";
-import { loadTestLists } from "../read/test_lists.ts";
+import { loadTestLists } from "../read/stored_test_lists.ts";
 import { selectDisruptionCounts } from "../read/tracked_test_rows.ts";
 import { identityColumns, type IdentityRow, type StoredTest, storedTest } from "./quarantine.ts";
 import type { Repository } from "./repositories.ts";

@@ -1,6 +1,6 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { DEFAULT_API_URL, readApiSettings } from "../../../lib/api_client/settings.ts";
+import { DEFAULT_API_URL, readApiSettings } from "../../../lib/api_client/api_settings.ts";
 
 describe("settings of the API client", () => {
   it("use the production address by default", () => {

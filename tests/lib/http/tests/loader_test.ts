@@ -4,7 +4,7 @@ import type { RepositoryVersion } from "../../../../db/read/caller.ts";
 import { loadTrackedTests } from "../../../../db/read/tracked_tests.ts";
 import { pause } from "../../../../lib/base/delay.ts";
 import { WINDOW_SECONDS } from "../../../../lib/base/time.ts";
-import { createTestsLoader, RequestOverError } from "../../../../lib/http/request/tests_loader.ts";
+import { createTestsLoader, RequestOverError } from "../../../../lib/http/tests/loader.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { gatedSql } from "../../../oracle/gated_sql.ts";
 import { createFixture, type Fixture, flaky, NOW } from "../../../routes/fixture.ts";

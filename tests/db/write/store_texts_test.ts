@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { deleteRepository, type Repository } from "../../../db/admin/repositories.ts";
-import { loadTexts } from "../../../db/read/failure_texts.ts";
+import { loadTexts } from "../../../db/read/texts.ts";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { pruneRepository } from "../../../db/write/prune.ts";
 import { type FailureText, textIdOf } from "../../../lib/analysis/failure_texts.ts";

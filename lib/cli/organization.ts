@@ -1,4 +1,4 @@
-/** Options, look-ups and JSON of organizations, repositories and tokens, shared by commands. */
+/** Finds the organization and the repositories that the options of a command name. */
 import * as v from "valibot";
 import {
   findDefaultOrganization,
@@ -6,16 +6,10 @@ import {
   listOrganizations,
   type Organization,
 } from "../../db/admin/organizations.ts";
-import type { StoredTest } from "../../db/admin/quarantine.ts";
 import { findRepository, listRepositories, type Repository } from "../../db/admin/repositories.ts";
-import type { StoredSubmission } from "../../db/read/submissions.ts";
 import type { Queryable } from "../../db/connection/sql.ts";
-import type { Quarantine } from "../analysis/quarantine.ts";
-import type { TestIdentity } from "../base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
-import { jsonRecord } from "../base/json_record.ts";
 import { quote, shellWord } from "../base/quote.ts";
-import { timestampOrNull } from "../base/time.ts";
 import { PROGRAM } from "../base/version.ts";
 import type { CommandContext } from "./command.ts";
 import { lineOfText, option } from "./parameters.ts";
@@ -94,42 +88,4 @@ export async function selectRepositories(
   return name
     ? [await requireRepository(sql, organization, name)]
     : await listRepositories(sql, organization.organizationId);
-}
-
-/** JSON of a repository. */
-export function repositoryRecord(repository: Repository) {
-  const { organizationId, repositoryNumber: repositoryId, owner, name, createdAt } = repository;
-  return jsonRecord({ organizationId, repositoryId, owner, name, createdAt });
-}
-
-/** The identity of a test as JSON. */
-export function testRecord(
-  id: string,
-  repository: string,
-  { suite, class: className, name, file }: TestIdentity,
-) {
-  return { id, repository, suite, class: className, name, file };
-}
-
-/** JSON of a test and its quarantine. */
-export function quarantineRecord(test: StoredTest, quarantine: Quarantine | null) {
-  return {
-    ...testRecord(test.id, formatRepositoryName(test.repository), test),
-    quarantined_at: timestampOrNull(quarantine?.quarantinedAt ?? null),
-    quarantined_by: quarantine?.quarantinedBy ?? null,
-    quarantine_type: quarantine?.quarantineType ?? null,
-    quarantine_reason: quarantine?.quarantineReason ?? null,
-    quarantine_owner: quarantine?.quarantineOwner ?? null,
-    quarantine_expires_at: timestampOrNull(quarantine?.quarantineExpiresAt ?? null),
-  };
-}
-
-/** JSON of a submission. */
-export function submissionRecord({ treeOid, branch, ...rest }: StoredSubmission) {
-  const { key, status, recordedAt, uploadedAt, buildUrl, commitOid, testResultCount } = rest;
-  return {
-    ...jsonRecord({ key, status, recordedAt, uploadedAt, buildUrl, commitOid, testResultCount }),
-    tree_oid: treeOid || null,
-    branch: branch || null,
-  };
 }

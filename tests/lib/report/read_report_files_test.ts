@@ -3,15 +3,18 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "@std/testing/bdd";
-import { readReports, type ReadReportsOptions } from "../../../lib/report/read_reports.ts";
+import {
+  readReportFiles,
+  type ReadReportFilesOptions,
+} from "../../../lib/report/read_report_files.ts";
 import type { ReportFile } from "../../../lib/report/report_files.ts";
 
 const report = (name: string) => `<testsuite name="s"><testcase name="${name}"/></testsuite>`;
 
-describe("readReports", () => {
+describe("readReportFiles", () => {
   let root = "";
   const file = (name: string, isNamed = false): ReportFile => ({ path: join(root, name), isNamed });
-  const quietly: ReadReportsOptions = { onResult: () => {} };
+  const quietly: ReadReportFilesOptions = { onResult: () => {} };
 
   before(async () => {
     root = await mkdtemp(join(tmpdir(), "read_reports_"));
@@ -26,7 +29,7 @@ describe("readReports", () => {
 
   it("reads file by file in the order in which they are given", async () => {
     const calls: string[] = [];
-    const read = await readReports([file("b.xml"), file("a.xml")], {
+    const read = await readReportFiles([file("b.xml"), file("a.xml")], {
       onResult: ({ name }) => calls.push(name),
       onFile: ({ path }) => calls.push(path.slice(root.length + 1)),
     });
@@ -36,7 +39,7 @@ describe("readReports", () => {
 
   it("has the same digest for the same contents, whatever the order and the names", async () => {
     const digest = async (...names: string[]) =>
-      (await readReports(names.map((name) => file(name)), quietly)).digest;
+      (await readReportFiles(names.map((name) => file(name)), quietly)).digest;
     const both = await digest("a.xml", "b.xml");
     assert.match(both, /^[0-9a-f]{64}$/);
     assert.equal(await digest("b.xml", "copy_of_a.xml"), both);
@@ -47,7 +50,7 @@ describe("readReports", () => {
 
   it("skips XML of another kind that was only found, with a note", async () => {
     const notes: string[] = [];
-    const read = await readReports([file("a.xml"), file("coverage.xml")], {
+    const read = await readReportFiles([file("a.xml"), file("coverage.xml")], {
       ...quietly,
       onNote: (note) => notes.push(note),
     });
@@ -59,14 +62,14 @@ describe("readReports", () => {
   });
 
   it("refuses XML of another kind that was named", async () => {
-    await assert.rejects(readReports([file("a.xml"), file("coverage.xml", true)], quietly), {
+    await assert.rejects(readReportFiles([file("a.xml"), file("coverage.xml", true)], quietly), {
       kind: "not-junit",
       message: /coverage\.xml:1:1: found <coverage>/,
     });
   });
 
   it("refuses when nothing is left", async () => {
-    await assert.rejects(readReports([file("coverage.xml")], quietly), {
+    await assert.rejects(readReportFiles([file("coverage.xml")], quietly), {
       kind: "not-junit",
       message: `${
         join(root, "coverage.xml")
@@ -75,21 +78,21 @@ describe("readReports", () => {
   });
 
   it("refuses a file that cannot be read, also when it was only found", async () => {
-    await assert.rejects(readReports([file("broken.xml")], quietly), { kind: "malformed" });
-    await assert.rejects(readReports([file("a.xml"), file("empty.xml")], quietly), {
+    await assert.rejects(readReportFiles([file("broken.xml")], quietly), { kind: "malformed" });
+    await assert.rejects(readReportFiles([file("a.xml"), file("empty.xml")], quietly), {
       kind: "malformed",
       message: /empty\.xml:1:1: found an empty file/,
     });
-    await assert.rejects(readReports([file("gone.xml", true)], quietly), { kind: "not-found" });
-    await assert.rejects(readReports([{ path: root, isNamed: true }], quietly), {
+    await assert.rejects(readReportFiles([file("gone.xml", true)], quietly), { kind: "not-found" });
+    await assert.rejects(readReportFiles([{ path: root, isNamed: true }], quietly), {
       kind: "unreadable",
     });
   });
 
   it("counts the results of all files for the limit", async () => {
     const files = [file("a.xml"), file("b.xml")];
-    await readReports(files, { ...quietly, maxResultCount: 2 });
-    await assert.rejects(readReports(files, { ...quietly, maxResultCount: 1 }), {
+    await readReportFiles(files, { ...quietly, maxResultCount: 2 });
+    await assert.rejects(readReportFiles(files, { ...quietly, maxResultCount: 1 }), {
       kind: "limit",
       message: /b\.xml:1:\d+: found more than 2000000 results in one upload/,
     });

@@ -1,7 +1,7 @@
 /** Stores the messages and stack traces of failures, and deletes unreferenced ones. */
 import type { CompressedText } from "../../lib/analysis/failure_texts.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { storedTexts } from "../read/failure_texts.ts";
+import { storedTexts } from "../read/texts.ts";
 
 const TEXTS_PER_BATCH = 500;
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { FailureText, firstLine } from "../../../../lib/report/junit/failure_text.ts";
+import { BoundedText, firstLine } from "../../../../lib/report/junit/bounded_text.ts";
 
-function textOf(...chunks: string[]): FailureText {
-  const text = new FailureText();
+function textOf(...chunks: string[]): BoundedText {
+  const text = new BoundedText();
   for (const chunk of chunks) text.add(chunk);
   return text;
 }
@@ -129,7 +129,7 @@ describe("firstLine", () => {
   it("is the same at all chunk boundaries", () => {
     const text = " \n\n  a line of 😀 text  \n another";
     for (let at = 0; at <= text.length; at++) {
-      const collected = new FailureText();
+      const collected = new BoundedText();
       collected.add(text.slice(0, at));
       collected.add(text.slice(at));
       assert.equal(collected.message(() => false), "a line of 😀 text");

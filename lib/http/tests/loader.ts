@@ -4,9 +4,9 @@ import type { Database } from "../../../db/connection/connect.ts";
 import { loadTrackedChanges, loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import type { TestsState } from "../../analysis/tests_state.ts";
 import type { WindowVersion } from "../../base/data_version.ts";
+import type { BranchFilter } from "../../query/branches.ts";
 import { checkVersion, type Moment } from "./queries.ts";
-import type { LoadTestsOptions } from "./route.ts";
-import { TestCollection } from "./test_collection.ts";
+import { TestCollection } from "./collection.ts";
 
 /** Memory of a test: about 1 kB, and as much again once it is searched and shown. */
 const TEST_BYTES = 2048;
@@ -16,6 +16,13 @@ const BATCH_SIZE = 100;
 
 // Share of the memory for collections of several repositories, which refer to cached tests.
 const MERGED_SHARE = 0.25;
+
+export interface LoadTestsOptions {
+  /** Whether to load `timeConsumed`, which takes longer. */
+  withTime?: boolean;
+  /** Of the submissions that count, all unless given. */
+  branches?: BranchFilter;
+}
 
 /** What is loaded of a repository. */
 type Variant = Required<LoadTestsOptions>;

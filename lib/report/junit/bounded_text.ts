@@ -34,7 +34,7 @@ const UNCLEAN = /[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffd]|#x1B/;
 const MESSAGE_LINES = 200;
 
 /** Collects a text of any size: keeps its beginning, and counts the other characters. */
-export class FailureText {
+export class BoundedText {
   #text = "";
   #omittedCount = 0;
 
@@ -50,7 +50,7 @@ export class FailureText {
   }
 
   /** Adds another text after a separator, unless one of them is blank. */
-  join(other: FailureText, separator: string): void {
+  join(other: BoundedText, separator: string): void {
     if (other.#text.trim() === "") return;
     const text = this.#text.trimEnd();
     if (text === "") {
@@ -63,7 +63,7 @@ export class FailureText {
   }
 
   /** True when the other text's lines are among those of this one. White space makes no difference. */
-  includes(other: FailureText): boolean {
+  includes(other: BoundedText): boolean {
     const text = clean(this.#text);
     const otherText = clean(other.#text).trim();
     if (text.includes(otherText)) return true;

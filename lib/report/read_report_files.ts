@@ -12,7 +12,7 @@ export interface StreamedReport extends ReportFile {
   bytes: AsyncIterable<Uint8Array>;
 }
 
-export interface ReadReportsOptions extends Omit<ReportOptions, "file" | "onFailureOutside"> {
+export interface ReadReportFilesOptions extends Omit<ReportOptions, "file" | "onFailureOutside"> {
   onFile?(file: ReportFile): void;
   /** Called at the end of each report. */
   onReport?(report: ReportedTool): void;
@@ -24,9 +24,9 @@ export interface ReadReportsOptions extends Omit<ReportOptions, "file" | "onFail
  * Reads files as JUnit reports. A file that was not named and is XML of another kind is skipped
  * with a note. @throws {ReportError}, after `onResult` was called for the results before it
  */
-export async function readReports(
+export async function readReportFiles(
   files: readonly ReportFile[] | AsyncIterable<StreamedReport>,
-  options: ReadReportsOptions,
+  options: ReadReportFilesOptions,
 ): Promise<{ resultCount: number; digest: string }> {
   const { maxResultCount = REPORT_LIMITS.resultCount } = options;
   let buffer: Uint8Array | undefined;

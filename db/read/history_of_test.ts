@@ -4,7 +4,7 @@ import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { isRecordedSince, weekOfNegative } from "./fragments.ts";
-import { loadTestRuns, type RunVersion, type TestRun } from "./test_runs.ts";
+import { loadTestRuns, type RunVersion, type TestRun } from "./runs_of_test.ts";
 
 /** The failures of a test on a day. */
 export interface FailureDay {

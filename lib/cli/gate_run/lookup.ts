@@ -11,7 +11,7 @@ import {
 import { VERSION } from "../../base/version.ts";
 import { identityKey, QUARANTINED_TEST, type QuarantinedTest } from "../../gate/rule.ts";
 import { SERVICE_VERDICT, type ServiceVerdict } from "../../gate/summary.ts";
-import type { CliIo } from "../command.ts";
+import type { CliIo } from "../io.ts";
 import { Failure } from "../../base/failure.ts";
 import { readOrigin, runGit } from "../../intake/ci/git.ts";
 import { detectCiJob } from "../../intake/ci/mod.ts";

@@ -1,0 +1,43 @@
+import type { Database } from "../../db/connection/connect.ts";
+import type { Environment } from "../base/config.ts";
+import type { Git } from "../intake/ci/git.ts";
+import type { DatabaseLocation } from "./settings.ts";
+
+/** Input and output of the program; tests pass their own. */
+export interface CliIo {
+  /** Writes to standard output. A closed pipe is not an error. */
+  stdout(text: string): Promise<void>;
+  /** Writes to standard error. */
+  stderr(text: string): void;
+  /**
+   * For services: from now on lines for standard error wait in a bounded queue instead of blocking.
+   * Returns a function that adds a line with its line end.
+   */
+  queueStderr(
+    handlers: { onDrop(count: number): void; onRoom(count: number): void },
+  ): (line: string, isUrgent: boolean) => void;
+  environment: Environment;
+  /** Seconds since 1970. */
+  now(): number;
+  /** Progress is shown only on a terminal. */
+  stderrIsTerminal: boolean;
+  /** Columns of the terminal that standard output goes to; absent when it goes elsewhere. */
+  columns?: number;
+  /** Aborted by the first signal to stop (SIGTERM, SIGINT). */
+  stop: AbortSignal;
+  /** Aborted by the second. */
+  stopAtOnce: AbortSignal;
+  /** Standard input; that of the process unless given. */
+  stdin?: ReadableStream<Uint8Array>;
+  /** Runs git in the current folder; the real git unless given. */
+  git?: Git;
+  /** Opens a database and migrates its schema. */
+  openDatabase(location: DatabaseLocation, options: OpenOptions): Promise<Database>;
+}
+
+export interface OpenOptions {
+  /** Whether a missing embedded database is created. */
+  mayCreate: boolean;
+  /** The organization that the command names, for the message about a missing database. */
+  organization?: unknown;
+}
