@@ -3,8 +3,8 @@ import process from "node:process";
 import { pause } from "../../lib/base/delay.ts";
 import { freePort } from "./postgres.ts";
 
-/** Debian's package puts it into a folder for administrators, which is not in everybody's path. */
-const PROGRAM = "/usr/sbin/pgbouncer";
+/** Debian's package installs it outside of `PATH`; `TEST_PGBOUNCER` names another build. */
+const PROGRAM = Deno.env.get("TEST_PGBOUNCER") ?? "/usr/sbin/pgbouncer";
 
 /** A running PgBouncer. */
 export interface PgBouncer {
@@ -13,7 +13,7 @@ export interface PgBouncer {
   stop(): Promise<void>;
 }
 
-/** Whether Debian's package is installed. */
+/** Whether PgBouncer is installed. */
 export function hasPgBouncer(): boolean {
   try {
     return Deno.statSync(PROGRAM).isFile;
