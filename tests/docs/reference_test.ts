@@ -6,6 +6,7 @@ import { openapiDocument } from "../../lib/http/openapi/document.ts";
 import { pathTemplate } from "../../lib/http/openapi/description.ts";
 import { fieldsOf, RECORD_TYPES } from "../../lib/export/records.ts";
 import { routes } from "../../routes/mod.ts";
+import { FORMAT_NAMES } from "../../lib/report/coverage/formats.ts";
 import { CAUSE_RULES, failureCause } from "../../lib/analysis/failure_groups.ts";
 import { leafCommands, SHARED_OPTIONS } from "../usage_lines.ts";
 import {
@@ -103,6 +104,11 @@ describe("the reference of the command line", () => {
         assert.ok(text.includes(isShared ? `\`${long}\`` : `\`${long}`), `${path} ${long}`);
       }
     }
+  });
+
+  it("lists the coverage formats", () => {
+    const list = `recognized by content: ${FORMAT_NAMES.join(", ")}.`;
+    assert.ok(plain(commandLine).includes(list), list);
   });
 
   it("explains every exit code", () => {

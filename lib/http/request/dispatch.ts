@@ -99,19 +99,18 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     const isInPath = route.resource?.endsWith("in path");
     if (isInPath && !isFound(selection, found)) return await refuse(notFound());
     const today = Math.floor(now / SECONDS_PER_DAY);
-    const key = JSON.stringify([
-      route.path,
-      Object.entries(parameters),
-      context.windowSeconds,
-      route.isPage && [root, today],
-      // A route without data has the same response for every caller.
-      route.resource && caller?.organizationId,
-      found.organizationName,
-      found.repositories.map((repository) => Object.values(repository)),
-    ]);
-    const responding = { route, requestId, parameters, key };
+    const key = {
+      path: route.path,
+      parameters,
+      windowSeconds: context.windowSeconds,
+      page: route.isPage ? { root, today } : null,
+      organizationId: route.resource && caller ? caller.organizationId : null,
+      organizationName: found.organizationName,
+      repositories: found.repositories,
+    };
+    const response = { route, requestId, key };
     // The key has the parameters and repositories: those of a cached response passed the checks.
-    const cached = responder.cached(request, responding);
+    const cached = responder.cached(request, response);
     metrics?.count("response_cache_total", { result: cached ? "hit" : "miss" });
     if (cached) return await cached;
 
@@ -124,7 +123,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     }
 
     const { repositories } = named ?? found;
-    return await responder.created(request, responding, () =>
+    return await responder.created(request, response, () =>
       route.handler({
         caller,
         organizationName: found.organizationName,

@@ -4,6 +4,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
+import type { RepositoryVersion } from "../../../db/read/caller.ts";
 import { buildId as ownBuildId } from "../../base/version.ts";
 import type { RawParameters } from "./parameters.ts";
 import type { Endpoint, HandlerResult } from "./route.ts";
@@ -32,13 +33,24 @@ interface CachedResponse {
 }
 
 /** A GET or HEAD that is to be answered. */
-interface Responding {
+interface ResponseContext {
   route: Endpoint;
   requestId: string;
+  key: ResponseKey;
+}
+
+/** Everything that a response depends on, except the build of the program. */
+export interface ResponseKey {
+  path: string;
   /** Query parameters that the route knows, as they were sent. */
   parameters: RawParameters;
-  /** Names everything that the response depends on. */
-  key: string;
+  windowSeconds: number;
+  /** Of a page: its links begin with `root`, and it says how many days ago something was. */
+  page: { root: string; today: number } | null;
+  /** `null` for a route without data, whose response is the same for every caller. */
+  organizationId: number | null;
+  organizationName: string | null;
+  repositories: readonly RepositoryVersion[];
 }
 
 let ownId: string | undefined;
@@ -52,19 +64,20 @@ export function createResponder(maxCachedBytes: number, buildId = (ownId ??= own
       ENTRY_OVERHEAD_BYTES + key.length + Math.ceil(1.5 * byteLength),
   });
 
-  /** Responds from the cache, else returns `null`. */
-  function cached(request: Request, { requestId, key }: Responding): Promise<Response> | null {
-    const response = cache.get(key);
+  /** Responds from the cache; returns `null` for a response that is not in it. */
+  function cached(request: Request, { requestId, key }: ResponseContext): Promise<Response> | null {
+    const response = cache.get(JSON.stringify(key));
     return response ? respond(request, response, requestId) : null;
   }
 
   /** Responds with what a handler returns, to a request that passed all checks. */
   async function created(
     request: Request,
-    responding: Responding,
+    context: ResponseContext,
     handle: () => Promise<HandlerResult> | HandlerResult,
   ): Promise<Response> {
-    const { route: { response: { status, cacheControl } }, requestId, key } = responding;
+    const { route: { response: { status, cacheControl } }, requestId } = context;
+    const key = JSON.stringify(context.key);
     if (status === 204) {
       await handle();
       return new Response(null, { status, headers: commonHeaders(requestId, cacheControl) });
@@ -78,7 +91,7 @@ export function createResponder(maxCachedBytes: number, buildId = (ownId ??= own
       const headers = { ...commonHeaders(requestId, cacheControl), location: result.redirect };
       return new Response(null, { status: 302, headers });
     }
-    const response = prepare(result, etag, responding);
+    const response = prepare(result, etag, context);
     cache.set(key, response);
     return await respond(request, response, requestId);
   }
@@ -115,7 +128,7 @@ async function respond(
 function prepare(
   { body, nextCursor = null, headers: own = {} }: HandlerResult,
   etag: string,
-  { route: { response: { mediaType, cacheControl } }, parameters }: Responding,
+  { route: { response: { mediaType, cacheControl } }, key: { parameters } }: ResponseContext,
 ): CachedResponse {
   const byteLength = Buffer.byteLength(body);
   const headers: Record<string, string> = {

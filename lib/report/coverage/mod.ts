@@ -8,11 +8,15 @@ import {
   DEFAULT_COVERAGE_LIMITS,
 } from "./coverage_map.ts";
 import { CoverageFormatError, type FormatReader, notCoverage } from "./format_reader.ts";
+import { FORMAT_NAMES, TEXT_FORMATS } from "./formats.ts";
 import { JsonReader } from "./json.ts";
-import { GO_START, GoReader, LCOV_START, LcovReader } from "./text.ts";
 import { XmlCoverageReader } from "./xml.ts";
 
 export { type CoverageLimits, type CoverageTotals, DEFAULT_COVERAGE_LIMITS };
+
+const EXPECTED = `a coverage report (${FORMAT_NAMES.slice(0, -1).join(", ")} or ${
+  FORMAT_NAMES.at(-1)
+})`;
 
 /**
  * Collects the coverage reports of one upload.
@@ -44,7 +48,8 @@ export class CoverageCollector {
       reader?.end();
     } catch (error) {
       if (!(error instanceof CoverageFormatError)) throw error;
-      const { kind, message: problem } = error;
+      const { kind, message } = error;
+      const problem = kind === "not-coverage" ? `${message}, expected ${EXPECTED}` : message;
       throw new ReportError({ file, kind, problem, position: reader?.position });
     }
   }
@@ -60,7 +65,7 @@ function readerFor(beginning: string, map: CoverageMap, file: string): FormatRea
   if (head.startsWith("<")) return new XmlCoverageReader(map, file);
   if (head.startsWith("{")) return new JsonReader(map);
   const [firstLine = ""] = head.replace(/^(?:#.*\n\s*)+/, "").split("\n", 1);
-  if (GO_START.test(firstLine)) return new GoReader(map);
-  if (LCOV_START.test(firstLine)) return new LcovReader(map);
-  throw notCoverage(quote(firstLine.trim()));
+  const format = TEXT_FORMATS.find(({ start }) => start.test(firstLine));
+  if (!format) throw notCoverage(quote(firstLine.trim()));
+  return format.open(map);
 }

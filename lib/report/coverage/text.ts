@@ -3,6 +3,13 @@ import { quote } from "../report_error.ts";
 import type { CoverageMap, FileLines } from "./coverage_map.ts";
 import { CoverageFormatError, type FormatReader, ran, wholeNumber } from "./format_reader.ts";
 
+export interface TextFormat {
+  name: string;
+  /** Recognizes a report by its first line that is no comment. */
+  start: RegExp;
+  open(map: CoverageMap): FormatReader;
+}
+
 /** Cuts a text into lines; blank ones are skipped. */
 abstract class LineReader implements FormatReader {
   readonly position = { line: 1, column: 1 };
@@ -41,8 +48,6 @@ abstract class LineReader implements FormatReader {
   }
 }
 
-export const LCOV_START = /^(?:TN|SF|VER):/;
-
 interface Section {
   path: string;
   file: FileLines;
@@ -55,7 +60,7 @@ interface Section {
  * Reads an lcov tracefile. Its `DA` lines count; of a section without any the totals (`LF`, `LH`) are
  * added. A tracefile that ends inside a section was cut off and is refused.
  */
-export class LcovReader extends LineReader {
+class LcovReader extends LineReader {
   #section: Section | undefined;
 
   protected take(line: string): void {
@@ -113,8 +118,6 @@ export class LcovReader extends LineReader {
   }
 }
 
-export const GO_START = /^mode:/;
-
 const MODE = /^mode: (?:set|count|atomic)$/;
 // FILE:LINE.COLUMN,LINE.COLUMN STATEMENTS COUNT
 const BLOCK = /^(.+):(\d+)\.\d+,(\d+)\.(\d+) (\d+) (\d+)$/;
@@ -127,7 +130,7 @@ const BLOCK = /^(.+):(\d+)\.\d+,(\d+)\.(\d+) (\d+) (\d+)$/;
  * its brace did not run. A block without statements is skipped, as in Go's own percentage, which
  * counts statements and differs a little. Blocks and `mode` repeat when profiles were put together.
  */
-export class GoReader extends LineReader {
+class GoReader extends LineReader {
   protected take(line: string): void {
     if (MODE.test(line)) return;
     const match = BLOCK.exec(line);
@@ -153,3 +156,15 @@ export class GoReader extends LineReader {
     for (let number = lastLine; number >= firstLine; number--) file.add(number, count > 0);
   }
 }
+
+export const LCOV: TextFormat = {
+  name: "lcov",
+  start: /^(?:TN|SF|VER):/,
+  open: (map) => new LcovReader(map),
+};
+
+export const GO: TextFormat = {
+  name: "Go cover profile",
+  start: /^mode:/,
+  open: (map) => new GoReader(map),
+};

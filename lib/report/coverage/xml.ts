@@ -3,7 +3,8 @@ import { type XmlHandler, XmlReader } from "../xml/reader.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import type { CoverageMap, CoverageTotals, FileLines } from "./coverage_map.ts";
 import { CoverageFormatError, type FormatReader, notCoverage } from "./format_reader.ts";
-import { XML_FORMATS, type XmlFormat } from "./xml_formats.ts";
+import { XML_FORMATS } from "./formats.ts";
+import type { XmlFormat } from "./xml_formats.ts";
 
 // Elements whose names are folders of the files in them.
 const FOLDERS = ["group", "package"];

@@ -11,6 +11,7 @@ interface XmlLine {
 }
 
 export interface XmlFormat {
+  name: string;
   /** Name of the outermost element. */
   root: string;
   /** Attributes of the outermost element and names of its first child that only this format has. */
@@ -37,7 +38,8 @@ export interface XmlFormat {
  * coverlet writes classes without a path. The `source` folders are left out of the path: shards of
  * one build run in different folders.
  */
-const COBERTURA: XmlFormat = {
+export const COBERTURA: XmlFormat = {
+  name: "Cobertura",
   root: "coverage",
   rootAttributes: ["line-rate", "lines-valid", "branch-rate"],
   firstChildren: ["packages", "sources"],
@@ -66,7 +68,8 @@ const COBERTURA: XmlFormat = {
  * lines, only `LINE` counters. The groups of an aggregated report are modules: a file of the same name
  * in two of them is two.
  */
-const JACOCO: XmlFormat = {
+export const JACOCO: XmlFormat = {
+  name: "JaCoCo",
   root: "report",
   rootAttributes: [],
   firstChildren: ["sessioninfo", "group", "package", "counter"],
@@ -96,7 +99,8 @@ const JACOCO: XmlFormat = {
  * and for PHPUnit the number of lines. `testproject` holds the tests themselves, which no total of
  * Clover includes.
  */
-const CLOVER: XmlFormat = {
+export const CLOVER: XmlFormat = {
+  name: "Clover",
   root: "coverage",
   rootAttributes: ["clover", "generated"],
   firstChildren: ["project", "testproject"],
@@ -125,6 +129,3 @@ const CLOVER: XmlFormat = {
     };
   },
 };
-
-/** All formats; the first that fits counts. */
-export const XML_FORMATS: readonly XmlFormat[] = [COBERTURA, CLOVER, JACOCO];

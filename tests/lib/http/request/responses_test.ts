@@ -5,13 +5,25 @@ import type { Endpoint } from "../../../../lib/http/request/route.ts";
 
 describe("an entity tag", () => {
   const route = { response: { status: 200, mediaType: "text/html" } } as Endpoint;
-  const responding = { route, requestId: "1", parameters: {}, key: "of the data" };
+  const key = {
+    path: "/",
+    parameters: {},
+    windowSeconds: 1,
+    page: null,
+    organizationId: 1,
+    organizationName: "acme",
+    repositories: [],
+  };
 
   /** The status and the tag of a request to a program of this build. */
   async function ask(buildId: string, held = '"none"'): Promise<[number, string | null]> {
     const request = new Request("http://localhost/", { headers: { "if-none-match": held } });
     const { created } = createResponder(1_000, buildId);
-    const response = await created(request, responding, () => ({ body: "page" }));
+    const response = await created(
+      request,
+      { route, requestId: "1", key },
+      () => ({ body: "page" }),
+    );
     return [response.status, response.headers.get("etag")];
   }
 

@@ -52,7 +52,10 @@ describe("files that are not coverage reports", () => {
     it(`says what ${report.slice(0, 40).replaceAll("\n", " ")} is`, async () => {
       const error = await refused(report);
       assert.equal(error.kind, "not-coverage");
-      assert.match(error.message, /^report 1.* expected a coverage report \(lcov, Cobertura/);
+      assert.match(
+        error.message,
+        /^report 1.* expected a coverage report \(lcov, Go cover profile, Cobertura/,
+      );
       assert.match(error.message, found);
     });
   }

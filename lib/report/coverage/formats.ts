@@ -1,0 +1,13 @@
+/** The table of the coverage formats. A report is one of the first format that fits its content. */
+import { COVERAGE_PY, ISTANBUL, ISTANBUL_SUMMARY, SIMPLECOV } from "./json_formats.ts";
+import { GO, LCOV } from "./text.ts";
+import { CLOVER, COBERTURA, JACOCO } from "./xml_formats.ts";
+
+export const TEXT_FORMATS = [LCOV, GO];
+export const XML_FORMATS = [COBERTURA, JACOCO, CLOVER];
+export const JSON_FORMATS = [COVERAGE_PY, SIMPLECOV, ISTANBUL_SUMMARY, ISTANBUL];
+
+/** The names of all formats. */
+export const FORMAT_NAMES: readonly string[] = [
+  ...new Set([...TEXT_FORMATS, ...XML_FORMATS, ...JSON_FORMATS].map(({ name }) => name)),
+];
