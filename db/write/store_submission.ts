@@ -20,6 +20,8 @@ export interface Upload extends Omit<SubmissionFacts, "key"> {
   /** SHA-256 (hex) of the bytes of the reports. */
   reportDigest: string;
   content: SubmissionContent;
+  /** The test_no of all its tests in order, if they were stored before the transaction. */
+  storedAhead?: Int32Array | null;
   coverage: CoverageTotals | null;
   /** Key of the archive in its folder or bucket, if it came from one. A function runs under the lock. */
   key?: string | ((tx: Queryable, repositoryId: number) => Promise<string>);
@@ -126,6 +128,7 @@ async function insertUpload(
   { owner, name, idPrefix }: LockedRepository,
 ): Promise<StoreResult> {
   const { repositoryId, digest, content, recordedAt, tags, testTags = null } = upload;
+  const { storedAhead = null } = upload;
   // The prefix stands for the repository: renaming it changes no id.
   const id = upload.imported?.id ??
     (upload.key === undefined
@@ -133,7 +136,11 @@ async function insertUpload(
       : keyedSubmissionId({ recordedAt, idPrefix, key: upload.key }));
   const key = upload.key ?? `${owner}/${name}/${id}`;
 
-  const { testListNo, failedTestNos } = await storeTestList(tx, { repositoryId, content });
+  const { testListNo, failedTestNos } = await storeTestList(tx, {
+    repositoryId,
+    content,
+    storedAhead,
+  });
   const testTagDigest = await addTags(tx, { repositoryId, testListNo }, { tags, testTags });
 
   const columns = { content, digest, testListNo, testTagDigest };

@@ -2,11 +2,14 @@
 import { decodeTestList, encodeTestList } from "../../lib/analysis/columns.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
-import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
+import { arrayOf, integersIn, type Queryable, rangesOf } from "../connection/sql.ts";
 import { takeNumbers } from "./repository_row.ts";
 
 /** Tests that one statement looks up or stores. */
 const TESTS_PER_STATEMENT = 5_000;
+
+/** What of an upload's content tests are made of. */
+export type TestContent = Pick<SubmissionContent, "testHashes" | "identityAt">;
 
 /** Lists, of some 20 kB each, that one statement reads. */
 const LISTS_PER_STATEMENT = 100;
@@ -14,23 +17,34 @@ const LISTS_PER_STATEMENT = 100;
 /**
  * Stores the list of an upload's tests, and those that are new, with the repository locked. Returns its
  * number and the test_no of the tests with failures, by test_hash.
+ *
+ * @param options.storedAhead numbers of all its tests, if they were stored before
  */
 export async function storeTestList(
   tx: Queryable,
-  { repositoryId, content }: { repositoryId: number; content: SubmissionContent },
+  { repositoryId, content, storedAhead }: {
+    repositoryId: number;
+    content: SubmissionContent;
+    storedAhead: Int32Array | null;
+  },
 ): Promise<{ testListNo: number; failedTestNos: Map<number, number> }> {
   const list = { repositoryId, listHash: content.listHash };
-  const testListNo = await findTestListNo(tx, list) ??
-    await insertTestList(tx, { ...list, testNos: await storeTests(tx, { repositoryId, content }) });
+  const insert = async () => {
+    const testNos = storedAhead && await areStored(tx, repositoryId, storedAhead)
+      ? storedAhead
+      : await storeTests(tx, { repositoryId, content });
+    return await insertTestList(tx, { ...list, testNos });
+  };
+  const testListNo = await findTestListNo(tx, list) ?? await insert();
   const failed = new Set(content.negatives.map(({ testHash }) => testHash));
   const failedTestNos = await testNosByHash(tx, repositoryId, failed);
   return { testListNo, failedTestNos };
 }
 
-/** Stores the tests that are new to the repository. Returns all test_no, in order. */
-async function storeTests(
+/** Stores the tests that are new to the repository, with it locked. Returns all test_no, in order. */
+export async function storeTests(
   tx: Queryable,
-  { repositoryId, content }: { repositoryId: number; content: SubmissionContent },
+  { repositoryId, content }: { repositoryId: number; content: TestContent },
 ): Promise<Int32Array> {
   const { testHashes } = content;
   const testNos = new Int32Array(testHashes.length);
@@ -94,8 +108,21 @@ async function testNosByHash(
   return new Map(rows.map(({ testHash, testNo }) => [testHash, testNo]));
 }
 
+/** Whether no test was deleted since its number was taken: numbers are not used again. */
+async function areStored(
+  sql: Queryable,
+  repositoryId: number,
+  testNos: Int32Array,
+): Promise<boolean> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count
+    from unnest(${rangesOf(testNos)}::text::int4multirange) as r
+    join test t on t.repository_id = ${repositoryId} and t.test_no >= lower(r) and t.test_no < upper(r)`;
+  return row!.count === testNos.length;
+}
+
 /** The number of the list of exactly these tests; `null` when no submission has run it. */
-async function findTestListNo(
+export async function findTestListNo(
   sql: Queryable,
   { repositoryId, listHash }: { repositoryId: number; listHash: string },
 ): Promise<number | null> {

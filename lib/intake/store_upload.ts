@@ -1,6 +1,6 @@
 /** Stores an upload that was read: all of it or nothing. */
 import type { Organization } from "../../db/admin/organizations.ts";
-import { findOrCreateRepository } from "../../db/admin/repositories.ts";
+import { findOrCreateRepository, findRepository } from "../../db/admin/repositories.ts";
 import type { Database } from "../../db/connection/connect.ts";
 import type { Queryable } from "../../db/connection/sql.ts";
 import {
@@ -9,18 +9,30 @@ import {
   storeSubmission,
   type Upload,
 } from "../../db/write/store_submission.ts";
+import { lockRepository } from "../../db/write/repository_row.ts";
+import { findTestListNo, storeTests } from "../../db/write/tests.ts";
 import { writeTransaction } from "../../db/write/transaction.ts";
 import { formatRepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp } from "../base/time.ts";
+import type { SubmissionContent } from "../analysis/submission_content.ts";
 import type { UploadFiles } from "./read_files.ts";
 import type { RunFacts } from "../report/archive/mod.ts";
+
+/**
+ * Uploads with more tests store them ahead. On the embedded database, where all others wait for a running
+ * transaction, storing so many takes 60 ms on a busy machine.
+ */
+const TESTS_PER_TRANSACTION = 2_000;
 
 export type StoredUpload = Awaited<ReturnType<typeof storeUpload>>;
 
 /** The result of an upload, as `ingest --json` prints it. */
 export type IntakeOutcome = StoredUpload["outcome"];
 
-/** Stores an upload in one transaction, which creates its repository if it does not exist. */
+/**
+ * Stores an upload in one transaction, which creates its repository if it does not exist. Very many new
+ * tests are stored ahead, with their repository.
+ */
 export async function storeUpload(
   sql: Database["sql"],
   organization: Organization,
@@ -33,11 +45,15 @@ export async function storeUpload(
   },
 ) {
   const creation = { ...facts.repository, organization, createdAt: now };
+  const ahead = results && await storeTestsAhead(sql, creation, results.content);
   const { repository, submission } = await writeTransaction(sql, async (tx) => {
     const repository = await findOrCreateRepository(tx, creation);
     const { repositoryId } = repository;
     const upload = { ...facts, coverage, repositoryId, uploadedAt: now, key };
-    const submission = results ? await storeSubmission(tx, { ...upload, ...results }) : null;
+    const storedAhead = ahead?.repositoryId === repositoryId ? ahead.testNos : null;
+    const submission = results
+      ? await storeSubmission(tx, { ...upload, ...results, storedAhead })
+      : null;
     if (!results) await storeCoverageAlone(tx, upload);
     await beforeCommit?.(tx, submission);
     return { repository, submission };
@@ -63,4 +79,38 @@ export async function storeUpload(
     /** Tests that were never disruptive before. */
     newlyDisruptive: submission?.newlyDisruptive ?? [],
   };
+}
+
+/**
+ * Stores the tests of an upload that has many, in short transactions before its own, so that requests to
+ * the embedded database are answered in between. Until the upload is stored no list has them, and a run of
+ * `prune` may delete them again. Returns their test_no in order; `null` when nothing was stored ahead.
+ */
+async function storeTestsAhead(
+  sql: Database["sql"],
+  creation: Parameters<typeof findOrCreateRepository>[1],
+  { testHashes, listHash, identityAt }: SubmissionContent,
+): Promise<{ repositoryId: number; testNos: Int32Array } | null> {
+  if (testHashes.length <= TESTS_PER_TRANSACTION) return null;
+  const { organizationId } = creation.organization;
+  const present = await findRepository(sql, { ...creation, organizationId });
+  if (present && await findTestListNo(sql, { ...present, listHash }) !== null) return null;
+  const testNos = new Int32Array(testHashes.length);
+  let repositoryId = present?.repositoryId;
+  for (let start = 0; start < testHashes.length; start += TESTS_PER_TRANSACTION) {
+    const batch = await writeTransaction(sql, async (tx) => {
+      const repository = await findOrCreateRepository(tx, creation);
+      // Deleted meanwhile: the transaction of the upload stores all tests again.
+      if (repository.repositoryId !== (repositoryId ??= repository.repositoryId)) return null;
+      if (!await lockRepository(tx, repositoryId)) return null;
+      const content = {
+        testHashes: testHashes.subarray(start, start + TESTS_PER_TRANSACTION),
+        identityAt: (index: number) => identityAt(start + index),
+      };
+      return await storeTests(tx, { repositoryId, content });
+    });
+    if (batch === null) return null;
+    testNos.set(batch, start);
+  }
+  return { repositoryId: repositoryId!, testNos };
 }

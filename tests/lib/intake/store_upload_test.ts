@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import { createOrganization } from "../../../db/admin/organizations.ts";
 import { listRepositories } from "../../../db/admin/repositories.ts";
+import { integersIn, type Queryable } from "../../../db/connection/sql.ts";
+import { decodeTestList } from "../../../lib/analysis/columns.ts";
 import { storeUpload } from "../../../lib/intake/store_upload.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { describeWithDatabases } from "../../database.ts";
@@ -22,7 +24,7 @@ describeWithDatabases("storing an upload", (database) => {
   };
   const coverage = { coveredLineCount: 1, lineCount: 2 };
 
-  function results() {
+  function results(testCount = 1) {
     const builder = new SubmissionBuilder();
     const test = {
       suite: "s",
@@ -32,7 +34,9 @@ describeWithDatabases("storing an upload", (database) => {
       message: "",
       body: "",
     };
-    builder.add({ ...test, name: "t", conclusion: "passing" });
+    for (let no = 0; no < testCount; no++) {
+      builder.add({ ...test, name: `t${no}`, conclusion: "passing" });
+    }
     return { content: builder.finish(), reportDigest: "00", testTags: null };
   }
 
@@ -55,6 +59,45 @@ describeWithDatabases("storing an upload", (database) => {
     assert.equal(outcome.status, "processed");
     const [shop] = await listRepositories(sql, organizationId);
     assert.equal(shop?.repositoryNumber, 1);
+  });
+
+  it("stores very many new tests ahead, each once, whatever happens to it or them", async () => {
+    const { sql } = database();
+    const organization = (await createOrganization(sql, {
+      name: "initech",
+      purchaseUnitCount: 0,
+      createdAt: NOW,
+    }))!;
+    const files = { results: results(4_500), coverage: null };
+    const store = (options: Pick<Parameters<typeof storeUpload>[4], "key" | "beforeCommit">) =>
+      storeUpload(sql, organization, facts, files, { now: NOW, ...options });
+    const countTests = async (queryable: Queryable = sql) => {
+      const [repository] = await listRepositories(sql, organization.organizationId);
+      const [row] = await queryable<{ count: number; distinct: number }[]>`
+        select count(*)::int as count, count(distinct name)::int as distinct from test
+        where repository_id = ${repository!.repositoryId}`;
+      return { ...row };
+    };
+    const lost = store({ beforeCommit: () => Promise.reject(new Error("lost")) });
+    await assert.rejects(lost, /lost/);
+    assert.deepEqual(await countTests(), { count: 4_500, distinct: 4_500 });
+    // As `prune` may, between the tests and their list.
+    const deleteSome = async (tx: Queryable, repositoryId: number) => {
+      await tx`delete from test where repository_id = ${repositoryId} and test_no % 3 = 1`;
+      return "key";
+    };
+    const { outcome } = await store({ key: deleteSome });
+    assert.equal(outcome.test_result_count, 4_500);
+    assert.deepEqual(await countTests(), { count: 4_500, distinct: 4_500 });
+    const [list] = await sql<{ testNos: Uint8Array; count: number }[]>`
+      select tests as "testNos", test_count as count from test_list
+      order by repository_id desc limit 1`;
+    const listed = new Set(decodeTestList(list!.testNos, list!.count));
+    const [{ count = 0 } = {}] = await sql<{ count: number }[]>`
+      select count(*)::int as count from test
+      where test_no = any(${integersIn(sql, listed)})
+        and repository_id = (select max(repository_id) from test_list)`;
+    assert.deepEqual([listed.size, count], [4_500, 4_500]);
   });
 
   it("creates its repository once when many arrive at the same time", async () => {
