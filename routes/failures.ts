@@ -46,11 +46,11 @@ export const testFailures = defineJsonRoute({
   description:
     "Failures and errors of the test in the last 14 days in groups of one cause, the largest first. " +
     "Two failures have one cause when their messages differ only in numbers, times, ids and the like.",
-  query: { branch: parameters.branch },
+  query: parameters.submissionFilter,
   schema: schemas.object("FailureGroups", { count: groupCount, failures: v.array(groupSchema) }),
   resource: "test in path",
-  async handler({ load, query: { branch } }) {
-    const { count, groups } = await load(loadFailures, { branches: branch });
+  async handler({ load, query }) {
+    const { count, groups } = await load(loadFailures, { filter: parameters.filterOf(query) });
     return {
       count,
       failures: groups.map(({ submissionId: _id, testCount: _count, tests: _tests, ...group }) =>
@@ -68,14 +68,14 @@ export const repositoryFailures = defineJsonRoute({
   description:
     "Failures and errors of all tests in the last 14 days in groups of one cause, the largest " +
     "first: a broken service behind forty tests is one group.",
-  query: { branch: parameters.branch },
+  query: parameters.submissionFilter,
   schema: schemas.object("RepositoryFailureGroups", {
     count: groupCount,
     failures: v.array(repositoryGroupSchema),
   }),
   resource: "repository in path",
-  async handler({ load, query: { branch } }) {
-    const { count, groups } = await load(loadFailures, { branches: branch });
+  async handler({ load, query }) {
+    const { count, groups } = await load(loadFailures, { filter: parameters.filterOf(query) });
     return {
       count,
       failures: groups.map(({ submissionId: _id, testCount, tests, ...group }) =>

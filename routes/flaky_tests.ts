@@ -34,14 +34,14 @@ export const disruptiveTests = defineJsonRoute({
     after: parameters.offsetCursor,
     sort: parameters.sort,
     q: parameters.search,
-    branch: parameters.branch,
+    ...parameters.submissionFilter,
   },
   schema: schemas.page("DisruptiveTestPage", "Tests that match, on all pages", {
     tests: v.array(disruptiveTestSchema),
   }),
   resource: "repository in path",
-  async handler({ loadTests, query: { branch, ...query } }) {
-    const tests = await loadTests({ branches: branch });
+  async handler({ loadTests, query }) {
+    const tests = await loadTests({ filter: parameters.filterOf(query) });
     const { count, tests: shown } = tests.list({ ...query, isListed: isDisruptive });
     const metadata = views.offsetMetadata(query, count);
     return { count, tests: shown.map(disruptiveTestView), metadata };
@@ -59,7 +59,7 @@ export const inventoryParameters = {
   after: parameters.offsetCursor,
   sort: parameters.sort,
   q: parameters.search,
-  branch: parameters.branch,
+  ...parameters.submissionFilter,
   quarantine: parameters.text(
     "false: tests that are not quarantined; any other value, or none: quarantined tests",
     { jsonSchema: { type: "string", default: "true" }, example: "false" },
@@ -89,8 +89,11 @@ export const flakyTests = defineJsonRoute({
   }),
   exampleQuery: { repository: "acme/shop", include: INCLUDE_NAMES.join(",") },
   resource: "repositories in query",
-  async handler({ loadTests, query: { include: names, branch, ...query } }) {
-    const tests = await loadTests({ withTime: needTime(names), branches: branch });
+  async handler({ loadTests, query: { include: names, ...query } }) {
+    const tests = await loadTests({
+      withTime: needTime(names),
+      filter: parameters.filterOf(query),
+    });
     const { count, tests: shown } = tests.list({ ...query, isListed: isListedBy(query) });
     return {
       count,

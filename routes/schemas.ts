@@ -44,6 +44,9 @@ export function nullable<Schema extends v.GenericSchema>(schema: Schema, descrip
 
 export const buildUrl = text('URL of the CI run, "" when it is not known');
 export const commit = text("Commit that was tested");
+export const environment = text(
+  'Operating system, runtime and the like that the tests ran on, "" when it is not known',
+);
 export const branch = text('Branch that was tested, "" when it is not known');
 
 export const share = v.pipe(v.number(), v.minValue(0), v.maxValue(1));

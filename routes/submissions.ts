@@ -16,6 +16,9 @@ const submissionSchema = schemas.object("Submission", {
   commit_oid: schemas.commit,
   tree_oid: schemas.text('Tree of the commit, "" when it is not known'),
   branch: schemas.branch,
+  environment: schemas.environment,
+  job: schemas.text('Job of the CI service that ran it, "" when it is not known'),
+  shard: schemas.text('Shard of the job as the CI service names it, "" when it is not known'),
   recorded_at: schemas.timestamp,
   status: schemas.described(
     v.picklist(["processing", "processed", "failed"]),
@@ -35,16 +38,16 @@ export const submissions = defineJsonRoute({
   query: {
     limit: parameters.limit(10),
     after: parameters.keysetCursor,
-    branch: parameters.branch,
+    ...parameters.submissionFilter,
   },
   schema: schemas.page("SubmissionPage", "Submissions of the last 14 days, on all pages", {
     submissions: v.array(submissionSchema),
   }),
   exampleQuery: { limit: "2" },
   resource: "repository in path",
-  async handler({ load, query: { limit, after, branch } }) {
+  async handler({ load, query: { limit, after, ...query } }) {
     const { count, submissions } = await load(loadSubmissionsPage, {
-      branches: branch,
+      filter: parameters.filterOf(query),
       after,
       limit: limit + 1,
     });

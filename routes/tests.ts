@@ -92,6 +92,7 @@ const runSchema = schemas.object("TestRun", {
   commit_oid: schemas.commit,
   tree_oid: schemas.text('Tree that was tested, "" when it is not known'),
   branch: schemas.branch,
+  environment: schemas.environment,
   ...schemas.attempt,
 });
 
@@ -105,16 +106,16 @@ export const testRuns = defineJsonRoute({
     "submission the latest attempt comes first.",
   query: {
     conclusion: parameters.attemptStatus("conclusion"),
-    branch: parameters.branch,
+    ...parameters.submissionFilter,
     limit: parameters.limit(25),
     after: parameters.runCursor,
   },
   schema: schemas.object("TestRunPage", { runs: v.array(runSchema), metadata: schemas.metadata }),
   exampleQuery: { limit: "2" },
   resource: "test in path",
-  async handler({ load, query: { conclusion, branch, limit, after } }) {
+  async handler({ load, query: { conclusion, limit, after, ...query } }) {
     const { runs } = await load(loadTestRuns, {
-      branches: branch,
+      filter: parameters.filterOf(query),
       status: conclusion,
       after,
       limit: limit + 1,
@@ -128,6 +129,7 @@ export const testRuns = defineJsonRoute({
         commit_oid: run.commitOid,
         tree_oid: run.treeOid ?? "",
         branch: run.branch ?? "",
+        environment: run.environment,
         ...views.attempt(run),
       })),
       metadata,

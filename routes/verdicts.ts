@@ -6,7 +6,7 @@ import { parseShortTestId } from "../lib/base/identity.ts";
 import { quote } from "../lib/base/quote.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
-import { MAX_BRANCH_CHARACTERS, parseBranches } from "../lib/query/branches.ts";
+import { MAX_FILTER_CHARACTERS, parsePatterns } from "../lib/query/submission_filter.ts";
 import * as schemas from "./schemas.ts";
 import * as views from "./response_parts.ts";
 
@@ -22,10 +22,10 @@ const testsParameter = parameters.parsed(
 );
 
 const baseParameter = parameters.parsed(
-  (text) => parseBranches(text.trim() === "" ? DEFAULT_BASE : text),
+  (text) => parsePatterns(text.trim() === "" ? DEFAULT_BASE : text),
   `Comma-separated branches, as in branch, for the verdict known: "${DEFAULT_BASE}" by default`,
   {
-    jsonSchema: { type: "string", maxLength: MAX_BRANCH_CHARACTERS, default: DEFAULT_BASE },
+    jsonSchema: { type: "string", maxLength: MAX_FILTER_CHARACTERS, default: DEFAULT_BASE },
     example: "main,release/*",
   },
 );

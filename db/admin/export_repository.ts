@@ -220,7 +220,8 @@ async function* loadSubmissions(
       select encode(submission_id, 'hex') as id, status, key,
         extract(epoch from recorded_at)::float8 as recorded_at,
         extract(epoch from uploaded_at)::float8 as uploaded_at,
-        commit_oid, tree_oid, branch, nullif(build_url, '') as build_url,
+        commit_oid, tree_oid, branch, nullif(environment, '') as environment,
+        nullif(job, '') as job, nullif(shard, '') as shard, nullif(build_url, '') as build_url,
         array_to_json(nullif(tags, '{}')) as tags, encode(upload_digest, 'hex') as upload_digest,
         test_result_count
       from submission

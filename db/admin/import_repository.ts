@@ -214,6 +214,9 @@ export class ImportedRepository {
       commitOid: record.commit_oid,
       treeOid: record.tree_oid,
       branch: record.branch,
+      environment: record.environment ?? "",
+      job: record.job ?? "",
+      shard: record.shard ?? "",
       tags: record.tags ?? [],
     };
     let isNew = true;

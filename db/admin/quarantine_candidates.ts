@@ -10,7 +10,7 @@ import {
 import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
-import { quarantineColumns, selectRepository } from "../read/fragments.ts";
+import { codeVersionOf, quarantineColumns, selectRepository } from "../read/fragments.ts";
 import { loadTestLists } from "../read/stored_test_lists.ts";
 import { selectDisruptionCounts } from "../read/tracked_test_rows.ts";
 import { identityColumns, type IdentityRow, type StoredTest, storedTest } from "./quarantine.ts";
@@ -105,9 +105,9 @@ async function loadSubmissions(
   const rows = await sql<
     { id: string; codeVersion: string; testListNo: number; encoded: Uint8Array }[]
   >`
-    select encode(submission_id, 'hex') as id, code_version as "codeVersion",
+    select encode(submission_id, 'hex') as id, ${codeVersionOf(sql)} as "codeVersion",
       test_list_no as "testListNo", exceptions as encoded
-    from submission
+    from submission s
     where repository_id = ${repositoryId} and status = 'processed'
       and submission_id >= decode(${firstId}, 'hex')
     order by submission_id`;

@@ -7,11 +7,11 @@ import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import { type BuildFailure, buildKey } from "../../lib/analysis/build_costs.ts";
 import type { Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId, recordedAtOf, testId } from "../../lib/base/identity.ts";
-import type { BranchFilter } from "../../lib/query/branches.ts";
+import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Database } from "../connection/connect.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
 import { loadTexts } from "./texts.ts";
-import { isOnBranch, isRecordedSince, selectRepository, SNAPSHOT } from "./fragments.ts";
+import { isRecordedSince, isSelected, selectRepository, SNAPSHOT } from "./fragments.ts";
 
 /** Failures of one cause, with fields of the latest one. */
 export interface ShownGroup extends Omit<FailureGroup<FailedAttempt>, "latest">, FailureText {
@@ -26,7 +26,7 @@ interface FailuresQuery {
   /** `null` for all tests of the repository. */
   testNo: number | null;
   windowStart: number;
-  branches: BranchFilter;
+  filter: SubmissionFilter;
 }
 
 /** The largest groups, the count of all, and every failure of them. */
@@ -162,7 +162,7 @@ interface CountedRow {
 /** The submissions that count, oldest first. */
 function selectSubmissions(
   sql: Queryable,
-  { repositoryId, windowStart, branches }: FailuresQuery,
+  { repositoryId, windowStart, filter }: FailuresQuery,
 ) {
   return sql<CountedRow[]>`
     select encode(s.submission_id, 'hex') as "submissionId", coalesce(s.branch, '') as branch,
@@ -170,7 +170,7 @@ function selectSubmissions(
     from submission s
     where s.repository_id = ${repositoryId}
       and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
-      and s.status = 'processed' and ${isOnBranch(sql, branches)}
+      and s.status = 'processed' and ${isSelected(sql, filter)}
     order by s.submission_id`;
 }
 

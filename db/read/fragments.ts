@@ -1,5 +1,5 @@
 import type { DataVersion } from "../../lib/base/data_version.ts";
-import type { BranchFilter } from "../../lib/query/branches.ts";
+import type { Patterns, SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
 
 /** Mode of a transaction whose statements must see the same data. */
@@ -20,14 +20,37 @@ export function isRecordedSince(sql: Queryable, firstId: string) {
     and n.submission_id >= decode(${firstId}, 'hex')`;
 }
 
+/** SQL: whether the row `s` of `submission` counts. */
+export function isSelected(sql: Queryable, { branches, environments }: SubmissionFilter) {
+  if (environments === null) return isOnBranch(sql, branches);
+  // Unknown ones match no pattern.
+  return sql`${isOnBranch(sql, branches)} and s.environment <> ''
+    and s.environment like any(${textsIn(sql, likePatterns(environments))})`;
+}
+
 /** SQL: whether the row `s` of `submission` is on one of the branches. */
-export function isOnBranch(sql: Queryable, branches: BranchFilter) {
+export function isOnBranch(sql: Queryable, branches: Patterns) {
   if (branches === null) return sql`true`;
-  const patterns = branches
+  return sql`s.branch like any(${textsIn(sql, likePatterns(branches))})`;
+}
+
+function likePatterns(patterns: readonly string[]): string[] {
+  return patterns
     // Stored text has neither NUL nor unpaired surrogates.
     .filter((pattern) => !pattern.includes("\0") && pattern.isWellFormed())
     .map((pattern) => pattern.replaceAll(/[\\%_]/g, "\\$&").replaceAll("*", "%"));
-  return sql`s.branch like any(${textsIn(sql, patterns)})`;
+}
+
+/** SQL: the code version of the row `s` of `submission`: its code in its environment. */
+export function codeVersionOf(sql: Queryable) {
+  return sql`(s.code_version || ' ' || s.environment)`;
+}
+
+/** SQL: whether the row `s` of `submission` is of one of the code versions. The index has the code. */
+export function hasCodeVersion(sql: Queryable, codeVersions: readonly string[]) {
+  const codes = codeVersions.map((version) => version.slice(0, version.indexOf(" ")));
+  return sql`s.code_version = any(${textsIn(sql, codes)})
+    and ${codeVersionOf(sql)} = any(${textsIn(sql, [...codeVersions])})`;
 }
 
 /** SQL: the key of the build of the row `s` of `submission`. */

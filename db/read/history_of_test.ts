@@ -1,6 +1,7 @@
 /** Queries about the past of one test, beyond the window. */
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
+import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { isRecordedSince, weekOfNegative } from "./fragments.ts";
@@ -54,7 +55,7 @@ export async function loadFirstDisruption(
 ): Promise<FirstDisruption | null> {
   const [disrupted] = await sql<RunVersion[]>`
     select encode(s.submission_id, 'hex') as "submissionId", s.commit_oid as "commitOid",
-      s.tree_oid as "treeOid", s.branch, s.build_url as "buildUrl"
+      s.tree_oid as "treeOid", s.branch, s.environment, s.build_url as "buildUrl"
     from (
       select n.submission_id from negative_result n
       where n.repository_id = ${test.repositoryId} and n.test_no = ${test.testNo}
@@ -68,7 +69,7 @@ export async function loadFirstDisruption(
   const { runs } = await loadTestRuns(sql, {
     ...test,
     windowStart: recordedAtOf(disrupted.submissionId) - SEARCHED_SECONDS,
-    branches: null,
+    filter: ALL_SUBMISSIONS,
     status: "passed",
     after: { submissionId: disrupted.submissionId, runCount: 0 },
     limit: MAX_RERUNS,

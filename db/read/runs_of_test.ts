@@ -17,11 +17,11 @@ import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import type { RunPosition } from "../../lib/base/cursor.ts";
 import type { Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
-import type { BranchFilter } from "../../lib/query/branches.ts";
+import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Database } from "../connection/connect.ts";
 import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { loadTexts } from "./texts.ts";
-import { isOnBranch, isRecordedSince, selectRepository, SNAPSHOT } from "./fragments.ts";
+import { isRecordedSince, isSelected, selectRepository, SNAPSHOT } from "./fragments.ts";
 import { loadTestLists } from "./stored_test_lists.ts";
 
 export interface TestRun extends TestAttempt, RunPosition {
@@ -29,6 +29,8 @@ export interface TestRun extends TestAttempt, RunPosition {
   commitOid: string;
   treeOid: string | null;
   branch: string | null;
+  /** `""` when unknown. */
+  environment: string;
   /** `null` unless the attempt is negative. */
   text: FailureText | null;
 }
@@ -36,14 +38,14 @@ export interface TestRun extends TestAttempt, RunPosition {
 /** The code version of a submission in which a test ran. */
 export type RunVersion = Pick<
   TestRun,
-  "submissionId" | "commitOid" | "treeOid" | "branch" | "buildUrl"
+  "submissionId" | "commitOid" | "treeOid" | "branch" | "environment" | "buildUrl"
 >;
 
 interface RunsQuery {
   repositoryId: number;
   testNo: number;
   windowStart: number;
-  branches: BranchFilter;
+  filter: SubmissionFilter;
   status: AttemptStatus;
   /** The attempt before the page, which need not exist; `null` for the first page. */
   after: RunPosition | null;
@@ -100,6 +102,8 @@ function isBefore(run: RunPosition, other: RunPosition): boolean {
 export interface SubmissionRuns extends ResultCounts {
   /** `""` when unknown. */
   branch: string;
+  /** `""` when unknown. */
+  environment: string;
 }
 
 /** How a test ran in each submission of the window, newest first. */
@@ -109,7 +113,7 @@ export async function loadSubmissionRuns(
 ): Promise<Versioned<{ submissions: SubmissionRuns[] }>> {
   return await sql.begin(SNAPSHOT, async (tx) => {
     const [repository] = await selectRepository(tx, query.repositoryId);
-    const all = { branches: null, status: "all", after: null, limit: Infinity } as const;
+    const all = { filter: ALL_SUBMISSIONS, status: "all", after: null, limit: Infinity } as const;
     const found = await findSubmissions(tx, { ...query, ...all });
     return { version: repository ?? null, submissions: [...found.values()] };
   });
@@ -143,12 +147,12 @@ async function findSubmissions(
       const lists = await loadTestLists(tx, { repositoryId, testListNos: unknown });
       for (const [testListNo, testNos] of lists) indexes.set(testListNo, testNos.indexOf(testNo));
     }
-    for (const { submissionId, testListNo, exceptions, branch } of candidates) {
+    for (const { submissionId, testListNo, exceptions, branch, environment } of candidates) {
       const index = indexes.get(testListNo)!;
       if (index === -1) continue;
       const counts = resultCountsAt(exceptions, [index]).get(index)!;
       if (!mayHaveStatus(counts, status)) continue;
-      found.set(submissionId, { ...counts, index, branch });
+      found.set(submissionId, { ...counts, index, branch, environment });
       if (found.size === limit + (after ? 1 : 0)) return found;
     }
     if (candidates.length < SUBMISSIONS_PER_STATEMENT) return found;
@@ -167,12 +171,14 @@ interface CandidateRow {
   testListNo: number;
   exceptions: Uint8Array;
   branch: string;
+  /** `""` when unknown. */
+  environment: string;
 }
 
 /** The next submissions that may be on the page, newest first. */
 function selectCandidates(
   sql: Queryable,
-  { repositoryId, testNo, windowStart, branches, status, after, before }:
+  { repositoryId, testNo, windowStart, filter, status, after, before }:
     & RunsQuery
     & { before: string | null },
 ) {
@@ -180,10 +186,10 @@ function selectCandidates(
   const onlyFailures = !["all", "skipped", "passed", "unknown"].includes(status);
   return sql<CandidateRow[]>`
     select encode(s.submission_id, 'hex') as "submissionId", s.test_list_no as "testListNo",
-      s.exceptions, coalesce(s.branch, '') as branch
+      s.exceptions, coalesce(s.branch, '') as branch, s.environment
     from submission s
     where s.repository_id = ${repositoryId} and s.status = 'processed'
-      and s.submission_id >= decode(${firstId}, 'hex') and ${isOnBranch(sql, branches)}
+      and s.submission_id >= decode(${firstId}, 'hex') and ${isSelected(sql, filter)}
       ${after ? sql`and s.submission_id <= decode(${after.submissionId}, 'hex')` : sql``}
       ${before === null ? sql`` : sql`and s.submission_id < decode(${before}, 'hex')`}
       ${
@@ -206,7 +212,7 @@ function selectSubmissions(
 ) {
   return sql<(RunVersion & ResultColumns)[]>`
     select encode(submission_id, 'hex') as "submissionId", build_url as "buildUrl",
-      commit_oid as "commitOid", tree_oid as "treeOid", branch, durations,
+      commit_oid as "commitOid", tree_oid as "treeOid", branch, environment, durations,
       duration_unit as "durationUnit", exceptions
     from submission
     where repository_id = ${repositoryId} and submission_id = any(${idsIn(sql, submissionIds)})

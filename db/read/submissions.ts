@@ -1,9 +1,9 @@
 import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
-import type { BranchFilter } from "../../lib/query/branches.ts";
+import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
-import { isOnBranch, versionColumns } from "./fragments.ts";
+import { isSelected, versionColumns } from "./fragments.ts";
 
 export interface SubmissionRow {
   /** 24 hex digits. */
@@ -15,6 +15,12 @@ export interface SubmissionRow {
   treeOid: string;
   /** `""` when unknown. */
   branch: string;
+  /** `""` when unknown. */
+  environment: string;
+  /** Of the CI service, `""` when unknown. */
+  job: string;
+  /** Of the job, as the CI service names it; `""` when unknown. */
+  shard: string;
   /** Seconds since 1970. */
   recordedAt: number;
   status: "processing" | "processed" | "failed";
@@ -24,25 +30,26 @@ export interface SubmissionRow {
 function submissionColumns(sql: Queryable) {
   return sql`encode(s.submission_id, 'hex') as "submissionId", s.key, s.build_url as "buildUrl",
     s.commit_oid as "commitOid", coalesce(s.tree_oid, '') as "treeOid",
-    coalesce(s.branch, '') as branch, extract(epoch from s.recorded_at)::float8 as "recordedAt",
+    coalesce(s.branch, '') as branch, s.environment, s.job, s.shard,
+    extract(epoch from s.recorded_at)::float8 as "recordedAt",
     s.status, s.test_result_count as "testResultCount"`;
 }
 
 /**
- * The submissions of the window and some branches that are older than the one with the id `after`,
+ * The submissions of the window that count and are older than the one with the id `after`,
  * which need not exist; `null` for the newest.
  */
 export async function loadSubmissionsPage(sql: Queryable, options: {
   repositoryId: number;
   windowStart: number;
-  branches: BranchFilter;
+  filter: SubmissionFilter;
   after: string | null;
   limit: number;
 }): Promise<Versioned<{ count: number; submissions: SubmissionRow[] }>> {
-  const { repositoryId, windowStart, branches, after, limit } = options;
+  const { repositoryId, windowStart, filter, after, limit } = options;
   const inWindow = sql`s.repository_id = ${repositoryId}
     and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
-    and ${isOnBranch(sql, branches)}`;
+    and ${isSelected(sql, filter)}`;
   // An outer join: the count is returned even when the page is empty.
   type Row = DataVersion & { count: number } & (SubmissionRow | { submissionId: null });
   const rows = await sql<Row[]>`

@@ -8,9 +8,9 @@ import {
   testId,
   type TestIdentity,
 } from "../../lib/base/identity.ts";
-import type { BranchFilter } from "../../lib/query/branches.ts";
+import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { isOnBranch, quarantineColumns, versionColumns } from "./fragments.ts";
+import { isSelected, quarantineColumns, versionColumns } from "./fragments.ts";
 
 /** A test with what is known of its disruptions and its quarantine. */
 export interface TestRow extends TestIdentity, Omit<Quarantine, "quarantinedAt"> {
@@ -168,19 +168,19 @@ export function selectDisruptionCounts(sql: Queryable, scope: Scope) {
 }
 
 /**
- * How many disruptions each test has on some branches of a repository, and the latest of them.
+ * How many disruptions each test of a repository has in the submissions that count, and the latest of them.
  *
  * Submissions are numbered, because numbers have a maximum: sorting all disruptions by id for the
  * latest of each test takes three times as long. `offset 0` keeps the lookup by submission.
  *
  * @param options.firstId of submissions that count
  */
-export function selectBranchDisruptions(
+export function selectFilteredDisruptions(
   sql: Queryable,
-  { repositoryId, firstId, branches }: {
+  { repositoryId, firstId, filter }: {
     repositoryId: number;
     firstId: string;
-    branches: BranchFilter;
+    filter: SubmissionFilter;
   },
 ) {
   return sql<Omit<DisruptionsRow, "repositoryId">[]>`
@@ -189,7 +189,7 @@ export function selectBranchDisruptions(
         row_number() over (order by s.submission_id) as run_no
       from submission s
       where s.repository_id = ${repositoryId} and s.submission_id >= decode(${firstId}, 'hex')
-        and s.status = 'processed' and ${isOnBranch(sql, branches)}
+        and s.status = 'processed' and ${isSelected(sql, filter)}
     ), disrupted as materialized (
       select n.test_no, count(*)::int as disruption_count,
         max(run.run_no << 31 | n.result_no) as latest

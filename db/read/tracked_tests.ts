@@ -6,15 +6,19 @@ import {
   type TestsState,
 } from "../../lib/analysis/tests_state.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
-import type { BranchFilter } from "../../lib/query/branches.ts";
+import {
+  ALL_SUBMISSIONS,
+  isUnfiltered,
+  type SubmissionFilter,
+} from "../../lib/query/submission_filter.ts";
 import type { Database } from "../connection/connect.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { isOnBranch, isRecordedSince, SNAPSHOT } from "./fragments.ts";
+import { isRecordedSince, isSelected, SNAPSHOT } from "./fragments.ts";
 import { loadTestLists } from "./stored_test_lists.ts";
 import {
   type Scope,
-  selectBranchDisruptions,
   selectDisruptionCounts,
+  selectFilteredDisruptions,
   selectRuns,
   selectTags,
   selectVersions,
@@ -36,7 +40,7 @@ const MAX_LOADS = 3;
  *
  * @param options.withTime loads `timeConsumed`: the durations of all results are by far the most
  * bytes
- * @param options.branches of the submissions that count, for all but which results are disruptions,
+ * @param options.filter of the submissions that count, for all but which results are disruptions,
  * the first disruption and the latest positive result
  */
 export async function loadTrackedTests(
@@ -57,13 +61,13 @@ interface LoadTrackedTestsOptions {
   now: number;
   windowStart: number;
   withTime?: boolean;
-  branches?: BranchFilter;
+  filter?: SubmissionFilter;
 }
 
 /** Loads repositories once; `changed` are those to which an upload was committed meanwhile. */
 async function loadUnchanged(
   sql: Database["sql"],
-  { repositoryIds, now, windowStart, withTime = false, branches = null }:
+  { repositoryIds, now, windowStart, withTime = false, filter = ALL_SUBMISSIONS }:
     & LoadTrackedTestsOptions
     & { repositoryIds: number[] },
 ): Promise<{ states: Map<number, TestsState>; changed: number[] }> {
@@ -74,19 +78,19 @@ async function loadUnchanged(
       Promise.all([
         selectVersions(tx, { repositoryIds, now, windowStart }),
         selectTests(tx, scope),
-        selectRuns(tx, { ...scope, withTime }, isOnBranch(tx, branches)),
+        selectRuns(tx, { ...scope, withTime }, isSelected(tx, filter)),
         selectTestLists(tx, scope),
         selectTags(tx, scope),
       ])),
     sql.begin(SNAPSHOT, (tx) =>
       Promise.all([
         selectVersions(tx, { repositoryIds, now, windowStart }),
-        branches === null
+        isUnfiltered(filter)
           ? selectDisruptionCounts(tx, scope)
           // Of each repository, because Citus refuses the statement for several.
           : Promise.all(
             repositoryIds.map(async (repositoryId) =>
-              (await selectBranchDisruptions(tx, { ...scope, repositoryId, branches }))
+              (await selectFilteredDisruptions(tx, { ...scope, repositoryId, filter }))
                 .map((row) => ({ ...row, repositoryId }))
             ),
           ).then((rows) => rows.flat()),
@@ -122,7 +126,7 @@ async function loadUnchanged(
             const { disruptionCount = 0, recordedAt, commitOid = "", buildUrl = "", message = "" } =
               disruptions.get(row.testNo) ?? {};
             const test = trackedTestBase(row, { idPrefix, disruptionCount });
-            if (branches === null) return [row.testNo, test];
+            if (isUnfiltered(filter)) return [row.testNo, test];
             const latestDisruption = recordedAt === undefined
               ? null
               : { recordedAt, commitOid, buildUrl, message };
@@ -254,6 +258,7 @@ function selectChangedTests(
       from submission u
       join submission s
         on s.repository_id = u.repository_id and s.code_version = u.code_version
+          and s.environment = u.environment
       join negative_result n
         on n.repository_id = s.repository_id and n.submission_id = s.submission_id
       where u.repository_id = ${repositoryId} and u.data_version > ${dataVersion}

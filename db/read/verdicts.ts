@@ -5,7 +5,7 @@ import {
   testId,
   type TestIdentity,
 } from "../../lib/base/identity.ts";
-import type { BranchFilter } from "../../lib/query/branches.ts";
+import type { Patterns } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { messageOf } from "./texts.ts";
 import { isOnBranch, isRecordedSince, versionColumns } from "./fragments.ts";
@@ -39,7 +39,7 @@ export async function loadTestsOnBase(
     repositoryId: number;
     testHashes: readonly number[];
     windowStart: number;
-    base: BranchFilter;
+    base: Patterns;
     before?: string | null;
   },
 ): Promise<{ version: DataVersion | null; tests: TestOnBase[] }> {

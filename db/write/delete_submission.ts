@@ -6,6 +6,7 @@ import {
   withoutSubmission,
 } from "../../lib/analysis/disruptions.ts";
 import type { Database } from "../connection/connect.ts";
+import { codeVersionOf, hasCodeVersion } from "../read/fragments.ts";
 import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
 import {
   deleteDisruptiveTests,
@@ -81,10 +82,10 @@ async function lockSubmission(
   const find = (repositoryIds: number[]) =>
     tx<LockedSubmission[]>`
       select repository_id::float8 as "repositoryId",
-        encode(submission_id, 'hex') as "submissionId", code_version as "codeVersion",
+        encode(submission_id, 'hex') as "submissionId", ${codeVersionOf(tx)} as "codeVersion",
         test_list_no as "testListNo", array_to_json(tags) as tags,
         encode(test_tag_digest, 'hex') as "testTagDigest"
-      from submission
+      from submission s
       where repository_id = any(${arrayOf(repositoryIds)}::bigint[]) and key = ${key}`;
   const [found, ...others] = await find(repositories.map(({ repositoryId }) => repositoryId));
   if (others.length > 0) {
@@ -102,7 +103,7 @@ async function withdrawDisruptions(
   tx: Queryable,
   { repositoryId, submissionId, codeVersion }: LockedSubmission,
 ): Promise<void> {
-  const here = tx`n.is_disruption and s.code_version = ${codeVersion}`;
+  const here = tx`n.is_disruption and ${hasCodeVersion(tx, [codeVersion])}`;
   const testNos = new Set(
     (await loadNegatives(tx, repositoryId, here)).map(({ testNo }) => testNo),
   );

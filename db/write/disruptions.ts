@@ -10,8 +10,9 @@ import {
 } from "../../lib/analysis/disruptions.ts";
 import { indexOfTest, type SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
-import { type Fragment, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
+import { type Fragment, integersIn, type Queryable } from "../connection/sql.ts";
 import { messageOf } from "../read/texts.ts";
+import { codeVersionOf, hasCodeVersion } from "../read/fragments.ts";
 import { loadTestLists } from "../read/stored_test_lists.ts";
 
 /**
@@ -108,9 +109,9 @@ async function mayHaveDisruptions(
   if (counts.values().some(({ positive }) => positive > 0)) return true;
   const [row] = await tx<{ hasOthers: boolean }[]>`
     select exists (
-      select 1 from submission
-      where repository_id = ${repositoryId} and code_version = ${codeVersion}
-        and status = 'processed' and submission_id <> decode(${submissionId}, 'hex')
+      select 1 from submission s
+      where s.repository_id = ${repositoryId} and ${hasCodeVersion(tx, [codeVersion])}
+        and s.status = 'processed' and s.submission_id <> decode(${submissionId}, 'hex')
     ) as "hasOthers"`;
   return row!.hasOthers;
 }
@@ -125,7 +126,7 @@ async function detectDisruptions(
     own: NegativeResult[];
   },
 ): Promise<Disruptions> {
-  const earlier = await loadNegatives(tx, repositoryId, tx`s.code_version = ${codeVersion}`);
+  const earlier = await loadNegatives(tx, repositoryId, hasCodeVersion(tx, [codeVersion]));
   const negatives = [...own, ...earlier];
   const submissions = await loadProcessedSubmissions(tx, {
     repositoryId,
@@ -160,7 +161,7 @@ export async function loadNegatives(
   condition: Fragment,
 ): Promise<(NegativeResult & { codeVersion: string })[]> {
   return await sql<(NegativeResult & { codeVersion: string })[]>`
-    select s.code_version as "codeVersion", encode(n.submission_id, 'hex') as "submissionId",
+    select ${codeVersionOf(sql)} as "codeVersion", encode(n.submission_id, 'hex') as "submissionId",
       n.result_no as "resultNo", n.test_no as "testNo", ${messageOf(sql, repositoryId)} as message,
       n.is_disruption as "isDisruption"
     from submission s
@@ -180,11 +181,11 @@ export async function loadProcessedSubmissions(
   if (testNos.size === 0) return [];
   type Row = Omit<ProcessedSubmission, "hasPositive"> & { codeVersion: string };
   const submissions = await sql<(Row & { testListNo: number; exceptions: Uint8Array })[]>`
-    select code_version as "codeVersion", encode(submission_id, 'hex') as "submissionId",
+    select ${codeVersionOf(sql)} as "codeVersion", encode(submission_id, 'hex') as "submissionId",
       commit_oid as "commitOid", build_url as "buildUrl", test_list_no as "testListNo", exceptions
-    from submission
+    from submission s
     where repository_id = ${repositoryId} and status = 'processed'
-      and code_version = any(${textsIn(sql, codeVersions)})`;
+      and ${hasCodeVersion(sql, codeVersions)}`;
   const testListNos = new Set(submissions.map(({ testListNo }) => testListNo));
   const indexesByList = new Map<number, Map<number, number>>();
   for (const [testListNo, listed] of await loadTestLists(sql, { repositoryId, testListNos })) {

@@ -100,9 +100,10 @@ function isPrunable(sql: Queryable, { repositoryId, cutoff }: PruneScope) {
   const before = firstSubmissionId(cutoff);
   // One that is being processed gets another id soon, and has no results that take space.
   return sql`s.submission_id < decode(${before}, 'hex') and s.status <> 'processing'
-    and s.code_version not in (
-      select code_version from submission
-      where repository_id = ${repositoryId} and submission_id >= decode(${before}, 'hex'))`;
+    and not exists (
+      select 1 from submission o
+      where o.repository_id = ${repositoryId} and o.submission_id >= decode(${before}, 'hex')
+        and o.code_version = s.code_version and o.environment = s.environment)`;
 }
 
 async function* pruneSubmissions(sql: Database["sql"], scope: PruneScope): Batches {
@@ -114,7 +115,8 @@ async function* pruneSubmissions(sql: Database["sql"], scope: PruneScope): Batch
     select encode(submission_id, 'hex') as id, test_result_count as "resultCount"
     from submission s
     where repository_id = ${repositoryId} and ${isPrunable(sql, scope)}
-    order by first_value(submission_id) over (partition by code_version order by submission_id),
+    order by first_value(submission_id) over (
+        partition by code_version, environment order by submission_id),
       not exists (
         select 1 from negative_result n
         where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id),

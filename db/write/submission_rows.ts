@@ -2,6 +2,7 @@
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import { keyedSubmissionId } from "../../lib/base/identity.ts";
 import { type Queryable, textArray } from "../connection/sql.ts";
+import { codeVersionOf } from "../read/fragments.ts";
 import { bumpForAddition, lockRepository } from "./repository_row.ts";
 
 /** The facts that are known of an archive before its reports were read. */
@@ -17,6 +18,12 @@ export interface SubmissionFacts {
   commitOid: string;
   treeOid: string | null;
   branch: string | null;
+  /** Operating system, runtime, browser: what the results depend on besides the code; `""` when unknown. */
+  environment?: string;
+  /** Of the CI service, `""` when unknown. */
+  job?: string;
+  /** Of the job, as the CI service names it; `""` when unknown. */
+  shard?: string;
   /** Tags of every test. */
   tags: string[];
 }
@@ -38,18 +45,19 @@ export async function insertSubmission(
   const dataVersion = await bumpForAddition(tx, facts.repositoryId);
   const content = results?.content;
   const [row] = await tx<{ codeVersion: string }[]>`
-    insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
-      build_url, commit_oid, tree_oid, branch, tags, upload_digest, test_result_count,
+    insert into submission as s (repository_id, submission_id, recorded_at, uploaded_at, status, key,
+      build_url, commit_oid, tree_oid, branch, environment, job, shard, tags, upload_digest, test_result_count,
       test_list_no, test_tag_digest, durations, duration_unit, exceptions, data_version)
     values (${facts.repositoryId}, decode(${facts.id}, 'hex'), to_timestamp(${facts.recordedAt}),
       to_timestamp(${facts.uploadedAt}), ${results ? "processed" : "processing"}, ${facts.key},
       ${facts.buildUrl}, ${facts.commitOid}, ${facts.treeOid}, ${facts.branch},
+      ${facts.environment ?? ""}, ${facts.job ?? ""}, ${facts.shard ?? ""},
       ${textArray(facts.tags)}::text[], decode(${results?.digest ?? null}::text, 'hex'),
       ${content?.resultCount ?? 0}, ${results?.testListNo ?? null}::int,
       decode(${results?.testTagDigest ?? null}::text, 'hex'), ${content?.durations ?? null}::bytea,
       ${content?.durationUnit ?? null}::int, ${content?.exceptions ?? null}::bytea, ${dataVersion})
     on conflict do nothing
-    returning code_version as "codeVersion"`;
+    returning ${codeVersionOf(tx)} as "codeVersion"`;
   return row?.codeVersion;
 }
 

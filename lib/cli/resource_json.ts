@@ -38,10 +38,14 @@ export function quarantineRecord(test: StoredTest, quarantine: Quarantine | null
 
 /** JSON of a submission. */
 export function submissionRecord({ treeOid, branch, ...rest }: StoredSubmission) {
+  const { environment, job, shard } = rest;
   const { key, status, recordedAt, uploadedAt, buildUrl, commitOid, testResultCount } = rest;
   return {
     ...jsonRecord({ key, status, recordedAt, uploadedAt, buildUrl, commitOid, testResultCount }),
     tree_oid: treeOid || null,
     branch: branch || null,
+    environment: environment || null,
+    job: job || null,
+    shard: shard || null,
   };
 }

@@ -13,6 +13,7 @@ import {
   readBuildUrl,
   readCommit,
   readGitId,
+  readName,
   readRecordedAt,
   readTags,
   readText,
@@ -36,6 +37,16 @@ export const RUN_OPTIONS = {
     v.optional(readWith((text) => readGitId(text, "tree"))),
   ),
   branch: option("<name>", "branch of the tests", v.optional(readWith(readText))),
+  environment: option(
+    "<name>",
+    "operating system, runtime, browser of the tests; flaky is judged within one (default: of the CI job)",
+    v.optional(readWith(readName)),
+  ),
+  job: option(
+    "<name>",
+    "job that ran the tests (default: of the CI job)",
+    v.optional(readWith(readName)),
+  ),
   buildUrl: option(
     "<url>",
     "URL of the CI run, shared by its shards",
@@ -107,6 +118,9 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
     commitOid,
     treeOid: given.tree ?? null,
     branch: (given.branch ?? readFact(ofCommit, "branch", readText)) || null,
+    environment: given.environment ?? readFact(found, "environment", readName) ?? "",
+    job: given.job ?? readFact(found, "job", readName) ?? "",
+    shard: readFact(found, "shard", readName) ?? "",
     buildUrl: given.buildUrl ?? readFact(found, "buildUrl", readBuildUrl) ?? "",
     // A job may upload results of another repository.
     repositoryUrl: given.repo === undefined ? found?.repositoryUrl ?? "" : "",

@@ -150,6 +150,9 @@ const SCHEMAS = {
     commit_oid: text,
     tree_oid: maybe(text),
     branch: maybe(text),
+    environment: maybe(text),
+    job: maybe(text),
+    shard: maybe(text),
     build_url: maybe(text),
     tags,
     /** Identifies the uploaded bytes, their commit and build URL; absent unless it is processed. */

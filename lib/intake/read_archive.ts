@@ -29,6 +29,7 @@ import {
   readBuildUrl,
   readCommit,
   readGitId,
+  readName,
   readRecordedAt,
   readTags,
   readText,
@@ -185,6 +186,8 @@ export function parseFacts(
       return "";
     }
   };
+  const name = (key: "environment" | "job" | "shard") =>
+    read(key, () => readName(metadata?.[key] ?? ""), "");
   const split = splitTags(tags);
   if (given.tags === undefined && split.length !== tags.length) {
     onNote(`${archive}: split tags at white space and commas`);
@@ -195,6 +198,9 @@ export function parseFacts(
     commitOid,
     treeOid: given.tree ?? (isGitId(tree) ? readGitId(tree, "tree") : null),
     branch: given.branch ?? (read("branch", () => readText(branch), "") || null),
+    environment: given.environment ?? name("environment"),
+    job: given.job ?? name("job"),
+    shard: name("shard"),
     buildUrl: given.buildUrl ?? archiveBuildUrl(),
     // Only a link: not worth an error.
     repositoryUrl: given.repo ? "" : readGitUrl(metadata?.repositoryUrl ?? "").page,

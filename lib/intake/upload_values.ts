@@ -13,6 +13,8 @@ export interface RunValues {
   commit?: string | undefined;
   tree?: string | undefined;
   branch?: string | undefined;
+  environment?: string | undefined;
+  job?: string | undefined;
   buildUrl?: string | undefined;
   /** Seconds since 1970. */
   recordedAt?: number | undefined;
@@ -34,6 +36,17 @@ export function readText(text: string): string {
     throw new RangeError(`${text.length} characters: expected at most ${MAX_TEXT_CHARACTERS}`);
   }
   return text.trim();
+}
+
+/** The maximum length of an environment, job or shard in characters (code points). */
+export const MAX_NAME_CHARACTERS = 100;
+
+/** An environment, job or shard, which may be empty. */
+export function readName(given: string): string {
+  const text = readText(given);
+  const length = [...text].length;
+  if (length <= MAX_NAME_CHARACTERS) return text;
+  throw new RangeError(`${length} characters: expected at most ${MAX_NAME_CHARACTERS}`);
 }
 
 /**

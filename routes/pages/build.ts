@@ -143,10 +143,13 @@ const NO_FAILURES: Record<BuildPart["status"], string> = {
 
 function buildFigures(parts: readonly BuildPart[]): Markup {
   const [{ commitOid, branch, buildUrl }] = parts as [BuildPart];
+  const environments = [...new Set(parts.map(({ environment }) => environment))]
+    .filter((environment) => environment !== "").sort();
   const results = parts.reduce((sum, { testResultCount }) => sum + testResultCount, 0);
   return keyFigures(
     ["Branch", branch || "unknown"],
     ["Commit", commit(commitOid)],
+    ["Environment", environments.join(", ") || "unknown"],
     ["Results", formatCount(results), `in ${plural(parts.length, "upload")}`],
     ["CI run", externalLink(buildUrl, externalAddress(buildUrl) ? "open" : buildUrl || "unknown")],
   );

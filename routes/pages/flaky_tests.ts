@@ -9,6 +9,7 @@ import { plural } from "../../lib/base/text.ts";
 import { emptyState, label, table } from "../../lib/html/elements.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
+import { filterOf } from "../../lib/http/request/parameters.ts";
 import { inventoryParameters, isListedBy } from "../flaky_tests.ts";
 import { COLUMNS } from "../test_fields.ts";
 import { definePage, type PageRequest } from "./page.ts";
@@ -36,10 +37,10 @@ export const flakyTestsPage = definePage({
   },
   async show(request) {
     const { parameters, pathTo } = request;
-    const { branch, ...query } = request.query;
+    const { query } = request;
     const { after, limit } = query;
     const [tests, details] = await Promise.all([
-      request.loadTests({ branches: branch }),
+      request.loadTests({ filter: filterOf(query) }),
       request.loadEach(loadRepositoryDetails, {}),
     ]);
     const { count, tests: shown } = tests.list({ ...query, isListed: isListedBy(query) });
@@ -77,7 +78,7 @@ function view(name: string, isFlaky: boolean, { isFlakyView, linkWith }: ListPag
 }
 
 /** The fields of the form that show their own errors. */
-const FIELDS = ["q", "repository", "branch"];
+const FIELDS = ["q", "repository", "branch", "environment"];
 
 function filters(
   { parameters, pathTo }: Pick<ListPage, "parameters" | "pathTo">,
@@ -107,6 +108,7 @@ function filters(
 ${field("q", "Search", "words")}
 ${field("repository", "Repository", "all, or owner/name")}
 ${field("branch", "Branch", "all, or main,release/*")}
+${field("environment", "Environment", "all, or Windows*")}
 <div><label for="sort">Sort by</label><select id="sort" name="sort">${
     option("disruptivenessRatio", "share of flaky failures")
   }${option("recency", "latest flaky failure")}</select></div>
@@ -115,8 +117,10 @@ ${field("branch", "Branch", "all, or main,release/*")}
 <code>first-seen:&gt;=2026-01-31</code> and <code>last-seen:&lt;2026-01-31</code>.</p></form>`;
 }
 
-function nothingFound({ parameters: { q, branch }, isFlakyView }: ListPage): string {
-  if (q || branch) return "Nothing matches. Remove a word of the search, or the branch.";
+function nothingFound({ parameters: { q, branch, environment }, isFlakyView }: ListPage): string {
+  if (q || branch || environment) {
+    return "Nothing matches. Remove a word of the search, the branch or the environment.";
+  }
   if (!isFlakyView) {
     return "No test is quarantined. The page of a flaky test has the command for it.";
   }

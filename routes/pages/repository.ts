@@ -11,6 +11,7 @@ import {
   failedTestsByBuild,
   type TestCost,
 } from "../../lib/analysis/build_costs.ts";
+import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
@@ -42,8 +43,12 @@ export const repositoryPage = definePage({
     const newDay = today - NEW_DAYS + 1;
     const [overviews, failures, recent] = await Promise.all([
       request.loadEach(loadOverviews, { firstDay: today - HISTORY_DAYS + 1 }),
-      load(loadFailures, { branches: null }),
-      load(loadSubmissionsPage, { branches: null, after: null, limit: RECENT_SUBMISSIONS }),
+      load(loadFailures, { filter: ALL_SUBMISSIONS }),
+      load(loadSubmissionsPage, {
+        filter: ALL_SUBMISSIONS,
+        after: null,
+        limit: RECENT_SUBMISSIONS,
+      }),
     ]);
     const [overview] = overviews as [Overview];
     const { repositoryId } = overview;

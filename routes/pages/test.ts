@@ -14,6 +14,7 @@ import {
 import type { QuarantineEvent } from "../../lib/analysis/quarantine.ts";
 import { disruptivenessThousandths, passRateThousandths } from "../../lib/analysis/tracked_test.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
+import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { formatTenths } from "../../lib/badge/percentage.ts";
 import { plural } from "../../lib/base/text.ts";
 import { outcomeStrip, type RunStatus } from "../../lib/html/charts.ts";
@@ -46,13 +47,13 @@ export const testPage = definePage({
   async show(request) {
     const { sql, load, loadEach, now, today } = request;
     const [selected] = request.repositories as [RepositoryVersion & { testNo: number }];
-    const allBranches = { branches: null };
+    const everything = { filter: ALL_SUBMISSIONS };
     const [[repository], { test }, latest, all, failures, days, first] = await Promise.all([
       loadEach(loadRepositoryDetails, {}),
       load(loadTestDetails, {}),
-      load(loadTestRuns, { ...allBranches, status: "all", after: null, limit: SHOWN_RUNS }),
+      load(loadTestRuns, { ...everything, status: "all", after: null, limit: SHOWN_RUNS }),
       load(loadSubmissionRuns, {}),
-      load(loadFailures, allBranches),
+      load(loadFailures, everything),
       loadFailureDays(sql, { ...selected, firstDay: today - HISTORY_DAYS + 1 }),
       loadFirstDisruption(sql, selected),
     ]);
@@ -66,12 +67,14 @@ export const testPage = definePage({
 <p class="soft">${placeOf(test)}</p>
 <p>${test.tags.map(label)}</p>
 ${testFigures(all.submissions, page)}
+${failsOnlyIn(all.submissions)}
 <h2>Latest runs</h2>
 ${latest.runs.length > 0 ? strip(latest.runs, page) : NO_RUNS}
 <h2>How it fails</h2>
 ${causes(failures, page)}
 <div class="pair">${failureBars(days, today)}<section><h2>Runs by branch</h2>
-${branchTable(all.submissions)}</section></div>
+${runsTable(all.submissions, "branch")}</section></div>
+${environmentTable(all.submissions)}
 <h2>When it became flaky</h2>
 ${since(first, page)}
 <h2>Quarantine</h2>
@@ -115,7 +118,8 @@ function outcomeOf({ conclusion, failure }: TestRun): RunStatus {
 
 function strip(runs: readonly TestRun[], { link, repository }: TestPage): Markup {
   const shapes = runs.toReversed().map((run) => {
-    const where = run.branch ? ` on ${run.branch}` : "";
+    const where = [run.branch && ` on ${run.branch}`, run.environment && ` in ${run.environment}`]
+      .filter(Boolean).join("");
     const outcome = outcomeOf(run);
     return { outcome, text: `${outcome}${where}, ${shortOid(run.commitOid)}` };
   });
@@ -123,11 +127,16 @@ function strip(runs: readonly TestRun[], { link, repository }: TestPage): Markup
     link.build(repository, run.submissionId),
     outcomeOf(run),
     run.branch,
+    run.environment,
     commit(run.commitOid),
   ]);
   return markup`${outcomeStrip({ title: `The latest ${plural(runs.length, "run")}`, runs: shapes })}
 <details><summary>${plural(rows.length, "failed run")}</summary>${
-    table("Failed runs", ["Build|nowrap", "Outcome", "Branch", "Commit|wide"], rows)
+    table(
+      "Failed runs",
+      ["Build|nowrap", "Outcome", "Branch", "Environment|wide", "Commit|wide"],
+      rows,
+    )
   }</details>`;
 }
 
@@ -148,19 +157,48 @@ ${at(group.firstRecordedAt)}, latest ${at(group.lastRecordedAt)}</small>`;
   return markup`${shown}${rarer}`;
 }
 
-function branchTable(submissions: readonly SubmissionRuns[]): Markup {
+/** Says where a test fails that passes elsewhere: `Fails on Windows-X64 only`. */
+function failsOnlyIn(submissions: readonly SubmissionRuns[]): Markup | "" {
+  const totals = [...Map.groupBy(submissions, ({ environment }) => environment)]
+    .map(([environment, parts]) => ({ environment, ...totalsOf(parts) }))
+    .filter(({ countedResultCount }) => countedResultCount > 0);
+  const failing = totals.filter(({ negativeResultCount }) => negativeResultCount > 0);
+  const [only] = failing;
+  if (!only || failing.length > 1 || totals.length < 2) return "";
+  const others = totals.filter((one) => one !== only);
+  const elsewhere = others.reduce((sum, { countedResultCount }) => sum + countedResultCount, 0);
+  return markup`<p>Fails on <b>${only.environment || "an unknown environment"}</b> only: ${
+    plural(only.negativeResultCount, "failure")
+  } in ${plural(only.countedResultCount, "result")} there, none in ${
+    plural(elsewhere, "result")
+  } elsewhere.</p>`;
+}
+
+/** Nothing when there is only one environment. */
+function environmentTable(submissions: readonly SubmissionRuns[]): Markup | "" {
+  const environments = new Set(submissions.map(({ environment }) => environment));
+  if (environments.size < 2) return "";
+  return markup`<h2>Runs by environment</h2>
+${runsTable(submissions, "environment")}`;
+}
+
+function runsTable(
+  submissions: readonly SubmissionRuns[],
+  column: "branch" | "environment",
+): Markup {
   if (submissions.length === 0) return NO_RUNS;
-  const rows = [...Map.groupBy(submissions, ({ branch }) => branch)]
-    .map(([branch, parts]) => ({ branch, ...totalsOf(parts) }))
+  const rows = [...Map.groupBy(submissions, (submission) => submission[column])]
+    .map(([name, parts]) => ({ name, ...totalsOf(parts) }))
     .sort((a, b) => b.countedResultCount - a.countedResultCount).slice(0, MAX_ROWS)
-    .map(({ branch, countedResultCount: counted, negativeResultCount: failed }) => [
-      branch || "unknown",
+    .map(({ name, countedResultCount: counted, negativeResultCount: failed }) => [
+      name || "unknown",
       counted,
       failed,
       counted > 0 && formatTenths(Math.floor(1000 * failed / counted)),
     ]);
-  const columns = ["Branch", "Results|number", "Failures|number", "Share|number"];
-  return table("Runs by branch", columns, rows);
+  const title = column === "branch" ? "Branch" : "Environment";
+  const columns = [title, "Results|number", "Failures|number", "Share|number"];
+  return table(`Runs by ${column}`, columns, rows);
 }
 
 type FirstDisruption = Awaited<ReturnType<typeof loadFirstDisruption>>;

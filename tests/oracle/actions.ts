@@ -205,6 +205,7 @@ function parallelUploads(step: Step & { kind: "parallel" }, context: Context): A
       other.repository = first!.repository;
       other.commit = first!.commit;
       other.tree = first!.tree;
+      other.environment = first!.environment;
     }
     // Which of two coverage reports is the later upload would be random.
     other.coverage = null;
@@ -235,6 +236,8 @@ function plainUpload(step: UploadStep, context: Context, index = 0): PlainUpload
     commit: step.commit,
     tree: step.tree,
     branch: step.branch,
+    environment: step.environment,
+    job: step.job,
     buildUrl: step.buildUrl,
     tags: [...step.tags],
     testTags: step.testTags.map(({ test, tags }) => ({ test: TESTS[test]!, tags })),
@@ -300,7 +303,7 @@ function inverted(result: TestResult): TestResult {
 
 /** The requests of a query step. */
 export function requestsOf(query: Query, state: State): ApiRequest[] {
-  const { repository, sort, limit, include, view, branches } = query;
+  const { repository, sort, limit, include, view, branches, environments } = query;
   const terms = query.terms.flatMap((term): Term[] => {
     if (term.kind === "text" || term.kind === "tags") return [term];
     const submission = pick(state.submissions, term.of);
@@ -308,7 +311,7 @@ export function requestsOf(query: Query, state: State): ApiRequest[] {
     const day = timestamp(submission.recordedAt + term.days * 86_400).slice(0, 10);
     return [{ kind: term.kind, operator: term.operator, day }];
   });
-  const page = { sort, terms, limit, offset: 0, branches };
+  const page = { sort, terms, limit, offset: 0, branches, environments };
   // Which of two errors is reported for a repository that is gone is left open.
   const isKnown = [repository, otherThan(repository)].every((index) =>
     repositoryAt(state, index).isThere
@@ -338,12 +341,13 @@ export function requestsOf(query: Query, state: State): ApiRequest[] {
           before: 0,
           after: null,
           branches,
+          environments,
         },
-        { kind: "failures of test" as const, test, branches },
+        { kind: "failures of test" as const, test, branches, environments },
       ]
       : [],
-    { kind: "failures", repository, branches },
-    { kind: "submissions", repository, limit, after: null, branches },
+    { kind: "failures", repository, branches, environments },
+    { kind: "submissions", repository, limit, after: null, branches, environments },
     { kind: "tests", repository, page },
     { kind: "verdicts", repository, tests: TESTS, base: branches },
     { kind: "inventory", repository, scope, view, include, page },

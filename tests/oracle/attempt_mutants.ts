@@ -117,7 +117,7 @@ export const ATTEMPT_MUTANTS: Record<string, OracleClass> = {
   },
   "failures of all branches have causes": class extends Oracle {
     override failures(tests: KnownTest[]): { test: KnownTest; row: Row }[] {
-      return this.branches.length > 0 ? this.onBranches([]).failures(tests) : super.failures(tests);
+      return this.isFiltered() ? this.onBranches([]).failures(tests) : super.failures(tests);
     }
   },
   "only disruptions have causes": class extends Oracle {

@@ -109,6 +109,8 @@ export async function databaseOrganization(
           commitOid: archive.commit,
           treeOid: archive.tree,
           branch: archive.branch,
+          environment: archive.environment,
+          job: archive.job,
           tags,
         })
       );
@@ -223,6 +225,8 @@ function columnsOf(upload: PlainUpload) {
     commitOid: upload.commit,
     treeOid: upload.tree,
     branch: upload.branch,
+    environment: upload.environment,
+    job: upload.job,
     buildUrl: upload.buildUrl,
     tags: upload.tags,
     recordedAt: upload.recordedAt,

@@ -90,6 +90,7 @@ function describeUpload(upload: PlainUpload): string {
     `commit ${upload.commit.slice(0, 6)}`,
     `tree ${upload.tree?.slice(0, 2) ?? "--"}`,
     `branch ${upload.branch ?? "--"}`,
+    ...(upload.environment === "" ? [] : [`environment ${upload.environment}`]),
     (upload.buildUrl || "no build URL").padEnd(20),
     ...(tags.length > 0 ? [`tags ${tags.join(",")}`] : []),
     ...testTags.map(({ test, tags }) => `tags of t${indexOf(test)} ${tags.join(",")}`),

@@ -11,6 +11,8 @@ import {
   BRANCHES,
   BUILD_URLS,
   COMMITS,
+  ENVIRONMENT_PATTERNS,
+  ENVIRONMENTS,
   MESSAGES,
   REPOSITORIES,
   REPOSITORY_URLS,
@@ -105,6 +107,8 @@ const upload: fc.Arbitrary<UploadStep> = fc.record({
   ),
   tree: fc.option(fc.constantFrom(...TREES), { freq: 2 }),
   branch: fc.option(fc.constantFrom(...BRANCHES), { freq: 4 }),
+  environment: fc.constantFrom(...ENVIRONMENTS),
+  job: fc.constantFrom("", "test"),
   buildUrl: fc.constantFrom(...BUILD_URLS),
   tags: fc.subarray(TAGS, { maxLength: 2 }),
   testTags: fc.oneof(
@@ -157,6 +161,10 @@ const query: fc.Arbitrary<Query> = fc.record({
   branches: fc.oneof(
     { weight: 3, arbitrary: fc.constant<string[]>([]) },
     { weight: 1, arbitrary: fc.subarray(BRANCH_PATTERNS, { minLength: 1, maxLength: 2 }) },
+  ),
+  environments: fc.oneof(
+    { weight: 4, arbitrary: fc.constant<string[]>([]) },
+    { weight: 1, arbitrary: fc.subarray(ENVIRONMENT_PATTERNS, { minLength: 1, maxLength: 2 }) },
   ),
   status: fc.constantFrom(
     "all",
@@ -237,6 +245,7 @@ const eventSteps: fc.WeightedArbitrary<Step>[] = [
           "buildUrl",
           "tree",
           "branch",
+          "environment",
           "tags",
           "testTags",
           "coverage",
@@ -433,6 +442,7 @@ export const EXAMPLES: readonly History[] = [
       terms: [],
       limit: 100,
       branches: [BRANCHES[0]!],
+      environments: [],
       status: "all",
       of: 0,
       include: [],
@@ -468,6 +478,8 @@ function uploadOf({ test, negatives, passes, seconds }: {
     commit: COMMITS[0]!,
     tree: null,
     branch: null,
+    environment: "",
+    job: "",
     buildUrl: BUILD_URLS[0]!,
     tags: [],
     testTags: [],

@@ -44,6 +44,9 @@ export interface PlainUpload {
   commit: string;
   tree: string | null;
   branch: string | null;
+  /** `""` when unknown, as the job. */
+  environment: string;
+  job: string;
   /** `""` for an upload that is a build of its own. */
   buildUrl: string;
   tags: string[];

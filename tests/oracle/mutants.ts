@@ -21,17 +21,32 @@ export const MUTANTS: Record<string, OracleClass> = {
     }
   },
   "a tree and a commit of one spelling are one version": class extends Oracle {
-    override codeVersion(submission: PlainSubmission): string {
+    override code(submission: PlainSubmission): string {
       return submission.tree ?? submission.commit;
     }
   },
   "trees are ignored": class extends Oracle {
-    override codeVersion(submission: PlainSubmission): string {
+    override code(submission: PlainSubmission): string {
       return submission.commit;
     }
   },
-  "symbolic commits identify code": class extends Oracle {
+  "code is the same in every environment": class extends Oracle {
     override codeVersion(submission: PlainSubmission): string {
+      return this.code(submission);
+    }
+  },
+  "a submission without an environment is in all of them": class extends Oracle {
+    override isInEnvironment(submission: PlainSubmission): boolean {
+      return submission.environment === "" || super.isInEnvironment(submission);
+    }
+  },
+  "environments do not filter": class extends Oracle {
+    override isInEnvironment(): boolean {
+      return true;
+    }
+  },
+  "symbolic commits identify code": class extends Oracle {
+    override code(submission: PlainSubmission): string {
       return submission.tree === null ? `commit ${submission.commit}` : `tree ${submission.tree}`;
     }
   },
@@ -41,7 +56,7 @@ export const MUTANTS: Record<string, OracleClass> = {
     }
   },
   "the same tree under two commits is not the same code": class extends Oracle {
-    override codeVersion(submission: PlainSubmission): string {
+    override code(submission: PlainSubmission): string {
       return `${submission.tree} ${submission.commit}`;
     }
   },
@@ -256,7 +271,7 @@ export const MUTANTS: Record<string, OracleClass> = {
   "only a pass on the branch proves a disruption": class extends Oracle {
     override isNondeterministicAt(rows: Row[], codeVersion: string): boolean {
       return super.isNondeterministicAt(
-        rows.filter((row) => this.isOnBranch(row.submission)),
+        rows.filter((row) => this.counts(row.submission)),
         codeVersion,
       );
     }

@@ -45,12 +45,28 @@ export class Oracle {
     readonly windowSeconds: number,
     /** Patterns of the branches that count, none for all submissions. */
     readonly branches: readonly string[] = [],
+    /** Patterns of the environments that count. */
+    readonly environments: readonly string[] = [],
   ) {}
 
-  /** The same definitions for some branches. */
-  onBranches(branches: readonly string[]): Oracle {
+  /** The same definitions for some branches and environments. */
+  onBranches(branches: readonly string[], environments: readonly string[] = []): Oracle {
     const Definitions = this.constructor as typeof Oracle;
-    return new Definitions(this.state, this.now, this.windowSeconds, branches);
+    return new Definitions(this.state, this.now, this.windowSeconds, branches, environments);
+  }
+
+  isFiltered(): boolean {
+    return this.branches.length + this.environments.length > 0;
+  }
+
+  /** Whether a submission is of the requested branches and environments. */
+  counts(submission: PlainSubmission): boolean {
+    return this.isOnBranch(submission) && this.isInEnvironment(submission);
+  }
+
+  isInEnvironment({ environment }: PlainSubmission): boolean {
+    return this.environments.length === 0 ||
+      environment !== "" && this.environments.some((pattern) => fits(environment, pattern));
   }
 
   /** Whether a submission is on one of the branches. */
@@ -64,6 +80,10 @@ export class Oracle {
   }
 
   codeVersion(submission: PlainSubmission): string {
+    return JSON.stringify([this.code(submission), submission.environment]);
+  }
+
+  code(submission: PlainSubmission): string {
     if (submission.tree !== null) return `tree ${submission.tree}`;
     if (!/^[0-9a-fA-F]{7,64}$/.test(submission.commit)) return `submission ${submission.id}`;
     return `commit ${submission.commit}`;
@@ -128,7 +148,7 @@ export class Oracle {
 
   disruptionsInWindow(test: KnownTest): Row[] {
     return this.disruptionsOf(test).filter(({ submission }) =>
-      this.inWindow(submission.recordedAt) && this.isOnBranch(submission)
+      this.inWindow(submission.recordedAt) && this.counts(submission)
     );
   }
 
@@ -138,7 +158,7 @@ export class Oracle {
 
   latestDisruption(test: KnownTest): Row | undefined {
     // With branches, one that they do not show may be later or older than the window.
-    if (this.branches.length > 0) return this.disruptionsInWindow(test).at(-1);
+    if (this.isFiltered()) return this.disruptionsInWindow(test).at(-1);
     return this.disruptionsOf(test).at(-1);
   }
 
@@ -152,7 +172,7 @@ export class Oracle {
   /** The results of a test in the window, earliest first. */
   rowsInWindow(test: KnownTest): Row[] {
     return this.rowsOf(test).filter(({ submission }) =>
-      this.inWindow(submission.recordedAt) && this.isOnBranch(submission)
+      this.inWindow(submission.recordedAt) && this.counts(submission)
     );
   }
 
@@ -342,7 +362,7 @@ export class Oracle {
   /** Newest first. */
   submissionsInWindow(repository: number): PlainSubmission[] {
     return this.submissionsOf(repository)
-      .filter((submission) => this.inWindow(submission.recordedAt) && this.isOnBranch(submission))
+      .filter((submission) => this.inWindow(submission.recordedAt) && this.counts(submission))
       .sort((a, b) => compareText(b.id, a.id));
   }
 

@@ -54,6 +54,8 @@ function upload(attempts: Attempt[], more: Partial<PlainUpload> = {}): string {
     commit: COMMIT,
     tree: null,
     branch: null,
+    environment: "",
+    job: "",
     buildUrl: `https://ci/${uploads}`,
     tags: [],
     testTags: [],
@@ -113,6 +115,15 @@ describe("the oracle's disruptions", () => {
     upload([["b", "failure"]], { commit: "c0ffee0" });
     upload([["b", "failure"]], { commit: COMMIT });
     assert.deepEqual(list(), [["a", 0.5, 1]]);
+  });
+
+  it("do not join environments", () => {
+    upload([["a", "passing"]], { tree: "c0ffee0", environment: "Linux-X64" });
+    upload([["a", "failure"]], { tree: "c0ffee0", environment: "Windows-X64" });
+    upload([["a", "failure"]], { tree: "c0ffee0" });
+    assert.deepEqual(list(), []);
+    upload([["a", "failure"]], { tree: "c0ffee0", environment: "Linux-X64" });
+    assert.deepEqual(list(), [["a", 0.25, 1]]);
   });
 
   it("do not join submissions whose commit is not 7 to 64 hex digits", () => {
@@ -196,6 +207,9 @@ describe("the oracle's responses", () => {
         commit_oid: COMMIT,
         tree_oid: "77",
         branch: "main",
+        environment: "",
+        job: "",
+        shard: "",
         recorded_at: "2026-03-15T12:00:00Z",
         status: "processed",
         test_result_count: 1,
@@ -288,6 +302,8 @@ describe("an archive", () => {
     commit: COMMIT,
     tree: null,
     branch: null,
+    environment: "",
+    job: "",
     buildUrl: "https://ci/archive",
     tags: [],
     testTags: [],

@@ -27,6 +27,8 @@ function upload(tests: string[], more: Partial<UploadStep> = {}): Step {
       commit: COMMITS[0]!,
       tree: null,
       branch: null,
+      environment: "",
+      job: "",
       buildUrl: BUILD_URLS[0]!,
       tags: [],
       testTags: [],

@@ -34,6 +34,12 @@ export const BRANCHES = ["main", "Main", "release/1", "release/1_%", "größe"];
 /** Patterns for `branch`. */
 export const BRANCH_PATTERNS = ["main", "release/*", "*", "*1*", "release/1", "m%", "none", "*e"];
 
+/** Most often unknown. */
+export const ENVIRONMENTS = ["", "", "", "Linux-X64", "linux-x64", "win 1_%"];
+
+/** Patterns for `environment`. */
+export const ENVIRONMENT_PATTERNS = ["Linux*", "*", "win 1_%", "none"];
+
 export const BUILD_URLS = [
   "",
   "https://ci.example/1",

@@ -53,6 +53,7 @@ type Subject =
     limit: number;
     after: string | null;
     branches?: readonly string[];
+    environments?: readonly string[];
   }
   | { kind: "tests"; repository: number; page: TestsPage }
   | {
@@ -64,7 +65,12 @@ type Subject =
   }
   | { kind: "results"; test: KnownTest }
   | { kind: "test"; test: KnownTest }
-  | { kind: "failures of test"; test: KnownTest; branches?: readonly string[] }
+  | {
+    kind: "failures of test";
+    test: KnownTest;
+    branches?: readonly string[];
+    environments?: readonly string[];
+  }
   | {
     kind: "runs";
     test: KnownTest;
@@ -74,8 +80,14 @@ type Subject =
     before: number;
     after: string | null;
     branches?: readonly string[];
+    environments?: readonly string[];
   }
-  | { kind: "failures"; repository: number; branches?: readonly string[] }
+  | {
+    kind: "failures";
+    repository: number;
+    branches?: readonly string[];
+    environments?: readonly string[];
+  }
   | {
     kind: "attempts";
     repository: number;
@@ -114,9 +126,28 @@ function branchesOf(apiRequest: ApiRequest): readonly string[] {
   return ("page" in apiRequest && apiRequest.page.branches) || [];
 }
 
+/** The environments that a request selects, none for all submissions. */
+function environmentsOf(apiRequest: ApiRequest): readonly string[] {
+  if ("environments" in apiRequest) return apiRequest.environments ?? [];
+  return ("page" in apiRequest && apiRequest.page.environments) || [];
+}
+
+/** The definitions for the submissions that a request selects. */
+function selectedBy(apiRequest: ApiRequest, oracle: Oracle): Oracle {
+  return oracle.onBranches(branchesOf(apiRequest), environmentsOf(apiRequest));
+}
+
+/** Sets the parameters that select submissions. */
+function setFilter(query: URLSearchParams, apiRequest: ApiRequest): void {
+  const branches = branchesOf(apiRequest);
+  if (branches.length > 0) query.set("branch", branches.join(","));
+  const environments = environmentsOf(apiRequest);
+  if (environments.length > 0) query.set("environment", environments.join(","));
+}
+
 /** The expected response to a request with a valid token. */
 export function responseOf(apiRequest: ApiRequest, all: Oracle): ApiResponse {
-  const apiResponse = responseInOrganization(apiRequest, all.onBranches(branchesOf(apiRequest)));
+  const apiResponse = responseInOrganization(apiRequest, selectedBy(apiRequest, all));
   return apiRequest.organization === "other" && apiResponse.status === 200
     ? NOT_FOUND
     : apiResponse;
@@ -261,8 +292,7 @@ function pathInOrganization(apiRequest: ApiRequest, state: State, upperCase: boo
   const both = spelled(`${owner}/${name}`);
   const folder = [owner, name].map((part) => encodeURIComponent(spelled(part))).join("/");
   const query = new URLSearchParams();
-  const branches = branchesOf(apiRequest);
-  if (branches.length > 0) query.set("branch", branches.join(","));
+  setFilter(query, apiRequest);
   switch (apiRequest.kind) {
     case "submissions":
       query.set("limit", String(apiRequest.limit));
@@ -316,8 +346,7 @@ function pathAbout(
   if (apiRequest.kind === "test") return path;
   if (apiRequest.kind === "results") return `${path}/results`;
   const query = new URLSearchParams();
-  const branches = branchesOf(apiRequest);
-  if (branches.length > 0) query.set("branch", branches.join(","));
+  setFilter(query, apiRequest);
   if (apiRequest.kind === "failures of test") return `${path}/failures?${query}`;
   query.set("limit", String(apiRequest.limit));
   query.set("conclusion", apiRequest.conclusion);
@@ -351,15 +380,13 @@ export function textOf(term: Term): string {
 export function* pagesOf(apiRequest: ApiRequest, oracle: Oracle): Generator<ApiRequest> {
   yield apiRequest;
   if (apiRequest.kind === "submissions") {
-    const all = oracle.onBranches(branchesOf(apiRequest)).submissionsInWindow(
-      apiRequest.repository,
-    );
+    const all = selectedBy(apiRequest, oracle).submissionsInWindow(apiRequest.repository);
     for (let at = apiRequest.limit; at < all.length; at += apiRequest.limit) {
       yield { ...apiRequest, after: all[at - 1]!.id };
     }
   }
   if (apiRequest.kind === "runs") {
-    const selected = oracle.onBranches(branchesOf(apiRequest));
+    const selected = selectedBy(apiRequest, oracle);
     const test = selected.state.tests.find(({ id }) => id === apiRequest.test.id);
     const all = test ? selected.runs(test, apiRequest.conclusion) : [];
     const { limit } = apiRequest;

@@ -53,6 +53,9 @@ export function submissionsPage(
       commit_oid: submission.commit,
       tree_oid: submission.tree ?? "",
       branch: submission.branch ?? "",
+      environment: submission.environment,
+      job: submission.job,
+      shard: "",
       recorded_at: timestamp(submission.recordedAt),
       status: submission.status,
       test_result_count: submission.results.length,
@@ -93,6 +96,7 @@ export interface TestsPage {
   offset: number;
   /** Patterns of the branches that count; all submissions without any. */
   branches?: readonly string[];
+  environments?: readonly string[];
 }
 
 /** One page of the disruptive tests of a repository. */
@@ -280,6 +284,7 @@ export function testRuns(
       commit_oid: row.submission.commit,
       tree_oid: row.submission.tree ?? "",
       branch: row.submission.branch ?? "",
+      environment: row.submission.environment,
       ...attempt(oracle, test, row),
     })),
     metadata: { after: isLast ? null : runCursor(oracle, shown.at(-1)!), limit },

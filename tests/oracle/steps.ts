@@ -24,6 +24,8 @@ export interface UploadStep {
   commit: string;
   tree: string | null;
   branch: string | null;
+  environment: string;
+  job: string;
   buildUrl: string;
   tags: string[];
   /** Tags of single tests, each by its index in the pool. */
@@ -53,6 +55,7 @@ export interface Query {
   limit: number;
   /** Patterns, none for all submissions. */
   branches: string[];
+  environments: string[];
   /** Of attempts. */
   status: string;
   /** The submission and the test whose attempts are listed. */
@@ -71,6 +74,7 @@ export type Change =
   | "buildUrl"
   | "tree"
   | "branch"
+  | "environment"
   | "tags"
   | "testTags"
   | "coverage"

@@ -161,6 +161,7 @@ describeWithDatabases("attempts and failures", (database) => {
       commit_oid: "c1c1c1c",
       tree_oid: "7ee0001",
       branch: "release/1",
+      environment: "",
       conclusion: "failure",
       duration_us: 1_000,
       message: "expected 3, got 4",

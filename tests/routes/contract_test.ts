@@ -25,6 +25,7 @@ const WRONG: Record<string, [value: string, messages: number][]> = {
   status: [["fail", 1], ["Failed", 1]],
   conclusion: [["fail", 1], ["all ", 1]],
   branch: [["x".repeat(2_001), 1], [Array.from({ length: 21 }, (_, n) => `b${n}`).join(), 1]],
+  environment: [["x".repeat(2_001), 1], [Array.from({ length: 21 }, (_, n) => `e${n}`).join(), 1]],
   base: [["x".repeat(2_001), 1], [Array.from({ length: 21 }, (_, n) => `b${n}`).join(), 1]],
   tests: [
     ["", 1],

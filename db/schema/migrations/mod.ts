@@ -5,6 +5,7 @@ import uploadToken from "./0004_upload_token.sql" with { type: "text" };
 import visible from "./0005_visible.sql" with { type: "text" };
 import validUntil from "./0006_valid_until.sql" with { type: "text" };
 import importing from "./0007_import.sql" with { type: "text" };
+import environment from "./0008_environment.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -15,4 +16,5 @@ export const migrations: readonly string[] = [
   visible,
   validUntil,
   importing,
+  environment,
 ];

@@ -42,20 +42,25 @@ export const flakyCommand: AddCommand = command({
     sort: option("<order>", "disruptivenessRatio (default), or recency", parameters.sort),
     q: option("<terms>", "search, as the parameter q of the API", parameters.search),
     branch: option("<main,release/*>", "only submissions of these branches", parameters.branch),
+    environment: option(
+      "<name,name*>",
+      "only submissions of these environments",
+      parameters.environment,
+    ),
     limit: option(
       "<n>",
       "maximum number of tests (default: 25)",
       v.optional(wholeNumber({ min: 1, max: 100_000 }), "25"),
     ),
   },
-  async run({ org, repo, branch: branches, ...query }, context) {
+  async run({ org, repo, ...query }, context) {
     const { sql, organization } = await openOrganization(context, org, repo?.owner);
     const repositories = await selectRepositories(sql, organization, repo);
     const { states, changed } = await loadTrackedTests(sql, {
       repositoryIds: repositories.map(({ repositoryId }) => repositoryId),
       now: context.now,
       windowStart: context.now - WINDOW_SECONDS,
-      branches,
+      filter: parameters.filterOf(query),
     });
     if (changed.length > 0) {
       const of = repositories.filter(({ repositoryId }) => changed.includes(repositoryId));

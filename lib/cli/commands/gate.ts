@@ -7,7 +7,7 @@ import { readWith } from "../../base/read_with.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { decideExitCode, type GateFacts } from "../../gate/rule.ts";
 import { type GateSummary, summarize, summaryLines, summaryMarkdown } from "../../gate/summary.ts";
-import { parseBranches } from "../../query/branches.ts";
+import { parsePatterns } from "../../query/submission_filter.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { argument, flag, location, option, repositoryName, wholeNumber } from "../parameters.ts";
 import { ExitWith } from "../errors.ts";
@@ -48,7 +48,7 @@ const INPUT = {
   base: option(
     "<branches>",
     `branches for the verdict known (default: ${DEFAULT_BASE})`,
-    v.optional(readWith((text) => (parseBranches(text) ?? [DEFAULT_BASE]).join()), DEFAULT_BASE),
+    v.optional(readWith((text) => (parsePatterns(text) ?? [DEFAULT_BASE]).join()), DEFAULT_BASE),
   ),
   summary: option(
     "<file>",

@@ -12,7 +12,13 @@ import {
   type RunPosition,
 } from "../../base/cursor.ts";
 import { organizationUuid } from "../../base/identity.ts";
-import { MAX_BRANCH_CHARACTERS, MAX_BRANCH_PATTERNS, parseBranches } from "../../query/branches.ts";
+import {
+  MAX_FILTER_CHARACTERS,
+  MAX_FILTER_PATTERNS,
+  parsePatterns,
+  type Patterns,
+  type SubmissionFilter,
+} from "../../query/submission_filter.ts";
 import { MAX_QUERY_CHARACTERS, parseQuery, type Term } from "../../query/parse.ts";
 import { quote } from "../../base/quote.ts";
 import { readWith } from "../../base/read_with.ts";
@@ -156,14 +162,35 @@ export const search = described(
 
 /** `branch`: the submissions that count. */
 export const branch = parsed(
-  parseBranches,
+  (text) => parsePatterns(text),
   "Comma-separated branches, in which * stands for any characters: only submissions of these " +
-    `branches count. At most ${MAX_BRANCH_PATTERNS}`,
+    `branches count. At most ${MAX_FILTER_PATTERNS}`,
   {
-    jsonSchema: { type: "string", maxLength: MAX_BRANCH_CHARACTERS },
+    jsonSchema: { type: "string", maxLength: MAX_FILTER_CHARACTERS },
     example: "main,release/*",
   },
 );
+
+/** `environment`: the submissions that count. */
+export const environment = parsed(
+  (text) => parsePatterns(text, "environment"),
+  "Comma-separated environments, in which * stands for any characters: only submissions of these " +
+    `environments count. At most ${MAX_FILTER_PATTERNS}`,
+  {
+    jsonSchema: { type: "string", maxLength: MAX_FILTER_CHARACTERS },
+    example: "Linux-X64,Windows*",
+  },
+);
+
+/** The parameters that select the submissions that count. */
+export const submissionFilter = { branch, environment };
+
+/** The filter of {@linkcode submissionFilter}. */
+export function filterOf(
+  { branch, environment }: { branch: Patterns; environment: Patterns },
+): SubmissionFilter {
+  return { branches: branch, environments: environment };
+}
 
 const REPOSITORY_MEANING =
   "Repository as name or owner/name, in any case. A name that fits several repositories is an error";

@@ -57,6 +57,8 @@ export function splitUrl(url: string): { path: string; search: string } {
 
 /** Decodes the variable parts of a path; `null` when one is not percent-encoded UTF-8: a 404. */
 function decode(encoded: Record<string, string>): RawParameters | null {
+  // The database refuses an unpaired surrogate, which is not encoded.
+  if (!Object.values(encoded).every((value) => value.isWellFormed())) return null;
   try {
     return Object.fromEntries(
       Object.entries(encoded).map(([name, value]) => [name, decodeURIComponent(value)]),

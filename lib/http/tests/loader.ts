@@ -3,8 +3,12 @@ import type { RepositoryVersion } from "../../../db/read/caller.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { loadTrackedChanges, loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import type { TestsState } from "../../analysis/tests_state.ts";
+import {
+  ALL_SUBMISSIONS,
+  isUnfiltered,
+  type SubmissionFilter,
+} from "../../query/submission_filter.ts";
 import type { WindowVersion } from "../../base/data_version.ts";
-import type { BranchFilter } from "../../query/branches.ts";
 import { checkVersion, type Moment } from "./queries.ts";
 import { TestCollection } from "./collection.ts";
 
@@ -21,7 +25,7 @@ export interface LoadTestsOptions {
   /** Whether to load `timeConsumed`, which takes longer. */
   withTime?: boolean;
   /** Of the submissions that count, all unless given. */
-  branches?: BranchFilter;
+  filter?: SubmissionFilter;
 }
 
 /** What is loaded of a repository. */
@@ -81,10 +85,10 @@ export function createTestsLoader(sql: Database["sql"], maxCachedBytes: number) 
    */
   return async (
     repositories: readonly RepositoryVersion[],
-    { now, windowStart, withTime = false, branches = null }: LoadTestsOptions & Moment,
+    { now, windowStart, withTime = false, filter = ALL_SUBMISSIONS }: LoadTestsOptions & Moment,
     request: RequestLoads,
   ): Promise<TestCollection> => {
-    const variant = { withTime, branches };
+    const variant = { withTime, filter };
     const found = repositories.map((repository) => {
       const key = cacheKey(repository.repositoryId, variant);
       const isCurrent = (one?: Loaded) => one && isSame(repository, one.state.version);
@@ -102,7 +106,7 @@ export function createTestsLoader(sql: Database["sql"], maxCachedBytes: number) 
       return one!.collection;
     });
     const ids = repositories.map(({ repositoryId }) => repositoryId);
-    return merge(parts, JSON.stringify([branches, ids]));
+    return merge(parts, JSON.stringify([filter, ids]));
   };
 
   function loadOnce(
@@ -113,7 +117,7 @@ export function createTestsLoader(sql: Database["sql"], maxCachedBytes: number) 
     const versions = missing.map((
       { repositoryId, dataVersion, oldestSubmissionId, nextQuarantineEnd },
     ) => [repositoryId, dataVersion, oldestSubmissionId, nextQuarantineEnd]);
-    const key = JSON.stringify([options.withTime, options.branches, versions]);
+    const key = JSON.stringify([options.withTime, options.filter, versions]);
     const running = loading.get(key);
     if (running) {
       running.deadline = Math.max(running.deadline, deadline);
@@ -155,8 +159,8 @@ export function createTestsLoader(sql: Database["sql"], maxCachedBytes: number) 
   ): Promise<Map<number, Loaded>> {
     const repositoryIds = repositories.map(({ repositoryId }) => repositoryId);
     const [repositoryId = 0] = repositoryIds;
-    // A selection of branches, which few requests have, is always loaded whole.
-    const since = repositories.length === 1 && options.branches === null
+    // A selection of submissions, which few requests have, is always loaded whole.
+    const since = repositories.length === 1 && isUnfiltered(options.filter)
       ? cache.get(cacheKey(repositoryId, options))?.state
       : undefined;
     const changed = since && await loadTrackedChanges(sql, { repositoryId, since, ...options });
@@ -183,8 +187,8 @@ export function createTestsLoader(sql: Database["sql"], maxCachedBytes: number) 
   }
 }
 
-function cacheKey(repositoryId: number, { withTime, branches }: Variant): string {
-  return JSON.stringify([repositoryId, withTime, branches]);
+function cacheKey(repositoryId: number, { withTime, filter }: Variant): string {
+  return JSON.stringify([repositoryId, withTime, filter]);
 }
 
 function isSame(one: WindowVersion, other: WindowVersion): boolean {

@@ -1,6 +1,6 @@
-/** Detects the CI job or git checkout that the program runs in: its repository, commit, branch and build URL. */
+/** Detects the CI job or git checkout that the program runs in: its repository, commit, branch, build URL and so on. */
 import type { Environment } from "../../base/config.ts";
-import { isGitId } from "../upload_values.ts";
+import { isGitId, MAX_NAME_CHARACTERS } from "../upload_values.ts";
 import { type Git, readGitUrl, readOrigin, treeOf } from "./git.ts";
 import { type Fact, type Get, PROVIDERS } from "./providers.ts";
 
@@ -13,6 +13,12 @@ export interface CiFacts {
   /** Git tree of the commit. */
   tree: string;
   branch: string;
+  /** Where the job runs, such as `Linux-X64`: what the results depend on besides the code. */
+  environment: string;
+  /** Name of the job, the same for all its shards. */
+  job: string;
+  /** Which of the job's shards, as the service counts them: `2/4`. */
+  shard: string;
   buildUrl: string;
 }
 
@@ -40,8 +46,20 @@ export async function detectCiJob(environment: Environment, git: Git): Promise<C
     commit,
     tree: await treeOf(commit, git),
     branch: read(provider.branch),
+    environment: shorten(read(provider.environment)),
+    job: shorten(withoutShard(read(provider.job))),
+    shard: shorten(read(provider.shard)),
     buildUrl: read(provider.buildUrl),
   };
+}
+
+function shorten(text: string): string {
+  return [...text].slice(0, MAX_NAME_CHARACTERS).join("");
+}
+
+/** The name of a job without the number of a shard and the values of a matrix: `test 2/4`, `test: [20]`. */
+function withoutShard(name: string): string {
+  return name.replace(/[\s:]*\[[^\]]*\]$/, "").replace(/[\s-]+\d+\/\d+$/, "");
 }
 
 const VARIABLE = /\$([A-Z][A-Z0-9_]*)/g;
@@ -77,6 +95,9 @@ export async function checkoutFacts(
     tree: tree || await treeOf(commit, git),
     // A detached HEAD has no branch.
     branch: await git(["symbolic-ref", "--short", "--quiet", "HEAD"]),
+    environment: "",
+    job: "",
+    shard: "",
     buildUrl: "",
   };
 }

@@ -24,7 +24,14 @@ import { completeError } from "../../http/request/responses.ts";
 import { createTokenThrottle } from "../../http/request/token_throttle.ts";
 import { ReportError, shorten } from "../../report/report_error.ts";
 import type { RunValues } from "../upload_values.ts";
-import { readBuildUrl, readGitId, readRecordedAt, readTags, readText } from "../upload_values.ts";
+import {
+  readBuildUrl,
+  readGitId,
+  readName,
+  readRecordedAt,
+  readTags,
+  readText,
+} from "../upload_values.ts";
 import { isOutage } from "../../storage/storage.ts";
 import { type Acceptance, acceptUpload } from "./accept_upload.ts";
 import { type BodyLimits, receiveBody } from "./receive_body.ts";
@@ -167,6 +174,8 @@ function readUploadParameters(
     commit: optional((text) => readGitId(text, "commit")),
     tree: optional((text) => readGitId(text, "tree")),
     branch: optional(readText),
+    environment: optional(readName),
+    job: optional(readName),
     build_url: optional(readBuildUrl),
     recorded_at: optional((text) => readRecordedAt(parseTimestamp(text), now)),
     tags: optional((text) => readTags(text.split(","))),

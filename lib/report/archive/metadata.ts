@@ -18,6 +18,9 @@ export interface ArchiveMetadata {
   commit: string;
   tree: string;
   branch: string;
+  environment: string;
+  job: string;
+  shard: string;
   buildUrl: string;
   repositoryUrl: string;
   /** Of the CI service, such as `jenkins`. */
@@ -37,6 +40,9 @@ export const METADATA_KEYS = {
     commit: ":commit",
     tree: ":tree",
     branch: ":branch",
+    environment: ":environment",
+    job: ":job",
+    shard: ":shard",
     buildUrl: ":build_url",
     repositoryUrl: ":repository_url",
     tags: ":tags",
@@ -47,6 +53,9 @@ export const METADATA_KEYS = {
     commit: "git.commit",
     tree: "git.tree",
     branch: "git.branch",
+    environment: "ci.environment",
+    job: "ci.job",
+    shard: "ci.shard",
     buildUrl: "ci.build_url",
     repositoryUrl: "git.repository_url",
     tags: "tags",
@@ -122,6 +131,9 @@ export function parseMetadata(text: string, file: string): ArchiveMetadata {
     commit: trimmed(at(keys.commit)),
     tree: textAt(keys.tree),
     branch: textAt(keys.branch),
+    environment: textAt(keys.environment),
+    job: textAt(keys.job),
+    shard: textAt(keys.shard),
     buildUrl: textAt(keys.buildUrl),
     repositoryUrl: textAt(keys.repositoryUrl) ||
       (isNested ? "" : REPOSITORY_URL_KEYS.map(textAt).find((url) => url !== "") ?? ""),

@@ -10,6 +10,10 @@ export interface RunFacts {
   commitOid: string;
   treeOid: string | null;
   branch: string | null;
+  /** Where the tests ran, the CI service's job, and which shard of it; `""` when unknown. */
+  environment: string;
+  job: string;
+  shard: string;
   /** `""` when there is none. */
   buildUrl: string;
   /** Page of the repository, `""` when it is not known. */
@@ -79,7 +83,13 @@ function metadataText(facts: ArchiveFacts): string {
       repository: facts.repository,
       repository_url: facts.repositoryUrl,
     },
-    ci: { provider: facts.provider, build_url: facts.buildUrl },
+    ci: {
+      provider: facts.provider,
+      build_url: facts.buildUrl,
+      environment: facts.environment || undefined,
+      job: facts.job || undefined,
+      shard: facts.shard || undefined,
+    },
     tags: facts.tags,
     timestamp: formatTimestamp(facts.recordedAt),
   }, { defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN", lineWidth: 0 });

@@ -124,6 +124,25 @@ describeWithDatabases("processing a submission", (database) => {
     assert.equal((await tracked(repository)).length, 1);
   });
 
+  it("judges each environment by itself, a later upload and a deletion included", async () => {
+    const repository = await newRepository();
+    const run = (result: [string, "failure"] | [string], environment: string) =>
+      process(upload(repository, [result], {
+        treeOid: "tree",
+        environment,
+        buildUrl: `https://ci/${environment}/${result[1]}`,
+      }));
+    await run(["t", "failure"], "Windows-X64");
+    await run(["t"], "Linux-X64");
+    await run(["t"], "");
+    assert.deepEqual(await tracked(repository), []);
+    const pass = await run(["t"], "Windows-X64");
+    const [test] = await tracked(repository);
+    assert.equal(test?.disruptionCount, 1);
+    await deleteSubmission(database().sql, { organizationId, key: pass.key });
+    assert.deepEqual(await tracked(repository), []);
+  });
+
   it("takes the same upload with a build URL once, and replaces its coverage", async () => {
     const repository = await newRepository();
     const again = { buildUrl: "https://ci/1", coverage: { coveredLineCount: 1, lineCount: 2 } };

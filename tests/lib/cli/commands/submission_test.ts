@@ -52,6 +52,9 @@ describeWithDatabases("submission", (database) => {
       commit_oid: "c0ffee0",
       tree_oid: null,
       branch: null,
+      environment: null,
+      job: null,
+      shard: null,
       test_result_count: 2,
     });
   });

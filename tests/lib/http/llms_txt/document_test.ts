@@ -5,7 +5,10 @@ import { BADGE_FILLS } from "../../../../lib/badge/badge.ts";
 import { describedParameters, pathTemplate } from "../../../../lib/http/openapi/description.ts";
 import { llmsText } from "../../../../lib/http/llms_txt/document.ts";
 import { INCLUDE_NAMES } from "../../../../routes/test_fields.ts";
-import { MAX_BRANCH_CHARACTERS, MAX_BRANCH_PATTERNS } from "../../../../lib/query/branches.ts";
+import {
+  MAX_FILTER_CHARACTERS,
+  MAX_FILTER_PATTERNS,
+} from "../../../../lib/query/submission_filter.ts";
 import { MAX_QUERY_CHARACTERS } from "../../../../lib/query/parse.ts";
 import { MAX_OFFSET } from "../../../../lib/base/cursor.ts";
 import { MAX_LIMIT } from "../../../../lib/http/request/parameters.ts";
@@ -85,7 +88,7 @@ describe("the prose reference", () => {
       const value of [
         `${MAX_LIMIT}`,
         `${MAX_QUERY_CHARACTERS} characters`,
-        `${MAX_BRANCH_CHARACTERS} characters, ${MAX_BRANCH_PATTERNS} patterns`,
+        `${MAX_FILTER_CHARACTERS} characters, ${MAX_FILTER_PATTERNS} patterns`,
         `${MAX_OFFSET}`,
       ]
     ) assert.ok(values.includes(value), value);

@@ -47,6 +47,9 @@ describe("a git checkout outside of CI", () => {
       commit,
       tree,
       branch: "team/main",
+      environment: "",
+      job: "",
+      shard: "",
       buildUrl: "",
       repositoryUrl: "https://git.example/acme/shop",
     });

@@ -8,14 +8,14 @@ const SHA = "0123456789abcdef0123456789abcdef01234567";
 const TREE = "76543210fedcba9876543210fedcba9876543210";
 const noGit = () => Promise.resolve("");
 
-/** What is found in an environment, without the tree and the page of the repository. */
+/** Which code was tested, and the build. */
 async function factsOf(
   environment: Environment,
-): Promise<Omit<CiFacts, "tree" | "repositoryUrl">> {
+): Promise<Pick<CiFacts, "repository" | "commit" | "branch" | "buildUrl">> {
   const job = await detectCiJob(environment, noGit);
   assert.ok(job);
-  const { title: _, tree: __, repositoryUrl: ___, ...facts } = job;
-  return facts;
+  const { repository, commit, branch, buildUrl } = job;
+  return { repository, commit, branch, buildUrl };
 }
 
 describe("the environment of GitHub Actions", () => {
@@ -319,6 +319,9 @@ describe("detecting CI", () => {
       commit: "",
       tree: "",
       branch: "",
+      environment: "",
+      job: "",
+      shard: "",
       buildUrl: "",
       repositoryUrl: "",
     });
@@ -348,6 +351,117 @@ describe("detecting CI", () => {
 
   it("knows ten services, each by a name of its own", () => {
     assert.equal(new Set(PROVIDERS.map((provider) => provider.title)).size, 10);
+  });
+});
+
+describe("environment, job and shard", () => {
+  const cases: [string, Environment, { environment?: string; job?: string; shard?: string }][] = [
+    [
+      "GitHub Actions",
+      { GITHUB_ACTIONS: "true", GITHUB_JOB: "test", RUNNER_OS: "Linux", RUNNER_ARCH: "X64" },
+      { environment: "Linux-X64", job: "test" },
+    ],
+    [
+      "a parallel job of GitLab CI",
+      {
+        GITLAB_CI: "true",
+        CI_JOB_NAME: "rspec 2/4",
+        CI_RUNNER_EXECUTABLE_ARCH: "linux/amd64",
+        CI_NODE_INDEX: "2",
+        CI_NODE_TOTAL: "4",
+      },
+      { environment: "linux/amd64", job: "rspec", shard: "2/4" },
+    ],
+    [
+      "a matrix of GitLab CI, whose jobs are numbered without being shards",
+      {
+        GITLAB_CI: "true",
+        CI_JOB_NAME: "test: [node 20, firefox]",
+        CI_RUNNER_EXECUTABLE_ARCH: "linux/arm64",
+        CI_NODE_INDEX: "1",
+        CI_NODE_TOTAL: "6",
+      },
+      { environment: "linux/arm64 node 20 firefox", job: "test" },
+    ],
+    [
+      "CircleCI, which counts from 0",
+      { CIRCLECI: "true", CIRCLE_JOB: "test", CIRCLE_NODE_INDEX: "0", CIRCLE_NODE_TOTAL: "3" },
+      { job: "test", shard: "0/3" },
+    ],
+    [
+      "a job without parallelism",
+      { CIRCLECI: "true", CIRCLE_JOB: "test", CIRCLE_NODE_INDEX: "0", CIRCLE_NODE_TOTAL: "1" },
+      { job: "test" },
+    ],
+    [
+      "Buildkite",
+      {
+        BUILDKITE: "true",
+        BUILDKITE_LABEL: ":rspec: tests",
+        BUILDKITE_PARALLEL_JOB: "1",
+        BUILDKITE_PARALLEL_JOB_COUNT: "2",
+      },
+      { job: ":rspec: tests", shard: "1/2" },
+    ],
+    [
+      "Travis CI",
+      { TRAVIS: "true", TRAVIS_OS_NAME: "windows", TRAVIS_CPU_ARCH: "amd64" },
+      { environment: "windows-amd64" },
+    ],
+    [
+      "Semaphore",
+      { SEMAPHORE: "true", SEMAPHORE_JOB_NAME: "Tests - 3/5", SEMAPHORE_JOB_INDEX: "" },
+      { job: "Tests" },
+    ],
+    [
+      "Azure Pipelines",
+      {
+        TF_BUILD: "True",
+        AGENT_OS: "Windows_NT",
+        AGENT_OSARCHITECTURE: "X64",
+        SYSTEM_PHASENAME: "unit",
+        SYSTEM_JOBPOSITIONINPHASE: "2",
+        SYSTEM_TOTALJOBSINPHASE: "3",
+      },
+      { environment: "Windows_NT-X64", job: "unit", shard: "2/3" },
+    ],
+    [
+      "Bitbucket Pipelines",
+      {
+        BITBUCKET_BUILD_NUMBER: "1",
+        BITBUCKET_PARALLEL_STEP: "0",
+        BITBUCKET_PARALLEL_STEP_COUNT: "2",
+      },
+      { shard: "0/2" },
+    ],
+    [
+      "AWS CodeBuild",
+      { CODEBUILD_BUILD_ID: "1", CODEBUILD_BATCH_BUILD_IDENTIFIER: "unit" },
+      { job: "unit" },
+    ],
+    ["a job of Jenkins", { JENKINS_URL: "x", JOB_NAME: "shop/unit" }, { job: "shop/unit" }],
+    [
+      "a multibranch pipeline of Jenkins",
+      { JENKINS_URL: "x", JOB_NAME: "shop/PR-5", BRANCH_NAME: "PR-5", STAGE_NAME: "Test" },
+      { job: "shop Test" },
+    ],
+  ];
+
+  for (const [name, variables, expected] of cases) {
+    it(`are found in ${name}`, async () => {
+      const { environment, job, shard } = (await detectCiJob(variables, noGit))!;
+      assert.deepEqual({ environment, job, shard }, {
+        environment: "",
+        job: "",
+        shard: "",
+        ...expected,
+      });
+    });
+  }
+
+  it("have at most 100 characters", async () => {
+    const job = await detectCiJob({ CIRCLECI: "true", CIRCLE_JOB: "🚀".repeat(101) }, noGit);
+    assert.equal(job?.job, "🚀".repeat(100));
   });
 });
 

@@ -10,6 +10,8 @@ const FLAT = `---
 :check: github-actions
 :ci_provider: github-actions
 :commit: 1e10
+:environment: macOS-ARM64
+:job: test
 :repo_name_with_owner: acme/web/shop
 :timestamp: 1780000000999999999
 :tree: 0000000000000000000000000000000000000001
@@ -30,6 +32,9 @@ describe("flat metadata", () => {
       commit: "1e10",
       tree: "0000000000000000000000000000000000000001",
       branch: "main",
+      environment: "macOS-ARM64",
+      job: "test",
+      shard: "",
       buildUrl: "https://ci.example/last",
       repositoryUrl: "https://github.com/acme/shop",
       tags: ["fast", "linux"],
@@ -46,6 +51,9 @@ describe("flat metadata", () => {
       commit: "",
       tree: "",
       branch: "",
+      environment: "",
+      job: "",
+      shard: "",
       buildUrl: "",
       repositoryUrl: "",
       tags: [],
@@ -95,6 +103,9 @@ git:
     name: shop
   repository_url: https://gitlab.example/acme/web/shop
 ci:
+  environment: linux/amd64
+  job: unit
+  shard: 2/4
   provider: gitlab
   build_url: https://ci.example/1
 tags: [a, b]
@@ -104,6 +115,9 @@ tags: [a, b]
       commit: "abc",
       tree: "def",
       branch: "main",
+      environment: "linux/amd64",
+      job: "unit",
+      shard: "2/4",
       buildUrl: "https://ci.example/1",
       repositoryUrl: "https://gitlab.example/acme/web/shop",
       tags: ["a", "b"],

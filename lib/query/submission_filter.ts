@@ -1,0 +1,41 @@
+/** Maximum length of `branch` and `environment` in characters (code points). */
+export const MAX_FILTER_CHARACTERS = 2000;
+
+export const MAX_FILTER_PATTERNS = 20;
+
+/**
+ * Patterns of names, of which one must match; `*` in them stands for any characters. `null` selects all
+ * submissions, also those whose branch or environment is unknown.
+ */
+export type Patterns = readonly string[] | null;
+
+/** The submissions that count. */
+export interface SubmissionFilter {
+  branches: Patterns;
+  environments: Patterns;
+}
+
+export const ALL_SUBMISSIONS: SubmissionFilter = { branches: null, environments: null };
+
+/** Whether all submissions count. */
+export function isUnfiltered({ branches, environments }: SubmissionFilter): boolean {
+  return branches === null && environments === null;
+}
+
+/**
+ * Parses `branch` or `environment`: patterns separated by commas, sorted, each once.
+ *
+ * @throws {RangeError} when there are too many, or too many characters
+ */
+export function parsePatterns(text: string, parameter = "branch"): Patterns {
+  const elements = text.split(",").map((element) => element.trim()).filter((one) => one !== "");
+  if (elements.length === 0) return null;
+  const patterns = new Set(elements.map((element) => element.replaceAll(/\*+/g, "*")));
+  if ([...text].length > MAX_FILTER_CHARACTERS || patterns.size > MAX_FILTER_PATTERNS) {
+    throw new RangeError(
+      `invalid ${parameter}: expected at most ${MAX_FILTER_PATTERNS} patterns and ` +
+        `${MAX_FILTER_CHARACTERS} characters`,
+    );
+  }
+  return [...patterns].sort();
+}
