@@ -25,6 +25,10 @@ const submissionSchema = schemas.object("Submission", {
     "processing until its results are counted, then processed or failed",
   ),
   test_result_count: schemas.count("Results: every attempt of every test, skipped ones included"),
+  notes: schemas.described(
+    v.array(v.string()),
+    "What was repaired, ignored or left out of the upload, such as a report that was cut off",
+  ),
 });
 
 export const submissions = defineJsonRoute({

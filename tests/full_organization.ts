@@ -77,6 +77,7 @@ async function uploadShop(fixture: Fixture, shop: Repository): Promise<void> {
       recordedAt: NOW - 3_600 * run,
       buildUrl: run % 2 === 0 ? "" : `https://ci.example.org/runs/${run}?a=1&b="2"`,
       tags: run % 3 === 0 ? ["nightly", "mail"] : [],
+      notes: run === 1 ? ["b.xml: an empty file: left out"] : [],
       ...run % 2 === 0 && { testTags: tagsOf(shop, results) },
       ...run === 2 && { repositoryUrl: "https://github.com/acme/shop" },
       coverage: run < 2 ? { coveredLineCount: 1 + run, lineCount: 3 } : null,

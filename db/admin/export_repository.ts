@@ -52,7 +52,7 @@ export async function* exportRepository(
     yield tests.map(({ record }) => record);
   }
   let processedCount = 0;
-  for await (const submissions of loadSubmissions(sql, repository, state)) {
+  for await (const submissions of loadSubmissions(sql, repository, state, ids)) {
     const texts = { sql, repositoryId };
     for (const { record, results } of submissions) {
       yield [record];
@@ -209,21 +209,30 @@ interface LoadedSubmission {
   results: StoredResults | null;
 }
 
+type SubmissionRecord = Omit<ExportRecord<"submission">, "type" | "repository_id">;
+
+interface StoredSubmission extends Omit<SubmissionRecord, "ambiguous_tests"> {
+  /** `null` for none. */
+  ambiguousTestNos: number[] | null;
+}
+
 /** The submissions up to the data version, by id. */
 async function* loadSubmissions(
   sql: Queryable,
   { repositoryId, repositoryNumber }: ExportedRepository,
   { dataVersion }: State,
+  testIds: readonly string[],
 ): AsyncGenerator<LoadedSubmission[]> {
   for (let after = "";;) {
-    const records = await sql<Omit<ExportRecord<"submission">, "type" | "repository_id">[]>`
+    const records = await sql<StoredSubmission[]>`
       select encode(submission_id, 'hex') as id, status, key,
         extract(epoch from recorded_at)::float8 as recorded_at,
         extract(epoch from uploaded_at)::float8 as uploaded_at,
         commit_oid, tree_oid, branch, nullif(environment, '') as environment,
         nullif(job, '') as job, nullif(shard, '') as shard, nullif(build_url, '') as build_url,
         array_to_json(nullif(tags, '{}')) as tags, encode(upload_digest, 'hex') as upload_digest,
-        test_result_count
+        test_result_count, array_to_json(nullif(notes, '{}')) as notes,
+        array_to_json(nullif(ambiguous_test_nos, '{}')) as "ambiguousTestNos"
       from submission
       where repository_id = ${repositoryId} and submission_id > decode(${after}, 'hex')
         and data_version <= ${dataVersion}
@@ -238,12 +247,17 @@ async function* loadSubmissions(
       const group = records.slice(start, end);
       const ids = group.filter(({ status }) => status === "processed").map(({ id }) => id);
       const results = await loadResults(sql, repositoryId, ids);
-      yield group.flatMap(({ ...record }) => {
+      yield group.flatMap(({ ambiguousTestNos, ...record }) => {
         const own = results.get(record.id) ?? null;
         // Deleted after its row was read.
         if (record.status === "processed" && own === null) return [];
         return {
-          record: { type: "submission", repository_id: repositoryNumber, ...record },
+          record: {
+            type: "submission",
+            repository_id: repositoryNumber,
+            ...record,
+            ambiguous_tests: ambiguousTestNos?.map((testNo) => testIds[testNo]!) ?? null,
+          },
           results: own,
         };
       });

@@ -218,6 +218,7 @@ export class ImportedRepository {
       job: record.job ?? "",
       shard: record.shard ?? "",
       tags: record.tags ?? [],
+      notes: record.notes ?? [],
     };
     let isNew = true;
     if (digest !== null) {

@@ -25,6 +25,8 @@ export interface SubmissionRow {
   recordedAt: number;
   status: "processing" | "processed" | "failed";
   testResultCount: number;
+  /** What was repaired, ignored or left out of the upload. */
+  notes: string[];
 }
 
 function submissionColumns(sql: Queryable) {
@@ -32,7 +34,8 @@ function submissionColumns(sql: Queryable) {
     s.commit_oid as "commitOid", coalesce(s.tree_oid, '') as "treeOid",
     coalesce(s.branch, '') as branch, s.environment, s.job, s.shard,
     extract(epoch from s.recorded_at)::float8 as "recordedAt",
-    s.status, s.test_result_count as "testResultCount"`;
+    s.status, s.test_result_count as "testResultCount",
+    array_to_json(s.notes) as notes`;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Rows of submissions. One whose archive is being processed or has failed is listed, without results. */
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import { keyedSubmissionId } from "../../lib/base/identity.ts";
-import { type Queryable, textArray } from "../connection/sql.ts";
+import { arrayOf, type Queryable, textArray } from "../connection/sql.ts";
 import { codeVersionOf } from "../read/fragments.ts";
 import { bumpForAddition, lockRepository } from "./repository_row.ts";
 
@@ -26,6 +26,8 @@ export interface SubmissionFacts {
   shard?: string;
   /** Tags of every test. */
   tags: string[];
+  /** What was repaired, ignored or left out. */
+  notes?: string[];
 }
 
 /**
@@ -40,6 +42,7 @@ export async function insertSubmission(
     digest: string;
     testListNo: number;
     testTagDigest: string | null;
+    ambiguousTestNos: readonly number[];
   } | null,
 ): Promise<string | undefined> {
   const dataVersion = await bumpForAddition(tx, facts.repositoryId);
@@ -47,7 +50,8 @@ export async function insertSubmission(
   const [row] = await tx<{ codeVersion: string }[]>`
     insert into submission as s (repository_id, submission_id, recorded_at, uploaded_at, status, key,
       build_url, commit_oid, tree_oid, branch, environment, job, shard, tags, upload_digest, test_result_count,
-      test_list_no, test_tag_digest, durations, duration_unit, exceptions, data_version)
+      test_list_no, test_tag_digest, durations, duration_unit, exceptions, notes,
+      ambiguous_test_nos, data_version)
     values (${facts.repositoryId}, decode(${facts.id}, 'hex'), to_timestamp(${facts.recordedAt}),
       to_timestamp(${facts.uploadedAt}), ${results ? "processed" : "processing"}, ${facts.key},
       ${facts.buildUrl}, ${facts.commitOid}, ${facts.treeOid}, ${facts.branch},
@@ -55,7 +59,9 @@ export async function insertSubmission(
       ${textArray(facts.tags)}::text[], decode(${results?.digest ?? null}::text, 'hex'),
       ${content?.resultCount ?? 0}, ${results?.testListNo ?? null}::int,
       decode(${results?.testTagDigest ?? null}::text, 'hex'), ${content?.durations ?? null}::bytea,
-      ${content?.durationUnit ?? null}::int, ${content?.exceptions ?? null}::bytea, ${dataVersion})
+      ${content?.durationUnit ?? null}::int, ${content?.exceptions ?? null}::bytea,
+      ${textArray(facts.notes ?? [])}::text[],
+      ${arrayOf(results?.ambiguousTestNos ?? [])}::text::int[], ${dataVersion})
     on conflict do nothing
     returning ${codeVersionOf(tx)} as "codeVersion"`;
   return row?.codeVersion;

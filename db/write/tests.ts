@@ -16,7 +16,7 @@ const LISTS_PER_STATEMENT = 100;
 
 /**
  * Stores the list of an upload's tests, and those that are new, with the repository locked. Returns its
- * number and the test_no of the tests with failures, by test_hash.
+ * number, the test_no of the tests with failures by test_hash, and those of the ambiguous tests.
  *
  * @param options.storedAhead numbers of all its tests, if they were stored before
  */
@@ -27,7 +27,11 @@ export async function storeTestList(
     content: SubmissionContent;
     storedAhead: Int32Array | null;
   },
-): Promise<{ testListNo: number; failedTestNos: Map<number, number> }> {
+): Promise<{
+  testListNo: number;
+  failedTestNos: Map<number, number>;
+  ambiguousTestNos: number[];
+}> {
   const list = { repositoryId, listHash: content.listHash };
   const insert = async () => {
     const testNos = storedAhead && await areStored(tx, repositoryId, storedAhead)
@@ -38,7 +42,8 @@ export async function storeTestList(
   const testListNo = await findTestListNo(tx, list) ?? await insert();
   const failed = new Set(content.negatives.map(({ testHash }) => testHash));
   const failedTestNos = await testNosByHash(tx, repositoryId, failed);
-  return { testListNo, failedTestNos };
+  const ambiguous = await testNosByHash(tx, repositoryId, content.ambiguousTestHashes);
+  return { testListNo, failedTestNos, ambiguousTestNos: [...ambiguous.values()] };
 }
 
 /** Stores the tests that are new to the repository, with it locked. Returns all test_no, in order. */

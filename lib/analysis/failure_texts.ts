@@ -82,4 +82,12 @@ export class TextCollector {
     this.#bytes += text.body.length;
     return number;
   }
+
+  /** Forgets all but the first `count`. */
+  truncate(count: number): void {
+    for (const { textId, body } of this.texts.splice(count)) {
+      this.#numbers.delete(textId);
+      this.#bytes -= body.length;
+    }
+  }
 }

@@ -43,6 +43,11 @@ export class IdentityStore {
     this.#positions[start + 3] = this.#positionOf(3, test.file);
   }
 
+  /** Forgets all but the first `count`. */
+  truncate(count: number): void {
+    this.#count = count;
+  }
+
   /** Everything that was pushed; nothing is pushed afterwards. */
   finish(): StoredIdentities {
     return { chunks: this.#chunks, positions: this.#positions.slice(0, 4 * this.#count) };

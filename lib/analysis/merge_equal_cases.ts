@@ -60,11 +60,13 @@ interface Change {
  */
 export function mergeEqualCases(
   results: CollectedResults,
-  { testHashes, reports, emptyText, onMerged }: {
+  { testHashes, reports, emptyText, onAmbiguous, onMerged }: {
     testHashes: Float64Array;
     reports: readonly CollectedReport[];
     /** The number of the text without a message. */
     emptyText(): number;
+    /** Called with each test that stands for several. */
+    onAmbiguous(testIndex: number): void;
     onMerged(report: CollectedReport, shared: SharedNames): void;
   },
 ): CollectedResults {
@@ -82,6 +84,7 @@ export function mergeEqualCases(
       surplusCaseCount: report.surplusCaseCount,
     });
     if (isMerged) {
+      onAmbiguous(testIndex);
       const [resultNo] = resultNos;
       noteShared(shared, reportIndex, { resultNo: resultNo!, testIndex, caseCount: cases.length });
     }

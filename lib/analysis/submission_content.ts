@@ -22,6 +22,8 @@ export interface SubmissionContent extends ResultColumns {
   listHash: string;
   /** The identity of the test at an index of `testHashes`. */
   identityAt(index: number): TestIdentity;
+  /** Of the tests that stand for several tests of one name. */
+  ambiguousTestHashes: number[];
   /** The failures and errors, in the order of the report. */
   negatives: CollectedNegative[];
   /** The texts of the negative results, each once. */
@@ -58,6 +60,8 @@ export class SubmissionBuilder {
   readonly #negatives: CollectedNegative[] = [];
   readonly #texts = new TextCollector();
   readonly #reports: CollectedReport[] = [];
+  /** Number of texts at the end of the last report. */
+  #textCount = 0;
 
   add(result: TestResult, { isNewCase, isBare, line }: Reported = PLAIN_CASE): void {
     const resultNo = this.#count++;
@@ -83,6 +87,18 @@ export class SubmissionBuilder {
   /** Ends a report: from its results on, equal cases are judged by the rule of its tool. */
   endReport(report: ReportedTool): void {
     this.#reports.push({ ...report, end: this.#count });
+    this.#textCount = this.#texts.texts.length;
+  }
+
+  /** Forgets what was added since the end of the last report. */
+  discardReport(): void {
+    const end = this.#reports.at(-1)?.end ?? 0;
+    this.#lines?.fill(0, end, this.#count);
+    this.#count = end;
+    this.#identities.truncate(end);
+    this.#texts.truncate(this.#textCount);
+    const kept = this.#negatives.findLastIndex(({ resultNo }) => resultNo < end) + 1;
+    this.#negatives.splice(kept);
   }
 
   finish({ onNote }: { onNote?: (note: string) => void } = {}): ContentData & SubmissionContent {
@@ -104,11 +120,13 @@ export class SubmissionBuilder {
       lines: this.#lines,
       negatives: this.#negatives,
     };
+    const ambiguous = new Set<number>();
     // Nearly every report has each test once.
     const results = this.#count === testHashes.length ? collected : mergeEqualCases(collected, {
       testHashes,
       reports: this.#reports,
       emptyText: () => this.#texts.add({ message: "", body: "" }),
+      onAmbiguous: (testIndex) => ambiguous.add(testHashes[testIndex]!),
       onMerged: (report, { count, first }) =>
         onNote?.(sharedNamesNote(
           report,
@@ -126,6 +144,7 @@ export class SubmissionBuilder {
       identities,
       firstResults,
       ...encodeResults(testHashes.length, results),
+      ambiguousTestHashes: [...ambiguous],
       negatives: results.negatives,
       texts: this.#texts.texts,
     });

@@ -39,9 +39,10 @@ export function quarantineRecord(test: StoredTest, quarantine: Quarantine | null
 /** JSON of a submission. */
 export function submissionRecord({ treeOid, branch, ...rest }: StoredSubmission) {
   const { environment, job, shard } = rest;
-  const { key, status, recordedAt, uploadedAt, buildUrl, commitOid, testResultCount } = rest;
+  const { key, status, recordedAt, uploadedAt, buildUrl, commitOid, testResultCount, notes } = rest;
   return {
     ...jsonRecord({ key, status, recordedAt, uploadedAt, buildUrl, commitOid, testResultCount }),
+    notes,
     tree_oid: treeOid || null,
     branch: branch || null,
     environment: environment || null,

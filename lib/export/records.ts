@@ -158,6 +158,10 @@ const SCHEMAS = {
     /** Identifies the uploaded bytes, their commit and build URL; absent unless it is processed. */
     upload_digest: maybe(hex(32)),
     test_result_count: integer(0, MAX_INTEGER),
+    /** What was repaired, ignored or left out. */
+    notes: maybe(v.array(text)),
+    /** Ids of its tests that stand for several tests of one name in a report. */
+    ambiguous_tests: maybe(v.array(objectId)),
   }),
   /** One attempt of one test in the submission above it. */
   result: v.strictObject({

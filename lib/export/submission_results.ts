@@ -81,7 +81,7 @@ export class SubmissionResults {
 
   /** @throws {SyntaxError} when there are not as many as the submission had, or two with one number */
   finish(
-    { test_result_count: expected }: ExportRecord<"submission">,
+    { test_result_count: expected, ambiguous_tests: ambiguous }: ExportRecord<"submission">,
   ): { content: SubmissionContent; testTags: TestTags | null } {
     const resultCount = this.#kinds.length;
     if (resultCount !== expected) {
@@ -108,6 +108,7 @@ export class SubmissionResults {
         kinds: Uint8Array.from(this.#kinds),
         durations: Float64Array.from(this.#durations),
       }),
+      ambiguousTestHashes: (ambiguous ?? []).map((testId) => parseShortTestId(testId)!),
       negatives,
       texts: this.#texts.texts,
     };

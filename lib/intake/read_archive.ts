@@ -23,6 +23,7 @@ import {
   type UploadFiles,
 } from "./read_files.ts";
 import { readGitUrl } from "./ci/git.ts";
+import { UploadNotes } from "./upload_notes.ts";
 import type { RunValues } from "./upload_values.ts";
 import {
   isGitId,
@@ -101,7 +102,9 @@ export async function readArchive(
   source: ArchiveSource,
   { listener, onFacts, ...options }: ReadArchiveOptions & ReadCallbacks,
 ): Promise<ReadArchive> {
-  const onNote = (text: string) => listener.note(text);
+  const notes = new UploadNotes(source.name);
+  const noting = notes.of(listener);
+  const onNote = (text: string) => noting.note(text);
   const parse = (metadata: ArchiveMetadata | null) =>
     parseFacts(metadata, { ...options, archive: source.name, onNote });
   let parsed = parse(null);
@@ -113,21 +116,21 @@ export async function readArchive(
   const contents = await inspected;
   if (!facts || problem) throw problem;
   const { reports, coverage } = contents;
-  const files = await readFiles(
+  const read = await readFiles(
     {
       name: source.name,
       reports,
       coverage,
       open: (files) => readArchived(source, files, contents),
     },
-    listener,
+    noting,
     {
       codeowners: options.codeowners ?? contents.codeowners,
       checkoutFolder: contents.metadata?.checkoutFolder ?? "",
       hasOwnCoverage: options.hasOwnCoverage,
     },
   );
-  return { contents, facts, files };
+  return { contents, facts, files: { ...read, notes: notes.list } };
 }
 
 /** Merges metadata with options: the valid facts (`null` without a repository), the first problem. */
@@ -260,13 +263,13 @@ export async function readFiles(
   listener: Listener,
   { codeowners, checkoutFolder, hasOwnCoverage = false, areNamed = false, maxKept }:
     ReadFilesOptions,
-): Promise<UploadFiles> {
+): Promise<Omit<UploadFiles, "notes">> {
   const coverage = hasOwnCoverage ? [] : files.coverage;
   const streamed = async function* (
     files: readonly ArchivedFile[],
   ): AsyncGenerator<StreamedReport, void> {
     for await (const { path, bytes } of open(files)) {
-      yield { path: `${name}: ${path}`, isNamed: areNamed, bytes };
+      yield { path: `${name}: ${path}`, isNamed: areNamed, mayBeIncomplete: true, bytes };
     }
   };
   const owners = codeowners === null ? null : { text: codeowners, root: "" };

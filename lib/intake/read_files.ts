@@ -15,6 +15,7 @@ import { isNegative } from "../report/result.ts";
 import { quote } from "../base/quote.ts";
 import { Failure } from "../base/failure.ts";
 import { errorCode, errorMessage } from "../base/error.ts";
+import { UploadNotes } from "./upload_notes.ts";
 
 const RESULTS_PER_PROGRESS = 1_000;
 
@@ -28,6 +29,8 @@ export interface UploadFiles {
   } | null;
   /** `null` when there was no coverage report. */
   coverage: CoverageTotals | null;
+  /** What was repaired, ignored or left out, for the submission. */
+  notes: string[];
 }
 
 /** Receives notes and progress while files are read. */
@@ -81,17 +84,18 @@ export async function readUploadFiles(
   } & ReportOptions,
   listener: Listener,
 ): Promise<UploadFiles> {
+  const notes = new UploadNotes();
+  const noting = notes.of(listener);
   const found = reports.length > 0 ? await findReports(reports) : [];
   const sizes = await Promise.all(
     found.map(({ path }) => stat(path).then(({ size }) => size, () => 0)),
   );
   const totalBytes = sizes.reduce((sum, size) => sum + size, 0);
-  return {
-    results: reports.length > 0
-      ? await readResults(found, { ...context, totalBytes }, listener)
-      : null,
-    coverage: coverage.length > 0 ? await readCoverage(openAll(coverage), listener) : null,
-  };
+  const results = reports.length > 0
+    ? await readResults(found, { ...context, totalBytes }, noting)
+    : null;
+  const totals = coverage.length > 0 ? await readCoverage(openAll(coverage), noting) : null;
+  return { results, coverage: totals, notes: notes.list };
 }
 
 /** Reads reports, and finds the owners of the tests' files. */
@@ -121,6 +125,7 @@ export async function readResults(
       if (read.results % RESULTS_PER_PROGRESS === 0) listener.progress?.({ ...read });
     },
     onReport: (report) => builder?.endReport(report),
+    onLeftOut: () => builder?.discardReport(),
     onNote: (note) => listener.note(note),
   });
   const content = (builder ?? new SubmissionBuilder()).finish({

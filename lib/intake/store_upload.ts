@@ -37,7 +37,7 @@ export async function storeUpload(
   sql: Database["sql"],
   organization: Organization,
   facts: RunFacts,
-  { results, coverage }: UploadFiles,
+  { results, coverage, notes }: UploadFiles,
   { now, key, beforeCommit }: Pick<Upload, "key"> & {
     now: number;
     /** Runs at the end of the transaction; `null`: there was only coverage. */
@@ -49,7 +49,7 @@ export async function storeUpload(
   const { repository, submission } = await writeTransaction(sql, async (tx) => {
     const repository = await findOrCreateRepository(tx, creation);
     const { repositoryId } = repository;
-    const upload = { ...facts, coverage, repositoryId, uploadedAt: now, key };
+    const upload = { ...facts, coverage, notes, repositoryId, uploadedAt: now, key };
     const storedAhead = ahead?.repositoryId === repositoryId ? ahead.testNos : null;
     const submission = results
       ? await storeSubmission(tx, { ...upload, ...results, storedAhead })

@@ -80,9 +80,16 @@ const TEXT: readonly (OtherFormat & { pattern: RegExp })[] = [
   },
 ];
 
-/** The format of XML with this outermost element; `undefined` if unknown. */
-export function otherXmlFormat(element: string): OtherFormat | undefined {
-  return XML.get(element);
+const CHECK: OtherFormat = {
+  name: "Check's own report",
+  instead: "JUnit: CK_TAP_LOG_FILE_NAME=report.tap ./tests; " +
+    "prove --formatter TAP::Formatter::JUnit report.tap > report.xml",
+};
+
+/** The format of XML with this outermost element in this namespace; `undefined` if unknown. */
+export function otherXmlFormat(element: string, namespace = ""): OtherFormat | undefined {
+  // Its outermost element is called as that of JUnit.
+  return namespace.includes("check.sourceforge.net") ? CHECK : XML.get(element);
 }
 
 /** The format of a file that begins so and is not XML; `undefined` if unknown. */

@@ -1,4 +1,5 @@
 /** Reads reports of any format, which is recognized by content and not by name. */
+import { plural } from "../base/text.ts";
 import type { ReportedTool } from "./equal_cases.ts";
 import { JUnitReader } from "./junit/read_junit.ts";
 import { CtrfReader } from "./native/ctrf.ts";
@@ -43,6 +44,12 @@ export async function readReport(
     reader.write(head);
   }
   reader.end();
+  if (reader.resultCount === 0) {
+    const { declaredCaseCount = 0 } = reader;
+    const declared = declaredCaseCount > 0 &&
+      `, although it declares ${plural(declaredCaseCount, "test")}`;
+    options.onNote?.(`${options.file}: found no test result${declared || ""}`);
+  }
   return { resultCount: reader.resultCount, tool: reader.tool };
 }
 
@@ -102,6 +109,10 @@ class XmlReportReader implements ReportReader, XmlHandler {
 
   get tool(): ReportedTool {
     return this.#reader!.tool;
+  }
+
+  get declaredCaseCount(): number {
+    return this.#reader!.declaredCaseCount ?? 0;
   }
 
   write(text: string): void {

@@ -16,13 +16,16 @@ export interface ReadReportFilesOptions extends Omit<ReportOptions, "file" | "on
   onFile?(file: ReportFile): void;
   /** Called at the end of each report. */
   onReport?(report: ReportedTool): void;
+  /** Called when the results since the end of the last report do not count: theirs is cut off. */
+  onLeftOut?(): void;
   /** Called with the number of bytes of each chunk that is read. */
   onBytes?(count: number): void;
 }
 
 /**
- * Reads files as JUnit reports. A file that was not named and is XML of another kind is skipped
- * with a note. @throws {ReportError}, after `onResult` was called for the results before it
+ * Reads files as reports. A file that was not named and is XML of another kind is skipped with a
+ * note; one that is empty or cut off, because the process that wrote it died, is left out with a
+ * note. @throws {ReportError}, after `onResult` was called for the results before it
  */
 export async function readReportFiles(
   files: readonly ReportFile[] | AsyncIterable<StreamedReport>,
@@ -33,6 +36,7 @@ export async function readReportFiles(
   const digests: string[] = [];
   let resultCount = 0;
   let firstFile: ReportFile | undefined;
+  let firstIncomplete: ReportError | undefined;
   for await (const file of files) {
     options.onFile?.(file);
     firstFile ??= file;
@@ -50,11 +54,17 @@ export async function readReportFiles(
       resultCount += read.resultCount;
       digests.push(hash.digest("hex"));
     } catch (error) {
-      const isOfAnotherKind = error instanceof ReportError && error.kind === "not-junit";
-      if (file.isNamed || !isOfAnotherKind) throw error;
-      options.onNote?.(`${error.message}: skipped`);
+      if (!(error instanceof ReportError)) throw error;
+      if (error.kind === "incomplete" && (file.mayBeIncomplete ?? !file.isNamed)) {
+        firstIncomplete ??= error;
+        options.onLeftOut?.();
+        options.onNote?.(`${error.message}: left out`);
+      } else if (error.kind === "not-junit" && !file.isNamed) {
+        options.onNote?.(`${error.message}: skipped`);
+      } else throw error;
     }
   }
+  if (digests.length === 0 && firstIncomplete) throw firstIncomplete;
   if (digests.length === 0 && firstFile) {
     throw new ReportError({
       file: firstFile.path,

@@ -1,9 +1,10 @@
 /**
- * Why a report was refused: it is not well-formed or lacks something required (`malformed`), it is
- * XML of another kind (`not-junit`), or no coverage report (`not-coverage`), it exceeds a limit
+ * Why a report was refused: it is empty or cut off (`incomplete`), it is not well-formed or lacks
+ * something required (`malformed`), it is XML of another kind (`not-junit`), or no coverage report (`not-coverage`), it exceeds a limit
  * (`limit`), there is no such file (`not-found`), or the system refuses access (`unreadable`).
  */
 export type ReportErrorKind =
+  | "incomplete"
   | "malformed"
   | "not-junit"
   | "not-coverage"

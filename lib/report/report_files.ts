@@ -9,6 +9,8 @@ export interface ReportFile {
   path: string;
   /** True when an argument names this very file: it has to be a report. */
   isNamed: boolean;
+  /** Whether it is left out when it is empty or cut off; by default, unless it is named. */
+  mayBeIncomplete?: boolean;
 }
 
 /** With the next step, as one test framework has it. */

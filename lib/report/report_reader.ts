@@ -34,6 +34,8 @@ export interface ReportReader {
   readonly resultCount: number;
   /** The tool that wrote the report, which decides what equal cases are. */
   readonly tool: ReportedTool;
+  /** The number of tests that its totals declare; absent when the format has none. */
+  readonly declaredCaseCount?: number;
 }
 
 /** Takes the elements of one report in XML. */

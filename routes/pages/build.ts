@@ -48,6 +48,7 @@ export const buildPage = definePage({
       crumbs: [page.link.repositories, page.link.repository(repository!)],
       content: markup`<h1>Build of ${page.at(latest.recordedAt)}</h1>
 ${buildFigures(parts)}
+${buildNotes(parts)}
 <h2>Failures</h2>
 ${failed.length > 0 ? await failedTests(failed, verdicts, page) : emptyState(NO_FAILURES[status])}
 ${
@@ -140,6 +141,13 @@ const NO_FAILURES: Record<BuildPart["status"], string> = {
   failed: "Its reports could not be read: the log of the service says why.",
   processed: "No test failed at its last attempt: there is nothing to fix.",
 };
+
+/** Notes on the uploads, each once. */
+function buildNotes(parts: readonly BuildPart[]): Markup | false {
+  const notes = new Set(parts.flatMap((part) => part.notes));
+  return notes.size > 0 && markup`<h2>Notes on the uploads</h2>
+<ul>${[...notes].map((note) => markup`<li><bdi>${note}</bdi></li>`)}</ul>`;
+}
 
 function buildFigures(parts: readonly BuildPart[]): Markup {
   const [{ commitOid, branch, buildUrl }] = parts as [BuildPart];

@@ -58,6 +58,7 @@ export class Columns {
       testHashes,
       listHash,
       identityAt: (index) => this.#identities[tests[index]!]!,
+      ambiguousTestHashes: [],
       ...encodeResults(tests.length, {
         testIndexes: Uint32Array.from(testIndexes),
         kinds: Uint8Array.from(kinds),

@@ -59,6 +59,7 @@ export function submissionsPage(
       recorded_at: timestamp(submission.recordedAt),
       status: submission.status,
       test_result_count: submission.results.length,
+      notes: [],
     })),
     metadata: {
       after: last && rest.length > page.limit ? btoa(`id:${last.id}`) : null,

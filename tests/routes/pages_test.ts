@@ -22,6 +22,7 @@ describeWithDatabases("the pages", (database) => {
     const stored = await acme.upload(shop, [...flaky("pays"), { name: "quiet" }], {
       branch: "main",
       buildUrl: "https://ci.example.org/1",
+      notes: ["b.xml: an empty file: left out"],
     });
     submissionId = stored.submissionId;
     testId = idOf(shop, { name: "pays" });
@@ -40,6 +41,7 @@ describeWithDatabases("the pages", (database) => {
           buildUrl: index % 2 === 0 ? "javascript:alert(1)" : "https://ci.example.org/?<b>",
           commitOid: text,
           recordedAt: NOW - 100 - index,
+          notes: [text],
         },
       );
     }
@@ -169,6 +171,11 @@ describeWithDatabases("the pages", (database) => {
       assert.ok(!retried!.includes(name), name);
     }
     assert.ok(retried!.includes("fixed") && !failures!.includes("fixed"));
+  });
+
+  it("show what was left out of a build", async () => {
+    const page = await read(`/repos/acme/shop/builds/${submissionId}`);
+    assert.match(page.text, /Notes on the uploads\s*b\.xml: an empty file: left out/);
   });
 
   it("count all failures of a build, and show the first of them", async () => {

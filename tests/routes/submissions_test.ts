@@ -31,6 +31,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
         commitOid: `commit-${index}`,
         treeOid: index === 0 ? "7ree7ree" : null,
         branch: index === 0 ? "release/1" : null,
+        notes: index === 0 ? ['a "b".xml: an empty file: left out'] : [],
       });
     }
     await fixture.upload(shop, [{ name: "a" }], { recordedAt: NOW - 14 * DAY, commitOid: "edge" });
@@ -59,7 +60,9 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
       recorded_at: "2026-09-21T14:13:20Z",
       status: "processed",
       test_result_count: 2,
+      notes: ['a "b".xml: an empty file: left out'],
     });
+    assert.deepEqual(earlier.notes, []);
     assert.equal(parseInt(id.slice(0, 8), 16), NOW);
     assert.deepEqual([earlier.branch, earlier.tree_oid], ["", ""]);
   });

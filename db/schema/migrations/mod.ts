@@ -6,6 +6,7 @@ import visible from "./0005_visible.sql" with { type: "text" };
 import validUntil from "./0006_valid_until.sql" with { type: "text" };
 import importing from "./0007_import.sql" with { type: "text" };
 import environment from "./0008_environment.sql" with { type: "text" };
+import notes from "./0009_notes.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -17,4 +18,5 @@ export const migrations: readonly string[] = [
   validUntil,
   importing,
   environment,
+  notes,
 ];

@@ -225,6 +225,7 @@ async function readFiles(
   return {
     results: await readResults(streamed(reports), { codeowners: owners }, listener),
     coverage: coverage === null ? null : await readCoverage(streamed([coverage]), listener),
+    notes: [],
   };
 }
 

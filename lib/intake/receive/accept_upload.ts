@@ -30,7 +30,8 @@ export interface Acceptance {
 }
 
 /**
- * Checks an upload as `ingest` does and stores it as an archive, whose key it returns.
+ * Checks an upload as `ingest` does and stores it as an archive. Returns its key, and what was
+ * repaired, ignored or left out.
  *
  * @throws {UploadError} when the parameters do not fit the files
  * @throws {ReportError} when a file cannot be read
@@ -43,9 +44,9 @@ export async function acceptUpload(
     tokenId: number;
     receiving: ReceivingUpload | undefined;
   },
-): Promise<string> {
+): Promise<{ key: string; notes: string[] }> {
   const keepsResults = onAccepted !== undefined;
-  const { archive, facts, files } = await readers.use(
+  const { archive, facts, files, notes } = await readers.use(
     { byteCount, tokenId },
     (reader) => reader.pack({ ...upload, keepsResults }, byteCount),
   );
@@ -56,7 +57,7 @@ export async function acceptUpload(
     throw error;
   });
   if (files) onAccepted?.({ key, size: archive.size, read: { facts, files } });
-  return key;
+  return { key, notes };
 }
 
 function sizeOf(files: ReadArchive["files"] | null): WaitingArchive["content"] {

@@ -29,6 +29,7 @@ import {
 } from "../read_archive.ts";
 import type { UploadFiles } from "../read_files.ts";
 import type { RunValues } from "../upload_values.ts";
+import { UploadNotes } from "../upload_notes.ts";
 import { type FormFile, readForm } from "./form.ts";
 import { UploadError } from "./upload_error.ts";
 
@@ -53,6 +54,8 @@ export interface PackedUpload {
   facts: FoundFacts;
   /** What reading the archive returns; `null` when it was not kept. */
   files: UploadFiles | null;
+  /** What was repaired, ignored or left out. */
+  notes: string[];
 }
 
 /** What an upload contains, before its files are read. */
@@ -61,15 +64,13 @@ interface UploadContents {
   toRead: FilesToRead;
   /** The uploader named every file. */
   areNamed: boolean;
+  notes: UploadNotes;
 }
 
 // 100,000 results take about 30 MB; 5,000 failures stop the main thread for 30 ms when it
 // receives them.
 // Uploads of more are read again by the watcher, which bounds the memory for results that wait.
 const MAX_KEPT = { results: 100_000, failures: 5_000 };
-
-// Notes are for `watch`, which reads the archive again.
-const listener = { note: () => {} };
 
 const MAX_NAME_CHARACTERS = 200;
 
@@ -103,12 +104,12 @@ export async function packUpload(upload: UploadToPack): Promise<PackedUpload> {
 }
 
 async function pack(
-  { content, toRead, areNamed }: UploadContents,
+  { content, toRead, areNamed, notes }: UploadContents,
   { path, keepsResults }: { path: string; keepsResults: boolean },
 ): Promise<PackedUpload> {
   const maxKept = keepsResults ? MAX_KEPT : { results: 0, failures: 0 };
   const { checkoutFolder = "", ...facts } = content.facts;
-  const files = await readFiles(toRead, listener, {
+  const read = await readFiles(toRead, { note: (text) => notes.add(text) }, {
     areNamed,
     codeowners: content.codeowners,
     checkoutFolder,
@@ -116,8 +117,9 @@ async function pack(
   });
   const archive = await packArchive(path, content);
   // Without reports there is nothing to keep but the coverage.
-  const isKept = keepsResults && files.results?.content.resultCount !== 0;
-  return { archive, facts, files: isKept ? files : null };
+  const isKept = keepsResults && read.results?.content.resultCount !== 0;
+  const { list } = notes;
+  return { archive, facts, files: isKept ? { ...read, notes: list } : null, notes: list };
 }
 
 /** Packs files that are ranges of one file. */
@@ -158,7 +160,9 @@ async function contentsOfFiles(
   if (files.length === 0) {
     throw new UploadError(400, { report: ["missing report: expected one, or coverage"] });
   }
-  const options = { archive: "upload", given, now, recordedAt: now, onNote: listener.note };
+  const notes = new UploadNotes("upload");
+  const onNote = (text: string) => notes.add(text);
+  const options = { archive: "upload", given, now, recordedAt: now, onNote };
   const { facts, problem } = parseFacts(null, options);
   if (!facts) throw problem;
   const found = files.map(({ path }, ordinal) => ({ path, ordinal }));
@@ -173,6 +177,7 @@ async function contentsOfFiles(
         wanted.map(({ path, ordinal }) => ({ path, bytes: files[ordinal]!.open() })),
     },
     areNamed: true,
+    notes,
   };
 }
 
@@ -190,9 +195,11 @@ async function contentsOfArchive(
 ): Promise<UploadContents> {
   const source = { ...fileSource(path), name: "archive" };
   const { name } = source;
-  const contents = await inspectArchive(source);
+  const notes = new UploadNotes(name);
+  const onNote = (text: string) => notes.add(text);
+  const contents = await inspectArchive(source, { onNote });
   const { metadata, codeowners, reports, coverage } = contents;
-  const options = { archive: name, given, now, recordedAt: now, onNote: listener.note };
+  const options = { archive: name, given, now, recordedAt: now, onNote };
   const { facts, problem } = parseFacts(metadata, options);
   if (!facts || problem) throw problem;
   const wanted = formatRepositoryName(given.repo);
@@ -221,6 +228,7 @@ async function contentsOfArchive(
     },
     toRead: { name, reports, coverage, open: (files) => readArchived(source, files, contents) },
     areNamed: false,
+    notes,
   };
 }
 

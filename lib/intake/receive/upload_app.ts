@@ -118,14 +118,14 @@ export function createUploadApp(context: UploadContext): App {
         given: { ...read.given, repo },
         now,
       };
-      const key = await acceptUpload(context, upload, {
+      const { key, notes } = await acceptUpload(context, upload, {
         byteCount,
         tokenId: uploader.tokenId,
         receiving,
       });
       Object.assign(logged.more, { bytes: byteCount, key });
       metrics?.count("upload_bytes_total", {}, byteCount);
-      return jsonResponse(202, { key });
+      return jsonResponse(202, notes.length > 0 ? { key, notes } : { key });
     } finally {
       end();
       receiving?.end();

@@ -75,6 +75,8 @@ export class JUnitReader implements XmlFormatReader {
   readonly #suiteCounts = new Map<string, number>();
   #surplusCaseCount = 0;
   #noteCount = 0;
+  /** The greatest `tests` of a suite, or of all. */
+  declaredCaseCount = 0;
 
   constructor(options: ReportOptions, xml: XmlReader) {
     this.#options = options;
@@ -101,8 +103,8 @@ export class JUnitReader implements XmlFormatReader {
   open(name: string, attributes: XmlAttributes): void {
     this.#depth++;
     if (this.#depth === 1) this.#rootElement = name;
-    if (this.#depth === 1 && name !== "testsuites" && name !== "testsuite") {
-      const other = otherXmlFormat(name);
+    const other = this.#depth === 1 ? otherXmlFormat(name, attributes["xmlns"]) : undefined;
+    if (this.#depth === 1 && (other || name !== "testsuites" && name !== "testsuite")) {
       this.#xml.input.fail(
         "not-junit",
         `<${shorten(name)}> as the outermost element${other ? `: ${other.name}` : ""}`,
@@ -179,6 +181,8 @@ export class JUnitReader implements XmlFormatReader {
   #openSuite(element: string, attributes: XmlAttributes): void {
     const { failures, errors } = attributes;
     const counts = [failures, errors].map((text) => this.#readTotal(text));
+    const declared = Math.floor(Number(attributes["tests"]));
+    if (declared > this.declaredCaseCount) this.declaredCaseCount = declared;
     // Only the totals of the element around all suites count.
     const { name = "", file, timestamp } = element === "testsuite" ? attributes : {};
     if (element === "testsuite") refuseUndecodable(this.#xml, element, attributes);

@@ -64,19 +64,20 @@ export class GoTestReader implements ReportReader {
   }
 
   end(): void {
-    if (this.#rest.trim() !== "") this.#readLine(this.#rest);
+    if (this.#rest.trim() !== "") this.#readLine(this.#rest, "incomplete");
     // The output was cut off, or go was killed.
     for (const test of this.#running.values()) this.#add(test, "failure", 0);
   }
 
-  #readLine(line: string): void {
+  #readLine(line: string, errorKind?: "incomplete"): void {
     this.#line++;
     if (!line.startsWith("{")) return;
     let event: Event;
     try {
       event = JSON.parse(line);
     } catch {
-      throw malformed(this.#options.file, this.#line, line, "one event of go test -json in a line");
+      const expected = "one event of go test -json in a line";
+      throw malformed(this.#options.file, this.#line, line, expected, errorKind);
     }
     const action = textIn(event.Action);
     const packageName = nameIn(event.Package);

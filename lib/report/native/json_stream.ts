@@ -46,10 +46,11 @@ export class JsonStream {
     this.#discard();
   }
 
-  /** @throws {ReportError} when the document is not complete */
+  /** @throws {ReportError} `incomplete` */
   end(): void {
     if (this.#sawRoot && this.#open.length === 0 && this.#textStart < 0) return;
-    throw malformed(this.#file, this.#line, "the end of the file", "the end of a JSON document");
+    const expected = "the end of a JSON document";
+    throw malformed(this.#file, this.#line, "the end of the file", expected, "incomplete");
   }
 
   /** Reads to the next bracket, comma, colon or text; false when the chunk has none. */

@@ -39,10 +39,11 @@ export function malformed(
   line: number,
   found: string,
   expected: string,
+  kind: "malformed" | "incomplete" = "malformed",
 ): ReportError {
   return new ReportError({
     file,
-    kind: "malformed",
+    kind,
     problem: `found ${quote(found)}, expected ${expected}`,
     position: { line, column: 1 },
   });

@@ -89,7 +89,7 @@ export class XmlReader {
     if (this.input.text.length >= this.#wantedLength) this.flush();
   }
 
-  /** Ends the document. @throws {ReportError} `malformed` when it is not complete */
+  /** Ends the document. @throws {ReportError} `incomplete` when it is empty or cut off */
   end(): void {
     this.flush();
     const position = this.input.positionOf(this.input.text.length);
@@ -97,11 +97,11 @@ export class XmlReader {
     if (innermost !== undefined || this.#section || this.input.text !== "") {
       const inside = innermost === undefined ? "a tag or a comment" : `<${shorten(innermost)}>`;
       const expected = "its end: the file seems to be cut off";
-      this.input.fail("malformed", `the end of the file inside ${inside}`, expected, position);
+      this.input.fail("incomplete", `the end of the file inside ${inside}`, expected, position);
     }
     if (this.#sawRoot) return;
     const found = this.#sawContent ? "no element" : "an empty file";
-    this.input.fail("malformed", found, "a JUnit report in XML", position);
+    this.input.fail("incomplete", found, "a JUnit report in XML", position);
   }
 
   /** Reads all that has arrived, except for what needs its rest. @throws as `write` */

@@ -100,6 +100,8 @@ const COLUMNS: Record<string, Record<string, string>> = {
     tags: "submission.tags",
     upload_digest: "submission.upload_digest",
     test_result_count: "submission.test_result_count",
+    notes: "submission.notes",
+    ambiguous_test_nos: "submission.ambiguous_tests",
     test_list_no: "result.test_id",
     test_tag_digest: "result.tags",
     durations: "result.duration_us",

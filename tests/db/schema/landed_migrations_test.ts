@@ -14,6 +14,7 @@ const LANDED: Record<string, string> = {
   "0006_valid_until.sql": "b6f478d1698c3d77f1d57bffb3213311b1ecde46cc1e2aa74c789efe5860f730",
   "0007_import.sql": "ff8692526811cc128d6d9c77b1f4eb76ee8c7e6effc7f49539e568bcad56b3d2",
   "0008_environment.sql": "d74730d2afeef4a27d31b73cc3bd23e2da9cc84b51af18cdba16e7fe039c1e95",
+  "0009_notes.sql": "5bab89e9f65f7e398ddd9f49d1eaa10a685b6e75985f1691f1410b08f4739252",
 };
 
 const FOLDER = new URL("../../../db/schema/migrations/", import.meta.url);

@@ -44,6 +44,38 @@ describe("the content of a submission", () => {
     assert.notEqual(there.listHash, content([result("x")]).listHash);
   });
 
+  it("forgets a report that is left out, as if it had not been read", () => {
+    const tool = {
+      file: "r.xml",
+      tool: "",
+      rule: { meaning: "tests", canRepeatAll: false, hasBareAttempts: false },
+      surplusCaseCount: 0,
+    } as const;
+    const failed = (name: string) => result(name, { conclusion: "failure", message: name });
+    const whole = [failed("a"), result("b")];
+    const later = [failed("d"), failed("c"), failed("a")];
+    const contentOf = (reports: (TestResult[] | "left out")[]) => {
+      const builder = new SubmissionBuilder();
+      for (const report of reports) {
+        if (report === "left out") {
+          for (const each of [failed("c"), result("b"), failed("x")]) {
+            builder.add(each, { isNewCase: true, isBare: false, line: 7 });
+          }
+          builder.discardReport();
+        } else {
+          for (const each of report) builder.add(each);
+          builder.endReport(tool);
+        }
+      }
+      const { identityAt, identities: _, ...rest } = builder.finish();
+      return { ...rest, names: [...rest.testHashes.keys()].map((index) => identityAt(index).name) };
+    };
+    assert.deepEqual(
+      contentOf(["left out", whole, "left out", later, "left out"]),
+      contentOf([whole, later]),
+    );
+  });
+
   it("encodes retries, skips and unknown results as exceptions", () => {
     const { exceptions } = content([
       result("t", { conclusion: "failure" }),

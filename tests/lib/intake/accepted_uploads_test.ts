@@ -77,6 +77,12 @@ describeWithDatabases("accepted uploads", (database) => {
     return { key, size: 1, read: { facts, files } };
   }
 
+  async function notesOf(key: string): Promise<string[] | undefined> {
+    const [row] = await database().sql<{ notes: string[] }[]>`
+      select array_to_json(notes) as notes from submission where key = ${key}`;
+    return row?.notes;
+  }
+
   const hex = (no: number) => no.toString(16).padStart(16, "0");
 
   async function submissions(key: string) {
@@ -97,6 +103,17 @@ describeWithDatabases("accepted uploads", (database) => {
   }
 
   const isThere = (key: string) => Deno.stat(join(folder, key)).then(() => true, () => false);
+
+  it("keep the notes of the door", async () => {
+    const { accepted } = makeContext();
+    const one = await upload({ report: '<testsuites tests="1"/>' });
+    accepted.add(one);
+    await accepted.close();
+    assert.deepEqual(await notesOf(one.key), [
+      'kept the commit "abc" as text: expected 7 to 64 hex digits',
+      "a.xml: found no test result, although it declares 1 test",
+    ]);
+  });
 
   it("are stored from what the door has read, and leave the inbox", async () => {
     const { accepted, metrics } = makeContext();

@@ -51,7 +51,7 @@ describeWithDatabases("storing an upload", (database) => {
       createdAt: NOW,
     }))!;
     const { organizationId } = organization;
-    const files = { results: results(), coverage };
+    const files = { results: results(), coverage, notes: [] };
     const beforeCommit = () => Promise.reject(new Error("lost"));
     for (const upload of [files, { ...files, results: null }]) {
       const storing = storeUpload(sql, organization, facts, upload, { now: NOW, beforeCommit });
@@ -71,7 +71,7 @@ describeWithDatabases("storing an upload", (database) => {
       purchaseUnitCount: 0,
       createdAt: NOW,
     }))!;
-    const files = { results: results(4_500), coverage: null };
+    const files = { results: results(4_500), coverage: null, notes: [] };
     const store = (options: Pick<Parameters<typeof storeUpload>[4], "key" | "beforeCommit">) =>
       storeUpload(sql, organization, facts, files, { now: NOW, ...options });
     const countTests = async (queryable: Queryable = sql) => {
@@ -114,7 +114,8 @@ describeWithDatabases("storing an upload", (database) => {
       ["acme/a", "acme/a", "acme/b", "acme/A", "acme/b"].map((path, upload) => {
         const [owner = "", name = ""] = path.split("/");
         const run = { ...facts, repository: { owner, name }, commitOid: `c0ffee${upload}` };
-        return storeUpload(sql, organization, run, { results: results(), coverage }, { now: NOW });
+        const files = { results: results(), coverage, notes: [] };
+        return storeUpload(sql, organization, run, files, { now: NOW });
       }),
     );
     assert.ok(outcomes.every(({ outcome }) => !outcome.duplicate));

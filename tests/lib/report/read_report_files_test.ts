@@ -22,7 +22,18 @@ describe("readReportFiles", () => {
     await writeFile(join(root, "b.xml"), report("b"));
     await writeFile(join(root, "copy_of_a.xml"), report("a"));
     await writeFile(join(root, "coverage.xml"), "<coverage/>");
-    await writeFile(join(root, "broken.xml"), "<testsuite>");
+    await writeFile(join(root, "broken.xml"), "<testsuite></testcase>");
+    await writeFile(
+      join(root, "cut.xml"),
+      '<testsuite><testcase name="cut"/><testcase name="b">fai',
+    );
+    await writeFile(join(root, "none.xml"), "<testsuites/>");
+    await writeFile(join(root, "lost.xml"), '<testsuites><testsuite tests="3"/></testsuites>');
+    await writeFile(
+      join(root, "check.xml"),
+      '<testsuites xmlns="http://check.sourceforge.net/ns"><suite><title>S</title>' +
+        '<test result="success"><id>a</id></test></suite></testsuites>',
+    );
     await writeFile(join(root, "empty.xml"), "");
   });
   after(() => rm(root, { recursive: true }));
@@ -77,11 +88,55 @@ describe("readReportFiles", () => {
     });
   });
 
-  it("refuses a file that cannot be read, also when it was only found", async () => {
-    await assert.rejects(readReportFiles([file("broken.xml")], quietly), { kind: "malformed" });
-    await assert.rejects(readReportFiles([file("a.xml"), file("empty.xml")], quietly), {
-      kind: "malformed",
+  it("leaves out what is empty or cut off and was only found, with a note", async () => {
+    const calls: string[] = [];
+    const files = [file("a.xml"), file("cut.xml"), file("b.xml"), file("empty.xml")];
+    const { resultCount, digest } = await readReportFiles(files, {
+      onResult: ({ name }) => calls.push(name),
+      onLeftOut: () => calls.push("left out"),
+      onNote: (note) => calls.push(note.slice(root.length + 1)),
+    });
+    const cut =
+      "cut.xml:1:56: found the end of the file inside <testcase>, expected its end: the " +
+      "file seems to be cut off: left out";
+    const empty = "empty.xml:1:1: found an empty file, expected a JUnit report in XML: left out";
+    assert.deepEqual(calls, ["a", "cut", "left out", cut, "b", "left out", empty]);
+    assert.equal(resultCount, 2);
+    const whole = await readReportFiles([file("a.xml"), file("b.xml")], quietly);
+    assert.equal(digest, whole.digest);
+  });
+
+  it("refuses what is empty or cut off when it was named, or nothing else is there", async () => {
+    await assert.rejects(readReportFiles([file("a.xml"), file("empty.xml", true)], quietly), {
+      kind: "incomplete",
       message: /empty\.xml:1:1: found an empty file/,
+    });
+    await assert.rejects(readReportFiles([file("coverage.xml"), file("cut.xml")], quietly), {
+      kind: "incomplete",
+      message: /cut\.xml:1:\d+: found the end of the file/,
+    });
+  });
+
+  it("notes a report without results, and how many it declares", async () => {
+    const notes: string[] = [];
+    const onNote = (note: string) => void notes.push(note.slice(root.length + 1));
+    await readReportFiles([file("none.xml", true), file("lost.xml")], { ...quietly, onNote });
+    assert.deepEqual(notes, [
+      "none.xml: found no test result",
+      "lost.xml: found no test result, although it declares 3 tests",
+    ]);
+  });
+
+  it("refuses a report of Check, whose outermost element is called as that of JUnit", async () => {
+    await assert.rejects(readReportFiles([file("check.xml", true)], quietly), {
+      kind: "not-junit",
+      message: /found <testsuites> .*: Check's own report, expected JUnit: .*TAP::Formatter::JUnit/,
+    });
+  });
+
+  it("refuses a file that cannot be read, also when it was only found", async () => {
+    await assert.rejects(readReportFiles([file("a.xml"), file("broken.xml")], quietly), {
+      kind: "malformed",
     });
     await assert.rejects(readReportFiles([file("gone.xml", true)], quietly), { kind: "not-found" });
     await assert.rejects(readReportFiles([{ path: root, isNamed: true }], quietly), {

@@ -60,6 +60,43 @@ describeWithDatabases("ingest", (database) => {
     assert.equal(stderr, `error: file "${path("none.xml")}" not found: check --coverage\n`);
   });
 
+  it("leaves out a file of a folder that is empty, and keeps the note", async () => {
+    await Deno.mkdir(path("crashed"));
+    await Deno.writeTextFile(path("crashed/a.xml"), reportOf("crashed"));
+    await Deno.writeTextFile(path("crashed/empty.xml"), "");
+    const { code, stdout, stderr } = await ingest("acme/crashed", path("crashed"));
+    const note = `${path("crashed/empty.xml")}:1:1: found an empty file, expected a JUnit report ` +
+      "in XML: left out";
+    assert.deepEqual([code, stderr], [
+      0,
+      `${note}\nacme/crashed abc000000000: 1 result, 0 failed\n`,
+    ]);
+    const list = await cli("submission list --org acme --repo acme/crashed --json");
+    const [{ key, notes }] = JSON.parse(list.stdout);
+    assert.deepEqual([key, notes], [stdout.trim(), [note]]);
+  });
+
+  it("stores nothing when a file that was named is empty or cut off", async () => {
+    for (const text of ["", reportOf("cut").slice(0, -14)]) {
+      await Deno.writeTextFile(path("cut.xml"), text);
+      const { code, stdout } = await ingest("acme/named", path("a.xml"), path("cut.xml"));
+      assert.deepEqual([code, stdout], [1, ""]);
+    }
+    const { stdout } = await cli("repo list --org acme");
+    assert.doesNotMatch(stdout, /acme\/named/);
+  });
+
+  it("warns of a report without results, which is stored", async () => {
+    await Deno.writeTextFile(path("none.xml"), '<testsuites><testsuite tests="5"/></testsuites>');
+    const { code, stderr } = await ingest("acme/none", path("none.xml"));
+    assert.equal(code, 0);
+    assert.equal(
+      stderr,
+      `${path("none.xml")}: found no test result, although it declares 5 tests\n` +
+        "acme/none abc000000000: 0 results, 0 failed\n",
+    );
+  });
+
   it("needs a report or coverage, as upload does", async () => {
     const upload = [
       "upload",

@@ -56,6 +56,7 @@ describeWithDatabases("submission", (database) => {
       job: null,
       shard: null,
       test_result_count: 2,
+      notes: [],
     });
   });
 

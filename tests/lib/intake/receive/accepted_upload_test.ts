@@ -58,7 +58,8 @@ describeWithDatabases("an accepted upload", (database) => {
       assert.equal(response.status, 202);
       const [upload] = accepted.splice(0);
       assert.ok(upload);
-      assert.deepEqual(await response.json(), { key: upload.key });
+      const { key, notes = [] } = await response.json();
+      assert.equal(key, upload.key);
       const archive = join(receiver.folder, upload.key);
       assert.equal(upload.size, (await Deno.stat(archive)).size);
 
@@ -71,6 +72,8 @@ describeWithDatabases("an accepted upload", (database) => {
       });
       reader.close();
       assert.deepEqual(upload.read.facts, facts);
+      assert.deepEqual(upload.read.files.notes, files.notes);
+      assert.equal(notes.length, files.notes.length);
       assert.ok(upload.read.files.results && files.results);
       const { identityAt, ...content } = upload.read.files.results.content;
       const { identityAt: expectedAt, ...expected } = files.results.content;

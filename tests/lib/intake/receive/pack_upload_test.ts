@@ -151,7 +151,7 @@ describe("packing an upload in a worker thread", () => {
     await assert.rejects(pack(formOf(many)), /more than 10000 files/);
     await assert.rejects(pack(formOf([["report", "a.xml", "<testsuite>"]])), {
       name: "ReportError",
-      kind: "malformed",
+      kind: "incomplete",
     });
   });
 });

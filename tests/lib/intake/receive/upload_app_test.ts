@@ -39,12 +39,12 @@ describeWithDatabases("an upload", (database) => {
 
   const newPath = () => `/upload/acme/repository-${++repositories}`;
 
-  async function accepted(response: Response): Promise<string> {
+  async function accepted(response: Response, expectedNotes?: string[]): Promise<string> {
     const text = await response.text();
     assert.equal(response.status, 202, text);
     assert.equal(response.headers.get("content-type"), "application/json; charset=utf-8");
     const { key, ...rest } = JSON.parse(text);
-    assert.deepEqual(rest, {});
+    assert.deepEqual(rest, expectedNotes ? { notes: expectedNotes } : {});
     return key;
   }
 
@@ -137,6 +137,36 @@ describeWithDatabases("an upload", (database) => {
     assert.equal(tag?.tag, "owner:@acme/web");
   });
 
+  it("keeps the good reports beside one that is empty or cut off, and says so", async () => {
+    const path = newPath();
+    const cut = reportOf("cut").slice(0, -14);
+    const body = formOf([
+      ["report", "a.xml", reportOf("a")],
+      ["report", "cut.xml", cut],
+      ["report", "empty.xml", ""],
+      ["report", "none.xml", '<testsuites tests="2"/>'],
+    ]);
+    const response = await receiver.send(`${path}?commit=${SHA}`, token, { body });
+    const notes = [
+      "cut.xml:1:58: found the end of the file inside <testsuite>, expected its end: the file " +
+      "seems to be cut off: left out",
+      "empty.xml:1:1: found an empty file, expected a JUnit report in XML: left out",
+      "none.xml: found no test result, although it declares 2 tests",
+    ];
+    const key = await accepted(response, notes);
+    assert.deepEqual(await process(), [`${key}\tprocessed\t1`]);
+    const [row] = await database().sql<{ notes: string[] }[]>`
+      select array_to_json(notes) as notes from submission where key = ${key}`;
+    assert.deepEqual(row?.notes, notes);
+  });
+
+  it("without a result is taken with a note", async () => {
+    const request = { method: "POST", body: "<testsuites/>" };
+    const response = await receiver.send(`${newPath()}?commit=${SHA}`, token, request);
+    const key = await accepted(response, ["report.xml: found no test result"]);
+    assert.deepEqual(await process(), [`${key}\tprocessed\t0`]);
+  });
+
   it("of coverage alone is taken", async () => {
     const body = formOf([["coverage", "lcov.info", LCOV]]);
     const key = await accepted(await receiver.send(`${newPath()}?commit=${SHA}`, token, { body }));
@@ -145,7 +175,9 @@ describeWithDatabases("an upload", (database) => {
 
   it("of an empty coverage file, which tools leave behind, is taken as by `ingest`", async () => {
     const body = formOf([["coverage", "empty", ""]]);
-    const key = await accepted(await receiver.send(`${newPath()}?commit=${SHA}`, token, { body }));
+    const response = await receiver.send(`${newPath()}?commit=${SHA}`, token, { body });
+    const notes = ["the coverage reports contain no coverable line: ignored"];
+    const key = await accepted(response, notes);
     assert.deepEqual(await process(), [`${key}\tprocessed\t0`]);
   });
 

@@ -95,7 +95,8 @@ describe("go test -json", () => {
   });
 
   it("is refused where a line is cut", async () => {
-    await refused('{"Action":"run","Package":"p"}\n{"Action":"pa', "malformed", /^r:2:1: found /);
+    await refused('{"Action":"run","Package":"p"}\n{"Action":"pa', "incomplete", /^r:2:1: found /);
+    await refused('{"Action":"run","Package":"p"}\n{"Action":"pa\n', "malformed", /^r:2:1: found /);
   });
 });
 
@@ -178,7 +179,7 @@ describe("CTRF", () => {
 
   it("is refused if it is cut off, nested without end, or has impossible values", async () => {
     const whole = report({ ...base, status: "passed" });
-    await refused(whole.slice(0, -2), "malformed", /found "the end of the file"/);
+    await refused(whole.slice(0, -2), "incomplete", /found "the end of the file"/);
     await refused(`${whole}{}`, "malformed", /found "a second value"/);
     await refused(whole.replace("]", "}"), "malformed", /matching brackets|object in JSON/);
     await refused('{"a":'.repeat(2_000), "limit", /nested more than 1000 deep/);
