@@ -1,14 +1,13 @@
 /**
  * The schema as text, read from the catalogue: unlike `pg_dump`, the same on every version of
- * PostgreSQL. `deno run -A tools/dump_schema.ts` updates `db/schema/schema.sql` after a migration was
- * added.
+ * PostgreSQL. `deno task fix` updates `db/schema/schema.sql` after a migration was added.
  */
 import type postgres from "postgres";
 import { openDatabase } from "../db/connection/connect.ts";
 import { migrate } from "../db/schema/migrate.ts";
 
 /** The command that updates the committed dump. */
-export const REGENERATE = "deno run -A tools/dump_schema.ts";
+export const REGENERATE = "deno task fix";
 
 /** Sequences, types, tables with their constraints and indexes, and functions, each by name. */
 export async function dumpSchema(sql: postgres.Sql): Promise<string> {

@@ -1,4 +1,4 @@
--- The schema after all migrations. Written by: deno run -A tools/dump_schema.ts
+-- The schema after all migrations. Written by: deno task fix
 
 create sequence repository_id_sequence as bigint;
 

@@ -247,7 +247,7 @@ describe("the scripts for CI jobs", () => {
 
   it("the template of GitLab contains the script", async () => {
     const text = await Deno.readTextFile(TEMPLATE_FILE);
-    assert.equal(text, await gitlabTemplate(), "regenerate with: deno run -A tools/ci_template.ts");
+    assert.equal(text, await gitlabTemplate(), "regenerate with: deno task fix");
   });
 
   for (const [name, job] of Object.entries({ "GitHub Actions": github, "GitLab CI": gitlab })) {

@@ -68,8 +68,26 @@ describe("the documentation", () => {
     assert.deepEqual(listed.sort(), existing.sort());
   });
 
+  it("lists the decisions by date, with their status", () => {
+    const rows = [
+      ...pages.get("docs/README.md")!.matchAll(/^\| (\d.*?) +\| .*decisions\/.* \| (.*?) +\|$/gm),
+    ];
+    assert.equal(
+      rows.length,
+      [...pages.keys()].filter((page) => page.startsWith("docs/decisions/")).length,
+    );
+    const dates = rows.map(([, date = ""]) => date);
+    assert.deepEqual(dates, dates.toSorted());
+    for (const [, date = "", status = ""] of rows) {
+      assert.match(date, /^\d{4}-\d\d-\d\d$/);
+      assert.match(status, /^(in force|replaced by \[)/);
+    }
+  });
+
   it("lists pages under their titles", () => {
-    for (const [, title = "", target = ""] of indexEntries()) {
+    const entries = indexEntries();
+    assert.ok(entries.length > 40, String(entries.length));
+    for (const [, title = "", target = ""] of entries) {
       const heading = /^# (.*)$/m.exec(pages.get(`docs/${target}`) ?? "")?.[1];
       assert.equal(title, heading, target);
     }
@@ -79,5 +97,5 @@ describe("the documentation", () => {
 /** Links of the index with their text. The API reference has a generated title. */
 function indexEntries(): RegExpMatchArray[] {
   const index = pages.get("docs/README.md") ?? "";
-  return [...index.matchAll(/^- \[(.*)\]\(((?!reference\/api)[^)]*\.md)\)/gm)];
+  return [...index.matchAll(/^(?:-|\| [\d-]+ \|) \[(.*)\]\(((?!reference\/api)[^)]*\.md)\)/gm)];
 }

@@ -1,7 +1,7 @@
 /**
  * The generated parts of the reference: the HTTP API, the commands, the settings and the test tools.
  *
- * `deno run -A --config tests/deno.json tests/docs/reference_files.ts && deno fmt docs/reference` regenerates them.
+ * `deno task fix` regenerates them.
  */
 import type { Argument, Command, Option } from "commander";
 import { SETTINGS } from "../../lib/base/config.ts";
@@ -12,8 +12,7 @@ import { writeJUnitTables } from "./junit_tables.ts";
 import { markPattern } from "./marks.ts";
 
 /** Regenerates the files. */
-export const REGENERATE =
-  "deno run -A --config tests/deno.json tests/docs/reference_files.ts && deno fmt docs/reference";
+export const REGENERATE = "deno task fix";
 
 /** The HTTP API, generated as a whole. */
 export const API_FILE = new URL("../../docs/reference/api.md", import.meta.url);

@@ -22,7 +22,7 @@ describe("the OpenAPI document", () => {
     assert.equal(
       yaml,
       await Deno.readTextFile(OPENAPI_FILE),
-      "docs/openapi.yaml is out of date; update it with: deno run -A tools/openapi.ts",
+      "docs/openapi.yaml is out of date; update it with: deno task fix",
     );
   });
 
