@@ -71,7 +71,7 @@ export function mergeEqualCases(
   },
 ): CollectedResults {
   const segments = segmentsByTest(results, testHashes.length, reports);
-  const repeated = repeatedReports(segments, results.flags, reports.length);
+  const repeated = repeatedReports(segments, results.flags, reports);
   const changes = new Map<number, Change | null>();
   const shared = new Map<number, SharedNames>();
   segments((testIndex, reportIndex, resultNos) => {
@@ -110,7 +110,10 @@ type VisitSegments = (
   visit: (testIndex: number, reportIndex: number, resultNos: Uint32Array) => void,
 ) => void;
 
-/** Visits the results of each test in each report that was read to its end. */
+/**
+ * Visits the results of each test in each report that was read to its end, except for tests with one
+ * result in all, which nearly all are.
+ */
 function segmentsByTest(
   { testIndexes }: CollectedResults,
   testCount: number,
@@ -119,10 +122,16 @@ function segmentsByTest(
   // A counting sort: result numbers by test, those of each test in order.
   const ends = new Uint32Array(testCount + 1);
   for (const testIndex of testIndexes) ends[testIndex + 1]!++;
-  for (let index = 1; index <= testCount; index++) ends[index]! += ends[index - 1]!;
-  const ordered = new Uint32Array(testIndexes.length);
+  for (let index = 1; index <= testCount; index++) {
+    const own = ends[index]!;
+    ends[index] = ends[index - 1]! + (own > 1 ? own : 0);
+  }
+  const ordered = new Uint32Array(ends[testCount]!);
   const next = ends.slice(0, testCount);
-  testIndexes.forEach((testIndex, resultNo) => ordered[next[testIndex]!++] = resultNo);
+  for (let resultNo = 0; resultNo < testIndexes.length; resultNo++) {
+    const testIndex = testIndexes[resultNo]!;
+    if (ends[testIndex] !== ends[testIndex + 1]) ordered[next[testIndex]!++] = resultNo;
+  }
   return (visit) => {
     for (let testIndex = 0; testIndex < testCount; testIndex++) {
       const end = ends[testIndex + 1]!;
@@ -158,21 +167,23 @@ function reportOf(resultNo: number, reports: readonly CollectedReport[]): number
 function repeatedReports(
   segments: VisitSegments,
   flags: Uint8Array,
-  reportCount: number,
+  reports: readonly CollectedReport[],
 ): boolean[] {
-  const testCounts = Array.from({ length: reportCount }, () => new Map<number, number>());
+  // All results, less those that repeat a test.
+  const testCounts = reports.map(({ end }, index) => end - (reports[index - 1]?.end ?? 0));
+  const repetitions = reports.map(() => new Map<number, number>());
   segments((_, reportIndex, resultNos) => {
     let caseCount = 0;
     for (const resultNo of resultNos) if (flags[resultNo]! & CaseFlag.isNewCase) caseCount++;
-    const counts = testCounts[reportIndex]!;
+    testCounts[reportIndex]! -= resultNos.length - 1;
+    const counts = repetitions[reportIndex]!;
     counts.set(caseCount, (counts.get(caseCount) ?? 0) + 1);
   });
-  return testCounts.map((counts) => {
-    const testCount = counts.values().reduce((sum, count) => sum + count, 0);
-    return counts.entries().some(([times, count]) =>
-      times > 1 && count > 1 && 2 * count >= testCount
-    );
-  });
+  return repetitions.map((counts, reportIndex) =>
+    counts.entries().some(([times, count]) =>
+      times > 1 && count > 1 && 2 * count >= testCounts[reportIndex]!
+    )
+  );
 }
 
 function casesOf(results: CollectedResults, resultNos: Uint32Array): EqualCase[] {
