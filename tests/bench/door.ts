@@ -243,7 +243,7 @@ function formBody({ files }: DoorLoad, no: number): Uint8Array {
 
 function archiveBody({ files }: DoorLoad, no: number): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  return writeArchive({
+  return ReadableStream.from(writeArchive({
     facts: {
       repository: { owner: "acme", name: "shop" },
       commitOid: "4f2a9c1",
@@ -263,7 +263,7 @@ function archiveBody({ files }: DoorLoad, no: number): ReadableStream<Uint8Array
       const open = () => new Blob([bytes]).stream();
       return { path: `test-results/TEST-${index}.xml`, size: bytes.length, open };
     }),
-  });
+  }));
 }
 
 function reportOf(name: string): string {

@@ -107,7 +107,7 @@ export async function requestOf(upload: Upload): Promise<{ path: string; body: B
 function archiveBytes(upload: Upload): ReadableStream<Uint8Array> {
   const [owner = "", name = ""] = upload.repository.split("/");
   const coverage = coverageText(upload);
-  return writeArchive({
+  return ReadableStream.from(writeArchive({
     facts: {
       repository: { owner, name },
       commitOid: upload.commit,
@@ -128,7 +128,7 @@ function archiveBytes(upload: Upload): ReadableStream<Uint8Array> {
       file(archivePath("test-results", "a.xml"), reportText(upload)),
       ...coverage === null ? [] : [file(archivePath("coverage", "lcov.info"), coverage)],
     ],
-  });
+  }));
 }
 
 /** Puts an archive into a watched folder. */

@@ -1,4 +1,6 @@
 /** Writes a gzip'd tar in the nested form: equal facts and files give equal bytes. */
+import { pipeline } from "node:stream";
+import { createGzip } from "node:zlib";
 import { stringify } from "yaml";
 import { formatTimestamp } from "../../base/time.ts";
 import type { RepositoryName } from "../../base/repository_name.ts";
@@ -52,10 +54,13 @@ export interface ArchiveContent {
   files: Iterable<FileToPack> | AsyncIterable<FileToPack>;
 }
 
-/** The bytes of an archive, as they are made. The stream fails when a file has another size. */
+/** Of 9. A report takes 9 kB instead of 7.6 with level 6, and 0.9 ms instead of 1.5. */
+const COMPRESSION_LEVEL = 3;
+
+/** The bytes of an archive, as they are made. Reading fails when a file has another size. */
 export function writeArchive(
   { facts, codeowners, files }: ArchiveContent,
-): ReadableStream<Uint8Array> {
+): AsyncIterable<Uint8Array> {
   async function* all(): AsyncGenerator<TarFile, void> {
     const modifiedAt = facts.recordedAt;
     const textFile = (name: string, text: string) => {
@@ -68,7 +73,8 @@ export function writeArchive(
       yield { name: path, size, modifiedAt, bytes: open() };
     }
   }
-  return ReadableStream.from(writeTar(all())).pipeThrough(new CompressionStream("gzip"));
+  // An error destroys the stream, so that it is thrown to the reader.
+  return pipeline(writeTar(all()), createGzip({ level: COMPRESSION_LEVEL }), () => {});
 }
 
 function metadataText(facts: ArchiveFacts): string {

@@ -30,7 +30,7 @@ function file(path: string, text: string, size = text.length) {
 }
 
 async function written(files = [file("test-results/a.xml", reportOf("a"))], facts = FACTS) {
-  const stream = writeArchive({ facts, codeowners: "* @acme\n", files });
+  const stream = ReadableStream.from(writeArchive({ facts, codeowners: "* @acme\n", files }));
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
