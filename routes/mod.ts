@@ -12,6 +12,7 @@ import {
 } from "../lib/http/server/server.ts";
 import { organizations, repositories } from "./account.ts";
 import { coverageBadgeRoute, flakyBadge } from "./badges.ts";
+import { durations } from "./durations.ts";
 import examples from "./examples.json" with { type: "json" };
 import { repositoryFailures, testFailures } from "./failures.ts";
 import { buildPage } from "./pages/build.ts";
@@ -41,6 +42,7 @@ export const routes: readonly Route[] = withExamples([
   submissionTests,
   disruptiveTests,
   repositoryFailures,
+  durations,
   verdicts,
   testDetails,
   testResults,

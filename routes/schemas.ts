@@ -67,13 +67,15 @@ export function page<Items extends v.ObjectEntries>(title: string, counted: stri
   return object(title, { count: count(counted), ...items, metadata });
 }
 
-export const test = {
-  id: objectId,
+/** What identifies a test within its repository. */
+export const identity = {
   name: text("Name of the test"),
   suite: text('Suite, "" when the report names none'),
   class: text('Class, "" when the report names none'),
   file: text('Path of the file, "" when the report names none'),
 };
+
+export const test = { id: objectId, ...identity };
 
 function latestResult<Message extends v.GenericSchema>(title: string, message: Message) {
   return object(title, { recorded_at: timestamp, build_url: buildUrl, message });

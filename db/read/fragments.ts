@@ -34,6 +34,12 @@ export function isOnBranch(sql: Queryable, branches: Patterns) {
   return sql`s.branch like any(${textsIn(sql, likePatterns(branches))})`;
 }
 
+/** SQL: whether the row `s` of `submission` is of one of the jobs. */
+export function isOfJob(sql: Queryable, jobs: Patterns) {
+  if (jobs === null) return sql`true`;
+  return sql`s.job <> '' and s.job like any(${textsIn(sql, likePatterns(jobs))})`;
+}
+
 function likePatterns(patterns: readonly string[]): string[] {
   return patterns
     // Stored text has neither NUL nor unpaired surrogates.

@@ -301,6 +301,8 @@ function inverted(result: TestResult): TestResult {
   return negative ? { ...result, conclusion: "passing", message: "", body: "" } : result;
 }
 
+const DURATION_UNITS = ["file", "class", "test"] as const;
+
 /** The requests of a query step. */
 export function requestsOf(query: Query, state: State): ApiRequest[] {
   const { repository, sort, limit, include, view, branches, environments } = query;
@@ -349,6 +351,15 @@ export function requestsOf(query: Query, state: State): ApiRequest[] {
     { kind: "failures", repository, branches, environments },
     { kind: "submissions", repository, limit, after: null, branches, environments },
     { kind: "tests", repository, page },
+    ...DURATION_UNITS.map((by) => (
+      {
+        kind: "durations" as const,
+        repository,
+        branches,
+        environments,
+        list: { by, limit, offset: 0 },
+      }
+    )),
     { kind: "verdicts", repository, tests: TESTS, base: branches },
     { kind: "inventory", repository, scope, view, include, page },
     { kind: "organizations" },

@@ -169,6 +169,28 @@ export const MUTANTS: Record<string, OracleClass> = {
         .reduce((sum, row) => sum + row.result.durationMicroseconds, 0);
     }
   },
+  "the latest attempt of a run is its duration": class extends Oracle {
+    override latestDurations(...of: Parameters<Oracle["latestDurations"]>): number[] {
+      const [repository, by, key] = of;
+      const tests = this.testsOf([repository]).filter((test) => this.durationKey(test, by) === key);
+      return this.submissionsInWindow(repository).flatMap(({ id }) => {
+        const rows = tests.flatMap((test) => this.rowsOf(test))
+          .filter((row) => row.submission.id === id);
+        return rows.slice(-1).map(({ result }) => result.durationMicroseconds);
+      }).slice(0, 20);
+    }
+  },
+  "a percentile is between two values": class extends Oracle {
+    override percentile(values: number[], percent: number): number {
+      if (percent !== 50) return super.percentile(values, percent);
+      return Math.floor((super.percentile(values, 50) + super.percentile(values, 51)) / 2);
+    }
+  },
+  "tests without a file are in one": class extends Oracle {
+    override durationKey(test: KnownTest, by: "file" | "class" | "test"): string {
+      return super.durationKey(test, by) || "none";
+    }
+  },
   "deleted repositories are listed": class extends Oracle {
     override repositories(): PlainRepository[] {
       const deleted = this.state.repositories.filter(({ isThere }) => !isThere);

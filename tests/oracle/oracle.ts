@@ -247,6 +247,30 @@ export class Oracle {
     return sum;
   }
 
+  /** The value of a test that durations are added up by, `""` for none. */
+  durationKey(test: KnownTest, by: "file" | "class" | "test"): string {
+    return by === "test" ? test.id : test[by];
+  }
+
+  /** Microseconds of the latest runs with this key in the window, newest first. */
+  latestDurations(repository: number, by: "file" | "class" | "test", key: string): number[] {
+    const tests = this.testsOf([repository]).filter((test) => this.durationKey(test, by) === key);
+    return this.submissionsInWindow(repository).flatMap(({ id }) => {
+      const rows = tests.flatMap((test) => this.rowsOf(test))
+        .filter((row) => row.submission.id === id);
+      if (rows.length === 0) return [];
+      return [rows.reduce((sum, { result }) => sum + result.durationMicroseconds, 0)];
+    }).slice(0, 20);
+  }
+
+  /** The smallest value that at least this share of the values does not exceed. */
+  percentile(values: number[], percent: number): number {
+    const sorted = values.toSorted((a, b) => a - b);
+    return sorted.find((value) =>
+      100 * sorted.filter((other) => other <= value).length >= percent * sorted.length
+    )!;
+  }
+
   /** Positive results of the positive and negative ones in the window, cut after three digits. */
   passRate(test: KnownTest): number | null {
     const counted = this.countedResults(test);

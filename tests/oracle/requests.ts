@@ -2,6 +2,8 @@
 import {
   type Badge,
   coverageBadge,
+  durations,
+  type DurationsPage,
   failureGroups,
   flakinessBadge,
   type Include,
@@ -56,6 +58,13 @@ type Subject =
     environments?: readonly string[];
   }
   | { kind: "tests"; repository: number; page: TestsPage }
+  | {
+    kind: "durations";
+    repository: number;
+    list: DurationsPage;
+    branches?: readonly string[];
+    environments?: readonly string[];
+  }
   | {
     kind: "verdicts";
     repository: number;
@@ -171,6 +180,8 @@ function responseInOrganization(apiRequest: ApiRequest, oracle: Oracle): ApiResp
       return { status: 200, json: submissionsPage(oracle, repository, apiRequest) };
     case "tests":
       return { status: 200, json: testsPage(oracle, repository, apiRequest.page) };
+    case "durations":
+      return { status: 200, json: durations(oracle, repository, apiRequest.list) };
     case "verdicts": {
       const base = apiRequest.base.length > 0 ? apiRequest.base : ["main"];
       return { status: 200, json: verdicts(oracle, repository, { ...apiRequest, base }) };
@@ -307,6 +318,11 @@ function pathInOrganization(apiRequest: ApiRequest, state: State, upperCase: boo
     }
     case "failures":
       return `/api/repos/${folder}/failures?${query}`;
+    case "durations":
+      query.set("by", apiRequest.list.by);
+      query.set("limit", String(apiRequest.list.limit));
+      if (apiRequest.list.offset > 0) query.set("after", btoa(`offset:${apiRequest.list.offset}`));
+      return `/api/repos/${folder}/durations?${query}`;
     case "tests":
       setPage(query, apiRequest.page);
       return `/api/repos/${folder}/tests?${query}`;
@@ -399,6 +415,14 @@ export function* pagesOf(apiRequest: ApiRequest, oracle: Oracle): Generator<ApiR
     const count = "json" in apiResponse ? (apiResponse.json as { count: number }).count : 0;
     const { limit } = apiRequest;
     for (let offset = limit; offset < count; offset += limit) yield { ...apiRequest, offset };
+  }
+  if (apiRequest.kind === "durations") {
+    const apiResponse = responseOf(apiRequest, oracle);
+    const count = "json" in apiResponse ? (apiResponse.json as { count: number }).count : 0;
+    const { list } = apiRequest;
+    for (let offset = list.limit; offset < count; offset += list.limit) {
+      yield { ...apiRequest, list: { ...list, offset } };
+    }
   }
   if (apiRequest.kind === "tests" || apiRequest.kind === "inventory") {
     const { page } = apiRequest;

@@ -342,6 +342,43 @@ export function failureGroups(
   };
 }
 
+export interface DurationsPage {
+  by: "file" | "class" | "test";
+  limit: number;
+  offset: number;
+}
+
+/** The durations of the files, classes or tests of a repository. */
+export function durations(
+  oracle: Oracle,
+  repository: number,
+  { by, limit, offset }: DurationsPage,
+): { [name: string]: Json } {
+  const tests = oracle.testsOf([repository]);
+  const keys = new Set(tests.map((test) => oracle.durationKey(test, by)).filter((key) => key));
+  const all = [...keys].map((key) => {
+    const runs = oracle.latestDurations(repository, by, key);
+    return { key, runs, median: oracle.percentile(runs, 50) };
+  }).filter(({ runs }) => runs.length > 0)
+    .sort((a, b) => b.median - a.median || compareText(a.key, b.key));
+  const next = offset + limit;
+  return {
+    count: all.length,
+    durations: all.slice(offset, next).map(({ key, runs, median }) => {
+      const test = tests.find(({ id }) => by === "test" && id === key);
+      const { name, suite, class: className, file } = test ?? {};
+      return {
+        key,
+        median_us: median,
+        p90_us: oracle.percentile(runs, 90),
+        runs: runs.length,
+        test: test ? { name: name!, suite: suite!, class: className!, file: file! } : null,
+      };
+    }),
+    metadata: { after: next < all.length ? btoa(`offset:${next}`) : null, limit },
+  };
+}
+
 /** A badge: the percentage as text (`null` for none) and the colour. */
 export interface Badge {
   percentage: string | null;

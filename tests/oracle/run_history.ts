@@ -135,6 +135,7 @@ class Run extends DifferentialRunner {
         { kind: "tests", repository: index, page: { ...WHOLE, sort: "recency" } },
         { kind: "coverage badge", repository: index },
         { kind: "failures", repository: index },
+        { kind: "durations", repository: index, list: { by: "test", limit: 100, offset: 0 } },
       ]);
     }
     await this.#compare(this.#views());

@@ -14,6 +14,9 @@ import { assertBadRequest, assertError, NOT_FOUND } from "./fixture.ts";
 const WRONG: Record<string, [value: string, messages: number][]> = {
   limit: [["0", 1], ["-1", 1], ["1.0", 1], ["1e2", 1], ["ten", 1], ["１", 1], [" 1", 1]],
   after: [["%", 1], ["x", 1], [btoa("page:1"), 1], [btoa("offset:-1"), 1], ["b2Zmc2V0OjEw=A", 1]],
+  job: [["x".repeat(2_001), 1], [Array.from({ length: 21 }, (_, n) => `b${n}`).join(), 1]],
+  by: [["suite", 1], ["File", 1]],
+  as_of: [["yesterday", 1], ["2026-02-30T00:00:00Z", 1], ["2026-01-31T08:00:00", 1]],
   sort: [["name", 1], ["Recency", 1], ["recency ", 1]],
   q: [
     ["first-seen:", 1],

@@ -23,6 +23,8 @@ const COLD: [route: string, query: string, statements: number][] = [
   ["/api/repos/:owner/:name/submissions", "?limit=2", 2],
   ["/api/repos/:owner/:name/submissions/:id/tests", "", 10],
   ["/api/repos/:owner/:name/failures", "", 9],
+  ["/api/repos/:owner/:name/durations", "", 8],
+  ["/api/repos/:owner/:name/durations", "?by=test", 9],
   ["/api/repos/:owner/:name/verdicts", "?tests=0123456789abc", 13],
   ["/api/tests/:id/runs", "", 9],
   ["/api/tests/:id/failures", "", 9],

@@ -4,6 +4,7 @@
  */
 import * as v from "valibot";
 import { ATTEMPT_STATUSES } from "../../analysis/attempts.ts";
+import { DURATION_UNITS } from "../../analysis/durations.ts";
 import { TEST_ORDERS } from "../../analysis/order.ts";
 import {
   decodeKeysetCursor,
@@ -22,6 +23,7 @@ import {
 import { MAX_QUERY_CHARACTERS, parseQuery, type Term } from "../../query/parse.ts";
 import { quote } from "../../base/quote.ts";
 import { readWith } from "../../base/read_with.ts";
+import { parseTimestamp } from "../../base/time.ts";
 import type { ParameterErrors } from "./errors.ts";
 
 export const MAX_LIMIT = 100;
@@ -73,20 +75,20 @@ export const PATH_PARAMETERS: Readonly<Record<string, Entries | undefined>> = {
   },
 };
 
-/** `limit`: the page size. */
-export function limit(defaultLimit: number) {
+/** `limit`: the page size, at most {@linkcode MAX_LIMIT} unless given. */
+export function limit(defaultLimit: number, maxLimit = MAX_LIMIT) {
   return parsed(
     (text) => {
       if (text === "") return defaultLimit;
       const size = /^\d+$/.test(text) ? Number(text) : 0;
       if (size === 0) {
         throw new RangeError(
-          `invalid limit ${quote(text)}: expected an integer from 1 to ${MAX_LIMIT}`,
+          `invalid limit ${quote(text)}: expected an integer from 1 to ${maxLimit}`,
         );
       }
-      return Math.min(size, MAX_LIMIT);
+      return Math.min(size, maxLimit);
     },
-    `Items on a page, ${defaultLimit} by default. More than ${MAX_LIMIT} means ${MAX_LIMIT}`,
+    `Items on a page, ${defaultLimit} by default. More than ${maxLimit} means ${maxLimit}`,
     { jsonSchema: { type: "integer", minimum: 1, default: defaultLimit }, example: "50" },
   );
 }
@@ -121,6 +123,25 @@ export const sort = choice(
   TEST_ORDERS,
   "disruptivenessRatio: highest ratio first; recency: latest disruption first. Ties go to the " +
     "latest disruption, then to the smaller id",
+);
+
+/** `by`: what durations are of. */
+export const durationsBy = choice(
+  "by",
+  DURATION_UNITS,
+  "What is listed: file and class add up the tests of one name in a submission, and leave out tests " +
+    "without one",
+);
+
+/** `as_of`: seconds since 1970; `null` for now. */
+export const asOf = parsed(
+  (text) => text === "" ? null : parseTimestamp(text),
+  "Moment, in RFC 3339 with a zone: only submissions that were recorded and uploaded until then, and in " +
+    "the 14 days before, count. The response stays the same while the submissions of that time do",
+  {
+    jsonSchema: { type: "string", format: "date-time" },
+    example: "2026-01-31T08:00:00Z",
+  },
 );
 
 /** An enumeration: the first word is the default, the second the example. */
@@ -179,6 +200,17 @@ export const environment = parsed(
   {
     jsonSchema: { type: "string", maxLength: MAX_FILTER_CHARACTERS },
     example: "Linux-X64,Windows*",
+  },
+);
+
+/** `job`: the submissions that count. */
+export const job = parsed(
+  (text) => parsePatterns(text, "job"),
+  "Comma-separated jobs of CI, in which * stands for any characters: only submissions of these jobs " +
+    `count. At most ${MAX_FILTER_PATTERNS}`,
+  {
+    jsonSchema: { type: "string", maxLength: MAX_FILTER_CHARACTERS },
+    example: "unit,integration*",
   },
 );
 

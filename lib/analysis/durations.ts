@@ -1,0 +1,139 @@
+/** How long files, classes and tests take, from the durations of their latest runs. */
+import type { TestLists } from "./run_counts.ts";
+import { VarintReader } from "./varint.ts";
+
+/** What durations are of. */
+export const DURATION_UNITS = ["file", "class", "test"] as const;
+
+export type DurationUnit = typeof DURATION_UNITS[number];
+
+/** The runs of each that count: enough for a percentile, few enough to follow a change within days. */
+export const MAX_RUNS = 20;
+
+/** Index of the group of each test by test_no, -1 for tests that are in none. */
+export interface TestGroups {
+  groupOf: Int32Array;
+  groupCount: number;
+}
+
+/** The durations of a submission's tests, as stored. */
+export interface StoredDurations {
+  testListNo: number;
+  durations: Uint8Array;
+  /** Microseconds. */
+  durationUnit: number;
+}
+
+/** How long the latest runs of a group took, in microseconds. */
+export interface GroupDurations {
+  group: number;
+  medianMicroseconds: number;
+  p90Microseconds: number;
+  /** Runs that these are of, at most {@linkcode MAX_RUNS}. */
+  runCount: number;
+}
+
+/**
+ * The submissions with the latest runs of each group, as indexes, newest first: a group runs in a
+ * submission when any of its tests does.
+ *
+ * @param testListNos of submissions, newest first
+ */
+export function submissionsWithLatestRuns(
+  testListNos: readonly number[],
+  { lists, groups }: { lists: TestLists; groups: TestGroups },
+): number[] {
+  const runCounts = new Int32Array(groups.groupCount);
+  const groupsOfList = new Map<number, Int32Array>();
+  // Lists of which every group has enough runs: checking all groups again would be slow.
+  const finished = new Set<number>();
+  const needed: number[] = [];
+  for (const [index, testListNo] of testListNos.entries()) {
+    if (finished.has(testListNo)) continue;
+    let own = groupsOfList.get(testListNo);
+    if (!own) groupsOfList.set(testListNo, own = groupsIn(lists.get(testListNo)!, groups));
+    if (own.every((group) => runCounts[group]! >= MAX_RUNS)) finished.add(testListNo);
+    else {
+      needed.push(index);
+      for (const group of own) runCounts[group]!++;
+    }
+  }
+  return needed;
+}
+
+function groupsIn(testNos: Int32Array, { groupOf, groupCount }: TestGroups): Int32Array {
+  const isIn = new Uint8Array(groupCount);
+  const found = new Int32Array(groupCount);
+  let count = 0;
+  for (const testNo of testNos) {
+    const group = groupOf[testNo]!;
+    if (group < 0 || isIn[group] === 1) continue;
+    isIn[group] = 1;
+    found[count++] = group;
+  }
+  return found.slice(0, count);
+}
+
+/** Collects the durations of the latest runs of each group: the time of all its tests, with retries. */
+export class LatestDurations {
+  readonly #groups: TestGroups;
+  readonly #lists: TestLists;
+  readonly #runCounts: Int32Array;
+  /** The runs of each group next to each other. */
+  readonly #runs: Float64Array;
+  readonly #sums: Float64Array;
+
+  constructor({ lists, groups }: { lists: TestLists; groups: TestGroups }) {
+    this.#groups = groups;
+    this.#lists = lists;
+    this.#runCounts = new Int32Array(groups.groupCount);
+    this.#runs = new Float64Array(groups.groupCount * MAX_RUNS);
+    this.#sums = new Float64Array(groups.groupCount);
+  }
+
+  /** Adds a submission; the newest one first. */
+  add({ testListNo, durations, durationUnit }: StoredDurations): void {
+    const { groupOf, groupCount } = this.#groups;
+    const sums = this.#sums.fill(-1);
+    const reader = new VarintReader(durations);
+    for (const testNo of this.#lists.get(testListNo)!) {
+      const duration = reader.read() * durationUnit;
+      const group = groupOf[testNo]!;
+      if (group >= 0) sums[group] = Math.max(sums[group]!, 0) + duration;
+    }
+    for (let group = 0; group < groupCount; group++) {
+      const count = this.#runCounts[group]!;
+      if (sums[group]! < 0 || count === MAX_RUNS) continue;
+      insert(this.#runs.subarray(group * MAX_RUNS, (group + 1) * MAX_RUNS), count, sums[group]!);
+      this.#runCounts[group] = count + 1;
+    }
+  }
+
+  /** Every group that ran. */
+  finish(): GroupDurations[] {
+    const found: GroupDurations[] = [];
+    for (const [group, runCount] of this.#runCounts.entries()) {
+      if (runCount === 0) continue;
+      const start = group * MAX_RUNS;
+      found.push({
+        group,
+        medianMicroseconds: this.#runs[start + rank(50, runCount)]!,
+        p90Microseconds: this.#runs[start + rank(90, runCount)]!,
+        runCount,
+      });
+    }
+    return found;
+  }
+}
+
+/** Inserts a value into sorted ones: faster than sorting at the end, which takes a comparator. */
+function insert(values: Float64Array, count: number, value: number): void {
+  let at = count;
+  while (at > 0 && values[at - 1]! > value) values[at] = values[--at]!;
+  values[at] = value;
+}
+
+/** Index of a percentile in sorted values, by the nearest rank: always one of them. */
+function rank(percent: number, count: number): number {
+  return Math.ceil(percent * count / 100) - 1;
+}

@@ -1,0 +1,105 @@
+/** Distributes test files over the nodes of a CI run so that all take about the same time. */
+
+/** What is distributed: a file, class or test. */
+export interface SplitItem {
+  /** As the runner takes it. */
+  name: string;
+  /** Expected duration, or any other weight such as a size; `null` when unknown. */
+  weight: number | null;
+}
+
+/** An item with the weight that the plan assumes. */
+export interface WeighedItem {
+  name: string;
+  weight: number;
+}
+
+/** The share of one node. */
+export interface Share {
+  /** In order of their names. */
+  items: readonly WeighedItem[];
+  /** Sum of the weights. */
+  total: number;
+}
+
+/** Items by name, each once, in order of their names; unknown weights become the median of the others. */
+export function weigh(items: Iterable<SplitItem>): WeighedItem[] {
+  const weights = new Map<string, number | null>();
+  for (const { name, weight } of items) weights.set(name, weights.get(name) ?? weight);
+  const known = [...weights.values()].filter((weight) => weight !== null);
+  const assumed = median(known);
+  return [...weights].map(([name, weight]) => ({ name, weight: weight ?? assumed }))
+    .sort((a, b) => compare(a.name, b.name));
+}
+
+/** The lower median of numbers, 0 of none. */
+export function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[(numbers.length - 1) >> 1] ?? 0;
+}
+
+/**
+ * Shares of about equal weight, each item in exactly one. The same items give the same shares in any
+ * order.
+ *
+ * Longest processing time first: each item goes to the node with the least so far. No share is more than
+ * 4/3 of the best that is possible (Graham 1969); of many files it is within a few per cent. Items without
+ * weight are distributed by number.
+ *
+ * @param kept shares that items are added to, of an earlier plan
+ */
+export function shareByWeight(
+  items: readonly WeighedItem[],
+  nodeCount: number,
+  kept: readonly Share[] = [],
+): Share[] {
+  const nodes = Array.from({ length: nodeCount }, (_, node) => ({
+    items: [...kept[node]?.items ?? []],
+    total: kept[node]?.total ?? 0,
+  }));
+  const longestFirst = items.toSorted((a, b) => b.weight - a.weight || compare(a.name, b.name));
+  for (const item of longestFirst) {
+    let least = nodes[0]!;
+    for (const node of nodes) {
+      const isLess = node.total - least.total || node.items.length - least.items.length;
+      if (isLess < 0) least = node;
+    }
+    least.items.push(item);
+    least.total += item.weight;
+  }
+  for (const node of nodes) node.items.sort((a, b) => compare(a.name, b.name));
+  return nodes;
+}
+
+/** Shares of an equal number of items, as runners make them without durations: in turns, by name. */
+export function shareByNumber(items: readonly WeighedItem[], nodeCount: number): Share[] {
+  const sorted = items.toSorted((a, b) => compare(a.name, b.name));
+  return Array.from({ length: nodeCount }, (_, node) => {
+    const own = sorted.filter((_item, index) => index % nodeCount === node);
+    return { items: own, total: own.reduce((sum, { weight }) => sum + weight, 0) };
+  });
+}
+
+/**
+ * The number of nodes from which on more of them make nothing faster: with it, the longest item alone
+ * takes as long as every other node. `null` for items without weight.
+ */
+export function usefulNodeCount(
+  items: readonly WeighedItem[],
+): { nodeCount: number; longest: WeighedItem } | null {
+  const [longest] = items.toSorted((a, b) => b.weight - a.weight || compare(a.name, b.name));
+  if (!longest || longest.weight === 0) return null;
+  const total = items.reduce((sum, { weight }) => sum + weight, 0);
+  let nodeCount = Math.max(1, Math.ceil(total / longest.weight));
+  while (longestTotal(shareByWeight(items, nodeCount)) > longest.weight) nodeCount++;
+  return { nodeCount, longest };
+}
+
+/** Weight of the heaviest share. */
+export function longestTotal(shares: readonly Share[]): number {
+  return shares.reduce((longest, { total }) => Math.max(longest, total), 0);
+}
+
+/** By UTF-16 code units: the same on every machine, whatever its locale. */
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,149 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import type { Repository } from "../../db/admin/repositories.ts";
+import type { Upload } from "../../db/write/store_submission.ts";
+import { formatTimestamp } from "../../lib/base/time.ts";
+import type { TestResult } from "../../lib/report/result.ts";
+import { describeWithDatabases } from "../database.ts";
+import { createShop, DAY, type Fixture, idOf, NOW } from "./fixture.ts";
+
+/** A passing test that took some milliseconds. */
+function timed(
+  file: string,
+  milliseconds: number,
+  more: Partial<TestResult> = {},
+): Partial<TestResult> {
+  return { file, class: "", name: file, durationMicroseconds: milliseconds * 1000, ...more };
+}
+
+interface Row {
+  key: string;
+  median_us: number;
+  p90_us: number;
+  runs: number;
+  test: object | null;
+}
+
+describeWithDatabases("durations", (database) => {
+  let fixture: Fixture;
+  let next = 0;
+  before(async () => {
+    ({ fixture } = await createShop(database()));
+  });
+
+  /** A repository of its own with uploads, a second after each other. */
+  async function repositoryOf(
+    ...uploads: [results: Partial<TestResult>[], more?: Partial<Upload>][]
+  ): Promise<{ repository: Repository; path: string }> {
+    const name = `project-${next++}`;
+    const repository = await fixture.addRepository("acme", name);
+    for (const [index, [results, more]] of uploads.entries()) {
+      const recordedAt = NOW - 1000 + index;
+      await fixture.upload(repository, results, { recordedAt, ...more });
+    }
+    return { repository, path: `/api/repos/acme/${name}/durations` };
+  }
+
+  async function list(path: string): Promise<{ count: number; durations: Row[] }> {
+    const response = await fixture.get(path);
+    assert.equal(response.status, 200);
+    return await response.json();
+  }
+
+  const keys = (rows: Row[]) => rows.map(({ key }) => key);
+
+  it("add up the tests and attempts of a file, the longest first", async () => {
+    const { path } = await repositoryOf([[
+      timed("a.ts", 10, { name: "one" }),
+      timed("a.ts", 20, { name: "two", conclusion: "failure" }),
+      timed("a.ts", 30, { name: "two" }),
+      timed("b.ts", 100),
+      timed("", 1000, { name: "without a file" }),
+    ]]);
+    assert.deepEqual(await list(path), {
+      count: 2,
+      durations: [
+        { key: "b.ts", median_us: 100_000, p90_us: 100_000, runs: 1, test: null },
+        { key: "a.ts", median_us: 60_000, p90_us: 60_000, runs: 1, test: null },
+      ],
+      metadata: { after: null, limit: 100 },
+    });
+  });
+
+  it("are of classes or of tests on request", async () => {
+    const { repository, path } = await repositoryOf([[
+      timed("a.ts", 10, { class: "A", name: "one" }),
+      timed("a.ts", 20, { class: "A", name: "two" }),
+    ]]);
+    assert.deepEqual((await list(`${path}?by=class`)).durations, [
+      { key: "A", median_us: 30_000, p90_us: 30_000, runs: 1, test: null },
+    ]);
+    const test = { name: "two", suite: "suite", class: "A", file: "a.ts" };
+    assert.deepEqual((await list(`${path}?by=test&limit=1`)).durations, [
+      { key: idOf(repository, test), median_us: 20_000, p90_us: 20_000, runs: 1, test },
+    ]);
+  });
+
+  it("are the median and the 90th percentile of the latest 20 runs of each", async () => {
+    const rare: [Partial<TestResult>[]] = [[timed("rare.ts", 7)]];
+    const common = Array.from({ length: 25 }, (_, run): [Partial<TestResult>[]] => [
+      [timed("common.ts", run + 1)],
+    ]);
+    const { path } = await repositoryOf(rare, ...common);
+    assert.deepEqual((await list(path)).durations, [
+      // Of 6 to 25.
+      { key: "common.ts", median_us: 15_000, p90_us: 23_000, runs: 20, test: null },
+      { key: "rare.ts", median_us: 7_000, p90_us: 7_000, runs: 1, test: null },
+    ]);
+  });
+
+  it("are those of a branch, an environment or a job on request", async () => {
+    const { path } = await repositoryOf(
+      [[timed("a.ts", 10)], { branch: "main", environment: "Linux-X64", job: "unit" }],
+      [[timed("a.ts", 90)], { branch: "topic", environment: "Windows-X64", job: "end to end" }],
+      [[timed("a.ts", 95)]],
+    );
+    for (const query of ["branch=main", "environment=Linux*", "job=unit,other"]) {
+      assert.equal((await list(`${path}?${query}`)).durations[0]!.median_us, 10_000, query);
+    }
+    assert.equal((await list(`${path}?job=end*end`)).durations[0]!.median_us, 90_000);
+    assert.deepEqual((await list(`${path}?job=other`)).durations, []);
+  });
+
+  it("leave out what ran before the last 14 days", async () => {
+    const { path } = await repositoryOf([[timed("a.ts", 10)], { recordedAt: NOW - 15 * DAY }]);
+    assert.deepEqual(keys((await list(path)).durations), []);
+  });
+
+  it("of an earlier moment stay the same when more is uploaded", async () => {
+    const early = { recordedAt: NOW - 15 * DAY, uploadedAt: NOW - 15 * DAY };
+    const { repository, path } = await repositoryOf([[timed("a.ts", 10)], early]);
+    const asOf = `${path}?as_of=${formatTimestamp(NOW - 14 * DAY)}`;
+    const expected = await list(asOf);
+    assert.deepEqual(keys(expected.durations), ["a.ts"]);
+    await fixture.upload(repository, [timed("a.ts", 90)]);
+    // Uploaded late: a node that asked before has not seen it.
+    const late = { recordedAt: NOW - 14 * DAY - 5, uploadedAt: NOW };
+    await fixture.upload(repository, [timed("a.ts", 90)], late);
+    assert.deepEqual(await list(asOf), expected);
+  });
+
+  it("come in pages of up to 10,000", async () => {
+    const { path } = await repositoryOf([["a", "b", "c"].map((file) => timed(file, 5))]);
+    const page = await (await fixture.get(`${path}?limit=2`)).json();
+    assert.deepEqual(keys(page.durations), ["a", "b"]);
+    const rest = await list(`${path}?limit=2&after=${encodeURIComponent(page.metadata.after)}`);
+    assert.deepEqual(keys(rest.durations), ["c"]);
+    const large = await (await fixture.get(`${path}?limit=20000`)).json();
+    assert.deepEqual(large.metadata, { after: null, limit: 10_000 });
+  });
+
+  it("name every wrong parameter", async () => {
+    const { path } = await repositoryOf([[timed("a.ts", 5)]]);
+    const response = await fixture.get(`${path}?by=suite&as_of=yesterday`);
+    assert.equal(response.status, 400);
+    const { errors } = await response.json();
+    assert.deepEqual(Object.keys(errors).sort(), ["as_of", "by"]);
+    assert.match(errors.by[0], /invalid by "suite": expected one of file, class, test/);
+  });
+});
