@@ -4,7 +4,8 @@
 #
 #   TEST_ANALYTICS_URL       address of the upload door, such as https://reports.example
 #   UPLOAD_TOKEN             of `test-analytics token create --org NAME --upload`
-#   TEST_ANALYTICS_REPORTS   JUnit reports: files, folders (all *.xml below them) and globs, one a line
+#   TEST_ANALYTICS_REPORTS   JUnit reports: files, folders (all *.xml below them) and globs, one a line;
+#                            ** matches any number of folders
 #   TEST_ANALYTICS_COVERAGE  coverage reports: files and globs, one a line
 #   TEST_ANALYTICS_TAGS      tags of the tests, separated by commas
 #   TEST_ANALYTICS_TIMEOUT   seconds that an upload may take (default: 120)
@@ -32,8 +33,54 @@ encoded() { printf '%s' "$1" | sed 's/%/%25/g; s/ /%20/g; s/?/%3F/g; s/#/%23/g; 
 
 # Copies a file into a folder of the archive, below its own path.
 pack() {
-  inside="$work/$2/$(printf '%s' "$1" | sed 's,^\(\.*/\)*,,; s,/\.\./,/,g')"
+  path_inside=$(printf '%s' "$1" | sed 's,//*,/,g; s,^\(\.*/\)*,,; s,/\.\./,/,g')
+  inside=$work/$2/$path_inside
+  number=1
+  while [ -e "$inside" ]; do
+    # Reached twice, as by two globs.
+    cmp -s "$1" "$inside" && return
+    number=$((number + 1))
+    inside=$work/$2/$number/$path_inside
+  done
   mkdir -p "$(dirname "$inside")" && cp "$1" "$inside" && count=$((count + 1))
+}
+
+# What a glob matches, as the program reads it: the shell has no **. Hidden files are passed over, and
+# links to folders are not followed.
+matches() {
+  case $1 in *[*?[{]*) ;; *) return ;; esac
+  start=$(printf '%s' "$1" | sed 's,[*?[{].*,,; s,[^/]*$,,')
+  find "${start:-./}" -name '.?*' ! -name .. -prune -o -print | GLOB=$1 awk '
+    BEGIN {
+      glob = ENVIRON["GLOB"]
+      sub(/^(\.\/)+/, "", glob)
+      depth = 0
+      for (at = 1; at <= length(glob); at++) {
+        sign = substr(glob, at, 1)
+        isStart = at == 1 || substr(glob, at - 1, 1) == "/"
+        if (substr(glob, at) == "/**") { pattern = pattern "(/.*)?"; break }
+        else if (isStart && substr(glob, at, 3) == "**/") { pattern = pattern "([^/]+/)*"; at += 2 }
+        else if (isStart && substr(glob, at) == "**") { pattern = pattern ".*"; at++ }
+        else if (sign == "*") pattern = pattern "[^/]*"
+        else if (sign == "?") pattern = pattern "[^/]"
+        else if (sign == "[" && (end = index(substr(glob, at + 2), "]"))) {
+          set = substr(glob, at + 1, end)
+          sub(/^!/, "^", set)
+          pattern = pattern "[" set "]"
+          at += end + 1
+        }
+        else if (sign == "{") { pattern = pattern "("; depth++ }
+        else if (sign == "}" && depth > 0) { pattern = pattern ")"; depth-- }
+        else if (sign == "," && depth > 0) pattern = pattern "|"
+        else if (sign ~ /[A-Za-z0-9_\/ -]/) pattern = pattern sign
+        else if (sign == "^" || sign == "\\") pattern = pattern "\\" sign
+        else if (sign ~ /[[.$()|+{}]/) pattern = pattern "[" sign "]"
+        else pattern = pattern sign
+      }
+      pattern = "^" pattern "$"
+    }
+    { gsub(/\/\/+/, "/"); sub(/^(\.\/)+/, ""); sub(/\/$/, "") }
+    $0 != "" && $0 ~ pattern'
 }
 
 # Copies what the lines of the first argument name.
@@ -42,16 +89,23 @@ pack_all() {
   old_ifs=$IFS
   IFS='
 '
-  # Not quoted: globs are expanded here.
-  for path in $1; do
-    if [ -d "$path" ]; then
-      set -f
-      for file in $(find "$path" -type f -iname '*.xml'); do pack "$file" "$2"; done
-      set +f
-    elif [ -f "$path" ]; then pack "$path" "$2"
-    else warn "$path: no such file or folder"
-    fi
+  set -f
+  for line in $(printf '%s\n' "$1" | sed 's/^[[:space:]]*//; s/[[:space:]]*$//'); do
+    # A file whose name contains a bracket is that file.
+    if [ -e "$line" ]; then paths=$line; else paths=$(matches "$line"); fi
+    [ -n "$paths" ] || warn "$line: no such file or folder"
+    for path in $paths; do
+      # A link to a folder may lead back: it is followed only where it is named.
+      if [ -d "$path" ] && [ -L "$path" ] && [ "$path" != "$line" ]; then continue; fi
+      if [ -d "$path" ]; then
+        # With the slash, of a link to a folder as well.
+        for file in $(find "$path/" -type f -iname '*.xml'); do pack "$file" "$2"; done
+      elif [ -f "$path" ]; then pack "$path" "$2"
+      else warn "$path: no such file or folder"
+      fi
+    done
   done
+  set +f
   IFS=$old_ifs
 }
 
@@ -137,6 +191,7 @@ answer=$(cat "$work.out" 2>/dev/null)
 case $status in
   202)
     key=$(printf '%s' "$answer" | sed 's/.*"key" *: *"\([^"]*\)".*/\1/' | tr -d '\000-\037')
+    case $answer in *'"notes":'*) warn "$(printf '%s' "$answer" | sed 's/.*"notes"://; s/}$//')" ;; esac
     printf '%s\n' "test-analytics: stored $repository at $commit (reports: $reports, coverage files: $count): $key"
     [ -z "${GITHUB_OUTPUT:-}" ] || printf '%s\n' "key=$key" >>"$GITHUB_OUTPUT"
     ;;

@@ -5,6 +5,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import { inspectArchive } from "../../lib/report/archive/mod.ts";
+import { findReports } from "../../lib/report/report_files.ts";
 import { pause } from "../../lib/base/delay.ts";
 import { copyTemplate } from "../database.ts";
 import { run, type Running, start } from "../e2e/program.ts";
@@ -227,7 +228,7 @@ describe("the scripts for CI jobs", () => {
         args: ["-c", `PATH="${path}"\n${run}`],
         env: {
           ...Object.fromEntries(Object.keys(env).map((name) => [name, ""])),
-          TEST_ANALYTICS_REPORTS: "out put/\n*.xml",
+          TEST_ANALYTICS_REPORTS: "out put/\r\n  *.xml\n",
           TEST_ANALYTICS_EXIT_CODE: "3",
         },
       }).output();
@@ -293,7 +294,88 @@ describe("the scripts for CI jobs", () => {
           timestamp: "",
           provider: isGithub ? "github-actions" : "gitlab-ci",
           checkoutFolder: await Deno.realPath(checkout),
+          environment: "",
+          job: "",
+          shard: "",
         });
+      });
+
+      it("takes the same files as `ingest`, on lines that are indented or end with CRLF", async () => {
+        const folder = join(checkout, "globs");
+        const files = [
+          ...["a.xml", "one/a.xml", "one/two/a.XML", "one/two/b.xml", "one/two/c.txt", "o+e/d.xml"],
+          ...[".hidden/a.xml", "other/a.xml", "target/a.xml"],
+        ];
+        for (const [index, file] of files.entries()) {
+          await Deno.mkdir(join(folder, file, ".."), { recursive: true });
+          const report = REPORT.replace("adds", `adds ${index}`);
+          await Deno.writeTextFile(join(folder, file), report);
+        }
+        await Deno.remove(join(folder, "link")).catch(() => {});
+        await Deno.symlink("target", join(folder, "link"));
+        const url = stored();
+        const table = [
+          "globs/**/*.xml",
+          "globs/**/a.xml",
+          "globs/**",
+          "./globs/o*/**/*.xml",
+          "globs/*/*.xml",
+          "globs/{one,other}/a.xml",
+          "globs/one/two/[!a]*",
+          "globs/o+e/**/?.xml",
+          "globs/link",
+          "globs/*",
+          "globs/one",
+          "globs/one\n\tglobs/one/*.xml\r\n\r\n  globs/**/b.xml  ",
+        ];
+        for (const reports of table) {
+          const lines = reports.split(/\s+/).filter((line) => line !== "");
+          const expected = await findReports(lines.map((line) => join(checkout, line)));
+          const wanted = expected.map(({ path }) => path.slice(checkout.length + 1));
+          const { code, output } = await job({ url, reports, strict: "true" });
+          assert.equal(code, 0, output);
+          const { bytes } = uploads.at(-1)!;
+          const { reports: found } = await inspectArchive({
+            name: "upload.gz",
+            async *open() {
+              yield bytes;
+            },
+          });
+          const isReport = (path: string) => !path.endsWith(".txt");
+          assert.deepEqual(
+            found.map(({ path }) => path.slice("test-results/".length)).filter(isReport),
+            wanted.filter(isReport),
+            reports,
+          );
+        }
+      });
+
+      it("keeps files whose paths become the same in the archive", async () => {
+        const outside = `${checkout}-outside`;
+        await Deno.mkdir(outside, { recursive: true });
+        const inside = join(checkout, outside.slice(outside.lastIndexOf("/") + 1));
+        await Deno.mkdir(inside, { recursive: true });
+        await Deno.writeTextFile(join(outside, "r.xml"), REPORT.replace("adds", "outside"));
+        await Deno.writeTextFile(join(inside, "r.xml"), REPORT.replace("adds", "inside"));
+        const name = inside.slice(checkout.length + 1);
+        const { output } = await job({
+          url: stored(),
+          reports: `${name}/r.xml\n../${name}/r.xml\n${name}`,
+        });
+        await Deno.remove(outside, { recursive: true });
+        assert.match(output, /\(reports: 2, coverage files: 0\)/);
+      });
+
+      it("prints the notes on what was left out", async () => {
+        const notes = ['b.xml: found "x": left out'];
+        const url = receiver(Response.json({ key: "acme/shop/1.gz", notes }, { status: 202 }));
+        const { code, output } = await job({ url, reports: REPORTS, strict: "true" });
+        assert.equal(code, 0, output);
+        assert.match(
+          output,
+          /(::warning::|WARNING: )test-analytics: \["b\.xml: found .*left out"\]/,
+        );
+        assert.match(output, /\): acme\/shop\/1\.gz$/m);
       });
 
       const refusals: [name: string, url: () => string, warning: RegExp][] = [

@@ -244,10 +244,13 @@ export function conclusionOfStatus(
   return STATUS_PRECEDENCE.find((conclusion) => conclusions.includes(conclusion)) ?? "passing";
 }
 
-// Groups of three digits, separated as any locale does it; the decimal sign is a point. A leading zero
-// is not a group: "0,123" has a decimal comma and is not 123 seconds.
+// Groups of three digits, separated as any locale does it, before a decimal point. A leading zero is not
+// a group.
 const GROUPED = /^\+?[1-9]\d{0,2}(?:[,' \u00a0\u202f]\d{3})+(?:\.\d*)?(?:e[+-]?\d+)?$/i;
 const SEPARATORS = /[,' \u00a0\u202f]/g;
+// Before a decimal comma. "1,234" is read as groups: surefire writes it for 1,234 s.
+const DECIMAL_COMMA = /^\+?(?:\d*|[1-9]\d{0,2}(?:[.' \u00a0\u202f]\d{3})+),\d+(?:e[+-]?\d+)?$/i;
+const SEPARATORS_BEFORE_COMMA = /[.' \u00a0\u202f]/g;
 // Hexadecimal, octal and binary numbers of JavaScript.
 const OTHER_BASE = /[xob]/i;
 
@@ -255,8 +258,12 @@ const OTHER_BASE = /[xob]/i;
 export function parseDuration(time: string | undefined): number {
   if (time === undefined) return 0;
   let seconds = Number(time);
-  if (Number.isNaN(seconds) && GROUPED.test(time.trim())) {
-    seconds = Number(time.trim().replace(SEPARATORS, ""));
+  if (Number.isNaN(seconds)) {
+    const text = time.trim();
+    if (GROUPED.test(text)) seconds = Number(text.replace(SEPARATORS, ""));
+    else if (DECIMAL_COMMA.test(text)) {
+      seconds = Number(text.replace(SEPARATORS_BEFORE_COMMA, "").replace(",", "."));
+    }
   }
   if (!(seconds > 0 && seconds < Infinity) || OTHER_BASE.test(time)) return 0;
   return Math.min(Math.round(seconds * 1e6), Number.MAX_SAFE_INTEGER);
