@@ -3,7 +3,7 @@ import { errorMessage } from "../base/error.ts";
 import type { Metrics } from "../base/metrics.ts";
 import type { FolderStorage } from "../storage/folder.ts";
 import { completeArchive, storeAccepted, type WatcherContext } from "./process_archive.ts";
-import type { AcceptedUpload } from "./receive/accept_upload.ts";
+import type { AcceptedQueue, AcceptedUpload } from "./receive/accept_upload.ts";
 
 /** Uploads of different repositories are stored concurrently. */
 const CONCURRENT_UPLOADS = 2;
@@ -15,7 +15,9 @@ const MAX_WAITING_RESULTS = 200_000;
  * The queue between the door of `up` and the database. An upload that is not stored from it, for whatever
  * reason, still lies in the inbox, and the next sweep processes it.
  */
-export class AcceptedUploads {
+export class AcceptedUploads implements AcceptedQueue {
+  /** Keys of archives that appear in the inbox before the rest is done. */
+  readonly #expected = new Set<string>();
   readonly #uploads = new Map<string, AcceptedUpload>();
   readonly #waiting: AcceptedUpload[] = [];
   readonly #running = new Set<Promise<void>>();
@@ -29,7 +31,17 @@ export class AcceptedUploads {
     },
   ) {}
 
+  /** Keeps sweeps from an archive that is just being moved into the inbox: they would read it again. */
+  expect(key: string): void {
+    this.#expected.add(key);
+  }
+
+  forget(key: string): void {
+    this.#expected.delete(key);
+  }
+
   add(upload: AcceptedUpload): void {
+    this.#expected.delete(upload.key);
     const resultCount = countOf(upload);
     const fits = this.#uploads.size === 0 ||
       this.#resultCount + resultCount <= MAX_WAITING_RESULTS;
@@ -40,9 +52,9 @@ export class AcceptedUploads {
     this.#startNext();
   }
 
-  /** Whether an upload waits here or is being stored. */
+  /** Whether an upload is expected, waits here or is being stored. */
   has(key: string): boolean {
-    return this.#uploads.has(key);
+    return this.#expected.has(key) || this.#uploads.has(key);
   }
 
   /** Stores what has begun; the next start finds the others in the inbox. */

@@ -87,7 +87,7 @@ export const upCommand: AddCommand = command({
           const receiver = await startReceiver({
             ...shared,
             room,
-            onAccepted: (upload) => accepted.add(upload),
+            accepted,
             inbox: openInbox(source, environment, { isPrivate: true }),
             port: settings.UPLOAD_PORT,
             portOption: "--upload-port",

@@ -22,11 +22,18 @@ export interface Acceptance {
   readers: ReaderPool;
   /** Of the disk of the inbox; not given for a bucket. */
   room?: DiskRoom | undefined;
-  /**
-   * Called once an upload is durable, before it is acknowledged, so that it can be processed without
-   * being read again. Not called for uploads of very many results: they are left to the next sweep.
-   */
-  onAccepted?: (upload: AcceptedUpload) => void;
+  /** Processes uploads without reading them again. Those of very many results are left to the next sweep. */
+  accepted?: AcceptedQueue;
+}
+
+/** Takes uploads as soon as they are durable. */
+export interface AcceptedQueue {
+  /** An archive with this key is about to appear in the inbox; `add` or `forget` follows. */
+  expect(key: string): void;
+  /** The upload is durable, and not acknowledged yet. */
+  add(upload: AcceptedUpload): void;
+  /** It could not be stored. */
+  forget(key: string): void;
 }
 
 /**
@@ -37,7 +44,7 @@ export interface Acceptance {
  * @throws {ReportError} when a file cannot be read
  */
 export async function acceptUpload(
-  { inbox, readers, room, onAccepted }: Acceptance,
+  { inbox, readers, room, accepted }: Acceptance,
   upload: Omit<UploadToPack, "keepsResults">,
   { byteCount, tokenId, receiving }: {
     byteCount: number;
@@ -45,18 +52,20 @@ export async function acceptUpload(
     receiving: ReceivingUpload | undefined;
   },
 ): Promise<{ key: string; notes: string[] }> {
-  const keepsResults = onAccepted !== undefined;
+  const keepsResults = accepted !== undefined;
   const { archive, facts, files, notes } = await readers.use(
     { byteCount, tokenId },
     (reader) => reader.pack({ ...upload, keepsResults }, byteCount),
   );
   const name = archiveName(facts, archive.digest);
   receiving?.accept(name, { size: archive.size, content: sizeOf(files) });
+  if (files) accepted?.expect(name);
   const key = await inbox.put(archive, name).catch((error) => {
     room?.release(name);
+    accepted?.forget(name);
     throw error;
   });
-  if (files) onAccepted?.({ key, size: archive.size, read: { facts, files } });
+  if (files) accepted?.add({ key, size: archive.size, read: { facts, files } });
   return { key, notes };
 }
 

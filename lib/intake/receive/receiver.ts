@@ -32,7 +32,7 @@ const CLEAN_UP_MS = 2_000;
 export async function startReceiver(
   { database, inbox, host, port, portOption, settings, ...context }:
     & Pick<Context, "log" | "metrics" | "trustedProxies" | "onTokenUse" | "now">
-    & Pick<UploadContext, "onAccepted" | "room">
+    & Pick<UploadContext, "accepted" | "room">
     & {
       database: Database;
       inbox: Inbox;

@@ -214,6 +214,24 @@ describeWithDatabases("accepted uploads", (database) => {
     assert.equal((await archive(one.key))?.status, "processed");
   });
 
+  it("are not taken by a sweep that finds them before they are handed over", async () => {
+    const { watcher, stop, metrics, accepted } = makeContext();
+    const key = `acme/shop/20260101T000000Z-${hex(next++)}.gz`;
+    accepted.expect(key);
+    const one = await upload({ key });
+    const options = { interval: 1, workers: 1, once: true, metrics, stop: stop.signal };
+    const isTaken = (found: string) => accepted.has(found);
+    await watchArchives(watcher, { ...options, isTaken });
+    assert.equal(await archive(key), undefined);
+    accepted.add(one);
+    await stored(accepted, one);
+    assert.equal((await archive(key))?.status, "processed");
+    // Of one that could not be moved nothing is kept.
+    accepted.expect(key);
+    accepted.forget(key);
+    assert.equal(accepted.has(key), false);
+  });
+
   it("are stored once when a sweep of another process takes them too", async () => {
     const { watcher, accepted } = makeContext();
     for (let round = 0; round < 10; round++) {

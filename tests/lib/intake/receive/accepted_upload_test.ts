@@ -16,11 +16,19 @@ describeWithDatabases("an accepted upload", (database) => {
   let receiver: Receiver;
   let token = "";
   const accepted: AcceptedUpload[] = [];
+  const expected = new Set<string>();
 
   before(async () => {
     token = await addToken(database().sql, await addOrganization(database().sql, "acme"));
     receiver = await createReceiver(database().sql, {
-      onAccepted: (upload) => void accepted.push(upload),
+      accepted: {
+        expect: (key) => void expected.add(key),
+        add(upload) {
+          assert.ok(expected.delete(upload.key), "was expected");
+          accepted.push(upload);
+        },
+        forget: (key) => void expected.delete(key),
+      },
     });
   });
   after(() => receiver.close());
