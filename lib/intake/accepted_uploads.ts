@@ -8,8 +8,8 @@ import type { AcceptedQueue, AcceptedUpload } from "./receive/accept_upload.ts";
 /** Uploads of different repositories are stored concurrently. */
 const CONCURRENT_UPLOADS = 2;
 
-/** Of all waiting uploads together: about 25 MB. More are left to the next sweep. */
-const MAX_WAITING_RESULTS = 200_000;
+/** Of all waiting uploads together: about 50 MB. More are left to the next sweep, which reads them again. */
+const MAX_WAITING_RESULTS = 400_000;
 
 /**
  * The queue between the door of `up` and the database. An upload that is not stored from it, for whatever
