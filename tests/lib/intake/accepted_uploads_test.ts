@@ -253,7 +253,7 @@ describeWithDatabases("accepted uploads", (database) => {
     const { accepted } = makeContext();
     const large = async () => {
       const one = await upload({ report: reportOf(`large ${next}`) });
-      one.read.files.results!.content.resultCount = 150_000;
+      one.read.files.results!.content.resultCount = 300_000;
       return one;
     };
     const [first, second] = [await large(), await large()];
