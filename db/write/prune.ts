@@ -12,7 +12,7 @@ import { idsIn, type Queryable } from "../connection/sql.ts";
 import { repositoryTables } from "../schema/distribute.ts";
 import { markArchivesDeleted } from "./archive_rows.ts";
 import { deleteUnusedTexts } from "./store_texts.ts";
-import { interruptAdditions, lockRepository } from "./repository_row.ts";
+import { forceFullReload, lockRepository } from "./repository_row.ts";
 import { deleteTests, deleteUnusedLists, excludeListed, findUnlistedTests } from "./tests.ts";
 import { writeTransaction } from "./transaction.ts";
 
@@ -140,7 +140,7 @@ async function* pruneSubmissions(sql: Database["sql"], scope: PruneScope): Batch
         delete from negative_result
         where repository_id = ${repositoryId} and submission_id = any(${deletedIds})`;
       await markArchivesDeleted(tx, { repositoryId, keys: deleted.map(({ key }) => key) });
-      await interruptAdditions(tx, repositoryId);
+      await forceFullReload(tx, repositoryId);
       return deleted;
     });
     if (deleted === null) return;

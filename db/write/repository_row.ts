@@ -65,7 +65,7 @@ export async function takeNumbers(
  * Notes that something was removed that no response shows. Caches load the repository in full after its
  * next change, because submissions that they have not loaded yet may be gone.
  */
-export async function interruptAdditions(tx: Queryable, repositoryId: number): Promise<void> {
+export async function forceFullReload(tx: Queryable, repositoryId: number): Promise<void> {
   await tx`
     update repository_state set addition_count = addition_count - 1
     where repository_id = ${repositoryId}`;

@@ -7,12 +7,12 @@ import type { Queryable } from "../connection/sql.ts";
 import { storeNegatives } from "./disruptions.ts";
 import { storeTexts } from "./store_texts.ts";
 import { bumpForAddition, type LockedRepository, lockRepository } from "./repository_row.ts";
-import { insertSubmission, removeUnprocessed, type SubmissionFacts } from "./submission_rows.ts";
+import { insertSubmission, removeUnprocessed, type SubmissionHead } from "./submission_rows.ts";
 import { addTags } from "./test_tags.ts";
 import { storeTestList } from "./tests.ts";
 
 /** One upload: a CI run, or one shard of it. */
-export interface Upload extends Omit<SubmissionFacts, "key"> {
+export interface Upload extends Omit<SubmissionHead, "key"> {
   /** Page of the repository; kept as it is when `""` or not given. */
   repositoryUrl?: string;
   /** Tags of single tests, in addition to those of all. */

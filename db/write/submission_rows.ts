@@ -5,8 +5,8 @@ import { arrayOf, type Queryable, textArray } from "../connection/sql.ts";
 import { codeVersionOf } from "../read/fragments.ts";
 import { bumpForAddition, lockRepository } from "./repository_row.ts";
 
-/** The facts that are known of an archive before its reports were read. */
-export interface SubmissionFacts {
+/** What is known of a submission before its reports are read. */
+export interface SubmissionHead {
   repositoryId: number;
   key: string;
   /** Seconds since 1970: the time of every result. */
@@ -36,7 +36,7 @@ export interface SubmissionFacts {
  */
 export async function insertSubmission(
   tx: Queryable,
-  facts: SubmissionFacts & { id: string },
+  facts: SubmissionHead & { id: string },
   results: {
     content: SubmissionContent;
     digest: string;
@@ -68,7 +68,7 @@ export async function insertSubmission(
 }
 
 /** Shows an archive as `processing`. One that was processed before stays as it is. */
-export async function showProcessing(tx: Queryable, facts: SubmissionFacts): Promise<void> {
+export async function showProcessing(tx: Queryable, facts: SubmissionHead): Promise<void> {
   const repository = await lockRepository(tx, facts.repositoryId);
   if (!repository) return;
   await removeUnprocessed(tx, facts);
@@ -79,7 +79,7 @@ export async function showProcessing(tx: Queryable, facts: SubmissionFacts): Pro
 /** Shows an archive that was `processing` as `failed`. */
 export async function showFailed(
   tx: Queryable,
-  { repositoryId, key }: Pick<SubmissionFacts, "repositoryId" | "key">,
+  { repositoryId, key }: Pick<SubmissionHead, "repositoryId" | "key">,
 ): Promise<void> {
   const dataVersion = await bumpForAddition(tx, repositoryId);
   await tx`
@@ -90,7 +90,7 @@ export async function showFailed(
 /** Removes the submission of an archive that has not been processed. */
 export async function removeUnprocessed(
   tx: Queryable,
-  { repositoryId, key }: Pick<SubmissionFacts, "repositoryId" | "key">,
+  { repositoryId, key }: Pick<SubmissionHead, "repositoryId" | "key">,
 ): Promise<void> {
   const { count } = await tx`
     delete from submission

@@ -65,7 +65,7 @@ export function countKinds(kinds: readonly AttemptKind[]): ResultCounts {
 }
 
 /** Copies an array to the start of a longer one, and returns that. */
-export function grown<T extends Int32Array | Float64Array | Uint8Array>(from: T, to: T): T {
+export function enlarge<T extends Int32Array | Float64Array | Uint8Array>(from: T, to: T): T {
   to.set(from);
   return to;
 }

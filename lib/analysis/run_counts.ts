@@ -1,4 +1,4 @@
-import { forEachException, grown } from "./columns.ts";
+import { enlarge, forEachException } from "./columns.ts";
 import { VarintReader } from "./varint.ts";
 
 export interface Run {
@@ -80,10 +80,10 @@ export class RunCounts {
       for (const testNo of tests) if (testNo >= end) end = testNo + 1;
     }
     const totals = {
-      counted: grown(counted, new Int32Array(end)),
-      negative: grown(negative, new Int32Array(end)),
-      all: grown(all, new Int32Array(end)),
-      microseconds: microseconds && grown(microseconds, new Float64Array(end)),
+      counted: enlarge(counted, new Int32Array(end)),
+      negative: enlarge(negative, new Int32Array(end)),
+      all: enlarge(all, new Int32Array(end)),
+      microseconds: microseconds && enlarge(microseconds, new Float64Array(end)),
     };
     count(added, { sign: 1, lists, totals });
     count(removed, { sign: -1, lists, totals });

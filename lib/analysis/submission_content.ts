@@ -4,7 +4,7 @@ import { testHash, type TestIdentity } from "../base/identity.ts";
 import { quote } from "../base/quote.ts";
 import type { ReportedTool } from "../report/equal_cases.ts";
 import { isNegative, PLAIN_CASE, type Reported, type TestResult } from "../report/result.ts";
-import { ATTEMPT_KINDS, encodeResults, grown, kindOf, type ResultColumns } from "./columns.ts";
+import { ATTEMPT_KINDS, encodeResults, enlarge, kindOf, type ResultColumns } from "./columns.ts";
 import { type CompressedText, TextCollector } from "./failure_texts.ts";
 import { identityIn, IdentityStore, type StoredIdentities } from "./identity_store.ts";
 import {
@@ -151,11 +151,11 @@ export class SubmissionBuilder {
   }
 
   #grow(length: number): void {
-    this.#hashes = grown(this.#hashes, new Float64Array(length));
-    this.#durations = grown(this.#durations, new Float64Array(length));
-    this.#kinds = grown(this.#kinds, new Uint8Array(length));
-    this.#flags = grown(this.#flags, new Uint8Array(length));
-    this.#lines &&= grown(this.#lines, new Int32Array(length));
+    this.#hashes = enlarge(this.#hashes, new Float64Array(length));
+    this.#durations = enlarge(this.#durations, new Float64Array(length));
+    this.#kinds = enlarge(this.#kinds, new Uint8Array(length));
+    this.#flags = enlarge(this.#flags, new Uint8Array(length));
+    this.#lines &&= enlarge(this.#lines, new Int32Array(length));
   }
 }
 

@@ -31,8 +31,8 @@ interface LogOptions {
 }
 
 /**
- * A log that writes lines such as `2026-01-31T08:00:00Z info answered status=200`, or
- * `{"time":"2026-01-31T08:00:00.000Z","level":"info","message":"answered","status":200}`.
+ * A log that writes lines such as `2026-01-31T08:00:00Z info request status=200`, or
+ * `{"time":"2026-01-31T08:00:00.000Z","level":"info","message":"request","status":200}`.
  */
 export function createLog({ write, now, level = "info", format = "human" }: LogOptions): Log {
   const at = (lineLevel: LogLevel) => (message: string, fields: LogFields = {}) => {

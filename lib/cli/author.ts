@@ -1,7 +1,7 @@
 import { hostname, userInfo } from "node:os";
 import type { Environment } from "../base/config.ts";
 import { readBuildUrl } from "../intake/upload_values.ts";
-import { type CiFacts, detectCiJob } from "../intake/ci/mod.ts";
+import { detectCiJob, type DetectedRun } from "../intake/ci/mod.ts";
 import { oneLine } from "../base/text.ts";
 
 const MAX_URL_CHARACTERS = 500;
@@ -14,7 +14,7 @@ export async function authorOf(environment: Environment): Promise<string> {
 }
 
 /** `""` when the CI service has no URL, but a text in its place, as Jenkins before it is configured. */
-function buildUrlOf({ buildUrl }: CiFacts): string {
+function buildUrlOf({ buildUrl }: DetectedRun): string {
   try {
     return readBuildUrl(oneLine(buildUrl).slice(0, MAX_URL_CHARACTERS));
   } catch {

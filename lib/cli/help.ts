@@ -15,8 +15,8 @@ export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 export type ExitCodes = Readonly<Record<string, string>>;
 
 const EXIT_CODES: ExitCodes = {
-  [EXIT.done]: "success; also when there was nothing to change",
-  [EXIT.failed]: "failure; standard error has the reason",
+  [EXIT.done]: "success, including when there was nothing to change",
+  [EXIT.failed]: "failure; the reason is on standard error",
   [EXIT.usage]: "usage error; the last line on standard error is a valid command",
 };
 
@@ -40,7 +40,7 @@ export function commandHelp(
 export function programHelp(): string {
   return [
     section(
-      "Environment (options win; an empty value counts as unset)",
+      "Environment (options take precedence; empty means unset)",
       settingsTable(SETTINGS.map(({ name }) => name), ({ meaning }) => meaning),
     ),
     exitCodeSection(EXIT_CODES),

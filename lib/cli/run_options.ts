@@ -1,7 +1,7 @@
 /** The options of `ingest` and `upload` that describe a run, with defaults from CI or the checkout. */
 import * as v from "valibot";
 import { commitOf, runGit, treeOf } from "../intake/ci/git.ts";
-import { checkoutFacts, type CiFacts, detectCiJob } from "../intake/ci/mod.ts";
+import { describeCheckout, detectCiJob, type DetectedRun } from "../intake/ci/mod.ts";
 import { readWith } from "../base/read_with.ts";
 import { parseRepositoryName } from "../base/repository_name.ts";
 import type { ArchiveFacts } from "../report/archive/mod.ts";
@@ -23,12 +23,12 @@ import {
 export const RUN_OPTIONS = {
   repo: option(
     "<owner/name>",
-    "repository (default: of the CI job or checkout)",
+    "repository (default: from the CI job or checkout)",
     v.optional(repositoryName),
   ),
   commit: option(
     "<oid>",
-    "commit of the tests (default: of the CI job or checkout)",
+    "commit of the tests (default: from the CI job or checkout)",
     v.optional(v.string()),
   ),
   tree: option(
@@ -39,12 +39,12 @@ export const RUN_OPTIONS = {
   branch: option("<name>", "branch of the tests", v.optional(readWith(readText))),
   environment: option(
     "<name>",
-    "operating system, runtime, browser of the tests; flaky is judged within one (default: of the CI job)",
+    "operating system, runtime or browser of the tests; a test is flaky within one of them (default: from the CI job)",
     v.optional(readWith(readName)),
   ),
   job: option(
     "<name>",
-    "job that ran the tests (default: of the CI job)",
+    "job that ran the tests (default: from the CI job)",
     v.optional(readWith(readName)),
   ),
   buildUrl: option(
@@ -54,7 +54,7 @@ export const RUN_OPTIONS = {
   ),
   recordedAt: option(
     "<timestamp>",
-    "when the tests ran, RFC 3339 with a zone (default: now)",
+    "when the tests ran: RFC 3339 with a time zone (default: now)",
     v.optional(timestamp),
   ),
   tags: option(
@@ -69,7 +69,7 @@ export const RUN_OPTIONS = {
   coverage: option("<file...>", "coverage report; repeatable", v.optional(v.array(v.string()), [])),
   codeowners: option(
     "<file>",
-    "CODEOWNERS file (default in a CI job: that of the checkout)",
+    "CODEOWNERS file (default in a CI job: the checkout's)",
     v.optional(v.string()),
   ),
 };
@@ -96,7 +96,7 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
   const job = await detectCiJob(context.io.environment, git);
   const isDescribed = given.repo !== undefined && given.commit !== undefined;
   const note = given.commit === undefined ? context.note : undefined;
-  const found = job ?? (isDescribed ? null : await checkoutFacts(git, note));
+  const found = job ?? (isDescribed ? null : await describeCheckout(git, note));
   const repository = given.repo ?? readFact(found, "repository", parseRepositoryName);
   const commitOid = await givenCommit(given, context) ?? readFact(found, "commit", readCommit);
   if (repository === undefined || commitOid === undefined) {
@@ -181,8 +181,8 @@ export async function givenCommit(
 
 /** A fact of the CI job or checkout, `undefined` when it is missing or invalid. */
 function readFact<T>(
-  found: CiFacts | null,
-  name: keyof CiFacts,
+  found: DetectedRun | null,
+  name: keyof DetectedRun,
   read: (text: string) => T,
 ): T | undefined {
   const text = found?.[name] ?? "";

@@ -104,7 +104,7 @@ function startOps(
     { host, port, portOption: "--ops-port" },
     () => serveOps({ host, port, metrics, log, checkReady }),
   );
-  log.info("readiness and metrics", { url: server.url });
+  log.info("serving readiness and metrics", { url: server.url });
   return { close: () => server.shutdown() };
 }
 

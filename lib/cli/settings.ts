@@ -1,4 +1,4 @@
-/** Validation of settings. Options win over the environment. */
+/** Validation of settings. Options take precedence over the environment. */
 import * as v from "valibot";
 import { type ApiSettings, readApiSettings, TOKEN_VARIABLE } from "../api_client/api_settings.ts";
 import { type Environment, kebabCase, setting } from "../base/config.ts";

@@ -60,8 +60,8 @@ export function recordTokenUsesLater(
     } catch (error) {
       const { error: text } = errorFields(error);
       isOff ||= isReadOnly(error) || isDenied(error);
-      if (isOff) return log.info("the last use of tokens is not recorded", { error: text });
-      if (!isFailing) log.warn("the last use of tokens is recorded later", { error: text });
+      if (isOff) return log.info("token uses are not recorded", { error: text });
+      if (!isFailing) log.warn("token uses will be recorded later", { error: text });
       isFailing = true;
       for (const use of uses) keep(use);
       writeAfter(retryMs);

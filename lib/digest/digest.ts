@@ -47,7 +47,7 @@ interface Entries {
 }
 
 /** Input of a digest. */
-export interface DigestFacts extends Entries {
+export interface DigestInput extends Entries {
   repositories: { repository: string; now: Builds; before: Builds }[];
   tests: DisruptedTest[];
 }
@@ -81,7 +81,7 @@ export interface Digest {
 
 /** Composes a digest. */
 export function composeDigest(
-  { repositories, ...facts }: DigestFacts,
+  { repositories, ...input }: DigestInput,
   head: Pick<Digest, "organization" | "since" | "until" | "group_by">,
 ): Digest {
   const shown = repositories.filter(({ now, before }) => now.buildCount + before.buildCount > 0);
@@ -93,11 +93,11 @@ export function composeDigest(
       flakiness_before: percentageOf(before),
       builds: now.buildCount,
     })),
-    groups: head.group_by ? groupsByOwner(facts) : [groupOf(null, facts)],
+    groups: head.group_by ? groupsByOwner(input) : [groupOf(null, input)],
   };
 }
 
-type Lists = Omit<DigestFacts, "repositories">;
+type Lists = Omit<DigestInput, "repositories">;
 
 function groupsByOwner({ tests, ...entries }: Lists): DigestGroup[] {
   const all: DigestTest[] = [tests, Object.values(entries).flat()].flat();

@@ -54,7 +54,7 @@ export interface FailedTest extends TestIdentity {
 }
 
 /** Input of the rule. */
-export interface GateFacts {
+export interface GateInput {
   /** How the tests ended. */
   testsExitCode: number;
   /** Whether it was derived from the reports: 1 with any failure, even of a test that passed on retry. */
@@ -83,7 +83,7 @@ export function identityKey({ suite, class: className, name, file }: TestIdentit
 /** The active quarantine of a test. */
 export function quarantineOf(
   test: TestIdentity,
-  { quarantined, now }: Pick<GateFacts, "quarantined" | "now">,
+  { quarantined, now }: Pick<GateInput, "quarantined" | "now">,
 ): QuarantinedTest | undefined {
   const entry = quarantined?.get(identityKey(test));
   if (!entry) return undefined;
@@ -95,26 +95,26 @@ export function quarantineOf(
  * Whether the failure of a test may be excused: it is quarantined, or it failed only with its subtests
  * and all of these may be.
  */
-export function isExcusable(test: FailedTest, facts: GateFacts): boolean {
-  if (quarantineOf(test, facts)) return true;
+export function isExcusable(test: FailedTest, input: GateInput): boolean {
+  if (quarantineOf(test, input)) return true;
   if (!test.saysNothing) return false;
-  const subtests = facts.failed.filter((other) => isSubtest(other, test));
-  return subtests.length > 0 && subtests.every((one) => isExcusable(one, facts));
+  const subtests = input.failed.filter((other) => isSubtest(other, test));
+  return subtests.length > 0 && subtests.every((one) => isExcusable(one, input));
 }
 
 /**
  * Decides the exit code: that of the tests, or 0 when they failed and every failure can be excused.
  * In doubt, failures are not excused.
  */
-export function decideExitCode(facts: GateFacts) {
-  const { testsExitCode, failed } = facts;
+export function decideExitCode(input: GateInput) {
+  const { testsExitCode, failed } = input;
   let reason: string | null = null;
   if (testsExitCode === 0) {
     reason = failed.length === 0
       ? "the tests passed"
       : `the tests ended with 0, although ${failed.length} failed`;
   }
-  reason ??= reasonNotToExcuse(facts);
+  reason ??= reasonNotToExcuse(input);
   if (reason !== null) return { exitCode: testsExitCode, isExcused: false, reason };
   reason = failed.length === 1
     ? "the failed test is quarantined"
@@ -123,9 +123,9 @@ export function decideExitCode(facts: GateFacts) {
 }
 
 /** The reason not to excuse the failures, or `null`. */
-function reasonNotToExcuse(facts: GateFacts): string | null {
-  const { testsExitCode, signal, reports, failed, unclear, maxExcused } = facts;
-  const failureCodes = facts.failureCodes ?? [1];
+function reasonNotToExcuse(input: GateInput): string | null {
+  const { testsExitCode, signal, reports, failed, unclear, maxExcused } = input;
+  const failureCodes = input.failureCodes ?? [1];
   if (signal !== null) return `the run was stopped by ${signal}`;
   const ended = SIGNALS_BY_EXIT_CODE[testsExitCode];
   if (ended) return `exit code ${testsExitCode} means that ${ended} ended the tests`;
@@ -142,19 +142,19 @@ function reasonNotToExcuse(facts: GateFacts): string | null {
   const outside = reports.flatMap(({ failuresOutsideTests }) => failuresOutsideTests);
   if (outside.length > 0) return `a failure outside of a test: ${outside[0]}`;
   if (failed.length === 0) {
-    return facts.isCodeFromReports
+    return input.isCodeFromReports
       ? "every failed test passed on retry; --exit-code tells how the tests ended"
       : "no report has a failed test";
   }
-  if (facts.quarantined === null) return "the quarantined tests are unknown";
-  const otherCount = failed.filter((test) => !isExcusable(test, facts)).length;
+  if (input.quarantined === null) return "the quarantined tests are unknown";
+  const otherCount = failed.filter((test) => !isExcusable(test, input)).length;
   if (otherCount > 0) {
     if (failed.length === 1) return "the failed test is not quarantined";
     return `${otherCount} of ${failed.length} failed tests ${
       otherCount === 1 ? "is" : "are"
     } not quarantined`;
   }
-  const unclearCount = unclear.filter((test) => !quarantineOf(test, facts)).length;
+  const unclearCount = unclear.filter((test) => !quarantineOf(test, input)).length;
   if (unclearCount > 0) return `the outcome of ${plural(unclearCount, "test")} is unknown`;
   if (failed.length > maxExcused) {
     return `${
@@ -162,7 +162,7 @@ function reasonNotToExcuse(facts: GateFacts): string | null {
     } failed, more than ${maxExcused} (--max-excused)`;
   }
   const perClass = reports.find(({ path }) => PER_CLASS_REPORT.test(path));
-  if (perClass && facts.failureCodes === null) {
+  if (perClass && input.failureCodes === null) {
     return `Maven and Gradle (${perClass.path}) also exit with 1 after a crash: have them ignore failed ` +
       "tests (see --help), or set --failure-codes";
   }

@@ -6,7 +6,7 @@ import { fullTestName, markdownCode, markdownLink } from "../base/text.ts";
 import { formatTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
 import {
   type decideExitCode,
-  type GateFacts,
+  type GateInput,
   IDENTITY,
   identityKey,
   isExcusable,
@@ -47,7 +47,7 @@ const ENDS_SOON_SECONDS = 7 * SECONDS_PER_DAY;
  * @param options.problem why a request failed; `null` when none did
  */
 export function summarize(
-  facts: GateFacts,
+  input: GateInput,
   decision: ReturnType<typeof decideExitCode>,
   { repository, verdicts, problem, dryRun, hasPassed }: {
     repository: string;
@@ -57,9 +57,9 @@ export function summarize(
     hasPassed(test: TestIdentity): boolean;
   },
 ) {
-  const { testsExitCode, failed, now } = facts;
-  const quarantined = [...facts.quarantined?.values() ?? []]
-    .filter((test) => quarantineOf(test, facts) !== undefined);
+  const { testsExitCode, failed, now } = input;
+  const quarantined = [...input.quarantined?.values() ?? []]
+    .filter((test) => quarantineOf(test, input) !== undefined);
   const soon = formatTimestamp(now + ENDS_SOON_SECONDS);
   return {
     repository,
@@ -69,14 +69,14 @@ export function summarize(
     dry_run: dryRun,
     reason: decision.reason,
     failed: failed.map(({ saysNothing, ...test }) => {
-      const quarantine = quarantineOf(test, facts);
+      const quarantine = quarantineOf(test, input);
       const known = verdicts?.get(identityKey(test));
       // The list of quarantined tests decides; it may be older than the verdict.
       const verdict = known?.verdict === "quarantined" ? "known" : known?.verdict;
       return {
         ...test,
         // A test that failed only with its quarantined subtests counts as one of them.
-        verdict: isExcusable({ ...test, ...saysNothing && { saysNothing } }, facts)
+        verdict: isExcusable({ ...test, ...saysNothing && { saysNothing } }, input)
           ? "quarantined"
           : verdict ?? (verdicts ? "new" : "unknown"),
         disruptiveness_ratio: known?.disruptiveness_ratio ?? null,

@@ -86,7 +86,7 @@ export class AcceptedUploads implements AcceptedQueue {
       const outcome = await storeAccepted(this.context, archive, read);
       await completeArchive(this.context, archive, outcome);
     } catch (error) {
-      log.warn("archive left for a retry", { key, reason: errorMessage(error) });
+      log.warn("archive will be retried", { key, reason: errorMessage(error) });
     }
   }
 }

@@ -168,7 +168,7 @@ export async function completeArchive(
     metrics?.count("archives_total", { outcome: duplicate ? "duplicate" : status });
   } else {
     const { reason } = outcome;
-    log?.warn(status === "left" ? "archive left for a retry" : "archive failed", { key, reason });
+    log?.warn(status === "left" ? "archive will be retried" : "archive failed", { key, reason });
     metrics?.count("archives_total", { outcome: status });
   }
 }

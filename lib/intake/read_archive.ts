@@ -12,7 +12,7 @@ import {
 } from "../report/archive/mod.ts";
 import { TAG_LIMITS } from "../report/limits.ts";
 import { errorMessage } from "../base/error.ts";
-import { quote, ReportError } from "../report/report_error.ts";
+import { excerpt, ReportError } from "../report/report_error.ts";
 import type { StreamedReport } from "../report/read_report_files.ts";
 import { parseRepositoryName } from "../base/repository_name.ts";
 import {
@@ -175,10 +175,12 @@ export function parseFacts(
     required("repository", (text) => parseRepositoryName(repositoryIn(text, metadata!)));
   const commitOid = given.commit ?? required("commit", readCommit) ?? "";
   if (given.commit === undefined && commitOid !== "" && !isGitId(commitOid)) {
-    onNote(`${archive}: kept the commit ${quote(commitOid)} as text: expected 7 to 64 hex digits`);
+    onNote(
+      `${archive}: kept the commit ${excerpt(commitOid)} as text: expected 7 to 64 hex digits`,
+    );
   }
   if (given.tree === undefined && tree !== "" && !isGitId(tree)) {
-    onNote(`${archive}: ignored the tree ${quote(tree)}: expected 7 to 64 hex digits`);
+    onNote(`${archive}: ignored the tree ${excerpt(tree)}: expected 7 to 64 hex digits`);
   }
   // Only a link: not worth an error.
   const archiveBuildUrl = () => {
@@ -292,8 +294,8 @@ export async function readFiles(
     throw new ReportError({
       file: name,
       kind: "not-found",
-      problem: `found neither a report below ${quote("test-results/")} or ` +
-        `${quote("test_results/")} nor coverage below ${quote("coverage/")}, expected one`,
+      problem: `found neither a report below ${excerpt("test-results/")} or ` +
+        `${excerpt("test_results/")} nor coverage below ${excerpt("coverage/")}, expected one`,
     });
   }
   return { results, coverage: hasCoverage ? totals : null };

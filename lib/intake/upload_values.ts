@@ -5,7 +5,7 @@
 import type { RepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp } from "../base/time.ts";
 import { TAG_LIMITS } from "../report/limits.ts";
-import { quote } from "../report/report_error.ts";
+import { excerpt } from "../report/report_error.ts";
 
 /** The facts of a run that its uploader gave, by options or parameters. */
 export interface RunValues {
@@ -57,7 +57,7 @@ export function readBuildUrl(text: string): string {
   const url = readText(text).replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, "$1");
   if (url === "" || /^https?:\/\/[^/?#]/i.test(url) && URL.canParse(url)) return url;
   const expected = "expected one that begins with https:// or http://";
-  throw new SyntaxError(`invalid build URL ${quote(url)}: ${expected}`);
+  throw new SyntaxError(`invalid build URL ${excerpt(url)}: ${expected}`);
 }
 
 /** True for the git id of a commit or tree, whole or abbreviated: 7 to 64 hex digits. */
@@ -68,7 +68,7 @@ export function isGitId(text: string): boolean {
 /** A git id in lower case. Any other text, such as `HEAD`, would join the results of different code. */
 export function readGitId(text: string, what: "commit" | "tree"): string {
   if (isGitId(text)) return text.toLowerCase();
-  throw new SyntaxError(`invalid ${what} ${quote(text)}: expected 7 to 64 hex digits`);
+  throw new SyntaxError(`invalid ${what} ${excerpt(text)}: expected 7 to 64 hex digits`);
 }
 
 /** The commit of an archive, which may also be `HEAD` or the name of a branch: that is kept as text. */
@@ -76,7 +76,7 @@ export function readCommit(text: string): string {
   if (isGitId(text)) return text.toLowerCase();
   if (/^[^\s\p{Cc}]{1,255}$/u.test(text)) return text;
   throw new SyntaxError(
-    `invalid commit ${quote(text)}: expected 1 to 255 characters without white space`,
+    `invalid commit ${excerpt(text)}: expected 1 to 255 characters without white space`,
   );
 }
 
@@ -94,7 +94,7 @@ export function readTags(list: string[]): string[] {
     }
     if (tag.length > TAG_LIMITS.characters) {
       throw new RangeError(
-        `tag ${quote(tag)}: expected at most ${TAG_LIMITS.characters} characters`,
+        `tag ${excerpt(tag)}: expected at most ${TAG_LIMITS.characters} characters`,
       );
     }
   }

@@ -113,7 +113,7 @@ export async function watchArchives(
       let isIncomplete = false;
       try {
         isIncomplete = await sweep();
-        if (outage !== "") log.info("sweep succeeded again", { source: storage.name });
+        if (outage !== "") log.info("sweep recovered", { source: storage.name });
         outage = "";
       } catch (error) {
         if (stop.aborted && error instanceof StorageError) break;

@@ -13,7 +13,7 @@
  * that matches a folder matches everything below it, except that `docs/*` stops at the first level.
  */
 
-import { quote } from "./report_error.ts";
+import { excerpt } from "./report_error.ts";
 
 export interface Codeowners {
   /** Owners of a file, `@acme/web` or an address, in the order of the file and without repetition. */
@@ -92,7 +92,9 @@ function readSections(text: string, note: (note: string) => void): Section[] {
     const segments = compile(isExclusion ? pattern.slice(1) : pattern);
     if (!segments || pattern.length > MAX_PATTERN_CHARACTERS) {
       note(
-        `${where}: found ${quote(pattern)}, expected a pattern of 1 to ${MAX_PATTERN_CHARACTERS} ` +
+        `${where}: found ${
+          excerpt(pattern)
+        }, expected a pattern of 1 to ${MAX_PATTERN_CHARACTERS} ` +
           "characters: skipped",
       );
       continue;
@@ -113,7 +115,7 @@ function ownersIn(text: string, where: string, note: (note: string) => void): st
     const isOwner = word.includes("@") && !word.includes(",") && !/\p{Cc}/u.test(word) &&
       word.length <= MAX_OWNER_CHARACTERS;
     if (isOwner) owners.push(word);
-    else note(`${where}: found ${quote(word)}, expected an owner: skipped`);
+    else note(`${where}: found ${excerpt(word)}, expected an owner: skipped`);
   }
   return owners;
 }
@@ -207,7 +209,7 @@ function createMatcher(sections: readonly Section[], onNote: (note: string) => v
     if (steps <= MAX_STEPS) return [...owners];
     onNote(
       `CODEOWNERS: more than ${MAX_STEPS} comparisons of patterns and paths: no owners from ` +
-        `${quote(path)} on`,
+        `${excerpt(path)} on`,
     );
     return [];
   };

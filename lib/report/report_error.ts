@@ -68,6 +68,6 @@ export function shorten(text: string): string {
 }
 
 /** The beginning of a text in double quotes, on one line, control characters made visible. */
-export function quote(text: string): string {
+export function excerpt(text: string): string {
   return JSON.stringify(shorten(text));
 }

@@ -2,7 +2,7 @@
 import type { ReportedTool } from "./equal_cases.ts";
 import type { TestCase } from "./junit/test_case.ts";
 import { REPORT_LIMITS } from "./limits.ts";
-import { limitError, quote } from "./report_error.ts";
+import { excerpt, limitError } from "./report_error.ts";
 import { isNegative, PLAIN_CASE, type Reported, type TestResult } from "./result.ts";
 import type { XmlHandler, XmlReader } from "./xml/reader.ts";
 import type { XmlAttributes } from "./xml/start_tag.ts";
@@ -91,7 +91,7 @@ export function refuseUndecodable(
   if (attribute === undefined) return;
   xml.input.fail(
     "malformed",
-    `bytes that cannot be decoded in ${attribute}=${quote(attributes[attribute] ?? "")} of a ` +
+    `bytes that cannot be decoded in ${attribute}=${excerpt(attributes[attribute] ?? "")} of a ` +
       `<${element}>`,
     "names in the encoding that the file declares, or in UTF-8 when it declares none",
     xml.elementPosition,

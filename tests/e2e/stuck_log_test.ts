@@ -88,7 +88,7 @@ describe("a service whose log is not read", () => {
         return sum + count;
       }, 0);
       assert.ok(all >= dropped, `${all} of ${dropped}`);
-      const requests = lines.filter(({ message }) => message === "answered").length;
+      const requests = lines.filter(({ message }) => message === "request").length;
       // The others asked whether it had started.
       assert.ok(requests + all >= 2 * REQUESTS, `${requests} and ${all}`);
     } finally {

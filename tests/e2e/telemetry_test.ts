@@ -63,7 +63,7 @@ describe("telemetry", () => {
     );
     assert.ok(logs.includes(traceId), "a log line knows its trace");
     // The same line is where it always is.
-    assert.match(stderr, /"message":"answered","request_id":"r-1"/);
+    assert.match(stderr, /"message":"request","request_id":"r-1"/);
     for (const [kind, text] of received) assert.doesNotMatch(text, /abab/, `${kind} has a token`);
     assert.doesNotMatch(logs, /hidden/);
   });

@@ -47,7 +47,7 @@ describeWithDatabases("an address that keeps sending wrong tokens", (database) =
     });
     assert.ok(sent.length <= 1, `${sent.length} statements`);
     assert.deepEqual(lines.filter((line) => line.startsWith("warn")), [
-      "warn invalid tokens: this address is throttled client_address=203.0.113.9 count=20",
+      "warn throttling an address after invalid tokens client_address=203.0.113.9 count=20",
     ]);
   });
 

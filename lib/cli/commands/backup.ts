@@ -10,7 +10,7 @@ import { Failure } from "../../base/failure.ts";
 
 export const backupCommand: AddCommand = command({
   name: "backup",
-  summary: "Copy the embedded database, also while the service is running; prints the folder",
+  summary: "Back up the embedded database (safe while the service is running); print the folder",
   example: "backup /var/backups/test-analytics-monday",
   details: [
     "The copy is a data folder, to be used with `--data-dir` or DATA_DIR. It has every upload that " +
@@ -18,7 +18,7 @@ export const backupCommand: AddCommand = command({
     "Requests wait while files are copied. For a PostgreSQL server copy the inbox of `up`, then use " +
     "pg_dump.",
   ],
-  input: { folder: argument("folder of the copy, which must not exist", location) },
+  input: { folder: argument("folder of the copy; it must not exist yet", location) },
   async run({ folder }, context) {
     const { dataDir, databaseUrl } = context.database;
     const inbox = inboxFolder(dataDir);

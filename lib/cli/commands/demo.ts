@@ -29,7 +29,7 @@ import { serveUntilStopped } from "./serve.ts";
 
 export const demoCommand: AddCommand = command({
   name: "demo",
-  summary: "Serve a small example organization; prints a token and curl lines to paste",
+  summary: "Serve a small example organization; print a token and curl commands to paste",
   example: "demo --port 8000",
   settings: ["PORT"],
   environment: ["HOST"],

@@ -10,7 +10,7 @@ import { DEFAULT_POLICY } from "../../analysis/quarantine_policy.ts";
 import { parseTestId, type TestIdentity } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp, WINDOW_SECONDS } from "../../base/time.ts";
-import { composeDigest, type DigestEntry, type DigestFacts } from "../../digest/digest.ts";
+import { composeDigest, type DigestEntry, type DigestInput } from "../../digest/digest.ts";
 import { digestMarkdown, digestSlack } from "../../digest/format.ts";
 import { type AddCommand, command } from "../command.ts";
 import { duration, MAX_LIFETIME_SECONDS, oneOf, option, repositoryName } from "../parameters.ts";
@@ -24,7 +24,7 @@ export const digestCommand: AddCommand = command({
   moreExamples: ["digest --org acme --since 1d --group-by owner --format slack"],
   details: [
     "Compares the 14 days until now with the 14 days until --since. A test became flaky if it was " +
-    "disruptive in the former only, and calmed down if in the latter only. Sends nothing: pipe it " +
+    "disruptive in the former only, and calmed down if in the latter only. To send the digest, pipe it " +
     "to curl.",
   ],
   input: {
@@ -35,10 +35,10 @@ export const digestCommand: AddCommand = command({
       "how far back (default: 7d)",
       v.optional(duration({ max: MAX_LIFETIME_SECONDS }), "7d"),
     ),
-    groupBy: option("<field>", "owner: group tests by their owners", v.optional(oneOf(["owner"]))),
+    groupBy: option("<field>", "group tests by this field: owner", v.optional(oneOf(["owner"]))),
     format: option(
       "<format>",
-      "markdown (default), slack: the body for a webhook, or json",
+      "markdown (default), slack (the body for a webhook) or json",
       v.optional(oneOf(["markdown", "slack", "json"]), "markdown"),
     ),
   },
@@ -46,13 +46,13 @@ export const digestCommand: AddCommand = command({
     const { now, io } = context;
     const { sql, organization } = await openOrganization(context, org);
     const repositories = await selectRepositories(sql, organization, repo);
-    const facts = await loadFacts(sql, repositories, {
+    const input = await loadInput(sql, repositories, {
       now,
       since,
       organizationId: organization.organizationId,
       origin: await context.origin(),
     });
-    const digest = composeDigest(facts, {
+    const digest = composeDigest(input, {
       organization: organization.name,
       since: formatTimestamp(now - since),
       until: formatTimestamp(now),
@@ -63,8 +63,8 @@ export const digestCommand: AddCommand = command({
   },
 });
 
-/** Loads the facts that a digest of some repositories of an organization compares. */
-async function loadFacts(
+/** Loads the input that a digest of some repositories of an organization compares. */
+async function loadInput(
   sql: Database["sql"],
   repositories: readonly Repository[],
   { now, since, organizationId, origin }: {
@@ -73,7 +73,7 @@ async function loadFacts(
     organizationId: number;
     origin: Origin;
   },
-): Promise<DigestFacts> {
+): Promise<DigestInput> {
   const begin = now - since;
   const windowStart = now - WINDOW_SECONDS;
   const previous = { windowStart: begin - WINDOW_SECONDS, windowEnd: begin };
@@ -93,7 +93,7 @@ async function loadFacts(
     reason,
     owner,
   });
-  const facts: DigestFacts = {
+  const input: DigestInput = {
     repositories: [],
     tests: [],
     quarantine_began: [],
@@ -104,31 +104,31 @@ async function loadFacts(
     const { repositoryId } = repository;
     const name = formatRepositoryName(repository);
     for (const [id, some] of await loadOwners(sql, repository)) owners.set(id, some);
-    facts.repositories.push({
+    input.repositories.push({
       repository: name,
       now: await loadBuildCounts(sql, { repositoryId, windowStart }),
       before: await loadBuildCounts(sql, { repositoryId, ...previous }),
     });
     for (const test of await loadDisruptedTests(sql, { repositoryId, periods })) {
-      facts.tests.push({ ...test, repository: name, owners: owners.get(test.id) ?? [] });
+      input.tests.push({ ...test, repository: name, owners: owners.get(test.id) ?? [] });
     }
     const policy = await loadPolicy(sql, repository) ?? DEFAULT_POLICY;
     const options = { now, windowStart, isDryRun: true, origin };
     for (const { action, test, reason } of await applyPolicy(sql, repository, policy, options)) {
       if (action !== "leave") continue;
       const { quarantinedAt: at, quarantineOwner: owner } = test.history.quarantine!;
-      facts.quarantine_may_be_released.push(entry(test.id, test, { at, reason, owner }));
+      input.quarantine_may_be_released.push(entry(test.id, test, { at, reason, owner }));
     }
   }
   for (const event of await listQuarantineLog(sql, { organizationId, now })) {
     const { action, at, testId, quarantineReason: reason, quarantineOwner: owner } = event;
     if (action !== "added" || at < begin || !nameOf(testId)) continue;
-    facts.quarantine_began.push(entry(testId, event, { at, reason, owner }));
+    input.quarantine_began.push(entry(testId, event, { at, reason, owner }));
   }
   for (const test of await listQuarantined(sql, organizationId, now)) {
     const { quarantineExpiresAt: at, quarantineReason: reason, quarantineOwner: owner } = test;
     if (at === null || at > now + since || !nameOf(test.id)) continue;
-    facts.quarantine_ends.push(entry(test.id, test, { at, reason, owner }));
+    input.quarantine_ends.push(entry(test.id, test, { at, reason, owner }));
   }
-  return facts;
+  return input;
 }

@@ -10,12 +10,12 @@ const CHUNK_CHARACTERS = 64 << 10;
 
 export const exportCommand: AddCommand = command({
   name: "export",
-  summary: "Write an organization to standard output as lines of JSON, for import or other tools",
+  summary: "Write an organization to standard output as JSON lines, for `import` or other tools",
   example: "export --org acme",
   moreExamples: ["export --org acme > acme.ndjson", "export --org acme | gzip > acme.ndjson.gz"],
   details: [
     "Contains everything but plain tokens: results, failures, coverage, quarantine with its log, " +
-    "policies, hashes of tokens. Uploads and requests go on meanwhile. The format stays readable by " +
+    "policies, hashes of tokens. The service keeps running meanwhile. The format stays readable by " +
     "later versions: docs/reference/export.md.",
   ],
   input: { org: ORG },

@@ -30,7 +30,7 @@ export const flakyCommand: AddCommand = command({
   name: "flaky",
   summary: `List the flaky tests of the last ${DAYS} days, the worst first`,
   details: [
-    "On a terminal a table. Elsewhere tab-separated lines: id, OWNER/NAME, share of disruptions in " +
+    "Prints a table on a terminal, otherwise tab-separated lines: id, OWNER/NAME, share of disruptions in " +
     "the results, disruptions, time of the latest, suite, class, name, file. With --json the " +
     "objects of /api/repos/{owner}/{name}/tests; without --repo they also have `repository`.",
   ],

@@ -5,7 +5,7 @@ import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../api_client/
 import { setting } from "../../base/config.ts";
 import { readWith } from "../../base/read_with.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
-import { decideExitCode, type GateFacts } from "../../gate/rule.ts";
+import { decideExitCode, type GateInput } from "../../gate/rule.ts";
 import { type GateSummary, summarize, summaryLines, summaryMarkdown } from "../../gate/summary.ts";
 import { parsePatterns } from "../../query/submission_filter.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
@@ -27,12 +27,12 @@ const INPUT = {
   ),
   repo: option(
     "<owner/name>",
-    "repository (default: of the CI job or checkout)",
+    "repository (default: from the CI job or checkout)",
     v.optional(repositoryName),
   ),
   exitCode: option(
     "<n>",
-    "without COMMAND: exit code of the tests (default: 1 with a failure in a report, else 0)",
+    "exit code of the tests, without COMMAND (default: 1 if a report has a failure, otherwise 0)",
     v.optional(exitCode),
   ),
   failureCodes: option(
@@ -55,7 +55,7 @@ const INPUT = {
     "append the outcome as Markdown (default: GITHUB_STEP_SUMMARY)",
     v.optional(location),
   ),
-  dryRun: flag("print the decision, but keep the exit code of the tests"),
+  dryRun: flag("print the decision, but exit with the tests' own code"),
 };
 
 /** `gate`: runs tests, and excuses their failures when all are those of quarantined tests. */
@@ -72,7 +72,7 @@ export const gateCommand: AddCommand = command({
     "Failures are excused, with exit code 0, only if the tests ended with one of --failure-codes and " +
     "not by a signal, every file is read, complete and newer than the start of COMMAND, there is no " +
     "failure outside of a test, and each failed test is quarantined or failed only with subtests that " +
-    "are. Coverage reports in the folders are passed over. With --json the standard output of COMMAND goes to standard error.",
+    "are. Coverage reports in the folders are skipped. With --json the standard output of COMMAND goes to standard error.",
     "Maven and Gradle (surefire-reports/, failsafe-reports/, test-results/) also exit with 1 after a " +
     "crash. Have them ignore failed tests, and " +
     "run gate after them without --exit-code: mvn -Dmaven.test.failure.ignore=true clean test && " +
@@ -119,7 +119,7 @@ export const gateCommand: AddCommand = command({
         exitCode: testsExitCode,
         failed,
       });
-      const facts: GateFacts = {
+      const input: GateInput = {
         testsExitCode,
         isCodeFromReports: end.code === undefined && end.signal === null,
         // An exit code that follows from the reports means failed tests.
@@ -132,7 +132,7 @@ export const gateCommand: AddCommand = command({
         quarantined,
         now: io.now(),
       };
-      const summary = summarize(facts, decideExitCode(facts), {
+      const summary = summarize(input, decideExitCode(input), {
         repository: repository ? formatRepositoryName(repository) : "",
         verdicts,
         problem,

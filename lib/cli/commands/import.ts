@@ -15,18 +15,22 @@ import { argument, lineOfText, location, option } from "../parameters.ts";
 
 export const importCommand: AddCommand = command({
   name: "import",
-  summary: "Create an organization from what export wrote; prints its name",
+  summary: "Create an organization from an export and print its name",
   example: "import acme.ndjson",
   moreExamples: ["import --org acme-copy < acme.ndjson"],
   details: [
     "Reads a file, or standard input without one. Ids of tests, submissions and events are those of the " +
     "exported organization, and its tokens work. All or nothing: the organization appears when the " +
-    "last line is stored, and after a failure nothing is left. Requests and uploads go on meanwhile.",
+    "last line is stored, and after a failure nothing is left. The service keeps running meanwhile.",
   ],
   createsDatabase: true,
   input: {
     file: argument("the export (default: standard input)", v.optional(location)),
-    org: option("<name>", "name of the organization (default: its own)", v.optional(lineOfText)),
+    org: option(
+      "<name>",
+      "name of the organization (default: the exported name)",
+      v.optional(lineOfText),
+    ),
   },
   async run({ file, org: name }, context) {
     const { stop } = context.io;

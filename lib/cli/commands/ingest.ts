@@ -30,7 +30,7 @@ const ARCHIVE = /\.(gz|tgz)$/i;
 
 export const ingestCommand: AddCommand = command({
   name: "ingest",
-  summary: "Store the reports of one CI run; prints the key of the submission",
+  summary: "Store the reports of one CI run and print the key of the submission",
   example: "ingest --org acme --repo acme/shop --commit 4f2a9c1 reports/",
   input: INPUT,
   async run(options, context) {
@@ -79,7 +79,7 @@ async function prepareArchive(options: Options, context: CommandContext, listene
         given,
         now: context.now,
         recordedAt: context.now,
-        // Options win over the archive.
+        // Options take precedence over the archive.
         codeowners: codeowners && (await findCodeowners(codeowners, context))?.text,
         hasOwnCoverage: coverage.length > 0,
         listener,

@@ -6,10 +6,10 @@ import { flag } from "../parameters.ts";
 
 export const migrateCommand: AddCommand = command({
   name: "migrate",
-  summary: "Migrate the database to the schema of this version; prints the schema version",
+  summary: "Migrate the database to the schema of this version and print the schema version",
   example: "migrate",
   input: {
-    citus: flag("also distribute the data over the workers of a Citus cluster, once"),
+    citus: flag("also distribute the data over the workers of a Citus cluster (once)"),
   },
   async run({ citus }, context) {
     const database = await openDatabase(context.database);

@@ -20,7 +20,7 @@ const PURCHASE_UNITS = "legacy tokens are valid only above 0";
 
 const createCommand = command({
   name: "create",
-  summary: "Create an organization; prints its name",
+  summary: "Create an organization and print its name",
   example: "org create acme",
   createsDatabase: true,
   input: {
@@ -43,7 +43,7 @@ const createCommand = command({
 
 const setCommand = command({
   name: "set",
-  summary: "Set the purchase units of an organization; prints its name",
+  summary: "Set the purchase units of an organization and print its name",
   example: "org set acme --purchase-units 10",
   input: { name: NAME, purchaseUnits: option("<n>", PURCHASE_UNITS, purchaseUnits) },
   run: ({ name, purchaseUnits: purchaseUnitCount }, context) =>

@@ -15,7 +15,7 @@ const WINDOW_DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
 
 export const pruneCommand: AddCommand = command({
   name: "prune",
-  summary: "Delete old submissions; lists organization, OWNER/NAME, and the deleted " +
+  summary: "Delete old submissions; list organization, OWNER/NAME, and the number of deleted " +
     "submissions and results",
   example: "prune --keep 90d",
   moreExamples: ["prune --keep 26w --org acme --repo acme/shop --dry-run"],
@@ -38,7 +38,7 @@ export const pruneCommand: AddCommand = command({
       "only this repository; needs --org",
       v.undefinedable(repositoryName),
     ),
-    dryRun: flag("delete nothing, only list what would be deleted"),
+    dryRun: flag("list what would be deleted without deleting it"),
   },
   async run({ keep, org, repo, dryRun }, context) {
     const { io } = context;

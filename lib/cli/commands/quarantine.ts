@@ -48,7 +48,7 @@ const TEST = argument("test id, 24 hex digits", testIdentifier);
 
 const addCommand = command({
   name: "add",
-  summary: "Quarantine a test, or change its reason, owner or end; prints its id",
+  summary: "Quarantine a test, or change its reason, owner or end; print its id",
   example: "quarantine add 0123456789abcdef01234567 --by ada --expires 30d",
   details: [
     "A test that is quarantined already keeps its date, author and type. A quarantine " +
@@ -64,7 +64,11 @@ const addCommand = command({
     ),
     reason: option("<text>", "why", v.optional(lineOfText)),
     owner: option("<who>", "who fixes the test", v.optional(lineOfText)),
-    expires: option("<when>", "its end: 30d, or RFC 3339 (default: never)", v.optional(expiry)),
+    expires: option(
+      "<when>",
+      "when the quarantine ends: 30d, or RFC 3339 (default: never)",
+      v.optional(expiry),
+    ),
   },
   async run({ testId: parts, by, type, reason, owner, expires }, context) {
     const { now } = context;
@@ -97,7 +101,7 @@ const addCommand = command({
 
 const removeCommand = command({
   name: "remove",
-  summary: "Release a test from quarantine; prints its id",
+  summary: "Release a test from quarantine and print its id",
   example: "quarantine remove 0123456789abcdef01234567",
   input: {
     testId: TEST,
@@ -171,7 +175,7 @@ const logCommand = command({
 
 const REPO = option(
   "<owner/name>",
-  "repository (default: all without a policy of their own)",
+  "repository (default: all that have no policy of their own)",
   v.optional(repositoryName),
 );
 
@@ -190,7 +194,7 @@ const time = (meaning: string, standard: number) => {
 
 const setCommand = command({
   name: "set",
-  summary: "Turn the policy on for an organization or a repository; prints its name",
+  summary: "Turn the policy on for an organization or a repository and print its name",
   example: "quarantine policy set --org acme --max-tests 20",
   input: {
     org: ORG,
@@ -208,7 +212,7 @@ const setCommand = command({
 
 const offCommand = command({
   name: "off",
-  summary: "Turn the policy off for an organization or a repository; prints its name",
+  summary: "Turn the policy off for an organization or a repository and print its name",
   example: "quarantine policy off --org acme",
   input: { org: ORG, repo: REPO },
   run: (names, context) => store(context, names, null),
@@ -289,7 +293,9 @@ const applyCommand: AddCommand = command({
   ],
   input: {
     org: ORG,
-    dryRun: flag("only show the decisions; without a policy, those of the defaults"),
+    dryRun: flag(
+      "print the decisions without applying them; uses the default policy if none is set",
+    ),
   },
   async run({ org, dryRun: isDryRun }, context) {
     const { now } = context;

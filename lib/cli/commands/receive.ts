@@ -33,7 +33,11 @@ export const receiveCommand: AddCommand = command({
   environment: ["UPLOAD_PORT", ...STORAGE_VARIABLES],
   input: {
     to: option("<target>", "folder, or s3://BUCKET/PREFIX", location),
-    port: option("<n>", "port; 0: any free one (default: UPLOAD_PORT, or 8001)", v.optional(port)),
+    port: option(
+      "<n>",
+      "port to listen on (0: any free port) (default: UPLOAD_PORT, or 8001)",
+      v.optional(port),
+    ),
   },
   async run(options, context, settings) {
     const { io } = context;

@@ -27,7 +27,7 @@ const REPOSITORY = argument("OWNER/NAME, split at the last slash", repositoryNam
 
 const createCommand = command({
   name: "create",
-  summary: "Create a repository; prints OWNER/NAME",
+  summary: "Create a repository and print OWNER/NAME",
   example: "repo create acme/shop --org acme",
   input: {
     repository: REPOSITORY,
@@ -62,7 +62,7 @@ const listCommand = command({
 
 const renameCommand = command({
   name: "rename",
-  summary: "Rename a repository, keeping the ids of its tests; prints the new OWNER/NAME",
+  summary: "Rename a repository and print the new OWNER/NAME; its tests keep their ids",
   example: "repo rename acme/shop acme/store --org acme",
   input: {
     repository: REPOSITORY,
@@ -83,7 +83,7 @@ const renameCommand = command({
 
 const deleteCommand = command({
   name: "delete",
-  summary: "Delete a repository and all its data; prints OWNER/NAME",
+  summary: "Delete a repository and all its data; print OWNER/NAME",
   example: "repo delete acme/shop --org acme --yes",
   input: { repository: REPOSITORY, org: ORG, yes: YES },
   async run({ org, repository }, context) {

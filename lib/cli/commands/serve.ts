@@ -42,8 +42,8 @@ export const serveCommand: AddCommand = command({
   details: [
     "Migrates the database where it has the privileges, then only reads. Connections to a " +
     "PostgreSQL server are read-only; a read-only role is enough.",
-    "The first SIGTERM or SIGINT drains running requests for up to 10 seconds, the second ends at " +
-    "once. At startup it waits for an unavailable server; later, requests get 500 until the server " +
+    "The first SIGTERM or SIGINT drains running requests for up to 10 seconds, the second stops " +
+    "immediately. At startup it waits for an unavailable server; later, the response is 500 until the server " +
     "is back.",
     "Logs one line per request to standard error: method, route, status, duration, request id, " +
     "organization, token id, client address and user agent; never a token, a path or a query " +

@@ -29,7 +29,7 @@ const listCommand = command({
 
 const deleteCommand = command({
   name: "delete",
-  summary: "Delete a submission, as if it had never been uploaded; prints its key",
+  summary: "Delete a submission as if it had never been uploaded; print its key",
   example: "submission delete acme/4f2a9c1.tar.gz --org acme --yes",
   input: { key: argument("key, as in `submission list`", submissionKey), org: ORG, yes: YES },
   async run({ org, key }, context) {

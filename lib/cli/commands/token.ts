@@ -30,13 +30,13 @@ import { openOrganization, ORG, requireRepository } from "../organization.ts";
 
 const EXPIRES_AT = option(
   "<timestamp>",
-  "when it expires, RFC 3339 with a zone (default: never)",
+  "when it expires: RFC 3339 with a time zone (default: never)",
   v.optional(timestamp),
 );
 
 const createCommand = command({
   name: "create",
-  summary: "Create a token; prints it, only this once",
+  summary: "Create a token and print it; it is not shown again",
   example: "token create --org acme --label dashboard --expires-in 90d",
   moreExamples: [
     "token create --org acme --upload",
@@ -51,9 +51,9 @@ const createCommand = command({
       v.optional(duration({ max: MAX_LIFETIME_SECONDS })),
     ),
     expiresAt: EXPIRES_AT,
-    legacy: flag("token of the earlier format; needs purchase units above 0"),
-    upload: flag("token that is valid only for uploads to `receive` or `up`"),
-    badge: flag("token that is valid only for the badges of --repo, in a README"),
+    legacy: flag("token in the earlier format; requires purchase units above 0"),
+    upload: flag("token for uploads to `receive` or `up` only"),
+    badge: flag("token for the badges of --repo only, for use in a README"),
     repo: option("<owner/name>", "repository of --badge", v.optional(repositoryName)),
   },
   async run({ org, label, expiresIn, expiresAt, legacy, upload, badge, repo }, context) {
@@ -93,7 +93,7 @@ const createCommand = command({
 
 const importCommand = command({
   name: "import",
-  summary: "Import a token of the earlier service by its hash; prints its id",
+  summary: "Import a token of the earlier service by its hash and print its id",
   example:
     "token import --org acme --hash 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
   input: {
@@ -165,7 +165,7 @@ const listCommand = command({
 
 const revokeCommand = command({
   name: "revoke",
-  summary: "Revoke a token; prints its id",
+  summary: "Revoke a token and print its id",
   example: "token revoke 1",
   input: { tokenId: argument("id, as in `token list`", rowId) },
   async run({ tokenId }, context) {

@@ -19,7 +19,7 @@ import { STORAGE_VARIABLES } from "../../storage/s3_storage.ts";
 /** `upload`: packs reports into an archive, for machines that cannot reach the database. */
 export const uploadCommand: AddCommand = command({
   name: "upload",
-  summary: "Pack the reports of one CI run into an archive for `watch`; prints its location",
+  summary: "Pack the reports of one CI run into an archive for `watch` and print its location",
   example: "upload --to s3://ci-reports --repo acme/shop reports/",
   moreExamples: ["upload --to https://reports.example reports/"],
   environment: ["UPLOAD_TOKEN", "UPLOAD_TOKEN_FILE", ...STORAGE_VARIABLES],

@@ -39,8 +39,8 @@ export const watchCommand: AddCommand = command({
     source: argument("folder, or s3://BUCKET/PREFIX", location),
     org: option(
       "<name>",
-      "organization of all archives (default: the only one, else the one named like the " +
-        "repository owner)",
+      "organization of all archives (default: the only one, or the one named after the " +
+        "repository's owner)",
       v.optional(lineOfText),
     ),
     interval: option(
@@ -50,7 +50,7 @@ export const watchCommand: AddCommand = command({
     ),
     lease: option(
       "<duration>",
-      "time until another watcher takes over the archive of a killed one (default: 60s)",
+      "time after which another watcher takes over from one that was killed (default: 60s)",
       v.optional(duration({ max: SECONDS_PER_DAY }), "60s"),
     ),
     workers: option(
@@ -58,7 +58,9 @@ export const watchCommand: AddCommand = command({
       "archives to process concurrently (default: 4)",
       v.optional(wholeNumber({ min: 1, max: 32 }), "4"),
     ),
-    once: flag("process the existing archives and exit; exit code 1 if one failed or is left"),
+    once: flag(
+      "process the existing archives and exit; exit code 1 if one failed or will be retried",
+    ),
     retryFailed: flag("retry the archives that failed"),
     list: flag("list the known archives and exit: key, status, reason"),
   },
@@ -116,7 +118,7 @@ export const watchCommand: AddCommand = command({
     });
     if (options.once && failed > 0) {
       throw new Failure(
-        `${failed} ${failed === 1 ? "archive" : "archives"} failed or left for later`,
+        `${failed} ${failed === 1 ? "archive" : "archives"} failed or will be retried`,
       );
     }
   },

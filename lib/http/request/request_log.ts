@@ -57,7 +57,7 @@ export function logRequests(
       metrics.count("http_requests_total", { ...labels, status: String(status) });
       metrics.observe("http_request_duration_seconds", durationMs / 1000, labels);
     }
-    log.info("answered", {
+    log.info("request", {
       request_id: requestId,
       method: LOGGED_METHODS.has(method) ? method : "other",
       route,

@@ -49,7 +49,7 @@ export function createTokenThrottle(
     if (address === "") return;
     const count = (counts.get(address) ?? 0) + 1;
     if (count === MAX_WRONG_TOKENS) {
-      log.warn("invalid tokens: this address is throttled", {
+      log.warn("throttling an address after invalid tokens", {
         client_address: address,
         count,
       });

@@ -49,7 +49,7 @@ export function listen(
     async shutdown() {
       if (await isDoneWithin(listener.shutdown(), drainTimeoutMs)) return;
       // Their connections end with the process.
-      log.warn("drain timeout: running requests are cut off", { after_ms: drainTimeoutMs });
+      log.warn("drain timeout: running requests were aborted", { after_ms: drainTimeoutMs });
     },
   };
 }

@@ -4,8 +4,8 @@ import { isGitId, MAX_NAME_CHARACTERS } from "../upload_values.ts";
 import { type Git, readGitUrl, readOrigin, treeOf } from "./git.ts";
 import { type Fact, type Get, PROVIDERS } from "./providers.ts";
 
-/** Facts of a run in CI or in a checkout; `""` means unknown. */
-export interface CiFacts {
+/** What is known of a run from its CI service or checkout; `""` means unknown. */
+export interface DetectedRun {
   repository: string;
   /** Page of the repository, without credentials. */
   repositoryUrl: string;
@@ -22,7 +22,7 @@ export interface CiFacts {
   buildUrl: string;
 }
 
-interface CiJob extends CiFacts {
+interface CiJob extends DetectedRun {
   /** Such as `GitHub Actions`. */
   title: string;
 }
@@ -34,15 +34,15 @@ export async function detectCiJob(environment: Environment, git: Git): Promise<C
   const provider = PROVIDERS.find(({ presence }) => presence.some(isSet));
   if (!provider) return null;
   const read = (fact: Fact = []) => typeof fact === "function" ? fact(get) : fill(fact, get);
-  const told = readGitUrl(read(provider.repositoryUrl));
+  const fromUrl = readGitUrl(read(provider.repositoryUrl));
   const origin = await readOrigin(git);
   // A build that was started manually may say "HEAD".
   const named = read(provider.commit);
   const commit = isGitId(named) ? named : await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
   return {
     title: provider.title,
-    repository: read(provider.repository) || told.repository || origin.repository,
-    repositoryUrl: told.page || origin.page,
+    repository: read(provider.repository) || fromUrl.repository || origin.repository,
+    repositoryUrl: fromUrl.page || origin.page,
     commit,
     tree: await treeOf(commit, git),
     branch: read(provider.branch),
@@ -80,10 +80,10 @@ function fill(texts: readonly string[], get: Get): string {
  *
  * @param note called when there are uncommitted changes
  */
-export async function checkoutFacts(
+export async function describeCheckout(
   git: Git,
   note: (text: string) => void = () => {},
-): Promise<CiFacts> {
+): Promise<DetectedRun> {
   const { repository, page } = await readOrigin(git);
   const commit = await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
   const tree = await treeOf(await git(["stash", "create"]), git);

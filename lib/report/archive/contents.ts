@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { hashed } from "../file_chunks.ts";
 import { ARCHIVE_LIMITS, type ArchiveLimits } from "../limits.ts";
-import { limitError, quote, ReportError } from "../report_error.ts";
+import { excerpt, limitError, ReportError } from "../report_error.ts";
 import { looksLikeReport } from "../read_report.ts";
 import { comparePaths } from "../report_files.ts";
 import { type ArchiveEntry, readEntries } from "./entries.ts";
@@ -81,7 +81,7 @@ export async function inspectArchive(
       if (await isReport(entry)) reports.set(path, { path: insidePath(path), ordinal });
       else skip(path, "is not a report");
     } else if (path.startsWith("/") || path.split("/").includes("..")) {
-      skip(quote(path), "leads out of the archive");
+      skip(excerpt(path), "leads out of the archive");
     }
   }
   return {

@@ -2,7 +2,7 @@
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { ARCHIVE_LIMITS, type ArchiveLimits } from "../limits.ts";
-import { limitError, quote, ReportError } from "../report_error.ts";
+import { excerpt, limitError, ReportError } from "../report_error.ts";
 import { readTar } from "./tar.ts";
 
 export interface ArchiveEntry {
@@ -42,7 +42,7 @@ export async function* readEntries(
       const path = checkedPath(name, archive, limits);
       if (type === "file") {
         if (size > limits.entryBytes) {
-          const found = `${quote(path)} with ${size} bytes`;
+          const found = `${excerpt(path)} with ${size} bytes`;
           throw limitError(archive, found, `at most ${limits.entryBytes}`);
         }
         yield { path, ordinal, size, bytes: explained(bytes, archive) };
@@ -135,7 +135,7 @@ function checkedPath(name: string, archive: string, limits: ArchiveLimits): stri
     throw new ReportError({
       file: archive,
       kind: "malformed",
-      problem: `found the path ${quote(name)}, expected no control characters in it`,
+      problem: `found the path ${excerpt(name)}, expected no control characters in it`,
     });
   }
   return name.split("/").filter((segment) => segment !== ".").join("/");

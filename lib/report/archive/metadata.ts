@@ -7,7 +7,7 @@
  */
 import { isMap, isScalar, isSeq, Lexer, LineCounter, parseDocument } from "yaml";
 import { parseTimestamp } from "../../base/time.ts";
-import { limitError, quote, ReportError } from "../report_error.ts";
+import { excerpt, limitError, ReportError } from "../report_error.ts";
 
 /** The metadata of an archive, not validated; `""` for missing values. */
 export interface ArchiveMetadata {
@@ -155,7 +155,7 @@ export function parseMetadataTimestamp(text: string): number {
     return parseTimestamp(text);
   } catch {
     throw new SyntaxError(
-      `found ${quote(text)}, expected nanoseconds since 1970 or RFC 3339 with a zone`,
+      `found ${excerpt(text)}, expected nanoseconds since 1970 or RFC 3339 with a zone`,
     );
   }
 }

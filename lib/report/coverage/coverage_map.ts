@@ -1,5 +1,5 @@
 /** The lines of the source files that the coverage reports of one upload cover. */
-import { quote } from "../report_error.ts";
+import { excerpt } from "../report_error.ts";
 import { CoverageFormatError } from "./format_reader.ts";
 
 /**
@@ -106,7 +106,9 @@ export class CoverageMap {
   file(path: string): FileLines {
     const key = normalizePath(path);
     if (key !== "") return this.#files.get(key) ?? this.#newFile(key);
-    throw new CoverageFormatError(`found the path ${quote(path)}, expected that of a source file`);
+    throw new CoverageFormatError(
+      `found the path ${excerpt(path)}, expected that of a source file`,
+    );
   }
 
   /** A source file without a path, which is merged with no other. @throws {CoverageFormatError} */

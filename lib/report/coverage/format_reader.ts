@@ -1,5 +1,5 @@
 /** Shared by the readers of formats: errors, and numbers as text and XML reports write them. */
-import { quote, type ReportErrorKind, type ReportPosition } from "../report_error.ts";
+import { excerpt, type ReportErrorKind, type ReportPosition } from "../report_error.ts";
 
 /** Reads one report of one format, and adds what it says to a map. */
 export interface FormatReader {
@@ -46,5 +46,5 @@ export function ran(text: string | undefined, what: string): boolean {
 }
 
 function foundAs(text: string | undefined): string {
-  return text === undefined ? "nothing" : quote(text);
+  return text === undefined ? "nothing" : excerpt(text);
 }

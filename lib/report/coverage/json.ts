@@ -1,4 +1,4 @@
-import { quote } from "../report_error.ts";
+import { excerpt } from "../report_error.ts";
 import type { CoverageMap } from "./coverage_map.ts";
 import { CoverageFormatError, type FormatReader, notCoverage } from "./format_reader.ts";
 import { JSON_FORMATS } from "./formats.ts";
@@ -31,7 +31,7 @@ export class JsonReader implements FormatReader {
     const report = parse(this.#text);
     const format = JSON_FORMATS.find(({ fits }) => fits(report));
     if (format) return format.add(report, this.#map);
-    const names = Object.keys(report).slice(0, QUOTED_NAMES).map(quote);
+    const names = Object.keys(report).slice(0, QUOTED_NAMES).map(excerpt);
     throw notCoverage(`JSON with ${names.join(", ")}`);
   }
 }

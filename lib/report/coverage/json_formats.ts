@@ -1,5 +1,5 @@
 /** Coverage formats in JSON: Istanbul, SimpleCov and coverage.py. */
-import { quote } from "../report_error.ts";
+import { excerpt } from "../report_error.ts";
 import type { CoverageMap } from "./coverage_map.ts";
 import { CoverageFormatError } from "./format_reader.ts";
 
@@ -155,8 +155,8 @@ function* membersOf(value: unknown): Generator<[name: string, value: unknown], v
 /** A whole number, which `what` of the source file `path` names. @throws {CoverageFormatError} */
 function wholeJsonNumber(value: unknown, what: string, path: string): number {
   if (typeof value === "number" && Number.isInteger(value)) return value;
-  const found = isObject(value) ? "an object or array" : quote(String(value));
+  const found = isObject(value) ? "an object or array" : excerpt(String(value));
   throw new CoverageFormatError(
-    `found ${found} as ${what} of ${quote(path)}, expected a whole number`,
+    `found ${found} as ${what} of ${excerpt(path)}, expected a whole number`,
   );
 }

@@ -1,5 +1,5 @@
 /** Coverage formats that are read line by line: lcov tracefiles, cover profiles of Go. */
-import { quote } from "../report_error.ts";
+import { excerpt } from "../report_error.ts";
 import type { CoverageMap, FileLines } from "./coverage_map.ts";
 import { CoverageFormatError, type FormatReader, ran, wholeNumber } from "./format_reader.ts";
 
@@ -69,7 +69,7 @@ class LcovReader extends LineReader {
     if (line === "end_of_record") return this.#endSection();
     const [, type, value = ""] = /^([A-Z]+):(.*)$/.exec(line) ?? [];
     if (type === undefined) {
-      throw new CoverageFormatError(`found ${quote(line)}, expected a line such as "DA:12,1"`);
+      throw new CoverageFormatError(`found ${excerpt(line)}, expected a line such as "DA:12,1"`);
     }
     // Test names, functions, branches and what later versions add say nothing about lines.
     if (type === "SF") this.#beginSection(value);
@@ -105,13 +105,13 @@ class LcovReader extends LineReader {
   #open(line: string): Section {
     if (this.#section) return this.#section;
     throw new CoverageFormatError(
-      `found ${quote(line)} outside of a section, expected "SF" before it`,
+      `found ${excerpt(line)} outside of a section, expected "SF" before it`,
     );
   }
 
   #requireEnd(found: string): void {
     if (this.#section === undefined) return;
-    const inside = quote(this.#section.path);
+    const inside = excerpt(this.#section.path);
     throw new CoverageFormatError(
       `found ${found} inside ${inside}, expected "end_of_record" before it`,
     );
@@ -137,7 +137,7 @@ class GoReader extends LineReader {
     if (!match) {
       const expected = `"mode: set", "mode: count", "mode: atomic" or a block such as ` +
         `"pkg/a.go:3.14,5.2 1 0"`;
-      throw new CoverageFormatError(`found ${quote(line)}, expected ${expected}`);
+      throw new CoverageFormatError(`found ${excerpt(line)}, expected ${expected}`);
     }
     const [, path = "", ...digits] = match;
     const [firstLine = 0, endLine = 0, endColumn = 0, statementCount = 0, count = 0] = digits

@@ -6,7 +6,7 @@
  */
 import type { TestIdentity } from "../../base/identity.ts";
 import { REPORT_LIMITS } from "../limits.ts";
-import { quote, shorten } from "../report_error.ts";
+import { excerpt, shorten } from "../report_error.ts";
 import type { ReportedTool } from "../equal_cases.ts";
 import { otherXmlFormat } from "../other_formats.ts";
 import {
@@ -206,7 +206,7 @@ export class JUnitReader implements XmlFormatReader {
   #readTotal(text = ""): number {
     const count = Number(text.trim().replaceAll(THOUSANDS_SEPARATOR, ""));
     if (Number.isInteger(count) && count >= 0) return count;
-    this.#failureOutside(`the total ${quote(text)} of a suite, expected a number`);
+    this.#failureOutside(`the total ${excerpt(text)} of a suite, expected a number`);
     return 0;
   }
 

@@ -1,5 +1,5 @@
 /** Values of JSON from outside, which may be of any type. */
-import { quote, ReportError } from "../report_error.ts";
+import { excerpt, ReportError } from "../report_error.ts";
 import { UNDECODABLE } from "../xml/characters.ts";
 
 /** A text, `""` for anything else. */
@@ -44,7 +44,7 @@ export function malformed(
   return new ReportError({
     file,
     kind,
-    problem: `found ${quote(found)}, expected ${expected}`,
+    problem: `found ${excerpt(found)}, expected ${expected}`,
     position: { line, column: 1 },
   });
 }

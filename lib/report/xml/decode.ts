@@ -1,5 +1,5 @@
 /** Decodes the bytes of an XML file with the encoding that the file declares. */
-import { quote, ReportError } from "../report_error.ts";
+import { excerpt, ReportError } from "../report_error.ts";
 import { REPLACEMENT, UNDECODABLE } from "./characters.ts";
 
 // An XML declaration is far shorter, also with white space before it.
@@ -127,7 +127,7 @@ function encodingOf(head: Uint8Array, file: string): { encoding: string; markLen
     throw new ReportError({
       file,
       kind: "malformed",
-      problem: `found the encoding ${quote(declared)}, expected one that the platform ` +
+      problem: `found the encoding ${excerpt(declared)}, expected one that the platform ` +
         `can decode, such as "UTF-8", "UTF-16", "ISO-8859-1", "windows-1252" or "Shift_JIS"`,
       position: { line: 1, column: 1 },
     });

@@ -1,7 +1,7 @@
 /** The text of an XML document as it arrives: its characters, references, positions and errors. */
 import { REPORT_LIMITS } from "../limits.ts";
 import {
-  quote,
+  excerpt,
   ReportError,
   type ReportErrorKind,
   type ReportPosition,
@@ -97,7 +97,7 @@ export class XmlInput {
     }
     const { markupNameCharacters } = REPORT_LIMITS;
     if (end - start <= markupNameCharacters) return end;
-    const found = `the name ${quote(this.text.slice(start, end))}`;
+    const found = `the name ${excerpt(this.text.slice(start, end))}`;
     const expected = `an XML name of at most ${markupNameCharacters} characters`;
     this.fail("limit", found, expected, this.positionOf(start));
   }
@@ -118,7 +118,7 @@ export class XmlInput {
         ? "only &lt; &gt; &amp; &quot; &apos; and references by number: others are not expanded"
         : '"&" to be written as "&amp;"';
       const found = reference ? `&${reference}` : this.text.slice(at, at + QUOTED_CHARACTERS);
-      this.fail("malformed", quote(found), expected, this.positionOf(at));
+      this.fail("malformed", excerpt(found), expected, this.positionOf(at));
     }
     const code = match[1] ? parseInt(match[1], 16) : parseInt(match[2]!, 10);
     const character = code <= MAX_CODE_POINT ? String.fromCodePoint(code) : REPLACEMENT;

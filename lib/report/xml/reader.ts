@@ -8,7 +8,7 @@
  * counted.
  */
 import { REPORT_LIMITS } from "../limits.ts";
-import { quote, type ReportPosition, shorten } from "../report_error.ts";
+import { excerpt, type ReportPosition, shorten } from "../report_error.ts";
 import { REFERENCE_CHARACTERS, XmlInput } from "./input.ts";
 import { afterBlanks, readStartTag, type XmlAttributes } from "./start_tag.ts";
 
@@ -145,7 +145,7 @@ export class XmlReader {
       this.#sawContent ||= end < this.input.text.length;
       return;
     }
-    const found = quote(this.input.text.slice(at, end));
+    const found = excerpt(this.input.text.slice(at, end));
     const [what, expected] = this.#sawContent
       ? [`text outside of the outermost element: ${found}`, "none"]
       : [found, "a JUnit report in XML, which begins with <"];

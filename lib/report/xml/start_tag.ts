@@ -1,5 +1,5 @@
 import { REPORT_LIMITS } from "../limits.ts";
-import { quote, shorten } from "../report_error.ts";
+import { excerpt, shorten } from "../report_error.ts";
 import { detach } from "../../base/text.ts";
 import type { XmlInput } from "./input.ts";
 
@@ -78,7 +78,7 @@ export function readStartTag(input: XmlInput): StartTag | null {
     const value = valueEnd === -1 ? raw : valueOf(input, name, raw, valueAt);
     const limit = isName && valueEnd !== -1 ? nameCharacters : attributeCharacters;
     if (value.length > limit) {
-      const found = `the attribute ${shorten(name)}=${quote(value)}`;
+      const found = `the attribute ${shorten(name)}=${excerpt(value)}`;
       input.fail("limit", found, `at most ${limit} characters`, input.positionOf(valueAt));
     }
     if (valueEnd === -1) return null;

@@ -15,7 +15,7 @@ function linesOf(level?: LogLevel) {
 describe("the log", () => {
   it("writes one line per event, with quotes where a reader could be misled", () => {
     const { log, lines } = linesOf();
-    log.info("answered", {
+    log.info("request", {
       path: "/api",
       status: 204,
       note: 'a "b"\nc',
@@ -23,7 +23,7 @@ describe("the log", () => {
       gone: undefined,
     });
     assert.deepEqual(lines, [
-      '2026-09-21T14:13:20Z info answered path=/api status=204 note="a \\"b\\"\\nc" empty=""',
+      '2026-09-21T14:13:20Z info request path=/api status=204 note="a \\"b\\"\\nc" empty=""',
     ]);
   });
 
@@ -34,7 +34,7 @@ describe("the log", () => {
       now: () => 1_790_000_000.25,
       format: "json",
     });
-    log.warn("answered", {
+    log.warn("request", {
       route: "/api",
       status: 204,
       note: 'a "b"\nc\u2028\u{1f600}',
@@ -47,7 +47,7 @@ describe("the log", () => {
     assert.deepEqual(JSON.parse(lines[0]!), {
       time: "2026-09-21T14:13:20.250Z",
       level: "warn",
-      message: "answered",
+      message: "request",
       route: "/api",
       status: 204,
       note: 'a "b"\nc\u2028\u{1f600}',

@@ -75,7 +75,7 @@ describeWithDatabases("the last use of tokens", (database) => {
     assert.equal(lines.length, 1, lines.join("\n"));
     assert.match(
       lines[0] ?? "",
-      /^warn the last use of tokens is recorded later error=".* nothing listens there; /,
+      /^warn token uses will be recorded later error=".* nothing listens there; /,
     );
   });
 
@@ -85,7 +85,7 @@ describeWithDatabases("the last use of tokens", (database) => {
     uses.record({ hash, hour: HOUR });
     await uses.close();
     assert.equal(lines.length, 1);
-    assert.match(lines[0] ?? "", /^info the last use of tokens is not recorded error=/);
+    assert.match(lines[0] ?? "", /^info token uses are not recorded error=/);
   });
 
   it("is not recorded where the database cannot be written, which is logged once", async () => {
@@ -102,7 +102,7 @@ describeWithDatabases("the last use of tokens", (database) => {
     await uses.close();
     assert.match(
       lines.join(),
-      /^info the last use of tokens is not recorded error="[^"]*read-only[^"]*"$/,
+      /^info token uses are not recorded error="[^"]*read-only[^"]*"$/,
     );
   });
 });

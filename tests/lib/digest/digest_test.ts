@@ -1,6 +1,6 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { composeDigest, type DigestFacts, type DisruptedTest } from "../../../lib/digest/digest.ts";
+import { composeDigest, type DigestInput, type DisruptedTest } from "../../../lib/digest/digest.ts";
 import { digestMarkdown, digestSlack } from "../../../lib/digest/format.ts";
 
 function test(
@@ -28,7 +28,7 @@ const entry = (name: string, owners: string[] = []) => ({
   owner: owners[0] ?? null,
 });
 
-const FACTS: DigestFacts = {
+const FACTS: DigestInput = {
   repositories: [
     {
       repository: "acme/shop",
@@ -119,8 +119,8 @@ describe("the digest", () => {
 
   it("is the body of a request to Slack, in which names are no markup", () => {
     const tests = [test("<!channel> `a` & b|c", [1, 0, 1])];
-    const facts = { ...FACTS, tests, quarantine_began: [], quarantine_ends: [] };
-    const digest = composeDigest(facts, { ...HEAD, group_by: "owner" });
+    const input = { ...FACTS, tests, quarantine_began: [], quarantine_ends: [] };
+    const digest = composeDigest(input, { ...HEAD, group_by: "owner" });
     const markdown = digestMarkdown(digest);
     assert.ok(markdown.includes("- `` shop > Cart > <!channel> `a` & b|c ``"), markdown);
     assert.ok(markdown.includes("\n\n## No owner\n\n### Became flaky (1)\n\n"), markdown);

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { TestIdentity } from "../../../lib/base/identity.ts";
 import {
   decideExitCode,
-  type GateFacts,
+  type GateInput,
   type GateReport,
   identityKey,
   type QuarantinedTest,
@@ -40,7 +40,7 @@ function listed(...tests: (TestIdentity & Partial<QuarantinedTest>)[]) {
 }
 
 /** One quarantined test failed, everything else is as it has to be. */
-const EXCUSABLE: GateFacts = {
+const EXCUSABLE: GateInput = {
   testsExitCode: 1,
   isCodeFromReports: false,
   failureCodes: [1],
@@ -59,7 +59,7 @@ const many = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ ...PAYS, name: `case ${index}` }));
 
 /** What differs, the exit code, and a part of the reason. */
-const CASES: [title: string, facts: Partial<GateFacts>, code: number, reason: string][] = [
+const CASES: [title: string, input: Partial<GateInput>, code: number, reason: string][] = [
   // Excused.
   ["the only failed test is quarantined", {}, 0, "the failed test is quarantined"],
   [
@@ -224,11 +224,11 @@ const CASES: [title: string, facts: Partial<GateFacts>, code: number, reason: st
   ["all 2,000 tests failed", countOf(2_000, 10), 1, "2,000 quarantined tests failed"],
 ];
 
-function end(quarantine_expires_at: string): Partial<GateFacts> {
+function end(quarantine_expires_at: string): Partial<GateInput> {
   return { quarantined: listed({ ...PAYS, quarantine_expires_at }) };
 }
 
-function countOf(count: number, maxExcused: number): Partial<GateFacts> {
+function countOf(count: number, maxExcused: number): Partial<GateInput> {
   return { failed: many(count), quarantined: listed(...many(count)), maxExcused };
 }
 
@@ -266,7 +266,7 @@ const report: fc.Arbitrary<GateReport> = fc.record({
 });
 
 /** Facts of which each often is as it has to be, so that many runs are excused. */
-const anyFacts: fc.Arbitrary<GateFacts> = fc.record({
+const anyFacts: fc.Arbitrary<GateInput> = fc.record({
   isCodeFromReports: fc.boolean(),
   testsExitCode: fc.constantFrom(1, 1, 0, 2, 137),
   failureCodes: fc.constantFrom([1], [1, 2], [], null),
@@ -282,17 +282,17 @@ const anyFacts: fc.Arbitrary<GateFacts> = fc.record({
     fc.array(fc.option(ending), { minLength: 3 }),
   ),
   isThere: fc.constantFrom(true, true, true, false),
-}).map(({ rest, endings, isThere, ...facts }) => {
+}).map(({ rest, endings, isThere, ...input }) => {
   const entries = rest.map(({ test, ending }) => ({ ...test, quarantine_expires_at: ending }));
-  for (const [index, test] of facts.failed.entries()) {
+  for (const [index, test] of input.failed.entries()) {
     const ending = endings[index];
     if (ending !== undefined) entries.push({ ...test, quarantine_expires_at: ending });
   }
-  return { ...facts, quarantined: isThere ? listed(...entries) : null };
+  return { ...input, quarantined: isThere ? listed(...entries) : null };
 });
 
 /** The conditions, each in the words of the specification. */
-const CONDITIONS: [string, (facts: GateFacts) => boolean][] = [
+const CONDITIONS: [string, (input: GateInput) => boolean][] = [
   [
     "a code that means failed tests",
     (f) => (f.failureCodes ?? [1]).some((one) => one === f.testsExitCode),
@@ -313,7 +313,7 @@ const CONDITIONS: [string, (facts: GateFacts) => boolean][] = [
   ["few enough", (f) => f.failed.length <= f.maxExcused],
 ];
 
-function isListed(test: TestIdentity, { quarantined }: GateFacts): boolean {
+function isListed(test: TestIdentity, { quarantined }: GateInput): boolean {
   return [...quarantined?.values() ?? []].some((entry) =>
     entry.suite === test.suite && entry.class === test.class && entry.name === test.name &&
     entry.file === test.file &&
@@ -322,16 +322,16 @@ function isListed(test: TestIdentity, { quarantined }: GateFacts): boolean {
   );
 }
 
-describe("the rule of the gate, for any facts", () => {
+describe("the rule of the gate, for any input", () => {
   it("excuses failures exactly when every condition holds", () => {
     let excused = 0;
     fc.assert(
-      fc.property(anyFacts, (facts) => {
-        const { exitCode, isExcused } = decideExitCode(facts);
-        const missing = CONDITIONS.filter(([, holds]) => !holds(facts)).map(([name]) => name);
-        const isRed = facts.testsExitCode !== 0;
+      fc.property(anyFacts, (input) => {
+        const { exitCode, isExcused } = decideExitCode(input);
+        const missing = CONDITIONS.filter(([, holds]) => !holds(input)).map(([name]) => name);
+        const isRed = input.testsExitCode !== 0;
         assert.equal(isExcused, isRed && missing.length === 0, missing.join());
-        assert.equal(exitCode, isExcused ? 0 : facts.testsExitCode);
+        assert.equal(exitCode, isExcused ? 0 : input.testsExitCode);
         if (isExcused) excused++;
       }),
       { numRuns: 20_000, seed: 1 },
@@ -340,7 +340,7 @@ describe("the rule of the gate, for any facts", () => {
   });
 
   it("notices each condition by itself", () => {
-    const broken: Partial<GateFacts>[] = [
+    const broken: Partial<GateInput>[] = [
       { failureCodes: [2] },
       { failureCodes: null, reports: [OF_CLASS] },
       { signal: "SIGINT" },
@@ -355,10 +355,10 @@ describe("the rule of the gate, for any facts", () => {
       { maxExcused: 0 },
     ];
     for (const [index, [name]] of CONDITIONS.entries()) {
-      const facts = { ...EXCUSABLE, ...broken[index] };
-      const missing = CONDITIONS.filter(([, holds]) => !holds(facts)).map(([name]) => name);
+      const input = { ...EXCUSABLE, ...broken[index] };
+      const missing = CONDITIONS.filter(([, holds]) => !holds(input)).map(([name]) => name);
       assert.ok(missing.includes(name), name);
-      assert.equal(decideExitCode(facts).exitCode, 1, name);
+      assert.equal(decideExitCode(input).exitCode, 1, name);
     }
   });
 });

@@ -177,7 +177,7 @@ describeWithDatabases("accepted uploads", (database) => {
     assert.equal(await isThere(one.key), true);
     assert.match(
       lines.join(),
-      /archive left for a retry .* reason="another watcher has taken over"/,
+      /archive will be retried .* reason="another watcher has taken over"/,
     );
   });
 
@@ -189,7 +189,7 @@ describeWithDatabases("accepted uploads", (database) => {
     const accepted = new AcceptedUploads({ ...watcher, metrics });
     accepted.add(one);
     await accepted.close();
-    assert.match(lines.join(), /archive left for a retry .* is unknown/);
+    assert.match(lines.join(), /archive will be retried .* is unknown/);
     assert.equal(await archive(one.key), undefined);
     const outcomes: ArchiveOutcome[] = [];
     await watchArchives(watcher, {

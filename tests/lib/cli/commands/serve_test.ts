@@ -39,7 +39,8 @@ describeWithDatabases("serve", (database) => {
       stderr: (more) => {
         text += more;
         const url = /^listening on (\S+)\n/m.exec(text)?.[1];
-        const [, opsUrl = ""] = /"message":"readiness and metrics","url":"(.+?)"/.exec(text) ?? [];
+        const [, opsUrl = ""] =
+          /"message":"serving readiness and metrics","url":"(.+?)"/.exec(text) ?? [];
         // Log lines are buffered.
         if (!url || line.includes("--ops-port") && opsUrl === "") return;
         result ??= body({ url, opsUrl }).finally(() => stop.abort());
@@ -66,7 +67,7 @@ describeWithDatabases("serve", (database) => {
         assert.equal(status, 204);
       },
     );
-    const line = log.split("\n").find((text) => text.includes('"answered"')) ?? "";
+    const line = log.split("\n").find((text) => text.includes('"request"')) ?? "";
     const { token_id, client_address, user_agent } = JSON.parse(line);
     assert.deepEqual([token_id, client_address], [token.api_token_id, "203.0.113.9"]);
     assert.match(user_agent, /^dashboard\/1\.0 \[redacted\] x{100,}$/);

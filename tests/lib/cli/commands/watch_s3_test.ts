@@ -88,7 +88,7 @@ describeWithDatabases("watch of a bucket", (database) => {
       );
       assert.equal(code, 1);
       assert.match(stderr, /"key":"\S*a\.gz","reason":"GET \S*a\.gz at \S+: HTTP 403"/);
-      assert.match(stderr, /error: 1 archive failed or left for later\n$/);
+      assert.match(stderr, /error: 1 archive failed or will be retried\n$/);
     });
   });
 

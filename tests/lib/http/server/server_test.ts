@@ -92,7 +92,7 @@ describe("a request that takes too long", () => {
     const answer = fetch(`${server.url}/slow`);
     while (held() < 1) await new Promise((resolve) => setTimeout(resolve, 5));
     await server.shutdown();
-    assert.deepEqual(lines, ["warn drain timeout: running requests are cut off after_ms=100"]);
+    assert.deepEqual(lines, ["warn drain timeout: running requests were aborted after_ms=100"]);
     release();
     await (await answer).text();
   });

@@ -1,7 +1,7 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { checkoutFacts } from "../../../../lib/intake/ci/mod.ts";
+import { describeCheckout } from "../../../../lib/intake/ci/mod.ts";
 import type { Git } from "../../../../lib/intake/ci/git.ts";
 import { openTestEmbedded, type TestDatabase } from "../../../database.ts";
 import { reportOf } from "../../report/archive/make_archive.ts";
@@ -42,7 +42,7 @@ describe("a git checkout outside of CI", () => {
   });
 
   it("has repository, commit, tree and branch, without credentials", async () => {
-    assert.deepEqual(await checkoutFacts(git), {
+    assert.deepEqual(await describeCheckout(git), {
       repository: "acme/shop",
       commit,
       tree,
@@ -91,7 +91,7 @@ describe("a git checkout outside of CI", () => {
     const notes: string[] = [];
     const changed = async (text: string) => {
       await edit(text);
-      return (await checkoutFacts(git, (note) => notes.push(note))).tree;
+      return (await describeCheckout(git, (note) => notes.push(note))).tree;
     };
     const two = await changed("two");
     assert.notEqual(two, tree);
@@ -106,7 +106,7 @@ describe("a git checkout outside of CI", () => {
   it("leaves unknown facts empty", async () => {
     await git(["remote", "remove", "origin"]);
     await git(["checkout", "--quiet", "--detach"]);
-    const { repository, branch, repositoryUrl } = await checkoutFacts(git);
+    const { repository, branch, repositoryUrl } = await describeCheckout(git);
     assert.deepEqual([repository, branch, repositoryUrl], ["", "", ""]);
     const { code, stderr } = await ingest();
     assert.equal(code, 2);

@@ -1,6 +1,6 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { type CiFacts, detectCiJob } from "../../../../lib/intake/ci/mod.ts";
+import { detectCiJob, type DetectedRun } from "../../../../lib/intake/ci/mod.ts";
 import { PROVIDERS } from "../../../../lib/intake/ci/providers.ts";
 import type { Environment } from "../../../../lib/base/config.ts";
 
@@ -11,7 +11,7 @@ const noGit = () => Promise.resolve("");
 /** Which code was tested, and the build. */
 async function factsOf(
   environment: Environment,
-): Promise<Pick<CiFacts, "repository" | "commit" | "branch" | "buildUrl">> {
+): Promise<Pick<DetectedRun, "repository" | "commit" | "branch" | "buildUrl">> {
   const job = await detectCiJob(environment, noGit);
   assert.ok(job);
   const { repository, commit, branch, buildUrl } = job;
