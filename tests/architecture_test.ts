@@ -14,7 +14,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   api_client: ["pure"],
   routes: ["http", "db", "pure"],
   intake: ["storage", "http", "db", "pure"],
-  storage: ["db", "pure"],
+  storage: ["pure"],
   http: ["db", "pure"],
   db: ["pure"],
   pure: [],

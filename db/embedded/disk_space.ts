@@ -1,5 +1,4 @@
-import fs from "node:fs";
-import { dirname } from "node:path";
+import { freeBytes } from "../../lib/base/files.ts";
 
 const MEGABYTE = 1024 * 1024;
 
@@ -13,16 +12,6 @@ const MIN_FREE_DISK_MB = 64;
 export const MIN_FREE_DISK_BYTES = MIN_FREE_DISK_MB * MEGABYTE;
 
 const NEW_DATABASE_MB = 40;
-
-/** Free disk space in bytes for a folder, which may not exist yet; infinite if unknown. */
-export function freeBytes(folder: string): number {
-  try {
-    const { bavail, bsize } = fs.statfsSync(folder);
-    return bavail * bsize;
-  } catch {
-    return dirname(folder) === folder ? Infinity : freeBytes(dirname(folder));
-  }
-}
 
 /** Why writes to a database in this folder are refused, or a new one is; `null` when they are not. */
 export function diskFull(folder: string, isNew = false): string | null {

@@ -2,6 +2,7 @@ import { open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { errorMessage } from "../../lib/base/error.ts";
+import { exists } from "../../lib/base/files.ts";
 
 /** Longest path of a Unix socket: 107 bytes on Linux, 103 on macOS. Some systems truncate silently. */
 const MAX_SOCKET_PATH_BYTES = 103;
@@ -170,16 +171,5 @@ export async function socketPath(folder: EmbeddedFolder): Promise<string> {
     return await Deno.readLink(folder.socket);
   } catch {
     return folder.socket;
-  }
-}
-
-/** Whether a path exists; dangling links count. */
-export async function exists(path: string): Promise<boolean> {
-  try {
-    await Deno.lstat(path);
-    return true;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return false;
-    throw error;
   }
 }

@@ -27,8 +27,9 @@ import { WINDOW_SECONDS } from "../base/time.ts";
 import type { Metrics } from "../base/metrics.ts";
 import { oneLine } from "../base/text.ts";
 import { findDefaultOrganization } from "../../db/admin/organizations.ts";
-import { type ArchiveStorage, isOutage, type StoredArchive } from "../storage/storage.ts";
+import type { ArchiveStorage, StoredArchive } from "../storage/storage.ts";
 import type { ArchiveReader } from "./archive_reader.ts";
+import { isOutage } from "./outage.ts";
 import type { FoundFacts, ReadArchive } from "./read_archive.ts";
 import type { Listener } from "./read_files.ts";
 import { type IntakeOutcome, storeUpload } from "./store_upload.ts";
@@ -63,7 +64,7 @@ export type ArchiveOutcome =
   })
   | { status: "failed"; key: string; reason: string }
   /** Left for a later attempt, or to another watcher. */
-  | { status: "left"; key: string; reason: string };
+  | { status: "left"; key: string; reason: string; isOutage: boolean };
 
 /** The archive is at fault: it has failed and is not retried. */
 class ArchiveError extends Error {}
@@ -94,7 +95,7 @@ export async function processArchive(
     return { ...outcome, key, status: "processed", submission_key: submissionKey };
   } catch (error) {
     const reason = oneLine(errorMessage(error)).slice(0, MAX_REASON_CHARACTERS);
-    if (error instanceof ClaimLostError) return { status: "left", key, reason };
+    if (error instanceof ClaimLostError) return { status: "left", key, reason, isOutage: false };
     if (error instanceof SchemaVersionError) {
       // Not the archive's fault: it stays free for a process of the new version.
       await releaseArchive(sql, { ...claim, reason: "", isAttempt: false });
@@ -102,14 +103,14 @@ export async function processArchive(
     }
     if (!(error instanceof ArchiveError || error instanceof TagLimitError)) {
       await releaseArchive(sql, { ...claim, reason, isAttempt: !isOutage(error) });
-      return { status: "left", key, reason };
+      return { status: "left", key, reason, isOutage: isOutage(error) };
     }
     try {
       await failArchive(sql, { ...claim, reason, submissionKey: shown.key });
       return { status: "failed", key, reason };
     } catch (error) {
-      if (error instanceof ClaimLostError) return { status: "left", key, reason: error.message };
-      throw error;
+      if (!(error instanceof ClaimLostError)) throw error;
+      return { status: "left", key, reason: error.message, isOutage: false };
     }
   } finally {
     clearInterval(lease);
@@ -146,7 +147,8 @@ export async function storeAccepted(
     await applyPolicyAfterUpload(sql, repository, { now: moment, origin, log });
     return { ...outcome, key, status: "processed", submission_key: submissionKey };
   } catch (error) {
-    return { status: "left", key, reason: oneLine(errorMessage(error)) };
+    const reason = oneLine(errorMessage(error));
+    return { status: "left", key, reason, isOutage: isOutage(error) };
   }
 }
 

@@ -3,7 +3,7 @@ import { findArchives } from "../../db/admin/archives.ts";
 import { requireSchemaVersion } from "../../db/schema/migrate.ts";
 import { pause } from "../base/delay.ts";
 import type { Metrics } from "../base/metrics.ts";
-import { isOutage, StorageError, type StoredArchive } from "../storage/storage.ts";
+import { StorageError, type StoredArchive } from "../storage/storage.ts";
 import { ArchiveReader } from "./archive_reader.ts";
 import {
   type ArchiveOutcome,
@@ -11,10 +11,13 @@ import {
   processArchive,
   type WatcherContext,
 } from "./process_archive.ts";
+import { isOutage } from "./outage.ts";
 import { errorMessage } from "../base/error.ts";
 
 // Longer than a file has to be unchanged.
 const SETTLE_PAUSE_MS = 2_100;
+// Of the backoff during an outage, unless the interval is longer.
+const MAX_OUTAGE_PAUSE_MS = 30_000;
 
 interface WatchOptions {
   /** Seconds between sweeps. */
@@ -40,6 +43,8 @@ export async function watchArchives(
   const idle = Array.from({ length: workers }, () => new ArchiveReader({ stop }));
   const running = new Set<Promise<void>>();
   let failed = 0;
+  /** Since the last sweep began: whether an outage has left an archive, and whether one was finished. */
+  let seen = { outage: false, finished: false };
   /** The first error that is not the fault of an archive. */
   let problem: { error: unknown } | null = null;
 
@@ -49,6 +54,8 @@ export async function watchArchives(
     const isLogged = !once || status === "left";
     await completeArchive({ storage, log: isLogged ? log : undefined, metrics }, archive, outcome);
     if (status === "failed" || status === "left" && once) failed++;
+    if (status !== "left") seen.finished = true;
+    else if (outcome.isOutage) seen.outage = true;
     await onOutcome?.(outcome);
   };
   const start = (archive: StoredArchive) => {
@@ -109,8 +116,10 @@ export async function watchArchives(
   try {
     // An outage is logged when it starts, when its error changes, and when it ends.
     let outage = "";
+    let pauseMs = interval * 1000;
     while (!stop.aborted) {
       let isIncomplete = false;
+      seen = { outage: false, finished: false };
       try {
         isIncomplete = await sweep();
         if (outage !== "") log.info("sweep recovered", { source: storage.name });
@@ -125,7 +134,12 @@ export async function watchArchives(
         outage = message;
       }
       if (once && !isIncomplete) break;
-      await pause(once || isIncomplete ? SETTLE_PAUSE_MS : interval * 1000, stop);
+      // Exponential backoff: archives that cannot be stored are read again by every sweep.
+      if (pauseMs > interval * 1000) await Promise.all(running);
+      const isOut = seen.outage && !seen.finished;
+      const nextMs = isOut ? Math.min(2 * pauseMs, MAX_OUTAGE_PAUSE_MS) : 0;
+      pauseMs = Math.max(nextMs, interval * 1000);
+      await pause(once || isIncomplete && !isOut ? SETTLE_PAUSE_MS : pauseMs, stop);
     }
     await Promise.all(running);
     throwProblem();

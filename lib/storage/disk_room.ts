@@ -1,17 +1,11 @@
 /** Whether the disk of an inbox has room for another upload. */
-import { freeBytes, MIN_FREE_DISK_BYTES } from "../../db/embedded/disk_space.ts";
+import { freeBytes } from "../base/files.ts";
 import { StorageError } from "./storage.ts";
 
 const MEGABYTE = 1024 * 1024;
 
-/**
- * Left free beside what is reserved. The log of the embedded database grows by 32 MB between two
- * checkpoints.
- */
-const MARGIN_BYTES = 32 * MEGABYTE;
-
-/** Body and archive of an upload are on the disk at the same time. */
-const COPIES = 2;
+/** Left free in addition to what is reserved: a segment of the log of the embedded database. */
+const MARGIN_BYTES = 16 * MEGABYTE;
 
 /** How much of a body comes between two looks at the disk. */
 const BYTES_PER_CHECK = 4 * MEGABYTE;
@@ -55,11 +49,12 @@ export class DiskRoom {
   readonly #waiting = new Map<string, number>();
   #receivingBytes = 0;
 
-  /** @param options.hasDatabase whether the embedded database is on the same disk */
-  constructor(
-    private readonly folder: string,
-    private readonly options: { hasDatabase: boolean },
-  ) {}
+  /**
+   * @param folder on the disk; may not exist yet
+   * @param databaseFloor bytes that the embedded database needs free on the same disk; `null`: the database
+   * is elsewhere, so that processing takes nothing
+   */
+  constructor(private readonly folder: string, private readonly databaseFloor: number | null) {}
 
   get freeBytes(): number {
     return freeBytes(this.folder);
@@ -67,10 +62,8 @@ export class DiskRoom {
 
   /** Bytes that must be free for another upload. */
   get neededBytes(): number {
-    const { hasDatabase } = this.options;
     const waiting = this.#waiting.values().reduce((sum, bytes) => sum + bytes, 0);
-    return MARGIN_BYTES + this.#receivingBytes +
-      (hasDatabase ? MIN_FREE_DISK_BYTES + waiting : 0);
+    return MARGIN_BYTES + this.#receivingBytes + (this.databaseFloor ?? 0) + waiting;
   }
 
   /** @throws {DiskFullError} unless so many bytes more fit */
@@ -98,37 +91,39 @@ export class DiskRoom {
     return {
       end,
       addBytes: (count) => {
-        own += COPIES * count;
-        this.#receivingBytes += COPIES * count;
+        own += count;
+        this.#receivingBytes += count;
         uncheckedBytes += count;
         if (uncheckedBytes < BYTES_PER_CHECK) return;
         uncheckedBytes = 0;
         this.check();
       },
       accept: (key, archive) => {
-        // Its files are on the disk by now.
+        // The body is on the disk by now, and is removed next.
+        const body = own;
         end();
-        const bytes = bytesToProcess(archive);
-        this.check(this.options.hasDatabase ? bytes : 0);
-        this.#waiting.set(key, bytes);
+        this.check(this.#bytesToProcess(archive) - body);
+        this.reserve(key, archive);
       },
     };
   }
 
   /** The same for an archive that was accepted before. */
   reserve(key: string, archive: WaitingArchive): void {
-    this.#waiting.set(key, bytesToProcess(archive));
+    const bytes = this.#bytesToProcess(archive);
+    if (bytes > 0) this.#waiting.set(key, bytes);
   }
 
   /** The archive waits no more. */
   release(key: string): void {
     this.#waiting.delete(key);
   }
-}
 
-function bytesToProcess({ size, content }: WaitingArchive): number {
-  if (!content) return size * BYTES_PER_ARCHIVE_BYTE;
-  return content.testCount * BYTES_PER_TEST + content.textBytes * BYTES_PER_TEXT_BYTE;
+  #bytesToProcess({ size, content }: WaitingArchive): number {
+    if (this.databaseFloor === null) return 0;
+    if (!content) return size * BYTES_PER_ARCHIVE_BYTE;
+    return content.testCount * BYTES_PER_TEST + content.textBytes * BYTES_PER_TEXT_BYTE;
+  }
 }
 
 function megabytes(bytes: number): number {

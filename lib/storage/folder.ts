@@ -1,7 +1,7 @@
 import { createReadStream, type Stats } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { exists } from "../../db/embedded/folder.ts";
+import { exists } from "../base/files.ts";
 import type { ArchiveSource } from "../report/archive/mod.ts";
 import { unreadable } from "../report/report_files.ts";
 import {

@@ -1,9 +1,7 @@
 import { addAbortSignal, type Readable } from "node:stream";
-import * as database from "../../db/connection/errors.ts";
 import { pause } from "../base/delay.ts";
 import { errorMessage } from "../base/error.ts";
 import type { ArchiveSource } from "../report/archive/mod.ts";
-import { ReportError } from "../report/report_error.ts";
 
 export interface StoredArchive {
   /** Path relative to the folder, with `/`, or key of the object. */
@@ -37,12 +35,6 @@ export interface ArchiveStorage {
 /** A folder or bucket is unavailable. It is retried and does not count as a failure of the archive. */
 export class StorageError extends Error {
   override name = "StorageError";
-}
-
-/** Whether storage, database or system are at fault, and not the archive, so that a retry makes sense. */
-export function isOutage(error: unknown): boolean {
-  if (error instanceof ReportError) return error.kind === "unreadable";
-  return error instanceof StorageError || database.isOutage(error);
 }
 
 /**

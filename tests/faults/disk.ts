@@ -1,6 +1,6 @@
 /** Fills the disk that the database is on, and makes room again. */
 import assert from "node:assert/strict";
-import { readdir, statfs } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import { launch, pause } from "../e2e/launch.ts";
@@ -11,6 +11,8 @@ import type { FaultOptions } from "./main.ts";
 import { makeToken, type RunDatabase, useServer } from "./run_database.ts";
 import { addTally, startProber } from "./prober.ts";
 import { type Row, seconds, spread, tallyText } from "./row.ts";
+import { fullInboxDisk } from "./inbox_disk.ts";
+import { fill, makeRoom, onSmallDisk, withTemporaryFolder } from "./small_disk.ts";
 import { SystemUnderTest } from "./system_under_test.ts";
 import { putArchive } from "./uploads.ts";
 
@@ -49,6 +51,10 @@ export async function diskFaults(options: FaultOptions): Promise<Row[]> {
       }
     });
   }
+  if (options.databases.includes("embedded")) {
+    rows.push(await fullInboxDisk(options));
+    options.say(JSON.stringify(rows.at(-1)));
+  }
   await onSmallDisk(8, async (disk) => void rows.push(await fullTarget(disk)));
   return rows;
 }
@@ -57,10 +63,7 @@ async function placeOnDisk(
   kind: RunDatabase["kind"],
   disk: string,
 ): Promise<{ runDatabase: RunDatabase; server: OwnServer | null }> {
-  // Folders for temporary files are made on the small disk meanwhile.
-  const before = process.env.TMPDIR;
-  process.env.TMPDIR = disk;
-  try {
+  return await withTemporaryFolder(disk, async () => {
     if (kind === "server") {
       const server = await makeOwnServer({ fsync: "on", max_wal_size: "32MB" });
       return { runDatabase: await useServer(server, () => server.remove()), server };
@@ -71,10 +74,7 @@ async function placeOnDisk(
       runDatabase: { kind, environment, token, remove: () => Promise.resolve() },
       server: null,
     };
-  } finally {
-    if (before === undefined) delete process.env.TMPDIR;
-    else process.env.TMPDIR = before;
-  }
+  });
 }
 
 async function fullDatabaseDisk(
@@ -208,41 +208,4 @@ async function fullTarget(disk: string): Promise<Row> {
     await Deno.remove(folder, { recursive: true });
     await Deno.remove(data, { recursive: true });
   }
-}
-
-/** Takes all of a disk but so many bytes. */
-async function fill(disk: string, leaveBytes: number): Promise<void> {
-  const { bavail, bsize } = await statfs(disk);
-  const file = await Deno.open(join(disk, "ballast"), { create: true, append: true });
-  try {
-    const chunk = new Uint8Array(MEGABYTE);
-    for (let rest = bavail * bsize - leaveBytes; rest > 0;) {
-      rest -= await file.write(chunk.subarray(0, Math.min(rest, chunk.length)));
-    }
-  } finally {
-    file.close();
-  }
-}
-
-async function makeRoom(disk: string): Promise<void> {
-  await Deno.remove(join(disk, "ballast"));
-}
-
-async function onSmallDisk(
-  megabytes: number,
-  body: (disk: string) => Promise<void>,
-): Promise<void> {
-  const disk = await Deno.makeTempDir({ prefix: "test-analytics-disk-" });
-  await command("mount", "-t", "tmpfs", "-o", `size=${megabytes}m,mode=1777`, "tmpfs", disk);
-  try {
-    await body(disk);
-  } finally {
-    await command("umount", "--lazy", disk);
-    await Deno.remove(disk);
-  }
-}
-
-async function command(file: string, ...args: string[]): Promise<void> {
-  const { success, stderr } = await new Deno.Command(file, { args }).output();
-  if (!success) throw new Error(`${file}: ${new TextDecoder().decode(stderr)}`);
 }

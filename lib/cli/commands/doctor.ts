@@ -7,10 +7,10 @@ import {
 } from "../../../db/admin/diagnostics.ts";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
-import { freeBytes } from "../../../db/embedded/disk_space.ts";
 import { inspectEmbedded } from "../../../db/embedded/folder.ts";
 import { loadWorkers, type Worker } from "../../../db/schema/distribute.ts";
 import { checkSchema, SCHEMA_VERSION, type SchemaStatus } from "../../../db/schema/migrate.ts";
+import { freeBytes } from "../../base/files.ts";
 import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import { BUILD, PROGRAM } from "../../base/version.ts";
 import { shellWord } from "../../base/quote.ts";

@@ -9,11 +9,12 @@ import { errorCode } from "../../base/error.ts";
 import { location, option, port } from "../parameters.ts";
 import { cannotMigrate, reopenForReading } from "../database.ts";
 import { Failure, UsageError } from "../../base/failure.ts";
+import { DiskRoom } from "../../storage/disk_room.ts";
 import { openInbox } from "../../storage/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../../intake/receive/receiver.ts";
 import { runService, SERVICE_SETTINGS } from "../run_service.ts";
 import { readSettings } from "../settings.ts";
-import { STORAGE_VARIABLES } from "../../storage/s3_storage.ts";
+import { parseS3Url, STORAGE_VARIABLES } from "../../storage/s3_storage.ts";
 
 /** One token look-up per upload. */
 const MAX_CONNECTIONS = 2;
@@ -46,13 +47,18 @@ export const receiveCommand: AddCommand = command({
     const { UPLOAD_PORT } = readSettings(["UPLOAD_PORT"], { environment, flags: {}, problems });
     if (problems.length > 0) throw new UsageError(problems.join("; "));
     const inbox = openInbox(options.to, environment, { isPrivate: true });
+    const room = parseS3Url(options.to, "--to") ? undefined : new DiskRoom(options.to, null);
     await runService(context, settings, {
       open: () => openForTokens(context),
-      checkReady: checkTokenAccess,
+      async checkReady(database) {
+        await checkTokenAccess(database);
+        room?.check();
+      },
       async body({ logStarted, ...service }) {
         const receiver = await startReceiver({
           ...service,
           inbox,
+          room,
           host: settings.HOST,
           port: options.port ?? UPLOAD_PORT,
           settings,

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { findArchives } from "../../../db/admin/archives.ts";
 import { listOrganizations } from "../../../db/admin/organizations.ts";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
+import { MIN_FREE_DISK_BYTES } from "../../../db/embedded/disk_space.ts";
 import { aborted } from "../../base/delay.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command } from "../command.ts";
@@ -37,7 +38,7 @@ export const upCommand: AddCommand = command({
   input: {},
   run(_, context, settings) {
     const { databaseUrl, dataDir } = context.database;
-    const room = new DiskRoom(dataDir, { hasDatabase: !databaseUrl });
+    const room = new DiskRoom(dataDir, databaseUrl ? null : MIN_FREE_DISK_BYTES);
     return runService(context, settings, {
       open: () => context.openDatabase(),
       async checkReady(database) {
@@ -80,8 +81,6 @@ export const upCommand: AddCommand = command({
             listener: { note: (text: string) => log.warn("note", { text }) },
             origin: await context.origin(),
           };
-          metrics?.observeGauge("disk_free_bytes", () => room.freeBytes);
-          metrics?.observeGauge("disk_needed_bytes", () => room.neededBytes);
           await reserveWaiting(database.sql, watcher.storage, room);
           const accepted = new AcceptedUploads({ ...watcher, metrics });
           const receiver = await startReceiver({

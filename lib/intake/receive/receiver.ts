@@ -43,6 +43,11 @@ export async function startReceiver(
       settings: Record<typeof UPLOAD_SETTINGS[number], number>;
     },
 ): Promise<RunningServer> {
+  const { metrics, room } = context;
+  if (room) {
+    metrics?.observeGauge("disk_free_bytes", () => room.freeBytes);
+    metrics?.observeGauge("disk_needed_bytes", () => room.neededBytes);
+  }
   const work = await openWorkFolder(inbox.unfinished);
   const abortUploads = new AbortController();
   const readers = new ReaderPool({ stop: abortUploads.signal });

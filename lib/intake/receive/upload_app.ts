@@ -32,7 +32,7 @@ import {
   readTags,
   readText,
 } from "../upload_values.ts";
-import { isOutage } from "../../storage/storage.ts";
+import { isOutage } from "../outage.ts";
 import { type Acceptance, acceptUpload } from "./accept_upload.ts";
 import { type BodyLimits, receiveBody } from "./receive_body.ts";
 import { RunningUploads, type UploadQuota, UploadQuotaError } from "./running_uploads.ts";

@@ -208,6 +208,7 @@ describeWithDatabases("processing an archive", (database) => {
       status: "left",
       key: "a.gz",
       reason: "another watcher has taken over",
+      isOutage: false,
     });
     assert.deepEqual((await submissions("acme/lost")).map(({ status }) => status), ["processing"]);
     const [coverage] = await database().sql<{ count: number }[]>`
@@ -229,6 +230,7 @@ describeWithDatabases("processing an archive", (database) => {
       status: "left",
       key: "a.gz",
       reason: "GET a.gz: HTTP 503",
+      isOutage: true,
     });
     assert.deepEqual((await submissions("acme/later")).map(({ status }) => status), ["processing"]);
     isBroken = false;
@@ -331,6 +333,7 @@ describeWithDatabases("processing an archive", (database) => {
       status: "left",
       key: "a.gz",
       reason: "another watcher has taken over",
+      isOutage: false,
     });
   });
 

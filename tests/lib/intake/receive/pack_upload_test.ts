@@ -5,7 +5,7 @@ import { ArchiveReader } from "../../../../lib/intake/archive_reader.ts";
 import type { UploadToPack } from "../../../../lib/intake/receive/pack_upload.ts";
 import { inspectArchive } from "../../../../lib/report/archive/mod.ts";
 import { fileSource } from "../../../../lib/storage/folder.ts";
-import { isOutage } from "../../../../lib/storage/storage.ts";
+import { isOutage } from "../../../../lib/intake/outage.ts";
 import { NOON } from "../../cli/run_in_process.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
 

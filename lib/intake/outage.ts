@@ -1,0 +1,9 @@
+import * as database from "../../db/connection/errors.ts";
+import { ReportError } from "../report/report_error.ts";
+import { StorageError } from "../storage/storage.ts";
+
+/** Whether storage, database or system are at fault, and not the archive, so that a retry makes sense. */
+export function isOutage(error: unknown): boolean {
+  if (error instanceof ReportError) return error.kind === "unreadable";
+  return error instanceof StorageError || database.isOutage(error);
+}
