@@ -20,9 +20,13 @@ type TestRow = TestIdentity & {
   disruptions: number;
   disruptionsBefore: number;
   builds: number;
+  isNew: boolean;
 };
 
-/** The tests of a repository with a disruption in one of the two windows. */
+/**
+ * The tests of a repository with a disruption in one of the two windows. The first and the latest
+ * disruption of a test are kept when its submissions are pruned.
+ */
 export async function loadDisruptedTests(
   sql: Queryable,
   { repositoryId, periods: { windowStart, previousWindowStart, since } }: {
@@ -34,8 +38,13 @@ export async function loadDisruptedTests(
     sql`s.submission_id >= decode(${firstSubmissionId(moment)}, 'hex')`;
   const rows = await sql<TestRow[]>`
     select r.id_prefix::float8 as "idPrefix", t.test_hash::float8 as "testHash", t.suite, t.class,
-      t.name, t.file, d.disruptions, d.before as "disruptionsBefore", d.builds
-    from (
+      t.name, t.file, coalesce(d.disruptions, 0) as disruptions,
+      coalesce(d.before, 0) as "disruptionsBefore", coalesce(d.builds, 0) as builds,
+      f.first_disruption_at >= to_timestamp(${since}::float8) as "isNew"
+    from disruptive_test f
+    join repository_state r on r.repository_id = f.repository_id
+    join test t on t.repository_id = f.repository_id and t.test_no = f.test_no
+    left join (
       select n.test_no, (count(*) filter (where ${isSince(windowStart)}))::int as disruptions,
         (count(*) filter (where not ${isSince(since)}))::int as before,
         (count(distinct ${buildKeyOf(sql)}) filter (where ${isSince(since)}))::int as builds
@@ -44,13 +53,14 @@ export async function loadDisruptedTests(
       where n.repository_id = ${repositoryId} and n.is_disruption
         and n.submission_id >= decode(${firstSubmissionId(previousWindowStart)}, 'hex')
       group by n.test_no
-    ) d
-    join repository_state r on r.repository_id = ${repositoryId}
-    join test t on t.repository_id = ${repositoryId} and t.test_no = d.test_no`;
-  return rows.map(({ idPrefix, testHash, disruptionsBefore, ...test }) => ({
+    ) d on d.test_no = f.test_no
+    where f.repository_id = ${repositoryId}
+      and f.latest_submission_id >= decode(${firstSubmissionId(previousWindowStart)}, 'hex')`;
+  return rows.map(({ idPrefix, testHash, disruptionsBefore, isNew, ...test }) => ({
     ...test,
     id: testId(idPrefix, testHash),
     disruptions_before: disruptionsBefore,
+    is_new: isNew,
   }));
 }
 

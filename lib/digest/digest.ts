@@ -20,6 +20,8 @@ export interface DisruptedTest extends DigestTest {
   disruptions_before: number;
   /** Builds with a disruption in the period. */
   builds: number;
+  /** Whether its first disruption ever was in the period. */
+  is_new: boolean;
 }
 
 /** A quarantine entry. */
@@ -126,7 +128,7 @@ function groupOf(owner: string | null, { tests, ...entries }: Lists): DigestGrou
   );
   return {
     owner,
-    became_flaky: byCost.filter((test) => test.disruptions > 0 && test.disruptions_before === 0),
+    became_flaky: byCost.filter((test) => test.disruptions > 0 && test.is_new),
     calmed_down: byCost.filter((test) => test.disruptions === 0),
     cost_most_builds: byCost.filter(({ builds }) => builds > 0),
     ...entries,

@@ -16,12 +16,15 @@ const WIDTH = 560;
 const HEIGHT = 120;
 
 /** One bar a day, of stacked parts, with a legend, the first and last day, and the figures. */
-export function dayBars({ title, series, days }: {
+export function dayBars({ title, today, series, days }: {
   title: string;
+  /** Days since 1970. */
+  today: number;
   series: readonly Series[];
   /** Days since 1970 with their parts from the bottom; without gaps, oldest first. */
   days: readonly { day: number; parts: readonly number[] }[];
 }): Markup {
+  const last = days.at(-1)!.day;
   const most = Math.max(1, ...days.map(({ parts }) => sum(parts)));
   const step = WIDTH / days.length;
   const shown = days.map((one, index) => ({ ...one, index })).filter(({ parts }) => sum(parts) > 0);
@@ -44,7 +47,11 @@ export function dayBars({ title, series, days }: {
     title,
     alternative: `${partsText(series, totals)}; at most ${most} a day`,
     drawing: markup`${bars}<path class="axis" d="M0 ${HEIGHT}H${WIDTH}"/>`,
-    ends: [formatDay(days[0]!.day), `at most ${most} a day`, "today"],
+    ends: [
+      formatDay(days[0]!.day),
+      `at most ${most} a day`,
+      last === today ? "today" : formatDay(last),
+    ],
     legend: series.map(({ name, className, width: share }, part) => {
       const [x, width] = [6 - share * 5, share * 10];
       const shape =

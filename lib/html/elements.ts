@@ -64,6 +64,16 @@ export function emptyState(...content: Content[]): Markup {
   return markup`<div class="empty">${content}</div>`;
 }
 
+// White space, format characters, and letters that are drawn as nothing.
+const BLANK = /^[\s\p{Cf}\u115f\u1160\u2800\u3164\uffa0]*$/u;
+
+/** The name of a test, isolated from the direction of its surroundings. Long ones are cut by the style sheet. */
+export function testName(name: string): Markup {
+  return BLANK.test(name)
+    ? markup`<bdi>(blank name)</bdi>`
+    : markup`<bdi title="${name}">${name}</bdi>`;
+}
+
 /** A word that stands out, such as a tag of a test. */
 export function label(text: string): Markup {
   return markup`<span class="tag">${text}</span>`;

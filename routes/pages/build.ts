@@ -19,6 +19,7 @@ import {
   keyFigures,
   label,
   shortOid,
+  testName,
 } from "../../lib/html/elements.ts";
 import { externalAddress, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { withVerdicts } from "../verdicts.ts";
@@ -124,7 +125,7 @@ function failure(
   { pathTo, isOpen }: Pick<PageRequest, "pathTo"> & { isOpen: boolean },
 ): Markup {
   return failureDetails(
-    markup`${glyph(isDisruption ? "flaky" : "failed")} <b><bdi>${test.name}</bdi></b>
+    markup`${glyph(isDisruption ? "flaky" : "failed")} <b>${testName(test.name)}</b>
 ${verdict && label(verdict)} <small><code>${text?.message}</code></small>`,
     {
       content: markup`<p><a href="${pathTo(["tests", testId])}">All runs of this test</a>

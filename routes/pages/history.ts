@@ -13,17 +13,21 @@ const FLAKY = { name: "flaky", className: "flaky", width: 1 };
 const FAILED = { name: "failed otherwise", className: "failed", width: 0.5 };
 const PASSED = { name: "passed", className: "quiet", width: 1 };
 
-/** Each day up to today, in whole weeks, at least {@linkcode MIN_DAYS}; `empty` where there is none. */
+/**
+ * Each day up to today, in whole weeks, at least {@linkcode MIN_DAYS}; `empty` where there is none. Up to
+ * tomorrow if it has something already, because `recorded_at` may be 24 hours ahead.
+ */
 function withoutGaps<Day extends { day: number }>(
   days: readonly Day[],
   today: number,
   empty: Omit<Day, "day">,
 ): (Omit<Day, "day"> & { day: number })[] {
   const byDay = new Map(days.map((one) => [one.day, one]));
-  const age = today - Math.min(today, ...byDay.keys()) + 1;
+  const last = Math.max(today, ...byDay.keys());
+  const age = last - Math.min(last, ...byDay.keys()) + 1;
   const length = Math.min(HISTORY_DAYS, Math.max(MIN_DAYS, Math.ceil(age / 7) * 7));
   return Array.from({ length }, (_, index) => {
-    const day = today - length + 1 + index;
+    const day = last - length + 1 + index;
     return byDay.get(day) ?? { ...empty, day };
   });
 }
@@ -34,6 +38,7 @@ export function historyCharts(builds: readonly BuildDay[], today: number): Marku
   const days = withoutGaps(builds, today, empty);
   const bars = dayBars({
     title: "Builds by day",
+    today,
     series: [FLAKY, FAILED, PASSED],
     days: days.map(({ day, buildCount, failedBuildCount: failed, disruptedBuildCount: flaky }) => ({
       day,
@@ -62,6 +67,7 @@ export function failureBars(failures: readonly FailureDay[], today: number): Mar
   const days = withoutGaps(failures, today, { disruptionCount: 0, otherCount: 0 });
   return dayBars({
     title: "Failures by day",
+    today,
     series: [FLAKY, FAILED],
     days: days.map(({ day, disruptionCount, otherCount }) => ({
       day,

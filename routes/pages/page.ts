@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { recordedAtOf, type TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
-import { formatTime, verbatim } from "../../lib/html/elements.ts";
+import { formatTime, testName, verbatim } from "../../lib/html/elements.ts";
 import { layout, type Page, PAGE_HEADERS } from "../../lib/html/layout.ts";
 import {
   type Content,
@@ -72,7 +72,7 @@ function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
       return markup`<a href="${address}">${at(recordedAtOf(submissionId))}</a>`;
     },
     test(id: string, test: TestIdentity): Markup {
-      return markup`<a href="${pathTo(["tests", id])}"><bdi>${test.name}</bdi></a>
+      return markup`<a href="${pathTo(["tests", id])}">${testName(test.name)}</a>
 <small>${placeOf(test)}</small>`;
     },
     inventory(query: Record<string, string>, text: Content): Markup {

@@ -17,7 +17,15 @@ import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { glyph } from "../../lib/html/charts.ts";
-import { commit, emptyState, isoDay, keyFigures, label, table } from "../../lib/html/elements.ts";
+import {
+  commit,
+  emptyState,
+  formatDay,
+  isoDay,
+  keyFigures,
+  label,
+  table,
+} from "../../lib/html/elements.ts";
 import { type Content, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { HISTORY_DAYS, historyCharts } from "./history.ts";
 import { definePage, firstUpload, type PageRequest } from "./page.ts";
@@ -40,7 +48,7 @@ export const repositoryPage = definePage({
   resource: "repository in path",
   async show(request) {
     const { sql, now, today, load } = request;
-    const newDay = today - NEW_DAYS + 1;
+    const newDay = today - NEW_DAYS;
     const [overviews, failures, recent] = await Promise.all([
       request.loadEach(loadOverviews, { firstDay: today - HISTORY_DAYS + 1 }),
       load(loadFailures, { filter: ALL_SUBMISSIONS }),
@@ -54,10 +62,7 @@ export const repositoryPage = definePage({
     const { repositoryId } = overview;
     const failedTests = failedTestsByBuild(failures.failures);
     const costs = costliestTests(failedTests.values(), MAX_ROWS);
-    // Failures without any text may have different causes.
-    const causes = failures.groups.filter(({ testCount, message }) =>
-      testCount > 1 && message !== ""
-    ).slice(0, MAX_ROWS);
+    const causes = failures.groups.filter(({ testCount }) => testCount > 1).slice(0, MAX_ROWS);
     const testIds = [...costs.map(({ testId }) => testId), ...causes.flatMap(({ tests }) => tests)];
     const since = newDay * SECONDS_PER_DAY;
     const [names, newTests] = await Promise.all([
@@ -76,7 +81,7 @@ ${overview.days.length > 0 && historyCharts(overview.days, today)}
 ${causes.length > 0 && causeTable(causes, page)}
 <h2>Tests that cost the most builds</h2>
 ${costTable(costs, page)}
-<h2>Flaky for the first time in the last ${NEW_DAYS} days</h2>
+<h2>Flaky for the first time since ${formatDay(newDay)}</h2>
 ${newTable(newTests, newDay, page)}
 <h2>Recent builds</h2>
 ${buildTable(recent.submissions, failedTests, page)}`,
@@ -138,7 +143,11 @@ function causeTable(causes: readonly ShownGroup[], page: RepositoryPage): Markup
   const rows = causes.map(({ message, testCount, tests, count, lastRecordedAt }) => {
     const list = tests.map((id) => markup`<li>${page.link.test(id, page.names.get(id)!)}</li>`);
     return [
-      markup`<code class="message">${message}</code>
+      markup`${
+        message
+          ? markup`<code class="message">${message}</code>`
+          : "Without a message: may have several causes"
+      }
 <details><summary>${plural(testCount, "test")}</summary><ul>${list}</ul></details>`,
       testCount,
       count,
@@ -146,8 +155,8 @@ function causeTable(causes: readonly ShownGroup[], page: RepositoryPage): Markup
     ];
   });
   const columns = ["Message|name", "Tests|number", "Failures|number", "Latest|nowrap wide"];
-  return markup`<h2>One cause, several tests</h2>
-<p>One cause behind several failing tests: fix it before the tests.</p>
+  return markup`<h2>Failures that several tests share</h2>
+<p>A shared message often has one cause: look for it before you change the tests.</p>
 ${table("Causes that hit several tests", columns, rows)}`;
 }
 

@@ -27,6 +27,7 @@ import {
   label,
   shortOid,
   table,
+  testName,
   verbatim,
 } from "../../lib/html/elements.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
@@ -63,7 +64,7 @@ export const testPage = definePage({
     return {
       title: test.name,
       crumbs: [page.link.repositories, page.link.repository(page.repository)],
-      content: markup`<h1><bdi>${test.name}</bdi></h1>
+      content: markup`<h1>${testName(test.name)}</h1>
 <p class="soft">${placeOf(test)}</p>
 <p>${test.tags.map(label)}</p>
 ${testFigures(all.submissions, page)}

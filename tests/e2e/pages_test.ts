@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import axe from "axe-core";
 import { after, before, describe, it } from "@std/testing/bdd";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { launch, NO_BROWSER, type Site } from "./browser.ts";
 import { describeDocsPage } from "./docs_page.ts";
-import { type Running, start } from "./program.ts";
+import { copyTemplate } from "../database.ts";
+import { run, type Running, start } from "./program.ts";
 
 describe("the pages in a browser", { skip: NO_BROWSER }, () => {
   let demo: Running;
@@ -95,6 +97,52 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
         const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`);
         assert.deepEqual(found, [], name);
       });
+    }
+  });
+
+  it("fit a phone whatever names, branches and addresses are, and cut long names", async () => {
+    const long = "a".repeat(400);
+    const folder = await copyTemplate();
+    const environment = { DATA_DIR: folder };
+    const report = join(folder, "r.xml");
+    const cases = [long, " ", "short"].map((name) =>
+      `<testcase name="${name}" classname="${long}" file="${long}">` +
+      `<failure message="${long}">${long}</failure></testcase>`
+    );
+    await Deno.writeTextFile(report, `<testsuite name="${long}">${cases.join("")}</testsuite>`);
+    const ingest = ["ingest", "--org", "acme", "--repo", "acme/shop", "--commit", "a".repeat(40)];
+    for (
+      const argv of [
+        ["org", "create", "acme"],
+        [...ingest, "--branch", long, "--build-url", `https://ci.example.org/${long}`, report],
+      ]
+    ) {
+      const { code, stderr } = await run(argv, environment);
+      assert.equal(code, 0, stderr);
+    }
+    const token = (await run(["token", "create", "--org", "acme"], environment)).stdout.trim();
+    const service = await start(["serve", "--port", "0"], environment);
+    const context = await site.browser.newContext({
+      httpCredentials: { username: "any", password: token },
+      viewport: { width: 390, height: 900 },
+    });
+    try {
+      const page = await context.newPage();
+      await page.goto(`${service.url}/repos/acme/shop`);
+      assert.equal(await overflow(page), 0, "repository");
+      await page.locator("table").last().locator("tbody a").first().click();
+      assert.equal(await overflow(page), 0, "build");
+      for (const name of await page.locator("summary bdi").all()) {
+        const { height } = (await name.boundingBox())!;
+        assert.ok(height > 10 && height < 100, String(height));
+      }
+      await page.locator("details[open] a", { hasText: "All runs" }).last().click();
+      assert.equal(await page.innerText("h1"), "(blank name)");
+      assert.equal(await overflow(page), 0, "test");
+    } finally {
+      await context.close();
+      await service.stop("SIGTERM");
+      await Deno.remove(folder, { recursive: true });
     }
   });
 

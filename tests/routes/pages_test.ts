@@ -3,7 +3,16 @@ import { gunzipSync } from "node:zlib";
 import { before, it } from "@std/testing/bdd";
 import { describeWithDatabases } from "../database.ts";
 import { HOSTILE } from "../lib/html/hostile.ts";
-import { createFixture, type Fixture, flaky, idOf, NOW, quarantine, request } from "./fixture.ts";
+import {
+  createFixture,
+  DAY,
+  type Fixture,
+  flaky,
+  idOf,
+  NOW,
+  quarantine,
+  request,
+} from "./fixture.ts";
 import { assertHarmless, type Html, parseHtml } from "./html.ts";
 
 /** More than one line of each table, some of everything that a report can say. */
@@ -173,6 +182,25 @@ describeWithDatabases("the pages", (database) => {
     assert.ok(retried!.includes("fixed") && !failures!.includes("fixed"));
   });
 
+  it("show builds that were recorded up to 24 hours ahead, and failures without a message", async () => {
+    const ahead = await acme.addRepository("acme", "ahead");
+    const failures = ["one", "two"].map((name) => ({ name, conclusion: "failure" as const }));
+    await acme.upload(ahead, failures, { recordedAt: NOW + DAY - 60 });
+    const page = await read("/repos/acme/ahead");
+    assert.match(page.text, /Builds by day[^]*22 Sep: 0 flaky, 1 failed otherwise/);
+    assert.match(page.text, /Without a message: may have several causes\s*2 tests/);
+  });
+
+  it("say since which day a test is flaky for the first time", async () => {
+    const weeks = await acme.addRepository("acme", "weeks");
+    await acme.upload(weeks, flaky("a week ago"), { recordedAt: NOW - 7 * DAY + 60 });
+    await acme.upload(weeks, flaky("earlier"), { recordedAt: NOW - 9 * DAY, commitOid: "abcdef1" });
+    const page = await read("/repos/acme/weeks");
+    const list = page.text.slice(page.text.indexOf("Flaky for the first time since 14 Sep"));
+    assert.match(list, /a week ago/);
+    assert.doesNotMatch(list.slice(0, list.indexOf("Recent builds")), /earlier/);
+  });
+
   it("show what was left out of a build", async () => {
     const page = await read(`/repos/acme/shop/builds/${submissionId}`);
     assert.match(page.text, /Notes on the uploads\s*b\.xml: an empty file: left out/);
@@ -257,7 +285,7 @@ describeWithDatabases("the pages", (database) => {
         to_timestamp(${NOW}), to_timestamp(${NOW}), 'failed', 'k', 'c', 1)`;
     const repository = await read("/repos/acme/odd");
     assert.match(repository.text, /upload failed/);
-    assert.doesNotMatch(repository.text, /One cause/);
+    assert.match(repository.text, /Without a message: may have several causes/);
     const failed = await read(`/repos/acme/odd/builds/${failedId}`);
     assert.match(failed.text, /could not be read/);
     assert.doesNotMatch(failed.text, /second attempt/);

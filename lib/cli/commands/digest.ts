@@ -23,9 +23,9 @@ export const digestCommand: AddCommand = command({
   example: "digest --org acme",
   moreExamples: ["digest --org acme --since 1d --group-by owner --format slack"],
   details: [
-    "Compares the 14 days until now with the 14 days until --since. A test became flaky if it was " +
-    "disruptive in the former only, and calmed down if in the latter only. To send the digest, pipe it " +
-    "to curl.",
+    "Compares the 14 days until now with the 14 days until --since. A test became flaky if its first " +
+    "disruption ever was since then, and calmed down if it was disruptive in the latter only. To send " +
+    "the digest, pipe it to curl.",
   ],
   input: {
     org: ORG,

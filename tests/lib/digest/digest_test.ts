@@ -18,6 +18,7 @@ function test(
     disruptions,
     disruptions_before,
     builds,
+    is_new: disruptions > 0 && disruptions_before === 0 && name !== "again",
   };
 }
 
@@ -46,6 +47,7 @@ const FACTS: DigestInput = {
     test("worse", [6, 2, 4], ["@acme/web", "@acme/pay"]),
     test("calm", [0, 3, 0]),
     test("older", [2, 1, 0]),
+    test("again", [1, 0, 0]),
   ],
   quarantine_began: [entry("worse", ["@acme/pay"])],
   quarantine_ends: [entry("older")],

@@ -21,6 +21,7 @@ const SERIES = [
 describe("bars by day", () => {
   const chart = dayBars({
     title: "Builds <by> day",
+    today: 20_002,
     series: SERIES,
     days: [{ day: 20_000, parts: [1, 3] }, { day: 20_001, parts: [0, 0] }, {
       day: 20_002,
@@ -49,7 +50,12 @@ describe("bars by day", () => {
   });
 
   it("are drawn without any number as well", () => {
-    const empty = dayBars({ title: "x", series: SERIES, days: [{ day: 0, parts: [0, 0] }] });
+    const empty = dayBars({
+      title: "x",
+      today: 0,
+      series: SERIES,
+      days: [{ day: 0, parts: [0, 0] }],
+    });
     assert.match(String(empty), /0 flaky, 0 passed/);
     assert.doesNotMatch(String(empty), /NaN|Infinity/);
   });

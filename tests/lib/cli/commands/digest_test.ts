@@ -19,6 +19,8 @@ describeWithDatabases("digest", (database) => {
     await upload("new", 2, "2");
     await upload("old", 10, "3");
     await upload("calm", 20, "4");
+    await upload("often", 16, "4");
+    await upload("often", 1, "1");
     await fixture.upload(shop, [{ name: "good" }], {
       recordedAt: NOW - 3 * DAY,
       commitOid: "fedcba9",
@@ -44,11 +46,23 @@ describeWithDatabases("digest", (database) => {
     assert.deepEqual(names("calmed_down"), ["calm"]);
     assert.deepEqual(
       group.cost_most_builds.map(({ name, builds }: Record<string, unknown>) => [name, builds]),
-      [["new", 2]],
+      [["new", 2], ["often", 1]],
     );
     assert.deepEqual(names("quarantine_began").sort(), ["new", "old"]);
     assert.deepEqual(names("quarantine_ends"), ["new"]);
     assert.deepEqual(names("quarantine_may_be_released"), []);
+  });
+
+  it("names the same tests after old submissions were pruned", async () => {
+    const namesOf = async () => {
+      const { groups: [group] } = JSON.parse((await run("digest --org acme --json")).stdout);
+      return [group.became_flaky, group.calmed_down, group.cost_most_builds]
+        .map((tests) => tests.map(({ name }: { name: string }) => name));
+    };
+    const before = await namesOf();
+    assert.deepEqual(before, [["new"], ["calm"], ["new", "often"]]);
+    assert.equal((await run("prune --keep 14d --org acme")).code, 0);
+    assert.deepEqual(await namesOf(), before);
   });
 
   it("has formats for people, and a shorter time", async () => {
