@@ -64,6 +64,24 @@ export async function findArchives<Found extends { key: string; version: string 
   return archives.filter(({ key }) => keys.has(key));
 }
 
+/** Those of the found archives that have failed, with the time in seconds since 1970. */
+export async function findFailedArchives<Found extends { key: string; version: string }>(
+  sql: Queryable,
+  { source, archives }: { source: string; archives: Found[] },
+): Promise<(Found & { finishedAt: number })[]> {
+  const found = archives.map(({ key, version }) => ({ key, version }));
+  const rows = await sql<{ key: string; finishedAt: number }[]>`
+    select f.key, extract(epoch from a.finished_at)::float8 as "finishedAt"
+    from json_to_recordset(${JSON.stringify(found)}::text::json) as f(key text, version text)
+    join archive a on a.source = ${source} and a.key = f.key
+    where a.status = 'failed' and not ${isRewritten(sql, sql`f.version`)}`;
+  const finishedAt = new Map(rows.map((row) => [row.key, row.finishedAt]));
+  return archives.flatMap((archive) => {
+    const time = finishedAt.get(archive.key);
+    return time === undefined ? [] : [{ ...archive, finishedAt: time }];
+  });
+}
+
 /** SQL: whether the row `a` of `archive` was released, or its lease has expired. */
 function isUnclaimed(sql: Queryable) {
   return sql`a.status = 'processing' and coalesce(a.claimed_until, now()) <= now()`;

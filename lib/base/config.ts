@@ -76,6 +76,12 @@ const TABLE = {
   ],
   UPLOAD_IDLE_SECONDS: ["60", "up, receive: idle timeout of an upload in seconds", "<n>"],
   UPLOAD_TIMEOUT_SECONDS: ["3600", "up, receive: timeout of an upload in seconds", "<n>"],
+  FAILED_UPLOAD_DAYS: ["7", "up: days to keep failed archives in the inbox", "<n>"],
+  FAILED_UPLOAD_MB: [
+    "1024",
+    "up: maximum total size of failed archives in MiB (the oldest are deleted)",
+    "<n>",
+  ],
   CACHE_SIZE_MB: ["80", "serve, up: approximate size of the caches in MiB", "<n>"],
   AWS_ACCESS_KEY_ID: ["", "storage: access key for S3-compatible storage"],
   AWS_SECRET_ACCESS_KEY: ["", "storage: secret key for S3-compatible storage"],

@@ -29,6 +29,8 @@ const DESCRIPTIONS = {
   archives_waiting: ["gauge", "Archives found by the running sweep and not processed yet."],
   archives_oldest_seconds: ["gauge", "Age of the oldest waiting archive."],
   archives_total: ["counter", "Archives by outcome: processed, duplicate, failed or left."],
+  failed_archives_bytes: ["gauge", "Bytes of the failed archives in the inbox."],
+  failed_archives_deleted_total: ["counter", "Failed archives that were deleted from the inbox."],
   results_total: ["counter", "Test results stored."],
   last_sweep_timestamp_seconds: ["gauge", "End of the last sweep without an error."],
 } as const;

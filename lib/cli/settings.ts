@@ -35,6 +35,8 @@ export const SETTING_SCHEMAS = {
   MAX_TOKEN_UPLOAD_MB: wholeNumber({ min: 1, max: 1_000_000 }),
   UPLOAD_IDLE_SECONDS: wholeNumber({ min: 1, max: MAX_SECONDS }),
   UPLOAD_TIMEOUT_SECONDS: wholeNumber({ min: 1, max: MAX_SECONDS }),
+  FAILED_UPLOAD_DAYS: wholeNumber({ min: 0, max: 36_500 }),
+  FAILED_UPLOAD_MB: wholeNumber({ min: 0, max: 100_000_000 }),
   CACHE_SIZE_MB: wholeNumber({ min: 0, max: 1_000_000 }),
 };
 

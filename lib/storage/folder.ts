@@ -1,6 +1,7 @@
 import { createReadStream, type Stats } from "node:fs";
-import { readdir, rm, stat } from "node:fs/promises";
+import { readdir, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { errorCode } from "../base/error.ts";
 import { exists } from "../base/files.ts";
 import type { ArchiveSource } from "../report/archive/mod.ts";
 import { unreadable } from "../report/report_files.ts";
@@ -116,6 +117,20 @@ export class FolderStorage implements ArchiveStorage {
     this.options.onRemoved?.(key);
   }
 
+  /** Removes the empty subfolders that have not changed since `before`, in seconds since 1970. */
+  async removeEmptyFolders({ before }: { before: number }, folder = this.name): Promise<void> {
+    for (const entry of await readdir(folder, { withFileTypes: true })) {
+      if (!entry.isDirectory() || entry.name.startsWith(".")) continue;
+      const path = join(folder, entry.name);
+      const { mtimeMs } = await stat(path);
+      await this.removeEmptyFolders({ before }, path);
+      if (mtimeMs > before * 1000) continue;
+      await rmdir(path).catch((error) => {
+        if (!["ENOTEMPTY", "EEXIST", "ENOENT"].includes(errorCode(error))) throw error;
+      });
+    }
+  }
+
   #isSettled(key: string, version: string, seen: Unsettled): boolean {
     const now = Date.now();
     const before = this.#unsettled.get(key);
@@ -192,7 +207,8 @@ export class DurableFolder {
     } catch (error) {
       // A known folder may have been removed.
       this.#known.clear();
-      throw error;
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+      await this.#move(file, name);
     }
   }
 

@@ -5,10 +5,12 @@ import { listOrganizations } from "../../../db/admin/organizations.ts";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { MIN_FREE_DISK_BYTES } from "../../../db/embedded/disk_space.ts";
 import { aborted } from "../../base/delay.ts";
+import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command } from "../command.ts";
 import { requireWritable } from "../database.ts";
 import { AcceptedUploads } from "../../intake/accepted_uploads.ts";
+import { cleanInboxUntil } from "../../intake/clean_inbox.ts";
 import { watchArchives } from "../../intake/watch_loop.ts";
 import { inboxFolder, openInbox } from "../../storage/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../../intake/receive/receiver.ts";
@@ -20,8 +22,11 @@ import { API_SETTINGS, apiOptions, readingOptions, serveUntilStopped } from "./s
 /** Listing a nearly empty folder is cheap. */
 const SWEEP_SECONDS = 1;
 const WORKERS = 2;
+const MEGABYTE = 1024 * 1024;
 /** After a kill, the next start waits this long. A lease that expires costs a second reading. */
 const LEASE_SECONDS = 10;
+
+const FAILED_SETTINGS = ["FAILED_UPLOAD_DAYS", "FAILED_UPLOAD_MB"] as const;
 
 export const upCommand: AddCommand = command({
   name: "up",
@@ -33,7 +38,7 @@ export const upCommand: AddCommand = command({
     "The first SIGTERM or SIGINT drains running requests and uploads for up to 10 seconds, the " +
     "second stops immediately. Uploads in the inbox are processed after the next start.",
   ],
-  settings: [...API_SETTINGS, "UPLOAD_PORT", ...UPLOAD_SETTINGS],
+  settings: [...API_SETTINGS, "UPLOAD_PORT", ...UPLOAD_SETTINGS, ...FAILED_SETTINGS],
   createsDatabase: true,
   input: {},
   run(_, context, settings) {
@@ -96,6 +101,10 @@ export const upCommand: AddCommand = command({
           stderr(`receiving uploads on ${receiver.url}\n`);
           await runTogether(io.stop, (stop) => [
             serveUntilStopped({ ...io, stop }, { ...shared, onReady: () => logStarted() }),
+            cleanInboxUntil(stop, { ...watcher, metrics }, {
+              seconds: settings.FAILED_UPLOAD_DAYS * SECONDS_PER_DAY,
+              bytes: settings.FAILED_UPLOAD_MB * MEGABYTE,
+            }),
             aborted(stop).then(() => receiver.shutdown()).then(() => accepted.close()),
             watchArchives({
               ...watcher,
