@@ -92,9 +92,9 @@ const TABLE = {
   AWS_ENDPOINT_URL: ["", "used if AWS_ENDPOINT_URL_S3 is unset"],
   UPLOAD_TOKEN: ["", "upload: upload token for `up` or `receive`"],
   UPLOAD_TOKEN_FILE: ["", "upload: file that contains UPLOAD_TOKEN"],
-  PLATFORM_API_TOKEN: ["", "mcp, gate: API token"],
-  PLATFORM_API_TOKEN_FILE: ["", "mcp, gate: file that contains PLATFORM_API_TOKEN"],
-  PLATFORM_API_URL: ["http://127.0.0.1:8000", "mcp, gate: base URL of the service"],
+  PLATFORM_API_TOKEN: ["", "mcp, gate, split: API token"],
+  PLATFORM_API_TOKEN_FILE: ["", "mcp, gate, split: file that contains PLATFORM_API_TOKEN"],
+  PLATFORM_API_URL: ["http://127.0.0.1:8000", "mcp, gate, split: base URL of the service"],
   GITHUB_STEP_SUMMARY: ["", "gate: file to which the outcome is appended as Markdown"],
   TEST_ANALYTICS_DEBUG: ["", "if set, print the stack trace of unexpected errors"],
 } as const satisfies Record<string, Row>;

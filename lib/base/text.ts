@@ -11,6 +11,23 @@ export function plural(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
+/** A duration in microseconds for people, in its two largest units: `6 m 10 s`, `1.4 s`, `30 ms`. */
+export function formatDuration(microseconds: number): string {
+  const milliseconds = Math.round(microseconds / 1000);
+  if (milliseconds < 1000) return `${milliseconds} ms`;
+  if (milliseconds < 9_950) return `${Math.round(milliseconds / 100) / 10} s`;
+  const seconds = Math.round(milliseconds / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 3600) return twoUnits(Math.floor(seconds / 60), "m", seconds % 60, "s");
+  const minutes = Math.round(seconds / 60);
+  return twoUnits(Math.floor(minutes / 60), "h", minutes % 60, "m");
+}
+
+function twoUnits(large: number, unit: string, small: number, smallUnit: string): string {
+  const rest = small === 0 ? "" : ` ${small} ${smallUnit}`;
+  return `${formatCount(large)} ${unit}${rest}`;
+}
+
 /** Suite, class and name of a test, and its file: `shop > CartTest > adds (cart_test.ts)`. */
 export function fullTestName({ suite, class: className, name, file }: TestIdentity): string {
   // Many reporters repeat the suite as the class.

@@ -1,5 +1,7 @@
 /** Distributes test files over the nodes of a CI run so that all take about the same time. */
 
+import { compareTexts } from "../base/text.ts";
+
 /** What is distributed: a file, class or test. */
 export interface SplitItem {
   /** As the runner takes it. */
@@ -29,7 +31,7 @@ export function weigh(items: Iterable<SplitItem>): WeighedItem[] {
   const known = [...weights.values()].filter((weight) => weight !== null);
   const assumed = median(known);
   return [...weights].map(([name, weight]) => ({ name, weight: weight ?? assumed }))
-    .sort((a, b) => compare(a.name, b.name));
+    .sort((a, b) => compareTexts(a.name, b.name));
 }
 
 /** The lower median of numbers, 0 of none. */
@@ -56,7 +58,9 @@ export function shareByWeight(
     items: [...kept[node]?.items ?? []],
     total: kept[node]?.total ?? 0,
   }));
-  const longestFirst = items.toSorted((a, b) => b.weight - a.weight || compare(a.name, b.name));
+  const longestFirst = items.toSorted((a, b) =>
+    b.weight - a.weight || compareTexts(a.name, b.name)
+  );
   for (const item of longestFirst) {
     let least = nodes[0]!;
     for (const node of nodes) {
@@ -66,30 +70,34 @@ export function shareByWeight(
     least.items.push(item);
     least.total += item.weight;
   }
-  for (const node of nodes) node.items.sort((a, b) => compare(a.name, b.name));
+  for (const node of nodes) node.items.sort((a, b) => compareTexts(a.name, b.name));
   return nodes;
 }
 
 /** Shares of an equal number of items, as runners make them without durations: in turns, by name. */
 export function shareByNumber(items: readonly WeighedItem[], nodeCount: number): Share[] {
-  const sorted = items.toSorted((a, b) => compare(a.name, b.name));
+  const sorted = items.toSorted((a, b) => compareTexts(a.name, b.name));
   return Array.from({ length: nodeCount }, (_, node) => {
     const own = sorted.filter((_item, index) => index % nodeCount === node);
     return { items: own, total: own.reduce((sum, { weight }) => sum + weight, 0) };
   });
 }
 
+/** Trying more takes seconds, and nobody has them. */
+const MAX_USEFUL_NODES = 500;
+
 /**
  * The number of nodes from which on more of them make nothing faster: with it, the longest item alone
- * takes as long as every other node. `null` for items without weight.
+ * takes as long as any other node. `null` for items without weight, and for very many nodes.
  */
 export function usefulNodeCount(
   items: readonly WeighedItem[],
 ): { nodeCount: number; longest: WeighedItem } | null {
-  const [longest] = items.toSorted((a, b) => b.weight - a.weight || compare(a.name, b.name));
+  const [longest] = items.toSorted((a, b) => b.weight - a.weight || compareTexts(a.name, b.name));
   if (!longest || longest.weight === 0) return null;
   const total = items.reduce((sum, { weight }) => sum + weight, 0);
   let nodeCount = Math.max(1, Math.ceil(total / longest.weight));
+  if (nodeCount > MAX_USEFUL_NODES) return null;
   while (longestTotal(shareByWeight(items, nodeCount)) > longest.weight) nodeCount++;
   return { nodeCount, longest };
 }
@@ -97,9 +105,4 @@ export function usefulNodeCount(
 /** Weight of the heaviest share. */
 export function longestTotal(shares: readonly Share[]): number {
   return shares.reduce((longest, { total }) => Math.max(longest, total), 0);
-}
-
-/** By UTF-16 code units: the same on every machine, whatever its locale. */
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

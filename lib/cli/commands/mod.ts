@@ -16,6 +16,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   watch: async () => (await import("./watch.ts")).watchCommand,
   digest: async () => (await import("./digest.ts")).digestCommand,
   gate: async () => (await import("./gate.ts")).gateCommand,
+  split: async () => (await import("./split.ts")).splitCommand,
   submission: async () => (await import("./submission.ts")).submissionCommands,
   quarantine: async () => (await import("./quarantine.ts")).quarantineCommands,
   prune: async () => (await import("./prune.ts")).pruneCommand,

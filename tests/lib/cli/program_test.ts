@@ -45,6 +45,7 @@ describe("the command line", () => {
       "repo list",
       "repo rename",
       "serve",
+      "split",
       "submission delete",
       "submission list",
       "token create",
@@ -113,6 +114,7 @@ describe("the command line", () => {
         "import",
         "mcp",
         "migrate",
+        "split",
         "upload",
         "watch",
       ];

@@ -1,0 +1,84 @@
+/** Shares as arguments of test runners. */
+import type { DurationUnit } from "../analysis/durations.ts";
+
+/** Formats of a share. */
+export const SPLIT_FORMATS = [
+  "lines",
+  "pytest",
+  "jest",
+  "vitest",
+  "rspec",
+  "go",
+  "gradle",
+  "maven",
+] as const;
+
+export type SplitFormat = typeof SPLIT_FORMATS[number];
+
+type Arguments = (names: readonly string[]) => string[];
+
+const AS_GIVEN: Arguments = (names) => [...names];
+
+/** The arguments by what is split; what is missing, the runner cannot select. */
+const ARGUMENTS: Record<
+  Exclude<SplitFormat, "lines">,
+  Partial<Record<DurationUnit, Arguments>>
+> = {
+  pytest: { file: AS_GIVEN, test: AS_GIVEN },
+  // Otherwise paths are regular expressions that also match others.
+  jest: { file: (names) => ["--runTestsByPath", ...names] },
+  vitest: { file: AS_GIVEN },
+  rspec: { file: AS_GIVEN, test: AS_GIVEN },
+  // Files are packages.
+  go: {
+    file: AS_GIVEN,
+    test: (
+      names,
+    ) => [
+      "-run",
+      `^(${names.map((name) => name.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("|")})$`,
+    ],
+  },
+  gradle: {
+    file: (names) => names.flatMap((name) => ["--tests", classOf(name, "*.")]),
+    class: (names) => names.flatMap((name) => ["--tests", name]),
+    test: (names) => names.flatMap((name) => ["--tests", name]),
+  },
+  maven: {
+    file: (names) => [`-Dtest=${names.map((name) => classOf(name, "")).join()}`],
+    class: (names) => [`-Dtest=${names.join()}`],
+    test: (names) => [`-Dtest=${names.join()}`],
+  },
+};
+
+/**
+ * A share for the runner: a name per line, or arguments in one line; `""` for an empty share.
+ *
+ * @throws {RangeError} when the runner cannot select such items, or a name has white space
+ */
+export function formatShare(
+  names: readonly string[],
+  { format, by }: { format: SplitFormat; by: DurationUnit },
+): string {
+  if (format === "lines") return names.map((name) => `${name}\n`).join("");
+  const toArguments = ARGUMENTS[format][by];
+  if (!toArguments) {
+    const possible = Object.keys(ARGUMENTS[format]).join(" or ");
+    throw new RangeError(`--format ${format} cannot select by ${by}: expected --by ${possible}`);
+  }
+  const spaced = names.find((name) => /\s/.test(name));
+  if (spaced !== undefined) {
+    throw new RangeError(
+      `"${spaced}" has white space, which a shell would split: expected --format lines, as in ` +
+        "split --format lines | xargs -r -d '\\n' pytest",
+    );
+  }
+  return names.length === 0 ? "" : `${toArguments(names).join(" ")}\n`;
+}
+
+/** The class in a source file of the JVM: the path below the folder of its language, else its name. */
+function classOf(file: string, prefix: string): string {
+  const path = file.replaceAll("\\", "/").replace(/\.[^./]*$/, "");
+  const below = /(?:^|\/)(?:java|kotlin|groovy|scala)\/(.+)$/.exec(path)?.[1];
+  return below ? below.replaceAll("/", ".") : prefix + path.slice(path.lastIndexOf("/") + 1);
+}

@@ -1,0 +1,56 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { formatShare, SPLIT_FORMATS } from "../../../lib/split/formats.ts";
+
+describe("a share", () => {
+  const FILES = ["src/test/java/com/acme/CartTest.java", "ListTest.kt"];
+  const cases: [string, Parameters<typeof formatShare>[1], string[], string][] = [
+    ["a line for each", { format: "lines", by: "file" }, ["a b.ts", "c.ts"], "a b.ts\nc.ts\n"],
+    ["files for pytest", { format: "pytest", by: "file" }, ["a.py", "b.py"], "a.py b.py\n"],
+    ["files for jest", { format: "jest", by: "file" }, ["a.ts"], "--runTestsByPath a.ts\n"],
+    ["files for vitest", { format: "vitest", by: "file" }, ["a.ts", "b.ts"], "a.ts b.ts\n"],
+    ["files for rspec", { format: "rspec", by: "file" }, ["a_spec.rb"], "a_spec.rb\n"],
+    ["packages for go", { format: "go", by: "file" }, ["./cart", "./list"], "./cart ./list\n"],
+    [
+      "tests for go",
+      { format: "go", by: "test" },
+      ["TestA", "Test.B"],
+      "-run ^(TestA|Test\\.B)$\n",
+    ],
+    [
+      "files for gradle",
+      { format: "gradle", by: "file" },
+      FILES,
+      "--tests com.acme.CartTest --tests *.ListTest\n",
+    ],
+    ["classes for gradle", { format: "gradle", by: "class" }, ["a.B"], "--tests a.B\n"],
+    [
+      "files for maven",
+      { format: "maven", by: "file" },
+      FILES,
+      "-Dtest=com.acme.CartTest,ListTest\n",
+    ],
+    ["classes for maven", { format: "maven", by: "class" }, ["a.B", "a.C"], "-Dtest=a.B,a.C\n"],
+  ];
+  for (const [title, options, names, expected] of cases) {
+    it(`is ${title}`, () => assert.equal(formatShare(names, options), expected));
+  }
+
+  it("is nothing at all when it is empty", () => {
+    for (const format of SPLIT_FORMATS) {
+      const by = ["gradle", "maven"].includes(format) ? "class" : "file";
+      assert.equal(formatShare([], { format, by }), "");
+    }
+  });
+
+  it("is refused where the runner or a shell would run something else", () => {
+    assert.throws(
+      () => formatShare(["a"], { format: "jest", by: "class" }),
+      /--format jest cannot select by class: expected --by file/,
+    );
+    assert.throws(
+      () => formatShare(["a.py", "b c.py"], { format: "pytest", by: "file" }),
+      /"b c\.py" has white space.*--format lines/s,
+    );
+  });
+});
