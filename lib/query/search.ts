@@ -11,7 +11,8 @@ import { foldCase, type SeenTerm, type Term } from "./parse.ts";
 // of one in a thousand tests that do not contain it.
 const FILTER_WORDS = 16;
 
-// Words such as "test" are in most texts, and searched for again and again: a byte a test each.
+// Words such as "test" are in most texts, and searched for again and again: a byte a test each. With
+// 2,000 tests such a query takes 66 µs of CPU time instead of 200, the mix of the benchmark 40 instead of 49.
 const MAX_CACHED_WORDS = 64;
 const MIN_CACHED_SHARE = 0.25;
 
