@@ -3,7 +3,7 @@ import { it } from "@std/testing/bdd";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { planPrune, pruneRepository, pruneTests, reclaimSpace } from "../../../db/write/prune.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
-import { Random } from "../../bench/random.ts";
+import { Random } from "../../measure/bench/random.ts";
 import { describeWithDatabases } from "../../database.ts";
 import {
   createFixture,
