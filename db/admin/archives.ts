@@ -64,6 +64,27 @@ export async function findArchives<Found extends { key: string; version: string 
   return archives.filter(({ key }) => keys.has(key));
 }
 
+/**
+ * Records the versions of archives that were written again after they were processed: when their
+ * submissions are deleted later, they do not come back by themselves.
+ */
+export async function recordVersions(
+  sql: Queryable,
+  { source, archives }: { source: string; archives: readonly { key: string; version: string }[] },
+): Promise<void> {
+  const found = archives.map(({ key, version }) => ({ key, version }));
+  const rewritten = await sql<{ key: string; version: string }[]>`
+    select f.key, f.version
+    from json_to_recordset(${JSON.stringify(found)}::text::json) as f(key text, version text)
+    join archive a on a.source = ${source} and a.key = f.key
+    where a.status = 'processed' and a.version <> f.version`;
+  for (const { key, version } of rewritten) {
+    await sql`
+      update archive set version = ${version}
+      where source = ${source} and key = ${key} and status = 'processed'`;
+  }
+}
+
 /** Those of the found archives that have failed, with the time in seconds since 1970. */
 export async function findFailedArchives<Found extends { key: string; version: string }>(
   sql: Queryable,
@@ -125,7 +146,7 @@ export async function claimArchive(
 /**
  * Records an archive as processed, in the transaction that stores its upload, with the repository locked:
  * without a lease, because nothing is left of it when its process is killed. Returns the key of its
- * submission, see {@linkcode assignArchive}. @throws {ClaimLostError} when another process has claimed it
+ * submission, see {@linkcode assignArchive}, and whether it was recorded before. @throws {ClaimLostError} when another process has claimed it
  */
 export async function recordProcessed(
   tx: Queryable,
@@ -133,7 +154,11 @@ export async function recordProcessed(
     version: string;
     repositoryId: number;
   },
-): Promise<string> {
+): Promise<{ key: string; isRepeated: boolean }> {
+  const [before] = await tx`
+    select 1 from archive
+    where source = ${source} and key = ${key} and status = 'processed'
+      and repository_id = ${repositoryId}`;
   const [row] = await tx<{ submissionKey: string }[]>`
     insert into archive as a
       (source, key, version, status, repository_id, submission_key, found_at, finished_at)
@@ -148,7 +173,7 @@ export async function recordProcessed(
     where a.status <> 'processing' or ${isUnclaimed(tx)}
     returning submission_key as "submissionKey"`;
   if (!row) throw new ClaimLostError("another watcher has taken over");
-  return row.submissionKey;
+  return { key: row.submissionKey, isRepeated: before !== undefined };
 }
 
 /**

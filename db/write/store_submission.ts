@@ -23,8 +23,13 @@ export interface Upload extends Omit<SubmissionHead, "key"> {
   /** The test_no of all its tests in order, if they were stored before the transaction. */
   storedAhead?: Int32Array | null;
   coverage: CoverageTotals | null;
-  /** Key of the archive in its folder or bucket, if it came from one. A function runs under the lock. */
-  key?: string | ((tx: Queryable, repositoryId: number) => Promise<string>);
+  /**
+   * Key of the archive in its folder or bucket, if it came from one. A function runs under the lock, and
+   * finds out whether the archive was stored before.
+   */
+  key?:
+    | string
+    | ((tx: Queryable, repositoryId: number) => Promise<{ key: string; isRepeated: boolean }>);
   /** Of an imported submission: the id and the digest (hex) that it had. `reportDigest` is ignored. */
   imported?: { id: string; digest: string };
 }
@@ -57,7 +62,7 @@ type DigestedUpload = Omit<Upload, "key"> & { key: string | undefined; digest: s
  */
 export async function storeSubmission(tx: Queryable, given: Upload): Promise<StoreResult> {
   const { repositoryId, commitOid, buildUrl, reportDigest, coverage } = given;
-  const { key, ...repository } = await lockForUpload(tx, given);
+  const { key, isRepeated: _, ...repository } = await lockForUpload(tx, given);
   // The same report bytes with the same commit and build URL are the same submission. Two runs
   // never write the same bytes, because durations differ.
   const digest = given.imported?.digest ??
@@ -73,28 +78,33 @@ export async function storeSubmission(tx: Queryable, given: Upload): Promise<Sto
   return stored;
 }
 
-/** Stores an upload without results, in a transaction. */
+/** Stores an upload without results, in a transaction; returns whether it was stored before. */
 export async function storeCoverageAlone(
   tx: Queryable,
   upload: Pick<Upload, "repositoryId" | "key" | "recordedAt" | "coverage">,
-): Promise<void> {
+): Promise<{ duplicate: boolean }> {
   const { repositoryId } = upload;
-  const { key } = await lockForUpload(tx, upload);
+  const { key, isRepeated } = await lockForUpload(tx, upload);
+  if (isRepeated) return { duplicate: true };
   if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
-  if (!upload.coverage) return;
-  await bumpForAddition(tx, repositoryId);
-  await storeCoverage(tx, upload, upload.coverage);
+  if (upload.coverage) {
+    await bumpForAddition(tx, repositoryId);
+    await storeCoverage(tx, upload, upload.coverage);
+  }
+  return { duplicate: false };
 }
 
 /** Locks the repository, and then finds out the key of the archive. */
 async function lockForUpload(
   tx: Queryable,
   { repositoryId, key: given }: Pick<Upload, "repositoryId" | "key">,
-): Promise<LockedRepository & { key: string | undefined }> {
+): Promise<LockedRepository & { key: string | undefined; isRepeated: boolean }> {
   const repository = await lockRepository(tx, repositoryId);
   if (!repository) throw new Error("the repository was deleted during the upload");
-  const key = typeof given === "function" ? await given(tx, repositoryId) : given;
-  return { ...repository, key };
+  const archive = typeof given === "function"
+    ? await given(tx, repositoryId)
+    : { key: given, isRepeated: false };
+  return { ...repository, ...archive };
 }
 
 /** The submission that the upload already is. One that only shows its archive as `processing` is deleted. */

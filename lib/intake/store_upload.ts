@@ -46,7 +46,7 @@ export async function storeUpload(
 ) {
   const creation = { ...facts.repository, organization, createdAt: now };
   const ahead = results && await storeTestsAhead(sql, creation, results.content);
-  const { repository, submission } = await writeTransaction(sql, async (tx) => {
+  const { repository, submission, duplicate } = await writeTransaction(sql, async (tx) => {
     const repository = await findOrCreateRepository(tx, creation);
     const { repositoryId } = repository;
     const upload = { ...facts, coverage, notes, repositoryId, uploadedAt: now, key };
@@ -54,9 +54,9 @@ export async function storeUpload(
     const submission = results
       ? await storeSubmission(tx, { ...upload, ...results, storedAhead })
       : null;
-    if (!results) await storeCoverageAlone(tx, upload);
+    const { duplicate } = submission ?? await storeCoverageAlone(tx, upload);
     await beforeCommit?.(tx, submission);
-    return { repository, submission };
+    return { repository, submission, duplicate };
   });
   return {
     repository,
@@ -70,7 +70,7 @@ export async function storeUpload(
       status: submission && "processed" as const,
       test_result_count: submission?.testResultCount ?? 0,
       disruption_count: submission?.disruptionCount ?? 0,
-      duplicate: submission?.duplicate ?? false,
+      duplicate,
       coverage: coverage &&
         { covered_line_count: coverage.coveredLineCount, line_count: coverage.lineCount },
     },

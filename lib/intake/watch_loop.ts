@@ -1,5 +1,5 @@
 /** The loop of `watch`: finds archives and has them processed, several at a time. */
-import { findArchives } from "../../db/admin/archives.ts";
+import { findArchives, recordVersions } from "../../db/admin/archives.ts";
 import { requireSchemaVersion } from "../../db/schema/migrate.ts";
 import { pause } from "../base/delay.ts";
 import type { Metrics } from "../base/metrics.ts";
@@ -89,6 +89,7 @@ export async function watchArchives(
         const processed = await findArchives(sql, { source, archives, state: "processed" });
         for (const archive of processed) await storage.remove(archive);
       }
+      await recordVersions(sql, { source, archives });
       const unclaimed = await findArchives(sql, { source, archives, state: "unclaimed" });
       if (unclaimed.length === 0) continue;
       const oldest = Math.min(...unclaimed.map(({ uploadedAt }) => uploadedAt));

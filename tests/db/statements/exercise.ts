@@ -9,8 +9,10 @@ import {
   claimArchive,
   extendClaim,
   findArchives,
+  findFailedArchives,
   recordDuplicate,
   recordProcessed,
+  recordVersions,
   releaseArchive,
 } from "../../../db/admin/archives.ts";
 import {
@@ -313,9 +315,14 @@ async function watching(program: Program): Promise<void> {
   await sql.begin((tx) => assignArchive(tx, { ...claim, repositoryId }));
   await releaseArchive(sql, { ...claim, reason: "silent", isAttempt: true });
   // As `up` does.
+  assert.deepEqual(await findFailedArchives(sql, { source: claim.source, archives }), []);
   const accepted = { source: "inbox", key: "c.gz" };
   await sql.begin(async (tx) => {
     await recordProcessed(tx, { ...accepted, version: "1", repositoryId });
+    await recordVersions(tx, {
+      source: accepted.source,
+      archives: [{ key: accepted.key, version: "2" }],
+    });
     await recordDuplicate(tx, { ...accepted, submissionKey: "other.gz" });
   });
 }

@@ -132,6 +132,27 @@ describeWithDatabases("accepted uploads", (database) => {
     assert.match(metrics.text(), /results_total 1\n/);
   });
 
+  it("with coverage alone are stored once", async () => {
+    const { sql } = database();
+    const one = await upload();
+    const { files } = one.read;
+    one.read.files = { ...files, results: null, coverage: { coveredLineCount: 1, lineCount: 2 } };
+    const archiveFile = await Deno.readFile(join(folder, one.key));
+    const reports = async () =>
+      (await sql<{ count: number }[]>`select count(*)::int from coverage_report`)[0]!.count;
+    const before = await reports();
+    for (const expected of [/duplicate=false/, /duplicate=true/]) {
+      await Deno.writeFile(join(folder, one.key), archiveFile);
+      const { accepted } = makeContext();
+      lines = [];
+      accepted.add(one);
+      await accepted.close();
+      assert.match(lines.join(), expected);
+      assert.equal(await reports(), before + 1);
+      assert.equal(await isThere(one.key), false);
+    }
+  });
+
   it("are stored again after their submission was deleted, and once otherwise", async () => {
     const one = await upload();
     for (

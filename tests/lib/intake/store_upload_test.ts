@@ -87,7 +87,7 @@ describeWithDatabases("storing an upload", (database) => {
     // As `prune` may, between the tests and their list.
     const deleteSome = async (tx: Queryable, repositoryId: number) => {
       await tx`delete from test where repository_id = ${repositoryId} and test_no % 3 = 1`;
-      return "key";
+      return { key: "key", isRepeated: false };
     };
     const { outcome } = await store({ key: deleteSome });
     assert.equal(outcome.test_result_count, 4_500);

@@ -100,6 +100,10 @@ describeWithDatabases("watch, after a submission was deleted", (database) => {
     await watch();
     await put(a, repository, 60);
     assert.equal(await watch(), "");
+    await run(`submission delete ${a} --org acme --yes`);
+    assert.equal(await watch(), "", "does not come back by itself");
+    await put(a, repository, 120);
+    assert.equal(await watch(), `${a}\tprocessed\t1\n`);
   });
 
   it("keeps the archive of another folder with the same name", async () => {
