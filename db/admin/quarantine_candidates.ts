@@ -7,6 +7,7 @@ import {
   type PolicyRun,
   type QuarantinePolicy,
 } from "../../lib/analysis/quarantine_policy.ts";
+import { DEFAULT_BASE } from "../../lib/analysis/verdict.ts";
 import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
@@ -80,6 +81,11 @@ export async function loadPolicyTests(
   const tests = testRows.map((row) => storedTest(repository, row));
   const disrupted = new Set(counting.map((one) => one.submissionId + one.testNo));
   const runs = runsOf(submissions, testNos, disrupted);
+  const ambiguousRows = await tx<{ testNo: number }[]>`
+    select distinct test_no as "testNo" from submission s, unnest(s.ambiguous_test_nos) as test_no
+    where s.repository_id = ${repositoryId} and s.submission_id >= decode(${windowId}, 'hex')
+      and test_no = any(${integersIn(tx, testNos)})`;
+  const ambiguous = new Set(ambiguousRows.map(({ testNo }) => testNo));
   const removed = await tx<{ id: string; at: number }[]>`
     select subject as id, extract(epoch from max(changed_at))::float8 as at from change
     where organization_id = ${organizationId}
@@ -92,7 +98,8 @@ export async function loadPolicyTests(
     const quarantine = entryOf(testNo);
     const endedAt = quarantine ? 0 : entries.get(testNo)?.quarantineExpiresAt ?? 0;
     const leftAt = Math.max(removals.get(id) ?? 0, endedAt);
-    return { ...test, history: { runs: runs.get(testNo)!, quarantine, leftAt } };
+    const isAmbiguous = ambiguous.has(testNo);
+    return { ...test, history: { runs: runs.get(testNo)!, quarantine, leftAt, isAmbiguous } };
   });
   return { tests: found.sort((a, b) => a.id < b.id ? -1 : 1), automaticCount };
 }
@@ -103,17 +110,23 @@ async function loadSubmissions(
   { repositoryId, firstId }: { repositoryId: number; firstId: string },
 ) {
   const rows = await sql<
-    { id: string; codeVersion: string; testListNo: number; encoded: Uint8Array }[]
+    {
+      id: string;
+      codeVersion: string;
+      branch: string | null;
+      testListNo: number;
+      encoded: Uint8Array;
+    }[]
   >`
     select encode(submission_id, 'hex') as id, ${codeVersionOf(sql)} as "codeVersion",
-      test_list_no as "testListNo", exceptions as encoded
+      branch, test_list_no as "testListNo", exceptions as encoded
     from submission s
     where repository_id = ${repositoryId} and status = 'processed'
       and submission_id >= decode(${firstId}, 'hex')
     order by submission_id`;
   const testListNos = new Set(rows.map(({ testListNo }) => testListNo));
   const lists = await loadTestLists(sql, { repositoryId, testListNos });
-  return rows.map(({ id, codeVersion, testListNo, encoded }) => {
+  return rows.map(({ id, codeVersion, branch, testListNo, encoded }) => {
     const list = lists.get(testListNo)!;
     /** Attempts of the tests that did not pass once, by position in the list. */
     const exceptions = new Map<number, readonly AttemptKind[]>();
@@ -125,7 +138,8 @@ async function loadSubmissions(
       else if (counts.positive === 0) testCount--;
     });
     const isBroken = isBrokenEnvironment({ testCount, failedTestCount });
-    return { id, codeVersion, list, exceptions, isBrokenEnvironment: isBroken };
+    const isOnBase = branch === DEFAULT_BASE;
+    return { id, codeVersion, list, exceptions, isBrokenEnvironment: isBroken, isOnBase };
   });
 }
 
@@ -138,7 +152,8 @@ function runsOf(
   const runs = new Map<number, PolicyRun[]>([...testNos].map((testNo) => [testNo, []]));
   /** Positions of the tests in each list. */
   const positions = new Map<Int32Array, number[]>();
-  for (const { id, list, exceptions, codeVersion, isBrokenEnvironment } of submissions) {
+  for (const { id, list, exceptions, ...submission } of submissions) {
+    const { codeVersion, isBrokenEnvironment, isOnBase } = submission;
     const own = positions.get(list) ??
       [...list.keys()].filter((index) => testNos.has(list[index]!));
     positions.set(list, own);
@@ -149,7 +164,7 @@ function runsOf(
         .map((kind) => kind === "positive");
       if (results.length === 0) continue;
       const isDisrupted = disrupted.has(id + testNo);
-      const run = { recordedAt: recordedAtOf(id), codeVersion, isBrokenEnvironment };
+      const run = { recordedAt: recordedAtOf(id), codeVersion, isBrokenEnvironment, isOnBase };
       runs.get(testNo)!.push({ ...run, results, isDisrupted });
     }
   }

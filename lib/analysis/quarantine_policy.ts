@@ -1,6 +1,7 @@
 import { plural } from "../base/text.ts";
 import { SECONDS_PER_DAY } from "../base/time.ts";
 import type { Quarantine } from "./quarantine.ts";
+import { DEFAULT_BASE } from "./verdict.ts";
 
 /** The values of a policy, durations in seconds. */
 export interface QuarantinePolicy {
@@ -33,6 +34,8 @@ export const DEFAULT_POLICY: QuarantinePolicy = {
 
 /** A test that passed fewer than half of its latest results is broken, not flaky. */
 const LATEST_RESULTS = 20;
+/** A test that failed at the end of each of its latest runs on the base branch is broken as well. */
+const LATEST_BASE_RUNS = 5;
 
 /** Whether more than a fifth of at least 20 tests failed. */
 export function isBrokenEnvironment(
@@ -50,6 +53,7 @@ export interface PolicyRun {
   /** Whether the negative ones are disruptions. */
   isDisrupted: boolean;
   isBrokenEnvironment: boolean;
+  isOnBase: boolean;
 }
 
 export interface PolicyHistory {
@@ -59,6 +63,8 @@ export interface PolicyHistory {
   quarantine: Quarantine | null;
   /** When it last left the quarantine, in seconds since 1970; 0 for never. */
   leftAt: number;
+  /** Whether it stood for several tests of one name in a report of the window. */
+  isAmbiguous: boolean;
 }
 
 export interface PolicyDecision {
@@ -104,7 +110,7 @@ export function decideQuarantine<Test extends { history: PolicyHistory }>(
 /** Decides about one test, regardless of `maxTests`. */
 function decideAlone(
   history: PolicyHistory,
-  { disruptions, codeVersions, results, latest, isOneStretch }: Evidence,
+  { disruptions, codeVersions, results, latest, isOneStretch, failsOnBase }: Evidence,
   policy: QuarantinePolicy,
   now: number,
 ): PolicyDecision {
@@ -125,7 +131,15 @@ function decideAlone(
     return skip(`needs ${plural(policy.codeVersions, "code version")}`);
   }
   if (results < policy.minResults) return skip(`needs ${plural(policy.minResults, "result")}`);
+  if (history.isAmbiguous) {
+    return skip("a report has several tests of this name, which may be what differs");
+  }
   if (passed * 2 < latest.length) return skip("broken, not flaky");
+  if (failsOnBase) {
+    return skip(
+      `it failed in each of its last ${LATEST_BASE_RUNS} runs on ${DEFAULT_BASE}: broken, not flaky`,
+    );
+  }
   if (isOneStretch && disruptions > 1) {
     return skip("it never passed between them: broken, not flaky");
   }
@@ -143,6 +157,8 @@ interface Evidence {
   latest: boolean[];
   /** Whether it never passed between the first and the last disruption. */
   isOneStretch: boolean;
+  /** Whether its final attempt failed in each of its latest runs on the base branch. */
+  failsOnBase: boolean;
 }
 
 function evidenceOf({ runs, leftAt }: PolicyHistory, { windowStart }: PolicyMoment): Evidence {
@@ -154,12 +170,15 @@ function evidenceOf({ runs, leftAt }: PolicyHistory, { windowStart }: PolicyMome
     counting.findIndex(({ isDisrupted }) => isDisrupted),
     counting.findLastIndex(({ isDisrupted }) => isDisrupted) + 1,
   ).flatMap((run) => run.results);
+  const onBase = counting.filter(({ isOnBase }) => isOnBase).slice(-LATEST_BASE_RUNS);
   return {
     disruptions: disrupted.flatMap((run) => run.results).filter((isPositive) => !isPositive).length,
     codeVersions: new Set(disrupted.map(({ codeVersion }) => codeVersion)).size,
     results: results.length,
     latest: results.slice(-LATEST_RESULTS),
     isOneStretch: !stretch.slice(stretch.indexOf(false), stretch.lastIndexOf(false)).includes(true),
+    failsOnBase: onBase.length === LATEST_BASE_RUNS &&
+      onBase.every((run) => run.results.at(-1) === false),
   };
 }
 

@@ -242,6 +242,7 @@ function plainUpload(step: UploadStep, context: Context, index = 0): PlainUpload
     tags: [...step.tags],
     testTags: step.testTags.map(({ test, tags }) => ({ test: TESTS[test]!, tags })),
     results: resultsOf(step),
+    ambiguous: (step.ambiguous ?? []).map((test) => TESTS[test]!),
     coverage: step.coverage,
     repositoryUrl: step.repositoryUrl,
     key: step.hasKey ? `archives/${uploads.length + index}.gz` : null,

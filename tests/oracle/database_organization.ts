@@ -216,7 +216,12 @@ function removalAt(removedAt: number) {
 function columnsOf(upload: PlainUpload) {
   const builder = new SubmissionBuilder();
   for (const result of upload.results) builder.add(result);
-  const content = builder.finish();
+  const ran = builder.finish();
+  const ambiguous = new Set((upload.ambiguous ?? []).map(testHash));
+  const content = {
+    ...ran,
+    ambiguousTestHashes: [...ran.testHashes].filter((hash) => ambiguous.has(hash)),
+  };
   const groupOf = Array.from(
     content.testHashes,
     (hash) => 1 + upload.testTags.findIndex(({ test }) => testHash(test) === hash),

@@ -125,6 +125,10 @@ const upload: fc.Arbitrary<UploadStep> = fc.record({
     },
   ),
   attempts: fc.array(attempt, { maxLength: 6 }),
+  ambiguous: fc.oneof(
+    { weight: 9, arbitrary: fc.constant<number[]>([]) },
+    { weight: 1, arbitrary: fc.constant<number[]>([0]) },
+  ),
   crowd: fc.oneof(
     { weight: 30, arbitrary: fc.constant(0) },
     { weight: 1, arbitrary: fc.constant(150) },

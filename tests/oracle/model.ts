@@ -52,6 +52,8 @@ export interface PlainUpload {
   tags: string[];
   /** Additional tags of single tests; no test twice. */
   testTags: { test: TestIdentity; tags: string[] }[];
+  /** Tests that stand for several tests of one name. */
+  ambiguous?: TestIdentity[];
   /** In the order of the report. */
   results: TestResult[];
   coverage: PlainCoverage | null;

@@ -9,7 +9,10 @@ const DAY = 86_400;
 const CONCLUSIONS: Record<string, Conclusion> = { p: "passing", f: "failure", s: "skipped" };
 
 /** Results as letters, of the first tests of the pool: p passed, f failed, s was skipped. */
-function upload(tests: string[], more: Partial<UploadStep> = {}): Step {
+function upload(
+  tests: string[],
+  more: Partial<UploadStep> = {},
+): Step & { kind: "upload" } {
   const attempts = tests.flatMap((letters, test) =>
     [...letters].map((letter): Attempt => ({
       test,
@@ -41,6 +44,18 @@ function upload(tests: string[], more: Partial<UploadStep> = {}): Step {
       ...more,
     },
   };
+}
+
+/** Uploads of one test to a branch, a second apart. Their times differ, or they were one. */
+function runs(count: number, letters: string, branch: string): Step[] {
+  return Array.from({ length: count }, (_, index) => {
+    const step = upload([letters], { ...ago(3_000 - index), branch });
+    const attempts = step.upload.attempts.map((one) => ({
+      ...one,
+      durationMicroseconds: 2 + index,
+    }));
+    return { kind: "upload", upload: { ...step.upload, attempts } };
+  });
 }
 
 function apply(policy: Partial<PlainPolicy> = {}): Step {
@@ -88,6 +103,20 @@ export const POLICY_EXAMPLES: readonly History[] = [
   history(upload(["ppffpp", "ppfpfp"]), apply()),
   // Only the last 20 results count.
   history(upload([`fpppp${"f".repeat(11)}${"p".repeat(8)}`]), apply()),
+  // On the base branch it failed at last in each of five runs; in four; on another branch; at first.
+  history(...runs(5, "pf", "main"), upload(["pppp"], ago(60)), apply({ minResults: 2 })),
+  history(...runs(4, "pf", "main"), apply({ minResults: 2 })),
+  history(...runs(5, "pf", "release/1"), apply({ minResults: 2 })),
+  history(...runs(5, "fp", "main"), apply({ minResults: 2 })),
+  history(upload(["fp"], { branch: "main" }), ...runs(5, "pf", "main"), apply({ minResults: 2 })),
+  // A report had several tests of its name.
+  history(upload(["fp", "fp"], { ambiguous: [0] }), apply()),
+  history(upload(["fp"]), upload(["p", "p"], { ...ago(60), ambiguous: [0] }), apply()),
+  history(
+    upload(["p"], { at: { before: "edge", seconds: -1 }, ambiguous: [0] }),
+    upload(["fp"]),
+    apply(),
+  ),
   // A skip is no result.
   history(upload(["fpps"]), apply({ minResults: 4 })),
   history(upload(["fpps"]), apply({ minResults: 3 })),

@@ -1,5 +1,5 @@
 /** The rules of the quarantine policy over plain rows. */
-import type { KnownTest, PlainSubmission } from "./model.ts";
+import { isSameTest, type KnownTest, type PlainSubmission } from "./model.ts";
 import { compareText, type Oracle, type Row } from "./oracle.ts";
 import { addQuarantine, isActive, type PlainQuarantine, removeQuarantine } from "./quarantines.ts";
 import type { PolicyChange } from "./service.ts";
@@ -52,7 +52,23 @@ export class PolicyRules {
     return versions.length >= policy.disruptions &&
       new Set(versions).size >= policy.codeVersions &&
       this.evidence(test).length >= policy.minResults &&
-      !this.isBroken(test) && !this.isOneStretch(test) && !this.isReleased(test);
+      !this.isBroken(test) && !this.isOneStretch(test) && !this.isReleased(test) &&
+      !this.failsOnBase(test) && !this.isAmbiguous(test);
+  }
+
+  /** Its final attempt failed in each of its last five runs on the base branch. */
+  failsOnBase(test: KnownTest): boolean {
+    const rows = this.evidence(test).filter(({ submission }) => submission.branch === "main");
+    const runs = new Map(rows.map((row) => [row.submission.id, row]));
+    const latest = [...runs.values()].slice(-5);
+    return latest.length === 5 && latest.every((row) => this.oracle.isNegative(row));
+  }
+
+  /** In a report of the window it stood for several tests of one name. */
+  isAmbiguous(test: KnownTest): boolean {
+    return this.oracle.rowsInWindow(test).some(({ submission }) =>
+      submission.ambiguous?.some((one) => isSameTest(one, test))
+    );
   }
 
   /** It has several disruptions, and never passed between the first and the last. */

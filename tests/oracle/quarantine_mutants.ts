@@ -130,6 +130,48 @@ export const QUARANTINE_MUTANTS: Record<string, OracleClass> = {
       }
     }
   ),
+  "a test that always fails at last on the base branch enters": rulesWith((Rules) =>
+    class extends Rules {
+      override failsOnBase(): boolean {
+        return false;
+      }
+    }
+  ),
+  "failures on any branch are failures on the base branch": rulesWith((Rules) =>
+    class extends Rules {
+      override failsOnBase(test: KnownTest): boolean {
+        const rows = this.evidence(test);
+        const latest = [...new Map(rows.map((row) => [row.submission.id, row])).values()].slice(-5);
+        return latest.length === 5 && latest.every((row) => this.oracle.isNegative(row));
+      }
+    }
+  ),
+  "four runs on the base branch are enough": rulesWith((Rules) =>
+    class extends Rules {
+      override failsOnBase(test: KnownTest): boolean {
+        const rows = this.evidence(test).filter(({ submission }) => submission.branch === "main");
+        const latest = [...new Map(rows.map((row) => [row.submission.id, row])).values()].slice(-5);
+        return latest.length >= 4 && latest.every((row) => this.oracle.isNegative(row));
+      }
+    }
+  ),
+  "the first attempt of a run decides": rulesWith((Rules) =>
+    class extends Rules {
+      override failsOnBase(test: KnownTest): boolean {
+        const rows = this.evidence(test).filter(({ submission }) => submission.branch === "main");
+        const first = new Map(rows.toReversed().map((row) => [row.submission.id, row]));
+        const latest = [...first.values()].reverse().slice(-5);
+        return latest.length === 5 && latest.every((row) => this.oracle.isNegative(row));
+      }
+    }
+  ),
+  "tests of one name enter": rulesWith((Rules) =>
+    class extends Rules {
+      override isAmbiguous(): boolean {
+        return false;
+      }
+    }
+  ),
   "manual entries leave": rulesWith((Rules) =>
     class extends Rules {
       override entryOf(test: KnownTest): PlainQuarantine | undefined {

@@ -31,6 +31,8 @@ export interface UploadStep {
   /** Tags of single tests, each by its index in the pool. */
   testTags: { test: number; tags: string[] }[];
   attempts: Attempt[];
+  /** Tests, by their index in the pool, that stand for several tests of one name. */
+  ambiguous?: number[];
   /** Number of additional tests: more than fit into one byte, or enough for a broken environment. */
   crowd: number;
   /** How many of them fail. */

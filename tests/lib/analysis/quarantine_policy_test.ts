@@ -21,6 +21,7 @@ function run(letters: string, daysAgo: number, more: Partial<PolicyRun> = {}): P
     results: [...letters].map((letter) => letter === "p"),
     isDisrupted: letters.includes("f") && letters.includes("p"),
     isBrokenEnvironment: false,
+    isOnBase: false,
     ...more,
   };
 }
@@ -38,7 +39,7 @@ function entry(more: Partial<Quarantine> = {}): Quarantine {
 }
 
 function decided(runs: PolicyRun[], more: Partial<PolicyHistory> = {}, automaticCount = 0) {
-  const test = { history: { runs, quarantine: null, leftAt: 0, ...more } };
+  const test = { history: { runs, quarantine: null, leftAt: 0, isAmbiguous: false, ...more } };
   const moment = { now: NOW, windowStart: NOW - 14 * DAY, automaticCount };
   return decideQuarantine([test], DEFAULT_POLICY, moment)
     .map(({ action, reason }) => `${action}: ${reason}`).join();
@@ -87,6 +88,24 @@ describe("a test enters the quarantine", () => {
     assert.match(decided(half), /^enter: .* 10 of its last 20 results passed$/);
   });
 
+  it("not when its final attempt failed in each of its last 5 runs on the base branch", () => {
+    const onBase = (letters: string, daysAgo: number) => run(letters, daysAgo, { isOnBase: true });
+    const five = [5, 4, 3, 2, 1].map((daysAgo) => onBase("pf", daysAgo));
+    assert.match(
+      decided(five),
+      /5 of its last 10 results passed: it failed in each of its last 5 runs on main: broken, not flaky$/,
+    );
+    // Elsewhere it may pass: a branch may have the mend.
+    assert.match(decided([...five, passes(4, 0.5)]), /^skip: .*broken, not flaky$/);
+    assert.match(decided([...five, onBase("fp", 0.5)]), /^enter/);
+    assert.match(decided([...five.slice(1), passes(4, 0.5)]), /^enter/);
+    assert.match(decided([5, 4, 3, 2, 1].map((daysAgo) => run("pf", daysAgo))), /^enter/);
+  });
+
+  it("not when a report has several tests of its name", () => {
+    assert.match(decided(flaky, { isAmbiguous: true }), /^skip: .*: a report has several tests of/);
+  });
+
   it("not when it was broken for a while: it never passed between its disruptions", () => {
     const disrupted = { isDisrupted: true };
     const broken = [3, 2.9, 2.8].map((day) => run("f", day, disrupted));
@@ -117,7 +136,7 @@ describe("a test enters the quarantine", () => {
     );
     const test = (name: string, runs: PolicyRun[], quarantine: Quarantine | null = null) => ({
       name,
-      history: { runs, quarantine, leftAt: 0 },
+      history: { runs, quarantine, leftAt: 0, isAmbiguous: false },
     });
     const tests = [
       test("less", flaky),

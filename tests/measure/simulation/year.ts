@@ -129,7 +129,14 @@ class Year {
       testCount: this.#shape.testCount,
       failedTestCount: failed.size,
     });
-    const run = { recordedAt: at, codeVersion, isBrokenEnvironment: isBroken, isDisrupted: false };
+    const run = {
+      recordedAt: at,
+      codeVersion,
+      isBrokenEnvironment: isBroken,
+      isDisrupted: false,
+      // Builds of the year have no branches.
+      isOnBase: false,
+    };
     const index = this.#passes.length;
     this.#passes.push({ ...run, results: [true] });
     for (const [name, results] of failed) {
@@ -176,7 +183,8 @@ class Year {
       if (!isQuarantined && failures.length < this.#policy.disruptions) continue;
       const start = Math.min(this.#windowIndex, isQuarantined ? failedBuilds.at(-1)! : Infinity);
       const quarantine = isQuarantined ? automaticEntry(entry!) : null;
-      const history = { runs: runs.slice(start), quarantine, leftAt: entry?.until ?? 0 };
+      const leftAt = entry?.until ?? 0;
+      const history = { runs: runs.slice(start), quarantine, leftAt, isAmbiguous: false };
       tests.push({ name, history });
     }
     this.mostAtOnce = Math.max(this.mostAtOnce, automaticCount);
