@@ -9,9 +9,10 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** The parts of the program, and the parts that each may import. Arrows point one way. */
 const MAY_IMPORT: Record<string, string[]> = {
   main: ["cli", "intake"],
-  cli: ["mcp", "api_client", "routes", "intake", "storage", "http", "db", "pure"],
+  cli: ["mcp", "forge", "api_client", "routes", "intake", "storage", "http", "db", "pure"],
   mcp: ["api_client", "pure"],
   api_client: ["pure"],
+  forge: ["pure"],
   routes: ["http", "db", "pure"],
   intake: ["storage", "http", "db", "pure"],
   storage: ["pure"],
@@ -27,7 +28,9 @@ function partOf(path: string): string {
   if (path === "main.ts") return "main";
   const [top = "", second = ""] = path.split("/");
   if (top !== "lib") return top;
-  const isRoom = ["cli", "mcp", "api_client", "intake", "storage", "http"].includes(second);
+  const isRoom = ["cli", "mcp", "forge", "api_client", "intake", "storage", "http"].includes(
+    second,
+  );
   return isRoom ? second : "pure";
 }
 

@@ -92,10 +92,24 @@ const TABLE = {
   AWS_ENDPOINT_URL: ["", "used if AWS_ENDPOINT_URL_S3 is unset"],
   UPLOAD_TOKEN: ["", "upload: upload token for `up` or `receive`"],
   UPLOAD_TOKEN_FILE: ["", "upload: file that contains UPLOAD_TOKEN"],
-  PLATFORM_API_TOKEN: ["", "mcp, gate, split: API token"],
-  PLATFORM_API_TOKEN_FILE: ["", "mcp, gate, split: file that contains PLATFORM_API_TOKEN"],
-  PLATFORM_API_URL: ["http://127.0.0.1:8000", "mcp, gate, split: base URL of the service"],
-  GITHUB_STEP_SUMMARY: ["", "gate: file to which the outcome is appended as Markdown"],
+  PLATFORM_API_TOKEN: ["", "mcp, gate, split, comment: API token"],
+  PLATFORM_API_TOKEN_FILE: ["", "mcp, gate, split, comment: file that contains PLATFORM_API_TOKEN"],
+  PLATFORM_API_URL: ["http://127.0.0.1:8000", "mcp, gate, split, comment: base URL of the service"],
+  PUBLIC_URL: ["", "gate, comment: base URL of links to pages; if unset, PLATFORM_API_URL"],
+  GITHUB_STEP_SUMMARY: [
+    "",
+    "gate, comment: file to which the outcome is appended as Markdown",
+  ],
+  GITHUB_TOKEN: ["", "gate, comment: token that may comment on pull requests"],
+  GITHUB_API_URL: [
+    "https://api.github.com",
+    "gate, comment: base URL of the API of GitHub, Gitea or Forgejo",
+  ],
+  GITLAB_TOKEN: ["", "gate, comment: token with the scope api"],
+  CI_API_V4_URL: [
+    "https://gitlab.com/api/v4",
+    "gate, comment: base URL of the API of GitLab",
+  ],
   TEST_ANALYTICS_DEBUG: ["", "if set, print the stack trace of unexpected errors"],
 } as const satisfies Record<string, Row>;
 

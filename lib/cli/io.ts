@@ -1,5 +1,6 @@
 import type { Database } from "../../db/connection/connect.ts";
 import type { Environment } from "../base/config.ts";
+import type { PublishClock } from "../forge/publish.ts";
 import type { Git } from "../intake/ci/git.ts";
 import type { DatabaseLocation } from "./settings.ts";
 
@@ -31,6 +32,8 @@ export interface CliIo {
   stdin?: ReadableStream<Uint8Array>;
   /** Runs git in the current folder; the real git unless given. */
   git?: Git;
+  /** Time for comments on pull requests; the real one unless given. */
+  commentClock?: PublishClock;
   /** Opens a database and migrates its schema. */
   openDatabase(location: DatabaseLocation, options: OpenOptions): Promise<Database>;
 }

@@ -4,6 +4,7 @@ import {
   indexOfTest,
   type SubmissionContent,
 } from "../analysis/submission_content.ts";
+import { decodeBody, type FailureText } from "../analysis/failure_texts.ts";
 import { testHash, type TestIdentity } from "../base/identity.ts";
 import type { FailedTest } from "./rule.ts";
 import { saysNothing } from "./subtests.ts";
@@ -14,6 +15,10 @@ export interface FinalAttempts {
   failed: FailedTest[];
   /** Tests whose final attempt has no known outcome. */
   unclear: TestIdentity[];
+  /** Tests that failed and passed on a retry, in the order of the reports. */
+  flaky: TestIdentity[];
+  /** The last failure of a test that has one. */
+  failureOf(test: TestIdentity): FailureText | null;
   /** Whether the final attempt of a test passed. */
   hasPassed(test: TestIdentity): boolean;
 }
@@ -26,9 +31,12 @@ export function finalAttempts(content: ContentData & SubmissionContent): FinalAt
   const { testHashes, firstResults } = content;
   const failed: number[] = [];
   const unclear: number[] = [];
+  const flaky: number[] = [];
   const passed = new Uint8Array(testHashes.length);
   forEachTest(content, (index, attempts) => {
-    const outcome = finalOutcome(attempts.map(({ kind }) => kind));
+    const kinds = attempts.map(({ kind }) => kind);
+    const outcome = finalOutcome(kinds);
+    if (outcome === "positive" && kinds.includes("negative")) flaky.push(index);
     if (outcome === "negative") failed.push(index);
     else if (outcome === "unknown") unclear.push(index);
     else if (outcome === "positive") passed[index] = 1;
@@ -43,6 +51,11 @@ export function finalAttempts(content: ContentData & SubmissionContent): FinalAt
       saysNothing(lastTexts.get(testHash(test))!) ? { ...test, saysNothing: true } : test
     ),
     unclear: identities(unclear),
+    flaky: identities(flaky),
+    failureOf(test) {
+      const text = lastTexts.get(testHash(test));
+      return text ? { message: text.message, body: decodeBody(text.body) } : null;
+    },
     hasPassed: (test) => passed[indexOfTest(testHashes, testHash(test))] === 1,
   };
 }

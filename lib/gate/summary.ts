@@ -24,6 +24,7 @@ const FAILURE = v.nullable(v.object({ recorded_at: v.string(), build_url: v.stri
 
 /** The service's verdict on a failed test. */
 export const SERVICE_VERDICT = v.object({
+  id: v.string(),
   ...IDENTITY,
   verdict: v.picklist(VERDICTS),
   disruptiveness_ratio: v.number(),
@@ -75,6 +76,7 @@ export function summarize(
       const verdict = known?.verdict === "quarantined" ? "known" : known?.verdict;
       return {
         ...test,
+        id: known?.id ?? null,
         // A test that failed only with its quarantined subtests counts as one of them.
         verdict: isExcusable({ ...test, ...saysNothing && { saysNothing } }, input)
           ? "quarantined"

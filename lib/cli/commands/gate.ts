@@ -13,6 +13,7 @@ import { argument, flag, location, option, repositoryName, wholeNumber } from ".
 import { ExitWith } from "../errors.ts";
 import { UsageError } from "../../base/failure.ts";
 import { findCheckout, startLookup } from "../gate_run/lookup.ts";
+import { COMMENT_VARIABLES, commentOnPull, sectionOfRun } from "../gate_run/pull_comment.ts";
 import { readRunReports, snapshotReports } from "../gate_run/run_reports.ts";
 import { runCommand } from "../gate_run/run_command.ts";
 import { plainLine } from "../output.ts";
@@ -55,6 +56,7 @@ const INPUT = {
     "append the outcome as Markdown (default: GITHUB_STEP_SUMMARY)",
     v.optional(location),
   ),
+  comment: flag("comment on the pull request, as `comment` does"),
   dryRun: flag("print the decision, but exit with the tests' own code"),
 };
 
@@ -83,6 +85,7 @@ export const gateCommand: AddCommand = command({
     "PLATFORM_API_TOKEN_FILE",
     "PLATFORM_API_URL",
     "GITHUB_STEP_SUMMARY",
+    ...COMMENT_VARIABLES,
   ],
   exitCodes: {
     0: "the tests passed, or every failure is excused",
@@ -141,6 +144,12 @@ export const gateCommand: AddCommand = command({
       });
       exitCode = summary.exit_code;
       await show(summary, options.summary, context);
+      if (options.comment) {
+        const { attempts, reports } = run;
+        const judged = { failed: summary.failed, attempts, reports, serviceProblem: problem };
+        const section = await sectionOfRun(judged, { repository }, context);
+        await commentOnPull(section, { repository }, context);
+      }
     } catch (error) {
       // An error of the gate must not change the exit code of the tests.
       context.note(`gate: ${errorMessage(error)}`);

@@ -17,6 +17,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   digest: async () => (await import("./digest.ts")).digestCommand,
   gate: async () => (await import("./gate.ts")).gateCommand,
   split: async () => (await import("./split.ts")).splitCommand,
+  comment: async () => (await import("./comment.ts")).commentCommand,
   submission: async () => (await import("./submission.ts")).submissionCommands,
   quarantine: async () => (await import("./quarantine.ts")).quarantineCommands,
   prune: async () => (await import("./prune.ts")).pruneCommand,

@@ -14,6 +14,7 @@ describe("the command line", () => {
   it("has the commands that were promised", () => {
     assert.deepEqual(paths.toSorted(), [
       "backup",
+      "comment",
       "completion",
       "demo",
       "digest",
@@ -106,6 +107,7 @@ describe("the command line", () => {
       // They open no database, or one by themselves, or look at their folder or bucket first.
       const others = [
         "backup",
+        "comment",
         "completion",
         "demo",
         "doctor",

@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { shortTestId, type TestIdentity } from "../../../../lib/base/identity.ts";
+import { shortTestId, testHash, testId, type TestIdentity } from "../../../../lib/base/identity.ts";
 import type { QuarantinedTest } from "../../../../lib/gate/rule.ts";
 import type { ServiceVerdict } from "../../../../lib/gate/summary.ts";
 import { NO_CI } from "../../../no_ci.ts";
@@ -52,6 +52,7 @@ export function answer(request: Request, { quarantined, verdicts = [] }: Known):
     const ids = searchParams.get("tests")!.split(",");
     return Response.json({
       tests: verdicts.filter((test) => ids.includes(shortTestId(test))).map((test) => ({
+        id: testId(0x5f3a9c0e7b1, testHash(test)),
         verdict: "new",
         disruptiveness_ratio: 0,
         recent_nondeterministic_negative_result: null,

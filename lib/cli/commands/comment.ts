@@ -1,0 +1,118 @@
+import * as v from "valibot";
+import { DEFAULT_BASE } from "../../analysis/verdict.ts";
+import { readWith } from "../../base/read_with.ts";
+import { UsageError } from "../../base/failure.ts";
+import { identityKey } from "../../gate/rule.ts";
+import { readName } from "../../intake/upload_values.ts";
+import { parsePatterns } from "../../query/submission_filter.ts";
+import { type AddCommand, command } from "../command.ts";
+import { findCheckout, startLookup } from "../gate_run/lookup.ts";
+import {
+  appendToSummary,
+  COMMENT_VARIABLES,
+  commentOnPull,
+  sectionOfRun,
+} from "../gate_run/pull_comment.ts";
+import { readRunReports } from "../gate_run/run_reports.ts";
+import { argument, flag, option, repositoryName, wholeNumber } from "../parameters.ts";
+
+/** `comment`: tells a pull request what failed, and which of it is probably its own. */
+export const commentCommand: AddCommand = command({
+  name: "comment",
+  summary: "Comment on the pull request what failed in a job, and what is known of each failure",
+  details: [
+    "One comment on the pull request of GitHub, Gitea or Forgejo (GITHUB_TOKEN), or one note on the " +
+    "merge request of GitLab (GITLAB_TOKEN), with a section for each job. It is written only if a test " +
+    "failed or passed on a retry, and edited afterwards. Jobs that write at once keep each other's " +
+    "sections; --job tells them apart.",
+    "If it cannot be written, as in pull requests from forks, the job summary of GitHub Actions gets " +
+    "the section.",
+  ],
+  example: "comment --job unit reports/",
+  moreExamples: ["comment --dry-run reports/", "comment --repo acme/shop --pull 12 reports/"],
+  environment: [
+    "PLATFORM_API_TOKEN",
+    "PLATFORM_API_TOKEN_FILE",
+    "PLATFORM_API_URL",
+    "GITHUB_STEP_SUMMARY",
+    ...COMMENT_VARIABLES,
+  ],
+  exitCodes: {
+    0: "also when tests failed, or when the comment could not be written",
+    2: "usage error",
+  },
+  usesDatabase: false,
+  input: {
+    reports: argument(
+      "report files (JUnit, CTRF, TRX, NUnit 3, go test -json), folders (all *.xml below them), or globs",
+      v.array(v.string()),
+    ),
+    repo: option(
+      "<owner/name>",
+      "repository (default: of the CI job or checkout)",
+      v.optional(repositoryName),
+    ),
+    pull: option(
+      "<n>",
+      "pull or merge request (default: that of the CI job)",
+      v.optional(wholeNumber({ min: 1, max: 2_147_483_647 })),
+    ),
+    job: option(
+      "<name>",
+      "title of the section (default: name of the CI job)",
+      v.optional(readWith(readName)),
+    ),
+    base: option(
+      "<branches>",
+      `branches for the verdict known (default: ${DEFAULT_BASE})`,
+      v.optional(readWith((text) => (parsePatterns(text) ?? [DEFAULT_BASE]).join()), DEFAULT_BASE),
+    ),
+    dryRun: flag("print the section as Markdown instead of writing it"),
+  },
+  async run({ reports, repo, pull, job, base, dryRun }, context) {
+    if (reports.length === 0) {
+      throw new UsageError("missing REPORTS: expected files, folders or globs");
+    }
+    const { io, json } = context;
+    const checkout = findCheckout(io, repo);
+    const lookup = startLookup(checkout, { base, environment: io.environment });
+    try {
+      const { repository, folder } = await checkout;
+      const run = await readRunReports(reports, { before: null, checkoutFolder: folder });
+      const { failed } = run.attempts;
+      const { verdicts, problem } = await lookup.finish({
+        exitCode: failed.length === 0 ? 0 : 1,
+        failed,
+      });
+      const options = { repository, job, pull };
+      const section = await sectionOfRun(
+        {
+          failed: failed.map((test) => {
+            const known = verdicts?.get(identityKey(test));
+            return {
+              ...test,
+              id: known?.id ?? null,
+              verdict: known?.verdict ?? (verdicts ? "new" : "unknown"),
+              quarantine_owner: null,
+              recent_nondeterministic_negative_result:
+                known?.recent_nondeterministic_negative_result ?? null,
+              recent_base_negative_result: known?.recent_base_negative_result ?? null,
+            };
+          }),
+          attempts: run.attempts,
+          reports: run.reports,
+          serviceProblem: problem,
+        },
+        options,
+        context,
+      );
+      if (dryRun) return await io.stdout(`${section.text}\n`);
+      const place = await commentOnPull(section, options, context);
+      if (place === null) await appendToSummary(section, context);
+      const { text: _, ...facts } = section;
+      if (json || place !== null) await context.print(place ?? "", { comment: place, ...facts });
+    } finally {
+      lookup.close();
+    }
+  },
+});

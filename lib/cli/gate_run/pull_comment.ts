@@ -1,0 +1,177 @@
+/** Comments what failed on the pull request of the CI job. */
+import { appendFile } from "node:fs/promises";
+import { setting } from "../../base/config.ts";
+import { pause } from "../../base/delay.ts";
+import { errorMessage } from "../../base/error.ts";
+import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
+import type { TestIdentity } from "../../base/identity.ts";
+import { jobSection, type ReportedTest } from "../../comment/job_section.ts";
+import { firstLine, isNoteworthy, type Section } from "../../comment/sections.ts";
+import { ForgeError } from "../../forge/forge.ts";
+import { type PublishClock, publishSection } from "../../forge/publish.ts";
+import { findTarget, readEvent } from "../../forge/target.ts";
+import type { FinalAttempts } from "../../gate/final_attempts.ts";
+import type { GateReport } from "../../gate/rule.ts";
+import type { GateSummary } from "../../gate/summary.ts";
+import { runGit } from "../../intake/ci/git.ts";
+import { detectCiJob } from "../../intake/ci/mod.ts";
+import type { CommandContext } from "../command.ts";
+
+/** Environment variables that commenting reads, besides those of the CI job. */
+export const COMMENT_VARIABLES = [
+  "PUBLIC_URL",
+  "GITHUB_TOKEN",
+  "GITHUB_API_URL",
+  "GITLAB_TOKEN",
+  "CI_API_V4_URL",
+] as const;
+
+/** A failed test with what the service says about it. */
+type JudgedTest =
+  & TestIdentity
+  & { verdict: ReportedTest["verdict"] }
+  & Pick<
+    GateSummary["failed"][number],
+    | "id"
+    | "quarantine_owner"
+    | "recent_nondeterministic_negative_result"
+    | "recent_base_negative_result"
+  >;
+
+/** A test run to comment on. */
+export interface CommentedRun {
+  failed: readonly JudgedTest[];
+  attempts: Pick<FinalAttempts, "flaky" | "failureOf">;
+  reports: readonly Pick<GateReport, "problem" | "failuresOutsideTests">[];
+  /** Why the service did not answer; `null` when it did. */
+  serviceProblem: string | null;
+}
+
+/** Where and as which job to comment. */
+export interface CommentOptions {
+  /** `null` when unknown. */
+  repository: RepositoryName | null;
+  /** Title of the section; by default the name of the CI job. */
+  job?: string | undefined;
+  /** Number of the pull or merge request; by default that of the CI job. */
+  pull?: number | undefined;
+}
+
+const MAX_JOB_CHARACTERS = 100;
+
+/** The section of this job, in the comment on its pull request. */
+export async function sectionOfRun(
+  run: CommentedRun,
+  { job }: CommentOptions,
+  { io }: Pick<CommandContext, "io">,
+): Promise<Section> {
+  const { environment, git = runGit } = io;
+  const get = (name: string) => environment[name]?.trim() ?? "";
+  const facts = await detectCiJob(environment, git);
+  const { workflow_run: tested, pull_request: pull } = await readEvent(environment);
+  const inJob = facts?.environment ? ` (${facts.environment})` : "";
+  const ofJob = [facts?.job ?? "", facts?.shard ?? ""].filter((text) => text !== "").join(" ");
+  const workflow = get("GITHUB_WORKFLOW") === "" ? "" : `${get("GITHUB_WORKFLOW")} / `;
+  const name = get("CI_JOB_NAME") || `${workflow}${ofJob || "tests"}${inJob}`;
+  const base = (setting(environment, "PUBLIC_URL") || setting(environment, "PLATFORM_API_URL"))
+    .replace(/\/+$/, "");
+  const messageOf = (test: TestIdentity) => run.attempts.failureOf(test)?.message ?? "";
+  return jobSection({
+    job: job ?? name.slice(0, MAX_JOB_CHARACTERS),
+    run: tested ? [tested.id, tested.run_attempt] : [
+      numberOf(get("GITHUB_RUN_ID") || get("CI_PIPELINE_ID")),
+      numberOf(get("GITHUB_RUN_ATTEMPT") || get("CI_JOB_ID")),
+    ],
+    runner: tested ? "" : get("RUNNER_NAME").slice(0, MAX_JOB_CHARACTERS),
+    writtenAt: io.now(),
+    // The commit of a job for a pull request is a merge that its author has never seen.
+    commit: tested?.head_sha ?? pull?.head?.sha ?? facts?.commit ?? "",
+    buildUrl: tested?.html_url ?? facts?.buildUrl ?? "",
+    failed: run.failed.map((test): ReportedTest => ({
+      ...test,
+      message: messageOf(test),
+      page: test.id === null ? "" : `${base}/tests/${test.id}`,
+      last: test.recent_nondeterministic_negative_result ?? test.recent_base_negative_result,
+      owner: test.quarantine_owner ?? "",
+    })),
+    flaky: run.attempts.flaky.map((test): ReportedTest => ({
+      ...test,
+      verdict: "flaky",
+      message: messageOf(test),
+      page: "",
+      last: null,
+      owner: "",
+    })),
+    problems: run.reports.flatMap(({ problem, failuresOutsideTests }) => [
+      ...problem === null ? [] : [problem],
+      ...failuresOutsideTests.map((failure) => `a failure outside of a test: ${failure}`),
+    ]),
+    serviceProblem: run.serviceProblem,
+    outage: null,
+  });
+}
+
+/**
+ * Writes the section into the comment on the pull request. What goes wrong is one line on standard error.
+ *
+ * @returns where the comment is, such as `acme/shop#12`; `null` when it was not written
+ */
+export async function commentOnPull(
+  section: Section,
+  { repository, pull }: CommentOptions,
+  { io, note }: Pick<CommandContext, "io" | "note">,
+): Promise<string | null> {
+  const { environment, stop } = io;
+  try {
+    if (repository === null) {
+      note("comment: the repository is unknown: expected --repo OWNER/NAME");
+      return null;
+    }
+    const target = await findTarget({
+      environment,
+      repository: formatRepositoryName(repository),
+      pull,
+      stop,
+    });
+    if (target === null) {
+      note("comment: this run belongs to no open pull request: expected --pull N");
+      return null;
+    }
+    const clock = io.commentClock ?? realClock(stop);
+    const isWritten = await publishSection(target.comments, section, clock);
+    return isWritten ? target.place : null;
+  } catch (error) {
+    const advice = error instanceof ForgeError && error.kind === "denied"
+      ? ": the token may not comment there, as in pull requests from forks"
+      : "";
+    note(`comment: ${errorMessage(error)}${advice}`);
+    return null;
+  }
+}
+
+function realClock(stop: AbortSignal): PublishClock {
+  return {
+    now: () => performance.now(),
+    pause: (milliseconds) => pause(milliseconds, stop),
+    random: Math.random,
+    scale: 1,
+  };
+}
+
+function numberOf(text: string): number {
+  return /^\d{1,15}$/.test(text) ? Number(text) : 0;
+}
+
+/** Appends a section that could not be written as a comment to the job summary, if there is one. */
+export async function appendToSummary(
+  section: Section,
+  { io, note }: Pick<CommandContext, "io" | "note">,
+): Promise<void> {
+  const path = setting(io.environment, "GITHUB_STEP_SUMMARY");
+  if (path === "" || !isNoteworthy(section)) return;
+  try {
+    await appendFile(path, `**${firstLine([section])}**\n\n${section.text}\n`);
+  } catch (error) {
+    note(`comment: GITHUB_STEP_SUMMARY: ${errorMessage(error)}`);
+  }
+}

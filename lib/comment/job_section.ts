@@ -1,0 +1,120 @@
+/** The section of a job: what failed in it, by verdict, with what is known of each test. */
+import type { TestIdentity } from "../base/identity.ts";
+import { fullTestName, markdownLink, plural } from "../base/text.ts";
+import { safeCode } from "./safe_markdown.ts";
+import type { Section } from "./sections.ts";
+
+/** A test that failed, or that passed only on a retry. */
+export interface ReportedTest extends TestIdentity {
+  /** A verdict of the gate; `unknown` when the service did not answer. */
+  verdict: string;
+  /** Message of the failure, one line. */
+  message: string;
+  /** The page of the test; `""` when the service does not know it. */
+  page: string;
+  /** The last disruption, else the last failure on the base branch. */
+  last: { recorded_at: string; build_url: string } | null;
+  /** `""` without one. */
+  owner: string;
+}
+
+/** What a job reports. */
+export interface JobReport extends Pick<Section, "job" | "run" | "runner" | "writtenAt"> {
+  /** `""` when unknown. */
+  commit: string;
+  /** Address of the job or build; `""` when unknown. */
+  buildUrl: string;
+  failed: readonly ReportedTest[];
+  /** Tests that failed and passed on a retry. */
+  flaky: readonly ReportedTest[];
+  /** Why reports cannot be read, and failures outside of tests. */
+  problems: readonly string[];
+  /** Why the service did not answer; `null` when it did. */
+  serviceProblem: string | null;
+  /** Why the change is probably not the cause; `null` unless there is an outage. */
+  outage: string | null;
+}
+
+/** The verdicts in the order of their lists. */
+const HEADINGS: Readonly<Record<string, string>> = {
+  new: "New, probably yours",
+  "quarantined, new cause": "Quarantined, but failed in a new way",
+  unknown: "Failed",
+  known: "Known: also failed on the base branch",
+  flaky: "Flaky: also passed on the same code",
+  quarantined: "Quarantined",
+};
+
+const PROBABLY_YOURS = ["new", "quarantined, new cause"];
+
+/** Limit of each list; the job summary and the page of the build have the others. */
+const MAX_LISTED = 25;
+
+const NAME_CHARACTERS = 200;
+const MESSAGE_CHARACTERS = 200;
+
+/** Makes the section of a job. */
+export function jobSection(report: JobReport): Section {
+  const { job, run, runner, writtenAt, failed, flaky, problems, outage } = report;
+  const withVerdict = (...verdicts: string[]) =>
+    failed.filter(({ verdict }) => verdicts.includes(verdict));
+  return {
+    job,
+    run,
+    runner,
+    writtenAt,
+    failed: failed.length,
+    yours: withVerdict(...PROBABLY_YOURS).length,
+    unknown: withVerdict("unknown").length,
+    flaky: flaky.length,
+    broken: problems.length,
+    outage: outage !== null,
+    text: [
+      heading(report),
+      ...outage === null ? [] : [`Outage: ${safeCode(outage, MESSAGE_CHARACTERS)}`],
+      ...report.serviceProblem === null || failed.length === 0
+        ? []
+        : [`No verdicts: ${safeCode(report.serviceProblem, MESSAGE_CHARACTERS)}`],
+      ...list(
+        "Problems of the reports",
+        problems,
+        (problem) => `- ${safeCode(problem, MESSAGE_CHARACTERS)}`,
+      ),
+      ...Object.entries(HEADINGS).flatMap(([verdict, title]) =>
+        list(title, withVerdict(verdict), testItem)
+      ),
+      ...list("Passed only on a retry", flaky, testItem),
+    ].join("\n\n"),
+  };
+}
+
+function heading({ job, commit, buildUrl, failed, flaky, problems }: JobReport): string {
+  const counts = [
+    ...failed.length > 0 ? [`${failed.length} failed`] : [],
+    ...flaky.length > 0 ? [`${flaky.length} flaky`] : [],
+    ...problems.length > 0 ? [plural(problems.length, "problem")] : [],
+  ];
+  const found = counts.length === 0 ? "resolved" : counts.join(", ");
+  const at = commit === "" ? "" : ` at ${safeCode(commit.slice(0, 10), 10)}`;
+  const link = buildUrl === "" ? "" : `, ${markdownLink("build", buildUrl)}`;
+  return `#### ${safeCode(job, NAME_CHARACTERS)}: ${found}${at}${link}`;
+}
+
+function list<Item>(title: string, items: readonly Item[], line: (item: Item) => string): string[] {
+  if (items.length === 0) return [];
+  const lines = items.slice(0, MAX_LISTED).map(line);
+  if (items.length > MAX_LISTED) lines.push(`- and ${items.length - MAX_LISTED} more`);
+  return [`**${title}** (${items.length})`, lines.join("\n")];
+}
+
+function testItem(test: ReportedTest): string {
+  const { message, page, last, owner } = test;
+  const facts = [
+    ...message === "" ? [] : [safeCode(message, MESSAGE_CHARACTERS)],
+    ...last ? [`last seen ${markdownLink(last.recorded_at.slice(0, 10), last.build_url)}`] : [],
+    ...owner === "" ? [] : [`owner ${safeCode(owner, NAME_CHARACTERS)}`],
+    ...page === "" ? [] : [markdownLink("history", page)],
+  ];
+  const name = `- ${safeCode(fullTestName(test), NAME_CHARACTERS)}`;
+  return facts.length === 0 ? name : `${name}\n  ${facts.join(" · ")}`;
+}

@@ -1,0 +1,189 @@
+/**
+ * The comment on a pull request: a section for each job, as Markdown between hidden markers, under a
+ * first line that adds them up. Jobs that know nothing of each other write it: each reads the comment,
+ * replaces its own section and keeps the others.
+ *
+ * {@linkcode mergeSections} is commutative, associative and idempotent, so that the order in which jobs
+ * merge what they have read does not matter.
+ */
+import * as v from "valibot";
+import { compareTexts, plural } from "../base/text.ts";
+
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+const META = v.object({
+  job: v.string(),
+  /** Of several runs of a job the last counts: number of the run, and of its attempt. */
+  run: v.strictTuple([count, count]),
+  /** Tells jobs of one name in one run apart, as those of a matrix; `""` when unknown. */
+  runner: v.string(),
+  /** Seconds since 1970. */
+  writtenAt: count,
+  failed: count,
+  /** Failed tests that are probably due to the change. */
+  yours: count,
+  /** Failed tests without a verdict, because the service did not answer. */
+  unknown: count,
+  /** Tests that failed and passed on a retry. */
+  flaky: count,
+  /** Reports that cannot be read, and failures outside of tests. */
+  broken: count,
+  outage: v.boolean(),
+});
+
+/** The section of one job. */
+export interface Section extends v.InferOutput<typeof META> {
+  /** Markdown in which every untrusted text is inert. */
+  text: string;
+}
+
+/** The comment's first line, by which it is found again. Untrusted text cannot contain it. */
+export const COMMENT_MARK = "<!-- test-analytics -->";
+
+const SECTION_END = "<!-- test-analytics end -->";
+const SECTION = new RegExp(
+  `<!-- test-analytics section ([A-Za-z0-9_-]+) -->\n([^]*?)\n${SECTION_END}`,
+  "g",
+);
+
+/** GitHub accepts 65,536 characters, GitLab and Forgejo more. */
+export const MAX_COMMENT_CHARACTERS = 60_000;
+
+// Each takes about 300 characters even if its text is cut.
+const MAX_SECTIONS = 100;
+
+const CUT = "\n- and more, which did not fit";
+
+/** Whether a job has anything to report; the section of one that has not only replaces an earlier one. */
+export function isNoteworthy({ failed, flaky, broken }: Section): boolean {
+  return failed + flaky + broken > 0;
+}
+
+/** The sections of a comment. What is not as this module writes it is left out. */
+export function parseComment(body: string): Section[] {
+  const sections: Section[] = [];
+  // Editing a comment in a browser changes its line ends.
+  for (const [, meta = "", text = ""] of body.replaceAll("\r\n", "\n").matchAll(SECTION)) {
+    const parsed = v.safeParse(META, decode(meta));
+    if (parsed.success) sections.push({ ...parsed.output, text });
+  }
+  return sections;
+}
+
+/** Of each job the sections of its last run, one for each runner; sorted. */
+export function mergeSections(sections: readonly Section[]): Section[] {
+  const kept = sections.filter((section) => !sections.some((other) => replaces(other, section)));
+  const distinct = new Map(kept.map((section) => [keyOf(section), section]));
+  return [...distinct.values()].sort((a, b) => compareTexts(keyOf(a), keyOf(b)));
+}
+
+/** Whether a section takes the place of another: of a later run, or a later one of the same run. */
+export function replaces(section: Section, other: Section): boolean {
+  if (section.job !== other.job) return false;
+  const order = compareRuns(section.run, other.run);
+  if (order !== 0) return order > 0;
+  if (section.runner !== other.runner) return false;
+  if (section.writtenAt !== other.writtenAt) return section.writtenAt > other.writtenAt;
+  // Which of the two does not matter, but every job has to choose the same.
+  return section.text > other.text;
+}
+
+function compareRuns([aRun, aAttempt]: Section["run"], [bRun, bAttempt]: Section["run"]): number {
+  return aRun - bRun || aAttempt - bAttempt;
+}
+
+function keyOf({ job, runner }: Section): string {
+  return JSON.stringify([job, runner]);
+}
+
+/** Whether two lists of merged sections are those of the same runs. */
+export function areSameRuns(a: readonly Section[], b: readonly Section[]): boolean {
+  const runsOf = (sections: readonly Section[]) =>
+    JSON.stringify(
+      sections.map(({ job, run, runner, writtenAt }) => [job, run, runner, writtenAt]),
+    );
+  return runsOf(a) === runsOf(b);
+}
+
+/** The comment with these sections, which are merged already; at most 60,000 characters. */
+export function commentBody(sections: readonly Section[]): string {
+  const shown = mostImportant(sections);
+  const head = `${COMMENT_MARK}\n**${firstLine(sections)}**`;
+  const frames = shown.map((section) => {
+    const { text: _, ...meta } = section;
+    return `\n\n<!-- test-analytics section ${encode(meta)} -->\n\n${SECTION_END}`;
+  });
+  const room = MAX_COMMENT_CHARACTERS - head.length - frames.join("").length;
+  const limit = equalLimit(shown.map(({ text }) => text.length), room);
+  const parts = shown.map(({ text }, index) =>
+    frames[index]!.replace("-->\n", () => `-->\n${cutLines(text, limit)}`)
+  );
+  return head + parts.join("");
+}
+
+/** `4 tests failed. 1 is probably yours.` */
+export function firstLine(sections: readonly Section[]): string {
+  const sum = (field: "failed" | "yours" | "unknown" | "flaky" | "broken") =>
+    sections.reduce((total, section) => total + section[field], 0);
+  const failed = sum("failed");
+  const broken = sum("broken");
+  const flaky = sum("flaky");
+  const incomplete = broken === 0 ? "" : ` ${plural(broken, "problem")} of the reports.`;
+  if (failed === 0) {
+    if (flaky === 0) return incomplete.trim() || "Resolved: the tests that failed here pass.";
+    return `No test failed. ${plural(flaky, "test")} passed only on a retry.${incomplete}`;
+  }
+  const start = `${plural(failed, "test")} failed.${incomplete}`;
+  if (sections.some(({ outage }) => outage)) {
+    return `${start} So many failed at once that the change is probably not the cause.`;
+  }
+  const yours = sum("yours");
+  const unknown = sum("unknown");
+  if (unknown === failed) return `${start} Whether they are yours is unknown.`;
+  const rest = unknown === 0 ? "" : ` Of ${unknown} it is unknown.`;
+  if (yours === 0) return `${start} Probably none is yours.${rest}`;
+  return `${start} ${yours} ${yours === 1 ? "is" : "are"} probably yours.${rest}`;
+}
+
+/** Of too many sections those that still report something, then those of the last runs. */
+function mostImportant(sections: readonly Section[]): Section[] {
+  if (sections.length <= MAX_SECTIONS) return [...sections];
+  const chosen = sections
+    .toSorted((a, b) =>
+      Number(isNoteworthy(b)) - Number(isNoteworthy(a)) || compareRuns(b.run, a.run)
+    )
+    .slice(0, MAX_SECTIONS);
+  return sections.filter((section) => chosen.includes(section));
+}
+
+/** The largest length to which texts can be cut so that they fit together. */
+function equalLimit(lengths: readonly number[], room: number): number {
+  let rest = room;
+  for (const [index, length] of lengths.toSorted((a, b) => a - b).entries()) {
+    const share = Math.floor(rest / (lengths.length - index));
+    if (length > share) return share;
+    rest -= length;
+  }
+  return Infinity;
+}
+
+/** The first lines of a text: a line that is cut could end inside of code. */
+function cutLines(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const end = text.lastIndexOf("\n", limit - CUT.length);
+  return end === -1 ? "" : text.slice(0, end) + CUT;
+}
+
+function encode(value: unknown): string {
+  return new TextEncoder().encode(JSON.stringify(value)).toBase64({ alphabet: "base64url" })
+    .replaceAll("=", "");
+}
+
+function decode(text: string): unknown {
+  try {
+    const bytes = Uint8Array.fromBase64(text, { alphabet: "base64url" });
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return null;
+  }
+}

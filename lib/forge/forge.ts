@@ -1,0 +1,50 @@
+/** What a forge such as GitHub has to offer: the comments that this program wrote on a pull request. */
+
+export interface Comment {
+  id: number;
+  body: string;
+}
+
+/**
+ * The comments of this program on one pull or merge request. All methods throw a
+ * {@linkcode ForgeError}.
+ */
+export interface PullComments {
+  /** All of them, the oldest first. Comments of other authors are left out, whatever they contain. */
+  list(): Promise<Comment[]>;
+  /** `null` when it was deleted. */
+  read(id: number): Promise<Comment | null>;
+  create(body: string): Promise<void>;
+  /** False when it does not exist. */
+  update(id: number, body: string): Promise<boolean>;
+  /** Does nothing when it was deleted. */
+  remove(id: number): Promise<void>;
+}
+
+/**
+ * A request that failed. `transient`: worth a retry; `denied`: the token may not do this, as in pull
+ * requests from forks; `failed`: anything else.
+ */
+export class ForgeError extends Error {
+  override name = "ForgeError";
+
+  constructor(
+    readonly kind: "transient" | "denied" | "failed",
+    message: string,
+    /** `status` of the response, 0 without one; how long the forge asks to wait before a retry. */
+    readonly details: { status?: number; retryAfterMs?: number } = {},
+  ) {
+    super(message);
+  }
+}
+
+/** The value of a request, or `null` when its comment does not exist. */
+export async function unlessDeleted<Value>(request: Promise<Value>): Promise<Value | null> {
+  try {
+    return await request;
+  } catch (error) {
+    const status = error instanceof ForgeError ? error.details.status : 0;
+    if (status === 404 || status === 410) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * Writes the section of a job into the one comment on a pull request, while other jobs do the same.
+ *
+ * No forge has a compare-and-swap for comments, so a job can overwrite what another wrote after it had
+ * read. Four rules make up for it:
+ *
+ * 1. A write merges everything that was read (`mergeSections`: of each job the sections of its last run),
+ *    and is based on a read that began at most {@linkcode WRITE_WINDOW_MS} before it; it is applied
+ *    within the timeout of a request.
+ * 2. A job is done only when its section has stayed in the comment for {@linkcode SETTLE_MS}. Whoever
+ *    read the comment before the section was in it has written by then, so that the job sees the loss
+ *    and writes again. Whoever reads later has the section in what it writes.
+ * 3. When several jobs create the comment at once, the oldest one stays: all choose the same, by its id.
+ *    The others are deleted only after they were read together with the oldest, which had their sections.
+ * 4. Pauses are random and grow: each round at least the last write stays, and the jobs whose sections
+ *    it has do not write again.
+ *
+ * What is left is a chain of three and more jobs that keep reading each other's half-merged state for
+ * longer than a job waits; the tests do not find one in hundreds of histories.
+ */
+import {
+  areSameRuns,
+  commentBody,
+  isNoteworthy,
+  mergeSections,
+  parseComment,
+  replaces,
+  type Section,
+} from "../comment/sections.ts";
+import { type Comment, ForgeError, type PullComments } from "./forge.ts";
+
+/** Time between the start of a read and a write that is based on it. */
+const WRITE_WINDOW_MS = 2_000;
+
+/** More than {@linkcode WRITE_WINDOW_MS} and the timeout of a request together. */
+const SETTLE_MS = 8_000;
+
+/** Jobs of one run often end together: one of them should create the comment before the others look. */
+const CREATE_SPREAD_MS = 2_000;
+
+const FIRST_PAUSE_MS = 250;
+const MAX_PAUSE_MS = 4_000;
+
+/** A job should not wait longer for its comment. */
+const TOTAL_MS = 120_000;
+
+/** Time, for tests: `scale` shortens all pauses. */
+export interface PublishClock {
+  /** Milliseconds. */
+  now(): number;
+  pause(milliseconds: number): Promise<void>;
+  /** From 0 to 1. */
+  random(): number;
+  scale: number;
+}
+
+/**
+ * Writes a section, unless the job has nothing to report and never had.
+ *
+ * @returns whether the comment has the section
+ * @throws {ForgeError} when the forge refuses it, or after two minutes
+ */
+export async function publishSection(
+  comments: PullComments,
+  section: Section,
+  clock: PublishClock,
+): Promise<boolean> {
+  const { now, pause, random, scale } = clock;
+  const end = now() + TOTAL_MS * scale;
+  let known: Section[] = [section];
+  let settledAt: number | null = null;
+  let hasWaited = false;
+  let missingId: number | null = null;
+  let pauseMs = FIRST_PAUSE_MS * scale;
+  let failure = new ForgeError("failed", "other jobs kept changing the comment");
+
+  async function backOff(atLeastMs = 0): Promise<void> {
+    const longest = Math.max(atLeastMs, pauseMs);
+    await pause(atLeastMs + random() * longest);
+    pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS * scale);
+  }
+
+  while (now() < end) {
+    try {
+      const startedAt = now();
+      const found = await comments.list();
+      const [keeper, ...others] = found;
+      const sections = mergeSections(found.flatMap(({ body }) => parseComment(body)));
+      if (!isNeeded(section, sections)) return false;
+      known = mergeSections([...known, ...sections]);
+      if (keeper === undefined) {
+        settledAt = null;
+        if (!hasWaited) await pause(random() * CREATE_SPREAD_MS * scale);
+        else await comments.create(commentBody(known));
+        hasWaited = !hasWaited;
+        continue;
+      }
+      if (keeper.id === missingId) {
+        throw new ForgeError("denied", "the comment is listed, but cannot be changed");
+      }
+      if (!hasAll(keeper, known)) {
+        settledAt = null;
+        const isWritten = await write(keeper.id);
+        if (isWritten === null) missingId = keeper.id;
+        await backOff();
+        continue;
+      }
+      settledAt ??= now();
+      if (startedAt - settledAt >= SETTLE_MS * scale) return true;
+      for (const { id } of others) await comments.remove(id);
+      await pause((0.4 + random() * 0.2) * SETTLE_MS * scale);
+    } catch (error) {
+      if (!(error instanceof ForgeError) || error.kind !== "transient") throw error;
+      failure = error;
+      const retryAfterMs = error.details.retryAfterMs ?? 0;
+      if (now() + retryAfterMs >= end) break;
+      await backOff(retryAfterMs);
+    }
+  }
+  throw failure;
+
+  /** Merges into the comment as it is now; `null` when it does not exist. */
+  async function write(id: number): Promise<boolean | null> {
+    const readAt = now();
+    const current = await comments.read(id);
+    if (current === null) return null;
+    known = mergeSections([...known, ...parseComment(current.body)]);
+    if (now() - readAt > WRITE_WINDOW_MS * scale) return false;
+    return await comments.update(id, commentBody(known)) || null;
+  }
+}
+
+/** Whether a section has to be written: it reports something, or replaces what reported something. */
+function isNeeded(section: Section, sections: readonly Section[]): boolean {
+  if (sections.some((other) => replaces(other, section))) return false;
+  return isNoteworthy(section) ||
+    sections.some((other) => replaces(section, other) || areSameRuns([section], [other]));
+}
+
+/** Whether a comment has what these sections would make it. */
+function hasAll({ body }: Comment, sections: readonly Section[]): boolean {
+  const wanted = parseComment(commentBody(sections));
+  return areSameRuns(mergeSections(parseComment(body)), mergeSections(wanted));
+}

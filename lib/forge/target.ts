@@ -1,0 +1,148 @@
+/** Which pull request a CI job belongs to, from its environment. */
+import * as v from "valibot";
+import { type Environment, setting } from "../base/config.ts";
+import { Failure } from "../base/failure.ts";
+import type { PullComments } from "./forge.ts";
+import { findPull, gitHubAccess, gitHubComments } from "./github.ts";
+import { gitLabAccess, gitLabNotes } from "./gitlab.ts";
+
+/** Variables that other CI services set to the number of the pull request, or to its address. */
+const PULL_VARIABLES = [
+  "CHANGE_ID",
+  "CIRCLE_PULL_REQUEST",
+  "BUILDKITE_PULL_REQUEST",
+  "TRAVIS_PULL_REQUEST",
+  "SEMAPHORE_GIT_PR_NUMBER",
+  "SYSTEM_PULLREQUEST_PULLREQUESTNUMBER",
+];
+
+const HEAD = v.object({
+  id: v.number(),
+  run_attempt: v.optional(v.number(), 1),
+  html_url: v.string(),
+  head_sha: v.string(),
+  head_branch: v.string(),
+  head_repository: v.object({ owner: v.object({ login: v.string() }) }),
+});
+
+/** What started a run of GitHub Actions, from the file that `GITHUB_EVENT_PATH` names. */
+const EVENT = v.object({
+  pull_request: v.optional(v.object({
+    number: v.number(),
+    head: v.optional(v.object({ sha: v.string() })),
+  })),
+  /** The run whose reports a run started by `workflow_run` comments on. */
+  workflow_run: v.optional(HEAD),
+});
+
+/** Where to comment; `null` when the run belongs to no pull request. */
+export interface CommentTarget {
+  comments: PullComments;
+  /** Names the place in messages, such as `acme/shop#12`. */
+  place: string;
+}
+
+/**
+ * The pull request that a run belongs to.
+ *
+ * @param options.repository `OWNER/NAME`
+ * @param options.pull number; that of the CI job unless given
+ * @returns `null` for a run without one
+ * @throws {Failure} when a token is missing or an address is invalid
+ * @throws {ForgeError} when the pull request has to be looked up, and that fails
+ */
+export async function findTarget(
+  { environment, repository, pull, stop }: {
+    environment: Environment;
+    repository: string;
+    pull: number | undefined;
+    stop: AbortSignal;
+  },
+): Promise<CommentTarget | null> {
+  const get = (name: string) => environment[name]?.trim() ?? "";
+  const gitLabToken = setting(environment, "GITLAB_TOKEN").trim();
+  const gitHubToken = setting(environment, "GITHUB_TOKEN").trim();
+  const isGitLab = get("GITLAB_CI") !== "" || gitHubToken === "" && gitLabToken !== "";
+  if (isGitLab) {
+    const number = pull ?? gitLabPull(get);
+    if (number === null) return null;
+    const apiUrl = baseAddress(environment, "CI_API_V4_URL");
+    const access = gitLabAccess({ apiUrl, token: checkToken("GITLAB_TOKEN", gitLabToken), stop });
+    const project = get("CI_PROJECT_ID") || repository;
+    const comments = gitLabNotes(access, { project, pull: number });
+    return { comments, place: `${repository}!${number}` };
+  }
+  const event = await readEvent(environment);
+  const given = pull ?? event.pull_request?.number ?? pullOf(get);
+  const head = headOf(event, get);
+  if (given === null && head === null) return null;
+  const apiUrl = baseAddress(environment, "GITHUB_API_URL");
+  const access = gitHubAccess({ apiUrl, token: checkToken("GITHUB_TOKEN", gitHubToken), stop });
+  const number = given ?? await findPull(access, { repository, ...head! });
+  if (number === null) return null;
+  const comments = gitHubComments(access, { repository, pull: number });
+  return { comments, place: `${repository}#${number}` };
+}
+
+/** The event that started a run of GitHub Actions; empty elsewhere. */
+export async function readEvent(environment: Environment): Promise<v.InferOutput<typeof EVENT>> {
+  const path = environment.GITHUB_EVENT_PATH?.trim() ?? "";
+  if (path === "") return {};
+  try {
+    const event = v.safeParse(EVENT, JSON.parse(await Deno.readTextFile(path)));
+    return event.success ? event.output : {};
+  } catch {
+    return {};
+  }
+}
+
+type Get = (name: string) => string;
+
+/** A merge request's pipeline; else the first open merge request of the branch. */
+function gitLabPull(get: Get): number | null {
+  const [first = ""] = get("CI_OPEN_MERGE_REQUESTS").split(",");
+  const [, ofBranch = ""] = /!(\d+)$/.exec(first) ?? [];
+  return numberIn(get("CI_MERGE_REQUEST_IID")) ?? numberIn(ofBranch);
+}
+
+function pullOf(get: Get): number | null {
+  const [, ofRef = ""] = /^refs\/pull\/(\d+)\//.exec(get("GITHUB_REF")) ?? [];
+  const others = PULL_VARIABLES.map((name) => get(name).replace(/^.*\//, ""));
+  return [ofRef, ...others].map(numberIn).find((number) => number !== null) ?? null;
+}
+
+/** The commit of a run that was not started for a pull request. */
+function headOf(
+  { workflow_run }: v.InferOutput<typeof EVENT>,
+  get: Get,
+): { head: string; commit: string } | null {
+  if (workflow_run) {
+    const { head_repository: { owner }, head_branch, head_sha } = workflow_run;
+    return { head: `${owner.login}:${head_branch}`, commit: head_sha };
+  }
+  const [, branch] = /^refs\/heads\/(.+)$/.exec(get("GITHUB_REF")) ?? [];
+  const owner = get("GITHUB_REPOSITORY_OWNER");
+  const commit = get("GITHUB_SHA");
+  if (get("GITHUB_EVENT_NAME") !== "push" || !branch || owner === "" || commit === "") return null;
+  return { head: `${owner}:${branch}`, commit };
+}
+
+function numberIn(text: string): number | null {
+  return /^[1-9]\d{0,9}$/.test(text) ? Number(text) : null;
+}
+
+function checkToken(name: "GITHUB_TOKEN" | "GITLAB_TOKEN", token: string): string {
+  // A header takes no other characters. Never quoted.
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  const problem = token === "" ? "is missing" : "has characters that no token has";
+  throw new Failure(`${name} ${problem}: expected a token that may comment on pull requests`);
+}
+
+function baseAddress(environment: Environment, name: "GITHUB_API_URL" | "CI_API_V4_URL"): string {
+  const url = URL.parse(setting(environment, name).trim());
+  const isPlain = url && [url.username, url.password, url.search, url.hash].join("") === "";
+  if (!isPlain || !/^https?:$/.test(url.protocol)) {
+    throw new Failure(`${name} is not an address: expected http(s)://HOST, optionally with a path`);
+  }
+  return url.origin + url.pathname.replace(/\/+$/, "");
+}

@@ -1,0 +1,243 @@
+import { afterEach, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pause } from "../../../../lib/base/delay.ts";
+import { parseComment } from "../../../../lib/comment/sections.ts";
+import { type FakeForge, FORGE_TOKEN, startFakeForge } from "../../forge/fake_forge.ts";
+import { type GateFixture, gateFixture, reportOf, testNamed } from "../gate_run/gate_fixture.ts";
+import { type Ending, withoutDatabase } from "../run_in_process.ts";
+
+/** What the service knows of the tests. */
+const KNOWN = {
+  quarantined: [testNamed("flaky")],
+  verdicts: [{
+    ...testNamed("known"),
+    verdict: "known" as const,
+    recent_base_negative_result: {
+      recorded_at: "2026-01-31T08:00:00Z",
+      build_url: "https://ci.example.com/builds/7",
+    },
+  }, { ...testNamed("flaky"), verdict: "quarantined" as const }],
+};
+
+const closing: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  for (const one of closing.splice(0)) await one.close();
+});
+
+async function setUp(
+  options: Parameters<typeof startFakeForge>[1] = {},
+): Promise<{ fixture: GateFixture; forge: FakeForge }> {
+  const fixture = await gateFixture(KNOWN);
+  const forge = startFakeForge("github", options);
+  closing.push(fixture, forge);
+  return { fixture, forge };
+}
+
+/** Runs a command as a job of GitHub Actions on pull request 12. */
+async function run(
+  { fixture, forge }: { fixture: GateFixture; forge: FakeForge },
+  argv: string[],
+  environment: Record<string, string> = {},
+): Promise<Ending> {
+  return await withoutDatabase(argv, {
+    environment: {
+      ...fixture.environment,
+      GITHUB_ACTIONS: "true",
+      GITHUB_REPOSITORY: "acme/shop",
+      GITHUB_REF: "refs/pull/12/merge",
+      GITHUB_WORKFLOW: "CI",
+      GITHUB_JOB: "unit",
+      GITHUB_RUN_ID: "1",
+      GITHUB_RUN_ATTEMPT: "1",
+      GITHUB_SHA: "a1b2c3d4e5f60718293a4b5c6d7e8f9012345678",
+      GITHUB_TOKEN: FORGE_TOKEN,
+      GITHUB_API_URL: forge.url,
+      PUBLIC_URL: "https://flaky.example/",
+      ...environment,
+    },
+    commentClock: {
+      now: () => performance.now(),
+      pause: (milliseconds) => pause(milliseconds),
+      random: Math.random,
+      scale: 0.1,
+    },
+    git: () => Promise.resolve(""),
+  });
+}
+
+describe("comment", () => {
+  it("says which failures are probably those of the change, and is edited when they are gone", async () => {
+    const given = await setUp();
+    const path = await given.fixture.write(
+      "report.xml",
+      reportOf({ flaky: "failed", known: "failed", broken: "failed", good: "passed" }),
+    );
+    const { code, stdout, stderr } = await run(given, ["comment", path]);
+    assert.deepEqual([code, stdout, stderr], [0, "acme/shop#12\n", ""]);
+    const { body } = given.forge.comments[0]!;
+    assert.match(body, /^<!-- .*\n\*\*3 tests failed\. 1 is probably yours\.\*\*\n/);
+    assert.match(
+      body,
+      /#### `CI \/ unit`: 3 failed at `a1b2c3d4e5`, \[build\]\(https:\/\/github\.com\/acme\/shop\/actions\/runs\/1\)/,
+    );
+    assert.match(
+      body,
+      /\*\*New, probably yours\*\* \(1\)\n\n- `shop > Cart > broken \(cart\.ts\)`\n {2}`expected 1, found 2`\n/,
+    );
+    assert.match(
+      body,
+      /known \(cart\.ts\)`\n.* · last seen \[2026-01-31\]\(https:\/\/ci\.example\.com\/builds\/7\) · \[history\]\(https:\/\/flaky\.example\/tests\/[0-9a-f]{24}\)/,
+    );
+
+    await given.fixture.write("report.xml", reportOf({ flaky: "passed", broken: "passed" }));
+    await run(given, ["comment", path], { GITHUB_RUN_ID: "2" });
+    assert.equal(given.forge.comments.length, 1);
+    assert.match(given.forge.comments[0]!.body, /\*\*Resolved: .*\*\*/);
+    assert.match(given.forge.comments[0]!.body, /#### `CI \/ unit`: resolved/);
+  });
+
+  it("is not written when nothing failed", async () => {
+    const given = await setUp();
+    const path = await given.fixture.write("report.xml", reportOf({ good: "passed" }));
+    const { code, stdout, stderr } = await run(given, ["comment", path]);
+    assert.deepEqual([code, stdout, stderr], [0, "", ""]);
+    assert.deepEqual(given.forge.comments, []);
+  });
+
+  it("names tests that passed only on a retry, and reports that cannot be read", async () => {
+    const given = await setUp();
+    await given.fixture.write("a/attempt_1.xml", reportOf({ retried: "failed" }));
+    await given.fixture.write("a/attempt_2.xml", reportOf({ retried: "passed" }));
+    await given.fixture.write("a/broken.xml", "<testsuite>");
+    await run(given, ["comment", "--job", "my job", join(given.fixture.folder, "a")]);
+    const { body } = given.forge.comments[0]!;
+    assert.match(body, /\*\*No test failed\. 1 test passed only on a retry\. 1 problem of/);
+    assert.match(body, /#### `my job`: 1 flaky, 1 problem/);
+  });
+
+  it("has a section for each of several jobs that end at once", async () => {
+    const given = await setUp({ delayMs: () => Math.random() * 10 });
+    const path = await given.fixture.write("report.xml", reportOf({ broken: "failed" }));
+    const jobs = Array.from({ length: 5 }, (_, index) => `job ${index}`);
+    await Promise.all(jobs.map((job) => run(given, ["comment", "--job", job, path])));
+    assert.equal(given.forge.comments.length, 1);
+    assert.deepEqual(parseComment(given.forge.comments[0]!.body).map(({ job }) => job), jobs);
+  });
+
+  it("names the run and commit that were tested, when `workflow_run` started it", async () => {
+    const given = await setUp();
+    const path = await given.fixture.write("report.xml", reportOf({ broken: "failed" }));
+    const event = await given.fixture.write(
+      "event.json",
+      JSON.stringify({
+        workflow_run: {
+          id: 77,
+          html_url: "https://github.com/acme/shop/actions/runs/77",
+          head_sha: "a".repeat(40),
+          head_branch: "fix",
+          head_repository: { owner: { login: "fork" } },
+        },
+      }),
+    );
+    const { stdout, stderr } = await run(given, ["comment", "--job", "unit", path], {
+      GITHUB_EVENT_PATH: event,
+      GITHUB_REF: "refs/heads/main",
+    });
+    assert.deepEqual([stdout, stderr], ["acme/shop#12\n", ""]);
+    assert.match(
+      given.forge.comments[0]!.body,
+      /#### `unit`: 1 failed at `aaaaaaaaaa`, \[build\]\(https:\/\/github\.com\/acme\/shop\/actions\/runs\/77\)/,
+    );
+  });
+
+  it("goes to the job summary when the token may not write, with exit code 0", async () => {
+    const given = await setUp({ isReadOnly: true });
+    const path = await given.fixture.write("report.xml", reportOf({ broken: "failed" }));
+    const summary = await given.fixture.write("summary.md", "before\n");
+    const { code, stdout, stderr } = await run(given, ["comment", path], {
+      GITHUB_STEP_SUMMARY: summary,
+    });
+    assert.deepEqual([code, stdout], [0, ""]);
+    assert.match(
+      stderr,
+      /^comment: 127\.0\.0\.1:\d+ answered with status 403: Resource not accessible by integration: the token may not comment there, as in pull requests from forks\n$/,
+    );
+    assert.match(
+      await readFile(summary, "utf8"),
+      /^before\n\*\*1 test failed\. 1 is probably yours\.\*\*\n\n#### /,
+    );
+  });
+
+  it("says in one line why there is no comment, with exit code 0", async () => {
+    const given = await setUp();
+    const path = await given.fixture.write("report.xml", reportOf({ broken: "failed" }));
+    const cases: [Record<string, string>, RegExp][] = [
+      [{ GITHUB_TOKEN: "" }, /^comment: GITHUB_TOKEN is missing: expected a token .*\n$/],
+      [
+        { GITHUB_REF: "refs/heads/main" },
+        /^comment: this run belongs to no open pull request: .*\n$/,
+      ],
+      [{ GITHUB_API_URL: "nowhere" }, /^comment: GITHUB_API_URL is not an address: .*\n$/],
+    ];
+    for (const [environment, message] of cases) {
+      const { code, stdout, stderr } = await run(given, ["comment", path], environment);
+      assert.deepEqual([code, stdout], [0, ""]);
+      assert.match(stderr, message);
+    }
+    assert.deepEqual(given.forge.received, []);
+  });
+
+  it("prints the section with --dry-run, also when the service is away", async () => {
+    const given = await setUp();
+    const path = await given.fixture.write("report.xml", reportOf({ broken: "failed" }));
+    const { stdout } = await run(given, ["comment", "--dry-run", path], {
+      PLATFORM_API_TOKEN: "",
+    });
+    assert.match(stdout, /^#### `CI \/ unit`: 1 failed/);
+    assert.match(stdout, /\nNo verdicts: `` PLATFORM_API_TOKEN is missing/);
+    assert.match(stdout, /\n\*\*Failed\*\* \(1\)\n/);
+    assert.deepEqual(given.forge.received, []);
+  });
+
+  it("prints with --json what was written", async () => {
+    const given = await setUp();
+    const path = await given.fixture.write("report.xml", reportOf({ broken: "failed" }));
+    const { stdout } = await run(given, ["comment", "--json", path]);
+    const { comment, job, failed, yours, flaky } = JSON.parse(stdout);
+    assert.deepEqual(
+      { comment, job, failed, yours, flaky },
+      { comment: "acme/shop#12", job: "CI / unit", failed: 1, yours: 1, flaky: 0 },
+    );
+  });
+
+  it("needs a report", async () => {
+    const given = await setUp();
+    const { code, stderr } = await run(given, ["comment"]);
+    assert.equal(code, 2);
+    assert.match(stderr, /missing REPORTS/);
+  });
+});
+
+describe("gate --comment", () => {
+  it("writes the comment, and keeps the exit code when that fails", async () => {
+    for (const isReadOnly of [false, true]) {
+      const given = await setUp({ isReadOnly });
+      const flaky = await given.fixture.write("flaky.xml", reportOf({ flaky: "failed" }));
+      const broken = await given.fixture.write("broken.xml", reportOf({ broken: "failed" }));
+      const green = await run(given, ["gate", "--comment", flaky]);
+      assert.equal(green.code, 0, green.stdout + green.stderr);
+      const red = await run(given, ["gate", "--comment", broken], { GITHUB_RUN_ID: "2" });
+      assert.equal(red.code, 1);
+      if (isReadOnly) {
+        assert.match(red.stderr, /^comment: .*status 403/);
+        assert.deepEqual(given.forge.comments, []);
+      } else {
+        assert.equal(given.forge.comments.length, 1);
+        assert.match(given.forge.comments[0]!.body, /1 test failed\. 1 is probably yours/);
+      }
+    }
+  });
+});
