@@ -75,7 +75,7 @@ export class ImportClaim {
     for (const { organizationId, until } of abandoned) {
       const claim = new ImportClaim(sql, organizationId, until);
       // Another import may delete it at the same time.
-      if (await claim.#extend()) await claim.delete();
+      await claim.delete();
     }
   }
 
@@ -103,9 +103,14 @@ export class ImportClaim {
     if (count === 0) throw this.#lost();
   }
 
-  /** Deletes the organization with all that was imported. */
-  async delete(): Promise<void> {
+  /**
+   * Deletes the organization with all that was imported, unless it is finished or another import has taken
+   * over; returns whether it did.
+   */
+  async delete(): Promise<boolean> {
     const { sql, organizationId } = this;
+    // Waits for a transaction whose connection was lost.
+    if (!await this.#extend()) return false;
     const repositories = await sql<{ repositoryId: number }[]>`
       select repository_id::float8 as "repositoryId" from repository
       where organization_id = ${organizationId}`;
@@ -117,13 +122,22 @@ export class ImportClaim {
         await deleteRepository(tx, { organizationId, repositoryId });
       });
     }
-    await writeTransaction(sql, async (tx) => {
+    return await writeTransaction(sql, async (tx) => {
       const [own] = await tx`
         select 1 from organization where ${this.#isOwn(tx)} for update`;
-      if (!own) return;
+      if (!own) return false;
       await tx`delete from change where organization_id = ${organizationId}`;
       await tx`delete from organization where organization_id = ${organizationId}`;
+      return true;
     });
+  }
+
+  /** Whether the organization is visible. */
+  async isFinished(): Promise<boolean> {
+    const rows = await this.sql`
+      select 1 from organization
+      where organization_id = ${this.organizationId} and importing_until is null`;
+    return rows.length > 0;
   }
 
   #isOwn(sql: Queryable) {

@@ -63,6 +63,8 @@ export class OrganizationImport {
   readonly #options: ImportOptions;
   #header: ExportRecord<"export"> | undefined;
   #claim: ImportClaim | undefined;
+  /** Whether the last transaction has begun. */
+  #isFinishing = false;
   /** The first line of what was not stored yet. */
   #pendingLine = 0;
   #lastType: RecordType | "nothing" = "nothing";
@@ -237,6 +239,7 @@ export class OrganizationImport {
     const imported = this.#imported;
     const { organizationId } = claim;
     const { origin } = this.#options;
+    this.#isFinishing = true;
     return await writeTransaction(this.#sql, async (tx) => {
       for (const token of this.#tokens) {
         const repositoryId = this.#repositoryIds.get(token.repository_id ?? 0) ?? null;
@@ -260,9 +263,14 @@ export class OrganizationImport {
     });
   }
 
-  /** Deletes what was stored. */
-  async undo(): Promise<void> {
-    await this.#claim?.delete();
+  /**
+   * Deletes what was stored after an error. When only the connection was lost while the last transaction
+   * was committed, the import is complete: nothing is deleted, and what it has stored is returned.
+   */
+  async undo(): Promise<Imported | null> {
+    const claim = this.#claim;
+    if (!claim || await claim.delete()) return null;
+    return this.#isFinishing && await claim.isFinished() ? this.#imported : null;
   }
 }
 

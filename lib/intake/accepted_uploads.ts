@@ -2,7 +2,12 @@
 import { errorMessage } from "../base/error.ts";
 import type { Metrics } from "../base/metrics.ts";
 import type { FolderStorage } from "../storage/folder.ts";
-import { completeArchive, storeAccepted, type WatcherContext } from "./process_archive.ts";
+import {
+  completeArchive,
+  finishRunning,
+  storeAccepted,
+  type WatcherContext,
+} from "./process_archive.ts";
 import type { AcceptedQueue, AcceptedUpload } from "./receive/accept_upload.ts";
 
 /** Uploads of different repositories are stored concurrently. */
@@ -57,10 +62,10 @@ export class AcceptedUploads implements AcceptedQueue {
     return this.#expected.has(key) || this.#uploads.has(key);
   }
 
-  /** Stores what has begun; the next start finds the others in the inbox. */
+  /** Stores what has begun, unless that takes too long; the next start finds the others in the inbox. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all(this.#running);
+    await finishRunning(this.#running, this.context.log);
   }
 
   #startNext(): void {
@@ -78,11 +83,12 @@ export class AcceptedUploads implements AcceptedQueue {
   }
 
   async #store({ key, read }: AcceptedUpload): Promise<void> {
-    const { storage, log } = this.context;
+    const { storage, log, listener } = this.context;
     try {
       const archive = await storage.find(key);
       // Processed by another process.
       if (!archive) return;
+      for (const note of read.files.notes) listener.note(`${key}: ${note}`);
       const outcome = await storeAccepted(this.context, archive, read);
       await completeArchive(this.context, archive, outcome);
     } catch (error) {

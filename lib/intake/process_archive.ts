@@ -21,6 +21,7 @@ import { SchemaVersionError } from "../../db/schema/migrate.ts";
 import { writeTransaction } from "../../db/write/transaction.ts";
 import { showProcessing } from "../../db/write/submission_rows.ts";
 import { TagLimitError } from "../../db/write/test_tags.ts";
+import { isDoneWithin } from "../base/delay.ts";
 import type { Log } from "../base/log.ts";
 import { formatRepositoryName } from "../base/repository_name.ts";
 import { WINDOW_SECONDS } from "../base/time.ts";
@@ -39,6 +40,7 @@ import { errorMessage } from "../base/error.ts";
 // archive whose watchers are merely restarted needs fewer attempts.
 const MAX_ATTEMPTS = 20;
 const MAX_REASON_CHARACTERS = 2_000;
+const SHUTDOWN_TIMEOUT_MS = 10_000;
 
 export interface WatcherContext {
   sql: Database["sql"];
@@ -173,6 +175,19 @@ export async function completeArchive(
     log?.warn(status === "left" ? "archive will be retried" : "archive failed", { key, reason });
     metrics?.count("archives_total", { outcome: status });
   }
+}
+
+/**
+ * Waits at shutdown for archives that are being stored: a transaction may wait for a lock for minutes.
+ * Those that are left are rolled back when the database is closed, and processed after the next start.
+ */
+export async function finishRunning(
+  running: ReadonlySet<Promise<unknown>>,
+  log: Log,
+): Promise<void> {
+  const count = running.size;
+  if (await isDoneWithin(Promise.all(running), SHUTDOWN_TIMEOUT_MS)) return;
+  log.warn("shutdown timeout: archives were left for the next start", { count });
 }
 
 async function intake(

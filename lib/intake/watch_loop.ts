@@ -8,6 +8,7 @@ import { ArchiveReader } from "./archive_reader.ts";
 import {
   type ArchiveOutcome,
   completeArchive,
+  finishRunning,
   processArchive,
   type WatcherContext,
 } from "./process_archive.ts";
@@ -142,11 +143,10 @@ export async function watchArchives(
       pauseMs = Math.max(nextMs, interval * 1000);
       await pause(once || isIncomplete && !isOut ? SETTLE_PAUSE_MS : pauseMs, stop);
     }
-    await Promise.all(running);
-    throwProblem();
-    return failed;
   } finally {
-    await Promise.all(running);
+    await finishRunning(running, log);
     for (const reader of idle) reader.close();
   }
+  throwProblem();
+  return failed;
 }

@@ -103,8 +103,11 @@ async function importAll(
     return imported;
   } catch (error) {
     progress.show("deleting what was stored");
-    await run.undo();
-    throw error;
+    const imported = await run.undo();
+    if (!imported) throw error;
+    progress.clear();
+    run.notes.forEach(context.note);
+    return imported;
   } finally {
     progress.clear();
   }

@@ -5,6 +5,7 @@ import { claimArchive } from "../../../db/admin/archives.ts";
 import { createOrganization } from "../../../db/admin/organizations.ts";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { createLog } from "../../../lib/base/log.ts";
+import { pause } from "../../../lib/base/delay.ts";
 import { Metrics } from "../../../lib/base/metrics.ts";
 import { AcceptedUploads } from "../../../lib/intake/accepted_uploads.ts";
 import { ArchiveReader } from "../../../lib/intake/archive_reader.ts";
@@ -151,6 +152,48 @@ describeWithDatabases("accepted uploads", (database) => {
       assert.equal(await reports(), before + 1);
       assert.equal(await isThere(one.key), false);
     }
+  });
+
+  it("log their notes, as watch does", async () => {
+    const one = await upload();
+    one.read.files.notes = ["split tags at commas"];
+    const notes: string[] = [];
+    const { watcher, metrics } = makeContext();
+    const listener = { note: (text: string) => void notes.push(text) };
+    const accepted = new AcceptedUploads({ ...watcher, listener, metrics });
+    accepted.add(one);
+    await accepted.close();
+    assert.deepEqual(notes, [`${one.key}: split tags at commas`]);
+  });
+
+  it("do not delay the end of the process while their transaction waits for a lock", async () => {
+    const { sql, kind } = database();
+    // One transaction at a time runs in the embedded database.
+    if (kind === "embedded") return;
+    const { accepted } = makeContext();
+    accepted.add(await upload());
+    await accepted.close();
+    const release = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const holding = sql.begin(async (tx) => {
+      await tx`select 1 from repository_state for update`;
+      locked.resolve();
+      await release.promise;
+    });
+    await locked.promise;
+    const { accepted: waiting } = makeContext();
+    const one = await upload();
+    waiting.add(one);
+    const begun = performance.now();
+    try {
+      await waiting.close();
+      assert.ok(performance.now() - begun < 20_000);
+      assert.match(lines.join(), /shutdown timeout: archives were left .* count=1/);
+    } finally {
+      release.resolve();
+      await holding;
+    }
+    while (waiting.has(one.key)) await pause(10);
   });
 
   it("are stored again after their submission was deleted, and once otherwise", async () => {

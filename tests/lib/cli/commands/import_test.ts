@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { ImportClaim } from "../../../../db/admin/import_claim.ts";
+import { OrganizationImport } from "../../../../db/admin/import_organization.ts";
 import { organizationUuid } from "../../../../lib/base/identity.ts";
 import { BUILD } from "../../../../lib/base/version.ts";
+import { readExport } from "../../../../lib/export/reader.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { createFullOrganization } from "../../../full_organization.ts";
 import { createFixture, type Fixture, NOW } from "../../../routes/fixture.ts";
@@ -288,5 +290,21 @@ describeWithDatabases("import", (database) => {
     const [row] = await sql`select organization_id from organization where name = 'half'`;
     assert.notEqual(row!.organization_id, 90);
     await assert.rejects(sql.begin((tx) => claim.finish(tx)), /another import deleted this one/);
+  });
+
+  it("stays when the connection is lost while its last transaction is committed", async () => {
+    const { sql } = database();
+    const origin = { author: "test", command: "import", changedAt: NOW };
+    const importing = new OrganizationImport(sql, { name: "committed", origin });
+    const end = JSON.stringify({ type: "end", records: lines.length });
+    const text = [...lines, end, ""].join("\n");
+    for await (const batch of readExport(new Blob([text]).stream())) {
+      for (const line of batch) await importing.take(line);
+    }
+    const imported = await importing.finish();
+    const stored = await counts();
+    // As after an error of the transaction.
+    assert.deepEqual(await importing.undo(), imported);
+    assert.deepEqual(await counts(), stored);
   });
 });
