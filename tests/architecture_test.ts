@@ -211,7 +211,7 @@ describe("the packages", () => {
   it("have the same versions in the tests", async () => {
     const [program, tests] = await Promise.all(["deno.json", "tests/deno.json"].map(configOf));
     for (const [name, target] of Object.entries(program?.imports ?? {})) {
-      assert.equal(tests?.imports[name], target);
+      if (target.startsWith("npm:")) assert.equal(tests?.imports[name], target);
     }
   });
 });

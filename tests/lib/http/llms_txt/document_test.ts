@@ -29,8 +29,9 @@ describe("the prose reference", () => {
       assert.ok(chapter.includes(description), path);
       assert.match(chapter, /```sh\ncurl .*"\$BASE_URL\/.*"\n```/, path);
       if (response.example !== undefined) {
-        const [, example = ""] = /```sh\n.*\n```\n\n```(?:json)?\n([^]*?)\n```/.exec(chapter) ?? [];
+        const [, example] = /```sh\n.*\n```\n\n```(?:json)?\n([^]*?)\n```/.exec(chapter) ?? [];
         const expected = response.example;
+        assert.ok(example, path);
         if (typeof expected === "string") assert.equal(example, expected.trim(), path);
         else assert.deepEqual(JSON.parse(example), expected, path);
       }
@@ -55,7 +56,9 @@ describe("the prose reference", () => {
 
   it("shows valid requests", () => {
     for (const route of routes) {
-      const [, search = ""] = /\$BASE_URL[^"?]*\??([^"]*)"/.exec(chapterOf(route.path)) ?? [];
+      const match = /\$BASE_URL[^"?]*\??([^"]*)"/.exec(chapterOf(route.path));
+      assert.ok(match, route.path);
+      const [, search = ""] = match;
       const raw = Object.fromEntries(new URLSearchParams(search));
       assert.ok(v.is(route.query, raw), `${route.path}?${search}`);
     }

@@ -34,10 +34,21 @@ describe("the entries of an archive", () => {
     }
   });
 
-  it("may be left before the last", async () => {
-    for await (const { path, bytes } of readEntries(inMembers([BLOCK]), { archive: "x.gz" })) {
+  it("may be left before the last, which closes the source", async () => {
+    let isClosed = false;
+    async function* source() {
+      try {
+        yield* inMembers([BLOCK]);
+        // More than is read ahead.
+        for (;;) yield new Uint8Array(64 * 1024);
+      } finally {
+        isClosed = true;
+      }
+    }
+    for await (const { path, bytes } of readEntries(source(), { archive: "x.gz" })) {
       for await (const _ of bytes) break;
       if (path === "b") break;
     }
+    assert.ok(isClosed, "the source is closed");
   });
 });
