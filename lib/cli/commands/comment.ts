@@ -8,6 +8,7 @@ import { parsePatterns } from "../../query/submission_filter.ts";
 import { type AddCommand, command } from "../command.ts";
 import { findCheckout, startLookup } from "../gate_run/lookup.ts";
 import {
+  annotateFailures,
   appendToSummary,
   COMMENT_VARIABLES,
   commentOnPull,
@@ -85,28 +86,26 @@ export const commentCommand: AddCommand = command({
         failed,
       });
       const options = { repository, job, pull };
-      const section = await sectionOfRun(
-        {
-          failed: failed.map((test) => {
-            const known = verdicts?.get(identityKey(test));
-            return {
-              ...test,
-              id: known?.id ?? null,
-              verdict: known?.verdict ?? (verdicts ? "new" : "unknown"),
-              quarantine_owner: null,
-              recent_nondeterministic_negative_result:
-                known?.recent_nondeterministic_negative_result ?? null,
-              recent_base_negative_result: known?.recent_base_negative_result ?? null,
-            };
-          }),
-          attempts: run.attempts,
-          reports: run.reports,
-          serviceProblem: problem,
-        },
-        options,
-        context,
-      );
+      const judged = {
+        failed: failed.map((test) => {
+          const known = verdicts?.get(identityKey(test));
+          return {
+            ...test,
+            id: known?.id ?? null,
+            verdict: known?.verdict ?? (verdicts ? "new" : "unknown"),
+            quarantine_owner: null,
+            recent_nondeterministic_negative_result:
+              known?.recent_nondeterministic_negative_result ?? null,
+            recent_base_negative_result: known?.recent_base_negative_result ?? null,
+          };
+        }),
+        attempts: run.attempts,
+        reports: run.reports,
+        serviceProblem: problem,
+      };
+      const section = await sectionOfRun(judged, options, context);
       if (dryRun) return await io.stdout(`${section.text}\n`);
+      annotateFailures(judged, context);
       const place = await commentOnPull(section, options, context);
       if (place === null) await appendToSummary(section, context);
       const { text: _, ...facts } = section;

@@ -13,7 +13,12 @@ import { argument, flag, location, option, repositoryName, wholeNumber } from ".
 import { ExitWith } from "../errors.ts";
 import { UsageError } from "../../base/failure.ts";
 import { findCheckout, startLookup } from "../gate_run/lookup.ts";
-import { COMMENT_VARIABLES, commentOnPull, sectionOfRun } from "../gate_run/pull_comment.ts";
+import {
+  annotateFailures,
+  COMMENT_VARIABLES,
+  commentOnPull,
+  sectionOfRun,
+} from "../gate_run/pull_comment.ts";
 import { readRunReports, snapshotReports } from "../gate_run/run_reports.ts";
 import { runCommand } from "../gate_run/run_command.ts";
 import { plainLine } from "../output.ts";
@@ -144,9 +149,10 @@ export const gateCommand: AddCommand = command({
       });
       exitCode = summary.exit_code;
       await show(summary, options.summary, context);
+      const { attempts, reports: found } = run;
+      const judged = { failed: summary.failed, attempts, reports: found, serviceProblem: problem };
+      annotateFailures(judged, context);
       if (options.comment) {
-        const { attempts, reports } = run;
-        const judged = { failed: summary.failed, attempts, reports, serviceProblem: problem };
         const section = await sectionOfRun(judged, { repository }, context);
         await commentOnPull(section, { repository }, context);
       }

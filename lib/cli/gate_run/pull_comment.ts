@@ -5,6 +5,7 @@ import { pause } from "../../base/delay.ts";
 import { errorMessage } from "../../base/error.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import type { TestIdentity } from "../../base/identity.ts";
+import { annotationLines } from "../../comment/annotations.ts";
 import { jobSection, type ReportedTest } from "../../comment/job_section.ts";
 import { firstLine, isNoteworthy, type Section } from "../../comment/sections.ts";
 import { ForgeError } from "../../forge/forge.ts";
@@ -109,6 +110,19 @@ export async function sectionOfRun(
     serviceProblem: run.serviceProblem,
     outage: null,
   });
+}
+
+/** In GitHub Actions, shows the failures beside the lines of the pull request. */
+export function annotateFailures(run: CommentedRun, { io }: Pick<CommandContext, "io">): void {
+  if (io.environment.GITHUB_ACTIONS !== "true") return;
+  const lines = annotationLines(run.failed.map((test) => ({
+    ...test,
+    message: "",
+    body: "",
+    ...run.attempts.failureOf(test),
+  })));
+  // The runner reads both streams; standard output is for data.
+  io.stderr(lines.map((line) => `${line}\n`).join(""));
 }
 
 /**

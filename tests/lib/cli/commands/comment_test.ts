@@ -46,6 +46,7 @@ async function run(
     environment: {
       ...fixture.environment,
       GITHUB_ACTIONS: "true",
+      GITHUB_EVENT_PATH: "",
       GITHUB_REPOSITORY: "acme/shop",
       GITHUB_REF: "refs/pull/12/merge",
       GITHUB_WORKFLOW: "CI",
@@ -76,7 +77,11 @@ describe("comment", () => {
       reportOf({ flaky: "failed", known: "failed", broken: "failed", good: "passed" }),
     );
     const { code, stdout, stderr } = await run(given, ["comment", path]);
-    assert.deepEqual([code, stdout, stderr], [0, "acme/shop#12\n", ""]);
+    assert.deepEqual([code, stdout], [0, "acme/shop#12\n"]);
+    assert.deepEqual(stderr.trim().split("\n"), [
+      "::error file=cart.ts,title=new%3A shop > Cart > broken::expected 1, found 2",
+      "::error file=cart.ts,title=known%3A shop > Cart > known::expected 1, found 2",
+    ]);
     const { body } = given.forge.comments[0]!;
     assert.match(body, /^<!-- .*\n\*\*3 tests failed\. 1 is probably yours\.\*\*\n/);
     assert.match(
@@ -146,7 +151,7 @@ describe("comment", () => {
       GITHUB_EVENT_PATH: event,
       GITHUB_REF: "refs/heads/main",
     });
-    assert.deepEqual([stdout, stderr], ["acme/shop#12\n", ""]);
+    assert.equal(stdout, "acme/shop#12\n", stderr);
     assert.match(
       given.forge.comments[0]!.body,
       /#### `unit`: 1 failed at `aaaaaaaaaa`, \[build\]\(https:\/\/github\.com\/acme\/shop\/actions\/runs\/77\)/,
@@ -163,7 +168,7 @@ describe("comment", () => {
     assert.deepEqual([code, stdout], [0, ""]);
     assert.match(
       stderr,
-      /^comment: 127\.0\.0\.1:\d+ answered with status 403: Resource not accessible by integration: the token may not comment there, as in pull requests from forks\n$/,
+      /^::error .*\ncomment: 127\.0\.0\.1:\d+ answered with status 403: Resource not accessible by integration: the token may not comment there, as in pull requests from forks\n$/,
     );
     assert.match(
       await readFile(summary, "utf8"),
@@ -175,12 +180,12 @@ describe("comment", () => {
     const given = await setUp();
     const path = await given.fixture.write("report.xml", reportOf({ broken: "failed" }));
     const cases: [Record<string, string>, RegExp][] = [
-      [{ GITHUB_TOKEN: "" }, /^comment: GITHUB_TOKEN is missing: expected a token .*\n$/],
+      [{ GITHUB_TOKEN: "" }, /\ncomment: GITHUB_TOKEN is missing: expected a token .*\n$/],
       [
         { GITHUB_REF: "refs/heads/main" },
-        /^comment: this run belongs to no open pull request: .*\n$/,
+        /\ncomment: this run belongs to no open pull request: .*\n$/,
       ],
-      [{ GITHUB_API_URL: "nowhere" }, /^comment: GITHUB_API_URL is not an address: .*\n$/],
+      [{ GITHUB_API_URL: "nowhere" }, /\ncomment: GITHUB_API_URL is not an address: .*\n$/],
     ];
     for (const [environment, message] of cases) {
       const { code, stdout, stderr } = await run(given, ["comment", path], environment);
@@ -232,7 +237,7 @@ describe("gate --comment", () => {
       const red = await run(given, ["gate", "--comment", broken], { GITHUB_RUN_ID: "2" });
       assert.equal(red.code, 1);
       if (isReadOnly) {
-        assert.match(red.stderr, /^comment: .*status 403/);
+        assert.match(red.stderr, /^comment: .*status 403/m);
         assert.deepEqual(given.forge.comments, []);
       } else {
         assert.equal(given.forge.comments.length, 1);
