@@ -22,10 +22,10 @@ export async function gitlabTemplate(): Promise<string> {
 #       TEST_ANALYTICS_URL: https://reports.example
 #       TEST_ANALYTICS_REPORTS: reports/
 #     script:
-#       - pytest --junitxml=reports/junit.xml
+#       - pytest --junitxml=reports/junit.xml -o junit_family=xunit1
 #
 # To excuse failures of quarantined tests, run them with the program, PLATFORM_API_URL and
-# PLATFORM_API_TOKEN: test-analytics gate reports/ -- pytest --junitxml=reports/junit.xml
+# PLATFORM_API_TOKEN: test-analytics gate reports/ -- pytest --junitxml=reports/junit.xml -o junit_family=xunit1
 
 # Runs also when the tests failed, and never changes the outcome of the job.
 .test-analytics:

@@ -158,7 +158,7 @@ pack_all "${TEST_ANALYTICS_REPORTS:-}" test-results
 reports=$count
 pack_all "${TEST_ANALYTICS_COVERAGE:-}" coverage
 [ $((reports + count)) -gt 0 ] ||
-  give_up "no reports found: have the tests write them, such as \`pytest --junitxml=reports/junit.xml\`"
+  give_up "no reports found: have the tests write them, such as \`pytest --junitxml=reports/junit.xml -o junit_family=xunit1\`"
 for file in .github/CODEOWNERS CODEOWNERS docs/CODEOWNERS .gitlab/CODEOWNERS; do
   if [ -f "$checkout/$file" ]; then
     cp "$checkout/$file" "$work/CODEOWNERS"

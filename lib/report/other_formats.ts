@@ -56,7 +56,7 @@ const TEXT: readonly (OtherFormat & { pattern: RegExp })[] = [
   {
     pattern: /^\s*\{(?=[^]*"exitcode"\s*:)(?=[^]*"collectors"\s*:)/,
     name: "the JSON of pytest-json-report",
-    instead: "JUnit: pytest --junitxml=report.xml",
+    instead: "JUnit: pytest --junitxml=report.xml -o junit_family=xunit1",
   },
   {
     pattern: /^\s*\[\s*\{[^]*"keyword"\s*:\s*"/,

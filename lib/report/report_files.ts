@@ -15,7 +15,7 @@ export interface ReportFile {
 
 /** With the next step, as one test framework has it. */
 const EXPECTED_REPORT =
-  "expected at least one: have the tests write it, such as `pytest --junitxml=reports/junit.xml`";
+  "expected at least one: have the tests write it, such as `pytest --junitxml=reports/junit.xml -o junit_family=xunit1`";
 
 const XML_FILE = /\.xml$/i;
 const GLOB = /[*?[{]/;

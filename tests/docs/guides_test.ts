@@ -1,5 +1,6 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
+import { glob } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -34,6 +35,28 @@ function commandsOf(text: string, mark: string): string {
   return [...text.matchAll(/^```(sh.*)\n([^]*?)^```$/gm)]
     .filter(([, found]) => found === mark).map(([, , commands]) => commands).join("\n");
 }
+
+/** Files whose text names a command for pytest. */
+async function* textsWithCommands(): AsyncGenerator<[path: string, text: string], void> {
+  for (const folder of ["docs", "deploy", "lib"]) {
+    for await (const path of glob(join(ROOT, folder, "**/*.{md,yml,sh,ts}"))) {
+      yield [path, await Deno.readTextFile(path)];
+    }
+  }
+}
+
+describe("the guides", () => {
+  it("have one command for pytest: without the file, a test would be another test", async () => {
+    let count = 0;
+    for await (const [path, text] of textsWithCommands()) {
+      for (const [command] of text.matchAll(/pytest --junitxml=[^`"\n]*/g)) {
+        assert.match(command, /^pytest --junitxml=\S+ -o junit_family=xunit1/, path);
+        count++;
+      }
+    }
+    assert.ok(count > 8, String(count));
+  });
+});
 
 describe("the guides to running the service", () => {
   let tools = "";

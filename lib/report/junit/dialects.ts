@@ -99,9 +99,15 @@ export const DIALECTS: readonly Dialect[] = [
     isWrittenBy: ({ root }) => root["name"] === "vitest tests",
     ...TESTS,
     changes: 'A case with `time="0"` and nothing in it never ran: `skipped`. A second suite with ' +
-      "the same name is another project: `(2)` is appended.",
+      "the same name is another project: `(2)` is appended. The class is the file, unless the report " +
+      "has one.",
     suite: ({ name, earlierCount }) => earlierCount > 0 ? `${name} (${earlierCount + 1})` : name,
     isNeverRun: ({ time }) => time === "0",
+    // As with the option addFileAttribute.
+    identity({ identity }) {
+      const isFile = identity.file === "" && identity.suite.startsWith(identity.class);
+      return isFile ? { ...identity, file: identity.class } : identity;
+    },
   },
   {
     tool: "mocha",

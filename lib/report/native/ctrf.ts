@@ -18,7 +18,7 @@ type Names = (test: { name: string; suite: string[]; file: string }) => TestIden
 
 const NAMES: ReadonlyMap<string, Names> = new Map<string, Names>([
   ["jest", ({ name, file }) => ({ suite: "", class: name, name, file })],
-  ["vitest", ({ name, file }) => ({ suite: file, class: file, name, file: "" })],
+  ["vitest", ({ name, file }) => ({ suite: file, class: file, name, file })],
   ["playwright", playwrightNames],
 ]);
 

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { after, before, describe, it } from "@std/testing/bdd";
 import { comparePaths, findReports } from "../../../lib/report/report_files.ts";
 
-const WRITE_IT = "have the tests write it, such as `pytest --junitxml=reports/junit.xml`";
+const WRITE_IT =
+  "have the tests write it, such as `pytest --junitxml=reports/junit.xml -o junit_family=xunit1`";
 
 describe("findReports", () => {
   let root = "";
