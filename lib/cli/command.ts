@@ -1,5 +1,5 @@
 /** Commands: their definition, and the context they run in. */
-import type { Command, CommanderError } from "commander";
+import { type Command, type CommanderError, Option } from "commander";
 import type { Change } from "../../db/admin/changes.ts";
 import type { Database } from "../../db/connection/connect.ts";
 import type { Queryable } from "../../db/connection/sql.ts";
@@ -76,6 +76,8 @@ interface CommandSpec<Input extends Parameters, Name extends CheckedSetting> {
   input: Input;
   /** Settings that the command reads from options and the environment. */
   settings?: readonly Name[];
+  /** Left out of the list of commands: only for organizations that moved from the earlier service. */
+  isHidden?: boolean;
   /** Where they differ from those of other commands. */
   exitCodes?: ExitCodes;
   /** Other environment variables that it reads. */
@@ -105,7 +107,8 @@ export function command<Input extends Parameters, Name extends CheckedSetting = 
   spec: CommandSpec<Input, Name>,
 ): AddCommand {
   return (parent, io, argv = []) => {
-    const command = parent.command(spec.name).summary(spec.summary)
+    const { isHidden: hidden = false } = spec;
+    const command = parent.command(spec.name, { hidden }).summary(spec.summary)
       .description([spec.summary, ...spec.details ?? []].join("\n\n"))
       .exitOverride(asUsageError(spec.example));
     addFlags(command, spec);
@@ -145,7 +148,8 @@ function addFlags<Input extends Parameters, Name extends CheckedSetting>(
   { usesDatabase = true, settings = [], ...spec }: CommandSpec<Input, Name>,
 ): void {
   const parameters = { ...spec.input, ...usesDatabase && DATABASE_OPTIONS };
-  for (const [name, { kind, value, meaning, schema }] of Object.entries(parameters)) {
+  for (const [name, parameter] of Object.entries(parameters)) {
+    const { kind, value, meaning, schema, isHidden = false } = parameter;
     if (kind === "argument") {
       const shown = kebabCase(name);
       command.argument(
@@ -161,7 +165,8 @@ function addFlags<Input extends Parameters, Name extends CheckedSetting>(
     } else {
       const flags = `--${kebabCase(name)} ${value}`.trimEnd();
       // Its absence is reported with all other problems, after an unknown option.
-      command.option(flags, isRequired(schema) ? `${meaning} (required)` : meaning);
+      const text = isRequired(schema) ? `${meaning} (required)` : meaning;
+      command.addOption(new Option(flags, text).hideHelp(isHidden));
     }
   }
   for (const described of settings.map(describeSetting)) {

@@ -14,6 +14,8 @@ interface Parameter<Schema extends v.GenericSchema = v.GenericSchema> {
   meaning: string;
   /** `v.optional`: an empty value counts as absent. `v.undefinedable`: absent, but not empty. */
   schema: Schema;
+  /** Left out of `--help`: only for organizations that moved from the earlier service. */
+  isHidden?: boolean;
 }
 
 /** Parameters by name: `buildUrl` is the option `--build-url`, or the argument BUILD-URL. */
@@ -38,6 +40,13 @@ export function option<Schema extends v.GenericSchema>(
   schema: Schema,
 ): Parameter<Schema> {
   return { kind: "option", value, meaning, schema };
+}
+
+/** An option or argument that `--help` leaves out. */
+export function hidden<Schema extends v.GenericSchema>(
+  parameter: Parameter<Schema>,
+): Parameter<Schema> {
+  return { ...parameter, isHidden: true };
 }
 
 /** Defines an option without a value, which is false unless given. */

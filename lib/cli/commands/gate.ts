@@ -70,7 +70,7 @@ export const gateCommand: AddCommand = command({
   name: "gate",
   summary:
     "Run tests; exit 0 if every failed test is quarantined, otherwise with the tests' own code",
-  example: "gate reports/ -- pytest --junitxml=reports/junit.xml -o junit_family=xunit1",
+  example: "gate reports/ -- make test",
   moreExamples: ["gate --exit-code 1 reports/"],
   details: [
     "Usage: gate [options] REPORTS... [-- COMMAND...]. Without COMMAND, run it after the tests.",

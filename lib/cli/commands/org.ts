@@ -11,7 +11,7 @@ import type { Queryable } from "../../../db/connection/sql.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { jsonRecord } from "../../base/json_record.ts";
 import { type AddCommand, command, type CommandContext, group } from "../command.ts";
-import { argument, lineOfText, option, purchaseUnits } from "../parameters.ts";
+import { argument, hidden, lineOfText, option, purchaseUnits } from "../parameters.ts";
 import { Failure } from "../../base/failure.ts";
 import { openOrganization, ORG, unknownOrganization } from "../organization.ts";
 
@@ -25,7 +25,9 @@ const createCommand = command({
   createsDatabase: true,
   input: {
     name: NAME,
-    purchaseUnits: option("<n>", `${PURCHASE_UNITS} (default: 0)`, v.optional(purchaseUnits, "0")),
+    purchaseUnits: hidden(
+      option("<n>", `${PURCHASE_UNITS} (default: 0)`, v.optional(purchaseUnits, "0")),
+    ),
   },
   run: ({ name, purchaseUnits: purchaseUnitCount }, context) =>
     change(context, async (tx) => {
@@ -44,6 +46,7 @@ const createCommand = command({
 const setCommand = command({
   name: "set",
   summary: "Set the purchase units of an organization and print its name",
+  isHidden: true,
   example: "org set acme --purchase-units 10",
   input: { name: NAME, purchaseUnits: option("<n>", PURCHASE_UNITS, purchaseUnits) },
   run: ({ name, purchaseUnits: purchaseUnitCount }, context) =>
@@ -56,7 +59,7 @@ const setCommand = command({
 
 const listCommand = command({
   name: "list",
-  summary: "List organizations: name, purchase units, creation",
+  summary: "List organizations",
   example: "org list",
   input: {},
   async run(_input, context) {

@@ -16,6 +16,7 @@ import {
   argument,
   duration,
   flag,
+  hidden,
   lineOfText,
   MAX_LIFETIME_SECONDS,
   option,
@@ -51,7 +52,7 @@ const createCommand = command({
       v.optional(duration({ max: MAX_LIFETIME_SECONDS })),
     ),
     expiresAt: EXPIRES_AT,
-    legacy: flag("token in the earlier format; requires purchase units above 0"),
+    legacy: hidden(flag("token in the earlier format; requires purchase units above 0")),
     upload: flag("token for uploads to `receive` or `up` only"),
     badge: flag("token for the badges of --repo only, for use in a README"),
     repo: option("<owner/name>", "repository of --badge", v.optional(repositoryName)),
@@ -94,6 +95,7 @@ const createCommand = command({
 const importCommand = command({
   name: "import",
   summary: "Import a token of the earlier service by its hash and print its id",
+  isHidden: true,
   example:
     "token import --org acme --hash 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
   input: {

@@ -84,6 +84,15 @@ describe("the command line", () => {
     }
   });
 
+  it("has no help about the earlier service, except for commands that belong to it", async () => {
+    const own = ["org set", "token import"];
+    for (const path of ["", "org", "token", ...leafCommands().map(({ path }) => path)]) {
+      const { stdout } = await withoutDatabase([...path.split(" ").filter(Boolean), "--help"]);
+      if (own.includes(path)) assert.match(stdout, /purchase|earlier/);
+      else assert.doesNotMatch(stdout, /purchase|earlier (service|format)|legacy/, path);
+    }
+  });
+
   it("names every environment variable in its help", async () => {
     const { stdout } = await withoutDatabase("--help");
     for (const { name } of SETTINGS) assert.ok(stdout.includes(name), name);
