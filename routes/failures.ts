@@ -7,10 +7,7 @@ import { defineJsonRoute } from "../lib/http/request/route.ts";
 import * as schemas from "./schemas.ts";
 
 const groupEntries = {
-  fingerprint: schemas.described(
-    v.pipe(v.string(), v.regex(/^[0-9a-f]{16}$/)),
-    "Name of the cause, the same in every repository; 16 lower-case hex digits",
-  ),
+  fingerprint: schemas.fingerprint,
   message: schemas.text("First line of the latest failure"),
   body: schemas.text('Whole text of the latest failure, "" when the report has none'),
   count: schemas.count("Failures and errors of the last 14 days"),

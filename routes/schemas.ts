@@ -17,6 +17,13 @@ export const objectId = v.pipe(
   v.examples(["5f3a9c0e7b12d4a86f01c2e3"]),
 );
 
+/** The cause of a failure. */
+export const fingerprint = v.pipe(
+  v.string(),
+  v.regex(/^[0-9a-f]{16}$/),
+  v.description("Name of the cause, the same in every repository; 16 lower-case hex digits"),
+);
+
 /** A schema with the description of the API reference. */
 export function described<Schema extends v.GenericSchema>(schema: Schema, description: string) {
   return v.pipe(schema, v.description(description));
@@ -47,6 +54,7 @@ export const commit = text("Commit that was tested");
 export const environment = text(
   'Operating system, runtime and the like that the tests ran on, "" when it is not known',
 );
+export const job = text('Job of the CI service, "" when it is not known');
 export const branch = text('Branch that was tested, "" when it is not known');
 
 export const share = v.pipe(v.number(), v.minValue(0), v.maxValue(1));

@@ -17,7 +17,7 @@ const submissionSchema = schemas.object("Submission", {
   tree_oid: schemas.text('Tree of the commit, "" when it is not known'),
   branch: schemas.branch,
   environment: schemas.environment,
-  job: schemas.text('Job of the CI service that ran it, "" when it is not known'),
+  job: schemas.job,
   shard: schemas.text('Shard of the job as the CI service names it, "" when it is not known'),
   recorded_at: schemas.timestamp,
   status: schemas.described(

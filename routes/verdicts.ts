@@ -1,8 +1,12 @@
 import * as v from "valibot";
+import { loadCauses } from "../db/read/causes.ts";
+import { type Job, loadJobRuns, loadOutageRuns } from "../db/read/job_runs.ts";
 import { loadTestsOnBase, type TestOnBase } from "../db/read/verdicts.ts";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
+import { medianOf } from "../lib/analysis/test_counts.ts";
 import { DEFAULT_BASE, NOT_NEW_VERDICTS, verdictOf } from "../lib/analysis/verdict.ts";
-import { parseShortTestId } from "../lib/base/identity.ts";
+import { parseShortTestId, parseTestId } from "../lib/base/identity.ts";
+import { jsonRecord } from "../lib/base/json_record.ts";
 import { quote } from "../lib/base/quote.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
@@ -46,7 +50,36 @@ const verdictSchema = schemas.object("TestVerdict", {
     schemas.negativeResult,
     "The latest failure of the last 14 days on the base branch",
   ),
+  causes: schemas.described(
+    v.array(schemas.fingerprint),
+    "Fingerprints of the disruptions of the test that are stored, however old, sorted: what a " +
+      "quarantined test is known for",
+  ),
 });
+
+const outageRunSchema = schemas.object("OutageRun", {
+  submission_id: schemas.described(schemas.objectId, "Id of the submission"),
+  recorded_at: schemas.timestamp,
+  build_url: schemas.buildUrl,
+  branch: schemas.branch,
+  environment: schemas.environment,
+  job: schemas.job,
+  failed_test_count: schemas.count("Tests that failed at least once"),
+  ran_test_count: schemas.count("Tests that passed or failed at least once"),
+});
+
+const OUTAGE_SECONDS = 2 * 3600;
+const MAX_OUTAGE_RUNS = 10;
+/** Fewer say nothing about how many tests the job has. */
+const MIN_JOB_RUNS = 3;
+
+/** A parameter that describes the run whose failures are asked about. */
+function ofRun(what: string, example: string) {
+  return parameters.text(`${what} of the run, as it is uploaded`, {
+    jsonSchema: { type: "string" },
+    example,
+  });
+}
 
 export const verdicts = defineJsonRoute({
   path: "/api/repos/:owner/:name/verdicts",
@@ -56,15 +89,48 @@ export const verdicts = defineJsonRoute({
   description:
     "For each of the given tests, whether its failure is already known. Tests that are missing from the " +
     "response are new failures.",
-  query: { tests: testsParameter, base: baseParameter },
-  schema: schemas.object("TestVerdicts", { tests: v.array(verdictSchema) }),
+  query: {
+    tests: testsParameter,
+    base: baseParameter,
+    run_job: ofRun("Job", "test"),
+    run_environment: ofRun("Environment", "Linux-X64"),
+    run_shard: ofRun("Shard", "2/4"),
+  },
+  schema: schemas.object("TestVerdicts", {
+    tests: v.array(verdictSchema),
+    expected_test_count: schemas.nullable(
+      schemas.count("Tests"),
+      "Median number of tests that ran in the last 10 submissions of this job, environment and " +
+        "shard on the base branch, of at least 3",
+    ),
+    base_test_counts: schemas.described(
+      v.array(schemas.count("Tests")),
+      "The numbers of tests that ran in these submissions, newest first",
+    ),
+    expected_skipped_count: schemas.nullable(
+      schemas.count("Tests"),
+      "Median number of tests that were skipped in them",
+    ),
+    outage: schemas.nullable(
+      schemas.object("Outage", { runs: v.array(outageRunSchema) }),
+      "The latest 10 submissions of the last two hours in which more than 20 % of at least 20 tests " +
+        "failed",
+    ),
+  }),
   resource: "repository in path",
-  async handler({ load, loadTests, query: { tests: wanted, base } }) {
+  isOfThisSecond: true,
+  async handler({ load, loadTests, now, query: { tests: wanted, base, ...of } }) {
     const testHashes = [...new Set(wanted.map(({ testHash }) => testHash))];
-    const [{ tests }, { tests: tracked }] = await Promise.all([
+    const job = jobOf(of);
+    const [{ tests }, { tests: tracked }, { causes }, { runs }, outages] = await Promise.all([
       load(loadTestsOnBase, { testHashes, base }),
       loadTests(),
+      load(loadCauses, { testHashes }),
+      load(loadJobRuns, { ...job, base }),
+      load(loadOutageRuns, { since: now - OUTAGE_SECONDS, limit: MAX_OUTAGE_RUNS }),
     ]);
+    const counts = runs.map(({ ranTestCount }) => ranTestCount);
+    const isKnown = runs.length >= MIN_JOB_RUNS;
     const shown = tests.filter(({ id }) => wanted.some(({ text }) => id.endsWith(text)))
       .sort((a, b) => a.id < b.id ? -1 : 1);
     return {
@@ -78,11 +144,25 @@ export const verdicts = defineJsonRoute({
           disruptiveness_ratio: known ? views.ratio(known) : 0,
           recent_nondeterministic_negative_result: latest && views.negativeResult(latest),
           recent_base_negative_result: failure && views.negativeResult(failure),
+          causes: causes.get(parseTestId(test.id)!.testHash) ?? [],
         };
       }),
+      expected_test_count: isKnown ? medianOf(counts) : null,
+      base_test_counts: counts,
+      expected_skipped_count: isKnown
+        ? medianOf(runs.map(({ skippedTestCount }) => skippedTestCount))
+        : null,
+      outage: outages.runs.length > 0 ? { runs: outages.runs.map((one) => jsonRecord(one)) } : null,
     };
   },
 });
+
+/** The job of a run, one without a name when it cannot be stored: stored text has no NUL. */
+function jobOf(given: { run_job?: string; run_environment?: string; run_shard?: string }): Job {
+  const { run_job: job = "", run_environment: environment = "", run_shard: shard = "" } = given;
+  const isStorable = ![job, environment, shard].some((text) => text.includes("\0"));
+  return isStorable ? { job, environment, shard } : { job: "", environment: "", shard: "" };
+}
 
 /** Adds to each test its verdict, and as `known` its entry in the lists if it is tracked. */
 export function withVerdicts(tests: readonly TestOnBase[], tracked: readonly TrackedTest[]) {

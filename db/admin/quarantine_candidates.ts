@@ -1,12 +1,12 @@
 /** Loads the tests that a quarantine policy decides about, with their histories. */
 import { type AttemptKind, forEachException } from "../../lib/analysis/columns.ts";
-import {
-  isBrokenEnvironment,
-  type PolicyHistory,
-  type PolicyMoment,
-  type PolicyRun,
-  type QuarantinePolicy,
+import type {
+  PolicyHistory,
+  PolicyMoment,
+  PolicyRun,
+  QuarantinePolicy,
 } from "../../lib/analysis/quarantine_policy.ts";
+import { isOutage } from "../../lib/analysis/test_counts.ts";
 import { DEFAULT_BASE } from "../../lib/analysis/verdict.ts";
 import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
@@ -137,7 +137,7 @@ async function loadSubmissions(
       if (counts.negative > 0) failedTestCount++;
       else if (counts.positive === 0) testCount--;
     });
-    const isBroken = isBrokenEnvironment({ testCount, failedTestCount });
+    const isBroken = isOutage({ ran: testCount, failed: failedTestCount });
     const isOnBase = branch === DEFAULT_BASE;
     return { id, codeVersion, list, exceptions, isBrokenEnvironment: isBroken, isOnBase };
   });

@@ -211,6 +211,9 @@ END) stored,
   shard text not null default ''::text,
   notes text[] not null default '{}'::text[],
   ambiguous_test_nos integer[] not null default '{}'::integer[],
+  ran_test_count integer,
+  skipped_test_count integer,
+  failed_test_count integer,
   constraint submission_pkey PRIMARY KEY (repository_id, submission_id),
   constraint submission_repository_id_key_key UNIQUE (repository_id, key),
   constraint submission_repository_id_upload_digest_key UNIQUE (repository_id, upload_digest),
@@ -220,6 +223,7 @@ END) stored,
 );
 CREATE INDEX submission_code_version ON submission USING btree (repository_id, code_version);
 CREATE INDEX submission_data_version ON submission USING btree (repository_id, data_version);
+CREATE INDEX submission_job ON submission USING btree (repository_id, job, environment, shard, submission_id) WHERE (job <> ''::text);
 
 create table test (
   repository_id bigint not null,

@@ -1,5 +1,6 @@
 /** Rows of submissions. One whose archive is being processed or has failed is listed, without results. */
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
+import { countTests } from "../../lib/analysis/test_counts.ts";
 import { keyedSubmissionId } from "../../lib/base/identity.ts";
 import { arrayOf, type Queryable, textArray } from "../connection/sql.ts";
 import { codeVersionOf } from "../read/fragments.ts";
@@ -47,17 +48,19 @@ export async function insertSubmission(
 ): Promise<string | undefined> {
   const dataVersion = await bumpForAddition(tx, facts.repositoryId);
   const content = results?.content;
+  const counts = content && countTests(content.exceptions, content.testHashes.length);
   const [row] = await tx<{ codeVersion: string }[]>`
     insert into submission as s (repository_id, submission_id, recorded_at, uploaded_at, status, key,
-      build_url, commit_oid, tree_oid, branch, environment, job, shard, tags, upload_digest, test_result_count,
-      test_list_no, test_tag_digest, durations, duration_unit, exceptions, notes,
-      ambiguous_test_nos, data_version)
+      build_url, commit_oid, tree_oid, branch, environment, job, shard, tags, upload_digest,
+      test_result_count, ran_test_count, skipped_test_count, failed_test_count, test_list_no,
+      test_tag_digest, durations, duration_unit, exceptions, notes, ambiguous_test_nos, data_version)
     values (${facts.repositoryId}, decode(${facts.id}, 'hex'), to_timestamp(${facts.recordedAt}),
       to_timestamp(${facts.uploadedAt}), ${results ? "processed" : "processing"}, ${facts.key},
       ${facts.buildUrl}, ${facts.commitOid}, ${facts.treeOid}, ${facts.branch},
       ${facts.environment ?? ""}, ${facts.job ?? ""}, ${facts.shard ?? ""},
       ${textArray(facts.tags)}::text[], decode(${results?.digest ?? null}::text, 'hex'),
-      ${content?.resultCount ?? 0}, ${results?.testListNo ?? null}::int,
+      ${content?.resultCount ?? 0}, ${counts?.ran ?? null}::int, ${counts?.skipped ?? null}::int,
+      ${counts?.failed ?? null}::int, ${results?.testListNo ?? null}::int,
       decode(${results?.testTagDigest ?? null}::text, 'hex'), ${content?.durations ?? null}::bytea,
       ${content?.durationUnit ?? null}::int, ${content?.exceptions ?? null}::bytea,
       ${textArray(facts.notes ?? [])}::text[],

@@ -37,13 +37,6 @@ const LATEST_RESULTS = 20;
 /** A test that failed at the end of each of its latest runs on the base branch is broken as well. */
 const LATEST_BASE_RUNS = 5;
 
-/** Whether more than a fifth of at least 20 tests failed. */
-export function isBrokenEnvironment(
-  { testCount, failedTestCount }: { testCount: number; failedTestCount: number },
-): boolean {
-  return testCount >= 20 && failedTestCount * 5 > testCount;
-}
-
 export interface PolicyRun {
   /** Seconds since 1970. */
   recordedAt: number;

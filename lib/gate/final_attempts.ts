@@ -1,4 +1,5 @@
 import { finalOutcome, forEachTest } from "../analysis/columns.ts";
+import { countTests, type TestCounts } from "../analysis/test_counts.ts";
 import {
   type ContentData,
   indexOfTest,
@@ -21,6 +22,7 @@ export interface FinalAttempts {
   failureOf(test: TestIdentity): FailureText | null;
   /** Whether the final attempt of a test passed. */
   hasPassed(test: TestIdentity): boolean;
+  counts: TestCounts;
 }
 
 /**
@@ -47,9 +49,11 @@ export function finalAttempts(content: ContentData & SubmissionContent): FinalAt
     content.negatives.map(({ testHash, textNo }) => [testHash, content.texts[textNo]!]),
   );
   return {
-    failed: identities(failed).map((test): FailedTest =>
-      saysNothing(lastTexts.get(testHash(test))!) ? { ...test, saysNothing: true } : test
-    ),
+    failed: identities(failed).map((test): FailedTest => {
+      const text = lastTexts.get(testHash(test))!;
+      const { fingerprint } = text;
+      return { ...test, fingerprint, ...saysNothing(text) && { saysNothing: true } };
+    }),
     unclear: identities(unclear),
     flaky: identities(flaky),
     failureOf(test) {
@@ -57,5 +61,6 @@ export function finalAttempts(content: ContentData & SubmissionContent): FinalAt
       return text ? { message: text.message, body: decodeBody(text.body) } : null;
     },
     hasPassed: (test) => passed[indexOfTest(testHashes, testHash(test))] === 1,
+    counts: countTests(content.exceptions, testHashes.length),
   };
 }

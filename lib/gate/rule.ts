@@ -1,7 +1,8 @@
 /** The rule of the gate: decides the exit code of a test run, with the reason. */
 import * as v from "valibot";
 import type { TestIdentity } from "../base/identity.ts";
-import { plural } from "../base/text.ts";
+import { isOutage, type TestCounts } from "../analysis/test_counts.ts";
+import { formatCount, plural } from "../base/text.ts";
 import { formatTimestamp } from "../base/time.ts";
 import { isSubtest } from "./subtests.ts";
 
@@ -33,6 +34,8 @@ export interface GateReport {
   problem: string | null;
   /** Failures and errors that belong to no test, with their positions. */
   failuresOutsideTests: readonly string[];
+  /** Suites whose totals declare more tests than they list, with their positions. */
+  unlistedTests: readonly string[];
 }
 
 /** Exit codes that shells give a command that a signal ended: 128 and the number of the signal. */
@@ -49,8 +52,25 @@ const PER_CLASS_REPORT =
 
 /** A test whose final attempt failed. */
 export interface FailedTest extends TestIdentity {
+  /** The cause of the final failure. */
+  fingerprint: string;
   /** Whether the failure says nothing of its own, as when a subtest failed. */
   saysNothing?: true;
+}
+
+/** Which failures of a quarantined test are excused: of causes that it is known for, or all. */
+export const CAUSES = ["seen", "any"] as const;
+
+/** What the service knows of earlier runs. */
+export interface EarlierRuns {
+  /** The fingerprints of the disruptions of the failed tests, by {@linkcode identityKey}. */
+  causes: ReadonlyMap<string, readonly string[]>;
+  /** Median number of tests that ran in the job's last runs on the base branch; `null` when unknown. */
+  expectedTestCount: number | null;
+  /** The number of tests in each of them. */
+  baseTestCounts: readonly number[];
+  /** Median number of skipped tests in them; `null` when unknown. */
+  expectedSkippedCount: number | null;
 }
 
 /** Input of the rule. */
@@ -71,6 +91,12 @@ export interface GateInput {
   /** By {@linkcode identityKey}; `null` when unknown because the request failed. */
   quarantined: ReadonlyMap<string, QuarantinedTest> | null;
   maxExcused: number;
+  cause: typeof CAUSES[number];
+  /** Percentage of the tests of the job's earlier runs that may be missing. */
+  maxMissing: number;
+  counts: TestCounts;
+  /** `null` when the request failed, or was not made. */
+  earlier: EarlierRuns | null;
   /** Seconds since 1970. */
   now: number;
 }
@@ -91,12 +117,19 @@ export function quarantineOf(
   return end === null || formatTimestamp(now) < end ? entry : undefined;
 }
 
+/** Whether a quarantined test failed for a cause that it is not known for. */
+export function hasNewCause(test: FailedTest, input: GateInput): boolean {
+  const { cause, earlier } = input;
+  if (cause === "any" || earlier === null || !quarantineOf(test, input)) return false;
+  return !earlier.causes.get(identityKey(test))?.includes(test.fingerprint);
+}
+
 /**
- * Whether the failure of a test may be excused: it is quarantined, or it failed only with its subtests
- * and all of these may be.
+ * Whether the failure of a test may be excused: it is quarantined and known for this cause, or it failed
+ * only with its subtests and all of these may be.
  */
 export function isExcusable(test: FailedTest, input: GateInput): boolean {
-  if (quarantineOf(test, input)) return true;
+  if (quarantineOf(test, input) && !hasNewCause(test, input)) return true;
   if (!test.saysNothing) return false;
   const subtests = input.failed.filter((other) => isSubtest(other, test));
   return subtests.length > 0 && subtests.every((one) => isExcusable(one, input));
@@ -122,6 +155,66 @@ export function decideExitCode(input: GateInput) {
   return { exitCode: 0, isExcused: true, reason };
 }
 
+/** Says how many failed tests may not be excused, `null` for none. */
+function notExcusable(input: GateInput): string | null {
+  const { failed } = input;
+  const others = failed.filter((test) => !isExcusable(test, input));
+  if (others.length === 0) return null;
+  const newCause = others.filter((test) => hasNewCause(test, input)).length;
+  const unknown = others.length - newCause;
+  if (failed.length === 1) {
+    return newCause > 0
+      ? "the failed test is quarantined, but failed for a new cause (--cause)"
+      : "the failed test is not quarantined";
+  }
+  const are = (count: number) => count === 1 ? "is" : "are";
+  if (newCause === 0) {
+    return `${unknown} of ${failed.length} failed tests ${are(unknown)} not quarantined`;
+  }
+  const rest = unknown > 0 ? `, ${unknown} ${are(unknown)} not quarantined` : "";
+  return `${newCause} of ${failed.length} failed tests failed for a new cause (--cause)${rest}`;
+}
+
+/**
+ * Compares the run with earlier ones of its job: `missing` says that it was not whole, `unchecked` why
+ * that is not known.
+ */
+export function comparison(
+  { counts: { ran, skipped }, earlier, maxMissing }: GateInput,
+): { missing: string | null; unchecked: string | null } {
+  const unchecked = (why: string) => ({
+    missing: null,
+    unchecked: `not checked whether all tests ran: ${why}`,
+  });
+  if (earlier === null) return unchecked("the service did not answer");
+  const { expectedTestCount: expected, expectedSkippedCount, baseTestCounts } = earlier;
+  if (expected === null || expectedSkippedCount === null) {
+    return unchecked("the service knows fewer than 3 runs of this job on the base branch (--job)");
+  }
+  const tolerance = expected * maxMissing / 100;
+  const isFar = (count: number) => Math.abs(count - expected) > tolerance;
+  if (baseTestCounts.filter(isFar).length * 4 > baseTestCounts.length) {
+    return unchecked("the number of tests on the base branch varies");
+  }
+  if (ran < expected - tolerance) {
+    return {
+      missing: `only ${formatCount(ran)} of about ${
+        formatCount(expected)
+      } tests ran (--max-missing)`,
+      unchecked: null,
+    };
+  }
+  if (skipped > expectedSkippedCount + tolerance) {
+    return {
+      missing: `${
+        plural(skipped, "test")
+      } skipped, usually ${expectedSkippedCount} (--max-missing)`,
+      unchecked: null,
+    };
+  }
+  return { missing: null, unchecked: null };
+}
+
 /** The reason not to excuse the failures, or `null`. */
 function reasonNotToExcuse(input: GateInput): string | null {
   const { testsExitCode, signal, reports, failed, unclear, maxExcused } = input;
@@ -141,19 +234,26 @@ function reasonNotToExcuse(input: GateInput): string | null {
   if (stale) return `${stale.path} is older than the start of the tests`;
   const outside = reports.flatMap(({ failuresOutsideTests }) => failuresOutsideTests);
   if (outside.length > 0) return `a failure outside of a test: ${outside[0]}`;
+  const [unlisted] = reports.flatMap(({ unlistedTests }) => unlistedTests);
+  if (unlisted !== undefined) return `a report does not list all tests: ${unlisted}`;
   if (failed.length === 0) {
     return input.isCodeFromReports
       ? "every failed test passed on retry; --exit-code tells how the tests ended"
       : "no report has a failed test";
   }
-  if (input.quarantined === null) return "the quarantined tests are unknown";
-  const otherCount = failed.filter((test) => !isExcusable(test, input)).length;
-  if (otherCount > 0) {
-    if (failed.length === 1) return "the failed test is not quarantined";
-    return `${otherCount} of ${failed.length} failed tests ${
-      otherCount === 1 ? "is" : "are"
-    } not quarantined`;
+  const { ran, failed: failedOnce } = input.counts;
+  if (isOutage(input.counts)) {
+    return `an outage: ${formatCount(failedOnce)} of ${
+      plural(ran, "test")
+    } failed, the change is ` +
+      "probably not the cause";
   }
+  if (input.quarantined === null) return "the quarantined tests are unknown";
+  if (input.cause === "seen" && input.earlier === null) {
+    return "the causes that quarantined tests are known for are unknown (--cause)";
+  }
+  const problem = notExcusable(input) ?? comparison(input).missing;
+  if (problem !== null) return problem;
   const unclearCount = unclear.filter((test) => !quarantineOf(test, input)).length;
   if (unclearCount > 0) return `the outcome of ${plural(unclearCount, "test")} is unknown`;
   if (failed.length > maxExcused) {

@@ -2,11 +2,14 @@
 import * as v from "valibot";
 import { VERDICTS } from "../analysis/verdict.ts";
 import type { TestIdentity } from "../base/identity.ts";
-import { fullTestName, markdownCode, markdownLink } from "../base/text.ts";
+import { isOutage, type TestCounts } from "../analysis/test_counts.ts";
+import { fullTestName, markdownCode, markdownLink, plural } from "../base/text.ts";
 import { formatTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
 import {
+  comparison,
   type decideExitCode,
   type GateInput,
+  hasNewCause,
   IDENTITY,
   identityKey,
   isExcusable,
@@ -30,8 +33,19 @@ export const SERVICE_VERDICT = v.object({
   disruptiveness_ratio: v.number(),
   recent_nondeterministic_negative_result: FAILURE,
   recent_base_negative_result: FAILURE,
+  causes: v.array(v.string()),
 });
 export type ServiceVerdict = v.InferOutput<typeof SERVICE_VERDICT>;
+
+/** A run in which so many tests failed that the environment is probably broken. */
+export const OUTAGE_RUN = v.object({
+  recorded_at: v.string(),
+  build_url: v.string(),
+  branch: v.string(),
+  failed_test_count: v.number(),
+  ran_test_count: v.number(),
+});
+export type OutageRun = v.InferOutput<typeof OUTAGE_RUN>;
 
 /** The outcome of a run, with the field names of the JSON. */
 export type GateSummary = ReturnType<typeof summarize>;
@@ -50,9 +64,11 @@ const ENDS_SOON_SECONDS = 7 * SECONDS_PER_DAY;
 export function summarize(
   input: GateInput,
   decision: ReturnType<typeof decideExitCode>,
-  { repository, verdicts, problem, dryRun, hasPassed }: {
+  { repository, verdicts, otherOutages, problem, dryRun, hasPassed }: {
     repository: string;
     verdicts: ReadonlyMap<string, ServiceVerdict> | null;
+    /** Of the last two hours. */
+    otherOutages: readonly OutageRun[];
     problem: string | null;
     dryRun: boolean;
     hasPassed(test: TestIdentity): boolean;
@@ -69,18 +85,31 @@ export function summarize(
     is_excused: decision.isExcused,
     dry_run: dryRun,
     reason: decision.reason,
-    failed: failed.map(({ saysNothing, ...test }) => {
+    expected_test_count: input.earlier?.expectedTestCount ?? null,
+    outage: isOutage(input.counts)
+      ? {
+        failed_test_count: input.counts.failed,
+        ran_test_count: input.counts.ran,
+        other_runs: otherOutages,
+      }
+      : null,
+    note: decision.isExcused ? comparison(input).unchecked : null,
+    failed: failed.map(({ saysNothing, fingerprint, ...test }) => {
       const quarantine = quarantineOf(test, input);
       const known = verdicts?.get(identityKey(test));
       // The list of quarantined tests decides; it may be older than the verdict.
       const verdict = known?.verdict === "quarantined" ? "known" : known?.verdict;
+      const failedTest = { ...test, fingerprint, ...saysNothing && { saysNothing } };
       return {
         ...test,
         id: known?.id ?? null,
         // A test that failed only with its quarantined subtests counts as one of them.
-        verdict: isExcusable({ ...test, ...saysNothing && { saysNothing } }, input)
+        verdict: isExcusable(failedTest, input)
           ? "quarantined"
+          : hasNewCause(failedTest, input)
+          ? "quarantined, new cause"
           : verdict ?? (verdicts ? "new" : "unknown"),
+        fingerprint,
         disruptiveness_ratio: known?.disruptiveness_ratio ?? null,
         recent_nondeterministic_negative_result: known?.recent_nondeterministic_negative_result ??
           null,
@@ -99,8 +128,16 @@ type Line = (string | number | null)[];
 
 /** The outcome as lines of text. */
 export function summaryLines(summary: GateSummary): Line[] {
-  const { failed, passed, ending } = summary;
+  const { failed, passed, ending, outage, note } = summary;
   return [
+    ...outage ? [["outage", outageText(outage)]] : [],
+    ...outage?.other_runs.slice(0, MAX_NAMED).map((run): Line => [
+      "outage elsewhere",
+      `${run.failed_test_count} of ${run.ran_test_count} tests`,
+      run.branch,
+      run.recorded_at,
+      run.build_url,
+    ]) ?? [],
     ...failed.map((test): Line => {
       const last = lastFailure(test);
       const when = [last?.recorded_at ?? "", last?.build_url ?? ""];
@@ -109,17 +146,20 @@ export function summaryLines(summary: GateSummary): Line[] {
     ...named("passed", passed, () => "quarantined"),
     ...named("ends", ending, (test) => test.quarantine_expires_at),
     ...summary.is_excused ? [["excused", failed.length]] : [],
+    ...note === null ? [] : [["note", note]],
     [`exit code ${summary.exit_code}`, conclusion(summary)],
   ];
 }
 
 /** The outcome as Markdown. */
 export function summaryMarkdown(summary: GateSummary): string {
-  const { failed, passed, ending, repository, problem } = summary;
+  const { failed, passed, ending, repository, problem, outage, note } = summary;
   const head = [
     `### Test gate${repository && `: ${markdownCode(repository)}`}`,
     `**Exit code ${summary.exit_code}**: ${markdownCode(conclusion(summary))}`,
+    ...outage ? [`**Outage**: ${outageText(outage)}.${otherRunsMarkdown(outage)}`] : [],
     ...problem === null ? [] : [markdownCode(problem)],
+    ...note === null ? [] : [markdownCode(note)],
   ].join("\n\n");
   const lists = [
     markdownList("Quarantined tests that passed", passed, () => ""),
@@ -145,6 +185,32 @@ export function summaryMarkdown(summary: GateSummary): string {
     table += row;
   }
   return `${head}${table}${lists}\n`.slice(0, MAX_MARKDOWN_CHARACTERS);
+}
+
+type Outage = NonNullable<GateSummary["outage"]>;
+
+function outageText({ failed_test_count, ran_test_count, other_runs }: Outage): string {
+  return describeOutage({ failed: failed_test_count, ran: ran_test_count }, other_runs)!;
+}
+
+/** Why the change is probably not the cause; `null` unless there is an outage. */
+export function describeOutage(
+  counts: Pick<TestCounts, "ran" | "failed">,
+  otherRuns: readonly OutageRun[],
+): string | null {
+  if (!isOutage(counts)) return null;
+  const others = otherRuns.length === 0
+    ? "no other run of the last two hours has it"
+    : `${plural(otherRuns.length, "other run")} of the last two hours failed like this`;
+  return `${counts.failed} of ${counts.ran} tests failed, so the change is probably not the cause; ` +
+    others;
+}
+
+function otherRunsMarkdown({ other_runs }: Outage): string {
+  return other_runs.slice(0, MAX_NAMED).map((run) => {
+    const text = run.recorded_at.replace("T", " ").replace("Z", "");
+    return `\n- ${markdownLink(text, run.build_url)} ${run.branch && markdownCode(run.branch)}`;
+  }).join("");
 }
 
 function conclusion({ exit_code, tests_exit_code, is_excused, dry_run, reason }: GateSummary) {

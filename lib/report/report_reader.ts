@@ -19,6 +19,8 @@ export interface ReportOptions {
    * one that only the totals of a suite count.
    */
   onFailureOutside?(failure: string): void;
+  /** Called with what and where for a suite whose totals declare more tests than it lists. */
+  onUnlisted?(suite: string): void;
   /** Where the repository was checked out: paths below it become paths inside the repository. */
   checkoutFolder?: string | undefined;
   /** How many results may follow those of the other files of the same upload. */

@@ -1,5 +1,6 @@
 /** Definitions with one mistake each. */
 import type { KnownTest, PlainRepository, PlainSubmission } from "./model.ts";
+import { fingerprint } from "../../lib/analysis/failure_groups.ts";
 import { compareText, Oracle, type Row, type Term } from "./oracle.ts";
 import type { OracleClass } from "./in_memory_model.ts";
 
@@ -38,6 +39,26 @@ export const MUTANTS: Record<string, OracleClass> = {
   "a submission without an environment is in all of them": class extends Oracle {
     override isInEnvironment(submission: PlainSubmission): boolean {
       return submission.environment === "" || super.isInEnvironment(submission);
+    }
+  },
+  "causes are those of the window": class extends Oracle {
+    override causesOf(test: KnownTest): string[] {
+      const rows = this.disruptionsInWindow(test);
+      return [...new Set(rows.map((row) => fingerprint(this.cause(row))))].sort();
+    }
+  },
+  "every failure is a known cause": class extends Oracle {
+    override causesOf(test: KnownTest): string[] {
+      const rows = this.rowsOf(test).filter((row) =>
+        this.isNegative(row) && !row.submission.isPruned
+      );
+      return [...new Set(rows.map((row) => fingerprint(this.cause(row))))].sort();
+    }
+  },
+  "most of a few tests are an outage": class extends Oracle {
+    override isOutage(submission: PlainSubmission): boolean {
+      const ran = this.testsThat(submission, "ran").size;
+      return this.testsThat(submission, "failed").size > ran / 5;
     }
   },
   "environments do not filter": class extends Oracle {

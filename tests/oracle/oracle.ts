@@ -4,6 +4,7 @@
  * Shares only the ids with the program, so that a mistake there is not repeated here. Each definition
  * is a method: `mutants.ts` replaces them one at a time to check that the comparison notices.
  */
+import { fingerprint } from "../../lib/analysis/failure_groups.ts";
 import { plainCause } from "./failure_groups.ts";
 import {
   isSameTest,
@@ -225,6 +226,31 @@ export class Oracle {
   cause({ result: { message, body } }: Row): string {
     const lines = [message, ...body.split("\n")].map((line) => line.trim());
     return plainCause(lines.find((line) => line !== "") ?? "");
+  }
+
+  /** The fingerprints of the disruptions of a test that are stored, sorted. */
+  causesOf(test: KnownTest): string[] {
+    const stored = this.disruptionsOf(test).filter(({ submission }) => !submission.isPruned);
+    return [...new Set(stored.map((row) => fingerprint(this.cause(row))))].sort();
+  }
+
+  /** Tests of a submission: that passed or failed, that failed, or that have nothing but skips. */
+  testsThat(submission: PlainSubmission, what: "ran" | "failed" | "were skipped"): Set<string> {
+    const rows = submission.results.map((result, position) => ({ submission, position, result }));
+    const keyOf = ({ result: { suite, class: className, name, file } }: Row) =>
+      JSON.stringify([suite, className, name, file]);
+    const others = rows.filter(({ result }) => result.conclusion !== "skipped").map(keyOf);
+    const found = rows.filter((row) => {
+      if (what === "were skipped") return !others.includes(keyOf(row));
+      return this.isNegative(row) || what === "ran" && this.isPositive(row);
+    });
+    return new Set(found.map(keyOf));
+  }
+
+  /** More than a fifth of at least 20 tests failed. */
+  isOutage(submission: PlainSubmission): boolean {
+    const ran = this.testsThat(submission, "ran").size;
+    return ran >= 20 && this.testsThat(submission, "failed").size > ran / 5;
   }
 
   /** Positive and negative results in the window. */

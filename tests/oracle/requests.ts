@@ -71,6 +71,8 @@ type Subject =
     tests: readonly TestIdentity[];
     /** The default without any. */
     base: readonly string[];
+    job: string;
+    environment: string;
   }
   | { kind: "results"; test: KnownTest }
   | { kind: "test"; test: KnownTest }
@@ -329,6 +331,8 @@ function pathInOrganization(apiRequest: ApiRequest, state: State, upperCase: boo
     case "verdicts":
       query.set("tests", apiRequest.tests.map((test) => spelled(shortTestId(test))).join(","));
       if (apiRequest.base.length > 0) query.set("base", apiRequest.base.join(","));
+      query.set("run_job", apiRequest.job);
+      query.set("run_environment", apiRequest.environment);
       return `/api/repos/${folder}/verdicts?${query}`;
     case "inventory":
       if (apiRequest.scope === "name") query.set("repository", spelled(name));

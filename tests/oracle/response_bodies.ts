@@ -177,7 +177,12 @@ function expansionsOf(oracle: Oracle, test: KnownTest): Record<Include, { [name:
 export function verdicts(
   oracle: Oracle,
   repository: number,
-  { tests, base }: { tests: readonly TestIdentity[]; base: readonly string[] },
+  { tests, base, ...run }: {
+    tests: readonly TestIdentity[];
+    base: readonly string[];
+    job: string;
+    environment: string;
+  },
 ): { [name: string]: Json } {
   const onBase = oracle.onBranches(base);
   const known = oracle.testsOf([repository])
@@ -201,8 +206,61 @@ export function verdicts(
           ? negative(oracle.latestDisruption(test))
           : null,
         recent_base_negative_result: negative(failure),
+        causes: oracle.causesOf(test),
       };
     }),
+    ...comparedRuns(onBase, repository, run),
+    outage: outage(oracle, repository),
+  };
+}
+
+/** What a run is compared with: the last ten of its job. */
+function comparedRuns(
+  onBase: Oracle,
+  repository: number,
+  { job, environment }: { job: string; environment: string },
+): { [name: string]: Json } {
+  const runs = onBase.submissionsOf(repository)
+    .filter((one) =>
+      job !== "" && one.job === job && one.environment === environment && !one.isPruned &&
+      one.status === "processed" && onBase.isOnBranch(one) && onBase.testsThat(one, "ran").size > 0
+    )
+    .sort((a, b) => compareText(b.id, a.id)).slice(0, 10);
+  const counts = runs.map((one) => onBase.testsThat(one, "ran").size);
+  const skipped = runs.map((one) => onBase.testsThat(one, "were skipped").size);
+  return {
+    expected_test_count: runs.length < 3 ? null : middle(counts),
+    base_test_counts: counts,
+    expected_skipped_count: runs.length < 3 ? null : middle(skipped),
+  };
+}
+
+/** The median, rounded down. */
+function middle(numbers: number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const upper = sorted[Math.floor(sorted.length / 2)]!;
+  if (sorted.length % 2 === 1) return upper;
+  return Math.floor((upper + sorted[sorted.length / 2 - 1]!) / 2);
+}
+
+function outage(oracle: Oracle, repository: number): Json {
+  const runs = oracle.submissionsOf(repository)
+    .filter((one) =>
+      one.status === "processed" && !one.isPruned && one.recordedAt >= oracle.now - 2 * 3600 &&
+      oracle.isOutage(one)
+    )
+    .sort((a, b) => compareText(b.id, a.id)).slice(0, 10);
+  return runs.length === 0 ? null : {
+    runs: runs.map((one) => ({
+      submission_id: one.id,
+      recorded_at: timestamp(one.recordedAt),
+      build_url: one.buildUrl,
+      branch: one.branch ?? "",
+      environment: one.environment,
+      job: one.job,
+      failed_test_count: oracle.testsThat(one, "failed").size,
+      ran_test_count: oracle.testsThat(one, "ran").size,
+    })),
   };
 }
 

@@ -43,7 +43,15 @@ const WRONG: Record<string, [value: string, messages: number][]> = {
 };
 
 /** Parameters that accept any text. */
-const NEVER_WRONG = ["quarantine", "quarantined", "include", "branch_or_pr"];
+const NEVER_WRONG = [
+  "quarantine",
+  "quarantined",
+  "include",
+  "branch_or_pr",
+  "run_job",
+  "run_environment",
+  "run_shard",
+];
 
 describeWithDatabases("the contract", (database) => {
   const contract = new Contract();

@@ -1,6 +1,7 @@
 import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import type { Repository } from "../../db/admin/repositories.ts";
+import { failureCause, fingerprint } from "../../lib/analysis/failure_groups.ts";
 import { shortTestId } from "../../lib/base/identity.ts";
 import { describeWithDatabases } from "../database.ts";
 import { bodyOf, createShop, DAY, type Fixture, flaky, idOf, NOW, quarantine } from "./fixture.ts";
@@ -81,6 +82,102 @@ describeWithDatabases("verdicts", (database) => {
       build_url: "https://ci.example.org/aaaaaa2",
       message: "oops",
     });
+  });
+
+  it("come with the causes of the disruptions that are stored, however old", async () => {
+    const other = await fixture.addRepository("acme", "causes");
+    const upload = (message: string, days: number, conclusions: ("failure" | "passing")[]) =>
+      fixture.upload(
+        other,
+        conclusions.map((conclusion) => ({ name: "a", conclusion, message })),
+        { commitOid: `ccccc${days}0`, recordedAt: NOW - days * DAY, branch: "main" },
+      );
+    await upload("connection refused", 60, ["failure", "passing"]);
+    await upload("timed out after 31 ms", 3, ["failure", "passing"]);
+    await upload("timed out after 5 ms", 2, ["failure", "passing"]);
+    // Never passed at this code version.
+    await upload("expected 1, found 2", 1, ["failure"]);
+    const path = `/api/repos/acme/causes/verdicts?tests=${idOf(other, { name: "a" })}`;
+    const { tests: [test] } = await bodyOf(await fixture.get(path), VERDICTS);
+    const seen = ["connection refused", "timed out after 7 ms"]
+      .map((message) => fingerprint(failureCause(message, "")));
+    assert.deepEqual(test.causes, seen.sort());
+  });
+
+  it("come with the number of tests that the job has on the base branch", async () => {
+    const other = await fixture.addRepository("acme", "jobs");
+    const tests = (count: number, skipped = 0) =>
+      Array.from({ length: count }, (_, index) => ({
+        name: `${index}`,
+        conclusion: index < skipped ? "skipped" as const : "passing" as const,
+      }));
+    const upload = (results: ReturnType<typeof tests>, more = {}) =>
+      fixture.upload(other, results, {
+        branch: "main",
+        job: "unit",
+        environment: "Linux-X64",
+        shard: "1/2",
+        recordedAt: NOW - 90 * DAY,
+        ...more,
+      });
+    const expected = async (query: string) => {
+      const ids = idOf(other, { name: "0" });
+      const path = `/api/repos/acme/jobs/verdicts?tests=${ids}&${query}`;
+      const answer = await bodyOf(await fixture.get(path), VERDICTS);
+      return [answer.expected_test_count, answer.base_test_counts, answer.expected_skipped_count];
+    };
+    const run = "run_job=unit&run_environment=Linux-X64&run_shard=1/2";
+    await upload(tests(10, 1));
+    await upload(tests(12, 2), { recordedAt: NOW - 3 * DAY });
+    await upload(tests(3), { branch: "topic" });
+    await upload(tests(3), { job: "lint" });
+    await upload(tests(3), { shard: "2/2" });
+    await upload(tests(3), { environment: "" });
+    assert.deepEqual(await expected(run), [null, [10, 9], null]);
+    await upload(tests(11, 1), { recordedAt: NOW - 2 * DAY });
+    assert.deepEqual(await expected(run), [10, [10, 10, 9], 1]);
+    assert.deepEqual(await expected(`${run}&base=none`), [null, [], null]);
+    for (
+      const other of [
+        "",
+        "run_job=&run_environment=Linux-X64",
+        "run_job=unit",
+        "run_job=%00",
+        "run_job=un",
+      ]
+    ) {
+      assert.deepEqual(await expected(other), [null, [], null], other);
+    }
+    for (let days = 1; days < 9; days++) await upload(tests(20 + days), { recordedAt: NOW - days });
+    assert.equal((await expected(run))[1].length, 10);
+  });
+
+  it("come with the outages of the last two hours", async () => {
+    const other = await fixture.addRepository("acme", "outages");
+    const tests = (failed: number) =>
+      Array.from({ length: 20 }, (_, index) => ({
+        name: `${index}`,
+        conclusion: index < failed ? "failure" as const : "passing" as const,
+      }));
+    const outage = async () => {
+      const path = `/api/repos/acme/outages/verdicts?tests=${idOf(other, { name: "0" })}`;
+      const { outage } = await bodyOf(await fixture.get(path), VERDICTS);
+      return outage?.runs.map((run: Record<string, unknown>) => [
+        run.recorded_at,
+        run.build_url,
+        run.failed_test_count,
+        run.ran_test_count,
+      ]) ?? null;
+    };
+    await fixture.upload(other, tests(4), { recordedAt: NOW - 60 });
+    await fixture.upload(other, tests(20), { recordedAt: NOW - 7201 });
+    assert.equal(await outage(), null);
+    const buildUrl = "https://ci.example/7";
+    await fixture.upload(other, tests(5), { recordedAt: NOW - 7200, buildUrl });
+    assert.deepEqual(await outage(), [["2026-09-21T12:13:20Z", buildUrl, 5, 20]]);
+    fixture.clock.now = NOW + 1;
+    assert.equal(await outage(), null);
+    fixture.clock.now = NOW;
   });
 
   it("take the last 13 digits of an id, in any case, but no id of another repository", async () => {

@@ -7,6 +7,7 @@ import validUntil from "./0006_valid_until.sql" with { type: "text" };
 import importing from "./0007_import.sql" with { type: "text" };
 import environment from "./0008_environment.sql" with { type: "text" };
 import notes from "./0009_notes.sql" with { type: "text" };
+import testCounts from "./0010_test_counts.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -19,4 +20,5 @@ export const migrations: readonly string[] = [
   importing,
   environment,
   notes,
+  testCounts,
 ];

@@ -3,6 +3,7 @@ import { DEFAULT_BASE } from "../../analysis/verdict.ts";
 import { readWith } from "../../base/read_with.ts";
 import { UsageError } from "../../base/failure.ts";
 import { identityKey } from "../../gate/rule.ts";
+import { describeOutage } from "../../gate/summary.ts";
 import { readName } from "../../intake/upload_values.ts";
 import { parsePatterns } from "../../query/submission_filter.ts";
 import { type AddCommand, command } from "../command.ts";
@@ -76,7 +77,7 @@ export const commentCommand: AddCommand = command({
     }
     const { io, json } = context;
     const checkout = findCheckout(io, repo);
-    const lookup = startLookup(checkout, { base, environment: io.environment });
+    const lookup = startLookup(checkout, { base, environment: io.environment, run: {} });
     try {
       const { repository, folder } = await checkout;
       const run = await readRunReports(reports, { before: null, checkoutFolder: folder });
@@ -88,11 +89,13 @@ export const commentCommand: AddCommand = command({
       const options = { repository, job, pull };
       const judged = {
         failed: failed.map((test) => {
-          const known = verdicts?.get(identityKey(test));
+          const known = verdicts?.tests.get(identityKey(test));
           return {
             ...test,
             id: known?.id ?? null,
-            verdict: known?.verdict ?? (verdicts ? "new" : "unknown"),
+            verdict: known?.verdict === "quarantined" && !known.causes.includes(test.fingerprint)
+              ? "quarantined, new cause"
+              : known?.verdict ?? (verdicts ? "new" : "unknown"),
             quarantine_owner: null,
             recent_nondeterministic_negative_result:
               known?.recent_nondeterministic_negative_result ?? null,
@@ -102,6 +105,7 @@ export const commentCommand: AddCommand = command({
         attempts: run.attempts,
         reports: run.reports,
         serviceProblem: problem,
+        outage: describeOutage(run.attempts.counts, verdicts?.otherOutages ?? []),
       };
       const section = await sectionOfRun(judged, options, context);
       if (dryRun) return await io.stdout(`${section.text}\n`);

@@ -5,11 +5,26 @@ import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../api_client/
 import { setting } from "../../base/config.ts";
 import { readWith } from "../../base/read_with.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
-import { decideExitCode, type GateInput } from "../../gate/rule.ts";
-import { type GateSummary, summarize, summaryLines, summaryMarkdown } from "../../gate/summary.ts";
+import { CAUSES, decideExitCode, type GateInput } from "../../gate/rule.ts";
+import {
+  describeOutage,
+  type GateSummary,
+  summarize,
+  summaryLines,
+  summaryMarkdown,
+} from "../../gate/summary.ts";
 import { parsePatterns } from "../../query/submission_filter.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
-import { argument, flag, location, option, repositoryName, wholeNumber } from "../parameters.ts";
+import {
+  argument,
+  flag,
+  location,
+  oneOf,
+  option,
+  repositoryName,
+  wholeNumber,
+} from "../parameters.ts";
+import { readName } from "../../intake/upload_values.ts";
 import { ExitWith } from "../errors.ts";
 import { UsageError } from "../../base/failure.ts";
 import { findCheckout, startLookup } from "../gate_run/lookup.ts";
@@ -25,6 +40,13 @@ import { plainLine } from "../output.ts";
 import { errorMessage } from "../../base/error.ts";
 
 const exitCode = wholeNumber({ min: 0, max: 255 });
+
+/** `5%`, also without the sign. */
+const percentage = v.pipe(
+  v.string(),
+  v.transform((text) => text.replace(/%$/, "")),
+  wholeNumber({ min: 0, max: 100 }),
+);
 
 const INPUT = {
   reports: argument(
@@ -51,9 +73,25 @@ const INPUT = {
     "maximum number of excused tests (default: 10)",
     v.optional(wholeNumber({ min: 0, max: 1_000_000 }), "10"),
   ),
+  cause: option(
+    "<seen|any>",
+    "failures of a quarantined test that are excused: of causes seen among its disruptions (default), or any",
+    v.optional(oneOf(CAUSES), "seen"),
+  ),
+  maxMissing: option(
+    "<n%>",
+    "percentage of the tests of the job's earlier runs that may be missing (default: 5%)",
+    v.optional(percentage, "5%"),
+  ),
+  job: option("<name>", "job of the run (default: of the CI job)", v.optional(readWith(readName))),
+  environment: option(
+    "<name>",
+    "environment of the run, as it is uploaded (default: of the CI job)",
+    v.optional(readWith(readName)),
+  ),
   base: option(
     "<branches>",
-    `branches for the verdict known (default: ${DEFAULT_BASE})`,
+    `branches for the verdict known and for the earlier runs (default: ${DEFAULT_BASE})`,
     v.optional(readWith((text) => (parsePatterns(text) ?? [DEFAULT_BASE]).join()), DEFAULT_BASE),
   ),
   summary: option(
@@ -78,8 +116,9 @@ export const gateCommand: AddCommand = command({
     `${TOKEN_VARIABLE}. If that fails, the exit code is the tests' own.`,
     "Failures are excused, with exit code 0, only if the tests ended with one of --failure-codes and " +
     "not by a signal, every file is read, complete and newer than the start of COMMAND, there is no " +
-    "failure outside of a test, and each failed test is quarantined or failed only with subtests that " +
-    "are. Coverage reports in the folders are skipped. With --json the standard output of COMMAND goes to standard error.",
+    "failure outside of a test, no outage (more than 20 % of at least 20 tests failed), as many tests ran " +
+    "as usual in this job, and each failed test is quarantined for this cause or failed only with " +
+    "subtests that are. Coverage reports in the folders are skipped. With --json the standard output of COMMAND goes to standard error.",
     "Maven and Gradle (surefire-reports/, failsafe-reports/, test-results/) also exit with 1 after a " +
     "crash. Have them ignore failed tests, and " +
     "run gate after them without --exit-code: mvn -Dmaven.test.failure.ignore=true clean test && " +
@@ -113,7 +152,12 @@ export const gateCommand: AddCommand = command({
     const { json, io } = context;
     const before = afterDashes && await snapshotReports(reports);
     const checkout = findCheckout(io, options.repo);
-    const lookup = startLookup(checkout, { ...options, environment: io.environment });
+    const { base, job, environment } = options;
+    const lookup = startLookup(checkout, {
+      base,
+      environment: io.environment,
+      run: { ...job !== undefined && { job }, ...environment !== undefined && { environment } },
+    });
     const end = afterDashes
       ? await runCommand(tests, { stdoutTo: json ? "stderr" : "stdout" })
       : { code: options.exitCode, signal: null };
@@ -133,6 +177,10 @@ export const gateCommand: AddCommand = command({
         // An exit code that follows from the reports means failed tests.
         failureCodes: options.failureCodes ?? (end.code === undefined ? [1] : null),
         maxExcused: options.maxExcused,
+        cause: options.cause,
+        maxMissing: options.maxMissing,
+        counts: run.attempts.counts,
+        earlier: verdicts?.earlier ?? null,
         signal: end.signal ?? signal,
         reports: run.reports,
         failed,
@@ -142,7 +190,8 @@ export const gateCommand: AddCommand = command({
       };
       const summary = summarize(input, decideExitCode(input), {
         repository: repository ? formatRepositoryName(repository) : "",
-        verdicts,
+        verdicts: verdicts?.tests ?? null,
+        otherOutages: verdicts?.otherOutages ?? [],
         problem,
         dryRun: options.dryRun,
         hasPassed: (test) => run.attempts.hasPassed(test),
@@ -150,7 +199,13 @@ export const gateCommand: AddCommand = command({
       exitCode = summary.exit_code;
       await show(summary, options.summary, context);
       const { attempts, reports: found } = run;
-      const judged = { failed: summary.failed, attempts, reports: found, serviceProblem: problem };
+      const judged = {
+        failed: summary.failed,
+        attempts,
+        reports: found,
+        serviceProblem: problem,
+        outage: describeOutage(attempts.counts, verdicts?.otherOutages ?? []),
+      };
       annotateFailures(judged, context);
       if (options.comment) {
         const section = await sectionOfRun(judged, { repository }, context);

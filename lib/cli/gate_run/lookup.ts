@@ -9,8 +9,18 @@ import {
   type RepositoryName,
 } from "../../base/repository_name.ts";
 import { VERSION } from "../../base/version.ts";
-import { identityKey, QUARANTINED_TEST, type QuarantinedTest } from "../../gate/rule.ts";
-import { SERVICE_VERDICT, type ServiceVerdict } from "../../gate/summary.ts";
+import {
+  type EarlierRuns,
+  identityKey,
+  QUARANTINED_TEST,
+  type QuarantinedTest,
+} from "../../gate/rule.ts";
+import {
+  OUTAGE_RUN,
+  type OutageRun,
+  SERVICE_VERDICT,
+  type ServiceVerdict,
+} from "../../gate/summary.ts";
 import type { CliIo } from "../io.ts";
 import { Failure } from "../../base/failure.ts";
 import { readOrigin, runGit } from "../../intake/ci/git.ts";
@@ -30,22 +40,44 @@ interface TestRun {
   failed: readonly TestIdentity[];
 }
 
+/** A run as the CI job describes it; `""` for what is unknown. */
+export interface CiRun {
+  job: string;
+  environment: string;
+  shard: string;
+  buildUrl: string;
+}
+
+interface Checkout {
+  /** `null` when unknown. */
+  repository: RepositoryName | null;
+  /** The root folder. */
+  folder: string;
+  run: CiRun;
+}
+
 /**
- * The repository of `--repo`, the CI job or the checkout around the current folder, `null` when unknown,
- * and the root folder of the checkout, to make paths in reports relative as `upload` does.
+ * The repository of `--repo`, the CI job or the checkout around the current folder, the root
+ * folder of the checkout, to make paths in reports relative as `upload` does, and the run in CI.
  */
 export async function findCheckout(
   { environment, git = runGit }: Pick<CliIo, "environment" | "git">,
   given: RepositoryName | undefined,
-): Promise<{ repository: RepositoryName | null; folder: string }> {
+): Promise<Checkout> {
   const folder = await git(["rev-parse", "--show-toplevel"]);
-  if (given) return { repository: given, folder };
-  const job = await detectCiJob(environment, git);
-  const name = (job ?? await readOrigin(git)).repository;
+  const found = await detectCiJob(environment, git);
+  const run = {
+    job: found?.job ?? "",
+    environment: found?.environment ?? "",
+    shard: found?.shard ?? "",
+    buildUrl: found?.buildUrl ?? "",
+  };
+  if (given) return { repository: given, folder, run };
+  const name = (found ?? await readOrigin(git)).repository;
   try {
-    return { repository: parseRepositoryName(name), folder };
+    return { repository: parseRepositoryName(name), folder, run };
   } catch {
-    return { repository: null, folder };
+    return { repository: null, folder, run };
   }
 }
 
@@ -58,7 +90,12 @@ export async function findCheckout(
  */
 export function startLookup(
   checkout: ReturnType<typeof findCheckout>,
-  { environment, base }: { environment: Environment; base: string },
+  { environment, base, run: given }: {
+    environment: Environment;
+    base: string;
+    /** Overrides what the CI job says. */
+    run: Partial<CiRun>;
+  },
 ) {
   const cancel = new AbortController();
   const service = connect(checkout, environment);
@@ -79,9 +116,10 @@ export function startLookup(
       ({ value: quarantined, problem } = await settled(list(cancel.signal)));
     }
     if (!quarantined || failed.length === 0) return { quarantined, verdicts: null, problem };
-    const { api, repository } = await service;
+    const { api, repository, run } = await service;
+    const asked = { repository, tests: failed, base, run: { ...run, ...given } };
     const { value: verdicts, problem: verdictsProblem } = await settled(
-      loadVerdicts(api, { repository, tests: failed, base }, cancel.signal),
+      loadVerdicts(api, asked, cancel.signal),
     );
     return { quarantined, verdicts, problem: verdictsProblem };
   }
@@ -109,12 +147,12 @@ export function startLookup(
 async function connect(
   checkout: ReturnType<typeof findCheckout>,
   environment: Environment,
-): Promise<{ api: ApiClient; repository: RepositoryName }> {
+): Promise<{ api: ApiClient; repository: RepositoryName; run: CiRun }> {
   const access = readApiAccess(environment);
-  const { repository } = await checkout;
+  const { repository, run } = await checkout;
   if (!repository) throw new Failure("the repository is unknown: expected --repo OWNER/NAME");
   const api = createApiClient({ ...access, userAgent: `test-analytics-gate/${VERSION}` });
-  return { api, repository };
+  return { api, repository, run };
 }
 
 function timeoutError(timeoutMs: number): ApiError {
@@ -178,35 +216,67 @@ async function loadQuarantined(
   }
 }
 
-const VERDICT_LIST = v.object({ tests: v.array(SERVICE_VERDICT) });
+const VERDICT_LIST = v.object({
+  tests: v.array(SERVICE_VERDICT),
+  expected_test_count: v.nullable(v.number()),
+  base_test_counts: v.array(v.number()),
+  expected_skipped_count: v.nullable(v.number()),
+  outage: v.nullable(v.object({ runs: v.array(OUTAGE_RUN) })),
+});
 
-/** The verdicts on tests, by {@linkcode identityKey}; tests unknown to the service are missing. */
+/** What the service says about a run. */
+export interface Verdicts {
+  /** By {@linkcode identityKey}; new failures are missing. */
+  tests: Map<string, ServiceVerdict>;
+  earlier: EarlierRuns;
+  /** Other runs of the last two hours that are outages. */
+  otherOutages: OutageRun[];
+}
+
+/** The verdicts on tests, and what the service knows of earlier runs. */
 async function loadVerdicts(
   api: ApiClient,
-  { repository, tests, base }: {
+  { repository, tests, base, run: { job, environment, shard, buildUrl } }: {
     repository: RepositoryName;
     tests: readonly TestIdentity[];
     base: string;
+    run: CiRun;
   },
   signal: AbortSignal,
-): Promise<Map<string, ServiceVerdict>> {
+): Promise<Verdicts> {
   const found = new Map<string, ServiceVerdict>();
+  let last: v.InferOutput<typeof VERDICT_LIST>;
   for (let start = 0; start < tests.length; start += PAGE_SIZE) {
-    const page = await api(
+    last = await api(
       {
         path: ["api", "repos", repository.owner, repository.name, "verdicts"],
         query: {
           tests: tests.slice(start, start + PAGE_SIZE).map(shortTestId).join(","),
           base,
+          run_job: job,
+          run_environment: environment,
+          run_shard: shard,
         },
         notFound: unknownRepository(repository),
       },
       VERDICT_LIST,
       signal,
     );
-    for (const test of page.tests) found.set(identityKey(test), test);
+    for (const test of last.tests) found.set(identityKey(test), test);
   }
-  return found;
+  return {
+    tests: found,
+    earlier: {
+      causes: new Map(found.entries().map(([key, { causes }]) => [key, causes])),
+      expectedTestCount: last!.expected_test_count,
+      baseTestCounts: last!.base_test_counts,
+      expectedSkippedCount: last!.expected_skipped_count,
+    },
+    // An upload of this run may be among them.
+    otherOutages:
+      last!.outage?.runs.filter((one) => buildUrl === "" || one.build_url !== buildUrl) ??
+        [],
+  };
 }
 
 function unknownRepository(repository: RepositoryName): string {

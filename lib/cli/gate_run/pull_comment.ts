@@ -46,6 +46,8 @@ export interface CommentedRun {
   reports: readonly Pick<GateReport, "problem" | "failuresOutsideTests">[];
   /** Why the service did not answer; `null` when it did. */
   serviceProblem: string | null;
+  /** Why the change is probably not the cause; `null` unless there is an outage. */
+  outage: string | null;
 }
 
 /** Where and as which job to comment. */
@@ -108,7 +110,7 @@ export async function sectionOfRun(
       ...failuresOutsideTests.map((failure) => `a failure outside of a test: ${failure}`),
     ]),
     serviceProblem: run.serviceProblem,
-    outage: null,
+    outage: run.outage,
   });
 }
 

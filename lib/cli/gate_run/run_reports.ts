@@ -38,6 +38,7 @@ export async function readRunReports(
   const builder = new SubmissionBuilder();
   for (const { path, isNamed } of files) {
     const failuresOutsideTests: string[] = [];
+    const unlistedTests: string[] = [];
     let problem: string | null = null;
     const isFresh = before === null || await isNewer(path, before);
     try {
@@ -45,6 +46,7 @@ export async function readRunReports(
         file: path,
         checkoutFolder,
         onFailureOutside: (failure) => failuresOutsideTests.push(failure),
+        onUnlisted: (suite) => unlistedTests.push(suite),
         onResult(result, reported) {
           if (isFresh) builder.add(result, reported);
         },
@@ -56,7 +58,7 @@ export async function readRunReports(
       if (error.kind === "not-junit" && !isNamed && await isCoverage(path)) continue;
       problem = error.message;
     }
-    reports.push({ path, isFresh, problem, failuresOutsideTests });
+    reports.push({ path, isFresh, problem, failuresOutsideTests, unlistedTests });
   }
   const isClean = reports.every(({ problem, failuresOutsideTests }) =>
     problem === null && failuresOutsideTests.length === 0
@@ -97,6 +99,7 @@ async function findAll(
         isFresh: true,
         problem: error.message,
         failuresOutsideTests: [],
+        unlistedTests: [],
       });
     }
   }
@@ -105,6 +108,7 @@ async function findAll(
     isFresh: true,
     problem: `${path} is a link, which is not followed: name it as an argument`,
     failuresOutsideTests: [],
+    unlistedTests: [],
   });
   const files = await findReports(present, (path) => missing.push(unread(path)));
   return { files, missing };

@@ -104,6 +104,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
       parameters,
       windowSeconds: context.windowSeconds,
       page: route.isPage ? { root, today } : null,
+      now: route.isOfThisSecond ? now : null,
       organizationId: route.resource && caller ? caller.organizationId : null,
       organizationName: found.organizationName,
       repositories: found.repositories,

@@ -92,6 +92,8 @@ export interface Endpoint<Query = unknown> {
   access: Access;
   /** For people: errors are pages too, and it may say how many days ago something was. */
   isPage?: boolean;
+  /** Whether the response depends on the second, beyond the edge of the window: it is not cached longer. */
+  isOfThisSecond?: boolean;
   /** Schema of the query parameters. */
   query: ParametersSchema;
   response: ResponseDescription;

@@ -49,6 +49,8 @@ export interface ToolRow extends EqualCasesRule {
   meaningOf?(element: string, attributes: XmlAttributes): string;
   /** Whether a case with these attributes and without any element never ran. */
   isNeverRun?(attributes: XmlAttributes): boolean;
+  /** Whether the totals count something else: assertions, or subtests that passed and are not listed. */
+  hasOtherTotals?: boolean;
   /** Whether a case without name and class is not a test. */
   hasNamelessCases?: boolean;
   /** Whether a line of a failure's text says nothing about its cause. */
@@ -190,6 +192,7 @@ export const DIALECTS: readonly Dialect[] = [
     changes: "`file`, which only failures have, is not read. A test with the property `skip` is " +
       "`skipped`.",
     identity: ({ identity }) => ({ ...identity, file: "" }),
+    hasOtherTotals: true,
     meaningOf: (element, { name }) =>
       element === "property" && name === "skip" ? "skipped" : element,
   },
@@ -203,6 +206,7 @@ export const DIALECTS: readonly Dialect[] = [
     ...ATTEMPTS,
     canRepeatAll: true,
     hasBareAttempts: true,
+    hasOtherTotals: true,
     changes:
       "Of equal cases the bare ones before a failed last one are failed attempts; before a " +
       "passed last one, if the suite has more cases than its `tests`. A case without name and " +
@@ -379,6 +383,7 @@ export const DIALECTS: readonly Dialect[] = [
       /^name errors failures (?:skipped )?tests hostname time timestamp$/
         .test(keysOf(suites.at(-1))),
     ...TESTS,
+    hasOtherTotals: true,
     changes: "",
   },
   {

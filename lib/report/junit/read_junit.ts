@@ -16,7 +16,7 @@ import {
   type XmlFormatReader,
 } from "../report_reader.ts";
 import { isNegative } from "../result.ts";
-import { detach } from "../../base/text.ts";
+import { detach, plural } from "../../base/text.ts";
 import type { XmlReader } from "../xml/reader.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import { type Dialect, dialectOf, UNKNOWN_DIALECT } from "./dialects.ts";
@@ -54,6 +54,8 @@ interface Suite {
   declaredCount: number;
   /** Failures and errors read before it. */
   countBefore: number;
+  /** Attempts read before it. */
+  attemptsBefore: number;
 }
 
 export class JUnitReader implements XmlFormatReader {
@@ -68,6 +70,8 @@ export class JUnitReader implements XmlFormatReader {
   #testCase: { value: TestCase | null; depth: number; countBefore: number } | null = null;
   #outcome: { value: OutcomeElement; depth: number } | null = null;
   #failureCount = 0;
+  /** Attempts that were read, and cases without any name. */
+  #attemptCount = 0;
   /** Known from the first test on. */
   #dialect: Dialect | undefined;
   #rootElement = "";
@@ -153,9 +157,19 @@ export class JUnitReader implements XmlFormatReader {
   }
 
   // Some tools count a file that could not be loaded and report no test for it.
-  #checkTotals({ declaredCount, countBefore, caseCount, attributes }: Suite): void {
+  #checkTotals(suite: Suite): void {
+    const { declaredCount, countBefore, attemptsBefore, caseCount, attributes } = suite;
     const declaredCases = Number(attributes["tests"]);
     if (caseCount > declaredCases) this.#surplusCaseCount += caseCount - declaredCases;
+    const listed = this.#attemptCount - attemptsBefore;
+    // Some tools do not list skipped tests, and count them at the outermost element alone.
+    const skipped = [...this.#suites, suite].map(({ attributes }) => skippedCount(attributes));
+    if (!this.#dialect?.hasOtherTotals && declaredCases > listed + Math.max(...skipped)) {
+      this.#options.onUnlisted?.(
+        `${this.#place}: ${plural(declaredCases, "test")} in the totals, ${listed} listed`,
+      );
+      this.#attemptCount += declaredCases - listed;
+    }
     const count = this.#failureCount - countBefore;
     if (count >= declaredCount) return;
     this.#failureOutside(`${declaredCount} failures and errors in the totals, ${count} in tests`);
@@ -199,6 +213,7 @@ export class JUnitReader implements XmlFormatReader {
       depth: this.#depth,
       declaredCount: counts.reduce((sum, count) => sum + count, 0),
       countBefore: this.#failureCount,
+      attemptsBefore: this.#attemptCount,
     });
   }
 
@@ -308,11 +323,21 @@ export class JUnitReader implements XmlFormatReader {
     { value: testCase, countBefore }: { value: TestCase | null; countBefore: number },
   ): void {
     this.#testCase = null;
-    if (!testCase) return;
+    if (!testCase) {
+      this.#attemptCount++;
+      return;
+    }
+    const resultsBefore = this.#sink.resultCount;
     const hasFailed = this.#sink.add(testCase);
+    this.#attemptCount += this.#sink.resultCount - resultsBefore;
     // By its status alone.
     if (hasFailed && this.#failureCount === countBefore) this.#failureCount++;
   }
+}
+
+/** Tests that the totals of a suite say were skipped or disabled. */
+function skippedCount({ skipped, disabled, ignored }: XmlAttributes): number {
+  return [skipped, disabled, ignored].reduce((sum, text) => sum + (Number(text) || 0), 0);
 }
 
 function isSmall(attributes: XmlAttributes): boolean {

@@ -15,6 +15,7 @@ const LANDED: Record<string, string> = {
   "0007_import.sql": "ff8692526811cc128d6d9c77b1f4eb76ee8c7e6effc7f49539e568bcad56b3d2",
   "0008_environment.sql": "d74730d2afeef4a27d31b73cc3bd23e2da9cc84b51af18cdba16e7fe039c1e95",
   "0009_notes.sql": "5bab89e9f65f7e398ddd9f49d1eaa10a685b6e75985f1691f1410b08f4739252",
+  "0010_test_counts.sql": "5791ea23aec980d81bf6612e1887f30c032a5c5db6a58bbc63b70ed92277201b",
 };
 
 const FOLDER = new URL("../../../db/schema/migrations/", import.meta.url);

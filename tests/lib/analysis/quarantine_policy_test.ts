@@ -3,7 +3,6 @@ import { describe, it } from "@std/testing/bdd";
 import {
   decideQuarantine,
   DEFAULT_POLICY,
-  isBrokenEnvironment,
   type PolicyHistory,
   type PolicyRun,
 } from "../../../lib/analysis/quarantine_policy.ts";
@@ -193,13 +192,5 @@ describe("a test leaves the quarantine", () => {
       decided(runs, { quarantine }),
       "leave: passed 50 times since it was quarantined 20 days ago",
     );
-  });
-});
-
-describe("a broken environment", () => {
-  it("has more than a fifth of at least 20 tests failed", () => {
-    const isBroken = (testCount: number, failedTestCount: number) =>
-      isBrokenEnvironment({ testCount, failedTestCount });
-    assert.deepEqual([isBroken(20, 4), isBroken(20, 5), isBroken(19, 19)], [false, true, false]);
   });
 });

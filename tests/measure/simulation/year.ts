@@ -1,7 +1,7 @@
 /** Applies a quarantine policy after every build of a made-up repository, and counts what it did. */
+import { isOutage } from "../../../lib/analysis/test_counts.ts";
 import {
   decideQuarantine,
-  isBrokenEnvironment,
   type PolicyRun,
   type QuarantinePolicy,
 } from "../../../lib/analysis/quarantine_policy.ts";
@@ -125,10 +125,7 @@ class Year {
   /** Adds a build and applies the policy. */
   add(build: PlannedBuild, failed: ReadonlyMap<string, boolean[]>): void {
     const { at, codeVersion } = build;
-    const isBroken = isBrokenEnvironment({
-      testCount: this.#shape.testCount,
-      failedTestCount: failed.size,
-    });
+    const isBroken = isOutage({ ran: this.#shape.testCount, failed: failed.size });
     const run = {
       recordedAt: at,
       codeVersion,

@@ -2,9 +2,10 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { failureCause, fingerprint } from "../../../../lib/analysis/failure_groups.ts";
 import { shortTestId, testHash, testId, type TestIdentity } from "../../../../lib/base/identity.ts";
 import type { QuarantinedTest } from "../../../../lib/gate/rule.ts";
-import type { ServiceVerdict } from "../../../../lib/gate/summary.ts";
+import type { OutageRun, ServiceVerdict } from "../../../../lib/gate/summary.ts";
 import { NO_CI } from "../../../no_ci.ts";
 import { FAKE_TOKEN, type FakeApi, startFakeApi } from "../../api_client/fake_api.ts";
 
@@ -24,12 +25,28 @@ export function reportOf(tests: Record<string, "passed" | "failed">): string {
 
 /** What the service knows of repository acme/shop. */
 export interface Known {
-  quarantined: (TestIdentity & Partial<QuarantinedTest>)[];
+  /** Known for the cause of {@linkcode reportOf}, unless given. */
+  quarantined: (TestIdentity & Partial<QuarantinedTest> & { causes?: string[] })[];
   verdicts?: (TestIdentity & Partial<ServiceVerdict>)[];
+  /** Of the job, and other runs. */
+  earlier?: Partial<EarlierAnswer>;
 }
 
+interface EarlierAnswer {
+  expected_test_count: number | null;
+  base_test_counts: number[];
+  expected_skipped_count: number | null;
+  outage: { runs: OutageRun[] } | null;
+}
+
+/** The fingerprint of the failures of {@linkcode reportOf}. */
+export const SEEN_CAUSE = fingerprint(failureCause("expected 1, found 2", ""));
+
 /** Answers a request of the gate as the service does. */
-export function answer(request: Request, { quarantined, verdicts = [] }: Known): Response {
+export function answer(
+  request: Request,
+  { quarantined, verdicts = [], earlier }: Known,
+): Response {
   const { pathname, searchParams } = new URL(request.url);
   if (request.headers.get("authorization") !== `Bearer ${FAKE_TOKEN}`) {
     return new Response(null, { status: 401 });
@@ -50,15 +67,23 @@ export function answer(request: Request, { quarantined, verdicts = [] }: Known):
   }
   if (pathname === "/api/repos/acme/shop/verdicts") {
     const ids = searchParams.get("tests")!.split(",");
+    const own = quarantined.map((test) => ({ ...test, verdict: "quarantined" as const }));
+    const all = [...own, ...verdicts];
     return Response.json({
-      tests: verdicts.filter((test) => ids.includes(shortTestId(test))).map((test) => ({
+      tests: all.filter((test) => ids.includes(shortTestId(test))).map((test) => ({
         id: testId(0x5f3a9c0e7b1, testHash(test)),
         verdict: "new",
         disruptiveness_ratio: 0,
         recent_nondeterministic_negative_result: null,
         recent_base_negative_result: null,
+        causes: test.verdict === "quarantined" ? [SEEN_CAUSE] : [],
         ...test,
       })),
+      expected_test_count: null,
+      base_test_counts: [],
+      expected_skipped_count: null,
+      outage: null,
+      ...earlier,
     });
   }
   return Response.json({ message: "Not Found" }, { status: 404 });

@@ -10,6 +10,7 @@ describe("an entity tag", () => {
     parameters: {},
     windowSeconds: 1,
     page: null,
+    now: null,
     organizationId: 1,
     organizationName: "acme",
     repositories: [],

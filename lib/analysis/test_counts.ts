@@ -1,0 +1,40 @@
+/** How many tests of a run ran, were skipped and failed; what an outage is. */
+import { forEachException } from "./columns.ts";
+
+/** Tests of a run. One whose outcomes are all unknown is in none of the counts. */
+export interface TestCounts {
+  /** Tests that passed or failed at least once. */
+  ran: number;
+  /** Tests that were only skipped. */
+  skipped: number;
+  /** Tests that failed at least once. */
+  failed: number;
+}
+
+/** Counts the tests of a list from the ones that did not pass once. */
+export function countTests(exceptions: Uint8Array, listedCount: number): TestCounts {
+  const counts = { ran: listedCount, skipped: 0, failed: 0 };
+  forEachException(exceptions, (_index, { positive, negative }, kinds) => {
+    if (negative > 0) counts.failed++;
+    if (positive + negative > 0) return;
+    counts.ran--;
+    if (kinds.every((kind) => kind === "skipped")) counts.skipped++;
+  });
+  return counts;
+}
+
+/** An outage has at least this many tests, of which more than this share failed. */
+export const OUTAGE = { minTests: 20, failedPercent: 20 };
+
+/** Whether so many tests of a run failed that its change is probably not the cause. */
+export function isOutage({ ran, failed }: Pick<TestCounts, "ran" | "failed">): boolean {
+  return ran >= OUTAGE.minTests && failed * 100 > ran * OUTAGE.failedPercent;
+}
+
+/** The median of the counts, rounded down; `null` without any. */
+export function medianOf(counts: readonly number[]): number | null {
+  if (counts.length === 0) return null;
+  const sorted = counts.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return Math.floor((sorted[Math.floor(middle)]! + sorted[Math.ceil(middle)]!) / 2);
+}

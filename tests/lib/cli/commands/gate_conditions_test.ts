@@ -1,0 +1,199 @@
+/** The conditions of the gate that depend on earlier runs: causes, whole runs, outages. */
+import { afterEach, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import {
+  answer,
+  type GateFixture,
+  gateFixture,
+  type Known,
+  reportOf,
+  SEEN_CAUSE,
+  testNamed,
+} from "../gate_run/gate_fixture.ts";
+import { type Ending, withoutDatabase } from "../run_in_process.ts";
+
+const FLAKY: Known = { quarantined: [testNamed("flaky")] };
+const USUAL = {
+  expected_test_count: 12,
+  base_test_counts: [12, 12, 12],
+  expected_skipped_count: 0,
+};
+
+const fixtures: GateFixture[] = [];
+
+afterEach(async () => {
+  for (const created of fixtures.splice(0)) await created.close();
+});
+
+/** Runs the gate after tests that ended with 1 and wrote a report. */
+async function gate(
+  known: Known,
+  report: string,
+  { options = [], environment = {}, requests = [] }: {
+    options?: string[];
+    environment?: Record<string, string>;
+    /** Gets the requests. */
+    requests?: URL[];
+  } = {},
+): Promise<Ending> {
+  const created = await gateFixture(known, (request) => {
+    requests.push(new URL(request.url));
+    return answer(request, known);
+  });
+  fixtures.push(created);
+  const path = await created.write("report.xml", report);
+  const args = ["gate", "--repo", "acme/shop", "--exit-code", "1", ...options, path];
+  return await withoutDatabase(args, { environment: { ...created.environment, ...environment } });
+}
+
+/** A report with one failed test and others that passed. */
+function reportWith({ passed, failed = ["flaky"], skipped = 0, declared }: {
+  passed: number;
+  failed?: string[];
+  skipped?: number;
+  declared?: number;
+}): string {
+  const tests = Object.fromEntries([
+    ...failed.map((name) => [name, "failed"]),
+    ...Array.from({ length: passed }, (_, index) => [`good ${index}`, "passed"]),
+  ]);
+  const rest = '<testcase classname="Cart" name="skipped"><skipped/></testcase>';
+  const total = declared === undefined ? "" : ` tests="${declared}"`;
+  return reportOf(tests).replace("<testsuite ", `<testsuite${total} `)
+    .replace(
+      "</testsuite>",
+      Array.from({ length: skipped }, (_, index) => rest.replace('skipped"', `skipped ${index}"`))
+        .join("") + "</testsuite>",
+    );
+}
+
+describe("gate and the cause of a failure", () => {
+  const known = (causes: string[]): Known => ({
+    quarantined: [{ ...testNamed("flaky"), causes }],
+  });
+
+  it("excuses one that was seen among the disruptions of the test", async () => {
+    const { code } = await gate(known(["0000000000000000", SEEN_CAUSE]), reportWith({ passed: 1 }));
+    assert.equal(code, 0);
+  });
+
+  it("does not excuse a new one, and says so", async () => {
+    const { code, stdout } = await gate(known(["0000000000000000"]), reportWith({ passed: 1 }));
+    assert.equal(code, 1);
+    assert.deepEqual(stdout.trim().split("\n"), [
+      "quarantined, new cause\tshop > Cart > flaky (cart.ts)\t0 %\t\t",
+      "exit code 1\tthe failed test is quarantined, but failed for a new cause (--cause)",
+    ]);
+    const json = await gate(known([]), reportWith({ passed: 1 }), { options: ["--json"] });
+    const { failed: [test] } = JSON.parse(json.stdout);
+    assert.equal(test.verdict, "quarantined, new cause");
+    assert.equal(test.fingerprint, SEEN_CAUSE);
+  });
+
+  it("excuses any with --cause any", async () => {
+    const options = ["--cause", "any"];
+    assert.equal((await gate(known([]), reportWith({ passed: 1 }), { options })).code, 0);
+    const wrong = await gate(FLAKY, reportWith({ passed: 1 }), { options: ["--cause", "none"] });
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.stderr, /--cause: invalid value "none": expected one of seen, any/);
+  });
+});
+
+describe("gate and a run that is not whole", () => {
+  const known: Known = { ...FLAKY, earlier: USUAL };
+
+  it("excuses a run with as many tests as usual", async () => {
+    const { code, stdout } = await gate(known, reportWith({ passed: 11 }));
+    assert.equal(code, 0);
+    assert.doesNotMatch(stdout, /note/);
+  });
+
+  it("does not excuse one that stopped early", async () => {
+    const { code, stdout } = await gate(known, reportWith({ passed: 3 }));
+    assert.equal(code, 1);
+    assert.match(stdout, /^exit code 1\tonly 4 of about 12 tests ran \(--max-missing\)$/m);
+    const lenient = { options: ["--max-missing", "70%"] };
+    assert.equal((await gate(known, reportWith({ passed: 3 }), lenient)).code, 0);
+    const wrong = await gate(known, reportWith({ passed: 3 }), { options: ["--max-missing", "x"] });
+    assert.match(wrong.stderr, /--max-missing: invalid number "x"/);
+  });
+
+  it("does not excuse one in which tests were skipped that ran before", async () => {
+    const { code, stdout } = await gate(known, reportWith({ passed: 11, skipped: 3 }));
+    assert.equal(code, 1);
+    assert.match(stdout, /3 tests skipped, usually 0/);
+  });
+
+  it("does not excuse a suite that declares more tests than it lists", async () => {
+    const { code, stdout } = await gate(FLAKY, reportWith({ passed: 1, declared: 4 }));
+    assert.equal(code, 1);
+    assert.match(
+      stdout,
+      /does not list all tests: \S+report.xml:1:\d+: 4 tests in the totals, 2 listed/,
+    );
+  });
+
+  it("asks for the job of the CI service, unless another is given", async () => {
+    const requests: URL[] = [];
+    const environment = {
+      CIRCLECI: "true",
+      CIRCLE_JOB: "unit",
+      CIRCLE_NODE_INDEX: "1",
+      CIRCLE_NODE_TOTAL: "4",
+    };
+    const asked = () => {
+      const { searchParams } = requests.findLast(({ pathname }) => pathname.endsWith("verdicts"))!;
+      return ["run_job", "run_environment", "run_shard", "base"].map((name) =>
+        searchParams.get(name) ?? ""
+      );
+    };
+    await gate(known, reportWith({ passed: 11 }), { environment, requests });
+    assert.deepEqual(asked(), ["unit", "", "1/4", "main"]);
+    const options = ["--job", "e2e", "--environment", "firefox", "--base", "trunk"];
+    await gate(known, reportWith({ passed: 11 }), { environment, requests, options });
+    assert.deepEqual(asked(), ["e2e", "firefox", "1/4", "trunk"]);
+  });
+});
+
+describe("gate and an outage", () => {
+  const run = {
+    recorded_at: "2026-02-01T11:20:00Z",
+    build_url: "https://ci.example/9",
+    branch: "topic",
+    failed_test_count: 30,
+    ran_test_count: 100,
+  };
+  const failed = Array.from({ length: 8 }, (_, index) => `broken ${index}`);
+
+  it("is said to be one, names other runs, and excuses nothing", async () => {
+    const known: Known = {
+      quarantined: failed.map(testNamed),
+      earlier: { outage: { runs: [run] } },
+    };
+    const { folder } = fixtures[fixtures.push(await gateFixture(known)) - 1]!;
+    const summary = join(folder, "summary.md");
+    const report = reportWith({ passed: 17, failed });
+    const { code, stdout } = await gate(known, report, { options: ["--summary", summary] });
+    assert.equal(code, 1);
+    const lines = stdout.trim().split("\n");
+    assert.deepEqual(lines.slice(0, 2), [
+      "outage\t8 of 25 tests failed, so the change is probably not the cause; 1 other run of the last " +
+      "two hours failed like this",
+      "outage elsewhere\t30 of 100 tests\ttopic\t2026-02-01T11:20:00Z\thttps://ci.example/9",
+    ]);
+    assert.match(lines.at(-1)!, /^exit code 1\tan outage: 8 of 25 tests failed/);
+    assert.match(await Deno.readTextFile(summary), /\*\*Outage\*\*: 8 of 25 tests failed/);
+  });
+
+  it("leaves out the run itself, which may be uploaded already", async () => {
+    const known: Known = { quarantined: [], earlier: { outage: { runs: [run] } } };
+    const environment = {
+      BUILDKITE: "true",
+      BUILDKITE_BUILD_URL: run.build_url,
+      BUILDKITE_COMMIT: "0".repeat(40),
+    };
+    const { stdout } = await gate(known, reportWith({ passed: 17, failed }), { environment });
+    assert.match(stdout, /no other run of the last two hours has it/);
+  });
+});
