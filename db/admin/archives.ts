@@ -163,7 +163,7 @@ export async function recordProcessed(
     insert into archive as a
       (source, key, version, status, repository_id, submission_key, found_at, finished_at)
     values (${source}, ${key}, ${version}, 'processed', ${repositoryId},
-      case when ${isTaken(tx, { source, key, repositoryId })}
+      case when ${isKeyTaken(tx, { source, key, repositoryId })}
         then ${suffixed({ source, key })} else ${key} end,
       now(), now())
     on conflict (source, key) do update set
@@ -190,7 +190,7 @@ export async function recordDuplicate(
 }
 
 /** SQL: whether the repository has an archive with this key from another source. */
-function isTaken(
+function isKeyTaken(
   sql: Queryable,
   { source, key, repositoryId }: Omit<ArchiveClaim, "claimId"> & { repositoryId: number },
 ) {
@@ -232,7 +232,7 @@ export async function assignArchive(
   // Makes concurrent archives from two sources choose one after the other.
   await tx`select 1 from repository_state where repository_id = ${repositoryId} for no key update`;
   const [choice] = await tx<{ isTaken: boolean }[]>`
-    select ${isTaken(tx, { source, key, repositoryId })} as "isTaken"`;
+    select ${isKeyTaken(tx, { source, key, repositoryId })} as "isTaken"`;
   const submissionKey = choice?.isTaken ? suffixed(claim) : key;
   requireClaim(
     await tx`

@@ -33,9 +33,9 @@ export class IdentityStore {
   push(test: TestIdentity): void {
     const start = 4 * this.#count++;
     if (start === this.#positions.length) {
-      const grown = new Uint32Array(start * 2);
-      grown.set(this.#positions);
-      this.#positions = grown;
+      const larger = new Uint32Array(start * 2);
+      larger.set(this.#positions);
+      this.#positions = larger;
     }
     this.#positions[start] = this.#positionOf(0, test.suite);
     this.#positions[start + 1] = this.#positionOf(1, test.class);

@@ -12,9 +12,9 @@ export class VarintWriter {
   write(value: number): void {
     // Eight bytes hold 56 bits, more than any safe integer needs.
     if (this.#length + 8 > this.#bytes.length) {
-      const grown = new Uint8Array(this.#bytes.length * 2);
-      grown.set(this.#bytes);
-      this.#bytes = grown;
+      const larger = new Uint8Array(this.#bytes.length * 2);
+      larger.set(this.#bytes);
+      this.#bytes = larger;
     }
     while (value >= 0x80) {
       this.#bytes[this.#length++] = (value % 0x80) | 0x80;

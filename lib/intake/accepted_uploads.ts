@@ -1,4 +1,4 @@
-/** Uploads that the door of this process has accepted, stored from what it read of them. */
+/** Uploads that the receiver of this process has accepted, stored from what it read of them. */
 import { errorMessage } from "../base/error.ts";
 import type { Metrics } from "../base/metrics.ts";
 import type { FolderStorage } from "../storage/folder.ts";
@@ -17,7 +17,7 @@ const CONCURRENT_UPLOADS = 2;
 const MAX_WAITING_RESULTS = 400_000;
 
 /**
- * The queue between the door of `up` and the database. An upload that is not stored from it, for whatever
+ * The queue between the receiver of `up` and the database. An upload that is not stored from it, for whatever
  * reason, still lies in the inbox, and the next sweep processes it.
  */
 export class AcceptedUploads implements AcceptedQueue {

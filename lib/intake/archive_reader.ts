@@ -66,7 +66,7 @@ export class ArchiveReader {
   /**
    * As `readArchive` of read_archive.ts; waits for a promise of `onFacts` before it continues.
    *
-   * @throws {ReportError} `limit` after the deadline
+   * @throws {ReportError} `limit` after the deadline, or when it does not fit into memory
    */
   async read(
     source: ArchiveSource,
@@ -106,7 +106,7 @@ export class ArchiveReader {
    * As `packUpload` of receive/pack_upload.ts.
    *
    * @param byteCount of the body
-   * @throws {ReportError} `limit` after the deadline
+   * @throws {ReportError} `limit` after the deadline, or when it does not fit into memory
    */
   async pack(upload: UploadToPack, byteCount: number): Promise<PackedUpload> {
     return await this.#run<PackedUpload>({ type: "pack", upload }, { name: "upload", byteCount });
@@ -157,8 +157,9 @@ export class ArchiveReader {
       if (data.type === "done" || data.type === "error") finish(data).catch(reject);
       else onMessage?.(data, task);
     };
+    const onError = (error: unknown) => reject(workerFailure(error, name));
     worker.on("message", receive);
-    worker.on("error", reject);
+    worker.on("error", onError);
     stop?.addEventListener("abort", onStop);
     if (stop?.aborted) onStop();
     task.send(message);
@@ -168,7 +169,7 @@ export class ArchiveReader {
       clearInterval(timer);
       stop?.removeEventListener("abort", onStop);
       worker.off("message", receive);
-      worker.off("error", reject);
+      worker.off("error", onError);
       // Not awaited after an answer: the storage may wait for bytes that are not needed any more.
       const closed = close?.();
       if (!task.isOver) {
@@ -203,6 +204,13 @@ async function startWorker(): Promise<Worker> {
     });
   });
   return worker;
+}
+
+/** The error of an upload whose worker thread ended: one that does not fit into memory is the upload's fault. */
+export function workerFailure(error: unknown, name: string): unknown {
+  if ((error as { code?: unknown } | null)?.code !== "ERR_WORKER_OUT_OF_MEMORY") return error;
+  const problem = `takes more than ${HEAP.maxOldGenerationSizeMb} MB of memory to read: split it`;
+  return new ReportError({ file: name, kind: "limit", problem });
 }
 
 function errorOf({ message, code, report, upload }: FromWorker & { type: "error" }): Error {

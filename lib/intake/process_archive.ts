@@ -120,7 +120,7 @@ export async function processArchive(
 }
 
 /**
- * Stores an upload that the door of this process has read already, in one transaction with the row of its
+ * Stores an upload that the receiver of this process has read already, in one transaction with the row of its
  * archive. Whatever prevents that is left to the next sweep, which finds out whether the archive is at
  * fault.
  */

@@ -1,6 +1,6 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { ArchiveReader } from "../../../lib/intake/archive_reader.ts";
+import { ArchiveReader, workerFailure } from "../../../lib/intake/archive_reader.ts";
 import { StorageError } from "../../../lib/storage/storage.ts";
 import type { ArchiveSource } from "../../../lib/report/archive/mod.ts";
 import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
@@ -75,6 +75,18 @@ describe("reading archives in a worker thread", () => {
     const { files } = await read(reader, await sourceOf(reportOf("a")));
     assert.equal(files.results?.content.resultCount, 1);
     reader.close();
+  });
+
+  it("blames the upload for a worker thread that runs out of memory, and for nothing else", () => {
+    const outOfMemory = Object.assign(new Error("heap"), { code: "ERR_WORKER_OUT_OF_MEMORY" });
+    assert.throws(() => {
+      throw workerFailure(outOfMemory, "a.gz");
+    }, {
+      kind: "limit",
+      message: "a.gz: takes more than 1024 MB of memory to read: split it",
+    });
+    const other = new Error("crashed");
+    assert.equal(workerFailure(other, "a.gz"), other);
   });
 
   it("does not count the time that the storage takes", async () => {
