@@ -2,15 +2,21 @@ import {
   type DurationUnit,
   type GroupDurations,
   LatestDurations,
-  type StoredDurations,
   submissionsWithLatestRuns,
-  type TestGroups,
 } from "../../lib/analysis/durations.ts";
 import type { Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { Patterns, SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Database } from "../connection/connect.ts";
-import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
+import type { Queryable } from "../connection/sql.ts";
+import {
+  emptyGroups,
+  type KeyedGroups,
+  loadTestsAsGroups,
+  selectDurations,
+  selectIdentities,
+  viewOf,
+} from "./duration_rows.ts";
 import { isOfJob, isSelected, selectRepository, SNAPSHOT } from "./fragments.ts";
 import { loadTestLists } from "./stored_test_lists.ts";
 
@@ -51,7 +57,9 @@ export async function loadDurations(
     if (!repository) return { version: null, count: 0, durations: [] };
     const [submissions, keyed] = await Promise.all([
       selectSubmissions(tx, query),
-      query.by === "test" ? loadTests(tx, repositoryId) : loadNames(tx, { ...query, by: query.by }),
+      query.by === "test"
+        ? loadTestsAsGroups(tx, repositoryId)
+        : loadNames(tx, { ...query, by: query.by }),
     ]);
     const { groups } = keyed;
     const testListNos = submissions.map(({ testListNo }) => testListNo);
@@ -91,13 +99,6 @@ export async function loadDurations(
   });
 }
 
-/** Groups with what their order is by. */
-interface KeyedGroups {
-  groups: TestGroups;
-  /** Compares the keys of two groups. */
-  compare(a: number, b: number): number;
-}
-
 /** The files or classes of tests, `""` excepted. */
 async function loadNames(
   sql: Queryable,
@@ -121,48 +122,9 @@ async function loadNames(
   };
 }
 
-/** Each test as a group of its own. */
-async function loadTests(
-  sql: Queryable,
-  repositoryId: number,
-): Promise<KeyedGroups & { names: null; testNos: Int32Array; hashes: Float64Array }> {
-  const [row] = await sql<{ tests: Uint8Array }[]>`
-    select coalesce(string_agg(int4send(t.test_no) || int8send(t.test_hash), ''), '') as tests
-    from test t
-    where t.repository_id = ${repositoryId}`;
-  const view = viewOf(row!.tests);
-  const count = view.byteLength / 12;
-  const testNos = new Int32Array(count);
-  const hashes = new Float64Array(count);
-  for (let index = 0; index < count; index++) {
-    testNos[index] = view.getInt32(12 * index);
-    hashes[index] = view.getInt32(12 * index + 4) * 2 ** 32 + view.getUint32(12 * index + 8);
-  }
-  const groupOf = emptyGroups([testNos]);
-  for (let index = 0; index < count; index++) groupOf[testNos[index]!] = index;
-  return {
-    names: null,
-    testNos,
-    hashes,
-    groups: { groupOf, groupCount: count },
-    compare: (a, b) => hashes[a]! - hashes[b]!,
-  };
-}
-
-/** The group of each of the tests and those between, none so far. */
-function emptyGroups(testNos: readonly Int32Array[]): Int32Array {
-  let end = 0;
-  for (const own of testNos) for (const testNo of own) if (testNo >= end) end = testNo + 1;
-  return new Int32Array(end).fill(-1);
-}
-
 function integersOf(bytes: Uint8Array): Int32Array {
   const view = viewOf(bytes);
   return new Int32Array(bytes.length / 4).map((_, index) => view.getInt32(4 * index));
-}
-
-function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
-  return new DataView(buffer, byteOffset, byteLength);
 }
 
 /** The submissions that count, newest first. */
@@ -181,25 +143,4 @@ function selectSubmissions(
       and s.status = 'processed' and ${untilTime}
       and ${isSelected(sql, filter)} and ${isOfJob(sql, filter.jobs)}
     order by s.submission_id desc`;
-}
-
-/** The durations of submissions, newest first. */
-function selectDurations(
-  sql: Queryable,
-  { repositoryId, submissionIds }: { repositoryId: number; submissionIds: string[] },
-) {
-  return sql<StoredDurations[]>`
-    select s.test_list_no as "testListNo", s.durations, s.duration_unit as "durationUnit"
-    from submission s
-    where s.repository_id = ${repositoryId} and s.submission_id = any(${idsIn(sql, submissionIds)})
-    order by s.submission_id desc`;
-}
-
-function selectIdentities(
-  sql: Queryable,
-  { repositoryId, testNos }: { repositoryId: number; testNos: number[] },
-) {
-  return sql<(TestIdentity & { testNo: number })[]>`
-    select t.test_no as "testNo", t.suite, t.class, t.name, t.file from test t
-    where t.repository_id = ${repositoryId} and t.test_no = any(${integersIn(sql, testNos)})`;
 }

@@ -10,8 +10,8 @@ export type DurationUnit = typeof DURATION_UNITS[number];
 /** The runs of each that count: enough for a percentile, few enough to follow a change within days. */
 export const MAX_RUNS = 20;
 
-/** Index of the group of each test by test_no, -1 for tests that are in none. */
 export interface TestGroups {
+  /** Group of each test by test_no; -1, or beyond the end, for tests that are in none. */
   groupOf: Int32Array;
   groupCount: number;
 }
@@ -41,7 +41,11 @@ export interface GroupDurations {
  */
 export function submissionsWithLatestRuns(
   testListNos: readonly number[],
-  { lists, groups }: { lists: TestLists; groups: TestGroups },
+  { lists, groups, maxRuns = MAX_RUNS }: {
+    lists: TestLists;
+    groups: TestGroups;
+    maxRuns?: number;
+  },
 ): number[] {
   const runCounts = new Int32Array(groups.groupCount);
   const groupsOfList = new Map<number, Int32Array>();
@@ -52,7 +56,7 @@ export function submissionsWithLatestRuns(
     if (finished.has(testListNo)) continue;
     let own = groupsOfList.get(testListNo);
     if (!own) groupsOfList.set(testListNo, own = groupsIn(lists.get(testListNo)!, groups));
-    if (own.every((group) => runCounts[group]! >= MAX_RUNS)) finished.add(testListNo);
+    if (own.every((group) => runCounts[group]! >= maxRuns)) finished.add(testListNo);
     else {
       needed.push(index);
       for (const group of own) runCounts[group]!++;
@@ -66,7 +70,7 @@ function groupsIn(testNos: Int32Array, { groupOf, groupCount }: TestGroups): Int
   const found = new Int32Array(groupCount);
   let count = 0;
   for (const testNo of testNos) {
-    const group = groupOf[testNo]!;
+    const group = groupOf[testNo] ?? -1;
     if (group < 0 || isIn[group] === 1) continue;
     isIn[group] = 1;
     found[count++] = group;
@@ -98,7 +102,7 @@ export class LatestDurations {
     const reader = new VarintReader(durations);
     for (const testNo of this.#lists.get(testListNo)!) {
       const duration = reader.read() * durationUnit;
-      const group = groupOf[testNo]!;
+      const group = groupOf[testNo] ?? -1;
       if (group >= 0) sums[group] = Math.max(sums[group]!, 0) + duration;
     }
     for (let group = 0; group < groupCount; group++) {

@@ -97,6 +97,16 @@ describeWithDatabases("durations", (database) => {
     ]);
   });
 
+  it("are of 20 runs of a file beside tests without one", async () => {
+    const files = [timed("a.ts", 1), timed("b.ts", 0)];
+    const both = [...files.slice(0, 1), timed("", 1, { name: "other" })];
+    const { path } = await repositoryOf(
+      [files],
+      ...Array.from({ length: 22 }, (): [typeof both] => [both]),
+    );
+    assert.equal((await list(path)).durations[0]!.runs, 20);
+  });
+
   it("are those of a branch, an environment or a job on request", async () => {
     const { path } = await repositoryOf(
       [[timed("a.ts", 10)], { branch: "main", environment: "Linux-X64", job: "unit" }],
