@@ -1,7 +1,9 @@
-/** The route about how long files, classes and tests take. */
+/** The routes about how long files, classes and tests take. */
 import * as v from "valibot";
 import { loadDurations } from "../db/read/durations.ts";
+import { loadSlowTests, type SlowTest } from "../db/read/slow_tests.ts";
 import { MAX_RUNS } from "../lib/analysis/durations.ts";
+import { formatTimestamp } from "../lib/base/time.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import * as views from "./response_parts.ts";
@@ -67,3 +69,77 @@ export const durations = defineJsonRoute({
     };
   },
 });
+
+const slowTestSchema = schemas.object("SlowTest", {
+  ...schemas.test,
+  median_us: schemas.count(`Microseconds of the median of the latest ${MAX_RUNS} runs`),
+  p90_us: schemas.count("Microseconds of the 90th percentile of them"),
+  runs: schemas.count(`Runs that count for these two, at most ${MAX_RUNS}`),
+  total_us: schemas.count("Microseconds of all runs of the last 14 days"),
+  share: schemas.described(
+    schemas.share,
+    "Share of the time of all tests of the last 14 days, truncated to 3 decimals",
+  ),
+  slower: schemas.nullable(
+    schemas.object("SlowDown", {
+      before_us: schemas.count("Microseconds of the median run before, at the usual speed"),
+      after_us: schemas.count("Microseconds of the median run since, at the usual speed"),
+      since: schemas.described(schemas.timestamp, "recorded_at of the first slow run"),
+      last_fast_commit_oid: schemas.text("Commit of the last run before"),
+      first_slow_commit_oid: schemas.text("Commit of the first slow run"),
+    }),
+    "How it became slower in the last 14 days",
+  ),
+});
+
+export const slowTests = defineJsonRoute({
+  path: "/api/repos/:owner/:name/slow-tests",
+  operationId: "listSlowTests",
+  tag: "Repositories",
+  summary: "Slow tests of a repository",
+  description:
+    "How long each test takes, its share of all time, and whether it became slower: at least 20 runs " +
+    "on 3 days, 20 % and one second more. Runs are compared by how slow all their tests were, so that " +
+    "a slow machine makes no test slower.",
+  query: {
+    sort: parameters.slowSort,
+    limit: parameters.limit(25),
+    after: parameters.offsetCursor,
+    ...parameters.submissionFilter,
+  },
+  schema: schemas.page("SlowTestPage", "Tests, on all pages", { tests: v.array(slowTestSchema) }),
+  exampleQuery: { limit: "1" },
+  resource: "repository in path",
+  async handler({ load, loadTests, query }) {
+    const { sort, after, limit } = query;
+    const filter = parameters.filterOf(query);
+    // One repository always has runs.
+    const runs = (await loadTests({ withTime: true, filter })).runs!;
+    const { count, tests } = await load(loadSlowTests, { filter, runs, sort, after, limit });
+    return {
+      count,
+      tests: tests.map((test) => slowTestView(test, runs.timeConsumed ?? 0)),
+      metadata: views.offsetMetadata(query, count),
+    };
+  },
+});
+
+/** A slow test, as the API shows it; `total` are the microseconds of all tests. */
+export function slowTestView(test: SlowTest, total: number) {
+  const { slowDown } = test;
+  return {
+    ...views.test(test),
+    median_us: test.medianMicroseconds,
+    p90_us: test.p90Microseconds,
+    runs: test.runCount,
+    total_us: test.totalMicroseconds,
+    share: total === 0 ? 0 : Math.floor(1000 * test.totalMicroseconds / total) / 1000,
+    slower: slowDown && {
+      before_us: slowDown.beforeMicroseconds,
+      after_us: slowDown.afterMicroseconds,
+      since: formatTimestamp(slowDown.firstAfter.recordedAt),
+      last_fast_commit_oid: slowDown.lastBefore.commitOid,
+      first_slow_commit_oid: slowDown.firstAfter.commitOid,
+    },
+  };
+}

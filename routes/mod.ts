@@ -12,7 +12,7 @@ import {
 } from "../lib/http/server/server.ts";
 import { organizations, repositories } from "./account.ts";
 import { coverageBadgeRoute, flakyBadge } from "./badges.ts";
-import { durations } from "./durations.ts";
+import { durations, slowTests } from "./durations.ts";
 import examples from "./examples.json" with { type: "json" };
 import { repositoryFailures, testFailures } from "./failures.ts";
 import { buildPage } from "./pages/build.ts";
@@ -25,6 +25,7 @@ import {
   repositoryByNamePage,
 } from "./pages/repositories.ts";
 import { repositoryPage } from "./pages/repository.ts";
+import { slowTestsPage } from "./pages/slow_tests.ts";
 import { testPage } from "./pages/test.ts";
 import { documentation, health, tokenCheck } from "./service.ts";
 import { submissions, submissionTests } from "./submissions.ts";
@@ -43,6 +44,7 @@ export const routes: readonly Route[] = withExamples([
   disruptiveTests,
   repositoryFailures,
   durations,
+  slowTests,
   verdicts,
   testDetails,
   testResults,
@@ -68,6 +70,7 @@ export const pages: readonly Endpoint[] = [
   repositoriesPage,
   repositoryByNamePage,
   repositoryPage,
+  slowTestsPage,
   flakyTestsPage,
   testPage,
   buildPage,

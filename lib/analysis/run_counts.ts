@@ -66,6 +66,11 @@ export class RunCounts {
     };
   }
 
+  /** Microseconds that all tests took together; `null` when not loaded. */
+  get timeConsumed(): number | null {
+    return this.#totals.microseconds?.reduce((sum, one) => sum + one, 0) ?? null;
+  }
+
   /** New counts, with the runs of some submissions added and those of others removed. */
   changed(
     { added, removed, lists }: {

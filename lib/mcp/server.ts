@@ -6,6 +6,7 @@ import { type ApiClient, ApiError } from "../api_client/client.ts";
 import { outputJson } from "./output.ts";
 import { registerPrompts } from "./prompts.ts";
 import { findFlakyTests } from "./tools/find_flaky_tests.ts";
+import { findSlowTests } from "./tools/find_slow_tests.ts";
 import { getTestDetails, getTestHistory } from "./tools/one_test.ts";
 import {
   getRepoCoverage,
@@ -30,6 +31,7 @@ const INVENTORY_URI = "test-analytics://repos/{owner}/{name}/flaky-tests";
 
 const TOOLS = [
   findFlakyTests,
+  findSlowTests,
   getTestHistory,
   listRecentSubmissions,
   getRepoFlakiness,

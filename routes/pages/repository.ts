@@ -77,6 +77,9 @@ export const repositoryPage = definePage({
       content: markup`<h1>${repository}</h1>
 ${overview.url && markup`<p>${externalLink(overview.url, overview.url)}</p>`}
 ${repositoryFigures(page)}
+<p><a href="${
+        request.pathTo(["repos", overview.owner, overview.name, "slow-tests"])
+      }">Slow tests</a></p>
 ${overview.days.length > 0 && historyCharts(overview.days, today)}
 ${causes.length > 0 && causeTable(causes, page)}
 <h2>Tests that cost the most builds</h2>

@@ -3,6 +3,7 @@ import type { RepositoryVersion } from "../../db/read/caller.ts";
 import { loadFailures, type ShownGroups } from "../../db/read/failures.ts";
 import { listQuarantineLog } from "../../db/read/quarantine_log.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
+import { loadDurationsOfTest, loadWeeklyMedians } from "../../db/read/durations_of_tests.ts";
 import { loadTestDetails, type TestDetails } from "../../db/read/details_of_test.ts";
 import { loadFailureDays, loadFirstDisruption } from "../../db/read/history_of_test.ts";
 import {
@@ -11,12 +12,14 @@ import {
   type SubmissionRuns,
   type TestRun,
 } from "../../db/read/runs_of_test.ts";
+import type { GroupDurations } from "../../lib/analysis/durations.ts";
 import type { QuarantineEvent } from "../../lib/analysis/quarantine.ts";
 import { disruptivenessThousandths, passRateThousandths } from "../../lib/analysis/tracked_test.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { formatTenths } from "../../lib/badge/percentage.ts";
-import { plural } from "../../lib/base/text.ts";
+import { formatDuration, plural } from "../../lib/base/text.ts";
+import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { outcomeStrip, type RunStatus } from "../../lib/html/charts.ts";
 import { rerunCommands } from "../../lib/html/commands.ts";
 import {
@@ -36,6 +39,8 @@ import { definePage, type PageRequest, placeOf } from "./page.ts";
 
 const SHOWN_RUNS = 100;
 const MAX_ROWS = 10;
+/** Of the median duration. */
+const WEEKS = 6;
 
 interface TestPage extends PageRequest {
   repository: RepositoryDetails;
@@ -46,18 +51,23 @@ export const testPage = definePage({
   path: "/tests/:id",
   resource: "test in path",
   async show(request) {
-    const { sql, load, loadEach, now, today } = request;
+    const { sql, load, loadEach, now, today, windowStart } = request;
     const [selected] = request.repositories as [RepositoryVersion & { testNo: number }];
     const everything = { filter: ALL_SUBMISSIONS };
-    const [[repository], { test }, latest, all, failures, days, first] = await Promise.all([
-      loadEach(loadRepositoryDetails, {}),
-      load(loadTestDetails, {}),
-      load(loadTestRuns, { ...everything, status: "all", after: null, limit: SHOWN_RUNS }),
-      load(loadSubmissionRuns, {}),
-      load(loadFailures, everything),
-      loadFailureDays(sql, { ...selected, firstDay: today - HISTORY_DAYS + 1 }),
-      loadFirstDisruption(sql, selected),
-    ]);
+    const { repositoryId, testNo } = selected;
+    const end = (today + 1) * SECONDS_PER_DAY;
+    const [[repository], { test }, latest, all, failures, days, first, durations, weeks] =
+      await Promise.all([
+        loadEach(loadRepositoryDetails, {}),
+        load(loadTestDetails, {}),
+        load(loadTestRuns, { ...everything, status: "all", after: null, limit: SHOWN_RUNS }),
+        load(loadSubmissionRuns, {}),
+        load(loadFailures, everything),
+        loadFailureDays(sql, { ...selected, firstDay: today - HISTORY_DAYS + 1 }),
+        loadFirstDisruption(sql, selected),
+        loadDurationsOfTest(sql, { repositoryId, testNo, windowStart }),
+        loadWeeklyMedians(sql, { repositoryId, testNos: [testNo], end, weeks: WEEKS }),
+      ]);
     const page: TestPage = { ...request, repository: repository!, test };
     const { organizationId } = request.caller!;
     const log = await listQuarantineLog(sql, { organizationId, testId: test.id, now });
@@ -71,6 +81,7 @@ ${testFigures(all.submissions, page)}
 ${failsOnlyIn(all.submissions)}
 <h2>Latest runs</h2>
 ${latest.runs.length > 0 ? strip(latest.runs, page) : NO_RUNS}
+${durations && durationText(durations, weeks.get(testNo)!)}
 <h2>How it fails</h2>
 ${causes(failures, page)}
 <div class="pair">${failureBars(days, today)}<section><h2>Runs by branch</h2>
@@ -88,6 +99,16 @@ ${rerun(test)}
 });
 
 const NO_RUNS = emptyState("It did not run in the last 14 days.");
+
+function durationText(
+  { medianMicroseconds, p90Microseconds, runCount }: GroupDurations,
+  weeks: readonly (number | null)[],
+): Markup {
+  const byWeek = weeks.map((median) => median === null ? "–" : formatDuration(median)).join(", ");
+  return markup`<p>Takes ${formatDuration(medianMicroseconds)}, at the 90th percentile ${
+    formatDuration(p90Microseconds)
+  }, of the latest ${plural(runCount, "run")}; by week ${byWeek}.</p>`;
+}
 
 function testFigures(submissions: readonly SubmissionRuns[], { at, test }: TestPage): Markup {
   const { disruptionCount, firstDisruptionAt, latestDisruption } = test;

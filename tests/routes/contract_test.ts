@@ -161,12 +161,13 @@ describeWithDatabases("the contract", (database) => {
       const named = path.replace("{owner}", "acme").replace("{name}", "shop")
         .replace("{id}", idFor({ path }));
       const target = `${named}?quarantine=false&limit=10`;
-      const first = await send(target);
-      const link = first.headers.get("link") ?? "";
-      const [, next = ""] = /^<(\?.+)>; rel="next"$/.exec(link) ?? [];
-      const last = await send(named + next);
-      assert.equal(last.status, 200);
-      assert.equal(last.headers.get("link"), null);
+      let page = await send(target);
+      for (let pages = 1; page.headers.get("link") !== null; pages++) {
+        assert.ok(pages < 10, `${named} has no last page`);
+        const [, next = ""] = /^<(\?.+)>; rel="next"$/.exec(page.headers.get("link")!) ?? [];
+        page = await send(named + next);
+      }
+      assert.equal(page.status, 200);
     }
   });
 

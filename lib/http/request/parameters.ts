@@ -5,6 +5,7 @@
 import * as v from "valibot";
 import { ATTEMPT_STATUSES } from "../../analysis/attempts.ts";
 import { DURATION_UNITS } from "../../analysis/durations.ts";
+import { SLOW_ORDERS } from "../../analysis/slow_downs.ts";
 import { TEST_ORDERS } from "../../analysis/order.ts";
 import {
   decodeKeysetCursor,
@@ -131,6 +132,14 @@ export const durationsBy = choice(
   DURATION_UNITS,
   "What is listed: file and class add up the tests of one name in a submission, and leave out tests " +
     "without one",
+);
+
+/** `sort` of slow tests. */
+export const slowSort = choice(
+  "sort",
+  SLOW_ORDERS,
+  "total: most time in all runs first; median: longest median run first; slower: only tests that " +
+    "became slower, the largest increase first. Ties go to the smaller id",
 );
 
 /** `as_of`: seconds since 1970; `null` for now. */

@@ -46,6 +46,8 @@ const PATHS = [
   "/api/repos/acme/NAME/submissions?branch=m*",
   "/api/repos/acme/NAME/failures",
   "/api/repos/acme/NAME/durations?by=test",
+  "/api/repos/acme/NAME/slow-tests",
+  "/repos/acme/NAME/slow-tests",
   "/api/repos/acme/NAME/verdicts?tests=TEST&base=m*",
   "/api/repos/acme/NAME/submissions/SUBMISSION/tests",
   "/api/tests/TEST",

@@ -46,6 +46,7 @@ describe("the command line", () => {
       "repo list",
       "repo rename",
       "serve",
+      "slow",
       "split",
       "submission delete",
       "submission list",

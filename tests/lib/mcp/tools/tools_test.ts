@@ -245,6 +245,7 @@ describe("get_repo_flakiness and get_repo_coverage", () => {
 describe("every tool", () => {
   const CALLS: Record<string, Record<string, unknown>> = {
     find_flaky_tests: {},
+    find_slow_tests: { owner: "acme", name: "web" },
     get_test_history: { test_id: "5f3a9c0e7b12d4a86f01c2e3" },
     list_recent_submissions: { owner: "acme", name: "web" },
     get_repo_flakiness: { repository: "acme/web" },

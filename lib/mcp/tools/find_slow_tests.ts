@@ -1,0 +1,62 @@
+import * as v from "valibot";
+import { SLOW_ORDERS } from "../../analysis/slow_downs.ts";
+import {
+  defineTool,
+  described,
+  integer,
+  nextCursor,
+  page,
+  pageArguments,
+  repositoryArguments,
+  testEntries,
+  unknownRepository,
+} from "./tool.ts";
+
+const tests = v.array(v.object({
+  id: v.string(),
+  ...testEntries,
+  median_us: integer("Median run, microseconds"),
+  total_us: integer("All runs"),
+  share: described(v.number(), "0 to 1: of the time of all tests"),
+  slower: described(
+    v.nullable(v.object({
+      before_us: v.number(),
+      after_us: v.number(),
+      since: v.string(),
+      last_fast_commit_oid: v.string(),
+      first_slow_commit_oid: v.string(),
+    })),
+    "null: it did not become slower",
+  ),
+}));
+
+export const findSlowTests = defineTool({
+  name: "find_slow_tests",
+  description:
+    "Tests that take the most time in CI, or became slower, and between which commits; a slow machine " +
+    "does not count. Use it to make CI faster. Next: get_test_details with an id.",
+  input: {
+    ...repositoryArguments,
+    sort: v.optional(
+      described(
+        v.picklist(SLOW_ORDERS),
+        "slower: only tests that became slower",
+      ),
+      SLOW_ORDERS[0],
+    ),
+    branch: v.optional(
+      described(v.string(), "Such as main,release/*"),
+    ),
+    ...pageArguments(25),
+  },
+  output: { count: integer("All that match, not only this page"), tests, next_cursor: nextCursor },
+  run: ({ owner, name, ...query }, get) =>
+    get(
+      {
+        path: ["api", "repos", owner, name, "slow-tests"],
+        query,
+        notFound: unknownRepository(`${owner}/${name}`),
+      },
+      page({ tests }),
+    ),
+});

@@ -1,0 +1,128 @@
+/** `/repos/{owner}/{name}/slow-tests`: the tests of a repository by the time they take. */
+import { loadWeeklyMedians } from "../../db/read/durations_of_tests.ts";
+import { loadRepositoryDetails } from "../../db/read/repositories.ts";
+import { loadSlowTests, type SlowTest } from "../../db/read/slow_tests.ts";
+import { SLOW_ORDERS, type SlowOrder } from "../../lib/analysis/slow_downs.ts";
+import { formatTenths, tenthsOfPercent } from "../../lib/badge/percentage.ts";
+import { encodeOffsetCursor } from "../../lib/base/cursor.ts";
+import { formatRepositoryName } from "../../lib/base/repository_name.ts";
+import { formatDuration, plural } from "../../lib/base/text.ts";
+import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
+import { commit, emptyState, table } from "../../lib/html/elements.ts";
+import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
+import * as parameters from "../../lib/http/request/parameters.ts";
+import { definePage, type PageRequest } from "./page.ts";
+
+const WEEKS = 6;
+
+const TITLES: Record<SlowOrder, string> = {
+  total: "Most time",
+  median: "Longest run",
+  slower: "Became slower",
+};
+
+export const slowTestsPage = definePage({
+  path: "/repos/:owner/:name/slow-tests",
+  resource: "repository in path",
+  query: {
+    sort: parameters.slowSort,
+    limit: parameters.limit(25),
+    after: parameters.offsetCursor,
+    ...parameters.submissionFilter,
+  },
+  async show(request) {
+    const { sql, load, loadEach, loadTests, today, query, pathTo, repositories } = request;
+    const { sort, limit, after } = query;
+    const filter = parameters.filterOf(query);
+    const [[repository], { runs }] = await Promise.all([
+      loadEach(loadRepositoryDetails, {}),
+      loadTests({ withTime: true, filter }),
+    ]);
+    // One repository always has runs.
+    const { count, tests } = await load(loadSlowTests, { filter, runs: runs!, sort, after, limit });
+    const weeks = await loadWeeklyMedians(sql, {
+      repositoryId: repositories[0]!.repositoryId,
+      testNos: tests.map(({ testNo }) => testNo),
+      end: (today + 1) * SECONDS_PER_DAY,
+      weeks: WEEKS,
+    });
+    const { owner, name } = repository!;
+    const path = ["repos", owner, name, "slow-tests"];
+    const turn = (text: string, after: number) => {
+      const address = pathTo(path, { ...request.parameters, after: encodeOffsetCursor(after) });
+      return markup`<a href="${address}">${text}</a>`;
+    };
+    const total = runs!.timeConsumed ?? 0;
+    const shown = tests.length < count ? `, ${tests.length} shown` : "";
+    return {
+      title: "Slow tests",
+      crumbs: [request.link.repositories, request.link.repository(repository!)],
+      content: markup`<h1>Slow tests</h1>
+<p>${formatRepositoryName(repository!)}: ${formatDuration(total)} of tests in the last 14 days. ${
+        plural(count, "test")
+      }${shown}.</p>
+<ul class="views">${SLOW_ORDERS.map((order) => orderLink(order, path, request))}</ul>
+${
+        tests.length === 0
+          ? emptyState(
+            sort === "slower"
+              ? "No test became slower: 20 runs on 3 days, 20 % and a second more."
+              : "No test ran in the last 14 days.",
+          )
+          : slowTable(tests, { total, weeks, request })
+      }
+<nav class="pages" aria-label="Pages">${
+        after > 0 && turn("Previous page", Math.max(0, after - limit))
+      }
+${after + limit < count && turn("Next page", after + limit)}</nav>`,
+    };
+  },
+});
+
+function orderLink(
+  order: SlowOrder,
+  path: readonly string[],
+  { query, pathTo, parameters }: PageRequest<{ sort: SlowOrder }>,
+): Markup {
+  const current = query.sort === order && markup` aria-current="page"`;
+  const { after: _first, ...kept } = parameters;
+  const address = pathTo(path, { ...kept, sort: order });
+  return markup`<li><a href="${address}"${current}>${TITLES[order]}</a></li>`;
+}
+
+function slowTable(
+  tests: readonly SlowTest[],
+  { total, weeks, request }: {
+    total: number;
+    weeks: ReadonlyMap<number, (number | null)[]>;
+    request: PageRequest;
+  },
+): Markup {
+  const rows = tests.map((test): Content[] => [
+    request.link.test(test.id, test),
+    formatDuration(test.medianMicroseconds),
+    formatDuration(test.p90Microseconds),
+    formatTenths(tenthsOfPercent(test.totalMicroseconds, Math.max(total, 1))),
+    weeks.get(test.testNo)!.map((median) => median === null ? "–" : formatDuration(median))
+      .join(", "),
+    slowDown(test, request),
+  ]);
+  return table("Slow tests", [
+    "Test|name",
+    "Median|number",
+    "90th percentile|number wide",
+    "Share of all time|number",
+    `Median by week, ${WEEKS} weeks|wide`,
+    "Became slower",
+  ], rows);
+}
+
+function slowDown({ slowDown }: SlowTest, { at }: PageRequest): Content {
+  if (!slowDown) return "";
+  const { beforeMicroseconds, afterMicroseconds, lastBefore, firstAfter } = slowDown;
+  return markup`${formatDuration(beforeMicroseconds)} → ${
+    formatDuration(afterMicroseconds)
+  }<small>since ${at(firstAfter.recordedAt)}, after commit ${commit(lastBefore.commitOid)}, in ${
+    commit(firstAfter.commitOid)
+  }</small>`;
+}

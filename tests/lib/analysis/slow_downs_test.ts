@@ -1,0 +1,96 @@
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { findSlowDowns, type TimedRun } from "../../../lib/analysis/slow_downs.ts";
+import { VarintWriter } from "../../../lib/analysis/varint.ts";
+
+const HOUR = 3600;
+const TESTS = 40;
+
+/** Pseudo-random numbers from 0 to 1, the same in every run. */
+function random(seed: number): () => number {
+  return () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+}
+
+/** Runs of 40 tests of 3 s, every 4 hours; `seconds` may change the duration of a test. */
+function runsOf(
+  count: number,
+  seconds: (test: number, run: number) => number,
+  { noise = 0.1, seed = 1 } = {},
+): TimedRun[] {
+  const next = random(seed);
+  return Array.from({ length: count }, (_, run) => {
+    const writer = new VarintWriter();
+    for (let test = 0; test < TESTS; test++) {
+      const factor = 1 + noise * (next() - 0.5);
+      writer.write(Math.round(1000 * factor * seconds(test, run)));
+    }
+    return {
+      testListNo: 0,
+      durations: writer.finish(),
+      durationUnit: 1000,
+      submissionId: String(run),
+      commitOid: `c${run}`,
+      recordedAt: run * 4 * HOUR,
+    };
+  });
+}
+
+function find(runs: TimedRun[]) {
+  const lists = new Map([[0, Int32Array.from({ length: TESTS }, (_, test) => test)]]);
+  const usual = new Float64Array(TESTS).fill(3_000_000);
+  return findSlowDowns(runs, { lists, usual });
+}
+
+describe("a test that became slower", () => {
+  it("is found with the runs before and since", () => {
+    const found = find(runsOf(40, (test, run) => test === 7 && run >= 25 ? 5 : 3));
+    assert.deepEqual([...found.keys()], [7]);
+    const { beforeMicroseconds, afterMicroseconds, lastBefore, firstAfter } = found.get(7)!;
+    assert.ok(Math.abs(beforeMicroseconds - 3_000_000) < 200_000, String(beforeMicroseconds));
+    assert.ok(Math.abs(afterMicroseconds - 5_000_000) < 300_000, String(afterMicroseconds));
+    assert.deepEqual([lastBefore.commitOid, firstAfter.commitOid], ["c24", "c25"]);
+    assert.equal(firstAfter.recordedAt, 25 * 4 * HOUR);
+  });
+
+  it("is found on machines of different speed, and with outliers", () => {
+    const speeds = [1, 2.5, 0.7, 1.3];
+    const found = find(runsOf(60, (test, run) => {
+      const outlier = (run * 7 + test) % 23 === 0 ? 4 : 1;
+      return speeds[run % 4]! * outlier * (test === 7 && run >= 30 ? 4.5 : 3);
+    }));
+    assert.deepEqual([...found.keys()], [7]);
+  });
+
+  it("is not one of a day when the machine was slow", () => {
+    assert.equal(find(runsOf(40, (_test, run) => run >= 34 ? 9 : 3)).size, 0);
+    assert.equal(find(runsOf(40, (_test, run) => run >= 20 ? 9 : 3)).size, 0);
+  });
+
+  it("is none by chance", () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      assert.equal(find(runsOf(30, () => 3, { noise: 1, seed })).size, 0, `seed ${seed}`);
+    }
+  });
+
+  it("needs 20 runs, 3 days, 20 % and a second", () => {
+    const since = (from: number, seconds: number) => (test: number, run: number) =>
+      test === 7 && run >= from ? seconds : 3;
+    assert.equal(find(runsOf(19, since(10, 5))).size, 0);
+    assert.equal(find(runsOf(20, since(10, 5))).size, 1);
+    const quick = runsOf(20, since(10, 5)).map((run) => ({
+      ...run,
+      recordedAt: run.recordedAt / 4,
+    }));
+    assert.equal(find(quick).size, 0);
+    assert.equal(find(runsOf(40, since(20, 3.9), { noise: 0 })).size, 0);
+    const long = (from: number, seconds: number) => (test: number, run: number) =>
+      test === 7 ? run >= from ? seconds : 30 : 3;
+    assert.equal(find(runsOf(40, long(20, 35), { noise: 0 })).size, 0);
+    assert.equal(find(runsOf(40, long(20, 37), { noise: 0 })).size, 1);
+  });
+
+  it("is none that became faster, or is skipped at times", () => {
+    assert.equal(find(runsOf(40, (test, run) => test === 7 && run >= 20 ? 1 : 3)).size, 0);
+    assert.equal(find(runsOf(40, (test, run) => test === 7 && run < 20 ? 0 : 3)).size, 0);
+  });
+});
