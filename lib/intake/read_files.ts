@@ -9,6 +9,7 @@ import { ownerTags, type TestTags } from "../analysis/test_tags.ts";
 import { parseCodeowners } from "../report/codeowners.ts";
 import { CoverageCollector, type CoverageTotals } from "../report/coverage/mod.ts";
 import { readReportFiles, type StreamedReport } from "../report/read_report_files.ts";
+import { type Advice, ReportExaminer } from "../report/report_advice.ts";
 import { ReportError } from "../report/report_error.ts";
 import { findReports, type ReportFile } from "../report/report_files.ts";
 import { isNegative } from "../report/result.ts";
@@ -26,6 +27,8 @@ export interface UploadFiles {
     reportDigest: string;
     /** Owners of the tests' files; `null` when no file has one. */
     testTags: TestTags | null;
+    /** What the reports hide; absent where nobody reads it. */
+    advice?: Advice[];
   } | null;
   /** `null` when there was no coverage report. */
   coverage: CoverageTotals | null;
@@ -107,6 +110,7 @@ export async function readResults(
   listener: Listener,
 ): Promise<NonNullable<UploadFiles["results"]>> {
   let builder: SubmissionBuilder | null = new SubmissionBuilder();
+  const examiner = new ReportExaminer();
   let failureCount = 0;
   const read: ReadProgress = { results: 0, file: "", bytes: 0, totalBytes };
   const { digest } = await readReportFiles(reports, {
@@ -122,10 +126,17 @@ export async function readResults(
         builder = null;
       }
       builder?.add(result, reported);
+      examiner.add(result, reported);
       if (read.results % RESULTS_PER_PROGRESS === 0) listener.progress?.({ ...read });
     },
-    onReport: (report) => builder?.endReport(report),
-    onLeftOut: () => builder?.discardReport(),
+    onReport(report) {
+      builder?.endReport(report);
+      examiner.endReport(report);
+    },
+    onLeftOut() {
+      builder?.discardReport();
+      examiner.discardReport();
+    },
     onNote: (note) => listener.note(note),
   });
   const content = (builder ?? new SubmissionBuilder()).finish({
@@ -133,6 +144,7 @@ export async function readResults(
   });
   return {
     content,
+    advice: examiner.advice,
     reportDigest: digest,
     testTags: codeowners && ownerTags(
       content,

@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import {
   canReadSchemaVersion,
   type Freshness,
@@ -10,12 +11,19 @@ import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
 import { inspectEmbedded } from "../../../db/embedded/folder.ts";
 import { loadWorkers, type Worker } from "../../../db/schema/distribute.ts";
 import { checkSchema, SCHEMA_VERSION, type SchemaStatus } from "../../../db/schema/migrate.ts";
+import { SubmissionBuilder } from "../../analysis/submission_content.ts";
 import { freeBytes } from "../../base/files.ts";
 import { formatTimestamp, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
+import { plural } from "../../base/text.ts";
 import { BUILD, PROGRAM } from "../../base/version.ts";
 import { shellWord } from "../../base/quote.ts";
+import { readReportFiles } from "../../report/read_report_files.ts";
+import { ReportExaminer } from "../../report/report_advice.ts";
+import { ReportError } from "../../report/report_error.ts";
+import { findReports } from "../../report/report_files.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { openMode } from "../data_folder.ts";
+import { option } from "../parameters.ts";
 import { Failure } from "../../base/failure.ts";
 import { errorMessage } from "../../base/error.ts";
 
@@ -53,21 +61,63 @@ const fail = maker("fail");
 
 export const doctorCommand: AddCommand = command({
   name: "doctor",
-  summary: "Check database, schema, clock, disk and uploads",
+  summary: "Check database, schema, clock, disk and uploads; or reports",
   example: "doctor",
-  moreExamples: ["doctor --json"],
+  moreExamples: ["doctor --json", "doctor --reports reports/"],
   details: [
     "Prints one line per finding: ok, warn or fail, the check, the finding, and what to do. Changes " +
     "nothing, and works while the service is running.",
   ],
-  input: {},
-  async run(_input, context) {
-    const findings = await examine(context);
+  input: {
+    reports: option(
+      "<file...>",
+      "examine this report, folder or glob instead: its tool, what it hides, names that collide or vary",
+      v.optional(v.array(v.string()), () => []),
+    ),
+  },
+  async run({ reports }, context) {
+    const findings = reports.length > 0 ? await examineReports(reports) : await examine(context);
     await context.printList(findings);
     const failed = findings.filter(({ status }) => status === "fail").map(({ check }) => check);
     if (failed.length > 0) throw new Failure(`failed checks: ${failed.join(", ")}`);
   },
 });
+
+/** What the reports of a tool are worth, and the line that makes them better. */
+async function examineReports(reports: readonly string[]): Promise<Finding[]> {
+  const examiner = new ReportExaminer();
+  const builder = new SubmissionBuilder();
+  const notes: string[] = [];
+  const onNote = (note: string) => void notes.push(note);
+  try {
+    await readReportFiles(await findReports(reports), {
+      onResult(result, reported) {
+        examiner.add(result, reported);
+        builder.add(result, reported);
+      },
+      onReport(report) {
+        examiner.endReport(report);
+        builder.endReport(report);
+      },
+      onLeftOut() {
+        examiner.discardReport();
+        builder.discardReport();
+      },
+      onNote,
+    });
+  } catch (error) {
+    if (!(error instanceof ReportError)) throw error;
+    return [fail("report", error.message)];
+  }
+  builder.finish({ onNote });
+  return [
+    ...examiner.reports.map(({ file, tool, resultCount }) =>
+      ok("report", `${file}: ${tool || "no known tool"}, ${plural(resultCount, "result")}`)
+    ),
+    ...examiner.advice.map(({ about, found, instead }) => warn(about, found, instead)),
+    ...notes.map((note) => warn("note", note)),
+  ];
+}
 
 async function examine(context: CommandContext): Promise<Finding[]> {
   const { databaseUrl, dataDir } = context.database;

@@ -48,6 +48,8 @@ export const ingestCommand: AddCommand = command({
     const { now } = context;
     const stored = await storeUpload(sql, organization, facts, files, { now });
     for (const line of summaryLines(stored, files, facts, context)) listener.note(line);
+    const advice = stored.outcome.duplicate ? [] : files.results?.advice ?? [];
+    for (const { found, instead } of advice) listener.note(`${found}: ${instead}`);
     listener.clear();
     const { key } = stored.outcome;
     if (key !== null || context.json) await context.print(key ?? "", stored.outcome);

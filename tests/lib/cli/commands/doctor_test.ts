@@ -13,6 +13,27 @@ const cli = commandLine(() => {
 });
 
 describe("doctor", () => {
+  it("examines reports without a database: tool, what it hides, names that collide", async () => {
+    const folder = new URL("../../../../fixtures/laboratory/jest/", import.meta.url).pathname;
+    const { code, stdout } = await withoutDatabase(["doctor", "--reports", folder, "--json"]);
+    assert.equal(code, 0);
+    const findings: { check: string; status: string; finding: string; hint: string }[] = JSON
+      .parse(stdout);
+    const [first] = findings;
+    assert.deepEqual([first!.check, first!.status], ["report", "ok"]);
+    assert.match(first!.finding, /files\.xml: jest, 12 results$/);
+    const about = (check: string) => findings.find((one) => one.check === check)!;
+    assert.match(about("retries").hint, /^upload CTRF/);
+    assert.match(about("files").hint, /^JEST_JUNIT_ADD_FILE_ATTRIBUTE=true/);
+    assert.match(about("note").finding, /count as one test.*"cart same name" \(2 cases\)/);
+  });
+
+  it("fails for a report that cannot be read", async () => {
+    const { code, stdout } = await withoutDatabase(["doctor", "--reports", "deno.json"]);
+    assert.equal(code, 1);
+    assert.match(stdout, /^fail\treport\tdeno\.json:1:1: found /);
+  });
+
   it("examines an embedded database, also while it is in use, and changes nothing", async () => {
     const folder = await copyTemplate();
     try {

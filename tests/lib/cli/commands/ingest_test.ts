@@ -86,6 +86,18 @@ describeWithDatabases("ingest", (database) => {
     assert.doesNotMatch(stdout, /acme\/named/);
   });
 
+  it("says what the tool hides, and the line that mends it", async () => {
+    const report = '<testsuites><testsuite name="pytest"><testcase name="a" classname="b"/>' +
+      "</testsuite></testsuites>";
+    await Deno.writeTextFile(path("pytest.xml"), report);
+    const { stderr } = await ingest("acme/pytest", path("pytest.xml"));
+    assert.equal(
+      stderr,
+      "acme/pytest abc000000000: 1 result, 0 failed\npytest wrote no file of the tests, which have " +
+        "no owners: pytest --junitxml=report.xml -o junit_family=xunit1\n",
+    );
+  });
+
   it("warns of a report without results, which is stored", async () => {
     await Deno.writeTextFile(path("none.xml"), '<testsuites><testsuite tests="5"/></testsuites>');
     const { code, stderr } = await ingest("acme/none", path("none.xml"));

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { DIALECTS } from "../../../lib/report/junit/dialects.ts";
+import { FORMATS } from "../../../lib/report/native/format.ts";
+import { readReport } from "../../../lib/report/read_report.ts";
+import { FILE_OPTIONS, HIDDEN_RETRIES, ReportExaminer } from "../../../lib/report/report_advice.ts";
+
+async function advice(...reports: string[]): Promise<string[]> {
+  const examiner = new ReportExaminer();
+  for (const [index, report] of reports.entries()) {
+    const { tool } = await readReport(new Response(report).body!, {
+      file: `${index}.xml`,
+      onResult: (result, reported) => examiner.add(result, reported),
+    });
+    examiner.endReport(tool);
+  }
+  return examiner.advice.map(({ about, found, instead }) => `${about}: ${found}: ${instead}`);
+}
+
+const jest = (inside: string) =>
+  `<testsuites name="jest tests"><testsuite name="a">${inside}</testsuite></testsuites>`;
+
+describe("advice about reports", () => {
+  it("names tools of the table", () => {
+    const tools = new Set([...DIALECTS, ...Object.values(FORMATS)].map(({ tool }) => tool));
+    for (const tool of [...Object.keys(HIDDEN_RETRIES), ...Object.keys(FILE_OPTIONS)]) {
+      assert.ok(tools.has(tool), tool);
+    }
+  });
+
+  it("is what a tool hides, once for all its reports", async () => {
+    const report = jest('<testcase name="b" classname="c"/>');
+    const [retries, files, ...others] = await advice(report, report);
+    assert.match(retries!, /^retries: jest reports the last attempt .*: upload CTRF/);
+    assert.match(files!, /^files: jest wrote no file .*: JEST_JUNIT_ADD_FILE_ATTRIBUTE=true jest/);
+    assert.deepEqual(others, []);
+  });
+
+  it("is nothing about retries that the report has, and files that it has", async () => {
+    const report = jest('<testcase name="b" file="b.js"><flakyFailure message="m"/></testcase>');
+    assert.deepEqual(await advice(report), []);
+  });
+
+  it("names a test whose name differs in every run, and absolute paths", async () => {
+    for (
+      const name of [
+        "of 3f2504e0-4f89-41d3-9a0c-0305e82c3301",
+        "at 2026-01-31T08:00:00Z",
+        "until 1767225600",
+        "0x7f7c95fd3850 is free",
+      ]
+    ) {
+      const [found, ...others] = await advice(
+        `<testsuite name="s"><testcase name="fine 200 ok"/><testcase name="${name}"/></testsuite>`,
+      );
+      assert.ok(found!.startsWith(`names: the name "${name}" seems to differ in every run`), found);
+      assert.deepEqual(others, []);
+    }
+    const [found] = await advice(
+      '<testsuite name="s"><testcase name="a" file="/srv/a.php"/></testsuite>',
+    );
+    assert.match(found!, /^paths: the tool wrote the absolute path \/srv\/a\.php: run in the/);
+  });
+
+  it("is nothing about an ordinary report of an unknown tool, or one without results", async () => {
+    const plain = '<testsuite name="s"><testcase name="adds 1 and 2" file="a.py"/></testsuite>';
+    assert.deepEqual(await advice(plain, jest("")), []);
+  });
+});
