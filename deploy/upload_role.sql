@@ -1,5 +1,6 @@
--- A role for `test-analytics receive`: it calls two functions, which look up and record the use of a
--- token whose hash it has. It can read and write no table.
+-- A role for `test-analytics receive`: it calls functions that look up and record the use of a token
+-- whose hash it has, and with that of a quarantine token change the entry of a test. It can read and
+-- write no table.
 --
 -- Run it in the program's database as the user who runs `test-analytics migrate`, or as a superuser.
 -- A user without CREATEROLE needs the role to exist: an administrator runs
@@ -31,7 +32,10 @@ begin
   -- Null before the tables exist: the migration that creates the functions grants the same.
   foreach callable in array array[
     to_regprocedure('upload_token(text, timestamptz)'),
-    to_regprocedure('record_token_use(text, timestamptz)')]
+    to_regprocedure('record_token_use(text, timestamptz)'),
+    to_regprocedure('quarantine_token(text, timestamptz)'),
+    to_regprocedure('lock_test(text, timestamptz, bigint, bigint)'),
+    to_regprocedure('change_quarantine(text, timestamptz, bigint, bigint, jsonb, jsonb)')]
   loop
     if callable is not null then
       execute format('revoke all on function %s from public', callable);

@@ -152,6 +152,8 @@ async function addTokens(
   await addToken({ legacy: true, expiresAt: NOW + DAY, label: "of the earlier service" });
   await addToken({ type: "upload", label: "CI, naïve", tokenPrefix: null });
   await addToken({ type: "badge", repositoryId: shop.repositoryId });
+  await addToken({ type: "upload", repositoryId: shop.repositoryId });
+  await addToken({ type: "quarantine", label: "teams" });
   await addToken({ label: "revoked" });
   const tokens = await sql<{ id: number; hash: string }[]>`
     select api_token_id as id, hash from api_token where organization_id = ${organizationId}

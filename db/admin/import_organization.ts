@@ -190,7 +190,8 @@ export class OrganizationImport {
 
   #addToken(record: ExportRecord<"token">): void {
     const { token_type: type, repository_id: number } = record;
-    if ((type === "badge") !== (number !== null)) {
+    const maySelect = type === "upload" || type === "quarantine";
+    if (!maySelect && (type === "badge") !== (number !== null)) {
       throw new SyntaxError(`token_type "${type}" with repository_id ${number}`);
     }
     if (number !== null && !this.#repositoryIds.has(number)) {

@@ -1,7 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
-import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine.ts";
+import {
+  activeQuarantine,
+  changedQuarantine,
+  type Quarantine,
+} from "../../lib/analysis/quarantine.ts";
 import { testId, type TestIdentity } from "../../lib/base/identity.ts";
-import { formatRepositoryName } from "../../lib/base/repository_name.ts";
+import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isActive, quarantineColumns } from "../read/fragments.ts";
 import { bumpDataVersion, lockRepository } from "../write/repository_row.ts";
@@ -48,19 +52,14 @@ export async function addQuarantine(
   // Every change locks the repository first, which rules out deadlocks.
   await lockRepository(tx, test.repository.repositoryId);
   const active = await findActive(tx, test, at);
-  const quarantine = active === null ? entry : {
-    ...active,
-    quarantineReason: entry.quarantineReason ?? active.quarantineReason,
-    quarantineOwner: entry.quarantineOwner ?? active.quarantineOwner,
-    quarantineExpiresAt: entry.quarantineExpiresAt ?? active.quarantineExpiresAt,
-  };
+  const quarantine = active === null ? entry : changedQuarantine(active, entry);
   if (isDeepStrictEqual(quarantine, active)) return { outcome: "unchanged", quarantine };
   const outcome = active === null ? "added" : "changed";
   await changeEntry(tx, test, { at, by, action: outcome, quarantine, origin });
   return { outcome, quarantine };
 }
 
-interface Removal {
+export interface Removal {
   /** Seconds since 1970. */
   removedAt: number;
   removedBy: string | null;
@@ -88,17 +87,11 @@ export async function removeQuarantine(
 /** Replaces or removes the entry of a test, and logs it. */
 async function changeEntry(
   tx: Queryable,
-  { id, testNo, repository, suite, class: className, name, file }: StoredTest,
-  { at, by, action, quarantine, origin }: {
-    at: number;
-    by: string | null;
-    action: "added" | "changed" | "removed";
-    /** After the change; for a removal with its reason. */
-    quarantine: Quarantine;
-    origin: Origin;
-  },
+  test: StoredTest,
+  change: EntryChange & { at: number; origin: Origin },
 ): Promise<void> {
-  const { organizationId, repositoryId } = repository;
+  const { id, testNo, repository: { organizationId, repositoryId } } = test;
+  const { at, action, quarantine, origin } = change;
   await tx`delete from quarantine where repository_id = ${repositoryId} and test_no = ${testNo}`;
   if (action !== "removed") {
     const { count } = await tx`
@@ -117,20 +110,37 @@ async function changeEntry(
     organizationId,
     changedAt: at,
     subject: id,
-    detail: {
-      quarantine: action,
-      repository: formatRepositoryName(repository),
-      suite,
-      class: className,
-      name,
-      file,
-      by,
-      type: quarantine.quarantineType,
-      reason: quarantine.quarantineReason,
-      owner: quarantine.quarantineOwner,
-      expires_at: quarantine.quarantineExpiresAt,
-    },
+    detail: changeDetail(test, change),
   });
+}
+
+interface EntryChange {
+  by: string | null;
+  action: "added" | "changed" | "removed";
+  /** After the change; for a removal with its reason. */
+  quarantine: Quarantine;
+}
+
+/** The details of a change in the log. */
+export function changeDetail(
+  { repository, suite, class: className, name, file }: TestIdentity & {
+    repository: RepositoryName;
+  },
+  { by, action, quarantine }: EntryChange,
+): Change["detail"] {
+  return {
+    quarantine: action,
+    repository: formatRepositoryName(repository),
+    suite,
+    class: className,
+    name,
+    file,
+    by,
+    type: quarantine.quarantineType,
+    reason: quarantine.quarantineReason,
+    owner: quarantine.quarantineOwner,
+    expires_at: quarantine.quarantineExpiresAt,
+  };
 }
 
 /** The entry of a test, unless it has ended. */

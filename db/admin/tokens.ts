@@ -14,7 +14,7 @@ export interface Token {
   revokedAt: number | null;
   /** The hour of the last request, `null` when none was recorded. */
   lastUsedAt: number | null;
-  /** `OWNER/NAME` of a badge token, else `null`. */
+  /** `OWNER/NAME` of the only repository that it is for, else `null`. */
   repository: string | null;
 }
 
@@ -22,7 +22,7 @@ export type NewTokenRow =
   & Omit<Token, "apiTokenId" | "revokedAt" | "lastUsedAt" | "repository">
   & {
     hash: string;
-    /** Of a badge token. */
+    /** Of a token for one repository. */
     repositoryId?: number;
   };
 

@@ -1,6 +1,7 @@
 /** Who is calling, and the repositories that the request names: the first statement of any request. */
 import type { WindowVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
+import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
 
 /** An organization, by a valid token of it. */
@@ -193,37 +194,65 @@ function isNamed(sql: Queryable, { ownerKey, nameKey, repositoryNumber }: NamedS
   return sql`(r.repository_number = l."repositoryNumber" or ${isName()})`;
 }
 
-/** Who uploads: an organization, by a valid upload token of it. */
+/** Who uploads or quarantines tests: an organization, by a valid token for that. */
 export interface Uploader extends Caller {
   tokenId: number;
   organizationName: string;
+  /** What the token is called in `token list`. */
+  label: string | null;
+  /** The only repository that the token is for; `null` for all. */
+  repository: RepositoryName | null;
+}
+
+/** A token by its hash, at a time in seconds since 1970. */
+export interface TokenLookUp {
+  hash: string;
+  now: number;
 }
 
 /**
- * Loads the organization of an upload token; `null` when the token is unknown, expired or revoked.
- * Needs no privilege but to call this function, as the role of `receive`.
- *
- * @param options.now seconds since 1970
+ * Loads the organization of an upload or quarantine token; `null` when the token is unknown, expired
+ * or revoked. Needs no privilege but to call this function, as the role of `receive`.
  */
 export async function loadUploader(
   sql: Queryable,
-  { hash, now }: { hash: string; now: number },
+  type: "upload" | "quarantine",
+  { hash, now }: TokenLookUp,
 ): Promise<Uploader | null> {
-  const [row] = await sql<Uploader[]>`
-    select organization_id as "organizationId", api_token_id as "tokenId",
-      organization_name as "organizationName"
-    from upload_token(${hash}, to_timestamp(${now}::float8))`;
-  return row ?? null;
+  const rows = type === "upload"
+    ? sql<UploaderRow[]>`select * from upload_token(${hash}, to_timestamp(${now}::float8))`
+    : sql<UploaderRow[]>`select * from quarantine_token(${hash}, to_timestamp(${now}::float8))`;
+  const [row] = await rows;
+  if (!row) return null;
+  const { repository_owner: owner, repository_name: name } = row;
+  return {
+    organizationId: row.organization_id,
+    tokenId: row.api_token_id,
+    organizationName: row.organization_name,
+    label: row.label,
+    repository: owner === null || name === null ? null : { owner, name },
+  };
 }
 
-/** Which of these hashes belong to a valid upload token. */
+/** As the database's type `uploader`. */
+interface UploaderRow {
+  organization_id: number;
+  api_token_id: number;
+  organization_name: string;
+  label: string | null;
+  repository_owner: string | null;
+  repository_name: string | null;
+}
+
+/** Which of these hashes belong to a valid upload or quarantine token. */
 export async function validUploadTokenHashes(
   sql: Queryable,
   { hashes, now }: { hashes: readonly string[]; now: number },
 ): Promise<Set<string>> {
   const rows = await sql<{ hash: string }[]>`
     select h.hash from unnest(${textsIn(sql, hashes)}) as h(hash)
-    where exists (select 1 from upload_token(h.hash, to_timestamp(${now}::float8)))`;
+    where exists (select 1 from upload_token(h.hash, to_timestamp(${now}::float8)))
+      or exists (select 1 from quarantine_token(h.hash, to_timestamp(${now}::float8)))`;
   return new Set(rows.map(({ hash }) => hash));
 }
 

@@ -2,10 +2,32 @@
 
 create sequence repository_id_sequence as bigint;
 
+create type quarantined_test as (
+  organization_id integer,
+  repository_id bigint,
+  owner text,
+  repository_name text,
+  test_no integer,
+  suite text,
+  class text,
+  name text,
+  file text,
+  quarantined_at timestamp with time zone,
+  quarantined_by text,
+  quarantine_type text,
+  quarantine_reason text,
+  quarantine_owner text,
+  quarantine_expires_at timestamp with time zone
+);
+
 create type uploader as (
   organization_id integer,
   api_token_id integer,
-  organization_name text
+  organization_name text,
+  label text,
+  repository_id bigint,
+  repository_owner text,
+  repository_name text
 );
 
 create table api_token (
@@ -27,8 +49,8 @@ CASE
 END) stored,
   constraint api_token_pkey PRIMARY KEY (organization_id, api_token_id),
   constraint api_token_hash_key UNIQUE (hash),
-  constraint api_token_check CHECK (((repository_id IS NOT NULL) = (type = 'badge'::text))),
-  constraint api_token_type_check CHECK ((type = ANY (ARRAY['api_token'::text, 'legacy'::text, 'upload'::text, 'badge'::text]))),
+  constraint api_token_check CHECK (((type = ANY (ARRAY['upload'::text, 'quarantine'::text])) OR ((repository_id IS NOT NULL) = (type = 'badge'::text)))),
+  constraint api_token_type_check CHECK ((type = ANY (ARRAY['api_token'::text, 'legacy'::text, 'upload'::text, 'badge'::text, 'quarantine'::text]))),
   constraint api_token_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organization(organization_id)
 );
 
@@ -261,6 +283,76 @@ create table test_tag_set (
   constraint test_tag_set_pkey PRIMARY KEY (repository_id, digest)
 );
 
+create function change_quarantine(token_hash text, moment timestamp with time zone, test_id_prefix bigint, hash_of_test bigint, entry jsonb, line jsonb)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+declare
+  changed quarantined_test;
+begin
+  select * into changed from lock_test(token_hash, moment, test_id_prefix, hash_of_test);
+  if not found then return false; end if;
+  delete from quarantine q
+  where q.repository_id = changed.repository_id and q.test_no = changed.test_no;
+  if entry is not null then
+    insert into quarantine (repository_id, test_no, quarantined_at, quarantined_by,
+      quarantine_type, quarantine_reason, quarantine_owner, quarantine_expires_at)
+    values (changed.repository_id, changed.test_no, to_timestamp((entry->>'quarantinedAt')::float8),
+      entry->>'quarantinedBy', entry->>'quarantineType', entry->>'quarantineReason',
+      entry->>'quarantineOwner', to_timestamp((entry->>'quarantineExpiresAt')::float8));
+  end if;
+  update repository_state s set data_version = data_version + 1
+  where s.repository_id = changed.repository_id;
+  insert into change (organization_id, changed_at, author, command, subject, detail)
+  values (changed.organization_id, moment, line->>'author', line->>'command', line->>'subject',
+    line->'detail');
+  return true;
+end
+$function$;
+
+create function lock_test(token_hash text, moment timestamp with time zone, test_id_prefix bigint, hash_of_test bigint)
+ RETURNS SETOF quarantined_test
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+declare
+  found_repository record;
+begin
+  select r.organization_id, r.repository_id, r.owner, r.name into found_repository
+  from valid_token('quarantine', token_hash, moment) t
+  join repository r
+    on r.organization_id = t.organization_id
+      and (t.repository_id is null or r.repository_id = t.repository_id)
+  where r.id_prefix = test_id_prefix;
+  if not found then return; end if;
+  perform from repository_state s
+  where s.repository_id = found_repository.repository_id
+  for no key update;
+  return query
+    select found_repository.organization_id, found_repository.repository_id,
+      found_repository.owner, found_repository.name, t.test_no, t.suite, t.class, t.name, t.file,
+      q.quarantined_at::timestamptz, q.quarantined_by, q.quarantine_type, q.quarantine_reason,
+      q.quarantine_owner, q.quarantine_expires_at::timestamptz
+    from test t
+    left join quarantine q on q.repository_id = t.repository_id and q.test_no = t.test_no
+    where t.repository_id = found_repository.repository_id and t.test_hash = hash_of_test;
+end
+$function$;
+
+create function quarantine_token(token_hash text, moment timestamp with time zone)
+ RETURNS SETOF uploader
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+begin
+  return query select * from valid_token('quarantine', token_hash, moment);
+end
+$function$;
+
 create function record_token_use(token_hash text, used_at timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
@@ -313,10 +405,19 @@ create function upload_token(token_hash text, moment timestamp with time zone)
  SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 begin
-  return query
-    select t.organization_id, t.api_token_id, o.name
-    from api_token t
-    join organization o on o.organization_id = t.organization_id
-    where t.hash = token_hash and t.type = 'upload' and t.valid_until > moment;
+  return query select * from valid_token('upload', token_hash, moment);
 end
+$function$;
+
+create function valid_token(token_type text, token_hash text, moment timestamp with time zone)
+ RETURNS SETOF uploader
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select t.organization_id, t.api_token_id, o.name, t.label, t.repository_id, r.owner, r.name
+  from api_token t
+  join organization o on o.organization_id = t.organization_id
+  left join repository r
+    on r.organization_id = t.organization_id and r.repository_id = t.repository_id
+  where t.hash = token_hash and t.type = token_type and t.valid_until > moment
 $function$;

@@ -17,6 +17,19 @@ export function activeQuarantine(entry: Quarantine | null, now: number): Quarant
   return entry.quarantineExpiresAt === null || now < entry.quarantineExpiresAt ? entry : null;
 }
 
+/**
+ * The entry of a test that is quarantined again: it keeps its date, author and type; reason, owner and
+ * end are those of `entry` where it has them.
+ */
+export function changedQuarantine(active: Quarantine, entry: Quarantine): Quarantine {
+  return {
+    ...active,
+    quarantineReason: entry.quarantineReason ?? active.quarantineReason,
+    quarantineOwner: entry.quarantineOwner ?? active.quarantineOwner,
+    quarantineExpiresAt: entry.quarantineExpiresAt ?? active.quarantineExpiresAt,
+  };
+}
+
 /** A change of an entry, or its end. */
 export interface QuarantineEvent
   extends TestIdentity, Pick<Quarantine, "quarantineType" | "quarantineExpiresAt"> {

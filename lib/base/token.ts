@@ -8,11 +8,12 @@ const SHAPES = {
   legacy: { prefix: "", byteCount: 20 },
   upload: { prefix: "up_", byteCount: 32 },
   badge: { prefix: "bd_", byteCount: 32 },
+  quarantine: { prefix: "qt_", byteCount: 32 },
 } as const;
 
 /**
- * `api_token` and `legacy` read an organization, `upload` uploads to it, `badge` opens the badges of one
- * repository.
+ * `api_token` and `legacy` read an organization. `upload` uploads to it and `quarantine` quarantines its
+ * tests, or those of one repository. `badge` opens the badges of one repository.
  */
 export type TokenType = keyof typeof SHAPES;
 

@@ -37,16 +37,13 @@ export async function openCurrentDatabase(
 }
 
 /**
- * Replaces the connections to a server by read-only ones. The embedded database has one session for all
- * clients, which cannot be read-only.
+ * Replaces the connections to a server by some with other options. The embedded database has one session
+ * for all clients, whose options do not change.
  */
-export async function reopenForReading(
-  database: Database,
-  options: DatabaseOptions,
-): Promise<Database> {
+export async function reopen(database: Database, options: DatabaseOptions): Promise<Database> {
   if (database.kind === "embedded") return database;
   await database.close();
-  return await openDatabase({ ...options, readOnly: true });
+  return await openDatabase(options);
 }
 
 /** Migrates the schema to this version. @throws {Failure} when that is not possible */

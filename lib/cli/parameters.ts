@@ -1,11 +1,18 @@
 /** Arguments and options of commands, and the schemas of their values, whose messages quote them. */
 import * as v from "valibot";
 import { kebabCase } from "../base/config.ts";
-import { parseTestId } from "../base/identity.ts";
 import { readWith } from "../base/read_with.ts";
 import { parseRepositoryName } from "../base/repository_name.ts";
-import { parseTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
 import { parseTokenHash } from "../base/token.ts";
+
+export {
+  duration,
+  expiry,
+  lineOfText,
+  MAX_LIFETIME_SECONDS,
+  testIdentifier,
+  timestamp,
+} from "../base/value_schemas.ts";
 
 interface Parameter<Schema extends v.GenericSchema = v.GenericSchema> {
   kind: "argument" | "option";
@@ -91,32 +98,10 @@ export function isBlank(value: unknown): boolean {
   return value === undefined || typeof value === "string" && value.trim() === "";
 }
 
-const MAX_NAME_CHARACTERS = 200;
 // PATH_MAX of Linux.
 const MAX_LOCATION_CHARACTERS = 4_096;
 // Longer input could be the token itself.
 const MAX_PREFIX_CHARACTERS = 16;
-// 9999-12-31T23:59:59Z, the last second of RFC 3339.
-const LAST_SECOND = 253_402_300_799;
-/** A century, which keeps an expiry in the years of four digits. */
-export const MAX_LIFETIME_SECONDS = 36_500 * SECONDS_PER_DAY;
-const SECONDS_PER_UNIT = { s: 1, m: 60, h: 3600, d: SECONDS_PER_DAY, w: 604_800 };
-
-/** A name: one line without surrounding white space. */
-export const lineOfText = readWith((text) => {
-  if (text.trim() === "") throw new SyntaxError(`"${text}" is empty: expected text`);
-  if (text !== text.trim() || /\p{Cc}/u.test(text)) {
-    throw new SyntaxError(
-      `"${text}" has surrounding white space or control characters: expected one line of text`,
-    );
-  }
-  if (text.length > MAX_NAME_CHARACTERS) {
-    throw new RangeError(
-      `"${text}" has ${text.length} characters: expected at most ${MAX_NAME_CHARACTERS}`,
-    );
-  }
-  return text;
-});
 
 /** A folder or an address. Errors do not quote it, because it may contain a password. */
 export const location = readWith((text) => {
@@ -160,51 +145,6 @@ export const repositoryId = wholeNumber({ min: 1, max: Number.MAX_SAFE_INTEGER }
 
 /** A TCP port; 0 means any free port. */
 export const port = wholeNumber({ min: 0, max: 65_535 });
-
-/** RFC 3339 with a zone, as seconds since 1970. */
-export const timestamp = readWith((text) => {
-  const seconds = parseTimestamp(text);
-  if (seconds > LAST_SECOND) throw new RangeError(`"${text}" is after the year 9999`);
-  return seconds;
-});
-
-/** A duration such as `90d`, in seconds. Units: s, m, h, d, w. */
-export function duration({ min = 1, max = Infinity }: { min?: number; max?: number } = {}) {
-  return readWith((text) => {
-    const [, number, unit] = /^(\d{1,9})([smhdw])$/.exec(text) ?? [];
-    const seconds = Number(number) * SECONDS_PER_UNIT[unit as keyof typeof SECONDS_PER_UNIT];
-    if (!(seconds >= 1)) {
-      throw new SyntaxError(
-        `invalid duration "${text}": expected a number above 0 and a unit (s, m, h, d, w), such as 90d`,
-      );
-    }
-    if (seconds > max) {
-      throw new RangeError(`"${text}" is too long: expected at most ${max / SECONDS_PER_UNIT.d}d`);
-    }
-    if (seconds < min) {
-      throw new RangeError(
-        `"${text}" is too short: expected at least ${min / SECONDS_PER_UNIT.d}d`,
-      );
-    }
-    return seconds;
-  });
-}
-
-/** The end of something: a duration from now on, or a timestamp. Returns it for a given `now`. */
-export const expiry = v.lazy((text) =>
-  /^\d+[a-z]$/i.test(String(text))
-    ? v.pipe(
-      duration({ max: MAX_LIFETIME_SECONDS }),
-      v.transform((seconds) => (now: number) => now + seconds),
-    )
-    : v.pipe(timestamp, v.transform((seconds) => () => seconds))
-);
-
-export const testIdentifier = readWith((text) => {
-  const parts = parseTestId(text);
-  if (parts === null) throw new SyntaxError(`invalid test id "${text}": expected 24 hex digits`);
-  return parts;
-});
 
 /** The hash of a token of the earlier service. */
 export const tokenHash = readWith(parseTokenHash);

@@ -208,12 +208,12 @@ const SCHEMAS = {
   }),
   token: v.strictObject({
     type: v.literal("token"),
-    token_type: oneOf(["api_token", "legacy", "upload", "badge"]),
+    token_type: oneOf(["api_token", "legacy", "upload", "badge", "quarantine"]),
     /** SHA-256 of the token: hex, of a legacy token base64. */
     hash: v.pipe(v.string(), v.regex(/^([0-9a-f]{64}|[A-Za-z0-9+/]{43}=)$/, "expected a SHA-256")),
     prefix: maybe(text),
     label: maybe(text),
-    /** Of a badge token. */
+    /** Of a badge token, and of an upload or quarantine token for one repository. */
     repository_id: maybe(repositoryId),
     created_at: timestamp,
     expires_at: maybe(timestamp),

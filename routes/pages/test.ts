@@ -246,22 +246,54 @@ ${link.build(repository, submissionId)}`;
   return markup`<p>First flaky failure: ${version(disrupted)}.<br>${before}</p>${changes}`;
 }
 
-function quarantine(log: readonly QuarantineEvent[], { test, at }: TestPage): Markup {
-  const { id, quarantine: entry } = test;
-  const quarantineWith =
-    `test-analytics quarantine add ${id} --by "$USER" --owner WHO --reason WHY --expires 30d`;
+function quarantine(log: readonly QuarantineEvent[], page: TestPage): Markup {
+  const { test, at } = page;
+  const { quarantine: entry } = test;
   const reason = entry?.quarantineReason && `: ${entry.quarantineReason}`;
   const state = entry
     ? markup`<p>Quarantined ${at(entry.quarantinedAt)}, ${entry.quarantineType}${reason}.
 Owner: <b>${entry.quarantineOwner ?? "none"}</b>; end: ${at(entry.quarantineExpiresAt)}. To end it
-now:</p>${verbatim(`test-analytics quarantine remove ${id}`)}`
-    : markup`<p>It is not quarantined. To quarantine it:</p>${verbatim(quarantineWith)}`;
+now:</p>`
+    : markup`<p>It is not quarantined. To quarantine it for two weeks:</p>`;
   const events = log.toReversed().map((event) =>
     markup`<li>${at(event.at)}: <b>${event.action}</b>${event.author && ` by ${event.author}`}${
       event.quarantineReason && `: ${event.quarantineReason}`
     }</li>`
   );
-  return markup`${state}${events.length > 0 && markup`<h3>Log</h3><ul>${events}</ul>`}`;
+  const { overHttp, onServer } = quarantineCommands(page);
+  return markup`${state}${verbatim(overHttp)}
+<p class="soft">with the address for uploads and a quarantine token of
+<code>test-analytics token create --org NAME --quarantine</code>. On the server:</p>
+${verbatim(onServer)}${events.length > 0 && markup`<h3>Log</h3><ul>${events}</ul>`}`;
+}
+
+/** The commands that quarantine a test, or release it. */
+function quarantineCommands({ test, repository }: TestPage) {
+  const { id } = test;
+  const path = [...repository.owner.split("/"), repository.name].map(encodeURIComponent).join("/")
+    // An interactive bash expands it, also between double quotes.
+    .replaceAll("!", "%21");
+  const address = `"$UPLOAD_URL/quarantine/${path}`;
+  const curl = (...words: string[]) =>
+    ["curl --fail-with-body", '-H "Authorization: Bearer $QUARANTINE_TOKEN"', ...words]
+      .join(" \\\n  ");
+  if (test.quarantine) {
+    return {
+      overHttp: curl("-X DELETE -G", `--data-urlencode "by=$USER"`, `${address}/${id}"`),
+      onServer: `test-analytics quarantine remove ${id} --by "$USER"`,
+    };
+  }
+  return {
+    overHttp: curl(
+      `-d test=${id} -d expires=14d`,
+      `--data-urlencode "by=$USER"`,
+      `--data-urlencode "owner=WHO"`,
+      `--data-urlencode "reason=WHY"`,
+      `${address}"`,
+    ),
+    onServer:
+      `test-analytics quarantine add ${id} --by "$USER" --owner WHO --reason WHY --expires 14d`,
+  };
 }
 
 function rerun(test: TestDetails["test"]): Markup {

@@ -26,7 +26,7 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
   /** A database whose tables were there first. */
   let url = "";
   let folder = "";
-  let tokens = { api: "", upload: "", other: "" };
+  let tokens = { api: "", upload: "", other: "", quarantine: "" };
 
   before(async () => {
     // A server of its own, because roles belong to all databases of one.
@@ -42,6 +42,7 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
       api: await cli(["token", "create", "--org", "acme"]),
       upload: await cli(["token", "create", "--org", "acme", "--upload"]),
       other: await cli(["token", "create", "--org", "other", "--upload"]),
+      quarantine: await cli(["token", "create", "--org", "acme", "--quarantine"]),
     };
   });
   after(async () => {
@@ -142,9 +143,12 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
     assert.deepEqual(await privileges(rolesFirst), await privileges(url));
   });
 
-  it("let receive call two functions and nothing else", async () => {
+  it("let receive call its functions and nothing else", async () => {
     const { test_analytics_receiver: granted } = await privileges(url);
     assert.deepEqual(granted, [
+      "change_quarantine(text,timestamp with time zone,bigint,bigint,jsonb,jsonb) execute",
+      "lock_test(text,timestamp with time zone,bigint,bigint) execute",
+      "quarantine_token(text,timestamp with time zone) execute",
       "record_token_use(text,timestamp with time zone) execute",
       "upload_token(text,timestamp with time zone) execute",
     ]);
@@ -159,6 +163,9 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
       "select * from repository",
       "select * from submission",
       "select * from schema_migration",
+      "select * from quarantine",
+      "select * from valid_token('upload', 'x', now())",
+      "insert into change (organization_id) values (1)",
       "select nextval('repository_id_sequence')",
       "create table mine (n integer)",
       "create function f() returns integer language sql as 'select 1'",
@@ -198,9 +205,9 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
     const hash = hashToken(tokens.other, "upload");
     await withSql(as("receiver"), async (sql) => {
       await sql`select record_token_use('', now()), record_token_use('%', now())`;
-      assert.deepEqual(await lastUses(), [null, null, null]);
+      assert.deepEqual(await lastUses(), [null, null, null, null]);
       await sql`select record_token_use(${hash}, now() - interval '1 day')`;
-      assert.deepEqual(await lastUses(), [null, null, 86_400]);
+      assert.deepEqual(await lastUses(), [null, null, 86_400, null]);
       // Neither into the future nor back.
       await sql`select record_token_use(${hash}, 'infinity')`;
       await sql`select record_token_use(${hash}, '2001-01-01')`;
@@ -217,6 +224,8 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
       "update api_token set last_used_at = now()",
       "delete from api_token",
       `select * from upload_token('${hashToken(tokens.upload, "upload")}', now())`,
+      "select * from lock_test('', now(), 0, 0)",
+      "select change_quarantine('', now(), 0, 0, null, null)",
       "select record_token_use('', now())",
       "insert into organization (name, name_key, created_at) values ('x', 'x', now())",
       "update organization set purchase_unit_count = 1",
@@ -252,12 +261,29 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
       body: REPORT,
     });
     assert.equal(response.status, 202, await response.text());
+    const watch = await run(["watch", folder, "--once"], { DATABASE_URL: as("writer") });
+    assert.equal(watch.code, 0, watch.stderr);
+
+    const id = await withSql(url, async (sql) => {
+      const [row] = await sql`
+        select lpad(to_hex(id_prefix), 11, '0') || lpad(to_hex(test_hash), 13, '0') as id
+        from test join repository using (repository_id)`;
+      return row!.id;
+    });
+    const quarantined = await fetch(`${receive.url}/quarantine/acme/shop`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${tokens.quarantine}` },
+      body: new URLSearchParams({ test: id, reason: "flaky" }),
+    });
+    assert.equal(quarantined.status, 200, await quarantined.text());
+    const removed = await fetch(`${receive.url}/quarantine/acme/shop/${id}`, {
+      method: "DELETE",
+      headers: { authorization: `Bearer ${tokens.quarantine}` },
+    });
+    assert.equal((await removed.json()).outcome, "removed");
     const ended = await receive.stop("SIGTERM");
     assert.equal(ended.code, 0, ended.stderr);
     assert.doesNotMatch(ended.stderr, /last use of tokens/);
-
-    const watch = await run(["watch", folder, "--once"], { DATABASE_URL: as("writer") });
-    assert.equal(watch.code, 0, watch.stderr);
 
     const serve = await start(["serve", "--port", "0"], { DATABASE_URL: as("reader") });
     const headers = { authorization: `Bearer ${tokens.api}` };
@@ -336,7 +362,15 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
         found.push(...await sql`select * from upload_token(${hash}, now())`);
       }
       assert.deepEqual(found.map((row) => ({ ...row })), [
-        { organization_id: 1, api_token_id: 1, organization_name: "acme" },
+        {
+          organization_id: 1,
+          api_token_id: 1,
+          organization_name: "acme",
+          label: null,
+          repository_id: null,
+          repository_owner: null,
+          repository_name: null,
+        },
       ]);
       await assert.rejects(Promise.resolve(sql`select hash from api_token`), { code: "42501" });
     });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { before, it } from "@std/testing/bdd";
+import type { Repository } from "../../db/admin/repositories.ts";
 import { describeWithDatabases } from "../database.ts";
 import { HOSTILE } from "../lib/html/hostile.ts";
 import {
@@ -23,6 +24,7 @@ describeWithDatabases("the pages", (database) => {
   let empty: Fixture;
   let testId: string;
   let submissionId: string;
+  let hostile: Repository;
 
   before(async () => {
     acme = await createFixture(database(), { name: "acme" });
@@ -37,7 +39,7 @@ describeWithDatabases("the pages", (database) => {
     testId = idOf(shop, { name: "pays" });
     await acme.addRepository("group/team", "shop");
     await acme.addRepository("group/team", "none");
-    const hostile = await acme.addRepository("acme", "hostile <b>");
+    hostile = await acme.addRepository("acme", "hostile <b>");
     for (const [index, text] of TEXTS.entries()) {
       await acme.upload(
         hostile,
@@ -90,6 +92,20 @@ describeWithDatabases("the pages", (database) => {
     assert.ok(seen.has(`/tests/${testId}`));
     assert.ok(seen.has(`/repos/acme/shop/builds/${submissionId}`));
     assert.ok(seen.size > 20, `${seen.size} pages`);
+  });
+
+  it("show the line that quarantines a test, or releases it, with its own address", async () => {
+    const page = await read(`/tests/${testId}`);
+    assert.match(page.text, new RegExp(`-d test=${testId} -d expires=14d`));
+    assert.match(page.text, /"\$UPLOAD_URL\/quarantine\/acme\/shop"/);
+    const hostileId = idOf(hostile, {
+      name: TEXTS[0]!,
+      suite: TEXTS[0]!,
+      class: TEXTS[0]!,
+      file: `${TEXTS[0]!}.py`,
+    });
+    const { text } = await read(`/tests/${hostileId}`);
+    assert.match(text, new RegExp(`-X DELETE -G .*/acme/hostile%20%3Cb%3E/${hostileId}"`, "s"));
   });
 
   it("have the same links below a path with a slash at its end", async () => {

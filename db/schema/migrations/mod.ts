@@ -8,6 +8,7 @@ import importing from "./0007_import.sql" with { type: "text" };
 import environment from "./0008_environment.sql" with { type: "text" };
 import notes from "./0009_notes.sql" with { type: "text" };
 import testCounts from "./0010_test_counts.sql" with { type: "text" };
+import quarantineToken from "./0011_quarantine_token.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -21,4 +22,5 @@ export const migrations: readonly string[] = [
   environment,
   notes,
   testCounts,
+  quarantineToken,
 ];

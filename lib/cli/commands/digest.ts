@@ -15,7 +15,7 @@ import { digestMarkdown, digestSlack } from "../../digest/format.ts";
 import { type AddCommand, command } from "../command.ts";
 import { duration, MAX_LIFETIME_SECONDS, oneOf, option, repositoryName } from "../parameters.ts";
 import { openOrganization, ORG, selectRepositories } from "../organization.ts";
-import { testRecord } from "../resource_json.ts";
+import { testRecord } from "../../analysis/quarantine_json.ts";
 
 export const digestCommand: AddCommand = command({
   name: "digest",

@@ -16,6 +16,7 @@ import {
 import { listRepositories } from "../../../db/admin/repositories.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
+import { quarantineRecord, testRecord } from "../../analysis/quarantine_json.ts";
 import { DEFAULT_POLICY, type QuarantinePolicy } from "../../analysis/quarantine_policy.ts";
 import { testId } from "../../base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
@@ -42,7 +43,6 @@ import {
 } from "../parameters.ts";
 import { Failure, UsageError } from "../../base/failure.ts";
 import { openOrganization, ORG, requireRepository } from "../organization.ts";
-import { quarantineRecord, testRecord } from "../resource_json.ts";
 
 const TEST = argument("test id, 24 hex digits", testIdentifier);
 

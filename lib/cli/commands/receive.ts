@@ -7,7 +7,7 @@ import { aborted } from "../../base/delay.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { errorCode } from "../../base/error.ts";
 import { location, option, port } from "../parameters.ts";
-import { cannotMigrate, reopenForReading } from "../database.ts";
+import { cannotMigrate, reopen } from "../database.ts";
 import { Failure, UsageError } from "../../base/failure.ts";
 import { DiskRoom } from "../../storage/disk_room.ts";
 import { openInbox } from "../../storage/inbox.ts";
@@ -16,7 +16,7 @@ import { runService, SERVICE_SETTINGS } from "../run_service.ts";
 import { readSettings } from "../settings.ts";
 import { parseS3Url, STORAGE_VARIABLES } from "../../storage/s3_storage.ts";
 
-/** One token look-up per upload. */
+/** One token look-up per upload; changes of quarantine are rare. */
 const MAX_CONNECTIONS = 2;
 
 export const receiveCommand: AddCommand = command({
@@ -27,8 +27,11 @@ export const receiveCommand: AddCommand = command({
     "PUT or POST /upload/OWNER/NAME?commit=OID with one JUnit report, a form with any number of " +
     "files report, coverage and codeowners, or an archive of `upload`; needs an upload token " +
     "(`token create --upload`). The response is 202 once the archive is stored durably.",
-    "Uses the database for tokens only: deploy/upload_role.sql creates a role that can look up a " +
-    "token by its hash, and nothing else.",
+    "POST /quarantine/OWNER/NAME with test=ID and optionally by, reason, owner and expires, and DELETE " +
+    "/quarantine/OWNER/NAME/ID, quarantine and release a test; they need a quarantine token " +
+    "(`token create --quarantine`).",
+    "Uses the database for tokens and these changes only: deploy/upload_role.sql creates a role that " +
+    "can do nothing else.",
   ],
   settings: ["HOST", ...UPLOAD_SETTINGS, "TRUSTED_PROXIES", ...SERVICE_SETTINGS],
   environment: ["UPLOAD_PORT", ...STORAGE_VARIABLES],
@@ -57,6 +60,7 @@ export const receiveCommand: AddCommand = command({
       async body({ logStarted, ...service }) {
         const receiver = await startReceiver({
           ...service,
+          writable: service.database,
           inbox,
           room,
           host: settings.HOST,
@@ -88,13 +92,13 @@ async function openForTokens(context: CommandContext): Promise<Database> {
   };
   let database: Database | null = null;
   if (options.databaseUrl) {
-    database = await openDatabase({ ...options, readOnly: true });
+    database = await openDatabase(options);
     if (await canReadSchemaVersion(database.sql)) {
       await database.close();
       database = null;
     }
   }
-  database ??= await reopenForReading(await context.openDatabase(), options);
+  database ??= await reopen(await context.openDatabase(), options);
   try {
     await checkTokenAccess(database);
     return database;
@@ -110,12 +114,12 @@ const MISSING = ["42883", "42704", "42703"];
 /** Looks up a token that does not exist. @throws {Failure} when the user may not */
 async function checkTokenAccess({ sql }: Database): Promise<void> {
   try {
-    await loadUploader(sql, { hash: "", now: 0 });
+    await loadUploader(sql, "quarantine", { hash: "", now: 0 });
   } catch (error) {
     if (MISSING.includes(errorCode(error))) throw cannotMigrate("older");
     if (!isDenied(error)) throw error;
     throw new Failure(
-      "`receive` looks up upload tokens, which the user of DATABASE_URL may not: run " +
+      "`receive` looks up tokens, which the user of DATABASE_URL may not: run " +
         "deploy/upload_role.sql and use its role test_analytics_receiver, or the owner of the tables",
     );
   }

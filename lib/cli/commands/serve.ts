@@ -13,7 +13,7 @@ import { errorMessage } from "../../base/error.ts";
 import type { SettingName } from "../../base/config.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import type { CliIo } from "../io.ts";
-import { cannotMigrate, reopenForReading } from "../database.ts";
+import { cannotMigrate, reopen } from "../database.ts";
 import { Failure } from "../../base/failure.ts";
 import { listenOrFail } from "../../http/server/listen_or_fail.ts";
 import { flag } from "../parameters.ts";
@@ -56,7 +56,10 @@ export const serveCommand: AddCommand = command({
     if (check) return await checkStart(context);
     await runService(context, settings, {
       open: async () =>
-        await reopenForReading(await context.openDatabase(), readingOptions(context, settings)),
+        await reopen(await context.openDatabase(), {
+          ...readingOptions(context, settings),
+          readOnly: true,
+        }),
       body: ({ logStarted, ...service }) =>
         serveUntilStopped(context.io, {
           ...service,

@@ -8,7 +8,7 @@ import {
 } from "../../../db/admin/tokens.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
-import { makeToken, type TokenType } from "../../base/token.ts";
+import { makeToken } from "../../base/token.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { jsonRecord } from "../../base/json_record.ts";
 import { type AddCommand, command, type CommandContext, group } from "../command.ts";
@@ -35,12 +35,16 @@ const EXPIRES_AT = option(
   v.optional(timestamp),
 );
 
+/** The options that choose the type of a token. */
+const FLAGS = ["legacy", "upload", "badge", "quarantine"] as const;
+
 const createCommand = command({
   name: "create",
   summary: "Create a token and print it; it is not shown again",
   example: "token create --org acme --label dashboard --expires-in 90d",
   moreExamples: [
     "token create --org acme --upload",
+    "token create --org acme --quarantine --repo acme/shop --label web-team",
     "token create --org acme --badge --repo acme/shop",
   ],
   input: {
@@ -55,19 +59,29 @@ const createCommand = command({
     legacy: hidden(flag("token in the earlier format; requires purchase units above 0")),
     upload: flag("token for uploads to `receive` or `up` only"),
     badge: flag("token for the badges of --repo only, for use in a README"),
-    repo: option("<owner/name>", "repository of --badge", v.optional(repositoryName)),
+    quarantine: flag("token for quarantining tests over HTTP at `receive` or `up` only"),
+    repo: option(
+      "<owner/name>",
+      "the only repository of --upload or --quarantine (default: all), or of --badge",
+      v.optional(repositoryName),
+    ),
   },
-  async run({ org, label, expiresIn, expiresAt, legacy, upload, badge, repo }, context) {
+  async run({ org, label, expiresIn, expiresAt, repo, ...flags }, context) {
     if (expiresIn !== undefined && expiresAt !== undefined) {
       throw new UsageError("--expires-in and --expires-at: expected only one of them");
     }
-    if (Number(legacy) + Number(upload) + Number(badge) > 1) {
-      throw new UsageError("--legacy, --upload and --badge: expected only one of them");
+    const types = FLAGS.filter((name) => flags[name]);
+    if (types.length > 1) {
+      const names = FLAGS.map((name) => `--${name}`).join(", ");
+      throw new UsageError(`${names}: expected only one of them`);
     }
-    if (badge !== (repo !== undefined)) {
-      throw new UsageError("--badge and --repo: expected both or neither");
+    const [type = "api_token"] = types;
+    if (type === "badge" && !repo) throw new UsageError("--badge: expected --repo as well");
+    if (repo && (type === "api_token" || type === "legacy")) {
+      throw new UsageError(
+        "--repo: expected --upload, --quarantine or --badge; tokens for the API read all repositories",
+      );
     }
-    const type: TokenType = legacy ? "legacy" : upload ? "upload" : badge ? "badge" : "api_token";
     const { sql, organization } = await openOrganization(context, org);
     const repository = repo && await requireRepository(sql, organization, repo);
     const { plain, ...token } = makeToken(type);
@@ -82,7 +96,7 @@ const createCommand = command({
       expiresAt: expiresIn === undefined ? expiresAt ?? null : context.now + expiresIn,
     });
     if (!stored?.isNew) throw new Error("a random token already exists");
-    if (legacy && organization.purchaseUnitCount === 0) {
+    if (type === "legacy" && organization.purchaseUnitCount === 0) {
       context.note(
         `organization "${organization.name}" has 0 purchase units: the token is invalid until ` +
           `\`${PROGRAM} org set NAME --purchase-units N\``,
@@ -137,7 +151,7 @@ const importCommand = command({
 const listCommand = command({
   name: "list",
   summary:
-    "List an organization's tokens: id, label, type, prefix, created, expires, revoked, state, last used, repository",
+    "List an organization's tokens: id, label, type, prefix, created, expires, revoked, state, last used, repository, what it opens",
   example: "token list --org acme",
   input: { org: ORG },
   async run({ org }, context) {
@@ -147,6 +161,7 @@ const listCommand = command({
       tokens.map((token) => ({
         ...jsonRecord(token),
         state: stateOf(token, context.now, organization.purchaseUnitCount),
+        opens: opens(token),
       })),
       [
         "api_token_id",
@@ -159,8 +174,9 @@ const listCommand = command({
         "state",
         "last_used_at",
         "repository",
+        "opens",
       ],
-      ["api_token_id", "label", "type", "token_prefix", "state", "last_used_at"],
+      ["api_token_id", "label", "opens", "token_prefix", "state", "last_used_at"],
     );
   },
 });
@@ -215,6 +231,21 @@ function stateOf(token: Token, now: number, purchaseUnitCount: number): string {
   if (token.expiresAt !== null && token.expiresAt <= now) return "expired";
   if (token.type === "legacy" && purchaseUnitCount === 0) return "no_plan";
   return "active";
+}
+
+/** What a token opens, in words. */
+function opens({ type, repository }: Token): string {
+  const scope = repository === null ? "" : ` of ${repository}`;
+  switch (type) {
+    case "upload":
+      return repository === null ? "uploads" : `uploads to ${repository}`;
+    case "quarantine":
+      return `quarantine${scope}`;
+    case "badge":
+      return `badges${scope}`;
+    default:
+      return "API and pages";
+  }
 }
 
 export const tokenCommands: AddCommand = group({

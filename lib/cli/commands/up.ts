@@ -90,6 +90,7 @@ export const upCommand: AddCommand = command({
           const accepted = new AcceptedUploads({ ...watcher, metrics });
           const receiver = await startReceiver({
             ...shared,
+            writable: database,
             room,
             accepted,
             inbox: openInbox(source, environment, { isPrivate: true }),

@@ -38,9 +38,14 @@ export function unauthorizedUpload(message: string): Response {
   return response;
 }
 
+/** 403: the token is valid, for another repository. */
+export function forbidden(message: string): Response {
+  return jsonResponse(403, { message });
+}
+
 /** 404: the resource does not exist, or belongs to another organization. */
-export function notFound(): Response {
-  return jsonResponse(404, { message: "Not Found" });
+export function notFound(message = "Not Found"): Response {
+  return jsonResponse(404, { message });
 }
 
 /** 405: the path does not support the method. */

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -30,6 +31,12 @@ export async function receiveBody(
   const received = { byteCount: 0 };
   await pipeline(countedChunks(request, limits, received), createWriteStream(path));
   return received.byteCount;
+}
+
+/** Reads the body of a request as UTF-8, with the same limits. */
+export async function receiveText(request: Request, limits: BodyLimits): Promise<string> {
+  const chunks = countedChunks(request, { ...limits, addBytes: () => {} }, { byteCount: 0 });
+  return new TextDecoder().decode(Buffer.concat(await Array.fromAsync(chunks)));
 }
 
 async function* countedChunks(

@@ -30,11 +30,14 @@ const CLEAN_UP_MS = 2_000;
  * @throws {Failure} when it cannot listen on the address
  */
 export async function startReceiver(
-  { database, inbox, host, port, portOption, settings, ...context }:
+  { database, writable, inbox, host, port, portOption, settings, ...context }:
     & Pick<Context, "log" | "metrics" | "trustedProxies" | "onTokenUse" | "now">
     & Pick<UploadContext, "accepted" | "room">
     & {
+      /** For looking up tokens. */
       database: Database;
+      /** For changes of quarantine. */
+      writable: Database;
       inbox: Inbox;
       host: string;
       port: number;
@@ -54,6 +57,7 @@ export async function startReceiver(
   const app = createUploadApp({
     ...context,
     sql: database.sql,
+    writableSql: writable.sql,
     inbox,
     readers,
     workFolder: work.path,

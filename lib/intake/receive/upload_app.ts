@@ -1,15 +1,24 @@
-/** Routes of `receive`: `PUT` or `POST /upload/OWNER/NAME`, and `GET /health`. */
+/**
+ * Routes of `receive`: `PUT` or `POST /upload/OWNER/NAME`, `/quarantine/OWNER/NAME` and `GET /health`.
+ */
 import { join } from "node:path";
 import * as v from "valibot";
+import type { Database } from "../../../db/connection/connect.ts";
 import { loadUploader, type Uploader, validUploadTokenHashes } from "../../../db/read/caller.ts";
 import { errorFields } from "../../base/log.ts";
 import { readWith } from "../../base/read_with.ts";
-import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
+import { caseKey } from "../../base/identity.ts";
+import {
+  formatRepositoryName,
+  parseRepositoryName,
+  type RepositoryName,
+} from "../../base/repository_name.ts";
 import { parseTimestamp } from "../../base/time.ts";
 import type { App, Context } from "../../http/request/context.ts";
 import {
   ALLOWED_METHODS,
   badRequest,
+  forbidden,
   internalServerError,
   jsonResponse,
   methodNotAllowed,
@@ -34,10 +43,11 @@ import {
 } from "../upload_values.ts";
 import { isOutage } from "../outage.ts";
 import { type Acceptance, acceptUpload } from "./accept_upload.ts";
+import { changeQuarantine } from "./change_quarantine.ts";
 import { type BodyLimits, receiveBody } from "./receive_body.ts";
 import { RunningUploads, type UploadQuota, UploadQuotaError } from "./running_uploads.ts";
 import { UploadError } from "./upload_error.ts";
-import { INVALID_TOKEN, readUploadToken } from "./upload_token.ts";
+import { invalidToken, readReceiverToken, type ReceiverTokenType } from "./upload_token.ts";
 
 const UPLOAD_METHODS = ["POST", "PUT"];
 
@@ -48,6 +58,8 @@ export interface UploadContext
   extends
     Pick<Context, "sql" | "log" | "metrics" | "trustedProxies" | "onTokenUse" | "now">,
     Acceptance {
+  /** Of a database that is not read-only, for changes of quarantine. */
+  writableSql: Database["sql"];
   /** Parent of a folder for each upload. */
   workFolder: string;
   limits: BodyLimits;
@@ -87,12 +99,22 @@ export function createUploadApp(context: UploadContext): App {
       return jsonResponse(200, { status: "ok" });
     }
     const now = context.now();
-    const uploader = await authenticate(request, logged.address, now);
-    if ("problem" in uploader) return unauthorizedUpload(uploader.problem);
+    const type = path.startsWith("/quarantine/") ? "quarantine" : "upload";
+    const found = await authenticate(request, { type, address: logged.address, now });
+    if ("problem" in found) return unauthorizedUpload(found.problem);
+    const { uploader, hash } = found;
     logged.caller = uploader;
-    const repo = repositoryOf(path);
-    if (!repo) return notFound();
-    logged.route = "/upload/:owner/:name";
+    const target = targetOf(path, request.method);
+    if (!target) return notFound();
+    const { repo, rest } = target;
+    logged.route = `/${type}/:owner/:name${rest === null ? "" : "/:id"}`;
+    const other = otherRepository(uploader, repo);
+    if (other !== null) return forbidden(`this token is only for "${other}"`);
+    if (type === "quarantine") {
+      const { writableSql: sql, limits } = context;
+      const given = { request, rest, search: new URLSearchParams(search), repo, hash, now };
+      return await changeQuarantine({ sql, limits }, { ...given, caller: uploader });
+    }
     if (!UPLOAD_METHODS.includes(request.method)) return methodNotAllowed(UPLOAD_METHODS);
     const read = readUploadParameters(new URLSearchParams(search), now);
     if (read.errors) return badRequest(read.errors);
@@ -134,31 +156,46 @@ export function createUploadApp(context: UploadContext): App {
     }
   }
 
-  /** Looks up the upload token for every upload, so that a revoked one is rejected immediately. */
+  /** Looks up the token for every request, so that a revoked one is rejected immediately. */
   async function authenticate(
     { headers }: Request,
-    address: string,
-    now: number,
-  ): Promise<Uploader | { problem: string }> {
-    const token = readUploadToken(headers.get("authorization"));
+    { type, address, now }: { type: ReceiverTokenType; address: string; now: number },
+  ): Promise<{ uploader: Uploader; hash: string } | { problem: string }> {
+    const token = readReceiverToken(headers.get("authorization"), type);
     if ("problem" in token) return token;
-    if (!await throttle.mayBeValid(address, token.hash)) return { problem: INVALID_TOKEN };
-    const uploader = await loadUploader(context.sql, { hash: token.hash, now });
-    if (uploader) context.onTokenUse?.({ hash: token.hash, hour: now - now % 3600 });
+    const { hash } = token;
+    const problem = invalidToken(type);
+    if (!await throttle.mayBeValid(address, hash)) return { problem };
+    const uploader = await loadUploader(context.sql, type, { hash, now });
+    if (uploader) context.onTokenUse?.({ hash, hour: now - now % 3600 });
     else throttle.recordWrong(address);
-    return uploader ?? { problem: INVALID_TOKEN };
+    return uploader ? { uploader, hash } : { problem };
   }
+}
+
+/** The repository of a token that is for one other than this; `null` when it may be used. */
+function otherRepository({ repository }: Uploader, repo: RepositoryName): string | null {
+  const name = repository && formatRepositoryName(repository);
+  return name === null || caseKey(name) === caseKey(formatRepositoryName(repo)) ? null : name;
 }
 
 // Together with the name of the archive it must fit into a path and a key.
 const MAX_NAME_CHARACTERS = 500;
 
-/** The repository of `/upload/OWNER/NAME`; slashes of the owner may be encoded. */
-function repositoryOf(path: string): RepositoryName | null {
-  const [, encoded] = /^\/upload\/(.+?)\/?$/.exec(path) ?? [];
+/**
+ * The repository of `/upload/OWNER/NAME` or `/quarantine/OWNER/NAME`, and the test of the latter with
+ * DELETE. Slashes of the owner may be encoded.
+ */
+function targetOf(
+  path: string,
+  method: string,
+): { repo: RepositoryName; rest: string | null } | null {
+  const [, isQuarantine, encoded] = /^\/(?:upload|(quarantine))\/(.+?)\/?$/.exec(path) ?? [];
   if (encoded === undefined || encoded.length > MAX_NAME_CHARACTERS) return null;
   try {
-    return parseRepositoryName(encoded.split("/").map(decodeURIComponent).join("/"));
+    const parts = encoded.split("/").map(decodeURIComponent);
+    const rest = isQuarantine && method === "DELETE" ? parts.pop()! : null;
+    return { repo: parseRepositoryName(parts.join("/")), rest };
   } catch {
     return null;
   }

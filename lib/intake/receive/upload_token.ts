@@ -2,41 +2,58 @@ import { type TokenType, tokenType } from "../../base/token.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { readToken } from "../../http/request/authentication.ts";
 
-const CREATE = `create one with \`${PROGRAM} token create --org NAME --upload\``;
-const EXPECTED = `expected an upload token (up_ and 64 hex digits): ${CREATE}`;
+/** The types of tokens that `receive` accepts, and how messages name them. */
+const KINDS = {
+  upload: { name: "upload token", prefix: "up_", variable: "UPLOAD_TOKEN" },
+  quarantine: { name: "quarantine token", prefix: "qt_", variable: "QUARANTINE_TOKEN" },
+} as const satisfies Partial<Record<TokenType, unknown>>;
+
+export type ReceiverTokenType = keyof typeof KINDS;
 
 /** Of tokens that open something else. */
-const OTHER_TOKENS: Partial<Record<TokenType, string>> = {
+const OTHER_TOKENS: Record<TokenType, string> = {
   api_token: "an API token, which only reads",
   legacy: "a legacy API token, which only reads",
   badge: "a badge token",
+  upload: "an upload token, which only uploads",
+  quarantine: "a quarantine token, which only quarantines tests",
 };
 
-/** Says nothing about whether the token exists. */
-export const INVALID_TOKEN = `unknown, expired or revoked upload token: ${CREATE}`;
+const createCommand = (type: ReceiverTokenType) =>
+  `create one with \`${PROGRAM} token create --org NAME --${type}\``;
 
-/** Reads the upload token of the `Authorization` header; otherwise `problem` says what is wrong. */
-export function readUploadToken(
+/** Says nothing about whether the token exists. */
+export function invalidToken(type: ReceiverTokenType): string {
+  return `unknown, expired or revoked ${KINDS[type].name}: ${createCommand(type)}`;
+}
+
+/** Reads the token of the `Authorization` header; otherwise `problem` says what is wrong. */
+export function readReceiverToken(
   authorization: string | null,
+  type: ReceiverTokenType,
 ): { hash: string } | { problem: string } {
-  const token = readToken(authorization, "token", ["upload"]);
-  return token ?? { problem: problemOf(authorization?.trim() ?? "") };
+  const token = readToken(authorization, "token", [type]);
+  return token ?? { problem: problemOf(authorization?.trim() ?? "", type) };
 }
 
 /** By the form of the header alone, which is never quoted: it may contain a token. */
-function problemOf(authorization: string): string {
+function problemOf(authorization: string, expected: ReceiverTokenType): string {
+  const { name, prefix, variable } = KINDS[expected];
   const [scheme = "", token, ...more] = authorization.split(/[ \t]+/);
   if (scheme === "") return `missing token: expected the header "Authorization: Bearer TOKEN"`;
-  if (tokenType(scheme) || scheme.startsWith("up_")) {
+  if (tokenType(scheme) || scheme.startsWith(prefix)) {
     return `missing "Bearer" before the token: expected "Authorization: Bearer TOKEN"`;
   }
   if (!/^(bearer|token)$/i.test(scheme)) {
     return `invalid header: expected "Authorization: Bearer TOKEN"`;
   }
-  if (token === undefined) return "empty token: check that the job has UPLOAD_TOKEN";
+  if (token === undefined) return `empty token: check that the job has ${variable}`;
   if (more.length > 0) return `text after the token: expected "Authorization: Bearer TOKEN"`;
+  const right =
+    `expected ${name === "upload token" ? "an" : "a"} ${name} (${prefix} and 64 hex digits): ` +
+    createCommand(expected);
   const type = tokenType(token);
-  if (type) return `${OTHER_TOKENS[type] ?? "a token of another kind"}: ${EXPECTED}`;
-  if (token.startsWith("up_")) return `incomplete or changed upload token: ${EXPECTED}`;
-  return `invalid token: ${EXPECTED}`;
+  if (type) return `${OTHER_TOKENS[type]}: ${right}`;
+  if (token.startsWith(prefix)) return `incomplete or changed ${name}: ${right}`;
+  return `invalid token: ${right}`;
 }

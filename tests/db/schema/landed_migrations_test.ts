@@ -16,6 +16,7 @@ const LANDED: Record<string, string> = {
   "0008_environment.sql": "d74730d2afeef4a27d31b73cc3bd23e2da9cc84b51af18cdba16e7fe039c1e95",
   "0009_notes.sql": "5bab89e9f65f7e398ddd9f49d1eaa10a685b6e75985f1691f1410b08f4739252",
   "0010_test_counts.sql": "5791ea23aec980d81bf6612e1887f30c032a5c5db6a58bbc63b70ed92277201b",
+  "0011_quarantine_token.sql": "3ce6b26a0ae2923a2c829095bd54620c2c2070d5f025df018c825d62adacd970",
 };
 
 const FOLDER = new URL("../../../db/schema/migrations/", import.meta.url);

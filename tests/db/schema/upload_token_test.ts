@@ -32,10 +32,10 @@ describeWithDatabases("the functions for upload tokens", (database) => {
     await migrate(sql);
     const hashes = ["valid", "expires", "expired", "revoked", "api", "legacy", "badge", "%", ""];
     assert.deepEqual(
-      await Promise.all(hashes.map((hash) => loadUploader(sql, { hash, now: NOW }))),
+      await Promise.all(hashes.map((hash) => loadUploader(sql, "upload", { hash, now: NOW }))),
       [
-        { organizationId: 1, tokenId: 1, organizationName: "Acme" },
-        { organizationId: 1, tokenId: 2, organizationName: "Acme" },
+        { organizationId: 1, tokenId: 1, organizationName: "Acme", label: null, repository: null },
+        { organizationId: 1, tokenId: 2, organizationName: "Acme", label: null, repository: null },
         ...Array(7).fill(null),
       ],
     );
@@ -82,7 +82,10 @@ describeWithDatabases("the functions for upload tokens", (database) => {
           grant execute on function ${tx(name)}(text, timestamptz) to test_analytics_receiver`;
       }
       await tx`set local role test_analytics_receiver`;
-      assert.equal((await loadUploader(tx, { hash: "valid", now: NOW }))?.organizationName, "Acme");
+      assert.equal(
+        (await loadUploader(tx, "upload", { hash: "valid", now: NOW }))?.organizationName,
+        "Acme",
+      );
       await recordTokenUses(tx, [{ hash: "valid", hour: HOUR }]);
       await refuses(tx, (it) => it`select hash from api_token`);
       await refuses(tx, (it) => it`update api_token set last_used_at = now()`);

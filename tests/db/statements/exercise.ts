@@ -20,11 +20,16 @@ import {
   loadFreshness,
   loadServerState,
 } from "../../../db/admin/diagnostics.ts";
+import {
+  addQuarantineByToken,
+  lockTest,
+  removeQuarantineByToken,
+} from "../../../db/admin/quarantine_by_token.ts";
 import { recordTokenUses } from "../../../db/admin/tokens.ts";
 import { loadUploader, validUploadTokenHashes } from "../../../db/read/caller.ts";
 import { findRepository } from "../../../db/admin/repositories.ts";
-import { testId } from "../../../lib/base/identity.ts";
-import { makeToken } from "../../../lib/base/token.ts";
+import { parseTestId, testId } from "../../../lib/base/identity.ts";
+import { hashToken, makeToken } from "../../../lib/base/token.ts";
 import { commandLine, NOON } from "../../lib/cli/run_in_process.ts";
 import { archiveOf, reportOf } from "../../lib/report/archive/make_archive.ts";
 import { createContractFixture } from "../../routes/contract_fixture.ts";
@@ -269,6 +274,24 @@ async function quarantines(program: Program): Promise<void> {
   await program.run("quarantine log --org big");
   await program.run(`quarantine remove ${id}`);
   await program.run(`quarantine remove ${id}`);
+  const token = (await program.run("token create --org big --quarantine")).trim();
+  const by = { hash: hashToken(token, "quarantine"), now: NOON, ...parseTestId(id)! };
+  await program.database.sql.begin(async (tx) => {
+    const test = (await lockTest(tx, by))!;
+    const removal = { removedAt: NOON, removedBy: null, reason: null };
+    const origin = { author: "token 1", command: "quarantine remove" };
+    const entry = {
+      quarantinedAt: NOON,
+      quarantinedBy: null,
+      quarantineType: "manual" as const,
+      quarantineReason: null,
+      quarantineOwner: null,
+      quarantineExpiresAt: null,
+    };
+    const { quarantine } = await addQuarantineByToken(tx, by, { test, entry, origin });
+    const added = { ...test, active: quarantine };
+    assert.ok(await removeQuarantineByToken(tx, by, { test: added, removal, origin }));
+  });
   await program.run("quarantine policy set --org big --disruptions 1 --code-versions 1");
   await program.run(`quarantine policy set --org big --repo big/shop --disruptions 1 ${POLICY}`);
   await program.run("quarantine policy show --org big");
@@ -310,7 +333,9 @@ async function watching(program: Program): Promise<void> {
   const archives = [{ key: claim.key, version: "1" }];
   const processed = { source: claim.source, archives, state: "processed" } as const;
   assert.deepEqual(await findArchives(sql, processed), []);
-  assert.equal(await loadUploader(sql, { hash: "", now: NOON }), null);
+  for (const type of ["upload", "quarantine"] as const) {
+    assert.equal(await loadUploader(sql, type, { hash: "", now: NOON }), null);
+  }
   assert.equal((await validUploadTokenHashes(sql, { hashes: [""], now: NOON })).size, 0);
   await extendClaim(sql, { ...claim, leaseSeconds: 60 });
   const repositoryId = await shopId(sql);

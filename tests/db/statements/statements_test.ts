@@ -22,6 +22,20 @@ const UNRESTRICTED = ['select count(*)::integer as "repositoryCount"'];
 
 const recorder = new StatementRecorder();
 
+/** The statements of a function in PL/pgSQL, whose variables are parameters of them. */
+function statementsOf(body: string): string[] {
+  const [, declarations = "", block = ""] = /^(.*?)\bbegin\b(.*)\bend\s*$/s.exec(body) ?? [];
+  const variables = declarations.matchAll(/^\s*(\w+) [^;]+;/gm).map(([, name]) => name);
+  const names = [...variables].filter((name) => name !== undefined).join("|");
+  return block.split(";").map((text) =>
+    text.trim().replace(/^if .*? then\s+/s, "").replace(/^return query\s+/, "")
+      .replace(/^perform\b/, "select 1")
+  ).filter((text) => /^(select|insert|update|delete)\b/.test(text)).map((text) =>
+    names === "" ? text : text.replaceAll(new RegExp(`\\binto (${names})\\b`, "g"), "")
+      .replaceAll(new RegExp(`\\b(${names})\\.\\w+`, "g"), () => "$1")
+  );
+}
+
 describeWithDatabases("the statements that the program sends", (database) => {
   let sent: string[];
   let tables: Tables;
@@ -30,9 +44,15 @@ describeWithDatabases("the statements that the program sends", (database) => {
     recorder.take();
     await exerciseRoutes(database());
     await exerciseCommands(database());
-    const functions = await database().sql<{ body: string }[]>`
-      select prosrc as body from pg_proc where pronamespace = 'public'::regnamespace`;
-    const texts = [...recorder.take().map(({ text }) => text), ...functions.map((it) => it.body)];
+    const functions = await database().sql<{ body: string; language: string }[]>`
+      select prosrc as body, lanname as language from pg_proc p join pg_language l on l.oid = prolang
+      where pronamespace = 'public'::regnamespace`;
+    const texts = [
+      ...recorder.take().map(({ text }) => text),
+      ...functions.flatMap(({ body, language }) =>
+        language === "plpgsql" ? statementsOf(body) : body
+      ),
+    ];
     sent = [...new Set(texts)];
     const distributed = new Set(await repositoryTables(database().sql));
     const column = "repository_id";

@@ -3,11 +3,7 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { checkSchema, SCHEMA_VERSION } from "../../../db/schema/migrate.ts";
-import {
-  ensureCurrentSchema,
-  openCurrentDatabase,
-  reopenForReading,
-} from "../../../lib/cli/database.ts";
+import { ensureCurrentSchema, openCurrentDatabase, reopen } from "../../../lib/cli/database.ts";
 import { Failure } from "../../../lib/base/failure.ts";
 import { describeWithDatabases, dropEverything, withDatabase } from "../../database.ts";
 
@@ -93,7 +89,8 @@ describe("a server that may not be written to", { skip: !server }, () => {
 
   it("is opened by serve with read-only connections", async () => {
     const location = { databaseUrl: server, dataDir: "" };
-    const database = await reopenForReading(await openDatabase(location), location);
+    const options = { ...location, readOnly: true };
+    const database = await reopen(await openDatabase(location), options);
     try {
       await assert.rejects(async () => await database.sql`create table t ()`, { code: "25006" });
     } finally {

@@ -85,9 +85,13 @@ describeWithDatabases("token", (database) => {
   it("is of one type", async () => {
     for (
       const [flags, reason] of [
-        ["--upload --legacy", /--legacy, --upload and --badge: expected only one of them/],
-        ["--badge", /--badge and --repo: expected both or neither/],
-        ["--upload --repo acme/shop", /--badge and --repo: expected both or neither/],
+        [
+          "--upload --legacy",
+          /--legacy, --upload, --badge, --quarantine: expected only one of them/,
+        ],
+        ["--upload --quarantine", /expected only one of them/],
+        ["--badge", /--badge: expected --repo as well/],
+        ["--repo acme/shop", /--repo: expected --upload, --quarantine or --badge/],
       ] as const
     ) {
       const { code, stderr } = await cli(`token create --org acme ${flags}`);
@@ -192,7 +196,7 @@ describeWithDatabases("token", (database) => {
 
     const { stdout } = await cli("token list --org lister");
     const cells = stdout.slice(0, -1).split("\n").map((line) => line.split("\t"));
-    assert.deepEqual(cells.map((line) => line.length), [10, 10, 10, 10]);
+    assert.deepEqual(cells.map((line) => line.length), [11, 11, 11, 11]);
     assert.deepEqual(cells.map((line) => line[7]), ["active", "expired", "no_plan", "revoked"]);
     assert.deepEqual(cells[0]?.slice(1, 3), ["board", "api_token"]);
     const [first] = JSON.parse((await cli("token list --org lister --json")).stdout);
@@ -208,6 +212,7 @@ describeWithDatabases("token", (database) => {
       "last_used_at",
       "repository",
       "state",
+      "opens",
     ]);
   });
 });

@@ -42,6 +42,7 @@ export async function createReceiver(
   const readers = new ReaderPool({ stop });
   const app = createUploadApp({
     sql,
+    writableSql: sql,
     log: silentLog,
     now: () => NOON,
     inbox,

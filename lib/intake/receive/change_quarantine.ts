@@ -1,0 +1,150 @@
+/** `POST /quarantine/OWNER/NAME` and `DELETE /quarantine/OWNER/NAME/TEST-ID`. */
+import * as v from "valibot";
+import {
+  addQuarantineByToken,
+  type LockedTest,
+  lockTest,
+  removeQuarantineByToken,
+} from "../../../db/admin/quarantine_by_token.ts";
+import type { Database } from "../../../db/connection/connect.ts";
+import type { Uploader } from "../../../db/read/caller.ts";
+import { quarantineRecord } from "../../analysis/quarantine_json.ts";
+import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
+import { caseKey } from "../../base/identity.ts";
+import { quote } from "../../base/quote.ts";
+import { formatTimestamp } from "../../base/time.ts";
+import { expiry, lineOfText, testIdentifier } from "../../base/value_schemas.ts";
+import {
+  badRequest,
+  jsonResponse,
+  methodNotAllowed,
+  notFound,
+  type ParameterErrors,
+} from "../../http/request/errors.ts";
+import { type BodyLimits, receiveText } from "./receive_body.ts";
+
+/** Parameters of a form are a few lines of text. */
+const MAX_FORM_BYTES = 16_384;
+
+const text = v.optional(lineOfText);
+const ADDITION = v.object({
+  test: v.pipe(v.optional(v.string(), ""), testIdentifier),
+  by: text,
+  reason: text,
+  owner: text,
+  expires: v.optional(expiry),
+});
+const REMOVAL = v.object({ by: text, reason: text });
+
+export interface QuarantineRequest {
+  request: Request;
+  /** What follows the repository in the path: a test id, or nothing. */
+  rest: string | null;
+  search: URLSearchParams;
+  repo: RepositoryName;
+  caller: Uploader;
+  /** Of the token. */
+  hash: string;
+  now: number;
+}
+
+/** Adds, changes or removes the entry of a test, with the rules of `quarantine add` and `remove`. */
+export async function changeQuarantine(
+  { sql, limits }: { sql: Database["sql"]; limits: BodyLimits },
+  given: QuarantineRequest,
+): Promise<Response> {
+  const { request, rest, caller, hash, now } = given;
+  const isRemoval = rest !== null;
+  const method = isRemoval ? "DELETE" : "POST";
+  if (request.method !== method) return methodNotAllowed([method]);
+  const parameters = await readParameters(given, limits);
+  const origin = {
+    author: `token ${caller.tokenId}${caller.label === null ? "" : ` (${caller.label})`}`,
+    command: `quarantine ${isRemoval ? "remove" : "add"}`,
+  };
+  const change = async (
+    id: { idPrefix: number; testHash: number },
+    apply: (tx: Parameters<typeof lockTest>[0], test: LockedTest) => Promise<Response>,
+  ) =>
+    await sql.begin(async (tx) => {
+      const test = await lockTest(tx, { hash, now, ...id });
+      if (!test || nameKey(test.repository) !== nameKey(given.repo)) return unknownTest(given.repo);
+      return await apply(tx, test);
+    }) as Response;
+
+  if (isRemoval) {
+    const id = v.safeParse(testIdentifier, rest);
+    if (!id.success) return notFound();
+    const read = parse(REMOVAL, parameters);
+    if (read.errors) return badRequest(read.errors);
+    const { by = null, reason = null } = read.values;
+    return await change(id.output, async (tx, test) => {
+      const removal = { removedAt: now, removedBy: by, reason };
+      const by_ = { hash, now, ...id.output };
+      const removed = await removeQuarantineByToken(tx, by_, { test, removal, origin });
+      return changed(removed ? "removed" : "unchanged", quarantineRecord(test, null));
+    });
+  }
+
+  const read = parse(ADDITION, parameters);
+  if (read.errors) return badRequest(read.errors);
+  const { test: id, by = null, reason = null, owner = null, expires } = read.values;
+  const expiresAt = expires?.(now) ?? null;
+  if (expiresAt !== null && expiresAt <= now) {
+    const times = `"${formatTimestamp(expiresAt)}" is not after ${formatTimestamp(now)}`;
+    return badRequest({ expires: [times] });
+  }
+  return await change(id, async (tx, test) => {
+    const entry = {
+      quarantinedAt: now,
+      quarantinedBy: by,
+      quarantineType: "manual" as const,
+      quarantineReason: reason,
+      quarantineOwner: owner,
+      quarantineExpiresAt: expiresAt,
+    };
+    const result = await addQuarantineByToken(tx, { hash, now, ...id }, { test, entry, origin });
+    return changed(result.outcome, quarantineRecord(test, result.quarantine));
+  });
+}
+
+/** `outcome`: `added`, `changed`, `removed` or `unchanged`; then the test and its entry. */
+function changed(outcome: string, record: ReturnType<typeof quarantineRecord>): Response {
+  return jsonResponse(200, { outcome, ...record });
+}
+
+function nameKey(repository: RepositoryName): string {
+  return caseKey(formatRepositoryName(repository));
+}
+
+function unknownTest(repo: RepositoryName): Response {
+  return notFound(
+    `no such test in ${quote(formatRepositoryName(repo))}: expected its id as on its page`,
+  );
+}
+
+/** Of the address and, for curl's `-d`, of a form. */
+async function readParameters(
+  { request, search }: QuarantineRequest,
+  limits: BodyLimits,
+): Promise<URLSearchParams> {
+  const form = await receiveText(request, { ...limits, maxBytes: MAX_FORM_BYTES });
+  return new URLSearchParams([...search, ...new URLSearchParams(form)]);
+}
+
+/** Parses parameters, or returns all their errors. Empty ones count as absent. */
+function parse<Schema extends typeof ADDITION | typeof REMOVAL>(
+  schema: Schema,
+  parameters: URLSearchParams,
+): { values: v.InferOutput<Schema>; errors?: undefined } | { errors: ParameterErrors } {
+  const known = Object.keys(schema.entries);
+  const unknown = [...parameters.keys()].filter((name) => !known.includes(name))
+    .map((name) => [quote(name), [`unknown parameter: expected ${known.join(", ")}`]]);
+  const raw = Object.fromEntries(
+    known.map((name) => [name, parameters.get(name)?.trim() || undefined]),
+  );
+  const { success, output, issues } = v.safeParse(schema, raw);
+  if (success && unknown.length === 0) return { values: output };
+  const nested = success ? {} : v.flatten(issues).nested;
+  return { errors: { ...Object.fromEntries(unknown), ...nested } };
+}
