@@ -393,7 +393,12 @@ async function transfer(program: Program): Promise<void> {
   await program.run("import FOLDER/cut.ndjson --org cut", 1);
   // What a killed import leaves.
   const left = { organizationId: 4711, name: "left", purchaseUnitCount: 0, createdAt: NOON };
-  await ImportClaim.create(sql, { ...left, nextRepositoryNumber: 1, policy: null });
+  const unfinished = await ImportClaim.create(sql, {
+    ...left,
+    nextRepositoryNumber: 1,
+    policy: null,
+  });
+  assert.equal(await unfinished.isFinished(), false);
   await sql`update organization set importing_until = now() - interval '1 s' where name = 'left'`;
   await program.run("import FOLDER/cut.ndjson --org cut", 1);
   assert.deepEqual(
