@@ -6,6 +6,7 @@ import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import type { Database } from "../connection/connect.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { buildKeyOf, isActive, SNAPSHOT } from "./fragments.ts";
+import { isOutageRow } from "./job_runs.ts";
 
 export interface RepositoryDetails extends RepositoryName, DataVersion {
   repositoryId: number;
@@ -43,6 +44,8 @@ interface BuildCounts {
   failedBuildCount: number;
   /** With at least one disruption. */
   disruptedBuildCount: number;
+  /** With a submission in which more than 20 % of at least 20 tests failed. */
+  outageBuildCount: number;
 }
 
 export type BuildDay = Omit<BuildCounts, "repositoryId"> & { day: number };
@@ -91,7 +94,12 @@ export async function loadOverviews(sql: Database["sql"], query: OverviewQuery) 
   });
 }
 
-const NO_BUILDS = { buildCount: 0, failedBuildCount: 0, disruptedBuildCount: 0 };
+const NO_BUILDS = {
+  buildCount: 0,
+  failedBuildCount: 0,
+  disruptedBuildCount: 0,
+  outageBuildCount: 0,
+};
 
 function selectCounts(sql: Queryable, { repositoryIds, now, windowStart }: OverviewQuery) {
   const ids = arrayOf(repositoryIds);
@@ -146,12 +154,14 @@ function selectBuildDays(sql: Queryable, { repositoryIds, firstDay, windowStart 
       count(distinct b.build)::int as "buildCount",
       (count(distinct b.build) filter (where b.is_disrupted or b.is_failed))::int
         as "failedBuildCount",
-      (count(distinct b.build) filter (where b.is_disrupted))::int as "disruptedBuildCount"
+      (count(distinct b.build) filter (where b.is_disrupted))::int as "disruptedBuildCount",
+      (count(distinct b.build) filter (where b.is_outage))::int as "outageBuildCount"
     from (
       select s.repository_id, ${buildKeyOf(sql)} as build,
         (extract(epoch from s.recorded_at)::bigint / ${SECONDS_PER_DAY}::int)::int as day,
         s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex') as in_window,
-        ${hasNegative(true)} as is_disrupted, ${hasNegative(false)} as is_failed
+        ${hasNegative(true)} as is_disrupted, ${hasNegative(false)} as is_failed,
+        ${isOutageRow(sql)} as is_outage
       from submission s
       where s.repository_id = any(${ids}::bigint[])
         and s.submission_id >= decode(${firstSubmissionId(start)}, 'hex')

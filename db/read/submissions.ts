@@ -99,6 +99,8 @@ export async function listStoredSubmissions(
 export interface BuildPart extends SubmissionRow {
   /** Tests with a failure or error. */
   failedTestCount: number;
+  /** Tests that passed or failed; `null` for a submission of an earlier version of the program. */
+  ranTestCount: number | null;
 }
 
 /**
@@ -114,7 +116,7 @@ export async function loadBuild(
     select ${versionColumns(sql)}, ${submissionColumns(sql)},
       (select count(distinct n.test_no)::int from negative_result n
         where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
-      ) as "failedTestCount"
+      ) as "failedTestCount", s.ran_test_count as "ranTestCount"
     from repository_state r
     join submission o on o.repository_id = r.repository_id
       and o.submission_id = decode(${submissionId}, 'hex')

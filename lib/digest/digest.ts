@@ -50,7 +50,8 @@ interface Entries {
 
 /** Input of a digest. */
 export interface DigestInput extends Entries {
-  repositories: { repository: string; now: Builds; before: Builds }[];
+  /** `outageCount`: builds of the period with more than 20 % of at least 20 tests failed. */
+  repositories: { repository: string; now: Builds; before: Builds; outageCount: number }[];
   tests: DisruptedTest[];
 }
 
@@ -77,6 +78,8 @@ export interface Digest {
     flakiness: string | null;
     flakiness_before: string | null;
     builds: number;
+    /** Builds of the period in which more than 20 % of at least 20 tests failed. */
+    outages: number;
   }[];
   groups: DigestGroup[];
 }
@@ -89,11 +92,12 @@ export function composeDigest(
   const shown = repositories.filter(({ now, before }) => now.buildCount + before.buildCount > 0);
   return {
     ...head,
-    repositories: shown.map(({ repository, now, before }) => ({
+    repositories: shown.map(({ repository, now, before, outageCount }) => ({
       repository,
       flakiness: percentageOf(now),
       flakiness_before: percentageOf(before),
       builds: now.buildCount,
+      outages: outageCount,
     })),
     groups: head.group_by ? groupsByOwner(input) : [groupOf(null, input)],
   };

@@ -45,11 +45,14 @@ function textOf(digest: Digest, syntax: Syntax) {
   const { heading, code, bullet } = syntax;
   const days = `${since.slice(0, 10)} to ${until.slice(0, 10)}`;
   const lines = [heading(1, `Flaky tests of ${code(organization)}, ${days}`)];
-  for (const { repository, flakiness, flakiness_before, builds } of repositories) {
+  for (const { repository, flakiness, flakiness_before, builds, outages } of repositories) {
     const now = flakiness === null
       ? "no builds"
       : `${flakiness} of ${plural(builds, "build")} ${builds === 1 ? "was" : "were"} flaky`;
     lines.push(`${bullet}${code(repository)}: ${now}, ${flakiness_before ?? "no builds"} before`);
+    if (outages > 0) {
+      lines.push(`${bullet}${code(repository)}: ${plural(outages, "build")} in an outage`);
+    }
   }
   if (repositories.length === 0) lines.push("No builds.");
   const changes = groups.flatMap((group) => linesOf(group, syntax, digest.group_by !== null));

@@ -9,6 +9,7 @@ import { type BuildPart, loadBuild } from "../../db/read/submissions.ts";
 import { loadTestsOnBase } from "../../db/read/verdicts.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import { DEFAULT_BASE, type Verdict, VERDICTS } from "../../lib/analysis/verdict.ts";
+import { isOutage } from "../../lib/analysis/test_counts.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { glyph } from "../../lib/html/charts.ts";
@@ -50,6 +51,7 @@ export const buildPage = definePage({
       content: markup`<h1>Build of ${page.at(latest.recordedAt)}</h1>
 ${buildFigures(parts)}
 ${buildNotes(parts)}
+${outages(parts)}
 <h2>Failures</h2>
 ${failed.length > 0 ? await failedTests(failed, verdicts, page) : emptyState(NO_FAILURES[status])}
 ${
@@ -59,6 +61,17 @@ ${await shownTests(retried, page)}`
     };
   },
 });
+
+/** Uploads in which so many tests failed that the change is probably not the cause. */
+function outages(parts: readonly BuildPart[]): Markup[] {
+  return parts.flatMap(({ failedTestCount: failed, ranTestCount: ran, job, environment }) => {
+    if (ran === null || !isOutage({ ran, failed })) return [];
+    const where = [job, environment].filter((text) => text !== "").join(", ");
+    return markup`<p><b>Outage</b>${where && ` (${where})`}: ${formatCount(failed)} of ${
+      plural(ran, "test")
+    } failed, so the change is probably not the cause. The gate excuses nothing.</p>`;
+  });
+}
 
 /** The verdicts on failed tests by id, from failures before the build. */
 async function loadVerdicts(

@@ -34,7 +34,7 @@ function withoutGaps<Day extends { day: number }>(
 
 /** Builds by day, and the share of failed builds by week. */
 export function historyCharts(builds: readonly BuildDay[], today: number): Markup {
-  const empty = { buildCount: 0, failedBuildCount: 0, disruptedBuildCount: 0 };
+  const empty = { buildCount: 0, failedBuildCount: 0, disruptedBuildCount: 0, outageBuildCount: 0 };
   const days = withoutGaps(builds, today, empty);
   const bars = dayBars({
     title: "Builds by day",

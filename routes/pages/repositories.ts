@@ -46,6 +46,11 @@ export const repositoriesPage = definePage({
   },
 });
 
+/** How many builds were outages, which the flakiness contains. */
+export function inOutages({ outageBuildCount: count }: Overview["builds"]): string {
+  return `${formatCount(count)} in ${count === 1 ? "an outage" : "outages"}`;
+}
+
 /** Share of disrupted builds; -1 without builds, which sorts last. */
 function flakiness({ builds }: Overview): number {
   return builds.buildCount === 0 ? -1 : builds.disruptedBuildCount / builds.buildCount;
@@ -61,7 +66,9 @@ function overviewRow(overview: Overview, firstDay: number, { link, at }: PageReq
   const share = `${builds.disruptedBuildCount} of ${formatCount(builds.buildCount)} builds`;
   return [
     link.repository(overview),
-    markup`${flakinessBadge(builds).percentage ?? "–"}<small>${share}</small>`,
+    markup`${flakinessBadge(builds).percentage ?? "–"}<small>${share}</small>${
+      builds.outageBuildCount > 0 && markup`<small>${inOutages(builds)}</small>`
+    }`,
     sparkline({ title: "Builds with a flaky failure by day, oldest first", values }),
     link.inventory({ repository, quarantine: "false" }, formatCount(flakyTestCount)),
     link.inventory({ repository, quarantine: "true" }, formatCount(quarantinedTestCount)),

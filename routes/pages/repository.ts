@@ -27,6 +27,7 @@ import {
   table,
 } from "../../lib/html/elements.ts";
 import { type Content, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
+import { inOutages } from "./repositories.ts";
 import { HISTORY_DAYS, historyCharts } from "./history.ts";
 import { definePage, firstUpload, type PageRequest } from "./page.ts";
 
@@ -101,7 +102,8 @@ function repositoryFigures(page: RepositoryPage): Markup {
     [
       "Flakiness",
       flakinessBadge(builds).percentage ?? "–",
-      `${builds.disruptedBuildCount} of ${plural(builds.buildCount, "build")}`,
+      `${builds.disruptedBuildCount} of ${plural(builds.buildCount, "build")}` +
+      (builds.outageBuildCount > 0 ? `; ${inOutages(builds)}` : ""),
     ],
     ["Flaky tests", link(flakyTestCount, "false"), "not quarantined"],
     ["Quarantined", link(quarantinedTestCount, "true"), "tests"],

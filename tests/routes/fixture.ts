@@ -94,8 +94,9 @@ export async function createFixture(
 /** A fixture of the organization `acme` with the repository `acme/shop`. */
 export async function createShop(
   database: Database,
+  name = "acme",
 ): Promise<{ fixture: Fixture; shop: Repository }> {
-  const fixture = await createFixture(database, { name: "acme" });
+  const fixture = await createFixture(database, { name });
   return { fixture, shop: await fixture.addRepository("acme", "shop") };
 }
 

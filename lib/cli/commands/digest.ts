@@ -1,3 +1,5 @@
+import { loadOutageRuns } from "../../../db/read/job_runs.ts";
+import { buildKey } from "../../analysis/build_costs.ts";
 import * as v from "valibot";
 import { listQuarantined, type Origin } from "../../../db/admin/quarantine.ts";
 import { listQuarantineLog } from "../../../db/read/quarantine_log.ts";
@@ -63,6 +65,8 @@ export const digestCommand: AddCommand = command({
   },
 });
 
+const MAX_OUTAGES = 10_000;
+
 /** Loads the input that a digest of some repositories of an organization compares. */
 async function loadInput(
   sql: Database["sql"],
@@ -104,10 +108,12 @@ async function loadInput(
     const { repositoryId } = repository;
     const name = formatRepositoryName(repository);
     for (const [id, some] of await loadOwners(sql, repository)) owners.set(id, some);
+    const outages = await loadOutageRuns(sql, { repositoryId, since: begin, limit: MAX_OUTAGES });
     input.repositories.push({
       repository: name,
       now: await loadBuildCounts(sql, { repositoryId, windowStart }),
       before: await loadBuildCounts(sql, { repositoryId, ...previous }),
+      outageCount: new Set(outages.runs.map(buildKey)).size,
     });
     for (const test of await loadDisruptedTests(sql, { repositoryId, periods })) {
       input.tests.push({ ...test, repository: name, owners: owners.get(test.id) ?? [] });

@@ -35,11 +35,13 @@ const FACTS: DigestInput = {
       repository: "acme/shop",
       now: { buildCount: 40, disruptedBuildCount: 5 },
       before: { buildCount: 0, disruptedBuildCount: 0 },
+      outageCount: 0,
     },
     {
       repository: "acme/empty",
       now: { buildCount: 0, disruptedBuildCount: 0 },
       before: { buildCount: 0, disruptedBuildCount: 0 },
+      outageCount: 0,
     },
   ],
   tests: [
@@ -64,7 +66,13 @@ describe("the digest", () => {
   it("lists tests that became flaky, calmed down and cost most builds", () => {
     const { repositories, groups } = composeDigest(FACTS, { ...HEAD, group_by: null });
     assert.deepEqual(repositories, [
-      { repository: "acme/shop", flakiness: "12.5%", flakiness_before: null, builds: 40 },
+      {
+        repository: "acme/shop",
+        flakiness: "12.5%",
+        flakiness_before: null,
+        builds: 40,
+        outages: 0,
+      },
     ]);
     const names = (tests: { name: string }[]) => tests.map(({ name }) => name);
     assert.equal(groups.length, 1);

@@ -39,7 +39,13 @@ describeWithDatabases("digest", (database) => {
     const { since, until, repositories, groups: [group] } = JSON.parse(stdout);
     assert.deepEqual([since, until], ["2026-09-14T14:13:20Z", "2026-09-21T14:13:20Z"]);
     assert.deepEqual(repositories, [
-      { repository: "acme/shop", flakiness: "75%", flakiness_before: "100%", builds: 4 },
+      {
+        repository: "acme/shop",
+        flakiness: "75%",
+        flakiness_before: "100%",
+        builds: 4,
+        outages: 0,
+      },
     ]);
     const names = (list: string) => group[list].map(({ name }: { name: string }) => name);
     assert.deepEqual(names("became_flaky"), ["new"]);
@@ -51,6 +57,21 @@ describeWithDatabases("digest", (database) => {
     assert.deepEqual(names("quarantine_began").sort(), ["new", "old"]);
     assert.deepEqual(names("quarantine_ends"), ["new"]);
     assert.deepEqual(names("quarantine_may_be_released"), []);
+  });
+
+  it("counts the builds of the period that were outages", async () => {
+    const { fixture, shop } = await createShop(database(), "outages");
+    const failed = Array.from({ length: 20 }, (_, index) => ({
+      name: `${index}`,
+      conclusion: index < 5 ? "failure" as const : "passing" as const,
+    }));
+    for (const [days, build] of [[1, "a"], [1, "a"], [2, "b"], [9, "c"]] as const) {
+      const buildUrl = `https://ci.example.org/${build}`;
+      await fixture.upload(shop, failed, { recordedAt: NOW - days * DAY, buildUrl });
+    }
+    const { stdout } = await run("digest --org outages --json");
+    assert.equal(JSON.parse(stdout).repositories[0].outages, 2);
+    assert.match((await run("digest --org outages")).stdout, /`: 2 builds in an outage/);
   });
 
   it("names the same tests after old submissions were pruned", async () => {
