@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { describe, it } from "@std/testing/bdd";
 import { FIXTURES, laboratoryTools, truthOf, verdictsOf } from "./verdicts.ts";
-import { TOOLS } from "./tools.ts";
+import { TOOLS } from "./tools/mod.ts";
 
 describe("the laboratory", () => {
   for (const tool of laboratoryTools()) {

@@ -8,7 +8,8 @@
  */
 import { copy } from "./copy_folder.ts";
 import { normalize } from "./normalize.ts";
-import { type Tool, TOOLS } from "./tools.ts";
+import { TOOLS } from "./tools/mod.ts";
+import type { Tool } from "./tools/tool.ts";
 import { FIXTURES, type ToolTruth, truthOf, verdictsOf } from "./verdicts.ts";
 import { fileURLToPath } from "node:url";
 
