@@ -50,8 +50,15 @@ interface Entries {
 
 /** Input of a digest. */
 export interface DigestInput extends Entries {
-  /** `outageCount`: builds of the period with more than 20 % of at least 20 tests failed. */
-  repositories: { repository: string; now: Builds; before: Builds; outageCount: number }[];
+  repositories: {
+    repository: string;
+    now: Builds;
+    before: Builds;
+    /** Microseconds of tests in the period. */
+    flakyMicroseconds: number;
+    /** Builds of the period with more than 20 % of at least 20 tests failed. */
+    outageCount: number;
+  }[];
   tests: DisruptedTest[];
 }
 
@@ -80,6 +87,8 @@ export interface Digest {
     builds: number;
     /** Builds of the period in which more than 20 % of at least 20 tests failed. */
     outages: number;
+    /** Seconds of tests that flaky failures cost in the period. */
+    flaky_seconds: number;
   }[];
   groups: DigestGroup[];
 }
@@ -92,12 +101,13 @@ export function composeDigest(
   const shown = repositories.filter(({ now, before }) => now.buildCount + before.buildCount > 0);
   return {
     ...head,
-    repositories: shown.map(({ repository, now, before, outageCount }) => ({
+    repositories: shown.map(({ repository, now, before, outageCount, flakyMicroseconds }) => ({
       repository,
       flakiness: percentageOf(now),
       flakiness_before: percentageOf(before),
       builds: now.buildCount,
       outages: outageCount,
+      flaky_seconds: Math.round(flakyMicroseconds / 1_000_000),
     })),
     groups: head.group_by ? groupsByOwner(input) : [groupOf(null, input)],
   };

@@ -1,5 +1,5 @@
 /** Formats a digest as text. */
-import { fullTestName, markdownCode, plural } from "../base/text.ts";
+import { formatDuration, fullTestName, markdownCode, plural } from "../base/text.ts";
 import type { Digest, DigestEntry, DigestGroup, DisruptedTest } from "./digest.ts";
 
 /** Maximum number of tests in a section. */
@@ -45,11 +45,17 @@ function textOf(digest: Digest, syntax: Syntax) {
   const { heading, code, bullet } = syntax;
   const days = `${since.slice(0, 10)} to ${until.slice(0, 10)}`;
   const lines = [heading(1, `Flaky tests of ${code(organization)}, ${days}`)];
-  for (const { repository, flakiness, flakiness_before, builds, outages } of repositories) {
+  for (const one of repositories) {
+    const { repository, flakiness, flakiness_before, builds, outages, flaky_seconds } = one;
     const now = flakiness === null
       ? "no builds"
       : `${flakiness} of ${plural(builds, "build")} ${builds === 1 ? "was" : "were"} flaky`;
-    lines.push(`${bullet}${code(repository)}: ${now}, ${flakiness_before ?? "no builds"} before`);
+    const cost = flaky_seconds > 0
+      ? `; flaky failures cost ${formatDuration(1_000_000 * flaky_seconds)} of tests`
+      : "";
+    lines.push(
+      `${bullet}${code(repository)}: ${now}, ${flakiness_before ?? "no builds"} before${cost}`,
+    );
     if (outages > 0) {
       lines.push(`${bullet}${code(repository)}: ${plural(outages, "build")} in an outage`);
     }

@@ -1,5 +1,6 @@
 /** `/repos/{owner}/{name}`: one repository. */
 import { loadFailures, type ShownGroup } from "../../db/read/failures.ts";
+import { loadFlakyMicroseconds } from "../../db/read/flaky_time.ts";
 import { loadNewlyFlakyTests } from "../../db/read/newly_flaky_tests.ts";
 import { loadOverviews, type Overview } from "../../db/read/repositories.ts";
 import { loadSubmissionsPage, type SubmissionRow } from "../../db/read/submissions.ts";
@@ -15,7 +16,7 @@ import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
-import { formatCount, plural } from "../../lib/base/text.ts";
+import { formatCount, formatDuration, plural } from "../../lib/base/text.ts";
 import { glyph } from "../../lib/html/charts.ts";
 import {
   commit,
@@ -66,9 +67,10 @@ export const repositoryPage = definePage({
     const causes = failures.groups.filter(({ testCount }) => testCount > 1).slice(0, MAX_ROWS);
     const testIds = [...costs.map(({ testId }) => testId), ...causes.flatMap(({ tests }) => tests)];
     const since = newDay * SECONDS_PER_DAY;
-    const [names, newTests] = await Promise.all([
+    const [names, newTests, flakyMicroseconds] = await Promise.all([
       loadTestNames(sql, { repositoryId, testIds, now }),
       loadNewlyFlakyTests(sql, { repositoryId, since, limit: MAX_ROWS }),
+      loadFlakyMicroseconds(sql, { repositoryId, since }),
     ]);
     const repository = formatRepositoryName(overview);
     const page: RepositoryPage = { ...request, repository, overview, names };
@@ -77,7 +79,7 @@ export const repositoryPage = definePage({
       crumbs: [request.link.repositories],
       content: markup`<h1>${repository}</h1>
 ${overview.url && markup`<p>${externalLink(overview.url, overview.url)}</p>`}
-${repositoryFigures(page)}
+${repositoryFigures(page, flakyMicroseconds)}
 <p><a href="${
         request.pathTo(["repos", overview.owner, overview.name, "slow-tests"])
       }">Slow tests</a></p>
@@ -93,7 +95,7 @@ ${buildTable(recent.submissions, failedTests, page)}`,
   },
 });
 
-function repositoryFigures(page: RepositoryPage): Markup {
+function repositoryFigures(page: RepositoryPage, flakyMicroseconds: number): Markup {
   const { repository, overview } = page;
   const { builds, flakyTestCount, quarantinedTestCount } = overview;
   const link = (count: number, quarantine: string) =>
@@ -107,6 +109,11 @@ function repositoryFigures(page: RepositoryPage): Markup {
     ],
     ["Flaky tests", link(flakyTestCount, "false"), "not quarantined"],
     ["Quarantined", link(quarantinedTestCount, "true"), "tests"],
+    [
+      "Cost of flaky failures",
+      formatDuration(flakyMicroseconds),
+      `of tests, last ${NEW_DAYS} days`,
+    ],
     ["Coverage", coverageBadge(overview).percentage ?? "–", "of lines, latest report"],
     ["Last upload", page.at(overview.lastRecordedAt)],
   );

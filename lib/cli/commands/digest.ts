@@ -8,6 +8,7 @@ import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { loadBuildCounts } from "../../../db/read/badges.ts";
 import { loadDisruptedTests, loadOwners } from "../../../db/read/digest.ts";
+import { loadFlakyMicroseconds } from "../../../db/read/flaky_time.ts";
 import { DEFAULT_POLICY } from "../../analysis/quarantine_policy.ts";
 import { parseTestId, type TestIdentity } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
@@ -114,6 +115,7 @@ async function loadInput(
       now: await loadBuildCounts(sql, { repositoryId, windowStart }),
       before: await loadBuildCounts(sql, { repositoryId, ...previous }),
       outageCount: new Set(outages.runs.map(buildKey)).size,
+      flakyMicroseconds: await loadFlakyMicroseconds(sql, { repositoryId, since: begin }),
     });
     for (const test of await loadDisruptedTests(sql, { repositoryId, periods })) {
       input.tests.push({ ...test, repository: name, owners: owners.get(test.id) ?? [] });

@@ -36,12 +36,14 @@ const FACTS: DigestInput = {
       now: { buildCount: 40, disruptedBuildCount: 5 },
       before: { buildCount: 0, disruptedBuildCount: 0 },
       outageCount: 0,
+      flakyMicroseconds: 90_400_000,
     },
     {
       repository: "acme/empty",
       now: { buildCount: 0, disruptedBuildCount: 0 },
       before: { buildCount: 0, disruptedBuildCount: 0 },
       outageCount: 0,
+      flakyMicroseconds: 0,
     },
   ],
   tests: [
@@ -72,6 +74,7 @@ describe("the digest", () => {
         flakiness_before: null,
         builds: 40,
         outages: 0,
+        flaky_seconds: 90,
       },
     ]);
     const names = (tests: { name: string }[]) => tests.map(({ name }) => name);
@@ -101,7 +104,7 @@ describe("the digest", () => {
       digestMarkdown(composeDigest(FACTS, { ...HEAD, group_by: null })),
       `# Flaky tests of \`acme\`, 2026-01-25 to 2026-02-01
 
-- \`acme/shop\`: 12.5% of 40 builds were flaky, no builds before
+- \`acme/shop\`: 12.5% of 40 builds were flaky, no builds before; flaky failures cost 1 m 30 s of tests
 
 ## Became flaky (1)
 

@@ -45,6 +45,7 @@ describeWithDatabases("digest", (database) => {
         flakiness_before: "100%",
         builds: 4,
         outages: 0,
+        flaky_seconds: 0,
       },
     ]);
     const names = (list: string) => group[list].map(({ name }: { name: string }) => name);

@@ -1,0 +1,59 @@
+import type { ResultColumns } from "../../lib/analysis/columns.ts";
+import { flakyMicroseconds } from "../../lib/analysis/flaky_time.ts";
+import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
+import type { Queryable } from "../connection/sql.ts";
+import { viewOf } from "./duration_rows.ts";
+import { codeVersionOf } from "./fragments.ts";
+import { loadTestLists } from "./stored_test_lists.ts";
+
+/** A job is run again within hours or days. */
+const REPEATED_WITHIN_SECONDS = 7 * 24 * 60 * 60;
+
+/** Microseconds of tests that flaky failures cost a repository since a moment: {@linkcode flakyMicroseconds}. */
+export async function loadFlakyMicroseconds(
+  sql: Queryable,
+  { repositoryId, since }: { repositoryId: number; since: number },
+): Promise<number> {
+  const firstId = firstSubmissionId(since - REPEATED_WITHIN_SECONDS);
+  const rows = await sql<(ResultColumns & SubmissionRow)[]>`
+    select encode(s.submission_id, 'hex') as "submissionId", s.test_list_no as "testListNo",
+      ${codeVersionOf(sql)} || ' ' || s.job as version, s.durations,
+      s.duration_unit as "durationUnit", s.exceptions, coalesce(d.tests, '') as disrupted
+    from submission s
+    left join (
+      select n.submission_id, string_agg(int4send(n.test_no), '') as tests
+      from negative_result n
+      where n.repository_id = ${repositoryId} and n.is_disruption
+        and n.submission_id >= decode(${firstId}, 'hex')
+      group by n.submission_id
+    ) d on d.submission_id = s.submission_id
+    where s.repository_id = ${repositoryId} and s.status = 'processed'
+      and s.submission_id >= decode(${firstId}, 'hex')
+      and s.code_version in (
+        select e.code_version from submission e
+        join negative_result n
+          on n.repository_id = e.repository_id and n.submission_id = e.submission_id
+        where e.repository_id = ${repositoryId} and n.repository_id = ${repositoryId}
+          and n.is_disruption and n.submission_id >= decode(${firstId}, 'hex'))
+    order by s.submission_id`;
+  const testListNos = new Set(rows.map(({ testListNo }) => testListNo));
+  const lists = await loadTestLists(sql, { repositoryId, testListNos });
+  return flakyMicroseconds(rows.map(({ submissionId, testListNo, disrupted, ...row }) => ({
+    ...row,
+    testNos: lists.get(testListNo)!,
+    disrupted: [...new Set(testNosOf(disrupted))],
+    isInPeriod: recordedAtOf(submissionId) >= since,
+  })));
+}
+
+interface SubmissionRow {
+  submissionId: string;
+  testListNo: number;
+  version: string;
+  disrupted: Uint8Array;
+}
+
+function testNosOf(bytes: Uint8Array): number[] {
+  const view = viewOf(bytes);
+  return Array.from({ length: bytes.length / 4 }, (_, index) => view.getInt32(4 * index));
+}
