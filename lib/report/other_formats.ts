@@ -6,6 +6,8 @@ interface OtherFormat {
   instead: string;
 }
 
+const COVERAGE = "it as coverage: --coverage FILE, or the part coverage of a form";
+
 /** By the outermost element. */
 const XML: ReadonlyMap<string, OtherFormat> = new Map([
   ["assemblies", { name: "a report of xUnit.net", instead: "TRX: dotnet test --logger trx" }],
@@ -28,6 +30,9 @@ const XML: ReadonlyMap<string, OtherFormat> = new Map([
   ["Catch", { name: "Catch2's own report", instead: "JUnit: --reporter junit" }],
   ["Catch2TestRun", { name: "Catch2's own report", instead: "JUnit: --reporter junit" }],
   ["doctest", { name: "doctest's own report", instead: "JUnit: --reporters=junit" }],
+  ["report", { name: "a coverage report, as of JaCoCo", instead: COVERAGE }],
+  ["coverage", { name: "a coverage report, as of Cobertura or Clover", instead: COVERAGE }],
+  ["html", { name: "a page in HTML", instead: "the report of the test tool in XML" }],
   ["Site", { name: "a file of CTest's dashboard", instead: "ctest --output-junit report.xml" }],
 ]);
 
@@ -72,6 +77,22 @@ const TEXT: readonly (OtherFormat & { pattern: RegExp })[] = [
     pattern: /^(?:TAP version \d|1\.\.\d|(?:not )?ok \d)/m,
     name: "TAP",
     instead: "JUnit: prove --formatter TAP::Formatter::JUnit, node --test-reporter=junit",
+  },
+  {
+    pattern: /^\s*\{(?=[^]*"(?:historyId|testCaseId)"\s*:)(?=[^]*"stage"\s*:)/,
+    name: "a result of Allure",
+    instead: "JUnit or CTRF, which the test tool can write beside it",
+  },
+  {
+    pattern: /^\s*\{\s*"tests"\s*:\s*\d[^]*"testsuites"\s*:\s*\[/,
+    name: "the JSON of GoogleTest",
+    instead: "JUnit: --gtest_output=xml:report.xml",
+  },
+  { pattern: /^(?:TN:|SF:)/, name: "a coverage report in lcov's format", instead: COVERAGE },
+  {
+    pattern: /^mode: (?:set|count|atomic)$/m,
+    name: "a cover profile of Go",
+    instead: COVERAGE,
   },
   {
     pattern: /^=== RUN {3}/m,

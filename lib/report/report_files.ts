@@ -75,6 +75,12 @@ async function filesOf(argument: string, onLink: OnLink): Promise<ReportFile[]> 
   if (!found) throw notFound(argument, "found nothing there, expected a file, a folder or a glob");
   if (!found.isDirectory()) return [{ path: argument, isNamed: true }];
   const paths = await filesBelow(argument, onLink);
+  if (paths.length === 0 && /\.xcresult\/*$/i.test(argument)) {
+    throw notFound(
+      argument,
+      "found Xcode's result bundle, expected JUnit: xcresultparser -o junit FOLDER > report.xml",
+    );
+  }
   if (paths.length === 0) {
     throw notFound(argument, `found no *.xml file in this folder, ${EXPECTED_REPORT}`);
   }

@@ -112,7 +112,18 @@ const SIGNATURES = [
   { bytes: [0, 0x3c], encoding: "utf-16be", markLength: 0 },
 ];
 
+// UTF-32 with its byte order mark or the first "<", which no platform decodes.
+const UTF_32 = [[0xff, 0xfe, 0, 0], [0, 0, 0xfe, 0xff], [0x3c, 0, 0, 0], [0, 0, 0, 0x3c]];
+
 function encodingOf(head: Uint8Array, file: string): { encoding: string; markLength: number } {
+  if (UTF_32.some((bytes) => bytes.every((byte, at) => head[at] === byte))) {
+    throw new ReportError({
+      file,
+      kind: "malformed",
+      problem: "found text in UTF-32, expected UTF-8: iconv -f UTF-32 -t UTF-8 FILE",
+      position: { line: 1, column: 1 },
+    });
+  }
   const signature = SIGNATURES.find(({ bytes }) => bytes.every((byte, at) => head[at] === byte));
   if (signature) return signature;
   const start = new TextDecoder("latin1").decode(head.subarray(0, HEAD_BYTES));

@@ -67,8 +67,9 @@ describe("readReportFiles", () => {
     });
     assert.equal(read.resultCount, 1);
     assert.deepEqual(notes, [
-      `${join(root, "coverage.xml")}:1:1: found <coverage> as the outermost element, ` +
-      "expected <testsuites> or <testsuite>, as JUnit reports have it: skipped",
+      `${join(root, "coverage.xml")}:1:1: found <coverage> as the outermost element: a coverage ` +
+      "report, as of Cobertura or Clover, expected it as coverage: --coverage FILE, or the part " +
+      "coverage of a form: skipped",
     ]);
   });
 
@@ -125,6 +126,17 @@ describe("readReportFiles", () => {
       "none.xml: found no test result",
       "lost.xml: found no test result, although it declares 3 tests",
     ]);
+  });
+
+  it("refuses UTF-32, which cannot be decoded, with the command that converts it", async () => {
+    const utf32 = (text: string) =>
+      new Uint8Array(Uint32Array.from(text, (sign) => sign.charCodeAt(0)).buffer);
+    for (const text of ["<testsuites/>", "\ufeff<testsuites/>"]) {
+      await writeFile(join(root, "utf32.xml"), utf32(text));
+      await assert.rejects(readReportFiles([file("utf32.xml", true)], quietly), {
+        message: /utf32\.xml:1:1: found text in UTF-32, expected UTF-8: iconv -f UTF-32 -t UTF-8/,
+      });
+    }
   });
 
   it("refuses a report of Check, whose outermost element is called as that of JUnit", async () => {

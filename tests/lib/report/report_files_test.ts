@@ -43,6 +43,13 @@ describe("findReports", () => {
     assert.deepEqual(await found(at("out/a/[1].xml")), [["out/a/[1].xml", true]]);
   });
 
+  it("names a bundle of Xcode, and what makes JUnit of it", async () => {
+    await mkdir(at("Tests.xcresult"));
+    await assert.rejects(findReports([at("Tests.xcresult")]), {
+      message: /found Xcode's result bundle, expected JUnit: xcresultparser -o junit/,
+    });
+  });
+
   it("takes all XML files below a folder, in any case, without following links", async () => {
     assert.deepEqual(await found(at("out")), [
       ["out/a/[1].xml", false],

@@ -275,6 +275,16 @@ describe("NUnit 3", () => {
 describe("other formats", () => {
   const table: [string, RegExp][] = [
     ["<assemblies/>", /<assemblies>.*: a report of xUnit\.net, expected TRX: dotnet test/],
+    [
+      '<report name="x"/>',
+      /a coverage report, as of JaCoCo, expected it as coverage: --coverage FILE/,
+    ],
+    ["<coverage/>", /a coverage report, as of Cobertura or Clover, expected it as coverage/],
+    ["<!DOCTYPE html><html/>", /a page in HTML, expected the report of the test tool/],
+    ["TN:\nSF:a\nDA:1,1\n", /a coverage report in lcov's format, expected it as coverage/],
+    ["mode: set\na.go:1.1,2.2 1 1\n", /a cover profile of Go, expected it as coverage/],
+    ['{"uuid":"1","historyId":"a","status":"passed","stage":"finished"}', /a result of Allure/],
+    ['{"tests":1,"testsuites":[{}]}', /the JSON of GoogleTest, .*--gtest_output=xml/],
     ["<testng-results/>", /TestNG's own report, expected its JUnit reports: test-output/],
     ["<robot/>", /rebot --xunit/],
     ['{"numFailedTests":0,"numTotalTestSuites":1}', /the JSON of Jest or Vitest, .*jest-junit/],
