@@ -16,9 +16,9 @@ import { durations, slowTests } from "./durations.ts";
 import examples from "./examples.json" with { type: "json" };
 import { repositoryFailures, testFailures } from "./failures.ts";
 import { buildPage } from "./pages/build.ts";
+import { buildsPage } from "./pages/builds.ts";
 import { flakyTestsPage } from "./pages/flaky_tests.ts";
 import {
-  buildsPage,
   coveragePage,
   homePage,
   repositoriesPage,

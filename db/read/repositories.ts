@@ -34,11 +34,8 @@ export async function loadRepositoryDetails(
     order by (r.owner_key || '/' || r.name_key) collate "C"`;
 }
 
-/** The builds of a day or of the window, and those among them with a failure. */
-interface BuildCounts {
-  repositoryId: number;
-  /** In days since 1970; `null` for the window. */
-  day: number | null;
+/** How many builds there were, and how many of them had a failure. */
+export interface BuildTotals {
   buildCount: number;
   /** With at least one failure or error. */
   failedBuildCount: number;
@@ -48,7 +45,15 @@ interface BuildCounts {
   outageBuildCount: number;
 }
 
-export type BuildDay = Omit<BuildCounts, "repositoryId"> & { day: number };
+/** The builds of a day, of the window, or of the time of the same length before it. */
+interface BuildCounts extends BuildTotals {
+  repositoryId: number;
+  period: "day" | "window" | "before";
+  /** In days since 1970; `null` unless of a day. */
+  day: number | null;
+}
+
+export type BuildDay = BuildTotals & { day: number };
 
 interface RepositoryCounts {
   repositoryId: number;
@@ -70,6 +75,8 @@ interface OverviewQuery {
   windowStart: number;
   /** First day of the builds by day, in days since 1970. */
   firstDay: number;
+  /** Also counts the builds of the time before the window, for a comparison. */
+  withBefore?: boolean;
 }
 
 /** The details and figures of the given repositories that still exist, in the same order. */
@@ -87,14 +94,16 @@ export async function loadOverviews(sql: Database["sql"], query: OverviewQuery) 
       ...repository,
       ...countsOf.get(repository.repositoryId)!,
       /** Of the window. */
-      builds: rows.find(({ day }) => day === null) ?? NO_BUILDS,
+      builds: rows.find(({ period }) => period === "window") ?? NO_BUILDS,
+      /** Of the time of the same length before it, with `withBefore`. */
+      buildsBefore: rows.find(({ period }) => period === "before") ?? NO_BUILDS,
       /** By day, oldest first, without days that had none. */
       days: rows.filter((row): row is BuildCounts & { day: number } => row.day !== null),
     };
   });
 }
 
-const NO_BUILDS = {
+const NO_BUILDS: BuildTotals = {
   buildCount: 0,
   failedBuildCount: 0,
   disruptedBuildCount: 0,
@@ -136,21 +145,26 @@ function selectCounts(sql: Queryable, { repositoryIds, now, windowStart }: Overv
 }
 
 /**
- * Builds of some repositories by day, and in the window. A build whose submissions are of two days
- * counts on both. Grows with the submissions, not with their results. Each row is counted twice instead
- * of by `grouping sets`, which Citus refuses; `offset 0` looks for its failures once.
+ * Builds of some repositories by day, in the window, and before it. A build whose submissions are of two
+ * days counts on both. Grows with the submissions, not with their results. Each row is counted for each
+ * period instead of by `grouping sets`, which Citus refuses; `offset 0` looks for its failures once.
  */
-function selectBuildDays(sql: Queryable, { repositoryIds, firstDay, windowStart }: OverviewQuery) {
+function selectBuildDays(
+  sql: Queryable,
+  { repositoryIds, firstDay, windowStart, now, withBefore = false }: OverviewQuery,
+) {
   const ids = arrayOf(repositoryIds);
-  const start = Math.min(firstDay * SECONDS_PER_DAY, windowStart);
+  const firstSecond = firstDay * SECONDS_PER_DAY;
+  const beforeStart = withBefore ? 2 * windowStart - now : windowStart;
+  const start = Math.min(firstSecond, beforeStart);
   const hasNegative = (isDisruption: boolean) =>
     sql`exists (
       select 1 from negative_result n
       where n.repository_id = any(${ids}::bigint[]) and n.repository_id = s.repository_id
         and n.submission_id = s.submission_id and n.is_disruption = ${isDisruption})`;
-  const day = sql`case when not scope.is_window then b.day end`;
+  const day = sql`case scope.period when 'day' then b.day end`;
   return sql<BuildCounts[]>`
-    select b.repository_id::float8 as "repositoryId", ${day} as day,
+    select b.repository_id::float8 as "repositoryId", scope.period, ${day} as day,
       count(distinct b.build)::int as "buildCount",
       (count(distinct b.build) filter (where b.is_disrupted or b.is_failed))::int
         as "failedBuildCount",
@@ -160,6 +174,8 @@ function selectBuildDays(sql: Queryable, { repositoryIds, firstDay, windowStart 
       select s.repository_id, ${buildKeyOf(sql)} as build,
         (extract(epoch from s.recorded_at)::bigint / ${SECONDS_PER_DAY}::int)::int as day,
         s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex') as in_window,
+        s.submission_id >= decode(${firstSubmissionId(beforeStart)}, 'hex') as is_compared,
+        s.submission_id >= decode(${firstSubmissionId(firstSecond)}, 'hex') as in_days,
         ${hasNegative(true)} as is_disrupted, ${hasNegative(false)} as is_failed,
         ${isOutageRow(sql)} as is_outage
       from submission s
@@ -168,8 +184,9 @@ function selectBuildDays(sql: Queryable, { repositoryIds, firstDay, windowStart 
         and s.status = 'processed'
       offset 0
     ) b
-    cross join (values (true), (false)) as scope(is_window)
-    where b.in_window or not scope.is_window
-    group by b.repository_id, ${day}
+    cross join (values ('day'), ('window'), ('before')) as scope(period)
+    where case scope.period when 'day' then b.in_days when 'window' then b.in_window
+      else b.is_compared and not b.in_window end
+    group by b.repository_id, scope.period, ${day}
     order by b.repository_id, day`;
 }

@@ -6,17 +6,19 @@ import { type Content, type Markup, markup } from "./markup.ts";
 interface Column {
   name: Content;
   className?: string;
-  isSorted?: boolean;
+  order?: "ascending" | "descending";
 }
 
 /**
  * A table that scrolls horizontally where it does not fit. The first cell of a row is its header. A text
- * is a column as `name` or `name|class`, such as `Builds|number`.
+ * is a column as `name` or `name|class`, such as `Builds|number`. A table of class `dense` has one line a
+ * row on a wide screen.
  */
 export function table(
   caption: string,
   head: readonly (string | Column)[],
   rows: readonly (readonly Content[])[],
+  className = "",
 ): Markup {
   const columns: Column[] = head.map((column) => {
     if (typeof column !== "string") return column;
@@ -24,15 +26,17 @@ export function table(
     return { name, className };
   });
   const classes = columns.map(({ className }) => className && markup` class="${className}"`);
-  const names = columns.map(({ name, isSorted }, index) => {
-    const sort = isSorted && markup` aria-sort="descending"`;
+  const names = columns.map(({ name, order }, index) => {
+    const sort = order && markup` aria-sort="${order}"`;
     return markup`<th scope="col"${classes[index]}${sort}>${name}</th>`;
   });
   const cells = ([first, ...others]: readonly Content[]) => [
     markup`<th scope="row"${classes[0]}>${first}</th>`,
     others.map((cell, index) => markup`<td${classes[index + 1]}>${cell}</td>`),
   ];
-  return markup`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table>
+  return markup`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table${
+    className && markup` class="${className}"`
+  }>
 <thead><tr>${names}</tr></thead>
 <tbody>${rows.map((row) => markup`<tr>${cells(row)}</tr>\n`)}</tbody></table></div>`;
 }

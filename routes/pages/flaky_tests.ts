@@ -134,7 +134,11 @@ function testTable(tests: readonly TrackedTest[], page: ListPage): Markup {
     const [name = "", className] = head.split("|");
     if (!sort) return { name, className };
     const isSorted = (parameters.sort ?? TEST_ORDERS[0]) === sort;
-    return { name: linkWith(name, { sort, after: undefined }), className, isSorted };
+    return {
+      name: linkWith(name, { sort, after: undefined }),
+      className,
+      ...isSorted && { order: "descending" as const },
+    };
   });
   const rows = tests.map((test) => {
     const { latestDisruption: latest, quarantine } = test;

@@ -1,12 +1,19 @@
 /** The list of repositories, and redirects to it and to a repository. */
-import { loadOverviews, loadRepositoryDetails, type Overview } from "../../db/read/repositories.ts";
+import {
+  type BuildTotals,
+  loadOverviews,
+  loadRepositoryDetails,
+  type Overview,
+} from "../../db/read/repositories.ts";
+import { wilsonLowerBound } from "../../lib/analysis/wilson.ts";
 import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { formatCount } from "../../lib/base/text.ts";
 import { sparkline } from "../../lib/html/charts.ts";
-import { emptyState, table } from "../../lib/html/elements.ts";
+import { emptyState, keyFigures, table } from "../../lib/html/elements.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
-import { type Content, markup } from "../../lib/html/markup.ts";
+import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
+import { foldCase } from "../../lib/query/parse.ts";
 import { definePage, firstUpload, type PageRequest } from "./page.ts";
 
 const SHOWN_DAYS = 14;
@@ -14,34 +21,92 @@ const SHOWN_DAYS = 14;
 /** `/`: redirects to the list of repositories. */
 export const homePage = definePage({ path: "/", show: ({ pathTo }) => pathTo(["repos"]) });
 
-/** `/repos`: all repositories, the flakiest first. */
+interface SortableColumn {
+  /** As `table` takes it. */
+  head: string;
+  /** The value by which it sorts, the highest first; absent where it does not. */
+  by?(overview: Overview): number;
+}
+
+const COLUMNS = {
+  name: { head: "Repository" },
+  flakiness: {
+    head: "Flakiness|number",
+    by: ({ builds }) => wilsonLowerBound(builds.disruptedBuildCount, builds.buildCount),
+  },
+  change: {
+    head: "Change|number wide",
+    by: ({ builds, buildsBefore }) => (share(builds) ?? 0) - (share(buildsBefore) ?? 0),
+  },
+  builds: { head: "Builds|number", by: ({ builds }) => builds.buildCount },
+  days: { head: "By day|wide" },
+  tests: { head: "Flaky tests|number", by: ({ flakyTestCount }) => flakyTestCount },
+  quarantined: {
+    head: "Quarantined|number wide",
+    by: ({ quarantinedTestCount }) => quarantinedTestCount,
+  },
+  coverage: {
+    head: "Coverage|number wide",
+    by: ({ coveredLineCount, lineCount }) => lineCount ? coveredLineCount! / lineCount : -1,
+  },
+  upload: { head: "Last upload|wide nowrap", by: ({ lastRecordedAt }) => lastRecordedAt ?? 0 },
+} satisfies Record<string, SortableColumn>;
+
+const ORDERS = [
+  "flakiness",
+  "name",
+  "change",
+  "builds",
+  "tests",
+  "quarantined",
+  "coverage",
+  "upload",
+] as const;
+
+const query = {
+  q: parameters.text("Words that must all be in OWNER/NAME, in any case", {
+    jsonSchema: { type: "string" },
+    example: "shop",
+  }),
+  sort: parameters.choice("sort", ORDERS, "The column by which repositories are sorted"),
+};
+
+type ListPage = PageRequest<{ q?: string | undefined; sort: typeof ORDERS[number] }>;
+
+/** `/repos`: all repositories; those without a build in the window apart. */
 export const repositoriesPage = definePage({
   path: "/repos",
   resource: "repositories in query",
+  query,
   async show(page) {
     const firstDay = page.today - SHOWN_DAYS + 1;
-    const overviews = await page.loadEach(loadOverviews, { firstDay });
-    const list = table(
-      "Repositories, the flakiest first",
-      [
-        "Repository",
-        "Flakiness|number",
-        "By day|wide",
-        "Flaky tests|number",
-        "Quarantined|number wide",
-        "Coverage|number wide",
-        "Last upload|wide",
-      ],
-      overviews.toSorted((a, b) => flakiness(b) - flakiness(a))
-        .map((one) => overviewRow(one, firstDay, page)),
+    const all = await page.loadEach(loadOverviews, { firstDay, withBefore: true });
+    const words = foldCase(page.query.q ?? "").split(/\s+/);
+    const found = sorted(
+      all.filter((one) =>
+        words.every((word) => foldCase(formatRepositoryName(one)).includes(word))
+      ),
+      page.query.sort,
     );
-    const none = emptyState(
-      markup`<p>Nothing has been uploaded yet. A repository appears with its first JUnit report:</p>`,
-      firstUpload("OWNER/NAME"),
-    );
+    const active = found.filter(({ builds }) => builds.buildCount > 0);
+    const quiet = found.filter(({ builds }) => builds.buildCount === 0);
+    const title = "Repositories";
+    if (all.length === 0) return { title, content: markup`<h1>${title}</h1>${NOTHING_UPLOADED}` };
     return {
-      title: "Repositories",
-      content: markup`<h1>Repositories</h1>${overviews.length > 0 ? list : none}`,
+      title,
+      content: markup`<h1>${title}</h1>
+${totals(found)}
+${all.length > 1 && filter(page)}
+${active.length > 1 && page.query.sort === "flakiness" && SORTED_BY_BOUND}
+${active.length > 0 && repositoryTable("Repositories", active, page)}
+${found.length === 0 && emptyState("No repository matches. Remove a word of the filter.")}
+${
+        quiet.length > 0 && markup`<details${active.length === 0 && markup` open`}>
+<summary>${
+          quiet.length === 1 ? "1 repository" : `${formatCount(quiet.length)} repositories`
+        } without a build in the last 14 days</summary>
+${repositoryTable("Repositories without a build", quiet, page)}</details>`
+      }`,
     };
   },
 });
@@ -51,24 +116,119 @@ export function inOutages({ outageBuildCount: count }: Overview["builds"]): stri
   return `${formatCount(count)} in ${count === 1 ? "an outage" : "outages"}`;
 }
 
-/** Share of disrupted builds; -1 without builds, which sorts last. */
-function flakiness({ builds }: Overview): number {
-  return builds.buildCount === 0 ? -1 : builds.disruptedBuildCount / builds.buildCount;
+const SORTED_BY_BOUND =
+  markup`<p class="soft">Sorted by the lower end of the 95 % interval of the flakiness: a repository
+with few builds does not come first by chance.</p>`;
+
+const NOTHING_UPLOADED = emptyState(
+  markup`<p>Nothing has been uploaded yet. A repository appears with its first JUnit report:</p>`,
+  firstUpload("OWNER/NAME"),
+);
+
+function sorted(overviews: readonly Overview[], order: typeof ORDERS[number]): Overview[] {
+  const { by }: SortableColumn = COLUMNS[order];
+  // They come in the order of their names.
+  return by ? overviews.toSorted((a, b) => by(b) - by(a)) : [...overviews];
 }
 
-function overviewRow(overview: Overview, firstDay: number, { link, at }: PageRequest): Content[] {
-  const { builds, flakyTestCount, quarantinedTestCount } = overview;
+/** Share of disrupted builds; `null` without builds. */
+function share({ buildCount, disruptedBuildCount }: BuildTotals): number | null {
+  return buildCount === 0 ? null : disruptedBuildCount / buildCount;
+}
+
+/** Figures of all listed repositories, against the 14 days before. */
+function totals(overviews: readonly Overview[]): Markup {
+  const now = sumOf(overviews.map(({ builds }) => builds));
+  const before = sumOf(overviews.map(({ buildsBefore }) => buildsBefore));
+  const sum = (count: (one: Overview) => number) =>
+    formatCount(overviews.reduce((total, one) => total + count(one), 0));
+  return keyFigures(
+    [
+      "Flakiness",
+      flakinessBadge(now).percentage ?? "–",
+      changeOf(now, before) || "no builds before",
+    ],
+    [
+      "Builds",
+      formatCount(now.buildCount),
+      `${now.outageBuildCount > 0 ? `${inOutages(now)}, ` : ""}${
+        formatCount(before.buildCount)
+      } in the 14 days before`,
+    ],
+    ["Flaky tests", sum(({ flakyTestCount }) => flakyTestCount), "not quarantined"],
+    ["Quarantined", sum(({ quarantinedTestCount }) => quarantinedTestCount), "tests"],
+    ["Repositories", formatCount(overviews.length)],
+  );
+}
+
+function sumOf(counts: readonly BuildTotals[]): BuildTotals {
+  const total = { buildCount: 0, failedBuildCount: 0, disruptedBuildCount: 0, outageBuildCount: 0 };
+  for (const one of counts) {
+    total.buildCount += one.buildCount;
+    total.failedBuildCount += one.failedBuildCount;
+    total.disruptedBuildCount += one.disruptedBuildCount;
+    total.outageBuildCount += one.outageBuildCount;
+  }
+  return total;
+}
+
+/** The change of the flakiness in percentage points, `""` where there is none to tell. */
+function changeOf(now: BuildTotals, before: BuildTotals): string {
+  const [share1, share0] = [share(now), share(before)];
+  if (share1 === null || share0 === null) return "";
+  const points = Math.round(1000 * (share1 - share0)) / 10;
+  const sign = points > 0 ? "+" : points < 0 ? "−" : "±";
+  return `${sign}${Math.abs(points)} points`;
+}
+
+function filter({ parameters: { q = "", sort }, pathTo }: ListPage): Markup {
+  return markup`<form class="filters" action="${pathTo(["repos"])}" role="search">
+${sort && markup`<input type="hidden" name="sort" value="${sort}">`}
+<div><label for="q">Repository</label><input id="q" name="q" value="${q}" placeholder="part of owner/name" autocomplete="off" spellcheck="false"></div>
+<button>Show</button></form>`;
+}
+
+function repositoryTable(
+  caption: string,
+  overviews: readonly Overview[],
+  page: ListPage,
+): Markup {
+  const { query, parameters: { q }, pathTo } = page;
+  const heads = Object.entries(COLUMNS).map(([name, { head }]) => {
+    const [text = "", className] = head.split("|");
+    if (!isOrder(name)) return { name: text, className };
+    const address = pathTo(["repos"], { ...q && { q }, sort: name });
+    const order = name === "name" ? "ascending" as const : "descending" as const;
+    return {
+      name: markup`<a href="${address}">${text}</a>`,
+      className,
+      ...query.sort === name && { order },
+    };
+  });
+  return table(caption, heads, overviews.map((one) => overviewRow(one, page)), "dense");
+}
+
+function isOrder(name: string): name is typeof ORDERS[number] {
+  return ORDERS.some((order) => order === name);
+}
+
+function overviewRow(overview: Overview, { today, link, at }: ListPage): Content[] {
+  const { builds, buildsBefore, flakyTestCount, quarantinedTestCount } = overview;
   const repository = formatRepositoryName(overview);
+  const firstDay = today - SHOWN_DAYS + 1;
   const values = Array.from({ length: SHOWN_DAYS }, (_, index) => {
     const day = overview.days.find(({ day }) => day === firstDay + index);
     return day ? 100 * day.disruptedBuildCount / day.buildCount : null;
   });
-  const share = `${builds.disruptedBuildCount} of ${formatCount(builds.buildCount)} builds`;
   return [
     link.repository(overview),
-    markup`${flakinessBadge(builds).percentage ?? "–"}<small>${share}</small>${
-      builds.outageBuildCount > 0 && markup`<small>${inOutages(builds)}</small>`
-    }`,
+    [
+      flakinessBadge(builds).percentage ?? "–",
+      builds.outageBuildCount > 0 && markup`<small>${inOutages(builds)}</small>`,
+    ],
+    changeOf(builds, buildsBefore).replace(" points", "") || "–",
+    formatCount(builds.buildCount),
+    builds.buildCount > 0 &&
     sparkline({ title: "Builds with a flaky failure by day, oldest first", values }),
     link.inventory({ repository, quarantine: "false" }, formatCount(flakyTestCount)),
     link.inventory({ repository, quarantine: "true" }, formatCount(quarantinedTestCount)),
@@ -76,16 +236,6 @@ function overviewRow(overview: Overview, firstDay: number, { link, at }: PageReq
     at(overview.lastRecordedAt),
   ];
 }
-
-/** `/repos/{owner}/{name}/builds`: the page of the repository lists its builds. */
-export const buildsPage = definePage({
-  path: "/repos/:owner/:name/builds",
-  resource: "repository in path",
-  async show({ loadEach, pathTo }) {
-    const [repository] = await loadEach(loadRepositoryDetails, {});
-    return pathTo(["repos", repository!.owner, repository!.name]);
-  },
-});
 
 /** `/coverage`, an address of the earlier service: the repository, or all of them. */
 export const coveragePage = definePage({

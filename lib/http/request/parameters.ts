@@ -154,7 +154,7 @@ export const asOf = parsed(
 );
 
 /** An enumeration: the first word is the default, the second the example. */
-function choice<const Word extends string>(
+export function choice<const Word extends string>(
   name: string,
   words: readonly [Word, Word, ...Word[]],
   description: string,

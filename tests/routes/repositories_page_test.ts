@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import { describeWithDatabases } from "../database.ts";
+import { createFixture, DAY, type Fixture, flaky, NOW } from "./fixture.ts";
+import { type Html, parseHtml } from "./html.ts";
+
+describeWithDatabases("the page of repositories", (database) => {
+  let acme: Fixture;
+
+  before(async () => {
+    acme = await createFixture(database(), { name: "acme" });
+    const upload = async (name: string, passed: number, disrupted: number, recordedAt: number) => {
+      const repository = await acme.addRepository("acme", name);
+      for (let build = 0; build < passed + disrupted; build++) {
+        const results = build < disrupted ? flaky("a") : [{ name: "a" }];
+        await acme.upload(repository, results, {
+          recordedAt,
+          commitOid: `c${build}`.padEnd(7, "0"),
+        });
+      }
+      return repository;
+    };
+    // One of one, and more often than not of many.
+    await upload("once", 0, 1, NOW - 100);
+    const often = await upload("often", 4, 12, NOW - 100);
+    await upload("calm", 3, 0, NOW - 100);
+    await upload("quiet", 1, 0, NOW - 20 * DAY);
+    for (const [index, results] of [flaky("a"), [{ name: "a" }]].entries()) {
+      const commitOid = `b${index}`.padEnd(7, "0");
+      await acme.upload(often, results, { recordedAt: NOW - 20 * DAY, commitOid });
+    }
+    // Before both periods.
+    await acme.upload(often, flaky("a"), { recordedAt: NOW - 40 * DAY, commitOid: "d000000" });
+  });
+
+  async function read(path: string): Promise<Html> {
+    const response = await acme.get(path);
+    assert.equal(response.status, 200, path);
+    return parseHtml(await response.text());
+  }
+
+  const names = (page: Html, caption = "Repositories") =>
+    page.all(".scroll").find(({ attributes }) => attributes["aria-label"] === caption)
+      ?.all("tbody")[0]!.all("th").map(({ text }) => text.trim()) ?? [];
+
+  const cells = (page: Html, name: string) =>
+    page.all("tr").find((row) => row.all("th")[0]?.text.trim() === name)!.all("td")
+      .map(({ text }) => text.trim());
+
+  it("puts few builds behind many, and says so", async () => {
+    const page = await read("/repos");
+    assert.deepEqual(names(page), ["acme/often", "acme/once", "acme/calm"]);
+    assert.match(page.text, /lower end of the 95 % interval/);
+  });
+
+  it("folds those without a build in the window", async () => {
+    const page = await read("/repos");
+    assert.deepEqual(names(page, "Repositories without a build"), ["acme/quiet"]);
+    assert.match(page.all("details")[0]!.text, /1 repository without a build/);
+    assert.equal(page.all("details")[0]!.attributes.open, undefined);
+    assert.equal((await read("/repos?q=quiet")).all("details")[0]!.attributes.open, "");
+  });
+
+  it("compares with the 14 days before, for each and in total", async () => {
+    const page = await read("/repos");
+    // 12 of 16 after 1 of 2.
+    assert.deepEqual(cells(page, "acme/often").slice(0, 3), ["75%", "+25", "16"]);
+    assert.equal(cells(page, "acme/once")[1], "–");
+    const [totals] = page.all(".facts");
+    // 13 of 20 after 1 of 3.
+    assert.match(totals!.text, /65%.*\+31\.7 points.*20.*3 in the 14 days before/s);
+  });
+
+  it("sorts by its heads, which keep the filter, and marks the column", async () => {
+    const page = await read("/repos?sort=name&q=ACME/+o");
+    assert.deepEqual(names(page), ["acme/often", "acme/once"]);
+    const sorted = page.all("th").filter(({ attributes }) => attributes["aria-sort"]);
+    assert.deepEqual(sorted.map(({ text, attributes }) => [text, attributes["aria-sort"]]), [
+      ["Repository", "ascending"],
+    ]);
+    assert.deepEqual(names(await read("/repos?sort=name")), [
+      "acme/calm",
+      "acme/often",
+      "acme/once",
+    ]);
+    const [head] = page.all("th").filter(({ text }) => text === "Builds");
+    assert.equal(head!.all("a")[0]!.attributes.href, "repos?q=ACME%2F+o&sort=builds");
+  });
+
+  it("keeps the filter when nothing matches, and shows it as text", async () => {
+    const page = await read("/repos?q=%3Cb%3E");
+    assert.match(page.text, /No repository matches/);
+    assert.equal(page.all("input")[0]!.attributes.value, "<b>");
+  });
+
+  it("names an order that does not exist", async () => {
+    const response = await acme.get("/repos?sort=age");
+    assert.equal(response.status, 400);
+    assert.match(await response.text(), /invalid sort &quot;age&quot;: expected one of flakiness/);
+  });
+});
