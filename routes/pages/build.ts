@@ -4,7 +4,7 @@ import {
   loadBuildFailures,
   loadFailureTexts,
 } from "../../db/read/build_failures.ts";
-import { loadRepositoryDetails } from "../../db/read/repositories.ts";
+import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { type BuildPart, loadBuild } from "../../db/read/submissions.ts";
 import { loadTestsOnBase } from "../../db/read/verdicts.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
@@ -12,14 +12,13 @@ import { DEFAULT_BASE, type Verdict, VERDICTS } from "../../lib/analysis/verdict
 import { isOutage } from "../../lib/analysis/test_counts.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
+import { buildName } from "../../lib/html/forge_links.ts";
 import { glyph } from "../../lib/html/charts.ts";
 import {
-  commit,
   emptyState,
   failureDetails,
   keyFigures,
   label,
-  shortOid,
   testName,
 } from "../../lib/html/elements.ts";
 import { externalAddress, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
@@ -46,10 +45,14 @@ export const buildPage = definePage({
     const verdicts = await loadVerdicts(page, failed, parts);
     const { status } = parts.find(({ status }) => status !== "processed") ?? latest;
     return {
-      title: `Build ${shortOid(latest.commitOid)}`,
-      crumbs: [page.link.repositories, page.link.repository(repository!)],
-      content: markup`<h1>Build of ${page.at(latest.recordedAt)}</h1>
-${buildFigures(parts)}
+      title: `Build ${buildName(latest)}`,
+      crumbs: [
+        page.link.repositories,
+        page.link.repository(repository!),
+        page.link.builds(repository!),
+      ],
+      content: markup`<h1>Build <bdi>${buildName(latest)}</bdi></h1>
+${buildFigures(parts, repository!, page)}
 ${buildNotes(parts)}
 ${outages(parts)}
 <h2>Failures</h2>
@@ -163,14 +166,19 @@ function buildNotes(parts: readonly BuildPart[]): Markup | false {
 <ul>${[...notes].map((note) => markup`<li><bdi>${note}</bdi></li>`)}</ul>`;
 }
 
-function buildFigures(parts: readonly BuildPart[]): Markup {
-  const [{ commitOid, branch, buildUrl }] = parts as [BuildPart];
+function buildFigures(
+  parts: readonly BuildPart[],
+  repository: RepositoryDetails,
+  { link, at }: PageRequest,
+): Markup {
+  const [{ commitOid, branch, buildUrl, recordedAt }] = parts as [BuildPart];
   const environments = [...new Set(parts.map(({ environment }) => environment))]
     .filter((environment) => environment !== "").sort();
   const results = parts.reduce((sum, { testResultCount }) => sum + testResultCount, 0);
   return keyFigures(
-    ["Branch", branch || "unknown"],
-    ["Commit", commit(commitOid)],
+    ["When", at(recordedAt)],
+    ["Branch", branch ? link.branch(repository, branch) : "unknown"],
+    ["Commit", link.commit(repository, commitOid)],
     ["Environment", environments.join(", ") || "unknown"],
     ["Results", formatCount(results), `in ${plural(parts.length, "upload")}`],
     ["CI run", externalLink(buildUrl, externalAddress(buildUrl) ? "open" : buildUrl || "unknown")],

@@ -1,12 +1,169 @@
-/** `/repos/{owner}/{name}/builds`: the page of the repository lists its builds. */
-import { loadRepositoryDetails } from "../../db/read/repositories.ts";
-import { definePage } from "./page.ts";
+/** `/repos/{owner}/{name}/builds`: all builds of a repository. */
+import { BUILD_OUTCOMES, type BuildRow, loadBuilds } from "../../db/read/builds.ts";
+import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
+import { encodeOffsetCursor } from "../../lib/base/cursor.ts";
+import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
+import { formatCount, plural } from "../../lib/base/text.ts";
+import { glyph } from "../../lib/html/charts.ts";
+import { forgeOf, pullRequestOf } from "../../lib/html/forge_links.ts";
+import { emptyState, table } from "../../lib/html/elements.ts";
+import { choiceField, textField } from "../../lib/html/forms.ts";
+import {
+  type Content,
+  externalAddress,
+  externalLink,
+  type Markup,
+  markup,
+} from "../../lib/html/markup.ts";
+import type { ParameterErrors } from "../../lib/http/request/errors.ts";
+import * as parameters from "../../lib/http/request/parameters.ts";
+import { definePage, type PageRequest } from "./page.ts";
+
+const LIMIT = 50;
+const RANGES = ["14", "7", "30", "90"] as const;
+
+const query = {
+  branch: parameters.branch,
+  environment: parameters.environment,
+  outcome: parameters.choice("outcome", BUILD_OUTCOMES, "The builds that are listed"),
+  days: parameters.choice("days", RANGES, "Days back from now"),
+  after: parameters.offsetCursor,
+};
+
+const OUTCOMES = [
+  ["all", "all"],
+  ["failed", "failed"],
+  ["flaky", "with a flaky failure"],
+  ["passed", "passed without any failure"],
+] as const;
 
 export const buildsPage = definePage({
   path: "/repos/:owner/:name/builds",
   resource: "repository in path",
-  async show({ loadEach, pathTo }) {
-    const [repository] = await loadEach(loadRepositoryDetails, {});
-    return pathTo(["repos", repository!.owner, repository!.name]);
+  query,
+  showErrors: (errors, { parameters }) => ({
+    title: "Builds",
+    content: markup`<h1>Builds</h1>${filters(parameters, errors)}`,
+  }),
+  async show(page) {
+    const { query, parameters, now, load, loadEach, link } = page;
+    const { branch: branches, environment: environments, outcome, days, after: offset } = query;
+    const [[found], { count, builds }] = await Promise.all([
+      loadEach(loadRepositoryDetails, {}),
+      load(loadBuilds, {
+        since: now - Number(days) * SECONDS_PER_DAY,
+        filter: { branches, environments },
+        outcome,
+        offset,
+        limit: LIMIT,
+      }),
+    ]);
+    const repository = found!;
+    const turn = (text: string, to: number) => {
+      const all = { ...parameters, after: encodeOffsetCursor(Math.max(0, to)) };
+      const path = ["repos", repository.owner, repository.name, "builds"];
+      return markup`<a href="${page.pathTo(path, all)}">${text}</a>`;
+    };
+    const range = count > builds.length &&
+      `, ${offset + 1} to ${offset + builds.length} on this page`;
+    const none = offset > 0
+      ? markup`<p>There are no older builds. ${turn("The newest", 0)}</p>`
+      : "No build matches. Choose a longer time, or remove the branch or environment.";
+    return {
+      title: "Builds",
+      crumbs: [link.repositories, link.repository(repository)],
+      content: markup`<h1>Builds</h1>
+${filters(parameters)}
+${
+        builds.length > 0
+          ? markup`<p>${plural(count, "build")}${range}</p>${buildTable(builds, repository, page)}`
+          : emptyState(none)
+      }
+<nav class="pages" aria-label="Pages">${offset > 0 && turn("Newer builds", offset - LIMIT)}
+${offset + builds.length < count && turn("Older builds", offset + LIMIT)}</nav>`,
+    };
   },
 });
+
+function filters(given: Readonly<Record<string, string>>, errors: ParameterErrors = {}): Markup {
+  const others = Object.entries(errors).filter(([name]) =>
+    !["branch", "environment"].includes(name)
+  )
+    .map(([name, messages]) => markup`<p class="error">${name}: ${messages.join("; ")}</p>`);
+  const field = (name: string, label: string, hint: string) =>
+    textField({ name, label, hint, value: given[name], errors: errors[name] });
+  return markup`<form class="filters" role="search">${others}
+${field("branch", "Branch", "all, or main,release/*")}
+${field("environment", "Environment", "all, or Windows*")}
+${
+    choiceField({
+      name: "outcome",
+      label: "Outcome",
+      value: given.outcome ?? "",
+      options: OUTCOMES,
+    })
+  }${
+    choiceField({
+      name: "days",
+      label: "Time",
+      value: given.days || RANGES[0],
+      options: RANGES.toSorted((a, b) => Number(a) - Number(b))
+        .map((days) => [days, `last ${days} days`]),
+    })
+  }
+<button>Show</button></form>`;
+}
+
+/** A table of builds, with links to their pages and to the forge. */
+export function buildTable(
+  builds: readonly BuildRow[],
+  repository: RepositoryDetails,
+  { link, at }: PageRequest,
+): Markup {
+  const rows = builds.map((build) => [
+    link.namedBuild(repository, build),
+    buildOutcome(build),
+    at(build.recordedAt),
+    build.environments.join(", "),
+    formatCount(build.testResultCount),
+    outerLinks(build, repository.url),
+  ]);
+  return table(
+    "Builds",
+    [
+      "Build|name",
+      "Outcome|nowrap",
+      "When|nowrap",
+      "Environment|wide",
+      "Results|number wide",
+      "Elsewhere|wide nowrap",
+    ],
+    rows,
+    "dense",
+  );
+}
+
+/** To the forge, as far as its address is known, and to the CI service. */
+function outerLinks({ branch, commitOid, buildUrl }: BuildRow, url: string): Content {
+  const forge = forgeOf(url);
+  const pull = pullRequestOf(branch);
+  const links: [text: string, url: string | undefined][] = [
+    ["commit", forge?.commit(commitOid)],
+    pull === null
+      ? ["branch", branch && forge?.branch(branch)]
+      : [`pull request`, forge?.pullRequest(pull)],
+    ["CI run", externalAddress(buildUrl) ? buildUrl : ""],
+  ];
+  return links.filter(([, url]) => url).map(([text, url], index) => [
+    index > 0 && " · ",
+    externalLink(url!, text),
+  ]);
+}
+
+function buildOutcome({ status, flakyTestCount, failedTestCount }: BuildRow): Content {
+  if (status !== "processed") return status === "failed" ? "upload failed" : status;
+  const failed = failedTestCount > 0 && `${failedTestCount} failed`;
+  const counts = [failed, flakyTestCount > 0 && `${flakyTestCount} flaky`].filter(Boolean);
+  if (counts.length === 0) return [glyph("passed"), " passed"];
+  return [glyph(failed ? "failed" : "flaky"), " ", counts.join(", ")];
+}

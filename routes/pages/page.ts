@@ -2,10 +2,12 @@
 import * as v from "valibot";
 import { recordedAtOf, type TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
-import { formatTime, testName, verbatim } from "../../lib/html/elements.ts";
+import { formatTime, shortOid, testName, verbatim } from "../../lib/html/elements.ts";
+import { type BuildFacts, buildName, forgeOf, pullRequestOf } from "../../lib/html/forge_links.ts";
 import { layout, type Page, PAGE_HEADERS } from "../../lib/html/layout.ts";
 import {
   type Content,
+  externalLink,
   type Markup,
   markup,
   pathsFrom,
@@ -64,7 +66,35 @@ function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
     repositories: markup`<a href="${pathTo(["repos"])}">Repositories</a>`,
     repository(repository: RepositoryName): Markup {
       const address = pathTo(["repos", repository.owner, repository.name]);
-      return markup`<a href="${address}">${formatRepositoryName(repository)}</a>`;
+      // A long name wraps after a slash before it wraps inside a word.
+      const parts = formatRepositoryName(repository).split("/").map((part, index) =>
+        index === 0 ? part : markup`/<wbr>${part}`
+      );
+      return markup`<a href="${address}">${parts}</a>`;
+    },
+    builds({ owner, name }: RepositoryName, text = "Builds"): Markup {
+      return markup`<a href="${pathTo(["repos", owner, name, "builds"])}">${text}</a>`;
+    },
+    /** The name of a build, by one of its submissions. */
+    namedBuild(
+      { owner, name }: RepositoryName,
+      build: BuildFacts & { submissionId: string },
+    ): Markup {
+      const address = pathTo(["repos", owner, name, "builds", build.submissionId]);
+      return markup`<a href="${address}"><bdi>${buildName(build)}</bdi></a>`;
+    },
+    /** A commit, to the forge where its address is known. */
+    commit({ url }: { url: string }, oid: string): Markup {
+      return markup`<span class="oid">${
+        externalLink(forgeOf(url)?.commit(oid) ?? "", shortOid(oid))
+      }</span>`;
+    },
+    /** A branch, to the forge, with the pull request that it is of. */
+    branch({ url }: { url: string }, branch: string): Markup {
+      const forge = forgeOf(url);
+      const pull = pullRequestOf(branch);
+      if (pull === null) return externalLink(forge?.branch(branch) ?? "", branch);
+      return externalLink(forge?.pullRequest(pull) ?? "", `#${pull}`);
     },
     /** The time of a submission, to its build. */
     build({ owner, name }: RepositoryName, submissionId: string): Markup {

@@ -38,7 +38,7 @@ const COLUMNS = {
     head: "Change|number wide",
     by: ({ builds, buildsBefore }) => (share(builds) ?? 0) - (share(buildsBefore) ?? 0),
   },
-  builds: { head: "Builds|number", by: ({ builds }) => builds.buildCount },
+  builds: { head: "Builds|number wide", by: ({ builds }) => builds.buildCount },
   days: { head: "By day|wide" },
   tests: { head: "Flaky tests|number", by: ({ flakyTestCount }) => flakyTestCount },
   quarantined: {

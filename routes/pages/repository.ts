@@ -19,7 +19,6 @@ import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { formatCount, formatDuration, plural } from "../../lib/base/text.ts";
 import { glyph } from "../../lib/html/charts.ts";
 import {
-  commit,
   emptyState,
   formatDay,
   isoDay,
@@ -90,7 +89,8 @@ ${costTable(costs, page)}
 <h2>Flaky for the first time since ${formatDay(newDay)}</h2>
 ${newTable(newTests, newDay, page)}
 <h2>Recent builds</h2>
-${buildTable(recent.submissions, failedTests, page)}`,
+${buildTable(recent.submissions, failedTests, page)}
+<p>${page.link.builds(overview, "All builds")}</p>`,
     };
   },
 });
@@ -184,14 +184,14 @@ function buildTable(
   const builds = [...Map.groupBy(submissions, buildKey)].slice(0, MAX_ROWS);
   return table(
     "Recent builds",
-    ["Build|nowrap", "Outcome|nowrap", "Branch", "Commit|wide", "Results|number wide"],
+    ["Build|name", "Outcome|nowrap", "When|nowrap", "Commit|wide", "Results|number wide"],
     builds.map(([build, parts]) => {
       const [latest] = parts as [SubmissionRow];
       return [
-        page.link.build(page.overview, latest.submissionId),
+        page.link.namedBuild(page.overview, latest),
         outcomeOf(parts, failed.get(build)),
-        latest.branch,
-        commit(latest.commitOid),
+        page.at(latest.recordedAt),
+        page.link.commit(page.overview, latest.commitOid),
         formatCount(parts.reduce((sum, { testResultCount }) => sum + testResultCount, 0)),
       ];
     }),

@@ -23,7 +23,6 @@ import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { outcomeStrip, type RunStatus } from "../../lib/html/charts.ts";
 import { rerunCommands } from "../../lib/html/commands.ts";
 import {
-  commit,
   emptyState,
   failureDetails,
   keyFigures,
@@ -138,7 +137,7 @@ function outcomeOf({ conclusion, failure }: TestRun): RunStatus {
   return conclusion === "skipped" || conclusion === "unknown" ? conclusion : "passed";
 }
 
-function strip(runs: readonly TestRun[], { link, repository }: TestPage): Markup {
+function strip(runs: readonly TestRun[], { link, repository, at }: TestPage): Markup {
   const shapes = runs.toReversed().map((run) => {
     const where = [run.branch && ` on ${run.branch}`, run.environment && ` in ${run.environment}`]
       .filter(Boolean).join("");
@@ -146,17 +145,17 @@ function strip(runs: readonly TestRun[], { link, repository }: TestPage): Markup
     return { outcome, text: `${outcome}${where}, ${shortOid(run.commitOid)}` };
   });
   const rows = runs.filter(({ failure }) => failure !== null).map((run) => [
-    link.build(repository, run.submissionId),
+    link.namedBuild(repository, run),
     outcomeOf(run),
-    run.branch,
+    at(recordedAtOf(run.submissionId)),
     run.environment,
-    commit(run.commitOid),
+    link.commit(repository, run.commitOid),
   ]);
   return markup`${outcomeStrip({ title: `The latest ${plural(runs.length, "run")}`, runs: shapes })}
 <details><summary>${plural(rows.length, "failed run")}</summary>${
     table(
       "Failed runs",
-      ["Build|nowrap", "Outcome", "Branch", "Environment|wide", "Commit|wide"],
+      ["Build|name", "Outcome", "When|nowrap", "Environment|wide", "Commit|wide"],
       rows,
     )
   }</details>`;
@@ -170,7 +169,7 @@ function causes({ groups, count }: ShownGroups, { at, link, repository }: TestPa
 ${at(group.firstRecordedAt)}, latest ${at(group.lastRecordedAt)}</small>`;
     const content = markup`<p>Latest in the build of ${
       link.build(repository, group.submissionId)
-    }, commit ${commit(group.latestCommitOid)}:</p>
+    }, commit ${link.commit(repository, group.latestCommitOid)}:</p>
 `;
     return failureDetails(summary, { content, body: group.body, isOpen: index === 0 });
   });
@@ -235,7 +234,7 @@ function since(first: FirstDisruption, { at, link, repository, test }: TestPage)
   }
   const { disrupted, clean } = first;
   const version = ({ commitOid, branch, submissionId }: typeof disrupted) =>
-    markup`${commit(commitOid)}${branch && markup` on <b>${branch}</b>`},
+    markup`${link.commit(repository, commitOid)}${branch && markup` on <b>${branch}</b>`},
 ${link.build(repository, submissionId)}`;
   const before = clean
     ? markup`Last pass on other code before: ${version(clean)}.`

@@ -63,7 +63,9 @@ function textOf(node: Node): string {
 const ELEMENTS = new Set(
   ("html head meta title link style body a header svg rect path circle g polyline span nav main " +
     "footer p b small h1 h2 h3 ol ul li dl dt dd div table thead tbody tr th td time code pre bdi br " +
-    "figure figcaption details summary form label input select option button section i").split(" "),
+    "figure figcaption details summary form label input select option button section i wbr").split(
+      " ",
+    ),
 );
 
 /** Asserts that a page contains nothing but what pages consist of, and links to nowhere else. */

@@ -263,7 +263,6 @@ describeWithDatabases("the pages", (database) => {
       const path of [
         "/coverage?repository=acme/shop",
         "/coverage?repository=SHOP&repository_id=1",
-        "/repos/acme/shop/builds",
       ]
     ) {
       const response = await acme.get(path);

@@ -39,9 +39,13 @@ describeWithDatabases("the page of repositories", (database) => {
     return parseHtml(await response.text());
   }
 
-  const names = (page: Html, caption = "Repositories") =>
-    page.all(".scroll").find(({ attributes }) => attributes["aria-label"] === caption)
-      ?.all("tbody")[0]!.all("th").map(({ text }) => text.trim()) ?? [];
+  const names = (page: Html, caption = "Repositories") => {
+    const table = page.all(".scroll").find(({ attributes }) =>
+      attributes["aria-label"] === caption
+    );
+    const rows = table?.all("tbody").flatMap((body) => body.all("th")) ?? [];
+    return rows.map(({ text }) => text.trim());
+  };
 
   const cells = (page: Html, name: string) =>
     page.all("tr").find((row) => row.all("th")[0]?.text.trim() === name)!.all("td")

@@ -141,6 +141,10 @@ export function requests(
     [`/tests/${testId}`, 200],
     [`/tests/${quietTestId}`, 200],
     [`/repos/acme/shop/builds/${submissionId}`, 200],
+    ["/repos/acme/shop/builds", 200],
+    ["/repos/acme/shop/builds?outcome=failed&branch=main", 200],
+    ["/repos/acme/shop/builds?outcome=flaky&environment=Linux*", 200],
+    ["/repos/acme/shop/builds?outcome=passed&days=90", 200],
   ];
 }
 

@@ -1,0 +1,131 @@
+/** The builds of a repository: the submissions that share a build URL, or one without. */
+import type { Versioned } from "../../lib/base/data_version.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
+import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
+import type { Database } from "../connection/connect.ts";
+import { idsIn, type Queryable } from "../connection/sql.ts";
+import { buildKeyOf, isSelected, selectRepository, SNAPSHOT } from "./fragments.ts";
+
+export const BUILD_OUTCOMES = ["all", "failed", "flaky", "passed"] as const;
+
+export type BuildOutcome = typeof BUILD_OUTCOMES[number];
+
+export interface BuildRow {
+  /** Of its latest submission, 24 hex digits; the other fields of text too. */
+  submissionId: string;
+  buildUrl: string;
+  commitOid: string;
+  /** `""` when unknown. */
+  branch: string;
+  /** Seconds since 1970. */
+  recordedAt: number;
+  status: "processing" | "processed" | "failed";
+  /** Each once; those that are known. */
+  environments: string[];
+  submissionCount: number;
+  testResultCount: number;
+  /** Tests with a disruption in it. */
+  flakyTestCount: number;
+  /** Tests with other failures only. */
+  failedTestCount: number;
+}
+
+interface BuildsQuery {
+  repositoryId: number;
+  /** Only submissions from then on, in seconds since 1970. */
+  since: number;
+  filter: SubmissionFilter;
+  /** `failed`: with a failure that is no disruption; `passed`: without any. */
+  outcome: BuildOutcome;
+  /** The number of builds before the page. */
+  offset: number;
+  limit: number;
+}
+
+/** A page of the builds of a repository, newest first, and how many there are. */
+export async function loadBuilds(
+  sql: Database["sql"],
+  query: BuildsQuery,
+): Promise<Versioned<{ count: number; builds: BuildRow[] }>> {
+  const { repositoryId } = query;
+  return await sql.begin(SNAPSHOT, async (tx) => {
+    const [repository] = await selectRepository(tx, repositoryId);
+    if (!repository) return { version: null, count: 0, builds: [] };
+    const rows = await selectBuilds(tx, query);
+    const [{ count } = { count: 0 }] = rows;
+    const failures = await selectFailures(tx, {
+      repositoryId,
+      submissionIds: rows.flatMap(({ submissionIds }) => submissionIds),
+    });
+    const bySubmission = Map.groupBy(failures, ({ submissionId }) => submissionId);
+    const builds = rows.map(({ submissionIds, count: _, ...row }) => {
+      const flaky = new Map<number, boolean>();
+      const failed = submissionIds.flatMap((id) => bySubmission.get(id) ?? []);
+      for (const { testNo, isDisruption } of failed) {
+        flaky.set(testNo, isDisruption || flaky.get(testNo) === true);
+      }
+      const flakyTestCount = [...flaky.values()].filter(Boolean).length;
+      return { ...row, flakyTestCount, failedTestCount: flaky.size - flakyTestCount };
+    });
+    return { version: repository, count, builds };
+  });
+}
+
+type Page = Omit<BuildRow, "flakyTestCount" | "failedTestCount"> & {
+  count: number;
+  submissionIds: string[];
+};
+
+function selectBuilds(
+  tx: Queryable,
+  { repositoryId, since, filter, outcome, offset, limit }: BuildsQuery,
+) {
+  const hasNegative = (isDisruption: boolean) =>
+    tx`bool_or(exists (
+      select 1 from negative_result n
+      where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
+        and n.is_disruption = ${isDisruption}))`;
+  const conditions = {
+    all: tx`true`,
+    failed: hasNegative(false),
+    flaky: hasNegative(true),
+    passed: tx`not ${hasNegative(false)} and not ${hasNegative(true)}
+      and bool_and(s.status = 'processed')`,
+  };
+  return tx<Page[]>`
+    select count(*) over ()::float8 as count, b.*
+    from (
+      select (array_agg(encode(s.submission_id, 'hex') order by s.submission_id desc))[1]
+          as "submissionId",
+        array_to_json(array_agg(encode(s.submission_id, 'hex'))) as "submissionIds",
+        max(s.build_url) as "buildUrl",
+        (array_agg(s.commit_oid order by s.submission_id desc))[1] as "commitOid",
+        coalesce((array_agg(s.branch order by s.submission_id desc))[1], '') as branch,
+        extract(epoch from max(s.recorded_at))::float8 as "recordedAt",
+        case when bool_or(s.status = 'processing') then 'processing'
+          when bool_or(s.status = 'failed') then 'failed' else 'processed' end as status,
+        array_to_json(array_remove(array_agg(distinct s.environment), '')) as environments,
+        count(*)::int as "submissionCount", sum(s.test_result_count)::int as "testResultCount"
+      from submission s
+      where s.repository_id = ${repositoryId}
+        and s.submission_id >= decode(${firstSubmissionId(since)}, 'hex')
+        and ${isSelected(tx, filter)}
+      group by ${buildKeyOf(tx)}
+      having ${conditions[outcome]}
+    ) b
+    order by b."submissionId" desc
+    limit ${limit} offset ${offset}`;
+}
+
+function selectFailures(
+  tx: Queryable,
+  { repositoryId, submissionIds }: { repositoryId: number; submissionIds: readonly string[] },
+) {
+  return tx<{ submissionId: string; testNo: number; isDisruption: boolean }[]>`
+    select encode(n.submission_id, 'hex') as "submissionId", n.test_no as "testNo",
+      bool_or(n.is_disruption) as "isDisruption"
+    from negative_result n
+    where n.repository_id = ${repositoryId}
+      and n.submission_id = any(${idsIn(tx, submissionIds)})
+    group by n.submission_id, n.test_no`;
+}

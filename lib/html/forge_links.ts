@@ -1,0 +1,80 @@
+/** Addresses of commits, branches and pull requests, from the page of a repository. */
+
+/** How a forge's addresses continue that of a repository. */
+interface Paths {
+  commit: string;
+  branch: string;
+  pull: string;
+}
+
+const FORGES: readonly [isForge: RegExp, Paths][] = [
+  [/^[^/]*gitlab|\/-\//, {
+    commit: "/-/commit/",
+    branch: "/-/tree/",
+    pull: "/-/merge_requests/",
+  }],
+  [/^[^/]*bitbucket/, { commit: "/commits/", branch: "/branch/", pull: "/pull-requests/" }],
+  [/^(dev\.azure\.com|[^/]*visualstudio\.com)\/|\/_git\//, {
+    commit: "/commit/",
+    branch: "?version=GB",
+    pull: "/pullrequest/",
+  }],
+  [/^[^/]*(gitea|forgejo|codeberg)/, {
+    commit: "/commit/",
+    branch: "/src/branch/",
+    pull: "/pulls/",
+  }],
+  // Also of other hosts: GitHub Enterprise, and commits of Gitea and older GitLab.
+  [/^/, { commit: "/commit/", branch: "/tree/", pull: "/pull/" }],
+];
+
+/** What {@linkcode forgeOf} returns. */
+export interface ForgeLinks {
+  /** `""` unless the commit is a git id. */
+  commit(oid: string): string;
+  branch(name: string): string;
+  pullRequest(number: number): string;
+}
+
+/** The addresses of a repository's forge; `null` unless its page is of http or https. */
+export function forgeOf(url: string): ForgeLinks | null {
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return null;
+  const { protocol, host, pathname } = new URL(url);
+  const path = pathname.replace(/\/+$/, "").replace(/\.git$/, "");
+  const paths = FORGES.find(([isForge]) => isForge.test(host + path))![1];
+  const address = (to: string, name: string) => `${protocol}//${host}${path}${to}${name}`;
+  return {
+    commit: (oid) => /^[0-9a-f]{7,64}$/i.test(oid) ? address(paths.commit, oid) : "",
+    branch: (name) => address(paths.branch, name.split("/").map(encodeURIComponent).join("/")),
+    pullRequest: (number) => address(paths.pull, String(number)),
+  };
+}
+
+/** The number of the pull or merge request whose ref a branch is, such as `refs/pull/77/merge`. */
+export function pullRequestOf(branch: string): number | null {
+  const [, number] =
+    /^(?:refs\/)?(?:pull|pulls|merge-requests|pull-requests)\/(\d{1,9})(?:\/|$)/.exec(branch) ?? [];
+  return number === undefined ? null : Number(number);
+}
+
+/** What the name of a build is made of. */
+export interface BuildFacts {
+  branch: string | null;
+  commitOid: string;
+  buildUrl?: string;
+}
+
+/** What distinguishes a build: branch, commit, and pull request or CI run, `main · 24d0c8b · #77`. */
+export function buildName({ branch, commitOid, buildUrl = "" }: BuildFacts): string {
+  const number = pullRequestOf(branch ?? "") ?? runNumberOf(buildUrl);
+  const commit = /^[0-9a-f]{7,64}$/i.test(commitOid) ? commitOid.slice(0, 7) : commitOid;
+  return [branch ?? "", commit, number === null ? "" : `#${number}`].filter((part) => part !== "")
+    .join(" · ") || "build";
+}
+
+/** The number of a CI run from its address; `null` for ids that nobody reads, such as GitHub's. */
+function runNumberOf(buildUrl: string): number | null {
+  if (!URL.canParse(buildUrl)) return null;
+  const number = new URL(buildUrl).pathname.split("/").findLast((part) => /^\d{1,7}$/.test(part));
+  return number === undefined ? null : Number(number);
+}

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import type { Repository } from "../../db/admin/repositories.ts";
+import { describeWithDatabases } from "../database.ts";
+import { createFixture, DAY, type Fixture, flaky, NOW } from "./fixture.ts";
+import { type Html, parseHtml } from "./html.ts";
+
+const OID = "24d0c8b000000000000000000000000000000001";
+const PATH = "/repos/acme/shop/builds";
+
+describeWithDatabases("the page of builds", (database) => {
+  let acme: Fixture;
+  let shop: Repository;
+
+  before(async () => {
+    acme = await createFixture(database(), { name: "acme" });
+    shop = await acme.addRepository("acme", "shop");
+    await database().sql`
+      update repository set url = 'https://gitlab.com/acme/shop'
+      where repository_id = ${shop.repositoryId}`;
+    const upload = (
+      build: number,
+      results: Parameters<Fixture["upload"]>[1],
+      more: Parameters<Fixture["upload"]>[2] = {},
+    ) =>
+      acme.upload(shop, results, {
+        buildUrl: `https://ci.example.org/shop/${build}/`,
+        recordedAt: NOW - 1_000 + build,
+        commitOid: OID.slice(0, -3) + String(100 + build),
+        branch: "main",
+        ...more,
+      });
+    await upload(1, [{ name: "a" }], { environment: "Linux-X64" });
+    // Two shards, of which one is flaky and one has a failure.
+    await upload(2, [...flaky("b")], { branch: "refs/merge-requests/77/head" });
+    await upload(2, [{ name: "c", conclusion: "failure", message: "x" }], {
+      branch: "refs/merge-requests/77/head",
+      environment: "Windows-X64",
+    });
+    await upload(3, flaky("a"), { branch: "feature/a" });
+    await upload(4, [{ name: "a" }], { recordedAt: NOW - 20 * DAY });
+  });
+
+  async function read(query = "", status = 200): Promise<Html> {
+    const response = await acme.get(PATH + query);
+    assert.equal(response.status, status, query);
+    return parseHtml(await response.text());
+  }
+
+  const rows = (page: Html) => page.all("tbody")[0]?.all("tr") ?? [];
+  const names = (page: Html) => rows(page).map((row) => row.all("th")[0]!.text.trim());
+
+  it("shows each build once, newest first, by its name and with its outcome", async () => {
+    const page = await read();
+    assert.deepEqual(names(page), [
+      "feature/a · 24d0c8b · #3",
+      "refs/merge-requests/77/head · 24d0c8b · #77",
+      "main · 24d0c8b · #1",
+    ]);
+    assert.match(page.text, /3 builds/);
+    const outcomes = rows(page).map((row) => row.all("td")[0]!.text.trim());
+    assert.deepEqual(outcomes, ["1 flaky", "1 failed, 1 flaky", "passed"]);
+  });
+
+  it("links to the forge and to the CI service", async () => {
+    const [, second] = rows(await read());
+    const links = second!.all("a").map(({ text, attributes }) => [text.trim(), attributes.href]);
+    assert.deepEqual(links.slice(1), [
+      ["commit", `https://gitlab.com/acme/shop/-/commit/${OID.slice(0, -3)}102`],
+      ["pull request", "https://gitlab.com/acme/shop/-/merge_requests/77"],
+      ["CI run", "https://ci.example.org/shop/2/"],
+    ]);
+    const page = await acme.get(new URL(links[0]![1]!, `http://x${PATH}`).pathname);
+    assert.equal(page.status, 200);
+    const build = parseHtml(await page.text());
+    assert.match(build.all("h1")[0]!.text, /Build refs\/merge-requests\/77\/head · 24d0c8b · #77/);
+  });
+
+  it("selects by branch, environment, outcome and time", async () => {
+    const main = "main · 24d0c8b · #1";
+    const feature = "feature/a · 24d0c8b · #3";
+    for (
+      const [query, expected] of [
+        ["?branch=feature/*", [feature]],
+        ["?environment=Linux*", [main]],
+        ["?outcome=passed", [main]],
+        ["?outcome=flaky&branch=feature/a", [feature]],
+        ["?outcome=failed", ["refs/merge-requests/77/head · 24d0c8b · #77"]],
+        ["?days=30&branch=main", [main, "main · 24d0c8b · #4"]],
+        ["?branch=none", []],
+      ] as const
+    ) assert.deepEqual(names(await read(query)), expected, query);
+    assert.match((await read("?branch=none")).text, /No build matches/);
+  });
+
+  it("keeps the form when a parameter is wrong", async () => {
+    const page = await read(`?branch=${"a,".repeat(3)}b&environment=${"x".repeat(2_001)}`, 400);
+    assert.match(page.text, /invalid environment/);
+    const [branch] = page.all("input");
+    assert.equal(branch!.attributes.value, "a,a,a,b");
+  });
+
+  it("is paged in both directions, with the parameters kept", async () => {
+    const busy = await acme.addRepository("acme", "busy");
+    for (let build = 0; build < 101; build++) {
+      await acme.upload(busy, [{ name: "a" }], { recordedAt: NOW - 500 + build, branch: "main" });
+    }
+    let path: string | undefined = "/repos/acme/busy/builds?branch=main&days=7";
+    const seen: number[] = [];
+    const turn = (page: Html, text: string) =>
+      page.all(".pages")[0]!.all("a").find((link) => link.text === text)?.attributes.href;
+    let last: Html | undefined;
+    while (path !== undefined) {
+      const response = await acme.get(path);
+      last = parseHtml(await response.text());
+      seen.push(rows(last).length);
+      const next = turn(last, "Older builds");
+      const url: URL | undefined = next === undefined
+        ? undefined
+        : new URL(next, `http://x${path}`);
+      path = url && url.pathname + url.search;
+    }
+    assert.deepEqual(seen, [50, 50, 1]);
+    const newer = new URL(turn(last!, "Newer builds")!, "http://x/repos/acme/busy/builds");
+    assert.equal(newer.searchParams.get("days"), "7");
+    const past = parseHtml(
+      await (await acme.get(`/repos/acme/busy/builds?after=${btoa("offset:500")}`)).text(),
+    );
+    assert.match(past.text, /no older builds/);
+  });
+});
