@@ -1,0 +1,217 @@
+/** For any reports and answers of the service, exit code 0 means that every condition holds. */
+import { afterEach, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { failureCause, fingerprint } from "../../../../lib/analysis/failure_groups.ts";
+import { shortTestId } from "../../../../lib/base/identity.ts";
+import { type GateFixture, gateFixture, testNamed } from "../gate_run/gate_fixture.ts";
+import { withoutDatabase } from "../run_in_process.ts";
+
+const RUNS = 250;
+const MESSAGES = ["connection refused", "expected 1, found 2"] as const;
+const CAUSES = MESSAGES.map((message) => fingerprint(failureCause(message, "")));
+
+/** Seconds before and after the clock of the gate. */
+const ENDS = { past: "2000-01-01T00:00:00Z", future: "2100-01-01T00:00:00Z", none: null };
+
+type Outcome = "passed" | "retried" | "skipped" | "unknown" | typeof MESSAGES[number];
+
+interface PlannedTest {
+  outcome: Outcome;
+  isQuarantined: boolean;
+  end: keyof typeof ENDS;
+  causes: string[];
+}
+
+interface Plan {
+  tests: PlannedTest[];
+  /** Tests that passed, were skipped, or failed with the first message without being quarantined. */
+  others: { passed: number; skipped: number };
+  damage: "none" | "cut off" | "no report" | "outside" | "totals" | "unlisted" | "link" | "status";
+  exitCode: number;
+  list: "good" | "status 500" | "no json" | "wrong count" | "empty";
+  verdicts: "good" | "status 404" | "no json" | "without causes";
+  expected: number | null;
+  options: { cause: "seen" | "any"; maxMissing: number; maxExcused: number };
+}
+
+/** Often `usual`, so that many runs are excused. */
+function mostly<T>(usual: T, ...others: T[]) {
+  return fc.oneof(
+    { weight: 12, arbitrary: fc.constant(usual) },
+    { weight: 1, arbitrary: fc.constantFrom(...others) },
+  );
+}
+
+const plan: fc.Arbitrary<Plan> = fc.record({
+  tests: fc.array(
+    fc.record({
+      outcome: fc.constantFrom<Outcome>("passed", ...MESSAGES, ...MESSAGES, "retried", "skipped"),
+      isQuarantined: mostly(true, false),
+      end: mostly<keyof typeof ENDS>("none", "past", "future"),
+      causes: mostly([...CAUSES], [CAUSES[0]!], [CAUSES[1]!], []),
+    }),
+    { maxLength: 3 },
+  ),
+  others: fc.record({ passed: mostly(30, 0, 10), skipped: mostly(0, 5) }),
+  damage: mostly<Plan["damage"]>(
+    "none",
+    "cut off",
+    "no report",
+    "outside",
+    "totals",
+    "unlisted",
+    "link",
+    "status",
+  ),
+  exitCode: mostly(1, 0, 2, 137),
+  list: mostly<Plan["list"]>("good", "status 500", "no json", "wrong count", "empty"),
+  verdicts: mostly<Plan["verdicts"]>("good", "status 404", "no json", "without causes"),
+  expected: fc.constantFrom(null, 31, 34, 60),
+  options: fc.record({
+    cause: fc.constantFrom("seen" as const, "seen" as const, "any" as const),
+    maxMissing: mostly(5, 0, 100),
+    maxExcused: mostly(10, 0, 1),
+  }),
+});
+
+function reportFor({ tests, others, damage }: Plan): string {
+  const element = (name: string, body: string, status = "") =>
+    `<testcase classname="Cart" name="${name}" file="cart.ts"${status}>${body}</testcase>`;
+  const bodies: Partial<Record<Outcome, string>> = {
+    passed: "",
+    skipped: "<skipped/>",
+    retried: '<flakyFailure message="connection refused"/>',
+  };
+  const cases = [
+    ...tests.map(({ outcome }, index) =>
+      element(`test ${index}`, bodies[outcome] ?? `<failure message="${outcome}"/>`)
+    ),
+    ...Array.from({ length: others.passed }, (_, index) => element(`good ${index}`, "")),
+    ...Array.from(
+      { length: others.skipped },
+      (_, index) => element(`skipped ${index}`, "<skipped/>"),
+    ),
+    ...damage === "status" ? [element("test 0 again", "", ' status="lost"')] : [],
+  ].join("");
+  const totals = damage === "totals"
+    ? ' failures="99"'
+    : damage === "unlisted"
+    ? ' tests="99"'
+    : "";
+  const outside = damage === "outside" ? '<error message="set-up"/>' : "";
+  const text = `<testsuite name="shop"${totals}>${outside}${cases}</testsuite>`;
+  return damage === "cut off" ? text.slice(0, -20) : text;
+}
+
+function answer(request: Request, { tests, list, verdicts, expected }: Plan): Response {
+  const { pathname, searchParams } = new URL(request.url);
+  const quarantined = tests.flatMap(({ isQuarantined, end, causes }, index) =>
+    isQuarantined ? [{ ...testNamed(`test ${index}`), end: ENDS[end], causes }] : []
+  );
+  if (pathname === "/api/v1/flaky/tests") {
+    if (list === "status 500") return new Response(null, { status: 500 });
+    if (list === "no json") return new Response("<html>");
+    return Response.json({
+      count: quarantined.length + (list === "wrong count" ? 1 : 0),
+      tests: list === "empty" ? [] : quarantined.map(({ end, causes: _, ...test }) => ({
+        ...test,
+        id: "0".repeat(24),
+        quarantine_expires_at: end,
+        quarantine_owner: null,
+      })),
+      metadata: { after: null },
+    });
+  }
+  if (verdicts === "status 404") return new Response(null, { status: 404 });
+  if (verdicts === "no json") return new Response("{");
+  const ids = searchParams.get("tests")!.split(",");
+  return Response.json({
+    tests: quarantined.filter((test) => ids.includes(shortTestId(test))).map((
+      { end: _, causes, ...test },
+    ) => ({
+      ...test,
+      id: "0".repeat(24),
+      verdict: "quarantined",
+      disruptiveness_ratio: 0.1,
+      recent_nondeterministic_negative_result: null,
+      recent_base_negative_result: null,
+      ...verdicts === "without causes" ? {} : { causes },
+    })),
+    expected_test_count: expected,
+    base_test_counts: expected === null ? [] : [expected, expected, expected],
+    expected_skipped_count: expected === null ? null : 0,
+    outage: null,
+  });
+}
+
+/** The conditions of the guide that a plan violates. */
+function violations(plan: Plan): string[] {
+  const { tests, others, damage, exitCode, list, verdicts, expected, options } = plan;
+  const isFailed = ({ outcome }: PlannedTest) => MESSAGES.some((message) => message === outcome);
+  const failed = tests.filter(isFailed);
+  const failedOnce = tests.filter((test) => isFailed(test) || test.outcome === "retried").length;
+  const skippedTests = tests.filter(({ outcome }) => outcome === "skipped").length;
+  const ran = tests.length - skippedTests + others.passed;
+  const isListed = list === "good" ||
+    list === "empty" && tests.every(({ isQuarantined }) => !isQuarantined);
+  const isKnown = verdicts === "good" ||
+    verdicts === "without causes" && failed.every(({ isQuarantined }) => !isQuarantined);
+  const allowed = (expected ?? 0) * options.maxMissing / 100;
+  const conditions: Record<string, boolean> = {
+    "an exit code that means failed tests": exitCode === 1,
+    "whole reports without failures outside of tests": damage === "none",
+    "a failed test": failed.length > 0,
+    "the list of quarantined tests": isListed,
+    "the causes": options.cause === "any" || isKnown,
+    "quarantined tests only": failed.every(({ isQuarantined, end }) =>
+      isQuarantined && end !== "past"
+    ),
+    "known causes": options.cause === "any" ||
+      failed.every(({ outcome, causes }) =>
+        causes.includes(CAUSES[MESSAGES.findIndex((message) => message === outcome)]!)
+      ),
+    "few enough": failed.length <= options.maxExcused,
+    "no outage": ran < 20 || failedOnce <= ran / 5,
+    "a whole run": expected === null || !isKnown ||
+      ran >= expected - allowed && others.skipped + skippedTests <= allowed,
+  };
+  return Object.entries(conditions).filter(([, holds]) => !holds).map(([name]) => name);
+}
+
+describe("gate, for any reports and answers", () => {
+  const fixtures: GateFixture[] = [];
+  afterEach(async () => {
+    for (const created of fixtures.splice(0)) await created.close();
+  });
+
+  it("ends with 0 exactly when the tests passed or every condition holds", async () => {
+    let current: Plan | undefined;
+    const created = await gateFixture(
+      { quarantined: [] },
+      (request) => answer(request, current!),
+    );
+    fixtures.push(created);
+    let excused = 0;
+    let number = 0;
+    const property = fc.asyncProperty(plan, async (plan) => {
+      current = plan;
+      const folder = `run ${++number}`;
+      const path = await created.write(`${folder}/report.xml`, reportFor(plan));
+      if (plan.damage === "no report") await Deno.remove(path);
+      if (plan.damage === "link") await Deno.symlink(path, path.replace("report", "other"));
+      const { cause, maxMissing, maxExcused } = plan.options;
+      const { code, stdout } = await withoutDatabase([
+        ...["gate", "--repo", "acme/shop", "--exit-code", String(plan.exitCode)],
+        ...["--cause", cause, "--max-missing", `${maxMissing}%`],
+        ...["--max-excused", String(maxExcused), path.replace("/report.xml", "")],
+      ], { environment: created.environment });
+      const violated = violations(plan);
+      const isExcused = plan.exitCode !== 0 && violated.length === 0;
+      assert.equal(code, isExcused ? 0 : plan.exitCode, `${violated.join()}\n${stdout}`);
+      if (isExcused) excused++;
+    });
+    await fc.assert(property, { numRuns: RUNS, seed: 1 });
+    assert.ok(excused > RUNS / 20, `only ${excused} were excused`);
+  });
+});
