@@ -26,10 +26,12 @@ const MAX_TOKENS = 50_000;
  * all others are looked up together in batches.
  *
  * @param options.loadExisting returns which of some hashes belong to a token
+ * @param options.clock milliseconds since any moment
  */
 export function createTokenThrottle(
-  { log, loadExisting }: Pick<Context, "log"> & {
+  { log, loadExisting, clock: perf = performance }: Pick<Context, "log"> & {
     loadExisting(hashes: readonly string[]): Promise<ReadonlySet<string>>;
+    clock?: { now(): number };
   },
 ) {
   /** Wrong tokens by address, since the first one of a period. */
@@ -37,8 +39,14 @@ export function createTokenThrottle(
     max: MAX_ADDRESSES,
     ttl: PERIOD_MS,
     ttlResolution: 0,
+    perf,
   });
-  const wrong = new LRUCache<string, true>({ max: MAX_TOKENS, ttl: WRONG_MS, ttlResolution: 0 });
+  const wrong = new LRUCache<string, true>({
+    max: MAX_TOKENS,
+    ttl: WRONG_MS,
+    ttlResolution: 0,
+    perf,
+  });
   const exists = createBatches(async (hashes: readonly string[]) => {
     const existing = await loadExisting(hashes);
     return hashes.map((hash) => existing.has(hash));

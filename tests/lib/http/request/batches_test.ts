@@ -49,6 +49,14 @@ describe("batches", () => {
     assert.equal(await later, "1 a");
   });
 
+  it("load one that is alone in its batch only once", async () => {
+    let count = 0;
+    const fail = () => Promise.reject(new Error(`away ${++count}`));
+    const loadOne = createBatches<string, string>(fail, { mayDiffer: () => true });
+    await assert.rejects(loadOne("a", "a"), /away 1/);
+    assert.equal(count, 1);
+  });
+
   it("load each alone after an error that may concern one of them", async () => {
     const load = (wanted: readonly string[]) =>
       wanted.includes("bad") ? Promise.reject(new Error("away")) : Promise.resolve([...wanted]);
