@@ -1,4 +1,4 @@
-import { describeSetting, type Environment } from "../base/config.ts";
+import { describeSetting, type Environment, setting } from "../base/config.ts";
 
 export const TOKEN_VARIABLE = "PLATFORM_API_TOKEN";
 
@@ -7,6 +7,12 @@ export const URL_VARIABLE = "PLATFORM_API_URL";
 
 /** The default base address, where `serve` listens by default. */
 export const DEFAULT_API_URL: string = describeSetting(URL_VARIABLE).default;
+
+/** The base address of links to pages, without a trailing slash. */
+export function pagesUrlOf(environment: Environment): string {
+  const url = setting(environment, "PUBLIC_URL") || setting(environment, URL_VARIABLE);
+  return url.replace(/\/+$/, "");
+}
 
 /** Address of the service and token. */
 export interface ApiSettings {

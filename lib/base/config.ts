@@ -95,7 +95,10 @@ const TABLE = {
   PLATFORM_API_TOKEN: ["", "mcp, gate, split, comment: API token"],
   PLATFORM_API_TOKEN_FILE: ["", "mcp, gate, split, comment: file that contains PLATFORM_API_TOKEN"],
   PLATFORM_API_URL: ["http://127.0.0.1:8000", "mcp, gate, split, comment: base URL of the service"],
-  PUBLIC_URL: ["", "gate, comment: base URL of links to pages; if unset, PLATFORM_API_URL"],
+  PUBLIC_URL: [
+    "",
+    "gate, comment, digest: base URL of links to pages (gate, comment: default PLATFORM_API_URL)",
+  ],
   GITHUB_STEP_SUMMARY: [
     "",
     "gate, comment: file to which the outcome is appended as Markdown",

@@ -1,5 +1,5 @@
 /** Formats a digest as text. */
-import { formatDuration, fullTestName, markdownCode, plural } from "../base/text.ts";
+import { formatDuration, fullTestName, markdownCode, markdownLink, plural } from "../base/text.ts";
 import type { Digest, DigestEntry, DigestGroup, DisruptedTest } from "./digest.ts";
 
 /** Maximum number of tests in a section. */
@@ -10,12 +10,15 @@ interface Syntax {
   heading(level: 1 | 2 | 3, text: string): string;
   /** Untrusted text, escaped. */
   code(text: string): string;
+  /** A text of this language as a link. */
+  link(text: string, address: string): string;
   bullet: string;
 }
 
 const MARKDOWN: Syntax = {
   heading: (level, text) => `\n${"#".repeat(level)} ${text}\n`,
   code: markdownCode,
+  link: markdownLink,
   bullet: "- ",
 };
 
@@ -27,20 +30,22 @@ const SLACK: Syntax = {
       text.replaceAll(/\s+|\p{Cc}/gu, " ").replaceAll("`", "'").replaceAll("&", "&amp;")
         .replaceAll("<", "&lt;").replaceAll(">", "&gt;")
     }\``,
+  // Code cannot be the text of a link.
+  link: (text, address) => `${text} <${address.replaceAll(/[<>|]/g, encodeURIComponent)}|runs>`,
   bullet: "• ",
 };
 
-/** The digest as Markdown. */
-export function digestMarkdown(digest: Digest): string {
-  return textOf(digest, MARKDOWN);
+/** The digest as Markdown. `pagesUrl`: base URL of links to the pages of tests, none if `""`. */
+export function digestMarkdown(digest: Digest, pagesUrl = ""): string {
+  return textOf(digest, MARKDOWN, pagesUrl);
 }
 
-/** The digest as the request body for a Slack webhook. */
-export function digestSlack(digest: Digest): string {
-  return JSON.stringify({ text: textOf(digest, SLACK).trim() });
+/** The digest as the request body for a Slack webhook; `pagesUrl` as for Markdown. */
+export function digestSlack(digest: Digest, pagesUrl = ""): string {
+  return JSON.stringify({ text: textOf(digest, SLACK, pagesUrl).trim() });
 }
 
-function textOf(digest: Digest, syntax: Syntax) {
+function textOf(digest: Digest, syntax: Syntax, pagesUrl: string) {
   const { organization, since, until, repositories, groups } = digest;
   const { heading, code, bullet } = syntax;
   const days = `${since.slice(0, 10)} to ${until.slice(0, 10)}`;
@@ -61,13 +66,18 @@ function textOf(digest: Digest, syntax: Syntax) {
     }
   }
   if (repositories.length === 0) lines.push("No builds.");
-  const changes = groups.flatMap((group) => linesOf(group, syntax, digest.group_by !== null));
+  const changes = groups.flatMap((group) =>
+    linesOf(group, syntax, { isGrouped: digest.group_by !== null, pagesUrl })
+  );
   lines.push(...changes.length > 0 ? changes : ["\nNothing changed."]);
   return `${lines.join("\n").replaceAll(/\n{3,}/g, "\n\n").trim()}\n`;
 }
 
-function linesOf(group: DigestGroup, syntax: Syntax, isGrouped: boolean): string[] {
-  const { heading, code, bullet } = syntax;
+function linesOf(
+  group: DigestGroup,
+  { heading, code, link, bullet }: Syntax,
+  { isGrouped, pagesUrl }: { isGrouped: boolean; pagesUrl: string },
+): string[] {
   const level = isGrouped ? 3 : 2;
   const sections: [title: string, lines: string[]][] = [
     ["Became flaky", group.became_flaky.map((test) => nameOf(test) + costOf(test))],
@@ -89,7 +99,9 @@ function linesOf(group: DigestGroup, syntax: Syntax, isGrouped: boolean): string
   return [heading(2, group.owner === null ? "No owner" : code(group.owner)), ...shown];
 
   function nameOf(test: DisruptedTest | DigestEntry): string {
-    return `${code(fullTestName(test))} in ${code(test.repository)}`;
+    const name = code(fullTestName(test));
+    const linked = pagesUrl === "" ? name : link(name, `${pagesUrl}/tests/${test.id}`);
+    return `${linked} in ${code(test.repository)}`;
   }
 
   function beginOf({ reason, owner }: DigestEntry): string {

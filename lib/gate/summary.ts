@@ -151,8 +151,8 @@ export function summaryLines(summary: GateSummary): Line[] {
   ];
 }
 
-/** The outcome as Markdown. */
-export function summaryMarkdown(summary: GateSummary): string {
+/** The outcome as Markdown. `pagesUrl`: base URL of links to the pages of tests, none if `""`. */
+export function summaryMarkdown(summary: GateSummary, pagesUrl = ""): string {
   const { failed, passed, ending, repository, problem, outage, note } = summary;
   const head = [
     `### Test gate${repository && `: ${markdownCode(repository)}`}`,
@@ -176,7 +176,7 @@ export function summaryMarkdown(summary: GateSummary): string {
   }
   let rest = MAX_MARKDOWN_CHARACTERS - head.length - table.length - lists.length - 100;
   for (const [index, test] of failed.entries()) {
-    const row = `\n${markdownRow(test)}`;
+    const row = `\n${markdownRow(test, pagesUrl)}`;
     rest -= row.length;
     if (rest < 0) {
       table += `\n\nand ${failed.length - index} more failed tests`;
@@ -227,11 +227,12 @@ function percentage({ disruptiveness_ratio: ratio }: FailedTest): string {
   return ratio === null ? "" : `${Math.round(ratio * 1000) / 10} %`;
 }
 
-function markdownRow(test: FailedTest): string {
+function markdownRow(test: FailedTest, pagesUrl: string): string {
   const last = lastFailure(test);
+  const name = markdownCode(fullTestName(test));
   const cells = [
     test.verdict,
-    markdownCode(fullTestName(test)),
+    pagesUrl === "" || test.id === null ? name : markdownLink(name, `${pagesUrl}/tests/${test.id}`),
     percentage(test),
     last ? markdownLink(last.recorded_at.replace("T", " ").replace("Z", ""), last.build_url) : "",
     test.quarantine_owner ? markdownCode(test.quarantine_owner) : "",

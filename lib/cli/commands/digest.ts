@@ -10,6 +10,7 @@ import { loadBuildCounts } from "../../../db/read/badges.ts";
 import { loadDisruptedTests, loadOwners } from "../../../db/read/digest.ts";
 import { loadFlakyMicroseconds } from "../../../db/read/flaky_time.ts";
 import { DEFAULT_POLICY } from "../../analysis/quarantine_policy.ts";
+import { setting } from "../../base/config.ts";
 import { parseTestId, type TestIdentity } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp, WINDOW_SECONDS } from "../../base/time.ts";
@@ -30,6 +31,7 @@ export const digestCommand: AddCommand = command({
     "disruption ever was since then, and calmed down if it was disruptive in the latter only. To send " +
     "the digest, pipe it to curl.",
   ],
+  environment: ["PUBLIC_URL"],
   input: {
     org: ORG,
     repo: option("<owner/name>", "repository (default: all)", v.optional(repositoryName)),
@@ -62,7 +64,10 @@ export const digestCommand: AddCommand = command({
       group_by: groupBy ?? null,
     });
     if (context.json || format === "json") return await io.stdout(`${JSON.stringify(digest)}\n`);
-    await io.stdout(format === "slack" ? `${digestSlack(digest)}\n` : digestMarkdown(digest));
+    const pagesUrl = setting(io.environment, "PUBLIC_URL").replace(/\/+$/, "");
+    await io.stdout(
+      format === "slack" ? `${digestSlack(digest, pagesUrl)}\n` : digestMarkdown(digest, pagesUrl),
+    );
   },
 });
 

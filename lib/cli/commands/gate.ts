@@ -1,7 +1,12 @@
 import { appendFile } from "node:fs/promises";
 import * as v from "valibot";
 import { DEFAULT_BASE } from "../../analysis/verdict.ts";
-import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../api_client/api_settings.ts";
+import {
+  DEFAULT_API_URL,
+  pagesUrlOf,
+  TOKEN_VARIABLE,
+  URL_VARIABLE,
+} from "../../api_client/api_settings.ts";
 import { setting } from "../../base/config.ts";
 import { readWith } from "../../base/read_with.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
@@ -233,7 +238,7 @@ async function show(
   await io.stdout(json ? `${JSON.stringify(summary)}\n` : start + lines.join(""));
   const path = file ?? setting(io.environment, "GITHUB_STEP_SUMMARY");
   if (path === "") return;
-  await appendFile(path, summaryMarkdown(summary)).catch((error) => {
+  await appendFile(path, summaryMarkdown(summary, pagesUrlOf(io.environment))).catch((error) => {
     const option = file === undefined ? "GITHUB_STEP_SUMMARY" : "--summary";
     throw new Error(`${option}: ${error.message}: name a file that can be written`);
   });

@@ -44,7 +44,7 @@ const createCommand = command({
   example: "token create --org acme --label dashboard --expires-in 90d",
   moreExamples: [
     "token create --org acme --upload",
-    "token create --org acme --quarantine --repo acme/shop --label web-team",
+    "token create --org acme --quarantine --repo acme/shop",
     "token create --org acme --badge --repo acme/shop",
   ],
   input: {

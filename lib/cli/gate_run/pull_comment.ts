@@ -1,5 +1,6 @@
 /** Comments what failed on the pull request of the CI job. */
 import { appendFile } from "node:fs/promises";
+import { pagesUrlOf } from "../../api_client/api_settings.ts";
 import { setting } from "../../base/config.ts";
 import { pause } from "../../base/delay.ts";
 import { errorMessage } from "../../base/error.ts";
@@ -76,8 +77,7 @@ export async function sectionOfRun(
   const ofJob = [facts?.job ?? "", facts?.shard ?? ""].filter((text) => text !== "").join(" ");
   const workflow = get("GITHUB_WORKFLOW") === "" ? "" : `${get("GITHUB_WORKFLOW")} / `;
   const name = get("CI_JOB_NAME") || `${workflow}${ofJob || "tests"}${inJob}`;
-  const base = (setting(environment, "PUBLIC_URL") || setting(environment, "PLATFORM_API_URL"))
-    .replace(/\/+$/, "");
+  const base = pagesUrlOf(environment);
   const messageOf = (test: TestIdentity) => run.attempts.failureOf(test)?.message ?? "";
   return jobSection({
     job: job ?? name.slice(0, MAX_JOB_CHARACTERS),

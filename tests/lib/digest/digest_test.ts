@@ -144,6 +144,23 @@ describe("the digest", () => {
     assert.ok(body.text.includes(name), body.text);
   });
 
+  it("links to the pages of the tests where their address is known", () => {
+    const digest = composeDigest({ ...FACTS, tests: [test("a|b", [1, 0, 1])] }, {
+      ...HEAD,
+      group_by: null,
+    });
+    const page = `https://tests.example/tests/${"a|b".padStart(24, "0")}`;
+    assert.ok(
+      digestMarkdown(digest, "https://tests.example")
+        .includes(`- [\`shop > Cart > a|b\`](${page.replace("|", "%7C")}) in \`acme/shop\``),
+    );
+    const slack = JSON.parse(digestSlack(digest, "https://tests.example")).text;
+    assert.ok(
+      slack.includes(`\`shop &gt; Cart &gt; a|b\` <${page.replace("|", "%7C")}|runs> in`),
+      slack,
+    );
+  });
+
   it("names ten tests of a list, and says how many more there are", () => {
     const tests = Array.from({ length: 12 }, (_, index) => test(`t${index}`, [1, 0, 0]));
     const digest = composeDigest({ ...FACTS, tests }, { ...HEAD, group_by: null });

@@ -323,9 +323,16 @@ describe("gate around a command", () => {
     assert.ok(markdown.includes("| new | `` shop > Cart > a\\|`b (cart.ts) `` |"), markdown);
     const { stdout: again } = await gate(created, ["--exit-code", "1", path], {
       GITHUB_STEP_SUMMARY: summary,
+      PUBLIC_URL: "https://tests.example/",
     });
     assert.match(again, /is not quarantined/);
-    assert.equal((await readFile(summary, "utf8")).match(/### Test gate/g)?.length, 2);
+    const both = await readFile(summary, "utf8");
+    assert.equal(both.match(/### Test gate/g)?.length, 2);
+    const linked = both.slice(both.lastIndexOf("### Test gate"));
+    assert.match(
+      linked,
+      /\| quarantined \| \[`shop > .*`\]\(https:\/\/tests\.example\/tests\/[0-9a-f]{24}\)/,
+    );
   });
 
   it("keeps the exit code when the summary cannot be written", async () => {
