@@ -44,8 +44,8 @@ const SUBMISSIONS_PER_STATEMENT = 50;
  * The durations of files, classes or tests that ran in the window, the longest first, equal ones by key.
  * Tests without a file or class are in no file or class.
  *
- * Reads the durations of few submissions: those with one of the latest runs of anything. Without a cache
- * 20,000 tests take about 50 ms.
+ * Reads the durations of few submissions: those with one of the latest runs of anything. 20,000
+ * tests take 35 ms by file and 70 ms by test, of which there is one row each (CPU, embedded database).
  */
 export async function loadDurations(
   sql: Database["sql"],
