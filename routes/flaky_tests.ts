@@ -65,7 +65,7 @@ export const inventoryParameters = {
     { jsonSchema: { type: "string", default: "true" }, example: "false" },
   ),
   quarantined: parameters.text(
-    "Alias of quarantine, which wins when both are given",
+    "Alias of quarantine, which takes precedence when both are given",
     { jsonSchema: { type: "string" }, example: "false" },
   ),
 };

@@ -72,7 +72,7 @@ export class OrganizationImport {
   /** Internal ids of repositories by their number. */
   readonly #repositoryIds = new Map<number, number>();
   readonly #repositoryKeys = new Set<string>();
-  /** The first digits of test ids that differ from those of the export. */
+  /** The first digits of test ids that differ from the export's. */
   readonly #newPrefixes = new Map<string, string>();
   readonly #tokenHashes = new Set<string>();
   readonly #tokens: ExportRecord<"token">[] = [];

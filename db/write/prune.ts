@@ -173,7 +173,7 @@ async function* pruneCoverageAndLists(
 
 /**
  * Deletes the tests that are in no list, unless they were ever disruptive or are quarantined. One
- * that is uploaded again gets the same id.
+ * that is uploaded again has the same id.
  */
 export async function* pruneTests(
   sql: Database["sql"],

@@ -203,7 +203,7 @@ export async function excludeListed(
   return await excludeListed(sql, testNos, { repositoryId, from: next });
 }
 
-/** Deletes those of the given tests that were never disruptive and are not quarantined. */
+/** Deletes the given tests that were never disruptive and are not quarantined. */
 export async function deleteTests(
   tx: Queryable,
   repositoryId: number,

@@ -26,7 +26,7 @@ export class IdentityStore {
   /** Positions of suite, class, name and file of each identity: up to 4 GB of text. */
   #positions = new Uint32Array(4 * 1024);
   #count = 0;
-  // Suite, class and file are mostly those of the test before, and are stored once then.
+  // Suite, class and file are mostly the same as for the test before, and are then stored once.
   readonly #lastTexts: (string | undefined)[] = [undefined, undefined, undefined, undefined];
   readonly #lastPositions = [0, 0, 0, 0];
 

@@ -15,7 +15,7 @@ export interface LatestDisruption extends LatestPositive {
   message: string;
 }
 
-/** A test that lists can show: disruptive or quarantined. Totals are those of the window. */
+/** A test that lists can show: disruptive or quarantined. Totals count the window. */
 export interface TrackedTest extends TestIdentity, RunTotals {
   /** 24 lower-case hex digits. */
   id: string;

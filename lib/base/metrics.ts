@@ -84,7 +84,7 @@ export class Metrics {
     histogram.sum += seconds;
   }
 
-  /** All metrics, and those of the process under their usual names. */
+  /** All metrics, including the process's under their usual names. */
   text(): string {
     for (const [name, read] of this.#observed) this.set(name, read());
     const lines: string[] = [];

@@ -10,7 +10,7 @@ import { cannotRead, type OwnersFile } from "../intake/read_files.ts";
 /** Where GitHub and GitLab look for the file. */
 const PATHS = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".gitlab/CODEOWNERS"];
 
-/** The given CODEOWNERS file, else in a CI job that of the checkout; `null` when there is none. */
+/** The given CODEOWNERS file; without one, in a CI job, the checkout's; `null` when there is none. */
 export async function findCodeowners(
   given: string | undefined,
   context: CommandContext,

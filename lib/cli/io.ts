@@ -28,7 +28,7 @@ export interface CliIo {
   stop: AbortSignal;
   /** Aborted by the second. */
   stopAtOnce: AbortSignal;
-  /** Standard input; that of the process unless given. */
+  /** The process's standard input unless given. */
   stdin?: ReadableStream<Uint8Array>;
   /** Runs git in the current folder; the real git unless given. */
   git?: Git;

@@ -123,7 +123,7 @@ export async function readDatabaseLocation(
     problems.push("--database-url and --data-dir: expected only one of them");
   }
   try {
-    // --data-dir wins over DATABASE_URL of the environment.
+    // --data-dir takes precedence over DATABASE_URL of the environment.
     const databaseUrl = options.databaseUrl ??
       (options.dataDir === undefined ? readSecret(environment, "DATABASE_URL") : undefined);
     // Loaded by what uses it, as everything of the database.

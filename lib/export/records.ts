@@ -72,7 +72,7 @@ const policy = v.strictObject({
   expires_seconds: integer(1, 36_500 * SECONDS_PER_DAY),
 });
 
-/** Absent: that of the organization, or none. */
+/** Absent: the organization's policy applies, if it has one. */
 const quarantinePolicy = maybe(v.union([v.literal("off"), policy]));
 
 const detailValue = v.union([text, v.number(), v.null()]);

@@ -96,7 +96,7 @@ export function gitHubComments(
 
 /**
  * The open pull request of a commit, `null` without one. A run that `workflow_run` or a push started
- * is told the commit, and for forks no number that could be trusted.
+ * knows the commit, and for forks no number that could be trusted.
  *
  * @param options.head `OWNER:BRANCH`
  */

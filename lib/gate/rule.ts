@@ -136,7 +136,7 @@ export function isExcusable(test: FailedTest, input: GateInput): boolean {
 }
 
 /**
- * Decides the exit code: that of the tests, or 0 when they failed and every failure can be excused.
+ * Decides the exit code: the tests' own, or 0 when they failed and every failure can be excused.
  * In doubt, failures are not excused.
  */
 export function decideExitCode(input: GateInput) {

@@ -58,7 +58,7 @@ export interface WatcherContext {
 }
 
 export type ArchiveOutcome =
-  /** `submission_key` is that of the earlier submission of a duplicate; `null` without results. */
+  /** `submission_key` names the earlier submission of a duplicate; `null` without results. */
   | (Omit<IntakeOutcome, "key" | "status"> & {
     key: string;
     status: "processed";

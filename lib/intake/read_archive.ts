@@ -46,7 +46,7 @@ export interface ReadArchiveOptions {
   recordedAt: number;
   /** Text of a CODEOWNERS file that overrides the one in the archive. */
   codeowners?: string | undefined;
-  /** The caller has coverage: that of the archive is not read, and may be all that it has. */
+  /** The caller has coverage: the archive's is not read, and may be all that it has. */
   hasOwnCoverage?: boolean;
 }
 

@@ -27,7 +27,7 @@ export interface UploadFiles {
     reportDigest: string;
     /** Owners of the tests' files; `null` when no file has one. */
     testTags: TestTags | null;
-    /** What the reports hide; absent where nobody reads it. */
+    /** What the reports hide; absent where it is not needed. */
     advice?: Advice[];
   } | null;
   /** `null` when there was no coverage report. */

@@ -67,7 +67,7 @@ export function attemptsOf(
   rule: EqualCasesRule,
   report: ReportCounts,
 ): { attempts: MergedAttempt[]; isMerged: boolean } {
-  // Plugins declare a test once, so that honest duplicates have no surplus.
+  // Plugins declare a test once, so that true duplicates have no surplus.
   const isRepeated = report.isRepeated && rule.canRepeatAll && report.surplusCaseCount <= 0;
   if (isRepeated) return { attempts: cases.flatMap(inOrder), isMerged: false };
   const known = rule.hasBareAttempts ? withFailedAttempts(cases, report) : cases;

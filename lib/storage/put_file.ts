@@ -40,7 +40,7 @@ export async function putFile(
     signal,
   });
   const responded = once(request, "response");
-  // Its failure is that of the request.
+  // It fails when the request fails.
   pipeline(createReadStream(path), request).catch(() => {});
   try {
     const [response] = await responded as [IncomingMessage];

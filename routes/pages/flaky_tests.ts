@@ -1,4 +1,4 @@
-/** `/flaky-tests`: the inventory. Its parameters are those of the API. */
+/** `/flaky-tests`: the inventory. It has the parameters of the API. */
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
 import type { TrackedTest } from "../../lib/analysis/tracked_test.ts";
 import { TEST_ORDERS } from "../../lib/analysis/order.ts";

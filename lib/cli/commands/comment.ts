@@ -56,7 +56,7 @@ export const commentCommand: AddCommand = command({
     ),
     pull: option(
       "<n>",
-      "pull or merge request (default: that of the CI job)",
+      "pull or merge request (default: from the CI job)",
       v.optional(wholeNumber({ min: 1, max: 2_147_483_647 })),
     ),
     job: option(

@@ -207,8 +207,8 @@ export function assessClock(
     "clock",
     `the database clock is ${Math.round(seconds)} s ${theirs > ours ? "ahead of" : "behind"} ` +
       "the clock of this machine",
-    "synchronize both machines by NTP: window and token expiry use the clock of serve, the " +
-      "claims of watchers that of the database",
+    "synchronize both machines by NTP: window and token expiry use the clock of serve, " +
+      "claims of watchers the clock of the database",
   );
 }
 

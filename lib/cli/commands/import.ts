@@ -19,8 +19,8 @@ export const importCommand: AddCommand = command({
   example: "import acme.ndjson",
   moreExamples: ["import --org acme-copy < acme.ndjson"],
   details: [
-    "Reads a file, or standard input without one. Ids of tests, submissions and events are those of the " +
-    "exported organization, and its tokens work. All or nothing: the organization appears when the " +
+    "Reads a file, or standard input without one. Tests, submissions and events keep their ids, " +
+    "and the tokens keep working. All or nothing: the organization appears when the " +
     "last line is stored, and after a failure nothing is left. The service keeps running meanwhile.",
   ],
   createsDatabase: true,

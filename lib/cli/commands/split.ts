@@ -93,7 +93,7 @@ export const splitCommand: AddCommand = command({
     "split --plan plan.json --index 0 --format vitest",
   ],
   details: [
-    "Every node makes the same plan of the same files: durations are those of the median run before " +
+    "Every node makes the same plan of the same files: durations come from the median run before " +
     "the commit. New files count as the median. Each file is in exactly one share.",
     `Calls the API at ${URL_VARIABLE} (default: ${DEFAULT_API_URL}) with the token in ` +
     `${TOKEN_VARIABLE}. If that fails, the files are split by their size, and the exit code is 0.`,

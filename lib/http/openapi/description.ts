@@ -23,7 +23,7 @@ export interface DescribedParameter extends ParameterMetadata {
   description: string;
 }
 
-/** The parameters of a route: those of its path, which its resource has, and those of the query. */
+/** The path parameters of a route, which its resource has, and its query parameters. */
 export function describedParameters({ resource, query }: Endpoint): DescribedParameter[] {
   const places = { path: PATH_PARAMETERS[resource ?? ""] ?? {}, query: query.entries };
   return (["path", "query"] as const).flatMap((place) =>

@@ -58,7 +58,7 @@ export function createAuthentication(
       const token = { type: "proxy", hash: caseKey(organization) };
       return await lookUp(JSON.stringify([token, options.selection]), { token, ...options });
     }
-    // A header wins: a badge token is for clients that cannot send one.
+    // A header takes precedence: a badge token is for clients that cannot send one.
     const token = authorization === null && badgeToken !== null
       ? hashed(badgeToken, ["badge"])
       : readToken(authorization, access);

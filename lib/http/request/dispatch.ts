@@ -146,7 +146,7 @@ function isSignedInBrowser(headers: Headers): boolean {
     headers.get("accept")?.includes("text/html") === true;
 }
 
-/** Whether an `organization_id` is absent, empty, or that of the caller's organization. */
+/** Whether an `organization_id` is absent, empty, or the caller's own. */
 function isOwn(organizationId: string | undefined, caller: Caller | null): boolean {
   if (!organizationId) return true;
   return caller !== null &&

@@ -96,7 +96,7 @@ export function limit(defaultLimit: number, maxLimit = MAX_LIMIT) {
 
 const EXAMPLE_ID = "65f1c0a0d4a86f01c2e35f3a";
 
-/** `after`: `decode` reads the position before the page; `first` is that of the first page. */
+/** `after`: `decode` reads the position before the page; `first` is the position of the first page. */
 function cursor<T>(decode: (cursor: string) => T, first: T, example: string) {
   return parsed(
     (text) => text === "" ? first : decode(text),

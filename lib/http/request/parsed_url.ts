@@ -20,7 +20,7 @@ export interface ParsedUrl {
   parameters: RawParameters;
   /** The query parameter `token`, on routes that accept a badge token. */
   badgeToken: string | null;
-  /** Lookup that runs together with that of the token. */
+  /** What is looked up together with the token. */
   selection: Selection;
 }
 

@@ -72,7 +72,7 @@ export interface ResponseDescription {
 }
 
 /**
- * The resource of a request. `organization`: that of the token. An unknown one in the path is a 404
+ * The resource of a request. `organization`: the organization of the token. An unknown one in the path is a 404
  * before parameters are checked, in `repository` or `repository_id` a 404 after all are checked. Without
  * both, `repositories in query` selects all repositories of the organization. `repositories by name in
  * path`: all with this name, of any owner.

@@ -14,7 +14,7 @@ const RETRY_MS = 200;
 
 /**
  * Listens with `start`, and again on the same port when that server stops; the signal closes all of
- * its connections. When it ran out of file handles, all are closed: honest ones cannot be told from
+ * its connections. When it ran out of file handles, all are closed: legitimate ones cannot be told from
  * others.
  */
 export function listenWithRestarts(

@@ -75,7 +75,7 @@ export function createTestsLoader(sql: Database["sql"], maxCachedBytes: number) 
     sizeCalculation: ({ collection: { tests } }, key) =>
       (1 + tests.length / 2) * TEST_BYTES + key.length,
   });
-  /** Loads that have not finished, by what they load; `deadline` is that of the last request. */
+  /** Loads that have not finished, by what they load; `deadline` is the latest of their requests. */
   const loading = new Map<string, { deadline: number; done: Promise<Map<number, Loaded>> }>();
   let lastLargeLoad: Promise<unknown> = Promise.resolve();
 

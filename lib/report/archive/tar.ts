@@ -164,7 +164,7 @@ function paddingOf(size: number): number {
   return -size & (BLOCK_BYTES - 1);
 }
 
-/** The sum of a header's bytes, those of the sum itself counted as spaces. */
+/** The sum of a header's bytes, in which the bytes of the sum itself count as spaces. */
 function sumOf(block: Uint8Array): number {
   let sum = 8 * 32;
   for (let at = 0; at < 148; at++) sum += block[at]!;

@@ -92,7 +92,7 @@ export const DIALECTS: readonly Dialect[] = [
       writes(suites, "name errors failures skipped timestamp time tests"),
     ...TESTS,
     changes:
-      "The suite, which is that of the file's first test, is not read where a file is given.",
+      "The suite, which is taken from the file's first test, is not read where a file is given.",
     identity: ({ identity }) => identity.file ? { ...identity, suite: "" } : identity,
   },
   {

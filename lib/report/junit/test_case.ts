@@ -223,7 +223,7 @@ const STATUS_WORDS: ReadonlyMap<string, Conclusion> = new Map(
   ] as const).flatMap(([conclusion, words]) => words.map((word) => [word, conclusion] as const)),
 );
 
-// googletest's disabled tests have status="notrun" result="suppressed": a known word wins over
+// googletest's disabled tests have status="notrun" result="suppressed": a known word takes precedence over
 // an unknown one, except that an unknown word with "run" leaves the outcome open.
 const STATUS_PRECEDENCE = ["error", "failure", "skipped", "unknown", "passing"] as const;
 
