@@ -78,9 +78,14 @@ export const pages: readonly Endpoint[] = [
   coveragePage,
 ];
 
+/** Further endpoints, which may call the app that they are part of. */
+export type MoreEndpoints = (app: App) => readonly Endpoint[];
+
 /** Creates the app of the API and the pages. */
-export function createApp(context: Context): App {
-  return createDispatcher([...routes, ...pages], context);
+export function createApp(context: Context, more: MoreEndpoints = () => []): App {
+  const app: App = (request, peer) => dispatch(request, peer);
+  const dispatch = createDispatcher([...routes, ...pages, ...more(app)], context);
+  return app;
 }
 
 /** Dependencies of the handlers, where to listen, and limits. */
@@ -88,11 +93,12 @@ export type ServeOptions =
   & Partial<Context>
   & Pick<Context, "sql" | "log">
   & ListenOptions
-  & RequestLimits;
+  & RequestLimits
+  & { more?: MoreEndpoints };
 
 /** Serves the HTTP API until it is shut down. @throws errors of `Deno.serve` */
 export function serve(options: ServeOptions): RunningServer {
   const now = () => Math.floor(Date.now() / 1000);
-  const app = createApp({ now, windowSeconds: WINDOW_SECONDS, ...options });
+  const app = createApp({ now, windowSeconds: WINDOW_SECONDS, ...options }, options.more);
   return listen(limitRequests(app, options), options);
 }

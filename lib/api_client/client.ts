@@ -44,6 +44,8 @@ export interface ApiClientOptions extends ApiSettings {
   userAgent: string;
   /** For one attempt, including the body. Agents give up a call after about a minute. */
   timeoutMs?: number;
+  /** Sends the requests; the network's unless given. */
+  fetch?(url: string, init: RequestInit): Promise<Response>;
 }
 
 const TIMEOUT_MS = 15_000;
@@ -71,7 +73,7 @@ export function createApiClient(options: ApiClientOptions): ApiClient {
 
 async function get(
   request: GetRequest,
-  { baseUrl, token, userAgent, timeoutMs = TIMEOUT_MS }: ApiClientOptions,
+  { baseUrl, token, userAgent, timeoutMs = TIMEOUT_MS, fetch = globalThis.fetch }: ApiClientOptions,
   cancelled?: AbortSignal,
 ): Promise<unknown> {
   const url = requestUrl(request, baseUrl);

@@ -97,7 +97,7 @@ const TABLE = {
   PLATFORM_API_URL: ["http://127.0.0.1:8000", "mcp, gate, split, comment: base URL of the service"],
   PUBLIC_URL: [
     "",
-    "gate, comment, digest: base URL of links to pages (gate, comment: default PLATFORM_API_URL)",
+    "serve, up, mcp, gate, comment, digest: base URL of links to pages (default: the URL called; digest: no links)",
   ],
   GITHUB_STEP_SUMMARY: [
     "",

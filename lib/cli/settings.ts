@@ -94,6 +94,24 @@ export function readApiAccess(environment: Environment): ApiSettings {
   return readApiSettings({ ...environment, [TOKEN_VARIABLE]: token });
 }
 
+/**
+ * The address of the service as its users see it, without a trailing slash; `""` when it is not set.
+ *
+ * @throws {TypeError} when it is no address; it is not quoted
+ */
+export function readPublicUrl(environment: Environment): string {
+  const text = setting(environment, "PUBLIC_URL").trim();
+  if (text === "") return "";
+  const url = URL.parse(text);
+  const isPlain = url && [url.username, url.password, url.search, url.hash].join("") === "";
+  if (!isPlain || !/^https?:$/.test(url.protocol)) {
+    throw new TypeError(
+      "PUBLIC_URL is not an address: expected http(s)://HOST, optionally with a path",
+    );
+  }
+  return url.origin + url.pathname.replace(/\/+$/, "");
+}
+
 /** A PostgreSQL server when there is a URL, else the embedded database in the folder. */
 export interface DatabaseLocation {
   databaseUrl: string | undefined;

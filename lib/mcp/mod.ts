@@ -16,8 +16,10 @@ const SETTLE_MS = 50;
  * until `stop` is aborted.
  */
 export async function serveTools(
-  { version, input = process.stdin, output, stop, note, ...settings }: ApiSettings & {
+  { version, webUrl, input = process.stdin, output, stop, note, ...settings }: ApiSettings & {
     version: string;
+    /** Address of the pages, without a trailing slash. */
+    webUrl: string;
     /** Standard input and output unless given. */
     input?: Readable;
     output?: Writable;
@@ -40,7 +42,7 @@ export async function serveTools(
   // The SDK drops running calls at the end of its input, which is therefore held back.
   const lines = new PassThrough();
   input.pipe(lines, { end: false });
-  const connection = serveStdio(() => createToolServer({ api, version, onError }), {
+  const connection = serveStdio(() => createToolServer({ api, version, webUrl, onError }), {
     transport: new StdioServerTransport(lines, output),
     onerror: onError,
   });

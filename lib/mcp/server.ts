@@ -19,7 +19,7 @@ import {
   getSubmissionTestResults,
   listRecentSubmissions,
 } from "./tools/submissions.ts";
-import type { Tool } from "./tools/tool.ts";
+import { inputSchema, type Tool } from "./tools/tool.ts";
 
 const INSTRUCTIONS =
   "Flaky-test analytics of CI results, read-only. A disruption is a failure of a test that also " +
@@ -45,9 +45,11 @@ const TOOLS = [
 
 /** Creates the server; the caller connects it to a transport. */
 export function createToolServer(
-  { api, version, onError }: {
+  { api, version, webUrl, onError }: {
     api: ApiClient;
     version: string;
+    /** Address of the pages, without a trailing slash. */
+    webUrl: string;
     onError(error: unknown): void;
   },
 ): McpServer {
@@ -62,7 +64,9 @@ export function createToolServer(
   /** Runs a tool, and returns its output as JSON. */
   const call = async (tool: Tool, input: unknown, signal: AbortSignal): Promise<string> => {
     try {
-      return outputJson(await tool.run(input, (request, schema) => api(request, schema, signal)));
+      const output = await tool.run(input, (request, schema) => api(request, schema, signal));
+      const path = tool.page(input).map((part) => encodeURIComponent(part.toWellFormed()));
+      return outputJson({ ...output, web_url: `${webUrl}/${path.join("/")}` });
     } catch (error) {
       if (error instanceof ApiError) throw new Error(withToolNames(error.message));
       if (!signal.aborted) onError(error);
@@ -70,11 +74,11 @@ export function createToolServer(
     }
   };
   for (const tool of TOOLS) {
-    const { name, description, input, output } = tool;
+    const { name, description, output } = tool;
     server.registerTool(name, {
       title: titleOf(name),
       description,
-      inputSchema: toStandardJsonSchema(input),
+      inputSchema: inputSchema(tool),
       outputSchema: toStandardJsonSchema(output),
       annotations: { readOnlyHint: true, openWorldHint: false },
     }, async (args, { mcpReq: { signal } }) => {

@@ -18,7 +18,8 @@ import { Failure } from "../../base/failure.ts";
 import { listenOrFail } from "../../http/server/listen_or_fail.ts";
 import { flag } from "../parameters.ts";
 import { runService, SERVICE_SETTINGS } from "../run_service.ts";
-import type { SettingValues } from "../settings.ts";
+import { readPublicUrl, type SettingValues } from "../settings.ts";
+import { toolEndpoint } from "../tool_endpoint.ts";
 
 const SCHEMA_CHECK_MS = 1_000;
 
@@ -50,6 +51,7 @@ export const serveCommand: AddCommand = command({
     "value. OTEL_DENO=true exports traces and metrics by OpenTelemetry.",
   ],
   settings: API_SETTINGS,
+  environment: ["PUBLIC_URL"],
   createsDatabase: true,
   input: { check: flag("check settings, database and schema, and exit") },
   async run({ check }, context, settings) {
@@ -138,9 +140,16 @@ export async function serveUntilStopped(
 ): Promise<void> {
   // Installs the signal handlers, so that a signal during startup counts.
   const { stop } = io;
+  const publicUrl = readPublicUrl(io.environment);
   const server = listenOrFail(
     options,
-    () => serve({ ...options, sql: database.sql, onTimeout: () => database.renew() }),
+    () =>
+      serve({
+        ...options,
+        sql: database.sql,
+        onTimeout: () => database.renew(),
+        more: (app) => [toolEndpoint(app, { publicUrl, log: options.log })],
+      }),
   );
   try {
     io.stderr(`listening on ${server.url}\n`);

@@ -94,7 +94,12 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     const { caller } = found;
     logged.caller = caller;
     if (!route) return await refuse(notFound());
-    if (!ALLOWED_METHODS.includes(request.method)) return await refuse(methodNotAllowed());
+    const { methods = ALLOWED_METHODS } = route;
+    if (!methods.includes(request.method)) return await refuse(methodNotAllowed(methods));
+    if (route.respond) {
+      const response = await route.respond(request, { peer, requestId });
+      return completeError(request, response, requestId);
+    }
 
     const isInPath = route.resource?.endsWith("in path");
     if (isInPath && !isFound(selection, found)) return await refuse(notFound());

@@ -38,7 +38,7 @@ export function unauthorizedUpload(message: string): Response {
   return response;
 }
 
-/** 403: the token is valid, for another repository. */
+/** 403: the token is valid for another repository, or the request comes from the page of another site. */
 export function forbidden(message: string): Response {
   return jsonResponse(403, { message });
 }

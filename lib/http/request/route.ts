@@ -86,6 +86,13 @@ export type Resource =
   | "repository in query"
   | "repositories in query";
 
+/** The other end of a request. */
+export interface Client {
+  /** IP address of the connection. */
+  peer: string;
+  requestId: string;
+}
+
 export interface Endpoint<Query = unknown> {
   /** With `:name` for a variable part. */
   path: string;
@@ -100,6 +107,10 @@ export interface Endpoint<Query = unknown> {
   /** Absent when the response depends on no data. */
   resource?: Resource;
   handler(request: ApiRequest<Query>, context: Context): Promise<HandlerResult> | HandlerResult;
+  /** GET and HEAD unless given. */
+  methods?: readonly string[];
+  /** Answers the request itself, in place of the handler: it may have a body, and is never cached. */
+  respond?(request: Request, client: Client): Promise<Response>;
   /** The page for wrong parameters, where it is more than their messages: a form that keeps its values. */
   errorPage?(errors: ParameterErrors, request: Pick<ApiRequest, "parameters" | "root">): Page;
 }
@@ -127,6 +138,19 @@ export function defineRoute<Query extends Entries>(
   const schema = v.object({ ...query, ...route.resource && { organization_id: organizationId } });
   // Sound: the handler only receives what this schema produced.
   return { ...route, access, query: schema } as Route;
+}
+
+/** Declares an endpoint that answers requests itself. It is no resource of the API. */
+export function defineEndpoint(
+  endpoint: Required<Pick<Endpoint, "path" | "methods" | "respond">>,
+): Endpoint {
+  return {
+    ...endpoint,
+    access: "token",
+    query: v.object({}),
+    response: { status: 200, mediaType: JSON_MEDIA_TYPE },
+    handler: () => ({ body: "" }),
+  };
 }
 
 /** Declares a route whose handler returns the JSON value that the schema describes. */

@@ -7,6 +7,7 @@ import {
   nextCursor,
   page,
   pageArguments,
+  pageOfRepository,
   repositoryArgument,
   testEntries,
   timestamp,
@@ -47,7 +48,7 @@ export const findFlakyTests = defineTool({
     "or quarantined: ask again with quarantined true. Next: get_test_details with an id.",
   input: {
     repository: v.optional(
-      repositoryArgument("owner/name or name; none: all repositories of the organization"),
+      repositoryArgument("owner/name; none: all repositories of the organization"),
     ),
     tags: v.optional(described(v.array(tag), "Tests with any of these tags"), []),
     search: v.optional(
@@ -80,6 +81,8 @@ export const findFlakyTests = defineTool({
     tests,
     next_cursor: nextCursor,
   },
+  page: ({ repository }) =>
+    repository === undefined ? ["flaky-tests"] : pageOfRepository(repository),
   async run({ search, tags, since, repository, quarantined, ...query }, get) {
     const terms = [
       search.trim(),

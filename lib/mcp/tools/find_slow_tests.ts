@@ -7,7 +7,7 @@ import {
   nextCursor,
   page,
   pageArguments,
-  repositoryArguments,
+  repositoryPath,
   testEntries,
   unknownRepository,
 } from "./tool.ts";
@@ -36,7 +36,7 @@ export const findSlowTests = defineTool({
     "Tests that take the most time in CI, or became slower, and between which commits; a slow machine " +
     "does not count. Use it to make CI faster. Next: get_test_details with an id.",
   input: {
-    ...repositoryArguments,
+    repository: repositoryPath,
     sort: v.optional(
       described(
         v.picklist(SLOW_ORDERS),
@@ -50,7 +50,8 @@ export const findSlowTests = defineTool({
     ...pageArguments(25),
   },
   output: { count: integer("All that match, not only this page"), tests, next_cursor: nextCursor },
-  run: ({ owner, name, ...query }, get) =>
+  page: ({ repository: { owner, name } }) => ["repos", owner, name, "slow-tests"],
+  run: ({ repository: { owner, name }, ...query }, get) =>
     get(
       {
         path: ["api", "repos", owner, name, "slow-tests"],

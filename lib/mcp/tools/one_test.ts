@@ -30,6 +30,7 @@ export const getTestHistory = defineTool({
     "each time?) and since when. Next: get_test_details for stack traces and passes.",
   input,
   output: { test_id: v.string(), count: integer("Events returned"), events },
+  page: ({ test_id }) => ["tests", test_id.toLowerCase()],
   async run({ test_id }, get) {
     const path = ["api", "tests", test_id, "results"];
     const history = v.object({ results: events });
@@ -97,6 +98,7 @@ export const getTestDetails = defineTool({
     failed_runs: described(runs, `The latest ${MAX_RUNS}`),
     passed_runs: described(runs, `The latest ${MAX_RUNS}`),
   },
+  page: ({ test_id }) => ["tests", test_id.toLowerCase()],
   async run({ test_id }, get) {
     const path = ["api", "tests", test_id];
     const notFound = unknownTest(test_id);

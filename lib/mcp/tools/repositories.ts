@@ -1,7 +1,14 @@
 /** Tools about the organization of the token and its repositories. */
 import * as v from "valibot";
 import { BADGE_FILLS, type BadgeColor, coverageColor, flakinessColor } from "../../badge/badge.ts";
-import { defineTool, described, integer, repositoryArgument, unknownRepository } from "./tool.ts";
+import {
+  defineTool,
+  described,
+  integer,
+  pageOfRepository,
+  repositoryArgument,
+  unknownRepository,
+} from "./tool.ts";
 
 const organizations = v.array(v.object({ id: v.string(), name: v.string(), slug: v.string() }));
 
@@ -12,6 +19,7 @@ export const listMyOrganizations = defineTool({
     "user whose data this is. No other tool needs its id. Next: list_repositories.",
   input: {},
   output: { organizations },
+  page: () => ["repos"],
   run: (_input, get) => get({ path: ["api", "me", "organizations"] }, v.object({ organizations })),
 });
 
@@ -28,6 +36,7 @@ export const listRepositories = defineTool({
     search: v.optional(described(v.string(), "Part of owner/name, in any case"), ""),
   },
   output: { count: integer("All that match"), repositories },
+  page: () => ["repos"],
   async run({ search }, get) {
     const all = await get({ path: ["api", "me", "repositories"] }, v.object({ repositories }));
     const part = search.trim().toLowerCase();
@@ -70,12 +79,13 @@ function percentageTool({ path, colorOf, percentage, ...words }: {
   const badge = v.pipe(v.string(), v.includes("<svg"));
   return defineTool({
     ...words,
-    input: { repository: repositoryArgument("owner/name or name") },
+    input: { repository: repositoryArgument("owner/name") },
     output: {
       repository: v.string(),
       percentage: described(v.nullable(v.number()), percentage),
       color: v.picklist(Object.keys(BADGE_FILLS) as BadgeColor[]),
     },
+    page: ({ repository }) => pageOfRepository(repository),
     async run({ repository }, get) {
       const notFound = unknownRepository(repository);
       const svg = await get({ path, query: { repository }, notFound }, badge);

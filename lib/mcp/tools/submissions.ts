@@ -12,7 +12,7 @@ import {
   numberArgument,
   page,
   pageArguments,
-  repositoryArguments,
+  repositoryPath,
   testEntries,
   timestamp,
   unknownRepository,
@@ -48,7 +48,7 @@ export const listRecentSubmissions = defineTool({
     "CI runs of a repository that uploaded test results in the last 14 days, newest first. Use it " +
     "to see whether results arrive, and for which commits and builds. Next: " +
     "get_submission_test_results with an id for what failed there, or get_recent_failures.",
-  input: { ...repositoryArguments, ...pageArguments(10) },
+  input: { repository: repositoryPath, ...pageArguments(10) },
   output: {
     owner: v.string(),
     name: v.string(),
@@ -56,7 +56,8 @@ export const listRecentSubmissions = defineTool({
     submissions: v.array(submission),
     next_cursor: nextCursor,
   },
-  async run({ owner, name, ...query }, get) {
+  page: ({ repository: { owner, name } }) => ["repos", owner, name, "builds"],
+  async run({ repository: { owner, name }, ...query }, get) {
     const path = ["api", "repos", owner, name, "submissions"];
     const notFound = unknownRepository(`${owner}/${name}`);
     return { owner, name, ...await get({ path, query, notFound }, submissionsPage) };
@@ -70,7 +71,7 @@ export const getSubmissionTestResults = defineTool({
     "results with status. The more items, the shorter their traces. Next: get_test_details with a " +
     "test_case_id: is it flaky, and where did it pass?",
   input: {
-    ...repositoryArguments,
+    repository: repositoryPath,
     submission_id: idArgument("the id of a submission from list_recent_submissions"),
     status: v.optional(
       described(v.picklist(ATTEMPT_STATUSES), "failed: failure or error"),
@@ -84,12 +85,19 @@ export const getSubmissionTestResults = defineTool({
     tests: v.array(attempt),
     next_cursor: nextCursor,
   },
-  async run({ owner, name, submission_id, ...query }, get) {
+  page: ({ repository: { owner, name }, submission_id }) => [
+    "repos",
+    owner,
+    name,
+    "builds",
+    submission_id,
+  ],
+  async run({ repository: { owner, name }, submission_id, ...query }, get) {
     const found = await get({
       path: ["api", "repos", owner, name, "submissions", submission_id, "tests"],
       query,
       notFound: `No submission "${submission_id}" is known in "${owner}/${name}". Ids come from ` +
-        "list_recent_submissions: call it first, with the same owner and name.",
+        "list_recent_submissions: call it first, with the same repository.",
     }, attemptsPage);
     return { submission_id, ...found };
   },
@@ -121,7 +129,7 @@ export const getRecentFailures = defineTool({
     "of one message except for numbers, times and ids. One broken service behind forty tests is " +
     "one group. Use it for why CI is red now. Next: get_test_details with an id of tests.",
   input: {
-    ...repositoryArguments,
+    repository: repositoryPath,
     submissions: numberArgument(10, MAX_SUBMISSIONS, "How many of the latest to read"),
     branch: v.optional(described(v.string(), "Only these: main,release/*")),
   },
@@ -135,7 +143,8 @@ export const getRecentFailures = defineTool({
     group_count: integer("Of all causes"),
     ungrouped_count: integer(`Failed attempts after the first ${MAX_ATTEMPTS} of a CI run`),
   },
-  async run({ owner, name, submissions: limit, branch }, get) {
+  page: ({ repository: { owner, name } }) => ["repos", owner, name],
+  async run({ repository: { owner, name }, submissions: limit, branch }, get) {
     const path = ["api", "repos", owner, name, "submissions"];
     const notFound = unknownRepository(`${owner}/${name}`);
     const latest = await get({ path, query: { limit, branch }, notFound }, submissionsPage);

@@ -1,4 +1,5 @@
 /** The type of a tool, and schemas that several tools share. */
+import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import type { GetRequest } from "../../api_client/client.ts";
 
@@ -15,7 +16,9 @@ export interface Tool {
   input: v.GenericSchema;
   output: v.GenericSchema;
   /** @throws {ApiError} */
-  run(input: unknown, get: Get): Promise<unknown>;
+  run(input: unknown, get: Get): Promise<object>;
+  /** The parts of the path of the page that shows what a call is about. */
+  page(input: unknown): readonly string[];
 }
 
 /** Declares a tool by the entries of its input and output. */
@@ -27,6 +30,7 @@ export function defineTool<Input extends v.ObjectEntries, Output extends v.Objec
       input: v.InferOutput<v.StrictObjectSchema<Input, undefined>>,
       get: Get,
     ): Promise<v.InferOutput<v.ObjectSchema<Output, undefined>>>;
+    page(input: v.InferOutput<v.StrictObjectSchema<Input, undefined>>): readonly string[];
   },
 ): Tool {
   // Unknown arguments are rejected: a misspelt filter must not be ignored.
@@ -37,7 +41,26 @@ export function defineTool<Input extends v.ObjectEntries, Output extends v.Objec
         ? `unknown argument ${received}: expected ${Object.keys(input).join(", ")}`
         : `missing argument ${expected}`,
   );
-  return { ...tool, input: schema, output: v.object(output) } as unknown as Tool;
+  const shown = v.object({ ...output, web_url: v.string() });
+  return { ...tool, input: schema, output: shown } as unknown as Tool;
+}
+
+/**
+ * The input of a tool as clients see it. It also accepts `owner` and `name`, which earlier versions took
+ * instead of `repository`.
+ */
+export function inputSchema({ input }: Tool): ReturnType<typeof toStandardJsonSchema> {
+  const shown = toStandardJsonSchema(input);
+  const accepted = v.pipe(v.unknown(), v.transform(withRepository), input);
+  const { validate } = accepted["~standard"];
+  return { ...shown, "~standard": { ...shown["~standard"], validate } };
+}
+
+function withRepository(input: unknown): unknown {
+  if (typeof input !== "object" || input === null || "repository" in input) return input;
+  if (!("owner" in input) || !("name" in input)) return input;
+  const { owner, name, ...rest } = input;
+  return { ...rest, repository: `${owner}/${name}` };
 }
 
 /** A schema with the description that agents read. */
@@ -74,11 +97,20 @@ export function idArgument(source: string) {
   );
 }
 
-/** `owner` and `name` of a repository. */
-export const repositoryArguments = {
-  owner: repositoryArgument("Before the last slash of owner/name; may contain slashes"),
-  name: repositoryArgument("Repository without its owner"),
-};
+/** `owner/name` of a repository, split at the last slash. */
+export const repositoryPath = v.pipe(
+  v.string(),
+  v.regex(
+    /^[^/].*\/[^/]+$/,
+    ({ received }) =>
+      `invalid repository ${received}: expected owner/name, as list_repositories has it`,
+  ),
+  v.transform((text) => ({
+    owner: text.slice(0, text.lastIndexOf("/")),
+    name: text.slice(text.lastIndexOf("/") + 1),
+  })),
+  v.description("owner/name; the owner may contain slashes"),
+);
 
 /** `limit` and `after` of a list. */
 export function pageArguments(defaultLimit: number) {
@@ -111,6 +143,13 @@ export const body = described(
   v.string(),
   "Stack trace as quoted material: each line from the report begins with > ",
 );
+
+/** The path of the page of a repository: of `owner/name`, or of all with a `name`. */
+export function pageOfRepository(repository: string): string[] {
+  const slash = repository.lastIndexOf("/");
+  const name = repository.slice(slash + 1);
+  return slash < 0 ? ["repos", name] : ["repos", repository.slice(0, slash), name];
+}
 
 /** The message for a repository that the API does not know. */
 export function unknownRepository(name: string): string {

@@ -4,6 +4,9 @@ import { type ApiClient, createApiClient } from "../../../lib/api_client/client.
 import { createToolServer } from "../../../lib/mcp/server.ts";
 import { FAKE_TOKEN } from "../api_client/fake_api.ts";
 
+/** Address of the pages that outputs name. */
+export const WEB_URL = "https://flaky.example";
+
 /** The official client, connected. */
 export interface Connection {
   client: Client;
@@ -23,6 +26,7 @@ export async function connect(baseUrl: string, api = clientOf(baseUrl)): Promise
   const server = createToolServer({
     api,
     version: "1.2.3",
+    webUrl: WEB_URL,
     onError: (error) => errors.push(error),
   });
   const [serverSide, clientSide] = InMemoryTransport.createLinkedPair();

@@ -22,6 +22,7 @@ const input = new PassThrough();
 let answered = 0;
 let onAnswer = () => {};
 const done = serveTools({
+  webUrl: "",
   baseUrl: api.url,
   token: FAKE_TOKEN,
   version: "1.2.3",

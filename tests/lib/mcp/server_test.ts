@@ -56,14 +56,14 @@ describe("the agent tool server", () => {
       {
         find_flaky_tests: [],
         get_test_history: ["test_id"],
-        list_recent_submissions: ["owner", "name"],
+        list_recent_submissions: ["repository"],
         get_repo_flakiness: ["repository"],
         get_repo_coverage: ["repository"],
         list_my_organizations: [],
         list_repositories: [],
-        get_submission_test_results: ["owner", "name", "submission_id"],
-        find_slow_tests: ["owner", "name"],
-        get_recent_failures: ["owner", "name"],
+        get_submission_test_results: ["repository", "submission_id"],
+        find_slow_tests: ["repository"],
+        get_recent_failures: ["repository"],
         get_test_details: ["test_id"],
       },
     );
@@ -75,7 +75,9 @@ describe("the agent tool server", () => {
     const { prompts } = await client.listPrompts();
     assert.deepEqual(prompts.map((prompt) => prompt.name), [
       "triage_flaky_tests",
-      "explain_red_ci",
+      "ci_health_check",
+      "explain_test_failure",
+      "whats_red",
     ]);
     for (const { name } of prompts) {
       const { messages } = await client.getPrompt({
@@ -91,12 +93,12 @@ describe("the agent tool server", () => {
     }
   });
 
-  it("includes the failure in the prompt about a red build", async () => {
+  it("includes the failure in the prompt about it", async () => {
     const { messages } = await connection.client.getPrompt({
-      name: "explain_red_ci",
+      name: "explain_test_failure",
       arguments: { repository: "acme/web", failure: "adds an item" },
     });
-    assert.match(JSON.stringify(messages), /What failed: \\"adds an item\\"/);
+    assert.match(JSON.stringify(messages), /\\"acme\/web\\": \\"adds an item\\"/);
   });
 
   it("rejects a prompt without a repository", async () => {

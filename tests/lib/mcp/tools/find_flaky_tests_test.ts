@@ -47,6 +47,7 @@ describe("find_flaky_tests", () => {
     const { call } = await over(() => Response.json(flakyPage({ count: 26, after: "bmV4dA==" })));
     const { structuredContent } = await call("find_flaky_tests", { repository: "acme/web" });
     assert.deepEqual(structuredContent, {
+      web_url: "https://flaky.example/repos/acme/web",
       count: 26,
       tests: [{
         id: "5f3a9c0e7b12d4a86f01c2e3",

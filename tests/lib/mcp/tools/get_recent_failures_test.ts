@@ -68,7 +68,13 @@ describe("get_recent_failures", () => {
     ]));
     const { data } = await call("get_recent_failures", { owner: "acme", name: "web" });
     const { submissions, groups, ...rest } = data;
-    assert.deepEqual(rest, { owner: "acme", name: "web", group_count: 2, ungrouped_count: 0 });
+    assert.deepEqual(rest, {
+      owner: "acme",
+      name: "web",
+      group_count: 2,
+      ungrouped_count: 0,
+      web_url: "https://flaky.example/repos/acme/web",
+    });
     const counts = submissions.map((one: { failed_count: number }) => one.failed_count);
     assert.deepEqual(counts, [2, 0, 1, 1]);
     const [largest, other] = groups;

@@ -101,6 +101,7 @@ describe("get_test_details", () => {
       ...shown
     } = DETAILS;
     assert.deepEqual(details, {
+      web_url: "https://flaky.example/tests/5f3a9c0e7b12d4a86f01c2e3",
       test: shown,
       owners: ["@acme/cart", "@sam"],
       failures: [{

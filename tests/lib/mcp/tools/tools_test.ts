@@ -2,6 +2,7 @@ import { afterEach, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { coverageBadge, flakinessBadge } from "../../../../lib/badge/badge.ts";
 import { QUOTE_HEADING } from "../../../../lib/mcp/output.ts";
+import { WEB_URL } from "../connect.ts";
 import { closeAll, notFound, over, queryOf } from "./over.ts";
 
 const badges = (svg: string) => new Response(svg, { headers: { "content-type": "image/svg+xml" } });
@@ -32,14 +33,24 @@ describe("get_test_history", () => {
     const test_id = "5F3a9c0e7b12d4a86f01c2e3";
     const { structuredContent } = await call("get_test_history", { test_id });
     assert.equal(api.received[0]?.url, `/api/tests/${test_id}/results`);
-    assert.deepEqual(structuredContent, { test_id, count: 1, events: [event] });
+    assert.deepEqual(structuredContent, {
+      test_id,
+      count: 1,
+      events: [event],
+      web_url: `${WEB_URL}/tests/${test_id.toLowerCase()}`,
+    });
   });
 
   it("returns no events of a test without disruptions", async () => {
     const { call } = await over(() => Response.json({ results: [] }));
     const test_id = "5f3a9c0e7b12d4a86f01c2e3";
     const { structuredContent } = await call("get_test_history", { test_id });
-    assert.deepEqual(structuredContent, { test_id, count: 0, events: [] });
+    assert.deepEqual(structuredContent, {
+      test_id,
+      count: 0,
+      events: [],
+      web_url: `${WEB_URL}/tests/${test_id}`,
+    });
   });
 
   it("says which tool returns ids when the id is invalid or unknown", async () => {
@@ -74,6 +85,7 @@ describe("list_recent_submissions", () => {
     const url = "/api/repos/group%2Fsub/web/submissions?limit=1&after=aWQ6MQ%3D%3D";
     assert.equal(api.received[0]?.url, url);
     assert.deepEqual(structuredContent, {
+      web_url: `${WEB_URL}/repos/group%2Fsub/web/builds`,
       owner: "group/sub",
       name: "web",
       count: 12,
@@ -105,7 +117,7 @@ describe("list_my_organizations", () => {
     const { api, call } = await over(() => Response.json({ organizations }));
     const { structuredContent } = await call("list_my_organizations");
     assert.equal(api.received[0]?.url, "/api/me/organizations");
-    assert.deepEqual(structuredContent, { organizations });
+    assert.deepEqual(structuredContent, { organizations, web_url: `${WEB_URL}/repos` });
   });
 });
 
@@ -168,6 +180,7 @@ describe("get_submission_test_results", () => {
     assert.equal(api.received[0]?.url, `${url}?status=failed&limit=10`);
     const lines = ["> expected 3 items, found 2", ">   at cart_test.ts:12"];
     assert.deepEqual(data, {
+      web_url: `${WEB_URL}/repos/group%2Fsub/web/builds/${submission_id}`,
       submission_id,
       count: 11,
       tests: [{ ...attempt, body: [QUOTE_HEADING, ...lines].join("\n") }],
@@ -209,6 +222,7 @@ describe("get_repo_flakiness and get_repo_coverage", () => {
       repository,
       percentage: 12.3,
       color: "yellow",
+      web_url: `${WEB_URL}/repos/acme/web`,
     });
     assert.equal(api.received[0]?.url, "/api/v1/flaky/badges?repository=acme%2Fweb");
     const coverage = await call("get_repo_coverage", { repository });
@@ -216,6 +230,7 @@ describe("get_repo_flakiness and get_repo_coverage", () => {
       repository,
       percentage: 90,
       color: "light_green",
+      web_url: `${WEB_URL}/repos/acme/web`,
     });
     assert.equal(api.received[1]?.url, "/api/v1/coverage/badges?repository=acme%2Fweb");
   });
@@ -228,6 +243,7 @@ describe("get_repo_flakiness and get_repo_coverage", () => {
         repository: "web",
         percentage: null,
         color: "unknown",
+        web_url: `${WEB_URL}/repos/web`,
       });
     }
   });
