@@ -38,6 +38,12 @@ export function fullTestName({ suite, class: className, name, file }: TestIdenti
   return file === "" ? path : `${path} (${file})`;
 }
 
+/** The first characters of a text, with dots if it was longer. */
+export function cutText(text: string, limit: number): string {
+  const characters = [...text];
+  return characters.length <= limit ? text : `${characters.slice(0, limit).join("")}...`;
+}
+
 /** An untrusted text as inline code of Markdown. In a table, `|` has to be escaped as well. */
 export function markdownCode(text: string): string {
   const line = text.replaceAll(/\s+|\p{Cc}/gu, " ");

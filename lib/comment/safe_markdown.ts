@@ -1,5 +1,5 @@
 /** Untrusted text in Markdown of GitHub, Forgejo, Gitea and GitLab. */
-import { markdownCode, showDirections } from "../base/text.ts";
+import { cutText, markdownCode, showDirections } from "../base/text.ts";
 
 /**
  * A name or message as inline code of at most `limit` characters: no mention, link, image, tag, HTML
@@ -10,7 +10,5 @@ export function safeCode(text: string, limit: number): string {
     .trim();
   // Two back ticks with nothing between them are no code.
   if (line === "") return "(empty)";
-  const characters = [...line];
-  const shown = characters.length <= limit ? line : `${characters.slice(0, limit).join("")}...`;
-  return markdownCode(shown);
+  return markdownCode(cutText(line, limit));
 }

@@ -1,114 +1,182 @@
-/** Formats a digest as text. */
-import { formatDuration, fullTestName, markdownCode, markdownLink, plural } from "../base/text.ts";
+/** Formats a digest as text: what changed first, each test once, quiet repositories in one line. */
+import {
+  cutText,
+  formatDuration,
+  fullTestName,
+  markdownCode,
+  markdownLink,
+  plural,
+} from "../base/text.ts";
 import type { Digest, DigestEntry, DigestGroup, DisruptedTest } from "./digest.ts";
 
 /** Maximum number of tests in a section. */
 const MAX_NAMED = 10;
+
+/** Maximum number of repositories in the line of quiet ones. */
+const MAX_QUIET = 20;
+
+/** Longer names are cut: the page of the test has all of it. */
+const NAME_CHARACTERS = 120;
 
 /** A markup language. */
 interface Syntax {
   heading(level: 1 | 2 | 3, text: string): string;
   /** Untrusted text, escaped. */
   code(text: string): string;
-  /** A text of this language as a link. */
-  link(text: string, address: string): string;
+  /** A name, with a link to its page unless the address is `""`. */
+  link(name: string, address: string): string;
   bullet: string;
 }
 
 const MARKDOWN: Syntax = {
   heading: (level, text) => `\n${"#".repeat(level)} ${text}\n`,
   code: markdownCode,
-  link: markdownLink,
+  link: (name, address) => markdownLink(markdownCode(name), address),
   bullet: "- ",
 };
 
 /** Slack's mrkdwn. */
 const SLACK: Syntax = {
   heading: (_level, text) => `\n*${text}*`,
-  code: (text) =>
-    `\`${
-      text.replaceAll(/\s+|\p{Cc}/gu, " ").replaceAll("`", "'").replaceAll("&", "&amp;")
-        .replaceAll("<", "&lt;").replaceAll(">", "&gt;")
-    }\``,
-  // Code cannot be the text of a link.
-  link: (text, address) => `${text} <${address.replaceAll(/[<>|]/g, encodeURIComponent)}|runs>`,
+  code: slackCode,
+  link: (name, address) =>
+    slackCode(name) +
+    (address === "" ? "" : ` <${address.replaceAll(/[<>|]/g, encodeURIComponent)}|runs>`),
   bullet: "• ",
 };
 
-/** The digest as Markdown. `pagesUrl`: base URL of links to the pages of tests, none if `""`. */
+function slackCode(text: string): string {
+  return `\`${
+    text.replaceAll(/\s+|\p{Cc}/gu, " ").replaceAll("`", "'").replaceAll("&", "&amp;")
+      .replaceAll("<", "&lt;").replaceAll(">", "&gt;")
+  }\``;
+}
+
+/** The digest as Markdown. @param pagesUrl address of the pages without a trailing slash; `""`: no links */
 export function digestMarkdown(digest: Digest, pagesUrl = ""): string {
   return textOf(digest, MARKDOWN, pagesUrl);
 }
 
-/** The digest as the request body for a Slack webhook; `pagesUrl` as for Markdown. */
+/** The digest as the request body for a Slack webhook. @param pagesUrl as of {@linkcode digestMarkdown} */
 export function digestSlack(digest: Digest, pagesUrl = ""): string {
   return JSON.stringify({ text: textOf(digest, SLACK, pagesUrl).trim() });
 }
 
-function textOf(digest: Digest, syntax: Syntax, pagesUrl: string) {
-  const { organization, since, until, repositories, groups } = digest;
-  const { heading, code, bullet } = syntax;
+function textOf(digest: Digest, syntax: Syntax, pagesUrl: string): string {
+  const { organization, since, until, groups } = digest;
+  const { heading, code } = syntax;
   const days = `${since.slice(0, 10)} to ${until.slice(0, 10)}`;
-  const lines = [heading(1, `Flaky tests of ${code(organization)}, ${days}`)];
-  for (const one of repositories) {
-    const { repository, flakiness, flakiness_before, builds, outages, flaky_seconds } = one;
-    const now = flakiness === null
-      ? "no builds"
-      : `${flakiness} of ${plural(builds, "build")} ${builds === 1 ? "was" : "were"} flaky`;
-    const cost = flaky_seconds > 0
-      ? `; flaky failures cost ${formatDuration(1_000_000 * flaky_seconds)} of tests`
-      : "";
-    lines.push(
-      `${bullet}${code(repository)}: ${now}, ${flakiness_before ?? "no builds"} before${cost}`,
-    );
-    if (outages > 0) {
-      lines.push(`${bullet}${code(repository)}: ${plural(outages, "build")} in an outage`);
-    }
-  }
-  if (repositories.length === 0) lines.push("No builds.");
   const changes = groups.flatMap((group) =>
-    linesOf(group, syntax, { isGrouped: digest.group_by !== null, pagesUrl })
+    linesOf(group, syntax, { pagesUrl, isGrouped: digest.group_by !== null })
   );
-  lines.push(...changes.length > 0 ? changes : ["\nNothing changed."]);
+  const lines = [
+    heading(1, `Flaky tests of ${code(organization)}, ${days}`),
+    ...changes.length > 0 ? changes : ["\nNothing changed."],
+    heading(2, "Repositories"),
+    ...repositoryLines(digest, syntax, pagesUrl),
+  ];
   return `${lines.join("\n").replaceAll(/\n{3,}/g, "\n\n").trim()}\n`;
+}
+
+type Repository = Digest["repositories"][number];
+
+function repositoryLines(
+  { repositories }: Digest,
+  { code, link, bullet }: Syntax,
+  pagesUrl: string,
+): string[] {
+  if (repositories.length === 0) return ["No builds."];
+  const quiet = repositories.filter(isQuiet).map(({ repository }) => code(repository));
+  const named = quiet.slice(0, MAX_QUIET).join(", ");
+  const more = quiet.length > MAX_QUIET ? `, and ${quiet.length - MAX_QUIET} more` : "";
+  return [
+    ...repositories.filter((one) => !isQuiet(one)).map((one) => {
+      const path = one.repository.split("/");
+      const owner = encodeURIComponent(path.slice(0, -1).join("/"));
+      const page = pagesUrl && `${pagesUrl}/repos/${owner}/${encodeURIComponent(path.at(-1)!)}`;
+      return `${bullet}${link(one.repository, page)}: ${repositoryText(one)}`;
+    }),
+    ...quiet.length > 0 ? [`${bullet}No flaky builds: ${named}${more}`] : [],
+  ];
+}
+
+/** Whether a repository had neither flaky builds nor outages, now and before. */
+function isQuiet({ flakiness, flakiness_before, outages }: Repository): boolean {
+  return [flakiness, flakiness_before].every((one) => one === null || one === "0%") &&
+    outages === 0;
+}
+
+function repositoryText(
+  { flakiness, flakiness_before, builds, outages, flaky_seconds }: Repository,
+): string {
+  const now = flakiness === null
+    ? "no builds"
+    : `${flakiness} of ${plural(builds, "build")} ${builds === 1 ? "was" : "were"} flaky`;
+  const cost = flaky_seconds > 0
+    ? `; flaky failures cost ${formatDuration(1_000_000 * flaky_seconds)} of tests`
+    : "";
+  const outage = outages > 0 ? `; ${plural(outages, "build")} in an outage` : "";
+  return `${now}, ${flakiness_before ?? "no builds"} before${cost}${outage}`;
 }
 
 function linesOf(
   group: DigestGroup,
   { heading, code, link, bullet }: Syntax,
-  { isGrouped, pagesUrl }: { isGrouped: boolean; pagesUrl: string },
+  { pagesUrl, isGrouped }: { pagesUrl: string; isGrouped: boolean },
 ): string[] {
   const level = isGrouped ? 3 : 2;
-  const sections: [title: string, lines: string[]][] = [
-    ["Became flaky", group.became_flaky.map((test) => nameOf(test) + costOf(test))],
-    ["Calmed down", group.calmed_down.map(nameOf)],
-    ["Cost most builds", group.cost_most_builds.map((test) => nameOf(test) + costOf(test))],
-    ["Quarantine began", group.quarantine_began.map((entry) => nameOf(entry) + beginOf(entry))],
-    [
-      "Quarantine ends",
-      group.quarantine_ends.map((entry) => `${nameOf(entry)}: ${entry.at.slice(0, 10)}`),
-    ],
-    ["May be released", group.quarantine_may_be_released.map(nameOf)],
+  const began = new Map(group.quarantine_began.map((entry) => [entry.id, entry]));
+  const ends = new Map(group.quarantine_ends.map((entry) => [entry.id, entry]));
+  const released = new Set(group.quarantine_may_be_released.map(({ id }) => id));
+  const costs = new Map(group.cost_most_builds.map((test) => [test.id, test]));
+  const sections: [title: string, tests: readonly (DisruptedTest | DigestEntry)[]][] = [
+    ["Became flaky", group.became_flaky],
+    ["Cost most builds", group.cost_most_builds],
+    ["Quarantine began", group.quarantine_began],
+    ["Quarantine ends", group.quarantine_ends],
+    ["May be released", group.quarantine_may_be_released],
+    ["Calmed down", group.calmed_down],
   ];
-  const shown = sections.filter(([, lines]) => lines.length > 0).flatMap(([title, lines]) => [
-    heading(level, `${title} (${lines.length})`),
-    ...lines.slice(0, MAX_NAMED).map((line) => bullet + line),
-    ...lines.length > MAX_NAMED ? [`${bullet}and ${lines.length - MAX_NAMED} more`] : [],
-  ]);
+  const seen = new Set<string>();
+  const shown = sections.flatMap(([title, tests]) => {
+    const unseen = tests.filter(({ id }) => !seen.has(id));
+    for (const { id } of unseen) seen.add(id);
+    if (unseen.length === 0) return [];
+    const more = unseen.length - MAX_NAMED;
+    return [
+      heading(level, `${title} (${unseen.length})`),
+      ...unseen.slice(0, MAX_NAMED).map((test) => bullet + lineOf(test)),
+      ...more > 0 ? [`${bullet}and ${more} more`] : [],
+    ];
+  });
   if (!isGrouped) return shown;
   return [heading(2, group.owner === null ? "No owner" : code(group.owner)), ...shown];
 
-  function nameOf(test: DisruptedTest | DigestEntry): string {
-    const name = code(fullTestName(test));
-    const linked = pagesUrl === "" ? name : link(name, `${pagesUrl}/tests/${test.id}`);
-    return `${linked} in ${code(test.repository)}`;
+  /** A test, with all that the digest says about it. */
+  function lineOf(test: DisruptedTest | DigestEntry): string {
+    const { id } = test;
+    const name = link(cut(fullTestName(test)), pagesUrl && `${pagesUrl}/tests/${id}`);
+    const cost = costs.get(id) ?? ("builds" in test && test.disruptions > 0 ? test : undefined);
+    const entry = began.get(id);
+    const end = ends.get(id);
+    const facts = [
+      ...cost ? [costOf(cost)] : [],
+      ...entry ? [`quarantined${beginOf(entry)}`] : [],
+      ...end ? [`quarantine ends ${end.at.slice(0, 10)}`] : [],
+      ...released.has(id) ? ["may be released"] : [],
+    ];
+    return `${name} in ${code(test.repository)}${facts.length > 0 ? `: ${facts.join("; ")}` : ""}`;
   }
 
   function beginOf({ reason, owner }: DigestEntry): string {
-    return (reason ? `: ${code(reason)}` : "") + (owner ? `, ${code(owner)}` : "");
+    return (reason ? `: ${code(cut(reason))}` : "") + (owner ? `, ${code(owner)}` : "");
   }
 }
 
 function costOf({ builds, disruptions }: DisruptedTest): string {
-  return `: ${plural(builds, "build")}, ${plural(disruptions, "disruption")}`;
+  return `${plural(builds, "build")}, ${plural(disruptions, "disruption")}`;
+}
+
+function cut(text: string): string {
+  return cutText(text, NAME_CHARACTERS);
 }

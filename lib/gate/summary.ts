@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { VERDICTS } from "../analysis/verdict.ts";
 import type { TestIdentity } from "../base/identity.ts";
 import { isOutage, type TestCounts } from "../analysis/test_counts.ts";
-import { fullTestName, markdownCode, markdownLink, plural } from "../base/text.ts";
+import { cutText, fullTestName, markdownCode, markdownLink, plural } from "../base/text.ts";
 import { formatTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
 import {
   comparison,
@@ -19,6 +19,9 @@ import {
 
 /** Limit of the Markdown. GitHub allows 1 MiB for a job summary and 65,536 for a comment. */
 const MAX_MARKDOWN_CHARACTERS = 64_000;
+
+/** Longer names are cut in the Markdown. */
+const NAME_CHARACTERS = 200;
 
 /** Limit of each list of tests, except the failed ones. */
 const MAX_NAMED = 20;
@@ -151,9 +154,17 @@ export function summaryLines(summary: GateSummary): Line[] {
   ];
 }
 
-/** The outcome as Markdown. `pagesUrl`: base URL of links to the pages of tests, none if `""`. */
+/** In the order in which the Markdown lists them; others come last. */
+const VERDICT_ORDER = ["new", "quarantined, new cause", "unknown", "known", "flaky", "quarantined"];
+
+/**
+ * The outcome as Markdown, new failures first. `pagesUrl`: base URL of links to the pages of tests, none
+ * if `""`.
+ */
 export function summaryMarkdown(summary: GateSummary, pagesUrl = ""): string {
-  const { failed, passed, ending, repository, problem, outage, note } = summary;
+  const { passed, ending, repository, problem, outage, note } = summary;
+  const rankOf = ({ verdict }: FailedTest) => VERDICT_ORDER.indexOf(verdict) >>> 0;
+  const failed = summary.failed.toSorted((a, b) => rankOf(a) - rankOf(b));
   const head = [
     `### Test gate${repository && `: ${markdownCode(repository)}`}`,
     `**Exit code ${summary.exit_code}**: ${markdownCode(conclusion(summary))}`,
@@ -229,7 +240,7 @@ function percentage({ disruptiveness_ratio: ratio }: FailedTest): string {
 
 function markdownRow(test: FailedTest, pagesUrl: string): string {
   const last = lastFailure(test);
-  const name = markdownCode(fullTestName(test));
+  const name = markdownCode(cutText(fullTestName(test), NAME_CHARACTERS));
   const cells = [
     test.verdict,
     pagesUrl === "" || test.id === null ? name : markdownLink(name, `${pagesUrl}/tests/${test.id}`),
@@ -247,7 +258,10 @@ function markdownList(
 ): string {
   if (tests.length === 0) return "";
   const items = tests.slice(0, MAX_NAMED)
-    .map((test) => `- ${markdownCode(fullTestName(test))}${suffix(test)}`);
+    .map((test) => {
+      const name = markdownCode(cutText(fullTestName(test), NAME_CHARACTERS));
+      return `- ${name}${suffix(test)}`;
+    });
   if (tests.length > MAX_NAMED) items.push(`- and ${tests.length - MAX_NAMED} more`);
   return `\n\n${title}:\n\n${items.join("\n")}`;
 }

@@ -326,7 +326,7 @@ describe("the command mcp", () => {
       assert.equal(result?.protocolVersion, agreed);
       await process.send("notifications/initialized");
       await process.send("tools/list");
-      assert.equal(((await process.receive()).result?.tools as unknown[]).length, 10);
+      assert.equal(((await process.receive()).result?.tools as unknown[]).length, 11);
       await process.closeInput();
       assert.deepEqual(await process.end(), { code: 0, rest: "", stderr: "" });
     }

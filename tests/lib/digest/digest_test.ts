@@ -104,28 +104,25 @@ describe("the digest", () => {
       digestMarkdown(composeDigest(FACTS, { ...HEAD, group_by: null })),
       `# Flaky tests of \`acme\`, 2026-01-25 to 2026-02-01
 
-- \`acme/shop\`: 12.5% of 40 builds were flaky, no builds before; flaky failures cost 1 m 30 s of tests
-
 ## Became flaky (1)
 
 - \`shop > Cart > new\` in \`acme/shop\`: 1 build, 1 disruption
+
+## Cost most builds (1)
+
+- \`shop > Cart > worse\` in \`acme/shop\`: 4 builds, 6 disruptions; quarantined: \`3 disruptions\`, \`@acme/pay\`
+
+## Quarantine ends (1)
+
+- \`shop > Cart > older\` in \`acme/shop\`: quarantine ends 2026-02-05
 
 ## Calmed down (1)
 
 - \`shop > Cart > calm\` in \`acme/shop\`
 
-## Cost most builds (2)
+## Repositories
 
-- \`shop > Cart > worse\` in \`acme/shop\`: 4 builds, 6 disruptions
-- \`shop > Cart > new\` in \`acme/shop\`: 1 build, 1 disruption
-
-## Quarantine began (1)
-
-- \`shop > Cart > worse\` in \`acme/shop\`: \`3 disruptions\`, \`@acme/pay\`
-
-## Quarantine ends (1)
-
-- \`shop > Cart > older\` in \`acme/shop\`: 2026-02-05
+- \`acme/shop\`: 12.5% of 40 builds were flaky, no builds before; flaky failures cost 1 m 30 s of tests
 `,
     );
   });
@@ -161,6 +158,30 @@ describe("the digest", () => {
     );
   });
 
+  it("has all quiet repositories in one line", () => {
+    const counts = { buildCount: 7, disruptedBuildCount: 0 };
+    const [shop] = FACTS.repositories;
+    const quiet = Array.from({ length: 25 }, (_, index) => ({
+      ...shop!,
+      repository: `acme/quiet-${index}`,
+      now: counts,
+      before: counts,
+    }));
+    const input = { ...FACTS, repositories: [...quiet, shop!] };
+    const digest = composeDigest(input, { ...HEAD, group_by: null });
+    const [, lines = ""] = digestMarkdown(digest, "").split("## Repositories\n\n");
+    const [first, second, ...rest] = lines.trim().split("\n");
+    assert.match(first!, /^- `acme\/shop`: 12\.5%/);
+    assert.match(second!, /^- No flaky builds: `acme\/quiet-0`, .*`acme\/quiet-19`, and 5 more$/);
+    assert.deepEqual(rest, []);
+  });
+
+  it("cuts long names", () => {
+    const input = { ...FACTS, tests: [test("x".repeat(500), [1, 0, 1])] };
+    const markdown = digestMarkdown(composeDigest(input, { ...HEAD, group_by: null }));
+    assert.match(markdown, /- `shop > Cart > x{106}\.\.\.` in/);
+  });
+
   it("names ten tests of a list, and says how many more there are", () => {
     const tests = Array.from({ length: 12 }, (_, index) => test(`t${index}`, [1, 0, 0]));
     const digest = composeDigest({ ...FACTS, tests }, { ...HEAD, group_by: null });
@@ -177,7 +198,7 @@ describe("the digest", () => {
     };
     assert.match(
       digestMarkdown(composeDigest(nothing, { ...HEAD, group_by: null })),
-      /No builds\.\n\nNothing changed\.\n$/,
+      /\n\nNothing changed\.\n\n## Repositories\n\nNo builds\.\n$/,
     );
   });
 });
