@@ -24,9 +24,11 @@ import {
   repositoriesPage,
   repositoryByNamePage,
 } from "./pages/repositories.ts";
+import { ownerPage, ownersPage } from "./pages/owners.ts";
 import { repositoryPage } from "./pages/repository.ts";
 import { slowTestsPage } from "./pages/slow_tests.ts";
 import { testPage } from "./pages/test.ts";
+import { testsPage } from "./pages/tests.ts";
 import { documentation, health, tokenCheck } from "./service.ts";
 import { submissions, submissionTests } from "./submissions.ts";
 import { disruptiveTests, flakyTests } from "./flaky_tests.ts";
@@ -72,7 +74,10 @@ export const pages: readonly Endpoint[] = [
   repositoryPage,
   slowTestsPage,
   flakyTestsPage,
+  testsPage,
   testPage,
+  ownersPage,
+  ownerPage,
   buildPage,
   buildsPage,
   coveragePage,

@@ -82,7 +82,7 @@ export function showDirections(text: string): string {
 
 /** A character as its code point: `[U+202E]`. */
 export function showCodePoint(character: string): string {
-  return `[U+${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}]`;
+  return `[U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}]`;
 }
 
 /**

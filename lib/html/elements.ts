@@ -79,7 +79,7 @@ export function testName(name: string): Markup {
 }
 
 /** A word that stands out, such as a tag of a test. */
-export function label(text: string): Markup {
+export function label(text: Content): Markup {
   return markup`<span class="tag">${text}</span>`;
 }
 

@@ -45,6 +45,8 @@ export function layout({ title, crumbs = [], content }: Page, pathTo: PathTo | n
   const navigation = pathTo &&
     markup`<nav aria-label="Main"><a href="${pathTo(["repos"])}">Repositories</a>
 <a href="${pathTo(["flaky-tests"], { quarantine: "false" })}">Flaky tests</a>
+<a href="${pathTo(["tests"])}">Tests</a>
+<a href="${pathTo(["owners"])}">Owners</a>
 <a href="${pathTo(["docs"])}">API</a></nav>`;
   const trail = crumbs.length > 0 &&
     markup`<nav class="crumbs" aria-label="Breadcrumbs"><ol>${

@@ -164,6 +164,6 @@ function buildOutcome({ status, flakyTestCount, failedTestCount }: BuildRow): Co
   if (status !== "processed") return status === "failed" ? "upload failed" : status;
   const failed = failedTestCount > 0 && `${failedTestCount} failed`;
   const counts = [failed, flakyTestCount > 0 && `${flakyTestCount} flaky`].filter(Boolean);
-  if (counts.length === 0) return [glyph("passed"), " passed"];
-  return [glyph(failed ? "failed" : "flaky"), " ", counts.join(", ")];
+  if (counts.length === 0) return [glyph("passed"), "\u00a0passed"];
+  return [glyph(failed ? "failed" : "flaky"), "\u00a0", counts.join(", ")];
 }

@@ -6,7 +6,7 @@ import { encodeOffsetCursor } from "../../lib/base/cursor.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { plural } from "../../lib/base/text.ts";
-import { emptyState, label, table } from "../../lib/html/elements.ts";
+import { emptyState, table } from "../../lib/html/elements.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { filterOf } from "../../lib/http/request/parameters.ts";
@@ -147,7 +147,7 @@ function testTable(tests: readonly TrackedTest[], page: ListPage): Markup {
       link.test(test.id, test),
       latest && markup`<small class="message"><code>${latest.message}</code></small>`,
       quarantine && markup`<small>Quarantined ${at(quarantine.quarantinedAt)}${author}</small>`,
-      test.tags.map((tag) => markup` ${label(tag)}`),
+      test.tags.map((tag) => markup` ${link.tag(tag)}`),
     ];
     return [
       name,

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { recordedAtOf, type TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
-import { formatTime, shortOid, testName, verbatim } from "../../lib/html/elements.ts";
+import { formatTime, label, shortOid, testName, verbatim } from "../../lib/html/elements.ts";
 import { type BuildFacts, buildName, forgeOf, pullRequestOf } from "../../lib/html/forge_links.ts";
 import { layout, type Page, PAGE_HEADERS } from "../../lib/html/layout.ts";
 import {
@@ -62,6 +62,11 @@ export function definePage<Query extends Entries>(
 }
 
 function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
+  // A browser would take these two as the folder itself and the one above.
+  const owner = (who: string, text = who): Markup =>
+    who === "." || who === ".."
+      ? markup`${text}`
+      : markup`<a href="${pathTo(["owners", who])}">${text}</a>`;
   return {
     repositories: markup`<a href="${pathTo(["repos"])}">Repositories</a>`,
     repository(repository: RepositoryName): Markup {
@@ -104,6 +109,13 @@ function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
     test(id: string, test: TestIdentity): Markup {
       return markup`<a href="${pathTo(["tests", id])}">${testName(test.name)}</a>
 <small>${placeOf(test)}</small>`;
+    },
+    owners: markup`<a href="${pathTo(["owners"])}">Owners</a>`,
+    owner,
+    /** A tag of a test; that of an owner leads to the owner's page. */
+    tag(tag: string): Markup {
+      const [, who] = /^owner:(.+)$/s.exec(tag) ?? [];
+      return label(who === undefined ? tag : owner(who, tag));
     },
     inventory(query: Record<string, string>, text: Content): Markup {
       return markup`<a href="${pathTo(["flaky-tests"], query)}">${text}</a>`;

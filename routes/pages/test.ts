@@ -26,7 +26,6 @@ import {
   emptyState,
   failureDetails,
   keyFigures,
-  label,
   shortOid,
   table,
   testName,
@@ -75,7 +74,7 @@ export const testPage = definePage({
       crumbs: [page.link.repositories, page.link.repository(page.repository)],
       content: markup`<h1>${testName(test.name)}</h1>
 <p class="soft">${placeOf(test)}</p>
-<p>${test.tags.map(label)}</p>
+<p>${test.tags.map(page.link.tag)}</p>
 ${testFigures(all.submissions, page)}
 ${failsOnlyIn(all.submissions)}
 <h2>Latest runs</h2>
@@ -246,12 +245,14 @@ ${link.build(repository, submissionId)}`;
 }
 
 function quarantine(log: readonly QuarantineEvent[], page: TestPage): Markup {
-  const { test, at } = page;
+  const { test, at, link } = page;
   const { quarantine: entry } = test;
   const reason = entry?.quarantineReason && `: ${entry.quarantineReason}`;
   const state = entry
     ? markup`<p>Quarantined ${at(entry.quarantinedAt)}, ${entry.quarantineType}${reason}.
-Owner: <b>${entry.quarantineOwner ?? "none"}</b>; end: ${at(entry.quarantineExpiresAt)}. To end it
+Owner: <b>${
+      entry.quarantineOwner === null ? "none" : link.owner(entry.quarantineOwner)
+    }</b>; end: ${at(entry.quarantineExpiresAt)}. To end it
 now:</p>`
     : markup`<p>It is not quarantined. To quarantine it for two weeks:</p>`;
   const events = log.toReversed().map((event) =>

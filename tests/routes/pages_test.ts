@@ -88,7 +88,7 @@ describeWithDatabases("the pages", (database) => {
       for (const link of links(page, path)) seen.add(link);
     }
     const kinds = new Set([...seen].map((path) => path.replace(/[?].*/, "").split("/")[1]));
-    assert.deepEqual([...kinds].sort(), ["docs", "flaky-tests", "repos", "tests"]);
+    assert.deepEqual([...kinds].sort(), ["docs", "flaky-tests", "owners", "repos", "tests"]);
     assert.ok(seen.has(`/tests/${testId}`));
     assert.ok(seen.has(`/repos/acme/shop/builds/${submissionId}`));
     assert.ok(seen.size > 20, `${seen.size} pages`);

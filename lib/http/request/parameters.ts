@@ -68,6 +68,12 @@ export const PATH_PARAMETERS: Readonly<Record<string, Entries | undefined>> = {
       { jsonSchema: OBJECT_ID, example: "697dc80c14b6e07a92d3f58c" },
     ),
   },
+  owner: {
+    owner: inPath("Owner of tests, as in a CODEOWNERS file", {
+      jsonSchema: TEXT,
+      example: "@acme/web",
+    }),
+  },
   "test in path": {
     id: inPath(
       "Id of the test from a list of tests, in any case",
@@ -306,6 +312,6 @@ export function readParameters(raw: RawParameters, schema: ParametersSchema) {
   return { errors: v.flatten<ParametersSchema>(result.issues).nested as ParameterErrors };
 }
 
-function inPath(description: string, metadata: ParameterMetadata) {
+export function inPath(description: string, metadata: ParameterMetadata) {
   return described(v.optional(v.string(), ""), description, { ...metadata, required: true });
 }

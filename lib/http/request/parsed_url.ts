@@ -39,6 +39,8 @@ export function createUrlParser(routes: readonly Endpoint[]): (url: string) => P
       const variables = match && !path.endsWith("//") && decode(match.groups ?? {});
       if (!variables) continue;
       const parameters = rawParameters(search, route);
+      // It selects no repositories, but belongs to the key of the response.
+      if (route.resource === "owner") parameters.owner = variables.owner ?? "";
       const badgeToken = route.access === "token or badge token"
         ? new URLSearchParams(search).get("token")
         : null;
@@ -69,7 +71,7 @@ function decode(encoded: Record<string, string>): RawParameters | null {
 }
 
 /** The known parameters: the first value of each. A form sends empty values for empty fields. */
-function rawParameters(text: string, { query, isPage }: Endpoint): RawParameters {
+function rawParameters(text: string, { query, isPage }: Endpoint): Record<string, string> {
   const raw: Record<string, string> = {};
   if (text === "") return raw;
   const search = new URLSearchParams(text);

@@ -75,7 +75,7 @@ export interface ResponseDescription {
  * The resource of a request. `organization`: the organization of the token. An unknown one in the path is a 404
  * before parameters are checked, in `repository` or `repository_id` a 404 after all are checked. Without
  * both, `repositories in query` selects all repositories of the organization. `repositories by name in
- * path`: all with this name, of any owner.
+ * path`: all with this name, of any owner. `owner`: all, with the owner of tests in the path as a parameter.
  */
 export type Resource =
   | "organization"
@@ -84,7 +84,8 @@ export type Resource =
   | "test in path"
   | "repositories by name in path"
   | "repository in query"
-  | "repositories in query";
+  | "repositories in query"
+  | "owner";
 
 /** The other end of a request. */
 export interface Client {

@@ -8,5 +8,6 @@ export const HOSTILE: readonly (readonly [text: string, shown: string])[] = [
   ["\x1b[31mred\x1b[0m", "red"],
   ["\x1b]0;title\x07", "[U+001B]]0;title[U+0007]"],
   ["nul\0 bell\x07 \x9b31m", "nul[U+0000] bell[U+0007] [U+009B]31m"],
+  ["not\uffff a \u{1fffe} character", "not[U+FFFF] a [U+1FFFE] character"],
   ["two\tcolumns\ntwo lines", "two\tcolumns\ntwo lines"],
 ];

@@ -1,0 +1,24 @@
+/** Owners of tests: those of CODEOWNERS, which tests have as tags `owner:WHO`. */
+import { arrayOf, type Queryable } from "../connection/sql.ts";
+
+/** The prefix of their tags. */
+const PREFIX = "owner:";
+
+/** The owners of the tests of some repositories, with the number of tests of each, by name. */
+export async function loadOwners(
+  sql: Queryable,
+  { repositoryIds }: { repositoryIds: readonly number[] },
+): Promise<{ owner: string; testCount: number; repositoryCount: number }[]> {
+  const rows = await sql<{ tag: string; testCount: number }[]>`
+    select g.tag, (
+        select coalesce(sum(upper(r) - lower(r)), 0)::float8 from unnest(g.tests) as r
+      ) as "testCount"
+    from test_tag g
+    where g.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
+      and starts_with(g.tag, ${PREFIX})`;
+  return [...Map.groupBy(rows, ({ tag }) => tag)].map(([tag, parts]) => ({
+    owner: tag.slice(PREFIX.length),
+    testCount: parts.reduce((sum, { testCount }) => sum + testCount, 0),
+    repositoryCount: parts.length,
+  })).sort((a, b) => a.owner < b.owner ? -1 : 1);
+}

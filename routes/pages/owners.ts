@@ -1,0 +1,194 @@
+/** `/owners` and `/owners/{owner}`: whose tests are flaky or quarantined. */
+import { loadOwners } from "../../db/read/owners.ts";
+import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
+import { disruptivenessThousandths, type TrackedTest } from "../../lib/analysis/tracked_test.ts";
+import { formatTenths } from "../../lib/badge/percentage.ts";
+import { parseTestId } from "../../lib/base/identity.ts";
+import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
+import { formatCount, plural } from "../../lib/base/text.ts";
+import { emptyState, keyFigures, table } from "../../lib/html/elements.ts";
+import { type Markup, markup } from "../../lib/html/markup.ts";
+import * as parameters from "../../lib/http/request/parameters.ts";
+import { foldCase } from "../../lib/query/parse.ts";
+import { definePage, type PageRequest } from "./page.ts";
+
+const ENDING_DAYS = 7;
+const MAX_ROWS = 50;
+
+/** Whether a test is of an owner, by its tags or its quarantine entry. */
+function isOwnedBy({ tags, quarantine }: TrackedTest, key: string): boolean {
+  return tags.some((tag) => foldCase(tag) === `owner:${key}`) ||
+    foldCase(quarantine?.quarantineOwner ?? "") === key;
+}
+
+const isFlaky = ({ quarantine, disruptionCount }: TrackedTest) =>
+  quarantine === null && disruptionCount > 0;
+
+export const ownersPage = definePage({
+  path: "/owners",
+  resource: "repositories in query",
+  async show(page) {
+    const repositoryIds = page.repositories.map(({ repositoryId }) => repositoryId);
+    const [owners, { tests }] = await Promise.all([
+      loadOwners(page.sql, { repositoryIds }),
+      page.loadTests(),
+    ]);
+    const rows = owners.map(({ owner, testCount, repositoryCount }) => {
+      const own = tests.filter((test) => isOwnedBy(test, foldCase(owner)));
+      const flaky = own.filter(isFlaky);
+      return { owner, testCount, repositoryCount, flaky, cost: costOf(own), own };
+    }).sort((a, b) => b.cost - a.cost || b.flaky.length - a.flaky.length);
+    return {
+      title: "Owners",
+      content: markup`<h1>Owners</h1>
+${
+        rows.length === 0
+          ? emptyState(
+            "No test has an owner. An upload takes them from a CODEOWNERS file; `--tags owner:WHO` " +
+              "sets one for all of its tests.",
+          )
+          : table(
+            "Owners, those whose tests failed most by chance first",
+            [
+              "Owner",
+              "Flaky failures|number",
+              "Flaky tests|number",
+              "Quarantined|number",
+              "Tests|number wide",
+              "Repositories|number wide",
+            ],
+            rows.map(({ owner, testCount, repositoryCount, flaky, cost, own }) => [
+              page.link.owner(owner),
+              formatCount(cost),
+              flaky.length,
+              own.length - flaky.length,
+              formatCount(testCount),
+              repositoryCount,
+            ]),
+            "dense",
+          )
+      }`,
+    };
+  },
+});
+
+/** Flaky failures in the window. */
+function costOf(tests: readonly TrackedTest[]): number {
+  return tests.reduce((sum, { disruptionCount }) => sum + disruptionCount, 0);
+}
+
+interface OwnerPage extends PageRequest {
+  repositoryOf: ReadonlyMap<number, RepositoryDetails>;
+}
+
+export const ownerPage = definePage({
+  path: "/owners/:owner",
+  resource: "owner",
+  query: {
+    owner: parameters.inPath("Owner, as in a CODEOWNERS file", {
+      jsonSchema: { type: "string" },
+      example: "@acme/web",
+    }),
+  },
+  async show(request) {
+    const { now, link, query: { owner } } = request;
+    const [details, collection, owners] = await Promise.all([
+      request.loadEach(loadRepositoryDetails, {}),
+      request.loadTests(),
+      loadOwners(request.sql, {
+        repositoryIds: request.repositories.map(({ repositoryId }) => repositoryId),
+      }),
+    ]);
+    const page: OwnerPage = {
+      ...request,
+      repositoryOf: new Map(details.map((one) => [one.idPrefix, one])),
+    };
+    const key = foldCase(owner);
+    const tests = collection.tests.filter((test) => isOwnedBy(test, key));
+    const flaky = tests.filter(isFlaky).sort((a, b) => b.disruptionCount - a.disruptionCount);
+    const quarantined = tests.filter(({ quarantine }) => quarantine !== null)
+      .sort((a, b) => endOf(a) - endOf(b));
+    const ending = quarantined.filter((test) => endOf(test) < now + ENDING_DAYS * SECONDS_PER_DAY);
+    const own = owners.filter((one) => foldCase(one.owner) === key);
+    const testCount = own.reduce((sum, one) => sum + one.testCount, 0);
+    return {
+      title: owner,
+      crumbs: [link.owners],
+      content: markup`<h1><bdi>${owner}</bdi></h1>
+${
+        keyFigures(
+          ["Tests", formatCount(testCount), "that ran with this owner"],
+          ["Flaky", String(flaky.length), "not quarantined"],
+          ["Flaky failures", formatCount(costOf(tests)), "in the last 14 days"],
+          ["Quarantined", String(quarantined.length), "tests"],
+          ["Ending soon", String(ending.length), `within ${ENDING_DAYS} days`],
+        )
+      }
+<h2>Flaky tests</h2>
+${flaky.length > 0 ? flakyTable(flaky, page) : emptyState("None of them is flaky.")}
+<h2>Quarantined</h2>
+${
+        quarantined.length > 0
+          ? quarantineTable(quarantined, page)
+          : emptyState("None of them is quarantined.")
+      }`,
+    };
+  },
+});
+
+/** The end of an entry in seconds since 1970; Infinity without one. */
+function endOf({ quarantine }: TrackedTest): number {
+  return quarantine?.quarantineExpiresAt ?? Infinity;
+}
+
+function repositoryOf({ id }: TrackedTest, { repositoryOf }: OwnerPage): RepositoryDetails {
+  return repositoryOf.get(parseTestId(id)!.idPrefix)!;
+}
+
+function flakyTable(tests: readonly TrackedTest[], page: OwnerPage): Markup {
+  const rows = tests.slice(0, MAX_ROWS).map((test) => [
+    page.link.test(test.id, test),
+    page.link.repository(repositoryOf(test, page)),
+    formatCount(test.disruptionCount),
+    formatTenths(disruptivenessThousandths(test)),
+    page.at(test.latestDisruption?.recordedAt ?? null),
+  ]);
+  const more = tests.length > rows.length &&
+    markup`<p>And ${plural(tests.length - rows.length, "more test")}: ${
+      page.link.inventory(
+        { quarantine: "false", q: `tags:owner:${page.parameters.owner ?? ""}` },
+        "all flaky tests of this owner",
+      )
+    }.</p>`;
+  return markup`${
+    table(
+      "Flaky tests, those with the most flaky failures first",
+      [
+        "Test|name",
+        "Repository|wide nowrap",
+        "Failures|number",
+        "Share|number",
+        "Latest|nowrap wide",
+      ],
+      rows,
+    )
+  }${more}`;
+}
+
+function quarantineTable(tests: readonly TrackedTest[], page: OwnerPage): Markup {
+  const rows = tests.slice(0, MAX_ROWS).map((test) => [
+    page.link.test(test.id, test),
+    page.link.repository(repositoryOf(test, page)),
+    test.quarantine!.quarantineReason ?? "",
+    page.at(test.quarantine!.quarantinedAt),
+    page.at(test.quarantine!.quarantineExpiresAt),
+  ]);
+  const columns = [
+    "Test|name",
+    "Repository|wide nowrap",
+    "Reason|wide",
+    "Since|nowrap",
+    "End|nowrap",
+  ];
+  return table("Quarantined tests, the next to end first", columns, rows);
+}

@@ -1,0 +1,109 @@
+/** `/tests`: every test by its name, healthy ones too. */
+import { loadRepositoryDetails } from "../../db/read/repositories.ts";
+import { searchTests } from "../../db/read/search_tests.ts";
+import { disruptivenessThousandths, type TrackedTest } from "../../lib/analysis/tracked_test.ts";
+import { formatTenths } from "../../lib/badge/percentage.ts";
+import { encodeOffsetCursor } from "../../lib/base/cursor.ts";
+import { parseTestId } from "../../lib/base/identity.ts";
+import { plural } from "../../lib/base/text.ts";
+import { emptyState, label, table } from "../../lib/html/elements.ts";
+import { textField } from "../../lib/html/forms.ts";
+import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
+import type { ParameterErrors } from "../../lib/http/request/errors.ts";
+import * as parameters from "../../lib/http/request/parameters.ts";
+import { MAX_QUERY_CHARACTERS } from "../../lib/query/parse.ts";
+import { definePage, type PageRequest } from "./page.ts";
+
+const LIMIT = 50;
+/** Each word is searched in all names. */
+const MAX_WORDS = 10;
+
+const words = parameters.parsed(
+  (text) => {
+    const found = text.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    if (text.length > MAX_QUERY_CHARACTERS || found.length > MAX_WORDS) {
+      throw new RangeError(
+        `expected at most ${MAX_WORDS} words and ${MAX_QUERY_CHARACTERS} characters`,
+      );
+    }
+    // No name contains them.
+    return found.map((word) => word.replaceAll("\0", "\ufffd").toWellFormed());
+  },
+  "Words that must all be in suite, class, name or file, in any case; or the id of a test",
+  { jsonSchema: { type: "string", maxLength: MAX_QUERY_CHARACTERS }, example: "checkout" },
+);
+
+export const testsPage = definePage({
+  path: "/tests",
+  resource: "repositories in query",
+  query: {
+    q: words,
+    repository: parameters.repository,
+    repository_id: parameters.repositoryId,
+    after: parameters.offsetCursor,
+  },
+  showErrors: (errors, { parameters, pathTo }) => ({
+    title: "Tests",
+    content: markup`<h1>Tests</h1>${filters({ parameters, pathTo }, errors)}`,
+  }),
+  async show(page) {
+    const { sql, query: { q, after: offset }, parameters, pathTo, link } = page;
+    const [only = ""] = q;
+    const details = await page.loadEach(loadRepositoryDetails, {});
+    const id = q.length === 1 ? parseTestId(only) : null;
+    if (id && details.some(({ idPrefix }) => idPrefix === id.idPrefix)) {
+      return pathTo(["tests", only]);
+    }
+    const [{ count, tests }, tracked] = await Promise.all([
+      searchTests(sql, { repositories: details, words: q, offset, limit: LIMIT }),
+      page.loadTests(),
+    ]);
+    const states = new Map(tracked.tests.map((test) => [test.id, test]));
+    const rows = tests.map((test) => [
+      link.test(test.id, test),
+      link.repository(test.repository),
+      stateOf(states.get(test.id), page),
+    ]);
+    const range = count > tests.length &&
+      `, ${offset + 1} to ${offset + tests.length} on this page`;
+    const turn = (text: string, to: number) => {
+      const all = { ...parameters, after: encodeOffsetCursor(Math.max(0, to)) };
+      return markup`<a href="${pathTo(["tests"], all)}">${text}</a>`;
+    };
+    return {
+      title: "Tests",
+      crumbs: [link.repositories],
+      content: markup`<h1>Tests</h1>
+${filters(page)}
+${
+        tests.length > 0
+          ? markup`<p>${plural(count, "test")}${range}</p>
+${table("Tests", ["Test|name", "Repository", "State"], rows)}`
+          : emptyState("No test matches. Remove a word of the search, or the repository.")
+      }
+<nav class="pages" aria-label="Pages">${offset > 0 && turn("Previous page", offset - LIMIT)}
+${offset + tests.length < count && turn("Next page", offset + LIMIT)}</nav>`,
+    };
+  },
+});
+
+function filters(
+  { parameters, pathTo }: Pick<PageRequest, "parameters" | "pathTo">,
+  errors: ParameterErrors = {},
+): Markup {
+  const field = (name: string, label: string, hint: string) =>
+    textField({ name, label, hint, value: parameters[name], errors: errors[name] });
+  return markup`<form class="filters" action="${pathTo(["tests"])}" role="search">
+${field("q", "Search", "words of name, suite, class or file")}
+${field("repository", "Repository", "all, or owner/name")}
+<button>Show</button></form>`;
+}
+
+/** Of a test that is neither flaky nor quarantined: nothing to tell. */
+function stateOf(test: TrackedTest | undefined, { at }: PageRequest): Content {
+  if (!test) return "";
+  const share = test.disruptionCount > 0 &&
+    markup`<small>${formatTenths(disruptivenessThousandths(test))} of its results</small>`;
+  if (!test.quarantine) return [label("flaky"), share];
+  return [label("quarantined"), markup`<small>since ${at(test.quarantine.quarantinedAt)}</small>`];
+}

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import { describeWithDatabases } from "../database.ts";
+import { createFixture, DAY, type Fixture, flaky, idOf, NOW, quarantine } from "./fixture.ts";
+import { type Html, parseHtml } from "./html.ts";
+
+describeWithDatabases("the pages to find tests", (database) => {
+  let acme: Fixture;
+  let quietId: string;
+
+  before(async () => {
+    acme = await createFixture(database(), { name: "acme" });
+    const shop = await acme.addRepository("acme", "shop");
+    const web = await acme.addRepository("acme", "web");
+    await acme.upload(shop, [...flaky("pays"), ...flaky("pays twice"), { name: "Quiet 100%" }], {
+      tags: ["owner:@acme/money", "nightly"],
+    });
+    await acme.upload(web, [...flaky("shows", { file: "shows.ts" }), { name: "quiet_too" }], {
+      tags: ["owner:@Acme/Money"],
+    });
+    await acme.upload(web, [{ name: "nobody's" }], { tags: ["owner:ada"], commitOid: "c222222" });
+    quietId = idOf(shop, { name: "Quiet 100%" });
+    await quarantine(database(), idOf(shop, { name: "pays twice" }), {
+      quarantineReason: "slow bank",
+      quarantineExpiresAt: NOW + 3 * DAY,
+    });
+    await quarantine(database(), idOf(web, { name: "nobody's" }), { quarantineOwner: "eve" });
+    const globex = await createFixture(database(), { name: "globex" });
+    const foreign = await globex.addRepository("acme", "shop");
+    await globex.upload(foreign, flaky("quiet foreign test"), { tags: ["owner:spy"] });
+  });
+
+  async function read(path: string, status = 200): Promise<Html> {
+    const response = await acme.get(path);
+    assert.equal(response.status, status, path);
+    return parseHtml(await response.text());
+  }
+
+  /** The rows of the table whose caption begins with a text; names without their small print. */
+  function rows(page: Html, caption: string): string[][] {
+    const table = page.all(".scroll").find(({ attributes }) =>
+      attributes["aria-label"]!.startsWith(caption)
+    );
+    return (table?.all("tbody").flatMap((body) => body.all("tr")) ?? []).map((row) =>
+      row.all().filter(({ name }) => name === "th" || name === "td").map((cell) =>
+        (cell.all("bdi")[0] ?? cell).text.trim()
+      )
+    );
+  }
+
+  it("list every test by its name, healthy ones too, with its state", async () => {
+    const found = rows(await read("/tests?q=QUIET"), "Tests");
+    assert.deepEqual(found, [["Quiet 100%", "acme/shop", ""], ["quiet_too", "acme/web", ""]]);
+    const states = rows(await read("/tests?q=pays"), "Tests");
+    assert.match(states[0]![2]!, /^flaky\s*50%/);
+    assert.match(states[1]![2]!, /^quarantined/);
+    const all = await read("/tests");
+    assert.match(all.text, /6 tests/);
+  });
+
+  it("find words in any field, all of them, and take them literally", async () => {
+    const names = async (query: string) =>
+      rows(await read(`/tests?${query}`), "Tests").map(([name]) => name);
+    assert.deepEqual(await names("q=shows.ts+SHOW"), ["shows"]);
+    assert.deepEqual(await names("q=100%25"), ["Quiet 100%"]);
+    assert.deepEqual(await names("q=t_too"), ["quiet_too"]);
+    assert.deepEqual(await names("q=quiet+pays"), []);
+    assert.deepEqual(await names("q=%00"), []);
+    assert.deepEqual(await names("q=quiet&repository=web"), ["quiet_too"]);
+  });
+
+  it("lead from the id of a test to its page", async () => {
+    const response = await acme.get(`/tests?q=${quietId.toUpperCase()}`);
+    assert.deepEqual([response.status, response.headers.get("location")], [
+      302,
+      `tests/${quietId}`,
+    ]);
+    assert.equal((await acme.get(`/tests?q=${"0".repeat(24)}`)).status, 200);
+  });
+
+  it("keep the form when a search is too long", async () => {
+    const page = await read(`/tests?q=${"a+".repeat(10)}a`, 400);
+    assert.match(page.text, /expected at most 10 words/);
+    assert.equal(page.all("input")[0]!.attributes["aria-invalid"], "true");
+  });
+
+  it("list owners, those whose tests failed most by chance first", async () => {
+    const found = rows(await read("/owners"), "Owners");
+    assert.deepEqual(found.map((row) => row.slice(0, 5)), [
+      ["@Acme/Money", "3", "2", "1", "2"],
+      ["@acme/money", "3", "2", "1", "3"],
+      ["ada", "0", "0", "1", "1"],
+    ]);
+  });
+
+  it("show what an owner has: flaky, quarantined, ending soon", async () => {
+    const page = await read("/owners/%40acme%2Fmoney");
+    const figures = page.all(".facts dd").length > 0 ? page.all(".facts dd") : page.all("dd");
+    assert.deepEqual(figures.map(({ text }) => /^\d+/.exec(text.trim())?.[0]), [
+      "5",
+      "2",
+      "3",
+      "1",
+      "1",
+    ]);
+    assert.deepEqual(rows(page, "Flaky").map(([name]) => name).sort(), ["pays", "shows"]);
+    const [entry] = rows(page, "Quarantined");
+    assert.deepEqual(entry!.slice(0, 3), ["pays twice", "acme/shop", "slow bank"]);
+    assert.match((await read("/owners/eve")).text, /nobody's/);
+  });
+
+  it("are reached from the owners of a test", async () => {
+    const page = await read("/flaky-tests?quarantine=false");
+    const links = page.all("a").filter(({ text }) => text.startsWith("owner:"));
+    assert.ok(links.some(({ attributes }) => attributes.href === "owners/%40acme%2Fmoney"));
+  });
+
+  it("know nothing of another organization, and nothing of an unknown owner", async () => {
+    for (const path of ["/owners/spy", "/owners/nobody", "/tests?q=foreign"]) {
+      const page = await read(path);
+      assert.doesNotMatch(page.text, /quiet foreign test/);
+    }
+    assert.match((await read("/owners/spy")).text, /None of them is flaky/);
+  });
+});
