@@ -7,6 +7,7 @@ import { pause } from "../base/delay.ts";
 import { errorMessage } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import type { Metrics } from "../base/metrics.ts";
+import type { DiskRoom } from "../storage/disk_room.ts";
 import type { FolderStorage } from "../storage/folder.ts";
 
 const INTERVAL_MS = 60_000;
@@ -19,6 +20,8 @@ interface InboxContext {
   storage: FolderStorage;
   log: Log;
   metrics: Metrics | undefined;
+  /** Of the inbox. */
+  room: Pick<DiskRoom, "freeBytes" | "neededBytes">;
   /** Seconds since 1970. */
   now(): number;
 }
@@ -47,13 +50,14 @@ export async function cleanInboxUntil(
 
 /**
  * Deletes the failed archives that are older than the limit, then the oldest until the others fit, and
- * the folders that have long been empty.
+ * the folders that have long been empty. Failed archives take at most half of the disk space that they
+ * and new uploads share.
  */
 export async function cleanInbox(
   context: InboxContext,
   limits: FailedArchiveLimits,
 ): Promise<void> {
-  const { sql, storage, log, metrics, now } = context;
+  const { sql, storage, log, metrics, room, now } = context;
   const failed = [];
   for await (const archives of storage.list()) {
     for (const archive of await findFailedArchives(sql, { source: storage.name, archives })) {
@@ -62,10 +66,13 @@ export async function cleanInbox(
     }
   }
   failed.sort((a, b) => b.finishedAt - a.finishedAt);
+  const failedBytes = failed.reduce((sum, { size }) => sum + size, 0);
+  const shared = failedBytes + room.freeBytes - room.neededBytes;
+  const maxBytes = Math.min(limits.bytes, shared / 2);
   let keptBytes = 0;
   for (const archive of failed) {
     const { key, size, finishedAt } = archive;
-    if (now() - finishedAt <= limits.seconds && keptBytes + size <= limits.bytes) {
+    if (now() - finishedAt <= limits.seconds && keptBytes + size <= maxBytes) {
       keptBytes += size;
       continue;
     }

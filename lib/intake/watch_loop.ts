@@ -18,7 +18,7 @@ import { errorMessage } from "../base/error.ts";
 // Longer than a file has to be unchanged.
 const SETTLE_PAUSE_MS = 2_100;
 // Of the backoff during an outage, unless the interval is longer.
-const MAX_OUTAGE_PAUSE_MS = 30_000;
+const MAX_OUTAGE_PAUSE_MS = 5_000;
 
 interface WatchOptions {
   /** Seconds between sweeps. */

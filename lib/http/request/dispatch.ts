@@ -27,8 +27,11 @@ import { completeError, createResponder } from "./responses.ts";
 import type { Endpoint } from "./route.ts";
 import { createTestsLoader, type RequestLoads, RequestOverError } from "../tests/loader.ts";
 
-/** A retry is needed only when an upload commits in the milliseconds between two statements. */
-const MAX_STALE_ATTEMPTS = 10;
+/**
+ * A retry is needed only when an upload commits in the milliseconds between two statements. Behind a
+ * connection pooler statements wait for each other: 10 were too few with 25 uploads a second.
+ */
+const MAX_STALE_ATTEMPTS = 100;
 
 // Share of the cache for tests: they take longer to load than responses to make from them.
 const TESTS_SHARE = 0.6;

@@ -34,7 +34,7 @@ export async function readForm(
 ): Promise<FormFile[]> {
   const files: FormFile[] = [];
   const failure = new AbortController();
-  let problem: string | undefined;
+  let problem: { status: 400 | 413; text: string } | undefined;
   let written = 0;
   const output = openSync(target, "w");
 
@@ -50,8 +50,10 @@ export async function readForm(
     // The stream of a part that is cut off; the parser fails as well.
     bytes.on("error", (error) => failure.abort(error));
     if (!isPart(part)) {
-      problem ??= `unknown part ${quote(part ?? "")}: expected ${PARTS.join(", ")}; facts of the ` +
+      const text =
+        `unknown part ${quote(part ?? "")}: expected ${PARTS.join(", ")}; facts of the ` +
         "run are query parameters";
+      problem ??= { status: 400, text };
       return void bytes.resume();
     }
     const file: FormFile = { part, name: name ?? "", start: 0, size: 0 };
@@ -72,7 +74,10 @@ export async function readForm(
       limits: { files: MAX_FILES, headerSize: MAX_HEADER_BYTES },
     });
     form.on("file", onFile);
-    form.on("filesLimit", () => problem ??= `more than ${MAX_FILES} files: expected fewer`);
+    form.on(
+      "filesLimit",
+      () => problem ??= { status: 413, text: `more than ${MAX_FILES} files: expected fewer` },
+    );
     const input = createReadStream(path, { highWaterMark: FILE_CHUNK_BYTES });
     await pipeline(input, form, { signal: failure.signal });
   } catch (error) {
@@ -80,7 +85,7 @@ export async function readForm(
   } finally {
     closeSync(output);
   }
-  if (problem !== undefined) throw new UploadError(400, { body: [problem] });
+  if (problem !== undefined) throw new UploadError(problem.status, { body: [problem.text] });
   return files;
 }
 

@@ -16,6 +16,7 @@ describeWithDatabases("cleaning the inbox", (database) => {
   let storage: FolderStorage;
   let lines: string[] = [];
   let metrics: Metrics;
+  let room: { freeBytes: number; neededBytes: number };
   const today = Math.floor(Date.now() / 1000);
 
   before(async () => void (folder = await Deno.makeTempDir()));
@@ -27,6 +28,7 @@ describeWithDatabases("cleaning the inbox", (database) => {
     await database().sql`delete from archive`;
     storage = new FolderStorage(folder, { isInbox: true });
     metrics = new Metrics();
+    room = { freeBytes: 10_000, neededBytes: 1_000 };
     lines = [];
   });
 
@@ -51,7 +53,7 @@ describeWithDatabases("cleaning the inbox", (database) => {
   async function clean(days = 0): Promise<string[]> {
     const now = () => today + days * SECONDS_PER_DAY;
     const log = createLog({ write: (line) => void lines.push(line), now });
-    await cleanInbox({ sql: database().sql, storage, log, metrics, now }, LIMITS);
+    await cleanInbox({ sql: database().sql, storage, log, metrics, now, room }, LIMITS);
     const left = await Array.fromAsync(storage.list());
     return left.flat().map(({ key }) => key);
   }
@@ -72,6 +74,14 @@ describeWithDatabases("cleaning the inbox", (database) => {
     await fail("acme/b.gz", { size: 400, days: 2 });
     await fail("acme/c.gz", { size: 300, days: 3 });
     assert.deepEqual(await clean(), ["acme/a.gz", "acme/b.gz"]);
+  });
+
+  it("leaves half of the room on a small disk to new uploads", async () => {
+    await fail("acme/a.gz", { size: 300, days: 1 });
+    await fail("acme/b.gz", { size: 300, days: 2 });
+    await fail("acme/c.gz", { size: 300, days: 3 });
+    room = { freeBytes: 500, neededBytes: 600 };
+    assert.deepEqual(await clean(), ["acme/a.gz"]);
   });
 
   it("keeps an archive that was uploaded again", async () => {
