@@ -213,6 +213,7 @@ describe("the oracle's responses", () => {
         recorded_at: "2026-03-15T12:00:00Z",
         status: "processed",
         test_result_count: 1,
+        notes: [],
       }],
       metadata: { after: btoa(`id:${newest}`), limit: 1 },
     });

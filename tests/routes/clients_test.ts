@@ -143,6 +143,7 @@ describeWithDatabases("clients over the network", (database) => {
           recorded_at: formatTimestamp(upload.recordedAt),
           status: "processed",
           test_result_count: upload.results.length,
+          notes: [],
         })),
       );
     });

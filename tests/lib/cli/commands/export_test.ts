@@ -98,7 +98,7 @@ for (const from of KINDS) {
           assert.deepEqual(plain(after!), plain(before!), argv.join(" "));
         }
         const { organizationId } = fixture.organization;
-        assert.equal((await listTokens(target.sql, organizationId)).length, 5);
+        assert.equal((await listTokens(target.sql, organizationId)).length, 7);
       });
     });
   }

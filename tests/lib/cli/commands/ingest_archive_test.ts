@@ -221,7 +221,7 @@ describe("ingest of an archive", () => {
     ["with a broken report", [
       ["buildpulse.yml", FLAT.replace("acme/shop", "acme/broken")],
       ["test_results/a.xml", reportOf("a")],
-      ["test_results/b.xml", "<testsuite><testcase name='x'>"],
+      ["test_results/b.xml", "<testsuite><testcase name='x'></testsuite>"],
     ], /broken report\.gz: test_results\/b\.xml:1:\d+: /],
     ["with broken coverage", [
       ["buildpulse.yml", FLAT.replace("acme/shop", "acme/broken")],
@@ -239,6 +239,23 @@ describe("ingest of an archive", () => {
       assert.equal((await submissions("acme/broken")).length, 0);
     });
   }
+
+  it("leaves out a report that is cut off, and keeps the note", async () => {
+    const path = await archive("crashed.gz", [
+      ["buildpulse.yml", FLAT.replace("acme/shop", "acme/crashed")],
+      ["test_results/a.xml", reportOf("a")],
+      ["test_results/b.xml", "<testsuite><testcase name='x'>"],
+    ]);
+    const { code, stderr } = await run(["ingest", path, "--org", "acme"]);
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /crashed\.gz: test_results\/b\.xml:1:\d+: found the end .*: left out/);
+    const { stdout } = await run(
+      "submission list --org acme --repo acme/crashed --json".split(" "),
+    );
+    const [{ test_result_count: count, notes }] = JSON.parse(stdout);
+    assert.equal(count, 1);
+    assert.ok(notes.some((note: string) => /^b\.xml:1:\d+: found the end .*left out$/.test(note)));
+  });
 
   it("keeps a commit that is not an id as text, and splits tags, each with a note", async () => {
     const metadata = FLAT.replace(/:commit:.*/, ":commit: HEAD")
