@@ -213,7 +213,7 @@ export const gateCommand: AddCommand = command({
       };
       annotateFailures(judged, context);
       if (options.comment) {
-        const section = await sectionOfRun(judged, { repository }, context);
+        const section = await sectionOfRun(judged, { repository, job }, context);
         await commentOnPull(section, { repository }, context);
       }
     } catch (error) {

@@ -234,14 +234,20 @@ describe("gate --comment", () => {
       const broken = await given.fixture.write("broken.xml", reportOf({ broken: "failed" }));
       const green = await run(given, ["gate", "--comment", flaky]);
       assert.equal(green.code, 0, green.stdout + green.stderr);
-      const red = await run(given, ["gate", "--comment", broken], { GITHUB_RUN_ID: "2" });
+      const args = ["gate", "--comment", "--job", "unit, node 20", broken];
+      const red = await run(given, args, { GITHUB_RUN_ID: "2" });
       assert.equal(red.code, 1);
       if (isReadOnly) {
         assert.match(red.stderr, /^comment: .*status 403/m);
         assert.deepEqual(given.forge.comments, []);
       } else {
         assert.equal(given.forge.comments.length, 1);
-        assert.match(given.forge.comments[0]!.body, /1 test failed\. 1 is probably yours/);
+        const { body } = given.forge.comments[0]!;
+        assert.match(body, /2 tests failed\. 1 is probably yours/);
+        assert.deepEqual(parseComment(body).map(({ job }) => job), [
+          "CI / unit",
+          "unit, node 20",
+        ]);
       }
     }
   });
