@@ -49,8 +49,17 @@ const RUNNERS: readonly [RegExp, (test: TestIdentity) => string[][]][] = [
   [/\.php$/, ({ file, name }) => [["vendor/bin/phpunit", file, "--filter", pattern(name)]]],
 ];
 
+/** Reports of Go name the package as the class, and no file. */
+function isGoTest({ file, name }: TestIdentity): boolean {
+  return file === "" && /^(Test|Fuzz|Example)(?![a-z])\w*(\/|$)/.test(name);
+}
+
 /** The commands that run a test again, by the language of its file; none if unknown. */
 export function rerunCommands(test: TestIdentity): string[] {
+  if (isGoTest(test) && test.class !== "") {
+    const words = ["go", "test", test.class.replace(/^-/, "./-"), "-run", goPattern(test.name)];
+    return [[...words, "-count", "1"].map(shellWord).join(" ")];
+  }
   // A leading dash would make it an option.
   const file = test.file.replace(/^-/, "./-");
   const runner = RUNNERS.find(([ending]) => ending.test(file))?.[1];

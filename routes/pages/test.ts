@@ -262,8 +262,8 @@ now:</p>`
   );
   const { overHttp, onServer } = quarantineCommands(page);
   return markup`${state}${verbatim(overHttp)}
-<p class="soft">with the address for uploads and a quarantine token of
-<code>test-analytics token create --org NAME --quarantine</code>. On the server:</p>
+<p class="soft"><code>UPLOAD_URL</code> is the address for uploads, <code>QUARANTINE_TOKEN</code> a
+token of <code>test-analytics token create --org NAME --quarantine</code>. On the server:</p>
 ${verbatim(onServer)}${events.length > 0 && markup`<h3>Log</h3><ul>${events}</ul>`}`;
 }
 

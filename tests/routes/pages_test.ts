@@ -132,6 +132,10 @@ describeWithDatabases("the pages", (database) => {
       );
       assert.deepEqual(page.all("main")[0]!.all("a"), []);
     }
+    const wrong = `Basic ${btoa(`any:${acme.token.slice(0, -1)}`)}`;
+    const refused = await acme.app(request("/repos", { authorization: wrong }));
+    assert.equal(refused.status, 401);
+    assert.match(parseHtml(await refused.text()).text, /The token was not accepted: it is unknown/);
     const basic = `Basic ${btoa(`any:${acme.token}`)}`;
     assert.equal((await acme.app(request("/repos", { authorization: basic }))).status, 200);
   });

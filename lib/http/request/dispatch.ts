@@ -80,8 +80,11 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     // A person who mistyped an address is not asked to sign in again.
     const isBrowser = !route && isSignedInBrowser(request.headers);
     const isPage = isBrowser || route?.isPage;
-    const refuse = async (response: Response) =>
-      completeError(request, isPage ? await errorPage(response, parsed) : response, requestId);
+    const hasToken = request.headers.has("authorization");
+    const refuse = async (response: Response) => {
+      const page = isPage ? await errorPage(response, { ...parsed, hasToken }) : response;
+      return completeError(request, page, requestId);
+    };
     if (route) logged.route = route.path;
     const access = route?.access ?? (isBrowser ? "token or basic" : "token");
     const now = context.now();

@@ -7,13 +7,16 @@ import type { Endpoint } from "./route.ts";
 /** Converts an error response to a page with the next step, which may be the route's own. */
 export async function errorPage(
   response: Response,
-  { root, route, parameters }: Pick<ParsedUrl, "root" | "route" | "parameters">,
+  { root, route, parameters, hasToken }: Pick<ParsedUrl, "root" | "route" | "parameters"> & {
+    /** Whether the request had a token, which was wrong if the response is 401. */
+    hasToken: boolean;
+  },
 ): Promise<Response> {
   const { status } = response;
   const body = response.headers.has("content-type") ? await response.json() : {};
   const pathTo = pathsFrom(root);
   const errors = errorsOf(status, body.errors, route);
-  const [title, content] = describe(status, errors ?? {}, pathTo);
+  const [title, content] = describe(status, errors ?? {}, { pathTo, hasToken });
   const own = errors && route?.errorPage?.(errors, { parameters, root });
   const html = layout(
     own ?? { title, content: markup`<h1>${title}</h1>${content}` },
@@ -41,12 +44,15 @@ function errorsOf(
 function describe(
   status: number,
   errors: ParameterErrors,
-  pathTo: PathTo,
+  { pathTo, hasToken }: { pathTo: PathTo; hasToken: boolean },
 ): [title: string, content: Markup] {
   if (status === 401) {
+    const wrong = hasToken &&
+      markup`<p>The token was not accepted: it is unknown, expired, revoked, or
+of another kind.</p>`;
     return [
       "Sign in",
-      markup`<p>Reload this page and enter an API token as the password, with any user name. The
+      markup`${wrong}<p>Reload this page and enter an API token as the password, with any user name. The
 operator of this service creates one with <code>test-analytics token create --org NAME</code>.</p>`,
     ];
   }

@@ -17,6 +17,13 @@ describe("the commands that run a test again", () => {
     ]);
   });
 
+  it("take the package of a test of Go from its class, where the report has no file", () => {
+    assert.deepEqual(commands("", "example.com/shop/cart", "TestCart/adds_(1)"), [
+      "go test example.com/shop/cart -run '^TestCart$/^adds_\\(1\\)$' -count 1",
+    ]);
+    assert.deepEqual(commands("", "Cart", "Testing the cart"), []);
+  });
+
   it("name a test of pytest by its id", () => {
     assert.deepEqual(commands("tests/test_cart.py", "tests.test_cart.TestCart", "test_adds[a b]"), [
       "python -m pytest 'tests/test_cart.py::TestCart::test_adds[a b]'",
