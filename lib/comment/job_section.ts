@@ -16,6 +16,8 @@ export interface ReportedTest extends TestIdentity {
   last: { recorded_at: string; build_url: string } | null;
   /** `""` without one. */
   owner: string;
+  /** Where else its cause was seen; our own words, `""` when nowhere. */
+  elsewhere: string;
 }
 
 /** What a job reports. */
@@ -108,9 +110,10 @@ function list<Item>(title: string, items: readonly Item[], line: (item: Item) =>
 }
 
 function testItem(test: ReportedTest): string {
-  const { message, page, last, owner } = test;
+  const { message, page, last, owner, elsewhere } = test;
   const facts = [
     ...message === "" ? [] : [safeCode(message, MESSAGE_CHARACTERS)],
+    ...elsewhere === "" ? [] : [elsewhere],
     ...last ? [`last seen ${markdownLink(last.recorded_at.slice(0, 10), last.build_url)}`] : [],
     ...owner === "" ? [] : [`owner ${safeCode(owner, NAME_CHARACTERS)}`],
     ...page === "" ? [] : [markdownLink("history", page)],

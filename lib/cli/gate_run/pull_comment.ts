@@ -18,6 +18,7 @@ import type { GateSummary } from "../../gate/summary.ts";
 import { runGit } from "../../intake/ci/git.ts";
 import { detectCiJob } from "../../intake/ci/mod.ts";
 import type { CommandContext } from "../command.ts";
+import { loadElsewhere } from "./elsewhere.ts";
 
 /** Environment variables that commenting reads, besides those of the CI job. */
 export const COMMENT_VARIABLES = [
@@ -35,6 +36,7 @@ type JudgedTest =
   & Pick<
     GateSummary["failed"][number],
     | "id"
+    | "fingerprint"
     | "quarantine_owner"
     | "recent_nondeterministic_negative_result"
     | "recent_base_negative_result"
@@ -66,7 +68,7 @@ const MAX_JOB_CHARACTERS = 100;
 /** The section of this job, in the comment on its pull request. */
 export async function sectionOfRun(
   run: CommentedRun,
-  { job }: CommentOptions,
+  { job, repository }: CommentOptions,
   { io }: Pick<CommandContext, "io">,
 ): Promise<Section> {
   const { environment, git = runGit } = io;
@@ -78,6 +80,10 @@ export async function sectionOfRun(
   const workflow = get("GITHUB_WORKFLOW") === "" ? "" : `${get("GITHUB_WORKFLOW")} / `;
   const name = get("CI_JOB_NAME") || `${workflow}${ofJob || "tests"}${inJob}`;
   const base = pagesUrlOf(environment);
+  const branch = tested?.head_branch ?? facts?.branch ?? "";
+  const elsewhere = run.failed.length === 0
+    ? new Map<string, string>()
+    : await loadElsewhere({ environment, repository, branch });
   const messageOf = (test: TestIdentity) => run.attempts.failureOf(test)?.message ?? "";
   return jobSection({
     job: job ?? name.slice(0, MAX_JOB_CHARACTERS),
@@ -96,6 +102,7 @@ export async function sectionOfRun(
       page: test.id === null ? "" : `${base}/tests/${test.id}`,
       last: test.recent_nondeterministic_negative_result ?? test.recent_base_negative_result,
       owner: test.quarantine_owner ?? "",
+      elsewhere: elsewhere.get(test.fingerprint) ?? "",
     })),
     flaky: run.attempts.flaky.map((test): ReportedTest => ({
       ...test,
@@ -104,6 +111,7 @@ export async function sectionOfRun(
       page: "",
       last: null,
       owner: "",
+      elsewhere: "",
     })),
     problems: run.reports.flatMap(({ problem, failuresOutsideTests }) => [
       ...problem === null ? [] : [problem],

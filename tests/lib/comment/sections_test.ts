@@ -123,6 +123,7 @@ describe("the section of a job", () => {
       page: "",
       last: null,
       owner: "",
+      elsewhere: "",
       ...changes,
     });
     const { text, ...counts } = jobSection({

@@ -5,7 +5,14 @@ import { join } from "node:path";
 import { pause } from "../../../../lib/base/delay.ts";
 import { parseComment } from "../../../../lib/comment/sections.ts";
 import { type FakeForge, FORGE_TOKEN, startFakeForge } from "../../forge/fake_forge.ts";
-import { type GateFixture, gateFixture, reportOf, testNamed } from "../gate_run/gate_fixture.ts";
+import {
+  answer,
+  type GateFixture,
+  gateFixture,
+  reportOf,
+  SEEN_CAUSE,
+  testNamed,
+} from "../gate_run/gate_fixture.ts";
 import { type Ending, withoutDatabase } from "../run_in_process.ts";
 
 /** What the service knows of the tests. */
@@ -102,6 +109,29 @@ describe("comment", () => {
     assert.equal(given.forge.comments.length, 1);
     assert.match(given.forge.comments[0]!.body, /\*\*Resolved: .*\*\*/);
     assert.match(given.forge.comments[0]!.body, /#### `CI \/ unit`: resolved/);
+  });
+
+  it("says on how many other branches a cause was seen, and since when", async () => {
+    const given = await setUp();
+    const fixture = await gateFixture(KNOWN, (request) => {
+      if (new URL(request.url).pathname !== "/api/repos/acme/shop/failures") {
+        return answer(request, KNOWN);
+      }
+      const group = { first_recorded_at: "2026-01-31T09:12:44Z" };
+      return Response.json({
+        failures: [
+          { ...group, fingerprint: SEEN_CAUSE, branches: ["fix", "main", "other"] },
+          { ...group, fingerprint: "0".repeat(16), branches: ["else"] },
+        ],
+      });
+    });
+    closing.push(fixture);
+    const path = await fixture.write("report.xml", reportOf({ broken: "failed" }));
+    await run({ ...given, fixture }, ["comment", path], { GITHUB_HEAD_REF: "fix" });
+    assert.match(
+      given.forge.comments[0]!.body,
+      /`expected 1, found 2` · same cause on 2 other branches since 2026-01-31 09:12\n/,
+    );
   });
 
   it("is not written when nothing failed", async () => {
