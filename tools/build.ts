@@ -1,15 +1,18 @@
 /**
- * `deno task build [FOLDER]`: writes the program as one file, the licences of its packages, and a list
+ * `deno task build [FOLDER]`: writes the program as one file, its part for CI jobs as another, the licences of its packages, and a list
  * of them (SBOM), to a folder (default: `dist`), and prints the sizes.
  */
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { VERSION } from "../lib/base/version.ts";
-import { bundle, type Part } from "./bundle.ts";
+import { bundle, CI_COMMANDS, type Part } from "./bundle.ts";
 import { ROOT } from "./packages.ts";
 
 /** The bundle's name. */
 export const BUNDLE_FILE = "test-analytics.js";
+
+/** The bundle for CI jobs: `gate`, `comment`, `split` and `upload`. */
+export const CI_BUNDLE_FILE = "test-analytics-ci.js";
 
 /** Name of the file with the licences of all packages in the bundle. */
 export const LICENCES_FILE = "THIRD_PARTY_LICENSES.txt";
@@ -27,6 +30,7 @@ export async function build(folder: string): Promise<{ path: string; parts: Part
   await Deno.mkdir(folder, { recursive: true });
   const path = join(folder, BUNDLE_FILE);
   await Deno.writeTextFile(path, text);
+  await Deno.writeTextFile(join(folder, CI_BUNDLE_FILE), (await bundle(CI_COMMANDS)).text);
   await Deno.writeTextFile(join(folder, LICENCES_FILE), licences(parts));
   await Deno.writeTextFile(join(folder, SBOM_FILE), `${JSON.stringify(sbom(parts), null, 2)}\n`);
   return { path, parts };

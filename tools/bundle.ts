@@ -51,12 +51,16 @@ export interface Part {
   licenceText: string;
 }
 
+/** The commands that a CI job needs. None of them opens a database. */
+export const CI_COMMANDS = ["gate", "comment", "split", "upload"];
+
 /**
  * Bundles `main.ts`. The same commit and lock file give the same text on every machine.
  *
+ * @param commands the names of the commands that the bundle has, all by default
  * @throws {Error} when a package cannot be installed or a file cannot be bundled
  */
-export async function bundle(): Promise<Bundle> {
+export async function bundle(commands?: readonly string[]): Promise<Bundle> {
   const folder = await Deno.makeTempDir({ prefix: "test-analytics-build-" });
   try {
     const packages = await installPackages(folder);
@@ -76,7 +80,11 @@ export async function bundle(): Promise<Bundle> {
       // Licences have a file of their own.
       legalComments: "none",
       nodePaths: [packages],
-      plugins: [builtins, embeddedFiles(packages)],
+      plugins: [
+        builtins,
+        embeddedFiles(packages),
+        ...commands ? [onlyCommands(commands), withoutDatabase] : [],
+      ],
       metafile: true,
       write: false,
       logLevel: "silent",
@@ -102,6 +110,37 @@ const builtins: esbuild.Plugin = {
     build.onResolve({ filter: new RegExp(`^(${bare.join("|")})$`) }, ({ path }) => ({
       path: `node:${path}`,
       external: true,
+    }));
+  },
+};
+
+/** Leaves out the other commands. */
+function onlyCommands(commands: readonly string[]): esbuild.Plugin {
+  return {
+    name: "commands",
+    setup(build) {
+      build.onLoad({ filter: /\/lib\/cli\/commands\/mod\.ts$/ }, async ({ path }) => {
+        const all = await readFile(path, "utf8");
+        const isLeftOut = (line: string) => {
+          const [, name = ""] = /^ {2}(\w+): async/.exec(line) ?? [];
+          return name !== "" && !commands.includes(name);
+        };
+        const contents = all.split("\n").filter((line) => !isLeftOut(line)).join("\n");
+        return { contents, loader: "ts", resolveDir: join(ROOT, "lib/cli/commands") };
+      });
+    },
+  };
+}
+
+/** Leaves out what opens a database and what reads archives in a worker. */
+const withoutDatabase: esbuild.Plugin = {
+  name: "without-database",
+  setup(build) {
+    build.onLoad({ filter: /\/(lib\/cli\/database|lib\/intake\/archive_worker)\.ts$/ }, () => ({
+      contents: `export function openCurrentDatabase() {
+        throw new Error("this is the program for CI jobs, which has no database");
+      }`,
+      loader: "js",
     }));
   },
 };

@@ -24,7 +24,7 @@ export interface QuarantinePolicy {
 /** Chosen by simulation: docs/decisions/quarantine_policy.md. */
 export const DEFAULT_POLICY: QuarantinePolicy = {
   disruptions: 3,
-  codeVersions: 2,
+  codeVersions: 3,
   minResults: 10,
   maxTests: 10,
   releasePasses: 50,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { VERSION } from "../../lib/base/version.ts";
 import { commitOfCheckout } from "../../tools/packages.ts";
-import { build } from "../../tools/build.ts";
+import { build, CI_BUNDLE_FILE } from "../../tools/build.ts";
 import { PERMISSIONS } from "../../tools/permissions.ts";
 import { copyTemplate } from "../database.ts";
 import { type ProgramLine, run, start } from "./program.ts";
@@ -57,6 +57,20 @@ describe("the bundle", () => {
     for (const path of [environment.DATA_DIR!, folder]) {
       await Deno.remove(path, { recursive: true });
     }
+  });
+
+  it("has a small part for CI jobs, which starts without the rest and has no database", async () => {
+    const path = join(folder, "dist", CI_BUNDLE_FILE);
+    const { size } = await Deno.stat(path);
+    assert.ok(size < 1_000_000, `${size} bytes`);
+    const ci = { ...program, args: [...program.args.slice(0, -1), path] };
+    const report = join(folder, "report.xml");
+    const gate = await run(["gate", report, "--", "cp", REPORT, report], environment, ci);
+    assert.equal(gate.code, 0, gate.stderr);
+    assert.match(gate.stdout, /exit code 0\tthe tests ended with 0|exit code 0\tthe tests passed/);
+    const ingest = await run(["ingest", report], environment, ci);
+    assert.match(ingest.stderr, /unknown command 'ingest'/);
+    assert.match((await run(["--help"], environment, ci)).stdout, /gate[^]*comment/);
   });
 
   it("runs with nothing else: version, demo, requests, mcp", async () => {

@@ -65,7 +65,7 @@ describe("a test enters the quarantine", () => {
     assert.match(decided(flaky, { leftAt: NOW - 2.5 * DAY }), /^skip: 2 disruptions/);
     assert.match(decided(flaky, { leftAt: NOW - 3 * DAY }), /^enter/);
     const oneVersion = flaky.map((run) => ({ ...run, codeVersion: "one" }));
-    assert.match(decided(oneVersion), /at 1 code version, .*: needs 2 code versions$/);
+    assert.match(decided(oneVersion), /at 1 code version, .*: needs 3 code versions$/);
     assert.match(decided(flaky.slice(0, 3).concat(passes(3, 0.5))), /: needs 10 results$/);
   });
 

@@ -1,11 +1,12 @@
 /**
  * A simulated year of a repository under several quarantine policies, as a Markdown table:
- * `deno task simulate`, or `deno task simulate --quick` for a tenth of the builds.
+ * `deno task simulate`, or `deno task simulate --builds 12` for fewer builds a day (`--quick`: 4), and
+ * `--only "the defaults,--cause any"` for some rows.
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { DEFAULT_POLICY, type QuarantinePolicy } from "../../../lib/analysis/quarantine_policy.ts";
-import { type Outcome, simulate } from "./year.ts";
+import { DEFAULT_GATE, type GateOptions, type Outcome, simulate } from "./year.ts";
 import { DAY, type Shape } from "./simulated_repository.ts";
 
 const VARIANTS: Record<string, Partial<QuarantinePolicy>> = {
@@ -13,7 +14,7 @@ const VARIANTS: Record<string, Partial<QuarantinePolicy>> = {
   "2 disruptions": { disruptions: 2 },
   "5 disruptions": { disruptions: 5 },
   "1 code version": { codeVersions: 1 },
-  "3 code versions": { codeVersions: 3 },
+  "2 code versions": { codeVersions: 2 },
   "30 tests": { maxTests: 30 },
   "20 passes": { releasePasses: 20 },
   "200 passes": { releasePasses: 200 },
@@ -23,12 +24,20 @@ const VARIANTS: Record<string, Partial<QuarantinePolicy>> = {
   "entries of 90 days": { expires: 90 * DAY },
 };
 
+/** With the default policy. */
+const GATES: Record<string, Partial<GateOptions>> = {
+  "--cause any": { cause: "any" },
+  "--max-missing 100%": { maxMissing: 100 },
+  "--cause any --max-missing 100%": { cause: "any", maxMissing: 100 },
+};
+
 const COLUMNS = [
   "policy",
   "flaky tests caught",
   "days until then",
   "red builds until then",
   "red builds excused",
+  "regressions excused",
   "broken",
   "healthy",
   "days from fix to free",
@@ -45,6 +54,7 @@ function row(name: string, outcome: Outcome): string {
     spread(outcome.daysUntilCaught),
     spread(outcome.failuresUntilCaught),
     `${Math.round(100 * outcome.excusedBuilds / outcome.flakyBuilds)} % of ${outcome.flakyBuilds}`,
+    `${(100 * outcome.excusedFaults / outcome.faultCount).toFixed(1)} % of ${outcome.faultCount}`,
     outcome.brokenEntries.length,
     outcome.healthyEntries.length,
     spread(outcome.daysUntilFree),
@@ -63,24 +73,35 @@ function spread(values: number[]): string {
 }
 
 const { values } = parseArgs({
-  options: { quick: { type: "boolean", default: false }, seed: { type: "string", default: "1" } },
+  options: {
+    builds: { type: "string", default: "24" },
+    only: { type: "string", default: "" },
+    quick: { type: "boolean", default: false },
+    seed: { type: "string", default: "1" },
+  },
 });
+const only = values.only.split(",").filter((name) => name !== "");
+const isWanted = ([name]: [string, unknown]) => only.length === 0 || only.includes(name);
 for (const retries of [0, 2]) {
   const shape: Shape = {
     seed: Number(values.seed),
     days: 364,
-    buildsPerDay: values.quick ? 4 : 24,
+    buildsPerDay: values.quick ? 4 : Number(values.builds),
     testCount: 2_000,
     flakyCount: 30,
     retries,
     brokenDays: 3,
     hiccups: 10,
+    cutShare: 0.03,
   };
   const print = (line: string) => process.stdout.write(`${line}\n`);
   print(`\n${retries === 0 ? "Red builds are run again" : "Failed tests are retried twice"}:\n`);
   print(`| ${COLUMNS.join(" | ")} |`);
   print(`|${COLUMNS.map(() => " - |").join("")}`);
-  for (const [name, change] of Object.entries(VARIANTS)) {
+  for (const [name, change] of Object.entries(VARIANTS).filter(isWanted)) {
     print(row(name, simulate(shape, { ...DEFAULT_POLICY, ...change })));
+  }
+  for (const [name, change] of Object.entries(GATES).filter(isWanted)) {
+    print(row(name, simulate(shape, DEFAULT_POLICY, { ...DEFAULT_GATE, ...change })));
   }
 }

@@ -7,8 +7,10 @@ import {
 } from "../../../lib/analysis/quarantine_policy.ts";
 import type { Quarantine } from "../../../lib/analysis/quarantine.ts";
 import { WINDOW_SECONDS } from "../../../lib/base/time.ts";
+import { decideExitCode, type GateInput, identityKey } from "../../../lib/gate/rule.ts";
 import { Random } from "../bench/random.ts";
 import {
+  type BuildReport,
   DAY,
   Failures,
   HOUR,
@@ -37,9 +39,12 @@ export interface Outcome {
   daysUntilCaught: number[];
   /** Red builds that the test failed in until then. */
   failuresUntilCaught: number[];
-  /** Builds in which nothing but flaky tests failed, and those that the quarantine excused. */
+  /** Builds in which nothing but flaky tests failed, and those that the gate excused. */
   flakyBuilds: number;
   excusedBuilds: number;
+  /** Versions with a fault whose builds were red, and those of which the gate excused a build. */
+  faultCount: number;
+  excusedFaults: number;
   /** Entries of tests that were broken, and of tests that were healthy. */
   brokenEntries: string[];
   healthyEntries: string[];
@@ -58,8 +63,20 @@ export interface Outcome {
 const MAX_RERUNS = 2;
 const RERUN_SHARE = 0.6;
 
+/** Options of the gate that are compared. */
+export interface GateOptions {
+  cause: GateInput["cause"];
+  maxMissing: number;
+}
+
+export const DEFAULT_GATE: GateOptions = { cause: "seen", maxMissing: 5 };
+
 /** Runs a year. */
-export function simulate(shape: Shape, policy: QuarantinePolicy): Outcome {
+export function simulate(
+  shape: Shape,
+  policy: QuarantinePolicy,
+  gate: GateOptions = DEFAULT_GATE,
+): Outcome {
   const random = new Random(shape.seed);
   const troubled = makeTests(shape, random);
   const planned = planBuilds(shape, random);
@@ -68,22 +85,29 @@ export function simulate(shape: Shape, policy: QuarantinePolicy): Outcome {
   const builtVersions = new Map<string, number>();
   const kinds = new Map(troubled.map((test) => [test.name, test.kind]));
   let [flakyBuilds, excusedBuilds] = [0, 0];
+  const faultyVersions = new Set<string>();
+  const excusedVersions = new Set<string>();
   const reds = new Map<string, number[]>();
   while (planned.length > 0) {
     const build = planned.shift()!;
-    const failed = failures.of(build, troubled);
-    const red = [...failed].filter(([, attempts]) => !attempts.at(-1)).map(([name]) => name);
-    const unexcused = red.filter((name) => !year.isQuarantined(name, build.at));
+    const report = failures.of(build, troubled);
+    const red = [...report.failed].filter(([, attempts]) => !attempts.at(-1)!.passed)
+      .map(([name]) => name);
+    const isExcused = red.length > 0 && year.isExcused(build, report, gate);
     for (const name of red) reds.set(name, [...reds.get(name) ?? [], build.at]);
-    if (red.length > 0 && red.every((name) => /flaky|renamed/.test(kinds.get(name) ?? ""))) {
+    const isFaulty = failures.faultsOf(build, []).size > 0;
+    const isFlaky = (name: string) => /flaky|renamed/.test(kinds.get(name) ?? "");
+    if (isFaulty && red.length > 0) faultyVersions.add(build.codeVersion);
+    if (isFaulty && isExcused) excusedVersions.add(build.codeVersion);
+    if (!isFaulty && red.length > 0 && red.every(isFlaky)) {
       flakyBuilds++;
-      if (unexcused.length === 0) excusedBuilds++;
+      if (isExcused) excusedBuilds++;
     }
     const runs = builtVersions.get(build.codeVersion) ?? 0;
     builtVersions.set(build.codeVersion, runs + 1);
-    year.add(build, failed);
+    year.add(build, report);
     const { random: own } = build;
-    if (unexcused.length > 0 && runs < MAX_RERUNS && own.next() < RERUN_SHARE) {
+    if (red.length > 0 && !isExcused && runs < MAX_RERUNS && own.next() < RERUN_SHARE) {
       const rerun = { ...build, at: Math.floor(build.at + HOUR * own.next()) };
       const index = planned.findIndex(({ at }) => at > rerun.at);
       planned.splice(index < 0 ? planned.length : index, 0, rerun);
@@ -93,18 +117,39 @@ export function simulate(shape: Shape, policy: QuarantinePolicy): Outcome {
     ...judge(troubled, year, reds),
     flakyBuilds,
     excusedBuilds,
+    faultCount: faultyVersions.size,
+    excusedFaults: excusedVersions.size,
     mostAtOnce: year.mostAtOnce,
   };
 }
+
+/** A run, with the causes of its failed attempts. */
+interface SimulatedRun extends PolicyRun {
+  causes: readonly string[];
+}
+
+const GOOD_REPORT = {
+  path: "report.xml",
+  isFresh: true,
+  problem: null,
+  failuresOutsideTests: [],
+  unlistedTests: [],
+};
+
+function identityOf(name: string) {
+  return { suite: "", class: "", name, file: "" };
+}
+
+const keyOf = (name: string) => identityKey(identityOf(name));
 
 /** The results so far, and the entries that the policy made of them. */
 class Year {
   readonly #shape: Shape;
   readonly #policy: QuarantinePolicy;
   /** A passing run for each build, shared by all tests that passed. */
-  readonly #passes: PolicyRun[] = [];
+  readonly #passes: SimulatedRun[] = [];
   /** Runs of the tests that ever failed, for each build. */
-  readonly #runs = new Map<string, PolicyRun[]>();
+  readonly #runs = new Map<string, SimulatedRun[]>();
   /** Builds in which a test failed, latest last. */
   readonly #failedBuilds = new Map<string, number[]>();
   readonly #buildsOfVersion = new Map<string, number[]>();
@@ -122,10 +167,58 @@ class Year {
     return entry !== undefined && at < entry.until;
   }
 
+  /** Whether the gate excuses a red build, before its report is uploaded. */
+  isExcused(
+    { at }: PlannedBuild,
+    { failed, ranShare }: BuildReport,
+    { cause, maxMissing }: GateOptions,
+  ): boolean {
+    const { testCount } = this.#shape;
+    const red = [...failed].filter(([, attempts]) => !attempts.at(-1)!.passed);
+    const quarantined = red.filter(([name]) => this.isQuarantined(name, at)).map(([name]) => name);
+    const entry = { quarantine_expires_at: null, quarantine_owner: null };
+    return decideExitCode({
+      testsExitCode: 1,
+      isCodeFromReports: false,
+      failureCodes: [1],
+      signal: null,
+      reports: [GOOD_REPORT],
+      failed: red.map(([name, attempts]) => ({
+        ...identityOf(name),
+        fingerprint: attempts.at(-1)!.cause,
+      })),
+      unclear: [],
+      quarantined: new Map(
+        quarantined.map((name) => [keyOf(name), { ...identityOf(name), ...entry }]),
+      ),
+      maxExcused: 10,
+      cause,
+      maxMissing,
+      counts: { ran: Math.round(testCount * ranShare), skipped: 0, failed: failed.size },
+      earlier: {
+        causes: new Map(quarantined.map((name) => [keyOf(name), this.#causesOf(name)])),
+        expectedTestCount: testCount,
+        baseTestCounts: [testCount, testCount, testCount],
+        expectedSkippedCount: 0,
+      },
+      now: at,
+    }).isExcused;
+  }
+
+  /** The causes of the disruptions of a test. */
+  #causesOf(name: string): string[] {
+    const runs = this.#runs.get(name)!;
+    const disrupted = this.#failedBuilds.get(name)!.map((build) => runs[build]!)
+      .filter(({ isDisrupted }) => isDisrupted);
+    return [...new Set(disrupted.flatMap(({ causes }) => causes))];
+  }
+
   /** Adds a build and applies the policy. */
-  add(build: PlannedBuild, failed: ReadonlyMap<string, boolean[]>): void {
-    const { at, codeVersion } = build;
-    const isBroken = isOutage({ ran: this.#shape.testCount, failed: failed.size });
+  add(build: PlannedBuild, { failed, ranShare, hasRun }: BuildReport): void {
+    const { at, platform } = build;
+    const codeVersion = `${build.codeVersion} on platform ${platform}`;
+    const ran = Math.round(this.#shape.testCount * ranShare);
+    const isBroken = isOutage({ ran, failed: failed.size });
     const run = {
       recordedAt: at,
       codeVersion,
@@ -133,16 +226,22 @@ class Year {
       isDisrupted: false,
       // Builds of the year have no branches.
       isOnBase: false,
+      causes: [],
     };
     const index = this.#passes.length;
     this.#passes.push({ ...run, results: [true] });
-    for (const [name, results] of failed) {
+    for (const [name, attempts] of failed) {
       if (!this.#runs.has(name)) this.#runs.set(name, this.#passes.slice(0, index));
-      this.#runs.get(name)!.push({ ...run, results });
+      const results = attempts.map(({ passed }) => passed);
+      const causes = attempts.filter(({ passed }) => !passed).map(({ cause }) => cause);
+      this.#runs.get(name)!.push({ ...run, results, causes });
       const failedBuilds = this.#failedBuilds.get(name) ?? [];
       this.#failedBuilds.set(name, [...failedBuilds, index]);
     }
-    for (const [name, runs] of this.#runs) if (!failed.has(name)) runs.push(this.#passes[index]!);
+    const missing = { ...run, results: [] };
+    for (const [name, runs] of this.#runs) {
+      if (!failed.has(name)) runs.push(hasRun(name) ? this.#passes[index]! : missing);
+    }
     this.#markDisruptions(codeVersion, index);
     this.#apply(at);
   }
@@ -181,7 +280,12 @@ class Year {
       const start = Math.min(this.#windowIndex, isQuarantined ? failedBuilds.at(-1)! : Infinity);
       const quarantine = isQuarantined ? automaticEntry(entry!) : null;
       const leftAt = entry?.until ?? 0;
-      const history = { runs: runs.slice(start), quarantine, leftAt, isAmbiguous: false };
+      const history = {
+        runs: runs.slice(start),
+        quarantine,
+        leftAt,
+        isAmbiguous: name.startsWith("twin"),
+      };
       tests.push({ name, history });
     }
     this.mostAtOnce = Math.max(this.mostAtOnce, automaticCount);
@@ -209,12 +313,19 @@ function automaticEntry({ from, until }: Entry): Quarantine {
   };
 }
 
+type BuildFigures =
+  | "flakyBuilds"
+  | "excusedBuilds"
+  | "faultCount"
+  | "excusedFaults"
+  | "mostAtOnce";
+
 function judge(
   troubled: readonly TroubledTest[],
   { entries }: Year,
   reds: ReadonlyMap<string, number[]>,
-): Omit<Outcome, "flakyBuilds" | "excusedBuilds" | "mostAtOnce"> {
-  const outcome: Omit<Outcome, "flakyBuilds" | "excusedBuilds" | "mostAtOnce"> = {
+): Omit<Outcome, BuildFigures> {
+  const outcome: Omit<Outcome, BuildFigures> = {
     flakyCount: 0,
     caughtCount: 0,
     daysUntilCaught: [],

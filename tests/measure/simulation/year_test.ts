@@ -15,6 +15,7 @@ describe("a simulated half year with the default policy", () => {
         retries,
         brokenDays: 3,
         hiccups: 5,
+        cutShare: 0.05,
       }, DEFAULT_POLICY);
       assert.deepEqual(outcome.brokenEntries, []);
       assert.deepEqual(outcome.healthyEntries, []);
@@ -23,6 +24,9 @@ describe("a simulated half year with the default policy", () => {
       const longest = DEFAULT_POLICY.expires / 86_400;
       assert.ok(Math.max(...outcome.daysUntilFree) <= longest, `${outcome.daysUntilFree}`);
       assert.ok(outcome.mostAtOnce <= DEFAULT_POLICY.maxTests);
+      assert.ok(outcome.faultCount > 50, `${outcome.faultCount} faults`);
+      const share = outcome.excusedFaults / outcome.faultCount;
+      assert.ok(share < 0.05, `${outcome.excusedFaults} of ${outcome.faultCount} excused`);
     });
   }
 });

@@ -9,7 +9,7 @@ const POLICY = {
   repository: null,
   state: "on",
   disruptions: 3,
-  code_versions: 2,
+  code_versions: 3,
   min_results: 10,
   max_tests: 10,
   release_passes: 50,
