@@ -26,7 +26,7 @@ const COLD: [route: string, query: string, statements: number][] = [
   ["/api/repos/:owner/:name/durations", "", 8],
   ["/api/repos/:owner/:name/slow-tests", "", 20],
   ["/api/repos/:owner/:name/durations", "?by=test", 9],
-  ["/api/repos/:owner/:name/verdicts", "?tests=0123456789abc", 13],
+  ["/api/repos/:owner/:name/verdicts", "?tests=0123456789abc", 16],
   ["/api/tests/:id/runs", "", 9],
   ["/api/tests/:id/failures", "", 9],
   ["/api/repos/:owner/:name/tests", "", 12],
