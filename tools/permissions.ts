@@ -1,5 +1,9 @@
 /** Permissions of the compiled program; `docs/reference/permissions.md` gives the reasons. */
+import comment from "../lib/cli/gate_run/pull_comment.ts" with { type: "text" };
+import split from "../lib/cli/commands/split.ts" with { type: "text" };
+import target from "../lib/forge/target.ts" with { type: "text" };
 import providers from "../lib/intake/ci/providers.ts" with { type: "text" };
+import { NODE_SERVICES } from "../lib/split/ci_nodes.ts";
 import { SETTINGS } from "../lib/base/config.ts";
 
 /** Where temporary files and sockets go. */
@@ -19,6 +23,10 @@ export const VARIABLES: readonly string[] = [
     ...FOLDERS,
     ...TELEMETRY,
     ...PROXIES,
+    ...namesIn(comment),
+    ...namesIn(split),
+    ...namesIn(target),
+    ...NODE_SERVICES.flatMap(({ presence, count, index }) => [presence, count, index]),
     // All names in the table of CI services.
     ...[...providers.matchAll(/["$]([A-Z][A-Z0-9_]*)\b(?! )/g)].map(([, name = ""]) => name),
   ]),
@@ -37,3 +45,9 @@ export const PERMISSIONS: readonly string[] = [
   "--ignore-env",
   "--deny-import",
 ];
+
+/** Variables that a source reads by name, and those of its lists of names. */
+function namesIn(source: string): string[] {
+  const names = source.matchAll(/(?:\benvironment\.|")([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b/g);
+  return [...names].map(([, name = ""]) => name);
+}

@@ -273,11 +273,15 @@ describeWithDatabases("clients over the network", (database) => {
   describe("the agent tools", () => {
     it("list the organization and its repositories", async () => {
       const { data } = await tools.call("list_my_organizations");
-      assert.deepEqual(data, { organizations: [report.organization] });
+      assert.deepEqual(data, {
+        organizations: [report.organization],
+        web_url: "https://flaky.example/repos",
+      });
       const { data: found } = await tools.call("list_repositories", { search: "SHOP" });
       assert.deepEqual(found, {
         count: 1,
         repositories: [{ full_name: "acme/shop", id: "41", url: URL_OF_SHOP }],
+        web_url: "https://flaky.example/repos",
       });
     });
 

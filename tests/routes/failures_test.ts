@@ -41,7 +41,7 @@ describe("an internal error", () => {
     assert.match(lines[0] ?? "", /^2026-09-21T14:13:20Z error request failed request_id=trace-1 /);
     assert.match(log, /TypeError: the disk is on fire/);
     assert.match(log, /stack=".*failures_test\.ts/);
-    assert.match(log, /info answered request_id=trace-1 method=GET route=\S+ status=500/);
+    assert.match(log, /info request request_id=trace-1 method=GET route=\S+ status=500/);
     assert.doesNotMatch(log, /hidden|abab|Bearer|\/a\//);
     assert.equal(lines.length, 2, "each event is one line");
   });

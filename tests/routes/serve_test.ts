@@ -90,7 +90,7 @@ describeWithDatabases("over the wire", (database) => {
     await send("GET /api/repos/acme/shop/tests?q=hidden HTTP/1.1", "X-Request-Id: r-1");
     assert.match(
       log,
-      /^\S+Z info answered request_id=r-1 method=GET route=\/api\/repos\/:owner\/:name\/tests status=401 duration_ms=[\d.]+ organization_id=null token_id=null client_address=127\.0\.0\.1\n$/,
+      /^\S+Z info request request_id=r-1 method=GET route=\/api\/repos\/:owner\/:name\/tests status=401 duration_ms=[\d.]+ organization_id=null token_id=null client_address=127\.0\.0\.1\n$/,
     );
   });
 });
