@@ -83,6 +83,11 @@ const TABLE = {
     "<n>",
   ],
   CACHE_SIZE_MB: ["80", "serve, up: approximate size of the caches in MiB", "<n>"],
+  TIME_ZONE: [
+    "UTC",
+    "serve, up, demo, digest, comment, gate: time zone of pages, digests and comments, such as Europe/Berlin",
+    "<name>",
+  ],
   AWS_ACCESS_KEY_ID: ["", "storage: access key for S3-compatible storage"],
   AWS_SECRET_ACCESS_KEY: ["", "storage: secret key for S3-compatible storage"],
   AWS_SESSION_TOKEN: ["", "storage: session token of temporary credentials"],

@@ -6,6 +6,10 @@ export const SECONDS_PER_DAY = 24 * 60 * 60;
 /** Length of the rolling window of 14 days. */
 export const WINDOW_SECONDS = 14 * SECONDS_PER_DAY;
 
+/** The first second of year 0000 and the last of year 9999, which have four digits. */
+export const MIN_SECONDS = -62_167_219_200;
+export const MAX_SECONDS = 253_402_300_799;
+
 /** Formats seconds since 1970 as `YYYY-MM-DDTHH:MM:SSZ`. @throws {RangeError} after year 9999 */
 export function formatTimestamp(seconds: number): string {
   if (isWritable(seconds)) return new Date(seconds * 1000).toISOString().slice(0, 19) + "Z";
@@ -19,7 +23,7 @@ export function timestampOrNull(seconds: number | null): string | null {
 
 /** Whether the year has four digits. */
 function isWritable(seconds: number): boolean {
-  return seconds >= -62_167_219_200 && seconds <= 253_402_300_799;
+  return seconds >= MIN_SECONDS && seconds <= MAX_SECONDS;
 }
 
 /** The day `YYYY-MM-DD` in days since 1970; `null` when the calendar has no such day. */

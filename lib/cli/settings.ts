@@ -4,6 +4,7 @@ import { type ApiSettings, readApiSettings, TOKEN_VARIABLE } from "../api_client
 import { type Environment, kebabCase, setting } from "../base/config.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { readWith } from "../base/read_with.ts";
+import { parseTimeZone } from "../base/time_zone.ts";
 import { parseTrustedProxies } from "../http/request/client_address.ts";
 import { organizationHeaderProblem } from "../http/request/organization_header.ts";
 import { lineOfText, location, oneOf, option, port, readInput, wholeNumber } from "./parameters.ts";
@@ -38,6 +39,7 @@ export const SETTING_SCHEMAS = {
   FAILED_UPLOAD_DAYS: wholeNumber({ min: 0, max: 36_500 }),
   FAILED_UPLOAD_MB: wholeNumber({ min: 0, max: 100_000_000 }),
   CACHE_SIZE_MB: wholeNumber({ min: 0, max: 1_000_000 }),
+  TIME_ZONE: readWith(parseTimeZone),
 };
 
 export type CheckedSetting = keyof typeof SETTING_SCHEMAS;

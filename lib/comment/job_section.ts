@@ -1,6 +1,7 @@
 /** The section of a job: what failed in it, by verdict, with what is known of each test. */
 import type { TestIdentity } from "../base/identity.ts";
 import { fullTestName, markdownLink, plural } from "../base/text.ts";
+import { localDate, type TimeZone } from "../base/time_zone.ts";
 import { safeCode } from "./safe_markdown.ts";
 import type { Section } from "./sections.ts";
 
@@ -24,6 +25,8 @@ export interface ReportedTest extends TestIdentity {
 export interface JobReport extends Pick<Section, "job" | "run" | "runner" | "writtenAt"> {
   /** `""` when unknown. */
   commit: string;
+  /** The time zone of its days. */
+  zone: TimeZone;
   /** Address of the job or build; `""` when unknown. */
   buildUrl: string;
   failed: readonly ReportedTest[];
@@ -83,9 +86,9 @@ export function jobSection(report: JobReport): Section {
         (problem) => `- ${safeCode(problem, MESSAGE_CHARACTERS)}`,
       ),
       ...Object.entries(HEADINGS).flatMap(([verdict, title]) =>
-        list(title, withVerdict(verdict), testItem)
+        list(title, withVerdict(verdict), (test) => testItem(test, report))
       ),
-      ...list("Passed only on a retry", flaky, testItem),
+      ...list("Passed only on a retry", flaky, (test) => testItem(test, report)),
     ].join("\n\n"),
   };
 }
@@ -109,12 +112,12 @@ function list<Item>(title: string, items: readonly Item[], line: (item: Item) =>
   return [`**${title}** (${items.length})`, lines.join("\n")];
 }
 
-function testItem(test: ReportedTest): string {
+function testItem(test: ReportedTest, { zone }: Pick<JobReport, "zone">): string {
   const { message, page, last, owner, elsewhere } = test;
   const facts = [
     ...message === "" ? [] : [safeCode(message, MESSAGE_CHARACTERS)],
     ...elsewhere === "" ? [] : [elsewhere],
-    ...last ? [`last seen ${markdownLink(last.recorded_at.slice(0, 10), last.build_url)}`] : [],
+    ...last ? [`last seen ${markdownLink(localDate(last.recorded_at, zone), last.build_url)}`] : [],
     ...owner === "" ? [] : [`owner ${safeCode(owner, NAME_CHARACTERS)}`],
     ...page === "" ? [] : [markdownLink("history", page)],
   ];

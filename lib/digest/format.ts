@@ -7,6 +7,7 @@ import {
   markdownLink,
   plural,
 } from "../base/text.ts";
+import { localDate, type TimeZone, UTC } from "../base/time_zone.ts";
 import type { Digest, DigestEntry, DigestGroup, DisruptedTest } from "./digest.ts";
 
 /** Maximum number of tests in a section. */
@@ -52,22 +53,34 @@ function slackCode(text: string): string {
   }\``;
 }
 
-/** The digest as Markdown. @param pagesUrl address of the pages without a trailing slash; `""`: no links */
-export function digestMarkdown(digest: Digest, pagesUrl = ""): string {
-  return textOf(digest, MARKDOWN, pagesUrl);
+/**
+ * The digest as Markdown.
+ *
+ * @param pagesUrl address of the pages without a trailing slash; `""`: no links
+ * @param zone of its days
+ */
+export function digestMarkdown(digest: Digest, pagesUrl = "", zone = UTC): string {
+  return textOf(digest, MARKDOWN, { pagesUrl, zone });
 }
 
-/** The digest as the request body for a Slack webhook. @param pagesUrl as of {@linkcode digestMarkdown} */
-export function digestSlack(digest: Digest, pagesUrl = ""): string {
-  return JSON.stringify({ text: textOf(digest, SLACK, pagesUrl).trim() });
+/** The digest as the request body for a Slack webhook; parameters as of {@linkcode digestMarkdown}. */
+export function digestSlack(digest: Digest, pagesUrl = "", zone = UTC): string {
+  return JSON.stringify({ text: textOf(digest, SLACK, { pagesUrl, zone }).trim() });
 }
 
-function textOf(digest: Digest, syntax: Syntax, pagesUrl: string): string {
+/** Where its links lead, and the time zone of its days. */
+interface Frame {
+  pagesUrl: string;
+  zone: TimeZone;
+}
+
+function textOf(digest: Digest, syntax: Syntax, { pagesUrl, zone }: Frame): string {
   const { organization, since, until, groups } = digest;
   const { heading, code } = syntax;
-  const days = `${since.slice(0, 10)} to ${until.slice(0, 10)}`;
+  const place = zone === UTC ? "" : ` (${zone.name})`;
+  const days = `${localDate(since, zone)} to ${localDate(until, zone)}${place}`;
   const changes = groups.flatMap((group) =>
-    linesOf(group, syntax, { pagesUrl, isGrouped: digest.group_by !== null })
+    linesOf(group, syntax, { pagesUrl, zone, isGrouped: digest.group_by !== null })
   );
   const lines = [
     heading(1, `Flaky tests of ${code(organization)}, ${days}`),
@@ -122,7 +135,7 @@ function repositoryText(
 function linesOf(
   group: DigestGroup,
   { heading, code, link, bullet }: Syntax,
-  { pagesUrl, isGrouped }: { pagesUrl: string; isGrouped: boolean },
+  { pagesUrl, zone, isGrouped }: Frame & { isGrouped: boolean },
 ): string[] {
   const level = isGrouped ? 3 : 2;
   const began = new Map(group.quarantine_began.map((entry) => [entry.id, entry]));
@@ -162,7 +175,7 @@ function linesOf(
     const facts = [
       ...cost ? [costOf(cost)] : [],
       ...entry ? [`quarantined${beginOf(entry)}`] : [],
-      ...end ? [`quarantine ends ${end.at.slice(0, 10)}`] : [],
+      ...end ? [`quarantine ends ${localDate(end.at, zone)}`] : [],
       ...released.has(id) ? ["may be released"] : [],
     ];
     return `${name} in ${code(test.repository)}${facts.length > 0 ? `: ${facts.join("; ")}` : ""}`;

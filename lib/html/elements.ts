@@ -1,5 +1,6 @@
-/** The parts that pages are made of. Times are UTC. */
+/** The parts that pages are made of. */
 import { formatTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
+import { formatOffset, localDay, localSeconds, type TimeZone, UTC } from "../base/time_zone.ts";
 import { type Content, type Markup, markup } from "./markup.ts";
 
 /** A column; the class `number` aligns right, `wide` hides it on a phone. */
@@ -111,12 +112,24 @@ export function formatDay(day: number): string {
   return `${Number(dayOfMonth)} ${MONTHS[Number(month) - 1]}`;
 }
 
-/** `today 09:14`, `yesterday 16:20`, `8 Nov 11:00` or, long ago, `8 Nov 2025`. */
-export function formatTime(seconds: number, today: number): Markup {
-  const full = formatTimestamp(seconds);
-  const day = Math.floor(seconds / SECONDS_PER_DAY);
+/**
+ * `today 09:14`, `yesterday 16:20`, `8 Nov 11:00` or, long ago, `8 Nov 2025`, in a time zone.
+ *
+ * @param options.now the time of the page, in seconds since 1970
+ */
+export function formatTime(
+  seconds: number,
+  { now, zone }: { now: number; zone: TimeZone },
+): Markup {
+  const local = formatTimestamp(localSeconds(seconds, zone));
+  const [day, today] = [localDay(seconds, zone), localDay(now, zone)];
   const name = day === today ? "today" : day === today - 1 ? "yesterday" : formatDay(day);
-  const detail = Math.abs(today - day) > 300 ? full.slice(0, 4) : full.slice(11, 16);
-  const utc = full.replace("T", " ").replace("Z", " UTC");
-  return markup`<time datetime="${full}" title="${utc}">${name} ${detail}</time>`;
+  const detail = Math.abs(today - day) > 300 ? local.slice(0, 4) : local.slice(11, 16);
+  const place = zone === UTC ? "" : ` (${zone.name})`;
+  const title = `${local.slice(0, 10)} ${local.slice(11, 19)} ${
+    formatOffset(seconds, zone)
+  }${place}`;
+  return markup`<time datetime="${
+    formatTimestamp(seconds)
+  }" title="${title}">${name} ${detail}</time>`;
 }

@@ -16,6 +16,13 @@ export function textField(
   }>${errors && markup`<p class="error" id="${name}-error">${errors.join("; ")}</p>`}</div>`;
 }
 
+/** Parameters that a form sends along: those of its address are dropped. */
+export function hiddenFields(parameters: Readonly<Record<string, string>>): Markup[] {
+  return Object.entries(parameters).map(([name, value]) =>
+    markup`<input type="hidden" name="${name}" value="${value}">`
+  );
+}
+
 /** A choice of some values. */
 export function choiceField(
   { name, label, value, options }: {

@@ -1,6 +1,8 @@
 /** The frame of every page: head, navigation, footer, and response headers. */
 import { createHash } from "node:crypto";
+import { type TimeZone, UTC } from "../base/time_zone.ts";
 import { escapeHtml } from "./escape.ts";
+import { hiddenFields, textField } from "./forms.ts";
 import { type Content, type Markup, markup, type PathTo } from "./markup.ts";
 import style from "./style.css" with { type: "text" };
 
@@ -40,8 +42,26 @@ export function documentHead(title: string, style = STYLE): string {
 `;
 }
 
-/** The HTML document of a page. Without `pathTo`, which only signed-in readers need, it has no links. */
-export function layout({ title, crumbs = [], content }: Page, pathTo: PathTo | null): string {
+/** What the frame of a page for signed-in readers depends on. */
+export interface Frame {
+  pathTo: PathTo;
+  /** The parameters of the page, as they were sent. */
+  parameters: Readonly<Record<string, string>>;
+  zone: TimeZone;
+  /** What is wrong with the parameter `tz`. */
+  zoneErrors?: readonly string[] | undefined;
+}
+
+/** The parameter that all links and forms of a page keep: the time zone, if it was given. */
+export function keptParameters(
+  { tz }: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  return tz === undefined ? {} : { tz };
+}
+
+/** The HTML document of a page. Without a frame, which only signed-in readers need, it has no links. */
+export function layout({ title, crumbs = [], content }: Page, frame: Frame | null): string {
+  const pathTo = frame?.pathTo;
   const navigation = pathTo &&
     markup`<nav aria-label="Main"><a href="${pathTo(["repos"])}">Repositories</a>
 <a href="${pathTo(["flaky-tests"], { quarantine: "false" })}">Flaky tests</a>
@@ -59,10 +79,28 @@ ${trail}
 ${content}
 </main>
 <footer><p><b>Flaky</b> is a failure of a test that also passed on the same code. Figures cover the
-last 14 days unless they say otherwise; times are UTC.</p></footer>
+last 14 days unless they say otherwise; ${
+      !frame || frame.zone === UTC
+        ? "times are UTC"
+        : `times are those of ${frame.zone.name}, days of charts and filters are UTC`
+    }.</p>${frame && zoneForm(frame)}</footer>
 </body>
 </html>
 `;
+}
+
+/** Shows the same page in another time zone. */
+function zoneForm({ parameters, zone, zoneErrors }: Frame): Markup {
+  // The owner of a page is in its path.
+  const { tz = zone.name, owner: _, ...others } = parameters;
+  const field = textField({
+    name: "tz",
+    label: "Time zone",
+    hint: "Europe/Berlin",
+    value: tz,
+    errors: zoneErrors,
+  });
+  return markup`<form class="zone">${hiddenFields(others)}${field}<button>Change</button></form>`;
 }
 
 /** Headers of a document that contains its style sheet. `policy` is added to what all may do. */

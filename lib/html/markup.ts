@@ -37,11 +37,14 @@ function textOf(value: Content): string {
 /** The address of a page of this service, relative to the current one. */
 export type PathTo = (segments: readonly string[], query?: Record<string, string>) => Markup;
 
-/** @param root leads from the current page to the root of the service, such as `../../` */
-export function pathsFrom(root: string): PathTo {
+/**
+ * @param root leads from the current page to the root of the service, such as `../../`
+ * @param kept parameters that every address has, unless it sets them
+ */
+export function pathsFrom(root: string, kept: Readonly<Record<string, string>> = {}): PathTo {
   return (segments, query = {}) => {
     const path = root + segments.map(encodeURIComponent).join("/");
-    const parameters = String(new URLSearchParams(query));
+    const parameters = String(new URLSearchParams({ ...kept, ...query }));
     return markup`${parameters ? `${path}?${parameters}` : path}`;
   };
 }

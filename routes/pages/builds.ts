@@ -7,7 +7,7 @@ import { formatCount, plural } from "../../lib/base/text.ts";
 import { glyph } from "../../lib/html/charts.ts";
 import { forgeOf, pullRequestOf } from "../../lib/html/forge_links.ts";
 import { emptyState, table } from "../../lib/html/elements.ts";
-import { choiceField, textField } from "../../lib/html/forms.ts";
+import { choiceField, hiddenFields, textField } from "../../lib/html/forms.ts";
 import {
   type Content,
   externalAddress,
@@ -15,6 +15,7 @@ import {
   type Markup,
   markup,
 } from "../../lib/html/markup.ts";
+import { keptParameters } from "../../lib/html/layout.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import { definePage, type PageRequest } from "./page.ts";
@@ -111,7 +112,7 @@ ${
         .map((days) => [days, `last ${days} days`]),
     })
   }
-<button>Show</button></form>`;
+<button>Show</button>${hiddenFields(keptParameters(given))}</form>`;
 }
 
 /** A table of builds, with links to their pages and to the forge. */

@@ -84,7 +84,7 @@ function filters(
   { parameters, pathTo }: Pick<ListPage, "parameters" | "pathTo">,
   errors: ParameterErrors = {},
 ): Markup {
-  const kept = ["quarantine", "quarantined", "repository_id", "limit"]
+  const kept = ["quarantine", "quarantined", "repository_id", "limit", "tz"]
     .filter((name) => parameters[name] !== undefined)
     .map((name) => markup`<input type="hidden" name="${name}" value="${parameters[name]}">`);
   const others = Object.entries(errors).filter(([name]) => !FIELDS.includes(name)).map((

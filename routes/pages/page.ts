@@ -4,7 +4,7 @@ import { recordedAtOf, type TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
 import { formatTime, label, shortOid, testName, verbatim } from "../../lib/html/elements.ts";
 import { type BuildFacts, buildName, forgeOf, pullRequestOf } from "../../lib/html/forge_links.ts";
-import { layout, type Page, PAGE_HEADERS } from "../../lib/html/layout.ts";
+import { keptParameters, layout, type Page, PAGE_HEADERS } from "../../lib/html/layout.ts";
 import {
   type Content,
   externalLink,
@@ -15,7 +15,7 @@ import {
 } from "../../lib/html/markup.ts";
 import type { Context } from "../../lib/http/request/context.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
-import type { Entries } from "../../lib/http/request/parameters.ts";
+import { type Entries, timeZone } from "../../lib/http/request/parameters.ts";
 import type { ApiRequest, Endpoint, QueryOf, Resource } from "../../lib/http/request/route.ts";
 
 export interface PageRequest<Query = unknown> extends ApiRequest<Query> {
@@ -41,21 +41,21 @@ export function definePage<Query extends Entries>(
     ...page,
     access: "token or basic",
     isPage: true,
-    query: v.object({ ...query }),
+    query: v.object({ ...query, tz: timeZone }),
     response: { status: 200, mediaType: "text/html; charset=utf-8" },
     async handler(request, { sql }) {
-      const pathTo = pathsFrom(request.root);
+      const pathTo = pathsFrom(request.root, keptParameters(request.parameters));
       const at = (seconds: number | null) =>
-        seconds === null ? markup`never` : formatTime(seconds, request.today);
+        seconds === null ? markup`never` : formatTime(seconds, request);
       const shown = await show({ ...request, sql, pathTo, at, link: linksWith(pathTo, at) });
       return "content" in shown
-        ? { body: layout(shown, pathTo), headers: PAGE_HEADERS }
+        ? { body: layout(shown, { pathTo, ...request }), headers: PAGE_HEADERS }
         : { body: "", redirect: String(shown) };
     },
   };
   if (showErrors) {
     endpoint.errorPage = (errors, { parameters, root }) =>
-      showErrors(errors, { parameters, pathTo: pathsFrom(root) });
+      showErrors(errors, { parameters, pathTo: pathsFrom(root, keptParameters(parameters)) });
   }
   // Sound: the handler only receives what this schema produced.
   return endpoint as Endpoint;

@@ -11,6 +11,8 @@ import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { formatCount } from "../../lib/base/text.ts";
 import { sparkline } from "../../lib/html/charts.ts";
 import { emptyState, keyFigures, table } from "../../lib/html/elements.ts";
+import { hiddenFields } from "../../lib/html/forms.ts";
+import { keptParameters } from "../../lib/html/layout.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { foldCase } from "../../lib/query/parse.ts";
@@ -181,11 +183,12 @@ function changeOf(now: BuildTotals, before: BuildTotals): string {
   return `${sign}${Math.abs(points)} points`;
 }
 
-function filter({ parameters: { q = "", sort }, pathTo }: ListPage): Markup {
+function filter({ parameters, pathTo }: ListPage): Markup {
+  const { q = "", sort } = parameters;
   return markup`<form class="filters" action="${pathTo(["repos"])}" role="search">
 ${sort && markup`<input type="hidden" name="sort" value="${sort}">`}
 <div><label for="q">Repository</label><input id="q" name="q" value="${q}" placeholder="part of owner/name" autocomplete="off" spellcheck="false"></div>
-<button>Show</button></form>`;
+<button>Show</button>${hiddenFields(keptParameters(parameters))}</form>`;
 }
 
 function repositoryTable(

@@ -7,8 +7,9 @@ import { encodeOffsetCursor } from "../../lib/base/cursor.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { plural } from "../../lib/base/text.ts";
 import { emptyState, label, table } from "../../lib/html/elements.ts";
-import { textField } from "../../lib/html/forms.ts";
+import { hiddenFields, textField } from "../../lib/html/forms.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
+import { keptParameters } from "../../lib/html/layout.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import { MAX_QUERY_CHARACTERS } from "../../lib/query/parse.ts";
@@ -96,7 +97,7 @@ function filters(
   return markup`<form class="filters" action="${pathTo(["tests"])}" role="search">
 ${field("q", "Search", "words of name, suite, class or file")}
 ${field("repository", "Repository", "all, or owner/name")}
-<button>Show</button></form>`;
+<button>Show</button>${hiddenFields(keptParameters(parameters))}</form>`;
 }
 
 /** Of a test that is neither flaky nor quarantined: nothing to tell. */

@@ -32,6 +32,7 @@ export const commentCommand: AddCommand = command({
   ],
   example: "comment --job unit reports/",
   moreExamples: ["comment --dry-run reports/", "comment --repo acme/shop --pull 12 reports/"],
+  settings: ["TIME_ZONE"],
   environment: [
     "PLATFORM_API_TOKEN",
     "PLATFORM_API_TOKEN_FILE",
@@ -71,7 +72,7 @@ export const commentCommand: AddCommand = command({
     ),
     dryRun: flag("print the section as Markdown instead of writing it"),
   },
-  async run({ reports, repo, pull, job, base, dryRun }, context) {
+  async run({ reports, repo, pull, job, base, dryRun }, context, { TIME_ZONE: zone }) {
     if (reports.length === 0) {
       throw new UsageError("missing REPORTS: expected files, folders or globs");
     }
@@ -86,7 +87,7 @@ export const commentCommand: AddCommand = command({
         exitCode: failed.length === 0 ? 0 : 1,
         failed,
       });
-      const options = { repository, job, pull };
+      const options = { repository, job, pull, zone };
       const judged = {
         failed: failed.map((test) => {
           const known = verdicts?.tests.get(identityKey(test));

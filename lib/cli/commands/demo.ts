@@ -19,6 +19,7 @@ import type { Log } from "../../base/log.ts";
 import { testHash, testId, type TestIdentity } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../base/time.ts";
+import type { TimeZone } from "../../base/time_zone.ts";
 import { makeToken } from "../../base/token.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { readCoverage, readResults, type UploadFiles } from "../../intake/read_files.ts";
@@ -31,7 +32,7 @@ export const demoCommand: AddCommand = command({
   name: "demo",
   summary: "Serve a small example organization; print a token and curl commands to paste",
   example: "demo --port 8000",
-  settings: ["PORT"],
+  settings: ["PORT", "TIME_ZONE"],
   environment: ["HOST"],
   usesDatabase: false,
   input: {},
@@ -43,14 +44,14 @@ export const demoCommand: AddCommand = command({
     listenOrFail({ host, port }, () => Deno.listen({ hostname: host, port }).close());
     // Readable by people, regardless of the log settings of the environment.
     await withLog(io, { LOG_LEVEL: "info", LOG_FORMAT: "human" }, async (log) => {
-      await serveExample(context, { log, host, port });
+      await serveExample(context, { log, host, port, timeZone: settings.TIME_ZONE });
     });
   },
 });
 
 async function serveExample(
   context: CommandContext,
-  options: { log: Log; host: string; port: number },
+  options: { log: Log; host: string; port: number; timeZone: TimeZone },
 ): Promise<void> {
   const { io, note } = context;
   // Read first, so that a signal during the preparation leaves nothing behind.

@@ -31,6 +31,7 @@ export const digestCommand: AddCommand = command({
     "disruption ever was since then, and calmed down if it was disruptive in the latter only. To send " +
     "the digest, pipe it to curl.",
   ],
+  settings: ["TIME_ZONE"],
   environment: ["PUBLIC_URL"],
   input: {
     org: ORG,
@@ -47,7 +48,7 @@ export const digestCommand: AddCommand = command({
       v.optional(oneOf(["markdown", "slack", "json"]), "markdown"),
     ),
   },
-  async run({ org, repo, since, groupBy, format }, context) {
+  async run({ org, repo, since, groupBy, format }, context, { TIME_ZONE: zone }) {
     const { now, io } = context;
     const { sql, organization } = await openOrganization(context, org);
     const repositories = await selectRepositories(sql, organization, repo);
@@ -66,7 +67,9 @@ export const digestCommand: AddCommand = command({
     if (context.json || format === "json") return await io.stdout(`${JSON.stringify(digest)}\n`);
     const pagesUrl = setting(io.environment, "PUBLIC_URL").replace(/\/+$/, "");
     await io.stdout(
-      format === "slack" ? `${digestSlack(digest, pagesUrl)}\n` : digestMarkdown(digest, pagesUrl),
+      format === "slack"
+        ? `${digestSlack(digest, pagesUrl, zone)}\n`
+        : digestMarkdown(digest, pagesUrl, zone),
     );
   },
 });

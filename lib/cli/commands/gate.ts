@@ -9,6 +9,7 @@ import {
 } from "../../api_client/api_settings.ts";
 import { setting } from "../../base/config.ts";
 import { readWith } from "../../base/read_with.ts";
+import { parseTimeZone, type TimeZone, UTC } from "../../base/time_zone.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { CAUSES, decideExitCode, type GateInput } from "../../gate/rule.ts";
 import {
@@ -134,6 +135,7 @@ export const gateCommand: AddCommand = command({
     "PLATFORM_API_TOKEN_FILE",
     "PLATFORM_API_URL",
     "GITHUB_STEP_SUMMARY",
+    "TIME_ZONE",
     ...COMMENT_VARIABLES,
   ],
   exitCodes: {
@@ -213,7 +215,8 @@ export const gateCommand: AddCommand = command({
       };
       annotateFailures(judged, context);
       if (options.comment) {
-        const section = await sectionOfRun(judged, { repository, job }, context);
+        const zone = zoneOfComment(context);
+        const section = await sectionOfRun(judged, { repository, job, zone }, context);
         await commentOnPull(section, { repository }, context);
       }
     } catch (error) {
@@ -225,6 +228,16 @@ export const gateCommand: AddCommand = command({
     throw new ExitWith(exitCode);
   },
 });
+
+/** A wrong time zone must not change the exit code of the tests. */
+function zoneOfComment({ io, note }: CommandContext): TimeZone {
+  try {
+    return parseTimeZone(setting(io.environment, "TIME_ZONE"));
+  } catch (error) {
+    note(`comment: TIME_ZONE: ${errorMessage(error)}; its days are UTC`);
+    return UTC;
+  }
+}
 
 async function show(
   summary: GateSummary,

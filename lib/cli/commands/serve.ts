@@ -33,6 +33,7 @@ export const API_SETTINGS = [
   "STATEMENT_TIMEOUT_MS",
   "REQUEST_TIMEOUT_MS",
   "CACHE_SIZE_MB",
+  "TIME_ZONE",
 ] as const satisfies readonly SettingName[];
 
 export const serveCommand: AddCommand = command({
@@ -124,6 +125,7 @@ export function apiOptions(settings: ServeSettings) {
     port: settings.PORT,
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,
     cacheSizeMb: settings.CACHE_SIZE_MB,
+    timeZone: settings.TIME_ZONE,
   };
 }
 

@@ -5,6 +5,7 @@ import { setting } from "../../base/config.ts";
 import { pause } from "../../base/delay.ts";
 import { errorMessage } from "../../base/error.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
+import type { TimeZone } from "../../base/time_zone.ts";
 import type { TestIdentity } from "../../base/identity.ts";
 import { annotationLines } from "../../comment/annotations.ts";
 import { jobSection, type ReportedTest } from "../../comment/job_section.ts";
@@ -59,6 +60,8 @@ export interface CommentOptions {
   repository: RepositoryName | null;
   /** Title of the section; by default the name of the CI job. */
   job?: string | undefined;
+  /** The time zone of its days. */
+  zone: TimeZone;
   /** Number of the pull or merge request; by default that of the CI job. */
   pull?: number | undefined;
 }
@@ -68,7 +71,7 @@ const MAX_JOB_CHARACTERS = 100;
 /** The section of this job, in the comment on its pull request. */
 export async function sectionOfRun(
   run: CommentedRun,
-  { job, repository }: CommentOptions,
+  { job, repository, zone }: Omit<CommentOptions, "pull">,
   { io }: Pick<CommandContext, "io">,
 ): Promise<Section> {
   const { environment, git = runGit } = io;
@@ -93,6 +96,7 @@ export async function sectionOfRun(
     ],
     runner: tested ? "" : get("RUNNER_NAME").slice(0, MAX_JOB_CHARACTERS),
     writtenAt: io.now(),
+    zone,
     // The commit of a job for a pull request is a merge that its author has never seen.
     commit: tested?.head_sha ?? pull?.head?.sha ?? facts?.commit ?? "",
     buildUrl: tested?.html_url ?? facts?.buildUrl ?? "",
@@ -142,7 +146,7 @@ export function annotateFailures(run: CommentedRun, { io }: Pick<CommandContext,
  */
 export async function commentOnPull(
   section: Section,
-  { repository, pull }: CommentOptions,
+  { repository, pull }: Pick<CommentOptions, "repository" | "pull">,
   { io, note }: Pick<CommandContext, "io" | "note">,
 ): Promise<string | null> {
   const { environment, stop } = io;

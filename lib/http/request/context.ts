@@ -3,6 +3,7 @@ import type { TokenUse } from "../../../db/admin/tokens.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Log } from "../../base/log.ts";
 import type { Metrics } from "../../base/metrics.ts";
+import type { TimeZone } from "../../base/time_zone.ts";
 
 /** Responds to a request from a peer with this IP address; never throws. */
 export type App = (request: Request, peer?: string) => Promise<Response>;
@@ -21,6 +22,8 @@ export interface Context {
   log: Log;
   /** Proxies whose `X-Forwarded-For` is believed. */
   trustedProxies?: BlockList | null;
+  /** The time zone of pages that name no other; UTC unless given. */
+  timeZone?: TimeZone;
   /** The header by which a trusted proxy names the organization of a page's reader; "" for none. */
   organizationHeader?: string;
   /** Called at most once an hour per token. */

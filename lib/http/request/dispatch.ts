@@ -2,11 +2,13 @@
  * The steps of a request: route, authentication, resource, parameters, response. The order of these
  * checks is part of the API: it determines what a client without a token can find out.
  */
+import * as v from "valibot";
 import { isTransient } from "../../../db/connection/errors.ts";
 import type { Caller, CallerScope, Selection } from "../../../db/read/caller.ts";
 import { organizationUuid } from "../../base/identity.ts";
 import { errorFields } from "../../base/log.ts";
 import { SECONDS_PER_DAY } from "../../base/time.ts";
+import { localDay, type TimeZone, UTC } from "../../base/time_zone.ts";
 import { createAuthentication } from "./authentication.ts";
 import { isTrusted } from "./client_address.ts";
 import { type App, type Context, REQUEST_TIMEOUT_MS } from "./context.ts";
@@ -18,7 +20,7 @@ import {
   notFound,
   unauthorized,
 } from "./errors.ts";
-import { readParameters } from "./parameters.ts";
+import { type RawParameters, readParameters, timeZone as timeZoneParameter } from "./parameters.ts";
 import { checkSelected, createUrlParser } from "./parsed_url.ts";
 import { errorPage } from "./error_page.ts";
 import { createQueries, StaleVersionError } from "../tests/queries.ts";
@@ -81,8 +83,9 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     const isBrowser = !route && isSignedInBrowser(request.headers);
     const isPage = isBrowser || route?.isPage;
     const hasToken = request.headers.has("authorization");
+    const zone = isPage ? zoneOf(parameters, context) : UTC;
     const refuse = async (response: Response) => {
-      const page = isPage ? await errorPage(response, { ...parsed, hasToken }) : response;
+      const page = isPage ? await errorPage(response, { ...parsed, hasToken, zone }) : response;
       return completeError(request, page, requestId);
     };
     if (route) logged.route = route.path;
@@ -114,7 +117,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
       path: route.path,
       parameters,
       windowSeconds: context.windowSeconds,
-      page: route.isPage ? { root, today } : null,
+      page: route.isPage ? { root, today, zone: zone.name, zoneDay: localDay(now, zone) } : null,
       now: route.isOfThisSecond ? now : null,
       organizationId: route.resource && caller ? caller.organizationId : null,
       organizationName: found.organizationName,
@@ -144,6 +147,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
         parameters,
         root,
         today,
+        zone,
         ...moment,
         ...createQueries(context.sql, repositories, moment),
         loadTests: (options) => loadTests(repositories, { ...moment, ...options }, loads),
@@ -155,6 +159,12 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
 function isSignedInBrowser(headers: Headers): boolean {
   return /^\s*basic\s/i.test(headers.get("authorization") ?? "") &&
     headers.get("accept")?.includes("text/html") === true;
+}
+
+/** The time zone that a page names, else that of the service; a wrong name is an error later. */
+function zoneOf({ tz }: RawParameters, { timeZone = UTC }: Context): TimeZone {
+  const result = v.safeParse(timeZoneParameter, tz);
+  return result.success && result.output || timeZone;
 }
 
 /** Whether an `organization_id` is absent, empty, or the caller's own. */

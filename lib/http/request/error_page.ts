@@ -1,4 +1,5 @@
-import { layout, PAGE_HEADERS } from "../../html/layout.ts";
+import type { TimeZone } from "../../base/time_zone.ts";
+import { keptParameters, layout, PAGE_HEADERS } from "../../html/layout.ts";
 import { type Markup, markup, pathsFrom, type PathTo } from "../../html/markup.ts";
 import type { ParameterErrors } from "./errors.ts";
 import type { ParsedUrl } from "./parsed_url.ts";
@@ -7,20 +8,27 @@ import type { Endpoint } from "./route.ts";
 /** Converts an error response to a page with the next step, which may be the route's own. */
 export async function errorPage(
   response: Response,
-  { root, route, parameters, hasToken }: Pick<ParsedUrl, "root" | "route" | "parameters"> & {
-    /** Whether the request had a token, which was wrong if the response is 401. */
-    hasToken: boolean;
-  },
+  { root, route, parameters, hasToken, zone }:
+    & Pick<ParsedUrl, "root" | "route" | "parameters">
+    & {
+      /** Whether the request had a token, which was wrong if the response is 401. */
+      hasToken: boolean;
+      zone: TimeZone;
+    },
 ): Promise<Response> {
   const { status } = response;
   const body = response.headers.has("content-type") ? await response.json() : {};
-  const pathTo = pathsFrom(root);
   const errors = errorsOf(status, body.errors, route);
+  const { tz: zoneErrors, ...others } = errors ?? {};
+  // Links and other forms must not lead to the same error.
+  const { tz: _, ...withoutZone } = parameters;
+  const kept = zoneErrors ? withoutZone : parameters;
+  const pathTo = pathsFrom(root, keptParameters(kept));
   const [title, content] = describe(status, errors ?? {}, { pathTo, hasToken });
-  const own = errors && route?.errorPage?.(errors, { parameters, root });
+  const own = errors && route?.errorPage?.(others, { parameters: kept, root });
   const html = layout(
     own ?? { title, content: markup`<h1>${title}</h1>${content}` },
-    status === 401 ? null : pathTo,
+    status === 401 ? null : { pathTo, parameters, zone, zoneErrors },
   );
   const bytes = new TextEncoder().encode(html);
   const headers = new Headers(response.headers);

@@ -25,6 +25,7 @@ import { MAX_QUERY_CHARACTERS, parseQuery, type Term } from "../../query/parse.t
 import { quote } from "../../base/quote.ts";
 import { readWith } from "../../base/read_with.ts";
 import { parseTimestamp } from "../../base/time.ts";
+import { parseTimeZone } from "../../base/time_zone.ts";
 import type { ParameterErrors } from "./errors.ts";
 
 export const MAX_LIMIT = 100;
@@ -81,6 +82,13 @@ export const PATH_PARAMETERS: Readonly<Record<string, Entries | undefined>> = {
     ),
   },
 };
+
+/** `tz`: the time zone of the times on a page; `null` for that of the service. */
+export const timeZone = parsed(
+  (text) => text === "" ? null : parseTimeZone(text),
+  "Time zone of the times, as the IANA database names it",
+  { jsonSchema: TEXT, example: "Europe/Berlin" },
+);
 
 /** `limit`: the page size, at most {@linkcode MAX_LIMIT} unless given. */
 export function limit(defaultLimit: number, maxLimit = MAX_LIMIT) {

@@ -1,6 +1,7 @@
 /** Routes: rows of the route table, and the input and output of their handlers. */
 import * as v from "valibot";
 import type { CallerScope } from "../../../db/read/caller.ts";
+import type { TimeZone } from "../../base/time_zone.ts";
 import type { Page } from "../../html/layout.ts";
 import type { Context } from "./context.ts";
 import type { ParameterErrors } from "./errors.ts";
@@ -41,6 +42,8 @@ export interface ApiRequest<Query = unknown> extends CallerScope, Moment, Reques
   root: string;
   /** The day of the request, in days since 1970. */
   today: number;
+  /** The time zone of the times on a page. */
+  zone: TimeZone;
   /** Tests of the repositories that are disruptive in the window or quarantined. */
   loadTests(options?: LoadTestsOptions): Promise<TestCollection>;
 }

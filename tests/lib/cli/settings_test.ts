@@ -51,12 +51,14 @@ describe("settings", () => {
           LOG_LEVEL: "loud",
           LOG_FORMAT: "xml",
           REQUEST_TIMEOUT_MS: "0",
+          TIME_ZONE: "Mars/Olympus",
         },
       },
     );
     assert.equal(code, 2);
     for (
       const expected of [
+        /TIME_ZONE: invalid time zone "Mars\/Olympus": expected a name of the IANA database/,
         /DATABASE_URL is not the URL of a PostgreSQL server/,
         /PORT: invalid number "http"/,
         /OPS_PORT: invalid number "-1": expected an integer from 0 to 65535/,

@@ -2,6 +2,7 @@ import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import MarkdownIt from "markdown-it";
 import { parseFragment } from "parse5";
+import { UTC } from "../../../lib/base/time_zone.ts";
 import { jobSection, type ReportedTest } from "../../../lib/comment/job_section.ts";
 import { commentBody, parseComment, type Section } from "../../../lib/comment/sections.ts";
 import { HOSTILE_NAMES } from "./hostile_names.ts";
@@ -34,6 +35,7 @@ function hostileSection(text: string): Section {
     run: [7, 1],
     runner: text.slice(0, 100),
     writtenAt: 1_769_947_200,
+    zone: UTC,
     commit: "a1b2c3d",
     buildUrl: BUILD,
     failed: ["new", "known", "flaky", "quarantined", "unknown"].map((verdict) =>

@@ -1,6 +1,7 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { parseTimeZone } from "../../../lib/base/time_zone.ts";
 import { jobSection, type ReportedTest } from "../../../lib/comment/job_section.ts";
 import {
   commentBody,
@@ -131,6 +132,7 @@ describe("the section of a job", () => {
       run: [7, 1],
       runner: "",
       writtenAt: 1,
+      zone: parseTimeZone("Asia/Tokyo"),
       commit: "0123456789abcdef",
       buildUrl: "https://ci.example/7",
       failed: [
@@ -138,7 +140,7 @@ describe("the section of a job", () => {
           verdict: "flaky",
           message: "timed out",
           page: "https://flaky.example/tests/1",
-          last: { recorded_at: "2026-01-31T08:00:00Z", build_url: "https://ci.example/3" },
+          last: { recorded_at: "2026-01-30T15:00:00Z", build_url: "https://ci.example/3" },
           owner: "@acme/cart",
         }),
         test("new", { message: "expected 1, found 2" }),

@@ -1,6 +1,7 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { composeDigest, type DigestInput, type DisruptedTest } from "../../../lib/digest/digest.ts";
+import { parseTimeZone } from "../../../lib/base/time_zone.ts";
 import { digestMarkdown, digestSlack } from "../../../lib/digest/format.ts";
 
 function test(
@@ -156,6 +157,24 @@ describe("the digest", () => {
       slack.includes(`\`shop &gt; Cart &gt; a|b\` <${page.replace("|", "%7C")}|runs> in`),
       slack,
     );
+  });
+
+  it("has the days of a time zone, and names it", () => {
+    const input = {
+      ...FACTS,
+      quarantine_ends: [{ ...entry("older"), at: "2026-02-05T23:00:00Z" }],
+    };
+    const head = { ...HEAD, group_by: null, since: "2026-01-24T23:30:00Z" };
+    const digest = composeDigest(input, head);
+    const berlin = parseTimeZone("Europe/Berlin");
+    const markdown = digestMarkdown(digest, "", berlin);
+    assert.match(
+      markdown,
+      /^# Flaky tests of `acme`, 2026-01-25 to 2026-02-01 \(Europe\/Berlin\)\n/,
+    );
+    assert.match(markdown, /quarantine ends 2026-02-06/);
+    assert.match(JSON.parse(digestSlack(digest, "", berlin)).text, /quarantine ends 2026-02-06/);
+    assert.match(digestMarkdown(digest), /^# .*, 2026-01-24 to 2026-02-01\n/);
   });
 
   it("has all quiet repositories in one line", () => {

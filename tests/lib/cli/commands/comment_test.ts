@@ -111,6 +111,28 @@ describe("comment", () => {
     assert.match(given.forge.comments[0]!.body, /#### `CI \/ unit`: resolved/);
   });
 
+  it("has the days of TIME_ZONE, and refuses a wrong one unless it is part of the gate", async () => {
+    const given = await setUp();
+    const path = await given.fixture.write("report.xml", reportOf({ known: "failed" }));
+    const honolulu = { TIME_ZONE: "Pacific/Honolulu" };
+    const zoned = await run(given, ["comment", "--dry-run", path], honolulu);
+    assert.match(zoned.stdout, /last seen \[2026-01-30\]/);
+    const option = ["comment", "--dry-run", "--time-zone", "Asia/Tokyo", path];
+    assert.match((await run(given, option, honolulu)).stdout, /last seen \[2026-01-31\]/);
+
+    const wrong = { TIME_ZONE: "W. Europe Standard Time" };
+    const refused = await run(given, ["comment", "--dry-run", path], wrong);
+    assert.equal(refused.code, 2);
+    assert.match(
+      refused.stderr,
+      /TIME_ZONE: invalid time zone "W. Europe Standard Time": expected/,
+    );
+    const gated = await run(given, ["gate", "--comment", "--exit-code", "1", path], wrong);
+    assert.equal(gated.code, 1);
+    assert.match(gated.stderr, /comment: TIME_ZONE: invalid time zone .*; its days are UTC/);
+    assert.match(given.forge.comments[0]!.body, /last seen \[2026-01-31\]/);
+  });
+
   it("says on how many other branches a cause was seen, and since when", async () => {
     const given = await setUp();
     const fixture = await gateFixture(KNOWN, (request) => {
