@@ -1,5 +1,6 @@
 import type { Database } from "../../db/connection/connect.ts";
 import type { Environment } from "../base/config.ts";
+import type { pause } from "../base/delay.ts";
 import type { PublishClock } from "../forge/publish.ts";
 import type { Git } from "../intake/ci/git.ts";
 import type { DatabaseLocation } from "./settings.ts";
@@ -34,6 +35,8 @@ export interface CliIo {
   git?: Git;
   /** Time for comments on pull requests; the real one unless given. */
   commentClock?: PublishClock;
+  /** Waits between the sweeps of a service; in real time unless given. */
+  sleep?: typeof pause;
   /** Opens a database and migrates its schema. */
   openDatabase(location: DatabaseLocation, options: OpenOptions): Promise<Database>;
 }

@@ -33,6 +33,8 @@ export class AcceptedUploads implements AcceptedQueue {
     private readonly context: Omit<WatcherContext, "reader"> & {
       storage: FolderStorage;
       metrics: Metrics | undefined;
+      /** How long `close` waits for what is being stored. */
+      shutdownTimeoutMs?: number;
     },
   ) {}
 
@@ -65,7 +67,8 @@ export class AcceptedUploads implements AcceptedQueue {
   /** Stores what has begun, unless that takes too long; the next start finds the others in the inbox. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await finishRunning(this.#running, this.context.log);
+    const { log, shutdownTimeoutMs } = this.context;
+    await finishRunning(this.#running, log, shutdownTimeoutMs);
   }
 
   #startNext(): void {

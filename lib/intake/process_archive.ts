@@ -184,9 +184,10 @@ export async function completeArchive(
 export async function finishRunning(
   running: ReadonlySet<Promise<unknown>>,
   log: Log,
+  timeoutMs = SHUTDOWN_TIMEOUT_MS,
 ): Promise<void> {
   const count = running.size;
-  if (await isDoneWithin(Promise.all(running), SHUTDOWN_TIMEOUT_MS)) return;
+  if (await isDoneWithin(Promise.all(running), timeoutMs)) return;
   log.warn("shutdown timeout: archives were left for the next start", { count });
 }
 

@@ -33,12 +33,15 @@ interface WatchOptions {
   isTaken?: (key: string) => boolean;
   /** Called with the outcome of each archive, unless another watcher has it. */
   onOutcome?: (outcome: ArchiveOutcome) => Promise<void>;
+  /** Waits between sweeps; tests pass their own. */
+  sleep?: typeof pause;
 }
 
 /** Sweeps until `stop`, or once. Returns the number of archives that failed. */
 export async function watchArchives(
   watcher: Omit<WatcherContext, "reader">,
-  { interval, workers, once, metrics, stop, isTaken = () => false, onOutcome }: WatchOptions,
+  { interval, workers, once, metrics, stop, isTaken = () => false, onOutcome, sleep = pause }:
+    WatchOptions,
 ): Promise<number> {
   const { sql, storage, log } = watcher;
   const idle = Array.from({ length: workers }, () => new ArchiveReader({ stop }));
@@ -141,7 +144,7 @@ export async function watchArchives(
       const isOut = seen.outage && !seen.finished;
       const nextMs = isOut ? Math.min(2 * pauseMs, MAX_OUTAGE_PAUSE_MS) : 0;
       pauseMs = Math.max(nextMs, interval * 1000);
-      await pause(once || isIncomplete && !isOut ? SETTLE_PAUSE_MS : pauseMs, stop);
+      await sleep(once || isIncomplete && !isOut ? SETTLE_PAUSE_MS : pauseMs, stop);
     }
   } finally {
     await finishRunning(running, log);

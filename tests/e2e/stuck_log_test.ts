@@ -5,7 +5,7 @@ import { pause } from "./launch.ts";
 import { command, run } from "./program.ts";
 
 /** More lines than the pipe (64 kB) and the queue hold, of half a kB each. */
-const REQUESTS = 6_000;
+const REQUESTS = 3_000;
 const AT_A_TIME = 20;
 /** A response that waits for the reader of the log would wait for ever. */
 const LONGEST_MS = 5_000;

@@ -109,6 +109,7 @@ export const watchCommand: AddCommand = command({
           ...options,
           metrics,
           stop: io.stop,
+          sleep: io.sleep,
           async onOutcome(outcome) {
             progress.clear();
             if (outcome.status !== "left") await printOutcome(context, outcome);

@@ -181,13 +181,12 @@ describeWithDatabases("accepted uploads", (database) => {
       await release.promise;
     });
     await locked.promise;
-    const { accepted: waiting } = makeContext();
+    const { watcher, metrics } = makeContext();
+    const waiting = new AcceptedUploads({ ...watcher, metrics, shutdownTimeoutMs: 100 });
     const one = await upload();
     waiting.add(one);
-    const begun = performance.now();
     try {
       await waiting.close();
-      assert.ok(performance.now() - begun < 20_000);
       assert.match(lines.join(), /shutdown timeout: archives were left .* count=1/);
     } finally {
       release.resolve();

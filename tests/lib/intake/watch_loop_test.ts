@@ -49,6 +49,7 @@ describeWithDatabases("watching", (database) => {
     const stop = new AbortController();
     const storage = new UnreliableStorage(folder, { stop: stop.signal, isInbox: true });
     const processed: string[] = [];
+    const waits: number[] = [];
     const watching = watchArchives({
       sql: database().sql,
       storage,
@@ -64,18 +65,24 @@ describeWithDatabases("watching", (database) => {
       once: false,
       metrics: undefined,
       stop: stop.signal,
+      async sleep(milliseconds) {
+        await pause(1);
+        waits.push(milliseconds);
+        storage.isOut = waits.length < 9;
+      },
       onOutcome({ key, status }) {
         if (status === "processed") processed.push(key);
         return Promise.resolve();
       },
     });
-    await pause(3_000);
-    assert.ok(storage.attempts >= 2 && storage.attempts <= 21, `${storage.attempts} attempts`);
-    storage.isOut = false;
     const deadline = performance.now() + 20_000;
-    while (processed.length < 3 && performance.now() < deadline) await pause(20);
+    while ((processed.length < 3 || waits.at(-1) !== 100) && performance.now() < deadline) {
+      await pause(20);
+    }
     stop.abort();
     await watching;
     assert.equal(processed.length, 3);
+    assert.deepEqual(waits.slice(0, 9), [200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000, 5_000]);
+    assert.equal(waits.at(-1), 100);
   });
 });

@@ -1,6 +1,7 @@
 import { afterEach, before, beforeEach, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { pause } from "../../../../lib/base/delay.ts";
 import type { CliIo } from "../../../../lib/cli/io.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
@@ -17,9 +18,12 @@ describeWithDatabases("watch", (database) => {
   let folder: string;
   let next = 0;
   const now = () => Math.floor(Date.now() / 1000);
+  // Sweeps follow each other sooner.
+  const sleep = (milliseconds: number, stop?: AbortSignal) => pause(milliseconds / 50, stop);
   const run = (argv: string[], io: Partial<CliIo> = {}) =>
-    commandLine(database)(argv, { now, ...io });
-  const once = (...more: string[]) => run(["watch", folder, "--once", ...more]);
+    commandLine(database)(argv, { now, sleep, ...io });
+  // One worker thread: each takes a while to start.
+  const once = (...more: string[]) => run(["watch", folder, "--once", "--workers", "1", ...more]);
 
   before(async () => {
     await run(["org", "create", "acme"]);
@@ -220,12 +224,18 @@ describeWithDatabases("watch", (database) => {
       ["test_results/a.xml", reportOf("a")],
     ];
     const whole = await archiveOf(entries);
-    await Deno.writeFile(join(folder, "slow.gz"), whole.subarray(0, 50));
-    const ending = once("--org", "acme");
-    await new Promise((resolve) => setTimeout(resolve, 1_000));
-    await Deno.writeFile(join(folder, "slow.gz"), whole);
-    const { code, stdout } = await ending;
-    assert.deepEqual([code, stdout], [0, "slow.gz\tprocessed\t1\n"]);
+    const path = join(folder, "slow.gz");
+    await Deno.writeFile(path, whole.subarray(0, 50));
+    let sweeps = 0;
+    const { code, stdout } = await run(["watch", folder, "--once", "--org", "acme"], {
+      async sleep() {
+        sweeps++;
+        if (sweeps < 3) return;
+        await Deno.writeFile(path, whole);
+        await Deno.utime(path, LONG_AGO, LONG_AGO);
+      },
+    });
+    assert.deepEqual([code, stdout, sweeps], [0, "slow.gz\tprocessed\t1\n", 3]);
   });
 
   it("shares the work with other watchers", async () => {
@@ -236,7 +246,8 @@ describeWithDatabases("watch", (database) => {
         ["test_results/a.xml", reportOf(`test ${i}`)],
       ]);
     }
-    const endings = await Promise.all([1, 2, 3].map(() => once("--org", "acme")));
+    const share = () => run(["watch", folder, "--once", "--org", "acme", "--workers", "2"]);
+    const endings = await Promise.all([share(), share(), share()]);
     const lines = endings.flatMap(({ stdout }) => stdout.split("\n").filter((line) => line));
     assert.equal(lines.length, 20);
     assert.equal(new Set(lines).size, 20);
@@ -294,8 +305,8 @@ describeWithDatabases("watch", (database) => {
         return Promise.resolve();
       },
     });
-    // The first look finds nothing.
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    // The first sweeps find nothing.
+    await pause(100);
     assert.equal(stdout, "");
     await put("later.gz", [
       ["buildpulse.yml", metadata(repository, ":tags: [a b]\n")],
@@ -335,14 +346,19 @@ describeWithDatabases("watch", (database) => {
   }
 
   async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-    while (!await isTrue()) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (!await isTrue()) await pause(20);
   }
 
   it("logs an outage of the storage when it starts and when it ends", async () => {
     const stop = new AbortController();
     const messages: string[] = [];
+    let sweeps = 0;
     const ending = run(["watch", folder, "--org", "acme", "--interval", "1s"], {
       stop: stop.signal,
+      sleep: async (milliseconds) => {
+        sweeps++;
+        await sleep(milliseconds);
+      },
       stderr: (text) =>
         void messages.push(
           ...text.matchAll(/"message":"(started|sweep .*?)"/g).map(([, it]) => it!),
@@ -351,8 +367,8 @@ describeWithDatabases("watch", (database) => {
     await until(() => messages.length === 1);
     await Deno.rename(folder, `${folder}.away`);
     await until(() => messages.length === 2);
-    // At least one sweep more.
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    const failed = sweeps;
+    await until(() => sweeps > failed + 1);
     await Deno.rename(`${folder}.away`, folder);
     await until(() => messages.length === 3);
     stop.abort();
