@@ -16,6 +16,19 @@ export interface FailureDay {
   otherCount: number;
 }
 
+/** The day of the first upload to a repository that is still stored, in days since 1970; `null` without one. */
+export async function loadFirstUploadDay(
+  sql: Queryable,
+  { repositoryId }: { repositoryId: number },
+): Promise<number | null> {
+  const [first] = await sql<{ submissionId: string }[]>`
+    select encode(s.submission_id, 'hex') as "submissionId" from submission s
+    where s.repository_id = ${repositoryId}
+    order by s.submission_id
+    limit 1`;
+  return first ? Math.floor(recordedAtOf(first.submissionId) / SECONDS_PER_DAY) : null;
+}
+
 /** The days since `firstDay` (since 1970) on which a test failed. */
 export async function loadFailureDays(
   sql: Queryable,

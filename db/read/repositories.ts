@@ -39,6 +39,8 @@ export interface BuildTotals {
   buildCount: number;
   /** With at least one failure or error. */
   failedBuildCount: number;
+  /** With at least one failure or error that is no disruption. */
+  otherFailedBuildCount: number;
   /** With at least one disruption. */
   disruptedBuildCount: number;
   /** With a submission in which more than 20 % of at least 20 tests failed. */
@@ -103,9 +105,11 @@ export async function loadOverviews(sql: Database["sql"], query: OverviewQuery) 
   });
 }
 
-const NO_BUILDS: BuildTotals = {
+/** Of a repository without builds. */
+export const NO_BUILDS: BuildTotals = {
   buildCount: 0,
   failedBuildCount: 0,
+  otherFailedBuildCount: 0,
   disruptedBuildCount: 0,
   outageBuildCount: 0,
 };
@@ -145,9 +149,9 @@ function selectCounts(sql: Queryable, { repositoryIds, now, windowStart }: Overv
 }
 
 /**
- * Builds of some repositories by day, in the window, and before it. A build whose submissions are of two
- * days counts on both. Grows with the submissions, not with their results. Each row is counted for each
- * period instead of by `grouping sets`, which Citus refuses; `offset 0` looks for its failures once.
+ * Builds of some repositories by day, in the window, and before it. A build counts on the day of its first
+ * submission. Grows with the submissions, not with their results. Each row is counted for each period
+ * instead of by `grouping sets`, which Citus refuses; `offset 0` looks for its failures once.
  */
 function selectBuildDays(
   sql: Queryable,
@@ -162,31 +166,37 @@ function selectBuildDays(
       select 1 from negative_result n
       where n.repository_id = any(${ids}::bigint[]) and n.repository_id = s.repository_id
         and n.submission_id = s.submission_id and n.is_disruption = ${isDisruption})`;
-  const day = sql`case scope.period when 'day' then b.day end`;
   return sql<BuildCounts[]>`
-    select b.repository_id::float8 as "repositoryId", scope.period, ${day} as day,
-      count(distinct b.build)::int as "buildCount",
-      (count(distinct b.build) filter (where b.is_disrupted or b.is_failed))::int
-        as "failedBuildCount",
-      (count(distinct b.build) filter (where b.is_disrupted))::int as "disruptedBuildCount",
-      (count(distinct b.build) filter (where b.is_outage))::int as "outageBuildCount"
+    select c.repository_id::float8 as "repositoryId", c.period, c.day,
+      count(*)::int as "buildCount",
+      (count(*) filter (where c.is_disrupted or c.is_failed))::int as "failedBuildCount",
+      (count(*) filter (where c.is_failed))::int as "otherFailedBuildCount",
+      (count(*) filter (where c.is_disrupted))::int as "disruptedBuildCount",
+      (count(*) filter (where c.is_outage))::int as "outageBuildCount"
     from (
-      select s.repository_id, ${buildKeyOf(sql)} as build,
-        (extract(epoch from s.recorded_at)::bigint / ${SECONDS_PER_DAY}::int)::int as day,
-        s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex') as in_window,
-        s.submission_id >= decode(${firstSubmissionId(beforeStart)}, 'hex') as is_compared,
-        s.submission_id >= decode(${firstSubmissionId(firstSecond)}, 'hex') as in_days,
-        ${hasNegative(true)} as is_disrupted, ${hasNegative(false)} as is_failed,
-        ${isOutageRow(sql)} as is_outage
-      from submission s
-      where s.repository_id = any(${ids}::bigint[])
-        and s.submission_id >= decode(${firstSubmissionId(start)}, 'hex')
-        and s.status = 'processed'
-      offset 0
-    ) b
-    cross join (values ('day'), ('window'), ('before')) as scope(period)
-    where case scope.period when 'day' then b.in_days when 'window' then b.in_window
-      else b.is_compared and not b.in_window end
-    group by b.repository_id, scope.period, ${day}
-    order by b.repository_id, day`;
+      select b.repository_id, scope.period,
+        min(case scope.period when 'day' then b.day end) as day,
+        bool_or(b.is_disrupted) as is_disrupted, bool_or(b.is_failed) as is_failed,
+        bool_or(b.is_outage) as is_outage
+      from (
+        select s.repository_id, ${buildKeyOf(sql)} as build,
+          (extract(epoch from s.recorded_at)::bigint / ${SECONDS_PER_DAY}::int)::int as day,
+          s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex') as in_window,
+          s.submission_id >= decode(${firstSubmissionId(beforeStart)}, 'hex') as is_compared,
+          s.submission_id >= decode(${firstSubmissionId(firstSecond)}, 'hex') as in_days,
+          ${hasNegative(true)} as is_disrupted, ${hasNegative(false)} as is_failed,
+          ${isOutageRow(sql)} as is_outage
+        from submission s
+        where s.repository_id = any(${ids}::bigint[])
+          and s.submission_id >= decode(${firstSubmissionId(start)}, 'hex')
+          and s.status = 'processed'
+        offset 0
+      ) b
+      cross join (values ('day'), ('window'), ('before')) as scope(period)
+      where case scope.period when 'day' then b.in_days when 'window' then b.in_window
+        else b.is_compared and not b.in_window end
+      group by b.repository_id, scope.period, b.build
+    ) c
+    group by c.repository_id, c.period, c.day
+    order by c.repository_id, c.day`;
 }

@@ -15,9 +15,13 @@ export function buildKey(
   return buildUrl === "" ? submissionId : buildUrl;
 }
 
-/** The disruptions of a test. */
+/** The disruptions of a test, or of each of some tests that failed together. */
 export interface TestCost {
   testId: string;
+  /** The first tests of an outage, that with `testId` included; `[]` for a single test. */
+  togetherIds: string[];
+  /** How many tests failed together; 1 for a single test. */
+  testCount: number;
   /** Builds with at least one of them. */
   buildCount: number;
   disruptionCount: number;
@@ -41,20 +45,65 @@ export function failedTestsByBuild(failures: Iterable<BuildFailure>): Map<string
   return builds;
 }
 
-/** The tests with disruptions in the most builds; ties go to more disruptions, then by id. */
+/** Tests that failed in the same one or two builds and nowhere else are one row from this number on. */
+const MIN_TOGETHER = 3;
+const MAX_BUILDS_TOGETHER = 2;
+const MAX_SHOWN_TOGETHER = 10;
+
+interface BuildsOfTest {
+  testId: string;
+  buildCount: number;
+  disruptionCount: number;
+  firstBuild: number;
+  lastBuild: number;
+}
+
+/**
+ * The tests with disruptions in the most builds; ties go to more disruptions, then by id. Tests that an
+ * outage hit together are one row, so that they leave room for others.
+ */
 export function costliestTests(builds: Iterable<FailedTests>, limit: number): TestCost[] {
-  const costs = new Map<string, TestCost>();
+  const costs = new Map<string, BuildsOfTest>();
+  let build = 0;
   for (const { flaky } of builds) {
     for (const [testId, disruptionCount] of flaky) {
       const cost = costs.get(testId);
       if (cost) {
         cost.buildCount++;
         cost.disruptionCount += disruptionCount;
-      } else costs.set(testId, { testId, buildCount: 1, disruptionCount });
+        cost.lastBuild = build;
+      } else {
+        const counts = { buildCount: 1, disruptionCount, firstBuild: build, lastBuild: build };
+        costs.set(testId, { testId, ...counts });
+      }
     }
+    build++;
   }
-  return [...costs.values()].sort((a, b) =>
+  const sorted = [...costs.values()].sort((a, b) =>
     b.buildCount - a.buildCount || b.disruptionCount - a.disruptionCount ||
     (a.testId < b.testId ? -1 : 1)
-  ).slice(0, limit);
+  );
+  return groupsOf(sorted, limit);
+}
+
+/** The first rows of sorted tests. */
+function groupsOf(sorted: readonly BuildsOfTest[], limit: number): TestCost[] {
+  const keyOf = ({ buildCount, disruptionCount, firstBuild, lastBuild }: BuildsOfTest) =>
+    buildCount > MAX_BUILDS_TOGETHER ? null : `${firstBuild} ${lastBuild} ${disruptionCount}`;
+  const together = Map.groupBy(
+    sorted.filter(({ buildCount }) => buildCount <= MAX_BUILDS_TOGETHER),
+    keyOf,
+  );
+  const rows: TestCost[] = [];
+  for (const test of sorted) {
+    if (rows.length === limit) break;
+    const { testId, buildCount, disruptionCount } = test;
+    const group = together.get(keyOf(test)) ?? [];
+    const isGroup = group.length >= MIN_TOGETHER;
+    if (isGroup && group[0] !== test) continue;
+    const shown = isGroup ? group.slice(0, MAX_SHOWN_TOGETHER).map(({ testId }) => testId) : [];
+    const testCount = isGroup ? group.length : 1;
+    rows.push({ testId, togetherIds: shown, testCount, buildCount, disruptionCount });
+  }
+  return rows;
 }

@@ -1,6 +1,6 @@
 /**
  * SVG charts. Each has a title and a text alternative, and distinguishes outcomes by shape as well
- * as by colour. They contain no text, so that they can be scaled.
+ * as by colour. The drawings contain no text, so that they can be scaled: axes are HTML around them.
  */
 import { formatDay, table } from "./elements.ts";
 import { type Content, type Markup, markup } from "./markup.ts";
@@ -15,26 +15,31 @@ interface Series {
 const WIDTH = 560;
 const HEIGHT = 120;
 
-/** One bar a day, of stacked parts, with a legend, the first and last day, and the figures. */
-export function dayBars({ title, today, series, days }: {
+/** Bars of the first days of a repository are no wider. */
+const MAX_BAR_WIDTH = 40;
+
+/** One bar a day, of stacked parts, with axes, a legend, and the figures. */
+export function dayBars({ title, note, today, series, days }: {
   title: string;
+  /** Said below the title. */
+  note?: Content;
   /** Days since 1970. */
   today: number;
   series: readonly Series[];
   /** Days since 1970 with their parts from the bottom; without gaps, oldest first. */
   days: readonly { day: number; parts: readonly number[] }[];
 }): Markup {
-  const last = days.at(-1)!.day;
   const most = Math.max(1, ...days.map(({ parts }) => sum(parts)));
+  const scale = scaleOf(most, 1);
   const step = WIDTH / days.length;
   const shown = days.map((one, index) => ({ ...one, index })).filter(({ parts }) => sum(parts) > 0);
   const bars = shown.map(({ day, parts, index }) => {
     let top = HEIGHT;
     const rects = parts.map((count, part) => {
       if (count === 0) return null;
-      const height = Math.max(2, count / most * HEIGHT);
+      const height = Math.max(2, count / scale.top * HEIGHT);
       top -= height;
-      const width = step * 0.84 * series[part]!.width;
+      const width = Math.min(MAX_BAR_WIDTH, step * 0.84) * series[part]!.width;
       const x = step * (index + 0.5) - width / 2;
       return markup`<rect class="${series[part]!.className}" x="${round(x)}" y="${
         round(Math.max(0, top))
@@ -45,13 +50,11 @@ export function dayBars({ title, today, series, days }: {
   const totals = series.map((_, part) => sum(days.map(({ parts }) => parts[part]!)));
   return figure({
     title,
+    note,
     alternative: `${partsText(series, totals)}; at most ${most} a day`,
-    drawing: markup`${bars}<path class="axis" d="M0 ${HEIGHT}H${WIDTH}"/>`,
-    ends: [
-      formatDay(days[0]!.day),
-      `at most ${most} a day`,
-      last === today ? "today" : formatDay(last),
-    ],
+    drawing: bars,
+    scale: { ...scale, format: String },
+    labels: days.map(({ day }) => day === today ? "today" : formatDay(day)),
     legend: series.map(({ name, className, width: share }, part) => {
       const [x, width] = [6 - share * 5, share * 10];
       const shape =
@@ -68,40 +71,68 @@ const MARKS = [
   (x: number, y: number) => markup`<rect x="${x - 3.5}" y="${y - 3.5}" width="7" height="7"/>`,
 ] as const;
 
-/** Two lines over the same points, in percent; `null` is a gap, and the second line is dashed. */
-export function trend({ title, labels, lines }: {
+/** One or two lines over the same weeks; `null` is a gap, and the second line is dashed. */
+export function trend({ title, note, labels, lines, format = percent }: {
   title: string;
+  /** Said below the title. */
+  note?: Content;
   labels: readonly string[];
   lines: readonly { name: string; className: string; values: readonly (number | null)[] }[];
+  /** A value as text; in percent unless given. */
+  format?: (value: number) => string;
 }): Markup {
-  const most = Math.max(10, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0)));
-  const top = Math.ceil(most / 10) * 10;
+  const most = Math.max(...lines.flatMap(({ values }) => values.map((value) => value ?? 0)));
+  const scale = scaleOf(most);
+  const shown = (value: number | null = null) => value === null ? "none" : format(value);
   const drawn = lines.map(({ className, values }, number) => {
-    const points = pointsOf(values, { top, width: WIDTH, height: HEIGHT, margin: 8 });
+    const points = pointsOf(values, { top: scale.top, width: WIDTH, height: HEIGHT, margin: 0 });
     const dashes = number === 1 && markup` stroke-dasharray="7 5"`;
-    const line = markup`<polyline class="line" points="${points.join(" ")}"${dashes}/>`;
-    return markup`<g class="${className}">${line}${
-      points.map(([x, y]) => MARKS[number]!(x, y))
-    }</g>`;
+    const line = markup`<polyline class="line" points="${pointList(points)}"${dashes}/>`;
+    const marks = points.map(([x, y, index]) =>
+      markup`<g><title>${labels[index]}: ${shown(values[index])}</title>${MARKS[number]!(x, y)}</g>`
+    );
+    return markup`<g class="${className}">${line}${marks}</g>`;
   });
-  const axis = markup`<path class="axis" d="M0 ${HEIGHT - 8}H${WIDTH}M0 8H${WIDTH}"/>`;
   const latest = lines.map(({ name, values }) =>
-    `${name} ${percent(values.findLast((value) => value !== null) ?? null)}`
+    `${name} ${shown(values.findLast((value) => value !== null))}`
   );
   return figure({
     title,
+    note,
     alternative: `in the latest week ${latest.join(", ")}`,
-    drawing: markup`${axis}${drawn.toReversed()}`,
-    ends: [labels[0] ?? "", `upper line ${top}%`, labels.at(-1) ?? ""],
+    drawing: drawn.toReversed(),
+    scale: { ...scale, format },
+    labels,
+    isFromEdge: true,
     legend: lines.map(({ className }, number) =>
       legendItem(markup`<g class="${className}">${MARKS[number]!(6, 6)}</g>`, latest[number]!)
     ),
     head: ["Week from", ...lines.map(({ name }) => name)],
     rows: labels.map((label, index) => [
       label,
-      ...lines.map(({ values }) => percent(values[index] ?? null)),
+      ...lines.map(({ values }) => shown(values[index])),
     ]).toReversed(),
   });
+}
+
+const TICKS = 4;
+
+/**
+ * An axis from 0 to the lowest round number that is not below `most`, in about {@linkcode TICKS} steps of
+ * 1, 2 or 5 times a power of ten; a step is at least `smallest`.
+ */
+function scaleOf(most: number, smallest = 0): { top: number; ticks: number[] } {
+  if (most <= 0) return { top: 1, ticks: [0, 1] };
+  const power = 10 ** Math.floor(Math.log10(most / TICKS));
+  const step = Math.max(
+    smallest,
+    [1, 2, 5, 10].map((digit) => digit * power).find((step) => step * TICKS >= most)!,
+  );
+  const count = Math.ceil(most / step - 1e-9);
+  return {
+    top: count * step,
+    ticks: Array.from({ length: count + 1 }, (_, index) => index * step),
+  };
 }
 
 /** A line over some days, in percent; days without a value are gaps. */
@@ -115,22 +146,30 @@ export function sparkline(
   return image(
     `${title}: ${values.map(percent).join(", ")}`,
     [width, height],
-    markup`${axis}<polyline class="line" points="${points.join(" ")}"/>${
+    markup`${axis}<polyline class="line" points="${pointList(points)}"/>${
       last && markup`<circle cx="${last[0]}" cy="${last[1]}" r="3"/>`
     }`,
     markup`class="sparkline flaky"`,
   );
 }
 
-/** The coordinates of the values that are not `null`, from left to right. */
+type Point = readonly [x: number, y: number, index: number];
+
+function pointList(points: readonly Point[]): string {
+  return points.map(([x, y]) => `${x},${y}`).join(" ");
+}
+
+/** The coordinates of the values that are not `null`, from left to right, and their indexes. */
 function pointsOf(
   values: readonly (number | null)[],
   { top, width, height, margin }: Record<"top" | "width" | "height" | "margin", number>,
-): [x: number, y: number][] {
+): Point[] {
   const step = (width - 2 * margin) / Math.max(1, values.length - 1);
   const scale = (height - 2 * margin) / top;
   return values.flatMap((value, index) =>
-    value === null ? [] : [[round(margin + index * step), round(height - margin - value * scale)]]
+    value === null
+      ? []
+      : [[round(margin + index * step), round(height - margin - value * scale), index] as const]
   );
 }
 
@@ -177,20 +216,54 @@ export function outcomeStrip({ title, runs }: {
 <ul class="legend">${legend}</ul></figure>`;
 }
 
-/** A chart with its caption, legend and figures as a table. */
-function figure({ title, alternative, drawing, ends, legend, head, rows }: {
-  title: string;
-  alternative: string;
-  drawing: Markup;
-  ends: readonly string[];
-  legend: readonly Markup[];
-  head: readonly string[];
-  rows: readonly (readonly Content[])[];
-}): Markup {
+const MAX_LABELS = 6;
+
+/** How many labels stand at the same distance from each other: of points, only exactly below them. */
+function labelCount(length: number, isExact = false): number {
+  let count = Math.min(MAX_LABELS, length);
+  while (isExact && count > 2 && (length - 1) % (count - 1) > 0) count--;
+  return count;
+}
+
+/** A chart with its caption, axes, legend and figures as a table. */
+function figure(
+  { title, note, alternative, drawing, scale, labels, isFromEdge, legend, head, rows }: {
+    title: string;
+    note?: Content;
+    alternative: string;
+    drawing: Content;
+    scale: { top: number; ticks: readonly number[]; format: (value: number) => string };
+    /** Of the horizontal axis, of which some are shown. */
+    labels: readonly string[];
+    /** Whether the first and last value are at the edges, instead of in the middle of their part. */
+    isFromEdge?: boolean;
+    legend: readonly Markup[];
+    head: readonly string[];
+    rows: readonly (readonly Content[])[];
+  },
+): Markup {
+  const lines = scale.ticks.map((tick) => `M0 ${round(HEIGHT * (1 - tick / scale.top))}H${WIDTH}`);
+  const few = !isFromEdge && labels.length <= MAX_LABELS;
+  const count = labelCount(labels.length, isFromEdge);
+  const shown = few ? labels : Array.from(
+    { length: count },
+    (_, index) => labels[Math.round(index * (labels.length - 1) / Math.max(1, count - 1))]!,
+  );
   return markup`<figure><figcaption>${title}</figcaption>
-<ul class="legend">${legend}</ul>
-${image(`${title}: ${alternative}`, [WIDTH, HEIGHT], drawing)}
-<p class="ends">${ends.map((text) => markup`<span>${text}</span>`)}</p>
+${note && markup`<p class="soft">${note}</p>`}<ul class="legend">${legend}</ul>
+<div class="plot"><p class="ticks" aria-hidden="true">${
+    scale.ticks.toReversed().map((tick) => markup`<span>${scale.format(tick)}</span>`)
+  }</p>
+${
+    image(
+      `${title}: ${alternative}`,
+      [WIDTH, HEIGHT],
+      markup`<path class="axis" d="${lines.join("")}"/>${drawing}`,
+    )
+  }
+<p class="ends${few && " few"}" aria-hidden="true">${
+    shown.map((text) => markup`<span>${text}</span>`)
+  }</p></div>
 <details><summary>Figures</summary>${
     table(title, head.map((name, index) => index === 0 ? name : `${name}|number`), rows)
   }</details></figure>`;

@@ -1,4 +1,5 @@
 /** The parts that pages are made of. */
+import type { TestIdentity } from "../base/identity.ts";
 import { formatTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
 import { formatOffset, localDay, localSeconds, type TimeZone, UTC } from "../base/time_zone.ts";
 import { type Content, type Markup, markup } from "./markup.ts";
@@ -76,7 +77,47 @@ const BLANK = /^[\s\p{Cf}\u115f\u1160\u2800\u3164\uffa0]*$/u;
 export function testName(name: string): Markup {
   return BLANK.test(name)
     ? markup`<bdi>(blank name)</bdi>`
-    : markup`<bdi title="${name}">${name}</bdi>`;
+    : markup`<bdi title="${name}">${breakable(name)}</bdi>`;
+}
+
+/** Longer words than this may break anywhere. */
+const WORD_CHARACTERS = 24;
+const CHUNKS = new RegExp(`.{1,${WORD_CHARACTERS}}`, "gsu");
+// After a separator, and between the words of a name in camel case.
+const BETWEEN_WORDS = /(?<=[/._:\\#?&=,;@()[\]-])(?=[\p{L}\p{N}])|(?<=\p{Ll})(?=\p{Lu})/u;
+
+/** A name, path or address that may break between its words, and not inside of them. */
+export function breakable(text: string): Markup {
+  const parts = text.split(/(?<=\s)(?=\S)/).flatMap((word) =>
+    word.split(BETWEEN_WORDS).flatMap((part) =>
+      part.length <= WORD_CHARACTERS ? part : part.match(CHUNKS) ?? []
+    ).map((part, index) => index === 0 ? part : markup`<wbr>${part}`)
+  );
+  return markup`${parts}`;
+}
+
+/**
+ * Suite, class and file, which distinguish tests of the same name. What one of them says already is left
+ * out: `tests.test_cart` next to `tests/test_cart.py`.
+ */
+export function testPlace({ suite, class: className, file }: Omit<TestIdentity, "name">): string {
+  const filePath = normalized(file.replace(/\.\w{1,6}$/, ""));
+  const classPath = normalized(className);
+  const isInFile = filePath !== "" && classPath.startsWith(`${filePath}.`) &&
+    classPath.length === className.length;
+  const shown = [file];
+  const said = [filePath, normalized(file)];
+  for (const text of [isInFile ? className.slice(filePath.length + 1) : className, suite]) {
+    if (said.some((path) => `.${path}`.endsWith(`.${normalized(text)}`))) continue;
+    shown.push(text);
+    said.push(normalized(text), ...text === suite ? [] : [classPath]);
+  }
+  return shown.filter((text) => text !== "").reverse().join(" · ");
+}
+
+/** `src/test/Cart` as `src.test.cart`. */
+function normalized(path: string): string {
+  return path.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, ".").replace(/^\./, "");
 }
 
 /** A word that stands out, such as a tag of a test. */

@@ -118,21 +118,58 @@ async function failedTests(
 
 type ShownTest = BuildFailure & { verdict?: Verdict };
 
-/** The first tests with their texts, and how many more there are. */
+/**
+ * The first tests with their texts, and how many more there are. Tests with the same text and verdict, as in
+ * an outage, are one group.
+ */
 async function shownTests(
   tests: readonly ShownTest[],
   page: PageRequest,
   { isFirstOpen = false } = {},
 ): Promise<Markup> {
-  const shown = tests.slice(0, MAX_SHOWN);
-  const more = tests.length - shown.length;
+  const alike = [...Map.groupBy(tests, ({ textId, verdict }) => `${textId} ${verdict}`).values()];
   const { texts } = await page.load(loadFailureTexts, {
-    textIds: shown.map(({ textId }) => textId),
+    textIds: [...new Set(alike.slice(0, MAX_SHOWN).map(([first]) => first!.textId))],
   });
-  const list = shown.map((test, index) =>
-    failure(test, texts.get(test.textId), { ...page, isOpen: isFirstOpen && index === 0 })
+  // Tests without a message may have failed for different reasons.
+  const hasMessage = ({ textId }: ShownTest) => texts.get(textId)?.message !== "";
+  const groups = alike.flatMap((group) =>
+    hasMessage(group[0]!) ? [group] : group.map((one) => [one])
   );
+  const shown = groups.slice(0, MAX_SHOWN);
+  const more = groups.slice(MAX_SHOWN).reduce((sum, group) => sum + group.length, 0);
+  const list = shown.map((group, index) => {
+    const options = { ...page, isOpen: isFirstOpen && index === 0 };
+    const [first] = group as [ShownTest];
+    const text = texts.get(first.textId);
+    return group.length === 1 ? failure(first, text, options) : groupOf(group, text, options);
+  });
   return markup`${list}${more > 0 && markup`<p>And ${plural(more, "more test")}.</p>`}`;
+}
+
+/** Tests that failed with the same text. */
+function groupOf(
+  tests: readonly ShownTest[],
+  text: FailureText | undefined,
+  { link, isOpen }: Pick<PageRequest, "link"> & { isOpen: boolean },
+): Markup {
+  const { verdict } = tests[0]!;
+  const isFlaky = tests.every(({ isDisruption }) => isDisruption);
+  const links = tests.slice(0, MAX_SHOWN).map((test) =>
+    markup`<li>${link.test(test.testId, test)}</li>`
+  );
+  const more = tests.length - links.length;
+  return failureDetails(
+    markup`${glyph(isFlaky ? "flaky" : "failed")} <b>${plural(tests.length, "test")} alike</b>
+${verdict && label(verdict)} <small><code>${text?.message}</code></small>`,
+    {
+      content: markup`<details><summary>${plural(tests.length, "test")}</summary><ul>${links}${
+        more > 0 && markup`<li>and ${plural(more, "more test")}</li>`
+      }</ul></details>`,
+      body: text?.body,
+      isOpen,
+    },
+  );
 }
 
 function failure(

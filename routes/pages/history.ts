@@ -1,54 +1,69 @@
 /** Charts of the last weeks, by day and by week. */
-import type { BuildDay } from "../../db/read/repositories.ts";
+import { type BuildDay, type BuildTotals, NO_BUILDS } from "../../db/read/repositories.ts";
 import type { FailureDay } from "../../db/read/history_of_test.ts";
+import type { GroupDurations } from "../../lib/analysis/durations.ts";
 import { dayBars, trend } from "../../lib/html/charts.ts";
+import { formatDuration, plural } from "../../lib/base/text.ts";
 import { formatDay } from "../../lib/html/elements.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 
 /** Days that are loaded: 13 weeks. */
 export const HISTORY_DAYS = 91;
-const MIN_DAYS = 28;
+/** Of the window, and of the time before it with which it is compared. */
+const WINDOW_DAYS = 14;
 
 const FLAKY = { name: "flaky", className: "flaky", width: 1 };
-const FAILED = { name: "failed otherwise", className: "failed", width: 0.5 };
+const FAILED = { name: "failed", className: "failed", width: 0.5 };
 const PASSED = { name: "passed", className: "quiet", width: 1 };
 
 /**
- * Each day up to today, in whole weeks, at least {@linkcode MIN_DAYS}; `empty` where there is none. Up to
- * tomorrow if it has something already, because `recorded_at` may be 24 hours ahead.
+ * Each day from the first one to today; `empty` where there is none. Up to tomorrow if it has something
+ * already, because `recorded_at` may be 24 hours ahead.
  */
 function withoutGaps<Day extends { day: number }>(
   days: readonly Day[],
-  today: number,
-  empty: Omit<Day, "day">,
+  { today, firstDay, empty }: { today: number; firstDay?: number; empty: Omit<Day, "day"> },
 ): (Omit<Day, "day"> & { day: number })[] {
   const byDay = new Map(days.map((one) => [one.day, one]));
   const last = Math.max(today, ...byDay.keys());
-  const age = last - Math.min(last, ...byDay.keys()) + 1;
-  const length = Math.min(HISTORY_DAYS, Math.max(MIN_DAYS, Math.ceil(age / 7) * 7));
-  return Array.from({ length }, (_, index) => {
-    const day = last - length + 1 + index;
+  const first = Math.min(firstDay ?? last, last, ...byDay.keys());
+  return Array.from({ length: last - first + 1 }, (_, index) => {
+    const day = first + index;
     return byDay.get(day) ?? { ...empty, day };
   });
 }
 
-/** Builds by day, and the share of failed builds by week. */
+/** Weeks up to the last day, oldest first; the first one has what is left. */
+function weeksOf<Day>(days: readonly Day[]): Day[][] {
+  const rest = days.length % 7;
+  const whole = Array.from(
+    { length: (days.length - rest) / 7 },
+    (_, n) => days.slice(rest + 7 * n, rest + 7 * n + 7),
+  );
+  return rest > 0 ? [days.slice(0, rest), ...whole] : whole;
+}
+
+/**
+ * Builds by day since the first upload, and the share of failed builds by week. A build with a failure that
+ * is not flaky counts as failed, whatever else it has.
+ */
 export function historyCharts(builds: readonly BuildDay[], today: number): Markup {
-  const empty = { buildCount: 0, failedBuildCount: 0, disruptedBuildCount: 0, outageBuildCount: 0 };
-  const days = withoutGaps(builds, today, empty);
+  const days = withoutGaps(builds, { today, empty: NO_BUILDS });
   const bars = dayBars({
     title: "Builds by day",
     today,
-    series: [FLAKY, FAILED, PASSED],
-    days: days.map(({ day, buildCount, failedBuildCount: failed, disruptedBuildCount: flaky }) => ({
+    series: [FAILED, FLAKY, PASSED],
+    days: days.map((
+      { day, buildCount, failedBuildCount: failed, otherFailedBuildCount: other },
+    ) => ({
       day,
-      parts: [flaky, failed - flaky, buildCount - failed],
+      parts: [other, failed - other, buildCount - failed],
     })),
   });
-  const weeks = Array.from({ length: days.length / 7 }, (_, n) => days.slice(7 * n, 7 * n + 7));
+  const weeks = weeksOf(days);
   const shares = (count: "failedBuildCount" | "disruptedBuildCount") =>
     weeks.map((week) => {
-      const sum = (name: keyof typeof empty) => week.reduce((total, day) => total + day[name], 0);
+      const sum = (name: keyof BuildTotals) => week.reduce((total, day) => total + day[name], 0);
       return sum("buildCount") === 0 ? null : 100 * sum(count) / sum("buildCount");
     });
   const lines = trend({
@@ -62,16 +77,49 @@ export function historyCharts(builds: readonly BuildDay[], today: number): Marku
   return markup`<div class="pair">${bars}${lines}</div>`;
 }
 
-/** The failures of a test by day. */
-export function failureBars(failures: readonly FailureDay[], today: number): Markup {
-  const days = withoutGaps(failures, today, { disruptionCount: 0, otherCount: 0 });
+/** The failures of a test by day since a day, such as that of the first upload. */
+export function failureBars(
+  failures: readonly FailureDay[],
+  { today, firstDay }: { today: number; firstDay: number },
+): Markup {
+  const empty = { disruptionCount: 0, otherCount: 0 };
+  const days = withoutGaps(failures, { today, firstDay, empty });
+  const inDays = (first: number, end: number) =>
+    failures.reduce(
+      (sum, { day, disruptionCount: flaky, otherCount: other }) =>
+        day >= first && day < end ? sum + flaky + other : sum,
+      0,
+    );
+  const start = today + 1 - WINDOW_DAYS;
   return dayBars({
     title: "Failures by day",
+    note: markup`${inDays(start, Infinity)} in the last 14 days, ${
+      firstDay < start ? inDays(start - WINDOW_DAYS, start) : "no upload"
+    } in the 14 days before`,
     today,
     series: [FLAKY, FAILED],
     days: days.map(({ day, disruptionCount, otherCount }) => ({
       day,
       parts: [disruptionCount, otherCount],
     })),
+  });
+}
+
+/** How long a test takes: its latest runs, and the median of each week, in microseconds, oldest first. */
+export function durationChart(
+  { medianMicroseconds, p90Microseconds, runCount }: GroupDurations,
+  medians: readonly (number | null)[],
+  today: number,
+): Markup {
+  const first = Math.max(0, medians.findIndex((median) => median !== null));
+  const values = medians.slice(first);
+  return trend({
+    title: "Duration by week",
+    note: markup`${formatDuration(medianMicroseconds)}, at the 90th percentile ${
+      formatDuration(p90Microseconds)
+    }, of the latest ${plural(runCount, "run")}`,
+    labels: values.map((_, index) => formatDay(today + 1 - 7 * (values.length - index))),
+    lines: [{ name: "median", className: "duration", values }],
+    format: formatDuration,
   });
 }

@@ -2,7 +2,15 @@
 import * as v from "valibot";
 import { recordedAtOf, type TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
-import { formatTime, label, shortOid, testName, verbatim } from "../../lib/html/elements.ts";
+import {
+  breakable,
+  formatTime,
+  label,
+  shortOid,
+  testName,
+  testPlace,
+  verbatim,
+} from "../../lib/html/elements.ts";
 import { type BuildFacts, buildName, forgeOf, pullRequestOf } from "../../lib/html/forge_links.ts";
 import { keptParameters, layout, type Page, PAGE_HEADERS } from "../../lib/html/layout.ts";
 import {
@@ -71,11 +79,7 @@ function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
     repositories: markup`<a href="${pathTo(["repos"])}">Repositories</a>`,
     repository(repository: RepositoryName): Markup {
       const address = pathTo(["repos", repository.owner, repository.name]);
-      // A long name wraps after a slash before it wraps inside a word.
-      const parts = formatRepositoryName(repository).split("/").map((part, index) =>
-        index === 0 ? part : markup`/<wbr>${part}`
-      );
-      return markup`<a href="${address}">${parts}</a>`;
+      return markup`<a href="${address}">${breakable(formatRepositoryName(repository))}</a>`;
     },
     builds({ owner, name }: RepositoryName, text = "Builds"): Markup {
       return markup`<a href="${pathTo(["repos", owner, name, "builds"])}">${text}</a>`;
@@ -86,7 +90,7 @@ function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
       build: BuildFacts & { submissionId: string },
     ): Markup {
       const address = pathTo(["repos", owner, name, "builds", build.submissionId]);
-      return markup`<a href="${address}"><bdi>${buildName(build)}</bdi></a>`;
+      return markup`<a href="${address}"><bdi>${breakable(buildName(build))}</bdi></a>`;
     },
     /** A commit, to the forge where its address is known. */
     commit({ url }: { url: string }, oid: string): Markup {
@@ -124,8 +128,8 @@ function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
 }
 
 /** Suite, class and file: they distinguish tests of the same name. */
-export function placeOf({ suite, class: className, file }: TestIdentity): string {
-  return [suite, className, file].filter((text) => text !== "").join(" · ");
+export function placeOf(test: TestIdentity): Markup {
+  return breakable(testPlace(test));
 }
 
 /** The command that uploads the first report. */

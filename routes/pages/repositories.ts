@@ -3,6 +3,7 @@ import {
   type BuildTotals,
   loadOverviews,
   loadRepositoryDetails,
+  NO_BUILDS,
   type Overview,
 } from "../../db/read/repositories.ts";
 import { wilsonLowerBound } from "../../lib/analysis/wilson.ts";
@@ -164,10 +165,11 @@ function totals(overviews: readonly Overview[]): Markup {
 }
 
 function sumOf(counts: readonly BuildTotals[]): BuildTotals {
-  const total = { buildCount: 0, failedBuildCount: 0, disruptedBuildCount: 0, outageBuildCount: 0 };
+  const total = { ...NO_BUILDS };
   for (const one of counts) {
     total.buildCount += one.buildCount;
     total.failedBuildCount += one.failedBuildCount;
+    total.otherFailedBuildCount += one.otherFailedBuildCount;
     total.disruptedBuildCount += one.disruptedBuildCount;
     total.outageBuildCount += one.outageBuildCount;
   }
@@ -175,7 +177,7 @@ function sumOf(counts: readonly BuildTotals[]): BuildTotals {
 }
 
 /** The change of the flakiness in percentage points, `""` where there is none to tell. */
-function changeOf(now: BuildTotals, before: BuildTotals): string {
+export function changeOf(now: BuildTotals, before: BuildTotals): string {
   const [share1, share0] = [share(now), share(before)];
   if (share1 === null || share0 === null) return "";
   const points = Math.round(1000 * (share1 - share0)) / 10;

@@ -27,7 +27,7 @@ import {
   table,
 } from "../../lib/html/elements.ts";
 import { type Content, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
-import { inOutages } from "./repositories.ts";
+import { changeOf, inOutages } from "./repositories.ts";
 import { HISTORY_DAYS, historyCharts } from "./history.ts";
 import { definePage, firstUpload, type PageRequest } from "./page.ts";
 
@@ -51,7 +51,7 @@ export const repositoryPage = definePage({
     const { sql, now, today, load } = request;
     const newDay = today - NEW_DAYS;
     const [overviews, failures, recent] = await Promise.all([
-      request.loadEach(loadOverviews, { firstDay: today - HISTORY_DAYS + 1 }),
+      request.loadEach(loadOverviews, { firstDay: today - HISTORY_DAYS + 1, withBefore: true }),
       load(loadFailures, { filter: ALL_SUBMISSIONS }),
       load(loadSubmissionsPage, {
         filter: ALL_SUBMISSIONS,
@@ -64,7 +64,10 @@ export const repositoryPage = definePage({
     const failedTests = failedTestsByBuild(failures.failures);
     const costs = costliestTests(failedTests.values(), MAX_ROWS);
     const causes = failures.groups.filter(({ testCount }) => testCount > 1).slice(0, MAX_ROWS);
-    const testIds = [...costs.map(({ testId }) => testId), ...causes.flatMap(({ tests }) => tests)];
+    const testIds = [
+      ...costs.flatMap(({ testId, togetherIds }) => [testId, ...togetherIds]),
+      ...causes.flatMap(({ tests }) => tests),
+    ];
     const since = newDay * SECONDS_PER_DAY;
     const [names, newTests, flakyMicroseconds] = await Promise.all([
       loadTestNames(sql, { repositoryId, testIds, now }),
@@ -97,15 +100,19 @@ ${buildTable(recent.submissions, failedTests, page)}
 
 function repositoryFigures(page: RepositoryPage, flakyMicroseconds: number): Markup {
   const { repository, overview } = page;
-  const { builds, flakyTestCount, quarantinedTestCount } = overview;
+  const { builds, buildsBefore, flakyTestCount, quarantinedTestCount } = overview;
+  const change = changeOf(builds, buildsBefore);
   const link = (count: number, quarantine: string) =>
     page.link.inventory({ repository, quarantine }, formatCount(count));
   return keyFigures(
     [
       "Flakiness",
       flakinessBadge(builds).percentage ?? "–",
-      `${builds.disruptedBuildCount} of ${plural(builds.buildCount, "build")}` +
-      (builds.outageBuildCount > 0 ? `; ${inOutages(builds)}` : ""),
+      [
+        `${builds.disruptedBuildCount} of ${plural(builds.buildCount, "build")}` +
+        (builds.outageBuildCount > 0 ? `; ${inOutages(builds)}` : ""),
+        change && markup`<br>${change} in 14 days`,
+      ],
     ],
     ["Flaky tests", link(flakyTestCount, "false"), "not quarantined"],
     ["Quarantined", link(quarantinedTestCount, "true"), "tests"],
@@ -126,11 +133,15 @@ function costTable(costs: readonly TestCost[], page: RepositoryPage): Markup {
       `No flaky failure in ${plural(builds.buildCount, "build")} of the last 14 days.`,
     );
   }
-  const rows = costs.map(({ testId, buildCount, disruptionCount }) => {
+  const rows = costs.map(({ testId, testCount, togetherIds, buildCount, disruptionCount }) => {
     const test = names.get(testId)!;
     const tag = test.isQuarantined && markup` ${label("quarantined")}`;
     const share = flakinessBadge({ ...builds, disruptedBuildCount: buildCount }).percentage;
-    return [[page.link.test(testId, test), tag], buildCount, share, disruptionCount];
+    const name = testCount === 1 ? [page.link.test(testId, test), tag] : [
+      markup`<b>${plural(testCount, "test")}</b> that failed together, and in no other build`,
+      someTests(testCount, togetherIds.map((id) => page.link.test(id, names.get(id)!))),
+    ];
+    return [name, buildCount, share, formatCount(testCount * disruptionCount)];
   });
   const columns = ["Test|name", "Builds|number", "Share of builds|number wide", "Failures|number"];
   return markup`${table("Tests that cost the most builds", columns, rows)}
@@ -139,11 +150,17 @@ function costTable(costs: readonly TestCost[], page: RepositoryPage): Markup {
 
 function newTable(tests: NewlyFlakyTests, newDay: number, page: RepositoryPage): Markup {
   if (tests.length === 0) return emptyState("No test became flaky.");
-  const rows = tests.map((test) => [
-    page.link.test(test.id, test),
-    page.at(test.firstDisruptionAt),
-    markup`<code class="message">${test.message}</code>`,
-  ]);
+  const rows = tests.map(({ testCount, tests, firstDisruptionAt, message }) => {
+    const links = tests.map((test) => page.link.test(test.id, test));
+    return [
+      testCount === 1 ? links[0] : [
+        markup`<b>${plural(testCount, "test")}</b> with this message on one day`,
+        someTests(testCount, links),
+      ],
+      page.at(firstDisruptionAt),
+      markup`<code class="message">${message}</code>`,
+    ];
+  });
   const columns = ["Test|name", "First flaky failure|nowrap", "Message|wide"];
   const q = `first-seen:>=${isoDay(newDay)}`;
   const query = { repository: page.repository, quarantine: "false", q };
@@ -151,18 +168,30 @@ function newTable(tests: NewlyFlakyTests, newDay: number, page: RepositoryPage):
 <p>${page.link.inventory(query, "All new flaky tests")}</p>`;
 }
 
+/** Some tests of a group, behind their number. */
+function someTests(
+  testCount: number,
+  links: readonly Markup[],
+  summary = "Which tests",
+): Markup {
+  const more = testCount - links.length;
+  return markup`<details><summary>${summary}</summary><ul>${
+    links.map((link) => markup`<li>${link}</li>`)
+  }${more > 0 && markup`<li>and ${plural(more, "more test")}</li>`}</ul></details>`;
+}
+
 function causeTable(causes: readonly ShownGroup[], page: RepositoryPage): Markup {
   const rows = causes.map(({ message, testCount, tests, count, lastRecordedAt }) => {
-    const list = tests.map((id) => markup`<li>${page.link.test(id, page.names.get(id)!)}</li>`);
+    const links = tests.map((id) => page.link.test(id, page.names.get(id)!));
     return [
       markup`${
         message
           ? markup`<code class="message">${message}</code>`
           : "Without a message: may have several causes"
       }
-<details><summary>${plural(testCount, "test")}</summary><ul>${list}</ul></details>`,
-      testCount,
-      count,
+${someTests(testCount, links, plural(testCount, "test"))}`,
+      formatCount(testCount),
+      formatCount(count),
       page.at(lastRecordedAt),
     ];
   });

@@ -5,24 +5,28 @@ import { listQuarantineLog } from "../../db/read/quarantine_log.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { loadDurationsOfTest, loadWeeklyMedians } from "../../db/read/durations_of_tests.ts";
 import { loadTestDetails, type TestDetails } from "../../db/read/details_of_test.ts";
-import { loadFailureDays, loadFirstDisruption } from "../../db/read/history_of_test.ts";
+import {
+  loadFailureDays,
+  loadFirstDisruption,
+  loadFirstUploadDay,
+} from "../../db/read/history_of_test.ts";
 import {
   loadSubmissionRuns,
   loadTestRuns,
   type SubmissionRuns,
   type TestRun,
 } from "../../db/read/runs_of_test.ts";
-import type { GroupDurations } from "../../lib/analysis/durations.ts";
 import type { QuarantineEvent } from "../../lib/analysis/quarantine.ts";
 import { disruptivenessThousandths, passRateThousandths } from "../../lib/analysis/tracked_test.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { formatTenths } from "../../lib/badge/percentage.ts";
-import { formatDuration, plural } from "../../lib/base/text.ts";
+import { plural } from "../../lib/base/text.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { outcomeStrip, type RunStatus } from "../../lib/html/charts.ts";
-import { rerunCommands } from "../../lib/html/commands.ts";
+import { rerunCommand } from "../../lib/html/commands.ts";
 import {
+  breakable,
   emptyState,
   failureDetails,
   keyFigures,
@@ -31,12 +35,14 @@ import {
   testName,
   verbatim,
 } from "../../lib/html/elements.ts";
-import { type Markup, markup } from "../../lib/html/markup.ts";
-import { failureBars, HISTORY_DAYS } from "./history.ts";
+import { externalAddress, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
+import { durationChart, failureBars, HISTORY_DAYS } from "./history.ts";
 import { definePage, type PageRequest, placeOf } from "./page.ts";
 
 const SHOWN_RUNS = 100;
 const MAX_ROWS = 10;
+/** Characters from which on a heading may be cut. */
+const LONG_NAME = 120;
 /** Of the median duration. */
 const WEEKS = 6;
 
@@ -54,18 +60,30 @@ export const testPage = definePage({
     const everything = { filter: ALL_SUBMISSIONS };
     const { repositoryId, testNo } = selected;
     const end = (today + 1) * SECONDS_PER_DAY;
-    const [[repository], { test }, latest, all, failures, days, first, durations, weeks] =
-      await Promise.all([
-        loadEach(loadRepositoryDetails, {}),
-        load(loadTestDetails, {}),
-        load(loadTestRuns, { ...everything, status: "all", after: null, limit: SHOWN_RUNS }),
-        load(loadSubmissionRuns, {}),
-        load(loadFailures, everything),
-        loadFailureDays(sql, { ...selected, firstDay: today - HISTORY_DAYS + 1 }),
-        loadFirstDisruption(sql, selected),
-        loadDurationsOfTest(sql, { repositoryId, testNo, windowStart }),
-        loadWeeklyMedians(sql, { repositoryId, testNos: [testNo], end, weeks: WEEKS }),
-      ]);
+    const firstDay = today - HISTORY_DAYS + 1;
+    const [
+      [repository],
+      { test },
+      latest,
+      all,
+      failures,
+      days,
+      firstUploadDay,
+      first,
+      durations,
+      weeks,
+    ] = await Promise.all([
+      loadEach(loadRepositoryDetails, {}),
+      load(loadTestDetails, {}),
+      load(loadTestRuns, { ...everything, status: "all", after: null, limit: SHOWN_RUNS }),
+      load(loadSubmissionRuns, {}),
+      load(loadFailures, everything),
+      loadFailureDays(sql, { ...selected, firstDay }),
+      loadFirstUploadDay(sql, selected),
+      loadFirstDisruption(sql, selected),
+      loadDurationsOfTest(sql, { repositoryId, testNo, windowStart }),
+      loadWeeklyMedians(sql, { repositoryId, testNos: [testNo], end, weeks: WEEKS }),
+    ]);
     const page: TestPage = { ...request, repository: repository!, test };
     const { organizationId } = request.caller!;
     const log = await listQuarantineLog(sql, { organizationId, testId: test.id, now });
@@ -73,18 +91,23 @@ export const testPage = definePage({
       title: test.name,
       crumbs: [page.link.repositories, page.link.repository(page.repository)],
       content: markup`<h1>${testName(test.name)}</h1>
+${
+        [...test.name].length > LONG_NAME && markup`<details><summary>The whole name</summary>
+<p>${test.name}</p></details>`
+      }
 <p class="soft">${placeOf(test)}</p>
 <p>${test.tags.map(page.link.tag)}</p>
 ${testFigures(all.submissions, page)}
 ${failsOnlyIn(all.submissions)}
 <h2>Latest runs</h2>
 ${latest.runs.length > 0 ? strip(latest.runs, page) : NO_RUNS}
-${durations && durationText(durations, weeks.get(testNo)!)}
 <h2>How it fails</h2>
 ${causes(failures, page)}
-<div class="pair">${failureBars(days, today)}<section><h2>Runs by branch</h2>
-${runsTable(all.submissions, "branch")}</section></div>
-${environmentTable(all.submissions)}
+<div class="pair">${
+        failureBars(days, { today, firstDay: Math.max(firstDay, firstUploadDay ?? today) })
+      }${durations && durationChart(durations, weeks.get(testNo)!, today)}</div>
+<div class="pair"><section><h2>Runs by branch</h2>
+${runsTable(all.submissions, "branch")}</section>${environmentTable(all.submissions)}</div>
 <h2>When it became flaky</h2>
 ${since(first, page)}
 <h2>Quarantine</h2>
@@ -97,16 +120,6 @@ ${rerun(test)}
 });
 
 const NO_RUNS = emptyState("It did not run in the last 14 days.");
-
-function durationText(
-  { medianMicroseconds, p90Microseconds, runCount }: GroupDurations,
-  weeks: readonly (number | null)[],
-): Markup {
-  const byWeek = weeks.map((median) => median === null ? "–" : formatDuration(median)).join(", ");
-  return markup`<p>Takes ${formatDuration(medianMicroseconds)}, at the 90th percentile ${
-    formatDuration(p90Microseconds)
-  }, of the latest ${plural(runCount, "run")}; by week ${byWeek}.</p>`;
-}
 
 function testFigures(submissions: readonly SubmissionRuns[], { at, test }: TestPage): Markup {
   const { disruptionCount, firstDisruptionAt, latestDisruption } = test;
@@ -149,12 +162,13 @@ function strip(runs: readonly TestRun[], { link, repository, at }: TestPage): Ma
     at(recordedAtOf(run.submissionId)),
     run.environment,
     link.commit(repository, run.commitOid),
+    externalAddress(run.buildUrl) && externalLink(run.buildUrl, "CI run"),
   ]);
   return markup`${outcomeStrip({ title: `The latest ${plural(runs.length, "run")}`, runs: shapes })}
 <details><summary>${plural(rows.length, "failed run")}</summary>${
     table(
       "Failed runs",
-      ["Build|name", "Outcome", "When|nowrap", "Environment|wide", "Commit|wide"],
+      ["Build|name", "Outcome", "When|nowrap", "Environment|wide", "Commit|wide", "CI|nowrap"],
       rows,
     )
   }</details>`;
@@ -166,9 +180,11 @@ function causes({ groups, count }: ShownGroups, { at, link, repository }: TestPa
     const summary = markup`<b>${group.message || "without a message"}</b>
 <small>${plural(group.count, "failure")}, ${group.disruptionCount} flaky; first
 ${at(group.firstRecordedAt)}, latest ${at(group.lastRecordedAt)}</small>`;
+    const run = externalAddress(group.latestBuildUrl) &&
+      markup`, ${externalLink(group.latestBuildUrl, "CI run")}`;
     const content = markup`<p>Latest in the build of ${
       link.build(repository, group.submissionId)
-    }, commit ${link.commit(repository, group.latestCommitOid)}:</p>
+    }, commit ${link.commit(repository, group.latestCommitOid)}${run}:</p>
 `;
     return failureDetails(summary, { content, body: group.body, isOpen: index === 0 });
   });
@@ -198,8 +214,8 @@ function failsOnlyIn(submissions: readonly SubmissionRuns[]): Markup | "" {
 function environmentTable(submissions: readonly SubmissionRuns[]): Markup | "" {
   const environments = new Set(submissions.map(({ environment }) => environment));
   if (environments.size < 2) return "";
-  return markup`<h2>Runs by environment</h2>
-${runsTable(submissions, "environment")}`;
+  return markup`<section><h2>Runs by environment</h2>
+${runsTable(submissions, "environment")}</section>`;
 }
 
 function runsTable(
@@ -211,7 +227,7 @@ function runsTable(
     .map(([name, parts]) => ({ name, ...totalsOf(parts) }))
     .sort((a, b) => b.countedResultCount - a.countedResultCount).slice(0, MAX_ROWS)
     .map(({ name, countedResultCount: counted, negativeResultCount: failed }) => [
-      name || "unknown",
+      name ? breakable(name) : "unknown",
       counted,
       failed,
       counted > 0 && formatTenths(Math.floor(1000 * failed / counted)),
@@ -297,10 +313,8 @@ function quarantineCommands({ test, repository }: TestPage) {
 }
 
 function rerun(test: TestDetails["test"]): Markup {
-  const commands = rerunCommands(test);
-  if (commands.length === 0) {
-    return emptyState("The report has no file name, so the test runner is unknown.");
-  }
-  const loops = commands.map((line) => verbatim(`while ${line}; do :; done`));
-  return markup`<p>Until it fails, with the runner of this project:</p>${loops}`;
+  const line = rerunCommand(test);
+  return line === null
+    ? emptyState("The report has neither file nor class of a known test runner.")
+    : markup`<p>Until it fails:</p>${verbatim(line)}`;
 }

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { describeWithDatabases } from "../database.ts";
+import { parseHtml } from "./html.ts";
 import { createShop, type Fixture, flaky, NOW } from "./fixture.ts";
 
 describeWithDatabases("the pages about an outage", (database) => {
   let fixture: Fixture;
   let outageId: string;
+  let mailId: string;
 
   before(async () => {
     const created = await createShop(database());
@@ -14,6 +16,7 @@ describeWithDatabases("the pages about an outage", (database) => {
     const tests = Array.from({ length: 20 }, (_, index) => ({
       name: `${index}`,
       conclusion: index < 5 ? "failure" as const : "passing" as const,
+      message: index < 5 ? "connection refused" : "",
     }));
     outageId = (await fixture.upload(shop, tests, {
       recordedAt: NOW - 100,
@@ -22,6 +25,12 @@ describeWithDatabases("the pages about an outage", (database) => {
       commitOid: "c2c2c2c",
     })).submissionId;
     await fixture.upload(shop, flaky("a"), { recordedAt: NOW - 50 });
+    const mail = await fixture.addRepository("acme", "mail");
+    const hit = (index: number) =>
+      flaky(`hit ${index}`).map((result) => ({ ...result, message: "connection refused" }));
+    const results = Array.from({ length: 12 }, (_, index) => hit(index)).flat();
+    mailId = (await fixture.upload(mail, [...results, ...flaky("own")])).submissionId;
+    await fixture.upload(mail, flaky("own"), { commitOid: "c3c3c3c" });
   });
 
   const read = async (path: string) => await (await fixture.get(path)).text();
@@ -31,6 +40,26 @@ describeWithDatabases("the pages about an outage", (database) => {
       await read(`/repos/acme/shop/builds/${outageId}`),
       /<b>Outage<\/b> \(unit, Linux-X64\): 5 of 20 tests failed, so the change is probably not/,
     );
+  });
+
+  it("have its tests in one row of the repository, and in one group of the build", async () => {
+    const page = parseHtml(await read("/repos/acme/mail"));
+    const rows = (caption: string) =>
+      page.all(".scroll").find(({ attributes }) => attributes["aria-label"] === caption)!
+        .all("tbody")[0]!.all("tr").map(({ text }) => text.replaceAll(/\s+/g, " ").trim());
+    const costs = rows("Tests that cost the most builds");
+    assert.equal(costs.length, 2);
+    assert.match(costs[0]!, /^own/);
+    assert.match(costs[1]!, /^12 tests that failed together.*and 2 more tests150%12$/);
+    const news = rows("Flaky for the first time");
+    assert.equal(news.length, 2);
+    assert.match(news.find((row) => row.startsWith("12 tests"))!, /connection refused$/);
+    const build = parseHtml(await read(`/repos/acme/mail/builds/${mailId}`));
+    const groups = build.all(".cause").map(({ text }) => text.replaceAll(/\s+/g, " "));
+    assert.deepEqual([groups.length, groups.filter((text) => /12 tests alike/.test(text)).length], [
+      2,
+      1,
+    ]);
   });
 
   it("keep flakiness, and show beside it what outages contributed", async () => {

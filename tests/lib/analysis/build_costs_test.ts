@@ -14,11 +14,29 @@ describe("the cost of failures", () => {
   it("is the number of builds, then of disruptions, then decided by id", () => {
     const failures = failuresOf("a 1, a 1, a 1, b 1, b 2, d 3, c 3, e 4, e 4, f 1!, f 2!, f 3!");
     const costs = costliestTests(failedTestsByBuild(failures).values(), 4);
+    const single = { togetherIds: [], testCount: 1 };
     assert.deepEqual(costs, [
-      { testId: "b", buildCount: 2, disruptionCount: 2 },
-      { testId: "a", buildCount: 1, disruptionCount: 3 },
-      { testId: "e", buildCount: 1, disruptionCount: 2 },
-      { testId: "c", buildCount: 1, disruptionCount: 1 },
+      { testId: "b", buildCount: 2, disruptionCount: 2, ...single },
+      { testId: "a", buildCount: 1, disruptionCount: 3, ...single },
+      { testId: "e", buildCount: 1, disruptionCount: 2, ...single },
+      { testId: "c", buildCount: 1, disruptionCount: 1, ...single },
+    ]);
+  });
+
+  it("has the tests of an outage in one row", () => {
+    const failures = failuresOf(
+      "x 1, x 2, x 3, y 1, y 2, y 3, z 1, z 2, z 3, c 9, b 9, a 9, d 8, d 9, e 8, f 8",
+    );
+    const costs = costliestTests(failedTestsByBuild(failures).values(), 10)
+      .map(({ testId, testCount, togetherIds }) => [testId, testCount, togetherIds.join()]);
+    assert.deepEqual(costs, [
+      ["x", 1, ""],
+      ["y", 1, ""],
+      ["z", 1, ""],
+      ["d", 1, ""],
+      ["a", 3, "a,b,c"],
+      ["e", 1, ""],
+      ["f", 1, ""],
     ]);
   });
 

@@ -30,12 +30,26 @@ describe("bars by day", () => {
   });
 
   it("have heights proportional to their numbers, stacked, and differ in width", () => {
-    const bars = elements(chart, "rect").filter(({ width }) => Number(width) > 20);
+    const bars = elements(chart, "rect").filter(({ width }) => Number(width) >= 20);
     assert.deepEqual(
       bars.map((bar) => [bar.class, Number(bar.y), Number(bar.height)]),
       [["flaky", 90, 30], ["quiet", 0, 90], ["flaky", 60, 60]],
     );
     assert.equal(Number(bars[0]!.width), 2 * Number(bars[1]!.width));
+  });
+
+  it("have axes with round numbers, and name six days at most", () => {
+    const axis = (most: number, count: number) => {
+      const days = Array.from({ length: count }, (_, day) => ({ day, parts: [0, most] }));
+      const chart = String(dayBars({ title: "x", today: count - 1, series: SERIES, days }));
+      const [, ticks = "", labels = ""] =
+        /class="ticks".*?>(<span>.*?)<\/p>.*?class="ends.*?>(<span>.*?)<\/p>/s.exec(chart) ?? [];
+      return [ticks, labels].map((list) => list.replaceAll(/(<\/?span>)+/g, " ").trim());
+    };
+    assert.deepEqual(axis(1, 1), ["1 0", "today"]);
+    assert.deepEqual(axis(5, 3), ["6 4 2 0", "1 Jan 2 Jan today"]);
+    assert.deepEqual(axis(4, 29), ["4 3 2 1 0", "1 Jan 7 Jan 12 Jan 18 Jan 23 Jan today"]);
+    assert.deepEqual(axis(730, 29)[0], "800 600 400 200 0");
   });
 
   it("have a title, a text alternative, and the figures in a table", () => {
@@ -81,6 +95,26 @@ describe("a trend", () => {
       /8 Nov<\/th><td class="number">none<\/td><td class="number">50%<\/td>/,
     );
     assert.doesNotMatch(text, /NaN|Infinity/);
+  });
+});
+
+describe("the axis of a trend", () => {
+  it("names points only below them, and each point says its value", () => {
+    const chart = (count: number) =>
+      String(trend({
+        title: "x",
+        labels: Array.from({ length: count }, (_, index) => `w${index}`),
+        lines: [{ name: "y", className: "flaky", values: Array(count).fill(2_500) }],
+        format: (value) => `${value / 1000} ms`,
+      }));
+    const labels = (count: number) =>
+      /class="ends.*?>(<span>.*?)<\/p>/s.exec(chart(count))![1]!.match(/w\d+/g)!.join(" ");
+    assert.equal(labels(1), "w0");
+    assert.equal(labels(6), "w0 w1 w2 w3 w4 w5");
+    assert.equal(labels(8), "w0 w7");
+    assert.equal(labels(13), "w0 w3 w6 w9 w12");
+    assert.match(chart(6), /<span>3 ms<\/span><span>2 ms<\/span>/);
+    assert.match(chart(6), /<title>w3: 2.5 ms<\/title>/);
   });
 });
 
