@@ -19,6 +19,7 @@ export const organizations = defineJsonRoute({
   tag: "Account",
   summary: "Organization of the token",
   description: "The organization that the token belongs to, as a list of one.",
+  list: { field: "organizations" },
   schema: schemas.object("Organizations", { organizations: v.array(organizationSchema) }),
   resource: "organization",
   handler({ caller, organizationName }) {
@@ -45,6 +46,7 @@ export const repositories = defineJsonRoute({
   tag: "Account",
   summary: "Repositories of the organization",
   description: "All repositories that the token can read, by full_name in any case.",
+  list: { field: "repositories" },
   schema: schemas.object("Repositories", { repositories: v.array(repositorySchema) }),
   resource: "repositories in query",
   async handler({ loadEach }) {

@@ -12,6 +12,9 @@ import * as schemas from "./schemas.ts";
 /** Enough for all files of nearly every repository: `split` needs all of them. */
 const MAX_DURATIONS = 10_000;
 
+/** Each page measures all of them again, which takes longer than to keep them: about 300 bytes each. */
+const ALL_AT_ONCE = 10_000_000;
+
 const durationsSchema = schemas.object("Durations", {
   key: schemas.text("The file or class, or the id of the test"),
   median_us: schemas.count("Microseconds of the median run"),
@@ -39,6 +42,7 @@ export const durations = defineJsonRoute({
     job: parameters.job,
     as_of: parameters.asOf,
   },
+  list: { field: "durations", batch: ALL_AT_ONCE },
   schema: schemas.page("DurationsPage", "Files, classes or tests, on all pages", {
     durations: v.array(durationsSchema),
   }),
@@ -107,6 +111,7 @@ export const slowTests = defineJsonRoute({
     after: parameters.offsetCursor,
     ...parameters.submissionFilter,
   },
+  list: { field: "tests", batch: ALL_AT_ONCE },
   schema: schemas.page("SlowTestPage", "Tests, on all pages", { tests: v.array(slowTestSchema) }),
   exampleQuery: { limit: "1" },
   resource: "repository in path",

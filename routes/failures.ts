@@ -44,6 +44,7 @@ export const testFailures = defineJsonRoute({
     "Failures and errors of the test in the last 14 days in groups of one cause, the largest first. " +
     "Two failures have one cause when their messages differ only in numbers, times, ids and the like.",
   query: parameters.submissionFilter,
+  list: { field: "failures" },
   schema: schemas.object("FailureGroups", { count: groupCount, failures: v.array(groupSchema) }),
   resource: "test in path",
   async handler({ load, query }) {
@@ -66,6 +67,7 @@ export const repositoryFailures = defineJsonRoute({
     "Failures and errors of all tests in the last 14 days in groups of one cause, the largest " +
     "first: a broken service behind forty tests is one group.",
   query: parameters.submissionFilter,
+  list: { field: "failures" },
   schema: schemas.object("RepositoryFailureGroups", {
     count: groupCount,
     failures: v.array(repositoryGroupSchema),

@@ -36,6 +36,7 @@ export const disruptiveTests = defineJsonRoute({
     q: parameters.search,
     ...parameters.submissionFilter,
   },
+  list: { field: "tests" },
   schema: schemas.page("DisruptiveTestPage", "Tests that match, on all pages", {
     tests: v.array(disruptiveTestSchema),
   }),
@@ -84,6 +85,11 @@ export const flakyTests = defineJsonRoute({
     "The quarantined tests, or the tests that are not quarantined and had a disruption in the last " +
     "14 days. A quarantined test stays listed however long ago its last disruption was.",
   query: { ...inventoryParameters, include },
+  list: {
+    field: "tests",
+    hasField: ({ include: names }, field) =>
+      field in schemas.test || names.some((name) => name === field),
+  },
   schema: schemas.page("FlakyTestPage", "Tests that match, on all pages", {
     tests: v.array(flakyTestSchema),
   }),

@@ -44,6 +44,7 @@ export const submissions = defineJsonRoute({
     after: parameters.keysetCursor,
     ...parameters.submissionFilter,
   },
+  list: { field: "submissions" },
   schema: schemas.page("SubmissionPage", "Submissions of the last 14 days, on all pages", {
     submissions: v.array(submissionSchema),
   }),
@@ -76,6 +77,9 @@ const submissionTestSchema = schemas.object("SubmissionTest", {
   ran_at: schemas.described(schemas.timestamp, "recorded_at of the submission"),
 });
 
+/** A batch of failures with texts of 16 kB takes 8 MB. */
+const BATCH_OF_ATTEMPTS = 500;
+
 export const submissionTests = defineJsonRoute({
   path: "/api/repos/:owner/:name/submissions/:id/tests",
   operationId: "listSubmissionTests",
@@ -89,6 +93,7 @@ export const submissionTests = defineJsonRoute({
     limit: parameters.limit(25),
     after: parameters.offsetCursor,
   },
+  list: { field: "tests", batch: BATCH_OF_ATTEMPTS },
   schema: schemas.page("SubmissionTestPage", "Attempts with the status, on all pages", {
     tests: v.array(submissionTestSchema),
   }),

@@ -68,6 +68,7 @@ export const testResults = defineJsonRoute({
   description:
     `The ${MAX_EVENTS} latest failures of the last 14 days at code versions where the test also ` +
     "passed, newest first.",
+  list: { field: "results" },
   schema: schemas.object("DisruptionEvents", { results: v.array(eventSchema) }),
   resource: "test in path",
   async handler({ load }) {
@@ -110,6 +111,7 @@ export const testRuns = defineJsonRoute({
     limit: parameters.limit(25),
     after: parameters.runCursor,
   },
+  list: { field: "runs", batch: 500 },
   schema: schemas.object("TestRunPage", { runs: v.array(runSchema), metadata: schemas.metadata }),
   exampleQuery: { limit: "2" },
   resource: "test in path",

@@ -4,6 +4,7 @@ import * as v from "valibot";
 import { stringify } from "yaml";
 import { VERSION } from "../../base/version.ts";
 import { ERRORS_SCHEMA, MESSAGE_SCHEMA } from "../request/errors.ts";
+import { LIST_MEDIA_TYPES } from "../request/list_format.ts";
 import { type Access, type Route, TAGS } from "../request/route.ts";
 import {
   API_DESCRIPTION,
@@ -156,12 +157,16 @@ function exampleOf(text: string, type: unknown): unknown {
 }
 
 /** All responses of a route, by status. */
-function responsesOf({ access, resource, summary, query, response }: Route): JsonObject {
+function responsesOf({ access, resource, summary, query, response, list }: Route): JsonObject {
   const { status, mediaType, schema, example } = response;
   // Without the charset: generated clients look up the bare media type.
   const type = mediaType?.replace(/;.*/, "");
   const text = type && { [type]: { schema: { type: "string" }, example } };
-  const content = schema ? jsonContent(schema, example) : text;
+  const files = list && Object.values(LIST_MEDIA_TYPES)
+    .map((type) => [type, { schema: { type: "string" } }]);
+  const content = schema
+    ? { ...jsonContent(schema, example), ...files && Object.fromEntries(files) }
+    : text;
   const canBeInvalid = Object.values(query.entries).some((entry) =>
     !v.getMetadata(entry).acceptsAnyText
   );

@@ -21,12 +21,14 @@ import {
   unauthorized,
 } from "./errors.ts";
 import { type RawParameters, readParameters, timeZone as timeZoneParameter } from "./parameters.ts";
+import { createExporter } from "./list_export.ts";
+import { acceptedFormat, createLines } from "./list_format.ts";
 import { checkSelected, createUrlParser } from "./parsed_url.ts";
 import { errorPage } from "./error_page.ts";
 import { createQueries, StaleVersionError } from "../tests/queries.ts";
 import { type LoggedRequest, logRequests } from "./request_log.ts";
 import { completeError, createResponder } from "./responses.ts";
-import type { Endpoint } from "./route.ts";
+import type { ApiRequest, Endpoint } from "./route.ts";
 import { createTestsLoader, type RequestLoads, RequestOverError } from "../tests/loader.ts";
 
 /**
@@ -46,6 +48,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
   const cacheBytes = Math.max(1, (context.cacheSizeMb ?? 80) * 1024 * 1024);
   const responder = createResponder(cacheBytes * (1 - TESTS_SHARE));
   const loadTests = createTestsLoader(context.sql, cacheBytes * TESTS_SHARE);
+  const exportList = createExporter(context);
 
   return logRequests(context, async (request, logged) => {
     const loads = { deadline: performance.now() + requestTimeoutMs, loaded: new Map() };
@@ -89,7 +92,9 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
       return completeError(request, page, requestId);
     };
     if (route) logged.route = route.path;
-    const access = route?.access ?? (isBrowser ? "token or basic" : "token");
+    // Spreadsheets and browsers open the path of a list, and can send a token in no other way.
+    const isFile = parsed.format !== null || isBrowser;
+    const access = isFile ? "token or basic" : route?.access ?? "token";
     const now = context.now();
     const moment = { now, windowStart: now - context.windowSeconds };
     const organization = organizationNamedBy(peer, request.headers, context);
@@ -124,10 +129,14 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
       repositories: found.repositories,
     };
     const response = { route, requestId, key };
-    // The key has the parameters and repositories: those of a cached response passed the checks.
-    const cached = responder.cached(request, response);
-    metrics?.count("response_cache_total", { result: cached ? "hit" : "miss" });
-    if (cached) return await cached;
+    const format = parsed.format ??
+      (route.list ? acceptedFormat(request.headers.get("accept")) : null);
+    if (format === null) {
+      // The key has the parameters and repositories: those of a cached response passed the checks.
+      const cached = responder.cached(request, response);
+      metrics?.count("response_cache_total", { result: cached ? "hit" : "miss" });
+      if (cached) return await cached;
+    }
 
     const { value: query, errors } = readParameters(parameters, route.query);
     const named = route.resource && !isInPath ? checkSelected(parsed, found.repositories) : null;
@@ -138,20 +147,27 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     }
 
     const { repositories } = named ?? found;
-    return await responder.created(request, response, () =>
-      route.handler({
-        caller,
-        organizationName: found.organizationName,
-        repositories,
-        query,
-        parameters,
-        root,
-        today,
-        zone,
-        ...moment,
-        ...createQueries(context.sql, repositories, moment),
-        loadTests: (options) => loadTests(repositories, { ...moment, ...options }, loads),
-      }, context));
+    const checked: ApiRequest = {
+      caller,
+      organizationName: found.organizationName,
+      repositories,
+      query,
+      parameters,
+      root,
+      today,
+      zone,
+      ...moment,
+      ...createQueries(context.sql, repositories, moment),
+      loadTests: (options) => loadTests(repositories, { ...moment, ...options }, loads),
+    };
+    if (format === null || !route.list) {
+      return await responder.created(request, response, () => route.handler(checked, context));
+    }
+    const list = { requestId, key, format, isNegotiated: parsed.format === null };
+    return await exportList(request, { ...list, fileName: route.path.split("/").at(-1)! }, {
+      lines: createLines(format, route.list.columns(query)),
+      batches: route.list.batches(checked, context),
+    });
   }
 }
 

@@ -7,6 +7,7 @@ import type { NamedSelection, RepositoryVersion, Selection } from "../../../db/r
 import { caseKey, isObjectId, parseTestId } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
 import type { ParameterErrors } from "./errors.ts";
+import { formatOfPath, type ListFormat } from "./list_format.ts";
 import type { RawParameters } from "./parameters.ts";
 import type { Endpoint } from "./route.ts";
 
@@ -14,6 +15,8 @@ import type { Endpoint } from "./route.ts";
 export interface ParsedUrl {
   /** `null` for an unknown path. */
   route: Endpoint | null;
+  /** What the path says about the format of a list; `null` when it says nothing. */
+  format: ListFormat | null;
   /** Leads from the path to the root of the service. */
   root: string;
   /** The query parameters that the route knows. */
@@ -33,11 +36,15 @@ export function createUrlParser(routes: readonly Endpoint[]): (url: string) => P
   return (url) => {
     const { path, search } = splitUrl(url);
     const root = "../".repeat(Math.max(0, path.split("/").length - 2));
+    const list = formatOfPath(path);
     for (const { route, pattern } of patterns) {
-      const match = pattern.exec(path);
+      // The path of a list with its format is nothing else.
+      const listMatch = list && route.list ? pattern.exec(list.path) : null;
+      const match = listMatch ?? pattern.exec(path);
       // The router tolerates any number of trailing slashes, the API one.
       const variables = match && !path.endsWith("//") && decode(match.groups ?? {});
       if (!variables) continue;
+      const format = listMatch && list!.format;
       const parameters = rawParameters(search, route);
       // It selects no repositories, but belongs to the key of the response.
       if (route.resource === "owner") parameters.owner = variables.owner ?? "";
@@ -45,9 +52,9 @@ export function createUrlParser(routes: readonly Endpoint[]): (url: string) => P
         ? new URLSearchParams(search).get("token")
         : null;
       const selection = select(route, variables, parameters);
-      return { route, root, parameters, badgeToken, selection };
+      return { route, format, root, parameters, badgeToken, selection };
     }
-    return { route: null, root, parameters: {}, badgeToken: null, selection: NOTHING };
+    return { ...UNKNOWN, root };
   };
 }
 
@@ -83,6 +90,14 @@ function rawParameters(text: string, { query, isPage }: Endpoint): Record<string
 }
 
 const NOTHING: Selection = { kind: "none" };
+
+const UNKNOWN = {
+  route: null,
+  format: null,
+  parameters: {},
+  badgeToken: null,
+  selection: NOTHING,
+};
 
 function select(
   { resource }: Endpoint,

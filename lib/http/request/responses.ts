@@ -101,7 +101,8 @@ export function createResponder(maxCachedBytes: number, buildId = (ownId ??= own
   return { cached, created };
 }
 
-function notModified(etag: string, requestId: string, cacheControl?: string): Response {
+/** 304, with the tag as the client sent it. */
+export function notModified(etag: string, requestId: string, cacheControl?: string): Response {
   const headers = { ...commonHeaders(requestId, cacheControl), etag };
   return new Response(null, { status: 304, headers });
 }
@@ -165,7 +166,7 @@ export function requestIdOf(request: Request): string {
 }
 
 /** The headers of every response. */
-function commonHeaders(requestId: string, cacheControl?: string) {
+export function commonHeaders(requestId: string, cacheControl?: string) {
   return { ...sharedHeaders(cacheControl), "x-request-id": requestId };
 }
 
@@ -177,6 +178,11 @@ function sharedHeaders(cacheControl = "private, no-cache") {
   };
 }
 
+/** The entity tag of what depends on nothing but the build of the program and this value. */
+export function etagOf(value: unknown): string {
+  return makeEtag((ownId ??= ownBuildId()) + JSON.stringify(value));
+}
+
 function makeEtag(key: string): string {
   const digest = createHash("sha256").update(key).digest("base64url");
   return `"${digest.slice(0, TAG_CHARACTERS)}"`;
@@ -186,7 +192,7 @@ function makeEtag(key: string): string {
  * Compares weakly, as `If-None-Match` requires, with a list of tags or `*`. Returns the tag as the
  * client sent it, weak or strong, `null` when none matches.
  */
-function matchEtag(ifNoneMatch: string | null, etag: string): string | null {
+export function matchEtag(ifNoneMatch: string | null, etag: string): string | null {
   if (ifNoneMatch === null) return null;
   if (ifNoneMatch.trim() === "*") return etag;
   for (const [tag] of ifNoneMatch.matchAll(/(?:W\/)?"[^"]*"/g)) {

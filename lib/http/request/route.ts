@@ -4,6 +4,7 @@ import type { CallerScope } from "../../../db/read/caller.ts";
 import type { TimeZone } from "../../base/time_zone.ts";
 import type { Page } from "../../html/layout.ts";
 import type { Context } from "./context.ts";
+import { columnsOf, type ListColumn } from "./list_format.ts";
 import type { ParameterErrors } from "./errors.ts";
 import { JSON_MEDIA_TYPE, jsonBody } from "./json_body.ts";
 import {
@@ -14,7 +15,7 @@ import {
 } from "./parameters.ts";
 import type { TestCollection } from "../tests/collection.ts";
 import type { LoadTestsOptions } from "../tests/loader.ts";
-import type { Moment, RequestQueries } from "../tests/queries.ts";
+import { createQueries, type Moment, type RequestQueries } from "../tests/queries.ts";
 
 /**
  * Who may call: `token or basic` also accepts the token as the password of HTTP Basic, `token or badge
@@ -97,6 +98,14 @@ export interface Client {
   requestId: string;
 }
 
+/** How the whole list of an endpoint is read, for `.csv` and `.ndjson`. */
+export interface ListSource<Query = unknown> {
+  /** The columns of its items. */
+  columns(query: Query): ListColumn[];
+  /** The items of the list, those of a request's filters. Its memory is that of a batch. */
+  batches(request: ApiRequest<Query>, context: Context): AsyncIterable<readonly unknown[]>;
+}
+
 export interface Endpoint<Query = unknown> {
   /** With `:name` for a variable part. */
   path: string;
@@ -115,6 +124,8 @@ export interface Endpoint<Query = unknown> {
   methods?: readonly string[];
   /** Answers the request itself, in place of the handler: it may have a body, and is never cached. */
   respond?(request: Request, client: Client): Promise<Response>;
+  /** Absent when the response is not a list. */
+  list?: ListSource<Query>;
   /** The page for wrong parameters, where it is more than their messages: a form that keeps its values. */
   errorPage?(errors: ParameterErrors, request: Pick<ApiRequest, "parameters" | "root">): Page;
 }
@@ -157,16 +168,32 @@ export function defineEndpoint(
   };
 }
 
+/** Items of a list that are read at a time. Most take less than 1 kB. */
+const BATCH_ITEMS = 1_000;
+
+const AS_FILE = "The whole list as CSV or as lines of JSON: `.csv` or `.ndjson` after the path.";
+
+/** The list in a response of JSON. */
+export interface ListDeclaration<Query> {
+  /** The field of the response that has the items. */
+  field: string;
+  /** Items that are read at a time: {@linkcode BATCH_ITEMS} unless given. */
+  batch?: number;
+  /** The fields that items have, where `include` decides it. */
+  hasField?(query: Query, field: string): boolean;
+}
+
 /** Declares a route whose handler returns the JSON value that the schema describes. */
 export function defineJsonRoute<
   Query extends Entries,
   Schema extends v.GenericSchema<unknown, object>,
 >(
-  { schema, exampleQuery, handler, ...route }:
-    & Omit<RouteDeclaration<Query>, "response" | "handler">
+  { schema, exampleQuery, handler, list, ...route }:
+    & Omit<RouteDeclaration<Query>, "response" | "handler" | "list">
     & Pick<ResponseDescription, "exampleQuery">
     & {
       schema: Schema;
+      list?: ListDeclaration<QueryOf<Query>>;
       handler(
         request: ApiRequest<QueryOf<Query>>,
         context: Context,
@@ -175,10 +202,48 @@ export function defineJsonRoute<
 ): Route {
   return defineRoute<Query>({
     ...route,
+    description: route.description + (list ? ` ${AS_FILE}` : ""),
+    ...list && { list: listSource(list, { schema, handler, query: route.query }) },
     response: { status: 200, mediaType: JSON_MEDIA_TYPE, schema, exampleQuery },
     async handler(request, context) {
       const value: { metadata?: { after: string | null } } = await handler(request, context);
       return { body: jsonBody(value), nextCursor: value.metadata?.after ?? null };
     },
   });
+}
+
+/** Reads the whole list of a route of JSON: its pages one after the other, as a client would. */
+function listSource<Query>(
+  { field, batch = BATCH_ITEMS, hasField }: ListDeclaration<Query>,
+  { schema, handler, query: parameters }: {
+    schema: v.GenericSchema;
+    handler(request: ApiRequest<Query>, context: Context): Promise<object> | object;
+    query: Entries | undefined;
+  },
+): ListSource<Query> {
+  // Sound: the schema of a response is an object, and the field a list in it.
+  const { entries } = schema as unknown as { entries: Record<string, { item: v.GenericSchema }> };
+  return {
+    columns: (query) =>
+      columnsOf(entries[field]!.item, hasField && ((name) => hasField(query, name))),
+    async *batches(request, context) {
+      const { sql } = context;
+      const later = createQueries(sql, request.repositories, request, { mayChange: true });
+      let loaded: Promise<TestCollection> | undefined;
+      // All pages are of the same tests: a handler asks with the same options each time.
+      const loadTests = (options?: LoadTestsOptions) => loaded ??= request.loadTests(options);
+      let cursor: string | null = null;
+      do {
+        const after: unknown = parameters?.after && v.parse(parameters.after, cursor ?? undefined);
+        const query = { ...request.query, limit: batch, after };
+        const queries = cursor === null ? {} : later;
+        const page = await handler({ ...request, ...queries, query, loadTests }, context);
+        const { metadata, [field]: items } = page as
+          & { metadata?: { after: string | null } }
+          & Record<string, readonly unknown[]>;
+        yield items!;
+        cursor = metadata?.after ?? null;
+      } while (cursor !== null);
+    },
+  };
 }

@@ -32,12 +32,19 @@ type Query<Options, Result> = (sql: Database["sql"], options: Options) => Promis
 
 export type RequestQueries = ReturnType<typeof createQueries>;
 
-/** Creates the queries of a request about some repositories. */
+/**
+ * Creates the queries of a request about some repositories.
+ *
+ * @param options.mayChange whether they may read a later version of the data, if it still exists
+ */
 export function createQueries(
   sql: Database["sql"],
   repositories: readonly RepositoryVersion[],
   moment: Moment,
+  { mayChange = false } = {},
 ) {
+  const check = (expected: DataVersion, actual: DataVersion | null) =>
+    checkVersion(mayChange ? actual ?? expected : expected, actual);
   return {
     /** Queries the resource of the request, a repository, test or submission. @throws {StaleVersionError} */
     async load<
@@ -53,7 +60,7 @@ export function createQueries(
       const scope = { repositoryId, testNo, submissionId, ...moment };
       // Sound: the resource of a route names what its queries are about.
       const result = await query(sql, { ...scope, ...options } as unknown as Options);
-      checkVersion(repository, result?.version ?? null);
+      check(repository, result?.version ?? null);
       return result!;
     },
     /** Queries each repository of the request. @throws {StaleVersionError} */
@@ -65,7 +72,7 @@ export function createQueries(
       const rows = await query(sql, { repositoryIds, ...moment, ...options } as unknown as Options);
       const versions = new Map(rows.map((row) => [row.repositoryId, row]));
       for (const repository of repositories) {
-        checkVersion(repository, versions.get(repository.repositoryId) ?? null);
+        check(repository, versions.get(repository.repositoryId) ?? null);
       }
       return rows;
     },
