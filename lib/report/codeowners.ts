@@ -55,6 +55,7 @@ const ANY: Segment = [null];
 export function parseCodeowners(
   text: string,
   onNote: (note: string) => void = () => {},
+  maxSteps = MAX_STEPS,
 ): Codeowners {
   let noteCount = 0;
   const sections = readSections(text, (note) => {
@@ -62,7 +63,7 @@ export function parseCodeowners(
     const rest = noteCount === MAX_NOTES ? "; further notes are omitted" : "";
     if (noteCount <= MAX_NOTES) onNote(note + rest);
   });
-  return { ownersOf: createMatcher(sections, onNote) };
+  return { ownersOf: createMatcher(sections, { onNote, maxSteps }) };
 }
 
 function readSections(text: string, note: (note: string) => void): Section[] {
@@ -179,7 +180,10 @@ function matches<Token>(
   return at === pattern.length;
 }
 
-function createMatcher(sections: readonly Section[], onNote: (note: string) => void) {
+function createMatcher(
+  sections: readonly Section[],
+  { onNote, maxSteps }: { onNote: (note: string) => void; maxSteps: number },
+) {
   let steps = 0;
 
   function matchesSegment(segment: Segment, text: string): boolean {
@@ -192,12 +196,12 @@ function createMatcher(sections: readonly Section[], onNote: (note: string) => v
   }
 
   function matchesRule({ segments }: Rule, parts: readonly string[]): boolean {
-    return ++steps <= MAX_STEPS &&
+    return ++steps <= maxSteps &&
       matches(segments, parts.length, (segment, part) => matchesSegment(segment, parts[part]!));
   }
 
   return (path: string): string[] => {
-    if (steps > MAX_STEPS || path.length > MAX_PATH_CHARACTERS) return [];
+    if (steps > maxSteps || path.length > MAX_PATH_CHARACTERS) return [];
     const parts = path.replaceAll("\\", "/").split("/")
       .filter((part) => part !== "" && part !== ".");
     if (parts.length === 0) return [];
@@ -206,9 +210,9 @@ function createMatcher(sections: readonly Section[], onNote: (note: string) => v
       const rule = rules.findLast((rule) => matchesRule(rule, parts));
       for (const owner of rule?.owners ?? []) if (owners.size < MAX_OWNERS) owners.add(owner);
     }
-    if (steps <= MAX_STEPS) return [...owners];
+    if (steps <= maxSteps) return [...owners];
     onNote(
-      `CODEOWNERS: more than ${MAX_STEPS} comparisons of patterns and paths: no owners from ` +
+      `CODEOWNERS: more than ${maxSteps} comparisons of patterns and paths: no owners from ` +
         `${excerpt(path)} on`,
     );
     return [];

@@ -120,7 +120,11 @@ describe("the guide from CI to the first flaky test", () => {
     });
     const inbox = join(root, "inbox");
     await Deno.mkdir(inbox);
-    await Deno.copyFile(join(checkout, "upload.gz"), join(inbox, "7-1.gz"));
+    const archive = join(inbox, "7-1.gz");
+    await Deno.copyFile(join(checkout, "upload.gz"), archive);
+    // Otherwise `watch` waits until it has not changed for two seconds.
+    const hourAgo = Date.now() / 1000 - 3_600;
+    await Deno.utime(archive, hourAgo, hourAgo);
     const { code, stdout, stderr } = await run(
       ["watch", inbox, "--org", "acme", "--once"],
       database,

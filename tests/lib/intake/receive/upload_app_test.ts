@@ -61,6 +61,7 @@ describeWithDatabases("an upload", (database) => {
   /** Processes the archives with `watch`, and removes them. */
   async function process(): Promise<string[]> {
     const now = () => NOON + 3_600;
+    await receiver.age();
     const { code, stdout, stderr } = await cli(["watch", receiver.folder, "--once"], { now });
     assert.equal(code, 0, stdout + stderr);
     for (const path of await receiver.files()) await Deno.remove(join(receiver.folder, path));
@@ -573,6 +574,7 @@ describeWithDatabases("limits of uploads", (database) => {
       const large = await send(token, 5_000);
       assert.equal(large.status, 202);
       await large.body?.cancel();
+      while (!metrics.text().includes("uploads_running 0")) await pause(5);
       const { readable, finish } = slowBody();
       const headers = { "content-length": "900" };
       const running = receiver.send(path, token, { body: readable, headers });
