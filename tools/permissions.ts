@@ -1,7 +1,4 @@
 /** Permissions of the compiled program; `docs/reference/permissions.md` gives the reasons. */
-import comment from "../lib/cli/gate_run/pull_comment.ts" with { type: "text" };
-import split from "../lib/cli/commands/split.ts" with { type: "text" };
-import target from "../lib/forge/target.ts" with { type: "text" };
 import providers from "../lib/intake/ci/providers.ts" with { type: "text" };
 import { NODE_SERVICES } from "../lib/split/ci_nodes.ts";
 import { SETTINGS } from "../lib/base/config.ts";
@@ -16,6 +13,27 @@ const TELEMETRY = ["OTEL_DENO", "OTEL_DENO_CONSOLE", "OTEL_EXPORTER_OTLP_TIMEOUT
 const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"]
   .flatMap((name) => [name, name.toLowerCase()]);
 
+/** What `comment`, `gate --comment` and `split` know of a CI job beyond the table of CI services. */
+const CI_JOB = [
+  "CHANGE_ID",
+  "CIRCLE_PULL_REQUEST",
+  "BUILDKITE_PULL_REQUEST",
+  "TRAVIS_PULL_REQUEST",
+  "SEMAPHORE_GIT_PR_NUMBER",
+  "SYSTEM_PULLREQUEST_PULLREQUESTNUMBER",
+  "CI_PROJECT_ID",
+  "CI_MERGE_REQUEST_IID",
+  "CI_OPEN_MERGE_REQUESTS",
+  "CI_PIPELINE_ID",
+  "CI_JOB_ID",
+  "CI_COMMIT_TIMESTAMP",
+  "GITHUB_EVENT_PATH",
+  "GITHUB_REPOSITORY_OWNER",
+  "GITHUB_RUN_ATTEMPT",
+  "GITHUB_WORKFLOW",
+  "RUNNER_NAME",
+];
+
 /** Environment variables that the compiled program can read; all others appear unset. */
 export const VARIABLES: readonly string[] = [
   ...new Set([
@@ -23,9 +41,7 @@ export const VARIABLES: readonly string[] = [
     ...FOLDERS,
     ...TELEMETRY,
     ...PROXIES,
-    ...namesIn(comment),
-    ...namesIn(split),
-    ...namesIn(target),
+    ...CI_JOB,
     ...NODE_SERVICES.flatMap(({ presence, count, index }) => [presence, count, index]),
     // All names in the table of CI services.
     ...[...providers.matchAll(/["$]([A-Z][A-Z0-9_]*)\b(?! )/g)].map(([, name = ""]) => name),
@@ -45,9 +61,3 @@ export const PERMISSIONS: readonly string[] = [
   "--ignore-env",
   "--deny-import",
 ];
-
-/** Variables that a source reads by name, and those of its lists of names. */
-function namesIn(source: string): string[] {
-  const names = source.matchAll(/(?:\benvironment\.|")([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b/g);
-  return [...names].map(([, name = ""]) => name);
-}

@@ -41,20 +41,24 @@ export class ClaimLostError extends Error {
   override name = "ClaimLostError";
 }
 
-/** Those of the found archives that wait to be claimed, or whose results are stored or were deleted. */
+/**
+ * The found archives in a state: `unclaimed` ones wait for a watcher, `unfinished` ones wait or are claimed,
+ * and the results of `processed` ones are stored or were deleted.
+ */
 export async function findArchives<Found extends { key: string; version: string }>(
   sql: Queryable,
   { source, archives, state }: {
     source: string;
     archives: Found[];
-    state: "unclaimed" | "processed";
+    state: "unclaimed" | "unfinished" | "processed";
   },
 ): Promise<Found[]> {
   const found = archives.map(({ key, version }) => ({ key, version }));
+  const isWaiting = state === "unfinished" ? sql`a.status = 'processing'` : isUnclaimed(sql);
   const isInState = state === "processed"
     ? sql`a.status = 'processed'
         or a.status in ('duplicate', 'deleted') and not ${isRewritten(sql, sql`f.version`)}`
-    : sql`a.key is null or ${isUnclaimed(sql)} or ${isRewritten(sql, sql`f.version`)}`;
+    : sql`a.key is null or ${isWaiting} or ${isRewritten(sql, sql`f.version`)}`;
   const rows = await sql<{ key: string }[]>`
     select f.key
     from json_to_recordset(${JSON.stringify(found)}::text::json) as f(key text, version text)

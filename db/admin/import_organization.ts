@@ -119,6 +119,8 @@ export class OrganizationImport {
       await this.#flush();
     }
     this.#lastType = type;
+    // Also while records of one type are only collected.
+    await this.#claim?.extend();
     switch (type) {
       case "export":
         this.#header = record;

@@ -225,6 +225,8 @@ export async function loadUploader(
   const [row] = await rows;
   if (!row) return null;
   const { repository_owner: owner, repository_name: name } = row;
+  // Never of the whole organization, even if its repository should be missing.
+  if (row.repository_id !== null && name === null) return null;
   return {
     organizationId: row.organization_id,
     tokenId: row.api_token_id,
@@ -240,6 +242,7 @@ interface UploaderRow {
   api_token_id: number;
   organization_name: string;
   label: string | null;
+  repository_id: string | null;
   repository_owner: string | null;
   repository_name: string | null;
 }

@@ -57,10 +57,17 @@ export class TextCollector {
   readonly texts: CompressedText[] = [];
   readonly #numbers = new Map<string, number>();
   readonly #maxBytes: number;
+  /** Of the bodies. */
   #bytes = 0;
+  #messageCharacters = 0;
 
   constructor({ maxBytes = MAX_BYTES }: { maxBytes?: number } = {}) {
     this.#maxBytes = maxBytes;
+  }
+
+  /** Of all texts, as they are stored. */
+  get byteCount(): number {
+    return this.#bytes + this.#messageCharacters;
   }
 
   /** Returns the number of a text: its index in `texts`. */
@@ -80,14 +87,16 @@ export class TextCollector {
     const number = this.texts.push(text) - 1;
     this.#numbers.set(textId, number);
     this.#bytes += text.body.length;
+    this.#messageCharacters += message.length;
     return number;
   }
 
   /** Forgets all but the first `count`. */
   truncate(count: number): void {
-    for (const { textId, body } of this.texts.splice(count)) {
+    for (const { textId, message, body } of this.texts.splice(count)) {
       this.#numbers.delete(textId);
       this.#bytes -= body.length;
+      this.#messageCharacters -= message.length;
     }
   }
 }

@@ -26,6 +26,7 @@ export class IdentityStore {
   /** Positions of suite, class, name and file of each identity: up to 4 GB of text. */
   #positions = new Uint32Array(4 * 1024);
   #count = 0;
+  #byteCount = 0;
   // Suite, class and file are mostly the same as for the test before, and are then stored once.
   readonly #lastTexts: (string | undefined)[] = [undefined, undefined, undefined, undefined];
   readonly #lastPositions = [0, 0, 0, 0];
@@ -43,6 +44,11 @@ export class IdentityStore {
     this.#positions[start + 3] = this.#positionOf(3, test.file);
   }
 
+  /** Of the texts: what they take in memory, those that were forgotten included. */
+  get byteCount(): number {
+    return this.#byteCount;
+  }
+
   /** Forgets all but the first `count`. */
   truncate(count: number): void {
     this.#count = count;
@@ -50,6 +56,9 @@ export class IdentityStore {
 
   /** Everything that was pushed; nothing is pushed afterwards. */
   finish(): StoredIdentities {
+    // Most uploads fill a small part of one chunk, and another thread gets a copy.
+    const last = this.#chunks.pop();
+    if (last) this.#chunks.push(last.slice(0, this.#chunkUsed));
     return { chunks: this.#chunks, positions: this.#positions.slice(0, 4 * this.#count) };
   }
 
@@ -72,6 +81,7 @@ export class IdentityStore {
     const { written } = encoder.encodeInto(text, chunk.subarray(start + LENGTH_BYTES));
     new DataView(chunk.buffer).setUint32(start, written);
     this.#chunkUsed += LENGTH_BYTES + written;
+    this.#byteCount += LENGTH_BYTES + written;
     return (this.#chunks.length - 1) * CHUNK_BYTES + start;
   }
 }

@@ -35,6 +35,8 @@ export interface ContentData extends Omit<SubmissionContent, "identityAt"> {
   identities: StoredIdentities;
   /** The first result of each test. */
   firstResults: Uint32Array;
+  /** Bytes of the names of tests, and of the texts of failures as they are stored. */
+  textBytes: number;
 }
 
 /** The content that data describes. */
@@ -82,6 +84,11 @@ export class SubmissionBuilder {
         textNo: this.#texts.add(result),
       });
     }
+  }
+
+  /** Bytes of names and texts so far. */
+  get textBytes(): number {
+    return this.#identities.byteCount + this.#texts.byteCount;
   }
 
   /** Ends a report: from its results on, equal cases are judged by the rule of its tool. */
@@ -139,6 +146,7 @@ export class SubmissionBuilder {
     });
     return contentOf({
       resultCount: results.testIndexes.length,
+      textBytes: this.textBytes,
       testHashes,
       listHash: listHashOf(testHashes),
       identities,

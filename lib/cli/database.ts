@@ -46,6 +46,25 @@ export async function reopen(database: Database, options: DatabaseOptions): Prom
   return await openDatabase(options);
 }
 
+/** A change of quarantine waits for the lock of its repository, which a long upload holds. */
+const CHANGE_TIMEOUT_MS = 2_000;
+
+/**
+ * A connection of its own for changes of quarantine over HTTP: waiting for the lock of a repository, they
+ * delay neither look-ups of tokens nor uploads. The embedded database has one session for all.
+ */
+export async function openForChanges(
+  database: Database,
+  location: DatabaseLocation,
+): Promise<Database> {
+  if (database.kind === "embedded") return database;
+  return await openDatabase({
+    ...location,
+    maxConnections: 1,
+    statementTimeoutMs: CHANGE_TIMEOUT_MS,
+  });
+}
+
 /** Migrates the schema to this version. @throws {Failure} when that is not possible */
 export async function ensureCurrentSchema({ sql }: Database): Promise<void> {
   let state = "not readable";

@@ -7,7 +7,7 @@ import { findPull, gitHubAccess, gitHubComments } from "./github.ts";
 import { gitLabAccess, gitLabNotes } from "./gitlab.ts";
 
 /** Variables that other CI services set to the number of the pull request, or to its address. */
-const PULL_VARIABLES = [
+export const PULL_VARIABLES = [
   "CHANGE_ID",
   "CIRCLE_PULL_REQUEST",
   "BUILDKITE_PULL_REQUEST",

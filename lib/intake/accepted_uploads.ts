@@ -13,8 +13,11 @@ import type { AcceptedQueue, AcceptedUpload } from "./receive/accept_upload.ts";
 /** Uploads of different repositories are stored concurrently. */
 const CONCURRENT_UPLOADS = 2;
 
-/** Of all waiting uploads together: about 50 MB. More are left to the next sweep, which reads them again. */
-const MAX_WAITING_RESULTS = 400_000;
+/** Memory of all waiting uploads together. More are left to the next sweep, which reads them again. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024;
+
+/** Of a result without its names and texts: hash, duration, kind, positions of the names. */
+const BYTES_PER_RESULT = 40;
 
 /**
  * The queue between the receiver of `up` and the database. An upload that is not stored from it, for whatever
@@ -26,7 +29,7 @@ export class AcceptedUploads implements AcceptedQueue {
   readonly #uploads = new Map<string, AcceptedUpload>();
   readonly #waiting: AcceptedUpload[] = [];
   readonly #running = new Set<Promise<void>>();
-  #resultCount = 0;
+  #waitingBytes = 0;
   #isClosed = false;
 
   constructor(
@@ -49,12 +52,11 @@ export class AcceptedUploads implements AcceptedQueue {
 
   add(upload: AcceptedUpload): void {
     this.#expected.delete(upload.key);
-    const resultCount = countOf(upload);
-    const fits = this.#uploads.size === 0 ||
-      this.#resultCount + resultCount <= MAX_WAITING_RESULTS;
+    const bytes = bytesOf(upload);
+    const fits = this.#uploads.size === 0 || this.#waitingBytes + bytes <= MAX_WAITING_BYTES;
     if (this.#isClosed || !fits || this.#uploads.has(upload.key)) return;
     this.#uploads.set(upload.key, upload);
-    this.#resultCount += resultCount;
+    this.#waitingBytes += bytes;
     this.#waiting.push(upload);
     this.#startNext();
   }
@@ -77,7 +79,7 @@ export class AcceptedUploads implements AcceptedQueue {
       if (!upload) return;
       const task = this.#store(upload).finally(() => {
         this.#uploads.delete(upload.key);
-        this.#resultCount -= countOf(upload);
+        this.#waitingBytes -= bytesOf(upload);
         this.#running.delete(task);
         this.#startNext();
       });
@@ -100,6 +102,8 @@ export class AcceptedUploads implements AcceptedQueue {
   }
 }
 
-function countOf({ read }: AcceptedUpload): number {
-  return read.files.results?.content.resultCount ?? 0;
+function bytesOf({ read }: AcceptedUpload): number {
+  const { resultCount, textBytes } = read.files.results?.content ??
+    { resultCount: 0, textBytes: 0 };
+  return resultCount * BYTES_PER_RESULT + textBytes;
 }

@@ -124,6 +124,8 @@ export class ArchiveReader {
     },
   ): Promise<T> {
     const stop = this.#stop;
+    // At a shutdown with many waiting uploads, none of them starts another thread.
+    if (stop?.aborted) throw new StorageError(`${name}: stopped`);
     const worker = await (this.#worker ??= startWorker()).catch((error) => {
       // A thread that did not start says nothing about the archive: the next read starts another.
       this.#worker = null;

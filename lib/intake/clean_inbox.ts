@@ -21,7 +21,7 @@ interface InboxContext {
   log: Log;
   metrics: Metrics | undefined;
   /** Of the inbox. */
-  room: Pick<DiskRoom, "freeBytes" | "neededBytes">;
+  room: Pick<DiskRoom, "freeBytes" | "neededBytes" | "releaseMissing">;
   /** Seconds since 1970. */
   now(): number;
 }
@@ -58,6 +58,7 @@ export async function cleanInbox(
   limits: FailedArchiveLimits,
 ): Promise<void> {
   const { sql, storage, log, metrics, room, now } = context;
+  await room.releaseMissing((key) => stat(join(storage.name, key)).then(() => true, () => false));
   const failed = [];
   for await (const archives of storage.list()) {
     for (const archive of await findFailedArchives(sql, { source: storage.name, archives })) {

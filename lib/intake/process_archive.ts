@@ -166,7 +166,10 @@ export async function completeArchive(
   const { key, status } = outcome;
   if (status === "processed") {
     const { duplicate, test_result_count: results } = outcome;
-    await storage.remove?.(archive);
+    // It is processed all the same; the sweeps try again.
+    await storage.remove?.(archive).catch((error) =>
+      log?.warn("archive not removed", { key, error: errorMessage(error) })
+    );
     log?.info("archive processed", { key, results, duplicate });
     metrics?.count("results_total", {}, duplicate ? 0 : results);
     metrics?.count("archives_total", { outcome: duplicate ? "duplicate" : status });

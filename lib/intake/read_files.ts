@@ -74,6 +74,8 @@ export interface MaxKept {
   results: number;
   /** Of them failures, which have texts. */
   failures: number;
+  /** Bytes of names and texts. */
+  textBytes: number;
 }
 
 /** A coverage report that can be read once. */
@@ -122,10 +124,11 @@ export async function readResults(
     onResult(result, reported) {
       if (isNegative(result.conclusion)) failureCount++;
       read.results++;
-      if (maxKept && (read.results > maxKept.results || failureCount > maxKept.failures)) {
-        builder = null;
-      }
       builder?.add(result, reported);
+      if (
+        maxKept && builder && (read.results > maxKept.results ||
+          failureCount > maxKept.failures || builder.textBytes > maxKept.textBytes)
+      ) builder = null;
       examiner.add(result, reported);
       if (read.results % RESULTS_PER_PROGRESS === 0) listener.progress?.({ ...read });
     },

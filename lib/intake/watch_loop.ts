@@ -1,7 +1,7 @@
 /** The loop of `watch`: finds archives and has them processed, several at a time. */
 import { findArchives, recordVersions } from "../../db/admin/archives.ts";
 import { requireSchemaVersion } from "../../db/schema/migrate.ts";
-import { pause } from "../base/delay.ts";
+import { aborted, pause } from "../base/delay.ts";
 import type { Metrics } from "../base/metrics.ts";
 import { StorageError, type StoredArchive } from "../storage/storage.ts";
 import { ArchiveReader } from "./archive_reader.ts";
@@ -52,6 +52,21 @@ export async function watchArchives(
   /** The first error that is not the fault of an archive. */
   let problem: { error: unknown } | null = null;
 
+  /** Resolves at the end: archives that wait for a lock do not delay it. */
+  const stopped = aborted(stop);
+  const notRemoved = new Set<string>();
+  /** An archive that cannot be removed delays no other; the next sweep tries again. */
+  const removeProcessed = async (archive: StoredArchive) => {
+    try {
+      await storage.remove?.(archive);
+      notRemoved.delete(archive.key);
+    } catch (error) {
+      if (notRemoved.has(archive.key)) return;
+      notRemoved.add(archive.key);
+      log.warn("archive not removed", { key: archive.key, error: errorMessage(error) });
+    }
+  };
+
   const finish = async (archive: StoredArchive, outcome: ArchiveOutcome) => {
     const { status } = outcome;
     // With --once the outcomes are printed alone, and there is no retry.
@@ -91,7 +106,7 @@ export async function watchArchives(
       if (storage.remove) {
         // Uploaded again, or left by a watcher that was killed.
         const processed = await findArchives(sql, { source, archives, state: "processed" });
-        for (const archive of processed) await storage.remove(archive);
+        for (const archive of processed) await removeProcessed(archive);
       }
       await recordVersions(sql, { source, archives });
       const unclaimed = await findArchives(sql, { source, archives, state: "unclaimed" });
@@ -104,13 +119,13 @@ export async function watchArchives(
       metrics?.set("archives_oldest_seconds", oldestSeconds);
       for (const [index, archive] of unclaimed.entries()) {
         metrics?.set("archives_waiting", unclaimed.length - index);
-        while (idle.length === 0) await Promise.race(running);
+        while (idle.length === 0 && !stop.aborted) await Promise.race([...running, stopped]);
         throwProblem();
         if (stop.aborted) return false;
         if (!isTaken(archive.key)) start(archive);
       }
     }
-    if (once) await Promise.all(running);
+    if (once) await Promise.race([Promise.all(running), stopped]);
     throwProblem();
     metrics?.set("archives_waiting", 0);
     metrics?.set("archives_oldest_seconds", 0);
@@ -140,7 +155,7 @@ export async function watchArchives(
       }
       if (once && !isIncomplete) break;
       // Exponential backoff: archives that cannot be stored are read again by every sweep.
-      if (pauseMs > interval * 1000) await Promise.all(running);
+      if (pauseMs > interval * 1000) await Promise.race([Promise.all(running), stopped]);
       const isOut = seen.outage && !seen.finished;
       const nextMs = isOut ? Math.min(2 * pauseMs, MAX_OUTAGE_PAUSE_MS) : 0;
       pauseMs = Math.max(nextMs, interval * 1000);

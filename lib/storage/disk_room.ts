@@ -7,13 +7,13 @@ const MEGABYTE = 1024 * 1024;
 /** Left free in addition to what is reserved: a segment of the log of the embedded database. */
 const MARGIN_BYTES = 16 * MEGABYTE;
 
-/** How much of a body comes between two looks at the disk. */
+/** The free space is checked again after this much of a body. */
 const BYTES_PER_CHECK = 4 * MEGABYTE;
 
 /** What a new test takes in the embedded database: its row, two indexes, and the same in the log. */
 const BYTES_PER_TEST = 600;
 
-/** Texts of failures are stored compressed, and written to the log too. */
+/** Names of tests and texts of failures are stored once, and written to the log too. */
 const BYTES_PER_TEXT_BYTE = 2;
 
 /** Of an archive that was not read: names that are counted up shrink to a sixtieth of what is stored. */
@@ -28,7 +28,7 @@ export interface WaitingArchive {
 }
 
 export interface ReceivingUpload {
-  /** Counts bytes that come. @throws {DiskFullError} */
+  /** Counts bytes that arrived. @throws {DiskFullError} */
   addBytes(count: number): void;
   /** Reserves what processing the archive takes. @throws {DiskFullError} */
   accept(key: string, archive: WaitingArchive): void;
@@ -48,6 +48,8 @@ export class DiskRoom {
   /** Bytes that processing takes, by key of the archive. */
   readonly #waiting = new Map<string, number>();
   #receivingBytes = 0;
+  /** Waiting archives without a file when that was checked last. */
+  #missing = new Set<string>();
 
   /**
    * @param folder on the disk; may not exist yet
@@ -114,9 +116,23 @@ export class DiskRoom {
     if (bytes > 0) this.#waiting.set(key, bytes);
   }
 
-  /** The archive waits no more. */
+  /** The archive no longer waits. */
   release(key: string): void {
     this.#waiting.delete(key);
+  }
+
+  /**
+   * Releases archives without a file, such as those that were deleted by hand, at the second call: the
+   * file of an archive that is just being stored appears soon.
+   */
+  async releaseMissing(exists: (key: string) => Promise<boolean>): Promise<void> {
+    const missing = new Set<string>();
+    for (const key of [...this.#waiting.keys()]) {
+      if (await exists(key)) continue;
+      if (this.#missing.has(key)) this.release(key);
+      else missing.add(key);
+    }
+    this.#missing = missing;
   }
 
   #bytesToProcess({ size, content }: WaitingArchive): number {

@@ -7,7 +7,7 @@ import { aborted } from "../../base/delay.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { errorCode } from "../../base/error.ts";
 import { location, option, port } from "../parameters.ts";
-import { cannotMigrate, reopen } from "../database.ts";
+import { cannotMigrate, openForChanges, reopen } from "../database.ts";
 import { Failure, UsageError } from "../../base/failure.ts";
 import { DiskRoom } from "../../storage/disk_room.ts";
 import { openInbox } from "../../storage/inbox.ts";
@@ -16,7 +16,7 @@ import { runService, SERVICE_SETTINGS } from "../run_service.ts";
 import { readSettings } from "../settings.ts";
 import { parseS3Url, STORAGE_VARIABLES } from "../../storage/s3_storage.ts";
 
-/** One token look-up per upload; changes of quarantine are rare. */
+/** One token look-up per upload. */
 const MAX_CONNECTIONS = 2;
 
 export const receiveCommand: AddCommand = command({
@@ -58,21 +58,26 @@ export const receiveCommand: AddCommand = command({
         room?.check();
       },
       async body({ logStarted, ...service }) {
-        const receiver = await startReceiver({
-          ...service,
-          writable: service.database,
-          inbox,
-          room,
-          host: settings.HOST,
-          port: options.port ?? UPLOAD_PORT,
-          settings,
-          trustedProxies: settings.TRUSTED_PROXIES,
-          now,
-        });
-        io.stderr(`listening on ${receiver.url}\n`);
-        logStarted();
-        await aborted(stop);
-        await receiver.shutdown();
+        const writable = await openForChanges(service.database, context.database);
+        try {
+          const receiver = await startReceiver({
+            ...service,
+            writable,
+            inbox,
+            room,
+            host: settings.HOST,
+            port: options.port ?? UPLOAD_PORT,
+            settings,
+            trustedProxies: settings.TRUSTED_PROXIES,
+            now,
+          });
+          io.stderr(`listening on ${receiver.url}\n`);
+          logStarted();
+          await aborted(stop);
+          await receiver.shutdown();
+        } finally {
+          if (writable !== service.database) await writable.close();
+        }
       },
     });
   },

@@ -8,7 +8,7 @@ import { aborted } from "../../base/delay.ts";
 import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command } from "../command.ts";
-import { requireWritable } from "../database.ts";
+import { openForChanges, requireWritable } from "../database.ts";
 import { AcceptedUploads } from "../../intake/accepted_uploads.ts";
 import { cleanInboxUntil } from "../../intake/clean_inbox.ts";
 import { watchArchives } from "../../intake/watch_loop.ts";
@@ -70,6 +70,7 @@ export const upCommand: AddCommand = command({
         const reading = database.kind === "embedded"
           ? database
           : await openDatabase({ ...readingOptions(context, settings), readOnly: true });
+        const writable = await openForChanges(database, context.database);
         try {
           const folder = inboxFolder(context.database.dataDir);
           await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -91,7 +92,7 @@ export const upCommand: AddCommand = command({
           const accepted = new AcceptedUploads({ ...watcher, metrics });
           const receiver = await startReceiver({
             ...shared,
-            writable: database,
+            writable,
             room,
             accepted,
             inbox: openInbox(source, environment, { isPrivate: true }),
@@ -123,6 +124,7 @@ export const upCommand: AddCommand = command({
             }),
           ]);
         } finally {
+          if (writable !== database) await writable.close();
           if (reading !== database) await reading.close();
         }
       },
@@ -138,7 +140,7 @@ async function reserveWaiting(
 ): Promise<void> {
   const source = storage.name;
   for await (const archives of storage.list()) {
-    for (const { key } of await findArchives(sql, { source, archives, state: "unclaimed" })) {
+    for (const { key } of await findArchives(sql, { source, archives, state: "unfinished" })) {
       const { size } = await stat(join(source, key));
       room.reserve(key, { size, content: null });
     }

@@ -14,13 +14,8 @@ import { caseKey } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { expiry, lineOfText, testIdentifier } from "../../base/value_schemas.ts";
-import {
-  badRequest,
-  jsonResponse,
-  methodNotAllowed,
-  notFound,
-  type ParameterErrors,
-} from "../../http/request/errors.ts";
+import { badRequest, jsonResponse, methodNotAllowed, notFound } from "../../http/request/errors.ts";
+import { parseParameters } from "./parameters.ts";
 import { type BodyLimits, receiveText } from "./receive_body.ts";
 
 /** Parameters of a form are a few lines of text. */
@@ -75,18 +70,18 @@ export async function changeQuarantine(
   if (isRemoval) {
     const id = v.safeParse(testIdentifier, rest);
     if (!id.success) return notFound();
-    const read = parse(REMOVAL, parameters);
+    const read = parseParameters(REMOVAL, parameters);
     if (read.errors) return badRequest(read.errors);
     const { by = null, reason = null } = read.values;
     return await change(id.output, async (tx, test) => {
       const removal = { removedAt: now, removedBy: by, reason };
-      const by_ = { hash, now, ...id.output };
-      const removed = await removeQuarantineByToken(tx, by_, { test, removal, origin });
+      const access = { hash, now, ...id.output };
+      const removed = await removeQuarantineByToken(tx, access, { test, removal, origin });
       return changed(removed ? "removed" : "unchanged", quarantineRecord(test, null));
     });
   }
 
-  const read = parse(ADDITION, parameters);
+  const read = parseParameters(ADDITION, parameters);
   if (read.errors) return badRequest(read.errors);
   const { test: id, by = null, reason = null, owner = null, expires } = read.values;
   const expiresAt = expires?.(now) ?? null;
@@ -128,23 +123,10 @@ async function readParameters(
   { request, search }: QuarantineRequest,
   limits: BodyLimits,
 ): Promise<URLSearchParams> {
-  const form = await receiveText(request, { ...limits, maxBytes: MAX_FORM_BYTES });
+  const form = await receiveText(request, {
+    ...limits,
+    maxBytes: MAX_FORM_BYTES,
+    advice: "expected a shorter reason",
+  });
   return new URLSearchParams([...search, ...new URLSearchParams(form)]);
-}
-
-/** Parses parameters, or returns all their errors. Empty ones count as absent. */
-function parse<Schema extends typeof ADDITION | typeof REMOVAL>(
-  schema: Schema,
-  parameters: URLSearchParams,
-): { values: v.InferOutput<Schema>; errors?: undefined } | { errors: ParameterErrors } {
-  const known = Object.keys(schema.entries);
-  const unknown = [...parameters.keys()].filter((name) => !known.includes(name))
-    .map((name) => [quote(name), [`unknown parameter: expected ${known.join(", ")}`]]);
-  const raw = Object.fromEntries(
-    known.map((name) => [name, parameters.get(name)?.trim() || undefined]),
-  );
-  const { success, output, issues } = v.safeParse(schema, raw);
-  if (success && unknown.length === 0) return { values: output };
-  const nested = success ? {} : v.flatten(issues).nested;
-  return { errors: { ...Object.fromEntries(unknown), ...nested } };
 }

@@ -67,10 +67,10 @@ interface UploadContents {
   notes: UploadNotes;
 }
 
-// 100,000 results take about 30 MB; 5,000 failures stop the main thread for 30 ms when it
-// receives them.
+// 100,000 results of ordinary names take about 10 MB; 5,000 failures stop the main thread for 30 ms
+// when it receives them.
 // Uploads of more are read again by the watcher, which bounds the memory for results that wait.
-const MAX_KEPT = { results: 100_000, failures: 5_000 };
+const MAX_KEPT = { results: 100_000, failures: 5_000, textBytes: 32 * 1024 * 1024 };
 
 const MAX_NAME_CHARACTERS = 200;
 
@@ -107,7 +107,7 @@ async function pack(
   { content, toRead, areNamed, notes }: UploadContents,
   { path, keepsResults }: { path: string; keepsResults: boolean },
 ): Promise<PackedUpload> {
-  const maxKept = keepsResults ? MAX_KEPT : { results: 0, failures: 0 };
+  const maxKept = keepsResults ? MAX_KEPT : { results: 0, failures: 0, textBytes: 0 };
   const { checkoutFolder = "", ...facts } = content.facts;
   const read = await readFiles(toRead, { note: (text) => notes.add(text) }, {
     areNamed,

@@ -2,12 +2,15 @@ import { Buffer } from "node:buffer";
 import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { DiskFullError } from "../../storage/disk_room.ts";
 import { readChunks, StorageError } from "../../storage/storage.ts";
 import type { RunningUpload } from "./running_uploads.ts";
 import { UploadError } from "./upload_error.ts";
 
 export interface BodyLimits {
   maxBytes: number;
+  /** What to do about a larger body. */
+  advice?: string;
   /** Timeout for the next bytes. */
   idleMs: number;
   /** Timeout for the whole body. */
@@ -41,11 +44,12 @@ export async function receiveText(request: Request, limits: BodyLimits): Promise
 
 async function* countedChunks(
   { body, headers }: Request,
-  { maxBytes, idleMs, timeoutMs, stop, addBytes }: Parameters<typeof receiveBody>[2],
+  { maxBytes, advice = "upload fewer reports at a time", idleMs, timeoutMs, stop, addBytes }:
+    Parameters<typeof receiveBody>[2],
   received: { byteCount: number },
 ): AsyncGenerator<Uint8Array, void> {
   if (!body) return;
-  const tooLarge = { body: [`more than ${maxBytes} bytes: upload fewer reports at a time`] };
+  const tooLarge = { body: [`more than ${maxBytes} bytes: ${advice}`] };
   // Counted in advance where it is known: better refused at the beginning than at the end.
   let expectedBytes = Number(headers.get("content-length")) || 0;
   if (expectedBytes > maxBytes) throw new UploadError(413, tooLarge);
@@ -68,7 +72,8 @@ async function* countedChunks(
     }
   } catch (error) {
     // The client was too slow or is gone.
-    if (!(error instanceof StorageError) || stop.aborted) throw error;
+    const isOwn = error instanceof DiskFullError || stop.aborted;
+    if (!(error instanceof StorageError) || isOwn) throw error;
     throw new UploadError(408, { body: [error.message] });
   }
 }

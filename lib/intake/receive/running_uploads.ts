@@ -88,3 +88,29 @@ export class RunningUploads {
     };
   }
 }
+
+/** Changes of quarantine of an organization that may run at the same time. */
+const MAX_CHANGES = 4;
+
+/** The running changes of quarantine: one after another waits for the lock of its repository. */
+export class RunningChanges {
+  readonly #running = new Map<number, number>();
+
+  /** Counts a change as running until its `end`. @throws {UploadQuotaError} */
+  begin(organizationId: number): { end(): void } {
+    const count = this.#running.get(organizationId) ?? 0;
+    if (count >= MAX_CHANGES) {
+      throw new UploadQuotaError(
+        `${count} changes of quarantine of this organization are running: repeat this one later`,
+      );
+    }
+    this.#running.set(organizationId, count + 1);
+    return {
+      end: () => {
+        const left = this.#running.get(organizationId)! - 1;
+        if (left === 0) this.#running.delete(organizationId);
+        else this.#running.set(organizationId, left);
+      },
+    };
+  }
+}

@@ -31,7 +31,7 @@ import { splitUrl } from "../../http/request/parsed_url.ts";
 import { type LoggedRequest, logRequests } from "../../http/request/request_log.ts";
 import { completeError } from "../../http/request/responses.ts";
 import { createTokenThrottle } from "../../http/request/token_throttle.ts";
-import { ReportError, shorten } from "../../report/report_error.ts";
+import { ReportError } from "../../report/report_error.ts";
 import type { RunValues } from "../upload_values.ts";
 import {
   readBuildUrl,
@@ -44,8 +44,14 @@ import {
 import { isOutage } from "../outage.ts";
 import { type Acceptance, acceptUpload } from "./accept_upload.ts";
 import { changeQuarantine } from "./change_quarantine.ts";
+import { parseParameters } from "./parameters.ts";
 import { type BodyLimits, receiveBody } from "./receive_body.ts";
-import { RunningUploads, type UploadQuota, UploadQuotaError } from "./running_uploads.ts";
+import {
+  RunningChanges,
+  RunningUploads,
+  type UploadQuota,
+  UploadQuotaError,
+} from "./running_uploads.ts";
 import { UploadError } from "./upload_error.ts";
 import { invalidToken, readReceiverToken, type ReceiverTokenType } from "./upload_token.ts";
 
@@ -58,7 +64,10 @@ export interface UploadContext
   extends
     Pick<Context, "sql" | "log" | "metrics" | "trustedProxies" | "onTokenUse" | "now">,
     Acceptance {
-  /** Of a database that is not read-only, for changes of quarantine. */
+  /**
+   * Connections for changes of quarantine, which are not read-only. They wait for the lock of their
+   * repository: look-ups of tokens need others.
+   */
   writableSql: Database["sql"];
   /** Parent of a folder for each upload. */
   workFolder: string;
@@ -78,6 +87,7 @@ export function createUploadApp(context: UploadContext): App {
   });
   let uploadCount = 0;
   const running = new RunningUploads(context.quotas);
+  const changes = new RunningChanges();
 
   return logRequests(context, async (request, logged) => {
     const response = await respond(request, logged).catch((error) => {
@@ -111,9 +121,14 @@ export function createUploadApp(context: UploadContext): App {
     const other = otherRepository(uploader, repo);
     if (other !== null) return forbidden(`this token is only for "${other}"`);
     if (type === "quarantine") {
-      const { writableSql: sql, limits } = context;
-      const given = { request, rest, search: new URLSearchParams(search), repo, hash, now };
-      return await changeQuarantine({ sql, limits }, { ...given, caller: uploader });
+      const change = changes.begin(uploader.organizationId);
+      try {
+        const { writableSql: sql, limits } = context;
+        const given = { request, rest, search: new URLSearchParams(search), repo, hash, now };
+        return await changeQuarantine({ sql, limits }, { ...given, caller: uploader });
+      } finally {
+        change.end();
+      }
     }
     if (!UPLOAD_METHODS.includes(request.method)) return methodNotAllowed(UPLOAD_METHODS);
     const read = readUploadParameters(new URLSearchParams(search), now);
@@ -217,18 +232,9 @@ function readUploadParameters(
     recorded_at: optional((text) => readRecordedAt(parseTimestamp(text), now)),
     tags: optional((text) => readTags(text.split(","))),
   });
-  const raw = Object.fromEntries(
-    Object.keys(schema.entries).map((name) => [name, search.get(name)?.trim() || undefined]),
-  );
-  const known = Object.keys(schema.entries);
-  const unknown = [...search.keys()].filter((name) => !known.includes(name))
-    .map((name) => [shorten(name), [`unknown parameter: expected ${known.join(", ")}`]]);
-  const { success, output, issues } = v.safeParse(schema, raw);
-  if (!success || unknown.length > 0) {
-    const { nested } = success ? {} : v.flatten<typeof schema>(issues);
-    return { errors: { ...Object.fromEntries(unknown), ...nested } };
-  }
-  const { build_url: buildUrl, recorded_at: recordedAt, ...rest } = output;
+  const read = parseParameters(schema, search);
+  if (read.errors) return read;
+  const { build_url: buildUrl, recorded_at: recordedAt, ...rest } = read.values;
   return { given: { ...rest, buildUrl, recordedAt } };
 }
 

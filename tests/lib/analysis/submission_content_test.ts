@@ -67,7 +67,7 @@ describe("the content of a submission", () => {
           builder.endReport(tool);
         }
       }
-      const { identityAt, identities: _, ...rest } = builder.finish();
+      const { identityAt, identities: _, textBytes: __, ...rest } = builder.finish();
       return { ...rest, names: [...rest.testHashes.keys()].map((index) => identityAt(index).name) };
     };
     assert.deepEqual(

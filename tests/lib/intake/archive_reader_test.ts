@@ -50,6 +50,17 @@ describe("reading archives in a worker thread", () => {
     assert.deepEqual(names.sort(), ["b", "ä"]);
   });
 
+  it("starts no thread once it was stopped", async () => {
+    const stop = AbortSignal.abort();
+    const begun = performance.now();
+    for (let no = 0; no < 40; no++) {
+      const reader = new ArchiveReader({ stop });
+      await assert.rejects(read(reader, await sourceOf("<testsuite/>")), { name: "StorageError" });
+      reader.close();
+    }
+    assert.ok(performance.now() - begun < 1_500, "a thread takes 100 ms to start");
+  });
+
   it("passes on the errors of reports with their kind", async () => {
     const reader = new ArchiveReader();
     await assert.rejects(read(reader, await sourceOf("<testsuite>")), {

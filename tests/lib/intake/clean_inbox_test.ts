@@ -16,7 +16,8 @@ describeWithDatabases("cleaning the inbox", (database) => {
   let storage: FolderStorage;
   let lines: string[] = [];
   let metrics: Metrics;
-  let room: { freeBytes: number; neededBytes: number };
+  let room: Parameters<typeof cleanInbox>[0]["room"];
+  let missing: string[] = [];
   const today = Math.floor(Date.now() / 1000);
 
   before(async () => void (folder = await Deno.makeTempDir()));
@@ -28,7 +29,16 @@ describeWithDatabases("cleaning the inbox", (database) => {
     await database().sql`delete from archive`;
     storage = new FolderStorage(folder, { isInbox: true });
     metrics = new Metrics();
-    room = { freeBytes: 10_000, neededBytes: 1_000 };
+    missing = [];
+    room = {
+      freeBytes: 10_000,
+      neededBytes: 1_000,
+      async releaseMissing(exists) {
+        for (const key of ["acme/shop/a.gz", "acme/shop/b.gz"]) {
+          if (!await exists(key)) missing.push(key);
+        }
+      },
+    };
     lines = [];
   });
 
@@ -58,6 +68,12 @@ describeWithDatabases("cleaning the inbox", (database) => {
     return left.flat().map(({ key }) => key);
   }
 
+  it("releases the disk space of archives that are no longer there", async () => {
+    await write("acme/shop/a.gz", 1);
+    await clean();
+    assert.deepEqual(missing, ["acme/shop/b.gz"]);
+  });
+
   it("deletes failed archives after their time, and no others", async () => {
     await fail("acme/shop/a.gz", { size: 10, days: 1 });
     await fail("acme/shop/b.gz", { size: 20, days: 3 });
@@ -80,7 +96,7 @@ describeWithDatabases("cleaning the inbox", (database) => {
     await fail("acme/a.gz", { size: 300, days: 1 });
     await fail("acme/b.gz", { size: 300, days: 2 });
     await fail("acme/c.gz", { size: 300, days: 3 });
-    room = { freeBytes: 500, neededBytes: 600 };
+    room = { ...room, freeBytes: 500, neededBytes: 600 };
     assert.deepEqual(await clean(), ["acme/a.gz"]);
   });
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { after, before, it } from "@std/testing/bdd";
-import { pause } from "../../../lib/base/delay.ts";
+import { afterEach, before, beforeEach, it } from "@std/testing/bdd";
+import { isDoneWithin, pause } from "../../../lib/base/delay.ts";
 import { createOrganization } from "../../../db/admin/organizations.ts";
+import { createLog } from "../../../lib/base/log.ts";
 import { watchArchives } from "../../../lib/intake/watch_loop.ts";
 import { FolderStorage } from "../../../lib/storage/folder.ts";
 import { StorageError, type StoredArchive } from "../../../lib/storage/storage.ts";
 import { describeWithDatabases } from "../../database.ts";
-import { silentLog } from "../../silent_log.ts";
 import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
 
 const NOW = 1_790_000_000;
@@ -14,10 +14,8 @@ const NOW = 1_790_000_000;
 /** A folder whose archives cannot be read while `isOut`. */
 class UnreliableStorage extends FolderStorage {
   isOut = true;
-  attempts = 0;
 
   override open(archive: StoredArchive) {
-    this.attempts++;
     if (this.isOut) throw new StorageError("the disk is full");
     return super.open(archive);
   }
@@ -25,64 +23,136 @@ class UnreliableStorage extends FolderStorage {
 
 describeWithDatabases("watching", (database) => {
   let folder = "";
+  let lines: string[] = [];
 
   before(async () => {
-    folder = await Deno.makeTempDir();
     const acme = { name: "acme", purchaseUnitCount: 0, createdAt: NOW };
     await createOrganization(database().sql, acme);
   });
-  after(() => Deno.remove(folder, { recursive: true }));
+  beforeEach(async () => {
+    folder = await Deno.makeTempDir();
+    lines = [];
+  });
+  afterEach(() => Deno.remove(folder, { recursive: true }));
 
-  it("retries archives less and less often during an outage, and all after it", async () => {
-    for (const no of [1, 2, 3]) {
-      await Deno.writeFile(
-        `${folder}/20260101T000000Z-000000000000000${no}.gz`,
-        await archiveOf([
-          [
-            "buildpulse.yml",
-            `:commit: abc\n:repo_name_with_owner: acme/shop\n:build_url: https://ci/${no}\n`,
-          ],
-          ["test_results/a.xml", reportOf("a")],
-        ]),
-      );
+  const keyOf = (no: number) => `20260101T000000Z-000000000000000${no}.gz`;
+
+  async function addArchives(...numbers: number[]): Promise<void> {
+    for (const no of numbers) {
+      const metadata = `:commit: abc\n:repo_name_with_owner: acme/shop\n:build_url: https://ci/${
+        folder.slice(-6)
+      }/${no}\n`;
+      const report = ["test_results/a.xml", reportOf("a")] as const;
+      const archive = await archiveOf([["buildpulse.yml", metadata], report]);
+      await Deno.writeFile(`${folder}/${keyOf(no)}`, archive);
     }
-    const stop = new AbortController();
-    const storage = new UnreliableStorage(folder, { stop: stop.signal, isInbox: true });
+  }
+
+  /** Watches with one worker; `processed` are the keys so far. */
+  function watch(storage: FolderStorage, stop: AbortSignal, sleep = pause) {
     const processed: string[] = [];
-    const waits: number[] = [];
-    const watching = watchArchives({
+    const ended = watchArchives({
       sql: database().sql,
       storage,
       organization: null,
       leaseSeconds: 60,
       now: () => NOW,
       listener: { note: () => {} },
-      log: silentLog,
+      log: createLog({ write: (line) => void lines.push(line), now: () => NOW }),
       origin: { author: "test", command: "watch" },
     }, {
       interval: 0.1,
       workers: 1,
       once: false,
       metrics: undefined,
-      stop: stop.signal,
-      async sleep(milliseconds) {
-        await pause(1);
-        waits.push(milliseconds);
-        storage.isOut = waits.length < 9;
-      },
+      stop,
+      sleep,
       onOutcome({ key, status }) {
         if (status === "processed") processed.push(key);
         return Promise.resolve();
       },
     });
-    const deadline = performance.now() + 20_000;
-    while ((processed.length < 3 || waits.at(-1) !== 100) && performance.now() < deadline) {
-      await pause(20);
-    }
+    const until = async (count: number) => {
+      const deadline = performance.now() + 20_000;
+      while (processed.length < count && performance.now() < deadline) await pause(20);
+      assert.equal(processed.length, count);
+    };
+    return { processed, ended, until };
+  }
+
+  it("processes other archives while one cannot be removed, and says so once", async () => {
+    await addArchives(1, 2);
+    const stop = new AbortController();
+    const storage = new FolderStorage(folder, { stop: stop.signal, isInbox: true });
+    const { remove } = storage;
+    Object.assign(storage, {
+      remove: (archive: StoredArchive) =>
+        archive.key === keyOf(1)
+          ? Promise.reject(Object.assign(new Error("permission denied"), { code: "EACCES" }))
+          : remove!(archive),
+    });
+    const { ended, until } = watch(storage, stop.signal);
+    await until(2);
+    await pause(300);
+    await addArchives(3);
+    await until(3);
     stop.abort();
-    await watching;
-    assert.equal(processed.length, 3);
+    await ended;
+    const said = lines.filter((line) => line.includes("archive not removed"));
+    // At the end of its processing, and once by the sweeps.
+    assert.equal(said.length, 2, said.join());
+    assert.match(said[0]!, /key=\S+01\.gz error="permission denied"/);
+    assert.doesNotMatch(lines.join(), /sweep failed/);
+  });
+
+  it("ends in time while a worker waits for a lock and another archive for the worker", async () => {
+    const { sql, kind } = database();
+    // One transaction at a time runs in the embedded database.
+    if (kind === "embedded") return;
+    const stop = new AbortController();
+    const storage = new FolderStorage(folder, { stop: stop.signal, isInbox: true });
+    await addArchives(1);
+    const { ended, until } = watch(storage, stop.signal);
+    await until(1);
+    const release = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const holding = sql.begin(async (tx) => {
+      await tx`select 1 from repository_state for update`;
+      locked.resolve();
+      await release.promise;
+    });
+    await locked.promise;
+    await addArchives(2, 3);
+    while (!lines.join().includes("archives waiting count=2")) await pause(20);
+    await pause(200);
+    const begun = performance.now();
+    stop.abort();
+    try {
+      const isDone = await isDoneWithin(ended, 20_000);
+      assert.ok(isDone, `still watching ${Math.round(performance.now() - begun)} ms later`);
+      assert.match(lines.join(), /shutdown timeout: archives were left .* count=1/);
+    } finally {
+      release.resolve();
+      await holding;
+      await ended;
+    }
+    await pause(300);
+  });
+
+  it("retries archives less and less often during an outage, and all after it", async () => {
+    await addArchives(1, 2, 3);
+    const stop = new AbortController();
+    const storage = new UnreliableStorage(folder, { stop: stop.signal, isInbox: true });
+    const waits: number[] = [];
+    const { ended, until } = watch(storage, stop.signal, async (milliseconds) => {
+      await pause(1);
+      waits.push(milliseconds);
+      storage.isOut = waits.length < 9;
+    });
+    await until(3);
+    while (waits.at(-1) !== 100) await pause(20);
+    stop.abort();
+    await ended;
     assert.deepEqual(waits.slice(0, 9), [200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000, 5_000]);
-    assert.equal(waits.at(-1), 100);
   });
 });

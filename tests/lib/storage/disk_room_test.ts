@@ -80,6 +80,20 @@ describe("the room on the disk of an inbox", () => {
     isRefused(() => room.receive());
   });
 
+  it("is released for archives that were deleted by hand, not for one that is just being stored", async () => {
+    freeMegabytes = 300;
+    for (const key of ["a.gz", "b.gz", "c.gz"]) {
+      room.reserve(key, { size: MEGABYTE, content: null });
+    }
+    const files = ["a.gz"];
+    const check = () => room.releaseMissing((key) => Promise.resolve(files.includes(key)));
+    await check();
+    assert.equal(room.neededBytes, (80 + 3 * 64) * MEGABYTE);
+    files.push("b.gz");
+    await check();
+    assert.equal(room.neededBytes, (80 + 2 * 64) * MEGABYTE);
+  });
+
   it("is a margin alone where the database is elsewhere", () => {
     room = new DiskRoom("/data", null);
     freeMegabytes = 16;

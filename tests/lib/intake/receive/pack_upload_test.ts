@@ -134,6 +134,12 @@ describe("packing an upload in a worker thread", () => {
     const { files, archive } = await pack(passed, { contentType });
     assert.equal(files, null);
     assert.equal((await inspectArchive(fileSource(archive.path))).reports.length, 1);
+    const longNames = Array.from(
+      { length: 700 },
+      (_, no) => `<testcase name="${no}${"é".repeat(25_000)}"/>`,
+    ).join("");
+    const { files: long } = await pack(`<testsuite>${longNames}</testsuite>`, { contentType });
+    assert.equal(long, null, "700 results have names of 35 MB");
   });
 
   it("reports a full disk as an outage, and what is wrong with an upload with its status", async () => {

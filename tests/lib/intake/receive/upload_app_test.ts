@@ -8,6 +8,7 @@ import { Metrics } from "../../../../lib/base/metrics.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
 import { openInbox } from "../../../../lib/storage/inbox.ts";
+import { DiskFullError, type DiskRoom } from "../../../../lib/storage/disk_room.ts";
 import { startS3Server } from "../../../s3/server.ts";
 import { commandLine, NOON } from "../../cli/run_in_process.ts";
 import { addOrganization, addToken, createReceiver, formOf, type Receiver } from "./receive.ts";
@@ -624,6 +625,25 @@ describeWithDatabases("limits of uploads", (database) => {
     await withReceiver({ workFolder: "/nowhere" }, async (receiver) => {
       const response = await receiver.send(path, token, { body: JUNIT });
       assert.equal(response.status, 503);
+    });
+  });
+
+  it("of the disk are 503 during a body of unknown length too, without the folder", async () => {
+    const room = {
+      receive: () => ({
+        addBytes(count: number) {
+          if (count > 0) throw new DiskFullError('the disk of "/srv/data" is almost full');
+        },
+        accept() {},
+        end() {},
+      }),
+    } as unknown as DiskRoom;
+    await withReceiver({ room }, async (receiver) => {
+      const body = new Blob([JUNIT]).stream();
+      const response = await receiver.send(path, token, { body, duplex: "half" });
+      assert.deepEqual([response.status, await response.text()], [503, ""]);
+      assert.equal(response.headers.get("retry-after"), "5");
+      assert.deepEqual(await receiver.files(), []);
     });
   });
 
