@@ -24,6 +24,7 @@ import {
   repositoriesPage,
   repositoryByNamePage,
 } from "./pages/repositories.ts";
+import { guideFiles, guidePages } from "./pages/guides.ts";
 import { ownerPage, ownersPage } from "./pages/owners.ts";
 import { repositoryPage } from "./pages/repository.ts";
 import { slowTestsPage } from "./pages/slow_tests.ts";
@@ -81,6 +82,7 @@ export const pages: readonly Endpoint[] = [
   buildPage,
   buildsPage,
   coveragePage,
+  ...guidePages,
 ];
 
 /** Further endpoints, which may call the app that they are part of. */
@@ -89,7 +91,7 @@ export type MoreEndpoints = (app: App) => readonly Endpoint[];
 /** Creates the app of the API and the pages. */
 export function createApp(context: Context, more: MoreEndpoints = () => []): App {
   const app: App = (request, peer) => dispatch(request, peer);
-  const dispatch = createDispatcher([...routes, ...pages, ...more(app)], context);
+  const dispatch = createDispatcher([...routes, ...pages, ...guideFiles, ...more(app)], context);
   return app;
 }
 

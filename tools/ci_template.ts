@@ -13,9 +13,10 @@ export async function gitlabTemplate(): Promise<string> {
   // In a subshell, so that it neither ends the job nor changes its shell.
   const block = `(\n${script})\n`.replaceAll(/^(?=.)/gm, "      ");
   return `# Uploads test reports to \`test-analytics receive\`. Made from upload.sh, which describes the variables,
-# by tools/ci_template.ts. UPLOAD_TOKEN is a masked variable of the project or group.
+# by tools/ci_template.ts. UPLOAD_TOKEN is a masked variable of the group. One project has it for
+# all others:
 #
-#   include: ci/test-analytics.yml
+#   include: { project: acme/ci, ref: v1, file: /test-analytics.yml }
 #   test:
 #     extends: .test-analytics
 #     variables:

@@ -142,6 +142,10 @@ async function checkRequests({ url, token }: Demo): Promise<void> {
   assert.ok(tests.length > 0, "expected the demo to have flaky tests");
   const page = await get("/docs", authorization);
   assert.match(page.text, /<form data-path="\/api\/v1\/flaky\/tests"/);
+  const guide = await get("/docs/guides/ci", authorization);
+  assert.match(guide.text, /<h1>From your CI to the first flaky test<\/h1>/);
+  const script = await get("/docs/files/upload.sh", authorization);
+  assert.match(script.text, /^#!\/bin\/sh/);
   const contract = await get("/openapi.yaml", authorization);
   assert.match(contract.text, /^openapi: ["']?3\.1/);
 }

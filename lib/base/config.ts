@@ -104,6 +104,10 @@ const TABLE = {
     "",
     "serve, up, mcp, gate, comment, digest: base URL of links to pages (default: the URL called; digest: no links)",
   ],
+  UPLOAD_URL: [
+    "",
+    "serve, up: base URL for uploads, in the commands that pages show",
+  ],
   GITHUB_STEP_SUMMARY: [
     "",
     "gate, comment: file to which the outcome is appended as Markdown",

@@ -97,18 +97,22 @@ export function readApiAccess(environment: Environment): ApiSettings {
 }
 
 /**
- * The address of the service as its users see it, without a trailing slash; `""` when it is not set.
+ * The address of the service, or that for uploads, as its users see it, without a trailing slash; `""`
+ * when it is not set.
  *
  * @throws {TypeError} when it is no address; it is not quoted
  */
-export function readPublicUrl(environment: Environment): string {
-  const text = setting(environment, "PUBLIC_URL").trim();
+export function readPublicUrl(
+  environment: Environment,
+  name: "PUBLIC_URL" | "UPLOAD_URL" = "PUBLIC_URL",
+): string {
+  const text = setting(environment, name).trim();
   if (text === "") return "";
   const url = URL.parse(text);
   const isPlain = url && [url.username, url.password, url.search, url.hash].join("") === "";
   if (!isPlain || !/^https?:$/.test(url.protocol)) {
     throw new TypeError(
-      "PUBLIC_URL is not an address: expected http(s)://HOST, optionally with a path",
+      `${name} is not an address: expected http(s)://HOST, optionally with a path`,
     );
   }
   return url.origin + url.pathname.replace(/\/+$/, "");

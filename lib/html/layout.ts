@@ -67,6 +67,7 @@ export function layout({ title, crumbs = [], content }: Page, frame: Frame | nul
 <a href="${pathTo(["flaky-tests"], { quarantine: "false" })}">Flaky tests</a>
 <a href="${pathTo(["tests"])}">Tests</a>
 <a href="${pathTo(["owners"])}">Owners</a>
+<a href="${pathTo(["docs", "guides"])}">Guides</a>
 <a href="${pathTo(["docs"])}">API</a></nav>`;
   const trail = crumbs.length > 0 &&
     markup`<nav class="crumbs" aria-label="Breadcrumbs"><ol>${

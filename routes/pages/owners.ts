@@ -10,7 +10,7 @@ import { emptyState, keyFigures, table } from "../../lib/html/elements.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import { foldCase } from "../../lib/query/parse.ts";
-import { definePage, type PageRequest } from "./page.ts";
+import { definePage, type PageRequest, uploadCommand } from "./page.ts";
 
 const ENDING_DAYS = 7;
 const MAX_ROWS = 50;
@@ -44,8 +44,10 @@ export const ownersPage = definePage({
 ${
         rows.length === 0
           ? emptyState(
-            "No test has an owner. An upload takes them from a CODEOWNERS file; `--tags owner:WHO` " +
-              "sets one for all of its tests.",
+            markup`<p>No test has an owner. An upload takes them from a CODEOWNERS file, with
+<code>-F codeowners=@.github/CODEOWNERS</code>; the report must have the files of tests. The tag
+<code>owner:WHO</code> sets one for all tests of an upload:</p>`,
+            await uploadCommand(page),
           )
           : table(
             "Owners, those whose tests failed most by chance first",

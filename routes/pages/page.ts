@@ -1,5 +1,7 @@
 /** Shared code of all pages. Pages are not part of the API: the route table does not list them. */
 import * as v from "valibot";
+import { loadOrganizationName } from "../../db/read/organization_name.ts";
+import { shellWord } from "../../lib/base/quote.ts";
 import { recordedAtOf, type TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
 import {
@@ -28,6 +30,8 @@ import type { ApiRequest, Endpoint, QueryOf, Resource } from "../../lib/http/req
 
 export interface PageRequest<Query = unknown> extends ApiRequest<Query> {
   sql: Context["sql"];
+  /** Address for uploads; `""` if unknown. */
+  uploadUrl: string;
   pathTo: PathTo;
   /** Formats seconds since 1970; `never` for `null`. */
   at(seconds: number | null): Markup;
@@ -51,11 +55,18 @@ export function definePage<Query extends Entries>(
     isPage: true,
     query: v.object({ ...query, tz: timeZone }),
     response: { status: 200, mediaType: "text/html; charset=utf-8" },
-    async handler(request, { sql }) {
+    async handler(request, { sql, uploadUrl = "" }) {
       const pathTo = pathsFrom(request.root, keptParameters(request.parameters));
       const at = (seconds: number | null) =>
         seconds === null ? markup`never` : formatTime(seconds, request);
-      const shown = await show({ ...request, sql, pathTo, at, link: linksWith(pathTo, at) });
+      const shown = await show({
+        ...request,
+        sql,
+        uploadUrl,
+        pathTo,
+        at,
+        link: linksWith(pathTo, at),
+      });
       return "content" in shown
         ? { body: layout(shown, { pathTo, ...request }), headers: PAGE_HEADERS }
         : { body: "", redirect: String(shown) };
@@ -132,7 +143,34 @@ export function placeOf(test: TestIdentity): Markup {
   return breakable(testPlace(test));
 }
 
-/** The command that uploads the first report. */
-export function firstUpload(repository: string): Markup {
-  return verbatim(`test-analytics ingest --org NAME --repo ${repository} --commit HEAD reports/`);
+/** The address for uploads at the beginning of a command: that of the service, or a variable. */
+export function uploadAddress({ uploadUrl }: Pick<PageRequest, "uploadUrl">): string {
+  return uploadUrl || "$UPLOAD_URL";
+}
+
+/** The name of the caller's organization as a word of a command. */
+export async function organizationWord({ sql, caller }: PageRequest): Promise<string> {
+  return shellWord(await loadOrganizationName(sql, caller!.organizationId));
+}
+
+/** The command that uploads a report to a repository, and where its values come from. */
+export async function uploadCommand(
+  page: PageRequest,
+  repository = "OWNER/NAME",
+): Promise<Markup> {
+  const path = repository.split("/").map(encodeURIComponent).join("/").replaceAll("!", "%21");
+  const lines = [
+    "curl --fail-with-body",
+    '-H "Authorization: Bearer $UPLOAD_TOKEN"',
+    "-F report=@reports/junit.xml",
+    `"${uploadAddress(page)}/upload/${path}?commit=$(git rev-parse HEAD)"`,
+  ];
+  const organization = await organizationWord(page);
+  const address = !page.uploadUrl &&
+    markup`<code>UPLOAD_URL</code> is the address for uploads, which the operator of this service
+knows. `;
+  return markup`${verbatim(lines.join(" \\\n  "))}
+<p>${address}An upload token comes from <code>test-analytics token create --org ${organization}
+--upload</code> on the server. <a href="${page.pathTo(["docs", "guides", "ci"])}">In a CI job</a> it
+takes a few lines.</p>`;
 }

@@ -17,7 +17,7 @@ import { keptParameters } from "../../lib/html/layout.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { foldCase } from "../../lib/query/parse.ts";
-import { definePage, firstUpload, type PageRequest } from "./page.ts";
+import { definePage, type PageRequest, uploadCommand } from "./page.ts";
 
 const SHOWN_DAYS = 14;
 
@@ -94,7 +94,9 @@ export const repositoriesPage = definePage({
     const active = found.filter(({ builds }) => builds.buildCount > 0);
     const quiet = found.filter(({ builds }) => builds.buildCount === 0);
     const title = "Repositories";
-    if (all.length === 0) return { title, content: markup`<h1>${title}</h1>${NOTHING_UPLOADED}` };
+    if (all.length === 0) {
+      return { title, content: markup`<h1>${title}</h1>${await nothingUploaded(page)}` };
+    }
     return {
       title,
       content: markup`<h1>${title}</h1>
@@ -123,10 +125,12 @@ const SORTED_BY_BOUND =
   markup`<p class="soft">Sorted by the lower end of the 95 % interval of the flakiness: a repository
 with few builds does not come first by chance.</p>`;
 
-const NOTHING_UPLOADED = emptyState(
-  markup`<p>Nothing has been uploaded yet. A repository appears with its first JUnit report:</p>`,
-  firstUpload("OWNER/NAME"),
-);
+async function nothingUploaded(page: PageRequest): Promise<Markup> {
+  return emptyState(
+    markup`<p>Nothing has been uploaded yet. A repository appears with its first JUnit report:</p>`,
+    await uploadCommand(page),
+  );
+}
 
 function sorted(overviews: readonly Overview[], order: typeof ORDERS[number]): Overview[] {
   const { by }: SortableColumn = COLUMNS[order];

@@ -29,7 +29,7 @@ import {
 import { type Content, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { changeOf, inOutages } from "./repositories.ts";
 import { HISTORY_DAYS, historyCharts } from "./history.ts";
-import { definePage, firstUpload, type PageRequest } from "./page.ts";
+import { definePage, type PageRequest, uploadCommand } from "./page.ts";
 
 const NEW_DAYS = 7;
 const MAX_ROWS = 10;
@@ -92,7 +92,7 @@ ${costTable(costs, page)}
 <h2>Flaky for the first time since ${formatDay(newDay)}</h2>
 ${newTable(newTests, newDay, page)}
 <h2>Recent builds</h2>
-${buildTable(recent.submissions, failedTests, page)}
+${await buildTable(recent.submissions, failedTests, page)}
 <p>${page.link.builds(overview, "All builds")}</p>`,
     };
   },
@@ -201,14 +201,14 @@ ${someTests(testCount, links, plural(testCount, "test"))}`,
 ${table("Causes that hit several tests", columns, rows)}`;
 }
 
-function buildTable(
+async function buildTable(
   submissions: readonly SubmissionRow[],
   failed: ReadonlyMap<string, FailedTests>,
   page: RepositoryPage,
-): Markup {
+): Promise<Markup> {
   if (submissions.length === 0) {
     const text = markup`<p>No upload in the last 14 days. Upload the reports of a run:</p>`;
-    return emptyState(text, firstUpload(page.repository));
+    return emptyState(text, await uploadCommand(page, page.repository));
   }
   const builds = [...Map.groupBy(submissions, buildKey)].slice(0, MAX_ROWS);
   return table(

@@ -37,7 +37,7 @@ import {
 } from "../../lib/html/elements.ts";
 import { externalAddress, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { durationChart, failureBars, HISTORY_DAYS } from "./history.ts";
-import { definePage, type PageRequest, placeOf } from "./page.ts";
+import { definePage, organizationWord, type PageRequest, placeOf, uploadAddress } from "./page.ts";
 
 const SHOWN_RUNS = 100;
 const MAX_ROWS = 10;
@@ -49,6 +49,8 @@ const WEEKS = 6;
 interface TestPage extends PageRequest {
   repository: RepositoryDetails;
   test: TestDetails["test"];
+  /** Name of the organization, as a word of a command. */
+  organization: string;
 }
 
 export const testPage = definePage({
@@ -84,9 +86,12 @@ export const testPage = definePage({
       loadDurationsOfTest(sql, { repositoryId, testNo, windowStart }),
       loadWeeklyMedians(sql, { repositoryId, testNos: [testNo], end, weeks: WEEKS }),
     ]);
-    const page: TestPage = { ...request, repository: repository!, test };
     const { organizationId } = request.caller!;
-    const log = await listQuarantineLog(sql, { organizationId, testId: test.id, now });
+    const [log, organization] = await Promise.all([
+      listQuarantineLog(sql, { organizationId, testId: test.id, now }),
+      organizationWord(request),
+    ]);
+    const page: TestPage = { ...request, repository: repository!, test, organization };
     return {
       title: test.name,
       crumbs: [page.link.repositories, page.link.repository(page.repository)],
@@ -278,18 +283,22 @@ now:</p>`
   );
   const { overHttp, onServer } = quarantineCommands(page);
   return markup`${state}${verbatim(overHttp)}
-<p class="soft"><code>UPLOAD_URL</code> is the address for uploads, <code>QUARANTINE_TOKEN</code> a
-token of <code>test-analytics token create --org NAME --quarantine</code>. On the server:</p>
+<p class="soft">${
+    !page.uploadUrl && markup`<code>UPLOAD_URL</code> is the address for uploads. `
+  }A quarantine token comes from <code>test-analytics token create --org ${page.organization}
+--quarantine</code>: a team has one for all of its tests (<a href="${
+    page.pathTo(["docs", "guides", "quarantine"])
+  }">guide</a>). On the server:</p>
 ${verbatim(onServer)}${events.length > 0 && markup`<h3>Log</h3><ul>${events}</ul>`}`;
 }
 
 /** The commands that quarantine a test, or release it. */
-function quarantineCommands({ test, repository }: TestPage) {
+function quarantineCommands({ test, repository, uploadUrl }: TestPage) {
   const { id } = test;
   const path = [...repository.owner.split("/"), repository.name].map(encodeURIComponent).join("/")
     // An interactive bash expands it, also between double quotes.
     .replaceAll("!", "%21");
-  const address = `"$UPLOAD_URL/quarantine/${path}`;
+  const address = `"${uploadAddress({ uploadUrl })}/quarantine/${path}`;
   const curl = (...words: string[]) =>
     ["curl --fail-with-body", '-H "Authorization: Bearer $QUARANTINE_TOKEN"', ...words]
       .join(" \\\n  ");

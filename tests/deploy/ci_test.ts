@@ -207,14 +207,21 @@ describe("the scripts for CI jobs", () => {
   it("the guide has at most eight lines to copy, with inputs that exist", async () => {
     const guide = await Deno.readTextFile(join(FOLDER, "../../docs/guides/ci.md"));
     const blocks = [...guide.matchAll(/^```yaml\n([^]*?)^```$/gm)].map(([, block = ""]) => block);
-    assert.equal(blocks.length, 2);
-    for (const block of blocks) assert.ok(block.trim().split("\n").length <= 8, block);
+    assert.equal(blocks.length, 3);
+    for (const block of blocks.slice(0, 2)) assert.ok(block.trim().split("\n").length <= 8, block);
     const action = parse(await Deno.readTextFile(join(FOLDER, "action.yml")));
     const [step] = parse(blocks[0]!);
     for (const name of Object.keys(step.with)) assert.ok(name in action.inputs, name);
     const script = await Deno.readTextFile(join(FOLDER, "upload.sh"));
     for (const name of Object.keys(parse(blocks[1]!).test.variables)) {
       assert.match(script, new RegExp(`^#   ${name} `, "m"));
+    }
+    assert.equal(step.uses, "acme/ci/test-analytics@v1");
+    assert.deepEqual(Object.keys(parse(blocks[1]!).include), ["project", "ref", "file"]);
+    // The orb sets variables that the script reads.
+    const command = parse(blocks[2]!).orbs["test-analytics"].commands.upload.steps[0].run.command;
+    for (const [name] of command.matchAll(/TEST_ANALYTICS_\w+(?==)/g)) {
+      assert.ok(script.includes(`\${${name}:-`), name);
     }
   });
 

@@ -52,7 +52,7 @@ export const serveCommand: AddCommand = command({
     "value. OTEL_DENO=true exports traces and metrics by OpenTelemetry.",
   ],
   settings: API_SETTINGS,
-  environment: ["PUBLIC_URL"],
+  environment: ["PUBLIC_URL", "UPLOAD_URL"],
   createsDatabase: true,
   input: { check: flag("check settings, database and schema, and exit") },
   async run({ check }, context, settings) {
@@ -143,11 +143,13 @@ export async function serveUntilStopped(
   // Installs the signal handlers, so that a signal during startup counts.
   const { stop } = io;
   const publicUrl = readPublicUrl(io.environment);
+  const uploadUrl = readPublicUrl(io.environment, "UPLOAD_URL");
   const server = listenOrFail(
     options,
     () =>
       serve({
         ...options,
+        uploadUrl,
         sql: database.sql,
         onTimeout: () => database.renew(),
         more: (app) => [toolEndpoint(app, { publicUrl, log: options.log })],

@@ -39,7 +39,7 @@ export const upCommand: AddCommand = command({
     "second stops immediately. Uploads in the inbox are processed after the next start.",
   ],
   settings: [...API_SETTINGS, "UPLOAD_PORT", ...UPLOAD_SETTINGS, ...FAILED_SETTINGS],
-  environment: ["PUBLIC_URL"],
+  environment: ["PUBLIC_URL", "UPLOAD_URL"],
   createsDatabase: true,
   input: {},
   run(_, context, settings) {

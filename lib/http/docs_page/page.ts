@@ -30,6 +30,7 @@ export function docsPage(
 ${LOGO}
 <span class="product">${escapeHtml(API_TITLE)}</span>
 <nav aria-label="Main"><a href="repos">Repositories</a>
+<a href="docs/guides">Guides</a>
 <a href="openapi.yaml">OpenAPI</a>
 <a href="llms-full.txt">Plain text</a></nav>
 <form class="token"><label for="token">API token</label>

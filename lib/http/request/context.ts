@@ -24,6 +24,8 @@ export interface Context {
   trustedProxies?: BlockList | null;
   /** The time zone of pages that name no other; UTC unless given. */
   timeZone?: TimeZone;
+  /** Address for uploads, shown in commands; `""` if unknown. */
+  uploadUrl?: string;
   /** The header by which a trusted proxy names the organization of a page's reader; "" for none. */
   organizationHeader?: string;
   /** Called at most once an hour per token. */

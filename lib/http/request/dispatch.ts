@@ -122,7 +122,15 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
       path: route.path,
       parameters,
       windowSeconds: context.windowSeconds,
-      page: route.isPage ? { root, today, zone: zone.name, zoneDay: localDay(now, zone) } : null,
+      page: route.isPage
+        ? {
+          root,
+          today,
+          zone: zone.name,
+          zoneDay: localDay(now, zone),
+          uploadUrl: context.uploadUrl ?? "",
+        }
+        : null,
       now: route.isOfThisSecond ? now : null,
       organizationId: route.resource && caller ? caller.organizationId : null,
       organizationName: found.organizationName,

@@ -45,8 +45,11 @@ export interface ResponseKey {
   /** Query parameters that the route knows, as they were sent. */
   parameters: RawParameters;
   windowSeconds: number;
-  /** Of a page: its links begin with `root`, and it says how many days ago something was, in a time zone. */
-  page: { root: string; today: number; zone: string; zoneDay: number } | null;
+  /**
+   * Of a page: its links begin with `root`, it says how many days ago something was, in a time zone, and its
+   * commands have the address for uploads.
+   */
+  page: { root: string; today: number; zone: string; zoneDay: number; uploadUrl: string } | null;
   /** Of a response that depends on the second; in seconds since 1970. */
   now: number | null;
   /** `null` for a route without data, whose response is the same for every caller. */
