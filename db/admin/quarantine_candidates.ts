@@ -96,12 +96,17 @@ export async function loadPolicyTests(
   const found = tests.map((test): PolicyTest => {
     const { id, testNo } = test;
     const quarantine = entryOf(testNo);
-    const endedAt = quarantine ? 0 : entries.get(testNo)?.quarantineExpiresAt ?? 0;
-    const leftAt = Math.max(removals.get(id) ?? 0, endedAt);
+    const leftAt = Math.max(removals.get(id) ?? 0, endOfManualEntry(entries.get(testNo), now));
     const isAmbiguous = ambiguous.has(testNo);
     return { ...test, history: { runs: runs.get(testNo)!, quarantine, leftAt, isAmbiguous } };
   });
   return { tests: found.sort((a, b) => a.id < b.id ? -1 : 1), automaticCount };
+}
+
+/** The end that a person gave an entry, 0 before it. The end of an automatic one is no decision. */
+function endOfManualEntry(entry: Quarantine | undefined, now: number): number {
+  if (entry?.quarantineType !== "manual" || activeQuarantine(entry, now) !== null) return 0;
+  return entry.quarantineExpiresAt ?? 0;
 }
 
 /** The processed submissions from an id on, oldest first, with the outcomes of their tests. */

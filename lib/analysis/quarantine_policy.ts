@@ -54,7 +54,10 @@ export interface PolicyHistory {
   runs: readonly PolicyRun[];
   /** `null` when it is not quarantined. */
   quarantine: Quarantine | null;
-  /** When it last left the quarantine, in seconds since 1970; 0 for never. */
+  /**
+   * When it was last released or removed, or the end of a manual entry, in seconds since 1970; 0 for never.
+   * The end of an automatic entry does not count: a test that is still flaky enters again.
+   */
   leftAt: number;
   /** Whether it stood for several tests of one name in a report of the window. */
   isAmbiguous: boolean;
@@ -141,7 +144,7 @@ function decideAlone(
   return { action: "enter", reason: found };
 }
 
-/** Evidence for entering: results of the window, since the test left the quarantine last. */
+/** Evidence for entering: results of the window, since `leftAt`. */
 interface Evidence {
   disruptions: number;
   codeVersions: number;

@@ -130,7 +130,15 @@ export const POLICY_EXAMPLES: readonly History[] = [
     upload(["fp"], { ...ago(0), commit: COMMITS[1]! }),
     apply(),
   ),
-  // The same for an end.
+  // The same for the end of a manual entry, but not of an automatic one.
+  history(
+    upload(["fp"]),
+    quarantine(10),
+    { kind: "wait", seconds: 10 },
+    apply(),
+    upload(["fp"], { ...ago(0), commit: COMMITS[1]! }),
+    apply(),
+  ),
   history(
     upload(["fp"]),
     apply({ expires: 10 }),

@@ -111,14 +111,14 @@ export class PolicyRules {
     return this.oracle.isPositive(row) || this.oracle.isNegative(row);
   }
 
-  /** When its last entry was removed or ended. */
+  /** When it was removed last, or the end of a manual entry. */
   leftAt(test: KnownTest): number {
     const { state, now } = this.oracle;
     const removals = state.quarantineLog.filter((event) =>
       event.testId === test.id && event.action === "removed"
     );
     const ends = state.quarantines.filter((entry) =>
-      entry.testId === test.id && !isActive(entry, now)
+      entry.testId === test.id && entry.type === "manual" && !isActive(entry, now)
     );
     return Math.max(
       0,

@@ -77,6 +77,17 @@ export const QUARANTINE_MUTANTS: Record<string, OracleClass> = {
       }
     }
   ),
+  "a test whose automatic entry ended enters by what happened afterwards": rulesWith((Rules) =>
+    class extends Rules {
+      override leftAt(test: KnownTest): number {
+        const { state, now } = this.oracle;
+        const ends = state.quarantines.filter(({ testId, expiresAt }) =>
+          testId === test.id && expiresAt !== null && expiresAt <= now
+        );
+        return Math.max(super.leftAt(test), ...ends.map(({ expiresAt }) => expiresAt ?? 0));
+      }
+    }
+  ),
   "skips are results of the policy": rulesWith((Rules) =>
     class extends Rules {
       override isCounted(): boolean {

@@ -49,6 +49,11 @@ export const JAVASCRIPT: Record<string, Tool> = {
           "fails then passes": CTRF,
         },
       },
+      bail: {
+        command: "JEST_JUNIT_ADD_FILE_ATTRIBUTE=true jest --ci --runInBand --bail",
+        truth: { ...WITH_RETRIES },
+        hidden: { "fails then passes": CTRF },
+      },
       shards: {
         command: "export JEST_JUNIT_ADD_FILE_ATTRIBUTE=true; " +
           "for i in 1 2; do jest --ci --shard=$i/2; mv report.xml shard_$i.xml; done",
@@ -255,6 +260,10 @@ export const JAVASCRIPT: Record<string, Tool> = {
       include_retries: {
         command: "RETRIES=1 playwright test",
         truth: TWO_PROJECTS,
+      },
+      max_failures: {
+        command: "playwright test --project one --max-failures 1",
+        truth: { ...planted("passes", "always fails") },
       },
       repeat_each: {
         command: "playwright test --repeat-each 2 --retries 0 --project one",

@@ -37,6 +37,13 @@ export const JVM: Record<string, Tool> = {
         files: "target/surefire-reports/*.xml",
         truth: { ...WITH_RETRIES, ...HOOKS },
       },
+      crash: {
+        // CartTest would follow.
+        command: `${SUREFIRE} -Dsurefire.runOrder=reversealphabetical ` +
+          "-Dtest=StorageTest,StockCrash,CartTest",
+        files: "target/surefire-reports/*.xml",
+        truth: planted("errors in set up"),
+      },
       parameters: {
         command: SUREFIRE,
         files: "target/surefire-reports/*.xml",

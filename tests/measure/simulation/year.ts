@@ -26,7 +26,7 @@ import {
 interface Entry {
   from: number;
   until: number;
-  /** Whether the policy released it, or its end did. */
+  /** Whether the policy released it before its end. */
   isReleased: boolean;
 }
 
@@ -279,7 +279,7 @@ class Year {
       if (!isQuarantined && failures.length < this.#policy.disruptions) continue;
       const start = Math.min(this.#windowIndex, isQuarantined ? failedBuilds.at(-1)! : Infinity);
       const quarantine = isQuarantined ? automaticEntry(entry!) : null;
-      const leftAt = entry?.until ?? 0;
+      const leftAt = entry?.isReleased ? entry.until : 0;
       const history = {
         runs: runs.slice(start),
         quarantine,

@@ -216,4 +216,19 @@ describeWithDatabases("quarantine apply", (database) => {
     const { stdout } = await cli("quarantine apply --org acme", { now: () => NOW + 9 * DAY });
     assert.ok(!stdout.includes(id));
   });
+
+  it("quarantines a test again when its entry has ended while it was still flaky", async () => {
+    for (const day of [10, 11, 12, 20]) {
+      const results = [...flaky("again"), ...flaky("again")];
+      const options = { commitOid: `c0ffee${day}`, recordedAt: NOW + day * DAY };
+      await fixture.upload(shop, results, options);
+    }
+    const applied = async (days: number) =>
+      actions(
+        (await cli("quarantine apply --org acme", { now: () => NOW + days * DAY })).stdout,
+      ).join("\n");
+    assert.match(await applied(12.5), /^enter again: 8 disruptions at 4 code versions/m);
+    assert.match(await applied(22.4), /^stay again: /m);
+    assert.match(await applied(22.5), /^enter again: 8 disruptions at 4 code versions/m);
+  });
 });
