@@ -39,6 +39,8 @@ interface BuildsQuery {
   outcome: BuildOutcome;
   /** The number of builds before the page. */
   offset: number;
+  /** Only builds whose latest submission has a smaller id; all unless given. */
+  before?: string | null;
   limit: number;
 }
 
@@ -78,7 +80,7 @@ type Page = Omit<BuildRow, "flakyTestCount" | "failedTestCount"> & {
 
 function selectBuilds(
   tx: Queryable,
-  { repositoryId, since, filter, outcome, offset, limit }: BuildsQuery,
+  { repositoryId, since, filter, outcome, offset, before = null, limit }: BuildsQuery,
 ) {
   const hasNegative = (isDisruption: boolean) =>
     tx`bool_or(exists (
@@ -113,6 +115,7 @@ function selectBuilds(
       group by ${buildKeyOf(tx)}
       having ${conditions[outcome]}
     ) b
+    where ${before === null ? tx`true` : tx`b."submissionId" collate "C" < ${before}`}
     order by b."submissionId" desc
     limit ${limit} offset ${offset}`;
 }

@@ -8,7 +8,7 @@ const PREFIX = "owner:";
 export async function loadOwners(
   sql: Queryable,
   { repositoryIds }: { repositoryIds: readonly number[] },
-): Promise<{ owner: string; testCount: number; repositoryCount: number }[]> {
+): Promise<{ owner: string; testCount: number }[]> {
   const rows = await sql<{ tag: string; testCount: number }[]>`
     select g.tag, (
         select coalesce(sum(upper(r) - lower(r)), 0)::float8 from unnest(g.tests) as r
@@ -19,6 +19,5 @@ export async function loadOwners(
   return [...Map.groupBy(rows, ({ tag }) => tag)].map(([tag, parts]) => ({
     owner: tag.slice(PREFIX.length),
     testCount: parts.reduce((sum, { testCount }) => sum + testCount, 0),
-    repositoryCount: parts.length,
   })).sort((a, b) => a.owner < b.owner ? -1 : 1);
 }

@@ -3,7 +3,14 @@ import { testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
 
-export interface FoundTest extends TestIdentity {
+/** A place in the order of tests by name. */
+interface Position {
+  name: string;
+  repositoryId: number;
+  testNo: number;
+}
+
+export interface FoundTest extends TestIdentity, Position {
   /** 24 hex digits. */
   id: string;
   repository: RepositoryName;
@@ -14,30 +21,35 @@ export interface FoundTest extends TestIdentity {
  * and how many there are. It reads all names: 1 million of them take seconds.
  *
  * @param options.words in lower case
+ * @param options.last only tests after this one; all unless given
  */
 export async function searchTests(
   sql: Queryable,
-  { repositories, words, offset, limit }: {
+  { repositories, words, offset = 0, last = null, limit }: {
     repositories: readonly (RepositoryName & { repositoryId: number; idPrefix: number })[];
     words: readonly string[];
-    offset: number;
+    offset?: number;
+    last?: Position | null;
     limit: number;
   },
 ): Promise<{ count: number; tests: FoundTest[] }> {
   const ids = arrayOf(repositories.map(({ repositoryId }) => repositoryId));
-  type Row = TestIdentity & { count: number; repositoryId: number; testHash: number };
+  type Row = TestIdentity & Position & { count: number; testHash: number };
+  const isLater = last === null ? sql`true` : sql`
+    (t.name collate "C", t.repository_id, t.test_no) >
+      (${last.name}, ${last.repositoryId}::bigint, ${last.testNo}::int)`;
   const rows = await sql<Row[]>`
     select count(*) over ()::float8 as count, t.repository_id::float8 as "repositoryId",
-      t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file
+      t.test_no as "testNo", t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file
     from test t
-    where t.repository_id = any(${ids}::bigint[]) and not exists (
+    where t.repository_id = any(${ids}::bigint[]) and ${isLater} and not exists (
       select 1 from unnest(${textsIn(sql, words)}) as w(word)
       where strpos(lower(concat_ws(chr(10), t.suite, t.class, t.name, t.file)), w.word) = 0)
     order by t.name collate "C", t.repository_id, t.test_no
     limit ${limit} offset ${offset}`;
   const byId = new Map(repositories.map((one) => [one.repositoryId, one]));
-  const tests = rows.map(({ count: _, repositoryId, testHash, ...test }) => {
-    const { idPrefix, owner, name } = byId.get(repositoryId)!;
+  const tests = rows.map(({ count: _, testHash, ...test }) => {
+    const { idPrefix, owner, name } = byId.get(test.repositoryId)!;
     return { ...test, id: testId(idPrefix, testHash), repository: { owner, name } };
   });
   return { count: rows[0]?.count ?? 0, tests };

@@ -1,11 +1,12 @@
 /** `/repos/{owner}/{name}/builds`: all builds of a repository. */
+import * as v from "valibot";
 import { BUILD_OUTCOMES, type BuildRow, loadBuilds } from "../../db/read/builds.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { encodeOffsetCursor } from "../../lib/base/cursor.ts";
-import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
+import { formatTimestamp, SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { glyph } from "../../lib/html/charts.ts";
-import { forgeOf, pullRequestOf } from "../../lib/html/forge_links.ts";
+import { buildName, forgeOf, pullRequestOf } from "../../lib/html/forge_links.ts";
 import { emptyState, table } from "../../lib/html/elements.ts";
 import { choiceField, hiddenFields, textField } from "../../lib/html/forms.ts";
 import {
@@ -18,7 +19,8 @@ import {
 import { keptParameters } from "../../lib/html/layout.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
-import { definePage, type PageRequest } from "./page.ts";
+import * as schemas from "../schemas.ts";
+import { definePage, downloadLinks, type PageRequest } from "./page.ts";
 
 const LIMIT = 50;
 const RANGES = ["14", "7", "30", "90"] as const;
@@ -38,10 +40,49 @@ const OUTCOMES = [
   ["passed", "passed without any failure"],
 ] as const;
 
+const buildSchema = schemas.object("Build", {
+  id: schemas.described(schemas.objectId, "Id of its latest submission"),
+  name: schemas.text("What the pages call it"),
+  outcome: schemas.text("processing, failed (an upload), negative or passed"),
+  failed_test_count: schemas.count("Tests with a failure that is no disruption"),
+  flaky_test_count: schemas.count("Tests with a disruption"),
+  test_result_count: schemas.count("Results of all its submissions"),
+  recorded_at: schemas.timestamp,
+  branch: schemas.branch,
+  commit_oid: schemas.commit,
+  environments: schemas.described(v.array(v.string()), "Known environments"),
+  submission_count: schemas.count("Its submissions"),
+  build_url: schemas.buildUrl,
+  commit_url: schemas.text('Page of the commit, "" when it is not known'),
+  pull_request_url: schemas.text('Page of the pull request, "" when there is none'),
+});
+
+const BATCH_BUILDS = 1_000;
+
 export const buildsPage = definePage({
   path: "/repos/:owner/:name/builds",
   resource: "repository in path",
   query,
+  list: {
+    item: buildSchema,
+    async *batches({ query, now, load, loadEach }) {
+      const { branch: branches, environment: environments, outcome, days } = query;
+      const [repository] = await loadEach(loadRepositoryDetails, {});
+      let before: string | null = null;
+      do {
+        const page: { builds: BuildRow[] } = await load(loadBuilds, {
+          since: now - Number(days) * SECONDS_PER_DAY,
+          filter: { branches, environments },
+          outcome,
+          offset: 0,
+          before,
+          limit: BATCH_BUILDS,
+        });
+        yield page.builds.map((build) => buildItem(build, repository!));
+        before = page.builds.length < BATCH_BUILDS ? null : page.builds.at(-1)!.submissionId;
+      } while (before !== null);
+    },
+  },
   showErrors: (errors, { parameters }) => ({
     title: "Builds",
     content: markup`<h1>Builds</h1>${filters(parameters, errors)}`,
@@ -81,7 +122,11 @@ ${
           : emptyState(none)
       }
 <nav class="pages" aria-label="Pages">${offset > 0 && turn("Newer builds", offset - LIMIT)}
-${offset + builds.length < count && turn("Older builds", offset + LIMIT)}</nav>`,
+${offset + builds.length < count && turn("Older builds", offset + LIMIT)}</nav>
+${
+        builds.length > 0 &&
+        downloadLinks(["repos", repository.owner, repository.name, "builds"], page)
+      }`,
     };
   },
 });
@@ -159,6 +204,32 @@ function outerLinks({ branch, commitOid, buildUrl }: BuildRow, url: string): Con
     index > 0 && " · ",
     externalLink(url!, text),
   ]);
+}
+
+function buildItem(
+  build: BuildRow,
+  { url }: RepositoryDetails,
+): v.InferOutput<typeof buildSchema> {
+  const { branch, commitOid, status, failedTestCount, flakyTestCount } = build;
+  const forge = forgeOf(url);
+  const pull = pullRequestOf(branch);
+  const isPassed = failedTestCount + flakyTestCount === 0;
+  return {
+    id: build.submissionId,
+    name: buildName(build),
+    outcome: status !== "processed" ? status : isPassed ? "passed" : "negative",
+    failed_test_count: failedTestCount,
+    flaky_test_count: flakyTestCount,
+    test_result_count: build.testResultCount,
+    recorded_at: formatTimestamp(build.recordedAt),
+    branch,
+    commit_oid: commitOid,
+    environments: build.environments,
+    submission_count: build.submissionCount,
+    build_url: build.buildUrl,
+    commit_url: forge?.commit(commitOid) ?? "",
+    pull_request_url: pull === null ? "" : forge?.pullRequest(pull) ?? "",
+  };
 }
 
 function buildOutcome({ status, flakyTestCount, failedTestCount }: BuildRow): Content {

@@ -11,8 +11,8 @@ import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { filterOf } from "../../lib/http/request/parameters.ts";
 import { inventoryParameters, isListedBy } from "../flaky_tests.ts";
-import { COLUMNS } from "../test_fields.ts";
-import { definePage, type PageRequest } from "./page.ts";
+import { COLUMNS, INCLUDE_NAMES } from "../test_fields.ts";
+import { definePage, downloadLinks, type PageRequest } from "./page.ts";
 
 interface ListPage extends PageRequest {
   isFlakyView: boolean;
@@ -66,7 +66,13 @@ ${filters(page)}
 <p>${plural(count, "test")}${range}</p>
 ${shown.length > 0 ? testTable(shown, page) : emptyState(nothingFound(page))}
 <nav class="pages" aria-label="Pages">${after > 0 && turn("Previous page", after - limit)}
-${after + limit < count && turn("Next page", after + limit)}</nav>`,
+${after + limit < count && turn("Next page", after + limit)}</nav>
+${
+        shown.length > 0 && downloadLinks(["api", "v1", "flaky", "tests"], {
+          pathTo,
+          parameters: { ...parameters, include: INCLUDE_NAMES.join(",") },
+        })
+      }`,
     };
   },
 });

@@ -10,7 +10,8 @@ import { emptyState, keyFigures, table } from "../../lib/html/elements.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import { foldCase } from "../../lib/query/parse.ts";
-import { definePage, type PageRequest, uploadCommand } from "./page.ts";
+import * as schemas from "../schemas.ts";
+import { definePage, downloadLinks, type PageRequest, uploadCommand } from "./page.ts";
 
 const ENDING_DAYS = 7;
 const MAX_ROWS = 50;
@@ -24,20 +25,31 @@ function isOwnedBy({ tags, quarantine }: TrackedTest, key: string): boolean {
 const isFlaky = ({ quarantine, disruptionCount }: TrackedTest) =>
   quarantine === null && disruptionCount > 0;
 
+const ownerSchema = schemas.object("Owner", {
+  owner: schemas.text("Owner, as in a CODEOWNERS file"),
+  disruption_count: schemas.count("Disruptions of the last 14 days"),
+  flaky_test_count: schemas.count("Flaky tests that are not quarantined"),
+  quarantined_test_count: schemas.count("Quarantined tests"),
+  test_count: schemas.count("Tests that ran with this owner"),
+});
+
 export const ownersPage = definePage({
   path: "/owners",
   resource: "repositories in query",
+  list: {
+    item: ownerSchema,
+    async *batches(page) {
+      yield (await findOwners(page)).map(({ owner, cost, flaky, own, testCount }) => ({
+        owner,
+        disruption_count: cost,
+        flaky_test_count: flaky.length,
+        quarantined_test_count: own.length - flaky.length,
+        test_count: testCount,
+      }));
+    },
+  },
   async show(page) {
-    const repositoryIds = page.repositories.map(({ repositoryId }) => repositoryId);
-    const [owners, { tests }] = await Promise.all([
-      loadOwners(page.sql, { repositoryIds }),
-      page.loadTests(),
-    ]);
-    const rows = owners.map(({ owner, testCount, repositoryCount }) => {
-      const own = tests.filter((test) => isOwnedBy(test, foldCase(owner)));
-      const flaky = own.filter(isFlaky);
-      return { owner, testCount, repositoryCount, flaky, cost: costOf(own), own };
-    }).sort((a, b) => b.cost - a.cost || b.flaky.length - a.flaky.length);
+    const rows = await findOwners(page);
     return {
       title: "Owners",
       content: markup`<h1>Owners</h1>
@@ -57,22 +69,36 @@ ${
               "Flaky tests|number",
               "Quarantined|number",
               "Tests|number wide",
-              "Repositories|number wide",
             ],
-            rows.map(({ owner, testCount, repositoryCount, flaky, cost, own }) => [
+            rows.map(({ owner, testCount, flaky, cost, own }) => [
               page.link.owner(owner),
               formatCount(cost),
               flaky.length,
               own.length - flaky.length,
               formatCount(testCount),
-              repositoryCount,
             ]),
             "dense",
           )
-      }`,
+      }
+${rows.length > 0 && downloadLinks(["owners"], page)}`,
     };
   },
 });
+
+/** All owners, of tests and of quarantine entries, in any case, those with most disruptions first. */
+async function findOwners({ repositories, sql, loadTests }: PageRequest) {
+  const repositoryIds = repositories.map(({ repositoryId }) => repositoryId);
+  const [owners, { tests }] = await Promise.all([loadOwners(sql, { repositoryIds }), loadTests()]);
+  const ofEntries = tests.map(({ quarantine }) => quarantine?.quarantineOwner ?? "")
+    .filter((owner) => owner !== "").sort().map((owner) => ({ owner, testCount: 0 }));
+  return [...Map.groupBy([...owners, ...ofEntries], ({ owner }) => foldCase(owner))]
+    .map(([key, spellings]) => {
+      const own = tests.filter((test) => isOwnedBy(test, key));
+      const flaky = own.filter(isFlaky);
+      const testCount = spellings.reduce((sum, one) => sum + one.testCount, 0);
+      return { owner: spellings[0]!.owner, testCount, flaky, cost: costOf(own), own };
+    }).sort((a, b) => b.cost - a.cost || b.flaky.length - a.flaky.length);
+}
 
 /** Flaky failures in the window. */
 function costOf(tests: readonly TrackedTest[]): number {
@@ -192,5 +218,9 @@ function quarantineTable(tests: readonly TrackedTest[], page: OwnerPage): Markup
     "Since|nowrap",
     "End|nowrap",
   ];
-  return table("Quarantined tests, the next to end first", columns, rows);
+  const more = tests.length > rows.length &&
+    markup`<p>And ${plural(tests.length - rows.length, "more test")}: ${
+      page.link.inventory({}, "all quarantined tests")
+    }.</p>`;
+  return markup`${table("Quarantined tests, the next to end first", columns, rows)}${more}`;
 }

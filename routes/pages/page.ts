@@ -24,6 +24,8 @@ import {
   type PathTo,
 } from "../../lib/html/markup.ts";
 import type { Context } from "../../lib/http/request/context.ts";
+import { columnsOf } from "../../lib/http/request/list_format.ts";
+import { createQueries } from "../../lib/http/tests/queries.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import { type Entries, timeZone } from "../../lib/http/request/parameters.ts";
 import type { ApiRequest, Endpoint, QueryOf, Resource } from "../../lib/http/request/route.ts";
@@ -38,12 +40,21 @@ export interface PageRequest<Query = unknown> extends ApiRequest<Query> {
   link: ReturnType<typeof linksWith>;
 }
 
+/** A list of a page, for `.csv` and `.ndjson` after its path. */
+interface PageList<Query> {
+  /** Schema of an item. */
+  item: v.GenericSchema;
+  /** The items that match the parameters of the page, on all of its pages. */
+  batches(request: PageRequest<Query>): AsyncIterable<readonly object[]>;
+}
+
 /** Declares a page; `show` may return an address to redirect to instead. */
 export function definePage<Query extends Entries>(
-  { query, show, showErrors, ...page }: {
+  { query, show, showErrors, list, ...page }: {
     path: string;
     resource?: Resource;
     query?: Query;
+    list?: PageList<QueryOf<Query>>;
     show(request: PageRequest<QueryOf<Query>>): Promise<Page | Markup> | Page | Markup;
     /** Of wrong parameters, unless their messages are enough. */
     showErrors?(errors: ParameterErrors, request: Pick<PageRequest, "parameters" | "pathTo">): Page;
@@ -55,29 +66,56 @@ export function definePage<Query extends Entries>(
     isPage: true,
     query: v.object({ ...query, tz: timeZone }),
     response: { status: 200, mediaType: "text/html; charset=utf-8" },
-    async handler(request, { sql, uploadUrl = "" }) {
-      const pathTo = pathsFrom(request.root, keptParameters(request.parameters));
-      const at = (seconds: number | null) =>
-        seconds === null ? markup`never` : formatTime(seconds, request);
-      const shown = await show({
-        ...request,
-        sql,
-        uploadUrl,
-        pathTo,
-        at,
-        link: linksWith(pathTo, at),
-      });
+    async handler(request, context) {
+      const page = pageRequest(request, context);
+      const shown = await show(page);
       return "content" in shown
-        ? { body: layout(shown, { pathTo, ...request }), headers: PAGE_HEADERS }
+        ? { body: layout(shown, page), headers: PAGE_HEADERS }
         : { body: "", redirect: String(shown) };
     },
   };
+  if (list) {
+    endpoint.list = {
+      columns: () => columnsOf(list.item),
+      // The data may change from batch to batch.
+      batches: (request, context) =>
+        list.batches({
+          ...pageRequest(request, context),
+          ...createQueries(context.sql, request.repositories, request, { mayChange: true }),
+        }),
+    };
+  }
   if (showErrors) {
     endpoint.errorPage = (errors, { parameters, root }) =>
       showErrors(errors, { parameters, pathTo: pathsFrom(root, keptParameters(parameters)) });
   }
   // Sound: the handler only receives what this schema produced.
   return endpoint as Endpoint;
+}
+
+function pageRequest<Query>(
+  request: ApiRequest<Query>,
+  { sql, uploadUrl = "" }: Context,
+): PageRequest<Query> {
+  const pathTo = pathsFrom(request.root, keptParameters(request.parameters));
+  const at = (seconds: number | null) =>
+    seconds === null ? markup`never` : formatTime(seconds, request);
+  return { ...request, sql, uploadUrl, pathTo, at, link: linksWith(pathTo, at) };
+}
+
+/** Links to the whole list at a path, by the parameters of a page, in all of its formats. */
+export function downloadLinks(
+  path: readonly string[],
+  { pathTo, parameters }: Pick<PageRequest, "pathTo" | "parameters">,
+): Markup {
+  const { after: _, limit: _limit, ...filters } = parameters;
+  const link = (format: string, text: string) =>
+    markup`<a href="${
+      pathTo([...path.slice(0, -1), `${path.at(-1)}.${format}`], filters)
+    }">${text}</a>`;
+  return markup`<p class="soft">The whole list: ${link("csv", "CSV")}, ${
+    link("ndjson", "lines of JSON")
+  }</p>`;
 }
 
 function linksWith(pathTo: PathTo, at: PageRequest["at"]) {

@@ -1,4 +1,5 @@
 /** The list of repositories, and redirects to it and to a repository. */
+import type * as v from "valibot";
 import {
   type BuildTotals,
   loadOverviews,
@@ -10,6 +11,7 @@ import { wilsonLowerBound } from "../../lib/analysis/wilson.ts";
 import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { formatCount } from "../../lib/base/text.ts";
+import { timestampOrNull } from "../../lib/base/time.ts";
 import { sparkline } from "../../lib/html/charts.ts";
 import { emptyState, keyFigures, table } from "../../lib/html/elements.ts";
 import { hiddenFields } from "../../lib/html/forms.ts";
@@ -17,7 +19,8 @@ import { keptParameters } from "../../lib/html/layout.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { foldCase } from "../../lib/query/parse.ts";
-import { definePage, type PageRequest, uploadCommand } from "./page.ts";
+import * as schemas from "../schemas.ts";
+import { definePage, downloadLinks, type PageRequest, uploadCommand } from "./page.ts";
 
 const SHOWN_DAYS = 14;
 
@@ -76,21 +79,34 @@ const query = {
 
 type ListPage = PageRequest<{ q?: string | undefined; sort: typeof ORDERS[number] }>;
 
+const overviewSchema = schemas.object("RepositoryOverview", {
+  repository: schemas.text("owner/name"),
+  flakiness: schemas.nullable(schemas.share, "Share of builds with a disruption"),
+  flakiness_before: schemas.nullable(schemas.share, "The same of the 14 days before"),
+  build_count: schemas.count("Builds"),
+  failed_build_count: schemas.count("Builds with a failure"),
+  disrupted_build_count: schemas.count("Builds with a disruption"),
+  outage_build_count: schemas.count("Builds in an outage"),
+  build_count_before: schemas.count("Builds in the 14 days before"),
+  flaky_test_count: schemas.count("Flaky tests that are not quarantined"),
+  quarantined_test_count: schemas.count("Quarantined tests"),
+  coverage: schemas.nullable(schemas.share, "Share of covered lines"),
+  last_recorded_at: schemas.nullable(schemas.timestamp, "Time of the latest submission"),
+});
+
 /** `/repos`: all repositories; those without a build in the window apart. */
 export const repositoriesPage = definePage({
   path: "/repos",
   resource: "repositories in query",
   query,
+  list: {
+    item: overviewSchema,
+    async *batches(page) {
+      yield (await findOverviews(page)).found.map(overviewItem);
+    },
+  },
   async show(page) {
-    const firstDay = page.today - SHOWN_DAYS + 1;
-    const all = await page.loadEach(loadOverviews, { firstDay, withBefore: true });
-    const words = foldCase(page.query.q ?? "").split(/\s+/);
-    const found = sorted(
-      all.filter((one) =>
-        words.every((word) => foldCase(formatRepositoryName(one)).includes(word))
-      ),
-      page.query.sort,
-    );
+    const { all, found } = await findOverviews(page);
     const active = found.filter(({ builds }) => builds.buildCount > 0);
     const quiet = found.filter(({ builds }) => builds.buildCount === 0);
     const title = "Repositories";
@@ -111,10 +127,42 @@ ${
           quiet.length === 1 ? "1 repository" : `${formatCount(quiet.length)} repositories`
         } without a build in the last 14 days</summary>
 ${repositoryTable("Repositories without a build", quiet, page)}</details>`
-      }`,
+      }
+${found.length > 0 && downloadLinks(["repos"], page)}`,
     };
   },
 });
+
+/** All repositories, and those that match the filter, sorted. */
+async function findOverviews(page: ListPage): Promise<{ all: Overview[]; found: Overview[] }> {
+  const firstDay = page.today - SHOWN_DAYS + 1;
+  const all = await page.loadEach(loadOverviews, { firstDay, withBefore: true });
+  const words = foldCase(page.query.q ?? "").split(/\s+/);
+  const matching = all.filter((one) =>
+    words.every((word) => foldCase(formatRepositoryName(one)).includes(word))
+  );
+  return { all, found: sorted(matching, page.query.sort) };
+}
+
+function overviewItem(overview: Overview): v.InferOutput<typeof overviewSchema> {
+  const { builds, buildsBefore, coveredLineCount, lineCount } = overview;
+  const shareOf = (count: number, all: number) =>
+    all === 0 ? null : Math.floor(1000 * count / all) / 1000;
+  return {
+    repository: formatRepositoryName(overview),
+    flakiness: shareOf(builds.disruptedBuildCount, builds.buildCount),
+    flakiness_before: shareOf(buildsBefore.disruptedBuildCount, buildsBefore.buildCount),
+    build_count: builds.buildCount,
+    failed_build_count: builds.failedBuildCount,
+    disrupted_build_count: builds.disruptedBuildCount,
+    outage_build_count: builds.outageBuildCount,
+    build_count_before: buildsBefore.buildCount,
+    flaky_test_count: overview.flakyTestCount,
+    quarantined_test_count: overview.quarantinedTestCount,
+    coverage: shareOf(coveredLineCount ?? 0, lineCount ?? 0),
+    last_recorded_at: timestampOrNull(overview.lastRecordedAt),
+  };
+}
 
 /** How many builds were outages, which the flakiness contains. */
 export function inOutages({ outageBuildCount: count }: Overview["builds"]): string {

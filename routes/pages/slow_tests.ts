@@ -11,7 +11,7 @@ import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { commit, emptyState, table } from "../../lib/html/elements.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
-import { definePage, type PageRequest } from "./page.ts";
+import { definePage, downloadLinks, type PageRequest } from "./page.ts";
 
 const WEEKS = 6;
 
@@ -74,7 +74,8 @@ ${
 <nav class="pages" aria-label="Pages">${
         after > 0 && turn("Previous page", Math.max(0, after - limit))
       }
-${after + limit < count && turn("Next page", after + limit)}</nav>`,
+${after + limit < count && turn("Next page", after + limit)}</nav>
+${tests.length > 0 && downloadLinks(["api", ...path], request)}`,
     };
   },
 });

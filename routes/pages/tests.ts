@@ -1,10 +1,12 @@
 /** `/tests`: every test by its name, healthy ones too. */
+import * as v from "valibot";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
-import { searchTests } from "../../db/read/search_tests.ts";
+import { type FoundTest, searchTests } from "../../db/read/search_tests.ts";
 import { disruptivenessThousandths, type TrackedTest } from "../../lib/analysis/tracked_test.ts";
 import { formatTenths } from "../../lib/badge/percentage.ts";
 import { encodeOffsetCursor } from "../../lib/base/cursor.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
+import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { plural } from "../../lib/base/text.ts";
 import { emptyState, label, table } from "../../lib/html/elements.ts";
 import { hiddenFields, textField } from "../../lib/html/forms.ts";
@@ -13,7 +15,9 @@ import { keptParameters } from "../../lib/html/layout.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import { MAX_QUERY_CHARACTERS } from "../../lib/query/parse.ts";
-import { definePage, type PageRequest } from "./page.ts";
+import * as views from "../response_parts.ts";
+import * as schemas from "../schemas.ts";
+import { definePage, downloadLinks, type PageRequest } from "./page.ts";
 
 const LIMIT = 50;
 /** Each word is searched in all names. */
@@ -34,9 +38,40 @@ const words = parameters.parsed(
   { jsonSchema: { type: "string", maxLength: MAX_QUERY_CHARACTERS }, example: "checkout" },
 );
 
+const foundSchema = schemas.object("FoundTest", {
+  ...schemas.test,
+  repository: schemas.text("owner/name"),
+  is_quarantined: schemas.described(v.boolean(), "Whether it is quarantined now"),
+  disruptiveness_ratio: schemas.ratio,
+});
+
+const BATCH_TESTS = 5_000;
+
 export const testsPage = definePage({
   path: "/tests",
   resource: "repositories in query",
+  list: {
+    item: foundSchema,
+    async *batches({ sql, query: { q: words }, loadEach, loadTests }) {
+      const [repositories, tracked] = await Promise.all([
+        loadEach(loadRepositoryDetails, {}),
+        loadTests(),
+      ]);
+      const states = new Map(tracked.tests.map((test) => [test.id, test]));
+      let last: FoundTest | null = null;
+      do {
+        const limit = BATCH_TESTS;
+        const { tests }: { tests: FoundTest[] } = await searchTests(sql, {
+          repositories,
+          words,
+          last,
+          limit,
+        });
+        yield tests.map((test) => foundItem(test, states.get(test.id)));
+        last = tests.length < limit ? null : tests.at(-1)!;
+      } while (last !== null);
+    },
+  },
   query: {
     q: words,
     repository: parameters.repository,
@@ -83,7 +118,8 @@ ${table("Tests", ["Test|name", "Repository", "State"], rows)}`
           : emptyState("No test matches. Remove a word of the search, or the repository.")
       }
 <nav class="pages" aria-label="Pages">${offset > 0 && turn("Previous page", offset - LIMIT)}
-${offset + tests.length < count && turn("Next page", offset + LIMIT)}</nav>`,
+${offset + tests.length < count && turn("Next page", offset + LIMIT)}</nav>
+${tests.length > 0 && downloadLinks(["tests"], page)}`,
     };
   },
 });
@@ -98,6 +134,18 @@ function filters(
 ${field("q", "Search", "words of name, suite, class or file")}
 ${field("repository", "Repository", "all, or owner/name")}
 <button>Show</button>${hiddenFields(keptParameters(parameters))}</form>`;
+}
+
+function foundItem(
+  test: FoundTest,
+  state: TrackedTest | undefined,
+): v.InferOutput<typeof foundSchema> {
+  return {
+    ...views.test(test),
+    repository: formatRepositoryName(test.repository),
+    is_quarantined: state !== undefined && state.quarantine !== null,
+    disruptiveness_ratio: state ? views.ratio(state) : 0,
+  };
 }
 
 /** Of a test that is neither flaky nor quarantined: nothing to tell. */

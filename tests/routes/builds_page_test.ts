@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
+import { type BuildRow, loadBuilds } from "../../db/read/builds.ts";
 import type { Repository } from "../../db/admin/repositories.ts";
 import { describeWithDatabases } from "../database.ts";
 import { createFixture, DAY, type Fixture, flaky, NOW } from "./fixture.ts";
@@ -100,6 +101,53 @@ describeWithDatabases("the page of builds", (database) => {
     assert.equal(branch!.attributes.value, "a,a,a,b");
   });
 
+  it("is a whole list as CSV and lines of JSON, with the same filters", async () => {
+    const read = async (query: string) => {
+      const response = await acme.get(`${PATH}.ndjson${query}`);
+      assert.equal(response.status, 200);
+      const text = (await response.text()).trim();
+      return text === "" ? [] : text.split("\n").map((line) => JSON.parse(line));
+    };
+    const builds = await read("");
+    assert.deepEqual(builds.map(({ name, outcome }) => [name, outcome]), [
+      ["feature/a · 24d0c8b · #3", "negative"],
+      ["refs/merge-requests/77/head · 24d0c8b · #77", "negative"],
+      ["main · 24d0c8b · #1", "passed"],
+    ]);
+    const [, second] = builds;
+    assert.equal(second.environments.join(), "Windows-X64");
+    assert.equal(second.pull_request_url, "https://gitlab.com/acme/shop/-/merge_requests/77");
+    assert.deepEqual([second.failed_test_count, second.flaky_test_count], [1, 1]);
+    assert.equal((await read("?branch=main&days=90")).length, 2);
+    assert.deepEqual(await read("?branch=none"), []);
+    const csv = await (await acme.get(`${PATH}.csv?outcome=passed`)).text();
+    assert.match(csv, /^id,name,outcome,.*\r\n[0-9a-f]{24},main · 24d0c8b · #1,passed,0,0,/);
+  });
+
+  it("is read in batches, each before the last build of the one before", async () => {
+    const { repositoryId } = shop;
+    const found: string[] = [];
+    let before: string | null = null;
+    do {
+      const filter = { branches: null, environments: null };
+      const query = {
+        repositoryId,
+        since: 0,
+        filter,
+        outcome: "all",
+        offset: 0,
+        limit: 1,
+      } as const;
+      const { builds }: { builds: BuildRow[] } = await loadBuilds(database().sql, {
+        ...query,
+        before,
+      });
+      found.push(...builds.map(({ branch }) => branch));
+      before = builds[0]?.submissionId ?? null;
+    } while (before !== null);
+    assert.deepEqual(found, ["feature/a", "refs/merge-requests/77/head", "main", "main"]);
+  });
+
   it("is paged in both directions, with the parameters kept", async () => {
     const busy = await acme.addRepository("acme", "busy");
     for (let build = 0; build < 101; build++) {
@@ -121,6 +169,10 @@ describeWithDatabases("the page of builds", (database) => {
       path = url && url.pathname + url.search;
     }
     assert.deepEqual(seen, [50, 50, 1]);
+
+    const list = await (await acme.get("/repos/acme/busy/builds.ndjson")).text();
+    const ids = list.trim().split("\n").map((line) => JSON.parse(line).id);
+    assert.deepEqual([ids.length, new Set(ids).size], [101, 101]);
     const newer = new URL(turn(last!, "Newer builds")!, "http://x/repos/acme/busy/builds");
     assert.equal(newer.searchParams.get("days"), "7");
     const past = parseHtml(

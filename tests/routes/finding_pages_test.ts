@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
+import { findRepository } from "../../db/admin/repositories.ts";
+import { type FoundTest, searchTests } from "../../db/read/search_tests.ts";
 import { describeWithDatabases } from "../database.ts";
 import { createFixture, DAY, type Fixture, flaky, idOf, NOW, quarantine } from "./fixture.ts";
 import { type Html, parseHtml } from "./html.ts";
@@ -58,6 +60,28 @@ describeWithDatabases("the pages to find tests", (database) => {
     assert.match(all.text, /6 tests/);
   });
 
+  it("are read in batches, each after the last test of the one before", async () => {
+    const repositories = [];
+    for (const name of ["shop", "web"]) {
+      repositories.push(
+        (await findRepository(database().sql, {
+          organizationId: acme.organization.organizationId,
+          owner: "acme",
+          name,
+        }))!,
+      );
+    }
+    const found: string[] = [];
+    let last: FoundTest | null = null;
+    do {
+      const query = { repositories, words: [], last, limit: 2 };
+      const { tests }: { tests: FoundTest[] } = await searchTests(database().sql, query);
+      found.push(...tests.map(({ name }) => name));
+      last = tests.at(-1) ?? null;
+    } while (last !== null);
+    assert.deepEqual(found, ["Quiet 100%", "nobody's", "pays", "pays twice", "quiet_too", "shows"]);
+  });
+
   it("find words in any field, all of them, and take them literally", async () => {
     const names = async (query: string) =>
       rows(await read(`/tests?${query}`), "Tests").map(([name]) => name);
@@ -86,11 +110,45 @@ describeWithDatabases("the pages to find tests", (database) => {
 
   it("list owners, those whose tests failed most by chance first", async () => {
     const found = rows(await read("/owners"), "Owners");
-    assert.deepEqual(found.map((row) => row.slice(0, 5)), [
-      ["@Acme/Money", "3", "2", "1", "2"],
-      ["@acme/money", "3", "2", "1", "3"],
+    assert.deepEqual(found, [
+      ["@Acme/Money", "3", "2", "1", "5"],
       ["ada", "0", "0", "1", "1"],
+      ["eve", "0", "0", "1", "0"],
     ]);
+  });
+
+  it("are whole lists as CSV and lines of JSON, with the same filters", async () => {
+    const read = async (path: string) => {
+      const response = await acme.get(path);
+      assert.equal(response.status, 200, path);
+      return await response.text();
+    };
+    assert.equal(
+      await read("/owners.csv"),
+      "owner,disruption_count,flaky_test_count,quarantined_test_count,test_count\r\n" +
+        "'@Acme/Money,3,2,1,5\r\nada,0,0,1,1\r\neve,0,0,1,0\r\n",
+    );
+    const tests = (await read("/tests.ndjson?q=pays&limit=1")).trim().split("\n")
+      .map((line) => JSON.parse(line));
+    assert.deepEqual(
+      tests.map(({ name, repository, is_quarantined, disruptiveness_ratio: ratio }) => [
+        name,
+        repository,
+        is_quarantined,
+        ratio,
+      ]),
+      [["pays", "acme/shop", false, 0.5], ["pays twice", "acme/shop", true, 0.5]],
+    );
+    assert.match(
+      await read("/tests.csv?q=100%25"),
+      /^id,name,suite,class,file,repository,is_quarantined,disruptiveness_ratio\r\n.*,Quiet 100%,/,
+    );
+    const wrong = await acme.get(`/tests.csv?q=${"a+".repeat(10)}a`);
+    assert.equal(wrong.status, 400);
+    assert.deepEqual(Object.keys((await wrong.json()).errors), ["q"]);
+    const page = parseHtml(await read("/tests?q=quiet&after="));
+    const links = page.all("a").filter(({ text }) => text === "CSV");
+    assert.deepEqual(links.map(({ attributes }) => attributes.href), ["tests.csv?q=quiet"]);
   });
 
   it("show what an owner has: flaky, quarantined, ending soon", async () => {

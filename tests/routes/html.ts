@@ -78,7 +78,8 @@ export function assertHarmless(page: Html): void {
       if (!["href", "src", "action"].includes(attribute)) continue;
       const isOwn = name === "link" ? value.startsWith("data:image/svg+xml,") : false;
       assert.ok(
-        isOwn || /^(https?:\/\/|#[a-z0-9_-]+$|(\.\.\/)*[a-z-]+([/?]|$))/.test(value),
+        isOwn ||
+          /^(https?:\/\/|#[a-z0-9_-]+$|(\.\.\/)*[a-z-]+(\.csv|\.ndjson)?([/?]|$))/.test(value),
         value,
       );
     }

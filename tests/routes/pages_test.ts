@@ -84,11 +84,20 @@ describeWithDatabases("the pages", (database) => {
     const seen = new Set(["/repos"]);
     for (const path of seen) {
       if (path === "/docs" || path.startsWith("/docs/files/")) continue;
+      const [, format] = /\.(csv|ndjson)(?:\?|$)/.exec(path) ?? [];
+      if (format) {
+        const response = await acme.get(path);
+        assert.equal(response.status, 200, path);
+        assert.match(response.headers.get("content-type")!, new RegExp(format));
+        await response.text();
+        continue;
+      }
       const page = await read(path);
       for (const link of links(page, path)) seen.add(link);
     }
-    const kinds = new Set([...seen].map((path) => path.replace(/[?].*/, "").split("/")[1]));
-    assert.deepEqual([...kinds].sort(), ["docs", "flaky-tests", "owners", "repos", "tests"]);
+    const kinds = new Set([...seen].map((path) => path.replace(/[.?].*/, "").split("/")[1]));
+    const expected = ["api", "docs", "flaky-tests", "owners", "repos", "tests"];
+    assert.deepEqual([...kinds].sort(), expected);
     assert.ok(seen.has(`/tests/${testId}`));
     assert.ok(seen.has(`/repos/acme/shop/builds/${submissionId}`));
     assert.ok(seen.size > 20, `${seen.size} pages`);

@@ -57,6 +57,19 @@ describeWithDatabases("the page of repositories", (database) => {
     assert.match(page.text, /lower end of the 95 % interval/);
   });
 
+  it("is a whole list as CSV, in the order and with the filter of the page", async () => {
+    const response = await acme.get("/repos.csv?q=ACME/&sort=flakiness");
+    assert.equal(response.status, 200);
+    const [head, ...lines] = (await response.text()).trimEnd().split("\r\n");
+    assert.match(head!, /^repository,flakiness,flakiness_before,build_count,/);
+    assert.deepEqual(lines.map((line) => line.split(",").slice(0, 4).join()), [
+      "acme/often,0.75,0.5,16",
+      "acme/once,1,,1",
+      "acme/calm,0,,3",
+      "acme/quiet,,0,0",
+    ]);
+  });
+
   it("folds those without a build in the window", async () => {
     const page = await read("/repos");
     assert.deepEqual(names(page, "Repositories without a build"), ["acme/quiet"]);

@@ -84,7 +84,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     const { route, root, parameters, badgeToken, selection } = parsed;
     // A person who mistyped an address is not asked to sign in again.
     const isBrowser = !route && isSignedInBrowser(request.headers);
-    const isPage = isBrowser || route?.isPage;
+    const isPage = isBrowser || route?.isPage && parsed.format === null;
     const hasToken = request.headers.has("authorization");
     const zone = isPage ? zoneOf(parameters, context) : UTC;
     const refuse = async (response: Response) => {
