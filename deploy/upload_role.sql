@@ -1,5 +1,5 @@
 -- A role for `test-analytics receive`: it calls functions that look up and record the use of a token
--- whose hash it has, and with that of a quarantine token change the entry of a test. It can read and
+-- whose hash it has, and with the hash of a quarantine token change the entry of a test. It can read and
 -- write no table.
 --
 -- Run it in the program's database as the user who runs `test-analytics migrate`, or as a superuser.

@@ -1,4 +1,4 @@
-/** The routes about submissions: those of a repository, and the test results of one. */
+/** The routes about submissions: the list of a repository, and the test results of one. */
 import * as v from "valibot";
 import { loadSubmissionTests } from "../db/read/submission_tests.ts";
 import { loadSubmissionsPage } from "../db/read/submissions.ts";

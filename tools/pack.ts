@@ -9,7 +9,7 @@ import { LICENCES_FILE } from "./build.ts";
 import { binaryName } from "./compile.ts";
 import { ROOT } from "./packages.ts";
 
-/** Files that an archive contains besides the program, relative to the root folder. */
+/** Files that an archive contains in addition to the program, relative to the root folder. */
 export const INCLUDED_FILES: readonly string[] = [
   "LICENSE",
   "README.md",

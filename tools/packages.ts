@@ -7,7 +7,7 @@ import config from "../deno.json" with { type: "json" };
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /**
- * Installs the program's packages, without those of tests and tools, below a folder, in the versions
+ * Installs the program's packages, without the packages of tests and tools, below a folder, in the versions
  * of `deno.lock`.
  *
  * @returns the path of `node_modules`

@@ -21,7 +21,7 @@ export interface ArchiveClaim {
 }
 
 /**
- * `duplicate`: its results are those of an earlier submission. `deleted`: its submission was deleted.
+ * `duplicate`: its results were stored by an earlier submission. `deleted`: its submission was deleted.
  * Both, and `failed`, are processed again once the archive has another version.
  */
 type FinishedStatus = "processed" | "duplicate" | "failed" | "deleted";
@@ -181,7 +181,7 @@ export async function recordProcessed(
 }
 
 /**
- * Notes that the results of an archive that was recorded as processed are those of an earlier submission,
+ * Notes that the results of an archive that was recorded as processed were stored by an earlier submission,
  * unless that is its own.
  */
 export async function recordDuplicate(

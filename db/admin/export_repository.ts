@@ -150,7 +150,7 @@ async function* exportTests(
   }
 }
 
-/** The tags of the tests of a range, which is after all that were asked for before. */
+/** The tags of the tests of a range, which comes after all earlier ranges. */
 function tagsBetween({ tags }: State, { first, end }: Range): Map<number, string[]> {
   const found = new Map<number, string[]>();
   for (const each of tags) {

@@ -197,7 +197,9 @@ export class OrganizationImport {
       throw new SyntaxError(`token_type "${type}" with repository_id ${number}`);
     }
     if (number !== null && !this.#repositoryIds.has(number)) {
-      throw new SyntaxError(`repository_id ${number} is that of no repository before it`);
+      throw new SyntaxError(
+        `repository_id ${number}: expected the id of a repository before this line`,
+      );
     }
     // Not quoted: a hash does not belong in a log.
     if (this.#tokenHashes.has(record.hash)) throw new SyntaxError("a second token with its hash");
@@ -249,7 +251,7 @@ export class OrganizationImport {
         if (await insertToken(tx, { organizationId, repositoryId }, token)) imported.tokenCount++;
         else {
           this.notes.push(
-            `the token ${token.prefix ?? token.label ?? token.token_type} stays that of another ` +
+            `the token ${token.prefix ?? token.label ?? token.token_type} stays with another ` +
               "organization of this database",
           );
         }

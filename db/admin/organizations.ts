@@ -61,7 +61,7 @@ export async function listOrganizations(sql: Queryable): Promise<Organization[]>
     order by name_key collate "C"`;
 }
 
-/** The only organization, else the one named like the owner of a repository, else `null`. */
+/** The only organization, otherwise the one named like the owner of a repository, otherwise `null`. */
 export async function findDefaultOrganization(
   sql: Queryable,
   owner = "",

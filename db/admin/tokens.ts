@@ -14,7 +14,7 @@ export interface Token {
   revokedAt: number | null;
   /** The hour of the last request, `null` when none was recorded. */
   lastUsedAt: number | null;
-  /** `OWNER/NAME` of the only repository that it is for, else `null`. */
+  /** `OWNER/NAME` of the only repository that it is for, otherwise `null`. */
   repository: string | null;
 }
 

@@ -37,7 +37,7 @@ const NO_TRANSACTIONS =
   "expected pool_mode = transaction or session of PgBouncer";
 
 export interface Database extends Omit<ConnectionPool, "close" | "detectPooler"> {
-  /** `server` when `DATABASE_URL` names one, else `embedded`. */
+  /** `server` when `DATABASE_URL` names one, otherwise `embedded`. */
   kind: "embedded" | "server";
   /** Whether a connection pooler such as PgBouncer is between this program and the server. */
   isPooled: boolean;

@@ -1,4 +1,4 @@
-/** Settings that a server would refuse: those of libpq in copied URLs, and one that we handle. */
+/** Settings that a server would refuse: libpq's in copied URLs, and one that we handle. */
 const REMOVED_SETTINGS = [
   "channel_binding",
   "gssencmode",

@@ -32,7 +32,7 @@ const RETIRE_INTERVAL_MS = 1_000;
 /** How long statements of an unresponsive client may take to finish after all. */
 const UNRESPONSIVE_TIMEOUT_MS = 60_000;
 
-/** Options that a pool adds to those of its client. */
+/** Options that a pool adds to its client's. */
 type PoolOptions = Pick<
   ClientOptions,
   "prepare" | "max_lifetime" | "backoff" | "onclose" | "onparameter" | "socket"

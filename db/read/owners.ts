@@ -1,4 +1,4 @@
-/** Owners of tests: those of CODEOWNERS, which tests have as tags `owner:WHO`. */
+/** Owners of tests, from CODEOWNERS: tests have them as tags `owner:WHO`. */
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 
 /** The prefix of their tags. */

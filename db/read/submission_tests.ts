@@ -10,7 +10,7 @@ import { loadTexts } from "./texts.ts";
 import { selectRepository, SNAPSHOT } from "./fragments.ts";
 
 export interface SubmissionAttempt extends TestAttempt, TestIdentity {
-  /** 24 hex digits; that of its event for a failure. */
+  /** 24 hex digits; for a failure the id of its event. */
   id: string;
   /** 24 hex digits. */
   testId: string;

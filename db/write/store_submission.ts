@@ -15,7 +15,7 @@ import { storeTestList } from "./tests.ts";
 export interface Upload extends Omit<SubmissionHead, "key"> {
   /** Page of the repository; kept as it is when `""` or not given. */
   repositoryUrl?: string;
-  /** Tags of single tests, in addition to those of all. */
+  /** Tags of single tests, in addition to the tags of all. */
   testTags?: TestTags | null;
   /** SHA-256 (hex) of the bytes of the reports. */
   reportDigest: string;
@@ -176,7 +176,7 @@ async function insertUpload(
 }
 
 /**
- * Stores coverage, that of a submission in place of what it brought before. The caller increments the data
+ * Stores coverage; a submission's replaces what it brought before. The caller increments the data
  * version.
  */
 export async function storeCoverage(

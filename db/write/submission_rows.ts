@@ -19,7 +19,7 @@ export interface SubmissionHead {
   commitOid: string;
   treeOid: string | null;
   branch: string | null;
-  /** Operating system, runtime, browser: what the results depend on besides the code; `""` when unknown. */
+  /** What results depend on in addition to the code: operating system, runtime, browser; `""` when unknown. */
   environment?: string;
   /** Of the CI service, `""` when unknown. */
   job?: string;

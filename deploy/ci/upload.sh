@@ -123,7 +123,7 @@ if [ "${GITHUB_ACTIONS:-}" = true ]; then
   repository=${GITHUB_REPOSITORY:-}
   commit=${GITHUB_SHA:-}
   branch=
-  # With pull_request_target commit and branch are those of the base.
+  # With pull_request_target commit and branch belong to the base.
   [ "${GITHUB_EVENT_NAME:-}" = pull_request_target ] || branch=${GITHUB_HEAD_REF:-}
   case "${GITHUB_REF:-}" in refs/heads/*) branch=${branch:-${GITHUB_REF#refs/heads/}} ;; esac
   repository_url=${GITHUB_SERVER_URL:-https://github.com}/$repository

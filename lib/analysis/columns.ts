@@ -82,7 +82,7 @@ interface ResultArrays {
   durations: Float64Array;
 }
 
-/** Encodes the results of a submission, in milliseconds if nothing is lost, else microseconds. */
+/** Encodes the results of a submission, in milliseconds if nothing is lost, otherwise microseconds. */
 export function encodeResults(testCount: number, results: ResultArrays): ResultColumns {
   const { testIndexes, durations } = results;
   const durationUnit = durations.every((value) => value % MICROSECONDS_PER_MILLISECOND === 0)
@@ -95,7 +95,7 @@ export function encodeResults(testCount: number, results: ResultArrays): ResultC
     totals[index]! += durations[resultNo]!;
     ends[index]!++;
   }
-  // Result numbers by test, those of each test in the order of the report (a counting sort).
+  // Result numbers by test, within each test in the order of the report (a counting sort).
   const ordered = new Uint32Array(testIndexes.length);
   let start = 0;
   for (let index = 0; index < testCount; index++) {

@@ -1,5 +1,5 @@
 /**
- * Detection of disruptions. A code version (`submission.code_version`) is a git tree, else a commit; a
+ * Detection of disruptions. A code version (`submission.code_version`) is a git tree, otherwise a commit; a
  * commit that is not 7 to 64 hex digits (`HEAD`, `null`) identifies nothing, and its submission is a
  * code version of its own. A test is nondeterministic where it has both a positive and a negative
  * result; then each of its negative results there is a disruption. This needs the submissions of one

@@ -134,7 +134,7 @@ const ANY_RULE = new RegExp(
   "gi",
 );
 
-/** The message of a failure, else the first line of its body, with varying text replaced. */
+/** The message of a failure, otherwise the first line of its body, with varying text replaced. */
 export function failureCause(message: string, body: string): string {
   const text = message || firstLine(body);
   let cause = "";
@@ -161,7 +161,7 @@ export interface FailedAttempt {
   branch: string;
   /** Seconds since 1970. */
   recordedAt: number;
-  /** Greater than that of all earlier failures. */
+  /** Greater than the positions of all earlier failures. */
   position: number;
   isDisruption: boolean;
 }
@@ -211,7 +211,7 @@ export function groupFailures<T extends FailedAttempt>(
 
 interface Group<T> {
   fingerprint: string;
-  /** Its message and body are those of the group. */
+  /** Its message and body represent the group. */
   latest: T;
   count: number;
   disruptionCount: number;

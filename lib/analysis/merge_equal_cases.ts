@@ -119,7 +119,7 @@ function segmentsByTest(
   testCount: number,
   reports: readonly CollectedReport[],
 ): VisitSegments {
-  // A counting sort: result numbers by test, those of each test in order.
+  // A counting sort: result numbers by test, in order within each test.
   const ends = new Uint32Array(testCount + 1);
   for (const testIndex of testIndexes) ends[testIndex + 1]!++;
   for (let index = 1; index <= testCount; index++) {

@@ -50,7 +50,7 @@ export interface PolicyRun {
 }
 
 export interface PolicyHistory {
-  /** Oldest first: those of the window, and those since the last failure of a quarantined test. */
+  /** Oldest first: of the window, and since the last failure of a quarantined test. */
   runs: readonly PolicyRun[];
   /** `null` when it is not quarantined. */
   quarantine: Quarantine | null;

@@ -71,7 +71,7 @@ export class RunCounts {
     return this.#totals.microseconds?.reduce((sum, one) => sum + one, 0) ?? null;
   }
 
-  /** New counts, with the runs of some submissions added and those of others removed. */
+  /** New counts, with the runs of some submissions added and of others removed. */
   changed(
     { added, removed, lists }: {
       added: readonly Run[];

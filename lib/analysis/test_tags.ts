@@ -9,7 +9,7 @@ export const OWNER_TAG = "owner:";
 export interface TestTags {
   /** Distinct sets of tags. */
   groups: string[][];
-  /** For each test of the list: 0 for none, else 1 + the index of its group. */
+  /** For each test of the list: 0 for none, otherwise 1 + the index of its group. */
   groupOf: number[];
 }
 

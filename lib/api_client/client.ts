@@ -122,7 +122,7 @@ function requestUrl({ path, query = {}, notFound }: GetRequest, baseUrl: string)
   return `${baseUrl}/${parts.join("/")}${search}`;
 }
 
-/** The value of a body of JSON, else its text. */
+/** The value of a body of JSON, otherwise its text. */
 function valueOf(body: string): unknown {
   try {
     return JSON.parse(body);

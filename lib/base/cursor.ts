@@ -4,7 +4,7 @@ import { quote } from "./quote.ts";
 /** Maximum offset: more than any list holds, and a 32-bit integer. */
 export const MAX_OFFSET = 2_147_483_647;
 
-/** The position of an attempt among those of a test. */
+/** The position of an attempt among the attempts of a test. */
 export interface RunPosition {
   /** 24 hex digits. */
   submissionId: string;

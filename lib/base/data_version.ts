@@ -1,6 +1,6 @@
 /** The version of a repository's data, which changes with every upload, deletion and quarantine. */
 export interface DataVersion {
-  /** Never that of another repository that had the same number before. */
+  /** Never equal to a version of another repository that had the same number before. */
   dataVersion: number;
 }
 

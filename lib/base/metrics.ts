@@ -51,7 +51,7 @@ export class Metrics {
   /** Values by name and by labels as they are written. */
   readonly #values = new Map<MetricName, Map<string, number | Histogram>>();
 
-  /** Gauges that are read when they are asked for. */
+  /** Gauges that are read on each request. */
   readonly #observed = new Map<MetricName, () => number>();
 
   /** Adds to a counter. */
@@ -125,7 +125,7 @@ function samples(name: string, labels: string, value: number | Histogram): strin
   return [...lines, `${name}_sum${braces} ${value.sum}`, `${name}_count${braces} ${count}`];
 }
 
-/** Values are written as JSON strings, whose escapes include those of the format. */
+/** Values are written as JSON strings, whose escapes include the format's. */
 function written(labels: Labels): string {
   return Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`).join();
 }

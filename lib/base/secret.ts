@@ -2,7 +2,7 @@ import type { Environment } from "./config.ts";
 import { errorMessage } from "./error.ts";
 
 /**
- * A secret setting: the variable, else the contents of the file that the variable with the suffix
+ * A secret setting: the variable, otherwise the contents of the file that the variable with the suffix
  * `_FILE` names; `undefined` when neither is set. @throws {TypeError} that never contains the
  * secret
  */

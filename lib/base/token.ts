@@ -13,7 +13,7 @@ const SHAPES = {
 
 /**
  * `api_token` and `legacy` read an organization. `upload` uploads to it and `quarantine` quarantines its
- * tests, or those of one repository. `badge` opens the badges of one repository.
+ * tests, or the tests of one repository. `badge` opens the badges of one repository.
  */
 export type TokenType = keyof typeof SHAPES;
 

@@ -6,7 +6,7 @@ import { oneLine } from "../base/text.ts";
 
 const MAX_URL_CHARACTERS = 500;
 
-/** Who runs the program, for the log of changes: the CI job, else `user@host`. */
+/** Who runs the program, for the log of changes: the CI job, otherwise `user@host`. */
 export async function authorOf(environment: Environment): Promise<string> {
   const job = await detectCiJob(environment, () => Promise.resolve(""));
   if (!job) return `${userName()}@${hostname()}`;

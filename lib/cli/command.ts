@@ -78,7 +78,7 @@ interface CommandSpec<Input extends Parameters, Name extends CheckedSetting> {
   settings?: readonly Name[];
   /** Left out of the list of commands: only for organizations that moved from the earlier service. */
   isHidden?: boolean;
-  /** Where they differ from those of other commands. */
+  /** Where they differ from other commands. */
   exitCodes?: ExitCodes;
   /** Other environment variables that it reads. */
   environment?: readonly SettingName[];

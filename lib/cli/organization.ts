@@ -79,7 +79,7 @@ export async function requireRepository(
   return repository;
 }
 
-/** The repository of this name, else all of an organization. @throws {Failure} when it does not exist */
+/** The repository of this name, otherwise all of an organization. @throws {Failure} when it does not exist */
 export async function selectRepositories(
   sql: Queryable,
   organization: Organization,

@@ -108,7 +108,7 @@ function startOps(
   return { close: () => server.shutdown() };
 }
 
-/** Throws unless the schema is that of this program. */
+/** Throws unless the database has the schema of this program. */
 export async function checkCurrentSchema({ sql }: Database): Promise<void> {
   const { state, problem } = await checkSchema(sql);
   if (state !== "current") throw new Error(problem ?? `the database schema is ${state}`);

@@ -118,7 +118,7 @@ export function readPublicUrl(
   return url.origin + url.pathname.replace(/\/+$/, "");
 }
 
-/** A PostgreSQL server when there is a URL, else the embedded database in the folder. */
+/** A PostgreSQL server when there is a URL, otherwise the embedded database in the folder. */
 export interface DatabaseLocation {
   databaseUrl: string | undefined;
   dataDir: string;

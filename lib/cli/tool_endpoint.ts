@@ -20,7 +20,7 @@ export function toolEndpoint(app: App, { publicUrl, log }: { publicUrl: string; 
       const webUrl = publicUrl || called;
       const origin = headers.get("origin");
       if (origin !== null && ![webUrl, called].some((url) => isSameHost(origin, url))) {
-        return forbidden("The Origin is not that of this service: set PUBLIC_URL");
+        return forbidden("The Origin is not this service: set PUBLIC_URL");
       }
       // A service that no agent calls does not need the library of the protocol.
       const { answerToolRequest } = await import("../mcp/http.ts");

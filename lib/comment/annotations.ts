@@ -1,4 +1,4 @@
-/** Workflow commands of GitHub Actions, which show failures beside the lines of a pull request. */
+/** Workflow commands of GitHub Actions, which show failures next to the lines of a pull request. */
 import type { TestIdentity } from "../base/identity.ts";
 import { fullTestName, showDirections } from "../base/text.ts";
 

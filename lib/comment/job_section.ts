@@ -13,7 +13,7 @@ export interface ReportedTest extends TestIdentity {
   message: string;
   /** The page of the test; `""` when the service does not know it. */
   page: string;
-  /** The last disruption, else the last failure on the base branch. */
+  /** The last disruption, otherwise the last failure on the base branch. */
   last: { recorded_at: string; build_url: string } | null;
   /** `""` without one. */
   owner: string;

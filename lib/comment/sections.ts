@@ -15,7 +15,7 @@ const META = v.object({
   job: v.string(),
   /** Of several runs of a job the last counts: number of the run, and of its attempt. */
   run: v.strictTuple([count, count]),
-  /** Tells jobs of one name in one run apart, as those of a matrix; `""` when unknown. */
+  /** Tells jobs of one name in one run apart, such as the jobs of a matrix; `""` when unknown. */
   runner: v.string(),
   /** Seconds since 1970. */
   writtenAt: count,
@@ -96,7 +96,7 @@ function keyOf({ job, runner }: Section): string {
   return JSON.stringify([job, runner]);
 }
 
-/** Whether two lists of merged sections are those of the same runs. */
+/** Whether two lists of merged sections belong to the same runs. */
 export function areSameRuns(a: readonly Section[], b: readonly Section[]): boolean {
   const runsOf = (sections: readonly Section[]) =>
     JSON.stringify(
@@ -145,7 +145,7 @@ export function firstLine(sections: readonly Section[]): string {
   return `${start} ${yours} ${yours === 1 ? "is" : "are"} probably yours.${rest}`;
 }
 
-/** Of too many sections those that still report something, then those of the last runs. */
+/** If there are too many sections: first the ones that still report something, then the last runs'. */
 function mostImportant(sections: readonly Section[]): Section[] {
   if (sections.length <= MAX_SECTIONS) return [...sections];
   const chosen = sections

@@ -177,7 +177,7 @@ const SCHEMAS = {
     message: maybe(text),
     body: maybe(text),
     is_disruption: maybe(v.boolean()),
-    /** Of this test alone, in addition to those of the submission. */
+    /** Of this test alone, in addition to the submission's. */
     tags,
   }),
   coverage: v.strictObject({

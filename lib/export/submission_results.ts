@@ -21,7 +21,7 @@ export class SubmissionResults {
   readonly #durations: number[] = [];
   readonly #negatives: SubmissionContent["negatives"] = [];
   readonly #texts = new TextCollector({ maxBytes: MAX_TEXT_BYTES });
-  /** Distinct tags of single tests, and the group of each test: 0 for none, else 1 + its index. */
+  /** Distinct tags of single tests, and the group of each test: 0 for none, otherwise 1 + its index. */
   readonly #groups: string[][] = [];
   readonly #groupNos = new Map<string, number>();
   readonly #groupOf: number[] = [];

@@ -7,9 +7,9 @@
  * 1. A write merges everything that was read (`mergeSections`: of each job the sections of its last run),
  *    and is based on a read that began at most {@linkcode WRITE_WINDOW_MS} before it; it is applied
  *    within the timeout of a request.
- * 2. A job is done only when its section has stayed in the comment for {@linkcode SETTLE_MS}. Whoever
- *    read the comment before the section was in it has written by then, so that the job sees the loss
- *    and writes again. Whoever reads later has the section in what it writes.
+ * 2. A job is done only when its section has stayed in the comment for {@linkcode SETTLE_MS}. A
+ *    job that read the comment before the section was in it has written by then, so that the loss is
+ *    seen and the section written again. A job that reads later has the section in what it writes.
  * 3. When several jobs create the comment at once, the oldest one stays: all choose the same, by its id.
  *    The others are deleted only after they were read together with the oldest, which had their sections.
  * 4. Pauses are random and grow: each round at least the last write stays, and the jobs whose sections

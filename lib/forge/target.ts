@@ -46,7 +46,7 @@ export interface CommentTarget {
  * The pull request that a run belongs to.
  *
  * @param options.repository `OWNER/NAME`
- * @param options.pull number; that of the CI job unless given
+ * @param options.pull number; by default from the CI job
  * @returns `null` for a run without one
  * @throws {Failure} when a token is missing or an address is invalid
  * @throws {ForgeError} when the pull request has to be looked up, and that fails
@@ -98,7 +98,7 @@ export async function readEvent(environment: Environment): Promise<v.InferOutput
 
 type Get = (name: string) => string;
 
-/** A merge request's pipeline; else the first open merge request of the branch. */
+/** A merge request's pipeline; otherwise the first open merge request of the branch. */
 function gitLabPull(get: Get): number | null {
   const [first = ""] = get("CI_OPEN_MERGE_REQUESTS").split(",");
   const [, ofBranch = ""] = /!(\d+)$/.exec(first) ?? [];

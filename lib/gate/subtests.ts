@@ -2,14 +2,14 @@
 import { type CompressedText, decodeBody } from "../analysis/failure_texts.ts";
 import type { TestIdentity } from "../base/identity.ts";
 
-/** Between the name of a test and that of its subtest. */
+/** Separates the name of a test from the name of its subtest. */
 const SEPARATORS = ["/", " > "];
 
 /** The lines of a failure that says nothing but that a subtest failed. */
 const EMPTY_LINE =
   /^(=== (RUN|CONT|PAUSE|NAME)\b.*|--- FAIL: .*|FAIL|Failed|\d+ (subtests?|test steps?) failed\.?)?$/;
 
-/** Whether a failure says nothing of its own, as that of a test of which only a subtest failed. */
+/** Whether a failure says nothing of its own, as when only a subtest of a test failed. */
 export function saysNothing({ message, body }: CompressedText): boolean {
   return [message, ...decodeBody(body).split("\n")].every((line) => EMPTY_LINE.test(line.trim()));
 }

@@ -229,7 +229,7 @@ function conclusion({ exit_code, tests_exit_code, is_excused, dry_run, reason }:
   return exit_code === tests_exit_code ? reason : `instead of ${tests_exit_code}: ${reason}`;
 }
 
-/** The last disruption, else the last failure on the base branch. */
+/** The last disruption, otherwise the last failure on the base branch. */
 function lastFailure(test: FailedTest) {
   return test.recent_nondeterministic_negative_result ?? test.recent_base_negative_result;
 }

@@ -1,6 +1,6 @@
 /** Addresses of commits, branches and pull requests, from the page of a repository. */
 
-/** How a forge's addresses continue that of a repository. */
+/** What a forge appends to the address of a repository. */
 interface Paths {
   commit: string;
   branch: string;
@@ -58,21 +58,21 @@ export function pullRequestOf(branch: string): number | null {
 }
 
 /** What the name of a build is made of. */
-export interface BuildFacts {
+export interface NamedBuild {
   branch: string | null;
   commitOid: string;
   buildUrl?: string;
 }
 
 /** What distinguishes a build: branch, commit, and pull request or CI run, `main · 24d0c8b · #77`. */
-export function buildName({ branch, commitOid, buildUrl = "" }: BuildFacts): string {
+export function buildName({ branch, commitOid, buildUrl = "" }: NamedBuild): string {
   const number = pullRequestOf(branch ?? "") ?? runNumberOf(buildUrl);
   const commit = /^[0-9a-f]{7,64}$/i.test(commitOid) ? commitOid.slice(0, 7) : commitOid;
   return [branch ?? "", commit, number === null ? "" : `#${number}`].filter((part) => part !== "")
     .join(" · ") || "build";
 }
 
-/** The number of a CI run from its address; `null` for ids that nobody reads, such as GitHub's. */
+/** The number of a CI run from its address; `null` for ids that say nothing to a reader, such as GitHub's. */
 function runNumberOf(buildUrl: string): number | null {
   if (!URL.canParse(buildUrl)) return null;
   const number = new URL(buildUrl).pathname.split("/").findLast((part) => /^\d{1,7}$/.test(part));

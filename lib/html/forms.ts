@@ -16,7 +16,7 @@ export function textField(
   }>${errors && markup`<p class="error" id="${name}-error">${errors.join("; ")}</p>`}</div>`;
 }
 
-/** Parameters that a form sends along: those of its address are dropped. */
+/** Parameters that a form sends along: browsers drop the query of its address. */
 export function hiddenFields(parameters: Readonly<Record<string, string>>): Markup[] {
   return Object.entries(parameters).map(([name, value]) =>
     markup`<input type="hidden" name="${name}" value="${value}">`

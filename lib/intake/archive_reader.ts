@@ -77,7 +77,7 @@ export class ArchiveReader {
       task.isComputing = false;
       await task.shown;
       const { value, done } = await bytes!.next();
-      // Read ahead: the worker would take the bytes for those of the next archive.
+      // Read ahead: the worker would take the bytes for the next archive.
       if (task.isOver) return;
       task.isComputing = true;
       if (!done) task.deadlineMs += value.length * this.#deadline.msPerByte;

@@ -272,8 +272,8 @@ async function applyPolicyAfterUpload(
 }
 
 /**
- * The organization that `receive` wrote into the archive, else the only one, else the one named like the
- * owner of the repository.
+ * The organization that `receive` wrote into the archive; without it the only one, or the one named
+ * like the owner of the repository.
  */
 async function organizationOf(
   sql: Database["sql"],

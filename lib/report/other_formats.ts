@@ -81,7 +81,7 @@ const TEXT: readonly (OtherFormat & { pattern: RegExp })[] = [
   {
     pattern: /^\s*\{(?=[^]*"(?:historyId|testCaseId)"\s*:)(?=[^]*"stage"\s*:)/,
     name: "a result of Allure",
-    instead: "JUnit or CTRF, which the test tool can write beside it",
+    instead: "JUnit or CTRF, which the test tool can write as well",
   },
   {
     pattern: /^\s*\{\s*"tests"\s*:\s*\d[^]*"testsuites"\s*:\s*\[/,
@@ -109,7 +109,7 @@ const CHECK: OtherFormat = {
 
 /** The format of XML with this outermost element in this namespace; `undefined` if unknown. */
 export function otherXmlFormat(element: string, namespace = ""): OtherFormat | undefined {
-  // Its outermost element is called as that of JUnit.
+  // Its outermost element has the name of JUnit's.
   return namespace.includes("check.sourceforge.net") ? CHECK : XML.get(element);
 }
 

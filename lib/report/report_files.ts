@@ -53,7 +53,7 @@ export async function findReports(
     for (const file of await filesOf(argument, onLink)) {
       const key = await realPathOf(file.path);
       const known = files.get(key);
-      // Under the name that was given, else under the one that sorts first: the order of the
+      // Under the name that was given, otherwise under the one that sorts first: the order of the
       // arguments makes no difference.
       const isBetter = !known ||
         (known.isNamed === file.isNamed ? file.path < known.path : file.isNamed);

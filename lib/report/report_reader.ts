@@ -23,7 +23,7 @@ export interface ReportOptions {
   onUnlisted?(suite: string): void;
   /** Where the repository was checked out: paths below it become paths inside the repository. */
   checkoutFolder?: string | undefined;
-  /** How many results may follow those of the other files of the same upload. */
+  /** How many more results the upload may have, after its other files. */
   maxResultCount?: number;
 }
 

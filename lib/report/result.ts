@@ -20,7 +20,7 @@ export interface TestResult {
   durationMicroseconds: number;
   /** First line of what went wrong, at most 1,000 characters, `""` when there is nothing to say. */
   message: string;
-  /** Message and stack trace of a failure or error, at most 16,384 characters, else `""`. */
+  /** Message and stack trace of a failure or error, at most 16,384 characters, otherwise `""`. */
   body: string;
 }
 

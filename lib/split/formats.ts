@@ -76,7 +76,7 @@ export function formatShare(
   return names.length === 0 ? "" : `${toArguments(names).join(" ")}\n`;
 }
 
-/** The class in a source file of the JVM: the path below the folder of its language, else its name. */
+/** The class in a source file of the JVM: the path below the folder of its language, otherwise its name. */
 function classOf(file: string, prefix: string): string {
   const path = file.replaceAll("\\", "/").replace(/\.[^./]*$/, "");
   const below = /(?:^|\/)(?:java|kotlin|groovy|scala)\/(.+)$/.exec(path)?.[1];

@@ -83,7 +83,7 @@ export function shareByNumber(items: readonly WeighedItem[], nodeCount: number):
   });
 }
 
-/** Trying more takes seconds, and nobody has them. */
+/** Trying more takes seconds. */
 const MAX_USEFUL_NODES = 500;
 
 /**

@@ -10,7 +10,7 @@ export const TEMPORARY_FOLDER = tmpdir();
 
 /**
  * Creates a folder below `parent` for the unfinished files of this process, which `close` removes, and
- * removes those of killed processes of this user: the kernel releases the lock of a process when it
+ * removes the folders of killed processes of this user: the kernel releases the lock of a process when it
  * ends. Others can neither choose the folder nor read it.
  *
  * @throws {StorageError} when `parent` cannot be created, or is a link

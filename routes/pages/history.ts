@@ -77,7 +77,7 @@ export function historyCharts(builds: readonly BuildDay[], today: number): Marku
   return markup`<div class="pair">${bars}${lines}</div>`;
 }
 
-/** The failures of a test by day since a day, such as that of the first upload. */
+/** The failures of a test by day since a day, such as the day of the first upload. */
 export function failureBars(
   failures: readonly FailureDay[],
   { today, firstDay }: { today: number; firstDay: number },

@@ -13,7 +13,7 @@ import {
   testPlace,
   verbatim,
 } from "../../lib/html/elements.ts";
-import { type BuildFacts, buildName, forgeOf, pullRequestOf } from "../../lib/html/forge_links.ts";
+import { buildName, forgeOf, type NamedBuild, pullRequestOf } from "../../lib/html/forge_links.ts";
 import { keptParameters, layout, type Page, PAGE_HEADERS } from "../../lib/html/layout.ts";
 import {
   type Content,
@@ -136,7 +136,7 @@ function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
     /** The name of a build, by one of its submissions. */
     namedBuild(
       { owner, name }: RepositoryName,
-      build: BuildFacts & { submissionId: string },
+      build: NamedBuild & { submissionId: string },
     ): Markup {
       const address = pathTo(["repos", owner, name, "builds", build.submissionId]);
       return markup`<a href="${address}"><bdi>${breakable(buildName(build))}</bdi></a>`;
@@ -165,7 +165,7 @@ function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
     },
     owners: markup`<a href="${pathTo(["owners"])}">Owners</a>`,
     owner,
-    /** A tag of a test; that of an owner leads to the owner's page. */
+    /** A tag of a test; an owner's leads to the owner's page. */
     tag(tag: string): Markup {
       const [, who] = /^owner:(.+)$/s.exec(tag) ?? [];
       return label(who === undefined ? tag : owner(who, tag));

@@ -212,7 +212,7 @@ export function assessClock(
   );
 }
 
-/** Compares the schema with that of this program. */
+/** Compares the schema with the one that this program needs. */
 export function assessSchema({ state, version, problem }: SchemaStatus): Finding {
   if (state === "current") return ok("schema", `version ${version}`);
   // The problem says what to do about it.

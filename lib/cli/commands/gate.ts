@@ -109,7 +109,7 @@ const INPUT = {
   dryRun: flag("print the decision, but exit with the tests' own code"),
 };
 
-/** `gate`: runs tests, and excuses their failures when all are those of quarantined tests. */
+/** `gate`: runs tests, and excuses their failures when all failed tests are quarantined. */
 export const gateCommand: AddCommand = command({
   name: "gate",
   summary:

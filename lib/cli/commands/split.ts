@@ -39,7 +39,7 @@ function patterns(parameter: string) {
 
 const INPUT = {
   files: argument(
-    "files, classes or tests (default: lines of standard input; with --plan those of the plan)",
+    "files, classes or tests (default: lines of standard input; with --plan: the plan's)",
     v.array(v.string()),
   ),
   repo: option(

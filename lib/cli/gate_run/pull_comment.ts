@@ -21,7 +21,7 @@ import { detectCiJob } from "../../intake/ci/mod.ts";
 import type { CommandContext } from "../command.ts";
 import { loadElsewhere } from "./elsewhere.ts";
 
-/** Environment variables that commenting reads, besides those of the CI job. */
+/** Environment variables that commenting reads, in addition to the CI job's. */
 export const COMMENT_VARIABLES = [
   "PUBLIC_URL",
   "GITHUB_TOKEN",
@@ -62,7 +62,7 @@ export interface CommentOptions {
   job?: string | undefined;
   /** The time zone of its days. */
   zone: TimeZone;
-  /** Number of the pull or merge request; by default that of the CI job. */
+  /** Number of the pull or merge request; by default from the CI job. */
   pull?: number | undefined;
 }
 
@@ -126,7 +126,7 @@ export async function sectionOfRun(
   });
 }
 
-/** In GitHub Actions, shows the failures beside the lines of the pull request. */
+/** In GitHub Actions, shows the failures next to the lines of the pull request. */
 export function annotateFailures(run: CommentedRun, { io }: Pick<CommandContext, "io">): void {
   if (io.environment.GITHUB_ACTIONS !== "true") return;
   const lines = annotationLines(run.failed.map((test) => ({

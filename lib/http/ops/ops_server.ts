@@ -15,7 +15,7 @@ export function serveOps({ host, port, metrics, log, checkReady }: {
   port: number;
   metrics: Metrics;
   log: Log;
-  /** Resolves when the database responds and its schema is right, else rejects. */
+  /** Resolves when the database responds and its schema is right, otherwise rejects. */
   checkReady(): Promise<void>;
 }): { url: string; shutdown(): Promise<void> } {
   let wasReady = true;

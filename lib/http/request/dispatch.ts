@@ -140,7 +140,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     const format = parsed.format ??
       (route.list ? acceptedFormat(request.headers.get("accept")) : null);
     if (format === null) {
-      // The key has the parameters and repositories: those of a cached response passed the checks.
+      // The key includes parameters and repositories: for a cached response they passed the checks.
       const cached = responder.cached(request, response);
       metrics?.count("response_cache_total", { result: cached ? "hit" : "miss" });
       if (cached) return await cached;
@@ -185,7 +185,7 @@ function isSignedInBrowser(headers: Headers): boolean {
     headers.get("accept")?.includes("text/html") === true;
 }
 
-/** The time zone that a page names, else that of the service; a wrong name is an error later. */
+/** The time zone that a page names, otherwise that of the service; a wrong name is an error later. */
 function zoneOf({ tz }: RawParameters, { timeZone = UTC }: Context): TimeZone {
   const result = v.safeParse(timeZoneParameter, tz);
   return result.success && result.output || timeZone;

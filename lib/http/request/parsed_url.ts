@@ -151,7 +151,7 @@ function nameKeys(text: string): { ownerKey?: string; nameKey: string } | null {
 
 /**
  * Compares `repository` and `repository_id` with the repositories that they selected. When a bare
- * name fits several repositories and the id is that of one of them, the id decides.
+ * name fits several repositories and the id belongs to one of them, the id decides.
  */
 export function checkSelected(
   { parameters, selection }: Pick<ParsedUrl, "parameters" | "selection">,

@@ -26,7 +26,7 @@ interface CachedResponse {
   /** A string, which the runtime sends faster than bytes. */
   body: string;
   byteLength: number;
-  /** All but the id of the request; `content-length` and `etag` are those of the plain bytes. */
+  /** All but the id of the request; `content-length` and `etag` describe the uncompressed bytes. */
   headers: Readonly<Record<string, string>>;
   /** Created when first requested. */
   compressed?: Promise<Uint8Array<ArrayBuffer>>;
@@ -162,7 +162,7 @@ export function completeError(request: Request, response: Response, requestId: s
   return new Response(null, { status: response.status, headers: response.headers });
 }
 
-/** Returns the id that a client or proxy sent with a request when it is valid, else a new one. */
+/** Returns the id that a client or proxy sent with a request when it is valid, otherwise a new one. */
 export function requestIdOf(request: Request): string {
   const sent = request.headers.get("x-request-id");
   return sent !== null && VALID_REQUEST_ID.test(sent) ? sent : crypto.randomUUID();

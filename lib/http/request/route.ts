@@ -67,7 +67,7 @@ export interface ResponseDescription {
   mediaType?: string;
   /** Schema of a JSON body. */
   schema?: v.GenericSchema;
-  /** A body for the documentation: the value of a JSON body, else its text. */
+  /** A body for the documentation: the value of a JSON body, otherwise its text. */
   example?: unknown;
   /** Query parameters of the request for `example`, in addition to the required ones. */
   exampleQuery?: Readonly<Record<string, string>>;

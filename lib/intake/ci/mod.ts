@@ -13,7 +13,7 @@ export interface DetectedRun {
   /** Git tree of the commit. */
   tree: string;
   branch: string;
-  /** Where the job runs, such as `Linux-X64`: what the results depend on besides the code. */
+  /** Where the job runs, such as `Linux-X64`: what the results depend on in addition to the code. */
   environment: string;
   /** Name of the job, the same for all its shards. */
   job: string;

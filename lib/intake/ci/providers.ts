@@ -39,7 +39,7 @@ export const PROVIDERS: readonly Provider[] = [
     presence: ["GITHUB_ACTIONS"],
     repository: ["$GITHUB_REPOSITORY"],
     // For a pull request the merge commit that the tests run on. With pull_request_target both
-    // commit and branch are those of the base.
+    // commit and branch belong to the base.
     commit: ["$GITHUB_SHA"],
     branch: (get) =>
       get("GITHUB_EVENT_NAME") !== "pull_request_target" && get("GITHUB_HEAD_REF") ||

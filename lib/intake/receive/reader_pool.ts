@@ -13,7 +13,7 @@ interface Turn {
 
 /**
  * Archive readers, each a thread that checks one upload at a time. Tokens take turns (round-robin), so
- * that many uploads of one do not delay those of others.
+ * that many uploads of one do not delay the others'.
  */
 export class ReaderPool {
   readonly #small: Lane;

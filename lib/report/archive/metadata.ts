@@ -65,7 +65,7 @@ export const METADATA_KEYS = {
 
 /**
  * Keys under which the reporter in use writes the repository's address, each for another CI service, in
- * addition to that of {@linkcode METADATA_KEYS}.
+ * addition to {@linkcode METADATA_KEYS}.
  */
 const REPOSITORY_URL_KEYS = [
   ":github_repo_url",

@@ -107,7 +107,7 @@ export class CoverageMap {
     const key = normalizePath(path);
     if (key !== "") return this.#files.get(key) ?? this.#newFile(key);
     throw new CoverageFormatError(
-      `found the path ${excerpt(path)}, expected that of a source file`,
+      `found the path ${excerpt(path)}, expected the path of a source file`,
     );
   }
 

@@ -62,7 +62,7 @@ export class BoundedText {
     this.#omittedCount += other.#omittedCount;
   }
 
-  /** True when the other text's lines are among those of this one. White space makes no difference. */
+  /** True when this text has all lines of the other one. White space makes no difference. */
   includes(other: BoundedText): boolean {
     const text = clean(this.#text);
     const otherText = clean(other.#text).trim();

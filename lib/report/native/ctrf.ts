@@ -13,7 +13,7 @@ const MILLISECONDS = 1_000;
 
 type Test = Readonly<Record<string, unknown>>;
 
-/** How the names of a test in CTRF are those of its tool's JUnit report. */
+/** How the names of a test in CTRF become the names in its tool's JUnit report. */
 type Names = (test: { name: string; suite: string[]; file: string }) => TestIdentity;
 
 const NAMES: ReadonlyMap<string, Names> = new Map<string, Names>([

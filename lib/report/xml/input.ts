@@ -41,7 +41,7 @@ export class XmlInput {
   readonly #file: string;
   #heldReturn = "";
   #sawUndecodable = false;
-  // A known position in the text, and that of index 0.
+  // A known position in the text, and the position of index 0.
   #mark = { index: 0, position: { line: 1, column: 1 } };
   #start: ReportPosition = { line: 1, column: 1 };
 

@@ -246,7 +246,7 @@ describeWithDatabases("import", (database) => {
       new RegExp(`another organization has ${organizationUuid(organizationId)}`),
     );
     assert.match(stderr, /the ids of the tests of acme\/shop begin with \w{11} here: another/);
-    assert.match(stderr, /the token tk_\w{8} stays that of another organization/);
+    assert.match(stderr, /the token tk_\w{8} stays with another organization/);
     assert.deepEqual({ ...copy, organization_id: 0 }, {
       organization_id: 0,
       name: "copy",
