@@ -41,6 +41,10 @@ begin
   end loop;
   execute format('alter default privileges for role %I in schema %I grant select on tables to %I',
     owner, current_schema(), reader);
+  -- URLs and secrets of webhooks. Before the tables exist, a migration revokes the same.
+  if to_regclass('webhook') is not null then
+    execute format('revoke all on webhook, webhook_delivery from %I', reader);
+  end if;
 
   -- The grants restrict the role. These defaults prevent mistakes and runaway statements.
   begin

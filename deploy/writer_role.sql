@@ -1,4 +1,5 @@
--- A role for `test-analytics watch`: it stores uploads. It can read no tokens, and cannot migrate.
+-- A role for `test-analytics watch`: it stores uploads and sends webhooks. It can read no tokens, and
+-- cannot migrate.
 --
 -- Run it in the program's database as the user who runs `test-analytics migrate`, or as a superuser.
 -- A user without CREATEROLE needs the role to exist: an administrator runs
@@ -56,6 +57,10 @@ begin
     execute format('grant update (next_repository_number) on organization to %I', writer);
     execute format('revoke update, delete on change from %I', writer);
     execute format('revoke delete on repository from %I', writer);
+  end if;
+  -- It sends their messages, which it signs with their secrets.
+  if to_regclass('webhook') is not null then
+    execute format('revoke insert, update, delete on webhook from %I', writer);
   end if;
 
   -- The grants restrict the role. This default prevents abandoned locks.

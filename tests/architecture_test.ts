@@ -9,13 +9,25 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** The parts of the program, and the parts that each may import. Arrows point one way. */
 const MAY_IMPORT: Record<string, string[]> = {
   main: ["cli", "intake"],
-  cli: ["mcp", "forge", "api_client", "routes", "intake", "storage", "http", "db", "pure"],
+  cli: [
+    "mcp",
+    "forge",
+    "webhook_sender",
+    "api_client",
+    "routes",
+    "intake",
+    "storage",
+    "http",
+    "db",
+    "pure",
+  ],
   mcp: ["api_client", "pure"],
   api_client: ["pure"],
   forge: ["pure"],
   routes: ["http", "db", "pure"],
   intake: ["storage", "http", "db", "pure"],
   storage: ["pure"],
+  webhook_sender: ["db", "pure"],
   http: ["db", "pure"],
   db: ["pure"],
   pure: [],
@@ -28,10 +40,7 @@ function partOf(path: string): string {
   if (path === "main.ts") return "main";
   const [top = "", second = ""] = path.split("/");
   if (top !== "lib") return top;
-  const isRoom = ["cli", "mcp", "forge", "api_client", "intake", "storage", "http"].includes(
-    second,
-  );
-  return isRoom ? second : "pure";
+  return second in MAY_IMPORT ? second : "pure";
 }
 
 async function sources(folder: string): Promise<string[]> {

@@ -9,6 +9,11 @@ import { formatRepositoryName, type RepositoryName } from "../../lib/base/reposi
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isActive, quarantineColumns } from "../read/fragments.ts";
 import { bumpDataVersion, lockRepository } from "../write/repository_row.ts";
+import {
+  addWebhookMessages,
+  loadOwnersOfTests,
+  loadSubscribedEvents,
+} from "../write/webhook_messages.ts";
 import { type Change, insertChange } from "./changes.ts";
 import { listRepositories, type Repository, repositoryColumns } from "./repositories.ts";
 
@@ -105,12 +110,18 @@ async function changeEntry(
     if (count === 0) throw new RangeError(`test ${id} was deleted`);
   }
   await bumpDataVersion(tx, repositoryId);
-  await insertChange(tx, {
-    ...origin,
-    organizationId,
-    changedAt: at,
-    subject: id,
-    detail: changeDetail(test, change),
+  const detail = changeDetail(test, change);
+  await insertChange(tx, { ...origin, organizationId, changedAt: at, subject: id, detail });
+  if (action === "changed") return;
+  const event = `quarantine.${action}` as const;
+  if (!(await loadSubscribedEvents(tx, organizationId)).has(event)) return;
+  const { quarantine: _, repository: __, ...entry } = detail;
+  const owners = await loadOwnersOfTests(tx, { repositoryId, testNos: [testNo] });
+  await addWebhookMessages(tx, test.repository, {
+    event,
+    cause: change.by ?? "",
+    at,
+    items: [{ ...entry, id, owners: owners.get(testNo) ?? [] }],
   });
 }
 

@@ -184,6 +184,9 @@ export async function deleteRepository(
       status = case status when 'processed' then 'deleted' else status end
     where repository_id = ${repositoryId}`;
   await tx`delete from api_token where repository_id = ${repositoryId}`;
+  await tx`
+    delete from webhook
+    where organization_id = ${organizationId} and repository_id = ${repositoryId}`;
   for (const table of await repositoryTables(tx)) {
     await tx`delete from ${tx(table)} where repository_id = ${repositoryId}`;
   }

@@ -283,6 +283,122 @@ create table test_tag_set (
   constraint test_tag_set_pkey PRIMARY KEY (repository_id, digest)
 );
 
+create table webhook (
+  organization_id integer not null,
+  webhook_id integer not null generated always as identity,
+  url text not null,
+  secret text not null,
+  events text[] not null,
+  repository_id bigint,
+  owner text,
+  format text not null,
+  allows_private boolean not null,
+  created_at timestamp(0) with time zone not null,
+  constraint webhook_pkey PRIMARY KEY (organization_id, webhook_id),
+  constraint webhook_format_check CHECK ((format = ANY (ARRAY['json'::text, 'slack'::text]))),
+  constraint webhook_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organization(organization_id)
+);
+
+create table webhook_delivery (
+  organization_id integer not null,
+  delivery_id bigint not null generated always as identity,
+  webhook_id integer not null,
+  message_id text not null,
+  repository_id bigint not null,
+  event text not null,
+  cause text not null,
+  subjects text[] not null,
+  data jsonb not null,
+  created_at timestamp(0) with time zone not null,
+  due_at timestamp(0) with time zone not null,
+  status text not null default 'pending'::text,
+  attempt_count integer not null default 0,
+  next_attempt_at timestamp with time zone not null,
+  attempted_at timestamp(0) with time zone,
+  outcome text not null default ''::text,
+  constraint webhook_delivery_pkey PRIMARY KEY (organization_id, delivery_id),
+  constraint webhook_delivery_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text]))),
+  constraint webhook_delivery_organization_id_webhook_id_fkey FOREIGN KEY (organization_id, webhook_id) REFERENCES webhook(organization_id, webhook_id) ON DELETE CASCADE
+);
+CREATE INDEX webhook_delivery_pending ON webhook_delivery USING btree (next_attempt_at) WHERE (status = 'pending'::text);
+CREATE INDEX webhook_delivery_subjects ON webhook_delivery USING gin (subjects);
+CREATE INDEX webhook_delivery_webhook ON webhook_delivery USING btree (organization_id, webhook_id, event, cause, delivery_id);
+
+create function add_webhook_messages(of_organization integer, of_repository bigint, event_type text, event_cause text, moment timestamp with time zone, shared jsonb, items jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  hook record;
+  item record;
+  earlier record;
+  waiting record;
+  chosen jsonb;
+  names text[];
+  family text := split_part(event_type, '.', 1);
+  is_end boolean := event_type in ('test.calm', 'outage.ended');
+begin
+  for hook in
+    select w.webhook_id, w.owner from webhook w
+    where w.organization_id = of_organization and event_type = any(w.events)
+      and (w.repository_id is null or w.repository_id = of_repository)
+    order by w.webhook_id
+  loop
+    chosen := '[]';
+    names := '{}';
+    for item in select i.value, i.value->>'id' as id from jsonb_array_elements(items) i loop
+      continue when hook.owner is not null and not item.value->'owners' ? hook.owner;
+      if family in ('test', 'outage') then
+        select d.delivery_id, d.event, d.status = 'pending' and d.attempt_count = 0
+            and d.due_at > moment and d.subjects = array[item.id] as is_held
+        into earlier
+        from webhook_delivery d
+        where d.organization_id = of_organization and d.webhook_id = hook.webhook_id
+          and d.subjects @> array[item.id] and split_part(d.event, '.', 1) = family
+        order by d.delivery_id desc limit 1;
+        if is_end then
+          continue when earlier.event is null or earlier.event = event_type;
+          -- The receiver has not heard of its beginning.
+          if earlier.is_held then
+            delete from webhook_delivery d
+            where d.organization_id = of_organization and d.delivery_id = earlier.delivery_id
+              and d.attempt_count = 0;
+            continue when found;
+          end if;
+        else
+          continue when earlier.event = event_type;
+        end if;
+      end if;
+      chosen := chosen || jsonb_build_array(item.value);
+      names := names || item.id;
+    end loop;
+    continue when names = '{}';
+
+    select d.delivery_id, d.due_at, not exists (
+        select from webhook_delivery l
+        where l.organization_id = of_organization and l.webhook_id = hook.webhook_id
+          and l.delivery_id > d.delivery_id and l.subjects && names) as may_join
+    into waiting
+    from webhook_delivery d
+    where d.organization_id = of_organization and d.webhook_id = hook.webhook_id
+      and d.event = event_type and d.cause = of_repository || ':' || event_cause
+    order by d.delivery_id desc limit 1;
+    update webhook_delivery d
+    set subjects = d.subjects || names,
+      data = jsonb_set(d.data, '{items}', d.data->'items' || chosen)
+    where d.organization_id = of_organization and d.delivery_id = waiting.delivery_id
+      and d.status = 'pending' and d.attempt_count = 0 and waiting.may_join;
+    continue when found;
+    insert into webhook_delivery (organization_id, webhook_id, message_id, repository_id, event, cause,
+      subjects, data, created_at, due_at, next_attempt_at)
+    select of_organization, hook.webhook_id, 'msg_' || replace(gen_random_uuid()::text, '-', ''),
+      of_repository, event_type, of_repository || ':' || event_cause, names,
+      shared || jsonb_build_object('items', chosen), moment, due, due
+    from (select greatest(moment, waiting.due_at + interval '1 hour') as due) as t;
+  end loop;
+end
+$function$;
+
 create function change_quarantine(token_hash text, moment timestamp with time zone, test_id_prefix bigint, hash_of_test bigint, entry jsonb, line jsonb)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -291,6 +407,7 @@ create function change_quarantine(token_hash text, moment timestamp with time zo
 AS $function$
 declare
   changed quarantined_test;
+  owners jsonb;
 begin
   select * into changed from lock_test(token_hash, moment, test_id_prefix, hash_of_test);
   if not found then return false; end if;
@@ -308,6 +425,16 @@ begin
   insert into change (organization_id, changed_at, author, command, subject, detail)
   values (changed.organization_id, moment, line->>'author', line->>'command', line->>'subject',
     line->'detail');
+  if line->'detail'->>'quarantine' in ('added', 'removed') then
+    select coalesce(jsonb_agg(substr(t.tag, 7) order by t.tag), '[]') into owners from test_tag t
+    where t.repository_id = changed.repository_id and starts_with(t.tag, 'owner:')
+      and t.tests @> changed.test_no;
+    perform add_webhook_messages(changed.organization_id, changed.repository_id,
+      'quarantine.' || (line->'detail'->>'quarantine'), coalesce(line->'detail'->>'by', ''), moment,
+      jsonb_build_object('repository', line->'detail'->'repository'),
+      jsonb_build_array((line->'detail') - 'quarantine' - 'repository'
+        || jsonb_build_object('id', line->'subject', 'owners', owners)));
+  end if;
   return true;
 end
 $function$;

@@ -23,16 +23,18 @@ export async function storeNegatives(
   tx: Queryable,
   repositoryId: number,
   given: NewResults & { codeVersion: string },
-): Promise<{ disruptionCount: number; newlyDisruptive: TestIdentity[] }> {
+): Promise<{ disruptionCount: number } & Pick<Disruptions, "newlyDisruptive" | "newDisruptions">> {
   const own = newNegatives(given);
-  const { disruptions, newlyDisruptive } = await mayHaveDisruptions(tx, repositoryId, given)
-    ? await detectDisruptions(tx, { repositoryId, codeVersion: given.codeVersion, own })
-    : NO_DISRUPTIONS;
+  const { disruptions, newlyDisruptive, newDisruptions } =
+    await mayHaveDisruptions(tx, repositoryId, given)
+      ? await detectDisruptions(tx, { repositoryId, codeVersion: given.codeVersion, own })
+      : NO_DISRUPTIONS;
   for (const negative of own) negative.isDisruption = disruptions.has(negative);
   await insertNegatives(tx, repositoryId, own);
   return {
     disruptionCount: own.filter(({ isDisruption }) => isDisruption).length,
     newlyDisruptive,
+    newDisruptions,
   };
 }
 
@@ -87,12 +89,20 @@ async function insertNegatives(
   }
 }
 
+/** A negative result that an upload has made a disruption: its own, or an earlier one. */
+export type NewDisruption = Pick<NegativeResult, "testNo" | "submissionId" | "resultNo">;
+
 interface Disruptions {
   disruptions: ReadonlySet<NegativeResult>;
   newlyDisruptive: TestIdentity[];
+  newDisruptions: NewDisruption[];
 }
 
-const NO_DISRUPTIONS: Disruptions = { disruptions: new Set(), newlyDisruptive: [] };
+const NO_DISRUPTIONS: Disruptions = {
+  disruptions: new Set(),
+  newlyDisruptive: [],
+  newDisruptions: [],
+};
 
 /**
  * False for most uploads: the only one of its code version, in which no test failed and passed. The rest
@@ -134,8 +144,10 @@ async function detectDisruptions(
     testNos: new Set(negatives.map(({ testNo }) => testNo)),
   });
   const found = findDisruptions(submissions, negatives);
-  if (found.length === 0) return { disruptions: new Set(), newlyDisruptive: [] };
+  if (found.length === 0) return NO_DISRUPTIONS;
   const disruptions = new Set(found.flatMap((test) => test.disruptions));
+  const newDisruptions = [...disruptions].filter(({ isDisruption }) => !isDisruption)
+    .map(({ testNo, submissionId, resultNo }) => ({ testNo, submissionId, resultNo }));
   await markDisruptions(tx, {
     repositoryId,
     negatives: earlier.filter((negative) => disruptions.has(negative) && !negative.isDisruption),
@@ -151,7 +163,7 @@ async function detectDisruptions(
     select suite, class, name, file from test
     where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, newTestNos)})
     order by array_position(${integersIn(tx, newTestNos)}, test_no)`;
-  return { disruptions, newlyDisruptive };
+  return { disruptions, newlyDisruptive, newDisruptions };
 }
 
 /** Negative results of a repository, where a condition on `submission` s and `negative_result` n holds. */

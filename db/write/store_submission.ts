@@ -4,7 +4,7 @@ import type { TestTags } from "../../lib/analysis/test_tags.ts";
 import { keyedSubmissionId, submissionId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { storeNegatives } from "./disruptions.ts";
+import { type NewDisruption, storeNegatives } from "./disruptions.ts";
 import { storeTexts } from "./store_texts.ts";
 import { bumpForAddition, type LockedRepository, lockRepository } from "./repository_row.ts";
 import { insertSubmission, removeUnprocessed, type SubmissionHead } from "./submission_rows.ts";
@@ -49,6 +49,8 @@ export interface StoreResult {
   disruptionCount: number;
   /** Tests of the upload that were never disruptive before. */
   newlyDisruptive: TestIdentity[];
+  /** Negative results, of earlier submissions too, that are disruptions since this upload. */
+  newDisruptions: NewDisruption[];
 }
 
 /** `digest` identifies an upload, in 32 hex digits. */
@@ -112,7 +114,9 @@ async function findDuplicate(
   tx: Queryable,
   { repositoryId, digest, key }: DigestedUpload,
 ): Promise<StoreResult | null> {
-  type Row = Omit<StoreResult, "duplicate" | "newlyDisruptive"> & { isProcessed: boolean };
+  type Row = Omit<StoreResult, "duplicate" | "newlyDisruptive" | "newDisruptions"> & {
+    isProcessed: boolean;
+  };
   const rows = await tx<Row[]>`
     select encode(submission_id, 'hex') as "submissionId", key,
       extract(epoch from recorded_at)::float8 as "recordedAt",
@@ -129,7 +133,7 @@ async function findDuplicate(
   const stored = rows.find(({ isProcessed }) => isProcessed);
   if (!stored) return null;
   const { isProcessed: _, ...result } = stored;
-  return { ...result, duplicate: true, newlyDisruptive: [] };
+  return { ...result, duplicate: true, newlyDisruptive: [], newDisruptions: [] };
 }
 
 async function insertUpload(
@@ -157,7 +161,7 @@ async function insertUpload(
   const codeVersion = (await insertSubmission(tx, { ...upload, id, key }, columns))!;
   await storeTexts(tx, { repositoryId, texts: content.texts });
   const results = { submissionId: id, codeVersion, content, failedTestNos };
-  const { disruptionCount, newlyDisruptive } = await storeNegatives(tx, repositoryId, results);
+  const found = await storeNegatives(tx, repositoryId, results);
   if (upload.repositoryUrl) {
     await tx`
       update repository set url = ${upload.repositoryUrl}
@@ -170,8 +174,7 @@ async function insertUpload(
     recordedAt,
     testResultCount: content.resultCount,
     tags,
-    disruptionCount,
-    newlyDisruptive,
+    ...found,
   };
 }
 

@@ -102,7 +102,7 @@ const TABLE = {
   PLATFORM_API_URL: ["http://127.0.0.1:8000", "mcp, gate, split, comment: base URL of the service"],
   PUBLIC_URL: [
     "",
-    "serve, up, mcp, gate, comment, digest: base URL of links to pages (default: the URL called; digest: no links)",
+    "serve, up, watch, mcp, gate, comment, digest: base URL of links to pages (default: the URL called; digest: no links)",
   ],
   UPLOAD_URL: [
     "",

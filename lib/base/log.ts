@@ -77,4 +77,5 @@ function redactTokens(text: string): string {
 }
 
 const SHORTEST_TOKEN = 19;
-const TOKEN = /(?:tk|up|bd)_[0-9a-f]{16,}|(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])/gi;
+const TOKEN =
+  /(?:tk|up|bd|qt)_[0-9a-f]{16,}|whsec_[A-Za-z0-9+/]{16,}=*|(?<![0-9a-f])[0-9a-f]{40}(?![0-9a-f])/gi;

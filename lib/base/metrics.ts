@@ -32,6 +32,10 @@ const DESCRIPTIONS = {
   failed_archives_bytes: ["gauge", "Bytes of the failed archives in the inbox."],
   failed_archives_deleted_total: ["counter", "Failed archives that were deleted from the inbox."],
   results_total: ["counter", "Test results stored."],
+  webhook_attempts_total: [
+    "counter",
+    "Attempts to deliver a message to a webhook, by outcome: delivered, retried or failed.",
+  ],
   last_sweep_timestamp_seconds: ["gauge", "End of the last sweep without an error."],
 } as const;
 

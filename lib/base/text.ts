@@ -63,6 +63,14 @@ export function markdownLink(label: string, address: string): string {
   return `[${label}](${target})`;
 }
 
+/** Untrusted text as code in Slack's mrkdwn: no mention, link or second line comes out of it. */
+export function slackCode(text: string): string {
+  return `\`${
+    text.replaceAll(/\s+|\p{Cc}/gu, " ").replaceAll("`", "'").replaceAll("&", "&amp;")
+      .replaceAll("<", "&lt;").replaceAll(">", "&gt;")
+  }\``;
+}
+
 /** Compares by UTF-16 code units, for `sort`. */
 export function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

@@ -113,3 +113,19 @@ export async function checkCurrentSchema({ sql }: Database): Promise<void> {
   const { state, problem } = await checkSchema(sql);
   if (state !== "current") throw new Error(problem ?? `the database schema is ${state}`);
 }
+
+/** Runs tasks until the signal. When one fails, stops the others before throwing its error. */
+export async function runTogether(
+  signal: AbortSignal,
+  start: (stop: AbortSignal) => Promise<unknown>[],
+): Promise<void> {
+  const failure = new AbortController();
+  const tasks = start(AbortSignal.any([signal, failure.signal]));
+  try {
+    await Promise.all(tasks);
+  } catch (error) {
+    failure.abort();
+    await Promise.allSettled(tasks);
+    throw error;
+  }
+}

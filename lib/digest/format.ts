@@ -6,6 +6,7 @@ import {
   markdownCode,
   markdownLink,
   plural,
+  slackCode,
 } from "../base/text.ts";
 import { localDate, type TimeZone, UTC } from "../base/time_zone.ts";
 import type { Digest, DigestEntry, DigestGroup, DisruptedTest } from "./digest.ts";
@@ -45,13 +46,6 @@ const SLACK: Syntax = {
     (address === "" ? "" : ` <${address.replaceAll(/[<>|]/g, encodeURIComponent)}|runs>`),
   bullet: "• ",
 };
-
-function slackCode(text: string): string {
-  return `\`${
-    text.replaceAll(/\s+|\p{Cc}/gu, " ").replaceAll("`", "'").replaceAll("&", "&amp;")
-      .replaceAll("<", "&lt;").replaceAll(">", "&gt;")
-  }\``;
-}
 
 /**
  * The digest as Markdown.

@@ -9,11 +9,13 @@ import {
   storeSubmission,
   type Upload,
 } from "../../db/write/store_submission.ts";
+import { addUploadEvents } from "../../db/write/upload_events.ts";
 import { lockRepository } from "../../db/write/repository_row.ts";
 import { findTestListNo, storeTests } from "../../db/write/tests.ts";
 import { writeTransaction } from "../../db/write/transaction.ts";
 import { formatRepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp } from "../base/time.ts";
+import { countTests } from "../analysis/test_counts.ts";
 import type { SubmissionContent } from "../analysis/submission_content.ts";
 import type { UploadFiles } from "./read_files.ts";
 import type { RunFacts } from "../report/archive/mod.ts";
@@ -54,6 +56,11 @@ export async function storeUpload(
     const submission = results
       ? await storeSubmission(tx, { ...upload, ...results, storedAhead })
       : null;
+    if (results && submission && !submission.duplicate) {
+      const { exceptions, testHashes } = results.content;
+      const counts = countTests(exceptions, testHashes.length);
+      await addUploadEvents(tx, repository, { ...facts, ...submission, counts }, now);
+    }
     const { duplicate } = submission ?? await storeCoverageAlone(tx, upload);
     await beforeCommit?.(tx, submission);
     return { repository, submission, duplicate };

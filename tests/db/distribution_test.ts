@@ -11,7 +11,7 @@ import {
 } from "./distribution_rules.ts";
 
 /** Tables about repositories on the coordinator: they are read before the repository is known. */
-const LOOKED_UP = ["api_token", "archive", "repository"];
+const LOOKED_UP = ["api_token", "archive", "repository", "webhook", "webhook_delivery"];
 
 describeWithDatabases("the tables that Citus distributes", (database) => {
   let distribution: Distribution;

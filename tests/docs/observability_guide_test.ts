@@ -32,7 +32,14 @@ describe("the monitoring guide", () => {
   });
 
   it("lists every message of the log", async () => {
-    const folders = ["http/server", "http/request", "cli/commands", "intake", "intake/receive"];
+    const folders = [
+      "http/server",
+      "http/request",
+      "cli/commands",
+      "intake",
+      "intake/receive",
+      "webhook_sender",
+    ];
     for (const folder of folders.map((name) => `lib/${name}`)) {
       for await (const { name } of Deno.readDir(new URL(`../../${folder}/`, import.meta.url))) {
         if (!name.endsWith(".ts")) continue;

@@ -165,6 +165,9 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
       "select * from schema_migration",
       "select * from quarantine",
       "select * from valid_token('upload', 'x', now())",
+      "select * from webhook",
+      "select * from webhook_delivery",
+      "select add_webhook_messages(1, 1, 'test.flaky', '', now(), '{}', '[{}]')",
       "insert into change (organization_id) values (1)",
       "select nextval('repository_id_sequence')",
       "create table mine (n integer)",
@@ -233,6 +236,9 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
       "update change set author = ''",
       "delete from change",
       "delete from repository",
+      "insert into webhook (organization_id) values (1)",
+      "update webhook set url = ''",
+      "delete from webhook",
       "delete from schema_migration",
       "truncate submission",
       "alter table submission add column mine integer",
@@ -244,6 +250,9 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
   it("let serve read, and write nothing", async () => {
     await refuses("reader", [
       "set transaction read write; delete from api_token",
+      "select secret from webhook",
+      "select webhook_id from webhook",
+      "select data from webhook_delivery",
       "set transaction read write; select nextval('repository_id_sequence')",
       "set transaction read write; select record_token_use('', now())",
       "select * from upload_token('', now())",
@@ -251,6 +260,16 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
   });
 
   it("are enough for the processes of deploy/compose.yaml, from an upload to the API", async () => {
+    const messages: string[] = [];
+    const receiver = Deno.serve(
+      { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+      async (request) => {
+        messages.push((await request.json()).type);
+        return new Response();
+      },
+    );
+    const hook = `http://127.0.0.1:${receiver.addr.port}/`;
+    await cli(["webhook", "add", "--org", "acme", "--allow-private", "--url", hook]);
     const receive = await start(
       ["receive", "--to", folder, "--port", "0"],
       { DATABASE_URL: as("receiver") },
@@ -281,6 +300,10 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
       headers: { authorization: `Bearer ${tokens.quarantine}` },
     });
     assert.equal((await removed.json()).outcome, "removed");
+    const sending = await run(["watch", folder, "--once"], { DATABASE_URL: as("writer") });
+    assert.equal(sending.code, 0, sending.stderr);
+    assert.deepEqual(messages, ["quarantine.added", "quarantine.removed"]);
+    await receiver.shutdown();
     const ended = await receive.stop("SIGTERM");
     assert.equal(ended.code, 0, ended.stderr);
     assert.doesNotMatch(ended.stderr, /token uses/);

@@ -9,6 +9,7 @@ import environment from "./0008_environment.sql" with { type: "text" };
 import notes from "./0009_notes.sql" with { type: "text" };
 import testCounts from "./0010_test_counts.sql" with { type: "text" };
 import quarantineToken from "./0011_quarantine_token.sql" with { type: "text" };
+import webhooks from "./0012_webhooks.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -23,4 +24,5 @@ export const migrations: readonly string[] = [
   notes,
   testCounts,
   quarantineToken,
+  webhooks,
 ];

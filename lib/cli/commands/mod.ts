@@ -21,6 +21,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   comment: async () => (await import("./comment.ts")).commentCommand,
   submission: async () => (await import("./submission.ts")).submissionCommands,
   quarantine: async () => (await import("./quarantine.ts")).quarantineCommands,
+  webhook: async () => (await import("./webhook.ts")).webhookCommands,
   prune: async () => (await import("./prune.ts")).pruneCommand,
   mcp: async () => (await import("./mcp.ts")).mcpCommand,
   doctor: async () => (await import("./doctor.ts")).doctorCommand,

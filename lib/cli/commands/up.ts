@@ -14,7 +14,9 @@ import { cleanInboxUntil } from "../../intake/clean_inbox.ts";
 import { watchArchives } from "../../intake/watch_loop.ts";
 import { inboxFolder, openInbox } from "../../storage/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../../intake/receive/receiver.ts";
-import { checkCurrentSchema, runService } from "../run_service.ts";
+import { checkCurrentSchema, runService, runTogether } from "../run_service.ts";
+import { readPublicUrl } from "../settings.ts";
+import { sendWebhooks } from "../../webhook_sender/send_webhooks.ts";
 import { DiskRoom } from "../../storage/disk_room.ts";
 import { FolderStorage } from "../../storage/folder.ts";
 import { API_SETTINGS, apiOptions, readingOptions, serveUntilStopped } from "./serve.ts";
@@ -61,6 +63,7 @@ export const upCommand: AddCommand = command({
         const { io } = context;
         const { now, stderr, environment } = io;
         const { log, metrics } = service;
+        const pagesUrl = readPublicUrl(environment);
         if ((await listOrganizations(database.sql)).length === 0) {
           context.note(
             `no organization yet: \`${PROGRAM} org create NAME\`, then ` +
@@ -108,6 +111,7 @@ export const upCommand: AddCommand = command({
               seconds: settings.FAILED_UPLOAD_DAYS * SECONDS_PER_DAY,
               bytes: settings.FAILED_UPLOAD_MB * MEGABYTE,
             }),
+            sendWebhooks({ sql: database.sql, now, log, metrics, pagesUrl }, { stop }),
             aborted(stop).then(() => receiver.shutdown()).then(() => accepted.close()),
             watchArchives({
               ...watcher,
@@ -144,21 +148,5 @@ async function reserveWaiting(
       const { size } = await stat(join(source, key));
       room.reserve(key, { size, content: null });
     }
-  }
-}
-
-/** Runs tasks until the signal. When one fails, stops the others before throwing its error. */
-async function runTogether(
-  signal: AbortSignal,
-  start: (stop: AbortSignal) => Promise<unknown>[],
-): Promise<void> {
-  const failure = new AbortController();
-  const tasks = start(AbortSignal.any([signal, failure.signal]));
-  try {
-    await Promise.all(tasks);
-  } catch (error) {
-    failure.abort();
-    await Promise.allSettled(tasks);
-    throw error;
   }
 }

@@ -21,7 +21,9 @@ import { cannotRead, type ReadProgress } from "../../intake/read_files.ts";
 import { watchArchives } from "../../intake/watch_loop.ts";
 import { plainLine, progressLine, readingText } from "../output.ts";
 import { requireOrganization } from "../organization.ts";
-import { runService, SERVICE_SETTINGS } from "../run_service.ts";
+import { runService, runTogether, SERVICE_SETTINGS } from "../run_service.ts";
+import { readPublicUrl } from "../settings.ts";
+import { sendWebhooks } from "../../webhook_sender/send_webhooks.ts";
 import { FolderStorage } from "../../storage/folder.ts";
 import {
   parseS3Url,
@@ -65,11 +67,12 @@ export const watchCommand: AddCommand = command({
     list: flag("list the known archives and exit: key, status, reason"),
   },
   settings: SERVICE_SETTINGS,
-  environment: STORAGE_VARIABLES,
+  environment: [...STORAGE_VARIABLES, "PUBLIC_URL"],
   async run(options, context, settings) {
     const { io } = context;
     const progress = progressLine(io);
     const storage = await openStorage(options.source, io);
+    const pagesUrl = readPublicUrl(io.environment);
     let failed = 0;
     await runService(context, settings, {
       open: () => context.openDatabase(),
@@ -105,16 +108,24 @@ export const watchCommand: AddCommand = command({
           },
           origin: await context.origin(),
         };
-        failed = await watchArchives(watcher, {
-          ...options,
-          metrics,
-          stop: io.stop,
-          sleep: io.sleep,
-          async onOutcome(outcome) {
-            progress.clear();
-            if (outcome.status !== "left") await printOutcome(context, outcome);
-          },
-        });
+        const sender = { sql, now: io.now, log, metrics, pagesUrl };
+        const sweeping = (stop: AbortSignal) =>
+          watchArchives(watcher, {
+            ...options,
+            metrics,
+            stop,
+            sleep: io.sleep,
+            async onOutcome(outcome) {
+              progress.clear();
+              if (outcome.status !== "left") await printOutcome(context, outcome);
+            },
+          });
+        if (options.once) {
+          failed = await sweeping(io.stop);
+          await sendWebhooks(sender, { stop: io.stop, once: true });
+        } else {
+          await runTogether(io.stop, (stop) => [sweeping(stop), sendWebhooks(sender, { stop })]);
+        }
       },
     });
     if (options.once && failed > 0) {

@@ -153,7 +153,12 @@ describeWithDatabases("processing a submission", (database) => {
       recordedAt: NOW,
     }));
     assert.deepEqual(first.newlyDisruptive.map(({ name }) => name), ["t"]);
-    assert.deepEqual(second, { ...first, duplicate: true, newlyDisruptive: [] });
+    assert.deepEqual(second, {
+      ...first,
+      duplicate: true,
+      newlyDisruptive: [],
+      newDisruptions: [],
+    });
     const coverage = await database().sql`
       select covered_line_count::int, line_count::int, extract(epoch from recorded_at)::int as at
       from coverage_report where repository_id = ${repository.repositoryId}`;

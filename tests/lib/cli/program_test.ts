@@ -57,6 +57,12 @@ describe("the command line", () => {
       "up",
       "upload",
       "watch",
+      "webhook add",
+      "webhook list",
+      "webhook log",
+      "webhook remove",
+      "webhook resend",
+      "webhook test",
     ]);
   });
 

@@ -7,6 +7,8 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { DEFAULT_POLICY, type QuarantinePolicy } from "../../../lib/analysis/quarantine_policy.ts";
 import { DEFAULT_GATE, type GateOptions, type Outcome, simulate } from "./year.ts";
+import { CALM_AFTER } from "../../../lib/webhook/events.ts";
+import { type ChannelRules, DEFAULT_CHANNEL } from "./channel.ts";
 import { DAY, type Shape } from "./simulated_repository.ts";
 
 const VARIANTS: Record<string, Partial<QuarantinePolicy>> = {
@@ -30,6 +32,49 @@ const GATES: Record<string, Partial<GateOptions>> = {
   "--max-missing 100%": { maxMissing: 100 },
   "--cause any --max-missing 100%": { cause: "any", maxMissing: 100 },
 };
+
+/** With the default policy and gate: the messages of a webhook. */
+const CHANNELS: Record<string, Partial<ChannelRules>> = {
+  "the rules": {},
+  "2 disruptions at 2 code versions": { flakySince: { disruptions: 2, codeVersions: 2 } },
+  "1 disruption": { flakySince: { disruptions: 1, codeVersions: 1 } },
+  "calm after 7 days": { calmAfter: { ...CALM_AFTER, quietSeconds: 7 * DAY } },
+  "calm after 28 days": { calmAfter: { ...CALM_AFTER, quietSeconds: 28 * DAY } },
+  "an outage ends with a good run": { outageEndsAfterRuns: 1 },
+  "1 disruption, calm after a day, one good run, not grouped": {
+    flakySince: { disruptions: 1, codeVersions: 1 },
+    calmAfter: { quietSeconds: DAY, passes: 1 },
+    outageEndsAfterRuns: 1,
+    isGrouped: false,
+  },
+};
+
+const CHANNEL_COLUMNS = [
+  "webhook",
+  "messages",
+  "most in an hour, a day",
+  "flaky tests announced",
+  "days until then",
+  "again",
+  "wrong",
+  "calm",
+  "outages",
+];
+
+function channelRow(name: string, { channel, flakyCount }: Outcome): string {
+  const cells = [
+    name,
+    channel.messages,
+    `${channel.mostInHour}, ${channel.mostInDay}`,
+    `${channel.announcedCount} of ${flakyCount}`,
+    spread(channel.daysUntilAnnounced),
+    channel.repeated,
+    channel.wrong.length,
+    channel.calm,
+    channel.outages,
+  ];
+  return `| ${cells.join(" | ")} |`;
+}
 
 const COLUMNS = [
   "policy",
@@ -103,5 +148,11 @@ for (const retries of [0, 2]) {
   }
   for (const [name, change] of Object.entries(GATES).filter(isWanted)) {
     print(row(name, simulate(shape, DEFAULT_POLICY, { ...DEFAULT_GATE, ...change })));
+  }
+  print(`\n| ${CHANNEL_COLUMNS.join(" | ")} |`);
+  print(`|${CHANNEL_COLUMNS.map(() => " - |").join("")}`);
+  for (const [name, change] of Object.entries(CHANNELS).filter(isWanted)) {
+    const rules = { ...DEFAULT_CHANNEL, ...change };
+    print(channelRow(name, simulate(shape, DEFAULT_POLICY, DEFAULT_GATE, rules)));
   }
 }

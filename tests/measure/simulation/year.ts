@@ -9,6 +9,8 @@ import type { Quarantine } from "../../../lib/analysis/quarantine.ts";
 import { WINDOW_SECONDS } from "../../../lib/base/time.ts";
 import { decideExitCode, type GateInput, identityKey } from "../../../lib/gate/rule.ts";
 import { Random } from "../bench/random.ts";
+import type { WindowDisruption } from "../../../lib/webhook/events.ts";
+import { Channel, type ChannelOutcome, type ChannelRules, DEFAULT_CHANNEL } from "./channel.ts";
 import {
   type BuildReport,
   DAY,
@@ -57,6 +59,19 @@ export interface Outcome {
   mostAtOnce: number;
   /** Days from the renaming to the end of the old entry and to the beginning of the new one. */
   renamed: { oldFreeAfter: number | null; newCaughtAfter: number | null };
+  channel: ChannelFigures;
+}
+
+/** The messages of a webhook, and whether they were right. */
+export interface ChannelFigures extends Omit<ChannelOutcome, "flaky"> {
+  /** Flaky tests that were announced while they were flaky, of those that were red at least once. */
+  announcedCount: number;
+  /** Days from the first red build to the announcement. */
+  daysUntilAnnounced: number[];
+  /** Announcements of a flaky test after its first. */
+  repeated: number;
+  /** Announcements of tests that were broken or healthy. */
+  wrong: string[];
 }
 
 /** A red build is run again so many times, with this probability. */
@@ -76,12 +91,14 @@ export function simulate(
   shape: Shape,
   policy: QuarantinePolicy,
   gate: GateOptions = DEFAULT_GATE,
+  channelRules: ChannelRules = DEFAULT_CHANNEL,
 ): Outcome {
   const random = new Random(shape.seed);
   const troubled = makeTests(shape, random);
   const planned = planBuilds(shape, random);
   const failures = new Failures(shape, random);
-  const year = new Year(shape, policy);
+  const channel = new Channel(channelRules);
+  const year = new Year(shape, policy, channel);
   const builtVersions = new Map<string, number>();
   const kinds = new Map(troubled.map((test) => [test.name, test.kind]));
   let [flakyBuilds, excusedBuilds] = [0, 0];
@@ -120,6 +137,7 @@ export function simulate(
     faultCount: faultyVersions.size,
     excusedFaults: excusedVersions.size,
     mostAtOnce: year.mostAtOnce,
+    channel: judgeChannel(channel.outcome(), troubled, reds),
   };
 }
 
@@ -156,10 +174,12 @@ class Year {
   readonly entries = new Map<string, Entry[]>();
   #windowIndex = 0;
   mostAtOnce = 0;
+  readonly #channel: Channel;
 
-  constructor(shape: Shape, policy: QuarantinePolicy) {
+  constructor(shape: Shape, policy: QuarantinePolicy, channel: Channel) {
     this.#shape = shape;
     this.#policy = policy;
+    this.#channel = channel;
   }
 
   isQuarantined(name: string, at: number): boolean {
@@ -242,12 +262,39 @@ class Year {
     for (const [name, runs] of this.#runs) {
       if (!failed.has(name)) runs.push(hasRun(name) ? this.#passes[index]! : missing);
     }
-    this.#markDisruptions(codeVersion, index);
+    const disrupted = this.#markDisruptions(codeVersion, index);
     this.#apply(at);
+    this.#channel.add({
+      at,
+      isOutage: isBroken,
+      disrupted: disrupted.map(({ name, newRuns }) => ({
+        name,
+        cause: newRuns.at(-1)!.causes.at(-1)!,
+        disruptions: this.#disruptionsInWindow(name, newRuns),
+      })),
+      hasPassed: (name) => this.#runs.get(name)!.at(-1)!.results.includes(true),
+    });
+  }
+
+  /** Each disruption of a test in the window, but for outages. */
+  #disruptionsInWindow(name: string, newRuns: readonly PolicyRun[]): WindowDisruption[] {
+    const runs = this.#runs.get(name)!;
+    return this.#failedBuilds.get(name)!.filter((build) => build >= this.#windowIndex)
+      .map((build) => runs[build]!)
+      .filter(({ isDisrupted, isBrokenEnvironment }) => isDisrupted && !isBrokenEnvironment)
+      .flatMap((run) => {
+        const { codeVersion, results } = run;
+        const isNew = newRuns.includes(run);
+        return results.filter((isPositive) => !isPositive).map(() => ({ codeVersion, isNew }));
+      });
   }
 
   /** Failures of a test that also passed at the same version. */
-  #markDisruptions(codeVersion: string, index: number): void {
+  #markDisruptions(
+    codeVersion: string,
+    index: number,
+  ): { name: string; newRuns: readonly SimulatedRun[] }[] {
+    const disrupted = [];
     const builds = this.#buildsOfVersion.get(codeVersion) ?? [];
     builds.push(index);
     this.#buildsOfVersion.set(codeVersion, builds);
@@ -257,8 +304,11 @@ class Year {
       }
       const runs = builds.map((build) => this.#runs.get(name)![build]!);
       if (!runs.some(({ results }) => results.includes(true))) continue;
-      for (const run of runs) if (run.results.includes(false)) run.isDisrupted = true;
+      const newRuns = runs.filter((run) => run.results.includes(false) && !run.isDisrupted);
+      for (const run of newRuns) run.isDisrupted = true;
+      if (newRuns.length > 0) disrupted.push({ name, newRuns });
     }
+    return disrupted;
   }
 
   #apply(now: number): void {
@@ -318,7 +368,8 @@ type BuildFigures =
   | "excusedBuilds"
   | "faultCount"
   | "excusedFaults"
-  | "mostAtOnce";
+  | "mostAtOnce"
+  | "channel";
 
 function judge(
   troubled: readonly TroubledTest[],
@@ -375,4 +426,35 @@ function judge(
     if (last) outcome.daysUntilFree.push(days(last.until - until));
   }
   return outcome;
+}
+
+function judgeChannel(
+  { flaky, ...outcome }: ChannelOutcome,
+  troubled: readonly TroubledTest[],
+  reds: ReadonlyMap<string, number[]>,
+): ChannelFigures {
+  const figures: ChannelFigures = {
+    ...outcome,
+    announcedCount: 0,
+    daysUntilAnnounced: [],
+    repeated: 0,
+    wrong: [],
+  };
+  const byName = new Map(troubled.map((test) => [test.name, test]));
+  for (const [name, times] of flaky) {
+    const test = byName.get(name);
+    if (test?.kind !== "flaky" && test?.kind !== "renamed") {
+      figures.wrong.push(...times.map(() => `${name} (${test?.kind ?? "healthy"})`));
+      continue;
+    }
+    figures.repeated += times.length - 1;
+    const announcedAt = times.find((at) => at >= test.from && at < test.until);
+    if (test.kind !== "flaky" || announcedAt === undefined) continue;
+    figures.announcedCount++;
+    const firstRed = reds.get(name)?.find((at) => at >= test.from) ?? announcedAt;
+    figures.daysUntilAnnounced.push(
+      Math.max(0, Math.round((announcedAt - firstRed) / DAY * 10) / 10),
+    );
+  }
+  return figures;
 }

@@ -1,0 +1,225 @@
+/** Events that time causes: tests that calm down, quarantine entries that end soon or have ended. */
+import {
+  firstSubmissionId,
+  parseTestId,
+  testId,
+  type TestIdentity,
+} from "../../lib/base/identity.ts";
+import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
+import { resultCountsAt } from "../../lib/analysis/columns.ts";
+import { CALM_AFTER, endingNoticeAt } from "../../lib/webhook/events.ts";
+import type { Database } from "../connection/connect.ts";
+import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
+import { loadTestLists } from "../read/stored_test_lists.ts";
+import { quarantineColumns } from "../read/fragments.ts";
+import { lockRepository } from "../write/repository_row.ts";
+import { writeTransaction } from "../write/transaction.ts";
+import {
+  addWebhookMessages,
+  loadOwnersOfTests,
+  loadSubscribedEvents,
+} from "../write/webhook_messages.ts";
+import type { Quarantine } from "../../lib/analysis/quarantine.ts";
+import { listRepositories, type Repository } from "./repositories.ts";
+
+/** An end that is older is no news, such as those before a webhook was added. */
+const ENDED_WITHIN = SECONDS_PER_DAY;
+/** Of entries that are looked at: longer than any notice. */
+const ENDING_WITHIN = 8 * SECONDS_PER_DAY;
+
+/** Adds the events that are due to the outbox, one transaction for each repository that may have some. */
+export async function addTimedEvents(sql: Database["sql"], now: number): Promise<void> {
+  const organizations = await sql<{ organizationId: number }[]>`
+    select distinct organization_id as "organizationId" from webhook order by 1`;
+  for (const { organizationId } of organizations) {
+    for (const repository of await listCandidates(sql, organizationId, now)) {
+      await writeTransaction(sql, async (tx) => {
+        if (!await lockRepository(tx, repository.repositoryId)) return;
+        const events = await loadSubscribedEvents(tx, organizationId);
+        if (events.has("test.calm")) await addCalmTests(tx, repository, now);
+        if (events.has("quarantine.ending")) await addEndingEntries(tx, repository, now);
+        if (events.has("quarantine.removed")) await addEndedEntries(tx, repository, now);
+      });
+    }
+  }
+}
+
+/** The repositories with announced flaky tests, or with entries that end about now. */
+async function listCandidates(
+  sql: Queryable,
+  organizationId: number,
+  now: number,
+): Promise<Repository[]> {
+  const repositories = await listRepositories(sql, organizationId);
+  const ids = arrayOf(repositories.map(({ repositoryId }) => repositoryId));
+  const announced = await sql<{ id: number }[]>`
+    select distinct repository_id::float8 as id from webhook_delivery
+    where organization_id = ${organizationId} and event = 'test.flaky'`;
+  const ending = await sql<{ id: number }[]>`
+    select distinct repository_id::float8 as id from quarantine q
+    where q.repository_id = any(${ids}::text::bigint[])
+      and q.quarantine_expires_at > to_timestamp(${now - ENDED_WITHIN}::float8)
+      and q.quarantine_expires_at < to_timestamp(${now + ENDING_WITHIN}::float8)`;
+  const candidates = new Set([...announced, ...ending].map(({ id }) => id));
+  return repositories.filter(({ repositoryId }) => candidates.has(repositoryId));
+}
+
+type TestRow = TestIdentity & { testNo: number; testHash: number };
+
+/** Tests that were announced as flaky, had no disruption since, and passed often enough. */
+async function addCalmTests(tx: Queryable, repository: Repository, now: number): Promise<void> {
+  const { repositoryId, organizationId, idPrefix } = repository;
+  const announced = await tx<{ id: string }[]>`
+    select distinct s.id from webhook_delivery d, unnest(d.subjects) as s(id)
+    where d.organization_id = ${organizationId} and d.repository_id = ${repositoryId}
+      and d.event = 'test.flaky' and not exists (
+        select from webhook_delivery e
+        where e.organization_id = d.organization_id and e.webhook_id = d.webhook_id
+          and e.delivery_id > d.delivery_id and e.subjects @> array[s.id]
+          and e.event = 'test.calm')`;
+  const quietSince = now - CALM_AFTER.quietSeconds;
+  const firstId = firstSubmissionId(quietSince);
+  const hashes = announced.map(({ id }) => parseTestId(id)!.testHash);
+  const quiet = await tx<TestRow[]>`
+    select t.test_no as "testNo", t.test_hash::float8 as "testHash", suite, class, name, file
+    from test t
+    where t.repository_id = ${repositoryId}
+      and t.test_hash = any(${arrayOf(hashes)}::text::bigint[])
+      and not exists (
+        select from disruptive_test d
+        where d.repository_id = t.repository_id and d.test_no = t.test_no
+          and d.latest_submission_id >= decode(${firstId}, 'hex'))
+    order by t.test_no`;
+  if (quiet.length === 0) return;
+  const passes = await countPasses(tx, { repositoryId, firstId, tests: quiet });
+  const calm = quiet.filter(({ testNo }) => passes.get(testNo)! >= CALM_AFTER.passes);
+  const owners = await loadOwnersOfTests(tx, {
+    repositoryId,
+    testNos: calm.map(({ testNo }) => testNo),
+  });
+  await addWebhookMessages(tx, repository, {
+    event: "test.calm",
+    cause: "",
+    at: now,
+    items: calm.map(({ testNo, testHash, ...identity }) => ({
+      id: testId(idPrefix, testHash),
+      ...identity,
+      owners: owners.get(testNo) ?? [],
+      passes: passes.get(testNo)!,
+    })),
+  });
+}
+
+/** In how many submissions tests passed, from an id on, by test_no. */
+async function countPasses(
+  sql: Queryable,
+  { repositoryId, firstId, tests }: {
+    repositoryId: number;
+    firstId: string;
+    tests: readonly TestRow[];
+  },
+): Promise<Map<number, number>> {
+  const passes = new Map(tests.map(({ testNo }) => [testNo, 0]));
+  const submissions = await sql<{ testListNo: number; exceptions: Uint8Array }[]>`
+    select test_list_no as "testListNo", exceptions from submission
+    where repository_id = ${repositoryId} and status = 'processed'
+      and submission_id >= decode(${firstId}, 'hex')`;
+  const testListNos = new Set(submissions.map(({ testListNo }) => testListNo));
+  const lists = await loadTestLists(sql, { repositoryId, testListNos });
+  for (const [testListNo, list] of lists) {
+    const indexes = [...list.keys()].filter((index) => passes.has(list[index]!));
+    for (const { exceptions } of submissions.filter((one) => one.testListNo === testListNo)) {
+      const counts = resultCountsAt(exceptions, indexes);
+      for (const index of indexes) {
+        if ((counts.get(index)?.positive ?? 0) === 0) continue;
+        passes.set(list[index]!, passes.get(list[index]!)! + 1);
+      }
+    }
+  }
+  return passes;
+}
+
+type Entry = Quarantine & { quarantineExpiresAt: number };
+
+async function addEndingEntries(tx: Queryable, repository: Repository, now: number): Promise<void> {
+  const entries = await loadEntries(tx, repository, { from: now, until: now + ENDING_WITHIN });
+  const due = entries.filter(({ entry }) => endingNoticeAt(entry) <= now);
+  await addEntries(tx, repository, now, "quarantine.ending", due, ({ entry }) =>
+    // With its end changed, an entry is announced again.
+    endingNoticeAt(entry));
+}
+
+async function addEndedEntries(tx: Queryable, repository: Repository, now: number): Promise<void> {
+  const entries = await loadEntries(tx, repository, { from: now - ENDED_WITHIN, until: now });
+  await addEntries(
+    tx,
+    repository,
+    now,
+    "quarantine.removed",
+    entries,
+    ({ entry }) => entry.quarantineExpiresAt,
+  );
+}
+
+type FoundEntry = { entry: Entry; test: TestRow; id: string };
+
+/** The entries that end in a period, from its first second to the one before its end. */
+async function loadEntries(
+  tx: Queryable,
+  { repositoryId, idPrefix }: Repository,
+  { from, until }: { from: number; until: number },
+): Promise<FoundEntry[]> {
+  const rows = await tx<(Entry & TestRow)[]>`
+    select t.test_no as "testNo", t.test_hash::float8 as "testHash", suite, class, name, file,
+      ${quarantineColumns(tx)}
+    from quarantine q
+    join test t on t.repository_id = q.repository_id and t.test_no = q.test_no
+    where q.repository_id = ${repositoryId}
+      and q.quarantine_expires_at > to_timestamp(${from}::float8)
+      and q.quarantine_expires_at <= to_timestamp(${until}::float8)
+    order by t.test_no`;
+  return rows.map((row) => ({ entry: row, test: row, id: testId(idPrefix, row.testHash) }));
+}
+
+/** Adds an event of entries that were not announced since a moment. */
+async function addEntries(
+  tx: Queryable,
+  repository: Repository,
+  now: number,
+  event: "quarantine.ending" | "quarantine.removed",
+  entries: readonly FoundEntry[],
+  since: (found: FoundEntry) => number,
+): Promise<void> {
+  if (entries.length === 0) return;
+  const { repositoryId, organizationId } = repository;
+  const announced = await tx<{ id: string; at: number }[]>`
+    select s.id, extract(epoch from max(d.created_at))::float8 as at
+    from webhook_delivery d, unnest(d.subjects) as s(id)
+    where d.organization_id = ${organizationId} and d.event = ${event}
+      and d.subjects && ${textsIn(tx, entries.map(({ id }) => id))}
+    group by s.id`;
+  const announcedAt = new Map(announced.map(({ id, at }) => [id, at]));
+  const fresh = entries.filter((found) =>
+    (announcedAt.get(found.id) ?? -Infinity) < Math.floor(since(found))
+  );
+  const testNos = fresh.map(({ test }) => test.testNo);
+  const owners = await loadOwnersOfTests(tx, { repositoryId, testNos });
+  await addWebhookMessages(tx, repository, {
+    event,
+    cause: event === "quarantine.removed" ? "expired" : "",
+    at: now,
+    items: fresh.map(({ id, entry, test }) => ({
+      id,
+      suite: test.suite,
+      class: test.class,
+      name: test.name,
+      file: test.file,
+      by: event === "quarantine.removed" ? null : entry.quarantinedBy,
+      type: entry.quarantineType,
+      reason: event === "quarantine.removed" ? "expired" : entry.quarantineReason,
+      owner: entry.quarantineOwner,
+      expires_at: entry.quarantineExpiresAt,
+      owners: owners.get(test.testNo) ?? [],
+    })),
+  });
+}

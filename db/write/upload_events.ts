@@ -1,0 +1,153 @@
+/** The events of an upload: tests that become flaky, outages that begin and end. */
+import { isOutage, type TestCounts } from "../../lib/analysis/test_counts.ts";
+import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
+import { WINDOW_SECONDS } from "../../lib/base/time.ts";
+import {
+  becomesFlaky,
+  OUTAGE_ENDS_AFTER_RUNS,
+  type WebhookEvent,
+} from "../../lib/webhook/events.ts";
+import { integersIn, type Queryable } from "../connection/sql.ts";
+import { codeVersionOf } from "../read/fragments.ts";
+import { isOutageRow } from "../read/job_runs.ts";
+import { messageOf } from "../read/texts.ts";
+import type { NewDisruption } from "./disruptions.ts";
+import {
+  addWebhookMessages,
+  type EventRepository,
+  loadOwnersOfTests,
+  loadSubscribedEvents,
+} from "./webhook_messages.ts";
+
+/** A submission that was stored, in the transaction that has locked its repository. */
+export interface StoredRun {
+  submissionId: string;
+  recordedAt: number;
+  counts: TestCounts;
+  newDisruptions: readonly NewDisruption[];
+  job: string;
+  environment: string;
+  branch: string | null;
+  buildUrl: string;
+}
+
+type Repository = EventRepository & { idPrefix: number };
+
+/** Adds the events of an upload to the outbox. Without webhooks this is one cheap statement. */
+export async function addUploadEvents(
+  tx: Queryable,
+  repository: Repository,
+  run: StoredRun,
+  now: number,
+): Promise<void> {
+  // Of a run that is uploaded late, nothing is news.
+  if (run.recordedAt < now - WINDOW_SECONDS) return;
+  const events = await loadSubscribedEvents(tx, repository.organizationId);
+  if (events.has("test.flaky")) await addFlakyTests(tx, repository, run, now);
+  if (events.has("outage.started")) await addOutage(tx, repository, run, now);
+}
+
+type DisruptionRow = {
+  testNo: number;
+  submissionId: string;
+  resultNo: number;
+  codeVersion: string;
+  fingerprint: string;
+  message: string;
+};
+
+async function addFlakyTests(
+  tx: Queryable,
+  repository: Repository,
+  { newDisruptions, submissionId, buildUrl }: StoredRun,
+  now: number,
+): Promise<void> {
+  if (newDisruptions.length === 0) return;
+  const { repositoryId, idPrefix } = repository;
+  const changed = new Set(newDisruptions.map(({ testNo }) => testNo));
+  const rows = await tx<DisruptionRow[]>`
+    select n.test_no as "testNo", encode(n.submission_id, 'hex') as "submissionId",
+      n.result_no as "resultNo", ${codeVersionOf(tx)} as "codeVersion",
+      encode(n.fingerprint, 'hex') as fingerprint, ${messageOf(tx, repositoryId)} as message
+    from negative_result n
+    join submission s on s.repository_id = n.repository_id and s.submission_id = n.submission_id
+    where n.repository_id = ${repositoryId} and n.is_disruption
+      and n.test_no = any(${integersIn(tx, changed)})
+      and n.submission_id >= decode(${firstSubmissionId(now - WINDOW_SECONDS)}, 'hex')
+      and (${isOutageRow(tx)}) is not true
+    order by n.submission_id, n.result_no`;
+  const keyOf = (one: NewDisruption) => `${one.submissionId} ${one.resultNo}`;
+  const isNew = new Set(newDisruptions.map(keyOf));
+  const flaky = new Map(
+    [...Map.groupBy(rows, ({ testNo }) => testNo)].filter(([, disruptions]) =>
+      becomesFlaky(disruptions.map((one) => ({ ...one, isNew: isNew.has(keyOf(one)) })))
+    ),
+  );
+  if (flaky.size === 0) return;
+  const testNos = [...flaky.keys()];
+  const owners = await loadOwnersOfTests(tx, { repositoryId, testNos });
+  const tests = await tx<(TestIdentity & { testNo: number; testHash: number })[]>`
+    select test_no as "testNo", test_hash::float8 as "testHash", suite, class, name, file from test
+    where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, testNos)})
+    order by test_no`;
+  const found = tests.map(({ testNo, testHash, ...identity }) => {
+    const disruptions = flaky.get(testNo)!;
+    const { fingerprint, message } = disruptions.findLast((one) => isNew.has(keyOf(one)))!;
+    return {
+      fingerprint,
+      message,
+      item: {
+        id: testId(idPrefix, testHash),
+        ...identity,
+        owners: owners.get(testNo) ?? [],
+        disruptions: disruptions.length,
+      },
+    };
+  });
+  for (const [fingerprint, group] of Map.groupBy(found, (one) => one.fingerprint)) {
+    await addWebhookMessages(tx, repository, {
+      event: "test.flaky",
+      cause: fingerprint,
+      at: now,
+      shared: { message: group[0]!.message, submission_id: submissionId, build_url: buildUrl },
+      items: group.map(({ item }) => item),
+    });
+  }
+}
+
+/** An outage is one of a job in an environment: others may be healthy meanwhile. */
+async function addOutage(
+  tx: Queryable,
+  repository: Repository,
+  { submissionId, counts, job, environment, branch, buildUrl }: StoredRun,
+  now: number,
+): Promise<void> {
+  const { repositoryId } = repository;
+  const id = JSON.stringify([repositoryId, job, environment]);
+  let event: WebhookEvent = "outage.started";
+  if (!isOutage(counts)) {
+    const latest = await tx<{ isOutage: boolean }[]>`
+      select ${isOutageRow(tx)} is true as "isOutage" from submission s
+      where s.repository_id = ${repositoryId} and s.status = 'processed' and s.job = ${job}
+        and s.environment = ${environment}
+      order by s.submission_id desc limit ${OUTAGE_ENDS_AFTER_RUNS}`;
+    if (latest.length < OUTAGE_ENDS_AFTER_RUNS || latest.some((one) => one.isOutage)) return;
+    event = "outage.ended";
+  }
+  await addWebhookMessages(tx, repository, {
+    event,
+    cause: id,
+    at: now,
+    items: [{
+      id,
+      owners: [],
+      job,
+      environment,
+      branch: branch ?? "",
+      submission_id: submissionId,
+      build_url: buildUrl,
+      ran_test_count: counts.ran,
+      failed_test_count: counts.failed,
+    }],
+  });
+}

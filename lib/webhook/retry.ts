@@ -1,0 +1,33 @@
+/** When a delivery is attempted again. All in seconds. */
+import { SECONDS_PER_DAY } from "../base/time.ts";
+
+const FIRST_DELAY = 5;
+const GROWTH = 4;
+const MAX_DELAY = SECONDS_PER_DAY;
+
+/** After this long a delivery fails for good. */
+export const RETRY_PERIOD = 3 * SECONDS_PER_DAY;
+
+/**
+ * The time until the next attempt: exponential backoff with jitter from 5 s to 24 h, or longer if the
+ * receiver asks for it; `null` when the period is over.
+ */
+export function retryDelay(
+  { attemptCount, dueAt, now, retryAfter = 0, random = Math.random() }: {
+    /** Attempts so far, at least 1. */
+    attemptCount: number;
+    dueAt: number;
+    now: number;
+    /** The header `Retry-After` of the response. */
+    retryAfter?: number;
+    /** From 0 to 1. */
+    random?: number;
+  },
+): number | null {
+  const left = dueAt + RETRY_PERIOD - now;
+  if (left <= 0) return null;
+  const backoff = Math.min(FIRST_DELAY * GROWTH ** (attemptCount - 1), MAX_DELAY);
+  const delay = Math.min(Math.max(backoff * (1 + random / 10), retryAfter), MAX_DELAY);
+  // The last attempt is at the end of the period.
+  return Math.min(delay, left);
+}

@@ -1,0 +1,309 @@
+/** Which events reach the outbox of a webhook, and how many messages come of them. */
+import assert from "node:assert/strict";
+import { it } from "@std/testing/bdd";
+import { findTest } from "../../../db/admin/quarantine.ts";
+import { findRepository, type Repository } from "../../../db/admin/repositories.ts";
+import { parseTestId, testHash, testId } from "../../../lib/base/identity.ts";
+import { describeWithDatabases } from "../../database.ts";
+import { quarantine, release } from "../../routes/fixture.ts";
+import { REFUSED, WebhookFixture } from "../../webhooks.ts";
+
+const NOW = 1_790_000_000;
+const HOUR = 3_600;
+const DAY = 24 * HOUR;
+
+describeWithDatabases("the events of a webhook", (database) => {
+  let count = 0;
+  const create = () => WebhookFixture.create(database(), { name: `org ${++count}`, now: NOW });
+
+  async function repositoryOf(fixture: WebhookFixture, name = "shop"): Promise<Repository> {
+    const { organizationId } = fixture.organization;
+    return (await findRepository(database().sql, { organizationId, owner: "acme", name }))!;
+  }
+
+  async function idOf(fixture: WebhookFixture, name: string): Promise<string> {
+    const { idPrefix } = await repositoryOf(fixture);
+    return testId(idPrefix, testHash({ suite: "", class: "", name, file: "" }));
+  }
+
+  it("are none without a webhook", async () => {
+    const fixture = await create();
+    await fixture.makeFlaky(["a"]);
+    assert.deepEqual(await fixture.sent(), []);
+    await fixture.addWebhook();
+    assert.deepEqual(await fixture.sent(), [], "what was before it is no news");
+  });
+
+  it("say at the third code version that a test is flaky, with all that an issue needs", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    await fixture.upload("1111111", { a: "-+ Timeout after 5 s", b: "+" }, {
+      tags: ["owner:@pay"],
+    });
+    await fixture.upload("1111111", { a: "-+ Timeout after 6 s" });
+    await fixture.upload("2222222", { a: "-+ Timeout after 7 s" });
+    assert.deepEqual(await fixture.sent(), []);
+    const { outcome } = await fixture.upload("3333333", { a: "-+ Timeout after 8 s" });
+    const [message, ...more] = await fixture.send("https://tests.example.com");
+    assert.deepEqual(more, []);
+    const id = await idOf(fixture, "a");
+    const submission = outcome.key!.split("/").at(-1);
+    assert.deepEqual(message!.body, {
+      type: "test.flaky",
+      timestamp: "2026-09-21T14:13:20Z",
+      data: {
+        organization: fixture.organization.name,
+        repository: "acme/shop",
+        message: "Timeout after 8 s",
+        submission_id: submission,
+        build_url: "https://ci.example.com/1",
+        web_url: `https://tests.example.com/repos/acme/shop/builds/${submission}`,
+        tests: [{
+          id,
+          suite: "",
+          class: "",
+          name: "a",
+          file: "",
+          owners: ["@pay"],
+          disruptions: 4,
+          web_url: `https://tests.example.com/tests/${id}`,
+        }],
+      },
+    });
+    assert.match(message!.id, /^msg_[0-9a-f]{32}$/);
+  });
+
+  it("say it once, however often the test fails, until it was calm for 14 days", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    await fixture.makeFlaky(["a"]);
+    assert.deepEqual(await fixture.sent(), ["test.flaky a"]);
+    for (let day = 1; day <= 20; day++) {
+      fixture.now += DAY;
+      await fixture.upload(`abcdef${day.toString(16).padStart(2, "0")}`, { a: "-+" });
+      assert.deepEqual(await fixture.sent(), []);
+    }
+    // Silence is not a pass.
+    fixture.now += 30 * DAY;
+    assert.deepEqual(await fixture.sent(), []);
+    for (let no = 0; no < 10; no++) {
+      assert.deepEqual(await fixture.sent(), [], `${no} passes`);
+      await fixture.upload(`fffffff${no}`, { a: "+" });
+    }
+    assert.deepEqual(await fixture.sent(), ["test.calm a"]);
+    await fixture.makeFlaky(["a"], { from: 4 });
+    assert.deepEqual(await fixture.sent(), ["test.flaky a"]);
+    fixture.now += 13 * DAY;
+    assert.deepEqual(await fixture.sent(), []);
+  });
+
+  it("make one message of the tests that one cause makes flaky, within the hour too", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    const message = "connection to db-7 refused";
+    await fixture.makeFlaky(["a", "b", "c"], { message });
+    await fixture.makeFlaky(["x"], { message: "x is slow" });
+    assert.deepEqual((await fixture.sent()).sort(), ["test.flaky a b c", "test.flaky x"]);
+    fixture.now += 60;
+    await fixture.makeFlaky(["d"], { message });
+    fixture.now += 60;
+    await fixture.makeFlaky(["e"], { message });
+    assert.deepEqual(await fixture.sent(), []);
+    fixture.now += HOUR - 121;
+    assert.deepEqual(await fixture.sent(), []);
+    fixture.now += 1;
+    assert.deepEqual(await fixture.sent(), ["test.flaky d e"]);
+  });
+
+  it("leave out what happened in an outage, and say when that begins and is over", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    const names = Array.from({ length: 20 }, (_, no) => `t${no}`);
+    const run = (failed: number) =>
+      Object.fromEntries(names.map((name, no) => [name, no < failed ? "-+" : "+"]));
+    for (let no = 1; no <= 3; no++) await fixture.upload(String(no).repeat(7), run(5));
+    const [message, ...more] = await fixture.send();
+    assert.deepEqual(more, []);
+    assert.equal(message!.body.type, "outage.started");
+    const { organization: _, submission_id: __, ...data } = message!.body.data;
+    assert.deepEqual(data, {
+      repository: "acme/shop",
+      job: "unit",
+      environment: "",
+      branch: "main",
+      build_url: "https://ci.example.com/1",
+      ran_test_count: 20,
+      failed_test_count: 5,
+    });
+    fixture.now += HOUR;
+    // Another job knows nothing of it, and ends nothing.
+    for (let no = 4; no <= 6; no++) {
+      await fixture.upload(String(no).repeat(7), run(0), { job: "lint" });
+    }
+    await fixture.upload("aaaaaaa", run(0));
+    await fixture.upload("bbbbbbb", run(0));
+    assert.deepEqual(await fixture.sent(), []);
+    fixture.now += 1;
+    await fixture.upload("ccccccc", run(0));
+    assert.deepEqual(await fixture.sent(), ["outage.ended unit"]);
+  });
+
+  it("leave out an outage that began and ended within the hour of the last message", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    const names = Array.from({ length: 20 }, (_, no) => `t${no}`);
+    const run = (outcome: string) => Object.fromEntries(names.map((name) => [name, outcome]));
+    const flap = async (version: string) => {
+      await fixture.upload(`${version}00000a`, run("-"));
+      for (const no of "123") {
+        fixture.now += 10;
+        await fixture.upload(`${version}00000${no}`, run("+"));
+      }
+      fixture.now += 60;
+    };
+    await flap("a");
+    assert.deepEqual(await fixture.sent(), ["outage.started unit", "outage.ended unit"]);
+    for (const version of "bcdef") await flap(version);
+    fixture.now += 2 * HOUR;
+    assert.deepEqual(await fixture.sent(), []);
+    await flap("9");
+    assert.deepEqual(await fixture.sent(), ["outage.started unit", "outage.ended unit"]);
+  });
+
+  it("are those of the quarantine, with author, reason, owner and end", async () => {
+    const fixture = await create();
+    await fixture.upload("1111111", { a: "+", b: "+" });
+    await fixture.addWebhook();
+    const [a, b] = [await idOf(fixture, "a"), await idOf(fixture, "b")];
+    const entry = {
+      quarantinedAt: NOW,
+      quarantinedBy: "ada",
+      quarantineReason: "slow mail",
+      quarantineOwner: "@mail",
+      quarantineExpiresAt: NOW + 30 * DAY,
+    };
+    await quarantine(database(), a, entry);
+    const [added, ...more] = await fixture.send();
+    assert.deepEqual(more, []);
+    assert.equal(added!.body.type, "quarantine.added");
+    assert.deepEqual(added!.body.data.tests, [{
+      id: a,
+      suite: "",
+      class: "",
+      name: "a",
+      file: "",
+      by: "ada",
+      type: "manual",
+      reason: "slow mail",
+      owner: "@mail",
+      expires_at: "2026-10-21T14:13:20Z",
+      owners: [],
+    }]);
+    // One message of one author in an hour.
+    await quarantine(database(), b, { ...entry, quarantinedAt: NOW + 60 });
+    fixture.now = NOW + 60;
+    assert.deepEqual(await fixture.sent(), []);
+    fixture.now = NOW + HOUR;
+    assert.deepEqual(await fixture.sent(), ["quarantine.added b"]);
+    fixture.now += DAY;
+    await release(database(), b, { at: fixture.now });
+    assert.deepEqual(await fixture.sent(), ["quarantine.removed b"]);
+
+    fixture.now = NOW + 23 * DAY - 1;
+    assert.deepEqual(await fixture.sent(), []);
+    fixture.now += 1;
+    assert.deepEqual(await fixture.sent(), ["quarantine.ending a"]);
+    fixture.now += DAY;
+    assert.deepEqual(await fixture.sent(), []);
+    fixture.now = NOW + 30 * DAY;
+    const ended = await fixture.send();
+    assert.deepEqual(ended.map(({ body }) => [body.type, body.data.tests[0].reason]), [
+      ["quarantine.removed", "expired"],
+    ]);
+    fixture.now += HOUR;
+    assert.deepEqual(await fixture.sent(), []);
+  });
+
+  it("are part of the transaction: what is rolled back is not sent", async () => {
+    const fixture = await create();
+    await fixture.upload("1111111", { a: "+" });
+    await fixture.addWebhook();
+    const { sql } = database();
+    const test = await findTest(sql, parseTestId(await idOf(fixture, "a"))!);
+    assert.ok(test);
+    const { addQuarantine } = await import("../../../db/admin/quarantine.ts");
+    await assert.rejects(
+      sql.begin(async (tx) => {
+        await addQuarantine(tx, test, {
+          quarantinedAt: NOW,
+          quarantinedBy: null,
+          quarantineType: "manual",
+          quarantineReason: null,
+          quarantineOwner: null,
+          quarantineExpiresAt: null,
+        }, { author: "", command: "" });
+        throw new Error("lost");
+      }),
+      /lost/,
+    );
+    assert.deepEqual(await fixture.sent(), []);
+  });
+
+  it("go only to webhooks that are for them", async () => {
+    const fixture = await create();
+    const other = await create();
+    await other.addWebhook();
+    await fixture.upload("1111111", { a: "+" }, { repository: "acme/web" });
+    const web = await repositoryOf(fixture, "web");
+    const hooks = [
+      await fixture.addWebhook({ url: "https://all.example/" }),
+      await fixture.addWebhook({ url: "https://web.example/", repositoryId: web.repositoryId }),
+      await fixture.addWebhook({ url: "https://pay.example/", owner: "@pay" }),
+      await fixture.addWebhook({ url: "https://outages.example/", events: ["outage.started"] }),
+    ];
+    assert.equal(hooks[1]!.repository, "acme/web");
+    await fixture.makeFlaky(["a"], { message: "m", tags: ["owner:@pay"] });
+    await fixture.makeFlaky(["b"], { message: "n" });
+    await fixture.makeFlaky(["c"], { message: "o", repository: "acme/web" });
+    const posted = await fixture.send();
+    const byUrl = Map.groupBy(posted, ({ url }) => url);
+    const names = (url: string) =>
+      byUrl.get(url)?.map(({ body }) => body.data.tests[0].name).sort() ?? [];
+    assert.deepEqual(names("https://all.example/"), ["a", "b", "c"]);
+    assert.deepEqual(names("https://web.example/"), ["c"]);
+    assert.deepEqual(names("https://pay.example/"), ["a"]);
+    assert.equal(byUrl.size, 3);
+  });
+
+  it("say nothing about runs that are uploaded weeks later", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    await fixture.makeFlaky(["a"], { recordedAt: NOW - 15 * DAY });
+    assert.deepEqual(await fixture.sent(), []);
+  });
+
+  it("are kept in order for each test while a receiver fails", async () => {
+    const fixture = await create();
+    await fixture.upload("1111111", { a: "+", b: "+" });
+    await fixture.addWebhook();
+    const [a, b] = [await idOf(fixture, "a"), await idOf(fixture, "b")];
+    fixture.respond = () => REFUSED;
+    const by = (quarantinedBy: string) => ({ quarantinedBy, quarantinedAt: fixture.now });
+    await quarantine(database(), a, by("ada"));
+    assert.deepEqual(await fixture.sent(), ["quarantine.added a"]);
+    await release(database(), a, { at: fixture.now });
+    await quarantine(database(), b, by("bob"));
+    assert.deepEqual(await fixture.sent(), ["quarantine.added b"]);
+    fixture.respond = () => ({ isDelivered: true, outcome: "HTTP 200", retryAfter: 0 });
+    fixture.now += 6;
+    await fixture.send();
+    const about = fixture.posted.filter(({ body }) => body.data.tests[0].name === "a");
+    assert.deepEqual(about.map(({ body }) => body.type), [
+      "quarantine.added",
+      "quarantine.added",
+      "quarantine.removed",
+    ]);
+    assert.equal(about[0]!.id, about[1]!.id);
+    assert.notEqual(about[1]!.id, about[2]!.id);
+  });
+});

@@ -1,0 +1,187 @@
+/** The loop that sends messages, with a clock that the test moves. */
+import assert from "node:assert/strict";
+import { it } from "@std/testing/bdd";
+import { listDeliveries, resendDelivery } from "../../../db/admin/webhook_deliveries.ts";
+import { sendWebhooks } from "../../../lib/webhook_sender/send_webhooks.ts";
+import { describeWithDatabases, openAgain } from "../../database.ts";
+import { silentLog } from "../../silent_log.ts";
+import { ACCEPTED, REFUSED, WebhookFixture } from "../../webhooks.ts";
+
+const NOW = 1_790_000_000;
+const DAY = 86_400;
+
+describeWithDatabases("sending to webhooks", (database) => {
+  let count = 0;
+  const create = () => WebhookFixture.create(database(), { name: `org ${++count}`, now: NOW });
+
+  const log = ({ organization: { organizationId } }: WebhookFixture) =>
+    listDeliveries(database().sql, { organizationId, webhookId: null, limit: 100 });
+
+  it("repeats a message with one id and one body until it is accepted, and then no more", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    await fixture.makeFlaky(["a"]);
+    const outcomes = [REFUSED, REFUSED, { ...REFUSED, retryAfter: 200 }, ACCEPTED];
+    fixture.respond = () => outcomes.shift() ?? ACCEPTED;
+    const start = fixture.now;
+    for (; outcomes.length > 0; fixture.now++) {
+      await fixture.send();
+    }
+    const { posted } = fixture;
+    assert.equal(new Set(posted.map(({ id }) => id)).size, 1);
+    assert.equal(new Set(posted.map(({ body }) => JSON.stringify(body))).size, 1);
+    const pauses = posted.map(({ at }, index) => at - (posted[index - 1]?.at ?? start));
+    assert.equal(pauses[0], 0);
+    // 5 s, 20 s, and what the receiver asks for, with a tenth of jitter and a second of the test.
+    for (const [index, least] of [[1, 5], [2, 20], [3, 200]] as const) {
+      assert.ok(pauses[index]! >= least && pauses[index]! <= 1.1 * least + 1, pauses.join());
+    }
+    fixture.now += DAY;
+    assert.deepEqual(await fixture.send(), []);
+    const [delivery] = await log(fixture);
+    assert.equal(delivery!.status, "delivered");
+    assert.equal(delivery!.attemptCount, 4);
+    assert.equal(delivery!.outcome, "HTTP 200");
+    assert.equal(delivery!.messageId, posted[0]!.id);
+  });
+
+  it("gives up after three days, and sends again with the same id when it is told to", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    await fixture.makeFlaky(["a"]);
+    fixture.respond = () => REFUSED;
+    for (; fixture.now <= NOW + 4 * DAY; fixture.now += 3_600) await fixture.send();
+    const last = fixture.posted.at(-1)!;
+    assert.ok(last.at >= NOW + 3 * DAY && last.at <= NOW + 3 * DAY + 3_600, `${last.at - NOW}`);
+    const [delivery] = await log(fixture);
+    assert.equal(delivery!.status, "failed");
+    assert.equal(delivery!.nextAttemptAt, null);
+    assert.deepEqual(await fixture.send(), []);
+
+    fixture.respond = () => ACCEPTED;
+    const { deliveryId } = delivery!;
+    assert.equal(await resendDelivery(database().sql, { deliveryId, now: fixture.now }), true);
+    const [again, ...more] = await fixture.send();
+    assert.equal(again!.id, last.id);
+    assert.deepEqual(more, []);
+    assert.equal((await log(fixture))[0]!.status, "delivered");
+  });
+
+  it("repeats an attempt whose process was killed, with the same id", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    await fixture.makeFlaky(["a"]);
+    const stop = new AbortController();
+    const ids: string[] = [];
+    const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+    // It never returns: as if the process was killed while it waited.
+    void sendWebhooks({
+      sql: database().sql,
+      now: () => fixture.now,
+      log: silentLog,
+      pagesUrl: "",
+      post({ headers }) {
+        ids.push(headers["webhook-id"]!);
+        begin();
+        return new Promise(() => {});
+      },
+    }, { stop: stop.signal, pollMs: 5 });
+    await begun;
+    stop.abort();
+    assert.deepEqual(await fixture.send(), [], "it may still be under way");
+    assert.equal((await log(fixture))[0]!.status, "pending");
+    fixture.now += 20;
+    assert.deepEqual((await fixture.send()).map(({ id }) => id), ids);
+  });
+
+  it("is shared by several processes: each message is sent once", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    const names = [..."abcdefghijklmnopqrst"];
+    for (const name of names) await fixture.makeFlaky([name], { message: `cause of ${name}` });
+    const others = await Promise.all([openAgain(database()), openAgain(database())]);
+    const posted: string[] = [];
+    try {
+      await Promise.all(others.map(({ sql }) =>
+        sendWebhooks({
+          sql,
+          now: () => fixture.now,
+          log: silentLog,
+          pagesUrl: "",
+          post: async ({ headers }) => {
+            posted.push(headers["webhook-id"]!);
+            await new Promise((resolve) => setTimeout(resolve, 5));
+            return ACCEPTED;
+          },
+        }, { stop: new AbortController().signal, once: true, pollMs: 5 })
+      ));
+    } finally {
+      for (const other of others) await other.close();
+    }
+    assert.equal(posted.length, 20);
+    assert.equal(new Set(posted).size, 20);
+  });
+
+  it("is not held up by a receiver that hangs", async () => {
+    const [slow, quick] = [await create(), await create()];
+    await slow.addWebhook();
+    await quick.addWebhook();
+    for (const name of "abcdefghijkl") {
+      await slow.makeFlaky([name], { message: `slow ${name}x` });
+      await quick.makeFlaky([name], { message: `quick ${name}x` });
+    }
+    const stop = new AbortController();
+    const { promise: done, resolve: finish } = Promise.withResolvers<void>();
+    let [hanging, delivered] = [0, 0];
+    const sending = sendWebhooks({
+      sql: database().sql,
+      now: () => NOW,
+      log: silentLog,
+      pagesUrl: "",
+      async post({ url }) {
+        if (url.includes(slow.organization.name.replace(" ", "-"))) {
+          hanging++;
+          await done;
+          return REFUSED;
+        }
+        if (++delivered === 12) finish();
+        return ACCEPTED;
+      },
+    }, { stop: stop.signal, pollMs: 5 });
+    await done;
+    assert.equal(hanging, 1);
+    stop.abort();
+    await sending;
+  });
+
+  it("goes on when the database fails for a while", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    await fixture.makeFlaky(["a"]);
+    const { sql } = database();
+    let failures = 3;
+    const failing = new Proxy(sql, {
+      apply(target, self, parameters) {
+        if (failures-- > 0) throw new Error("connection lost");
+        return Reflect.apply(target, self, parameters);
+      },
+    });
+    const stop = new AbortController();
+    const warnings: string[] = [];
+    await sendWebhooks({
+      sql: failing,
+      now: () => fixture.now,
+      log: {
+        ...silentLog,
+        warn: (message, fields) => warnings.push(`${message} ${fields?.error}`),
+      },
+      pagesUrl: "",
+      post: () => {
+        setTimeout(() => stop.abort(), 50);
+        return Promise.resolve(ACCEPTED);
+      },
+    }, { stop: stop.signal, pollMs: 5 });
+    assert.deepEqual(warnings, ["webhooks not sent connection lost"]);
+    assert.equal((await log(fixture))[0]!.status, "delivered");
+  });
+});
