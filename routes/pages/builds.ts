@@ -20,16 +20,16 @@ import { keptParameters } from "../../lib/html/layout.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import * as schemas from "../schemas.ts";
+import { RANGES } from "./history.ts";
 import { definePage, downloadLinks, type PageRequest } from "./page.ts";
 
 const LIMIT = 50;
-const RANGES = ["14", "7", "30", "90"] as const;
 
 const query = {
   branch: parameters.branch,
   environment: parameters.environment,
   outcome: parameters.choice("outcome", BUILD_OUTCOMES, "The builds that are listed"),
-  days: parameters.choice("days", RANGES, "Days back from now"),
+  days: parameters.choice("days", ["14", ...RANGES], "Days back from now"),
   after: parameters.offsetCursor,
 };
 
@@ -152,9 +152,8 @@ ${
     choiceField({
       name: "days",
       label: "Time",
-      value: given.days || RANGES[0],
-      options: RANGES.toSorted((a, b) => Number(a) - Number(b))
-        .map((days) => [days, `last ${days} days`]),
+      value: given.days || "14",
+      options: RANGES.map((days) => [days, `last ${days} days`]),
     })
   }
 <button>Show</button>${hiddenFields(keptParameters(given))}</form>`;

@@ -9,6 +9,9 @@ import { type Markup, markup } from "../../lib/html/markup.ts";
 
 /** Days that are loaded: 13 weeks. */
 export const HISTORY_DAYS = 91;
+
+/** Ranges of time that a reader chooses from, in days. */
+export const RANGES = ["7", "14", "30", "90"] as const;
 /** Of the window, and of the time before it with which it is compared. */
 const WINDOW_DAYS = 14;
 

@@ -28,7 +28,8 @@ import {
 } from "../../lib/html/elements.ts";
 import { type Content, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { changeOf, inOutages } from "./repositories.ts";
-import { HISTORY_DAYS, historyCharts } from "./history.ts";
+import * as parameters from "../../lib/http/request/parameters.ts";
+import { HISTORY_DAYS, historyCharts, RANGES } from "./history.ts";
 import { definePage, type PageRequest, uploadCommand } from "./page.ts";
 
 const NEW_DAYS = 7;
@@ -47,11 +48,13 @@ type NewlyFlakyTests = Awaited<ReturnType<typeof loadNewlyFlakyTests>>;
 export const repositoryPage = definePage({
   path: "/repos/:owner/:name",
   resource: "repository in path",
+  query: { days: parameters.choice("days", ["90", ...RANGES], "Days of the charts") },
   async show(request) {
-    const { sql, now, today, load } = request;
+    const { sql, now, today, load, query: { days } } = request;
     const newDay = today - NEW_DAYS;
+    const chartDays = days === "90" ? HISTORY_DAYS : Number(days);
     const [overviews, failures, recent] = await Promise.all([
-      request.loadEach(loadOverviews, { firstDay: today - HISTORY_DAYS + 1, withBefore: true }),
+      request.loadEach(loadOverviews, { firstDay: today - chartDays + 1, withBefore: true }),
       load(loadFailures, { filter: ALL_SUBMISSIONS }),
       load(loadSubmissionsPage, {
         filter: ALL_SUBMISSIONS,
@@ -85,7 +88,7 @@ ${repositoryFigures(page, flakyMicroseconds)}
 <p><a href="${
         request.pathTo(["repos", overview.owner, overview.name, "slow-tests"])
       }">Slow tests</a></p>
-${overview.days.length > 0 && historyCharts(overview.days, today)}
+${charts(page, days)}
 ${causes.length > 0 && causeTable(causes, page)}
 <h2>Tests that cost the most builds</h2>
 ${costTable(costs, page)}
@@ -97,6 +100,30 @@ ${await buildTable(recent.submissions, failedTests, page)}
     };
   },
 });
+
+/** The charts of a range of time, and links to the others; nothing before the first upload. */
+function charts(page: RepositoryPage, days: string): Content {
+  const { overview, today } = page;
+  const isEmpty = overview.days.length === 0;
+  if (isEmpty && overview.lastRecordedAt === null) return "";
+  return [
+    rangeLinks(page, days),
+    isEmpty
+      ? emptyState(`No build in the last ${days} days.`)
+      : historyCharts(overview.days, today),
+  ];
+}
+
+/** Other ranges of time for the charts. */
+function rangeLinks({ pathTo, overview: { owner, name } }: RepositoryPage, shown: string): Markup {
+  const links = RANGES.map((days, index) => {
+    const current = days === shown && markup` aria-current="page"`;
+    return markup`${index > 0 && ", "}<a href="${
+      pathTo(["repos", owner, name], { days })
+    }"${current}>${days}</a>`;
+  });
+  return markup`<p class="ranges">Charts of the last ${links} days</p>`;
+}
 
 function repositoryFigures(page: RepositoryPage, flakyMicroseconds: number): Markup {
   const { repository, overview } = page;

@@ -101,6 +101,43 @@ describeWithDatabases("the page of builds", (database) => {
     assert.equal(branch!.attributes.value, "a,a,a,b");
   });
 
+  it("leads from the page of the repository, whose charts have the same ranges of time", async () => {
+    const read = async (path: string, status = 200) => {
+      const response = await acme.get(path);
+      assert.equal(response.status, status, path);
+      return parseHtml(await response.text());
+    };
+    const charts = (page: Html) => page.all(".pair")[0]!.text;
+    const all = await read("/repos/acme/shop");
+    assert.match(charts(all), /\b1 Sep\b/);
+    const week = await read("/repos/acme/shop?days=7");
+    assert.doesNotMatch(charts(week), /\b1 Sep\b/);
+    assert.match(charts(week), /21 Sep: 1 failed, 1 flaky, 1 passed/);
+    // The figures stay those of 14 days.
+    assert.deepEqual(
+      week.all(".facts dd").map(({ text }) => text),
+      all.all(".facts dd").map(({ text }) => text),
+    );
+    const [ranges] = week.all(".ranges");
+    assert.deepEqual(ranges!.all("a").map(({ text, attributes }) => [text, attributes.href]), [
+      ["7", "../../repos/acme/shop?days=7"],
+      ["14", "../../repos/acme/shop?days=14"],
+      ["30", "../../repos/acme/shop?days=30"],
+      ["90", "../../repos/acme/shop?days=90"],
+    ]);
+    const current = ranges!.all("a").filter(({ attributes }) => attributes["aria-current"]);
+    assert.deepEqual(current.map(({ text }) => text), ["7"]);
+    assert.match((await read("/repos/acme/shop?days=8", 400)).text, /expected one of/);
+
+    const old = await acme.addRepository("acme", "old");
+    const empty = await read("/repos/acme/old?days=7");
+    assert.deepEqual(empty.all(".ranges"), []);
+    await acme.upload(old, [{ name: "a" }], { recordedAt: NOW - 20 * DAY });
+    const quiet = await read("/repos/acme/old?days=7");
+    assert.match(quiet.text, /No build in the last 7 days/);
+    assert.equal(quiet.all(".ranges").length, 1);
+  });
+
   it("is a whole list as CSV and lines of JSON, with the same filters", async () => {
     const read = async (query: string) => {
       const response = await acme.get(`${PATH}.ndjson${query}`);
