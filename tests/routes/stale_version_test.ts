@@ -112,8 +112,12 @@ describeWithDatabases("a request during which the data changes", (database) => {
   });
 
   it("fails with 500 when the data changes during every attempt", async () => {
+    const { sql } = database();
+    const change = async () => {
+      await sql`update repository_state set data_version = data_version + 1`;
+    };
     const app = createApp({
-      sql: gatedSql(database().sql, upload),
+      sql: gatedSql(sql, change),
       now: () => NOW,
       windowSeconds: WINDOW_SECONDS,
       log: silentLog,
