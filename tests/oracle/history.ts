@@ -432,6 +432,27 @@ export const EXAMPLES: readonly History[] = [
       seconds: 0,
     }),
   ),
+  // A tree that is written like a commit is other code, and a symbolic commit identifies none.
+  exampleOf(
+    { ...uploadOf({ test: 0, negatives: 1, passes: 0, seconds: 3600 }), commit: TREES[0]! },
+    {
+      ...uploadOf({ test: 0, negatives: 0, passes: 1, seconds: 0 }),
+      commit: COMMITS[1]!,
+      tree: TREES[0]!,
+    },
+  ),
+  exampleOf(
+    { ...uploadOf({ test: 0, negatives: 1, passes: 0, seconds: 3600 }), commit: "HEAD" },
+    { ...uploadOf({ test: 0, negatives: 0, passes: 1, seconds: 0 }), commit: "HEAD" },
+  ),
+  // A deleted repository is not listed.
+  {
+    ...exampleOf(uploadOf({ test: 0, negatives: 1, passes: 1, seconds: 0 })),
+    steps: [
+      { kind: "upload", upload: uploadOf({ test: 0, negatives: 1, passes: 1, seconds: 0 }) },
+      { kind: "delete repository", repository: 0 },
+    ],
+  },
   // The first and the latest disruption are on another branch than the one that is requested, and so
   // is the latest pass, or the only one.
   ...[0, 1].map((passes): History => ({

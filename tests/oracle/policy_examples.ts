@@ -94,9 +94,10 @@ function history(...steps: Step[]): History {
 const ago = (seconds: number) => ({ at: { before: "now", seconds } as const });
 
 export const POLICY_EXAMPLES: readonly History[] = [
-  // More than a fifth failed, and exactly a fifth.
+  // More than a fifth failed, and exactly a fifth, of tests and of results.
   history(upload(["fp"], { crowd: 25, crowdFails: 6 }), apply()),
   history(upload(["fp"], { crowd: 19, crowdFails: 3 }), apply()),
+  history(upload(["fp"], { crowd: 18, crowdFails: 3 }), apply()),
   // Half of its results passed, and fewer.
   history(upload(["fp", "ffp"]), apply({ minResults: 2 })),
   // One uninterrupted stretch of failures, and two.
