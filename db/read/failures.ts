@@ -54,11 +54,8 @@ export async function loadFailures(
     ]);
     const [row] = await selectTests(tx, { repositoryId, testNos: testNosOf(rows) });
     const { testIds, indexes } = readTests(row!.tests, repository.idPrefix);
-    // Created lazily: 50,000 objects at once take as long as everything else.
-    const failures = {
-      [Symbol.iterator]: () => readFailures(rows, { submissions, indexes, testIds }),
-    };
-    const { count, groups } = groupFailures(failures, testIds);
+    const found = { submissions, indexes, testIds };
+    const { count, groups } = groupFailures(readFailures(rows, found), testIds);
     const latest = await selectLatest(tx, repositoryId, groups.map((group) => group.latest));
     const textIds = latest.map(({ textId }) => textId);
     const texts = await loadTexts(tx, { repositoryId, textIds });
@@ -66,7 +63,8 @@ export async function loadFailures(
     return {
       version: repository,
       count,
-      failures,
+      // Created lazily: 50,000 objects at once take as long as everything else.
+      failures: { [Symbol.iterator]: () => readBuildFailures(rows, found) },
       groups: groups.map(({ fingerprint, branches, latest, ...group }) => {
         const { textId, position: _position, ...build } = latestOf.get(latest.position)!;
         const { submissionId } = latest;
@@ -77,7 +75,7 @@ export async function loadFailures(
   });
 }
 
-interface Failure extends FailedAttempt, BuildFailure {
+interface Failure extends FailedAttempt {
   testNo: number;
   submissionId: string;
   resultNo: number;
@@ -110,22 +108,40 @@ function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }
 
+interface FoundTests {
+  submissions: readonly CountedRow[];
+  /** Of the ids, by test_no. */
+  indexes: ReadonlyMap<number, number>;
+  testIds: readonly string[];
+}
+
+/** The failures in the rows of submissions that count, as far as builds need them: less than half the work. */
+function* readBuildFailures(
+  rows: readonly FailuresRow[],
+  { submissions, indexes, testIds }: FoundTests,
+): Generator<BuildFailure, void> {
+  const builds = new Map(submissions.map((row) => [row.submissionId, buildKey(row)]));
+  for (const { submissionId, failures } of rows) {
+    const build = builds.get(submissionId);
+    if (build === undefined) continue;
+    const view = viewOf(failures);
+    for (let at = FINGERPRINT_BYTES; at < failures.length; at += FAILURE_BYTES) {
+      const testId = testIds[indexes.get(view.getInt32(at))!]!;
+      yield { testId, build, isDisruption: view.getInt32(at + 4) < 0 };
+    }
+  }
+}
+
 /** The failures in the rows of submissions that count. */
 function* readFailures(
   rows: readonly FailuresRow[],
-  { submissions, indexes, testIds }: {
-    submissions: readonly CountedRow[];
-    /** Of the ids, by test_no. */
-    indexes: ReadonlyMap<number, number>;
-    testIds: readonly string[];
-  },
+  { submissions, indexes }: FoundTests,
 ): Generator<Failure, void> {
   const counted = new Map(submissions.map((row, index) => [row.submissionId, { ...row, index }]));
   for (const { submissionId, failures } of rows) {
     const submission = counted.get(submissionId);
     if (!submission) continue;
     const { branch, index } = submission;
-    const build = buildKey(submission);
     const recordedAt = recordedAtOf(submissionId);
     const digits = failures.toHex();
     const view = viewOf(failures);
@@ -140,10 +156,8 @@ function* readFailures(
         fingerprint: digits.slice(2 * start, 2 * end),
         testNo,
         test,
-        testId: testIds[test]!,
         isDisruption,
         branch,
-        build,
         recordedAt,
         position: index * MAX_RESULTS + resultNo,
         submissionId,

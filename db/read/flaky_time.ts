@@ -16,32 +16,32 @@ export async function loadFlakyMicroseconds(
 ): Promise<number> {
   const firstId = firstSubmissionId(since - REPEATED_WITHIN_SECONDS);
   const rows = await sql<(ResultColumns & SubmissionRow)[]>`
-    select encode(s.submission_id, 'hex') as "submissionId", s.test_list_no as "testListNo",
-      ${codeVersionOf(sql)} || ' ' || s.job as version, s.durations,
-      s.duration_unit as "durationUnit", s.exceptions, coalesce(d.tests, '') as disrupted
-    from submission s
-    left join (
+    with disrupted as materialized (
       select n.submission_id, string_agg(int4send(n.test_no), '') as tests
       from negative_result n
       where n.repository_id = ${repositoryId} and n.is_disruption
         and n.submission_id >= decode(${firstId}, 'hex')
       group by n.submission_id
-    ) d on d.submission_id = s.submission_id
+    )
+    select encode(s.submission_id, 'hex') as "submissionId", s.test_list_no as "testListNo",
+      ${codeVersionOf(sql)} || ' ' || s.job as version,
+      case when s.submission_id >= decode(${firstSubmissionId(since)}, 'hex') then s.durations
+        else '' end as durations,
+      s.duration_unit as "durationUnit", s.exceptions, coalesce(d.tests, '') as disrupted
+    from submission s
+    left join disrupted d on d.submission_id = s.submission_id
     where s.repository_id = ${repositoryId} and s.status = 'processed'
       and s.submission_id >= decode(${firstId}, 'hex')
       and s.code_version in (
-        select e.code_version from submission e
-        join negative_result n
-          on n.repository_id = e.repository_id and n.submission_id = e.submission_id
-        where e.repository_id = ${repositoryId} and n.repository_id = ${repositoryId}
-          and n.is_disruption and n.submission_id >= decode(${firstId}, 'hex'))
+        select e.code_version from disrupted o
+        join submission e on e.repository_id = ${repositoryId} and e.submission_id = o.submission_id)
     order by s.submission_id`;
   const testListNos = new Set(rows.map(({ testListNo }) => testListNo));
   const lists = await loadTestLists(sql, { repositoryId, testListNos });
   return flakyMicroseconds(rows.map(({ submissionId, testListNo, disrupted, ...row }) => ({
     ...row,
     testNos: lists.get(testListNo)!,
-    disrupted: [...new Set(testNosOf(disrupted))],
+    disrupted: testNosOf(disrupted),
     isInPeriod: recordedAtOf(submissionId) >= since,
   })));
 }
@@ -53,7 +53,9 @@ interface SubmissionRow {
   disrupted: Uint8Array;
 }
 
-function testNosOf(bytes: Uint8Array): number[] {
+function testNosOf(bytes: Uint8Array): Set<number> {
   const view = viewOf(bytes);
-  return Array.from({ length: bytes.length / 4 }, (_, index) => view.getInt32(4 * index));
+  const testNos = new Set<number>();
+  for (let at = 0; at < bytes.length; at += 4) testNos.add(view.getInt32(at));
+  return testNos;
 }

@@ -61,8 +61,8 @@ export function hasCodeVersion(sql: Queryable, codeVersions: readonly string[]) 
 
 /** SQL: the key of the build of the row `s` of `submission`. */
 export function buildKeyOf(sql: Queryable) {
-  return sql`case s.build_url when '' then 'id:' || encode(s.submission_id, 'hex')
-    else 'url:' || s.build_url end`;
+  return sql`(case s.build_url when '' then 'id:' || encode(s.submission_id, 'hex')
+    else 'url:' || s.build_url end collate "C")`;
 }
 
 /** SQL: the columns of a `DataVersion` from `repository_state` r. */

@@ -116,16 +116,20 @@ export const NO_BUILDS: BuildTotals = {
 
 function selectCounts(sql: Queryable, { repositoryIds, now, windowStart }: OverviewQuery) {
   const ids = arrayOf(repositoryIds);
+  const isDisruptive = sql`d.latest_submission_id >= decode(${
+    firstSubmissionId(windowStart)
+  }, 'hex')`;
   return sql<RepositoryCounts[]>`
     select r.repository_id::float8 as "repositoryId",
       (select count(*)::int from disruptive_test d
-        left join quarantine q
-          on q.repository_id = any(${ids}::bigint[]) and q.repository_id = d.repository_id
-            and q.test_no = d.test_no and ${isActive(sql, now)}
         where d.repository_id = any(${ids}::bigint[]) and d.repository_id = r.repository_id
-          and q.test_no is null
-          and d.latest_submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
-      ) as "flakyTestCount",
+          and ${isDisruptive})
+        - (select count(*)::int from quarantine q
+          join disruptive_test d
+            on d.repository_id = any(${ids}::bigint[]) and d.repository_id = q.repository_id
+              and d.test_no = q.test_no and ${isDisruptive}
+          where q.repository_id = any(${ids}::bigint[]) and q.repository_id = r.repository_id
+            and ${isActive(sql, now)}) as "flakyTestCount",
       (select count(*)::int from quarantine q
         where q.repository_id = any(${ids}::bigint[]) and q.repository_id = r.repository_id
           and ${isActive(sql, now)}) as "quarantinedTestCount",
@@ -165,7 +169,8 @@ function selectBuildDays(
     sql`exists (
       select 1 from negative_result n
       where n.repository_id = any(${ids}::bigint[]) and n.repository_id = s.repository_id
-        and n.submission_id = s.submission_id and n.is_disruption = ${isDisruption})`;
+        and n.submission_id = s.submission_id and n.is_disruption = ${isDisruption}
+        and n.submission_id >= decode(${firstSubmissionId(start)}, 'hex'))`;
   return sql<BuildCounts[]>`
     select c.repository_id::float8 as "repositoryId", c.period, c.day,
       count(*)::int as "buildCount",

@@ -188,10 +188,12 @@ export function forEachException(
  * unknown outcome does not replace a failure.
  */
 export function finalOutcome(kinds: readonly AttemptKind[]): AttemptKind {
-  const ran = kinds.filter((kind) => kind !== "skipped");
-  const sincePass = ran.slice(ran.lastIndexOf("positive") + 1);
-  if (sincePass.length > 0) return sincePass.includes("negative") ? "negative" : "unknown";
-  return ran.length > 0 ? "positive" : "skipped";
+  let outcome: AttemptKind = "skipped";
+  for (const kind of kinds) {
+    if (kind === "skipped" || kind === "unknown" && outcome === "negative") continue;
+    outcome = kind;
+  }
+  return outcome;
 }
 
 /** {@linkcode finalOutcome} of the tests at the given indexes of the list. */
@@ -259,6 +261,30 @@ export function* attemptsOfTests(columns: ResultColumns): Generator<Attempt[]> {
       exception = reader.done ? -1 : index + 1 + reader.read();
     } else yield [{ kind: "positive", durationMicroseconds: total }];
   }
+}
+
+/** The tests that did not pass exactly once: index in the list, ascending, and attempts. */
+export function* exceptionAttempts(
+  columns: ResultColumns,
+): Generator<[index: number, attempts: Attempt[]]> {
+  const { durationUnit } = columns;
+  const totals = new VarintReader(columns.durations);
+  const reader = new VarintReader(columns.exceptions);
+  let index = -1;
+  while (!reader.done) {
+    const gap = reader.read();
+    totals.skip(gap);
+    index += gap + 1;
+    yield [index, readAttempts(reader, totals.read() * durationUnit, durationUnit)];
+  }
+}
+
+/** Microseconds of all tests of the list together. */
+export function totalMicroseconds({ durations, durationUnit }: ResultColumns): number {
+  const totals = new VarintReader(durations);
+  let total = 0;
+  while (!totals.done) total += totals.read() * durationUnit;
+  return total;
 }
 
 /** Encodes test numbers as zigzag varints of their differences: about a byte a test. */

@@ -1,5 +1,11 @@
 /** The test time that flaky failures cost. */
-import { attemptsAt, attemptsOfTests, finalOutcome, type ResultColumns } from "./columns.ts";
+import {
+  exceptionAttempts,
+  finalOutcome,
+  forEachException,
+  type ResultColumns,
+  totalMicroseconds,
+} from "./columns.ts";
 
 /** A submission at a code version with disruptions. */
 export interface FlakySubmission extends ResultColumns {
@@ -8,8 +14,8 @@ export interface FlakySubmission extends ResultColumns {
   /** The tests that ran, in the order of the columns. */
   testNos: Int32Array;
   /** Those with a disruption here. */
-  disrupted: readonly number[];
-  /** Whether its time counts; an earlier one only tells which submissions repeat it. */
+  disrupted: ReadonlySet<number>;
+  /** Whether its time counts; an earlier one only tells which submissions repeat it, without durations. */
   isInPeriod: boolean;
 }
 
@@ -25,29 +31,30 @@ export function flakyMicroseconds(submissions: readonly FlakySubmission[]): numb
   /** The tests whose flaky failures made a submission fail, by version. */
   const failed = new Map<string, Set<number>>();
   for (const submission of submissions) {
-    const { version, testNos, disrupted, isInPeriod } = submission;
+    const { version, testNos, disrupted, isInPeriod, exceptions } = submission;
     const repeatable = failed.get(version);
     const isRepeated = repeatable !== undefined && testNos.some((testNo) => repeatable.has(testNo));
-    if (isInPeriod && isRepeated) total += wholeTime(submission);
-    for (const testNo of disrupted) {
-      const attempts = attemptsAt(submission, testNos.indexOf(testNo));
-      if (isInPeriod && !isRepeated) {
+    if (isInPeriod && isRepeated) total += totalMicroseconds(submission);
+    // A flaky test did not pass exactly once: the other tests need not be decoded.
+    const failedHere: number[] = [];
+    if (isInPeriod && !isRepeated) {
+      for (const [index, attempts] of exceptionAttempts(submission)) {
+        const testNo = testNos[index]!;
+        if (!disrupted.has(testNo)) continue;
         for (const { kind, durationMicroseconds } of attempts) {
           if (kind === "negative") total += durationMicroseconds;
         }
+        if (finalOutcome(attempts.map(({ kind }) => kind)) === "negative") failedHere.push(testNo);
       }
-      if (finalOutcome(attempts.map(({ kind }) => kind)) !== "negative") continue;
-      const tests = failed.get(version) ?? new Set();
-      failed.set(version, tests.add(testNo));
+    } else if (disrupted.size > 0) {
+      forEachException(exceptions, (index, _counts, kinds) => {
+        const testNo = testNos[index]!;
+        if (finalOutcome(kinds) === "negative" && disrupted.has(testNo)) failedHere.push(testNo);
+      });
     }
-  }
-  return total;
-}
-
-function wholeTime(columns: ResultColumns): number {
-  let total = 0;
-  for (const attempts of attemptsOfTests(columns)) {
-    for (const { durationMicroseconds } of attempts) total += durationMicroseconds;
+    if (failedHere.length === 0) continue;
+    if (repeatable) failedHere.forEach((testNo) => repeatable.add(testNo));
+    else failed.set(version, new Set(failedHere));
   }
   return total;
 }
