@@ -9,8 +9,8 @@ const HOSTILE_REPOSITORY = "acme/hostile";
 interface HostileArchive {
   /** What is wrong with it, in words that fit a file name. */
   kind: string;
-  /** What has to become of it. */
-  outcome: "processed" | "failed";
+  /** What has to become of it; `null`: either, within its deadline. */
+  outcome: "processed" | "failed" | null;
   bytes: Uint8Array<ArrayBuffer>;
 }
 
@@ -33,9 +33,9 @@ const KINDS: {
     },
   },
   {
-    // The limit of comparisons is reached, which takes seconds.
+    // The limit of comparisons is reached, which takes seconds: on a busy machine it exceeds its deadline.
     kind: "codeowners-backtracking",
-    outcome: "processed",
+    outcome: null,
     entries: (no) => {
       const patterns = `${"*a".repeat(120)}b @acme/team\n`.repeat(10_000);
       const file = (n: number) => `${"a".repeat(200)}${n}`;
