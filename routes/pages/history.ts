@@ -77,7 +77,8 @@ export function historyCharts(builds: readonly BuildDay[], today: number): Marku
       { ...FAILED, name: "any failure", values: shares("failedBuildCount") },
     ],
   });
-  return markup`<div class="pair">${bars}${lines}</div>`;
+  // One point is no line.
+  return markup`<div class="pair">${bars}${weeks.length > 1 && lines}</div>`;
 }
 
 /** The failures of a test by day since a day, such as the day of the first upload. */

@@ -112,6 +112,7 @@ describeWithDatabases("the page of builds", (database) => {
     assert.match(charts(all), /\b1 Sep\b/);
     const week = await read("/repos/acme/shop?days=7");
     assert.doesNotMatch(charts(week), /\b1 Sep\b/);
+    assert.doesNotMatch(charts(week), /by week/, "a line needs two weeks");
     assert.match(charts(week), /21 Sep: 1 failed, 1 flaky, 1 passed/);
     // The figures stay those of 14 days.
     assert.deepEqual(
