@@ -18,7 +18,8 @@ export interface FoundTest extends TestIdentity, Position {
 
 /**
  * A page of the tests of some repositories whose suite, class, name or file contain each word, by name,
- * and how many there are. It reads all names: 1 million of them take seconds.
+ * and how many there are, which is not counted after a `last`. It reads all names: 1 million of them take
+ * seconds.
  *
  * @param options.words in lower case
  * @param options.last only tests after this one; all unless given
@@ -39,7 +40,9 @@ export async function searchTests(
     (t.name collate "C", t.repository_id, t.test_no) >
       (${last.name}, ${last.repositoryId}::bigint, ${last.testNo}::int)`;
   const rows = await sql<Row[]>`
-    select count(*) over ()::float8 as count, t.repository_id::float8 as "repositoryId",
+    select ${
+    last === null ? sql`count(*) over ()::float8` : sql`0::float8`
+  } as count, t.repository_id::float8 as "repositoryId",
       t.test_no as "testNo", t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file
     from test t
     where t.repository_id = any(${ids}::bigint[]) and ${isLater} and not exists (

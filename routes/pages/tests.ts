@@ -45,7 +45,7 @@ const foundSchema = schemas.object("FoundTest", {
   disruptiveness_ratio: schemas.ratio,
 });
 
-const BATCH_TESTS = 5_000;
+const BATCH_TESTS = 2_000;
 
 export const testsPage = definePage({
   path: "/tests",
