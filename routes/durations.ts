@@ -20,6 +20,10 @@ const durationsSchema = schemas.object("Durations", {
   median_us: schemas.count("Microseconds of the median run"),
   p90_us: schemas.count("Microseconds of the 90th percentile"),
   runs: schemas.count(`Runs that count, at most ${MAX_RUNS}`),
+  overhead_us: schemas.count(
+    "Microseconds of the median time of its suites beyond their tests, such as hooks; 0 of a test, and where " +
+      "reports have one suite for several files",
+  ),
   test: schemas.nullable(
     schemas.object("DurationsTest", schemas.identity),
     "The test, with by=test",
@@ -62,11 +66,12 @@ export const durations = defineJsonRoute({
     });
     return {
       count,
-      durations: durations.map(({ key, medianMicroseconds, p90Microseconds, runCount, test }) => ({
+      durations: durations.map(({ key, test, ...run }) => ({
         key,
-        median_us: medianMicroseconds,
-        p90_us: p90Microseconds,
-        runs: runCount,
+        median_us: run.medianMicroseconds,
+        p90_us: run.p90Microseconds,
+        runs: run.runCount,
+        overhead_us: run.overheadMicroseconds,
         test: test && { name: test.name, suite: test.suite, class: test.class, file: test.file },
       })),
       metadata: views.offsetMetadata(query, count),

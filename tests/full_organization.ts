@@ -71,7 +71,14 @@ async function uploadShop(fixture: Fixture, shop: Repository): Promise<void> {
       ...Array.from({ length: 12 }, (_, index) => ({ name: `ok ${index}` })),
     ];
     if (run % 3 === 0) results.push(...failures(run));
+    const { content } = uploadOf(shop, results);
+    const index = [...content.testHashes.keys()].find((one) =>
+      content.identityAt(one).file !== ""
+    )!;
+    const testHash = content.testHashes[index]!;
+    content.overheads.push({ testHash, microseconds: 1_000 * run, isOneClass: run % 2 === 0 });
     await upload(shop, results, {
+      content,
       commitOid: `c0ffee${run}`,
       branch: ["main", "release/1", null][run % 3]!,
       recordedAt: NOW - 3_600 * run,

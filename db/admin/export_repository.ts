@@ -8,6 +8,7 @@
 import { type StoredFailure, testAttempts } from "../../lib/analysis/attempts.ts";
 import { attemptsOfTests, decodeTestList, type ResultColumns } from "../../lib/analysis/columns.ts";
 import type { DisruptiveTest } from "../../lib/analysis/disruptions.ts";
+import { decodeOverheads } from "../../lib/analysis/suite_overheads.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import type { Quarantine } from "../../lib/analysis/quarantine.ts";
 import { Failure } from "../../lib/base/failure.ts";
@@ -211,9 +212,10 @@ interface LoadedSubmission {
 
 type SubmissionRecord = Omit<ExportRecord<"submission">, "type" | "repository_id">;
 
-interface StoredSubmission extends Omit<SubmissionRecord, "ambiguous_tests"> {
+interface StoredSubmission extends Omit<SubmissionRecord, "ambiguous_tests" | "overheads"> {
   /** `null` for none. */
   ambiguousTestNos: number[] | null;
+  overheads: Uint8Array;
 }
 
 /** The submissions up to the data version, by id. */
@@ -232,7 +234,8 @@ async function* loadSubmissions(
         nullif(job, '') as job, nullif(shard, '') as shard, nullif(build_url, '') as build_url,
         array_to_json(nullif(tags, '{}')) as tags, encode(upload_digest, 'hex') as upload_digest,
         test_result_count, array_to_json(nullif(notes, '{}')) as notes,
-        array_to_json(nullif(ambiguous_test_nos, '{}')) as "ambiguousTestNos"
+        array_to_json(nullif(ambiguous_test_nos, '{}')) as "ambiguousTestNos",
+        overheads
       from submission
       where repository_id = ${repositoryId} and submission_id > decode(${after}, 'hex')
         and data_version <= ${dataVersion}
@@ -247,7 +250,7 @@ async function* loadSubmissions(
       const group = records.slice(start, end);
       const ids = group.filter(({ status }) => status === "processed").map(({ id }) => id);
       const results = await loadResults(sql, repositoryId, ids);
-      yield group.flatMap(({ ambiguousTestNos, ...record }) => {
+      yield group.flatMap(({ ambiguousTestNos, overheads, ...record }) => {
         const own = results.get(record.id) ?? null;
         // Deleted after its row was read.
         if (record.status === "processed" && own === null) return [];
@@ -257,6 +260,13 @@ async function* loadSubmissions(
             repository_id: repositoryNumber,
             ...record,
             ambiguous_tests: ambiguousTestNos?.map((testNo) => testIds[testNo]!) ?? null,
+            overheads: overheads.length === 0 ? null : decodeOverheads(overheads).map(
+              ({ testNo, microseconds, isOneClass }) => ({
+                test_id: testIds[testNo]!,
+                overhead_us: microseconds,
+                is_one_class: isOneClass,
+              }),
+            ),
           },
           results: own,
         };

@@ -62,7 +62,8 @@ export function selectDurations(
   { repositoryId, submissionIds }: { repositoryId: number; submissionIds: string[] },
 ) {
   return sql<StoredDurations[]>`
-    select s.test_list_no as "testListNo", s.durations, s.duration_unit as "durationUnit"
+    select s.test_list_no as "testListNo", s.durations, s.duration_unit as "durationUnit",
+      s.overheads
     from submission s
     where s.repository_id = ${repositoryId} and s.submission_id = any(${idsIn(sql, submissionIds)})
     order by s.submission_id desc`;

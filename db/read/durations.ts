@@ -65,7 +65,7 @@ export async function loadDurations(
     const testListNos = submissions.map(({ testListNo }) => testListNo);
     const lists = await loadTestLists(tx, { repositoryId, testListNos: new Set(testListNos) });
     const needed = submissionsWithLatestRuns(testListNos, { lists, groups });
-    const latest = new LatestDurations({ lists, groups });
+    const latest = new LatestDurations({ lists, groups, unit: query.by });
     for (let start = 0; start < needed.length; start += SUBMISSIONS_PER_STATEMENT) {
       const submissionIds = needed.slice(start, start + SUBMISSIONS_PER_STATEMENT)
         .map((index) => submissions[index]!.submissionId);

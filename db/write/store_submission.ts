@@ -150,14 +150,14 @@ async function insertUpload(
       : keyedSubmissionId({ recordedAt, idPrefix, key: upload.key }));
   const key = upload.key ?? `${owner}/${name}/${id}`;
 
-  const { testListNo, failedTestNos, ambiguousTestNos } = await storeTestList(tx, {
+  const { testListNo, failedTestNos, ambiguousTestNos, overheads } = await storeTestList(tx, {
     repositoryId,
     content,
     storedAhead,
   });
   const testTagDigest = await addTags(tx, { repositoryId, testListNo }, { tags, testTags });
 
-  const columns = { content, digest, testListNo, testTagDigest, ambiguousTestNos };
+  const columns = { content, digest, testListNo, testTagDigest, ambiguousTestNos, overheads };
   const codeVersion = (await insertSubmission(tx, { ...upload, id, key }, columns))!;
   await storeTexts(tx, { repositoryId, texts: content.texts });
   const results = { submissionId: id, codeVersion, content, failedTestNos };

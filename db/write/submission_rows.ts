@@ -44,6 +44,7 @@ export async function insertSubmission(
     testListNo: number;
     testTagDigest: string | null;
     ambiguousTestNos: readonly number[];
+    overheads: Uint8Array;
   } | null,
 ): Promise<string | undefined> {
   const dataVersion = await bumpForAddition(tx, facts.repositoryId);
@@ -53,7 +54,8 @@ export async function insertSubmission(
     insert into submission as s (repository_id, submission_id, recorded_at, uploaded_at, status, key,
       build_url, commit_oid, tree_oid, branch, environment, job, shard, tags, upload_digest,
       test_result_count, ran_test_count, skipped_test_count, failed_test_count, test_list_no,
-      test_tag_digest, durations, duration_unit, exceptions, notes, ambiguous_test_nos, data_version)
+      test_tag_digest, durations, duration_unit, exceptions, notes, ambiguous_test_nos,
+      overheads, data_version)
     values (${facts.repositoryId}, decode(${facts.id}, 'hex'), to_timestamp(${facts.recordedAt}),
       to_timestamp(${facts.uploadedAt}), ${results ? "processed" : "processing"}, ${facts.key},
       ${facts.buildUrl}, ${facts.commitOid}, ${facts.treeOid}, ${facts.branch},
@@ -64,7 +66,8 @@ export async function insertSubmission(
       decode(${results?.testTagDigest ?? null}::text, 'hex'), ${content?.durations ?? null}::bytea,
       ${content?.durationUnit ?? null}::int, ${content?.exceptions ?? null}::bytea,
       ${textArray(facts.notes ?? [])}::text[],
-      ${arrayOf(results?.ambiguousTestNos ?? [])}::text::int[], ${dataVersion})
+      ${arrayOf(results?.ambiguousTestNos ?? [])}::text::int[],
+      ${results?.overheads ?? new Uint8Array()}::bytea, ${dataVersion})
     on conflict do nothing
     returning ${codeVersionOf(tx)} as "codeVersion"`;
   return row?.codeVersion;

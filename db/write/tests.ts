@@ -1,6 +1,7 @@
 /** Tests, and lists of their numbers, each stored once for all submissions that ran the same tests. */
 import { decodeTestList, encodeTestList } from "../../lib/analysis/columns.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
+import { encodeOverheads } from "../../lib/analysis/suite_overheads.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable, rangesOf } from "../connection/sql.ts";
 import { takeNumbers } from "./repository_row.ts";
@@ -16,7 +17,8 @@ const LISTS_PER_STATEMENT = 100;
 
 /**
  * Stores the list of an upload's tests, and those that are new, with the repository locked. Returns its
- * number, the test_no of the tests with failures by test_hash, and those of the ambiguous tests.
+ * number, the test_no of the tests with failures by test_hash, those of the ambiguous tests, and the time
+ * of suites beyond their tests.
  *
  * @param options.storedAhead numbers of all its tests, if they were stored before
  */
@@ -31,6 +33,7 @@ export async function storeTestList(
   testListNo: number;
   failedTestNos: Map<number, number>;
   ambiguousTestNos: number[];
+  overheads: Uint8Array;
 }> {
   const list = { repositoryId, listHash: content.listHash };
   const insert = async () => {
@@ -43,7 +46,12 @@ export async function storeTestList(
   const failed = new Set(content.negatives.map(({ testHash }) => testHash));
   const failedTestNos = await testNosByHash(tx, repositoryId, failed);
   const ambiguous = await testNosByHash(tx, repositoryId, content.ambiguousTestHashes);
-  return { testListNo, failedTestNos, ambiguousTestNos: [...ambiguous.values()] };
+  const first = content.overheads.map(({ testHash }) => testHash);
+  const overheads = encodeOverheads(
+    content.overheads,
+    await testNosByHash(tx, repositoryId, first),
+  );
+  return { testListNo, failedTestNos, ambiguousTestNos: [...ambiguous.values()], overheads };
 }
 
 /** Stores the tests that are new to the repository, with it locked. Returns all test_no, in order. */

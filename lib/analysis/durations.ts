@@ -1,5 +1,6 @@
 /** How long files, classes and tests take, from the durations of their latest runs. */
 import type { TestLists } from "./run_counts.ts";
+import { decodeOverheads } from "./suite_overheads.ts";
 import { VarintReader } from "./varint.ts";
 
 /** What durations are of. */
@@ -22,6 +23,8 @@ export interface StoredDurations {
   durations: Uint8Array;
   /** Microseconds. */
   durationUnit: number;
+  /** The time of suites beyond their tests. */
+  overheads: Uint8Array;
 }
 
 /** How long the latest runs of a group took, in microseconds. */
@@ -29,6 +32,8 @@ export interface GroupDurations {
   group: number;
   medianMicroseconds: number;
   p90Microseconds: number;
+  /** Median time of the suites of a file or class beyond their tests; 0 where the reports have none. */
+  overheadMicroseconds: number;
   /** Runs that these are of, at most {@linkcode MAX_RUNS}. */
   runCount: number;
 }
@@ -86,8 +91,16 @@ export class LatestDurations {
   /** The runs of each group next to each other. */
   readonly #runs: Float64Array;
   readonly #sums: Float64Array;
+  readonly #unit: DurationUnit;
+  /** As runs; `null` before the first. */
+  #overheads: Float64Array | null = null;
+  readonly #overheadSums: Float64Array;
 
-  constructor({ lists, groups }: { lists: TestLists; groups: TestGroups }) {
+  constructor(
+    { lists, groups, unit = "test" }: { lists: TestLists; groups: TestGroups; unit?: DurationUnit },
+  ) {
+    this.#unit = unit;
+    this.#overheadSums = new Float64Array(groups.groupCount);
     this.#groups = groups;
     this.#lists = lists;
     this.#runCounts = new Int32Array(groups.groupCount);
@@ -96,8 +109,9 @@ export class LatestDurations {
   }
 
   /** Adds a submission; the newest one first. */
-  add({ testListNo, durations, durationUnit }: StoredDurations): void {
+  add({ testListNo, durations, durationUnit, overheads }: StoredDurations): void {
     const { groupOf, groupCount } = this.#groups;
+    this.#addOverheads(overheads);
     const sums = this.#sums.fill(-1);
     const reader = new VarintReader(durations);
     for (const testNo of this.#lists.get(testListNo)!) {
@@ -108,8 +122,24 @@ export class LatestDurations {
     for (let group = 0; group < groupCount; group++) {
       const count = this.#runCounts[group]!;
       if (sums[group]! < 0 || count === MAX_RUNS) continue;
-      insert(this.#runs.subarray(group * MAX_RUNS, (group + 1) * MAX_RUNS), count, sums[group]!);
+      const [start, end] = [group * MAX_RUNS, (group + 1) * MAX_RUNS];
+      insert(this.#runs.subarray(start, end), count, sums[group]!);
+      // Runs before the first overhead have none, and the array begins with zeros.
+      if (this.#overheads) {
+        insert(this.#overheads.subarray(start, end), count, this.#overheadSums[group]!);
+      }
       this.#runCounts[group] = count + 1;
+    }
+  }
+
+  #addOverheads(overheads: Uint8Array): void {
+    if (this.#unit === "test") return;
+    this.#overheadSums.fill(0);
+    for (const { testNo, microseconds, isOneClass } of decodeOverheads(overheads)) {
+      const group = this.#groups.groupOf[testNo] ?? -1;
+      if (group < 0 || this.#unit === "class" && !isOneClass) continue;
+      this.#overheads ??= new Float64Array(this.#runs.length);
+      this.#overheadSums[group]! += microseconds;
     }
   }
 
@@ -123,6 +153,7 @@ export class LatestDurations {
         group,
         medianMicroseconds: this.#runs[start + rank(50, runCount)]!,
         p90Microseconds: this.#runs[start + rank(90, runCount)]!,
+        overheadMicroseconds: this.#overheads?.[start + rank(50, runCount)] ?? 0,
         runCount,
       });
     }

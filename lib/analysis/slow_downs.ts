@@ -15,7 +15,7 @@ export const SLOW_ORDERS = ["total", "median", "slower"] as const;
 export type SlowOrder = typeof SLOW_ORDERS[number];
 
 /** A run of a submission's tests. */
-export interface TimedRun extends StoredDurations {
+export interface TimedRun extends Omit<StoredDurations, "overheads"> {
   submissionId: string;
   commitOid: string;
   /** Seconds since 1970. */

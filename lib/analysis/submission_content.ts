@@ -6,6 +6,7 @@ import type { ReportedTool } from "../report/equal_cases.ts";
 import { isNegative, PLAIN_CASE, type Reported, type TestResult } from "../report/result.ts";
 import { ATTEMPT_KINDS, encodeResults, enlarge, kindOf, type ResultColumns } from "./columns.ts";
 import { type CompressedText, TextCollector } from "./failure_texts.ts";
+import type { SuiteOverhead } from "./suite_overheads.ts";
 import { identityIn, IdentityStore, type StoredIdentities } from "./identity_store.ts";
 import {
   CaseFlag,
@@ -24,6 +25,8 @@ export interface SubmissionContent extends ResultColumns {
   identityAt(index: number): TestIdentity;
   /** Of the tests that stand for several tests of one name. */
   ambiguousTestHashes: number[];
+  /** The time of suites beyond their tests. */
+  overheads: SuiteOverhead[];
   /** The failures and errors, in the order of the report. */
   negatives: CollectedNegative[];
   /** The texts of the negative results, each once. */
@@ -62,8 +65,10 @@ export class SubmissionBuilder {
   readonly #negatives: CollectedNegative[] = [];
   readonly #texts = new TextCollector();
   readonly #reports: CollectedReport[] = [];
-  /** Number of texts at the end of the last report. */
+  readonly #overheads: SuiteOverhead[] = [];
+  /** Numbers of texts and of overheads at the end of the last report. */
   #textCount = 0;
+  #overheadCount = 0;
 
   add(result: TestResult, { isNewCase, isBare, line }: Reported = PLAIN_CASE): void {
     const resultNo = this.#count++;
@@ -91,10 +96,16 @@ export class SubmissionBuilder {
     return this.#identities.byteCount + this.#texts.byteCount;
   }
 
+  /** Adds what a suite took beyond its tests, of which `test` is the first. */
+  addOverhead(test: TestIdentity, overhead: Omit<SuiteOverhead, "testHash">): void {
+    this.#overheads.push({ testHash: testHash(test), ...overhead });
+  }
+
   /** Ends a report: from its results on, equal cases are judged by the rule of its tool. */
   endReport(report: ReportedTool): void {
     this.#reports.push({ ...report, end: this.#count });
     this.#textCount = this.#texts.texts.length;
+    this.#overheadCount = this.#overheads.length;
   }
 
   /** Forgets what was added since the end of the last report. */
@@ -104,6 +115,7 @@ export class SubmissionBuilder {
     this.#count = end;
     this.#identities.truncate(end);
     this.#texts.truncate(this.#textCount);
+    this.#overheads.splice(this.#overheadCount);
     const kept = this.#negatives.findLastIndex(({ resultNo }) => resultNo < end) + 1;
     this.#negatives.splice(kept);
   }
@@ -153,6 +165,7 @@ export class SubmissionBuilder {
       firstResults,
       ...encodeResults(testHashes.length, results),
       ambiguousTestHashes: [...ambiguous],
+      overheads: this.#overheads,
       negatives: results.negatives,
       texts: this.#texts.texts,
     });

@@ -40,6 +40,9 @@ function integer(min: number, max = Number.MAX_SAFE_INTEGER) {
 /** Of a column of the type integer. */
 const MAX_INTEGER = 2_147_483_647;
 
+/** Twice as much is a safe integer. */
+const MAX_OVERHEAD = 2 ** 52 - 1;
+
 function hex(digits: number) {
   const pattern = new RegExp(`^[0-9a-f]{${digits}}$`);
   return v.pipe(v.string(), v.regex(pattern, `expected ${digits} lower-case hex digits`));
@@ -162,6 +165,12 @@ const SCHEMAS = {
     notes: maybe(v.array(text)),
     /** Ids of its tests that stand for several tests of one name in a report. */
     ambiguous_tests: maybe(v.array(objectId)),
+    /** The time of suites beyond their tests, each with the id of its first test. */
+    overheads: maybe(v.array(v.strictObject({
+      test_id: objectId,
+      overhead_us: integer(0, MAX_OVERHEAD),
+      is_one_class: v.boolean(),
+    }))),
   }),
   /** One attempt of one test in the submission above it. */
   result: v.strictObject({

@@ -81,7 +81,9 @@ export class SubmissionResults {
 
   /** @throws {SyntaxError} when there are not as many as the submission had, or two with one number */
   finish(
-    { test_result_count: expected, ambiguous_tests: ambiguous }: ExportRecord<"submission">,
+    { test_result_count: expected, ambiguous_tests: ambiguous, overheads }: ExportRecord<
+      "submission"
+    >,
   ): { content: SubmissionContent; testTags: TestTags | null } {
     const resultCount = this.#kinds.length;
     if (resultCount !== expected) {
@@ -109,6 +111,11 @@ export class SubmissionResults {
         durations: Float64Array.from(this.#durations),
       }),
       ambiguousTestHashes: (ambiguous ?? []).map((testId) => parseShortTestId(testId)!),
+      overheads: (overheads ?? []).map(({ test_id, overhead_us, is_one_class }) => ({
+        testHash: parseShortTestId(test_id)!,
+        microseconds: overhead_us,
+        isOneClass: is_one_class,
+      })),
       negatives,
       texts: this.#texts.texts,
     };

@@ -132,6 +132,7 @@ export async function readResults(
       examiner.add(result, reported);
       if (read.results % RESULTS_PER_PROGRESS === 0) listener.progress?.({ ...read });
     },
+    onOverhead: (test, overhead) => builder?.addOverhead(test, overhead),
     onReport(report) {
       builder?.endReport(report);
       examiner.endReport(report);

@@ -1,4 +1,6 @@
 /** What the readers of all formats of reports share. */
+import type { SuiteOverhead } from "../analysis/suite_overheads.ts";
+import type { TestIdentity } from "../base/identity.ts";
 import type { ReportedTool } from "./equal_cases.ts";
 import type { TestCase } from "./junit/test_case.ts";
 import { REPORT_LIMITS } from "./limits.ts";
@@ -21,6 +23,11 @@ export interface ReportOptions {
   onFailureOutside?(failure: string): void;
   /** Called with what and where for a suite whose totals declare more tests than it lists. */
   onUnlisted?(suite: string): void;
+  /**
+   * Called at the end of a suite of one file or class that took a millisecond or more beyond its tests, with
+   * its first test.
+   */
+  onOverhead?(test: TestIdentity, overhead: Omit<SuiteOverhead, "testHash">): void;
   /** Where the repository was checked out: paths below it become paths inside the repository. */
   checkoutFolder?: string | undefined;
   /** How many more results the upload may have, after its other files. */
@@ -48,6 +55,8 @@ const FURTHER_ATTEMPT: Reported = { ...PLAIN_CASE, isNewCase: false };
 /** Passes on the results of cases, and counts them. */
 export class ResultSink {
   resultCount = 0;
+  /** The sum of all durations. */
+  microseconds = 0;
   readonly #options: ReportOptions;
   readonly #fail: (found: string) => never;
 
@@ -70,6 +79,7 @@ export class ResultSink {
     for (const result of testCase.results()) {
       hasFailed ||= isNegative(result.conclusion);
       this.resultCount++;
+      this.microseconds += result.durationMicroseconds;
       if (this.resultCount > (this.#options.maxResultCount ?? limit)) {
         this.#fail(`more than ${limit} results in one upload`);
       }

@@ -430,6 +430,8 @@ export function durations(
         median_us: median,
         p90_us: oracle.percentile(runs, 90),
         runs: runs.length,
+        // Results of a history have no suites with a time of their own.
+        overhead_us: 0,
         test: test ? { name: name!, suite: suite!, class: className!, file: file! } : null,
       };
     }),

@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
 import type { Upload } from "../../db/write/store_submission.ts";
+import { testHash } from "../../lib/base/identity.ts";
 import { formatTimestamp } from "../../lib/base/time.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 import { describeWithDatabases } from "../database.ts";
-import { createShop, DAY, type Fixture, idOf, NOW } from "./fixture.ts";
+import { commitSubmission } from "../commit_submission.ts";
+import { createShop, DAY, type Fixture, idOf, NOW, uploadOf } from "./fixture.ts";
 
 /** A passing test that took some milliseconds. */
 function timed(
@@ -20,6 +22,7 @@ interface Row {
   key: string;
   median_us: number;
   p90_us: number;
+  overhead_us: number;
   runs: number;
   test: object | null;
 }
@@ -63,8 +66,8 @@ describeWithDatabases("durations", (database) => {
     assert.deepEqual(await list(path), {
       count: 2,
       durations: [
-        { key: "b.ts", median_us: 100_000, p90_us: 100_000, runs: 1, test: null },
-        { key: "a.ts", median_us: 60_000, p90_us: 60_000, runs: 1, test: null },
+        { key: "b.ts", median_us: 100_000, p90_us: 100_000, runs: 1, overhead_us: 0, test: null },
+        { key: "a.ts", median_us: 60_000, p90_us: 60_000, runs: 1, overhead_us: 0, test: null },
       ],
       metadata: { after: null, limit: 100 },
     });
@@ -76,11 +79,18 @@ describeWithDatabases("durations", (database) => {
       timed("a.ts", 20, { class: "A", name: "two" }),
     ]]);
     assert.deepEqual((await list(`${path}?by=class`)).durations, [
-      { key: "A", median_us: 30_000, p90_us: 30_000, runs: 1, test: null },
+      { key: "A", median_us: 30_000, p90_us: 30_000, runs: 1, overhead_us: 0, test: null },
     ]);
     const test = { name: "two", suite: "suite", class: "A", file: "a.ts" };
     assert.deepEqual((await list(`${path}?by=test&limit=1`)).durations, [
-      { key: idOf(repository, test), median_us: 20_000, p90_us: 20_000, runs: 1, test },
+      {
+        key: idOf(repository, test),
+        median_us: 20_000,
+        p90_us: 20_000,
+        runs: 1,
+        overhead_us: 0,
+        test,
+      },
     ]);
   });
 
@@ -92,8 +102,8 @@ describeWithDatabases("durations", (database) => {
     const { path } = await repositoryOf(rare, ...common);
     assert.deepEqual((await list(path)).durations, [
       // Of 6 to 25.
-      { key: "common.ts", median_us: 15_000, p90_us: 23_000, runs: 20, test: null },
-      { key: "rare.ts", median_us: 7_000, p90_us: 7_000, runs: 1, test: null },
+      { key: "common.ts", median_us: 15_000, p90_us: 23_000, runs: 20, overhead_us: 0, test: null },
+      { key: "rare.ts", median_us: 7_000, p90_us: 7_000, runs: 1, overhead_us: 0, test: null },
     ]);
   });
 
@@ -105,6 +115,37 @@ describeWithDatabases("durations", (database) => {
       ...Array.from({ length: 22 }, (): [typeof both] => [both]),
     );
     assert.equal((await list(path)).durations[0]!.runs, 20);
+  });
+
+  it("have the median time of suites beyond their tests, of files and classes", async () => {
+    const results = [
+      timed("a.ts", 10, { class: "A", suite: "" }),
+      timed("b.ts", 20, { class: "B", suite: "" }),
+      timed("c.ts", 30, { class: "C", suite: "" }),
+    ];
+    const { repository, path } = await repositoryOf([results]);
+    for (const [index, milliseconds] of [5, 7, 100].entries()) {
+      const upload = uploadOf(repository, results, { recordedAt: NOW - 900 + index });
+      const first = (file: string, className: string, isOneClass: boolean) => ({
+        testHash: testHash({ suite: "", class: className, name: file, file }),
+        microseconds: milliseconds * 1000,
+        isOneClass,
+      });
+      // Two suites of one file, and one of several classes.
+      upload.content.overheads.push(
+        first("a.ts", "A", true),
+        first("a.ts", "A", true),
+        first("b.ts", "B", false),
+        first("of another upload.ts", "C", true),
+      );
+      await commitSubmission(database().sql, upload);
+    }
+    const overheads = async (by: string) =>
+      (await list(`${path}?by=${by}`)).durations.map(({ overhead_us }) => overhead_us / 1000);
+    // Of four runs, the first without an overhead; the longest file first.
+    assert.deepEqual(await overheads("file"), [0, 5, 10]);
+    assert.deepEqual(await overheads("class"), [0, 0, 10]);
+    assert.deepEqual(await overheads("test"), [0, 0, 0]);
   });
 
   it("are those of a branch, an environment or a job on request", async () => {

@@ -10,6 +10,7 @@ import notes from "./0009_notes.sql" with { type: "text" };
 import testCounts from "./0010_test_counts.sql" with { type: "text" };
 import quarantineToken from "./0011_quarantine_token.sql" with { type: "text" };
 import webhooks from "./0012_webhooks.sql" with { type: "text" };
+import overheads from "./0013_overheads.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -25,4 +26,5 @@ export const migrations: readonly string[] = [
   testCounts,
   quarantineToken,
   webhooks,
+  overheads,
 ];

@@ -25,6 +25,7 @@ const PAGE = v.object({
   durations: v.array(v.object({
     key: v.string(),
     median_us: v.number(),
+    overhead_us: v.number(),
     test: v.nullable(
       v.object({ name: v.string(), suite: v.string(), class: v.string(), file: v.string() }),
     ),
@@ -103,8 +104,8 @@ async function listDurations(
       notFound: `Repository ${formatRepositoryName(repository)} is unknown to the service: check ` +
         "--repo, or upload a report of it.",
     }, PAGE);
-    for (const { key, median_us: microseconds, test } of page.durations) {
-      all.push({ key, microseconds, test });
+    for (const { key, median_us, overhead_us, test } of page.durations) {
+      all.push({ key, microseconds: median_us + overhead_us, test });
     }
     after = page.metadata.after;
   } while (after !== null);

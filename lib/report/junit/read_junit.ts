@@ -21,7 +21,7 @@ import type { XmlReader } from "../xml/reader.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import { type Dialect, dialectOf, UNKNOWN_DIALECT } from "./dialects.ts";
 import { NameNormalizer } from "./normalize_names.ts";
-import { OUTCOME_KINDS, OutcomeElement, TestCase } from "./test_case.ts";
+import { OUTCOME_KINDS, OutcomeElement, parseDuration, TestCase } from "./test_case.ts";
 
 // A broken reporter repeats its mistake for every test.
 const MAX_NOTES = 100;
@@ -34,6 +34,8 @@ const FAILURES: ReadonlySet<string> = new Set(["failure", "error"]);
 // Attributes of open suites that are kept: their number, and the characters of each.
 const MAX_ATTRIBUTES = 30;
 const MAX_ATTRIBUTE_CHARACTERS = 1_000;
+// Sums of rounded times differ by less.
+const MIN_OVERHEAD_MICROSECONDS = 1_000;
 // Names of properties and of suites that are kept to recognize the tool and to number suites.
 const MAX_NAMES = 100_000;
 
@@ -56,6 +58,12 @@ interface Suite {
   countBefore: number;
   /** Attempts read before it. */
   attemptsBefore: number;
+  /** Of its tests and of the suites in it. */
+  testMicroseconds: number;
+  firstTest: TestIdentity | null;
+  /** Whether its own tests have one file, and one class. */
+  isOneFile: boolean;
+  isOneClass: boolean;
 }
 
 export class JUnitReader implements XmlFormatReader {
@@ -142,7 +150,11 @@ export class JUnitReader implements XmlFormatReader {
     if (this.#outcome) this.#closeInOutcome();
     else if (this.#testCase?.depth === this.#depth) this.#closeTestCase(this.#testCase);
     else if (this.#testCase?.depth === this.#depth - 1) this.#xml.readText(null);
-    else if (this.#suites.at(-1)?.depth === this.#depth) this.#checkTotals(this.#suites.pop()!);
+    else if (this.#suites.at(-1)?.depth === this.#depth) {
+      const suite = this.#suites.pop()!;
+      this.#addOverhead(suite);
+      this.#checkTotals(suite);
+    }
     this.#depth--;
   }
 
@@ -154,6 +166,17 @@ export class JUnitReader implements XmlFormatReader {
       `${this.#options.file}:${line}:${column}: found a character that XML forbids or that cannot ` +
         `be decoded: replaced by U+FFFD (${replacementCount} in this file)`,
     );
+  }
+
+  #addOverhead({ attributes, testMicroseconds, firstTest, isOneFile, isOneClass }: Suite): void {
+    const time = parseDuration(attributes["time"]);
+    const outer = this.#suites.at(-1);
+    if (outer) outer.testMicroseconds += Math.max(time, testMicroseconds);
+    const microseconds = time - testMicroseconds;
+    if (!firstTest || microseconds < MIN_OVERHEAD_MICROSECONDS) return;
+    // The suite of a tool that has one for all files says nothing about any of them.
+    if (firstTest.file !== "" ? !isOneFile : !isOneClass) return;
+    this.#options.onOverhead?.(firstTest, { microseconds, isOneClass });
   }
 
   // Some tools count a file that could not be loaded and report no test for it.
@@ -214,6 +237,10 @@ export class JUnitReader implements XmlFormatReader {
       declaredCount: counts.reduce((sum, count) => sum + count, 0),
       countBefore: this.#failureCount,
       attemptsBefore: this.#attemptCount,
+      testMicroseconds: 0,
+      firstTest: null,
+      isOneFile: true,
+      isOneClass: true,
     });
   }
 
@@ -257,7 +284,16 @@ export class JUnitReader implements XmlFormatReader {
       name: name ? this.#names.name(name, suite.name, className) : className || suite.name,
       file: file ? this.#names.file(file) : suite.file,
     };
-    return dialect.identity?.({ identity, suite: suite.attributes }) ?? identity;
+    const own = dialect.identity?.({ identity, suite: suite.attributes }) ?? identity;
+    suite.firstTest ??= {
+      suite: detach(own.suite),
+      class: detach(own.class),
+      name: detach(own.name),
+      file: detach(own.file),
+    };
+    suite.isOneFile &&= own.file === suite.firstTest.file;
+    suite.isOneClass &&= own.class === suite.firstTest.class;
+    return own;
   }
 
   /** The name of the innermost suite as its dialect has it. */
@@ -328,7 +364,9 @@ export class JUnitReader implements XmlFormatReader {
       return;
     }
     const resultsBefore = this.#sink.resultCount;
+    const microsecondsBefore = this.#sink.microseconds;
     const hasFailed = this.#sink.add(testCase);
+    this.#suites.at(-1)!.testMicroseconds += this.#sink.microseconds - microsecondsBefore;
     this.#attemptCount += this.#sink.resultCount - resultsBefore;
     // By its status alone.
     if (hasFailed && this.#failureCount === countBefore) this.#failureCount++;

@@ -140,6 +140,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     test_result_count: "submission.test_result_count",
     notes: "submission.notes",
     ambiguous_test_nos: "submission.ambiguous_tests",
+    overheads: "submission.overheads",
     test_list_no: "result.test_id",
     test_tag_digest: "result.tags",
     durations: "result.duration_us",

@@ -59,6 +59,7 @@ export class Columns {
       listHash,
       identityAt: (index) => this.#identities[tests[index]!]!,
       ambiguousTestHashes: [],
+      overheads: [],
       ...encodeResults(tests.length, {
         testIndexes: Uint32Array.from(testIndexes),
         kinds: Uint8Array.from(kinds),

@@ -13,7 +13,7 @@ const FILES = Object.keys(SECONDS);
 
 function page(seconds: Record<string, number>, after: string | null = null): Response {
   const durations = Object.entries(seconds).map(([key, median]) => (
-    { key, median_us: median * 1_000_000, p90_us: 0, runs: 20, test: null }
+    { key, median_us: median * 1_000_000, p90_us: 0, runs: 20, overhead_us: 0, test: null }
   ));
   return Response.json({ count: 4, durations, metadata: { after, limit: 2 } });
 }
