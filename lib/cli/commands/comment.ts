@@ -21,7 +21,8 @@ import { argument, flag, option, repositoryName, wholeNumber } from "../paramete
 /** `comment`: tells a pull request what failed, and which of it is probably its own. */
 export const commentCommand: AddCommand = command({
   name: "comment",
-  summary: "Comment on the pull request what failed in a job, and what is known of each failure",
+  summary:
+    "Comment on the pull request: what failed in a job, and what is known about each failure",
   details: [
     "One comment on the pull request of GitHub, Gitea or Forgejo (GITHUB_TOKEN), or one note on the " +
     "merge request of GitLab (GITLAB_TOKEN), with a section for each job. It is written only if a test " +
@@ -52,7 +53,7 @@ export const commentCommand: AddCommand = command({
     ),
     repo: option(
       "<owner/name>",
-      "repository (default: of the CI job or checkout)",
+      "repository (default: from the CI job or checkout)",
       v.optional(repositoryName),
     ),
     pull: option(

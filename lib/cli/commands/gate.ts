@@ -89,10 +89,14 @@ const INPUT = {
     "percentage of the tests of the job's earlier runs that may be missing (default: 5%)",
     v.optional(percentage, "5%"),
   ),
-  job: option("<name>", "job of the run (default: of the CI job)", v.optional(readWith(readName))),
+  job: option(
+    "<name>",
+    "job of the run (default: from the CI job)",
+    v.optional(readWith(readName)),
+  ),
   environment: option(
     "<name>",
-    "environment of the run, as it is uploaded (default: of the CI job)",
+    "environment of the run, as it is uploaded (default: from the CI job)",
     v.optional(readWith(readName)),
   ),
   base: option(

@@ -44,7 +44,7 @@ const INPUT = {
   ),
   repo: option(
     "<owner/name>",
-    "repository (default: of the CI job or checkout)",
+    "repository (default: from the CI job or checkout)",
     v.optional(repositoryName),
   ),
   branch: option("<main,release/*>", "only runs of these branches", patterns("branch")),
@@ -52,12 +52,12 @@ const INPUT = {
   job: option("<list>", "only runs of these jobs", patterns("job")),
   nodes: option(
     "<n>",
-    "number of nodes (default: of the CI job)",
+    "number of nodes (default: from the CI job)",
     v.optional(wholeNumber({ min: 1, max: MAX_NODES })),
   ),
   index: option(
     "<n>",
-    "this node, counted from 0 (default: of the CI job)",
+    "this node, counted from 0 (default: from the CI job)",
     v.optional(wholeNumber({ min: 0, max: MAX_NODES - 1 })),
   ),
   by: option(

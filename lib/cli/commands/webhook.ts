@@ -199,7 +199,7 @@ const logCommand = command({
 
 const resendCommand = command({
   name: "resend",
-  summary: "Have a message of `webhook log` sent again, with the same webhook-id; print its id",
+  summary: "Send a message of `webhook log` again, with the same webhook-id; print its id",
   example: "webhook resend 1",
   input: {
     deliveryId: argument(
