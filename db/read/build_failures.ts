@@ -21,7 +21,8 @@ export interface BuildFailure extends TestIdentity {
 
 /**
  * The tests that failed in any of the submissions of a build, in the order of their names. Of several
- * submissions the latest in which a test ran decides: a build that was run again and passed is not red.
+ * submissions of one job in one environment the latest in which a test ran decides: a job that was run
+ * again and passed is not red, but one that failed on Windows is, whatever passed on Linux.
  */
 export async function loadBuildFailures(
   sql: Database["sql"],
@@ -41,8 +42,8 @@ export async function loadBuildFailures(
         from negative_result
         where repository_id = ${repositoryId} and submission_id = any(${idsIn(tx, submissionIds)})
         order by test_no, submission_id desc, result_no desc`,
-      tx<{ exceptions: Uint8Array; testCount: number; tests: Uint8Array }[]>`
-        select s.exceptions, l.test_count as "testCount", l.tests
+      tx<PartRow[]>`
+        select s.environment, s.job, s.exceptions, l.test_count as "testCount", l.tests
         from submission s
         join test_list l on l.repository_id = s.repository_id and l.test_list_no = s.test_list_no
         where s.repository_id = ${repositoryId}
@@ -50,19 +51,10 @@ export async function loadBuildFailures(
         order by s.submission_id desc`,
     ]);
     if (!repository) return { version: null, failures: [] };
-    const open = new Set(negatives.map(({ testNo }) => testNo));
     const failed = new Set<number>();
-    for (const { exceptions, tests, testCount } of parts) {
-      if (open.size === 0) break;
-      const testNos = decodeTestList(tests, testCount);
-      const indexes = testNos.keys().filter((index) => open.has(testNos[index]!));
-      for (const [index, outcome] of finalOutcomesAt(exceptions, indexes)) {
-        // It was skipped in this submission: an earlier one decides.
-        if (outcome === "skipped") continue;
-        const testNo = testNos[index]!;
-        open.delete(testNo);
-        if (outcome === "negative") failed.add(testNo);
-      }
+    const jobs = Map.groupBy(parts, ({ environment, job }) => JSON.stringify([environment, job]));
+    for (const runs of jobs.values()) {
+      for (const testNo of failedInJob(runs, negatives)) failed.add(testNo);
     }
     const identities = await tx<(TestIdentity & { testNo: number; testHash: number })[]>`
       select test_no as "testNo", test_hash::float8 as "testHash", suite, class, name, file
@@ -85,6 +77,36 @@ export async function loadBuildFailures(
       }),
     };
   });
+}
+
+interface PartRow {
+  environment: string;
+  job: string;
+  exceptions: Uint8Array;
+  testCount: number;
+  tests: Uint8Array;
+}
+
+/** The tests whose latest run in a job failed; its submissions are newest first. */
+function failedInJob(
+  runs: readonly PartRow[],
+  negatives: readonly { testNo: number }[],
+): Set<number> {
+  const open = new Set(negatives.map(({ testNo }) => testNo));
+  const failed = new Set<number>();
+  for (const { exceptions, tests, testCount } of runs) {
+    if (open.size === 0) break;
+    const testNos = decodeTestList(tests, testCount);
+    const indexes = testNos.keys().filter((index) => open.has(testNos[index]!));
+    for (const [index, outcome] of finalOutcomesAt(exceptions, indexes)) {
+      // It was skipped in this submission: an earlier one decides.
+      if (outcome === "skipped") continue;
+      const testNo = testNos[index]!;
+      open.delete(testNo);
+      if (outcome === "negative") failed.add(testNo);
+    }
+  }
+  return failed;
 }
 
 /** Texts of failures, by text id. */

@@ -83,8 +83,8 @@ export function testName(name: string): Markup {
 /** Longer words than this may break anywhere. */
 const WORD_CHARACTERS = 24;
 const CHUNKS = new RegExp(`.{1,${WORD_CHARACTERS}}`, "gsu");
-// After a separator, and between the words of a name in camel case.
-const BETWEEN_WORDS = /(?<=[/._:\\#?&=,;@()[\]-])(?=[\p{L}\p{N}])|(?<=\p{Ll})(?=\p{Lu})/u;
+// After a separator, and between the words of a name in camel case; not before a file's extension.
+const BETWEEN_WORDS = /(?<=[/._:\\?&=,;@()[\]-])(?=[\p{L}\p{N}])(?!.{1,4}$)|(?<=\p{Ll})(?=\p{Lu})/u;
 
 /** A name, path or address that may break between its words, and not inside of them. */
 export function breakable(text: string): Markup {
@@ -118,6 +118,11 @@ export function testPlace({ suite, class: className, file }: Omit<TestIdentity, 
 /** `src/test/Cart` as `src.test.cart`. */
 function normalized(path: string): string {
   return path.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, ".").replace(/^\./, "");
+}
+
+/** Content that stays on one line, such as a shape and the word after it. */
+export function together(...content: Content[]): Markup {
+  return markup`<span class="together">${content}</span>`;
 }
 
 /** A word that stands out, such as a tag of a test. */

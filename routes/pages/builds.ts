@@ -7,7 +7,7 @@ import { formatTimestamp, SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { glyph } from "../../lib/html/charts.ts";
 import { buildName, forgeOf, pullRequestOf } from "../../lib/html/forge_links.ts";
-import { emptyState, table } from "../../lib/html/elements.ts";
+import { emptyState, table, together } from "../../lib/html/elements.ts";
 import { choiceField, hiddenFields, textField } from "../../lib/html/forms.ts";
 import {
   type Content,
@@ -235,6 +235,10 @@ function buildOutcome({ status, flakyTestCount, failedTestCount }: BuildRow): Co
   if (status !== "processed") return status === "failed" ? "upload failed" : status;
   const failed = failedTestCount > 0 && `${failedTestCount} failed`;
   const counts = [failed, flakyTestCount > 0 && `${flakyTestCount} flaky`].filter(Boolean);
-  if (counts.length === 0) return [glyph("passed"), "\u00a0passed"];
-  return [glyph(failed ? "failed" : "flaky"), "\u00a0", counts.join(", ")];
+  if (counts.length === 0) return together(glyph("passed"), " passed");
+  const [first, ...others] = counts;
+  return [
+    together(glyph(failed ? "failed" : "flaky"), " ", first),
+    others.map((one) => [", ", one]),
+  ];
 }

@@ -64,7 +64,7 @@ ${
           : table(
             "Owners, those whose tests failed most by chance first",
             [
-              "Owner",
+              "Owner|name",
               "Flaky failures|number",
               "Flaky tests|number",
               "Quarantined|number",

@@ -25,6 +25,7 @@ import {
   keyFigures,
   label,
   table,
+  together,
 } from "../../lib/html/elements.ts";
 import { type Content, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { changeOf, inOutages } from "./repositories.ts";
@@ -87,7 +88,9 @@ ${overview.url && markup`<p>${externalLink(overview.url, overview.url)}</p>`}
 ${repositoryFigures(page, flakyMicroseconds)}
 <p><a href="${
         request.pathTo(["repos", overview.owner, overview.name, "slow-tests"])
-      }">Slow tests</a></p>
+      }">Slow tests</a> · ${page.link.builds(overview, "All builds")} · ${
+        page.link.inventory({ repository, quarantine: "false" }, "Flaky tests")
+      }</p>
 ${charts(page, days)}
 ${causes.length > 0 && causeTable(causes, page)}
 <h2>Tests that cost the most builds</h2>
@@ -257,9 +260,10 @@ async function buildTable(
 function outcomeOf(parts: readonly SubmissionRow[], tests: FailedTests | undefined): Content {
   const unfinished = parts.find(({ status }) => status !== "processed");
   if (unfinished) return unfinished.status === "failed" ? "upload failed" : unfinished.status;
-  if (!tests) return [glyph("passed"), " passed"];
+  if (!tests) return together(glyph("passed"), " passed");
   const { flaky, others } = tests;
   const failed = others.size > 0 && `${others.size} failed`;
   const counts = [failed, flaky.size > 0 && `${flaky.size} flaky`].filter(Boolean);
-  return [glyph(failed ? "failed" : "flaky"), " ", counts.join(", ")];
+  const [first, ...more] = counts;
+  return [together(glyph(failed ? "failed" : "flaky"), " ", first), more.map((one) => [", ", one])];
 }

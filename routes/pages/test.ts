@@ -16,6 +16,8 @@ import {
   type SubmissionRuns,
   type TestRun,
 } from "../../db/read/runs_of_test.ts";
+import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
+import { shellWord } from "../../lib/base/quote.ts";
 import type { QuarantineEvent } from "../../lib/analysis/quarantine.ts";
 import { disruptivenessThousandths, passRateThousandths } from "../../lib/analysis/tracked_test.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
@@ -102,7 +104,7 @@ ${
       }
 <p class="soft">${placeOf(test)}</p>
 <p>${test.tags.map(page.link.tag)}</p>
-${testFigures(all.submissions, page)}
+${testFigures(all.submissions, first, page)}
 ${failsOnlyIn(all.submissions)}
 <h2>Latest runs</h2>
 ${latest.runs.length > 0 ? strip(latest.runs, page) : NO_RUNS}
@@ -113,9 +115,9 @@ ${causes(failures, page)}
       }${durations && durationChart(durations, weeks.get(testNo)!, today)}</div>
 <div class="pair"><section><h2>Runs by branch</h2>
 ${runsTable(all.submissions, "branch")}</section>${environmentTable(all.submissions)}</div>
-<h2>When it became flaky</h2>
+<h2 id="since">When it became flaky</h2>
 ${since(first, page)}
-<h2>Quarantine</h2>
+<h2 id="quarantine">Quarantine</h2>
 ${quarantine(log, page)}
 <h2>Run it again</h2>
 ${rerun(test)}
@@ -126,8 +128,12 @@ ${rerun(test)}
 
 const NO_RUNS = emptyState("It did not run in the last 14 days.");
 
-function testFigures(submissions: readonly SubmissionRuns[], { at, test }: TestPage): Markup {
-  const { disruptionCount, firstDisruptionAt, latestDisruption } = test;
+function testFigures(
+  submissions: readonly SubmissionRuns[],
+  first: FirstDisruption,
+  { at, link, repository, test }: TestPage,
+): Markup {
+  const { quarantine: entry, disruptionCount, firstDisruptionAt, latestDisruption } = test;
   const totals = totalsOf(submissions);
   const passRate = passRateThousandths(totals);
   const share = disruptivenessThousandths({ ...totals, disruptionCount });
@@ -135,8 +141,20 @@ function testFigures(submissions: readonly SubmissionRuns[], { at, test }: TestP
   return keyFigures(
     ["Flaky share", formatTenths(share), `${disruptionCount} of ${counted}`],
     ["Pass rate", passRate === null ? "–" : formatTenths(passRate)],
-    ["First flaky", at(firstDisruptionAt)],
+    [
+      "First flaky",
+      at(firstDisruptionAt),
+      first && markup`${link.commit(repository, first.disrupted.commitOid)}, <a href="#since">what
+changed</a>`,
+    ],
     ["Latest flaky", at(latestDisruption?.recordedAt ?? null)],
+    [
+      "Quarantined",
+      entry ? at(entry.quarantinedAt) : "no",
+      entry
+        ? markup`until ${at(entry.quarantineExpiresAt)}, <a href="#quarantine">end it</a>`
+        : markup`<a href="#quarantine">For two weeks</a>`,
+    ],
   );
 }
 
@@ -292,9 +310,16 @@ now:</p>`
 ${verbatim(onServer)}${events.length > 0 && markup`<h3>Log</h3><ul>${events}</ul>`}`;
 }
 
+/** The only owner of a test, from CODEOWNERS. */
+function ownerOf({ tags }: TestDetails["test"]): string {
+  const owners = tags.filter((tag) => tag.startsWith(OWNER_TAG));
+  return owners.length === 1 ? owners[0]!.slice(OWNER_TAG.length) : "WHO";
+}
+
 /** The commands that quarantine a test, or release it. */
 function quarantineCommands({ test, repository, uploadUrl }: TestPage) {
   const { id } = test;
+  const owner = ownerOf(test);
   const path = [...repository.owner.split("/"), repository.name].map(encodeURIComponent).join("/")
     // An interactive bash expands it, also between double quotes.
     .replaceAll("!", "%21");
@@ -312,12 +337,13 @@ function quarantineCommands({ test, repository, uploadUrl }: TestPage) {
     overHttp: curl(
       `-d test=${id} -d expires=14d`,
       `--data-urlencode "by=$USER"`,
-      `--data-urlencode "owner=WHO"`,
+      `--data-urlencode ${shellWord(`owner=${owner}`)}`,
       `--data-urlencode "reason=WHY"`,
       `${address}"`,
     ),
-    onServer:
-      `test-analytics quarantine add ${id} --by "$USER" --owner WHO --reason WHY --expires 14d`,
+    onServer: `test-analytics quarantine add ${id} --by "$USER" --owner ${
+      shellWord(owner)
+    } --reason WHY --expires 14d`,
   };
 }
 

@@ -114,7 +114,10 @@ function testDocsPage(site: Site): void {
       const links = await page.evaluate<string[]>(
         `[...document.querySelectorAll("header a")].map((link) => link.href)`,
       );
-      assert.deepEqual(links, [`${base}repos`, `${base}openapi.yaml`, `${base}llms-full.txt`]);
+      assert.deepEqual(
+        links,
+        ["repos", "docs/guides", "openapi.yaml", "llms-full.txt"].map((path) => base + path),
+      );
       await page.getByLabel("API token").fill(site.token);
       const section = await send(page, "listSubmissions", REPOSITORY);
       assert.match(await section.locator(".result p").textContent() ?? "", /^200 OK, /);

@@ -40,6 +40,9 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
       tests: "/tests?q=cart",
       owners: "/owners",
       owner: "/owners/nobody",
+      guides: "/docs/guides",
+      guide: "/docs/guides/ci",
+      tables: "/docs/reference/command_line",
       docs: "/docs",
     };
   });
@@ -109,9 +112,9 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
     const folder = await copyTemplate();
     const environment = { DATA_DIR: folder };
     const report = join(folder, "r.xml");
-    const cases = [long, " ", "short"].map((name) =>
+    const cases = [long, " ", "short"].map((name, index) =>
       `<testcase name="${name}" classname="${long}" file="${long}">` +
-      `<failure message="${long}">${long}</failure></testcase>`
+      `<failure message="${index}${long}">${long}</failure></testcase>`
     );
     await Deno.writeTextFile(report, `<testsuite name="${long}">${cases.join("")}</testsuite>`);
     const ingest = ["ingest", "--org", "acme", "--repo", "acme/shop", "--commit", "a".repeat(40)];

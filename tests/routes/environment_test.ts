@@ -58,6 +58,21 @@ describeWithDatabases("the environment of a submission", (database) => {
     );
   });
 
+  it("decides on the page of a build: a pass on another system is no retry", async () => {
+    const build = { buildUrl: "https://ci.example.org/matrix", commitOid: "ab12cd3" };
+    const failures = (name: string) => ({ name, conclusion: "failure" as const, message: "boom" });
+    const upload = (environment: string, at: number, ...results: object[]) =>
+      fixture.upload(shop, results, { ...build, environment, job: "unit", recordedAt: NOW - at });
+    await upload("Windows-X64", 90, failures("windows only"), failures("run again"));
+    await upload("Linux-X64", 80, { name: "windows only" }, { name: "run again" });
+    const { submissionId } = await upload("Windows-X64", 70, { name: "run again" });
+    const page = await (await fixture.get(`/repos/acme/shop/builds/${submissionId}`)).text();
+    const [failed, retried] = page.split("Passed after a retry");
+    assert.match(failed!, /windows only/);
+    assert.match(retried!, /run again/);
+    assert.doesNotMatch(retried!, /windows only/);
+  });
+
   it("is refused with more patterns than are matched", async () => {
     const many = Array.from({ length: 21 }, (_, index) => index).join();
     const response = await fixture.get(`/api/repos/acme/shop/tests?environment=${many}`);

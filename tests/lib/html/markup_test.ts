@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
+import { breakable, testPlace } from "../../../lib/html/elements.ts";
 import { externalAddress, externalLink, markup, pathsFrom } from "../../../lib/html/markup.ts";
 import { HOSTILE } from "./hostile.ts";
 
@@ -53,5 +54,28 @@ describe("an address", () => {
       "../../repos/group%2Fteam/a%20b%3F%23?q=x%26y%3D%3Cz%3E",
     );
     assert.equal(String(pathsFrom("")(["repos"])), "repos");
+  });
+});
+
+describe("names", () => {
+  it("break between their words, and inside of very long ones only", () => {
+    const breaks = (text: string) => String(breakable(text)).replaceAll("<wbr>", "|");
+    assert.equal(breaks("tests/checkout/test_cart.py"), "tests/|checkout/|test_|cart.py");
+    assert.equal(breaks("com.acme.CartServiceTest"), "com.|acme.|Cart|Service|Test");
+    assert.equal(breaks("main · 24d0c8b · #1252"), "main · 24d0c8b · #1252");
+    assert.equal(breaks("keeps <b> items"), "keeps &lt;b&gt; items");
+    assert.equal(breaks("a".repeat(50)), `${"a".repeat(24)}|${"a".repeat(24)}|aa`);
+  });
+
+  it("are told apart by suite, class and file, each said once", () => {
+    const place = (suite: string, className: string, file: string) =>
+      testPlace({ suite, class: className, file });
+    assert.equal(place("a.test.ts", "a.test.ts", "a.test.ts"), "a.test.ts");
+    assert.equal(place("pytest", "tests.test_a", "tests/test_a.py"), "pytest · tests/test_a.py");
+    assert.equal(place("", "tests.test_a.TestA", "tests/test_a.py"), "TestA · tests/test_a.py");
+    assert.equal(place("com.x.A", "com.x.A", "src/com/x/A.java"), "src/com/x/A.java");
+    assert.equal(place("example.com/a", "example.com/a", ""), "example.com/a");
+    assert.equal(place("Suite", "Class", "a.ts"), "Suite · Class · a.ts");
+    assert.equal(place("", "", ""), "");
   });
 });

@@ -115,6 +115,8 @@ async function paths(url: string, token: string): Promise<Record<string, string>
     ...long && { long: `/tests/${long.id}` },
     owners: "/owners",
     owner: "/owners/%40acme%2Fteam-1",
+    guides: "/docs/guides",
+    guide: "/docs/guides/ci",
     docs: "/docs",
   };
 }
