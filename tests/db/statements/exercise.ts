@@ -26,6 +26,9 @@ import {
   removeQuarantineByToken,
 } from "../../../db/admin/quarantine_by_token.ts";
 import { recordTokenUses } from "../../../db/admin/tokens.ts";
+import { loadTarget } from "../../../db/admin/webhook_deliveries.ts";
+import { sendWebhooks } from "../../../lib/webhook_sender/send_webhooks.ts";
+import { silentLog } from "../../silent_log.ts";
 import { loadUploader, validUploadTokenHashes } from "../../../db/read/caller.ts";
 import { findRepository } from "../../../db/admin/repositories.ts";
 import { parseTestId, testId } from "../../../lib/base/identity.ts";
@@ -158,8 +161,10 @@ export async function exerciseCommands(database: Database): Promise<void> {
   try {
     const program = new Program(database, folder);
     await organizationsAndTokens(program);
+    await program.run("webhook add --org big --url https://hooks.example/x");
     await uploads(program);
     await quarantines(program);
+    await webhooks(program);
     await watching(program);
     await pruning(program);
     await diagnosis(program);
@@ -312,6 +317,27 @@ async function quarantines(program: Program): Promise<void> {
   assert.match(await program.run("quarantine apply --org big"), /^stay\t/m);
   await program.run("quarantine policy off --org big --repo big/shop");
   await program.run("digest --org big --group-by owner");
+}
+
+async function webhooks(program: Program): Promise<void> {
+  const { sql } = program.database;
+  const [id = ""] = (await program.run("flaky --org big")).split("\t");
+  await program.run(`quarantine add ${id} --expires 12h`);
+  // What is sent at once; then the test has been calm, and its entry has ended.
+  for (const now of [NOON + 60, NOON + DAY, NOON + 40 * DAY]) {
+    await sendWebhooks({
+      sql,
+      now: () => now,
+      log: silentLog,
+      pagesUrl: "",
+      post: () => Promise.resolve({ isDelivered: true, outcome: "HTTP 200", retryAfter: 0 }),
+    }, { stop: new AbortController().signal, once: true, pollMs: 5 });
+  }
+  const [delivery = ""] = (await program.run("webhook log --org big")).split("\t");
+  await program.run(`webhook resend ${delivery}`);
+  const [webhook = ""] = (await program.run("webhook list --org big")).split("\t");
+  assert.ok(await loadTarget(sql, Number(webhook)));
+  await program.run(`webhook remove ${webhook}`);
 }
 
 const POLICY = "--code-versions 1 --min-results 1";
