@@ -131,10 +131,13 @@ export const verdicts = defineJsonRoute({
     ]);
     const counts = runs.map(({ ranTestCount }) => ranTestCount);
     const isKnown = runs.length >= MIN_JOB_RUNS;
-    const shown = tests.filter(({ id }) => wanted.some(({ text }) => id.endsWith(text)))
-      .sort((a, b) => a.id < b.id ? -1 : 1);
+    const isWanted = (id: string) => wanted.some(({ text }) => id.endsWith(text));
+    const shown = tests.filter(({ id, aliasId }) =>
+      isWanted(id) || aliasId !== null && isWanted(aliasId)
+    ).sort((a, b) => a.id < b.id ? -1 : 1);
     return {
-      tests: withVerdicts(shown, tracked).flatMap(({ known, verdict, failure, ...test }) => {
+      tests: withVerdicts(shown, tracked).flatMap((one) => {
+        const { known, verdict, failure, aliasId: _, ...test } = one;
         // Left out because `prune` deletes tests without recent results, which must not change a response.
         if (verdict === "new") return [];
         const latest = known?.latestDisruption ?? null;

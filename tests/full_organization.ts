@@ -90,6 +90,15 @@ async function uploadShop(fixture: Fixture, shop: Repository): Promise<void> {
       coverage: run < 2 ? { coveredLineCount: 1 + run, lineCount: 3 } : null,
     });
   }
+  // A test whose file one of the reports has, and one that only some have.
+  for (const [index, file] of ["", "mail/later.ts", ""].entries()) {
+    const results = [
+      ...flaky("known without a file first", { file }),
+      ...flaky("known with a file first", { file: index === 1 ? "" : "mail/first.ts" }),
+    ];
+    const facts = { commitOid: `f11e${index}00`, recordedAt: NOW - 500 + index };
+    await upload(shop, results, { ...facts, testTags: tagsOf(shop, results) });
+  }
   // Two commits with one tree, two runs of one commit in either order, and one that names nothing.
   for (const [index, conclusion] of (["passing", "error"] as const).entries()) {
     const at = { recordedAt: NOW - 100 - index, branch: "main" };

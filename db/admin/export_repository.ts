@@ -3,7 +3,7 @@
  * requests wait for a transaction, and a large export takes minutes.
  *
  * It is written as of one data version: what uploads change is read in one transaction, later
- * submissions are left out, and tests and lists of tests never change.
+ * submissions are left out, and tests and lists of tests never change, except for a file that is added.
  */
 import { type StoredFailure, testAttempts } from "../../lib/analysis/attempts.ts";
 import { attemptsOfTests, decodeTestList, type ResultColumns } from "../../lib/analysis/columns.ts";

@@ -1,6 +1,6 @@
 import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { versionColumns } from "./fragments.ts";
+import { hasHash, versionColumns } from "./fragments.ts";
 
 /**
  * The fingerprints of the disruptions of tests, by test hash: of all that are stored, not of the window
@@ -16,8 +16,7 @@ export async function loadCauses(
       where n.repository_id = r.repository_id and n.test_no = t.test_no and n.is_disruption
     ) as causes
     from repository_state r
-    left join test t on t.repository_id = r.repository_id
-      and t.test_hash = any(array(select unnest(${`{${testHashes.join()}}`}::text::bigint[])))
+    left join test t on t.repository_id = r.repository_id and ${hasHash(sql, testHashes)}
     where r.repository_id = ${repositoryId}`;
   return {
     version: rows[0] ?? null,

@@ -1,6 +1,6 @@
 import type { DataVersion } from "../../lib/base/data_version.ts";
 import type { Patterns, SubmissionFilter } from "../../lib/query/submission_filter.ts";
-import { type Queryable, textsIn } from "../connection/sql.ts";
+import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
 
 /** Mode of a transaction whose statements must see the same data. */
 export const SNAPSHOT = "isolation level repeatable read read only";
@@ -50,6 +50,12 @@ function likePatterns(patterns: readonly string[]): string[] {
 /** SQL: the code version of the row `s` of `submission`: its code in its environment. */
 export function codeVersionOf(sql: Queryable) {
   return sql`(s.code_version || ' ' || s.environment)`;
+}
+
+/** SQL: whether the row `t` of `test` has one of the hashes, or would have one with a file, or without. */
+export function hasHash(sql: Queryable, testHashes: readonly number[]) {
+  const hashes = () => sql`array(select unnest(${arrayOf(testHashes)}::text::bigint[]))`;
+  return sql`(t.test_hash = any(${hashes()}) or t.alias_hash = any(${hashes()}))`;
 }
 
 /** SQL: whether the row `s` of `submission` is of one of the code versions. The index has the code. */

@@ -8,12 +8,14 @@ import {
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { messageOf } from "./texts.ts";
-import { isOnBranch, isRecordedSince, versionColumns } from "./fragments.ts";
+import { hasHash, isOnBranch, isRecordedSince, versionColumns } from "./fragments.ts";
 
 /** A test, and its latest failure on some branches. */
 export interface TestOnBase extends TestIdentity {
   /** 24 lower-case hex digits. */
   id: string;
+  /** The id that it would have with a file, or without one, if reports name it so too. */
+  aliasId: string | null;
   /** The latest in the window, `null` when it did not fail. */
   failure: { recordedAt: number; buildUrl: string; message: string } | null;
 }
@@ -22,6 +24,7 @@ type TestRow = DataVersion & TestIdentity & {
   idPrefix: number;
   /** `null` when none of the tests exists. */
   testHash: number | null;
+  aliasHash: number | null;
   submissionId: string | null;
   buildUrl: string;
   message: string;
@@ -45,10 +48,10 @@ export async function loadTestsOnBase(
 ): Promise<{ version: DataVersion | null; tests: TestOnBase[] }> {
   const rows = await sql<TestRow[]>`
     select ${versionColumns(sql)}, r.id_prefix::float8 as "idPrefix",
-      t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file, failure.*
+      t.test_hash::float8 as "testHash", t.alias_hash::float8 as "aliasHash", t.suite, t.class,
+      t.name, t.file, failure.*
     from repository_state r
-    left join test t on t.repository_id = r.repository_id
-      and t.test_hash = any(array(select unnest(${`{${testHashes.join()}}`}::text::bigint[])))
+    left join test t on t.repository_id = r.repository_id and ${hasHash(sql, testHashes)}
     left join lateral (
       select encode(s.submission_id, 'hex') as "submissionId", s.build_url as "buildUrl",
         ${messageOf(sql, repositoryId)} as message
@@ -66,11 +69,13 @@ export async function loadTestsOnBase(
 }
 
 function testOf(row: TestRow): TestOnBase[] {
-  const { idPrefix, testHash, suite, class: className, name, file, submissionId } = row;
+  const { idPrefix, testHash, aliasHash, suite, class: className, name, file } = row;
   if (testHash === null) return [];
-  const { buildUrl, message } = row;
+  const { submissionId, buildUrl, message } = row;
   const failure = submissionId === null
     ? null
     : { recordedAt: recordedAtOf(submissionId), buildUrl, message };
-  return [{ id: testId(idPrefix, testHash), suite, class: className, name, file, failure }];
+  const id = testId(idPrefix, testHash);
+  const aliasId = aliasHash === null ? null : testId(idPrefix, aliasHash);
+  return [{ id, aliasId, suite, class: className, name, file, failure }];
 }

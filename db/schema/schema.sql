@@ -256,9 +256,12 @@ create table test (
   class text not null,
   name text not null,
   file text not null,
+  alias_hash bigint,
   constraint test_pkey PRIMARY KEY (repository_id, test_no),
   constraint test_repository_id_test_hash_key UNIQUE (repository_id, test_hash)
 );
+CREATE UNIQUE INDEX test_alias ON test USING btree (repository_id, alias_hash) WHERE (alias_hash IS NOT NULL);
+CREATE INDEX test_name ON test USING btree (repository_id, hashtextextended(((((suite || ''::text) || class) || ''::text) || name), (0)::bigint)) WHERE (file <> ''::text);
 
 create table test_list (
   repository_id bigint not null,

@@ -9,6 +9,13 @@ import { storeTexts } from "./store_texts.ts";
 import { bumpForAddition, type LockedRepository, lockRepository } from "./repository_row.ts";
 import { insertSubmission, removeUnprocessed, type SubmissionHead } from "./submission_rows.ts";
 import { addTags } from "./test_tags.ts";
+import {
+  type FileMatch,
+  fileMatchNotes,
+  findFileMatches,
+  storeFileMatches,
+  withFileMatches,
+} from "./file_matches.ts";
 import { storeTestList } from "./tests.ts";
 
 /** One upload: a CI run, or one shard of it. */
@@ -20,8 +27,8 @@ export interface Upload extends Omit<SubmissionHead, "key"> {
   /** SHA-256 (hex) of the bytes of the reports. */
   reportDigest: string;
   content: SubmissionContent;
-  /** The test_no of all its tests in order, if they were stored before the transaction. */
-  storedAhead?: Int32Array | null;
+  /** Its tests, if they were stored before the transaction. */
+  storedAhead?: StoredAhead | null;
   coverage: CoverageTotals | null;
   /**
    * Key of the archive in its folder or bucket, if it came from one. A function runs under the lock, and
@@ -32,6 +39,14 @@ export interface Upload extends Omit<SubmissionHead, "key"> {
     | ((tx: Queryable, repositoryId: number) => Promise<{ key: string; isRepeated: boolean }>);
   /** Of an imported submission: the id and the digest (hex) that it had. `reportDigest` is ignored. */
   imported?: { id: string; digest: string };
+}
+
+/** What was stored of an upload before its transaction. */
+export interface StoredAhead {
+  /** The test_no of all its tests in order; `null` if their list was stored already. */
+  testNos: Int32Array | null;
+  /** Tests that are others of the repository. */
+  fileMatches: FileMatch[];
 }
 
 /** What was stored of an upload. */
@@ -51,6 +66,8 @@ export interface StoreResult {
   newlyDisruptive: TestIdentity[];
   /** Negative results, of earlier submissions too, that are disruptions since this upload. */
   newDisruptions: NewDisruption[];
+  /** What is to be said about its tests, and is among the notes of the submission. */
+  notes: string[];
 }
 
 /** `digest` identifies an upload, in 32 hex digits. */
@@ -114,7 +131,7 @@ async function findDuplicate(
   tx: Queryable,
   { repositoryId, digest, key }: DigestedUpload,
 ): Promise<StoreResult | null> {
-  type Row = Omit<StoreResult, "duplicate" | "newlyDisruptive" | "newDisruptions"> & {
+  type Row = Omit<StoreResult, "duplicate" | "newlyDisruptive" | "newDisruptions" | "notes"> & {
     isProcessed: boolean;
   };
   const rows = await tx<Row[]>`
@@ -133,7 +150,8 @@ async function findDuplicate(
   const stored = rows.find(({ isProcessed }) => isProcessed);
   if (!stored) return null;
   const { isProcessed: _, ...result } = stored;
-  return { ...result, duplicate: true, newlyDisruptive: [], newDisruptions: [] };
+  const none = { newlyDisruptive: [], newDisruptions: [], notes: [] };
+  return { ...result, ...none, duplicate: true };
 }
 
 async function insertUpload(
@@ -141,8 +159,7 @@ async function insertUpload(
   upload: DigestedUpload,
   { owner, name, idPrefix }: LockedRepository,
 ): Promise<StoreResult> {
-  const { repositoryId, digest, content, recordedAt, tags, testTags = null } = upload;
-  const { storedAhead = null } = upload;
+  const { repositoryId, digest, recordedAt, tags, storedAhead } = upload;
   // The prefix stands for the repository: renaming it changes no id.
   const id = upload.imported?.id ??
     (upload.key === undefined
@@ -150,15 +167,17 @@ async function insertUpload(
       : keyedSubmissionId({ recordedAt, idPrefix, key: upload.key }));
   const key = upload.key ?? `${owner}/${name}/${id}`;
 
+  const { content, testTags, notes } = await matchFiles(tx, upload);
   const { testListNo, failedTestNos, ambiguousTestNos, overheads } = await storeTestList(tx, {
     repositoryId,
     content,
-    storedAhead,
+    storedAhead: storedAhead?.testNos ?? null,
   });
   const testTagDigest = await addTags(tx, { repositoryId, testListNo }, { tags, testTags });
 
   const columns = { content, digest, testListNo, testTagDigest, ambiguousTestNos, overheads };
-  const codeVersion = (await insertSubmission(tx, { ...upload, id, key }, columns))!;
+  const head = { ...upload, id, key, notes: [...upload.notes ?? [], ...notes] };
+  const codeVersion = (await insertSubmission(tx, head, columns))!;
   await storeTexts(tx, { repositoryId, texts: content.texts });
   const results = { submissionId: id, codeVersion, content, failedTestNos };
   const found = await storeNegatives(tx, repositoryId, results);
@@ -175,6 +194,26 @@ async function insertUpload(
     testResultCount: content.resultCount,
     tags,
     ...found,
+    notes,
+  };
+}
+
+/** The content with the tests that the repository knows with a file, or without one, as those. */
+async function matchFiles(
+  tx: Queryable,
+  { repositoryId, content, testTags = null, storedAhead, imported }: DigestedUpload,
+): Promise<{ content: SubmissionContent; testTags: TestTags | null; notes: string[] }> {
+  // The results of an import are those of stored tests.
+  const matches = imported
+    ? []
+    : storedAhead?.fileMatches ?? await findFileMatches(tx, { repositoryId, content });
+  if (matches.length === 0) return { content, testTags, notes: [] };
+  await storeFileMatches(tx, repositoryId, matches);
+  const changed = withFileMatches(content, matches, testTags?.groupOf);
+  return {
+    content: changed.content,
+    testTags: testTags && { ...testTags, groupOf: changed.groupOf! },
+    notes: fileMatchNotes(matches),
   };
 }
 

@@ -2,12 +2,12 @@
 import { decodeTestList, encodeTestList } from "../../lib/analysis/columns.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import { encodeOverheads } from "../../lib/analysis/suite_overheads.ts";
-import type { TestIdentity } from "../../lib/base/identity.ts";
+import { testHash, type TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable, rangesOf } from "../connection/sql.ts";
-import { takeNumbers } from "./repository_row.ts";
+import { forceFullReload, takeNumbers } from "./repository_row.ts";
 
 /** Tests that one statement looks up or stores. */
-const TESTS_PER_STATEMENT = 5_000;
+export const TESTS_PER_STATEMENT = 5_000;
 
 /** What of an upload's content tests are made of. */
 export type TestContent = Pick<SubmissionContent, "testHashes" | "identityAt">;
@@ -81,8 +81,36 @@ export async function storeTests(
       return { ...content.identityAt(index), testNo, testHash: testHashes[index]! };
     });
     await insertTests(tx, repositoryId, tests);
+    await removeAliases(tx, repositoryId, tests);
   }
   return testNos;
+}
+
+/**
+ * Removes what new tests contradict: a test with a file is no longer that without one when there is another
+ * of its suite, class and name, and a file that a test got belongs to a new test.
+ */
+async function removeAliases(
+  tx: Queryable,
+  repositoryId: number,
+  added: readonly (TestIdentity & { testHash: number })[],
+): Promise<void> {
+  const [row] = await tx<{ hasAliases: boolean }[]>`
+    select exists (
+      select 1 from test where repository_id = ${repositoryId} and alias_hash is not null
+    ) as "hasAliases"`;
+  if (!row!.hasAliases) return;
+  const contradicted = added.flatMap((test) => [
+    { hash: test.testHash, file: test.file },
+    { hash: testHash({ ...test, file: "" }), file: test.file },
+  ]);
+  const { count } = await tx`
+    update test t
+    set alias_hash = null, file = case when t.file = c.file then '' else t.file end
+    from json_to_recordset(${JSON.stringify(contradicted)}::text::json)
+      as c(hash bigint, file text)
+    where t.repository_id = ${repositoryId} and t.alias_hash = c.hash`;
+  if (count > 0) await forceFullReload(tx, repositoryId);
 }
 
 /** Stores new tests under numbers that were taken. */
@@ -104,7 +132,7 @@ export async function insertTests(
  * A lateral look-up of each: with one condition for all, the planner reads every test of a repository
  * that it has no statistics of, for every batch of a first upload, at a tenth of the speed.
  */
-async function testNosByHash(
+export async function testNosByHash(
   sql: Queryable,
   repositoryId: number,
   testHashes: Iterable<number>,

@@ -4,7 +4,14 @@ import { testHash, type TestIdentity } from "../base/identity.ts";
 import { quote } from "../base/quote.ts";
 import type { ReportedTool } from "../report/equal_cases.ts";
 import { isNegative, PLAIN_CASE, type Reported, type TestResult } from "../report/result.ts";
-import { ATTEMPT_KINDS, encodeResults, enlarge, kindOf, type ResultColumns } from "./columns.ts";
+import {
+  ATTEMPT_KINDS,
+  encodeResults,
+  enlarge,
+  forEachTest,
+  kindOf,
+  type ResultColumns,
+} from "./columns.ts";
 import { type CompressedText, TextCollector } from "./failure_texts.ts";
 import type { SuiteOverhead } from "./suite_overheads.ts";
 import { identityIn, IdentityStore, type StoredIdentities } from "./identity_store.ts";
@@ -178,6 +185,51 @@ export class SubmissionBuilder {
     this.#flags = enlarge(this.#flags, new Uint8Array(length));
     this.#lines &&= enlarge(this.#lines, new Int32Array(length));
   }
+}
+
+/**
+ * The same content with some tests under other hashes, which none of its tests has, and the groups of tags
+ * of its tests in their new order.
+ */
+export function withTestHashes(
+  content: SubmissionContent,
+  newHashes: ReadonlyMap<number, number>,
+  groupOf?: number[],
+): { content: SubmissionContent; groupOf: number[] | undefined } {
+  const newHash = (hash: number) => newHashes.get(hash) ?? hash;
+  const hashes = content.testHashes.map(newHash);
+  /** Positions before, in the new order. */
+  const order = Uint32Array.from(hashes.keys()).sort((a, b) => hashes[a]! - hashes[b]!);
+  const positions = new Uint32Array(order.length);
+  order.forEach((before, index) => positions[before] = index);
+  const testHashes = hashes.sort();
+  const testIndexes: number[] = [];
+  const kinds: number[] = [];
+  const durations: number[] = [];
+  forEachTest(content, (index, attempts) => {
+    for (const { kind, durationMicroseconds } of attempts) {
+      testIndexes.push(positions[index]!);
+      kinds.push(ATTEMPT_KINDS.indexOf(kind));
+      durations.push(durationMicroseconds);
+    }
+  });
+  return {
+    content: {
+      ...content,
+      testHashes,
+      listHash: listHashOf(testHashes),
+      identityAt: (index) => content.identityAt(order[index]!),
+      ambiguousTestHashes: content.ambiguousTestHashes.map(newHash),
+      negatives: content.negatives.map((one) => ({ ...one, testHash: newHash(one.testHash) })),
+      overheads: content.overheads.map((one) => ({ ...one, testHash: newHash(one.testHash) })),
+      ...encodeResults(testHashes.length, {
+        testIndexes: Uint32Array.from(testIndexes),
+        kinds: Uint8Array.from(kinds),
+        durations: Float64Array.from(durations),
+      }),
+    },
+    groupOf: groupOf && Array.from(order, (before) => groupOf[before]!),
+  };
 }
 
 function sharedNamesNote(

@@ -220,7 +220,7 @@ async function intake(
     throw isOutage(error) ? error : new ArchiveError(errorMessage(error), { cause: error });
   });
   const { organization, repository } = await listed!;
-  const { outcome } = await storeUpload(sql, organization, facts, files, {
+  const { outcome, notes } = await storeUpload(sql, organization, facts, files, {
     now: moment,
     key: shown.key,
     beforeCommit: (tx, stored) =>
@@ -228,6 +228,7 @@ async function intake(
         status: stored?.duplicate && stored.key !== shown.key ? "duplicate" : "processed",
       }),
   });
+  for (const note of notes) listener.note(`${archive.key}: ${note}`);
   await applyPolicyAfterUpload(sql, repository, { now: now(), origin, log });
   return outcome;
 

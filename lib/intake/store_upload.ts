@@ -5,12 +5,14 @@ import type { Database } from "../../db/connection/connect.ts";
 import type { Queryable } from "../../db/connection/sql.ts";
 import {
   storeCoverageAlone,
+  type StoredAhead,
   type StoreResult,
   storeSubmission,
   type Upload,
 } from "../../db/write/store_submission.ts";
 import { addUploadEvents } from "../../db/write/upload_events.ts";
 import { lockRepository } from "../../db/write/repository_row.ts";
+import { findFileMatches, withFileMatches } from "../../db/write/file_matches.ts";
 import { findTestListNo, storeTests } from "../../db/write/tests.ts";
 import { writeTransaction } from "../../db/write/transaction.ts";
 import { formatRepositoryName } from "../base/repository_name.ts";
@@ -52,7 +54,7 @@ export async function storeUpload(
     const repository = await findOrCreateRepository(tx, creation);
     const { repositoryId } = repository;
     const upload = { ...facts, coverage, notes, repositoryId, uploadedAt: now, key };
-    const storedAhead = ahead?.repositoryId === repositoryId ? ahead.testNos : null;
+    const storedAhead = ahead?.repositoryId === repositoryId ? ahead : null;
     const submission = results
       ? await storeSubmission(tx, { ...upload, ...results, storedAhead })
       : null;
@@ -85,23 +87,29 @@ export async function storeUpload(
     droppedTags: submission ? facts.tags.filter((tag) => !submission.tags.includes(tag)) : [],
     /** Tests that were never disruptive before. */
     newlyDisruptive: submission?.newlyDisruptive ?? [],
+    /** On its tests, in addition to those on its files. */
+    notes: submission?.notes ?? [],
   };
 }
 
 /**
  * Stores the tests of an upload that has many, in short transactions before its own, so that requests to
  * the embedded database are answered in between. Until the upload is stored no list has them, and a run of
- * `prune` may delete them again. Returns their test_no in order; `null` when nothing was stored ahead.
+ * `prune` may delete them again. Returns `null` when nothing was stored ahead.
  */
 async function storeTestsAhead(
   sql: Database["sql"],
   creation: Parameters<typeof findOrCreateRepository>[1],
-  { testHashes, listHash, identityAt }: SubmissionContent,
-): Promise<{ repositoryId: number; testNos: Int32Array } | null> {
-  if (testHashes.length <= TESTS_PER_TRANSACTION) return null;
+  given: SubmissionContent,
+): Promise<StoredAhead & { repositoryId: number } | null> {
+  if (given.testHashes.length <= TESTS_PER_TRANSACTION) return null;
   const { organizationId } = creation.organization;
   const present = await findRepository(sql, { ...creation, organizationId });
-  if (present && await findTestListNo(sql, { ...present, listHash }) !== null) return null;
+  const fileMatches = present ? await findFileMatches(sql, { ...present, content: given }) : [];
+  const { testHashes, listHash, identityAt } = withFileMatches(given, fileMatches).content;
+  if (present && await findTestListNo(sql, { ...present, listHash }) !== null) {
+    return { ...present, testNos: null, fileMatches };
+  }
   const testNos = new Int32Array(testHashes.length);
   let repositoryId = present?.repositoryId;
   for (let start = 0; start < testHashes.length; start += TESTS_PER_TRANSACTION) {
@@ -119,5 +127,5 @@ async function storeTestsAhead(
     if (batch === null) return null;
     testNos.set(batch, start);
   }
-  return { repositoryId: repositoryId!, testNos };
+  return { repositoryId: repositoryId!, testNos, fileMatches };
 }

@@ -11,6 +11,7 @@ import testCounts from "./0010_test_counts.sql" with { type: "text" };
 import quarantineToken from "./0011_quarantine_token.sql" with { type: "text" };
 import webhooks from "./0012_webhooks.sql" with { type: "text" };
 import overheads from "./0013_overheads.sql" with { type: "text" };
+import testAlias from "./0014_test_alias.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -27,4 +28,5 @@ export const migrations: readonly string[] = [
   quarantineToken,
   webhooks,
   overheads,
+  testAlias,
 ];

@@ -47,6 +47,7 @@ export const ingestCommand: AddCommand = command({
     const { facts, files } = await read();
     const { now } = context;
     const stored = await storeUpload(sql, organization, facts, files, { now });
+    for (const note of stored.notes) listener.note(note);
     for (const line of summaryLines(stored, files, facts, context)) listener.note(line);
     const advice = stored.outcome.duplicate ? [] : files.results?.advice ?? [];
     for (const { found, instead } of advice) listener.note(`${found}: ${instead}`);

@@ -121,6 +121,7 @@ export function startLookup(
     const { value: verdicts, problem: verdictsProblem } = await settled(
       loadVerdicts(api, asked, cancel.signal),
     );
+    if (verdicts) addAliases(quarantined, verdicts);
     return { quarantined, verdicts, problem: verdictsProblem };
   }
 
@@ -224,9 +225,20 @@ const VERDICT_LIST = v.object({
   outage: v.nullable(v.object({ runs: v.array(OUTAGE_RUN) })),
 });
 
+/** The tests that the service knows with a file are quarantined without one, too. */
+function addAliases(quarantined: Map<string, QuarantinedTest>, { tests }: Verdicts): void {
+  for (const [key, test] of tests) {
+    const entry = quarantined.get(identityKey(test));
+    if (entry) quarantined.set(key, entry);
+  }
+}
+
 /** What the service says about a run. */
 export interface Verdicts {
-  /** By {@linkcode identityKey}; new failures are missing. */
+  /**
+   * By {@linkcode identityKey}; new failures are missing. The service may know a test of the reports, which
+   * has no file there, with one.
+   */
   tests: Map<string, ServiceVerdict>;
   earlier: EarlierRuns;
   /** Other runs of the last two hours that are outages. */
@@ -245,6 +257,7 @@ async function loadVerdicts(
   signal: AbortSignal,
 ): Promise<Verdicts> {
   const found = new Map<string, ServiceVerdict>();
+  const asked = new Set(tests.map(identityKey));
   let last: v.InferOutput<typeof VERDICT_LIST>;
   for (let start = 0; start < tests.length; start += PAGE_SIZE) {
     last = await api(
@@ -262,7 +275,9 @@ async function loadVerdicts(
       VERDICT_LIST,
       signal,
     );
-    for (const test of last.tests) found.set(identityKey(test), test);
+    for (const test of last.tests) {
+      found.set(identityKey(asked.has(identityKey(test)) ? test : { ...test, file: "" }), test);
+    }
   }
   return {
     tests: found,

@@ -19,6 +19,7 @@ const LANDED: Record<string, string> = {
   "0011_quarantine_token.sql": "3ce6b26a0ae2923a2c829095bd54620c2c2070d5f025df018c825d62adacd970",
   "0012_webhooks.sql": "eff5e18ab69c67326c9580d5f768a05b1365caaaf0dba9108fac96986b382808",
   "0013_overheads.sql": "aa9aa5fcbb9afe4e67ef02d1d9d6e08f7089c13fa2844855470b7da9a14f5e55",
+  "0014_test_alias.sql": "6f5059a7f6c45f56a7570a3a471f24660a940d25a5ec7a6012a5f7aea64edff8",
 };
 
 const FOLDER = new URL("../../../db/schema/migrations/", import.meta.url);

@@ -27,12 +27,12 @@ describeWithDatabases("storing an upload", (database) => {
   };
   const coverage = { coveredLineCount: 1, lineCount: 2 };
 
-  function results(testCount = 1) {
+  function results(testCount = 1, file = "") {
     const builder = new SubmissionBuilder();
     const test = {
       suite: "s",
       class: "c",
-      file: "",
+      file,
       durationMicroseconds: 1,
       message: "",
       body: "",
@@ -101,6 +101,36 @@ describeWithDatabases("storing an upload", (database) => {
       where test_no = any(${integersIn(sql, listed)})
         and repository_id = (select max(repository_id) from test_list)`;
     assert.deepEqual([listed.size, count], [4_500, 4_500]);
+  });
+
+  it("finds very many tests whose file is missing in one of two uploads", async () => {
+    const { sql } = database();
+    const organization = (await createOrganization(sql, {
+      name: "umbrella",
+      purchaseUnitCount: 0,
+      createdAt: NOW,
+    }))!;
+    const store = async (name: string, file: string, reportDigest: string) => {
+      const run = { ...facts, repository: { owner: "acme", name } };
+      const read = { ...results(4_500, file), reportDigest };
+      const files = { results: read, coverage: null, notes: [] };
+      return await storeUpload(sql, organization, run, files, { now: NOW });
+    };
+    const stored = async () => {
+      const [row] = await sql<{ tests: number; lists: number }[]>`
+        select next_test_no as tests, next_test_list_no as lists
+        from repository_state order by repository_id desc limit 1`;
+      return { ...row };
+    };
+    for (const [name, ...files] of [["first", "", "t.py", "t.py"], ["last", "t.py", "", ""]]) {
+      const notes: string[][] = [];
+      for (const [index, file] of files.entries()) {
+        notes.push((await store(name!, file, `0${index}`)).notes);
+      }
+      assert.deepEqual(notes.map(({ length }) => length), name === "first" ? [0, 1, 0] : [0, 1, 1]);
+      assert.match(notes[1]![0]!, / and 4497 more$/);
+      assert.deepEqual(await stored(), { tests: 4_500, lists: 1 });
+    }
   });
 
   it("creates its repository once when many arrive at the same time", async () => {

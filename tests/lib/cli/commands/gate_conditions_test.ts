@@ -91,6 +91,18 @@ describe("gate and the cause of a failure", () => {
     assert.equal(test.fingerprint, SEEN_CAUSE);
   });
 
+  it("excuses a test without a file if the service knows it with one, and not by itself", async () => {
+    const test = testNamed("flaky");
+    const report = reportWith({ passed: 12 }).replaceAll(' file="cart.ts"', "");
+    const quarantined = [{ ...test, alias: { ...test, file: "" } }];
+    const { code, stdout } = await gate({ quarantined }, report);
+    assert.match(stdout, /^quarantined\tshop > Cart > flaky\t/);
+    assert.equal(code, 0);
+    const unknown = await gate(FLAKY, report);
+    assert.match(unknown.stdout, /^new\t/);
+    assert.equal(unknown.code, 1);
+  });
+
   it("excuses any with --cause any", async () => {
     const options = ["--cause", "any"];
     assert.equal((await gate(known([]), reportWith({ passed: 1 }), { options })).code, 0);

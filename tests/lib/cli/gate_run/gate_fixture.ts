@@ -25,8 +25,11 @@ export function reportOf(tests: Record<string, "passed" | "failed">): string {
 
 /** What the service knows of repository acme/shop. */
 export interface Known {
-  /** Known for the cause of {@linkcode reportOf}, unless given. */
-  quarantined: (TestIdentity & Partial<QuarantinedTest> & { causes?: string[] })[];
+  /** Known for the cause of {@linkcode reportOf}, unless given; `alias`: under another identity, too. */
+  quarantined: (TestIdentity & Partial<QuarantinedTest> & {
+    causes?: string[];
+    alias?: TestIdentity;
+  })[];
   verdicts?: (TestIdentity & Partial<ServiceVerdict>)[];
   /** Of the job, and other runs. */
   earlier?: Partial<EarlierAnswer>;
@@ -68,9 +71,13 @@ export function answer(
   if (pathname === "/api/repos/acme/shop/verdicts") {
     const ids = searchParams.get("tests")!.split(",");
     const own = quarantined.map((test) => ({ ...test, verdict: "quarantined" as const }));
-    const all = [...own, ...verdicts];
+    const all: (TestIdentity & Partial<ServiceVerdict> & { alias?: TestIdentity })[] = [
+      ...own,
+      ...verdicts,
+    ];
+    const isAsked = (test?: TestIdentity) => test && ids.includes(shortTestId(test));
     return Response.json({
-      tests: all.filter((test) => ids.includes(shortTestId(test))).map((test) => ({
+      tests: all.filter((test) => isAsked(test) || isAsked(test.alias)).map((test) => ({
         id: testId(0x5f3a9c0e7b1, testHash(test)),
         verdict: "new",
         disruptiveness_ratio: 0,

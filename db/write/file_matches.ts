@@ -1,0 +1,243 @@
+/**
+ * A test that reports name sometimes with a file and sometimes without one, because an option of its tool
+ * was changed or differs between jobs, is one test: the one that was there first.
+ */
+import { type SubmissionContent, withTestHashes } from "../../lib/analysis/submission_content.ts";
+import { testHash, type TestIdentity } from "../../lib/base/identity.ts";
+import { quote } from "../../lib/base/quote.ts";
+import { arrayOf, type Queryable } from "../connection/sql.ts";
+import { forceFullReload } from "./repository_row.ts";
+import { findTestListNo, testNosByHash, TESTS_PER_STATEMENT } from "./tests.ts";
+
+/** A test of an upload that is one of the repository, except that one of the two has no file. */
+export interface FileMatch {
+  name: string;
+  /** Of the one that has it. */
+  file: string;
+  /** Hash of the test of the upload. */
+  aliasHash: number;
+  /** Hash of the repository's test. */
+  testHash: number;
+  /** Whether the upload has the file. */
+  isFileAdded: boolean;
+  /** Whether it was found before. */
+  isKnown: boolean;
+}
+
+type Content = Pick<SubmissionContent, "testHashes" | "listHash" | "identityAt">;
+
+/** The tests of the upload that the repository does not know by their own hash. */
+type UnknownTests = Map<number, TestIdentity>;
+
+/**
+ * Finds the tests of an upload that the repository knows with a file, and the upload has without one, or
+ * the other way round. Suite, class and name have to be those of exactly one test on either side. Tests
+ * that are stored as they are in the upload stay themselves.
+ */
+export async function findFileMatches(
+  sql: Queryable,
+  { repositoryId, content }: { repositoryId: number; content: Content },
+): Promise<FileMatch[]> {
+  const { testHashes, listHash } = content;
+  if (await findTestListNo(sql, { repositoryId, listHash }) !== null) return [];
+  if (!await hasTests(sql, repositoryId)) return [];
+  const found: FileMatch[] = [];
+  for (let start = 0; start < testHashes.length; start += TESTS_PER_STATEMENT) {
+    const hashes = testHashes.subarray(start, start + TESTS_PER_STATEMENT);
+    const known = await testNosByHash(sql, repositoryId, hashes);
+    const unknown: UnknownTests = new Map();
+    hashes.forEach((hash, offset) => {
+      if (!known.has(hash)) unknown.set(hash, content.identityAt(start + offset));
+    });
+    if (unknown.size === 0) continue;
+    found.push(...await findEarlierMatches(sql, repositoryId, unknown));
+    for (const { aliasHash } of found) unknown.delete(aliasHash);
+    found.push(...await findTestsWithoutFile(sql, repositoryId, unknown));
+    found.push(...await findTestsWithFile(sql, repositoryId, unknown));
+  }
+  return found.length === 0 ? found : unambiguous(found, content);
+}
+
+async function hasTests(sql: Queryable, repositoryId: number): Promise<boolean> {
+  const [row] = await sql<{ hasTests: boolean }[]>`
+    select next_test_no > 0 as "hasTests" from repository_state
+    where repository_id = ${repositoryId}`;
+  return row?.hasTests ?? false;
+}
+
+type StoredTest = TestIdentity & { hash: number; testHash: number };
+
+/** Without comparing names: as with those that are stored as they are, the hash is enough. */
+async function findEarlierMatches(
+  sql: Queryable,
+  repositoryId: number,
+  unknown: UnknownTests,
+): Promise<FileMatch[]> {
+  const rows = await sql<{ hash: number; testHash: number; file: string }[]>`
+    select h.hash::float8 as hash, t.test_hash::float8 as "testHash", t.file
+    from unnest(${arrayOf(unknown.keys())}::text::bigint[]) as h(hash)
+    join test t on t.repository_id = ${repositoryId} and t.alias_hash = h.hash`;
+  return rows.map((row) => matchOf(row.hash, unknown.get(row.hash)!, row, { isKnown: true }));
+}
+
+/** For tests with a file, those without one; also if another match gave them this file before an import. */
+async function findTestsWithoutFile(
+  sql: Queryable,
+  repositoryId: number,
+  unknown: UnknownTests,
+): Promise<FileMatch[]> {
+  const hashes = new Map<number, number>();
+  for (const [hash, test] of unknown) {
+    if (test.file !== "") hashes.set(hash, hashWithoutFile(test));
+  }
+  if (hashes.size === 0) return [];
+  const rows = await sql<StoredTest[]>`
+    select h.hash::float8 as hash, t.test_hash::float8 as "testHash", t.suite, t.class, t.name,
+      t.file
+    from unnest(${arrayOf(hashes.keys())}::text::bigint[],
+      ${arrayOf(hashes.values())}::text::bigint[]) as h(hash, without_file)
+    cross join lateral (
+      select test_hash, suite, class, name, file from test
+      where repository_id = ${repositoryId} and test_hash = h.without_file
+      limit 1) t
+    where t.file <> '' or not exists (
+      select 1 from test o
+      where o.repository_id = ${repositoryId} and o.file <> ''
+        and ${nameHash(sql, "o")} = ${nameHash(sql, "t")}
+        and o.suite = t.suite and o.class = t.class and o.name = t.name)`;
+  return rows.flatMap((row) => {
+    const test = unknown.get(row.hash)!;
+    if (!isSame(test, row) || row.file !== "" && row.file !== test.file) return [];
+    return [matchOf(row.hash, test, row, { isKnown: row.file !== "" })];
+  });
+}
+
+/** For tests without a file, the only one with a file. */
+async function findTestsWithFile(
+  sql: Queryable,
+  repositoryId: number,
+  unknown: UnknownTests,
+): Promise<FileMatch[]> {
+  const tests = [...unknown].filter(([, { file }]) => file === "")
+    .map(([hash, { suite, class: className, name }]) => ({ hash, suite, class: className, name }));
+  if (tests.length === 0) return [];
+  const rows = await sql<StoredTest[]>`
+    select u.hash::float8 as hash, t.test_hash::float8 as "testHash", t.suite, t.class, t.name,
+      t.file
+    from json_to_recordset(${JSON.stringify(tests)}::text::json)
+      as u(hash bigint, suite text, class text, name text)
+    cross join lateral (
+      select test_hash, suite, class, name, file from test
+      where repository_id = ${repositoryId} and file <> ''
+        and ${nameHash(sql, "test")} = ${nameHash(sql, "u")}
+        and suite = u.suite and class = u.class and name = u.name
+      limit 2) t`;
+  const byTest = Map.groupBy(rows, ({ hash }) => hash);
+  return [...byTest].flatMap(([hash, stored]) =>
+    stored.length === 1 ? [matchOf(hash, unknown.get(hash)!, stored[0]!, { isKnown: false })] : []
+  );
+}
+
+/** SQL: what the index of suite, class and name has of a row. */
+function nameHash(sql: Queryable, row: "test" | "o" | "t" | "u") {
+  const { suite, name, class: className } = {
+    suite: sql(`${row}.suite`),
+    class: sql(`${row}.class`),
+    name: sql(`${row}.name`),
+  };
+  return sql`hashtextextended(${suite} || E'\\x1f' || ${className} || E'\\x1f' || ${name}, 0)`;
+}
+
+function hashWithoutFile(test: TestIdentity): number {
+  return testHash({ ...test, file: "" });
+}
+
+function isSame(a: TestIdentity, b: TestIdentity): boolean {
+  return a.suite === b.suite && a.class === b.class && a.name === b.name;
+}
+
+function matchOf(
+  aliasHash: number,
+  test: TestIdentity,
+  stored: Pick<StoredTest, "testHash" | "file">,
+  { isKnown }: { isKnown: boolean },
+): FileMatch {
+  const { testHash } = stored;
+  const isFileAdded = test.file !== "";
+  const file = isFileAdded ? test.file : stored.file;
+  return { name: test.name, file, aliasHash, testHash, isFileAdded, isKnown };
+}
+
+/**
+ * Without the matches of tests whose suite, class and name the upload has several times, so that it would
+ * be open which of them is meant. A file that a test was found in before is not open.
+ */
+function unambiguous(
+  found: readonly FileMatch[],
+  { testHashes, identityAt }: Content,
+): FileMatch[] {
+  const own = new Set(testHashes);
+  const counts = new Map<number, number>();
+  testHashes.forEach((_, index) => {
+    const hash = hashWithoutFile(identityAt(index));
+    counts.set(hash, (counts.get(hash) ?? 0) + 1);
+  });
+  return found.filter(({ aliasHash, testHash, isFileAdded, isKnown }) => {
+    const isOnly = counts.get(isFileAdded ? testHash : aliasHash) === 1;
+    return !own.has(testHash) && (isOnly || isFileAdded && isKnown);
+  });
+}
+
+/** The content with the tests of matches as those of the repository, and its groups of tags in their order. */
+export function withFileMatches(
+  content: SubmissionContent,
+  matches: readonly FileMatch[],
+  groupOf?: number[],
+): { content: SubmissionContent; groupOf: number[] | undefined } {
+  if (matches.length === 0) return { content, groupOf };
+  const hashes = new Map(matches.map(({ aliasHash, testHash }) => [aliasHash, testHash]));
+  return withTestHashes(content, hashes, groupOf);
+}
+
+/**
+ * Stores matches: later uploads and requests find the tests by both hashes, and a test without a file gets
+ * the file.
+ */
+export async function storeFileMatches(
+  tx: Queryable,
+  repositoryId: number,
+  matches: readonly FileMatch[],
+): Promise<void> {
+  const changed = matches.map(({ aliasHash, testHash, file }) => ({ aliasHash, testHash, file }));
+  if (changed.length === 0) return;
+  const { count } = await tx`
+    update test t set alias_hash = m."aliasHash", file = m.file
+    from json_to_recordset(${JSON.stringify(changed)}::text::json)
+      as m("aliasHash" bigint, "testHash" bigint, file text)
+    where t.repository_id = ${repositoryId} and t.test_hash = m."testHash"
+      and (t.alias_hash is distinct from m."aliasHash" or t.file <> m.file)`;
+  // Cached tests have the old file.
+  if (count > 0) await forceFullReload(tx, repositoryId);
+}
+
+const NAMED_TESTS = 3;
+
+/** The notes of an upload on its matches. */
+export function fileMatchNotes(matches: readonly FileMatch[]): string[] {
+  const added = matches.filter(({ isFileAdded, isKnown }) => isFileAdded && !isKnown);
+  const missing = matches.filter(({ isFileAdded }) => !isFileAdded);
+  return [
+    ...added.length === 0
+      ? []
+      : [`tests with a file count as those that were known without one: ${named(added)}`],
+    ...missing.length === 0
+      ? []
+      : [`tests without a file count as those that are known with one: ${named(missing)}`],
+  ];
+}
+
+function named(matches: readonly FileMatch[]): string {
+  const shown = matches.slice(0, NAMED_TESTS).map(({ name, file }) => `${quote(name)} (${file})`);
+  const more = matches.length - shown.length;
+  return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+}

@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { before, beforeEach, it } from "@std/testing/bdd";
+import type { Upload } from "../../../db/write/store_submission.ts";
+import type { Repository } from "../../../db/admin/repositories.ts";
+import { testHash, testId } from "../../../lib/base/identity.ts";
+import type { TestResult } from "../../../lib/report/result.ts";
+import { describeWithDatabases } from "../../database.ts";
+import { bodyOf, createFixture, type Fixture } from "../../routes/fixture.ts";
+
+const TESTS = "/api/repos/:owner/:name/tests";
+const VERDICTS = "/api/repos/:owner/:name/verdicts";
+
+const PASSING = { suite: "pytest", class: "tests.test_a", name: "test_x", file: "" };
+const FAILING = { ...PASSING, conclusion: "failure", message: "no" } as const;
+const A = { file: "tests/test_a.py" };
+const B = { file: "tests/test_b.py" };
+
+describeWithDatabases("a file that is missing on one side", (database) => {
+  let fixture: Fixture;
+  let repository: Repository;
+  let count = 0;
+
+  before(async () => void (fixture = await createFixture(database(), { name: "acme" })));
+  beforeEach(async () => void (repository = await fixture.addRepository("acme", `r${count++}`)));
+
+  async function upload(...results: Partial<TestResult>[]) {
+    const { submissionId, notes } = await fixture.upload(repository, results, MORE);
+    const [row] = await database().sql<{ notes: string[] }[]>`
+      select array_to_json(notes) as notes from submission
+      where repository_id = ${repository.repositoryId}
+        and submission_id = decode(${submissionId}, 'hex')`;
+    assert.deepEqual(row!.notes, ["first", ...notes]);
+    return notes;
+  }
+  const MORE: Partial<Upload> = { notes: ["first"] };
+
+  const idOf = (test: typeof PASSING) => testId(repository.idPrefix, testHash(test));
+
+  /** The flaky tests: id, file and number of disruptions. */
+  async function flaky(): Promise<[string, string, number][]> {
+    const path = `/api/repos/acme/${repository.name}/tests`;
+    const { tests } = await bodyOf(await fixture.get(path), TESTS);
+    return tests.map((test: Record<string, unknown>) => [
+      test["id"],
+      test["file"],
+      test["nondeterministic_negative_result_count"],
+    ]);
+  }
+
+  async function files(): Promise<string[]> {
+    const rows = await database().sql<{ file: string }[]>`
+      select file from test where repository_id = ${repository.repositoryId} order by file`;
+    return rows.map(({ file }) => file);
+  }
+
+  it("is that of the only test with the same suite, class and name", async () => {
+    assert.deepEqual(await upload({ ...PASSING, ...A }, { name: "other" }), []);
+    const note = 'tests without a file count as those that are known with one: "test_x" ' +
+      "(tests/test_a.py)";
+    assert.deepEqual(await upload(FAILING), [note]);
+    assert.deepEqual(await flaky(), [[idOf({ ...PASSING, ...A }), A.file, 1]]);
+    // Again, and among others.
+    assert.deepEqual(await upload(FAILING, { name: "new" }, { name: "other" }), [note]);
+    assert.deepEqual(await flaky(), [[idOf({ ...PASSING, ...A }), A.file, 2]]);
+    assert.deepEqual(await files(), ["test.ts", "test.ts", A.file]);
+  });
+
+  it("is given to the test that was known without one, which keeps its id", async () => {
+    assert.deepEqual(await upload({ ...PASSING }, { name: "other" }), []);
+    assert.deepEqual(await flaky(), []);
+    const notes = await upload({ ...FAILING, ...A }, { name: "other" });
+    assert.deepEqual(notes, [
+      'tests with a file count as those that were known without one: "test_x" (tests/test_a.py)',
+    ]);
+    assert.deepEqual(await flaky(), [[idOf(PASSING), A.file, 1]]);
+    assert.deepEqual(await upload({ ...FAILING, ...A }), []);
+    assert.deepEqual(await upload(FAILING), []);
+    assert.deepEqual(await flaky(), [[idOf(PASSING), A.file, 3]]);
+    assert.deepEqual(await files(), ["test.ts", A.file]);
+  });
+
+  it("is another test's when it differs from the file that the test got", async () => {
+    await upload(PASSING);
+    await upload({ ...PASSING, ...A });
+    assert.deepEqual(await upload({ ...FAILING, ...B }), []);
+    assert.deepEqual(await flaky(), []);
+    assert.deepEqual(await files(), [A.file, B.file]);
+  });
+
+  it("changes nothing where two tests would fit", async () => {
+    await upload({ ...PASSING, ...A }, { ...PASSING, ...B });
+    assert.deepEqual(await upload(FAILING), []);
+    assert.deepEqual(await flaky(), []);
+    assert.deepEqual(await files(), ["", A.file, B.file]);
+    // The one without a file is not that of a third file, either.
+    assert.deepEqual(await upload({ ...FAILING, file: "tests/test_c.py" }), []);
+    assert.deepEqual(await files(), ["", A.file, B.file, "tests/test_c.py"]);
+  });
+
+  it("changes nothing where the upload has both, or two files", async () => {
+    await upload({ ...PASSING, ...A });
+    assert.deepEqual(await upload(FAILING, { ...PASSING, ...A }), []);
+    assert.deepEqual(await flaky(), []);
+    assert.deepEqual(await files(), ["", A.file]);
+
+    repository = await fixture.addRepository("acme", `r${count++}`);
+    await upload(PASSING);
+    assert.deepEqual(await upload({ ...FAILING, ...A }, { ...FAILING, ...B }), []);
+    assert.deepEqual(await flaky(), []);
+    assert.deepEqual(await files(), ["", A.file, B.file]);
+  });
+
+  it("is open again when a second test with that suite, class and name comes", async () => {
+    await upload({ ...PASSING, ...A });
+    assert.equal((await upload(PASSING)).length, 1);
+    await upload({ ...PASSING, ...B });
+    assert.deepEqual(await upload(FAILING), []);
+    assert.deepEqual(await flaky(), []);
+    assert.deepEqual(await files(), ["", A.file, B.file]);
+  });
+
+  it("is taken from a test when an upload has the test without it, too", async () => {
+    await upload(PASSING);
+    await upload({ ...PASSING, ...A });
+    await upload({ ...FAILING, ...A }, PASSING);
+    assert.deepEqual(await flaky(), []);
+    assert.deepEqual(await files(), ["", A.file]);
+  });
+
+  it("keeps the order of attempts, their durations, texts and tags", async () => {
+    await upload({ ...PASSING, ...A }, { name: "other" });
+    const content = [
+      { ...FAILING, durationMicroseconds: 1_500 },
+      { name: "other", conclusion: "skipped" as const },
+      { ...FAILING, message: "again", durationMicroseconds: 2_500 },
+      { ...PASSING, durationMicroseconds: 7 },
+      { name: "third" },
+    ];
+    const { submissionId } = await fixture.upload(repository, content, {
+      testTags: { groups: [["owner:a"], ["owner:b"]], groupOf: [1, 2, 0] },
+    });
+    const path = `/api/repos/acme/${repository.name}/submissions/${submissionId}/tests`;
+    const { tests } = await bodyOf(
+      await fixture.get(path),
+      "/api/repos/:owner/:name/submissions/:id/tests",
+    );
+    assert.deepEqual(
+      tests.map((one: Record<string, unknown>) =>
+        ["name", "file", "conclusion", "duration_us", "message", "run_count"].map((key) => one[key])
+      ),
+      [
+        ["test_x", A.file, "failure", 1_500, "no", 1],
+        ["test_x", A.file, "failure", 2_500, "again", 2],
+        ["test_x", A.file, "passing", 7, null, 3],
+        ["other", "test.ts", "skipped", 1_000, null, 1],
+        ["third", "test.ts", "passing", 1_000, null, 1],
+      ],
+    );
+  });
+
+  it("is found by both hashes for verdicts", async () => {
+    const verdict = async (test: typeof PASSING) => {
+      const hash = idOf(test).slice(-13);
+      const path = `/api/repos/acme/${repository.name}/verdicts?tests=${hash}`;
+      const { tests } = await bodyOf(await fixture.get(path), VERDICTS);
+      return tests.map(({ id, file, causes }: { id: string; file: string; causes: string[] }) => [
+        id,
+        file,
+        causes.length,
+      ]);
+    };
+    await upload({ ...PASSING, ...A });
+    await upload(FAILING);
+    const known = [[idOf({ ...PASSING, ...A }), A.file, 1]];
+    assert.deepEqual(await verdict(PASSING), known);
+    assert.deepEqual(await verdict({ ...PASSING, ...A }), known);
+
+    repository = await fixture.addRepository("acme", `r${count++}`);
+    await upload(PASSING);
+    await upload({ ...FAILING, ...A });
+    assert.deepEqual(await verdict({ ...PASSING, ...A }), [[idOf(PASSING), A.file, 1]]);
+    assert.deepEqual(await verdict({ ...PASSING, ...B }), []);
+  });
+});
