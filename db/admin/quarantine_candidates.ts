@@ -9,6 +9,7 @@ import type {
 import { isOutage } from "../../lib/analysis/test_counts.ts";
 import { DEFAULT_BASE } from "../../lib/analysis/verdict.ts";
 import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine.ts";
+import { saysNothing } from "../../lib/analysis/subtests.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { codeVersionOf, quarantineColumns, selectRepository } from "../read/fragments.ts";
@@ -86,6 +87,7 @@ export async function loadPolicyTests(
     where s.repository_id = ${repositoryId} and s.submission_id >= decode(${windowId}, 'hex')
       and test_no = any(${integersIn(tx, testNos)})`;
   const ambiguous = new Set(ambiguousRows.map(({ testNo }) => testNo));
+  const parents = await findParents(tx, { repositoryId, windowId, tests });
   const removed = await tx<{ id: string; at: number }[]>`
     select subject as id, extract(epoch from max(changed_at))::float8 as at from change
     where organization_id = ${organizationId}
@@ -98,7 +100,9 @@ export async function loadPolicyTests(
     const quarantine = entryOf(testNo);
     const leftAt = Math.max(removals.get(id) ?? 0, endOfManualEntry(entries.get(testNo), now));
     const isAmbiguous = ambiguous.has(testNo);
-    return { ...test, history: { runs: runs.get(testNo)!, quarantine, leftAt, isAmbiguous } };
+    const failsWithSubtests = parents.has(testNo);
+    const own = { runs: runs.get(testNo)!, quarantine, leftAt };
+    return { ...test, history: { ...own, isAmbiguous, failsWithSubtests } };
   });
   return { tests: found.sort((a, b) => a.id < b.id ? -1 : 1), automaticCount };
 }
@@ -107,6 +111,36 @@ export async function loadPolicyTests(
 function endOfManualEntry(entry: Quarantine | undefined, now: number): number {
   if (entry?.quarantineType !== "manual" || activeQuarantine(entry, now) !== null) return 0;
   return entry.quarantineExpiresAt ?? 0;
+}
+
+/** The tests whose disruptions of the window say nothing of their own, where subtests have some too. */
+async function findParents(
+  tx: Queryable,
+  { repositoryId, windowId, tests }: {
+    repositoryId: number;
+    windowId: string;
+    tests: readonly StoredTest[];
+  },
+): Promise<Set<number>> {
+  const subtests = await tx<{ parentNo: number }[]>`
+    select distinct p.test_no as "parentNo"
+    from test p
+    join test t on t.repository_id = p.repository_id and t.suite = p.suite and t.class = p.class
+      and t.file = p.file and (starts_with(t.name, p.name || '/') or starts_with(t.name, p.name || ' > '))
+    join disruptive_test d on d.repository_id = t.repository_id and d.test_no = t.test_no
+      and d.latest_submission_id >= decode(${windowId}, 'hex')
+    where p.repository_id = ${repositoryId}
+      and p.test_no = any(${integersIn(tx, tests.map(({ testNo }) => testNo))})`;
+  const parents = new Set(subtests.map(({ parentNo }) => parentNo));
+  if (parents.size === 0) return parents;
+  const texts = await tx<{ testNo: number; message: string; body: Uint8Array<ArrayBuffer> }[]>`
+    select distinct n.test_no as "testNo", f.message, f.body
+    from negative_result n
+    join failure_text f on f.repository_id = n.repository_id and f.text_id = n.text_id
+    where n.repository_id = ${repositoryId} and n.submission_id >= decode(${windowId}, 'hex')
+      and n.is_disruption and n.test_no = any(${integersIn(tx, parents)})`;
+  for (const { testNo, ...text } of texts) if (!saysNothing(text)) parents.delete(testNo);
+  return parents;
 }
 
 /** The processed submissions from an id on, oldest first, with the outcomes of their tests. */

@@ -9,6 +9,7 @@ import { storeTexts } from "./store_texts.ts";
 import { bumpForAddition, type LockedRepository, lockRepository } from "./repository_row.ts";
 import { insertSubmission, removeUnprocessed, type SubmissionHead } from "./submission_rows.ts";
 import { addTags } from "./test_tags.ts";
+import { resolveCommit } from "./abbreviated_commits.ts";
 import {
   type FileMatch,
   fileMatchNotes,
@@ -167,7 +168,9 @@ async function insertUpload(
       : keyedSubmissionId({ recordedAt, idPrefix, key: upload.key }));
   const key = upload.key ?? `${owner}/${name}/${id}`;
 
-  const { content, testTags, notes } = await matchFiles(tx, upload);
+  const commit = upload.imported ? { ...upload, notes: [] } : await resolveCommit(tx, upload);
+  const { content, testTags, ...matched } = await matchFiles(tx, upload);
+  const notes = [...commit.notes, ...matched.notes];
   const { testListNo, failedTestNos, ambiguousTestNos, overheads } = await storeTestList(tx, {
     repositoryId,
     content,
@@ -176,7 +179,8 @@ async function insertUpload(
   const testTagDigest = await addTags(tx, { repositoryId, testListNo }, { tags, testTags });
 
   const columns = { content, digest, testListNo, testTagDigest, ambiguousTestNos, overheads };
-  const head = { ...upload, id, key, notes: [...upload.notes ?? [], ...notes] };
+  const { commitOid } = commit;
+  const head = { ...upload, commitOid, id, key, notes: [...upload.notes ?? [], ...notes] };
   const codeVersion = (await insertSubmission(tx, head, columns))!;
   await storeTexts(tx, { repositoryId, texts: content.texts });
   const results = { submissionId: id, codeVersion, content, failedTestNos };

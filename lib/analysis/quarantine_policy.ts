@@ -61,6 +61,8 @@ export interface PolicyHistory {
   leftAt: number;
   /** Whether it stood for several tests of one name in a report of the window. */
   isAmbiguous: boolean;
+  /** Whether its disruptions of the window say nothing of their own, and subtests have some too. */
+  failsWithSubtests: boolean;
 }
 
 export interface PolicyDecision {
@@ -130,6 +132,7 @@ function decideAlone(
   if (history.isAmbiguous) {
     return skip("a report has several tests of this name, which may be what differs");
   }
+  if (history.failsWithSubtests) return skip("it fails only with its subtests, which count");
   if (passed * 2 < latest.length) return skip("broken, not flaky");
   if (failsOnBase) {
     return skip(

@@ -1,4 +1,5 @@
 import { describeSetting, type Environment, setting } from "../base/config.ts";
+import { TOKEN_PURPOSES, tokenType } from "../base/token.ts";
 
 export const TOKEN_VARIABLE = "PLATFORM_API_TOKEN";
 
@@ -33,6 +34,14 @@ export function readApiSettings(environment: Environment): ApiSettings {
     const problem = token === "" ? "is missing" : "has characters that no token has";
     throw new TypeError(
       `${TOKEN_VARIABLE} ${problem}: expected an API token, as \`token create\` prints it`,
+    );
+  }
+  const type = tokenType(token);
+  if (type !== null && type !== "api_token" && type !== "legacy") {
+    throw new TypeError(
+      `${TOKEN_VARIABLE} has ${
+        TOKEN_PURPOSES[type]
+      }: expected an API token, as \`token create\` prints it`,
     );
   }
   const url = URL.parse(environment[URL_VARIABLE]?.trim() || DEFAULT_API_URL);

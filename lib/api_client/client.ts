@@ -55,6 +55,8 @@ const TRANSIENT_STATUSES: readonly number[] = [502, 503, 504];
 
 const ERRORS = v.object({ errors: v.record(v.string(), v.array(v.string())) });
 
+const MESSAGE = v.object({ message: v.string() });
+
 /** Creates a client of one service. Its requests throw an {@linkcode ApiError}. */
 export function createApiClient(options: ApiClientOptions): ApiClient {
   return async (request, schema, signal) => {
@@ -142,6 +144,13 @@ function errorOf(
     return new Kind(
       `The service at ${baseUrl} failed (status ${status}); its log has the details.`,
       "Try again in a minute, and tell the user if it keeps failing.",
+    );
+  }
+  if (status === 401 && v.is(MESSAGE, body)) {
+    // The API's has no body, so it is that of `receive` or a proxy.
+    return new ApiError(
+      `${baseUrl} is not the API (status 401: ${quote(body.message)}).`,
+      `Ask the user to check ${URL_VARIABLE}.`,
     );
   }
   if (status === 401) {

@@ -17,6 +17,15 @@ const SHAPES = {
  */
 export type TokenType = keyof typeof SHAPES;
 
+/** What a message calls a token where another type is expected. */
+export const TOKEN_PURPOSES: Readonly<Record<TokenType, string>> = {
+  api_token: "an API token, which only reads",
+  legacy: "a legacy API token, which only reads",
+  badge: "a badge token",
+  upload: "an upload token, which only uploads",
+  quarantine: "a quarantine token, which only quarantines tests",
+};
+
 const PATTERNS = Object.entries(SHAPES).map(([type, { prefix, byteCount }]) => ({
   type: type as TokenType,
   pattern: new RegExp(`^${prefix}[0-9a-f]{${2 * byteCount}}$`, "i"),

@@ -8,7 +8,7 @@ import {
 import { decodeBody, type FailureText } from "../analysis/failure_texts.ts";
 import { testHash, type TestIdentity } from "../base/identity.ts";
 import type { FailedTest } from "./rule.ts";
-import { saysNothing } from "./subtests.ts";
+import { saysNothing } from "../analysis/subtests.ts";
 
 /** Tests by the outcome of their final attempt. */
 export interface FinalAttempts {

@@ -4,7 +4,7 @@ import type { TestIdentity } from "../base/identity.ts";
 import { isOutage, type TestCounts } from "../analysis/test_counts.ts";
 import { formatCount, plural } from "../base/text.ts";
 import { formatTimestamp } from "../base/time.ts";
-import { isSubtest } from "./subtests.ts";
+import { isSubtest } from "../analysis/subtests.ts";
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 

@@ -23,7 +23,7 @@ import {
 import { type RawParameters, readParameters, timeZone as timeZoneParameter } from "./parameters.ts";
 import { createExporter } from "./list_export.ts";
 import { acceptedFormat, createLines } from "./list_format.ts";
-import { checkSelected, createUrlParser } from "./parsed_url.ts";
+import { checkSelected, createUrlParser, splitUrl } from "./parsed_url.ts";
 import { errorPage } from "./error_page.ts";
 import { createQueries, StaleVersionError } from "../tests/queries.ts";
 import { type LoggedRequest, logRequests } from "./request_log.ts";
@@ -39,6 +39,11 @@ const MAX_STALE_ATTEMPTS = 100;
 
 // Share of the cache for tests: they take longer to load than responses to make from them.
 const TESTS_SHARE = 0.6;
+
+/** What `receive` responds to. */
+const UPLOAD_PATH = /^\/(?:upload|quarantine)(?:\/|$)/;
+const UPLOAD_PORT = "Not Found: this port only reads, uploads go to that of `receive`, or of " +
+  "`up --upload-port` (8001 by default)";
 
 /** Creates the app of a route table; its caches are its own. */
 export function createDispatcher(routes: readonly Endpoint[], context: Context): App {
@@ -107,7 +112,10 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     }
     const { caller } = found;
     logged.caller = caller;
-    if (!route) return await refuse(notFound());
+    if (!route) {
+      const isUpload = UPLOAD_PATH.test(splitUrl(request.url).path);
+      return await refuse(isUpload ? notFound(UPLOAD_PORT) : notFound());
+    }
     const { methods = ALLOWED_METHODS } = route;
     if (!methods.includes(request.method)) return await refuse(methodNotAllowed(methods));
     if (route.respond) {

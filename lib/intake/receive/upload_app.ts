@@ -111,11 +111,12 @@ export function createUploadApp(context: UploadContext): App {
     const now = context.now();
     const type = path.startsWith("/quarantine/") ? "quarantine" : "upload";
     const found = await authenticate(request, { type, address: logged.address, now });
-    if ("problem" in found) return unauthorizedUpload(found.problem);
+    const isOfApi = API_PATH.test(path);
+    if ("problem" in found) return unauthorizedUpload(isOfApi ? OTHER_PORT : found.problem);
     const { uploader, hash } = found;
     logged.caller = uploader;
     const target = targetOf(path, request.method);
-    if (!target) return notFound();
+    if (!target) return isOfApi ? notFound(OTHER_PORT) : notFound();
     const { repo, rest } = target;
     logged.route = `/${type}/:owner/:name${rest === null ? "" : "/:id"}`;
     const other = otherRepository(uploader, repo);
@@ -193,6 +194,12 @@ function otherRepository({ repository }: Uploader, repo: RepositoryName): string
   const name = repository && formatRepositoryName(repository);
   return name === null || caseKey(name) === caseKey(formatRepositoryName(repo)) ? null : name;
 }
+
+/** What `serve` responds to. */
+const API_PATH =
+  /^\/(?:api|repos|tests|flaky-tests|owners|docs|openapi\.yaml|llms-full\.txt|mcp)(?:\/|$)/;
+const OTHER_PORT = "this port takes uploads: the API and the pages are on that of `serve`, or of " +
+  "`up --port` (8000 by default)";
 
 // Together with the name of the archive it must fit into a path and a key.
 const MAX_NAME_CHARACTERS = 500;

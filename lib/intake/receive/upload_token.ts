@@ -1,4 +1,4 @@
-import { type TokenType, tokenType } from "../../base/token.ts";
+import { TOKEN_PURPOSES, type TokenType, tokenType } from "../../base/token.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { readToken } from "../../http/request/authentication.ts";
 
@@ -9,15 +9,6 @@ const KINDS = {
 } as const satisfies Partial<Record<TokenType, unknown>>;
 
 export type ReceiverTokenType = keyof typeof KINDS;
-
-/** Of tokens that open something else. */
-const OTHER_TOKENS: Record<TokenType, string> = {
-  api_token: "an API token, which only reads",
-  legacy: "a legacy API token, which only reads",
-  badge: "a badge token",
-  upload: "an upload token, which only uploads",
-  quarantine: "a quarantine token, which only quarantines tests",
-};
 
 const createCommand = (type: ReceiverTokenType) =>
   `create one with \`${PROGRAM} token create --org NAME --${type}\``;
@@ -53,7 +44,7 @@ function problemOf(authorization: string, expected: ReceiverTokenType): string {
     `expected ${name === "upload token" ? "an" : "a"} ${name} (${prefix} and 64 hex digits): ` +
     createCommand(expected);
   const type = tokenType(token);
-  if (type) return `${OTHER_TOKENS[type]}: ${right}`;
+  if (type) return `${TOKEN_PURPOSES[type]}: ${right}`;
   if (token.startsWith(prefix)) return `incomplete or changed ${name}: ${right}`;
   return `invalid token: ${right}`;
 }

@@ -196,12 +196,14 @@ export class TestCase {
   }
 }
 
-// What some tools write in place of a message.
-const PLACEHOLDER = /^(?:test )?failed[.!]?$/i;
+// What some tools write in place of a message: that the test failed, or the bare name of an assertion's error.
+const PLACEHOLDER = /^(?:(?:test )?failed[.!]?|(?:[\w$]+\.){0,20}assertion(?:failed)?error:?)$/i;
+// What follows it in a stack trace, before or in place of a message.
+const TRACE = /^(?:at\s|Traceback \(most recent call last\):$|File ".*", line \d)/;
 
-/** Whether a line only says that the test failed, or which one. */
+/** Whether a line only says that the test failed, which one, or where. */
 function saysNothing(line: string, { class: className, name }: TestIdentity): boolean {
-  if (PLACEHOLDER.test(line)) return true;
+  if (PLACEHOLDER.test(line) || TRACE.test(line)) return true;
   if (!line.endsWith(name)) return false;
   const before = line.slice(0, -name.length);
   return before === "" || before === "failed " ||

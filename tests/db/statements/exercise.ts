@@ -261,13 +261,18 @@ async function uploads(program: Program): Promise<void> {
   await program.run(`${ingest} --commit c000004 FOLDER/failing.xml`);
   await program.run(`${ingest} --commit c000004 FOLDER/c.xml`);
   await program.run(`${ingest} --coverage FOLDER/lcov.info --commit c000004`);
+  // An abbreviated commit, and the whole.
+  await program.run(`${ingest} --commit ${"c000006".padEnd(40, "0")} FOLDER/a.xml`);
+  await program.run(`${ingest} --commit c000006 FOLDER/b.xml`);
   // Files that are missing on one side, and a second file.
   await program.write("files.xml", reportOf("missing", "a.ts"));
   await program.write("bare.xml", reportOf("missing", ""));
   await program.write("other.xml", reportOf("missing", "b.ts"));
   await program.write("late.xml", reportOf("late", "late.ts"));
   await program.write("early.xml", reportOf("late", ""));
-  for (const name of ["files", "bare", "other", "early", "late"]) {
+  // A test that is the parent of another by its name.
+  await program.write("sub.xml", report("a").replaceAll('"flaky"', '"flaky/sub"'));
+  for (const name of ["files", "bare", "other", "early", "late", "sub"]) {
     await program.run(`${ingest} --commit c000005 FOLDER/${name}.xml`);
   }
   await program.run("ingest --org big --repo big/new --commit c000001 FOLDER/a.xml");

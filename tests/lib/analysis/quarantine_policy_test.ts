@@ -38,7 +38,16 @@ function entry(more: Partial<Quarantine> = {}): Quarantine {
 }
 
 function decided(runs: PolicyRun[], more: Partial<PolicyHistory> = {}, automaticCount = 0) {
-  const test = { history: { runs, quarantine: null, leftAt: 0, isAmbiguous: false, ...more } };
+  const test = {
+    history: {
+      runs,
+      quarantine: null,
+      leftAt: 0,
+      isAmbiguous: false,
+      failsWithSubtests: false,
+      ...more,
+    },
+  };
   const moment = { now: NOW, windowStart: NOW - 14 * DAY, automaticCount };
   return decideQuarantine([test], DEFAULT_POLICY, moment)
     .map(({ action, reason }) => `${action}: ${reason}`).join();
@@ -102,6 +111,8 @@ describe("a test enters the quarantine", () => {
   });
 
   it("not when a report has several tests of its name", () => {
+    const parent = { failsWithSubtests: true };
+    assert.match(decided(flaky, parent), /^skip: .*: it fails only with its subtests, which count/);
     assert.match(decided(flaky, { isAmbiguous: true }), /^skip: .*: a report has several tests of/);
   });
 
@@ -135,7 +146,7 @@ describe("a test enters the quarantine", () => {
     );
     const test = (name: string, runs: PolicyRun[], quarantine: Quarantine | null = null) => ({
       name,
-      history: { runs, quarantine, leftAt: 0, isAmbiguous: false },
+      history: { runs, quarantine, leftAt: 0, isAmbiguous: false, failsWithSubtests: false },
     });
     const tests = [
       test("less", flaky),

@@ -40,6 +40,26 @@ describe("settings of the API client", () => {
     }
   });
 
+  it("name another type of token, without quoting it", () => {
+    const digits = "0f".repeat(32);
+    for (
+      const [token, message] of [
+        [
+          `up_${digits}`,
+          /PLATFORM_API_TOKEN has an upload token, which only uploads: expected an API/,
+        ],
+        [`qt_${digits}`, /has a quarantine token/],
+        [`bd_${digits}`, /has a badge token/],
+      ] as const
+    ) {
+      assert.throws(() => readApiSettings({ PLATFORM_API_TOKEN: token }), (error: TypeError) => {
+        assert.match(error.message, message);
+        assert.ok(!error.message.includes("0f0f"));
+        return true;
+      });
+    }
+  });
+
   it("reject an invalid base address", () => {
     for (const url of ["localhost:8000", "ftp://a", "https://a?b=c", "https://a#b", "/api"]) {
       assert.throws(

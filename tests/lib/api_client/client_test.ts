@@ -151,6 +151,15 @@ describe("the API client", () => {
     );
   });
 
+  it("says that a service whose rejection has a message is not the API", async () => {
+    const body = { message: "this port takes uploads" };
+    const api = start(() => Response.json(body, { status: 401 }));
+    await assert.rejects(
+      clientOf(api.url)(REQUEST, TEXT),
+      { message: /is not the API \(status 401: "this port takes uploads"\).*PLATFORM_API_URL/ },
+    );
+  });
+
   it("lists invalid parameters", async () => {
     const api = start(() => Response.json({ errors: { q: ["one", "two"] } }, { status: 400 }));
     await assert.rejects(

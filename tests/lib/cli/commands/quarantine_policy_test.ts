@@ -2,7 +2,15 @@ import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import type { Repository } from "../../../../db/admin/repositories.ts";
 import { describeWithDatabases } from "../../../database.ts";
-import { createShop, DAY, type Fixture, flaky, idOf, NOW } from "../../../routes/fixture.ts";
+import {
+  createFixture,
+  createShop,
+  DAY,
+  type Fixture,
+  flaky,
+  idOf,
+  NOW,
+} from "../../../routes/fixture.ts";
 import { commandLine } from "../run_in_process.ts";
 
 const POLICY = {
@@ -133,6 +141,39 @@ describeWithDatabases("quarantine apply", (database) => {
       ].sort(),
     );
     assert.deepEqual(await quarantined(), []);
+  });
+
+  it("does not quarantine a test that fails only with its subtests", async () => {
+    const other = await createFixture(database(), { name: "gophers" });
+    const go = await other.addRepository("acme", "go");
+    const suite = { suite: "acme/p", class: "acme/p", file: "" };
+    const body = "=== RUN   TestP\n--- FAIL: TestP (0.00s)";
+    for (const day of [3, 2, 1]) {
+      await other.upload(go, [
+        ...flaky("TestP/sub", suite),
+        ...flaky("TestP/sub", suite),
+        ...["TestP", "TestOwn", "TestOwn/sub"].flatMap((name) => [
+          { ...suite, name },
+          { ...suite, name },
+          { ...suite, name, conclusion: "failure" as const, message: "Failed", body },
+        ]),
+        { ...suite, name: "TestOwn" },
+        { ...suite, name: "TestOwn", conclusion: "failure" as const, message: "panic" },
+      ], { commitOid: `90ffee${day}`, recordedAt: NOW - day * DAY });
+    }
+    for (let run = 0; run < 4; run++) {
+      const names = ["TestP", "TestP/sub", "TestOwn", "TestOwn/sub"];
+      const passes = names.map((name) => ({ ...suite, name }));
+      await other.upload(go, passes, { commitOid: `90ffee9${run}`, recordedAt: NOW - run });
+    }
+    const { stdout } = await cli("quarantine apply --org gophers --dry-run --json");
+    const decisions: { name: string; action: string; reason: string }[] = JSON.parse(stdout);
+    assert.deepEqual(
+      decisions.map(({ name, action }) => `${name}: ${action}`).sort(),
+      ["TestOwn/sub: enter", "TestOwn: enter", "TestP/sub: enter", "TestP: skip"],
+    );
+    const { reason } = decisions.find(({ name }) => name === "TestP")!;
+    assert.match(reason, /: it fails only with its subtests, which count$/);
   });
 
   it("does not count disruptions of a broken environment", async () => {

@@ -301,6 +301,16 @@ describeWithDatabases("an upload", (database) => {
     }
   });
 
+  it("at a path of the API says which port is meant, whatever the token", async () => {
+    for (const path of ["/api", "/api/repos/acme/shop/tests", "/repos", "/docs"]) {
+      for (const each of ["", `tk_${"0".repeat(64)}`]) {
+        const response = await receiver.send(path, each, {});
+        assert.equal(response.status, 401);
+        assert.match((await response.json()).message, /^this port takes uploads: the API/);
+      }
+    }
+  });
+
   it("is refused at another path or with another method", async () => {
     for (
       const path of [
@@ -315,7 +325,9 @@ describeWithDatabases("an upload", (database) => {
     ) {
       const response = await receiver.send(path, token, { body: JUNIT });
       assert.equal(response.status, 404, path);
-      assert.deepEqual(await response.json(), { message: "Not Found" });
+      const { message } = await response.json();
+      if (path === "/api") assert.match(message, /^this port takes uploads: the API .*8000/);
+      else assert.equal(message, "Not Found");
     }
     const get = await receiver.send("/upload/acme/shop", token, { method: "GET" });
     assert.deepEqual([get.status, get.headers.get("allow")], [405, "POST, PUT"]);

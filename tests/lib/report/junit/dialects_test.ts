@@ -238,6 +238,23 @@ describe("messages that say nothing", () => {
     }
   });
 
+  it("are names of assertion errors, and the lines of stack traces after them", async () => {
+    const java = "java.lang.AssertionError\n\tat shop.Cart.adds(Cart.java:3)\n";
+    for (
+      const [attribute, text, expected] of [
+        ["AssertionError", "AssertionError\n    at foo (a.js:3)\nexpected 1", "expected 1"],
+        ["java.lang.AssertionError", java, "java.lang.AssertionError"],
+        ["java.lang.AssertionError", `${java}Caused by: no disk`, "Caused by: no disk"],
+        ["AssertionError: 1", "x", "AssertionError: 1"],
+        ["Test failed", "expected 2", "expected 2"],
+        ["", 'Traceback (most recent call last):\n  File "a.py", line 3, in b\n    c()', "c()"],
+        ["", "Traceback (most recent call last):", "Traceback (most recent call last):"],
+      ] as const
+    ) {
+      assert.equal(await message(`<failure message="${attribute}">${text}</failure>`), expected);
+    }
+  });
+
   it("give way to the last line of the output, without terminal codes", async () => {
     assert.equal(
       await message("<system-out>starting\n\ufffd[31m1 is not 2\ufffd[0m\n</system-out><failure/>"),

@@ -1,5 +1,5 @@
 /** Tests that fail because a subtest failed: of Go, and of Deno's steps. */
-import { type CompressedText, decodeBody } from "../analysis/failure_texts.ts";
+import { type CompressedText, decodeBody } from "./failure_texts.ts";
 import type { TestIdentity } from "../base/identity.ts";
 
 /** Separates the name of a test from the name of its subtest. */
@@ -10,7 +10,7 @@ const EMPTY_LINE =
   /^(=== (RUN|CONT|PAUSE|NAME)\b.*|--- FAIL: .*|FAIL|Failed|\d+ (subtests?|test steps?) failed\.?)?$/;
 
 /** Whether a failure says nothing of its own, as when only a subtest of a test failed. */
-export function saysNothing({ message, body }: CompressedText): boolean {
+export function saysNothing({ message, body }: Pick<CompressedText, "message" | "body">): boolean {
   return [message, ...decodeBody(body).split("\n")].every((line) => EMPTY_LINE.test(line.trim()));
 }
 
