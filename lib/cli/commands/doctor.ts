@@ -23,8 +23,8 @@ import { ReportError } from "../../report/report_error.ts";
 import { findReports } from "../../report/report_files.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { openMode } from "../data_folder.ts";
-import { option } from "../parameters.ts";
-import { Failure } from "../../base/failure.ts";
+import { argument, option } from "../parameters.ts";
+import { Failure, UsageError } from "../../base/failure.ts";
 import { errorMessage } from "../../base/error.ts";
 
 export interface Finding {
@@ -74,9 +74,15 @@ export const doctorCommand: AddCommand = command({
       "examine this report, folder or glob instead: its tool, what it hides, names that collide or vary",
       v.optional(v.array(v.string()), () => []),
     ),
+    files: argument("further reports, with --reports", v.array(v.string())),
   },
-  async run({ reports }, context) {
-    const findings = reports.length > 0 ? await examineReports(reports) : await examine(context);
+  async run({ reports, files }, context) {
+    if (files.length > 0 && reports.length === 0) {
+      throw new UsageError("expected --reports before the names of reports");
+    }
+    const findings = reports.length > 0
+      ? await examineReports([...reports, ...files])
+      : await examine(context);
     await context.printList(findings);
     const failed = findings.filter(({ status }) => status === "fail").map(({ check }) => check);
     if (failed.length > 0) throw new Failure(`failed checks: ${failed.join(", ")}`);

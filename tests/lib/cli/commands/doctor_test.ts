@@ -28,6 +28,17 @@ describe("doctor", () => {
     assert.match(about("note").finding, /count as one test.*"cart same name" \(2 cases\)/);
   });
 
+  it("examines several reports, as a shell makes of a pattern", async () => {
+    const folder = new URL("../../../../fixtures/laboratory/", import.meta.url).pathname;
+    const files = [`${folder}jest/files.xml`, `${folder}mocha/retries.xml`];
+    const { code, stdout } = await withoutDatabase(["doctor", "--reports", ...files]);
+    assert.equal(code, 0);
+    assert.match(stdout, /files\.xml: jest, 12 results/);
+    assert.match(stdout, /retries\.xml: mocha, /);
+    const without = await withoutDatabase(["doctor", ...files]);
+    assert.deepEqual([without.code, without.stdout], [2, ""]);
+  });
+
   it("fails for a report that cannot be read", async () => {
     const { code, stdout } = await withoutDatabase(["doctor", "--reports", "deno.json"]);
     assert.equal(code, 1);
