@@ -167,7 +167,11 @@ describeWithDatabases("import", (database) => {
       ],
       ['"coverage"', (line) => line.replace(/d_line_count":\d+/, 'd_line_count":99'), /99 covered/],
       ['"token"', (line) => line.replace(/"hash":"\w+"/, '"hash":"secret"'), /expected a SHA-256/],
-      ['"badge"', (line) => line.replace(/"repository_id":\d+/, '"repository_id":77'), /no repos/],
+      [
+        '"badge"',
+        (line) => line.replace(/"repository_id":\d+/, '"repository_id":77'),
+        /repository_id 77: expected the id of a repository before this line/,
+      ],
       [
         '"quarantine":"added"',
         (line) => line.replace(/"expires_at":\d+/, '"expires_at":"x"'),
