@@ -78,7 +78,14 @@ export class WebhookFixture {
     version: string,
     tests: Record<string, string>,
     { repository = "acme/shop", ...more }: Partial<
-      { repository: string; job: string; environment: string; recordedAt: number; tags: string[] }
+      {
+        repository: string;
+        job: string;
+        environment: string;
+        buildUrl: string;
+        recordedAt: number;
+        tags: string[];
+      }
     > = {},
   ): ReturnType<typeof storeUpload> {
     const builder = new SubmissionBuilder();

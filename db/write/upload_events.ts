@@ -50,6 +50,7 @@ export async function addUploadEvents(
 type DisruptionRow = {
   testNo: number;
   submissionId: string;
+  buildUrl: string;
   resultNo: number;
   codeVersion: string;
   fingerprint: string;
@@ -59,7 +60,7 @@ type DisruptionRow = {
 async function addFlakyTests(
   tx: Queryable,
   repository: Repository,
-  { newDisruptions, submissionId, buildUrl }: StoredRun,
+  { newDisruptions }: StoredRun,
   now: number,
 ): Promise<void> {
   if (newDisruptions.length === 0) return;
@@ -67,7 +68,7 @@ async function addFlakyTests(
   const changed = new Set(newDisruptions.map(({ testNo }) => testNo));
   const rows = await tx<DisruptionRow[]>`
     select n.test_no as "testNo", encode(n.submission_id, 'hex') as "submissionId",
-      n.result_no as "resultNo", ${codeVersionOf(tx)} as "codeVersion",
+      s.build_url as "buildUrl", n.result_no as "resultNo", ${codeVersionOf(tx)} as "codeVersion",
       encode(n.fingerprint, 'hex') as fingerprint, ${messageOf(tx, repositoryId)} as message
     from negative_result n
     join submission s on s.repository_id = n.repository_id and s.submission_id = n.submission_id
@@ -92,10 +93,8 @@ async function addFlakyTests(
     order by test_no`;
   const found = tests.map(({ testNo, testHash, ...identity }) => {
     const disruptions = flaky.get(testNo)!;
-    const { fingerprint, message } = disruptions.findLast((one) => isNew.has(keyOf(one)))!;
     return {
-      fingerprint,
-      message,
+      latest: disruptions.findLast((one) => isNew.has(keyOf(one)))!,
       item: {
         id: testId(idPrefix, testHash),
         ...identity,
@@ -104,12 +103,13 @@ async function addFlakyTests(
       },
     };
   });
-  for (const [fingerprint, group] of Map.groupBy(found, (one) => one.fingerprint)) {
+  for (const [fingerprint, group] of Map.groupBy(found, ({ latest }) => latest.fingerprint)) {
+    const { message, submissionId, buildUrl } = group[0]!.latest;
     await addWebhookMessages(tx, repository, {
       event: "test.flaky",
       cause: fingerprint,
       at: now,
-      shared: { message: group[0]!.message, submission_id: submissionId, build_url: buildUrl },
+      shared: { message, submission_id: submissionId, build_url: buildUrl },
       items: group.map(({ item }) => item),
     });
   }

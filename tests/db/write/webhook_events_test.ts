@@ -73,6 +73,25 @@ describeWithDatabases("the events of a webhook", (database) => {
     assert.match(message!.id, /^msg_[0-9a-f]{32}$/);
   });
 
+  it("name the build that failed, also when another one passed later", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    const failed = [];
+    for (const version of ["1111111", "2222222", "3333333"]) {
+      fixture.now += 60;
+      failed.push(await fixture.upload(version, { a: "-" }, { buildUrl: `https://ci/${version}` }));
+    }
+    for (const version of ["1111111", "2222222", "3333333"]) {
+      fixture.now += 60;
+      await fixture.upload(version, { a: "+" }, { buildUrl: "https://ci/rerun" });
+    }
+    const [message, ...more] = await fixture.send();
+    assert.deepEqual(more, []);
+    const { build_url, submission_id } = message!.body.data;
+    assert.equal(build_url, "https://ci/3333333");
+    assert.equal(submission_id, failed[2]!.outcome.key!.split("/").at(-1));
+  });
+
   it("say it once, however often the test fails, until it was calm for 14 days", async () => {
     const fixture = await create();
     await fixture.addWebhook();

@@ -134,6 +134,13 @@ describe("posting a message", () => {
     assert.equal((await postMessage(request())).retryAfter, 0);
   });
 
+  it("takes the first of two answers", async () => {
+    answer(
+      "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\nHTTP/1.1 500 x\r\ncontent-length: 0\r\n\r\n",
+    );
+    assert.equal((await postMessage(request())).outcome, "HTTP 200");
+  });
+
   it("cuts an endless body, and does not wait for a slow one", async () => {
     let sent = 0;
     receiver.answer = (socket) => {
