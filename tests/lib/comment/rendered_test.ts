@@ -2,51 +2,12 @@ import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import MarkdownIt from "markdown-it";
 import { parseFragment } from "parse5";
-import { UTC } from "../../../lib/base/time_zone.ts";
-import { jobSection, type ReportedTest } from "../../../lib/comment/job_section.ts";
-import { commentBody, parseComment, type Section } from "../../../lib/comment/sections.ts";
+import { commentBody, parseComment } from "../../../lib/comment/sections.ts";
 import { HOSTILE_NAMES } from "./hostile_names.ts";
+import { BUILD, hostileSection, PAGE } from "./hostile_section.ts";
 
 /** As forges do: with HTML, and with links made of addresses. */
 const renderer = new MarkdownIt("default", { html: true, linkify: true });
-
-const PAGE = "https://flaky.example/tests/5f3a9c0e7b12d4a86f01c2e3";
-const BUILD = "https://ci.example/builds/7";
-
-function hostileTest(text: string, changes: Partial<ReportedTest> = {}): ReportedTest {
-  return {
-    suite: text,
-    class: "",
-    name: text,
-    file: text,
-    verdict: "new",
-    message: text,
-    page: PAGE,
-    last: { recorded_at: "2026-01-31T08:00:00Z", build_url: BUILD },
-    owner: text,
-    elsewhere: "",
-    ...changes,
-  };
-}
-
-function hostileSection(text: string): Section {
-  return jobSection({
-    job: text.slice(0, 100),
-    run: [7, 1],
-    runner: text.slice(0, 100),
-    writtenAt: 1_769_947_200,
-    zone: UTC,
-    commit: "a1b2c3d",
-    buildUrl: BUILD,
-    failed: ["new", "known", "flaky", "quarantined", "unknown"].map((verdict) =>
-      hostileTest(text, { verdict })
-    ),
-    flaky: [hostileTest(text)],
-    problems: [text],
-    serviceProblem: text,
-    outage: null,
-  });
-}
 
 interface Node {
   nodeName: string;
