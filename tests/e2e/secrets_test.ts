@@ -160,4 +160,44 @@ describe("what the program writes", () => {
     assert.match(written, /cannot be used: nothing listens there/);
     assertNoSecret(written);
   });
+
+  it("has no secret and no address of a webhook in it", async () => {
+    const path = "T0AB12CD3EF/B4567GH89IJ/kLmNoPqRsTuVwXyZ01";
+    const report = join(folder, "webhook.xml");
+    await Deno.writeTextFile(report, `<testsuite name="s"><testcase name="hooked"/></testsuite>`);
+    await cli(["org", "create", "hooks"]);
+    const line = `webhook add --org hooks --allow-private --url http://127.0.0.1:1/${path}`;
+    const secret = (await cli(line.split(" "))).trim();
+    assert.match(secret, /^whsec_/);
+    // The last four characters of an address are shown.
+    secrets.push(secret.slice("whsec_".length), path.slice(0, -4));
+    await cli(["ingest", "--org", "hooks", "--repo", "hooks/a", "--commit", "c0ffee1", report]);
+    const flags = ["--org", "hooks", "--json"];
+    const [hook] = JSON.parse(await cli(["webhook", "list", ...flags]));
+    const archive = (await cli(["export", "--org", "hooks"])).split("\n").map((text) =>
+      text && JSON.parse(text)
+    );
+    const { id } = archive.find(({ type }) => type === "test");
+    await cli(["quarantine", "add", id]);
+    const source = await Deno.makeTempDir();
+    const watch = await run(["watch", source, "--once"], { ...environment, LOG_LEVEL: "info" });
+    await Deno.remove(source);
+    assert.match(watch.stderr, /webhook will be retried.*ECONNREFUSED/);
+    written += watch.stderr + watch.stdout;
+    const bad = `webhook add --org hooks --url http://127.0.0.1:1/${path} --events x`;
+    for (
+      const args of [
+        bad.split(" "),
+        ["webhook", "test", String(hook.webhook_id)],
+        ["webhook", "list", ...flags],
+        ["webhook", "log", ...flags],
+        ["org", "log", ...flags],
+        ["export", "--org", "hooks"],
+        ["doctor"],
+        ["webhook", "remove", String(hook.webhook_id)],
+        ["webhook", "remove", String(hook.webhook_id)],
+      ]
+    ) written += await cli(args);
+    assertNoSecret(written);
+  });
 });

@@ -94,6 +94,24 @@ describeWithDatabases("sending to webhooks", (database) => {
     assert.deepEqual((await fixture.send()).map(({ id }) => id), ids);
   });
 
+  it("keeps messages for 30 days, and that a test is announced as flaky until it is calm", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    await fixture.makeFlaky(["a"]);
+    assert.deepEqual(await fixture.sent(), ["test.flaky a"]);
+    fixture.now += 40 * DAY;
+    assert.deepEqual(await fixture.sent(), []);
+    assert.equal((await log(fixture)).length, 1);
+    for (let no = 0; no < 10; no++) await fixture.upload(`fffffff${no}`, { a: "+" });
+    assert.deepEqual(await fixture.sent(), ["test.calm a"]);
+    fixture.now += 29 * DAY;
+    await fixture.send();
+    assert.deepEqual((await log(fixture)).map(({ event }) => event), ["test.calm"]);
+    fixture.now += 2 * DAY;
+    await fixture.send();
+    assert.equal((await log(fixture)).length, 0);
+  });
+
   it("is shared by several processes: each message is sent once", async () => {
     const fixture = await create();
     await fixture.addWebhook();
