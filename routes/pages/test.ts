@@ -153,7 +153,7 @@ changed</a>`,
       entry ? at(entry.quarantinedAt) : "no",
       entry
         ? markup`until ${at(entry.quarantineExpiresAt)}, <a href="#quarantine">end it</a>`
-        : markup`<a href="#quarantine">For two weeks</a>`,
+        : markup`<a href="#quarantine">quarantine it</a>`,
     ],
   );
 }

@@ -24,6 +24,7 @@ import guides_replicas from "../../../docs/guides/replicas.md" with { type: "tex
 import guides_retention from "../../../docs/guides/retention.md" with { type: "text" };
 import guides_reverse_proxy from "../../../docs/guides/reverse_proxy.md" with { type: "text" };
 import guides_split from "../../../docs/guides/split.md" with { type: "text" };
+import guides_spreadsheets from "../../../docs/guides/spreadsheets.md" with { type: "text" };
 import guides_systemd from "../../../docs/guides/systemd.md" with { type: "text" };
 import guides_upgrade_and_rollback from "../../../docs/guides/upgrade_and_rollback.md" with {
   type: "text",
@@ -31,6 +32,7 @@ import guides_upgrade_and_rollback from "../../../docs/guides/upgrade_and_rollba
 import guides_uploads_by_bucket from "../../../docs/guides/uploads_by_bucket.md" with {
   type: "text",
 };
+import guides_webhooks from "../../../docs/guides/webhooks.md" with { type: "text" };
 import reference_command_line from "../../../docs/reference/command_line.md" with { type: "text" };
 import reference_errors from "../../../docs/reference/errors.md" with { type: "text" };
 import reference_export from "../../../docs/reference/export.md" with { type: "text" };
@@ -70,9 +72,11 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
   "guides/retention": guides_retention,
   "guides/reverse_proxy": guides_reverse_proxy,
   "guides/split": guides_split,
+  "guides/spreadsheets": guides_spreadsheets,
   "guides/systemd": guides_systemd,
   "guides/upgrade_and_rollback": guides_upgrade_and_rollback,
   "guides/uploads_by_bucket": guides_uploads_by_bucket,
+  "guides/webhooks": guides_webhooks,
   "reference/command_line": reference_command_line,
   "reference/errors": reference_errors,
   "reference/export": reference_export,
