@@ -26,7 +26,7 @@ export const DEFAULT_POLICY: QuarantinePolicy = {
   disruptions: 3,
   codeVersions: 3,
   minResults: 10,
-  maxTests: 10,
+  maxTests: 20,
   releasePasses: 50,
   releaseAfter: 7 * SECONDS_PER_DAY,
   expires: 30 * SECONDS_PER_DAY,

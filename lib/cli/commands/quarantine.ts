@@ -195,7 +195,7 @@ const time = (meaning: string, standard: number) => {
 const setCommand = command({
   name: "set",
   summary: "Turn the policy on for an organization or a repository and print its name",
-  example: "quarantine policy set --org acme --max-tests 20",
+  example: "quarantine policy set --org acme --max-tests 30",
   input: {
     org: ORG,
     repo: REPO,

@@ -17,7 +17,7 @@ const VARIANTS: Record<string, Partial<QuarantinePolicy>> = {
   "5 disruptions": { disruptions: 5 },
   "1 code version": { codeVersions: 1 },
   "2 code versions": { codeVersions: 2 },
-  "20 tests": { maxTests: 20 },
+  "10 tests": { maxTests: 10 },
   "20 passes": { releasePasses: 20 },
   "200 passes": { releasePasses: 200 },
   "released after 3 days": { releaseAfter: 3 * DAY },
