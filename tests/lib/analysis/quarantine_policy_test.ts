@@ -141,8 +141,8 @@ describe("a test enters the quarantine", () => {
 
   it("while there are places, which go to those with the most disruptions", () => {
     assert.match(
-      decided(flaky, {}, 10),
-      /^skip: 3 disruptions .*, but the limit of automatic entries is 10$/,
+      decided(flaky, {}, DEFAULT_POLICY.maxTests),
+      /^skip: 3 disruptions .*, but the limit of automatic entries is 20$/,
     );
     const test = (name: string, runs: PolicyRun[], quarantine: Quarantine | null = null) => ({
       name,
@@ -153,7 +153,11 @@ describe("a test enters the quarantine", () => {
       test("more", [...flaky, run("fp", 0.2)]),
       test("leaves", [run("f", 8), passes(50, 1)], entry()),
     ];
-    const moment = { now: NOW, windowStart: NOW - 14 * DAY, automaticCount: 10 };
+    const moment = {
+      now: NOW,
+      windowStart: NOW - 14 * DAY,
+      automaticCount: DEFAULT_POLICY.maxTests,
+    };
     assert.deepEqual(
       decideQuarantine(tests, DEFAULT_POLICY, moment).map(({ test, action }) =>
         `${test.name}: ${action}`

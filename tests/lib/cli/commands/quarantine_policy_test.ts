@@ -19,7 +19,7 @@ const POLICY = {
   disruptions: 3,
   code_versions: 3,
   min_results: 10,
-  max_tests: 10,
+  max_tests: 20,
   release_passes: 50,
   release_after_seconds: 7 * DAY,
   expires_seconds: 30 * DAY,
