@@ -159,19 +159,30 @@ export async function resendDelivery(
 /** Finished deliveries are kept for so long. */
 const KEPT_SECONDS = 30 * SECONDS_PER_DAY;
 
-/** Deletes old deliveries, except of what has begun and has not ended, which the hysteresis needs. */
+/**
+ * Deletes old deliveries. The hysteresis needs two kinds for longer: those of what has begun and has not
+ * ended for one of their subjects, and the ends that others of their subjects had since.
+ */
 export async function deleteOldDeliveries(sql: Queryable, now: number): Promise<number> {
+  const openings = () => textsIn(sql, Object.values(OPENING_EVENTS));
   const { count } = await sql`
     delete from webhook_delivery d
     where d.status <> 'pending' and d.created_at < to_timestamp(${now - KEPT_SECONDS}::float8)
       and not (
-        d.event = any(${textsIn(sql, Object.values(OPENING_EVENTS))})
+        d.event = any(${openings()})
         and exists (
           select from unnest(d.subjects) as s(subject)
           where not exists (
             select from webhook_delivery e
             where e.organization_id = d.organization_id and e.webhook_id = d.webhook_id
               and e.delivery_id > d.delivery_id and e.subjects @> array[s.subject]
-              and split_part(e.event, '.', 1) = split_part(d.event, '.', 1))))`;
+              and split_part(e.event, '.', 1) = split_part(d.event, '.', 1))))
+      and not (
+        d.event = any(${textsIn(sql, Object.keys(OPENING_EVENTS))})
+        and exists (
+          select from webhook_delivery e
+          where e.organization_id = d.organization_id and e.webhook_id = d.webhook_id
+            and e.delivery_id < d.delivery_id and e.subjects && d.subjects
+            and e.event = any(${openings()})))`;
   return count;
 }

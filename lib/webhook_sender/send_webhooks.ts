@@ -66,7 +66,7 @@ export async function sendWebhooks(
   /** Whether nothing was left to be sent, or being sent. */
   let isDrained = false;
   const sendDue = async () => {
-    isDrained = true;
+    isDrained = running.size === 0;
     while (running.size < CONCURRENT_ATTEMPTS && !stop.aborted) {
       const busy = [...running.keys()];
       const claim = { now: now(), leaseSeconds: LEASE_SECONDS, busy };

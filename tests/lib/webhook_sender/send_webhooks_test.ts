@@ -112,6 +112,27 @@ describeWithDatabases("sending to webhooks", (database) => {
     assert.equal((await log(fixture)).length, 0);
   });
 
+  it("says once that a test is calm while another one of the same message is still flaky", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    await fixture.makeFlaky(["a", "b"], { message: "connection refused" });
+    assert.deepEqual(await fixture.sent(), ["test.flaky a b"]);
+    fixture.now += 15 * DAY;
+    const sent: string[] = [];
+    // For longer than messages are kept.
+    for (let day = 0; day < 70; day += 2) {
+      for (const half of "ab") {
+        const version = `fffff${half}${day.toString(16).padStart(2, "0")}`;
+        await fixture.upload(version, { a: "+", b: "-+ connection refused" });
+      }
+      sent.push(...await fixture.sent());
+      fixture.now += 2 * DAY;
+    }
+    assert.deepEqual(sent, ["test.calm a"]);
+    await fixture.makeFlaky(["a"], { from: 4, message: "a is slow" });
+    assert.deepEqual(await fixture.sent(), ["test.flaky a"]);
+  });
+
   it("is shared by several processes: each message is sent once", async () => {
     const fixture = await create();
     await fixture.addWebhook();
@@ -170,6 +191,17 @@ describeWithDatabases("sending to webhooks", (database) => {
     assert.equal(hanging, 1);
     stop.abort();
     await sending;
+  });
+
+  it("sends with `once` to all of more receivers than at a time, however slow they are", async () => {
+    const fixture = await create();
+    for (let no = 0; no < 11; no++) await fixture.addWebhook();
+    await fixture.makeFlaky(["a"]);
+    fixture.respond = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      return ACCEPTED;
+    };
+    assert.equal((await fixture.send()).length, 11);
   });
 
   it("goes on when the database fails for a while", async () => {
