@@ -5,9 +5,10 @@ export type CsvValue = string | number | boolean | null | readonly unknown[];
 
 /**
  * Where a spreadsheet would take the rest for a formula: at the beginning, but where `;` separates cells
- * also after one, and after a line break. The characters have full-width forms.
+ * also after one, and after a line break; there quotes at the beginning of a cell are removed. The characters
+ * have full-width forms.
  */
-const FORMULAS = /(^|[;\t\r\n])(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
+const FORMULAS = /(^|[;\t\r\n])("*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 
 /**
  * A line with its end. `null` is an empty cell, an empty text is `""`.
@@ -22,6 +23,6 @@ function cell(value: CsvValue): string {
   if (value === null) return "";
   if (typeof value === "number" || typeof value === "boolean") return String(value);
   const text = (typeof value === "string" ? value : JSON.stringify(value))
-    .replaceAll(FORMULAS, "$1'");
+    .replaceAll(FORMULAS, "$1$2'");
   return /^$|^\s|\s$|[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -40,10 +40,20 @@ export interface GateReport {
 
 /** Exit codes that shells give a command that a signal ended: 128 and the number of the signal. */
 const SIGNALS_BY_EXIT_CODE: Readonly<Record<number, string>> = {
+  129: "SIGHUP",
+  130: "SIGINT",
+  131: "SIGQUIT",
+  132: "SIGILL",
+  133: "SIGTRAP",
   134: "SIGABRT",
+  135: "SIGBUS",
+  136: "SIGFPE",
   137: "SIGKILL",
   139: "SIGSEGV",
+  141: "SIGPIPE",
+  142: "SIGALRM",
   143: "SIGTERM",
+  152: "SIGXCPU",
 };
 
 // Where Maven and Gradle write a report per class, as soon as the class is done.

@@ -20,6 +20,10 @@ describe("a line of comma-separated values", () => {
       ["\r\n=1", "\r\n'=1"],
       // Where `;` separates cells, a quote in the middle of one begins nothing.
       ["a;=1;+2\n-3", "a;'=1;'+2\n'-3"],
+      // Where `;` separates cells, quotes at the beginning of one are removed.
+      ['a;"=1;"', `a;"'=1;"`],
+      ['a;""=1', `a;""'=1`],
+      ['"=1"', `"'=1"`],
       ["a=1, -2 @web", "a=1, -2 @web"],
     ];
     for (const [text, expected] of cells) {
@@ -29,10 +33,9 @@ describe("a line of comma-separated values", () => {
     assert.equal(csvLine([-1, ["=1", "a;=1"]]), `-1,"[""=1"",""a;'=1""]"\r\n`);
   });
 
-  it("takes no long time for a text of line breaks", () => {
-    const text = "\n".repeat(1_000_000);
+  it("takes no long time for a text of line breaks or of quotes", () => {
     const start = performance.now();
-    csvLine([text]);
+    csvLine(["\n".repeat(1_000_000), `;${'"'.repeat(1_000_000)}`]);
     assert.ok(performance.now() - start < 1_000);
   });
 });
