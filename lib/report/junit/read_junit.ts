@@ -52,6 +52,8 @@ interface Suite {
   /** Of this suite or the nearest around it that has one. */
   file: string;
   depth: number;
+  /** Tests that its totals say it has, NaN if they do not. */
+  declaredCases: number;
   /** Failures and errors that its totals say it has. */
   declaredCount: number;
   /** Failures and errors read before it. */
@@ -181,8 +183,7 @@ export class JUnitReader implements XmlFormatReader {
 
   // Some tools count a file that could not be loaded and report no test for it.
   #checkTotals(suite: Suite): void {
-    const { declaredCount, countBefore, attemptsBefore, caseCount, attributes } = suite;
-    const declaredCases = Number(attributes["tests"]);
+    const { declaredCases, declaredCount, countBefore, attemptsBefore, caseCount } = suite;
     if (caseCount > declaredCases) this.#surplusCaseCount += caseCount - declaredCases;
     const listed = this.#attemptCount - attemptsBefore;
     // Some tools do not list skipped tests, and count them at the outermost element alone.
@@ -216,10 +217,10 @@ export class JUnitReader implements XmlFormatReader {
   }
 
   #openSuite(element: string, attributes: XmlAttributes): void {
-    const { failures, errors } = attributes;
+    const { tests, failures, errors } = attributes;
     const counts = [failures, errors].map((text) => this.#readTotal(text));
-    const declared = Math.floor(Number(attributes["tests"]));
-    if (declared > this.declaredCaseCount) this.declaredCaseCount = declared;
+    const declaredCases = tests ? this.#readTotal(tests) : NaN;
+    if (declaredCases > this.declaredCaseCount) this.declaredCaseCount = declaredCases;
     // Only the totals of the element around all suites count.
     const { name = "", file, timestamp } = element === "testsuite" ? attributes : {};
     if (element === "testsuite") refuseUndecodable(this.#xml, element, attributes);
@@ -234,6 +235,7 @@ export class JUnitReader implements XmlFormatReader {
       caseCount: 0,
       file: file ? detach(this.#names.file(file)) : this.#suites.at(-1)?.file ?? "",
       depth: this.#depth,
+      declaredCases,
       declaredCount: counts.reduce((sum, count) => sum + count, 0),
       countBefore: this.#failureCount,
       attemptsBefore: this.#attemptCount,

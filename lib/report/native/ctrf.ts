@@ -8,6 +8,7 @@ import { type ReportOptions, type ReportReader, ResultSink } from "../report_rea
 import { caseOf, FORMATS, type Outcome, toolOf } from "./format.ts";
 import { JsonStream } from "./json_stream.ts";
 import { arrayIn, isWhole, malformed, nameIn, numberIn, objectIn, textIn } from "./json_text.ts";
+import { Totals } from "./totals.ts";
 
 const MILLISECONDS = 1_000;
 
@@ -28,6 +29,9 @@ export class CtrfReader implements ReportReader {
   readonly #json: JsonStream;
   readonly #sink: ResultSink;
   readonly #names: NameNormalizer;
+  readonly #totals: Totals;
+  /** The totals with their line; `null` without any. */
+  #summary: { totals: Test; line: number } | null = null;
   #toolName = "";
   #isCtrf = false;
 
@@ -36,8 +40,12 @@ export class CtrfReader implements ReportReader {
     this.tool = toolOf(FORMATS.ctrf, options.file);
     this.#sink = new ResultSink(options);
     this.#names = new NameNormalizer(options.checkoutFolder);
+    this.#totals = new Totals(options);
     this.#json = new JsonStream(options.file, {
       "results.tool": (tool) => this.#readTool(objectIn(tool)),
+      "results.summary": (summary, line) => {
+        this.#summary = { totals: objectIn(summary), line };
+      },
       "results.tests[]": (test, line) => this.#readTest(objectIn(test), line),
     });
   }
@@ -52,7 +60,7 @@ export class CtrfReader implements ReportReader {
 
   end(): void {
     this.#json.end();
-    if (this.#isCtrf) return;
+    if (this.#isCtrf) return this.#checkTotals();
     throw new ReportError({
       file: this.#options.file,
       kind: "not-junit",
@@ -61,6 +69,12 @@ export class CtrfReader implements ReportReader {
         "or a JUnit report in XML",
       position: { line: 1, column: 1 },
     });
+  }
+
+  #checkTotals(): void {
+    if (!this.#summary) return;
+    const { totals, line } = this.#summary;
+    this.#totals.check({ tests: totals["tests"], failures: [totals["failed"]] }, String(line));
   }
 
   #readTool({ name }: Test): void {
@@ -72,6 +86,8 @@ export class CtrfReader implements ReportReader {
     const identity = this.#identityOf(test, line);
     const status = textIn(test["status"]);
     const outcomes = [...this.#attemptsOf(test, status), ...endingOf(test, status)];
+    this.#totals.testCount++;
+    this.#totals.failureCount += outcomes.filter(({ kind }) => kind !== "skipped").length;
     this.#sink.add(caseOf(identity, FORMATS.ctrf, {
       seconds: numberIn(test["duration"]) / MILLISECONDS,
       // Any other word leaves the outcome open.

@@ -3,7 +3,7 @@ import type { ReportedTool } from "../equal_cases.ts";
 import { TextEnd } from "../junit/bounded_text.ts";
 import { NameNormalizer } from "../junit/normalize_names.ts";
 import { REPORT_LIMITS } from "../limits.ts";
-import { limitError } from "../report_error.ts";
+import { excerpt, limitError } from "../report_error.ts";
 import { type ReportOptions, type ReportReader, ResultSink } from "../report_reader.ts";
 import { caseOf, FORMATS, type Outcome, toolOf } from "./format.ts";
 import { isWhole, malformed, nameIn, numberIn, textIn } from "./json_text.ts";
@@ -30,6 +30,10 @@ const OUTCOMES: ReadonlyMap<string, Outcome["kind"] | "passing"> = new Map([
   ["skip", "skipped"],
 ]);
 
+// The events of a package, without a test, that end it.
+const PACKAGE_ENDS: ReadonlySet<string> = new Set(["pass", "fail", "skip"]);
+const NOT_BUILT = /^FAIL\s+\S+ \[(?:build|setup) failed\]/;
+
 export class GoTestReader implements ReportReader {
   readonly tool: ReportedTool;
   readonly #options: ReportOptions;
@@ -39,6 +43,8 @@ export class GoTestReader implements ReportReader {
   readonly #running = new Map<string, RunningTest>();
   /** Packages with a failed test that did not end. */
   readonly #failedPackages = new Set<string>();
+  /** Packages that began and did not end. */
+  readonly #openPackages = new Set<string>();
   #rest = "";
   #line = 0;
 
@@ -67,11 +73,18 @@ export class GoTestReader implements ReportReader {
     if (this.#rest.trim() !== "") this.#readLine(this.#rest, "incomplete");
     // The output was cut off, or go was killed.
     for (const test of this.#running.values()) this.#add(test, "failure", 0);
+    for (const packageName of this.#openPackages) {
+      this.#options.onUnlisted?.(`${this.#place}: package ${excerpt(packageName)} did not end`);
+    }
   }
 
   #readLine(line: string, errorKind?: "incomplete"): void {
     this.#line++;
-    if (!line.startsWith("{")) return;
+    if (!line.startsWith("{")) {
+      // Go before 1.24 says it outside of the events.
+      if (NOT_BUILT.test(line)) this.#failureOutside("a package did not compile");
+      return;
+    }
     let event: Event;
     try {
       event = JSON.parse(line);
@@ -82,13 +95,24 @@ export class GoTestReader implements ReportReader {
     const action = textIn(event.Action);
     const packageName = nameIn(event.Package);
     const name = nameIn(event.Test);
+    if (packageName !== "") {
+      if (name === "" && PACKAGE_ENDS.has(action)) this.#openPackages.delete(packageName);
+      else this.#openPackages.add(packageName);
+    }
     if (name !== "" && packageName !== "") this.#testEvent(action, { packageName, name, event });
     else if (action === "fail" && packageName !== "") this.#packageFailed(packageName);
-    else if (action === "build-fail") {
-      this.#options.onFailureOutside?.(
-        `${this.#options.file}:${this.#line}: a package did not compile`,
-      );
+    else if (action === "build-fail") this.#failureOutside("a package did not compile");
+    else if (action === "output" && textIn(event.Output).startsWith("panic: ")) {
+      this.#failureOutside(`package ${packageName} panicked outside of a test`);
     }
+  }
+
+  get #place(): string {
+    return `${this.#options.file}:${this.#line}`;
+  }
+
+  #failureOutside(what: string): void {
+    this.#options.onFailureOutside?.(`${this.#place}: ${what}`);
   }
 
   #testEvent(
@@ -132,9 +156,7 @@ export class GoTestReader implements ReportReader {
       this.#add(test, "failure", 0);
     }
     if (!this.#failedPackages.delete(packageName)) {
-      this.#options.onFailureOutside?.(
-        `${this.#options.file}:${this.#line}: package ${packageName} failed outside of a test`,
-      );
+      this.#failureOutside(`package ${packageName} failed outside of a test`);
     }
   }
 

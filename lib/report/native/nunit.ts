@@ -12,11 +12,16 @@ import {
 import type { XmlReader } from "../xml/reader.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import { caseOf, FORMATS, type Outcome, toolOf } from "./format.ts";
+import { Totals } from "./totals.ts";
 
 interface Element {
   name: string;
   /** Where a suite failed, `""` if it did not or does not say. */
   site: string;
+  /** Whether it is a suite, or the run, that failed. */
+  hasFailed: boolean;
+  /** Failed cases that were read before it. */
+  failuresBefore: number;
   isFixture: boolean;
 }
 
@@ -32,6 +37,9 @@ export class NUnitReader implements XmlFormatReader {
   readonly #elements: Element[] = [];
   /** Full names of the fixtures that are open, with their arguments. */
   readonly #fixtures: string[] = [];
+  readonly #totals: Totals;
+  /** The totals of the run, with their position. */
+  #run: { attributes: XmlAttributes; position: string } | null = null;
   #testCase: { attributes: XmlAttributes; texts: Map<Part, BoundedText> } | null = null;
 
   constructor(options: ReportOptions, xml: XmlReader) {
@@ -40,6 +48,7 @@ export class NUnitReader implements XmlFormatReader {
     this.tool = toolOf(FORMATS.nunit, options.file);
     this.#sink = new ResultSink(options);
     this.#names = new NameNormalizer(options.checkoutFolder);
+    this.#totals = new Totals(options);
   }
 
   get resultCount(): number {
@@ -49,14 +58,22 @@ export class NUnitReader implements XmlFormatReader {
   open(name: string, attributes: XmlAttributes): void {
     const parent = this.#elements.at(-1);
     const isFixture = name === "test-suite" && attributes["type"] === "TestFixture";
-    this.#elements.push({ name, site: attributes["site"] ?? "", isFixture });
+    const isSuite = name === "test-suite" || name === "test-run";
+    this.#elements.push({
+      name,
+      site: attributes["site"] ?? "",
+      isFixture,
+      hasFailed: isSuite && attributes["result"] === "Failed",
+      failuresBefore: this.#totals.failureCount,
+    });
+    if (!parent) this.#run = { attributes: { ...attributes }, position: this.#position };
+    if (isSuite && attributes["label"] === "Cancelled") this.#failureOutside("it was cancelled");
     if (isFixture) this.#fixtures.push(detach(attributes["fullname"] ?? ""));
     if (name === "test-case" && !this.#testCase) {
       refuseUndecodable(this.#xml, name, attributes);
       this.#testCase = { attributes, texts: new Map() };
     } else if (name === "failure" && isOwnFailure(parent)) {
-      const { line, column } = this.#xml.elementPosition;
-      this.#options.onFailureOutside?.(`${this.#options.file}:${line}:${column}: a suite failed`);
+      this.#failureOutside("a suite failed");
     }
     const isText = this.#testCase && (parent?.name === "failure" || name === "output") &&
       (name === "message" || name === "stack-trace" || name === "output");
@@ -68,8 +85,11 @@ export class NUnitReader implements XmlFormatReader {
 
   close(): void {
     this.#xml.readText(null);
-    const { name: element, isFixture } = this.#elements.pop()!;
+    const { name: element, isFixture, hasFailed, failuresBefore } = this.#elements.pop()!;
     if (isFixture) this.#fixtures.pop();
+    if (hasFailed && this.#totals.failureCount === failuresBefore) {
+      this.#failureOutside("a suite failed without a failed test");
+    }
     if (element !== "test-case" || !this.#testCase) return;
     const { attributes, texts } = this.#testCase;
     this.#testCase = null;
@@ -84,6 +104,8 @@ export class NUnitReader implements XmlFormatReader {
       name: this.#names.name(name, suite, className),
       file: "",
     };
+    this.#totals.testCount++;
+    if (result === "Failed") this.#totals.failureCount++;
     this.#sink.add(caseOf(identity, FORMATS.nunit, {
       seconds: Number(duration ?? 0) || 0,
       ...outcomeOf(result, label, texts),
@@ -91,7 +113,20 @@ export class NUnitReader implements XmlFormatReader {
     }));
   }
 
-  end(): void {}
+  end(): void {
+    if (!this.#run) return;
+    const { attributes: { total, failed }, position } = this.#run;
+    this.#totals.check({ tests: total, failures: [failed] }, position);
+  }
+
+  get #position(): string {
+    const { line, column } = this.#xml.elementPosition;
+    return `${line}:${column}`;
+  }
+
+  #failureOutside(what: string): void {
+    this.#options.onFailureOutside?.(`${this.#options.file}:${this.#position}: ${what}`);
+  }
 }
 
 // Failures of cases are repeated in their suites. Of a suite in whose set-up something failed, all

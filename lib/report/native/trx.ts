@@ -4,7 +4,7 @@ import type { ReportedTool } from "../equal_cases.ts";
 import { BoundedText } from "../junit/bounded_text.ts";
 import { NameNormalizer } from "../junit/normalize_names.ts";
 import { REPORT_LIMITS } from "../limits.ts";
-import { limitError } from "../report_error.ts";
+import { excerpt, limitError } from "../report_error.ts";
 import {
   refuseUndecodable,
   type ReportOptions,
@@ -14,6 +14,7 @@ import {
 import type { XmlReader } from "../xml/reader.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import { caseOf, FORMATS, type Outcome, toolOf } from "./format.ts";
+import { Totals } from "./totals.ts";
 
 type Part = "Message" | "StackTrace" | "StdOut";
 
@@ -44,6 +45,16 @@ const OUTCOMES: ReadonlyMap<string, Outcome["kind"] | "passing"> = new Map([
   ["Pending", "skipped"],
 ]);
 
+// Of a run that came to its end: others, such as Aborted and Timeout, may have lost tests.
+const RUN_OUTCOMES: ReadonlySet<string> = new Set([
+  "Completed",
+  "Failed",
+  "Inconclusive",
+  "NotExecuted",
+  "Passed",
+  "Warning",
+]);
+
 export class TrxReader implements XmlFormatReader {
   readonly tool: ReportedTool;
   readonly #options: ReportOptions;
@@ -56,7 +67,10 @@ export class TrxReader implements XmlFormatReader {
   readonly #results: Result[] = [];
   /** Class and assembly by the id of a test. */
   readonly #definitions = new Map<string, { className: string; assembly: string }>();
+  readonly #totals: Totals;
   #definedId = "";
+  /** The totals with their position; `null` without any. */
+  #counters: { attributes: XmlAttributes; position: string } | null = null;
 
   constructor(options: ReportOptions, xml: XmlReader) {
     this.#options = options;
@@ -64,6 +78,7 @@ export class TrxReader implements XmlFormatReader {
     this.tool = toolOf(FORMATS.trx, options.file);
     this.#sink = new ResultSink(options);
     this.#names = new NameNormalizer(options.checkoutFolder);
+    this.#totals = new Totals(options);
   }
 
   get resultCount(): number {
@@ -78,8 +93,10 @@ export class TrxReader implements XmlFormatReader {
     else if (name === "UnitTest") this.#definedId = detach(attributes["id"] ?? "");
     else if (name === "TestMethod" && parent === "UnitTest") this.#define(attributes);
     else if (name === "RunInfo" && attributes["outcome"] === "Error") {
-      const { line, column } = this.#xml.elementPosition;
-      this.#options.onFailureOutside?.(`${this.#options.file}:${line}:${column}: the run failed`);
+      this.#failureOutside("the run failed");
+    } else if (name === "ResultSummary") this.#readSummary(attributes);
+    else if (name === "Counters" && parent === "ResultSummary") {
+      this.#counters = { attributes: { ...attributes }, position: this.#position };
     } else if (this.#open.length > 0 && TEXTS.has(name)) {
       const text = new BoundedText();
       this.#open.at(-1)!.texts.set(name as Part, text);
@@ -91,13 +108,16 @@ export class TrxReader implements XmlFormatReader {
     this.#xml.readText(null);
     if (!RESULTS.has(this.#elements.pop()!)) return;
     const { result, texts, hasRows } = this.#open.pop()!;
+    const kind = OUTCOMES.get(result.outcome);
+    const hasFailed = kind === "failure" || kind === "error";
+    // Some versions count a test with rows besides its rows.
+    this.#totals.testCount++;
+    if (hasFailed) this.#totals.failureCount++;
     if (hasRows || result.name === "") return;
     if (this.#results.length >= REPORT_LIMITS.resultCount) {
       const limit = REPORT_LIMITS.resultCount;
       throw limitError(this.#options.file, `more than ${limit} results in one upload`);
     }
-    const kind = OUTCOMES.get(result.outcome);
-    const hasFailed = kind === "failure" || kind === "error";
     this.#results.push({
       ...result,
       texts: hasFailed
@@ -107,6 +127,10 @@ export class TrxReader implements XmlFormatReader {
   }
 
   end(): void {
+    if (this.#counters) {
+      const { attributes: { total, failed, error, timeout, aborted }, position } = this.#counters;
+      this.#totals.check({ tests: total, failures: [failed, error, timeout, aborted] }, position);
+    }
     for (const { testId, name, outcome, seconds, texts } of this.#results) {
       const { className = "", assembly = "" } = this.#definitions.get(testId) ?? {};
       const isQualified = className !== "" && name.startsWith(`${className}.`);
@@ -132,10 +156,24 @@ export class TrxReader implements XmlFormatReader {
     }
   }
 
+  get #position(): string {
+    const { line, column } = this.#xml.elementPosition;
+    return `${line}:${column}`;
+  }
+
+  #failureOutside(what: string): void {
+    this.#options.onFailureOutside?.(`${this.#options.file}:${this.#position}: ${what}`);
+  }
+
+  #readSummary({ outcome = "Completed" }: XmlAttributes): void {
+    if (RUN_OUTCOMES.has(outcome)) return;
+    this.#failureOutside(`the run ended with the outcome ${excerpt(outcome)}`);
+  }
+
   #openResult(attributes: XmlAttributes): void {
     const outer = this.#open.at(-1);
     if (outer) outer.hasRows = true;
-    const { testId = "", testName = "", outcome = "Passed", duration = "" } = attributes;
+    const { testId = "", testName = "", outcome = "", duration = "" } = attributes;
     refuseUndecodable(this.#xml, "UnitTestResult", attributes);
     this.#open.push({
       result: {

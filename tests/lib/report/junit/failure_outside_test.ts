@@ -78,6 +78,10 @@ describe("failures that give no result", () => {
           `<testsuite failures="-1">${PASSES}</testsuite>`,
           ['the total "-1" of a suite, expected a number'],
         ],
+        [
+          `<testsuite tests="many">${PASSES}</testsuite>`,
+          ['the total "many" of a suite, expected a number'],
+        ],
         [`<testsuite failures="1,000" errors="0">${PASSES}</testsuite>`, missing(1_000, 0)],
       ] as const
     ) assert.deepEqual(await outsideOf(report), expected, report);

@@ -10,6 +10,7 @@ const LABORATORY = new URL("../../../../fixtures/laboratory/", import.meta.url);
 async function read(bytes: string | Uint8Array, chunkBytes = 1_000) {
   const results: TestResult[] = [];
   const outside: string[] = [];
+  const unlisted: string[] = [];
   const { tool, resultCount } = await readReport(
     inChunks(typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes, chunkBytes),
     {
@@ -17,10 +18,11 @@ async function read(bytes: string | Uint8Array, chunkBytes = 1_000) {
       checkoutFolder: "/srv/shop",
       onResult: (result) => results.push(result),
       onFailureOutside: (failure) => outside.push(failure),
+      onUnlisted: (suite) => unlisted.push(suite),
     },
   );
   assert.equal(resultCount, results.length);
-  return { tool: tool.tool, results, outside };
+  return { tool: tool.tool, results, outside, unlisted };
 }
 
 const file = (path: string) => Deno.readFile(new URL(path, LABORATORY));
@@ -94,6 +96,31 @@ describe("go test -json", () => {
     assert.deepEqual(built.outside, ["r:1: a package did not compile"]);
   });
 
+  it("tells that a package did not end", async () => {
+    const { unlisted } = await read(
+      '{"Action":"start","Package":"p"}\n{"Action":"pass","Package":"p","Test":"T"}\n',
+    );
+    assert.deepEqual(unlisted, ['r:2: package "p" did not end']);
+  });
+
+  it("tells that a package did not compile, as Go before 1.24 does", async () => {
+    for (const what of ["build", "setup"]) {
+      const { outside } = await read(
+        `{"Action":"pass","Package":"p"}\nFAIL\tshop/cart [${what} failed]\n`,
+      );
+      assert.deepEqual(outside, ["r:2: a package did not compile"]);
+    }
+  });
+
+  it("tells of a panic after the tests", async () => {
+    const { outside } = await read(
+      '{"Action":"fail","Package":"p","Test":"T"}\n' +
+        '{"Action":"output","Package":"p","Output":"panic: gone\\n"}\n' +
+        '{"Action":"fail","Package":"p"}\n',
+    );
+    assert.deepEqual(outside, ["r:2: package p panicked outside of a test"]);
+  });
+
   it("is refused where a line is cut", async () => {
     await refused('{"Action":"run","Package":"p"}\n{"Action":"pa', "incomplete", /^r:2:1: found /);
     await refused('{"Action":"run","Package":"p"}\n{"Action":"pa\n', "malformed", /^r:2:1: found /);
@@ -159,6 +186,28 @@ describe("CTRF", () => {
       assert.deepEqual(rows(results), [["a > b", "", "t", "a.js", "failure"]]);
       assert.deepEqual([results[0]!.message, results[0]!.body], ["no", "no\nat a"]);
     }
+  });
+
+  it("tells of tests and failures that only its summary counts", async () => {
+    const found = async (summary: object) => {
+      const tests = [{ ...base, status: "failed" }, { ...base, name: "u", status: "passed" }];
+      const { outside, unlisted } = await read(
+        JSON.stringify({ results: { tool: { name: "other" }, summary, tests } }),
+      );
+      return [...outside, ...unlisted];
+    };
+    assert.deepEqual(await found({ tests: 2, failed: 1 }), []);
+    assert.deepEqual(await found({}), []);
+    assert.deepEqual(await found({ tests: 2, failed: 2 }), [
+      "r:1: 2 failures and errors in the totals, 1 in tests",
+    ]);
+    assert.deepEqual(await found({ tests: 9, failed: 1 }), [
+      "r:1: 9 tests in the totals, 2 listed",
+    ]);
+    assert.deepEqual(await found({ tests: "x", failed: -1 }), [
+      'r:1: the total "x", expected a number',
+      'r:1: the total "-1", expected a number',
+    ]);
   });
 
   it("is read the same at all chunk boundaries, with texts that look like structure", async () => {
@@ -231,6 +280,73 @@ describe("TRX", () => {
         "</TestRun>",
     );
     assert.deepEqual(outside, ["r:1:35: the run failed"]);
+  });
+});
+
+describe("totals of TRX", () => {
+  const found = async (summary: string) => {
+    const { outside, unlisted } = await read(
+      '<TestRun><Results><UnitTestResult testName="a" outcome="Failed"/>' +
+        `<UnitTestResult testName="b" outcome="Passed"/></Results>${summary}</TestRun>`,
+    );
+    return [...outside, ...unlisted].map((text) => text.replace(/^r:\d+:\d+: /, ""));
+  };
+  const counters = (attributes: string, outcome = "Failed") =>
+    `<ResultSummary outcome="${outcome}"><Counters ${attributes}/></ResultSummary>`;
+
+  it("are those of its results", async () => {
+    assert.deepEqual(await found(counters('total="2" failed="1" error="0" aborted="0"')), []);
+    for (const name of ["error", "timeout", "aborted"]) {
+      assert.deepEqual(await found(counters(`total="2" failed="1" ${name}="1"`)), [
+        "2 failures and errors in the totals, 1 in tests",
+      ]);
+    }
+    assert.deepEqual(await found(counters('total="3" failed="1"')), [
+      "3 tests in the totals, 2 listed",
+    ]);
+    assert.deepEqual(await found(counters('total="2" failed="x"')), [
+      'the total "x", expected a number',
+    ]);
+  });
+
+  it("tell of a run that was ended", async () => {
+    for (const outcome of ["Aborted", "Error", "Timeout"]) {
+      assert.deepEqual(await found(counters("", outcome)), [
+        `the run ended with the outcome "${outcome}"`,
+      ]);
+    }
+  });
+
+  it("leave the outcome of a result open that has none", async () => {
+    const { results } = await read('<TestRun><UnitTestResult testName="a"/></TestRun>');
+    assert.deepEqual(results.map(({ conclusion }) => conclusion), ["unknown"]);
+  });
+});
+
+describe("totals of NUnit 3", () => {
+  const found = async (attributes: string, suite = "") => {
+    const { outside, unlisted } = await read(
+      `<test-run ${attributes}><test-suite type="TestFixture" fullname="A" result="Failed">` +
+        '<test-case name="a" result="Failed"/><test-case name="b" result="Passed"/></test-suite>' +
+        `${suite}</test-run>`,
+    );
+    return [...outside, ...unlisted].map((text) => text.replace(/^r:\d+:\d+: /, ""));
+  };
+
+  it("are those of its cases", async () => {
+    assert.deepEqual(await found('result="Failed" total="2" failed="1"'), []);
+    assert.deepEqual(await found('total="2" failed="2"'), [
+      "2 failures and errors in the totals, 1 in tests",
+    ]);
+    assert.deepEqual(await found('total="3" failed="1"'), ["3 tests in the totals, 2 listed"]);
+    assert.deepEqual(await found('total="x" failed="1"'), ['the total "x", expected a number']);
+  });
+
+  it("tell of a suite that failed without a failed test, and of a run that was cancelled", async () => {
+    assert.deepEqual(await found("", '<test-suite result="Failed" site="SetUp"/>'), [
+      "a suite failed without a failed test",
+    ]);
+    assert.deepEqual(await found('result="Failed" label="Cancelled"'), ["it was cancelled"]);
   });
 });
 
