@@ -205,9 +205,11 @@ function causes({ groups, count }: ShownGroups, { at, link, repository }: TestPa
 ${at(group.firstRecordedAt)}, latest ${at(group.lastRecordedAt)}</small>`;
     const run = externalAddress(group.latestBuildUrl) &&
       markup`, ${externalLink(group.latestBuildUrl, "CI run")}`;
-    const content = markup`<p>Latest in the build of ${
-      link.build(repository, group.submissionId)
-    }, commit ${link.commit(repository, group.latestCommitOid)}${run}:</p>
+    const { submissionId, latestCommitOid: commitOid, latestBuildUrl: buildUrl } = group;
+    const build = { branch: null, commitOid, buildUrl, submissionId };
+    const content = markup`<p>Latest in the build ${link.namedBuild(repository, build)}, commit ${
+      link.commit(repository, group.latestCommitOid)
+    }${run}:</p>
 `;
     return failureDetails(summary, { content, body: group.body, isOpen: index === 0 });
   });
