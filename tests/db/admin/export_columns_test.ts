@@ -107,6 +107,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     class: "test.class",
     name: "test.name",
     file: "test.file",
+    alias_hash: "(found again by the next upload that names the test the other way)",
   },
   test_tag: { repository_id: REPOSITORY, tag: "test.tags", tests: "test.tags" },
   test_list: {
