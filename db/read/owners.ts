@@ -1,8 +1,6 @@
 /** Owners of tests, from CODEOWNERS: tests have them as tags `owner:WHO`. */
+import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-
-/** The prefix of their tags. */
-const PREFIX = "owner:";
 
 /** The owners of the tests of some repositories, with the number of tests of each, by name. */
 export async function loadOwners(
@@ -15,9 +13,9 @@ export async function loadOwners(
       ) as "testCount"
     from test_tag g
     where g.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
-      and starts_with(g.tag, ${PREFIX})`;
+      and starts_with(g.tag, ${OWNER_TAG})`;
   return [...Map.groupBy(rows, ({ tag }) => tag)].map(([tag, parts]) => ({
-    owner: tag.slice(PREFIX.length),
+    owner: tag.slice(OWNER_TAG.length),
     testCount: parts.reduce((sum, { testCount }) => sum + testCount, 0),
   })).sort((a, b) => a.owner < b.owner ? -1 : 1);
 }

@@ -23,3 +23,9 @@ export function parseRepositoryName(text: string): RepositoryName {
   const name = parts.pop()!;
   return { owner: parts.join("/"), name };
 }
+
+/** The address of the page of a repository `owner/name`. @param pagesUrl without a trailing slash */
+export function repositoryPage(pagesUrl: string, repository: string): string {
+  const { owner, name } = parseRepositoryName(repository);
+  return `${pagesUrl}/repos/${encodeURIComponent(owner)}/${encodeURIComponent(name)}`;
+}

@@ -71,6 +71,11 @@ export function slackCode(text: string): string {
   }\``;
 }
 
+/** A link in Slack's mrkdwn. @param label our own words */
+export function slackLink(address: string, label: string): string {
+  return `<${address.replaceAll(/[<>|]/g, encodeURIComponent)}|${label}>`;
+}
+
 /** Compares by UTF-16 code units, for `sort`. */
 export function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

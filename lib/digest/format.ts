@@ -1,4 +1,5 @@
 /** Formats a digest as text: what changed first, each test once, quiet repositories in one line. */
+import { repositoryPage } from "../base/repository_name.ts";
 import {
   cutText,
   formatDuration,
@@ -7,6 +8,7 @@ import {
   markdownLink,
   plural,
   slackCode,
+  slackLink,
 } from "../base/text.ts";
 import { localDate, type TimeZone, UTC } from "../base/time_zone.ts";
 import type { Digest, DigestEntry, DigestGroup, DisruptedTest } from "./digest.ts";
@@ -42,8 +44,7 @@ const SLACK: Syntax = {
   heading: (_level, text) => `\n*${text}*`,
   code: slackCode,
   link: (name, address) =>
-    slackCode(name) +
-    (address === "" ? "" : ` <${address.replaceAll(/[<>|]/g, encodeURIComponent)}|runs>`),
+    slackCode(name) + (address === "" ? "" : ` ${slackLink(address, "runs")}`),
   bullet: "• ",
 };
 
@@ -98,9 +99,7 @@ function repositoryLines(
   const more = quiet.length > MAX_QUIET ? `, and ${quiet.length - MAX_QUIET} more` : "";
   return [
     ...repositories.filter((one) => !isQuiet(one)).map((one) => {
-      const path = one.repository.split("/");
-      const owner = encodeURIComponent(path.slice(0, -1).join("/"));
-      const page = pagesUrl && `${pagesUrl}/repos/${owner}/${encodeURIComponent(path.at(-1)!)}`;
+      const page = pagesUrl && repositoryPage(pagesUrl, one.repository);
       return `${bullet}${link(one.repository, page)}: ${repositoryText(one)}`;
     }),
     ...quiet.length > 0 ? [`${bullet}No flaky builds: ${named}${more}`] : [],

@@ -50,7 +50,7 @@ export function isPublicAddress(address: string): boolean {
 
 /**
  * Reads the URL of a webhook. Its path often contains a secret, so errors do not quote it.
- * @throws {SyntaxError} unless it is https, or with `allowPrivate` http, without a user and a fragment
+ * @throws {SyntaxError} unless it is https, or with `allowPrivate` http, without a user, password and fragment
  */
 export function parseWebhookUrl(text: string, { allowPrivate }: { allowPrivate: boolean }): string {
   if (text.length > MAX_URL_CHARACTERS) {
@@ -65,6 +65,7 @@ export function parseWebhookUrl(text: string, { allowPrivate }: { allowPrivate: 
   if (url.username !== "" || url.password !== "") {
     throw new SyntaxError("expected a URL without user and password");
   }
+  if (url.hash !== "") throw new SyntaxError("expected a URL without a fragment");
   if (allowPrivate) return url.href;
   if (url.protocol === "http:") {
     throw new SyntaxError("expected https://; http:// requires --allow-private");

@@ -1,5 +1,6 @@
 /** The bodies of messages, as JSON or for Slack. */
-import { cutText, fullTestName, plural, slackCode } from "../base/text.ts";
+import { repositoryPage } from "../base/repository_name.ts";
+import { cutText, fullTestName, plural, slackCode, slackLink } from "../base/text.ts";
 import { formatTimestamp } from "../base/time.ts";
 import type { WebhookEvent } from "./events.ts";
 
@@ -143,10 +144,6 @@ function textField(
   return typeof text === "string" && text !== "" ? [line(text)] : [];
 }
 
-function slackLink(address: string, label: string): string {
-  return `<${address.replaceAll(/[<>|]/g, encodeURIComponent)}|${label}>`;
-}
-
 function testPage(pagesUrl: string, { id }: WebhookItem): string {
   return `${pagesUrl}/tests/${id}`;
 }
@@ -157,9 +154,7 @@ function pageOf(
   pagesUrl: string,
 ): string {
   if (pagesUrl === "") return "";
-  const path = repository.split("/");
-  const owner = encodeURIComponent(path.slice(0, -1).join("/"));
-  const page = `${pagesUrl}/repos/${owner}/${encodeURIComponent(path.at(-1)!)}`;
+  const page = repositoryPage(pagesUrl, repository);
   const build = shared.submission_id ?? items[0]?.submission_id;
   return typeof build === "string" ? `${page}/builds/${build}` : page;
 }

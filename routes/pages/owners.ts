@@ -1,6 +1,7 @@
 /** `/owners` and `/owners/{owner}`: whose tests are flaky or quarantined. */
 import { loadOwners } from "../../db/read/owners.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
+import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import { disruptivenessThousandths, type TrackedTest } from "../../lib/analysis/tracked_test.ts";
 import { formatTenths } from "../../lib/badge/percentage.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
@@ -16,10 +17,20 @@ import { definePage, downloadLinks, type PageRequest, uploadCommand } from "./pa
 const ENDING_DAYS = 7;
 const MAX_ROWS = 50;
 
-/** Whether a test is of an owner, by its tags or its quarantine entry. */
-function isOwnedBy({ tags, quarantine }: TrackedTest, key: string): boolean {
-  return tags.some((tag) => foldCase(tag) === `owner:${key}`) ||
-    foldCase(quarantine?.quarantineOwner ?? "") === key;
+/** Tests by owner, in lower case, as their tags or their quarantine entries name them. */
+function groupByOwner(tests: readonly TrackedTest[]): Map<string, TrackedTest[]> {
+  const found = new Map<string, TrackedTest[]>();
+  for (const test of tests) {
+    const ofTags = test.tags.filter((tag) => tag.startsWith(OWNER_TAG))
+      .map((tag) => tag.slice(OWNER_TAG.length));
+    const ofEntry = test.quarantine?.quarantineOwner ?? "";
+    for (const key of new Set([...ofTags, ofEntry].map(foldCase))) {
+      const own = found.get(key);
+      if (own) own.push(test);
+      else found.set(key, [test]);
+    }
+  }
+  return found;
 }
 
 const isFlaky = ({ quarantine, disruptionCount }: TrackedTest) =>
@@ -91,9 +102,10 @@ async function findOwners({ repositories, sql, loadTests }: PageRequest) {
   const [owners, { tests }] = await Promise.all([loadOwners(sql, { repositoryIds }), loadTests()]);
   const ofEntries = tests.map(({ quarantine }) => quarantine?.quarantineOwner ?? "")
     .filter((owner) => owner !== "").sort().map((owner) => ({ owner, testCount: 0 }));
+  const testsOf = groupByOwner(tests);
   return [...Map.groupBy([...owners, ...ofEntries], ({ owner }) => foldCase(owner))]
     .map(([key, spellings]) => {
-      const own = tests.filter((test) => isOwnedBy(test, key));
+      const own = testsOf.get(key) ?? [];
       const flaky = own.filter(isFlaky);
       const testCount = spellings.reduce((sum, one) => sum + one.testCount, 0);
       return { owner: spellings[0]!.owner, testCount, flaky, cost: costOf(own), own };
@@ -132,7 +144,7 @@ export const ownerPage = definePage({
       repositoryOf: new Map(details.map((one) => [one.idPrefix, one])),
     };
     const key = foldCase(owner);
-    const tests = collection.tests.filter((test) => isOwnedBy(test, key));
+    const tests = groupByOwner(collection.tests).get(key) ?? [];
     const flaky = tests.filter(isFlaky).sort((a, b) => b.disruptionCount - a.disruptionCount);
     const quarantined = tests.filter(({ quarantine }) => quarantine !== null)
       .sort((a, b) => endOf(a) - endOf(b));

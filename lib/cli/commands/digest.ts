@@ -10,7 +10,6 @@ import { loadBuildCounts } from "../../../db/read/badges.ts";
 import { loadDisruptedTests, loadOwners } from "../../../db/read/digest.ts";
 import { loadFlakyMicroseconds } from "../../../db/read/flaky_time.ts";
 import { DEFAULT_POLICY } from "../../analysis/quarantine_policy.ts";
-import { setting } from "../../base/config.ts";
 import { parseTestId, type TestIdentity } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp, WINDOW_SECONDS } from "../../base/time.ts";
@@ -19,6 +18,7 @@ import { digestMarkdown, digestSlack } from "../../digest/format.ts";
 import { type AddCommand, command } from "../command.ts";
 import { duration, MAX_LIFETIME_SECONDS, oneOf, option, repositoryName } from "../parameters.ts";
 import { openOrganization, ORG, selectRepositories } from "../organization.ts";
+import { readPublicUrl } from "../settings.ts";
 import { testRecord } from "../../analysis/quarantine_json.ts";
 
 export const digestCommand: AddCommand = command({
@@ -50,6 +50,7 @@ export const digestCommand: AddCommand = command({
   },
   async run({ org, repo, since, groupBy, format }, context, { TIME_ZONE: zone }) {
     const { now, io } = context;
+    const pagesUrl = readPublicUrl(io.environment);
     const { sql, organization } = await openOrganization(context, org);
     const repositories = await selectRepositories(sql, organization, repo);
     const input = await loadInput(sql, repositories, {
@@ -65,7 +66,6 @@ export const digestCommand: AddCommand = command({
       group_by: groupBy ?? null,
     });
     if (context.json || format === "json") return await io.stdout(`${JSON.stringify(digest)}\n`);
-    const pagesUrl = setting(io.environment, "PUBLIC_URL").replace(/\/+$/, "");
     await io.stdout(
       format === "slack"
         ? `${digestSlack(digest, pagesUrl, zone)}\n`

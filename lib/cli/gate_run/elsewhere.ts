@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { createApiClient } from "../../api_client/client.ts";
 import type { Environment } from "../../base/config.ts";
 import type { RepositoryName } from "../../base/repository_name.ts";
+import { localMinute, type TimeZone } from "../../base/time_zone.ts";
 import { VERSION } from "../../base/version.ts";
 import { readApiAccess } from "../settings.ts";
 
@@ -22,11 +23,13 @@ const FAILURES = v.object({
  * causes with such a branch, and none when the service does not answer.
  */
 export async function loadElsewhere(
-  { environment, repository, branch }: {
+  { environment, repository, branch, zone }: {
     environment: Environment;
     repository: RepositoryName | null;
     /** Of the run; `""` when unknown. */
     branch: string;
+    /** Of its times. */
+    zone: TimeZone;
   },
 ): Promise<Map<string, string>> {
   const found = new Map<string, string>();
@@ -41,7 +44,7 @@ export async function loadElsewhere(
     const { failures } = await api({ path }, FAILURES);
     for (const { fingerprint, branches, first_recorded_at } of failures) {
       const others = branches.filter((one) => one !== branch).length;
-      const since = first_recorded_at.slice(0, "YYYY-MM-DDTHH:MM".length).replace("T", " ");
+      const since = localMinute(first_recorded_at, zone);
       const noun = others === 1 ? "other branch" : "other branches";
       if (others > 0) found.set(fingerprint, `same cause on ${others} ${noun} since ${since}`);
     }

@@ -86,7 +86,7 @@ export async function sectionOfRun(
   const branch = tested?.head_branch ?? facts?.branch ?? "";
   const elsewhere = run.failed.length === 0
     ? new Map<string, string>()
-    : await loadElsewhere({ environment, repository, branch });
+    : await loadElsewhere({ environment, repository, branch, zone });
   const messageOf = (test: TestIdentity) => run.attempts.failureOf(test)?.message ?? "";
   return jobSection({
     job: job ?? name.slice(0, MAX_JOB_CHARACTERS),

@@ -147,6 +147,10 @@ describe("addresses", () => {
       assert.match(error.message, /without user and password/);
       return !error.message.includes("secret");
     });
+    assert.throws(read("https://example.com/a#secret", true), (error: Error) => {
+      assert.match(error.message, /without a fragment/);
+      return !error.message.includes("secret");
+    });
     assert.throws(read(`https://example.com/${"x".repeat(2_048)}`), /2068 characters/);
   });
 

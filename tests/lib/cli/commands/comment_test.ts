@@ -150,10 +150,11 @@ describe("comment", () => {
     closing.push(fixture);
     const path = await fixture.write("report.xml", reportOf({ broken: "failed" }));
     await run({ ...given, fixture }, ["comment", path], { GITHUB_HEAD_REF: "fix" });
-    assert.match(
-      given.forge.comments[0]!.body,
-      /`expected 1, found 2` · same cause on 2 other branches since 2026-01-31 09:12\n/,
-    );
+    const [comment] = given.forge.comments;
+    assert.match(comment!.body, /· same cause on 2 other branches since 2026-01-31 09:12 UTC\n/);
+    const inZone = { GITHUB_HEAD_REF: "fix", TIME_ZONE: "Asia/Tokyo" };
+    await run({ ...given, fixture }, ["comment", "--job", "again", path], inZone);
+    assert.match(comment!.body, /other branches since 2026-01-31 18:12 UTC\+9\n/);
   });
 
   it("is not written when nothing failed", async () => {

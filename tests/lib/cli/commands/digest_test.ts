@@ -102,5 +102,9 @@ describeWithDatabases("digest", (database) => {
     for (const wrong of ["--org acme --format html", "--org acme --since x"]) {
       assert.equal((await run(`digest ${wrong}`.trim())).code, 2);
     }
+    const environment = { PUBLIC_URL: "flaky.example" };
+    const { code, stdout, stderr } = await run("digest --org acme", { environment });
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, /PUBLIC_URL is not an address/);
   });
 });
