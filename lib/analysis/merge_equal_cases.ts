@@ -1,5 +1,12 @@
 /** Applies the rule of equal cases to the collected results of a submission. */
-import { attemptsOf, type EqualCase, type ReportedTool } from "../report/equal_cases.ts";
+import {
+  attemptsOf,
+  doubleCount,
+  type EqualCase,
+  readAsRetried,
+  type ReportCounts,
+  type ReportedTool,
+} from "../report/equal_cases.ts";
 import { type Conclusion, isNegative } from "../report/result.ts";
 import { ATTEMPT_KINDS, kindOf } from "./columns.ts";
 
@@ -71,7 +78,7 @@ export function mergeEqualCases(
   },
 ): CollectedResults {
   const segments = segmentsByTest(results, testHashes.length, reports);
-  const repeated = repeatedReports(segments, results.flags, reports);
+  const counts = countReports(results, segments, reports);
   const changes = new Map<number, Change | null>();
   const shared = new Map<number, SharedNames>();
   segments((testIndex, reportIndex, resultNos) => {
@@ -79,10 +86,7 @@ export function mergeEqualCases(
     const cases = casesOf(results, resultNos);
     if (cases.length === 1) return;
     const report = reports[reportIndex]!;
-    const { attempts, isMerged } = attemptsOf(cases, report.rule, {
-      isRepeated: repeated[reportIndex]!,
-      surplusCaseCount: report.surplusCaseCount,
-    });
+    const { attempts, isMerged } = attemptsOf(cases, report.rule, counts[reportIndex]!);
     if (isMerged) {
       onAmbiguous(testIndex);
       const [resultNo] = resultNos;
@@ -161,29 +165,39 @@ function reportOf(resultNo: number, reports: readonly CollectedReport[]): number
 }
 
 /**
- * Whether at least half of a report's tests, and more than one, occur equally often, at least twice: it
- * was repeated as a whole.
+ * What is known about each report. It was repeated as a whole if at least half of its tests, and more
+ * than one, occur equally often, at least twice. Where plugins leave bare cases, tests that read as
+ * retried are no sign of that: a broken tear-down leaves them for all tests, and without a surplus.
  */
-function repeatedReports(
+function countReports(
+  results: CollectedResults,
   segments: VisitSegments,
-  flags: Uint8Array,
   reports: readonly CollectedReport[],
-): boolean[] {
+): ReportCounts[] {
   // All results, less those that repeat a test.
   const testCounts = reports.map(({ end }, index) => end - (reports[index - 1]?.end ?? 0));
   const repetitions = reports.map(() => new Map<number, number>());
+  const doubleCounts = reports.map(() => 0);
   segments((_, reportIndex, resultNos) => {
-    let caseCount = 0;
-    for (const resultNo of resultNos) if (flags[resultNo]! & CaseFlag.isNewCase) caseCount++;
     testCounts[reportIndex]! -= resultNos.length - 1;
+    if (reports[reportIndex]!.rule.hasBareAttempts) {
+      const cases = casesOf(results, resultNos);
+      doubleCounts[reportIndex]! += doubleCount(cases);
+      if (readAsRetried(cases)) return;
+    }
+    let caseCount = 0;
+    for (const resultNo of resultNos) {
+      if (results.flags[resultNo]! & CaseFlag.isNewCase) caseCount++;
+    }
     const counts = repetitions[reportIndex]!;
     counts.set(caseCount, (counts.get(caseCount) ?? 0) + 1);
   });
-  return repetitions.map((counts, reportIndex) =>
-    counts.entries().some(([times, count]) =>
+  return repetitions.map((counts, reportIndex) => ({
+    isRepeated: counts.entries().some(([times, count]) =>
       times > 1 && count > 1 && 2 * count >= testCounts[reportIndex]!
-    )
-  );
+    ),
+    surplusCaseCount: reports[reportIndex]!.surplusCaseCount - doubleCounts[reportIndex]!,
+  }));
 }
 
 function casesOf(results: CollectedResults, resultNos: Uint32Array): EqualCase[] {

@@ -51,7 +51,7 @@ export interface MergedAttempt {
 export interface ReportCounts {
   /** True if most tests occur equally often. */
   isRepeated: boolean;
-  /** Cases in it beyond those that its suites declare. */
+  /** Cases in it beyond those that its suites declare, without those that are declared as one. */
   surplusCaseCount: number;
 }
 
@@ -82,6 +82,20 @@ export function attemptsOf(
   const [{ line } = { line: 0 }] = known;
   const isOneTest = line > 0 && known.every((one) => one.line === line);
   return { attempts: mergeTests(known.map(inOrder)), isMerged: !isOneTest };
+}
+
+/** Whether equal cases look like the attempts that plugins leave bare before a failed last one. */
+export function readAsRetried(cases: readonly EqualCase[]): boolean {
+  const last = cases.at(-1);
+  return cases.length > 1 && isNegative(lastConclusion(last!)) &&
+    cases.every((one) => one === last || one.isBare);
+}
+
+/** How many of equal cases pytest declares with another: an error in the tear-down of a failed test. */
+export function doubleCount(cases: readonly EqualCase[]): number {
+  const count = (conclusion: Conclusion) =>
+    cases.filter((one) => lastConclusion(one) === conclusion).length;
+  return Math.min(count("failure"), count("error"));
 }
 
 function inOrder({ attempts }: EqualCase): MergedAttempt[] {

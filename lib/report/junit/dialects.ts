@@ -331,10 +331,12 @@ export const DIALECTS: readonly Dialect[] = [
   },
   {
     tool: "prove",
-    evidence: "suites with failures, name, errors, tests, time; numbered cases",
+    evidence: "suites with name, tests, failures, errors, time in any order; numbered cases",
+    // Perl has another order of attributes in every run. With `--timer` the first case is `(init)`.
     isWrittenBy: ({ suites, testCase }) =>
-      /^failures name errors tests(?: time)?$/.test(keysOf(suites.at(-1))) &&
-      /^\d+(?: - |$)/.test(testCase["name"] ?? ""),
+      /^errors failures name tests(?: time)?$/.test(sortedKeysOf(suites.at(-1))) &&
+      /^name(?: time)?$/.test(sortedKeysOf(testCase)) &&
+      /^(?:\d+(?: - |$)|\(init\)$)/.test(testCase["name"] ?? ""),
     ...TESTS,
     changes: "The number before the name is removed.",
     identity: ({ identity }) => ({
@@ -423,6 +425,10 @@ function writes(suites: readonly XmlAttributes[], keys: string): boolean {
 
 function keysOf(attributes: XmlAttributes | undefined): string {
   return attributes ? Object.keys(attributes).join(" ") : "";
+}
+
+function sortedKeysOf(attributes: XmlAttributes | undefined): string {
+  return Object.keys(attributes ?? {}).sort().join(" ");
 }
 
 function withoutFocus(name: string): string {

@@ -84,6 +84,41 @@ describe("equal cases of a report", () => {
     assert.equal(read(ATTEMPTS, [a, failed]).attempts["a"], "negative 2");
   });
 
+  describe("of pytest", () => {
+    const PYTEST: EqualCasesRule = { ...ATTEMPTS, hasBareAttempts: true };
+    function readPytest(surplusCaseCount: number, outcomes: string) {
+      const builder = new SubmissionBuilder();
+      for (const each of outcomes.split(" ")) {
+        const conclusion = ({ P: "passing", F: "failure", E: "error" } as const)[each[1]!]!;
+        const isBare = conclusion === "passing";
+        builder.add(result(each[0]!, conclusion), { ...PLAIN_CASE, isBare });
+      }
+      builder.endReport({ file: "r.xml", tool: "pytest", rule: PYTEST, surplusCaseCount });
+      const kinds: Record<string, string> = {};
+      const content = builder.finish();
+      forEachTest(content, (index, own) => {
+        kinds[content.identityAt(index).name] = own.map(({ kind }) => kind).join(" ");
+      });
+      return kinds;
+    }
+
+    it("are failed attempts if a tear-down fails in all tests, which declares too many", () => {
+      const kinds = readPytest(0, "aP aP aE bP bP bE cP");
+      const failed = "negative negative negative";
+      assert.deepEqual(kinds, { a: failed, b: failed, c: "positive" });
+    });
+
+    it("are rounds if a failed test failed in its tear-down, too, which is declared as one", () => {
+      const kinds = readPytest(2, "aF aE aF aE bP bP cP cP");
+      assert.equal(kinds["b"], "positive positive");
+      assert.equal(kinds["c"], "positive positive");
+    });
+
+    it("are rounds if most tests passed on every worker", () => {
+      assert.equal(readPytest(0, "aP aF bP bP cP cP")["a"], "positive negative");
+    });
+  });
+
   it("count the attempts that a case contains as one case", () => {
     const builder = new SubmissionBuilder();
     for (const name of ["a", "b"]) {

@@ -143,12 +143,23 @@ describe("names that tools vary", () => {
     assert.equal(name, "adds");
   });
 
-  it("prove: the number of a test", async () => {
+  it("prove: the number of a test, in whatever order the attributes are", async () => {
+    const orders = [
+      'failures="0" name="cart_t" errors="0" tests="1"',
+      'tests="1" time="1" name="cart_t" errors="0" failures="0"',
+    ];
+    for (const attributes of orders) {
+      const { results } = await read(
+        `<testsuites><testsuite ${attributes}><testcase name="(init)" time="1"/><testcase ` +
+          'time="1" name="12 - adds"/></testsuite></testsuites>',
+      );
+      assert.deepEqual(results.map(({ name }) => name), ["(init)", "adds"], attributes);
+    }
     const [, , name] = await identity(
-      '<testsuites><testsuite failures="0" name="cart_t" errors="0" tests="1">' +
-        '<testcase name="12 - adds"/></testsuite></testsuites>',
+      '<testsuites><testsuite name="cart_t" tests="1" failures="0" errors="0">' +
+        '<testcase name="12 - adds" classname="cart"/></testsuite></testsuites>',
     );
-    assert.equal(name, "adds");
+    assert.equal(name, "12 - adds");
   });
 
   it("doctest: the folder in which the program was called", async () => {
