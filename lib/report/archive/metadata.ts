@@ -200,5 +200,6 @@ function textOf(node: unknown): string {
 }
 
 function trimmed(node: unknown): string {
-  return isScalar(node) && typeof node.value === "string" ? node.value.trim() : "";
+  // An escape in quotes can be an unpaired surrogate, which is invalid in JSON of the database.
+  return isScalar(node) && typeof node.value === "string" ? node.value.trim().toWellFormed() : "";
 }

@@ -87,6 +87,19 @@ describe("flat metadata", () => {
 });
 
 describe("nested metadata", () => {
+  it("has no unpaired surrogates, which no database can store", () => {
+    const { branch, job, tags, repository } = parse(
+      `:branch: "a\\ud800"\n:job: "\\udc00b"\n:tags: ["c\\ud800"]\n` +
+        `:repo_name_with_owner: "acme/\\ud800"\n`,
+    );
+    assert.deepEqual([branch, job, tags, repository], [
+      "a\ufffd",
+      "\ufffdb",
+      ["c\ufffd"],
+      "acme/\ufffd",
+    ]);
+  });
+
   it("has the organization that received the archive, which flat metadata has not", () => {
     assert.equal(parse("organization: acme\ngit:\n  commit: abc\n").organization, "acme");
     assert.equal(parse(":organization: acme\n:commit: abc\n").organization, "");
