@@ -105,7 +105,7 @@ describeWithDatabases("accepted uploads", (database) => {
 
   const isThere = (key: string) => Deno.stat(join(folder, key)).then(() => true, () => false);
 
-  it("keep the notes of the door", async () => {
+  it("their notes from the check are stored", async () => {
     const { accepted } = makeContext();
     const one = await upload({ report: '<testsuites tests="1"/>' });
     accepted.add(one);
@@ -116,7 +116,7 @@ describeWithDatabases("accepted uploads", (database) => {
     ]);
   });
 
-  it("are stored from what the door has read, and leave the inbox", async () => {
+  it("they are stored from what the check has read, and leave the inbox", async () => {
     const { accepted, metrics } = makeContext();
     const one = await upload();
     // Not a byte of the archive is read again.
@@ -133,7 +133,7 @@ describeWithDatabases("accepted uploads", (database) => {
     assert.match(metrics.text(), /results_total 1\n/);
   });
 
-  it("with coverage alone are stored once", async () => {
+  it("coverage alone is stored once", async () => {
     const { sql } = database();
     const one = await upload();
     const { files } = one.read;
@@ -154,7 +154,7 @@ describeWithDatabases("accepted uploads", (database) => {
     }
   });
 
-  it("log their notes, as watch does", async () => {
+  it("their notes are logged, as by watch", async () => {
     const one = await upload();
     one.read.files.notes = ["split tags at commas"];
     const notes: string[] = [];
@@ -166,7 +166,7 @@ describeWithDatabases("accepted uploads", (database) => {
     assert.deepEqual(notes, [`${one.key}: split tags at commas`]);
   });
 
-  it("do not delay the end of the process while their transaction waits for a lock", async () => {
+  it("the process ends in time while a transaction waits for a lock", async () => {
     const { sql, kind } = database();
     // One transaction at a time runs in the embedded database.
     if (kind === "embedded") return;
@@ -195,7 +195,7 @@ describeWithDatabases("accepted uploads", (database) => {
     while (waiting.has(one.key)) await pause(10);
   });
 
-  it("are stored again after their submission was deleted, and once otherwise", async () => {
+  it("an upload is stored again after its submission was deleted, and once otherwise", async () => {
     const one = await upload();
     for (
       const [expected, deletes] of [[/duplicate=false/, false], [/duplicate=true/, true], [
@@ -215,7 +215,7 @@ describeWithDatabases("accepted uploads", (database) => {
     }
   });
 
-  it("of an earlier submission under another key are recorded as duplicates", async () => {
+  it("an upload of an earlier submission under another key is recorded as a duplicate", async () => {
     const { accepted } = makeContext();
     const one = await upload();
     const other = await upload();
@@ -228,7 +228,7 @@ describeWithDatabases("accepted uploads", (database) => {
     assert.deepEqual(await submissions(other.key), []);
   });
 
-  it("are left to the process that has claimed them", async () => {
+  it("an upload that another process has claimed is left to it", async () => {
     const { accepted } = makeContext();
     const one = await upload();
     const claim = { source: folder, key: one.key, claimId: crypto.randomUUID() };
@@ -244,7 +244,7 @@ describeWithDatabases("accepted uploads", (database) => {
     );
   });
 
-  it("that cannot be stored are left to the sweep, which finds out why", async () => {
+  it("an upload that cannot be stored is left to the sweep, which finds out why", async () => {
     const { watcher, stop, metrics } = makeContext();
     const one = await upload();
     one.read.facts.organization = "unknown";
@@ -267,7 +267,7 @@ describeWithDatabases("accepted uploads", (database) => {
     assert.equal((await archive(one.key))?.status, "failed");
   });
 
-  it("are not taken by the sweep while they wait", async () => {
+  it("the sweep does not process a waiting upload", async () => {
     const { watcher, stop, metrics } = makeContext();
     const one = await upload();
     const options = { interval: 1, workers: 1, once: true, metrics, stop: stop.signal };
@@ -277,7 +277,7 @@ describeWithDatabases("accepted uploads", (database) => {
     assert.equal((await archive(one.key))?.status, "processed");
   });
 
-  it("are not taken by a sweep that finds them before they are handed over", async () => {
+  it("a sweep that finds an upload before it is handed over does not process it", async () => {
     const { watcher, stop, metrics, accepted } = makeContext();
     const key = `acme/shop/20260101T000000Z-${hex(next++)}.gz`;
     accepted.expect(key);
@@ -295,7 +295,7 @@ describeWithDatabases("accepted uploads", (database) => {
     assert.equal(accepted.has(key), false);
   });
 
-  it("are stored once when a sweep of another process takes them too", async () => {
+  it("an upload is stored once when a sweep of another process takes it too", async () => {
     const { watcher, accepted } = makeContext();
     for (let round = 0; round < 10; round++) {
       const report = reportOf(`round ${round}`);
@@ -312,7 +312,7 @@ describeWithDatabases("accepted uploads", (database) => {
     }
   });
 
-  it("that take much memory together are left to the sweep", async () => {
+  it("uploads that take much memory together are left to the sweep", async () => {
     const { accepted } = makeContext();
     const large = async () => {
       const one = await upload({ report: reportOf(`large ${next}`) });
@@ -327,7 +327,7 @@ describeWithDatabases("accepted uploads", (database) => {
     assert.equal(await isThere(second.key), true);
   });
 
-  it("that have not begun stay in the inbox at the end", async () => {
+  it("uploads that were not begun stay in the inbox at the end", async () => {
     const { accepted } = makeContext();
     const all: AcceptedUpload[] = [];
     for (let no = 0; no < 5; no++) all.push(await upload({ report: reportOf(`end ${no}`) }));

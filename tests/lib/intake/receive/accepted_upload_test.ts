@@ -60,7 +60,7 @@ describeWithDatabases("an accepted upload", (database) => {
   };
 
   for (const [name, body] of Object.entries(bodies)) {
-    it(`of ${name} is handed over as the archive in the inbox reads`, async () => {
+    it(`${name} is handed over as the archive in the inbox reads`, async () => {
       const path = `/upload/acme/shop?commit=${SHA}&branch=main`;
       const response = await receiver.send(path, token, { body: await body() });
       assert.equal(response.status, 202);
@@ -93,7 +93,7 @@ describeWithDatabases("an accepted upload", (database) => {
     });
   }
 
-  it("that is refused is not handed over", async () => {
+  it("a refused upload is not handed over", async () => {
     const response = await receiver.send(`/upload/acme/shop?commit=${SHA}`, token, { body: "<a>" });
     assert.equal(response.status, 400);
     await response.body?.cancel();

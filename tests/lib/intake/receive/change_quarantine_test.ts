@@ -65,7 +65,7 @@ describeWithDatabases("quarantine over HTTP", (database) => {
   const post = (parameters: Record<string, string>, by = token, path = "/quarantine/acme/shop") =>
     send("POST", path, { by, body: new URLSearchParams(parameters) });
 
-  it("is an entry as that of the command line, with a line in the log", async () => {
+  it("an entry over HTTP is like one of the command line, with a line in the log", async () => {
     const test = await newTest();
     const [status, entry] = await post({
       test,
@@ -101,7 +101,7 @@ describeWithDatabases("quarantine over HTTP", (database) => {
     assert.equal(command, "quarantine add");
   });
 
-  it("takes parameters in the address too, ids in any case, and changes responses", async () => {
+  it("parameters may be in the address, ids in any case, and responses change at once", async () => {
     const test = await newTest();
     const version = async () => {
       const [row] = await database().sql`
@@ -115,7 +115,7 @@ describeWithDatabases("quarantine over HTTP", (database) => {
     assert.equal(await version(), before + 1);
   });
 
-  it("of a test that is quarantined changes its reason, owner and end only", async () => {
+  it("a second entry of a test changes its reason, owner and end only", async () => {
     const test = await newTest();
     await post({ test, by: "ada", reason: "first", expires: "1d" });
     const [, changed] = await post({ test, by: "eve", owner: "ada", expires: "2d" });
@@ -127,7 +127,7 @@ describeWithDatabases("quarantine over HTTP", (database) => {
     assert.equal(unchanged.outcome, "unchanged");
   });
 
-  it("ends with DELETE, which is harmless when repeated", async () => {
+  it("DELETE ends a quarantine, and is harmless when repeated", async () => {
     const test = await newTest();
     await post({ test });
     const path = `/quarantine/acme/shop/${test}?by=ada&reason=fixed`;
@@ -145,7 +145,7 @@ describeWithDatabases("quarantine over HTTP", (database) => {
     );
   });
 
-  it("with wrong parameters is refused with all errors, and changes nothing", async () => {
+  it("wrong parameters are refused with all errors, and change nothing", async () => {
     const wrong = { test: "x", by: "a\nb", reason: "r".repeat(201), expires: "soon", who: "ada" };
     const [status, { errors }] = await post(wrong);
     assert.equal(status, 400);
@@ -169,7 +169,7 @@ describeWithDatabases("quarantine over HTTP", (database) => {
     assert.equal(stdout, "");
   });
 
-  it("knows neither tests of another repository nor those of another organization", async () => {
+  it("tests of another repository or organization are unknown", async () => {
     await addOrganization(database().sql, "globex");
     const elsewhere = await newTest("acme/web");
     const foreign = await newTest("globex/shop", "globex");
@@ -185,7 +185,7 @@ describeWithDatabases("quarantine over HTTP", (database) => {
     assert.equal(stdout, "");
   });
 
-  it("with a token for one repository changes no other", async () => {
+  it("a token for one repository changes no other", async () => {
     const test = await newTest("acme/web");
     assert.deepEqual(await post({ test }, shopToken, "/quarantine/acme/web"), [
       403,
@@ -195,7 +195,7 @@ describeWithDatabases("quarantine over HTTP", (database) => {
     assert.equal(status, 200);
   });
 
-  it("needs a quarantine token, which opens nothing else", async () => {
+  it("changes need a quarantine token, which opens nothing else", async () => {
     const { sql } = database();
     const revoked = await newToken("--label revoked");
     const [row] = await sql<{ id: number }[]>`select max(api_token_id) as id from api_token`;
@@ -219,13 +219,13 @@ describeWithDatabases("quarantine over HTTP", (database) => {
     assert.match(String(body.message), /^a quarantine token, which only quarantines tests/);
   });
 
-  it("has two methods", async () => {
+  it("other methods than POST and DELETE are refused", async () => {
     const get = await receiver.send("/quarantine/acme/shop", token, { method: "GET" });
     assert.deepEqual([get.status, get.headers.get("allow")], [405, "POST"]);
     await get.body?.cancel();
   });
 
-  it("is recorded once by changes that come together", async () => {
+  it("equal changes at the same time are recorded once", async () => {
     const test = await newTest();
     const all = await Promise.all(Array.from({ length: 4 }, () => post({ test, by: "ada" })));
     assert.deepEqual(all.map(([, { outcome }]) => outcome).sort(), [
@@ -236,7 +236,7 @@ describeWithDatabases("quarantine over HTTP", (database) => {
     ]);
   });
 
-  it("has tokens beside upload tokens for one repository, which upload to it alone", async () => {
+  it("upload tokens for one repository upload to it alone", async () => {
     const upload = await newToken("--repo acme/shop", "--upload");
     const request = { body: reportOf("uploaded") };
     const taken = await receiver.send(`/upload/ACME/shop?commit=${SHA}`, upload, request);
@@ -258,7 +258,7 @@ describeWithDatabases("quarantine over HTTP", (database) => {
     await late.body?.cancel();
   });
 
-  it("keeps the repository out of tokens for the API in the database, too", async () => {
+  it("the database refuses API tokens for one repository", async () => {
     const { sql } = database();
     const [repository] = await sql<{ id: number }[]>`
       select repository_id::float8 as id from repository limit 1`;

@@ -83,7 +83,7 @@ describeWithDatabases("an upload", (database) => {
     return { ...row };
   }
 
-  it("of one report needs a commit, and takes the other facts as parameters", async () => {
+  it("one report needs a commit, and takes other facts as parameters", async () => {
     const path = newPath();
     const facts = `commit=${SHA.toUpperCase()}&tree=${TREE}&branch=main&tags=a,b` +
       "&environment=Windows-X64&job=unit" +
@@ -107,7 +107,7 @@ describeWithDatabases("an upload", (database) => {
     });
   });
 
-  it("with POST, and without more than the commit, is dated by its arrival", async () => {
+  it("a POST with nothing but a commit is dated by its arrival", async () => {
     const path = newPath();
     const request = { method: "POST", body: JUNIT };
     await accepted(await receiver.send(`${path}?commit=${SHA}&branch=`, token, request));
@@ -116,7 +116,7 @@ describeWithDatabases("an upload", (database) => {
     assert.deepEqual([recorded_at, branch, build_url], [NOON, null, ""]);
   });
 
-  it("as a form has any number of reports, coverage and CODEOWNERS", async () => {
+  it("a form may have any number of reports, coverage and CODEOWNERS", async () => {
     const path = newPath();
     const body = formOf([
       ["report", "attempt_10.xml", reportOf("a", "web/a.ts")],
@@ -139,7 +139,7 @@ describeWithDatabases("an upload", (database) => {
     assert.equal(tag?.tag, "owner:@acme/web");
   });
 
-  it("keeps the good reports beside one that is empty or cut off, and says so", async () => {
+  it("the good reports are kept when another is empty or cut off, with a note", async () => {
     const path = newPath();
     const cut = reportOf("cut").slice(0, -14);
     const body = formOf([
@@ -162,20 +162,20 @@ describeWithDatabases("an upload", (database) => {
     assert.deepEqual(row?.notes, notes);
   });
 
-  it("without a result is taken with a note", async () => {
+  it("an upload without results is accepted with a note", async () => {
     const request = { method: "POST", body: "<testsuites/>" };
     const response = await receiver.send(`${newPath()}?commit=${SHA}`, token, request);
     const key = await accepted(response, ["report.xml: found no test result"]);
     assert.deepEqual(await process(), [`${key}\tprocessed\t0`]);
   });
 
-  it("of coverage alone is taken", async () => {
+  it("an upload of coverage alone is accepted", async () => {
     const body = formOf([["coverage", "lcov.info", LCOV]]);
     const key = await accepted(await receiver.send(`${newPath()}?commit=${SHA}`, token, { body }));
     assert.deepEqual(await process(), [`${key}\tprocessed\t0`]);
   });
 
-  it("of an empty coverage file, which tools leave behind, is taken as by `ingest`", async () => {
+  it("an empty coverage file, which tools leave behind, is accepted as by `ingest`", async () => {
     const body = formOf([["coverage", "empty", ""]]);
     const response = await receiver.send(`${newPath()}?commit=${SHA}`, token, { body });
     const notes = ["the coverage reports contain no coverable line: ignored"];
@@ -183,7 +183,7 @@ describeWithDatabases("an upload", (database) => {
     assert.deepEqual(await process(), [`${key}\tprocessed\t0`]);
   });
 
-  it("of a file of another kind is refused by its parameter and name", async () => {
+  it("a file of another kind is refused with its parameter and name", async () => {
     for (const [part, text] of [["report", ""], ["coverage", "x"]] as const) {
       const body = formOf([[part, "made.xml", text]]);
       const response = await receiver.send(`${newPath()}?commit=${SHA}`, token, { body });
@@ -191,7 +191,7 @@ describeWithDatabases("an upload", (database) => {
     }
   });
 
-  it("of an archive needs no parameter; those given win, as those of `ingest`", async () => {
+  it("an archive needs no parameters; given ones take precedence, as with `ingest`", async () => {
     const path = newPath();
     const entries: [string, string][] = [
       [
@@ -226,7 +226,7 @@ describeWithDatabases("an upload", (database) => {
     });
   });
 
-  it("repeated is stored once, and under the same key where it says when it ran", async () => {
+  it("a repeated upload is stored once, under the same key if it says when it ran", async () => {
     const path = `${newPath()}?commit=${SHA}&recorded_at=2026-01-31T08:00:00Z`;
     const first = await accepted(await receiver.send(path, token, { body: JUNIT }));
     assert.equal(await accepted(await receiver.send(path, token, { body: JUNIT })), first);
@@ -236,14 +236,14 @@ describeWithDatabases("an upload", (database) => {
     assert.deepEqual(await process(), [`${second}\tprocessed\t1\tduplicate`]);
   });
 
-  it("goes to the organization of the token, whatever the owner is called", async () => {
+  it("an upload goes to the organization of its token, whatever the owner is called", async () => {
     const path = "/upload/globex/shop";
     await accepted(await receiver.send(`${path}?commit=${SHA}`, token, { body: JUNIT }));
     await process();
     assert.equal((await stored(path, "acme")).commit_oid, SHA);
   });
 
-  it("to a repository with slashes or a leading dot in its name is processed too", async () => {
+  it("uploads to repositories with slashes or a leading dot in their name are processed", async () => {
     for (const path of ["/upload/group/sub/.github", "/upload/group%2Fother/sh%C3%B6p/"]) {
       await accepted(await receiver.send(`${path}?commit=${SHA}`, token, { body: JUNIT }));
     }
@@ -252,7 +252,7 @@ describeWithDatabases("an upload", (database) => {
     assert.equal((await stored("/upload/group/other/shöp")).commit_oid, SHA);
   });
 
-  it("without a valid upload token is 401, whatever the path", async () => {
+  it("a request without a valid upload token is 401, whatever the path", async () => {
     const { sql } = database();
     const revoked = await addToken(sql, acme);
     const [row] = await sql<{ id: number }[]>`select max(api_token_id) as id from api_token`;
@@ -279,7 +279,7 @@ describeWithDatabases("an upload", (database) => {
     }
   });
 
-  it("with a malformed header is 401 with what is wrong, and without its text", async () => {
+  it("a malformed Authorization header is 401 with the problem, never with its text", async () => {
     const headers: [authorization: string, message: RegExp][] = [
       [token, /^missing "Bearer" before the token: expected "Authorization: Bearer TOKEN"$/],
       [`${token} x`, /^missing "Bearer"/],
@@ -301,7 +301,7 @@ describeWithDatabases("an upload", (database) => {
     }
   });
 
-  it("at a path of the API says which port is meant, whatever the token", async () => {
+  it("a path of the API gets a message that names its port, whatever the token", async () => {
     for (const path of ["/api", "/api/repos/acme/shop/tests", "/repos", "/docs"]) {
       for (const each of ["", `tk_${"0".repeat(64)}`]) {
         const response = await receiver.send(path, each, {});
@@ -311,7 +311,7 @@ describeWithDatabases("an upload", (database) => {
     }
   });
 
-  it("is refused at another path or with another method", async () => {
+  it("an upload is refused at another path or with another method", async () => {
     for (
       const path of [
         "/",
@@ -334,7 +334,7 @@ describeWithDatabases("an upload", (database) => {
     await get.body?.cancel();
   });
 
-  it("with wrong parameters gets all errors", async () => {
+  it("wrong parameters are refused with all their errors", async () => {
     const path = "/upload/acme/shop?commit=HEAD&tree=x&recorded_at=yesterday&tags=a%20b";
     await refused(await receiver.send(path, token, { body: JUNIT }), 400, {
       commit: /^invalid commit "HEAD": expected 7 to 64 hex digits$/,
@@ -362,7 +362,7 @@ describeWithDatabases("an upload", (database) => {
     });
   });
 
-  it("with a broken file gets the file, the line and the expectation", async () => {
+  it("a broken file is refused with its name, the line and what was expected", async () => {
     const path = `/upload/acme/shop?commit=${SHA}`;
     const send = (body: BodyInit) => receiver.send(path, token, { body });
     await refused(await send("<testsuite>\n<testcase/>"), 400, {
@@ -390,7 +390,7 @@ describeWithDatabases("an upload", (database) => {
     });
   });
 
-  it("with a malformed form gets an error", async () => {
+  it("a malformed form is refused with an error", async () => {
     const path = `/upload/acme/shop?commit=${SHA}`;
     const headers = { "content-type": "multipart/form-data; boundary=b" };
     const part = '--b\r\nContent-Disposition: form-data; name="report"; filename="a"\r\n\r\n<';
@@ -415,7 +415,7 @@ describeWithDatabases("an upload", (database) => {
     });
   });
 
-  it("with a truncated body is invisible and leaves no file behind", async () => {
+  it("an upload with a truncated body is invisible and leaves no file behind", async () => {
     const cut = () =>
       new ReadableStream<Uint8Array>({
         start(controller) {
@@ -436,7 +436,7 @@ describeWithDatabases("an upload", (database) => {
     }
   });
 
-  it("does not need a token for the liveness probe", async () => {
+  it("the liveness probe needs no token", async () => {
     const response = await receiver.app(new Request("http://x/health"));
     assert.deepEqual([response.status, await response.text()], [200, '{"status":"ok"}\n']);
     const head = await receiver.app(new Request("http://x/health", { method: "HEAD" }));
@@ -485,7 +485,7 @@ describeWithDatabases("limits of uploads", (database) => {
     };
   }
 
-  it("refuse one that is too large with 413, and keep nothing of it", () =>
+  it("an upload that is too large is 413, and nothing of it is kept", () =>
     withReceiver({ limits: { maxBytes: 1_000 } }, async (receiver) => {
       const response = await receiver.send(path, token, { body: JUNIT.padEnd(1_001) });
       assert.equal(response.status, 413);
@@ -496,7 +496,7 @@ describeWithDatabases("limits of uploads", (database) => {
       await right.body?.cancel();
     }));
 
-  it("refuse one that comes too slowly with 408", () =>
+  it("an upload that arrives too slowly is 408", () =>
     withReceiver({ limits: { idleMs: 50 } }, async (receiver) => {
       const body = slowBody().readable;
       const response = await receiver.send(path, token, { body });
@@ -505,7 +505,7 @@ describeWithDatabases("limits of uploads", (database) => {
       assert.deepEqual(await receiver.files(), []);
     }));
 
-  it("refuse more than some at once with 503, and take the next when one is done", () => {
+  it("too many uploads at once are 503, until one is done", () => {
     const metrics = new Metrics();
     return withReceiver({ maxRunningUploads: 2, metrics }, async (receiver) => {
       const slow = [slowBody(), slowBody()];
@@ -525,7 +525,7 @@ describeWithDatabases("limits of uploads", (database) => {
     });
   });
 
-  it("leave places to other tokens and organizations, with 429", async () => {
+  it("too many uploads of one token or organization are 429, and leave room for others", async () => {
     const { sql } = database();
     const globex = await addOrganization(sql, "globex");
     const [second, third, other] = [
@@ -574,7 +574,7 @@ describeWithDatabases("limits of uploads", (database) => {
     });
   });
 
-  it("of bytes apply to what a token or organization has running, not to one upload", async () => {
+  it("limits of bytes apply to all running uploads of a token or organization, not to one upload", async () => {
     const quotas = {
       token: { uploads: 9, bytes: 1_000 },
       organization: { uploads: 9, bytes: 1_500 },
@@ -608,7 +608,7 @@ describeWithDatabases("limits of uploads", (database) => {
     });
   });
 
-  it("are none of a bucket, where the archive has the prefix in its key", async () => {
+  it("a bucket has no limit of disk space, and its prefix is in the key", async () => {
     const server = await startS3Server("ci");
     const inbox = openInbox("s3://ci/acme", server.environment);
     await withReceiver({ inbox }, async (receiver) => {
@@ -625,7 +625,7 @@ describeWithDatabases("limits of uploads", (database) => {
     });
   });
 
-  it("of the storage are 503 and leave no file behind", async () => {
+  it("a full or missing storage is 503 and leaves no file behind", async () => {
     const full = Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
     const inbox = { unfinished: "", put: () => Promise.reject(full) };
     await withReceiver({ inbox }, async (receiver) => {
@@ -640,7 +640,7 @@ describeWithDatabases("limits of uploads", (database) => {
     });
   });
 
-  it("of the disk are 503 during a body of unknown length too, without the folder", async () => {
+  it("a full disk during a body of unknown length is 503, without the name of the folder", async () => {
     const room = {
       receive: () => ({
         addBytes(count: number) {
@@ -659,7 +659,7 @@ describeWithDatabases("limits of uploads", (database) => {
     });
   });
 
-  it("of the database are 503", async () => {
+  it("an unavailable database is 503", async () => {
     let isAway = true;
     const away = () => Object.assign(new Error("connection refused"), { code: "ECONNREFUSED" });
     const sql = new Proxy(database().sql, {
