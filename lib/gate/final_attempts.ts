@@ -5,8 +5,10 @@ import {
   indexOfTest,
   type SubmissionContent,
 } from "../analysis/submission_content.ts";
+import { failureCause, fingerprint } from "../analysis/failure_groups.ts";
 import { decodeBody, type FailureText } from "../analysis/failure_texts.ts";
 import { testHash, type TestIdentity } from "../base/identity.ts";
+import { isNegative, type TestResult } from "../report/result.ts";
 import type { FailedTest } from "./rule.ts";
 import { saysNothing } from "../analysis/subtests.ts";
 
@@ -26,10 +28,39 @@ export interface FinalAttempts {
 }
 
 /**
+ * The causes of all failures of each test, before equal cases are merged: of earlier attempts, of
+ * several failures in one attempt, and of several tests with one name.
+ */
+export class CauseCollector {
+  readonly #fingerprints = new Map<number, Set<string>>();
+
+  add(result: TestResult): void {
+    if (!isNegative(result.conclusion)) return;
+    const hash = testHash(result);
+    const own = this.#fingerprints.get(hash) ?? new Set();
+    this.#fingerprints.set(hash, own);
+    const { message, body, otherMessages = [] } = result;
+    for (const text of [message, ...otherMessages]) {
+      const cause = failureCause(text, text === message ? body : "");
+      // Attempts without any text are told by some plugins: what they failed for is in another one.
+      if (cause !== "") own.add(fingerprint(cause));
+    }
+  }
+
+  /** The fingerprints of the failures of a test. */
+  of(test: TestIdentity): ReadonlySet<string> {
+    return this.#fingerprints.get(testHash(test)) ?? new Set();
+  }
+}
+
+/**
  * The outcome of each test's final attempt. Skips are ignored, and an unknown outcome does not replace
  * a failure.
  */
-export function finalAttempts(content: ContentData & SubmissionContent): FinalAttempts {
+export function finalAttempts(
+  content: ContentData & SubmissionContent,
+  causes: CauseCollector,
+): FinalAttempts {
   const { testHashes, firstResults } = content;
   const failed: number[] = [];
   const unclear: number[] = [];
@@ -52,7 +83,13 @@ export function finalAttempts(content: ContentData & SubmissionContent): FinalAt
     failed: identities(failed).map((test): FailedTest => {
       const text = lastTexts.get(testHash(test))!;
       const { fingerprint } = text;
-      return { ...test, fingerprint, ...saysNothing(text) && { saysNothing: true } };
+      const others = [...causes.of(test)].filter((one) => one !== fingerprint);
+      return {
+        ...test,
+        fingerprint,
+        ...others.length > 0 && { otherFingerprints: others },
+        ...saysNothing(text) && { saysNothing: true },
+      };
     }),
     unclear: identities(unclear),
     flaky: identities(flaky),

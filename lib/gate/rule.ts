@@ -64,6 +64,8 @@ const PER_CLASS_REPORT =
 export interface FailedTest extends TestIdentity {
   /** The cause of the final failure. */
   fingerprint: string;
+  /** The other causes of its failures in this run, in any attempt; absent without any. */
+  otherFingerprints?: readonly string[];
   /** Whether the failure says nothing of its own, as when a subtest failed. */
   saysNothing?: true;
 }
@@ -131,7 +133,15 @@ export function quarantineOf(
 export function hasNewCause(test: FailedTest, input: GateInput): boolean {
   const { cause, earlier } = input;
   if (cause === "any" || earlier === null || !quarantineOf(test, input)) return false;
-  return !earlier.causes.get(identityKey(test))?.includes(test.fingerprint);
+  return !isKnownFor(test, earlier.causes.get(identityKey(test)) ?? []);
+}
+
+/** Whether all failures of a test have one of the given causes. */
+export function isKnownFor(
+  { fingerprint, otherFingerprints = [] }: FailedTest,
+  causes: readonly string[],
+): boolean {
+  return [fingerprint, ...otherFingerprints].every((one) => causes.includes(one));
 }
 
 /**

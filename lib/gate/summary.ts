@@ -97,12 +97,17 @@ export function summarize(
       }
       : null,
     note: decision.isExcused ? comparison(input).unchecked : null,
-    failed: failed.map(({ saysNothing, fingerprint, ...test }) => {
+    failed: failed.map(({ saysNothing, fingerprint, otherFingerprints, ...test }) => {
       const quarantine = quarantineOf(test, input);
       const known = verdicts?.get(identityKey(test));
       // The list of quarantined tests decides; it may be older than the verdict.
       const verdict = known?.verdict === "quarantined" ? "known" : known?.verdict;
-      const failedTest = { ...test, fingerprint, ...saysNothing && { saysNothing } };
+      const failedTest = {
+        ...test,
+        fingerprint,
+        ...otherFingerprints && { otherFingerprints },
+        ...saysNothing && { saysNothing },
+      };
       return {
         ...test,
         id: known?.id ?? null,

@@ -22,6 +22,8 @@ export interface TestResult {
   message: string;
   /** Message and stack trace of a failure or error, at most 16,384 characters, otherwise `""`. */
   body: string;
+  /** The distinct messages of the other failures of this attempt; absent without any. */
+  otherMessages?: readonly string[];
 }
 
 /** True for the conclusions that count against a test. */

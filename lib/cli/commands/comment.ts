@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { DEFAULT_BASE } from "../../analysis/verdict.ts";
 import { readWith } from "../../base/read_with.ts";
 import { UsageError } from "../../base/failure.ts";
-import { identityKey } from "../../gate/rule.ts";
+import { identityKey, isKnownFor } from "../../gate/rule.ts";
 import { describeOutage } from "../../gate/summary.ts";
 import { readName } from "../../intake/upload_values.ts";
 import { parsePatterns } from "../../query/submission_filter.ts";
@@ -95,7 +95,7 @@ export const commentCommand: AddCommand = command({
           return {
             ...test,
             id: known?.id ?? null,
-            verdict: known?.verdict === "quarantined" && !known.causes.includes(test.fingerprint)
+            verdict: known?.verdict === "quarantined" && !isKnownFor(test, known.causes)
               ? "quarantined, new cause"
               : known?.verdict ?? (verdicts ? "new" : "unknown"),
             quarantine_owner: null,

@@ -64,7 +64,14 @@ export class OutcomeElement {
   }
 }
 
-type Attempt = Pick<TestResult, "conclusion" | "message" | "body" | "durationMicroseconds">;
+type Attempt = Pick<
+  TestResult,
+  "conclusion" | "message" | "body" | "durationMicroseconds" | "otherMessages"
+>;
+
+// Of the failures of one test. The last stands for all others.
+const MAX_MESSAGES = 100;
+const MORE_MESSAGES = "(more failures)";
 
 const BARE_CASE: Reported = { ...PLAIN_CASE, isBare: true };
 // Lines are stored as 32-bit integers.
@@ -83,9 +90,11 @@ export class TestCase {
   readonly #statusConclusion: Conclusion;
   // Nearly every test passed at once and has neither.
   #attempts: Attempt[] | undefined;
-  // One message for each conclusion is enough: several failures are one result.
+  // Several failures are one result, with the first message of its conclusion.
   #endings: Map<Conclusion, string> | undefined;
   #endingBody: BoundedText | undefined;
+  /** The distinct messages of its failures, without one the first line of the text. */
+  #messages: Set<string> | undefined;
 
   constructor(identity: TestIdentity, attributes: XmlAttributes, tool: ToolRow) {
     this.#identity = identity;
@@ -129,7 +138,9 @@ export class TestCase {
       this.#endings ??= new Map();
       this.#endings.set(conclusion, this.#endings.get(conclusion) || message);
       if (isNegative(conclusion)) {
-        (this.#endingBody ??= new BoundedText()).join(outcome.body(), "\n\n");
+        const body = outcome.body();
+        this.#addMessage(message || detach(body.message(() => false)));
+        (this.#endingBody ??= new BoundedText()).join(body, "\n\n");
       }
     }
   }
@@ -148,9 +159,26 @@ export class TestCase {
   }
 
   // Listing the members is faster than spreading the two objects.
-  #resultOf({ conclusion, message, body, durationMicroseconds }: Attempt): TestResult {
+  #resultOf(attempt: Attempt): TestResult {
+    const { conclusion, message, body, durationMicroseconds, otherMessages } = attempt;
     const { suite, class: className, name, file } = this.#identity;
-    return { suite, class: className, name, file, conclusion, message, body, durationMicroseconds };
+    const result: TestResult = {
+      suite,
+      class: className,
+      name,
+      file,
+      conclusion,
+      message,
+      body,
+      durationMicroseconds,
+    };
+    if (otherMessages) result.otherMessages = otherMessages;
+    return result;
+  }
+
+  #addMessage(message: string): void {
+    const messages = this.#messages ??= new Set();
+    if (message !== "") messages.add(messages.size < MAX_MESSAGES ? message : MORE_MESSAGES);
   }
 
   get #isNeverRun(): boolean {
@@ -187,7 +215,9 @@ export class TestCase {
     const message = this.#endings?.get(conclusion) ||
       detach(this.#output?.message((line) => this.#saysNothing(line)) ?? "") ||
       firstMessage(body, () => false);
+    const otherMessages = [...this.#messages ?? []].filter((each) => each !== message);
     return {
+      ...otherMessages.length > 0 && { otherMessages },
       conclusion,
       message,
       body: body || detach(this.#output?.toString() ?? ""),

@@ -1,7 +1,7 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
-import { finalAttempts } from "../../../lib/gate/final_attempts.ts";
+import { CauseCollector, finalAttempts } from "../../../lib/gate/final_attempts.ts";
 import type { Conclusion, TestResult } from "../../../lib/report/result.ts";
 
 const TEST = { suite: "s", class: "c", name: "n", file: "f" };
@@ -10,8 +10,12 @@ const RESULT = { ...TEST, durationMicroseconds: 0, message: "broke", body: "" };
 
 function after(...results: TestResult[]) {
   const builder = new SubmissionBuilder();
-  for (const result of results) builder.add(result);
-  return finalAttempts(builder.finish());
+  const causes = new CauseCollector();
+  for (const result of results) {
+    builder.add(result);
+    causes.add(result);
+  }
+  return finalAttempts(builder.finish(), causes);
 }
 
 describe("final attempts", () => {
@@ -52,6 +56,28 @@ describe("final attempts", () => {
     ));
     const attempts = after({ ...RESULT, conclusion: "failure" }, ...others);
     assert.deepEqual(attempts.failed.map(({ fingerprint: _, ...test }) => test), [TEST]);
+  });
+});
+
+describe("the causes of a failed test", () => {
+  const failed = (message: string, rest: Partial<TestResult> = {}): TestResult => ({
+    ...RESULT,
+    conclusion: "failure",
+    message,
+    ...rest,
+  });
+  const countOf = (...results: TestResult[]) => {
+    const { failed: [test] } = after(...results);
+    return 1 + (test!.otherFingerprints?.length ?? 0);
+  };
+
+  it("are those of all its failures", () => {
+    assert.equal(countOf(failed("a")), 1);
+    assert.equal(countOf(failed("a 1"), failed("a 2")), 1);
+    // pytest writes a failed call and a failed tear-down as two cases.
+    assert.equal(countOf(failed("a"), failed("b", { conclusion: "error" })), 2);
+    assert.equal(countOf(failed("a", { otherMessages: ["a", "b", "c"] })), 3);
+    assert.equal(countOf(failed("", { body: "" }), failed("a")), 1);
   });
 });
 

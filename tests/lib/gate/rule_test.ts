@@ -264,6 +264,12 @@ const CASES: [title: string, changes: Changes, code: number, reason: string][] =
     "the failed test is quarantined, but failed for a new cause (--cause)",
   ],
   [
+    "an earlier attempt or another failure of it had a new cause",
+    { failed: [{ ...PAYS, otherFingerprints: [OTHER_CAUSE] }] },
+    1,
+    "the failed test is quarantined, but failed for a new cause (--cause)",
+  ],
+  [
     "one of two failed for a new cause",
     { failed: [PAYS, { ...ADDS, fingerprint: OTHER_CAUSE }] },
     1,
@@ -417,6 +423,7 @@ const anyInput: fc.Arbitrary<GateInput> = fc.record({
   reports: fc.oneof(fc.constantFrom([GOOD], [OF_CLASS]), fc.array(report, { maxLength: 3 })),
   failed: fc.uniqueArray(test, { maxLength: 3, selector: identityKey }),
   fingerprints: fc.array(fingerprint, { minLength: 3, maxLength: 3 }),
+  others: fc.oneof(fc.constant(undefined), fc.array(fingerprint, { maxLength: 2 })),
   cause: fc.constantFrom("seen" as const, "seen" as const, "any" as const),
   maxMissing: fc.constantFrom(5, 5, 0, 100),
   counts: fc.record({
@@ -441,7 +448,7 @@ const anyInput: fc.Arbitrary<GateInput> = fc.record({
     fc.array(fc.option(ending), { minLength: 3 }),
   ),
   isThere: fc.constantFrom(true, true, true, false),
-}).map(({ rest, endings, isThere, fingerprints, earlier, ...input }) => {
+}).map(({ rest, endings, isThere, fingerprints, others, earlier, ...input }) => {
   const entries = rest.map(({ test, ending }) => ({ ...test, quarantine_expires_at: ending }));
   for (const [index, test] of input.failed.entries()) {
     const ending = endings[index];
@@ -450,7 +457,11 @@ const anyInput: fc.Arbitrary<GateInput> = fc.record({
   const causes = new Map(entries.map((test) => [identityKey(test), [CAUSE]]));
   return {
     ...input,
-    failed: input.failed.map((one, index) => ({ ...one, fingerprint: fingerprints[index]! })),
+    failed: input.failed.map((one, index) => ({
+      ...one,
+      fingerprint: fingerprints[index]!,
+      ...others && { otherFingerprints: others },
+    })),
     earlier: earlier && { ...earlier, causes },
     quarantined: isThere ? listed(...entries) : null,
   };
@@ -482,7 +493,10 @@ const CONDITIONS: [string, (input: GateInput) => boolean][] = [
   [
     "known causes",
     (f) =>
-      f.cause === "any" || f.earlier !== null && f.failed.every((t) => t.fingerprint === CAUSE),
+      f.cause === "any" || f.earlier !== null &&
+        f.failed.every((t) =>
+          t.fingerprint === CAUSE && (t.otherFingerprints ?? []).every((one) => one === CAUSE)
+        ),
   ],
   ["a whole run", (f) => isWhole(f)],
   ["no outage", (f) => f.counts.ran < 20 || f.counts.failed <= f.counts.ran / 5],

@@ -68,6 +68,37 @@ function reportWith({ passed, failed = ["flaky"], skipped = 0, declared }: {
     );
 }
 
+describe("a quarantined test with several failures", () => {
+  const known: Known = { ...FLAKY, earlier: USUAL };
+  const flaky = /<testcase[^>]*name="flaky"[^>]*>.*?<\/testcase>/s;
+  const seen = 'message="expected 1, found 2"';
+  const other = 'message="the total is wrong"';
+
+  for (
+    const [what, change] of [
+      ["in one case", (one: string) => one.replace("<failure", `<failure ${other}/><failure`)],
+      [
+        "after another",
+        (one: string) => one.replace("</testcase>", `<failure ${other}/></testcase>`),
+      ],
+      ["of two kinds", (one: string) =>
+        one.replace("</testcase>", `<error ${seen}/></testcase>`)
+          .replace(seen, other)],
+      ["in two cases, as in call and tear-down", (one: string) => one.replace(seen, other) + one],
+    ] as const
+  ) {
+    it(`is not excused for a new cause ${what}`, async () => {
+      const whole = reportWith({ passed: 11 });
+      assert.equal((await gate(known, whole)).code, 0);
+      const report = whole.replace(flaky, change).replace(/ (?:tests|failures|errors)="\d+"/g, "");
+      assert.notEqual(report, whole);
+      const { code, stdout } = await gate(known, report);
+      assert.equal(code, 1, report);
+      assert.match(stdout, /^quarantined, new cause\t/m);
+    });
+  }
+});
+
 describe("gate and the cause of a failure", () => {
   const known = (causes: string[]): Known => ({
     quarantined: [{ ...testNamed("flaky"), causes }],

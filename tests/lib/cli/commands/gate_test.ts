@@ -390,6 +390,7 @@ describe("usage errors of gate", () => {
         ["--failure-codes", "x", "report.xml", "--", "touch", witness],
         ["--max-excused", "-1", "report.xml", "--", "touch", witness],
         ["--exit-code", "256", "report.xml"],
+        ["--exit-code", "", "report.xml"],
         ["--unknown", "report.xml", "--", "touch", witness],
       ]
     ) {

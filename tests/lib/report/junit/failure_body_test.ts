@@ -84,3 +84,26 @@ describe("the body of a result", () => {
     assert.ok(result!.body.length <= 16_384);
   });
 });
+
+describe("the messages of a result", () => {
+  const messagesOf = async (outcomes: string) => {
+    const report = `<testsuite><testcase name="t">${outcomes}</testcase></testsuite>`;
+    const [result] = await readText(report);
+    return [result!.message, ...result!.otherMessages ?? []];
+  };
+
+  it("are those of all failures, each once", async () => {
+    const [one, two] = ['<failure message="one"/>', '<failure message="two"/>'];
+    assert.deepEqual(await messagesOf(one), ["one"]);
+    assert.deepEqual(await messagesOf(one + two + one), ["one", "two"]);
+    assert.deepEqual(await messagesOf(`${one}<error>three\nmore</error>`), ["three", "one"]);
+    assert.deepEqual(await messagesOf(`${one}<skipped message="two"/>`), ["one"]);
+  });
+
+  it("are bounded, and tell that there were more", async () => {
+    const failures = Array.from({ length: 500 }, (_, index) => `<failure message="a${index}"/>`);
+    const messages = await messagesOf(failures.join(""));
+    assert.equal(messages.length, 101);
+    assert.equal(messages.at(-1), "(more failures)");
+  });
+});
