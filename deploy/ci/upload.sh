@@ -50,6 +50,7 @@ pack() {
 matches() {
   case $1 in *[*?[{]*) ;; *) return ;; esac
   start=$(printf '%s' "$1" | sed 's,[*?[{].*,,; s,[^/]*$,,')
+  [ -e "${start:-./}" ] || return
   find "${start:-./}" -name '.?*' ! -name .. -prune -o -print | GLOB=$1 awk '
     BEGIN {
       glob = ENVIRON["GLOB"]

@@ -433,6 +433,10 @@ describe("the scripts for CI jobs", () => {
             { url, reports: "none/" },
             /none\/: no such file or folder\n.*no reports found: have the/,
           ],
+          [
+            { url, reports: "none/*.xml" },
+            /^[^\n]*none\/\*\.xml: no such file or folder\n[^\n]*no reports found: have the/,
+          ],
         ];
         for (const [inputs, warning] of cases) {
           const { code, output } = await job(inputs);

@@ -167,21 +167,24 @@ export const asOf = parsed(
   },
 );
 
-/** An enumeration: the first word is the default, the second the example. */
+/** An enumeration: the first word is the default and may be repeated, the second the example. */
 export function choice<const Word extends string>(
   name: string,
   words: readonly [Word, Word, ...Word[]],
   description: string,
 ) {
   const [standard, example] = words;
+  const expected = [...new Set(words)];
   return parsed(
     (text) => {
       const chosen = text === "" ? standard : words.find((word) => word === text);
       if (chosen !== undefined) return chosen;
-      throw new RangeError(`invalid ${name} ${quote(text)}: expected one of ${words.join(", ")}`);
+      throw new RangeError(
+        `invalid ${name} ${quote(text)}: expected one of ${expected.join(", ")}`,
+      );
     },
     description,
-    { jsonSchema: { type: "string", enum: words, default: standard }, example },
+    { jsonSchema: { type: "string", enum: expected, default: standard }, example },
   );
 }
 

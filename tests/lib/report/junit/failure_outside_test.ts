@@ -43,6 +43,19 @@ describe("failures that give no result", () => {
     ) assert.deepEqual(await outsideOf(report), expected, report);
   });
 
+  it("in capitals are a note as well, because the test counts as passed", async () => {
+    const report = `<testsuite><testcase name="a"><Failure/></testcase></testsuite>`;
+    const notes: string[] = [];
+    await readReport(ReadableStream.from([new TextEncoder().encode(report)]), {
+      file: "a.xml",
+      onResult: () => {},
+      onNote: (note) => notes.push(note),
+    });
+    const what = "<Failure> in a <testcase>, expected <failure>";
+    assert.deepEqual(notes, [`a.xml:1:31: found ${what}: it is not read`]);
+    assert.deepEqual(await outsideOf(report), [what]);
+  });
+
   it("are those that only the totals of a suite or of all suites count", async () => {
     const missing = (declared: number, found: number) => [
       `${declared} failures and errors in the totals, ${found} in tests`,
