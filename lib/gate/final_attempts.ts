@@ -10,7 +10,7 @@ import { decodeBody, type FailureText } from "../analysis/failure_texts.ts";
 import { testHash, type TestIdentity } from "../base/identity.ts";
 import { isNegative, type TestResult } from "../report/result.ts";
 import type { FailedTest } from "./rule.ts";
-import { saysNothing } from "../analysis/subtests.ts";
+import { isEmptyLine, saysNothing } from "../analysis/subtests.ts";
 
 /** Tests by the outcome of their final attempt. */
 export interface FinalAttempts {
@@ -40,7 +40,8 @@ export class CauseCollector {
     const own = this.#fingerprints.get(hash) ?? new Set();
     this.#fingerprints.set(hash, own);
     const { message, body, otherMessages = [] } = result;
-    for (const text of [message, ...otherMessages]) {
+    // pytest writes a failed subtest, and that its test contains one, as two failures.
+    for (const text of [message, ...otherMessages.filter((line) => !isEmptyLine(line))]) {
       const cause = failureCause(text, text === message ? body : "");
       // Attempts without any text are told by some plugins: what they failed for is in another one.
       if (cause !== "") own.add(fingerprint(cause));

@@ -77,6 +77,7 @@ describe("the causes of a failed test", () => {
     // pytest writes a failed call and a failed tear-down as two cases.
     assert.equal(countOf(failed("a"), failed("b", { conclusion: "error" })), 2);
     assert.equal(countOf(failed("a", { otherMessages: ["a", "b", "c"] })), 3);
+    assert.equal(countOf(failed("a", { otherMessages: ["contains 1 failed subtest"] })), 1);
     assert.equal(countOf(failed("", { body: "" }), failed("a")), 1);
   });
 });
