@@ -4,11 +4,11 @@ import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/ide
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import {
   becomesFlaky,
-  OUTAGE_ENDS_AFTER_RUNS,
+  OUTAGE_ENDS_AFTER_BUILDS,
   type WebhookEvent,
 } from "../../lib/webhook/events.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
-import { codeVersionOf } from "../read/fragments.ts";
+import { buildKeyOf, codeVersionOf } from "../read/fragments.ts";
 import { isOutageRow } from "../read/job_runs.ts";
 import { messageOf } from "../read/texts.ts";
 import type { NewDisruption } from "./disruptions.ts";
@@ -126,12 +126,19 @@ async function addOutage(
   const id = JSON.stringify([repositoryId, job, environment]);
   let event: WebhookEvent = "outage.started";
   if (!isOutage(counts)) {
+    if (!await isAnnounced(tx, repository, id)) return;
     const latest = await tx<{ isOutage: boolean }[]>`
-      select ${isOutageRow(tx)} is true as "isOutage" from submission s
-      where s.repository_id = ${repositoryId} and s.status = 'processed' and s.job = ${job}
-        and s.environment = ${environment}
-      order by s.submission_id desc limit ${OUTAGE_ENDS_AFTER_RUNS}`;
-    if (latest.length < OUTAGE_ENDS_AFTER_RUNS || latest.some((one) => one.isOutage)) return;
+      select bool_or(r.is_outage) as "isOutage" from (
+        select ${buildKeyOf(tx)} as build, ${isOutageRow(tx)} is true as is_outage,
+          row_number() over (order by s.submission_id desc) as place
+        from submission s
+        where s.repository_id = ${repositoryId} and s.status = 'processed' and s.job = ${job}
+          and s.environment = ${environment}
+          and s.submission_id >= decode(${firstSubmissionId(now - WINDOW_SECONDS)}, 'hex')
+      ) r
+      group by r.build
+      order by min(r.place) limit ${OUTAGE_ENDS_AFTER_BUILDS}`;
+    if (latest.length < OUTAGE_ENDS_AFTER_BUILDS || latest.some((one) => one.isOutage)) return;
     event = "outage.ended";
   }
   await addWebhookMessages(tx, repository, {
@@ -150,4 +157,22 @@ async function addOutage(
       failed_test_count: counts.failed,
     }],
   });
+}
+
+/** Whether the beginning of an outage was announced, and not its end. */
+async function isAnnounced(
+  tx: Queryable,
+  { organizationId }: Repository,
+  id: string,
+): Promise<boolean> {
+  const [row] = await tx<{ isAnnounced: boolean }[]>`
+    select exists (
+      select from webhook_delivery d
+      where d.organization_id = ${organizationId} and d.subjects @> array[${id}]
+        and d.event = 'outage.started' and not exists (
+          select from webhook_delivery e
+          where e.organization_id = d.organization_id and e.webhook_id = d.webhook_id
+            and e.delivery_id > d.delivery_id and e.subjects @> array[${id}]
+            and e.event = 'outage.ended')) as "isAnnounced"`;
+  return row!.isAnnounced;
 }

@@ -28,8 +28,8 @@ export const FLAKY_SINCE = { disruptions: 3, codeVersions: 3 };
 /** It is announced as calm after this long without a disruption and so many passes: silence is not a pass. */
 export const CALM_AFTER = { quietSeconds: WINDOW_SECONDS, passes: 10 };
 
-/** An outage is over when so many consecutive runs of its job were none. */
-export const OUTAGE_ENDS_AFTER_RUNS = 3;
+/** An outage is over when its job had none in so many consecutive builds, in none of its shards. */
+export const OUTAGE_ENDS_AFTER_BUILDS = 3;
 
 /** How long before its end a quarantine is announced as ending, at most half of its length. */
 const ENDING_NOTICE_SECONDS = 7 * SECONDS_PER_DAY;

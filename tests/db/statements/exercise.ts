@@ -337,6 +337,17 @@ async function webhooks(program: Program): Promise<void> {
   const { sql } = program.database;
   const [id = ""] = (await program.run("flaky --org big")).split("\t");
   await program.run(`quarantine add ${id} --expires 12h`);
+  for (const [name, content] of [["bad", "<failure/>"], ["good", ""]]) {
+    const cases = Array.from(
+      { length: 20 },
+      (_, no) => `<testcase name="t${no}">${content}</testcase>`,
+    );
+    await program.write(`${name}.xml`, `<testsuite>${cases.join("")}</testsuite>`);
+    await program.run(
+      `ingest --org big --repo big/outage --job unit --commit ${name === "bad" ? 1 : 2}000000 ` +
+        `FOLDER/${name}.xml`,
+    );
+  }
   // What is sent at once; then the test has been calm, and its entry has ended.
   for (const now of [NOON + 60, NOON + DAY, NOON + 40 * DAY]) {
     await sendWebhooks({

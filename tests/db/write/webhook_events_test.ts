@@ -159,11 +159,39 @@ describeWithDatabases("the events of a webhook", (database) => {
     for (let no = 4; no <= 6; no++) {
       await fixture.upload(String(no).repeat(7), run(0), { job: "lint" });
     }
-    await fixture.upload("aaaaaaa", run(0));
-    await fixture.upload("bbbbbbb", run(0));
+    const build = (version: string) => ({ buildUrl: `https://ci.example.com/${version}` });
+    await fixture.upload("aaaaaaa", run(0), build("a"));
+    await fixture.upload("bbbbbbb", run(0), build("b"));
     assert.deepEqual(await fixture.sent(), []);
     fixture.now += 1;
-    await fixture.upload("ccccccc", run(0));
+    await fixture.upload("ccccccc", run(0), build("c"));
+    assert.deepEqual(await fixture.sent(), ["outage.ended unit"]);
+  });
+
+  it("do not take the other shards of a build for the end of the outage of one", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    const run = (shard: number, outcome: string) =>
+      Object.fromEntries(Array.from({ length: 20 }, (_, no) => [`t${shard}.${no}`, outcome]));
+    const build = async (version: string, failed: number | null) => {
+      for (const shard of [1, 2, 3, 4]) {
+        fixture.now += 5;
+        await fixture.upload(version, run(shard, shard === failed ? "-" : "+"), {
+          buildUrl: `https://ci.example.com/${version}`,
+        });
+      }
+      fixture.now += 2 * HOUR;
+    };
+    const sent: string[] = [];
+    for (const version of ["1111111", "2222222", "3333333"]) {
+      await build(version, 1);
+      sent.push(...await fixture.sent());
+    }
+    assert.deepEqual(sent, ["outage.started unit"]);
+    await build("4444444", null);
+    await build("5555555", null);
+    assert.deepEqual(await fixture.sent(), []);
+    await build("6666666", null);
     assert.deepEqual(await fixture.sent(), ["outage.ended unit"]);
   });
 
@@ -176,7 +204,8 @@ describeWithDatabases("the events of a webhook", (database) => {
       await fixture.upload(`${version}00000a`, run("-"));
       for (const no of "123") {
         fixture.now += 10;
-        await fixture.upload(`${version}00000${no}`, run("+"));
+        const buildUrl = `https://ci.example.com/${version}${no}`;
+        await fixture.upload(`${version}00000${no}`, run("+"), { buildUrl });
       }
       fixture.now += 60;
     };

@@ -3,7 +3,7 @@ import {
   becomesFlaky,
   CALM_AFTER,
   FLAKY_SINCE,
-  OUTAGE_ENDS_AFTER_RUNS,
+  OUTAGE_ENDS_AFTER_BUILDS,
   type WindowDisruption,
 } from "../../../lib/webhook/events.ts";
 import { HOUR } from "./simulated_repository.ts";
@@ -14,7 +14,7 @@ export interface ChannelRules {
   flakySince: { disruptions: number; codeVersions: number };
   /** Seconds without a disruption, and passes in them, after which it is announced as calm. */
   calmAfter: { quietSeconds: number; passes: number };
-  outageEndsAfterRuns: number;
+  outageEndsAfterBuilds: number;
   /** Whether messages of one cause within an hour become one. */
   isGrouped: boolean;
 }
@@ -22,7 +22,7 @@ export interface ChannelRules {
 export const DEFAULT_CHANNEL: ChannelRules = {
   flakySince: FLAKY_SINCE,
   calmAfter: CALM_AFTER,
-  outageEndsAfterRuns: OUTAGE_ENDS_AFTER_RUNS,
+  outageEndsAfterBuilds: OUTAGE_ENDS_AFTER_BUILDS,
   isGrouped: true,
 };
 
@@ -76,7 +76,7 @@ export class Channel {
   ): void {
     this.#normalRuns = isOutage ? 0 : this.#normalRuns + 1;
     if (isOutage !== this.#isOutage) {
-      if (isOutage || this.#normalRuns >= this.#rules.outageEndsAfterRuns) {
+      if (isOutage || this.#normalRuns >= this.#rules.outageEndsAfterBuilds) {
         this.#isOutage = isOutage;
         if (isOutage) this.#outages++;
         this.#send(isOutage ? "outage started" : "outage ended", at);

@@ -40,11 +40,11 @@ const CHANNELS: Record<string, Partial<ChannelRules>> = {
   "1 disruption": { flakySince: { disruptions: 1, codeVersions: 1 } },
   "calm after 7 days": { calmAfter: { ...CALM_AFTER, quietSeconds: 7 * DAY } },
   "calm after 28 days": { calmAfter: { ...CALM_AFTER, quietSeconds: 28 * DAY } },
-  "an outage ends with a good run": { outageEndsAfterRuns: 1 },
+  "an outage ends with a good run": { outageEndsAfterBuilds: 1 },
   "1 disruption, calm after a day, one good run, not grouped": {
     flakySince: { disruptions: 1, codeVersions: 1 },
     calmAfter: { quietSeconds: DAY, passes: 1 },
-    outageEndsAfterRuns: 1,
+    outageEndsAfterBuilds: 1,
     isGrouped: false,
   },
 };
