@@ -261,14 +261,17 @@ export const DIALECTS: readonly Dialect[] = [
   },
   {
     tool: "cucumber",
-    evidence: "suites with failures, errors, skipped, tests, time, name, or the suite `Cucumber`",
+    evidence:
+      "suites with failures, errors, skipped, tests, time, name, or the suite `Cucumber` or " +
+      "`cucumber-js`",
     isWrittenBy: ({ suites }) =>
       writes(suites, "failures errors skipped tests time name") ||
-      /^cucumber$/i.test(suites[0]?.["name"] ?? ""),
+      /^cucumber(?:-js)?$/i.test(suites[0]?.["name"] ?? ""),
     ...TESTS,
-    changes: "Lines up to `Message:` say nothing.",
+    changes: "Lines up to `Message:`, and `A hook or step failed`, say nothing.",
     isNoise: (line) =>
-      /^(?:Scenario(?: Outline)?:|Given |When |Then |And |But |Message:)/.test(line),
+      /^(?:Scenario(?: Outline)?:|Given |When |Then |And |But |Message:|A hook or step failed$)/
+        .test(line),
   },
   {
     tool: "gotestsum",

@@ -190,6 +190,17 @@ describe("names that tools vary", () => {
   });
 });
 
+describe("the formatter of cucumber-js before version 12", () => {
+  it("is recognized, and its message says nothing", async () => {
+    const report = '<testsuite failures="1" skipped="0" name="cucumber-js" time="0" tests="1">' +
+      '<testcase name="adds" time="0" classname="cart;adds"><failure type="FAILED" ' +
+      'message="A hook or step failed"><![CDATA[AssertionError: 1 == 2]]></failure></testcase>' +
+      "</testsuite>";
+    const { tool, results } = await read(report);
+    assert.deepEqual([tool, results[0]!.message], ["cucumber", "AssertionError: 1 == 2"]);
+  });
+});
+
 describe("what never ran", () => {
   it("of vitest has no time and is skipped", async () => {
     const report = (time: string, inside = "") =>
