@@ -15,8 +15,10 @@ export interface ServerState {
   isSuperuser: boolean;
   /** Whether the user may store uploads. */
   canWrite: boolean;
-  /** Whether the user may look up tokens of all types, as `up` does. */
+  /** Whether the user may read tokens, as `serve` does. */
   canReadTokens: boolean;
+  /** Whether the user may look up the tokens of uploads, as `receive` does. */
+  canLookUpUploadTokens: boolean;
   /** Whether the user may write, create tables and alter those that exist. */
   canMigrate: boolean;
   databaseBytes: number;
@@ -59,9 +61,10 @@ export async function loadServerState(sql: Queryable): Promise<ServerState> {
       is_superuser as "isSuperuser",
       not pg_is_in_recovery() and can_write as "canWrite",
       coalesce((
-        select has_table_privilege(oid, 'select')
-          and has_function_privilege('upload_token(text, timestamptz)', 'execute')
-        from own_table where name = 'api_token'), false) as "canReadTokens",
+        select has_any_column_privilege(oid, 'select') from own_table where name = 'api_token'
+      ), false) as "canReadTokens",
+      coalesce(has_function_privilege(to_regprocedure('upload_token(text, timestamptz)'), 'execute'),
+        false) as "canLookUpUploadTokens",
       not pg_is_in_recovery() and can_write
         and has_schema_privilege(current_schema(), 'create')
         and coalesce((select bool_and(is_owned) from own_table), true) as "canMigrate",

@@ -67,7 +67,7 @@ export async function openForChanges(
 
 /** Migrates the schema to this version. @throws {Failure} when that is not possible */
 export async function ensureCurrentSchema({ sql }: Database): Promise<void> {
-  let state = "not readable";
+  let state: string | null = null;
   try {
     const { problem, ...found } = await checkSchema(sql);
     ({ state } = found);
@@ -76,7 +76,7 @@ export async function ensureCurrentSchema({ sql }: Database): Promise<void> {
     await migrate(sql);
   } catch (error) {
     if (!isReadOnly(error) && !isDenied(error)) throw error;
-    throw cannotMigrate(state);
+    throw state === null ? cannotReadSchema() : cannotMigrate(state);
   }
 }
 
@@ -91,12 +91,33 @@ export async function requireWritable(
   { task, remedy, readsTokens = false }: { task: string; remedy: string; readsTokens?: boolean },
 ): Promise<void> {
   if (kind === "embedded") return;
-  const { user, isReplica, canWrite, canReadTokens } = await loadServerState(sql);
+  const state = await loadServerState(sql);
+  const { user, isReplica, canWrite } = state;
+  const canReadTokens = state.canReadTokens && state.canLookUpUploadTokens;
   if (canWrite && (canReadTokens || !readsTokens)) return;
   const problem = isReplica
     ? "the server of DATABASE_URL is a replica, which cannot be written"
     : `the user "${user}" of DATABASE_URL cannot ${canWrite ? "read tokens" : "write results"}`;
   throw new Failure(`${task}, but ${problem}: ${remedy}`);
+}
+
+/** Fails where the API could look up no token. @throws {Failure} that names the user */
+export async function requireReadableTokens({ sql, kind }: Database): Promise<void> {
+  if (kind === "embedded") return;
+  const { user, canReadTokens } = await loadServerState(sql);
+  if (canReadTokens) return;
+  throw new Failure(
+    `\`serve\` looks up tokens, which the user "${user}" of DATABASE_URL may not: run ` +
+      "deploy/read_only_role.sql and use its role test_analytics_reader, or the owner of the tables",
+  );
+}
+
+/** The error for a user who may read nothing, such as the role of `receive`. */
+export function cannotReadSchema(): Failure {
+  return new Failure(
+    "the user of DATABASE_URL may not read the database schema: use the owner of the tables, or a " +
+      "role that deploy/read_only_role.sql or deploy/writer_role.sql has set up",
+  );
 }
 
 /** The error for a user without the privileges to migrate. */

@@ -328,11 +328,19 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
           /"test_analytics_reader" .* cannot write results/,
         ],
         ["up --port 0 --upload-port 0", "writer", /"test_analytics_writer" .* cannot read tokens/],
-        ["up --port 0 --upload-port 0", "receiver", /not readable and this user cannot migrate/],
+        [
+          "up --port 0 --upload-port 0",
+          "receiver",
+          /may not read the database schema: use the owner/,
+        ],
+        ["serve --port 0", "writer", /"test_analytics_writer" .*read_only_role\.sql.*_reader/],
+        ["serve --check", "writer", /"test_analytics_writer" .*read_only_role\.sql.*_reader/],
+        ["serve --port 0", "receiver", /may not read the database schema: .*read_only_role\.sql/],
+        ["serve --check", "receiver", /may not read the database schema: .*read_only_role\.sql/],
         [`watch ${folder} --once`, "reader", /cannot write results: .*deploy\/writer_role\.sql/],
         [`receive --to ${folder} --port 0`, "reader", /upload_role\.sql.*test_analytics_receiver/],
         [`receive --to ${folder} --port 0`, "writer", /upload_role\.sql.*test_analytics_receiver/],
-        ["token list --org acme", "receiver", /not readable and this user cannot migrate/],
+        ["token list --org acme", "receiver", /may not read the database schema: use the owner/],
       ] as const
     ) {
       const environment = { DATABASE_URL: as(role), DATA_DIR: folder };

@@ -1,6 +1,7 @@
 import { dirname, resolve } from "node:path";
 import { loadServerState } from "../../../db/admin/diagnostics.ts";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
+import { isDenied } from "../../../db/connection/errors.ts";
 import { inspectEmbedded } from "../../../db/embedded/folder.ts";
 import { serve, type ServeOptions } from "../../../routes/mod.ts";
 import {
@@ -13,7 +14,7 @@ import { errorMessage } from "../../base/error.ts";
 import type { SettingName } from "../../base/config.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import type { CliIo } from "../io.ts";
-import { cannotMigrate, reopen } from "../database.ts";
+import { cannotMigrate, cannotReadSchema, reopen, requireReadableTokens } from "../database.ts";
 import { Failure } from "../../base/failure.ts";
 import { listenOrFail } from "../../http/server/listen_or_fail.ts";
 import { flag } from "../parameters.ts";
@@ -63,12 +64,14 @@ export const serveCommand: AddCommand = command({
           ...readingOptions(context, settings),
           readOnly: true,
         }),
-      body: ({ logStarted, ...service }) =>
-        serveUntilStopped(context.io, {
+      async body({ logStarted, ...service }) {
+        await requireReadableTokens(service.database);
+        await serveUntilStopped(context.io, {
           ...service,
           ...apiOptions(settings),
           onReady: () => logStarted(),
-        }),
+        });
+      },
     });
   },
 });
@@ -76,20 +79,26 @@ export const serveCommand: AddCommand = command({
 /** Checks what `serve` needs at its start; changes nothing. @throws {Failure} */
 async function checkStart({ database: location, print }: CommandContext): Promise<void> {
   if (location.databaseUrl || (await inspectEmbedded(location.dataDir)).exists) {
-    const { sql, close } = await openDatabase({ ...location, maxConnections: 1 });
+    const database = await openDatabase({ ...location, maxConnections: 1 });
     try {
-      const { state, problem } = await checkSchema(sql);
-      if (problem !== null) throw new Failure(problem);
-      if (state !== "current" && !(await loadServerState(sql)).canMigrate) {
-        throw cannotMigrate(state);
-      }
+      await checkStartDatabase(database);
+    } catch (error) {
+      throw isDenied(error) ? cannotReadSchema() : error;
     } finally {
-      await close();
+      await database.close();
     }
   } else {
     await checkWritable(location.dataDir);
   }
   await print("ok", { status: "ok" });
+}
+
+/** Checks schema and privileges. @throws {Failure} */
+async function checkStartDatabase(database: Database): Promise<void> {
+  const { state, problem } = await checkSchema(database.sql);
+  if (problem !== null) throw new Failure(problem);
+  if (state === "current") return await requireReadableTokens(database);
+  if (!(await loadServerState(database.sql)).canMigrate) throw cannotMigrate(state);
 }
 
 /** Checks that a folder, or the nearest one above it that exists, can be written. @throws {Failure} */

@@ -13,6 +13,7 @@ const SERVER = {
   canWrite: true,
   canMigrate: true,
   canReadTokens: true,
+  canLookUpUploadTokens: true,
   databaseBytes: 12_345_678,
 };
 const FRESH = {
