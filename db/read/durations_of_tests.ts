@@ -8,7 +8,9 @@ import {
 import type { TestLists } from "../../lib/analysis/run_counts.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
+import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
+import { isSelected } from "./fragments.ts";
 import { selectDurations } from "./duration_rows.ts";
 import { loadTestLists } from "./stored_test_lists.ts";
 
@@ -24,7 +26,11 @@ export async function loadDurationsOfTest(
   },
 ): Promise<GroupDurations | null> {
   const groups = groupsOf([testNo]);
-  const submissions = await selectSubmissions(sql, { repositoryId, since: windowStart });
+  const submissions = await selectSubmissions(sql, {
+    repositoryId,
+    since: windowStart,
+    filter: ALL_SUBMISSIONS,
+  });
   const lists = await listsOf(sql, { repositoryId, submissions });
   const [found] = await latestDurations(sql, { repositoryId, submissions, lists, groups });
   return found ?? null;
@@ -38,9 +44,10 @@ export async function loadDurationsOfTest(
  */
 export async function loadWeeklyMedians(
   sql: Queryable,
-  { repositoryId, testNos, end, weeks }: {
+  { repositoryId, testNos, filter = ALL_SUBMISSIONS, end, weeks }: {
     repositoryId: number;
     testNos: readonly number[];
+    filter?: SubmissionFilter;
     /** Seconds since 1970. */
     end: number;
     weeks: number;
@@ -52,7 +59,7 @@ export async function loadWeeklyMedians(
   if (testNos.length === 0) return medians;
   const groups = groupsOf(testNos);
   const since = end - weeks * SECONDS_PER_WEEK;
-  const all = await selectSubmissions(sql, { repositoryId, since });
+  const all = await selectSubmissions(sql, { repositoryId, since, filter });
   const lists = await listsOf(sql, { repositoryId, submissions: all });
   const byWeek = Map.groupBy(
     all,
@@ -108,12 +115,17 @@ async function latestDurations(
 /** The submissions since a moment, newest first. */
 function selectSubmissions(
   sql: Queryable,
-  { repositoryId, since }: { repositoryId: number; since: number },
+  { repositoryId, since, filter }: {
+    repositoryId: number;
+    since: number;
+    filter: SubmissionFilter;
+  },
 ) {
   return sql<SubmissionRow[]>`
     select encode(s.submission_id, 'hex') as "submissionId", s.test_list_no as "testListNo"
     from submission s
     where s.repository_id = ${repositoryId}
       and s.submission_id >= decode(${firstSubmissionId(since)}, 'hex') and s.status = 'processed'
+      and ${isSelected(sql, filter)}
     order by s.submission_id desc`;
 }

@@ -43,6 +43,7 @@ export const slowTestsPage = definePage({
     const weeks = await loadWeeklyMedians(sql, {
       repositoryId: repositories[0]!.repositoryId,
       testNos: tests.map(({ testNo }) => testNo),
+      filter,
       end: (today + 1) * SECONDS_PER_DAY,
       weeks: WEEKS,
     });

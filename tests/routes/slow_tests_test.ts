@@ -8,10 +8,12 @@ const RUNS = 24;
 
 describeWithDatabases("slow tests", (database) => {
   let fixture: Fixture;
+  let shopFixture: Awaited<ReturnType<typeof createShop>>;
   let id: (name: string) => string;
 
   before(async () => {
     const created = await createShop(database());
+    shopFixture = created;
     fixture = created.fixture;
     id = (name) => idOf(created.shop, { name });
     for (let run = 0; run < RUNS; run++) {
@@ -114,5 +116,16 @@ describeWithDatabases("slow tests", (database) => {
     assert.match(html, /4 s → 8 s/);
     assert.match(html, /c0000011/);
     assert.doesNotMatch(html, /steady 3/);
+  });
+
+  it("have medians by week of the branch that the page is about", async () => {
+    const { shop } = shopFixture;
+    // Before the window, in which the other figures are.
+    const upload = { recordedAt: NOW - 20 * DAY, commitOid: "d000000", branch: "old" };
+    await fixture.upload(shop, [{ name: "long", durationMicroseconds: 13_000_000 }], upload);
+    const read = async (query: string) =>
+      await (await fixture.get(`/repos/acme/shop/slow-tests?${query}`)).text();
+    assert.match(await read("sort=median"), /13 s, –/);
+    assert.doesNotMatch(await read("sort=median&branch=main"), /13 s/);
   });
 });
