@@ -46,7 +46,7 @@ export function cutText(text: string, limit: number): string {
 
 /** An untrusted text as inline code of Markdown. In a table, `|` has to be escaped as well. */
 export function markdownCode(text: string): string {
-  const line = text.replaceAll(/\s+|\p{Cc}/gu, " ");
+  const line = showDirections(text.replaceAll(/\s+|\p{Cc}/gu, " "));
   const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = "`".repeat(longest + 1);
   return longest === 0 ? `${fence}${line}${fence}` : `${fence} ${line} ${fence}`;
@@ -65,9 +65,10 @@ export function markdownLink(label: string, address: string): string {
 
 /** Untrusted text as code in Slack's mrkdwn: no mention, link or second line comes out of it. */
 export function slackCode(text: string): string {
+  const line = showDirections(text.replaceAll(/\s+|\p{Cc}/gu, " "));
   return `\`${
-    text.replaceAll(/\s+|\p{Cc}/gu, " ").replaceAll("`", "'").replaceAll("&", "&amp;")
-      .replaceAll("<", "&lt;").replaceAll(">", "&gt;")
+    line.replaceAll("`", "'").replaceAll("&", "&amp;").replaceAll("<", "&lt;")
+      .replaceAll(">", "&gt;")
   }\``;
 }
 

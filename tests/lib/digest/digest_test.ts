@@ -195,6 +195,13 @@ describe("the digest", () => {
     assert.deepEqual(rest, []);
   });
 
+  it("shows characters that reverse the direction of a text", () => {
+    const input = { ...FACTS, tests: [test("pays \u202eevil", [1, 0, 1])] };
+    const digest = composeDigest(input, { ...HEAD, group_by: null });
+    assert.match(digestMarkdown(digest), /`shop > Cart > pays \[U\+202E\]evil` in/);
+    assert.match(JSON.parse(digestSlack(digest)).text, /pays \[U\+202E\]evil`/);
+  });
+
   it("cuts long names", () => {
     const input = { ...FACTS, tests: [test("x".repeat(500), [1, 0, 1])] };
     const markdown = digestMarkdown(composeDigest(input, { ...HEAD, group_by: null }));
