@@ -1,6 +1,7 @@
 /** Schemas of values that commands and uploads take as text; their messages quote it. */
 import * as v from "valibot";
 import { parseTestId } from "./identity.ts";
+import { quote } from "./quote.ts";
 import { readWith } from "./read_with.ts";
 import { parseTimestamp, SECONDS_PER_DAY } from "./time.ts";
 
@@ -16,12 +17,12 @@ export const lineOfText = readWith((text) => {
   if (text.trim() === "") throw new SyntaxError(`"${text}" is empty: expected text`);
   if (text !== text.trim() || /\p{Cc}/u.test(text)) {
     throw new SyntaxError(
-      `"${text}" has surrounding white space or control characters: expected one line of text`,
+      `${quote(text)} has surrounding white space or control characters: expected one line of text`,
     );
   }
   if (text.length > MAX_NAME_CHARACTERS) {
     throw new RangeError(
-      `"${text}" has ${text.length} characters: expected at most ${MAX_NAME_CHARACTERS}`,
+      `${quote(text)} has ${text.length} characters: expected at most ${MAX_NAME_CHARACTERS}`,
     );
   }
   return text;
@@ -57,14 +58,23 @@ export function duration({ min = 1, max = Infinity }: { min?: number; max?: numb
 }
 
 /** The end of something: a duration from now on, or a timestamp. Returns it for a given `now`. */
-export const expiry = v.lazy((text) =>
-  /^\d+[a-z]$/i.test(String(text))
-    ? v.pipe(
+export const expiry = v.lazy((text) => {
+  if (/^\d+[a-z]$/i.test(String(text))) {
+    return v.pipe(
       duration({ max: MAX_LIFETIME_SECONDS }),
       v.transform((seconds) => (now: number) => now + seconds),
-    )
-    : v.pipe(timestamp, v.transform((seconds) => () => seconds))
-);
+    );
+  }
+  const end = /^\d{4}-/.test(String(text)) ? timestamp : neitherDurationNorTime;
+  return v.pipe(end, v.transform((seconds) => () => seconds));
+});
+
+const neitherDurationNorTime = readWith<number>((text) => {
+  throw new SyntaxError(
+    `invalid end ${quote(text)}: expected a duration, such as 14d, or a time, such as ` +
+      "2026-01-31T08:00:00Z",
+  );
+});
 
 export const testIdentifier = readWith((text) => {
   const parts = parseTestId(text);

@@ -52,6 +52,7 @@ export async function changeQuarantine(
   const isRemoval = rest !== null;
   const method = isRemoval ? "DELETE" : "POST";
   if (request.method !== method) return methodNotAllowed([method]);
+  if (!isForm(request)) return badRequest({ body: [EXPECTED_FORM] });
   const parameters = await readParameters(given, limits);
   const origin = {
     author: `token ${caller.tokenId}${caller.label === null ? "" : ` (${caller.label})`}`,
@@ -116,6 +117,15 @@ function unknownTest(repo: RepositoryName): Response {
   return notFound(
     `no such test in ${quote(formatRepositoryName(repo))}: expected its id as on its page`,
   );
+}
+
+const EXPECTED_FORM =
+  "expected a form (application/x-www-form-urlencoded), as -d and --data-urlencode of curl send it";
+
+/** Whether the body can be a form: a client may leave out its type. */
+function isForm(request: Request): boolean {
+  const [type = ""] = (request.headers.get("content-type") ?? "").split(";");
+  return ["", "application/x-www-form-urlencoded"].includes(type.trim().toLowerCase());
 }
 
 /** Of the address and, for curl's `-d`, of a form. */

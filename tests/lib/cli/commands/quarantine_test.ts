@@ -98,9 +98,9 @@ describeWithDatabases("quarantine", (database) => {
     for (
       const [expires, problem] of [
         ["2026-02-01T12:00:00Z", `"2026-02-01T12:00:00Z" is not after 2026-02-01T12:00:00Z`],
-        ["30", `invalid timestamp "30"`],
+        ["30", `invalid end "30": expected a duration, such as 14d`],
         ["0d", `invalid duration "0d"`],
-        ["tomorrow", `invalid timestamp "tomorrow"`],
+        ["tomorrow", `invalid end "tomorrow"`],
       ]
     ) {
       const { code, stderr } = await cli(`quarantine add ${id} --expires ${expires}`);

@@ -65,6 +65,20 @@ describeWithDatabases("quarantine over HTTP", (database) => {
   const post = (parameters: Record<string, string>, by = token, path = "/quarantine/acme/shop") =>
     send("POST", path, { by, body: new URLSearchParams(parameters) });
 
+  it("the response to JSON, to several parts, or to an invalid end says what to send", async () => {
+    const test = await newTest();
+    for (const body of [new Blob(["{}"], { type: "application/json" }), new FormData()]) {
+      const [status, { errors }] = await send("POST", "/quarantine/acme/shop", { body });
+      assert.equal(status, 400);
+      assert.match(JSON.stringify(errors), /^{"body":\["expected a form .*-d/);
+    }
+    const [status, { errors }] = await post({ test, expires: "soon", reason: "x".repeat(5000) });
+    assert.equal(status, 400);
+    const { expires, reason } = errors as Record<string, string[]>;
+    assert.match(expires![0]!, /^invalid end "soon": expected a duration, such as 14d, or a time/);
+    assert.match(reason![0]!, /^"x{100}\.\.\." has 5000 characters: expected at most 200$/);
+  });
+
   it("an entry over HTTP is like one of the command line, with a line in the log", async () => {
     const test = await newTest();
     const [status, entry] = await post({
