@@ -218,11 +218,16 @@ export function outcomeStrip({ title, runs }: {
 
 const MAX_LABELS = 6;
 
-/** How many labels stand at the same distance from each other: of points, only exactly below them. */
-function labelCount(length: number, isExact = false): number {
+/** How many points are labelled, so that labels at the same distance stand exactly below them. */
+function pointLabelCount(length: number): number {
   let count = Math.min(MAX_LABELS, length);
-  while (isExact && count > 2 && (length - 1) % (count - 1) > 0) count--;
+  while (count > 2 && (length - 1) % (count - 1) > 0) count--;
   return count;
+}
+
+/** How many bars are labelled: all if they are few, otherwise at most every second one. */
+function barLabelCount(length: number): number {
+  return length <= MAX_LABELS ? length : Math.min(MAX_LABELS, Math.floor(length / 2));
 }
 
 /** A chart with its caption, axes, legend and figures as a table. */
@@ -243,12 +248,16 @@ function figure(
   },
 ): Markup {
   const lines = scale.ticks.map((tick) => `M0 ${round(HEIGHT * (1 - tick / scale.top))}H${WIDTH}`);
-  const few = !isFromEdge && labels.length <= MAX_LABELS;
-  const count = labelCount(labels.length, isFromEdge);
-  const shown = few ? labels : Array.from(
+  const count = isFromEdge ? pointLabelCount(labels.length) : barLabelCount(labels.length);
+  const labelled = Array.from(
     { length: count },
-    (_, index) => labels[Math.round(index * (labels.length - 1) / Math.max(1, count - 1))]!,
+    (_, index) => Math.round(index * (labels.length - 1) / Math.max(1, count - 1)),
   );
+  // Each bar has a place, so that a label stands below its own.
+  const shown = isFromEdge
+    ? labelled.map((index) => labels[index]!)
+    : labels.map((label, index) => labelled.includes(index) ? label : "");
+  const few = labels.length <= MAX_LABELS;
   return markup`<figure><figcaption>${title}</figcaption>
 ${note && markup`<p class="soft">${note}</p>`}<ul class="legend">${legend}</ul>
 <div class="plot"><p class="ticks" aria-hidden="true">${
@@ -261,7 +270,7 @@ ${
       markup`<path class="axis" d="${lines.join("")}"/>${drawing}`,
     )
   }
-<p class="ends${few && " few"}" aria-hidden="true">${
+<p class="ends${!isFromEdge && (few ? " bars few" : " bars")}" aria-hidden="true">${
     shown.map((text) => markup`<span>${text}</span>`)
   }</p></div>
 <details><summary>Figures</summary>${

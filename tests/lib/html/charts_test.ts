@@ -52,6 +52,15 @@ describe("bars by day", () => {
     assert.deepEqual(axis(730, 29)[0], "800 600 400 200 0");
   });
 
+  it("have the name of a day below its bar", () => {
+    const days = Array.from({ length: 10 }, (_, day) => ({ day, parts: [0, 1] }));
+    const chart = String(dayBars({ title: "x", today: 9, series: SERIES, days }));
+    const [, labels = ""] = /class="ends bars".*?>(<span>.*?)<\/p>/s.exec(chart) ?? [];
+    assert.deepEqual([...labels.matchAll(/<span>(.*?)<\/span>/g)].map(([, label]) => label), [
+      ..."1 Jan||3 Jan|||6 Jan||8 Jan||today".split("|"),
+    ]);
+  });
+
   it("have a title, a text alternative, and the figures in a table", () => {
     const [svg] = elements(chart, "svg").filter(({ role }) => role === "img");
     assert.equal(svg!["aria-label"], "Builds &lt;by&gt; day: 3 flaky, 3 passed; at most 4 a day");
