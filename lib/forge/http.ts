@@ -104,7 +104,9 @@ export async function requestPages(path: string, access: ForgeAccess): Promise<u
     }
     seen.add(next);
     const { value, headers } = await requestOk({ path: next }, access);
-    if (!Array.isArray(value)) throw new ForgeError("failed", "expected a list of comments");
+    if (!Array.isArray(value)) {
+      throw new ForgeError("failed", `${new URL(access.apiUrl).host} answered without a list`);
+    }
     items.push(...value);
     next = nextPage(headers.get("link"), access.apiUrl);
   }
