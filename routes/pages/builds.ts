@@ -29,7 +29,7 @@ const query = {
   branch: parameters.branch,
   environment: parameters.environment,
   outcome: parameters.choice("outcome", BUILD_OUTCOMES, "The builds that are listed"),
-  days: parameters.choice("days", ["14", ...RANGES], "Days back from now"),
+  days: parameters.choice("days", ["14", "7", "30", "90"], "Days back from now"),
   after: parameters.offsetCursor,
 };
 
@@ -233,8 +233,10 @@ function buildItem(
 
 function buildOutcome({ status, flakyTestCount, failedTestCount }: BuildRow): Content {
   if (status !== "processed") return status === "failed" ? "upload failed" : status;
-  const failed = failedTestCount > 0 && `${failedTestCount} failed`;
-  const counts = [failed, flakyTestCount > 0 && `${flakyTestCount} flaky`].filter(Boolean);
+  const failed = failedTestCount > 0 && `${formatCount(failedTestCount)} failed`;
+  const counts = [failed, flakyTestCount > 0 && `${formatCount(flakyTestCount)} flaky`].filter(
+    Boolean,
+  );
   if (counts.length === 0) return together(glyph("passed"), " passed");
   const [first, ...others] = counts;
   return [

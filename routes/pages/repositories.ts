@@ -16,6 +16,7 @@ import { sparkline } from "../../lib/html/charts.ts";
 import { emptyState, keyFigures, table } from "../../lib/html/elements.ts";
 import { hiddenFields } from "../../lib/html/forms.ts";
 import { keptParameters } from "../../lib/html/layout.ts";
+import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { foldCase } from "../../lib/query/parse.ts";
@@ -42,7 +43,8 @@ const COLUMNS = {
   },
   change: {
     head: "Change|number wide",
-    by: ({ builds, buildsBefore }) => (share(builds) ?? 0) - (share(buildsBefore) ?? 0),
+    // Below every change: nothing to compare with.
+    by: ({ builds, buildsBefore }) => changeOfShare(builds, buildsBefore) ?? -2,
   },
   builds: { head: "Builds|number wide", by: ({ builds }) => builds.buildCount },
   days: { head: "By day|wide" },
@@ -99,6 +101,10 @@ export const repositoriesPage = definePage({
   path: "/repos",
   resource: "repositories in query",
   query,
+  showErrors(errors, { parameters: { sort: _, ...parameters }, pathTo }) {
+    const title = "Repositories";
+    return { title, content: markup`<h1>${title}</h1>${filter({ parameters, pathTo }, errors)}` };
+  },
   list: {
     item: overviewSchema,
     async *batches(page) {
@@ -228,18 +234,30 @@ function sumOf(counts: readonly BuildTotals[]): BuildTotals {
   return total;
 }
 
+/** The change of the share of disrupted builds, -1 to 1; `null` without builds in one of the periods. */
+function changeOfShare(now: BuildTotals, before: BuildTotals): number | null {
+  const [share1, share0] = [share(now), share(before)];
+  return share1 === null || share0 === null ? null : share1 - share0;
+}
+
 /** The change of the flakiness in percentage points, `""` where there is none to tell. */
 export function changeOf(now: BuildTotals, before: BuildTotals): string {
-  const [share1, share0] = [share(now), share(before)];
-  if (share1 === null || share0 === null) return "";
-  const points = Math.round(1000 * (share1 - share0)) / 10;
+  const change = changeOfShare(now, before);
+  if (change === null) return "";
+  const points = Math.round(1000 * change) / 10;
   const sign = points > 0 ? "+" : points < 0 ? "−" : "±";
   return `${sign}${Math.abs(points)} points`;
 }
 
-function filter({ parameters, pathTo }: ListPage): Markup {
+function filter(
+  { parameters, pathTo }: Pick<ListPage, "parameters" | "pathTo">,
+  errors: ParameterErrors = {},
+): Markup {
   const { q = "", sort } = parameters;
-  return markup`<form class="filters" action="${pathTo(["repos"])}" role="search">
+  const messages = Object.entries(errors).map(([name, texts]) =>
+    markup`<p class="error">${name}: ${texts.join("; ")}</p>`
+  );
+  return markup`<form class="filters" action="${pathTo(["repos"])}" role="search">${messages}
 ${sort && markup`<input type="hidden" name="sort" value="${sort}">`}
 <div><label for="q">Repository</label><input id="q" name="q" value="${q}" placeholder="part of owner/name" autocomplete="off" spellcheck="false"></div>
 <button>Show</button>${hiddenFields(keptParameters(parameters))}</form>`;

@@ -262,8 +262,8 @@ function outcomeOf(parts: readonly SubmissionRow[], tests: FailedTests | undefin
   if (unfinished) return unfinished.status === "failed" ? "upload failed" : unfinished.status;
   if (!tests) return together(glyph("passed"), " passed");
   const { flaky, others } = tests;
-  const failed = others.size > 0 && `${others.size} failed`;
-  const counts = [failed, flaky.size > 0 && `${flaky.size} flaky`].filter(Boolean);
+  const failed = others.size > 0 && `${formatCount(others.size)} failed`;
+  const counts = [failed, flaky.size > 0 && `${formatCount(flaky.size)} flaky`].filter(Boolean);
   const [first, ...more] = counts;
   return [together(glyph(failed ? "failed" : "flaky"), " ", first), more.map((one) => [", ", one])];
 }

@@ -99,6 +99,20 @@ describeWithDatabases("the page of builds", (database) => {
     assert.match(page.text, /invalid environment/);
     const [branch] = page.all("input");
     assert.equal(branch!.attributes.value, "a,a,a,b");
+    assert.match((await read("?days=3", 400)).text, /expected one of 14, 7, 30, 90(?!,)/);
+  });
+
+  it("separates thousands of failures, as of everything else", async () => {
+    const large = await acme.addRepository("acme", "large");
+    const results = Array.from({ length: 1_000 }, (_, index) => ({
+      name: `t${index}`,
+      conclusion: "failure" as const,
+    }));
+    await acme.upload(large, results, { recordedAt: NOW - 100 });
+    for (const path of ["/repos/acme/large/builds", "/repos/acme/large"]) {
+      const page = parseHtml(await (await acme.get(path)).text());
+      assert.match(page.text, /1,000 failed/, path);
+    }
   });
 
   it("leads from the page of the repository, whose charts have the same ranges of time", async () => {

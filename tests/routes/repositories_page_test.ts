@@ -104,6 +104,14 @@ describeWithDatabases("the page of repositories", (database) => {
     assert.equal(head!.all("a")[0]!.attributes.href, "repos?q=ACME%2F+o&sort=builds");
   });
 
+  it("puts repositories without builds before behind all others by change", async () => {
+    assert.deepEqual(names(await read("/repos?sort=change")), [
+      "acme/often",
+      "acme/calm",
+      "acme/once",
+    ]);
+  });
+
   it("keeps the filter when nothing matches, and shows it as text", async () => {
     const page = await read("/repos?q=%3Cb%3E");
     assert.match(page.text, /No repository matches/);
@@ -111,8 +119,13 @@ describeWithDatabases("the page of repositories", (database) => {
   });
 
   it("names an order that does not exist", async () => {
-    const response = await acme.get("/repos?sort=age");
+    const response = await acme.get("/repos?sort=age&q=of");
     assert.equal(response.status, 400);
-    assert.match(await response.text(), /invalid sort &quot;age&quot;: expected one of flakiness/);
+    const page = parseHtml(await response.text());
+    assert.match(page.text, /invalid sort "age": expected one of flakiness/);
+    // The form to correct it, without what is wrong.
+    const fields = page.all(".filters")[0]!.all("input").map(({ attributes }) => attributes.name);
+    assert.deepEqual(fields, ["q"]);
+    assert.equal(page.all("input")[0]!.attributes.value, "of");
   });
 });
