@@ -53,6 +53,8 @@ export interface ToolRow extends EqualCasesRule {
   hasOtherTotals?: boolean;
   /** Whether a case without name and class is not a test. */
   hasNamelessCases?: boolean;
+  /** Whether the file of a suite without tests is that of the suites after it, unless they have one. */
+  hasFileInRootSuite?: boolean;
   /** Whether a line of a failure's text says nothing about its cause. */
   isNoise?(line: string): boolean;
 }
@@ -117,7 +119,9 @@ export const DIALECTS: readonly Dialect[] = [
     isWrittenBy: ({ root, suites }) =>
       root["name"] === "Mocha Tests" || suites[0]?.["name"] === "Root Suite",
     ...TESTS,
-    changes: "",
+    changes:
+      "The file of an empty root suite is that of the suites after it, as Cypress writes it.",
+    hasFileInRootSuite: true,
   },
   {
     tool: "node_test",

@@ -88,6 +88,8 @@ export class JUnitReader implements XmlFormatReader {
   readonly #properties = new Set<string>();
   readonly #suiteCounts = new Map<string, number>();
   #surplusCaseCount = 0;
+  /** File of the latest suite at the top that has one and no tests. */
+  #rootSuiteFile = "";
   #noteCount = 0;
   /** The greatest `tests` of a suite, or of all. */
   declaredCaseCount = 0;
@@ -154,6 +156,9 @@ export class JUnitReader implements XmlFormatReader {
     else if (this.#testCase?.depth === this.#depth - 1) this.#xml.readText(null);
     else if (this.#suites.at(-1)?.depth === this.#depth) {
       const suite = this.#suites.pop()!;
+      if (suite.caseCount === 0 && this.#suites.length === 1 && suite.file !== "") {
+        this.#rootSuiteFile = suite.file;
+      }
       this.#addOverhead(suite);
       this.#checkTotals(suite);
     }
@@ -284,7 +289,9 @@ export class JUnitReader implements XmlFormatReader {
       suite: suite.name,
       class: className,
       name: name ? this.#names.name(name, suite.name, className) : className || suite.name,
-      file: file ? this.#names.file(file) : suite.file,
+      file: file
+        ? this.#names.file(file)
+        : suite.file || (dialect.hasFileInRootSuite ? this.#rootSuiteFile : ""),
     };
     const own = dialect.identity?.({ identity, suite: suite.attributes }) ?? identity;
     suite.firstTest ??= {
