@@ -151,10 +151,17 @@ export const ownerPage = definePage({
     const ending = quarantined.filter((test) => endOf(test) < now + ENDING_DAYS * SECONDS_PER_DAY);
     const own = owners.filter((one) => foldCase(one.owner) === key);
     const testCount = own.reduce((sum, one) => sum + one.testCount, 0);
+    const head = markup`<h1><bdi>${owner}</bdi></h1>`;
+    if (testCount === 0 && tests.length === 0) {
+      const content = markup`${head}${
+        emptyState("No test has this owner. The list of owners has the names of all.")
+      }`;
+      return { title: owner, crumbs: [link.owners], content };
+    }
     return {
       title: owner,
       crumbs: [link.owners],
-      content: markup`<h1><bdi>${owner}</bdi></h1>
+      content: markup`${head}
 ${
         keyFigures(
           ["Tests", formatCount(testCount), "that ran with this owner"],
