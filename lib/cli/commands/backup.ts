@@ -1,4 +1,4 @@
-import { join, relative, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { inspectEmbedded } from "../../../db/embedded/folder.ts";
 import { exists } from "../../base/files.ts";
@@ -34,7 +34,7 @@ export const backupCommand: AddCommand = command({
       throw new Failure(`${JSON.stringify(folder)} exists already: expected a new folder`);
     }
     for (const copied of [inbox, join(dataDir, "postgres")]) {
-      if (relative(resolve(copied), target).startsWith("..")) continue;
+      if (relative(await realPath(copied), await realPath(target)).startsWith("..")) continue;
       throw new Failure(
         `${JSON.stringify(folder)} is inside of ${JSON.stringify(copied)}, which is copied: ` +
           "expected a folder elsewhere",
@@ -63,3 +63,14 @@ export const backupCommand: AddCommand = command({
     }
   },
 });
+
+/** The path without links, also of what does not exist yet. */
+async function realPath(path: string): Promise<string> {
+  try {
+    return await Deno.realPath(path);
+  } catch {
+    const full = resolve(path);
+    const parent = dirname(full);
+    return parent === full ? full : join(await realPath(parent), basename(full));
+  }
+}

@@ -126,6 +126,17 @@ describe("a backup of the embedded database", () => {
     }
   });
 
+  it("does not lie inside of what is copied by a link either", async () => {
+    const link = join(folder, "link");
+    await Deno.symlink(join(dataDir, "postgres"), link);
+    for (const target of [join(link, "copy"), join(link, "new", "copy")]) {
+      const { code, stderr } = await cli(["backup", target, "--data-dir", dataDir]);
+      assert.equal(code, 1);
+      assert.match(stderr, /is inside of ".*", which is copied: expected a folder elsewhere/);
+    }
+    await Deno.remove(link);
+  });
+
   it("does not overwrite existing files", async () => {
     await Deno.mkdir(join(folder, "taken"));
     const { code, stderr } = await backUp("taken");
