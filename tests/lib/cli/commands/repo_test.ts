@@ -208,6 +208,24 @@ describeWithDatabases("repo", (database) => {
       insert into api_token (organization_id, type, repository_id, hash, created_at)
       values (${(await organization()).organizationId}, 'badge', ${repositoryId},
         ${`hash ${repositoryId}`}, ${at})`;
+    const { organizationId } = await organization();
+    const webhook = async (ofRepository: number | null) => {
+      const [row] = await sql<{ webhookId: number }[]>`
+        insert into webhook (organization_id, url, secret, events, repository_id, format,
+          allows_private, created_at)
+        values (${organizationId}, 'https://a.example', '', '{}', ${ofRepository}, 'json', false,
+          ${at})
+        returning webhook_id as "webhookId"`;
+      await sql`
+        insert into webhook_delivery (organization_id, webhook_id, message_id, repository_id, event,
+          cause, subjects, data, created_at, due_at, next_attempt_at)
+        values (${organizationId}, ${
+        row!.webhookId
+      }, 'msg', ${repositoryId}, 'test.flaky', '', '{}',
+          '{}', ${at}, ${at}, ${at})`;
+    };
+    await webhook(repositoryId);
+    await webhook(null);
     await sql`
       insert into archive (source, key, version, status, repository_id, found_at)
       values ('folder', ${`key ${repositoryId}`}, '1', 'processed', ${repositoryId}, ${at})`;
