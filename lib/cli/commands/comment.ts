@@ -112,7 +112,12 @@ export const commentCommand: AddCommand = command({
       const section = await sectionOfRun(judged, options, context);
       if (dryRun) return await io.stdout(`${section.text}\n`);
       annotateFailures(judged, context);
-      const place = await commentOnPull(section, options, context);
+      const unread = run.reports.flatMap((report) => report.problem ?? []);
+      for (const problem of unread) context.note(`comment: ${problem}`);
+      // A wrong path should not comment on every pull request.
+      const saysNothing = unread.length > 0 && unread.length === section.broken &&
+        section.failed + section.flaky === 0;
+      const place = saysNothing ? null : await commentOnPull(section, options, context);
       if (place === null) await appendToSummary(section, context);
       const { text: _, ...facts } = section;
       if (json || place !== null) await context.print(place ?? "", { comment: place, ...facts });

@@ -165,6 +165,15 @@ describe("comment", () => {
     assert.deepEqual(given.forge.comments, []);
   });
 
+  it("is not written for a report that is missing or cut off, which is said", async () => {
+    const given = await setUp();
+    const cut = await given.fixture.write("cut.xml", "<testsuite><testcase name='a'/>");
+    const { code, stdout, stderr } = await run(given, ["comment", cut, "nothing.xml"]);
+    assert.deepEqual([code, stdout, given.forge.comments], [0, "", []]);
+    assert.match(stderr, /^comment: .*cut\.xml:1:\d+: /m);
+    assert.match(stderr, /^comment: .*nothing\.xml/m);
+  });
+
   it("names tests that passed only on a retry, and reports that cannot be read", async () => {
     const given = await setUp();
     await given.fixture.write("a/attempt_1.xml", reportOf({ retried: "failed" }));
