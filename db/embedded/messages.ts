@@ -65,7 +65,8 @@ export function takeTurn(
 ): Turn | "terminate" | undefined {
   const bytes = incoming.bytes();
   const turn = { executionCount: 0, writes: false };
-  for (let start = 0; start + 5 <= bytes.length;) {
+  let start = 0;
+  while (start + 5 <= bytes.length) {
     const type = String.fromCharCode(bytes[start]!);
     const end = start + 1 + bytes.readInt32BE(start + 1);
     if (type === "X" || end < start + 5) return "terminate";
@@ -89,7 +90,8 @@ export function takeTurn(
     }
     start = end;
   }
-  incoming.keep(bytes, bytes.length + 5);
+  // The beginning of the next message may have arrived already.
+  incoming.keep(bytes, start + 5);
   return undefined;
 }
 
