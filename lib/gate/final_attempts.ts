@@ -43,7 +43,7 @@ export class CauseCollector {
     // pytest writes a failed subtest, and that its test contains one, as two failures.
     for (const text of [message, ...otherMessages.filter((line) => !isEmptyLine(line))]) {
       const cause = failureCause(text, text === message ? body : "");
-      // Attempts without any text are told by some plugins: what they failed for is in another one.
+      // Some plugins report attempts without any text: another attempt has the cause.
       if (cause !== "") own.add(fingerprint(cause));
     }
   }

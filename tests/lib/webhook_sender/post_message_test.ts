@@ -72,7 +72,7 @@ describe("posting a message", () => {
     const url = `http://hooks.example.com:${receiver.port}/`;
     const resolve = (host: string) => {
       looked.push(host);
-      // Another address for whoever asks again.
+      // The second look-up returns another address.
       return Promise.resolve(looked.length === 1 ? ["127.0.0.1"] : ["192.0.2.1"]);
     };
     const { outcome } = await postMessage(request({ url }), { resolve });
