@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import axe from "axe-core";
 import { after, before, describe, it } from "@std/testing/bdd";
-import type { BrowserContextOptions, Page } from "playwright-core";
+import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { launch, NO_BROWSER, type Site } from "./browser.ts";
 import { describeDocsPage } from "./docs_page.ts";
 import { copyTemplate } from "../database.ts";
@@ -80,6 +80,13 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
     await context.close();
   }
 
+  /** Clicks a link or button, and waits until the page that it opens is there. */
+  async function follow(page: Page, target: Locator): Promise<void> {
+    const loaded = page.waitForEvent("load");
+    await target.click();
+    await loaded;
+  }
+
   /** Pixels beyond the width of the window. */
   const overflow = (page: Page) =>
     page.evaluate<number>(
@@ -137,13 +144,13 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
       const page = await context.newPage();
       await page.goto(`${service.url}/repos/acme/shop`);
       assert.equal(await overflow(page), 0, "repository");
-      await page.locator("table").last().locator("tbody a").first().click();
+      await follow(page, page.locator("table").last().locator("tbody a").first());
       assert.equal(await overflow(page), 0, "build");
       for (const name of await page.locator("summary bdi").all()) {
         const { height } = (await name.boundingBox())!;
         assert.ok(height > 10 && height < 100, String(height));
       }
-      await page.locator("details[open] a", { hasText: "All runs" }).last().click();
+      await follow(page, page.locator("details[open] a", { hasText: "All runs" }).last());
       assert.equal(await page.innerText("h1"), "(blank name)");
       assert.equal(await overflow(page), 0, "test");
     } finally {
@@ -179,8 +186,8 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
     });
     const page = await context.newPage();
     await page.goto(demo.url);
-    await page.getByRole("link", { name: "acme/web-shop" }).click();
-    await page.getByRole("link", { name: "sorts by price" }).first().click();
+    await follow(page, page.getByRole("link", { name: "acme/web-shop" }));
+    await follow(page, page.getByRole("link", { name: "sorts by price" }).first());
     const summary = page.locator("summary", { hasText: "expected 9.90" });
     const trace = page.getByText("at pricesAscending");
     assert.ok(await trace.isVisible());
@@ -204,18 +211,18 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
     const page = await context.newPage();
     await page.goto(`${demo.url}/flaky-tests?quarantine=false`);
     await page.getByLabel("Search").fill("price");
-    await page.getByRole("button", { name: "Show" }).click();
+    await follow(page, page.getByRole("button", { name: "Show" }));
     assert.match(page.url(), /[?&]q=price&/);
     assert.match(page.url(), /quarantine=false/);
     assert.deepEqual(await page.locator("tbody th > a").allInnerTexts(), ["sorts by price"]);
     await page.goto(`${demo.url}/flaky-tests?quarantine=false&limit=4`);
     const first = await page.locator("tbody th > a").allInnerTexts();
-    await page.getByRole("link", { name: "Next page" }).click();
+    await follow(page, page.getByRole("link", { name: "Next page" }));
     const second = await page.locator("tbody th > a").allInnerTexts();
     assert.deepEqual([first.length, second.some((name) => first.includes(name))], [4, false]);
-    await page.getByRole("link", { name: "Previous page" }).click();
+    await follow(page, page.getByRole("link", { name: "Previous page" }));
     assert.deepEqual(await page.locator("tbody th > a").allInnerTexts(), first);
-    await page.getByRole("link", { name: "Latest" }).click();
+    await follow(page, page.getByRole("link", { name: "Latest" }));
     assert.equal(await page.locator("th[aria-sort]").innerText(), "Latest");
     await context.close();
   });
