@@ -68,7 +68,7 @@ describe("an output queue", () => {
     assert.ok(counts.dropped > 800 && counts.dropped < 1_000, String(counts.dropped));
     const before = performance.now();
     await queue.flush(20);
-    assert.ok(performance.now() - before < 1_000, "flush gives up");
+    assert.ok(performance.now() - before < 4_000, "flush gives up");
     assert.ok(queue.writingMs >= 19);
     gate.resolve();
     await queue.flush(5_000);

@@ -119,7 +119,7 @@ describeWithDatabases("watch of a bucket", (database) => {
         },
       });
       assert.equal(code, 0);
-      assert.ok(performance.now() - stoppedAt < 2_000);
+      assert.ok(performance.now() - stoppedAt < 10_000);
       assert.deepEqual(printed, ["later.gz\tprocessed\t1\n"]);
       const [archive] = await database().sql`
         select status, claim_id, attempt_count from archive
