@@ -27,21 +27,39 @@ const ENDED_WITHIN = SECONDS_PER_DAY;
 /** Of entries that are looked at: longer than any notice. */
 const ENDING_WITHIN = 8 * SECONDS_PER_DAY;
 
-/** Adds the events that are due to the outbox, one transaction for each repository that may have some. */
+/**
+ * Adds the events that are due to the outbox, one transaction for each repository that may have some.
+ * A repository that fails keeps back its own events alone. @throws the first failure, at the end
+ */
 export async function addTimedEvents(sql: Database["sql"], now: number): Promise<void> {
   const organizations = await sql<{ organizationId: number }[]>`
     select distinct organization_id as "organizationId" from webhook order by 1`;
+  const failures: unknown[] = [];
   for (const { organizationId } of organizations) {
     for (const repository of await listCandidates(sql, organizationId, now)) {
-      await writeTransaction(sql, async (tx) => {
-        if (!await lockRepository(tx, repository.repositoryId)) return;
-        const events = await loadSubscribedEvents(tx, organizationId);
-        if (events.has("test.calm")) await addCalmTests(tx, repository, now);
-        if (events.has("quarantine.ending")) await addEndingEntries(tx, repository, now);
-        if (events.has("quarantine.removed")) await addEndedEntries(tx, repository, now);
-      });
+      try {
+        await addEventsOf(sql, repository, now);
+      } catch (error) {
+        failures.push(error);
+      }
     }
   }
+  if (failures.length > 0) throw failures[0];
+}
+
+async function addEventsOf(
+  sql: Database["sql"],
+  repository: Repository,
+  now: number,
+): Promise<void> {
+  const { repositoryId, organizationId } = repository;
+  await writeTransaction(sql, async (tx) => {
+    if (!await lockRepository(tx, repositoryId)) return;
+    const events = await loadSubscribedEvents(tx, organizationId);
+    if (events.has("test.calm")) await addCalmTests(tx, repository, now);
+    if (events.has("quarantine.ending")) await addEndingEntries(tx, repository, now);
+    if (events.has("quarantine.removed")) await addEndedEntries(tx, repository, now);
+  });
 }
 
 /** The repositories with announced flaky tests, or with entries that end about now. */

@@ -133,6 +133,25 @@ describeWithDatabases("sending to webhooks", (database) => {
     assert.deepEqual(await fixture.sent(), ["test.flaky a"]);
   });
 
+  it("says that a test is calm although another repository fails", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    for (const repository of ["acme/broken", "acme/shop"]) {
+      await fixture.makeFlaky(["a"], { repository });
+    }
+    await fixture.send();
+    const { organizationId } = fixture.organization;
+    await database().sql`
+      update webhook_delivery set subjects = array['no id of a test']
+      where organization_id = ${organizationId} and repository_id = (
+        select repository_id from repository
+        where organization_id = ${organizationId} and name = 'broken')`;
+    fixture.now += 15 * DAY;
+    for (let no = 0; no < 10; no++) await fixture.upload(`fffffff${no}`, { a: "+" });
+    assert.deepEqual(await fixture.sent(), ["test.calm a"]);
+    await database().sql`delete from webhook_delivery where organization_id = ${organizationId}`;
+  });
+
   it("is shared by several processes: each message is sent once", async () => {
     const fixture = await create();
     await fixture.addWebhook();
