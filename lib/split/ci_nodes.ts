@@ -1,4 +1,21 @@
-/** Which node of how many a CI job is, from the variables of CI services. */
+/**
+ * Which node of how many a CI job is, from the variables of CI services, as these document them:
+ *
+ * - CircleCI, from 0: https://circleci.com/docs/variables/
+ * - GitLab CI, from 1: https://docs.gitlab.com/ci/variables/predefined_variables/
+ * - Buildkite, from 0: https://buildkite.com/docs/pipelines/environment-variables
+ * - Semaphore, from 1: https://docs.semaphoreci.com/reference/env-vars
+ * - Azure Pipelines, from 1:
+ *   https://learn.microsoft.com/en-us/azure/devops/pipelines/test/parallel-testing-any-test-runner
+ *   names them; from 1 by the scripts of microsoft/azure-pipelines-tasks
+ * - Bitbucket Pipelines, from 0:
+ *   https://support.atlassian.com/bitbucket-cloud/docs/set-up-or-run-parallel-steps/
+ * - Heroku CI, from 0: https://devcenter.heroku.com/articles/heroku-ci-parallel-test-runs
+ *
+ * Cirrus CI is missing: its CI_NODE_INDEX numbers all tasks of a build, those without tests too
+ * (https://cirrus-ci.org/guide/writing-tasks/#environment-variables). GitHub Actions and Jenkins number
+ * nothing: what a matrix or pipeline counts has to be passed on.
+ */
 
 /** A node of a run. */
 export interface SplitNode {
@@ -15,9 +32,11 @@ interface Service {
   index: string;
   /** Index of the first node. */
   first: 0 | 1;
+  /** Tells the jobs of a matrix, which these variables number instead of the nodes of one of them. */
+  matrix?: { variable: string; pattern: RegExp };
 }
 
-/** The services that number parallel jobs. GitHub Actions does not: its matrix has to be passed on. */
+/** The services that number the nodes of a job. */
 export const NODE_SERVICES: readonly Service[] = [
   {
     title: "CircleCI",
@@ -32,6 +51,8 @@ export const NODE_SERVICES: readonly Service[] = [
     count: "CI_NODE_TOTAL",
     index: "CI_NODE_INDEX",
     first: 1,
+    // `test: [node, 20]`; the job of `parallel: 4` is `test 1/4`.
+    matrix: { variable: "CI_JOB_NAME", pattern: /\]$/ },
   },
   {
     title: "Buildkite",
@@ -53,6 +74,8 @@ export const NODE_SERVICES: readonly Service[] = [
     count: "SYSTEM_TOTALJOBSINPHASE",
     index: "SYSTEM_JOBPOSITIONINPHASE",
     first: 1,
+    // `MultiMachine` with `parallel`.
+    matrix: { variable: "SYSTEM_PARALLELEXECUTIONTYPE", pattern: /^multiconfiguration$/i },
   },
   {
     title: "Bitbucket Pipelines",
@@ -65,13 +88,6 @@ export const NODE_SERVICES: readonly Service[] = [
   {
     title: "Heroku CI",
     presence: "HEROKU_TEST_RUN_ID",
-    count: "CI_NODE_TOTAL",
-    index: "CI_NODE_INDEX",
-    first: 0,
-  },
-  {
-    title: "Cirrus CI",
-    presence: "CIRRUS_CI",
     count: "CI_NODE_TOTAL",
     index: "CI_NODE_INDEX",
     first: 0,
@@ -100,12 +116,19 @@ export function splitNode(
       : ": in GitHub Actions --nodes ${{ strategy.job-total }} --index ${{ strategy.job-index }}";
     throw new RangeError(`unknown node: expected ${OPTIONS}${advice}`);
   }
-  if (service.title === "GitLab CI" && /\]$/.test(get("CI_JOB_NAME"))) {
+  if (service.matrix?.pattern.test(get(service.matrix.variable))) {
     throw new RangeError(
       `${service.index} numbers all jobs of a matrix, not the nodes of one: expected ${OPTIONS}`,
     );
   }
-  const nodeCount = given.nodes ?? numberOf(get(service.count) || "1", service.count);
+  const counted = get(service.count) || "1";
+  const nodeCount = given.nodes ?? numberOf(counted, service.count);
+  // Of more nodes than the job has, some shares would run nowhere.
+  if (given.nodes !== undefined && given.index === undefined && counted !== String(nodeCount)) {
+    throw new RangeError(
+      `--nodes ${nodeCount}, but ${service.count} is ${counted}: expected ${OPTIONS}`,
+    );
+  }
   const index = given.index ??
     (get(service.index) === "" && nodeCount === 1
       ? 0

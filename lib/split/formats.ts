@@ -69,8 +69,8 @@ export function formatShare(
   const spaced = names.find((name) => /\s/.test(name));
   if (spaced !== undefined) {
     throw new RangeError(
-      `"${spaced}" has white space, which a shell would split: expected --format lines, as in ` +
-        "split --format lines | xargs -r -d '\\n' pytest",
+      `"${spaced}" has white space, which a shell would split: expected --format lines, which ` +
+        "`mapfile -t` of Bash reads",
     );
   }
   return names.length === 0 ? "" : `${toArguments(names).join(" ")}\n`;

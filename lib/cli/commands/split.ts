@@ -97,6 +97,8 @@ export const splitCommand: AddCommand = command({
     "the commit. New files count as the median. Each file is in exactly one share.",
     `Calls the API at ${URL_VARIABLE} (default: ${DEFAULT_API_URL}) with the token in ` +
     `${TOKEN_VARIABLE}. If that fails, the files are split by their size, and the exit code is 0.`,
+    "In a shell, run `set -f` before the share is used: otherwise names such as [id].test.ts are " +
+    "patterns, which may match other files.",
     "A node that fails to reach the service would have another plan than the others. To rule that " +
     "out, make the plan in one job with --plan-out, and pass it to the nodes with --plan.",
     `Without --nodes and --index, those of ${

@@ -18,6 +18,7 @@ const SECOND_OF_FOUR: Record<string, Record<string, string>> = {
     TF_BUILD: "True",
     SYSTEM_TOTALJOBSINPHASE: "4",
     SYSTEM_JOBPOSITIONINPHASE: "2",
+    SYSTEM_PARALLELEXECUTIONTYPE: "MultiMachine",
   },
   "Bitbucket Pipelines": {
     BITBUCKET_BUILD_NUMBER: "7",
@@ -25,7 +26,6 @@ const SECOND_OF_FOUR: Record<string, Record<string, string>> = {
     BITBUCKET_PARALLEL_STEP: "1",
   },
   "Heroku CI": { HEROKU_TEST_RUN_ID: "x", CI_NODE_TOTAL: "4", CI_NODE_INDEX: "1" },
-  "Cirrus CI": { CIRRUS_CI: "true", CI_NODE_TOTAL: "4", CI_NODE_INDEX: "1" },
 };
 
 describe("the node of a job", () => {
@@ -53,8 +53,17 @@ describe("the node of a job", () => {
       [{ GITHUB_ACTIONS: "true" }, /--nodes \$\{\{ strategy\.job-total \}\}/],
       [
         { ...SECOND_OF_FOUR["GitLab CI"], CI_JOB_NAME: "test: [node, 20]" },
-        /numbers all jobs of a matrix/,
+        /CI_NODE_INDEX numbers all jobs of a matrix/,
       ],
+      [
+        {
+          ...SECOND_OF_FOUR["Azure Pipelines"],
+          SYSTEM_PARALLELEXECUTIONTYPE: "MultiConfiguration",
+        },
+        /SYSTEM_JOBPOSITIONINPHASE numbers all jobs of a matrix/,
+      ],
+      // They number all tasks of the build.
+      [{ CIRRUS_CI: "true", CI_NODE_TOTAL: "4", CI_NODE_INDEX: "1" }, /unknown node/],
       [{ CIRCLECI: "true", CIRCLE_NODE_TOTAL: "4" }, /CIRCLE_NODE_INDEX is not set/],
       [
         { CIRCLECI: "true", CIRCLE_NODE_TOTAL: "4", CIRCLE_NODE_INDEX: "4" },
@@ -69,5 +78,9 @@ describe("the node of a job", () => {
       assert.throws(() => splitNode(NONE, environment), { name: "RangeError", message });
     }
     assert.throws(() => splitNode({ nodes: 4, index: 4 }, {}), /--index: node 4 of 4/);
+    assert.throws(
+      () => splitNode({ nodes: 5, index: undefined }, SECOND_OF_FOUR.CircleCI!),
+      /--nodes 5, but CIRCLE_NODE_TOTAL is 4: expected --nodes N --index I, counted from 0/,
+    );
   });
 });
