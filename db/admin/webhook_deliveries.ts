@@ -1,6 +1,7 @@
 /** Deliveries of messages to webhooks: claimed, finished, listed, sent again, deleted. */
 import { OPENING_EVENTS, type WebhookEvent } from "../../lib/webhook/events.ts";
 import type { WebhookFormat, WebhookMessage } from "../../lib/webhook/message.ts";
+import { GONE } from "../../lib/webhook/retry.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
 
@@ -24,6 +25,8 @@ export interface ClaimedDelivery extends WebhookTarget, WebhookMessage {
   attemptCount: number;
   /** When it was to be sent first, in seconds since 1970. */
   dueAt: number;
+  /** Whether the receiver of an earlier message answered that it is gone: nothing is sent then. */
+  isDisabled: boolean;
 }
 
 /**
@@ -66,7 +69,12 @@ export async function claimDelivery(
       o.name as organization, w.url, w.secret, w.format, w.allows_private as "allowsPrivate",
       d.delivery_id::float8 as "deliveryId", d.message_id as "messageId", d.event, d.data,
       d.attempt_count as "attemptCount", extract(epoch from d.created_at)::float8 as "createdAt",
-      extract(epoch from d.due_at)::float8 as "dueAt"`;
+      extract(epoch from d.due_at)::float8 as "dueAt",
+      exists (
+        select from webhook_delivery e
+        where e.organization_id = d.organization_id and e.webhook_id = d.webhook_id
+          and ${isGone(sql, sql`e`)}
+      ) as "isDisabled"`;
   return row;
 }
 
@@ -143,17 +151,31 @@ export async function listDeliveries(
     order by delivery_id desc limit ${limit}`;
 }
 
-/** Has a delivery sent again, with the same message id; false when it does not exist. */
+/**
+ * Has a delivery sent again, with the same message id, in a transaction; false when it does not exist. Its
+ * webhook is enabled.
+ */
 export async function resendDelivery(
-  sql: Queryable,
+  tx: Queryable,
   { deliveryId, now }: { deliveryId: number; now: number },
 ): Promise<boolean> {
-  const { count } = await sql`
+  const [delivery] = await tx<{ organizationId: number; webhookId: number }[]>`
     update webhook_delivery
     set status = 'pending', due_at = to_timestamp(${now}::float8),
       next_attempt_at = to_timestamp(${now}::float8), outcome = 'to be sent again'
-    where delivery_id = ${deliveryId}`;
-  return count > 0;
+    where delivery_id = ${deliveryId}
+    returning organization_id as "organizationId", webhook_id as "webhookId"`;
+  if (!delivery) return false;
+  await tx`
+    update webhook_delivery d set outcome = ${`${GONE}, before one was sent again`}
+    where d.organization_id = ${delivery.organizationId} and d.webhook_id = ${delivery.webhookId}
+      and ${isGone(tx)}`;
+  return true;
+}
+
+/** SQL: whether the row `d` of `webhook_delivery`, or that of another name, disables its webhook. */
+export function isGone(sql: Queryable, row = sql`d`) {
+  return sql`${row}.status = 'failed' and ${row}.outcome = ${GONE}`;
 }
 
 /** Finished deliveries are kept for so long. */
@@ -161,13 +183,16 @@ const KEPT_SECONDS = 30 * SECONDS_PER_DAY;
 
 /**
  * Deletes old deliveries. The hysteresis needs two kinds for longer: those of what has begun and has not
- * ended for one of their subjects, and the ends that others of their subjects had since.
+ * ended for one of their subjects, and the ends that others of their subjects had since. What disables
+ * its webhook is kept as well.
  */
 export async function deleteOldDeliveries(sql: Queryable, now: number): Promise<number> {
   const openings = () => textsIn(sql, Object.values(OPENING_EVENTS));
   const { count } = await sql`
     delete from webhook_delivery d
-    where d.status <> 'pending' and d.created_at < to_timestamp(${now - KEPT_SECONDS}::float8)
+    where d.status <> 'pending' and not (${isGone(sql)}) and d.created_at < to_timestamp(${
+    now - KEPT_SECONDS
+  }::float8)
       and not (
         d.event = any(${openings()})
         and exists (

@@ -2,6 +2,7 @@
 import type { WebhookEvent } from "../../lib/webhook/events.ts";
 import type { WebhookFormat } from "../../lib/webhook/message.ts";
 import { type Queryable, textArray } from "../connection/sql.ts";
+import { isGone } from "./webhook_deliveries.ts";
 
 export interface Webhook {
   organizationId: number;
@@ -16,12 +17,14 @@ export interface Webhook {
   allowsPrivate: boolean;
   /** Seconds since 1970. */
   createdAt: number;
+  /** When its receiver answered that it is gone; `null` unless it did. Seconds since 1970. */
+  disabledAt: number | null;
 }
 
 /** Adds a webhook, in a transaction. */
 export async function insertWebhook(
   tx: Queryable,
-  { repositoryId, secret, ...webhook }: Omit<Webhook, "webhookId" | "repository"> & {
+  { repositoryId, secret, ...webhook }: Omit<Webhook, "webhookId" | "repository" | "disabledAt"> & {
     repositoryId: number | null;
     secret: string;
   },
@@ -63,7 +66,12 @@ export async function deleteWebhook(
 function columns(sql: Queryable) {
   return sql`w.organization_id as "organizationId", w.webhook_id as "webhookId", w.url,
     array_to_json(w.events) as events, r.owner || '/' || r.name as repository, w.owner, w.format,
-    w.allows_private as "allowsPrivate", extract(epoch from w.created_at)::float8 as "createdAt"
+    w.allows_private as "allowsPrivate", extract(epoch from w.created_at)::float8 as "createdAt",
+    (
+      select extract(epoch from max(d.attempted_at))::float8 from webhook_delivery d
+      where d.organization_id = w.organization_id and d.webhook_id = w.webhook_id
+        and ${isGone(sql)}
+    ) as "disabledAt"
     from webhook w
     left join repository r
       on r.organization_id = w.organization_id and r.repository_id = w.repository_id`;

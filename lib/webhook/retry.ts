@@ -1,6 +1,12 @@
 /** When a delivery is attempted again. All in seconds. */
 import { SECONDS_PER_DAY } from "../base/time.ts";
 
+/**
+ * The outcome of a message whose receiver is gone for good, as Standard Webhooks has it: its webhook is
+ * disabled.
+ */
+export const GONE = "HTTP 410";
+
 const FIRST_DELAY = 5;
 const GROWTH = 4;
 const MAX_DELAY = SECONDS_PER_DAY;

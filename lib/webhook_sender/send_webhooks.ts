@@ -12,8 +12,9 @@ import { isDoneWithin, pause } from "../base/delay.ts";
 import { errorMessage } from "../base/error.ts";
 import type { Log } from "../base/log.ts";
 import type { Metrics } from "../base/metrics.ts";
+import { PROGRAM } from "../base/version.ts";
 import { webhookBody } from "../webhook/message.ts";
-import { retryDelay } from "../webhook/retry.ts";
+import { GONE, retryDelay } from "../webhook/retry.ts";
 import { signatureHeaders } from "../webhook/signature.ts";
 import { ATTEMPT_TIMEOUT_MS, postMessage, type PostResult } from "./post_message.ts";
 
@@ -102,6 +103,10 @@ async function sendDelivery(
   delivery: ClaimedDelivery,
 ): Promise<void> {
   const { webhookId, deliveryId, attemptCount, dueAt, messageId, event } = delivery;
+  if (delivery.isDisabled) {
+    const outcome = `not sent: the webhook is disabled by ${GONE}`;
+    return await finishDelivery(sql, delivery, { status: "failed", outcome, nextAttemptAt: null });
+  }
   const body = webhookBody(delivery, delivery.format, pagesUrl);
   const { isDelivered, outcome, retryAfter } = await postBody(post, delivery, {
     messageId,
@@ -109,7 +114,10 @@ async function sendDelivery(
     attemptCount,
     now: now(),
   });
-  const delay = isDelivered ? null : retryDelay({ attemptCount, dueAt, now: now(), retryAfter });
+  const isGone = outcome === GONE;
+  const delay = isDelivered || isGone
+    ? null
+    : retryDelay({ attemptCount, dueAt, now: now(), retryAfter });
   const status = isDelivered ? "delivered" : delay === null ? "failed" : "pending";
   const nextAttemptAt = delay === null ? null : now() + delay;
   await finishDelivery(sql, delivery, { status, outcome, nextAttemptAt });
@@ -122,7 +130,10 @@ async function sendDelivery(
     outcome,
   };
   if (status === "delivered") log.info("webhook delivered", fields);
-  else if (delay === null) log.warn("webhook given up", fields);
+  else if (isGone) {
+    const advice = `\`${PROGRAM} webhook resend ${deliveryId}\` enables it`;
+    log.warn("webhook disabled: the receiver is gone", { ...fields, advice });
+  } else if (delay === null) log.warn("webhook given up", fields);
   else log.warn("webhook will be retried", { ...fields, retry_seconds: Math.round(delay) });
 }
 

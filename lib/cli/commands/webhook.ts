@@ -131,8 +131,11 @@ const listCommand = command({
   name: "list",
   summary:
     "List an organization's webhooks: id, URL (its path is left out), format, events, OWNER/NAME, owner, " +
-    "private addresses allowed, created",
+    "private addresses allowed, created, disabled since",
   example: "webhook list --org acme",
+  details: [
+    "A receiver that answers HTTP 410 is gone: its webhook is disabled, until `webhook resend`.",
+  ],
   input: { org: ORG },
   async run({ org }, context) {
     const { sql, organization } = await openOrganization(context, org);
@@ -146,7 +149,8 @@ const listCommand = command({
       "owner",
       "allows_private",
       "created_at",
-    ], ["webhook_id", "url", "format", "repository", "owner"]);
+      "disabled_at",
+    ], ["webhook_id", "url", "format", "repository", "owner", "disabled_at"]);
   },
 });
 
@@ -200,6 +204,7 @@ const logCommand = command({
 const resendCommand = command({
   name: "resend",
   summary: "Send a message of `webhook log` again, with the same webhook-id; print its id",
+  details: ["Enables a webhook that was disabled because its receiver was gone."],
   example: "webhook resend 1",
   input: {
     deliveryId: argument(
@@ -247,7 +252,8 @@ const testCommand = command({
 
 /** JSON of a webhook, without its secret and the path of its URL, which often is one. */
 function webhookRecord({ organizationId: _, url, ...webhook }: Webhook) {
-  const { webhookId, format, events, repository, owner, allowsPrivate, createdAt } = webhook;
+  const { webhookId, format, events, repository, owner, allowsPrivate } = webhook;
+  const { createdAt, disabledAt } = webhook;
   const { webhook_id, ...record } = jsonRecord({
     webhookId,
     format,
@@ -256,6 +262,7 @@ function webhookRecord({ organizationId: _, url, ...webhook }: Webhook) {
     owner,
     allowsPrivate,
     createdAt,
+    disabledAt,
   });
   return { webhook_id, url: maskUrl(url), ...record };
 }

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import { listDeliveries, resendDelivery } from "../../../db/admin/webhook_deliveries.ts";
+import { findWebhook } from "../../../db/admin/webhooks.ts";
 import { sendWebhooks } from "../../../lib/webhook_sender/send_webhooks.ts";
 import { describeWithDatabases, openAgain } from "../../database.ts";
 import { silentLog } from "../../silent_log.ts";
@@ -65,6 +66,35 @@ describeWithDatabases("sending to webhooks", (database) => {
     assert.equal(again!.id, last.id);
     assert.deepEqual(more, []);
     assert.equal((await log(fixture))[0]!.status, "delivered");
+  });
+
+  it("sends nothing more to a receiver that is gone, until a message is sent again", async () => {
+    const fixture = await create();
+    const { sql } = database();
+    const { webhookId, disabledAt } = await fixture.addWebhook();
+    assert.equal(disabledAt, null);
+    await fixture.makeFlaky(["a"]);
+    fixture.respond = () => ({ isDelivered: false, outcome: "HTTP 410", retryAfter: 0 });
+    assert.equal((await fixture.send()).length, 1);
+    assert.equal((await findWebhook(sql, webhookId))!.disabledAt, fixture.now);
+    fixture.respond = () => ACCEPTED;
+    // Longer than messages are kept.
+    for (const name of ["b", "c"]) {
+      fixture.now += 35 * DAY;
+      await fixture.makeFlaky([name], { message: `cause of ${name}` });
+      assert.deepEqual(await fixture.send(), []);
+    }
+    const deliveries = await log(fixture);
+    const [latest, first] = [deliveries[0], deliveries.at(-1)];
+    assert.equal(latest!.status, "failed");
+    assert.equal(latest!.outcome, "not sent: the webhook is disabled by HTTP 410");
+    assert.equal(first!.outcome, "HTTP 410");
+    const { deliveryId } = latest!;
+    assert.equal(await resendDelivery(sql, { deliveryId, now: fixture.now }), true);
+    assert.equal((await fixture.send()).length, 1);
+    assert.equal((await findWebhook(sql, webhookId))!.disabledAt, null);
+    await fixture.makeFlaky(["d"], { message: "cause of d" });
+    assert.deepEqual(await fixture.sent(), ["test.flaky d"]);
   });
 
   it("repeats an attempt whose process was killed, with the same id", async () => {

@@ -60,6 +60,7 @@ describeWithDatabases("webhook", (database) => {
       owner: null,
       allows_private: false,
       created_at: "2026-02-01T12:00:00Z",
+      disabled_at: null,
     });
     const log = await cli("org log --org acme");
     const exported = await cli("export --org acme");
