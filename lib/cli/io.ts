@@ -9,6 +9,8 @@ import type { DatabaseLocation } from "./settings.ts";
 export interface CliIo {
   /** Writes to standard output. A closed pipe is not an error. */
   stdout(text: string): Promise<void>;
+  /** Whether the reader of standard output has closed it; absent: never. */
+  isStdoutClosed?(): boolean;
   /** Writes to standard error. */
   stderr(text: string): void;
   /**

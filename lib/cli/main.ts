@@ -68,7 +68,7 @@ function processIo(): CliIo {
   };
   let listening = false;
   return {
-    stdout: writeToStdout(),
+    ...standardOutput(),
     stderr: writeToStderr,
     queueStderr,
     environment: process.env,
@@ -95,19 +95,22 @@ function processIo(): CliIo {
   };
 }
 
-function writeToStdout(): (text: string) => Promise<void> {
-  let readerIsGone = false;
-  return async (text) => {
-    let rest = new TextEncoder().encode(text);
-    while (rest.length > 0 && !readerIsGone) {
-      try {
-        rest = rest.subarray(await Deno.stdout.write(rest));
-      } catch (error) {
-        // As in `... | head -1`.
-        if (error instanceof Deno.errors.BrokenPipe) readerIsGone = true;
-        else if (error instanceof Deno.errors.WouldBlock) await pause(RETRY_MS);
-        else throw error;
+function standardOutput(): Required<Pick<CliIo, "stdout" | "isStdoutClosed">> {
+  let isClosed = false;
+  return {
+    isStdoutClosed: () => isClosed,
+    async stdout(text) {
+      let rest = new TextEncoder().encode(text);
+      while (rest.length > 0 && !isClosed) {
+        try {
+          rest = rest.subarray(await Deno.stdout.write(rest));
+        } catch (error) {
+          // As in `... | head -1`.
+          if (error instanceof Deno.errors.BrokenPipe) isClosed = true;
+          else if (error instanceof Deno.errors.WouldBlock) await pause(RETRY_MS);
+          else throw error;
+        }
       }
-    }
+    },
   };
 }

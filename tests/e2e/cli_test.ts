@@ -47,6 +47,18 @@ describe("the program", () => {
     assert.deepEqual([code, stderr], [0, ""]);
   });
 
+  it("fails when the reader of an export goes away: a part must not look complete", async () => {
+    assert.equal((await run(["org", "create", "exported"], environment)).code, 0);
+    const child = command(["export", "--org", "exported"], { environment }).spawn();
+    await child.stdout.cancel();
+    const [{ code }, stderr] = await Promise.all([
+      child.status,
+      new Response(child.stderr).text(),
+    ]);
+    assert.equal(code, 1);
+    assert.match(stderr, /^error: standard output was closed: the export is incomplete/);
+  });
+
   it("fails when what it was asked for cannot be written", async () => {
     const shell = new Deno.Command("sh", {
       args: ["-c", `"$0" run -A main.ts --help >/dev/full`, Deno.execPath()],

@@ -2,6 +2,7 @@ import { exportOrganization } from "../../../db/admin/export_organization.ts";
 import { ExportWriter } from "../../export/writer.ts";
 import { formatCount, plural } from "../../base/text.ts";
 import { type AddCommand, command } from "../command.ts";
+import { Failure } from "../../base/failure.ts";
 import { progressLine } from "../output.ts";
 import { openOrganization, ORG } from "../organization.ts";
 
@@ -22,6 +23,12 @@ export const exportCommand: AddCommand = command({
   async run({ org }, context) {
     const { io, note } = context;
     const { sql, organization } = await openOrganization(context, org);
+    /** Of other commands, a part of the output is of use. */
+    const write = async (text: string) => {
+      await io.stdout(text);
+      if (!io.isStdoutClosed?.()) return;
+      throw new Failure("standard output was closed: the export is incomplete, do not import it");
+    };
     const writer = new ExportWriter();
     const progress = progressLine(io);
     let text = writer.header(context.now);
@@ -30,11 +37,11 @@ export const exportCommand: AddCommand = command({
       text += writer.records(records);
       resultCount += records.filter(({ type }) => type === "result").length;
       if (text.length < CHUNK_CHARACTERS) continue;
-      await io.stdout(text);
+      await write(text);
       text = "";
       progress.show(`${formatCount(resultCount)} results written`);
     }
-    await io.stdout(text + writer.end());
+    await write(text + writer.end());
     progress.clear();
     note(`exported ${organization.name}: ${plural(resultCount, "result")}`);
   },
