@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type postgres from "postgres";
+import { errorCode, errorMessage } from "../../lib/base/error.ts";
 import { BUILD } from "../../lib/base/version.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { distribute, isDistributed } from "./distribute.ts";
@@ -72,7 +73,11 @@ export async function migrate(
         checksumOf(step)
       })`;
       // A file of ours; Citus refuses several statements at once.
-      for (const [statement] of step.matchAll(STATEMENT)) await tx.unsafe(statement);
+      for (const [statement] of step.matchAll(STATEMENT)) {
+        await tx.unsafe(statement).catch((error) => {
+          throw from === 0 && EXISTS.includes(errorCode(error)) ? ofOthers(error) : error;
+        });
+      }
       if (found + 1 >= BUILD_SINCE) {
         await tx`
           update schema_migration set build = ${BUILD} where version > ${from} and build is null`;
@@ -82,6 +87,17 @@ export async function migrate(
     });
     if (version === steps.length) return { from: from ?? 0, to: version };
   }
+}
+
+/** SQLSTATEs: an object, a function, a table, a schema exists. */
+const EXISTS = ["42710", "42723", "42P07", "42P06"];
+
+/** The error of a first migration that meets tables which this program has not created. */
+function ofOthers(error: unknown): SchemaVersionError {
+  return new SchemaVersionError(
+    `the database has other tables, which this program did not create: ${errorMessage(error)}: ` +
+      "expected an empty database in DATABASE_URL, such as a new one of `createdb`",
+  );
 }
 
 /** Compares the schema of a database with this program's; changes nothing. */

@@ -71,7 +71,12 @@ function stoppedAtOnce(io: CliIo): Promise<never> {
 /** Prints an error, and returns the exit code. */
 function report(error: unknown, io: CliIo): number {
   const code = errorCode(error);
-  const explanation = EXPLANATIONS[code];
+  const explanation = code === DENIED
+    ? `the database user lacks a privilege: ${
+      errorMessage(error)
+    }: expected the owner of the tables, or a ` +
+      "user with that privilege"
+    : EXPLANATIONS[code];
   const message = explanation ? `${explanation} (${code})` : errorMessage(error);
   io.stderr(`error: ${oneLine(message)}\n`);
   if (error instanceof UsageError) {
@@ -87,6 +92,9 @@ function report(error: unknown, io: CliIo): number {
 /** SQLSTATE: read-only transaction, on a standby or for a read-only user. */
 const READ_ONLY = "25006";
 
+/** SQLSTATE: insufficient privilege; the message of PostgreSQL names the table. */
+const DENIED = "42501";
+
 // Clearer than the messages of the driver and of PostgreSQL.
 const LOST = "lost the connection to the database before the work was confirmed: " +
   "run the command again";
@@ -94,7 +102,6 @@ const EXPLANATIONS: Record<string, string> = {
   CONNECTION_CLOSED: LOST,
   CONNECTION_DESTROYED: LOST,
   "57P01": LOST,
-  "42501": "the database user lacks the privilege: expected a user with write privileges",
   [READ_ONLY]:
     "the database is read-only: expected a primary in DATABASE_URL and a user with write privileges",
 };

@@ -194,6 +194,17 @@ describe("the role of deploy/read_only_role.sql", { skip: installedServer() === 
     });
   });
 
+  it("may not read webhooks, and the command that does says what it lacks", async () => {
+    const environment = { DATABASE_URL: readerUrl };
+    const { code, stderr } = await run(["webhook", "list", "--org", "acme"], environment);
+    assert.equal(code, 1);
+    assert.equal(
+      stderr,
+      "error: the database user lacks a privilege: permission denied for table webhook: expected " +
+        "the owner of the tables, or a user with that privilege (42501)\n",
+    );
+  });
+
   it("reads tables of later versions", async () => {
     await asOwner(async (sql) => void await sql`create table later (n integer)`);
     const sql = postgres(readerUrl, { max: 1 });

@@ -107,6 +107,21 @@ describeWithDatabases("migrations", (database) => {
     await assert.rejects(migrate(sql), /created by another build.* or an empty database/);
   });
 
+  it("refuse a database with tables of another program, and change nothing", async () => {
+    const { sql } = database();
+    await dropEverything(sql);
+    await sql`create table test (n integer)`;
+    await assert.rejects(migrate(sql), {
+      name: "SchemaVersionError",
+      message: "the database has other tables, which this program did not create: relation " +
+        '"test" already exists: expected an empty database in DATABASE_URL, such as a new one of ' +
+        "`createdb`",
+    });
+    const [row] = await sql`select to_regclass('schema_migration') is null as untouched`;
+    assert.equal(row!.untouched, true);
+    await sql`drop table test`;
+  });
+
   it("refuse a database on which one ran that was edited since", async () => {
     const { sql } = database();
     await dropEverything(sql);
