@@ -11,7 +11,7 @@ import { CoverageCollector, type CoverageTotals } from "../report/coverage/mod.t
 import { readReportFiles, type StreamedReport } from "../report/read_report_files.ts";
 import { type Advice, ReportExaminer } from "../report/report_advice.ts";
 import { ReportError } from "../report/report_error.ts";
-import { findReports, type ReportFile } from "../report/report_files.ts";
+import { findReports, type ReportFile, type SkippedEntry } from "../report/report_files.ts";
 import { isNegative } from "../report/result.ts";
 import { quote } from "../base/quote.ts";
 import { Failure } from "../base/failure.ts";
@@ -91,7 +91,7 @@ export async function readUploadFiles(
 ): Promise<UploadFiles> {
   const notes = new UploadNotes();
   const noting = notes.of(listener);
-  const found = reports.length > 0 ? await findReports(reports) : [];
+  const found = reports.length > 0 ? await findReports(reports, noteSkipped(noting)) : [];
   const sizes = await Promise.all(
     found.map(({ path }) => stat(path).then(({ size }) => size, () => 0)),
   );
@@ -101,6 +101,13 @@ export async function readUploadFiles(
     : null;
   const totals = coverage.length > 0 ? await readCoverage(openAll(coverage), noting) : null;
   return { results, coverage: totals, notes: notes.list };
+}
+
+/** Notes what is not read although it has the name of a report. Links are left out on purpose. */
+export function noteSkipped(listener: Pick<Listener, "note">): (entry: SkippedEntry) => void {
+  return ({ path, reason, isLink }) => {
+    if (!isLink) listener.note(`${path}: ${reason}`);
+  };
 }
 
 /** Reads reports, and finds the owners of the tests' files. */

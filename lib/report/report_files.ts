@@ -36,21 +36,30 @@ function naturalKey(path: string): string {
   );
 }
 
+/** What was found below a folder or by a glob, and is not read: it may hold results. */
+export interface SkippedEntry {
+  path: string;
+  /** Such as "is a link, which is not followed". */
+  reason: string;
+  isLink: boolean;
+}
+
 /**
  * The files that arguments mean, in natural order of their paths: a file itself, all `*.xml` below
  * a folder (in any case; symbolic links below it are not followed), or what a glob matches (of
  * folders again all `*.xml` below them). A file that is reached twice is listed once.
  *
- * @param onLink called with each link that is not followed, to a folder or an XML file
+ * @param onSkipped called with each link that is not followed, to a folder or an XML file, and with what
+ * has the name of an XML file and is a named pipe, a socket or a device
  * @throws {ReportError}
  */
 export async function findReports(
   reportArguments: readonly string[],
-  onLink?: (path: string) => void,
+  onSkipped?: OnSkipped,
 ): Promise<ReportFile[]> {
   const files = new Map<string, ReportFile>();
   for (const argument of reportArguments) {
-    for (const file of await filesOf(argument, onLink)) {
+    for (const file of await filesOf(argument, onSkipped)) {
       const key = await realPathOf(file.path);
       const known = files.get(key);
       // Under the name that was given, otherwise under the one that sorts first: the order of the
@@ -63,18 +72,30 @@ export async function findReports(
   return Array.from(files.values()).sort((a, b) => comparePaths(a.path, b.path));
 }
 
-type OnLink = ((path: string) => void) | undefined;
+type OnSkipped = (entry: SkippedEntry) => void;
 
-async function filesOf(argument: string, onLink: OnLink): Promise<ReportFile[]> {
+function skippedLink(path: string): SkippedEntry {
+  return { path, reason: "is a link, which is not followed", isLink: true };
+}
+
+function skippedPipe(path: string): SkippedEntry {
+  return {
+    path,
+    reason: "is a named pipe, a socket or a device, which is not read",
+    isLink: false,
+  };
+}
+
+async function filesOf(argument: string, onSkipped?: OnSkipped): Promise<ReportFile[]> {
   if (argument === "") {
     throw notFound('""', "found an empty name, expected a file, a folder or a glob");
   }
   const found = await statOf(argument);
   // A file whose name contains a bracket is that file.
-  if (!found && GLOB.test(argument)) return await filesOfGlob(argument, onLink);
+  if (!found && GLOB.test(argument)) return await filesOfGlob(argument, onSkipped);
   if (!found) throw notFound(argument, "found nothing there, expected a file, a folder or a glob");
   if (!found.isDirectory()) return [{ path: argument, isNamed: true }];
-  const paths = await filesBelow(argument, onLink);
+  const paths = await filesBelow(argument, onSkipped);
   if (paths.length === 0 && /\.xcresult\/*$/i.test(argument)) {
     throw notFound(
       argument,
@@ -87,15 +108,15 @@ async function filesOf(argument: string, onLink: OnLink): Promise<ReportFile[]> 
   return paths.map((path) => ({ path, isNamed: false }));
 }
 
-async function filesOfGlob(pattern: string, onLink: OnLink): Promise<ReportFile[]> {
+async function filesOfGlob(pattern: string, onSkipped?: OnSkipped): Promise<ReportFile[]> {
   const paths: string[] = [];
   try {
     for await (const path of glob(pattern)) {
       const info = await lstat(path);
-      if (info.isDirectory()) paths.push(...await filesBelow(path, onLink));
+      if (info.isDirectory()) paths.push(...await filesBelow(path, onSkipped));
       // A link to a file counts as the file. A link to a folder may lead back: not followed.
       else if ((await statOf(path))?.isFile()) paths.push(path);
-      else if (info.isSymbolicLink()) onLink?.(path);
+      else onSkipped?.(info.isSymbolicLink() ? skippedLink(path) : skippedPipe(path));
     }
   } catch (error) {
     throw unreadable(pattern, error);
@@ -106,15 +127,18 @@ async function filesOfGlob(pattern: string, onLink: OnLink): Promise<ReportFile[
   return paths.map((path) => ({ path, isNamed: false }));
 }
 
-async function filesBelow(folder: string, onLink: OnLink): Promise<string[]> {
+async function filesBelow(folder: string, onSkipped?: OnSkipped): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true })
     .catch((error) => {
       throw unreadable(folder, error);
     });
-  for (const entry of onLink ? entries : []) {
+  for (const entry of onSkipped ? entries : []) {
+    if (entry.isFile() || entry.isDirectory()) continue;
     const path = join(entry.parentPath, entry.name);
-    if (!entry.isSymbolicLink()) continue;
-    if (XML_FILE.test(entry.name) || (await statOf(path))?.isDirectory()) onLink!(path);
+    const isXml = XML_FILE.test(entry.name);
+    if (entry.isSymbolicLink()) {
+      if (isXml || (await statOf(path))?.isDirectory()) onSkipped!(skippedLink(path));
+    } else if (isXml) onSkipped!(skippedPipe(path));
   }
   return entries.filter((entry) => entry.isFile() && XML_FILE.test(entry.name))
     .map(({ parentPath, name }) => join(parentPath, name));

@@ -21,6 +21,7 @@ import { readReportFiles } from "../../report/read_report_files.ts";
 import { ReportExaminer } from "../../report/report_advice.ts";
 import { ReportError } from "../../report/report_error.ts";
 import { findReports } from "../../report/report_files.ts";
+import { noteSkipped } from "../../intake/read_files.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { openMode } from "../data_folder.ts";
 import { argument, option } from "../parameters.ts";
@@ -96,7 +97,7 @@ async function examineReports(reports: readonly string[]): Promise<Finding[]> {
   const notes: string[] = [];
   const onNote = (note: string) => void notes.push(note);
   try {
-    await readReportFiles(await findReports(reports), {
+    await readReportFiles(await findReports(reports, noteSkipped({ note: onNote })), {
       onResult(result, reported) {
         examiner.add(result, reported);
         builder.add(result, reported);

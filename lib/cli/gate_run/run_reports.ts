@@ -5,7 +5,7 @@ import type { GateReport } from "../../gate/rule.ts";
 import { readFileChunks } from "../../report/file_chunks.ts";
 import { readReport } from "../../report/read_report.ts";
 import { ReportError } from "../../report/report_error.ts";
-import { findReports, type ReportFile } from "../../report/report_files.ts";
+import { findReports, type ReportFile, type SkippedEntry } from "../../report/report_files.ts";
 
 // Some file systems store times with a resolution of two seconds.
 const TIME_RESOLUTION_MS = 2_000;
@@ -106,14 +106,14 @@ async function findAll(
       });
     }
   }
-  const unread = (path: string): GateReport => ({
+  const unread = ({ path, reason }: SkippedEntry): GateReport => ({
     path,
     isFresh: true,
-    problem: `${path} is a link, which is not followed: name it as an argument`,
+    problem: `${path} ${reason}: name it as an argument`,
     failuresOutsideTests: [],
     unlistedTests: [],
   });
-  const files = await findReports(present, (path) => missing.push(unread(path)));
+  const files = await findReports(present, (entry) => missing.push(unread(entry)));
   return { files, missing };
 }
 

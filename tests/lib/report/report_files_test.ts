@@ -50,6 +50,28 @@ describe("findReports", () => {
     });
   });
 
+  it("tells of links and named pipes, which it does not read", async () => {
+    await mkdir(at("special"));
+    assert.ok(
+      (await new Deno.Command("mkfifo", { args: [at("special/pipe.xml")] }).output()).success,
+    );
+    await symlink(at("elsewhere/four.xml"), at("special/link.xml"));
+    await writeFile(at("special/five.xml"), "<testsuites/>");
+    for (const argument of [at("special"), at("special/*")]) {
+      const skipped: string[] = [];
+      const files = await findReports(
+        [argument],
+        ({ path, reason }) => skipped.push(`${path.slice(at("special").length + 1)} ${reason}`),
+      );
+      assert.ok(files.some(({ path }) => path === at("special/five.xml")));
+      assert.ok(files.every(({ path }) => path !== at("special/pipe.xml")));
+      assert.ok(
+        skipped.includes("pipe.xml is a named pipe, a socket or a device, which is not read"),
+        skipped.join(),
+      );
+    }
+  });
+
   it("takes all XML files below a folder, in any case, without following links", async () => {
     assert.deepEqual(await found(at("out")), [
       ["out/a/[1].xml", false],
