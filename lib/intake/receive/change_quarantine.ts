@@ -14,7 +14,7 @@ import { caseKey } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { expiry, lineOfText, testIdentifier } from "../../base/value_schemas.ts";
-import { badRequest, jsonResponse, methodNotAllowed, notFound } from "../../http/request/errors.ts";
+import { badRequest, jsonResponse, notFound } from "../../http/request/errors.ts";
 import { parseParameters } from "./parameters.ts";
 import { type BodyLimits, receiveText } from "./receive_body.ts";
 
@@ -43,15 +43,16 @@ export interface QuarantineRequest {
   now: number;
 }
 
-/** Adds, changes or removes the entry of a test, with the rules of `quarantine add` and `remove`. */
+/**
+ * Adds (POST), changes, or removes (DELETE, of a test in the path) the entry of a test, with the rules of
+ * `quarantine add` and `remove`.
+ */
 export async function changeQuarantine(
   { sql, limits }: { sql: Database["sql"]; limits: BodyLimits },
   given: QuarantineRequest,
 ): Promise<Response> {
   const { request, rest, caller, hash, now } = given;
   const isRemoval = rest !== null;
-  const method = isRemoval ? "DELETE" : "POST";
-  if (request.method !== method) return methodNotAllowed([method]);
   if (!isForm(request)) return badRequest({ body: [EXPECTED_FORM] });
   const parameters = await readParameters(given, limits);
   const origin = {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import * as v from "valibot";
 import type { Database } from "../../../db/connection/connect.ts";
 import { loadUploader, type Uploader, validUploadTokenHashes } from "../../../db/read/caller.ts";
+import { errorCode, errorMessage } from "../../base/error.ts";
 import { errorFields } from "../../base/log.ts";
 import { readWith } from "../../base/read_with.ts";
 import { caseKey } from "../../base/identity.ts";
@@ -92,9 +93,13 @@ export function createUploadApp(context: UploadContext): App {
   return logRequests(context, async (request, logged) => {
     const response = await respond(request, logged).catch((error) => {
       const [response, reason] = failureResponse(error);
-      if (response.status >= 500) {
-        const report = response.status === 500 ? log.error : log.warn;
-        report("upload failed", { request_id: logged.requestId, ...errorFields(error) });
+      const request_id = logged.requestId;
+      if (response.status === 500) {
+        log.error("upload failed", { request_id, ...errorFields(error) });
+      } // The disk is full, or the database away: each upload says so, and a stack would add nothing.
+      else if (response.status > 500) {
+        const code = errorCode(error) || undefined;
+        log.warn("upload failed", { request_id, error: errorMessage(error), code });
       } else logged.more.reason = reason;
       return response;
     });
@@ -117,8 +122,9 @@ export function createUploadApp(context: UploadContext): App {
     logged.caller = uploader;
     const target = targetOf(path, request.method);
     if (!target) return isOfApi ? notFound(OTHER_PORT) : notFound();
-    const { repo, rest } = target;
+    const { repo, rest, methods } = target;
     logged.route = `/${type}/:owner/:name${rest === null ? "" : "/:id"}`;
+    if (!methods.includes(request.method)) return methodNotAllowed(methods);
     const other = otherRepository(uploader, repo);
     if (other !== null) return forbidden(`this token is only for "${other}"`);
     if (type === "quarantine") {
@@ -131,7 +137,6 @@ export function createUploadApp(context: UploadContext): App {
         change.end();
       }
     }
-    if (!UPLOAD_METHODS.includes(request.method)) return methodNotAllowed(UPLOAD_METHODS);
     const read = readUploadParameters(new URLSearchParams(search), now);
     if (read.errors) return badRequest(read.errors);
     if (running.count >= context.maxRunningUploads) return unavailable();
@@ -204,20 +209,30 @@ const OTHER_PORT = "this port takes uploads: the API and the pages are on that o
 // Together with the name of the archive it must fit into a path and a key.
 const MAX_NAME_CHARACTERS = 500;
 
+const TEST_ID = /^[0-9a-f]{24}$/i;
+
+/** What a path names. */
+interface Target {
+  repo: RepositoryName;
+  /** What follows the repository: a test id, or nothing. */
+  rest: string | null;
+  methods: string[];
+}
+
 /**
  * The repository of `/upload/OWNER/NAME` or `/quarantine/OWNER/NAME`, and the test of the latter with
- * DELETE. Slashes of the owner may be encoded.
+ * DELETE, or where it looks like an id. Slashes of the owner may be encoded.
  */
-function targetOf(
-  path: string,
-  method: string,
-): { repo: RepositoryName; rest: string | null } | null {
+function targetOf(path: string, method: string): Target | null {
   const [, isQuarantine, encoded] = /^\/(?:upload|(quarantine))\/(.+?)\/?$/.exec(path) ?? [];
   if (encoded === undefined || encoded.length > MAX_NAME_CHARACTERS) return null;
   try {
     const parts = encoded.split("/").map(decodeURIComponent);
-    const rest = isQuarantine && method === "DELETE" ? parts.pop()! : null;
-    return { repo: parseRepositoryName(parts.join("/")), rest };
+    const hasTest = isQuarantine && parts.length > 2 &&
+      (method === "DELETE" || TEST_ID.test(parts.at(-1)!));
+    const rest = hasTest ? parts.pop()! : null;
+    const methods = isQuarantine ? [rest === null ? "POST" : "DELETE"] : UPLOAD_METHODS;
+    return { repo: parseRepositoryName(parts.join("/")), rest, methods };
   } catch {
     return null;
   }

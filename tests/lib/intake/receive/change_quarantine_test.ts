@@ -233,10 +233,24 @@ describeWithDatabases("quarantine over HTTP", (database) => {
     assert.match(String(body.message), /^a quarantine token, which only quarantines tests/);
   });
 
-  it("other methods than POST and DELETE are refused", async () => {
-    const get = await receiver.send("/quarantine/acme/shop", token, { method: "GET" });
-    assert.deepEqual([get.status, get.headers.get("allow")], [405, "POST"]);
-    await get.body?.cancel();
+  it("other methods than POST and DELETE are refused, whatever the token is for", async () => {
+    const id = "0".repeat(24);
+    for (
+      const [method, path, allowed] of [
+        ["GET", "/quarantine/acme/shop", "POST"],
+        ["DELETE", "/quarantine/acme/shop", "POST"],
+        ["PUT", `/quarantine/acme/shop/${id}`, "DELETE"],
+        ["POST", `/quarantine/acme/shop/${id}`, "DELETE"],
+        ["GET", "/quarantine/acme/web", "POST"],
+      ] as const
+    ) {
+      for (const by of [token, shopToken]) {
+        const response = await receiver.send(path, by, { method });
+        const found = [response.status, response.headers.get("allow")];
+        assert.deepEqual(found, [405, allowed], `${method} ${path}`);
+        await response.body?.cancel();
+      }
+    }
   });
 
   it("equal changes at the same time are recorded once", async () => {

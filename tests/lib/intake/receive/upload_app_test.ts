@@ -4,12 +4,14 @@ import { join } from "node:path";
 import { revokeToken } from "../../../../db/admin/tokens.ts";
 import type { Database } from "../../../../db/connection/connect.ts";
 import { pause } from "../../../../lib/base/delay.ts";
+import type { LogFields } from "../../../../lib/base/log.ts";
 import { Metrics } from "../../../../lib/base/metrics.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
 import { openInbox } from "../../../../lib/storage/inbox.ts";
 import { DiskFullError, type DiskRoom } from "../../../../lib/storage/disk_room.ts";
 import { startS3Server } from "../../../s3/server.ts";
+import { silentLog } from "../../../silent_log.ts";
 import { commandLine, NOON } from "../../cli/run_in_process.ts";
 import { addOrganization, addToken, createReceiver, formOf, type Receiver } from "./receive.ts";
 
@@ -625,14 +627,18 @@ describeWithDatabases("limits of uploads", (database) => {
     });
   });
 
-  it("a full or missing storage is 503 and leaves no file behind", async () => {
+  it("a full or missing storage is 503 and leaves no file behind, and a line without a stack", async () => {
     const full = Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
     const inbox = { unfinished: "", put: () => Promise.reject(full) };
-    await withReceiver({ inbox }, async (receiver) => {
+    const lines: LogFields[] = [];
+    const log = { ...silentLog, warn: (_: string, fields?: LogFields) => void lines.push(fields!) };
+    await withReceiver({ inbox, log }, async (receiver) => {
       const response = await receiver.send(path, token, { body: JUNIT });
       assert.deepEqual([response.status, await response.text()], [503, ""]);
       assert.equal(response.headers.get("retry-after"), "5");
       assert.deepEqual(await receiver.files(), []);
+      const [{ request_id: _, ...line }] = lines as [LogFields];
+      assert.deepEqual(line, { error: "no space left on device", code: "ENOSPC" });
     });
     await withReceiver({ workFolder: "/nowhere" }, async (receiver) => {
       const response = await receiver.send(path, token, { body: JUNIT });
