@@ -29,13 +29,17 @@ function twoUnits(large: number, unit: string, small: number, smallUnit: string)
 }
 
 /** Suite, class and name of a test, and its file: `shop > CartTest > adds (cart_test.ts)`. */
-export function fullTestName({ suite, class: className, name, file }: TestIdentity): string {
-  // Many reporters repeat the suite as the class.
-  const parts = [suite, className, name].filter((part, index, all) =>
-    part !== "" && part !== all[index - 1]
+export function fullTestName(test: TestIdentity): string {
+  const { name, file } = test;
+  return file === "" || file === name ? testPath(test) : `${testPath(test)} (${file})`;
+}
+
+/** Suite, class and name of a test: `shop > CartTest > adds`. Many reporters repeat one, or the file. */
+export function testPath({ suite, class: className, name, file }: TestIdentity): string {
+  const groups = [suite, className].filter((part, index, all) =>
+    part !== "" && part !== name && part !== all[index - 1] && !`/${file}`.endsWith(`/${part}`)
   );
-  const path = parts.join(" > ");
-  return file === "" ? path : `${path} (${file})`;
+  return [...groups, name].join(" > ");
 }
 
 /** The first characters of a text, with dots if it was longer. */

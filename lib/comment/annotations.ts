@@ -1,6 +1,6 @@
 /** Workflow commands of GitHub Actions, which show failures next to the lines of a pull request. */
 import type { TestIdentity } from "../base/identity.ts";
-import { fullTestName, showDirections } from "../base/text.ts";
+import { showDirections, testPath } from "../base/text.ts";
 
 /** GitHub shows at most ten errors of a step. */
 const MAX_ANNOTATIONS = 10;
@@ -29,7 +29,7 @@ export function annotationLines(failed: readonly AnnotatedTest[]): string[] {
       const properties = [
         ...isInside ? [`file=${escapeProperty(file)}`] : [],
         ...line === null ? [] : [`line=${line}`],
-        `title=${escapeProperty(`${verdict}: ${fullTestName({ ...test, file: "" })}`)}`,
+        `title=${escapeProperty(`${verdict}: ${testPath(test)}`)}`,
       ];
       return `::error ${properties.join(",")}::${escapeData(message || "failed")}`;
     });
