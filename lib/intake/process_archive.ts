@@ -221,7 +221,8 @@ async function intake(
   });
   const { organization, repository } = await listed!;
   const { outcome, notes } = await storeUpload(sql, organization, facts, files, {
-    now: moment,
+    // Not the moment before it was read: what counts as of a moment then would change later.
+    now: now(),
     key: shown.key,
     beforeCommit: (tx, stored) =>
       finishArchive(tx, claim, {

@@ -45,7 +45,8 @@ export const ingestCommand: AddCommand = command({
     // Before the reports are read, which may take long.
     const { sql, organization } = await openOrganization(context, options.org, options.repo?.owner);
     const { facts, files } = await read();
-    const { now } = context;
+    // Reports are read by now: shares of `split` as of a moment before change no more.
+    const now = context.io.now();
     const stored = await storeUpload(sql, organization, facts, files, { now });
     for (const note of stored.notes) listener.note(note);
     for (const line of summaryLines(stored, files, facts, context)) listener.note(line);

@@ -86,6 +86,21 @@ describeWithDatabases("processing an archive", (database) => {
       where owner || '/' || name = ${repository}`;
   }
 
+  it("counts as uploaded when it was read: until then others may have asked as of that moment", async () => {
+    let now = NOW;
+    const { context, archive } = await watcher({
+      repository: "acme/slow",
+      onOpen: () => Promise.resolve(void (now = NOW + 40)),
+    });
+    const outcome = await process({ ...context, now: () => now }, archive);
+    assert.equal(outcome.status, "processed", JSON.stringify(outcome));
+    const rows = await database().sql<{ recorded: number; uploaded: number }[]>`
+      select extract(epoch from recorded_at)::float8 as recorded,
+        extract(epoch from uploaded_at)::float8 as uploaded
+      from submission s join repository r using (repository_id) where r.name = 'slow'`;
+    assert.deepEqual(rows.map((row) => ({ ...row })), [{ recorded: NOW, uploaded: NOW + 40 }]);
+  });
+
   it("fails when its tags do not fit into the repository", async () => {
     const { sql } = database();
     const onOpen = () => Promise.resolve();
