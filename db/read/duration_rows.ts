@@ -1,55 +1,89 @@
 /** Rows that the queries about durations share. */
-import type { StoredDurations, TestGroups } from "../../lib/analysis/durations.ts";
+import type { StoredDurations } from "../../lib/analysis/durations.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
 
-/** Groups with what their order is by. */
-export interface KeyedGroups {
-  groups: TestGroups;
-  /** Compares the keys of two groups. */
-  compare(a: number, b: number): number;
+/** A test on a page. */
+interface TestOnPage {
+  /** Of the test in the values that are ordered. */
+  index: number;
+  testHash: number;
+  identity: TestIdentity;
 }
 
-/** Each test of a repository as a group, with its test_no and test_hash. */
-export interface TestsAsGroups extends KeyedGroups {
-  names: null;
-  testNos: Int32Array;
-  hashes: Float64Array;
-}
-
-/** Each test as a group of its own. */
-export async function loadTestsAsGroups(
+/**
+ * A page of tests in descending order of their values, equal ones by test_hash. Reads only the tests
+ * whose value is on the page: of 20,000 tests that saves 15 ms.
+ *
+ * @param options.values of the tests, in the order of `testNos`
+ */
+export async function loadTestPage(
   sql: Queryable,
-  repositoryId: number,
-): Promise<TestsAsGroups> {
+  { repositoryId, testNos, values, after, limit }: {
+    repositoryId: number;
+    testNos: Int32Array;
+    values: Float64Array;
+    after: number;
+    limit: number;
+  },
+): Promise<TestOnPage[]> {
+  const { indexes, before } = indexesOnPage(values, { after, limit });
+  if (indexes.length === 0) return [];
+  const hashes = await loadHashes(sql, {
+    repositoryId,
+    testNos: indexes.map((index) => testNos[index]!),
+  });
+  const hashOf = (index: number) => hashes.get(testNos[index]!)!;
+  const shown = indexes
+    .sort((a, b) => values[b]! - values[a]! || hashOf(a) - hashOf(b))
+    .slice(after - before, after - before + limit);
+  const identities = await loadIdentities(sql, {
+    repositoryId,
+    testNos: shown.map((index) => testNos[index]!),
+  });
+  return shown.map((index) => (
+    { index, testHash: hashOf(index), identity: identities.get(testNos[index]!)! }
+  ));
+}
+
+/**
+ * The indexes of the values on a page of descending values, with all that are equal to its first or last
+ * one, and the number of values before these.
+ */
+function indexesOnPage(
+  values: Float64Array,
+  { after, limit }: { after: number; limit: number },
+): { indexes: number[]; before: number } {
+  const ascending = values.toSorted();
+  const first = ascending.at(-1 - after);
+  if (after >= values.length || first === undefined) return { indexes: [], before: 0 };
+  const last = ascending[Math.max(0, values.length - after - limit)]!;
+  const indexes: number[] = [];
+  let before = 0;
+  for (let index = 0; index < values.length; index++) {
+    const value = values[index]!;
+    if (value > first) before++;
+    else if (value >= last) indexes.push(index);
+  }
+  return { indexes, before };
+}
+
+/** The test_hash of tests by test_no, in one row: 20,000 rows take 20 ms longer. */
+async function loadHashes(
+  sql: Queryable,
+  { repositoryId, testNos }: { repositoryId: number; testNos: number[] },
+): Promise<Map<number, number>> {
   const [row] = await sql<{ tests: Uint8Array }[]>`
     select coalesce(string_agg(int4send(t.test_no) || int8send(t.test_hash), ''), '') as tests
     from test t
-    where t.repository_id = ${repositoryId}`;
+    where t.repository_id = ${repositoryId} and t.test_no = any(${integersIn(sql, testNos)})`;
   const view = viewOf(row!.tests);
-  const count = view.byteLength / 12;
-  const testNos = new Int32Array(count);
-  const hashes = new Float64Array(count);
-  for (let index = 0; index < count; index++) {
-    testNos[index] = view.getInt32(12 * index);
-    hashes[index] = view.getInt32(12 * index + 4) * 2 ** 32 + view.getUint32(12 * index + 8);
+  const hashes = new Map<number, number>();
+  for (let at = 0; at < view.byteLength; at += 12) {
+    const hash = view.getInt32(at + 4) * 2 ** 32 + view.getUint32(at + 8);
+    hashes.set(view.getInt32(at), hash);
   }
-  const groupOf = emptyGroups([testNos]);
-  for (let index = 0; index < count; index++) groupOf[testNos[index]!] = index;
-  return {
-    names: null,
-    testNos,
-    hashes,
-    groups: { groupOf, groupCount: count },
-    compare: (a, b) => hashes[a]! - hashes[b]!,
-  };
-}
-
-/** The group of each of the tests and those between, none so far. */
-export function emptyGroups(testNos: readonly Int32Array[]): Int32Array {
-  let end = 0;
-  for (const own of testNos) for (const testNo of own) if (testNo >= end) end = testNo + 1;
-  return new Int32Array(end).fill(-1);
+  return hashes;
 }
 
 export function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
@@ -69,11 +103,12 @@ export function selectDurations(
     order by s.submission_id desc`;
 }
 
-export function selectIdentities(
+async function loadIdentities(
   sql: Queryable,
   { repositoryId, testNos }: { repositoryId: number; testNos: number[] },
-) {
-  return sql<(TestIdentity & { testNo: number })[]>`
+): Promise<Map<number, TestIdentity>> {
+  const rows = await sql<(TestIdentity & { testNo: number })[]>`
     select t.test_no as "testNo", t.suite, t.class, t.name, t.file from test t
     where t.repository_id = ${repositoryId} and t.test_no = any(${integersIn(sql, testNos)})`;
+  return new Map(rows.map(({ testNo, ...identity }) => [testNo, identity]));
 }

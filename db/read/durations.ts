@@ -1,22 +1,19 @@
 import {
   type DurationUnit,
+  emptyGroups,
   type GroupDurations,
   LatestDurations,
   submissionsWithLatestRuns,
+  type TestGroups,
+  testsAsGroups,
 } from "../../lib/analysis/durations.ts";
-import type { Versioned } from "../../lib/base/data_version.ts";
+import type { TestLists } from "../../lib/analysis/run_counts.ts";
+import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { Patterns, SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
-import {
-  emptyGroups,
-  type KeyedGroups,
-  loadTestsAsGroups,
-  selectDurations,
-  selectIdentities,
-  viewOf,
-} from "./duration_rows.ts";
+import { loadTestPage, selectDurations, viewOf } from "./duration_rows.ts";
 import { isOfJob, isSelected, selectRepository, SNAPSHOT } from "./fragments.ts";
 import { loadTestLists } from "./stored_test_lists.ts";
 
@@ -37,6 +34,11 @@ export interface ShownDurations extends Omit<GroupDurations, "group"> {
   test: TestIdentity | null;
 }
 
+interface Page {
+  after: number;
+  limit: number;
+}
+
 // Of 20,000 tests about 40 kB each.
 const SUBMISSIONS_PER_STATEMENT = 50;
 
@@ -44,66 +46,100 @@ const SUBMISSIONS_PER_STATEMENT = 50;
  * The durations of files, classes or tests that ran in the window, the longest first, equal ones by key.
  * Tests without a file or class are in no file or class.
  *
- * Reads the durations of few submissions: those with one of the latest runs of anything. 20,000
- * tests take 35 ms by file and 70 ms by test, of which there is one row each (CPU, embedded database).
+ * Reads the durations of few submissions: those with one of the latest runs of anything.
  */
 export async function loadDurations(
   sql: Database["sql"],
-  { after, limit, ...query }: DurationsQuery & { after: number; limit: number },
+  { after, limit, ...query }: DurationsQuery & Page,
 ): Promise<Versioned<{ count: number; durations: ShownDurations[] }>> {
-  const { repositoryId } = query;
   return await sql.begin(SNAPSHOT, async (tx) => {
-    const [repository] = await selectRepository(tx, repositoryId);
+    const [repository] = await selectRepository(tx, query.repositoryId);
     if (!repository) return { version: null, count: 0, durations: [] };
-    const [submissions, keyed] = await Promise.all([
-      selectSubmissions(tx, query),
-      query.by === "test"
-        ? loadTestsAsGroups(tx, repositoryId)
-        : loadNames(tx, { ...query, by: query.by }),
-    ]);
-    const { groups } = keyed;
-    const testListNos = submissions.map(({ testListNo }) => testListNo);
-    const lists = await loadTestLists(tx, { repositoryId, testListNos: new Set(testListNos) });
-    const needed = submissionsWithLatestRuns(testListNos, { lists, groups });
-    const latest = new LatestDurations({ lists, groups, unit: query.by });
-    for (let start = 0; start < needed.length; start += SUBMISSIONS_PER_STATEMENT) {
-      const submissionIds = needed.slice(start, start + SUBMISSIONS_PER_STATEMENT)
-        .map((index) => submissions[index]!.submissionId);
-      for (const row of await selectDurations(tx, { repositoryId, submissionIds })) latest.add(row);
-    }
-    const all = latest.finish().sort((a, b) =>
-      b.medianMicroseconds - a.medianMicroseconds || keyed.compare(a.group, b.group)
-    );
-    const shown = all.slice(after, after + limit);
-    if (keyed.names) {
-      const { names } = keyed;
-      const durations = shown.map(({ group, ...run }) => ({
-        key: names[group]!,
-        ...run,
-        test: null,
-      }));
-      return { version: repository, count: all.length, durations };
-    }
-    const testNos = shown.map(({ group }) => keyed.testNos[group]!);
-    const tests = await selectIdentities(tx, { repositoryId, testNos });
-    const identities = new Map(tests.map(({ testNo, ...identity }) => [testNo, identity]));
-    return {
-      version: repository,
-      count: all.length,
-      durations: shown.map(({ group, ...run }) => ({
-        key: testId(repository.idPrefix, keyed.hashes[group]!),
-        ...run,
-        test: identities.get(keyed.testNos[group]!)!,
-      })),
-    };
+    const load = query.by === "test" ? durationsOfTests : durationsOfNames;
+    const page = await load(tx, { ...query, repository, after, limit });
+    return { version: repository, ...page };
   });
+}
+
+/** The durations of tests. */
+async function durationsOfTests(
+  sql: Queryable,
+  { repository, after, limit, ...query }: DurationsQuery & Page & {
+    repository: DataVersion & { idPrefix: number };
+  },
+) {
+  const { repositoryId } = query;
+  const { submissions, lists } = await loadSubmissions(sql, query);
+  const { groups, testNos } = testsAsGroups(lists);
+  const latest = await loadLatest(sql, { ...query, submissions, lists, groups });
+  const { groups: found, medians } = latest.medians();
+  const page = await loadTestPage(sql, {
+    repositoryId,
+    testNos: found.map((group) => testNos[group]!),
+    values: medians,
+    after,
+    limit,
+  });
+  const durations = page.map(({ index, testHash, identity }): ShownDurations => {
+    const { group: _group, ...run } = latest.of(found[index]!);
+    return { key: testId(repository.idPrefix, testHash), ...run, test: identity };
+  });
+  return { count: found.length, durations };
+}
+
+/** The durations of files or classes. */
+async function durationsOfNames(
+  sql: Queryable,
+  { after, limit, ...query }: DurationsQuery & Page,
+) {
+  const [{ submissions, lists }, { names, groups }] = await Promise.all([
+    loadSubmissions(sql, query),
+    loadNames(sql, query),
+  ]);
+  const latest = await loadLatest(sql, { ...query, submissions, lists, groups });
+  const found = latest.finish().sort((a, b) =>
+    b.medianMicroseconds - a.medianMicroseconds || (names[a.group]! < names[b.group]! ? -1 : 1)
+  );
+  const durations = found.slice(after, after + limit).map(({ group, ...run }): ShownDurations => (
+    { key: names[group]!, ...run, test: null }
+  ));
+  return { count: found.length, durations };
+}
+
+/** The submissions that count, newest first, and the tests that they ran. */
+async function loadSubmissions(sql: Queryable, query: DurationsQuery) {
+  const { repositoryId } = query;
+  const submissions = await selectSubmissions(sql, query);
+  const testListNos = new Set(submissions.map(({ testListNo }) => testListNo));
+  return { submissions, lists: await loadTestLists(sql, { repositoryId, testListNos }) };
+}
+
+async function loadLatest(
+  sql: Queryable,
+  { repositoryId, by, submissions, lists, groups }: {
+    repositoryId: number;
+    by: DurationUnit;
+    submissions: readonly { submissionId: string; testListNo: number }[];
+    lists: TestLists;
+    groups: TestGroups;
+  },
+): Promise<LatestDurations> {
+  const testListNos = submissions.map(({ testListNo }) => testListNo);
+  const needed = submissionsWithLatestRuns(testListNos, { lists, groups });
+  const latest = new LatestDurations({ lists, groups, unit: by });
+  for (let start = 0; start < needed.length; start += SUBMISSIONS_PER_STATEMENT) {
+    const submissionIds = needed.slice(start, start + SUBMISSIONS_PER_STATEMENT)
+      .map((index) => submissions[index]!.submissionId);
+    for (const row of await selectDurations(sql, { repositoryId, submissionIds })) latest.add(row);
+  }
+  return latest;
 }
 
 /** The files or classes of tests, `""` excepted. */
 async function loadNames(
   sql: Queryable,
-  { repositoryId, by }: { repositoryId: number; by: "file" | "class" },
-): Promise<KeyedGroups & { names: string[] }> {
+  { repositoryId, by }: { repositoryId: number; by: DurationUnit },
+): Promise<{ names: string[]; groups: TestGroups }> {
   const column = by === "file" ? sql`t.file` : sql`t.class`;
   // One row for each name: a row for each test takes 20 ms longer.
   const rows = await sql<{ name: string; testNos: Uint8Array }[]>`
@@ -111,14 +147,12 @@ async function loadNames(
     from test t
     where t.repository_id = ${repositoryId} and ${column} <> ''
     group by ${column}`;
-  const names = rows.map(({ name }) => name);
   const testNos = rows.map((row) => integersOf(row.testNos));
   const groupOf = emptyGroups(testNos);
   for (const [group, own] of testNos.entries()) for (const testNo of own) groupOf[testNo] = group;
   return {
-    names,
-    groups: { groupOf, groupCount: names.length },
-    compare: (a, b) => names[a]! < names[b]! ? -1 : 1,
+    names: rows.map(({ name }) => name),
+    groups: { groupOf, groupCount: rows.length },
   };
 }
 

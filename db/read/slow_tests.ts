@@ -2,6 +2,7 @@ import {
   type GroupDurations,
   LatestDurations,
   submissionsWithLatestRuns,
+  testsAsGroups,
 } from "../../lib/analysis/durations.ts";
 import type { RunCounts } from "../../lib/analysis/run_counts.ts";
 import {
@@ -21,7 +22,7 @@ import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { loadTestsAsGroups, selectDurations, selectIdentities } from "./duration_rows.ts";
+import { loadTestPage, selectDurations } from "./duration_rows.ts";
 import { isSelected, selectRepository, SNAPSHOT } from "./fragments.ts";
 import { loadTestLists } from "./stored_test_lists.ts";
 
@@ -70,12 +71,10 @@ export async function loadSlowTests(
   return await sql.begin(SNAPSHOT, async (tx) => {
     const [repository] = await selectRepository(tx, repositoryId);
     if (!repository) return { version: null, count: 0, tests: [] };
-    const [submissions, { testNos, hashes, groups }] = await Promise.all([
-      selectSubmissions(tx, query),
-      loadTestsAsGroups(tx, repositoryId),
-    ]);
+    const submissions = await selectSubmissions(tx, query);
     const testListNos = submissions.map(({ testListNo }) => testListNo);
     const lists = await loadTestLists(tx, { repositoryId, testListNos: new Set(testListNos) });
+    const { groups, testNos } = testsAsGroups(lists);
     const latest = new Set(submissionsWithLatestRuns(testListNos, { lists, groups }));
     const daily = new Set(dailySubmissions(submissions, { lists, groups }));
     const needed = [...latest.union(daily)].sort((a, b) => a - b);
@@ -103,29 +102,29 @@ export async function loadSlowTests(
       return {
         ...run,
         testNo,
-        hash: hashes[group]!,
         totalMicroseconds: runs.of(testNo).timeConsumed ?? 0,
         slowDown: slowDowns.get(testNo) ?? null,
       };
-    }).filter(({ slowDown }) => sort !== "slower" || slowDown !== null)
-      .sort((a, b) => keyOf(b, sort) - keyOf(a, sort) || a.hash - b.hash);
-    const shown = all.slice(after, after + limit);
-    const rows = await selectIdentities(tx, {
+    }).filter(({ slowDown }) => sort !== "slower" || slowDown !== null);
+    const page = await loadTestPage(tx, {
       repositoryId,
-      testNos: shown.map(({ testNo }) => testNo),
+      testNos: Int32Array.from(all, ({ testNo }) => testNo),
+      values: Float64Array.from(all, (test) => slownessOf(test, sort)),
+      after,
+      limit,
     });
-    const identities = new Map(rows.map(({ testNo, ...identity }) => [testNo, identity]));
     return {
       version: repository,
       count: all.length,
-      tests: shown.map(({ hash, ...test }) => (
-        { ...test, ...identities.get(test.testNo)!, id: testId(repository.idPrefix, hash) }
+      tests: page.map(({ index, testHash, identity }) => (
+        { ...all[index]!, ...identity, id: testId(repository.idPrefix, testHash) }
       )),
     };
   });
 }
 
-function keyOf(
+/** What slow tests are ordered by, in descending order. */
+export function slownessOf(
   test: Pick<SlowTest, "totalMicroseconds" | "medianMicroseconds" | "slowDown">,
   sort: SlowOrder,
 ): number {

@@ -83,12 +83,34 @@ function groupsIn(testNos: Int32Array, { groupOf, groupCount }: TestGroups): Int
   return found.slice(0, count);
 }
 
+/** The group of each test of some arrays, and of those between: none so far. */
+export function emptyGroups(testNos: Iterable<Int32Array>): Int32Array {
+  let end = 0;
+  for (const own of testNos) for (const testNo of own) if (testNo >= end) end = testNo + 1;
+  return new Int32Array(end).fill(-1);
+}
+
+/** Each test of the lists as a group of its own, and its test_no by group. */
+export function testsAsGroups(lists: TestLists): { groups: TestGroups; testNos: Int32Array } {
+  const groupOf = emptyGroups(lists.values());
+  const testNos = new Int32Array(groupOf.length);
+  let groupCount = 0;
+  for (const own of lists.values()) {
+    for (const testNo of own) {
+      if (groupOf[testNo]! >= 0) continue;
+      groupOf[testNo] = groupCount;
+      testNos[groupCount++] = testNo;
+    }
+  }
+  return { groups: { groupOf, groupCount }, testNos: testNos.slice(0, groupCount) };
+}
+
 /** Collects the durations of the latest runs of each group: the time of all its tests, with retries. */
 export class LatestDurations {
   readonly #groups: TestGroups;
   readonly #lists: TestLists;
   readonly #runCounts: Int32Array;
-  /** The runs of each group next to each other. */
+  /** The runs of each group next to each other, in ascending order. */
   readonly #runs: Float64Array;
   readonly #sums: Float64Array;
   readonly #unit: DurationUnit;
@@ -119,16 +141,18 @@ export class LatestDurations {
       const group = groupOf[testNo] ?? -1;
       if (group >= 0) sums[group] = Math.max(sums[group]!, 0) + duration;
     }
+    const runs = this.#runs;
+    const runCounts = this.#runCounts;
     for (let group = 0; group < groupCount; group++) {
-      const count = this.#runCounts[group]!;
+      const count = runCounts[group]!;
       if (sums[group]! < 0 || count === MAX_RUNS) continue;
-      const [start, end] = [group * MAX_RUNS, (group + 1) * MAX_RUNS];
-      insert(this.#runs.subarray(start, end), count, sums[group]!);
+      const start = group * MAX_RUNS;
+      insert(runs, { start, count, value: sums[group]! });
       // Runs before the first overhead have none, and the array begins with zeros.
       if (this.#overheads) {
-        insert(this.#overheads.subarray(start, end), count, this.#overheadSums[group]!);
+        insert(this.#overheads, { start, count, value: this.#overheadSums[group]! });
       }
-      this.#runCounts[group] = count + 1;
+      runCounts[group] = count + 1;
     }
   }
 
@@ -143,28 +167,50 @@ export class LatestDurations {
     }
   }
 
+  /** Every group that ran, and the median of each in microseconds, in the same order. */
+  medians(): { groups: Int32Array; medians: Float64Array } {
+    const { groupCount } = this.#groups;
+    const groups = new Int32Array(groupCount);
+    const medians = new Float64Array(groupCount);
+    let count = 0;
+    for (let group = 0; group < groupCount; group++) {
+      const runCount = this.#runCounts[group]!;
+      if (runCount === 0) continue;
+      groups[count] = group;
+      medians[count++] = this.#runs[group * MAX_RUNS + rank(50, runCount)]!;
+    }
+    return { groups: groups.subarray(0, count), medians: medians.subarray(0, count) };
+  }
+
+  /** A group that ran. */
+  of(group: number): GroupDurations {
+    const runCount = this.#runCounts[group]!;
+    const start = group * MAX_RUNS;
+    return {
+      group,
+      medianMicroseconds: this.#runs[start + rank(50, runCount)]!,
+      p90Microseconds: this.#runs[start + rank(90, runCount)]!,
+      overheadMicroseconds: this.#overheads?.[start + rank(50, runCount)] ?? 0,
+      runCount,
+    };
+  }
+
   /** Every group that ran. */
   finish(): GroupDurations[] {
-    const found: GroupDurations[] = [];
-    for (const [group, runCount] of this.#runCounts.entries()) {
-      if (runCount === 0) continue;
-      const start = group * MAX_RUNS;
-      found.push({
-        group,
-        medianMicroseconds: this.#runs[start + rank(50, runCount)]!,
-        p90Microseconds: this.#runs[start + rank(90, runCount)]!,
-        overheadMicroseconds: this.#overheads?.[start + rank(50, runCount)] ?? 0,
-        runCount,
-      });
-    }
-    return found;
+    return Array.from(this.medians().groups, (group) => this.of(group));
   }
 }
 
-/** Inserts a value into sorted ones: faster than sorting at the end, which takes a comparator. */
-function insert(values: Float64Array, count: number, value: number): void {
-  let at = count;
-  while (at > 0 && values[at - 1]! > value) values[at] = values[--at]!;
+/**
+ * Inserts a value into sorted ones: faster than sorting at the end, which takes a comparator. A view of
+ * the values for each of 400,000 inserts would take longer than the inserts.
+ */
+function insert(
+  values: Float64Array,
+  { start, count, value }: { start: number; count: number; value: number },
+): void {
+  let at = start + count;
+  while (at > start && values[at - 1]! > value) values[at] = values[--at]!;
   values[at] = value;
 }
 

@@ -148,6 +148,32 @@ describeWithDatabases("durations", (database) => {
     assert.deepEqual(await overheads("test"), [0, 0, 0]);
   });
 
+  it("of tests that take equally long are in the order of their ids, on any page", async () => {
+    const names = [..."abcdefghijkl"];
+    const tests = names.map((name, index) => timed("a.ts", index === 4 ? 9 : index % 3, { name }));
+    // Each test is in some of the lists: no upload ran all of them.
+    const { path } = await repositoryOf([tests.slice(0, 7)], [tests.slice(4, 12)], [
+      tests.slice(2, 5),
+    ]);
+    const { count, durations } = await list(`${path}?by=test`);
+    assert.equal(count, 12);
+    const ordered = durations.toSorted((a, b) =>
+      b.median_us - a.median_us || (a.key < b.key ? -1 : 1)
+    );
+    assert.deepEqual(durations, ordered);
+    assert.equal(new Set(keys(durations)).size, 12);
+    for (const limit of [1, 2, 5, 12]) {
+      const paged: Row[] = [];
+      for (let after = 0; after < 12; after += limit) {
+        const page = await list(`${path}?by=test&limit=${limit}&after=${btoa(`offset:${after}`)}`);
+        paged.push(...page.durations);
+      }
+      assert.deepEqual(paged, ordered);
+    }
+    const beyond = await list(`${path}?by=test&after=${btoa("offset:12")}`);
+    assert.deepEqual([beyond.count, beyond.durations], [12, []]);
+  });
+
   it("are those of a branch, an environment or a job on request", async () => {
     const { path } = await repositoryOf(
       [[timed("a.ts", 10)], { branch: "main", environment: "Linux-X64", job: "unit" }],
