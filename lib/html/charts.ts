@@ -135,21 +135,28 @@ function scaleOf(most: number, smallest = 0): { top: number; ticks: number[] } {
   };
 }
 
-/** A line over some days, in percent; days without a value are gaps. */
-export function sparkline(
-  { title, values }: { title: string; values: readonly (number | null)[] },
-): Markup {
+/** A line over some days or weeks from 0 on; those without a value are gaps. */
+export function sparkline({ title, values, className = "flaky", top = 100, format = percent }: {
+  title: string;
+  values: readonly (number | null)[];
+  className?: string;
+  /** The value at the upper edge. */
+  top?: number;
+  /** A value as text; in percent unless given. */
+  format?: (value: number) => string;
+}): Markup {
   const [width, height] = [112, 28];
-  const points = pointsOf(values, { top: 100, width, height, margin: 3 });
+  const points = pointsOf(values, { top, width, height, margin: 3 });
   const last = points.at(-1);
   const axis = markup`<path class="axis" d="M0 ${height - 3}H${width}"/>`;
+  const texts = values.map((value) => value === null ? "none" : format(value));
   return image(
-    `${title}: ${values.map(percent).join(", ")}`,
+    `${title}: ${texts.join(", ")}`,
     [width, height],
     markup`${axis}<polyline class="line" points="${pointList(points)}"/>${
       last && markup`<circle cx="${last[0]}" cy="${last[1]}" r="3"/>`
     }`,
-    markup`class="sparkline flaky"`,
+    markup`class="sparkline ${className}"`,
   );
 }
 
@@ -295,8 +302,8 @@ function partsText(series: readonly Series[], parts: readonly number[]): string 
   return series.map(({ name }, part) => `${parts[part]} ${name}`).join(", ");
 }
 
-function percent(value: number | null): string {
-  return value === null ? "none" : `${Math.round(value * 10) / 10}%`;
+function percent(value: number): string {
+  return `${Math.round(value * 10) / 10}%`;
 }
 
 function sum(numbers: readonly number[]): number {

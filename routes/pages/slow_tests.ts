@@ -8,6 +8,7 @@ import { encodeOffsetCursor } from "../../lib/base/cursor.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { formatDuration, plural } from "../../lib/base/text.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
+import { sparkline } from "../../lib/html/charts.ts";
 import { commit, emptyState, table } from "../../lib/html/elements.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
@@ -105,8 +106,7 @@ function slowTable(
     formatDuration(test.medianMicroseconds),
     formatDuration(test.p90Microseconds),
     formatTenths(tenthsOfPercent(test.totalMicroseconds, Math.max(total, 1))),
-    weeks.get(test.testNo)!.map((median) => median === null ? "–" : formatDuration(median))
-      .join(", "),
+    weekly(weeks.get(test.testNo)!),
     slowDown(test, request),
   ]);
   return table("Slow tests", [
@@ -117,6 +117,23 @@ function slowTable(
     `Median by week, ${WEEKS} weeks|wide`,
     "Became slower",
   ], rows);
+}
+
+/** The median of each week as a line, and the first and the last one as text. */
+function weekly(values: readonly (number | null)[]): Content {
+  const known = values.filter((value) => value !== null);
+  if (known.length === 0) return "–";
+  const line = sparkline({
+    title: "Median by week, oldest first",
+    values,
+    className: "duration",
+    top: Math.max(...known, 1),
+    format: formatDuration,
+  });
+  const ends = known.length < 2
+    ? "one week"
+    : `${formatDuration(known[0]!)} → ${formatDuration(known.at(-1)!)}`;
+  return [line, markup`<small>${ends}</small>`];
 }
 
 function slowDown({ slowDown }: SlowTest, { at }: PageRequest): Content {

@@ -98,8 +98,30 @@ describeWithDatabases("slow tests", (database) => {
       "60000000",
       "120000000",
     ]);
-    const { stdout } = await cli("slow --org acme --sort slower", { columns: 80 });
-    assert.match(stdout, /4 s to 8 s +became slower/);
+  });
+
+  it("are a table on a terminal, in which names have room", async () => {
+    const cli = commandLine(database, { now: () => NOW });
+    const narrow = await cli("slow --org acme --limit 2", { columns: 80 });
+    assert.equal(
+      narrow.stdout,
+      "MEDIAN  SHARE  SLOWER  TEST           ID\n" +
+        `   1 m  76.9%          long           ${id("long")}\n` +
+        `   8 s   7.7%  +4 s    became slower  ${id("became slower")}\n`,
+    );
+    assert.match(
+      narrow.stderr,
+      /^\n14 tests in the last 14 days, 2 shown \(--limit\); --json has more\n$/,
+    );
+    const slower = await cli("slow --org acme --sort slower", { columns: 100 });
+    assert.match(slower.stdout, /4 s to 8 s +c000001\.\.c000001 +became slower/);
+    assert.match(
+      slower.stderr,
+      /^\n1 test that became slower in the last 14 days; --json has more\n$/,
+    );
+    const none = await cli("slow --org acme --sort slower --branch topic", { columns: 80 });
+    assert.equal(none.stdout, "");
+    assert.match(none.stderr, /^no test became slower in the last 14 days: 20 runs on 3 days/);
   });
 
   it("say on the page of a test how long it takes", async () => {
@@ -125,7 +147,8 @@ describeWithDatabases("slow tests", (database) => {
     await fixture.upload(shop, [{ name: "long", durationMicroseconds: 13_000_000 }], upload);
     const read = async (query: string) =>
       await (await fixture.get(`/repos/acme/shop/slow-tests?${query}`)).text();
-    assert.match(await read("sort=median"), /13 s, –/);
+    assert.match(await read("sort=median"), /oldest first: none, none, none, 13 s, none, /);
+    assert.match(await read("sort=median"), /<small>13 s → 1 m<\/small>/);
     assert.doesNotMatch(await read("sort=median&branch=main"), /13 s/);
   });
 });

@@ -1,20 +1,27 @@
 import * as v from "valibot";
-import { loadSlowTests, type SlowTest } from "../../../db/read/slow_tests.ts";
+import { loadSlowTests, slownessOf, type SlowTest } from "../../../db/read/slow_tests.ts";
 import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import { slowTestView } from "../../../routes/durations.ts";
+import type { SlowOrder } from "../../analysis/slow_downs.ts";
 import { formatTenths, tenthsOfPercent } from "../../badge/percentage.ts";
 import { Failure } from "../../base/failure.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
-import { formatDuration, oneLine } from "../../base/text.ts";
+import { compareTexts, formatDuration, oneLine, plural } from "../../base/text.ts";
 import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import * as parameters from "../../http/request/parameters.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { openOrganization, ORG, selectRepositories } from "../organization.ts";
 import { plainLine } from "../output.ts";
 import { option, repositoryName, wholeNumber } from "../parameters.ts";
-import { tableLines } from "../table.ts";
+import { type Column, tableLines } from "../table.ts";
 
 const DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
+
+/** From this width on, the table also says where a test is, and between which commits it became slower. */
+const WIDE_COLUMNS = 100;
+
+/** Digits of a commit that git shows. */
+const SHORT_COMMIT = 7;
 
 interface Listed {
   repository: string;
@@ -49,7 +56,7 @@ export const slowCommand: AddCommand = command({
     ),
     limit: option(
       "<n>",
-      "maximum number of tests of each repository (default: 25)",
+      "maximum number of tests (default: 25)",
       v.optional(wholeNumber({ min: 1, max: 100_000 }), "25"),
     ),
   },
@@ -58,7 +65,8 @@ export const slowCommand: AddCommand = command({
     const repositories = await selectRepositories(sql, organization, repo);
     const window = { now: context.now, windowStart: context.now - WINDOW_SECONDS };
     const filter = parameters.filterOf(selected);
-    const listed: Listed[] = [];
+    const all: Listed[] = [];
+    let count = 0;
     for (const one of repositories) {
       const { repositoryId } = one;
       const repository = formatRepositoryName(one);
@@ -70,18 +78,22 @@ export const slowCommand: AddCommand = command({
       });
       const runs = states.get(repositoryId)?.runs;
       if (!runs) throw new Failure(`uploads changed ${repository} while it was read: try again`);
-      const { tests } = await loadSlowTests(sql, { ...options, sort, limit, after: 0, runs });
+      const found = await loadSlowTests(sql, { ...options, sort, limit, after: 0, runs });
       const total = runs.timeConsumed ?? 0;
-      listed.push(...tests.map((test) => ({ repository, test, total })));
+      count += found.count;
+      all.push(...found.tests.map((test) => ({ repository, test, total })));
     }
-    await print(listed, context, { showRepository: repo === undefined });
+    const listed = all.sort((a, b) =>
+      slownessOf(b.test, sort) - slownessOf(a.test, sort) || compareTexts(a.test.id, b.test.id)
+    ).slice(0, limit);
+    await print(listed, context, { sort, count, showRepository: repo === undefined });
   },
 });
 
 async function print(
   listed: readonly Listed[],
   { io, json }: CommandContext,
-  { showRepository }: { showRepository: boolean },
+  { sort, count, showRepository }: { sort: SlowOrder; count: number; showRepository: boolean },
 ): Promise<void> {
   if (json) {
     const records = listed.map(({ repository, test, total }) => ({
@@ -92,10 +104,19 @@ async function print(
   } else if (io.columns === undefined) {
     await io.stdout(listed.map((one) => `${plainTest(one)}\n`).join(""));
   } else if (listed.length === 0) {
-    io.stderr(`no slow tests in the last ${DAYS} days\n`);
+    io.stderr(
+      sort === "slower"
+        ? `no test became slower in the last ${DAYS} days: 20 runs on 3 days, 20 % and a second more\n`
+        : `no test ran in the last ${DAYS} days\n`,
+    );
   } else {
-    const lines = slowTable(listed, io.columns);
+    const lines = slowTable(listed, { sort, width: io.columns });
     await io.stdout(lines.map((line) => `${line}\n`).join(""));
+    const shown = listed.length < count ? `, ${listed.length} shown (--limit)` : "";
+    const what = sort === "slower" ? " that became slower" : "";
+    io.stderr(
+      `\n${plural(count, "test")}${what} in the last ${DAYS} days${shown}; --json has more\n`,
+    );
   }
 }
 
@@ -118,27 +139,63 @@ function plainTest({ repository, test }: Listed): string {
   ]);
 }
 
-function slowTable(listed: readonly Listed[], width: number): string[] {
-  const rows = listed.map(({ test, total }) => [
-    formatDuration(test.medianMicroseconds),
-    formatTenths(tenthsOfPercent(test.totalMicroseconds, Math.max(total, 1))),
-    test.slowDown
-      ? `${formatDuration(test.slowDown.beforeMicroseconds)} to ${
-        formatDuration(test.slowDown.afterMicroseconds)
-      }`
-      : "",
-    test.name,
-    test.id,
-  ]);
-  return tableLines(
+function slowTable(
+  listed: readonly Listed[],
+  { sort, width }: { sort: SlowOrder; width: number },
+): string[] {
+  const isWide = width >= WIDE_COLUMNS;
+  const isBySlowDown = sort === "slower";
+  const hasSeveral = new Set(listed.map(({ repository }) => repository)).size > 1;
+  const hasSlower = listed.some(({ test }) => test.slowDown !== null);
+  const columns: [isShown: boolean, column: Column, cell: (one: Listed) => string][] = [
     [
+      !isBySlowDown,
       { title: "MEDIAN", align: "right" },
-      { title: "SHARE", align: "right" },
-      { title: "SLOWER" },
-      { title: "TEST", cut: "end" },
-      { title: "ID" },
+      ({ test }) => formatDuration(test.medianMicroseconds),
     ],
-    rows.map((row) => row.map(oneLine)),
+    [
+      !isBySlowDown,
+      { title: "SHARE", align: "right" },
+      ({ test, total }) =>
+        formatTenths(tenthsOfPercent(test.totalMicroseconds, Math.max(total, 1))),
+    ],
+    [hasSlower, { title: "SLOWER" }, ({ test }) => slowDownText(test, isBySlowDown)],
+    [
+      hasSlower && isWide,
+      { title: "COMMITS" },
+      ({ test: { slowDown } }) =>
+        slowDown
+          ? `${shortCommit(slowDown.lastBefore.commitOid)}..${
+            shortCommit(slowDown.firstAfter.commitOid)
+          }`
+          : "",
+    ],
+    [true, { title: "TEST", cut: "end" }, ({ test }) => test.name],
+    [isWide && hasSeveral, { title: "REPOSITORY", cut: "end" }, ({ repository }) => repository],
+    [
+      isWide && !hasSeveral,
+      { title: "FILE", cut: "start" },
+      ({ test }) => test.file || test.class || test.suite,
+    ],
+    [true, { title: "ID" }, ({ test }) => test.id],
+  ];
+  const shown = columns.filter(([isShown]) => isShown);
+  return tableLines(
+    shown.map(([, column]) => column),
+    listed.map((one) => shown.map(([, , cell]) => oneLine(cell(one)))),
     width,
   );
+}
+
+/** `4 s to 8 s`, or `+4 s`. */
+function slowDownText({ slowDown }: SlowTest, isLong: boolean): string {
+  if (!slowDown) return "";
+  const { beforeMicroseconds, afterMicroseconds } = slowDown;
+  return isLong
+    ? `${formatDuration(beforeMicroseconds)} to ${formatDuration(afterMicroseconds)}`
+    : `+${formatDuration(afterMicroseconds - beforeMicroseconds)}`;
+}
+
+function shortCommit(commitOid: string): string {
+  return commitOid.slice(0, SHORT_COMMIT);
 }
