@@ -22,7 +22,7 @@ import {
 import type { Quarantine } from "../../lib/analysis/quarantine.ts";
 import { listRepositories, type Repository } from "./repositories.ts";
 
-/** An end that is older is no news, such as those before a webhook was added. */
+/** An older end, such as one before a webhook was added, is not announced. */
 const ENDED_WITHIN = SECONDS_PER_DAY;
 /** Of entries that are looked at: longer than any notice. */
 const ENDING_WITHIN = 8 * SECONDS_PER_DAY;
@@ -75,7 +75,7 @@ async function listCandidates(
     where organization_id = ${organizationId} and event = 'test.flaky'`;
   const ending = await sql<{ id: number }[]>`
     select distinct repository_id::float8 as id from quarantine q
-    where q.repository_id = any(${ids}::text::bigint[])
+    where q.repository_id = any(${ids}::bigint[])
       and q.quarantine_expires_at > to_timestamp(${now - ENDED_WITHIN}::float8)
       and q.quarantine_expires_at < to_timestamp(${now + ENDING_WITHIN}::float8)`;
   const candidates = new Set([...announced, ...ending].map(({ id }) => id));
@@ -104,8 +104,8 @@ async function addCalmTests(tx: Queryable, repository: Repository, now: number):
     where t.repository_id = ${repositoryId}
       and t.test_hash = any(${arrayOf(hashes)}::text::bigint[])
       and not exists (
-        select from disruptive_test d
-        where d.repository_id = t.repository_id and d.test_no = t.test_no
+        select 1 from disruptive_test d
+        where d.repository_id = ${repositoryId} and d.test_no = t.test_no
           and d.latest_submission_id >= decode(${firstId}, 'hex'))
     order by t.test_no`;
   if (quiet.length === 0) return;

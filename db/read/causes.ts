@@ -13,7 +13,7 @@ export async function loadCauses(
   const rows = await sql<(DataVersion & { testHash: number | null; causes: string[] })[]>`
     select ${versionColumns(sql)}, t.test_hash::float8 as "testHash", (
       select coalesce(json_agg(distinct encode(n.fingerprint, 'hex')), '[]') from negative_result n
-      where n.repository_id = r.repository_id and n.test_no = t.test_no and n.is_disruption
+      where n.repository_id = ${repositoryId} and n.test_no = t.test_no and n.is_disruption
     ) as causes
     from repository_state r
     left join test t on t.repository_id = r.repository_id and ${hasHash(sql, testHashes)}

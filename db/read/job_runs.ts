@@ -35,7 +35,7 @@ export async function loadJobRuns(
     left join lateral (
       select s.ran_test_count as "ranTestCount", s.skipped_test_count as "skippedTestCount"
       from submission s
-      where s.repository_id = r.repository_id and s.job <> '' and s.job = ${job}
+      where s.repository_id = ${repositoryId} and s.job <> '' and s.job = ${job}
         and s.environment = ${environment} and s.shard = ${shard}
         and s.status = 'processed' and s.ran_test_count > 0 and ${isOnBranch(sql, base)}
       order by s.submission_id desc
@@ -77,7 +77,7 @@ export async function loadOutageRuns(
         coalesce(s.branch, '') as branch, s.environment, s.job,
         s.ran_test_count as "ranTestCount", s.failed_test_count as "failedTestCount"
       from submission s
-      where s.repository_id = r.repository_id
+      where s.repository_id = ${repositoryId}
         and s.submission_id >= decode(${firstSubmissionId(since)}, 'hex')
         and s.status = 'processed' and ${isOutageRow(sql)}
       order by s.submission_id desc

@@ -34,20 +34,45 @@ function tablesOf(text: string, distributed: readonly string[]): string[] {
 }
 
 const IS_GIVEN = [
-  /\brepository_id\s*=\s*(?:any\s*\(\s*)?\$\d/,
+  /\brepository_id\s*=\s*(?:\$\d|any\b)/,
   /\$\d+(?:::\w+)*\s*=\s*(?:\w+\.)?repository_id\b/,
-  /\binsert into \w+ (?:as \w+ )?\([^)]*\brepository_id\b/,
+  /\binsert into \w+ (?:as \w+ )?\[[^\]]*\brepository_id\b/,
 ];
 
 /**
- * Whether a statement names the repository of every distributed table, as far as its text shows: the
- * column is compared with a parameter or inserted, and named as often as tables are. Whether each
- * comparison restricts its table is for a cluster to say, in `single_task_test.ts`.
+ * What Citus plans one by one: the sub-selects of a statement, and the branches of a `union`. Other groups
+ * are left out, or in brackets where they name the repository.
  */
-function namesRepository(text: string, tables: readonly string[]): boolean {
+function queriesOf(code: string): string[] {
+  const queries: string[] = [];
+  let rest = code;
+  for (;;) {
+    const [group, inner = ""] = /\(([^()]*)\)/.exec(rest) ?? [];
+    if (group === undefined) break;
+    const isQuery = /^\s*(?:select|with|insert|update|delete)\b/.test(inner);
+    if (isQuery) queries.push(inner);
+    const isKept = !isQuery && /\brepository_id\b/.test(inner);
+    rest = rest.replace(group, () => isKept ? `[${inner}]` : " ");
+  }
+  return [...queries, rest].flatMap((query) => query.split(/\b(?:union|except|intersect)\b/));
+}
+
+/**
+ * Whether every query of a statement names the repository of its distributed tables, as far as its text
+ * shows: the column is compared with a parameter or inserted, as often as there are tables, and not beside
+ * an `or`; and whether every query selects something, as Citus requires.
+ */
+function suitsCitus(text: string, distributed: readonly string[]): boolean {
   const code = codeOf(text);
-  const columns = code.match(/\brepository_id\b/g) ?? [];
-  return columns.length >= tables.length && IS_GIVEN.some((pattern) => pattern.test(code));
+  // The cast hides the values.
+  if (/\brepository_id = any\(\$\d+::text/.test(code)) return false;
+  return queriesOf(code).every((query) => {
+    const tables = tablesOf(query, distributed);
+    const columns = query.match(/\brepository_id\b/g) ?? [];
+    return tables.length === 0 ||
+      columns.length >= tables.length && IS_GIVEN.some((pattern) => pattern.test(query)) &&
+        !/\bor\b|\bselect from\b/.test(query);
+  });
 }
 
 /** The statements of a function in PL/pgSQL, whose variables are parameters of them. */
@@ -99,20 +124,37 @@ describeWithDatabases("the statements that the program sends", (database) => {
     );
   });
 
-  it("restrict every distributed table to a repository", () => {
-    const found = sent.map((text) => ({ text, tables: tablesOf(text, distributed) }))
-      .filter(({ tables }) => tables.length > 0);
-    for (const { text, tables } of found) {
-      if (UNRESTRICTED.some((beginning) => text.startsWith(beginning))) continue;
-      assert.ok(namesRepository(text, tables), text);
-    }
-    assert.ok(found.length > 60, `${found.length} statements are about distributed tables`);
+  it("name the repository in every query of a distributed table", () => {
+    const about = sent.filter((text) => tablesOf(text, distributed).length > 0);
+    assert.ok(about.length > 60, `${about.length} statements are about distributed tables`);
+    assert.deepEqual(
+      about.filter((text) =>
+        !suitsCitus(text, distributed) &&
+        !UNRESTRICTED.some((beginning) => text.startsWith(beginning))
+      ),
+      [],
+    );
+  });
+
+  it("are checked: a repository that is not named everywhere is noticed", () => {
+    const given = "repository_id = $1";
     for (
       const wrong of [
-        "select * from test where test_no = $1 -- repository_id = $2",
-        "select * from test t, submission s where t.repository_id = $1",
+        `select * from test where test_no = $1 -- ${given}`,
+        `select * from test t, submission s where t.${given}`,
+        "select * from test where repository_id = any($1::text::bigint[])",
+        `select * from test where ${given} or test_no = $2`,
+        `select * from test where (${given} or test_no = $2) and name = $3`,
+        `select * from test where ${given} union all select * from test where test_no = $2`,
+        `select (select max(test_no) from test t where t.repository_id = s.repository_id)
+          from submission s where s.${given}`,
+        `select 1 from test t where ${given} and exists (select from test u where u.${given})`,
       ]
-    ) assert.ok(!namesRepository(wrong, tablesOf(wrong, distributed)), wrong);
+    ) assert.ok(!suitsCitus(wrong, distributed), wrong);
+    const right = `select * from test t join submission s on s.repository_id = t.repository_id
+      where t.${given} and (name = $2 or name = $3)
+        and exists (select 1 from test u where u.${given})`;
+    assert.ok(suitsCitus(right, distributed));
   });
 
   it("write no volatile values", () => {
