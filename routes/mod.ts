@@ -92,7 +92,7 @@ export type MoreEndpoints = (app: App) => readonly Endpoint[];
 export function createApp(context: Context, more: MoreEndpoints = () => []): App {
   const app: App = (request, peer) => dispatch(request, peer);
   const dispatch = createDispatcher([...routes, ...pages, ...guideFiles, ...more(app)], context);
-  return app;
+  return dispatch;
 }
 
 /** Dependencies of the handlers, where to listen, and limits. */
@@ -105,7 +105,6 @@ export type ServeOptions =
 
 /** Serves the HTTP API until it is shut down. @throws errors of `Deno.serve` */
 export function serve(options: ServeOptions): RunningServer {
-  const now = () => Math.floor(Date.now() / 1000);
-  const app = createApp({ now, windowSeconds: WINDOW_SECONDS, ...options }, options.more);
+  const app = createApp({ windowSeconds: WINDOW_SECONDS, ...options }, options.more);
   return listen(limitRequests(app, options), options);
 }

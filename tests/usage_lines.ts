@@ -18,7 +18,7 @@ export function leafCommands(): { path: string; command: Command }[] {
   const io = {
     stdout: () => Promise.resolve(),
     stderr: () => {},
-    queueStderr: () => () => {},
+    queueStderr: () => ({ add: () => {} }),
     environment: {},
     now: () => 0,
     stderrIsTerminal: false,

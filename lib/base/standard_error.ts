@@ -17,20 +17,17 @@ export function writeToStderr(text: string): void {
   else writeSync(text);
 }
 
-/**
- * From now on lines wait in a bounded queue, and are dropped when it is full.
- * @returns adds a line with its line end; one that is not urgent is written with others
- */
+/** From now on lines wait in a bounded queue, and are dropped when it is full. */
 export function queueStderr(
   handlers: { onDrop(count: number): void; onRoom(count: number): void },
-): (line: string, isUrgent: boolean) => void {
-  const added = queue = new OutputQueue({
+): OutputQueue {
+  queue = new OutputQueue({
     write: (bytes) => Deno.stderr.write(bytes),
     ...handlers,
   });
   // For an exit that does not come from the command line, such as an uncaught error.
   globalThis.addEventListener("unload", () => writeLastToStderr(""));
-  return (line, isUrgent) => added.add(line, isUrgent);
+  return queue;
 }
 
 /** Waits until all lines are written, for a limited time. */

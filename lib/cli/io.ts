@@ -1,6 +1,7 @@
 import type { Database } from "../../db/connection/connect.ts";
 import type { Environment } from "../base/config.ts";
 import type { pause } from "../base/delay.ts";
+import type { OutputQueue } from "../base/output_queue.ts";
 import type { PublishClock } from "../forge/publish.ts";
 import type { Git } from "../intake/ci/git.ts";
 import type { DatabaseLocation } from "./settings.ts";
@@ -13,13 +14,10 @@ export interface CliIo {
   isStdoutClosed?(): boolean;
   /** Writes to standard error. */
   stderr(text: string): void;
-  /**
-   * For services: from now on lines for standard error wait in a bounded queue instead of blocking.
-   * Returns a function that adds a line with its line end.
-   */
+  /** For services: from now on lines for standard error wait in a bounded queue instead of blocking. */
   queueStderr(
     handlers: { onDrop(count: number): void; onRoom(count: number): void },
-  ): (line: string, isUrgent: boolean) => void;
+  ): Pick<OutputQueue, "add">;
   environment: Environment;
   /** Seconds since 1970. */
   now(): number;

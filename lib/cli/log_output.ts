@@ -16,13 +16,13 @@ export function isTelemetryOn(environment: Environment): boolean {
  * otherwise they would also appear on standard output.
  */
 export async function withLog(
-  io: CliIo,
+  io: Pick<CliIo, "environment" | "queueStderr" | "stderrIsTerminal">,
   { LOG_LEVEL, LOG_FORMAT }: SettingValues<"LOG_LEVEL" | "LOG_FORMAT">,
   body: (log: Log) => Promise<void>,
   metrics?: Metrics,
 ): Promise<void> {
   metrics?.count("log_lines_dropped_total", {}, 0);
-  const writeLine = io.queueStderr({
+  const queue = io.queueStderr({
     onDrop: (count) => metrics?.count("log_lines_dropped_total", {}, count),
     onRoom: (count) => log.warn("log lines dropped", { count }),
   });
@@ -30,7 +30,7 @@ export async function withLog(
   const isExported = isTelemetry && io.environment.OTEL_DENO_CONSOLE === "replace";
   const log = createLog({
     write: (line, level) => {
-      writeLine(`${line}\n`, level !== "info");
+      queue.add(`${line}\n`, level !== "info");
       // deno-lint-ignore no-console -- the console goes to telemetry, nothing is printed
       if (isExported) console[level](line);
     },

@@ -1,5 +1,5 @@
 /**
- * Lists the files in which a function runs: for a cached request (GET of a list of tests, over HTTP), and
+ * Lists the files in which a function runs: for a cached request (GET of a list of tests, with its line of the log), and
  * for an upload (`ingest` of one report).
  *
  * `TEST_DATABASE_URL=... deno run -A --config tests/deno.json tests/measure/entered_files.ts`
@@ -7,7 +7,10 @@
 import { Session } from "node:inspector/promises";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { createLog } from "../../lib/base/log.ts";
+import { pause } from "../../lib/base/delay.ts";
+import type { Log } from "../../lib/base/log.ts";
+import { queueStderr } from "../../lib/base/standard_error.ts";
+import { withLog } from "../../lib/cli/log_output.ts";
 import { serve } from "../../routes/mod.ts";
 import { openTestEmbedded, openTestServer } from "../database.ts";
 import { commandLine } from "../lib/cli/run_in_process.ts";
@@ -60,31 +63,34 @@ await enteredFiles();
 await ingest("unit_stock_race.xml");
 const upload = await enteredFiles();
 
-const lines: string[] = [];
-const listener = serve({
-  sql: database.sql,
-  log: createLog({ write: (line) => lines.push(line), now: () => 0 }),
-  host: "127.0.0.1",
-  port: 0,
-});
-async function request(): Promise<void> {
-  const headers = { authorization: `Bearer ${token}` };
-  const response = await fetch(`${listener.url}/api/repos/acme/shop/tests`, { headers });
-  await response.text();
-  if (response.status !== 200) throw new Error(`status ${response.status}`);
+/** A cached request to the API, with the log of `serve`. */
+async function requestCached(log: Log): Promise<string[]> {
+  const listener = serve({ sql: database.sql, log, host: "127.0.0.1", port: 0 });
+  const request = async () => {
+    const headers = { authorization: `Bearer ${token}` };
+    const response = await fetch(`${listener.url}/api/repos/acme/shop/tests`, { headers });
+    await response.text();
+    if (response.status !== 200) throw new Error(`status ${response.status}`);
+  };
+  for (let count = 0; count < 3; count++) await request();
+  // What follows a request.
+  await pause(500);
+  await enteredFiles();
+  await request();
+  const entered = await enteredFiles();
+  await listener.shutdown();
+  return entered;
 }
-for (let count = 0; count < 3; count++) await request();
-// What follows a request.
-await new Promise((resolve) => setTimeout(resolve, 500));
-await enteredFiles();
-await request();
-const cached = await enteredFiles();
+let cached: string[] = [];
+const io = { environment: {}, stderrIsTerminal: false, queueStderr };
+await withLog(io, { LOG_LEVEL: "info", LOG_FORMAT: "json" }, async (log) => {
+  cached = await requestCached(log);
+});
 
 for (const [name, files] of Object.entries({ "A cached request": cached, "An upload": upload })) {
   process.stdout.write(
     `${name}: ${files.length} files\n${files.map((file) => `  ${file}\n`).join("")}`,
   );
 }
-await listener.shutdown();
 await database.close();
 session.disconnect();

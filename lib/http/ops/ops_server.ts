@@ -2,8 +2,7 @@
 import { isDoneWithin } from "../../base/delay.ts";
 import type { Log } from "../../base/log.ts";
 import type { Metrics } from "../../base/metrics.ts";
-import { refuseInvalidHost } from "../server/host.ts";
-import { urlOf } from "../server/server.ts";
+import { refuseInvalidHost, urlOf } from "../server/server.ts";
 
 /** Shorter than the timeout of most probes. */
 const READY_TIMEOUT_MS = 2_000;

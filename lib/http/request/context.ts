@@ -15,8 +15,8 @@ export const REQUEST_TIMEOUT_MS = 30_000;
 export interface Context {
   /** Only reads: a replica or a read-only connection is enough. */
   sql: Database["sql"];
-  /** Whole seconds since 1970. */
-  now(): number;
+  /** Whole seconds since 1970; the clock of the system unless given. */
+  now?(): number;
   /** Length of the window. */
   windowSeconds: number;
   log: Log;

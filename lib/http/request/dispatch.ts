@@ -22,12 +22,12 @@ import {
 } from "./errors.ts";
 import { type RawParameters, readParameters, timeZone as timeZoneParameter } from "./parameters.ts";
 import { createExporter } from "./list_export.ts";
-import { acceptedFormat, createLines } from "./list_format.ts";
+import { createLines } from "./list_format.ts";
 import { checkSelected, createUrlParser, splitUrl } from "./parsed_url.ts";
 import { errorPage } from "./error_page.ts";
 import { createQueries, StaleVersionError } from "../tests/queries.ts";
 import { type LoggedRequest, logRequests } from "./request_log.ts";
-import { completeError, createResponder } from "./responses.ts";
+import { acceptedFormat, completeError, createResponder } from "./responses.ts";
 import type { ApiRequest, Endpoint } from "./route.ts";
 import { createTestsLoader, type RequestLoads, RequestOverError } from "../tests/loader.ts";
 
@@ -40,14 +40,16 @@ const MAX_STALE_ATTEMPTS = 100;
 // Share of the cache for tests: they take longer to load than responses to make from them.
 const TESTS_SHARE = 0.6;
 
+const systemSeconds = () => Math.floor(Date.now() / 1000);
+
 /** What `receive` responds to. */
 const UPLOAD_PATH = /^\/(?:upload|quarantine)(?:\/|$)/;
-const UPLOAD_PORT = "Not Found: this port only reads, uploads go to that of `receive`, or of " +
+const UPLOAD_PORT = "Not Found: this port only reads; uploads go to the port of `receive`, or of " +
   "`up --upload-port` (8001 by default)";
 
 /** Creates the app of a route table; its caches are its own. */
 export function createDispatcher(routes: readonly Endpoint[], context: Context): App {
-  const { metrics, requestTimeoutMs = REQUEST_TIMEOUT_MS } = context;
+  const { metrics, now: clock = systemSeconds, requestTimeoutMs = REQUEST_TIMEOUT_MS } = context;
   const parseUrl = createUrlParser(routes);
   const authenticate = createAuthentication(context);
   const cacheBytes = Math.max(1, (context.cacheSizeMb ?? 80) * 1024 * 1024);
@@ -100,7 +102,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     // Spreadsheets and browsers open the path of a list, and can send a token in no other way.
     const isFile = parsed.format !== null || isBrowser;
     const access = isFile ? "token or basic" : route?.access ?? "token";
-    const now = context.now();
+    const now = clock();
     const moment = { now, windowStart: now - context.windowSeconds };
     const organization = organizationNamedBy(peer, request.headers, context);
     const found = await authenticate(
@@ -193,7 +195,7 @@ function isSignedInBrowser(headers: Headers): boolean {
     headers.get("accept")?.includes("text/html") === true;
 }
 
-/** The time zone that a page names, otherwise that of the service; a wrong name is an error later. */
+/** The time zone that a page names, or else the service's; a wrong name is an error later. */
 function zoneOf({ tz }: RawParameters, { timeZone = UTC }: Context): TimeZone {
   const result = v.safeParse(timeZoneParameter, tz);
   return result.success && result.output || timeZone;

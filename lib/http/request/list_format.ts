@@ -6,36 +6,6 @@ export const LIST_MEDIA_TYPES = { csv: "text/csv", ndjson: "application/x-ndjson
 
 export type ListFormat = keyof typeof LIST_MEDIA_TYPES;
 
-/** Media types by which a client asks for a format; `null` is the usual one. */
-const ACCEPTED: Readonly<Record<string, ListFormat | null>> = {
-  "text/csv": "csv",
-  "application/x-ndjson": "ndjson",
-  "application/ndjson": "ndjson",
-  "application/jsonl": "ndjson",
-  "application/json": null,
-  "application/*": null,
-  "*/*": null,
-};
-
-/** The format that an `Accept` header prefers; of equal ones the first. */
-export function acceptedFormat(accept: string | null): ListFormat | null {
-  let best: { format: ListFormat | null; quality: number } = { format: null, quality: 0 };
-  for (const range of (accept ?? "").split(",")) {
-    const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
-    if (!Object.hasOwn(ACCEPTED, type)) continue;
-    const weight = parameters.find((parameter) => parameter.startsWith("q="));
-    const quality = weight === undefined ? 1 : Number(weight.slice(2));
-    if (quality > best.quality) best = { format: ACCEPTED[type]!, quality };
-  }
-  return best.format;
-}
-
-/** Splits `.csv` or `.ndjson` from the end of a path; one slash may follow. */
-export function formatOfPath(path: string): { path: string; format: ListFormat } | null {
-  const [, list, format] = /^(.*[^/])\.(csv|ndjson)\/?$/.exec(path) ?? [];
-  return list === undefined ? null : { path: list, format: format as ListFormat };
-}
-
 /** A column: its name, and the names that lead to the value in an item. */
 export interface ListColumn {
   name: string;
@@ -90,6 +60,6 @@ export function createLines(format: ListFormat, columns: readonly ListColumn[]):
 function valueAt(item: unknown, path: readonly string[]): CsvValue {
   let value = item;
   for (const name of path) value = (value as Record<string, unknown> | null)?.[name] ?? null;
-  // Sound: what is no object has a column, by the schema.
+  // Sound: by the schema, a column leads to a value that is not an object.
   return value as CsvValue;
 }

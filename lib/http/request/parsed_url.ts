@@ -7,7 +7,7 @@ import type { NamedSelection, RepositoryVersion, Selection } from "../../../db/r
 import { caseKey, isObjectId, parseTestId } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
 import type { ParameterErrors } from "./errors.ts";
-import { formatOfPath, type ListFormat } from "./list_format.ts";
+import type { ListFormat } from "./list_format.ts";
 import type { RawParameters } from "./parameters.ts";
 import type { Endpoint } from "./route.ts";
 
@@ -62,6 +62,12 @@ export function createUrlParser(routes: readonly Endpoint[]): (url: string) => P
 export function splitUrl(url: string): { path: string; search: string } {
   const [, path = "//", search = ""] = /^[a-z]+:\/\/[^/?#]*([^?#]*)(\?[^#]*)?/i.exec(url) ?? [];
   return { path, search };
+}
+
+/** Splits `.csv` or `.ndjson` from the end of a path; one slash may follow. */
+export function formatOfPath(path: string): { path: string; format: ListFormat } | null {
+  const [, list, format] = /^(.*[^/])\.(csv|ndjson)\/?$/.exec(path) ?? [];
+  return list === undefined ? null : { path: list, format: format as ListFormat };
 }
 
 /** Decodes the variable parts of a path; `null` when one is not percent-encoded UTF-8: a 404. */

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { RepositoryVersion } from "../../../db/read/caller.ts";
 import { buildId as ownBuildId } from "../../base/version.ts";
+import type { ListFormat } from "./list_format.ts";
 import type { RawParameters } from "./parameters.ts";
 import type { Endpoint, HandlerResult } from "./route.ts";
 
@@ -214,4 +215,28 @@ export function acceptsGzip(acceptEncoding: string | null): boolean {
   const [, quality = "1"] = /\bgzip\s*(?:;\s*q=([\d.]+))?/i.exec(acceptEncoding ?? "") ??
     /\*\s*(?:;\s*q=([\d.]+))?/.exec(acceptEncoding ?? "") ?? ["", "0"];
   return Number(quality) > 0;
+}
+
+/** Media types by which a client asks for the format of a list; `null` is the usual one. */
+const FORMAT_OF_MEDIA_TYPE: Readonly<Record<string, ListFormat | null>> = {
+  "text/csv": "csv",
+  "application/x-ndjson": "ndjson",
+  "application/ndjson": "ndjson",
+  "application/jsonl": "ndjson",
+  "application/json": null,
+  "application/*": null,
+  "*/*": null,
+};
+
+/** The format that an `Accept` header prefers; of equal ones the first. */
+export function acceptedFormat(accept: string | null): ListFormat | null {
+  let best: { format: ListFormat | null; quality: number } = { format: null, quality: 0 };
+  for (const range of (accept ?? "").split(",")) {
+    const [type = "", ...parameters] = range.split(";").map((part) => part.trim().toLowerCase());
+    if (!Object.hasOwn(FORMAT_OF_MEDIA_TYPE, type)) continue;
+    const weight = parameters.find((parameter) => parameter.startsWith("q="));
+    const quality = weight === undefined ? 1 : Number(weight.slice(2));
+    if (quality > best.quality) best = { format: FORMAT_OF_MEDIA_TYPE[type]!, quality };
+  }
+  return best.format;
 }

@@ -14,8 +14,8 @@ const RETRY_MS = 200;
 
 /**
  * Listens with `start`, and again on the same port when that server stops; the signal closes all of
- * its connections. When it ran out of file handles, all are closed: legitimate ones cannot be told from
- * others.
+ * its connections. When it ran out of file handles, all are closed: legitimate ones cannot be
+ * distinguished from others.
  */
 export function listenWithRestarts(
   start: (where: { port: number; signal: AbortSignal }) => Deno.HttpServer<Deno.NetAddr>,

@@ -4,7 +4,6 @@ import { errorFields, type Log } from "../../base/log.ts";
 import { type App, REQUEST_TIMEOUT_MS } from "../request/context.ts";
 import { internalServerError } from "../request/errors.ts";
 import { completeError, requestIdOf } from "../request/responses.ts";
-import { refuseInvalidHost } from "./host.ts";
 import { listenWithRestarts } from "./restarting_listener.ts";
 
 /** Longer than most requests take, shorter than a service manager waits. */
@@ -93,6 +92,13 @@ export function limitRequests(
     if (expired + refused === 0) setTimeout(report, REPORT_INTERVAL_MS);
   };
 
+  const expire = (request: Request): Response => {
+    reportSoon();
+    // Once for all that expire together.
+    if (expired++ === 0) onTimeout?.();
+    return completeError(request, internalServerError(), requestIdOf(request));
+  };
+
   return async (request, peer) => {
     if (running >= MAX_RUNNING_REQUESTS && !LIVENESS_PROBE.test(request.url)) {
       reportSoon();
@@ -103,12 +109,31 @@ export function limitRequests(
     }
     running++;
     const response = app(request, peer).finally(() => running--);
-    if (await isDoneWithin(response, requestTimeoutMs)) return await response;
-    reportSoon();
-    // Once for all that expire together.
-    if (expired++ === 0) onTimeout?.();
-    return completeError(request, internalServerError(), requestIdOf(request));
+    const { promise: timeout, resolve } = Promise.withResolvers<Response>();
+    const timer = setTimeout(() => resolve(expire(request)), requestTimeoutMs);
+    try {
+      return await Promise.race([response, timeout]);
+    } finally {
+      clearTimeout(timer);
+    }
   };
+}
+
+/** A name or address with an optional port. */
+const HOST = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d+)?$/i;
+
+/** What the runtime puts in its place when there is none. Requests of HTTP/2 have an authority instead. */
+const NO_HOST = /^http:\/\/localhost:\d+\//;
+
+/**
+ * A 400 with an empty body, as the runtime answers malformed requests; `null` when the `Host` is valid. The
+ * runtime accepts any and none, and makes the URL of it: with `Host: a/repos?` a request for `/health`
+ * would be one for `/repos`, past the rules of a proxy.
+ */
+export function refuseInvalidHost({ headers, url }: Request): Response | null {
+  const host = headers.get("host");
+  if (host === null ? !NO_HOST.test(url) : HOST.test(host)) return null;
+  return new Response(null, { status: 400, headers: { connection: "close" } });
 }
 
 /** Base address of a listener, without a slash at its end. */

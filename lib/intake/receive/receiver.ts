@@ -31,8 +31,8 @@ const CLEAN_UP_MS = 2_000;
  */
 export async function startReceiver(
   { database, writable, inbox, host, port, portOption, settings, ...context }:
-    & Pick<Context, "log" | "metrics" | "trustedProxies" | "onTokenUse" | "now">
-    & Pick<UploadContext, "accepted" | "room">
+    & Pick<Context, "log" | "metrics" | "trustedProxies" | "onTokenUse">
+    & Pick<UploadContext, "now" | "accepted" | "room">
     & {
       /** For looking up tokens. */
       database: Database;

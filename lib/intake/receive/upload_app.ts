@@ -62,9 +62,9 @@ const UPLOAD_METHODS = ["POST", "PUT"];
 const RETRY_AFTER_SECONDS = "5";
 
 export interface UploadContext
-  extends
-    Pick<Context, "sql" | "log" | "metrics" | "trustedProxies" | "onTokenUse" | "now">,
-    Acceptance {
+  extends Pick<Context, "sql" | "log" | "metrics" | "trustedProxies" | "onTokenUse">, Acceptance {
+  /** Whole seconds since 1970. */
+  now(): number;
   /**
    * Connections for changes of quarantine, which are not read-only. They wait for the lock of their
    * repository: look-ups of tokens need others.
@@ -203,7 +203,8 @@ function otherRepository({ repository }: Uploader, repo: RepositoryName): string
 /** What `serve` responds to. */
 const API_PATH =
   /^\/(?:api|repos|tests|flaky-tests|owners|docs|openapi\.yaml|llms-full\.txt|mcp)(?:\/|$)/;
-const OTHER_PORT = "this port takes uploads: the API and the pages are on that of `serve`, or of " +
+const OTHER_PORT =
+  "this port takes uploads; the API and the pages are on the port of `serve`, or of " +
   "`up --port` (8000 by default)";
 
 // Together with the name of the archive it must fit into a path and a key.

@@ -20,7 +20,7 @@ export function commandLine(database: () => Database, changes: Partial<CliIo> = 
     const io: CliIo = {
       stdout: (text) => Promise.resolve(void (stdout += text)),
       stderr: (text) => void (stderr += text),
-      queueStderr: () => (line) => io.stderr(line),
+      queueStderr: () => ({ add: (line) => io.stderr(line) }),
       environment: {},
       now: () => NOON,
       stderrIsTerminal: false,

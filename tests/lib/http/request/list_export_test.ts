@@ -1,11 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { createExporter } from "../../../../lib/http/request/list_export.ts";
-import {
-  acceptedFormat,
-  createLines,
-  formatOfPath,
-} from "../../../../lib/http/request/list_format.ts";
+import { createLines } from "../../../../lib/http/request/list_format.ts";
 import { silentLog } from "../../../silent_log.ts";
 
 const lines = createLines("ndjson", []);
@@ -93,32 +89,6 @@ describe("a whole list", () => {
     });
     for (let attempt = 0; attempt < 40; attempt++) {
       await assert.rejects(exportList(get(), context, { lines, batches: failing() }), /on fire/);
-    }
-  });
-});
-
-describe("the format of a list", () => {
-  it("is the one of the highest quality, of equal ones the first", () => {
-    const formats = [
-      ["text/csv", "csv"],
-      ["application/x-ndjson;q=0.5, text/csv;q=0.6", "csv"],
-      ["application/json, text/csv", null],
-      ["text/csv, application/json", "csv"],
-      ["text/csv ; header=present ; q=1", "csv"],
-      ["application/jsonl", "ndjson"],
-      ["constructor, __proto__", null],
-      [null, null],
-    ] as const;
-    for (const [accept, format] of formats) {
-      assert.equal(acceptedFormat(accept), format, accept ?? "");
-    }
-  });
-
-  it("is read from the end of a path", () => {
-    assert.deepEqual(formatOfPath("/a/tests.csv"), { path: "/a/tests", format: "csv" });
-    assert.deepEqual(formatOfPath("/a/tests.ndjson/"), { path: "/a/tests", format: "ndjson" });
-    for (const path of ["/a/.csv", "/a/tests.CSV", "/a/tests.csv//", "/a/tests.csv.gz", "/csv"]) {
-      assert.equal(formatOfPath(path), null, path);
     }
   });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { createUrlParser } from "../../../../lib/http/request/parsed_url.ts";
+import { createUrlParser, formatOfPath } from "../../../../lib/http/request/parsed_url.ts";
 import { routes } from "../../../../routes/mod.ts";
 
 const parse = createUrlParser(routes);
@@ -22,6 +22,14 @@ describe("a parsed URL", () => {
       const path of ["/api//", "//api", "/API", "/api/repos/a/%ff/tests", "/api/repos/a//tests"]
     ) {
       assert.equal(pathOf(path), null, path);
+    }
+  });
+
+  it("has the format of a list that its path ends with", () => {
+    assert.deepEqual(formatOfPath("/a/tests.csv"), { path: "/a/tests", format: "csv" });
+    assert.deepEqual(formatOfPath("/a/tests.ndjson/"), { path: "/a/tests", format: "ndjson" });
+    for (const path of ["/a/.csv", "/a/tests.CSV", "/a/tests.csv//", "/a/tests.csv.gz", "/csv"]) {
+      assert.equal(formatOfPath(path), null, path);
     }
   });
 });

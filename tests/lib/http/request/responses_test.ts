@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { acceptsGzip, createResponder } from "../../../../lib/http/request/responses.ts";
+import {
+  acceptedFormat,
+  acceptsGzip,
+  createResponder,
+} from "../../../../lib/http/request/responses.ts";
 import type { Endpoint } from "../../../../lib/http/request/route.ts";
 
 describe("an entity tag", () => {
@@ -54,6 +58,24 @@ describe("Accept-Encoding", () => {
     const refusing = [null, "", "identity", "br", "gzip;q=0", "gzip;q=0.0"];
     for (const header of [...refusing, "*, gzip;q=0", "gzip; q=0.000, br"]) {
       assert.equal(acceptsGzip(header), false, String(header));
+    }
+  });
+});
+
+describe("the format of a list that a client accepts", () => {
+  it("is the one of the highest quality, of equal ones the first", () => {
+    const formats = [
+      ["text/csv", "csv"],
+      ["application/x-ndjson;q=0.5, text/csv;q=0.6", "csv"],
+      ["application/json, text/csv", null],
+      ["text/csv, application/json", "csv"],
+      ["text/csv ; header=present ; q=1", "csv"],
+      ["application/jsonl", "ndjson"],
+      ["constructor, __proto__", null],
+      [null, null],
+    ] as const;
+    for (const [accept, format] of formats) {
+      assert.equal(acceptedFormat(accept), format, accept ?? "");
     }
   });
 });

@@ -308,7 +308,7 @@ describeWithDatabases("an upload", (database) => {
       for (const each of ["", `tk_${"0".repeat(64)}`]) {
         const response = await receiver.send(path, each, {});
         assert.equal(response.status, 401);
-        assert.match((await response.json()).message, /^this port takes uploads: the API/);
+        assert.match((await response.json()).message, /^this port takes uploads; the API/);
       }
     }
   });
@@ -328,7 +328,7 @@ describeWithDatabases("an upload", (database) => {
       const response = await receiver.send(path, token, { body: JUNIT });
       assert.equal(response.status, 404, path);
       const { message } = await response.json();
-      if (path === "/api") assert.match(message, /^this port takes uploads: the API .*8000/);
+      if (path === "/api") assert.match(message, /^this port takes uploads; the API .*8000/);
       else assert.equal(message, "Not Found");
     }
     const get = await receiver.send("/upload/acme/shop", token, { method: "GET" });
