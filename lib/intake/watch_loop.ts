@@ -35,14 +35,17 @@ interface WatchOptions {
   onOutcome?: (outcome: ArchiveOutcome) => Promise<void>;
   /** Waits between sweeps; tests pass their own. */
   sleep?: typeof pause;
+  /** How long running archives may take after `stop`. */
+  shutdownTimeoutMs?: number;
 }
 
 /** Sweeps until `stop`, or once. Returns the number of archives that failed. */
 export async function watchArchives(
   watcher: Omit<WatcherContext, "reader">,
-  { interval, workers, once, metrics, stop, isTaken = () => false, onOutcome, sleep = pause }:
-    WatchOptions,
+  options: WatchOptions,
 ): Promise<number> {
+  const { interval, workers, once, metrics, stop, onOutcome, shutdownTimeoutMs } = options;
+  const { isTaken = () => false, sleep = pause } = options;
   const { sql, storage, log } = watcher;
   const idle = Array.from({ length: workers }, () => new ArchiveReader({ stop }));
   const running = new Set<Promise<void>>();
@@ -162,7 +165,7 @@ export async function watchArchives(
       await sleep(once || isIncomplete && !isOut ? SETTLE_PAUSE_MS : pauseMs, stop);
     }
   } finally {
-    await finishRunning(running, log);
+    await finishRunning(running, log, shutdownTimeoutMs);
     for (const reader of idle) reader.close();
   }
   throwProblem();

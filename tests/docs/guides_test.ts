@@ -6,6 +6,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type Database, openDatabase } from "../../db/connection/connect.ts";
 import { copyTemplate, openTestServer, withDatabase } from "../database.ts";
+import { start } from "../e2e/program.ts";
 import { NO_CI } from "../no_ci.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -19,6 +20,9 @@ const GUIDES = [
   "retention",
   "quarantine",
 ];
+
+/** Guides that are run while the service is running: each command opens the database faster. */
+const WITH_SERVICE = ["retention", "quarantine"];
 
 /** Guides that cannot be run in a test: all their blocks are marked `sh elsewhere`. */
 const NOT_RUN = ["systemd", "reverse_proxy", "replicas", "citus"];
@@ -77,7 +81,7 @@ describe("the guides to running the service", () => {
   async function run(
     commands: string,
     environment: Record<string, string>,
-    { isNew = false } = {},
+    { isNew = false, withService = false } = {},
   ): Promise<string> {
     const folder = await Deno.makeTempDir({ prefix: "test-analytics-guide-" });
     try {
@@ -89,6 +93,9 @@ describe("the guides to running the service", () => {
         const script = `deploy/${role}_role.sql`;
         await Deno.copyFile(join(ROOT, script), join(folder, script));
       }
+      const service = withService
+        ? await start(["serve", "--port", "0"], { DATA_DIR: join(folder, "data") })
+        : null;
       const port = freePort();
       const uploadPort = freePort();
       const { code, stdout, stderr } = await new Deno.Command("bash", {
@@ -109,6 +116,7 @@ describe("the guides to running the service", () => {
           ...environment,
         },
       }).output();
+      await service?.stop("SIGTERM");
       const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
       assert.equal(code, 0, decode(stdout) + decode(stderr));
       return decode(stdout);
@@ -121,7 +129,10 @@ describe("the guides to running the service", () => {
     it(`has commands that work: ${name}`, async () => {
       const commands = commandsOf(await guideText(name), "sh");
       assert.notEqual(commands, "");
-      const output = await run(commands, {}, { isNew: name === "install" });
+      const output = await run(commands, {}, {
+        isNew: name === "install",
+        withService: WITH_SERVICE.includes(name),
+      });
       if (name !== "install") return;
       assert.match(output, /^\{"key":"acme\/shop\/\S+\.gz"\}$/m);
       assert.match(output, /"name":"adds up"/);

@@ -94,10 +94,10 @@ describe("the bundle", () => {
       assert.equal(code, 0, stderr);
       return stdout.trim();
     };
-    await ok("org", "create", "acme");
-    const token = await ok("token", "create", "--org", "acme");
     const serving = await start(["serve", "--port", "0"], environment, program);
     try {
+      await ok("org", "create", "acme");
+      const token = await ok("token", "create", "--org", "acme");
       const key = await ok(
         ...["ingest", "--org", "acme", "--repo", "acme/shop", "--commit", "c0ffee0", REPORT],
       );
@@ -106,13 +106,13 @@ describe("the bundle", () => {
       });
       const { submissions } = await response.json();
       assert.deepEqual(submissions.map((submission: { key: string }) => submission.key), [key]);
+      // Archives are read in a worker thread, which is the bundle again.
+      const facts = ["--repo", "acme/shop", "--commit", "c0ffee1"];
+      const archive = await ok("upload", "--to", join(folder, "uploads"), ...facts, REPORT);
+      assert.match(await ok("ingest", "--org", "acme", archive), /^acme\/shop\//);
     } finally {
       assert.equal((await serving.stop("SIGTERM")).code, 0);
     }
-    // Archives are read in a worker thread, which is the bundle again.
-    const facts = ["--repo", "acme/shop", "--commit", "c0ffee1"];
-    const archive = await ok("upload", "--to", join(folder, "uploads"), ...facts, REPORT);
-    assert.match(await ok("ingest", "--org", "acme", archive), /^acme\/shop\//);
     await ok("migrate");
     assert.match(await ok("doctor"), /^ok\tdisk\t/m);
   });

@@ -5,6 +5,7 @@ import { createClient } from "../../db/connection/client.ts";
 import { openDatabase } from "../../db/connection/connect.ts";
 import { createPool } from "../../db/connection/pool.ts";
 import { connectTo } from "../../db/connection/socket.ts";
+import { follow } from "./child.ts";
 import { command, run, type Running, start } from "./program.ts";
 import { freePort, installedServer, makeOwnServer, type OwnServer } from "./postgres.ts";
 import { startTunnel, type Tunnel } from "./tunnel.ts";
@@ -46,7 +47,7 @@ describe("an unreachable database", { skip: installedServer() === null }, () => 
   });
   after(() => server.remove());
 
-  async function ask(running: Running): Promise<{ status: number; body: string }> {
+  async function ask(running: Pick<Running, "url">): Promise<{ status: number; body: string }> {
     const headers = { authorization: `Bearer ${token}` };
     const response = await fetch(`${running.url}/api`, { headers });
     return { status: response.status, body: await response.text() };
@@ -105,37 +106,7 @@ describe("an unreachable database", { skip: installedServer() === null }, () => 
     }
   });
 
-  it("leads to timeouts while it is frozen, and is used again afterwards", async () => {
-    const tunnel: Tunnel = await startTunnel(new URL(server.url));
-    try {
-      const url = new URL(server.url);
-      url.port = String(tunnel.port);
-      const running = await start(["serve", "--port", "0", "--request-timeout-ms", "1000"], {
-        DATABASE_URL: url.href,
-      });
-      try {
-        assert.equal((await ask(running)).status, 204);
-        tunnel.freeze();
-        const begun = performance.now();
-        assert.deepEqual(await ask(running), { status: 500, body: "" });
-        assert.ok(performance.now() - begun < 4_000);
-        // Open connections stay frozen, as after a failover to another machine.
-        tunnel.letNewOnesThrough();
-        const passed = await recoveryMs(running);
-        assert.ok(passed < RECOVERY_MS, `it took ${passed} ms`);
-        // Requests that were given up are logged together, a second later.
-        await new Promise((resolve) => setTimeout(resolve, 1_500));
-      } finally {
-        // A shutdown would wait for the connections that stay frozen.
-        const { stderr } = await running.stop("SIGKILL");
-        assert.match(stderr, /"requests timed out","count":1,"after_ms":1000/);
-      }
-    } finally {
-      await tunnel.close();
-    }
-  });
-
-  describe("does not prevent shutdown", () => {
+  describe("that is frozen", () => {
     /** Stops a service whose database froze under a request; `passedMs` counts from the first signal. */
     async function stopFrozen({ signals }: { signals: 1 | 2 }) {
       const tunnel = await startTunnel(new URL(server.url));
@@ -160,30 +131,85 @@ describe("an unreachable database", { skip: installedServer() === null }, () => 
       }
     }
 
-    it("after the drain timeout", async () => {
-      const { code, stderr, passedMs, outcome } = await stopFrozen({ signals: 1 });
-      assert.equal(code, 0, stderr);
-      assert.ok(passedMs > 9_000 && passedMs < 20_000, `it took ${passedMs} ms`);
-      // Along with the check of the schema it needs a new connection, which times out.
-      assert.ok(typeof outcome === "string" || outcome.status === 500);
+    /** Takes ten seconds, in which the other tests run. */
+    let drained: Promise<Awaited<ReturnType<typeof stopFrozen>>>;
+
+    before(() => {
+      drained = stopFrozen({ signals: 1 });
+      // Reported by the test that awaits it.
+      drained.catch(() => {});
     });
 
-    it("at once after a second signal", async () => {
+    it("leads to timeouts, and is used again afterwards", async () => {
+      const tunnel: Tunnel = await startTunnel(new URL(server.url));
+      try {
+        const url = new URL(server.url);
+        url.port = String(tunnel.port);
+        const running = await start(["serve", "--port", "0", "--request-timeout-ms", "1000"], {
+          DATABASE_URL: url.href,
+        });
+        try {
+          assert.equal((await ask(running)).status, 204);
+          tunnel.freeze();
+          const begun = performance.now();
+          assert.deepEqual(await ask(running), { status: 500, body: "" });
+          assert.ok(performance.now() - begun < 4_000);
+          // Open connections stay frozen, as after a failover to another machine.
+          tunnel.letNewOnesThrough();
+          const passed = await recoveryMs(running);
+          assert.ok(passed < RECOVERY_MS, `it took ${passed} ms`);
+          // Requests that were given up are logged together, a second later.
+          await new Promise((resolve) => setTimeout(resolve, 1_500));
+        } finally {
+          // A shutdown would wait for the connections that stay frozen.
+          const { stderr } = await running.stop("SIGKILL");
+          assert.match(stderr, /"requests timed out","count":1,"after_ms":1000/);
+        }
+      } finally {
+        await tunnel.close();
+      }
+    });
+
+    it("does not prevent shutdown at once after a second signal", async () => {
       const { code, stderr, passedMs } = await stopFrozen({ signals: 2 });
       assert.equal(code, 1);
       assert.ok(passedMs < 2_000, `it took ${passedMs} ms`);
       assert.match(stderr, /\nerror: stopped by a second signal before all work was done\n$/);
     });
+
+    it("does not prevent shutdown after the drain timeout", async () => {
+      const { code, stderr, passedMs, outcome } = await drained;
+      assert.equal(code, 0, stderr);
+      assert.ok(passedMs > 9_000 && passedMs < 20_000, `it took ${passedMs} ms`);
+      // Along with the check of the schema it needs a new connection, which times out.
+      assert.ok(typeof outcome === "string" || outcome.status === 500);
+    });
   });
+
+  /** Starts `serve`, and waits until it has said that its database is unavailable. */
+  async function startWaiting(environment: Record<string, string>) {
+    const { promise: waiting, resolve } = Promise.withResolvers<void>();
+    const { promise: ready, resolve: onReady } = Promise.withResolvers<string>();
+    const child = follow(
+      command(["serve", "--port", "0"], { environment }).spawn(),
+      (stderr) => {
+        if (stderr.includes("database unavailable")) resolve();
+        const [, url] = /^listening on (http:\/\/\S+)$/m.exec(stderr) ?? [];
+        if (url !== undefined) onReady(url);
+      },
+    );
+    await Promise.race([waiting, child.ending]);
+    return { ...child, ready };
+  }
 
   it("is waited for at startup", async () => {
     await server.stop("fast");
-    const starting = start(["serve", "--port", "0"], { DATABASE_URL: server.url });
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    const child = await startWaiting({ DATABASE_URL: server.url });
     await server.start();
-    const running = await starting;
-    assert.equal((await ask(running)).status, 204);
-    const { code, stderr } = await running.stop("SIGTERM");
+    const early = child.ending.then(({ stderr }) => assert.fail(stderr));
+    early.catch(() => {});
+    assert.equal((await ask({ url: await Promise.race([child.ready, early]) })).status, 204);
+    const { code, stderr } = await child.end("SIGTERM");
     assert.equal(code, 0, stderr);
     assert.match(stderr, /"level":"warn","message":"database unavailable","error":".*ECONNREFUSED/);
     assert.match(stderr, /retrying for up to 60 s/);
@@ -201,14 +227,9 @@ describe("an unreachable database", { skip: installedServer() === null }, () => 
     assert.match(stderr, /\nerror: the PostgreSQL server at \S+ \(DATABASE_URL\) cannot be used: /);
     assert.ok(!stderr.includes("open-sesame"));
 
-    const waiting = command(["serve", "--port", "0"], {
-      environment: { ...environment, DATABASE_WAIT_SECONDS: "60" },
-    }).spawn();
-    const text = new Response(waiting.stderr).text();
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
-    waiting.kill("SIGTERM");
-    assert.deepEqual(await waiting.status.then(({ code }) => code), 0, await text);
-    await Promise.all([text, waiting.stdout.cancel()]);
+    const waiting = await startWaiting({ ...environment, DATABASE_WAIT_SECONDS: "60" });
+    const ended = await waiting.end("SIGTERM");
+    assert.equal(ended.code, 0, ended.stderr);
   });
 
   it("is not waited for when it does not exist", async () => {

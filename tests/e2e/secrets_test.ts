@@ -162,6 +162,8 @@ describe("what the program writes", () => {
   });
 
   it("has no secret and no address of a webhook in it", async () => {
+    // The commands share the database that it has opened.
+    const server = await start(["serve", "--port", "0"], environment);
     const path = "T0AB12CD3EF/B4567GH89IJ/kLmNoPqRsTuVwXyZ01";
     const report = join(folder, "webhook.xml");
     await Deno.writeTextFile(report, `<testsuite name="s"><testcase name="hooked"/></testsuite>`);
@@ -198,6 +200,9 @@ describe("what the program writes", () => {
         ["webhook", "remove", String(hook.webhook_id)],
       ]
     ) written += await cli(args);
+    const { code, stdout, stderr } = await server.stop("SIGTERM");
+    assert.equal(code, 0);
+    written += stdout + stderr;
     assertNoSecret(written);
   });
 });

@@ -142,7 +142,7 @@ async function prove(environment: Record<string, string>): Promise<void> {
     const last = watch();
     const deadline = Date.now() + DEADLINE_MS;
     while (receiver.received.size < jobCount && Date.now() < deadline) {
-      await pause(5_000);
+      await pause(1_000);
       // A kill is an attempt: what was killed several times would wait for minutes.
       await makeDue(environment);
     }

@@ -30,7 +30,7 @@ import { onSignals } from "./run_command.ts";
 import { errorMessage } from "../../base/error.ts";
 
 /** For all requests while the tests run, and again for all afterwards; includes retries. */
-const TIMEOUT_MS = 10_000;
+export const LOOKUP_TIMEOUT_MS = 10_000;
 
 // When the tests passed, the exit code does not depend on the response.
 const PASSED_TIMEOUT_MS = 2_000;
@@ -90,11 +90,12 @@ export async function findCheckout(
  */
 export function startLookup(
   checkout: ReturnType<typeof findCheckout>,
-  { environment, base, run: given }: {
+  { environment, base, run: given, timeoutMs = LOOKUP_TIMEOUT_MS }: {
     environment: Environment;
     base: string;
     /** Overrides what the CI job says. */
     run: Partial<CiRun>;
+    timeoutMs?: number;
   },
 ) {
   const cancel = new AbortController();
@@ -103,10 +104,10 @@ export function startLookup(
     const { api, repository } = await service;
     return await loadQuarantined(api, repository, signal);
   };
-  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const timeout = AbortSignal.timeout(timeoutMs);
   const first = settled(
     list(AbortSignal.any([cancel.signal, timeout])).catch((error) => {
-      throw timeout.aborted ? timeoutError(TIMEOUT_MS) : error;
+      throw timeout.aborted ? timeoutError(timeoutMs) : error;
     }),
   );
 
@@ -132,8 +133,8 @@ export function startLookup(
         signal = name;
         cancel.abort(new ApiError(`The gate was stopped by ${name}.`));
       });
-      const timeoutMs = run.exitCode === 0 ? PASSED_TIMEOUT_MS : TIMEOUT_MS;
-      const timer = setTimeout(() => cancel.abort(timeoutError(timeoutMs)), timeoutMs);
+      const limitMs = run.exitCode === 0 ? PASSED_TIMEOUT_MS : timeoutMs;
+      const timer = setTimeout(() => cancel.abort(timeoutError(limitMs)), limitMs);
       try {
         return { ...await request(run), signal };
       } finally {

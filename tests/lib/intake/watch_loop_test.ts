@@ -49,7 +49,11 @@ describeWithDatabases("watching", (database) => {
   }
 
   /** Watches with one worker; `processed` are the keys so far. */
-  function watch(storage: FolderStorage, stop: AbortSignal, sleep = pause) {
+  function watch(
+    storage: FolderStorage,
+    stop: AbortSignal,
+    more: { sleep?: typeof pause; shutdownTimeoutMs?: number } = {},
+  ) {
     const processed: string[] = [];
     const ended = watchArchives({
       sql: database().sql,
@@ -66,7 +70,7 @@ describeWithDatabases("watching", (database) => {
       once: false,
       metrics: undefined,
       stop,
-      sleep,
+      ...more,
       onOutcome({ key, status }) {
         if (status === "processed") processed.push(key);
         return Promise.resolve();
@@ -112,7 +116,7 @@ describeWithDatabases("watching", (database) => {
     const stop = new AbortController();
     const storage = new FolderStorage(folder, { stop: stop.signal, isInbox: true });
     await addArchives(1);
-    const { ended, until } = watch(storage, stop.signal);
+    const { ended, until } = watch(storage, stop.signal, { shutdownTimeoutMs: 1_000 });
     await until(1);
     const release = Promise.withResolvers<void>();
     const locked = Promise.withResolvers<void>();
@@ -144,11 +148,12 @@ describeWithDatabases("watching", (database) => {
     const stop = new AbortController();
     const storage = new UnreliableStorage(folder, { stop: stop.signal, isInbox: true });
     const waits: number[] = [];
-    const { ended, until } = watch(storage, stop.signal, async (milliseconds) => {
+    const sleep = async (milliseconds: number) => {
       await pause(1);
       waits.push(milliseconds);
       storage.isOut = waits.length < 9;
-    });
+    };
+    const { ended, until } = watch(storage, stop.signal, { sleep });
     await until(3);
     while (waits.at(-1) !== 100) await pause(20);
     stop.abort();
