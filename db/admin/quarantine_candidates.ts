@@ -107,7 +107,7 @@ export async function loadPolicyTests(
   return { tests: found.sort((a, b) => a.id < b.id ? -1 : 1), automaticCount };
 }
 
-/** The end that a person gave an entry, 0 before it. The end of an automatic one is no decision. */
+/** The end that a person gave an entry, 0 before it. The end of an automatic one is not a decision. */
 function endOfManualEntry(entry: Quarantine | undefined, now: number): number {
   if (entry?.quarantineType !== "manual" || activeQuarantine(entry, now) !== null) return 0;
   return entry.quarantineExpiresAt ?? 0;

@@ -43,7 +43,7 @@ const BUSY =
 
 /** The same statement, which is run by `run` when it is awaited for the first time. */
 export function startLazily(statement: unknown, run: () => Promise<unknown>): unknown {
-  // Fragments are never awaited; identifiers and lists of values are no promises.
+  // Fragments are never awaited; identifiers and lists of values are not promises.
   if (!(statement instanceof Promise)) return statement;
   let outcome: Promise<unknown> | undefined;
   const start = () => outcome ??= run();

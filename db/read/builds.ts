@@ -35,7 +35,7 @@ interface BuildsQuery {
   /** Only submissions from then on, in seconds since 1970. */
   since: number;
   filter: SubmissionFilter;
-  /** `failed`: with a failure that is no disruption; `passed`: without any. */
+  /** `failed`: with a failure that is not a disruption; `passed`: without any. */
   outcome: BuildOutcome;
   /** The number of builds before the page. */
   offset: number;

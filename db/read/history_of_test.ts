@@ -12,7 +12,7 @@ export interface FailureDay {
   /** In days since 1970. */
   day: number;
   disruptionCount: number;
-  /** Failures and errors that are no disruptions. */
+  /** Failures and errors that are not disruptions. */
   otherCount: number;
 }
 

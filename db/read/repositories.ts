@@ -39,7 +39,7 @@ export interface BuildTotals {
   buildCount: number;
   /** With at least one failure or error. */
   failedBuildCount: number;
-  /** With at least one failure or error that is no disruption. */
+  /** With at least one failure or error that is not a disruption. */
   otherFailedBuildCount: number;
   /** With at least one disruption. */
   disruptedBuildCount: number;

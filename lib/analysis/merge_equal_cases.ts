@@ -167,7 +167,7 @@ function reportOf(resultNo: number, reports: readonly CollectedReport[]): number
 /**
  * What is known about each report. It was repeated as a whole if at least half of its tests, and more
  * than one, occur equally often, at least twice. Where plugins leave bare cases, tests that read as
- * retried are no sign of that: a broken tear-down leaves them for all tests, and without a surplus.
+ * retried are not a sign of that: a broken tear-down leaves them for all tests, and without a surplus.
  */
 function countReports(
   results: CollectedResults,

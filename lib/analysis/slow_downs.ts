@@ -37,7 +37,7 @@ const MIN_RUNS = 20;
 const MIN_DAYS = 3;
 const MIN_RATIO = 1.2;
 const MIN_INCREASE_MICROSECONDS = 1_000_000;
-/** Fewer runs on a side are no level: the machine of one run may have been busy. */
+/** Fewer runs on a side do not show a level: the machine of one run may have been busy. */
 const MIN_SIDE = 5;
 /** That chance makes such a step: ten runs slower than each of ten others have 0.0016. */
 const MAX_PROBABILITY = 0.002;

@@ -87,7 +87,7 @@ export function requireFiles({ reports, coverage }: { reports: string[]; coverag
 }
 
 /**
- * Merges the options with the facts of the CI job, or of the checkout outside of CI; options win.
+ * Merges the options with the facts of the CI job, or of the checkout outside of CI; options take precedence.
  *
  * @throws {UsageError} when the repository or the commit is unknown
  */

@@ -100,7 +100,7 @@ export function readApiAccess(environment: Environment): ApiSettings {
  * The address of the service, or that for uploads, as its users see it, without a trailing slash; `""`
  * when it is not set.
  *
- * @throws {TypeError} when it is no address; it is not quoted
+ * @throws {TypeError} when it is not an address; it is not quoted
  */
 export function readPublicUrl(
   environment: Environment,

@@ -5,7 +5,7 @@ import { showDirections, testPath } from "../base/text.ts";
 /** GitHub shows at most ten errors of a step. */
 const MAX_ANNOTATIONS = 10;
 
-/** Verdicts in the order in which their failures are shown. Excused failures are no errors. */
+/** Verdicts in the order in which their failures are shown. Excused failures are not errors. */
 const ORDER = ["new", "quarantined, new cause", "unknown", "known", "flaky"];
 
 /** A test that failed. */

@@ -8,7 +8,7 @@ import { cutText, markdownCode, showDirections } from "../base/text.ts";
 export function safeCode(text: string, limit: number): string {
   const line = showDirections(text.toWellFormed().replaceAll(/[\s\p{Cc}\p{Zl}\p{Zp}]+/gu, " "))
     .trim();
-  // Two back ticks with nothing between them are no code.
+  // Two back ticks with nothing between them are not code.
   if (line === "") return "(empty)";
   return markdownCode(cutText(line, limit));
 }

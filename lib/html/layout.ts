@@ -83,7 +83,7 @@ ${content}
 last 14 days unless they say otherwise; ${
       !frame || frame.zone === UTC
         ? "times are UTC"
-        : `times are those of ${frame.zone.name}, days of charts and filters are UTC`
+        : `times are in ${frame.zone.name}, days of charts and filters in UTC`
     }.</p>${frame && zoneForm(frame)}</footer>
 </body>
 </html>

@@ -138,7 +138,7 @@ export function splitNode(
 
 function numberOf(text: string, variable: string): number {
   if (/^\d{1,6}$/.test(text)) return Number(text);
-  const found = text === "" ? `${variable} is not set` : `${variable} is no number`;
+  const found = text === "" ? `${variable} is not set` : `${variable} is not a number`;
   throw new RangeError(`${found}: expected ${OPTIONS}`);
 }
 

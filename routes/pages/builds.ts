@@ -44,7 +44,7 @@ const buildSchema = schemas.object("Build", {
   id: schemas.described(schemas.objectId, "Id of its latest submission"),
   name: schemas.text("What the pages call it"),
   outcome: schemas.text("processing, failed (an upload), negative or passed"),
-  failed_test_count: schemas.count("Tests with a failure that is no disruption"),
+  failed_test_count: schemas.count("Tests with a failure that is not a disruption"),
   flaky_test_count: schemas.count("Tests with a disruption"),
   test_result_count: schemas.count("Results of all its submissions"),
   recorded_at: schemas.timestamp,

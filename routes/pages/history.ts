@@ -77,7 +77,7 @@ export function historyCharts(builds: readonly BuildDay[], today: number): Marku
       { ...FAILED, name: "any failure", values: shares("failedBuildCount") },
     ],
   });
-  // One point is no line.
+  // One point does not make a line.
   return markup`<div class="pair">${bars}${weeks.length > 1 && lines}</div>`;
 }
 

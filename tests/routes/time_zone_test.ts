@@ -43,7 +43,7 @@ describeWithDatabases("the time zone of pages", (database) => {
     const { title, datetime } = timeOn(berlin).attributes;
     assert.equal(title, "2026-09-21 00:30:00 UTC+2 (Europe/Berlin)");
     assert.equal(datetime, "2026-09-20T22:30:00Z");
-    assert.match(berlin.all("footer")[0]!.text, /times are those of Europe\/Berlin/);
+    assert.match(berlin.all("footer")[0]!.text, /times are in Europe\/Berlin/);
 
     const app = createApp({
       sql: database().sql,

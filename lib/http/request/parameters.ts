@@ -83,7 +83,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, Entries | undefined>> = {
   },
 };
 
-/** `tz`: the time zone of the times on a page; `null` for that of the service. */
+/** `tz`: the time zone of the times on a page; `null` for the service's. */
 export const timeZone = parsed(
   (text) => text === "" ? null : parseTimeZone(text),
   "Time zone of the times, as the IANA database names it",

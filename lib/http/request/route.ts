@@ -155,7 +155,7 @@ export function defineRoute<Query extends Entries>(
   return { ...route, access, query: schema } as Route;
 }
 
-/** Declares an endpoint that answers requests itself. It is no resource of the API. */
+/** Declares an endpoint that answers requests itself. It is not a resource of the API. */
 export function defineEndpoint(
   endpoint: Required<Pick<Endpoint, "path" | "methods" | "respond">>,
 ): Endpoint {

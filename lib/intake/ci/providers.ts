@@ -21,7 +21,7 @@ interface Provider {
   repository?: Fact;
   commit: Fact;
   branch: Fact;
-  /** System and architecture, and the values of a matrix, as far as the service tells them. */
+  /** System and architecture, and the values of a matrix, as far as the service names them. */
   environment?: Fact;
   /** Name of the job; shard numbers and values of a matrix at its end are removed. */
   job?: Fact;

@@ -22,7 +22,7 @@ export class CoverageFormatError extends Error {
   }
 }
 
-/** The refusal of a file that is no coverage report; the collector adds what was expected. */
+/** The refusal of a file that is not a coverage report; the collector adds what was expected. */
 export function notCoverage(found: string): CoverageFormatError {
   return new CoverageFormatError(`found ${found}`, "not-coverage");
 }

@@ -5,7 +5,7 @@ import { CoverageFormatError, type FormatReader, ran, wholeNumber } from "./form
 
 export interface TextFormat {
   name: string;
-  /** Recognizes a report by its first line that is no comment. */
+  /** Recognizes a report by its first line that is not a comment. */
   start: RegExp;
   open(map: CoverageMap): FormatReader;
 }

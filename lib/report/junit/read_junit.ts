@@ -270,7 +270,9 @@ export class JUnitReader implements XmlFormatReader {
     });
     this.#suites.at(-1)!.caseCount++;
     if (dialect.hasNamelessCases && !attributes["name"] && !attributes["classname"]) {
-      this.#note("a <testcase> without name and classname, as after an interruption, is no test");
+      this.#note(
+        "a <testcase> without name and classname, as after an interruption, is not a test",
+      );
       return null;
     }
     const identity = this.#identityOf(attributes, dialect);

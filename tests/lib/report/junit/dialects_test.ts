@@ -240,7 +240,7 @@ describe("what never ran", () => {
     );
     assert.deepEqual(results, []);
     assert.deepEqual(notes, [
-      "r.xml:1:38: a <testcase> without name and classname, as after an interruption, is no test",
+      "r.xml:1:38: a <testcase> without name and classname, as after an interruption, is not a test",
       "r.xml: found no test result",
     ]);
   });
