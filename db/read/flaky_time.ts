@@ -1,7 +1,7 @@
 import type { ResultColumns } from "../../lib/analysis/columns.ts";
 import { flakyMicroseconds } from "../../lib/analysis/flaky_time.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
-import type { Queryable } from "../connection/sql.ts";
+import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { viewOf } from "./duration_rows.ts";
 import { codeVersionOf } from "./fragments.ts";
 import { loadTestLists } from "./stored_test_lists.ts";
@@ -9,18 +9,33 @@ import { loadTestLists } from "./stored_test_lists.ts";
 /** A job is run again within hours or days. */
 const REPEATED_WITHIN_SECONDS = 7 * 24 * 60 * 60;
 
-/** Microseconds of tests that flaky failures cost a repository since a moment: {@linkcode flakyMicroseconds}. */
+/**
+ * Microseconds of tests that flaky failures cost a repository since a moment: {@linkcode flakyMicroseconds}.
+ *
+ * @param options.testHashes only failures of these tests; of all tests unless given
+ */
 export async function loadFlakyMicroseconds(
   sql: Queryable,
-  { repositoryId, since }: { repositoryId: number; since: number },
+  { repositoryId, since, testHashes }: {
+    repositoryId: number;
+    /** Seconds since 1970. */
+    since: number;
+    testHashes?: readonly number[];
+  },
 ): Promise<number> {
   const firstId = firstSubmissionId(since - REPEATED_WITHIN_SECONDS);
+  const isCounted = testHashes
+    ? sql`n.test_no = any(array(
+        select t.test_no from test t
+        where t.repository_id = ${repositoryId}
+          and t.test_hash = any(array(select unnest(${arrayOf(testHashes)}::text::bigint[])))))`
+    : sql`true`;
   const rows = await sql<(ResultColumns & SubmissionRow)[]>`
     with disrupted as materialized (
       select n.submission_id, string_agg(int4send(n.test_no), '') as tests
       from negative_result n
       where n.repository_id = ${repositoryId} and n.is_disruption
-        and n.submission_id >= decode(${firstId}, 'hex')
+        and n.submission_id >= decode(${firstId}, 'hex') and ${isCounted}
       group by n.submission_id
     )
     select encode(s.submission_id, 'hex') as "submissionId", s.test_list_no as "testListNo",

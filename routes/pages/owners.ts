@@ -1,4 +1,5 @@
 /** `/owners` and `/owners/{owner}`: whose tests are flaky or quarantined. */
+import { loadFlakyMicroseconds } from "../../db/read/flaky_time.ts";
 import { loadOwners } from "../../db/read/owners.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
@@ -6,7 +7,7 @@ import { disruptivenessThousandths, type TrackedTest } from "../../lib/analysis/
 import { formatTenths } from "../../lib/badge/percentage.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
-import { formatCount, plural } from "../../lib/base/text.ts";
+import { formatCount, formatDuration, plural } from "../../lib/base/text.ts";
 import { emptyState, keyFigures, table } from "../../lib/html/elements.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
@@ -15,6 +16,8 @@ import * as schemas from "../schemas.ts";
 import { definePage, downloadLinks, type PageRequest, uploadCommand } from "./page.ts";
 
 const ENDING_DAYS = 7;
+/** Of the time that flaky failures cost, as on the page of a repository. */
+const COST_DAYS = 7;
 const MAX_ROWS = 50;
 
 /** Tests by owner, in lower case, as their tags or their quarantine entries name them. */
@@ -25,6 +28,7 @@ function groupByOwner(tests: readonly TrackedTest[]): Map<string, TrackedTest[]>
       .map((tag) => tag.slice(OWNER_TAG.length));
     const ofEntry = test.quarantine?.quarantineOwner ?? "";
     for (const key of new Set([...ofTags, ofEntry].map(foldCase))) {
+      if (key === "") continue;
       const own = found.get(key);
       if (own) own.push(test);
       else found.set(key, [test]);
@@ -122,7 +126,8 @@ interface OwnerPage extends PageRequest {
 }
 
 export const ownerPage = definePage({
-  path: "/owners/:owner",
+  // An owner may have slashes: @acme/web.
+  path: "/owners/:owner+",
   resource: "owner",
   query: {
     owner: parameters.inPath("Owner, as in a CODEOWNERS file", {
@@ -158,6 +163,7 @@ export const ownerPage = definePage({
       }`;
       return { title: owner, crumbs: [link.owners], content };
     }
+    const microseconds = await flakyMicrosecondsOf(tests, page);
     return {
       title: owner,
       crumbs: [link.owners],
@@ -167,6 +173,11 @@ ${
           ["Tests", formatCount(testCount), "that ran with this owner"],
           ["Flaky", String(flaky.length), "not quarantined"],
           ["Flaky failures", formatCount(costOf(tests)), "in the last 14 days"],
+          [
+            "Cost of flaky failures",
+            formatDuration(microseconds),
+            `of tests, last ${COST_DAYS} days`,
+          ],
           ["Quarantined", String(quarantined.length), "tests"],
           ["Ending soon", String(ending.length), `within ${ENDING_DAYS} days`],
         )
@@ -182,6 +193,26 @@ ${
     };
   },
 });
+
+/** What flaky failures of these tests cost in all of their repositories. */
+async function flakyMicrosecondsOf(
+  tests: readonly TrackedTest[],
+  { sql, today, repositoryOf }: OwnerPage,
+): Promise<number> {
+  const since = (today - COST_DAYS) * SECONDS_PER_DAY;
+  const failed = tests.filter(({ disruptionCount }) => disruptionCount > 0)
+    .map(({ id }) => parseTestId(id)!);
+  const costs = await Promise.all(
+    [...Map.groupBy(failed, ({ idPrefix }) => idPrefix)].map(([idPrefix, own]) =>
+      loadFlakyMicroseconds(sql, {
+        repositoryId: repositoryOf.get(idPrefix)!.repositoryId,
+        since,
+        testHashes: own.map(({ testHash }) => testHash),
+      })
+    ),
+  );
+  return costs.reduce((sum, cost) => sum + cost, 0);
+}
 
 /** The end of an entry in seconds since 1970; Infinity without one. */
 function endOf({ quarantine }: TrackedTest): number {

@@ -151,12 +151,14 @@ describeWithDatabases("the pages to find tests", (database) => {
     assert.deepEqual(links.map(({ attributes }) => attributes.href), ["tests.csv?q=quiet"]);
   });
 
-  it("show what an owner has: flaky, quarantined, ending soon", async () => {
+  it("show what an owner has: flaky, its cost, quarantined, ending soon", async () => {
     const page = await read("/owners/%40acme%2Fmoney");
     const figures = page.all(".facts dd").length > 0 ? page.all(".facts dd") : page.all("dd");
     assert.deepEqual(figures.map(({ text }) => /^\d+/.exec(text.trim())?.[0]), [
       "5",
       "2",
+      "3",
+      // Milliseconds of the failed attempts in both repositories.
       "3",
       "1",
       "1",
@@ -165,6 +167,20 @@ describeWithDatabases("the pages to find tests", (database) => {
     const [entry] = rows(page, "Quarantined");
     assert.deepEqual(entry!.slice(0, 3), ["pays twice", "acme/shop", "slow bank"]);
     assert.match((await read("/owners/eve")).text, /nobody's/);
+  });
+
+  it("take the name of an owner with slashes as it is written", async () => {
+    for (const path of ["/owners/@acme/money", "/owners/@acme/money/", "/owners/@acme%2FMoney"]) {
+      const page = await read(path);
+      assert.equal(page.all("h1")[0]!.text.toLowerCase(), "@acme/money");
+      assert.deepEqual(rows(page, "Flaky").map(([name]) => name).sort(), ["pays", "shows"]);
+      const [test] = page.all("a").filter(({ text }) => text === "pays");
+      const { pathname } = new URL(test!.attributes.href!, `http://x${path}`);
+      assert.match(pathname, /^\/tests\/[0-9a-f]{24}$/);
+    }
+    // A page of its own: the list of owners.
+    assert.equal((await read("/owners/")).all("h1")[0]!.text, "Owners");
+    assert.match((await read("/owners/%2F")).text, /No test has this owner/);
   });
 
   it("are reached from the owners of a test", async () => {

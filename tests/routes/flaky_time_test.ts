@@ -3,10 +3,11 @@ import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
 import { loadFlakyMicroseconds } from "../../db/read/flaky_time.ts";
 import type { Upload } from "../../db/write/store_submission.ts";
+import { parseTestId } from "../../lib/base/identity.ts";
 import type { Conclusion } from "../../lib/report/result.ts";
 import { describeWithDatabases } from "../database.ts";
 import { commandLine } from "../lib/cli/run_in_process.ts";
-import { createShop, DAY, type Fixture, NOW } from "./fixture.ts";
+import { createShop, DAY, type Fixture, idOf, NOW } from "./fixture.ts";
 
 /** Tests of these names: each attempt with its conclusion, and as many seconds as given. */
 type Report = [name: string, seconds: number, conclusion?: Conclusion][];
@@ -72,6 +73,26 @@ describeWithDatabases("the time that flaky failures cost", (database) => {
 
   it("is nothing for failures that are not flaky", async () => {
     assert.equal((await cost([FAILED], [FAILED])).seconds, 0);
+  });
+
+  it("is that of some tests: their failed attempts, and jobs that were run again after them", async () => {
+    const both: Report = [...SLOW, ["a", 5, "failure"], ["b", 7, "failure"], ["b", 2]];
+    const again: Report = [...SLOW, ["a", 4], ["b", 2]];
+    const { seconds, repository } = await cost([both], [again]);
+    assert.equal(seconds, 5 + 7 + 606);
+    const ofTests = async (...names: string[]) => {
+      const since = NOW - 7 * DAY;
+      const testHashes = names.map((name) => parseTestId(idOf(repository, { name }))!.testHash);
+      const { repositoryId } = repository;
+      const query = { repositoryId, since, testHashes };
+      return await loadFlakyMicroseconds(database().sql, query) / 1_000_000;
+    };
+    assert.equal(await ofTests("a"), 5 + 606);
+    // It passed at last: the job was not run again because of it.
+    assert.equal(await ofTests("b"), 7);
+    assert.equal(await ofTests("a", "b"), seconds);
+    assert.equal(await ofTests("slow"), 0);
+    assert.equal(await ofTests(), 0);
   });
 
   it("is shown on the page of a repository and in the digest", async () => {

@@ -43,7 +43,7 @@ export function parameterType({ jsonSchema: { type, enum: values } }: DescribedP
 
 /** The path of a route with `{name}` for its parameters, as OpenAPI writes it. */
 export function pathTemplate(path: string): string {
-  return path.replace(/:(\w+)/g, "{$1}");
+  return path.replace(/:(\w+)\+?/g, "{$1}");
 }
 
 /** The `curl` line whose response the route shows as its example. */

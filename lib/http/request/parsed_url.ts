@@ -47,7 +47,7 @@ export function createUrlParser(routes: readonly Endpoint[]): (url: string) => P
       const format = listMatch && list!.format;
       const parameters = rawParameters(search, route);
       // It selects no repositories, but belongs to the key of the response.
-      if (route.resource === "owner") parameters.owner = variables.owner ?? "";
+      if (route.resource === "owner") parameters.owner = variables.owner!.replace(/(?<=.)\/$/, "");
       const badgeToken = route.access === "token or badge token"
         ? new URLSearchParams(search).get("token")
         : null;

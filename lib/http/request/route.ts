@@ -107,7 +107,7 @@ export interface ListSource<Query = unknown> {
 }
 
 export interface Endpoint<Query = unknown> {
-  /** With `:name` for a variable part. */
+  /** With `:name` for a variable part, `:name+` for the rest of the path. */
   path: string;
   access: Access;
   /** For people: errors are pages too, and it may say how many days ago something was. */
