@@ -3,7 +3,7 @@ import type { Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Database } from "../connection/connect.ts";
-import { idsIn, type Queryable } from "../connection/sql.ts";
+import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { buildKeyOf, isSelected, selectRepository, SNAPSHOT } from "./fragments.ts";
 
 export const BUILD_OUTCOMES = ["all", "failed", "flaky", "passed"] as const;
@@ -35,6 +35,8 @@ interface BuildsQuery {
   /** Only submissions from then on, in seconds since 1970. */
   since: number;
   filter: SubmissionFilter;
+  /** In lower case; all must be found: {@linkcode isFound}. */
+  words: readonly string[];
   /** `failed`: with a failure that is not a disruption; `passed`: without any. */
   outcome: BuildOutcome;
   /** The number of builds before the page. */
@@ -80,7 +82,7 @@ type Page = Omit<BuildRow, "flakyTestCount" | "failedTestCount"> & {
 
 function selectBuilds(
   tx: Queryable,
-  { repositoryId, since, filter, outcome, offset, before = null, limit }: BuildsQuery,
+  { repositoryId, since, filter, words, outcome, offset, before = null, limit }: BuildsQuery,
 ) {
   const hasNegative = (isDisruption: boolean) =>
     tx`bool_or(exists (
@@ -111,13 +113,27 @@ function selectBuilds(
       from submission s
       where s.repository_id = ${repositoryId}
         and s.submission_id >= decode(${firstSubmissionId(since)}, 'hex')
-        and ${isSelected(tx, filter)}
+        and ${isSelected(tx, filter)} and ${isFound(tx, words)}
       group by ${buildKeyOf(tx)}
       having ${conditions[outcome]}
     ) b
     where ${before === null ? tx`true` : tx`b."submissionId" collate "C" < ${before}`}
     order by b."submissionId" desc
     limit ${limit} offset ${offset}`;
+}
+
+/**
+ * SQL: whether the row `s` of `submission` has each word: its commit begins with it, if it has four digits or
+ * more, or branch or build URL contain it. A number, such as `#77`, is one part of the path of either: of a
+ * pull request or a CI run.
+ */
+function isFound(tx: Queryable, words: readonly string[]) {
+  if (words.length === 0) return tx`true`;
+  const parts = words.map((word) => word.replace(/^#?(\d{1,9})$/, "/$1/"));
+  return tx`not exists (
+    select 1 from unnest(${textsIn(tx, words)}, ${textsIn(tx, parts)}) as w(word, part)
+    where (length(w.word) < 4 or not starts_with(lower(s.commit_oid), w.word)) and strpos(
+      lower(concat('/', s.branch, '/', chr(10), s.build_url, '/')), w.part) = 0)`;
 }
 
 function selectFailures(

@@ -5,6 +5,8 @@ interface Paths {
   commit: string;
   branch: string;
   pull: string;
+  /** Of the changes from a commit, `{from}`, to another, `{to}`. */
+  compare: string;
 }
 
 const FORGES: readonly [isForge: RegExp, Paths][] = [
@@ -12,20 +14,33 @@ const FORGES: readonly [isForge: RegExp, Paths][] = [
     commit: "/-/commit/",
     branch: "/-/tree/",
     pull: "/-/merge_requests/",
+    compare: "/-/compare/{from}...{to}",
   }],
-  [/^[^/]*bitbucket/, { commit: "/commits/", branch: "/branch/", pull: "/pull-requests/" }],
+  [/^[^/]*bitbucket/, {
+    commit: "/commits/",
+    branch: "/branch/",
+    pull: "/pull-requests/",
+    compare: "/branches/compare/{to}%0D{from}",
+  }],
   [/^(dev\.azure\.com|[^/]*visualstudio\.com)\/|\/_git\//, {
     commit: "/commit/",
     branch: "?version=GB",
     pull: "/pullrequest/",
+    compare: "/branchCompare?baseVersion=GC{from}&targetVersion=GC{to}&_a=commits",
   }],
   [/^[^/]*(gitea|forgejo|codeberg)/, {
     commit: "/commit/",
     branch: "/src/branch/",
     pull: "/pulls/",
+    compare: "/compare/{from}...{to}",
   }],
   // Also of other hosts: GitHub Enterprise, and commits of Gitea and older GitLab.
-  [/^/, { commit: "/commit/", branch: "/tree/", pull: "/pull/" }],
+  [/^/, {
+    commit: "/commit/",
+    branch: "/tree/",
+    pull: "/pull/",
+    compare: "/compare/{from}...{to}",
+  }],
 ];
 
 /** What {@linkcode forgeOf} returns. */
@@ -34,6 +49,8 @@ export interface ForgeLinks {
   commit(oid: string): string;
   branch(name: string): string;
   pullRequest(number: number): string;
+  /** The changes from a commit to another; `""` unless both are git ids. */
+  compare(from: string, to: string): string;
 }
 
 /** The addresses of a repository's forge; `null` unless its page is of http or https. */
@@ -44,10 +61,18 @@ export function forgeOf(url: string): ForgeLinks | null {
   const paths = FORGES.find(([isForge]) => isForge.test(host + path))![1];
   const address = (to: string, name: string) => `${protocol}//${host}${path}${to}${name}`;
   return {
-    commit: (oid) => /^[0-9a-f]{7,64}$/i.test(oid) ? address(paths.commit, oid) : "",
+    commit: (oid) => isGitId(oid) ? address(paths.commit, oid) : "",
     branch: (name) => address(paths.branch, name.split("/").map(encodeURIComponent).join("/")),
     pullRequest: (number) => address(paths.pull, String(number)),
+    compare: (from, to) =>
+      isGitId(from) && isGitId(to)
+        ? address(paths.compare.replace("{from}", from).replace("{to}", to), "")
+        : "",
   };
+}
+
+function isGitId(oid: string): boolean {
+  return /^[0-9a-f]{7,64}$/i.test(oid);
 }
 
 /** The number of the pull or merge request whose ref a branch is, such as `refs/pull/77/merge`. */
@@ -67,7 +92,7 @@ export interface NamedBuild {
 /** What distinguishes a build: branch, commit, and pull request or CI run, `main · 24d0c8b · #77`. */
 export function buildName({ branch, commitOid, buildUrl = "" }: NamedBuild): string {
   const number = pullRequestOf(branch ?? "") ?? runNumberOf(buildUrl);
-  const commit = /^[0-9a-f]{7,64}$/i.test(commitOid) ? commitOid.slice(0, 7) : commitOid;
+  const commit = isGitId(commitOid) ? commitOid.slice(0, 7) : commitOid;
   return [branch ?? "", commit, number === null ? "" : `#${number}`].filter((part) => part !== "")
     .join(" · ") || "build";
 }

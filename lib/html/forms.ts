@@ -12,8 +12,25 @@ export function textField(
   },
 ): Markup {
   return markup`<div><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${value}" placeholder="${hint}" autocomplete="off" spellcheck="false"${
-    errors && markup` aria-invalid="true" aria-describedby="${name}-error"`
-  }>${errors && markup`<p class="error" id="${name}-error">${errors.join("; ")}</p>`}</div>`;
+    errors && isDescribedBy(name)
+  }>${errors && ownErrors(name, errors)}</div>`;
+}
+
+function isDescribedBy(name: string): Markup {
+  return markup` aria-invalid="true" aria-describedby="${name}-error"`;
+}
+
+function ownErrors(name: string, errors: readonly string[]): Markup {
+  return markup`<p class="error" id="${name}-error">${errors.join("; ")}</p>`;
+}
+
+/** What is wrong with parameters that have no field in a form. */
+export function otherErrors(
+  errors: Readonly<Record<string, readonly string[]>>,
+  fields: readonly string[],
+): Markup[] {
+  return Object.entries(errors).filter(([name]) => !fields.includes(name))
+    .map(([name, messages]) => markup`<p class="error">${name}: ${messages.join("; ")}</p>`);
 }
 
 /** Parameters that a form sends along: browsers drop the query of its address. */
@@ -23,17 +40,20 @@ export function hiddenFields(parameters: Readonly<Record<string, string>>): Mark
   );
 }
 
-/** A choice of some values. */
+/** A choice of some values, with what is wrong with one that is none of them. */
 export function choiceField(
-  { name, label, value, options }: {
+  { name, label, value, options, errors }: {
     name: string;
     label: string;
     value: string;
     options: readonly (readonly [value: string, text: string])[];
+    errors?: readonly string[] | undefined;
   },
 ): Markup {
   const items = options.map(([one, text]) =>
     markup`<option value="${one}"${one === value && markup` selected`}>${text}</option>`
   );
-  return markup`<div><label for="${name}">${label}</label><select id="${name}" name="${name}">${items}</select></div>`;
+  return markup`<div><label for="${name}">${label}</label><select id="${name}" name="${name}"${
+    errors && isDescribedBy(name)
+  }>${items}</select>${errors && ownErrors(name, errors)}</div>`;
 }

@@ -7,8 +7,8 @@ import { formatTimestamp, SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { glyph } from "../../lib/html/charts.ts";
 import { buildName, forgeOf, pullRequestOf } from "../../lib/html/forge_links.ts";
-import { emptyState, table, together } from "../../lib/html/elements.ts";
-import { choiceField, hiddenFields, textField } from "../../lib/html/forms.ts";
+import { breakable, emptyState, table, together } from "../../lib/html/elements.ts";
+import { choiceField, hiddenFields, otherErrors, textField } from "../../lib/html/forms.ts";
 import {
   type Content,
   externalAddress,
@@ -20,18 +20,26 @@ import { keptParameters } from "../../lib/html/layout.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import * as schemas from "../schemas.ts";
-import { RANGES } from "./history.ts";
+import { rangeField } from "./history.ts";
 import { definePage, downloadLinks, type PageRequest } from "./page.ts";
 
 const LIMIT = 50;
 
 const query = {
+  q: parameters.words(
+    "Words that must all be found: a commit or its beginning, a part of the branch or of the address of " +
+      "the CI run, the number of the pull request or of the CI run",
+    "24d0c8b",
+  ),
   branch: parameters.branch,
   environment: parameters.environment,
   outcome: parameters.choice("outcome", BUILD_OUTCOMES, "The builds that are listed"),
   days: parameters.choice("days", ["14", "7", "30", "90"], "Days back from now"),
   after: parameters.offsetCursor,
 };
+
+/** The fields of the form, which show their own errors. */
+const FIELDS = ["q", "branch", "environment", "outcome", "days"];
 
 const OUTCOMES = [
   ["all", "all"],
@@ -66,13 +74,14 @@ export const buildsPage = definePage({
   list: {
     item: buildSchema,
     async *batches({ query, now, load, loadEach }) {
-      const { branch: branches, environment: environments, outcome, days } = query;
+      const { q: words, branch: branches, environment: environments, outcome, days } = query;
       const [repository] = await loadEach(loadRepositoryDetails, {});
       let before: string | null = null;
       do {
         const page: { builds: BuildRow[] } = await load(loadBuilds, {
           since: now - Number(days) * SECONDS_PER_DAY,
           filter: { branches, environments },
+          words,
           outcome,
           offset: 0,
           before,
@@ -90,11 +99,13 @@ export const buildsPage = definePage({
   async show(page) {
     const { query, parameters, now, load, loadEach, link } = page;
     const { branch: branches, environment: environments, outcome, days, after: offset } = query;
+    const filter = { branches, environments };
     const [[found], { count, builds }] = await Promise.all([
       loadEach(loadRepositoryDetails, {}),
       load(loadBuilds, {
         since: now - Number(days) * SECONDS_PER_DAY,
-        filter: { branches, environments },
+        filter,
+        words: query.q,
         outcome,
         offset,
         limit: LIMIT,
@@ -110,7 +121,7 @@ export const buildsPage = definePage({
       `, ${offset + 1} to ${offset + builds.length} on this page`;
     const none = offset > 0
       ? markup`<p>There are no older builds. ${turn("The newest", 0)}</p>`
-      : "No build matches. Choose a longer time, or remove the branch or environment.";
+      : "No build matches. Choose a longer time, or remove a word, the branch or the environment.";
     return {
       title: "Builds",
       crumbs: [link.repositories, link.repository(repository)],
@@ -132,13 +143,10 @@ ${
 });
 
 function filters(given: Readonly<Record<string, string>>, errors: ParameterErrors = {}): Markup {
-  const others = Object.entries(errors).filter(([name]) =>
-    !["branch", "environment"].includes(name)
-  )
-    .map(([name, messages]) => markup`<p class="error">${name}: ${messages.join("; ")}</p>`);
   const field = (name: string, label: string, hint: string) =>
     textField({ name, label, hint, value: given[name], errors: errors[name] });
-  return markup`<form class="filters" role="search">${others}
+  return markup`<form class="filters" role="search">${otherErrors(errors, FIELDS)}
+${field("q", "Search", "commit or #77")}
 ${field("branch", "Branch", "all, or main,release/*")}
 ${field("environment", "Environment", "all, or Windows*")}
 ${
@@ -147,15 +155,9 @@ ${
       label: "Outcome",
       value: given.outcome ?? "",
       options: OUTCOMES,
+      errors: errors.outcome,
     })
-  }${
-    choiceField({
-      name: "days",
-      label: "Time",
-      value: given.days || "14",
-      options: RANGES.map((days) => [days, `last ${days} days`]),
-    })
-  }
+  }${rangeField("Time", given.days || "14", errors)}
 <button>Show</button>${hiddenFields(keptParameters(given))}</form>`;
 }
 
@@ -169,7 +171,7 @@ export function buildTable(
     link.namedBuild(repository, build),
     buildOutcome(build),
     at(build.recordedAt),
-    build.environments.join(", "),
+    someEnvironments(build.environments),
     formatCount(build.testResultCount),
     outerLinks(build, repository.url),
   ]);
@@ -179,13 +181,22 @@ export function buildTable(
       "Build|name",
       "Outcome|nowrap",
       "When|nowrap",
-      "Environment|wide",
+      "Environment|wide nowrap",
       "Results|number wide",
       "Elsewhere|wide nowrap",
     ],
     rows,
     "dense",
   );
+}
+
+/** One, and how many more; the page of the build has all. */
+function someEnvironments([first, ...more]: readonly string[]): Content {
+  if (first === undefined) return "";
+  if (more.length === 0) return breakable(first);
+  return markup`<span title="${[first, ...more].join(", ")}">${
+    breakable(first)
+  } +${more.length}</span>`;
 }
 
 /** To the forge, as far as its address is known, and to the CI service. */
@@ -196,7 +207,7 @@ function outerLinks({ branch, commitOid, buildUrl }: BuildRow, url: string): Con
     ["commit", forge?.commit(commitOid)],
     pull === null
       ? ["branch", branch && forge?.branch(branch)]
-      : [`pull request`, forge?.pullRequest(pull)],
+      : [`#${pull}`, forge?.pullRequest(pull)],
     ["CI run", externalAddress(buildUrl) ? buildUrl : ""],
   ];
   return links.filter(([, url]) => url).map(([text, url], index) => [

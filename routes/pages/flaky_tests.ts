@@ -7,6 +7,7 @@ import { parseTestId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { plural } from "../../lib/base/text.ts";
 import { emptyState, table } from "../../lib/html/elements.ts";
+import { choiceField, otherErrors, textField } from "../../lib/html/forms.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { filterOf } from "../../lib/http/request/parameters.ts";
@@ -84,7 +85,12 @@ function view(name: string, isFlaky: boolean, { isFlakyView, linkWith }: ListPag
 }
 
 /** The fields of the form that show their own errors. */
-const FIELDS = ["q", "repository", "branch", "environment"];
+const FIELDS = ["q", "repository", "branch", "environment", "sort"];
+
+const SORTS = [
+  ["disruptivenessRatio", "share of flaky failures"],
+  ["recency", "latest flaky failure"],
+] as const;
 
 function filters(
   { parameters, pathTo }: Pick<ListPage, "parameters" | "pathTo">,
@@ -93,31 +99,24 @@ function filters(
   const kept = ["quarantine", "quarantined", "repository_id", "limit", "tz"]
     .filter((name) => parameters[name] !== undefined)
     .map((name) => markup`<input type="hidden" name="${name}" value="${parameters[name]}">`);
-  const others = Object.entries(errors).filter(([name]) => !FIELDS.includes(name)).map((
-    [name, messages],
-  ) => markup`<p class="error">${name}: ${messages.join("; ")}</p>`);
   const field = (name: string, label: string, hint: string) =>
-    markup`<div><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${
-      parameters[name] ?? ""
-    }" placeholder="${hint}" autocomplete="off" spellcheck="false"${
-      errors[name] && markup` aria-invalid="true" aria-describedby="${name}-error"`
-    }>${
-      errors[name] && markup`<p class="error" id="${name}-error">${errors[name].join("; ")}</p>`
-    }</div>`;
-  const option = (value: string, name: string) => {
-    const selected = parameters.sort === value && markup` selected`;
-    return markup`<option value="${value}"${selected}>${name}</option>`;
-  };
-  return markup`<form class="filters" action="${
-    pathTo(["flaky-tests"])
-  }" role="search">${kept}${others}
+    textField({ name, label, hint, value: parameters[name], errors: errors[name] });
+  return markup`<form class="filters" action="${pathTo(["flaky-tests"])}" role="search">${kept}${
+    otherErrors(errors, FIELDS)
+  }
 ${field("q", "Search", "words")}
 ${field("repository", "Repository", "all, or owner/name")}
 ${field("branch", "Branch", "all, or main,release/*")}
 ${field("environment", "Environment", "all, or Windows*")}
-<div><label for="sort">Sort by</label><select id="sort" name="sort">${
-    option("disruptivenessRatio", "share of flaky failures")
-  }${option("recency", "latest flaky failure")}</select></div>
+${
+    choiceField({
+      name: "sort",
+      label: "Sort by",
+      value: parameters.sort ?? "",
+      options: SORTS,
+      errors: errors.sort,
+    })
+  }
 <button>Show</button>
 <p class="soft">Words of name, suite, class or file; also <code>tags:owner:@web</code>,
 <code>first-seen:&gt;=2026-01-31</code> and <code>last-seen:&lt;2026-01-31</code>.</p></form>`;

@@ -5,13 +5,52 @@ import type { GroupDurations } from "../../lib/analysis/durations.ts";
 import { dayBars, trend } from "../../lib/html/charts.ts";
 import { formatDuration, plural } from "../../lib/base/text.ts";
 import { formatDay } from "../../lib/html/elements.ts";
+import { choiceField, hiddenFields } from "../../lib/html/forms.ts";
+import { keptParameters, type Page } from "../../lib/html/layout.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
-
-/** Days that are loaded: 13 weeks. */
-export const HISTORY_DAYS = 91;
+import type { ParameterErrors } from "../../lib/http/request/errors.ts";
+import * as parameters from "../../lib/http/request/parameters.ts";
 
 /** Ranges of time that a reader chooses from, in days. */
 export const RANGES = ["7", "14", "30", "90"] as const;
+
+/** `days` of pages with charts. */
+export const chartDays = parameters.choice("days", ["90", ...RANGES], "Days of the charts");
+
+/** The days of a range; 13 whole weeks for 90. */
+export function daysOf(range: typeof RANGES[number]): number {
+  return range === "90" ? 91 : Number(range);
+}
+
+/** Links to the ranges of time for the charts of a page. */
+export function rangeLinks(shown: string, addressOf: (range: string) => Markup): Markup {
+  const links = RANGES.map((range, index) => {
+    const current = range === shown && markup` aria-current="page"`;
+    return markup`${index > 0 && ", "}<a href="${addressOf(range)}"${current}>${range}</a>`;
+  });
+  return markup`<p class="ranges">Charts of the last ${links} days</p>`;
+}
+
+/** The page for wrong parameters of a page with charts: the choice of the ranges of time. */
+export function wrongRange(
+  errors: ParameterErrors,
+  { parameters: given }: { parameters: parameters.RawParameters },
+): Page {
+  const title = "Invalid address";
+  return {
+    title,
+    content: markup`<h1>${title}</h1>
+<form class="filters">${rangeField("Charts", "90", errors)}
+<button>Show</button>${hiddenFields(keptParameters(given))}</form>`,
+  };
+}
+
+/** The choice of a range of time in a form. */
+export function rangeField(label: string, value: string, errors: ParameterErrors): Markup {
+  const options = RANGES.map((days) => [days, `last ${days} days`] as const);
+  return choiceField({ name: "days", label, value, options, errors: errors.days });
+}
+
 /** Of the window, and of the time before it with which it is compared. */
 const WINDOW_DAYS = 14;
 
@@ -81,13 +120,17 @@ export function historyCharts(builds: readonly BuildDay[], today: number): Marku
   return markup`<div class="pair">${bars}${weeks.length > 1 && lines}</div>`;
 }
 
-/** The failures of a test by day since a day, such as the day of the first upload. */
+/** The first day of the failures that {@linkcode failureBars} compares, in days since 1970. */
+export const firstComparedDay = (today: number): number => today + 1 - 2 * WINDOW_DAYS;
+
+/** The failures of a test by day since a day, or since the first upload to its repository. */
 export function failureBars(
   failures: readonly FailureDay[],
-  { today, firstDay }: { today: number; firstDay: number },
+  { today, firstDay, firstUploadDay }: { today: number; firstDay: number; firstUploadDay: number },
 ): Markup {
   const empty = { disruptionCount: 0, otherCount: 0 };
-  const days = withoutGaps(failures, { today, firstDay, empty });
+  const shown = failures.filter(({ day }) => day >= firstDay);
+  const days = withoutGaps(shown, { today, firstDay: Math.max(firstDay, firstUploadDay), empty });
   const inDays = (first: number, end: number) =>
     failures.reduce(
       (sum, { day, disruptionCount: flaky, otherCount: other }) =>
@@ -98,7 +141,7 @@ export function failureBars(
   return dayBars({
     title: "Failures by day",
     note: markup`${inDays(start, Infinity)} in the last 14 days, ${
-      firstDay < start ? inDays(start - WINDOW_DAYS, start) : "no upload"
+      firstUploadDay < start ? inDays(firstComparedDay(today), start) : "no upload"
     } in the 14 days before`,
     today,
     series: [FLAKY, FAILED],

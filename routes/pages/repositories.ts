@@ -14,7 +14,7 @@ import { formatCount } from "../../lib/base/text.ts";
 import { timestampOrNull } from "../../lib/base/time.ts";
 import { sparkline } from "../../lib/html/charts.ts";
 import { emptyState, keyFigures, table } from "../../lib/html/elements.ts";
-import { hiddenFields } from "../../lib/html/forms.ts";
+import { hiddenFields, otherErrors } from "../../lib/html/forms.ts";
 import { keptParameters } from "../../lib/html/layout.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
@@ -47,6 +47,7 @@ const COLUMNS = {
     by: ({ builds, buildsBefore }) => changeOfShare(builds, buildsBefore) ?? -2,
   },
   builds: { head: "Builds|number wide", by: ({ builds }) => builds.buildCount },
+  outages: { head: "In outages|number wide", by: ({ builds }) => builds.outageBuildCount },
   days: { head: "By day|wide" },
   tests: { head: "Flaky tests|number", by: ({ flakyTestCount }) => flakyTestCount },
   quarantined: {
@@ -65,6 +66,7 @@ const ORDERS = [
   "name",
   "change",
   "builds",
+  "outages",
   "tests",
   "quarantined",
   "coverage",
@@ -254,10 +256,9 @@ function filter(
   errors: ParameterErrors = {},
 ): Markup {
   const { q = "", sort } = parameters;
-  const messages = Object.entries(errors).map(([name, texts]) =>
-    markup`<p class="error">${name}: ${texts.join("; ")}</p>`
-  );
-  return markup`<form class="filters" action="${pathTo(["repos"])}" role="search">${messages}
+  return markup`<form class="filters" action="${pathTo(["repos"])}" role="search">${
+    otherErrors(errors, [])
+  }
 ${sort && markup`<input type="hidden" name="sort" value="${sort}">`}
 <div><label for="q">Repository</label><input id="q" name="q" value="${q}" placeholder="part of owner/name" autocomplete="off" spellcheck="false"></div>
 <button>Show</button>${hiddenFields(keptParameters(parameters))}</form>`;
@@ -297,12 +298,10 @@ function overviewRow(overview: Overview, { today, link, at }: ListPage): Content
   });
   return [
     link.repository(overview),
-    [
-      flakinessBadge(builds).percentage ?? "–",
-      builds.outageBuildCount > 0 && markup`<small>${inOutages(builds)}</small>`,
-    ],
+    flakinessBadge(builds).percentage ?? "–",
     changeOf(builds, buildsBefore).replace(" points", "") || "–",
     formatCount(builds.buildCount),
+    builds.outageBuildCount > 0 && formatCount(builds.outageBuildCount),
     builds.buildCount > 0 &&
     sparkline({ title: "Builds with a flaky failure by day, oldest first", values }),
     link.inventory({ repository, quarantine: "false" }, formatCount(flakyTestCount)),

@@ -29,8 +29,7 @@ import {
 } from "../../lib/html/elements.ts";
 import { type Content, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { changeOf, inOutages } from "./repositories.ts";
-import * as parameters from "../../lib/http/request/parameters.ts";
-import { HISTORY_DAYS, historyCharts, RANGES } from "./history.ts";
+import { chartDays, daysOf, historyCharts, rangeLinks, wrongRange } from "./history.ts";
 import { definePage, type PageRequest, uploadCommand } from "./page.ts";
 
 const NEW_DAYS = 7;
@@ -49,13 +48,13 @@ type NewlyFlakyTests = Awaited<ReturnType<typeof loadNewlyFlakyTests>>;
 export const repositoryPage = definePage({
   path: "/repos/:owner/:name",
   resource: "repository in path",
-  query: { days: parameters.choice("days", ["90", ...RANGES], "Days of the charts") },
+  query: { days: chartDays },
+  showErrors: wrongRange,
   async show(request) {
     const { sql, now, today, load, query: { days } } = request;
     const newDay = today - NEW_DAYS;
-    const chartDays = days === "90" ? HISTORY_DAYS : Number(days);
     const [overviews, failures, recent] = await Promise.all([
-      request.loadEach(loadOverviews, { firstDay: today - chartDays + 1, withBefore: true }),
+      request.loadEach(loadOverviews, { firstDay: today - daysOf(days) + 1, withBefore: true }),
       load(loadFailures, { filter: ALL_SUBMISSIONS }),
       load(loadSubmissionsPage, {
         filter: ALL_SUBMISSIONS,
@@ -106,26 +105,15 @@ ${await buildTable(recent.submissions, failedTests, page)}
 
 /** The charts of a range of time, and links to the others; nothing before the first upload. */
 function charts(page: RepositoryPage, days: string): Content {
-  const { overview, today } = page;
+  const { overview, today, pathTo } = page;
   const isEmpty = overview.days.length === 0;
   if (isEmpty && overview.lastRecordedAt === null) return "";
   return [
-    rangeLinks(page, days),
+    rangeLinks(days, (days) => pathTo(["repos", overview.owner, overview.name], { days })),
     isEmpty
       ? emptyState(`No build in the last ${days} days.`)
       : historyCharts(overview.days, today),
   ];
-}
-
-/** Other ranges of time for the charts. */
-function rangeLinks({ pathTo, overview: { owner, name } }: RepositoryPage, shown: string): Markup {
-  const links = RANGES.map((days, index) => {
-    const current = days === shown && markup` aria-current="page"`;
-    return markup`${index > 0 && ", "}<a href="${
-      pathTo(["repos", owner, name], { days })
-    }"${current}>${days}</a>`;
-  });
-  return markup`<p class="ranges">Charts of the last ${links} days</p>`;
 }
 
 function repositoryFigures(page: RepositoryPage, flakyMicroseconds: number): Markup {
@@ -254,6 +242,7 @@ async function buildTable(
         formatCount(parts.reduce((sum, { testResultCount }) => sum + testResultCount, 0)),
       ];
     }),
+    "dense",
   );
 }
 

@@ -10,7 +10,10 @@ import { formatDuration, plural } from "../../lib/base/text.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { sparkline } from "../../lib/html/charts.ts";
 import { commit, emptyState, table } from "../../lib/html/elements.ts";
+import { hiddenFields, otherErrors, textField } from "../../lib/html/forms.ts";
+import { keptParameters } from "../../lib/html/layout.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
+import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import { definePage, downloadLinks, type PageRequest } from "./page.ts";
 
@@ -30,6 +33,11 @@ export const slowTestsPage = definePage({
     limit: parameters.limit(25),
     after: parameters.offsetCursor,
     ...parameters.submissionFilter,
+  },
+  showErrors(errors, { parameters: { sort, ...parameters } }) {
+    const given = { ...parameters, ...sort && !errors.sort && { sort } };
+    const title = "Slow tests";
+    return { title, content: markup`<h1>${title}</h1>${filters(given, errors)}` };
   },
   async show(request) {
     const { sql, load, loadEach, loadTests, today, query, pathTo, repositories } = request;
@@ -55,6 +63,7 @@ export const slowTestsPage = definePage({
       return markup`<a href="${address}">${text}</a>`;
     };
     const total = runs!.timeConsumed ?? 0;
+    const isFiltered = filter.branches !== null || filter.environments !== null;
     const shown = tests.length < count ? `, ${tests.length} shown` : "";
     return {
       title: "Slow tests",
@@ -64,12 +73,13 @@ export const slowTestsPage = definePage({
         plural(count, "test")
       }${shown}.</p>
 <ul class="views">${SLOW_ORDERS.map((order) => orderLink(order, path, request))}</ul>
+${filters(request.parameters)}
 ${
         tests.length === 0
           ? emptyState(
             sort === "slower"
               ? "No test became slower: 20 runs on 3 days, 20 % and a second more."
-              : "No test ran in the last 14 days.",
+              : `No test ran in the last 14 days${isFiltered ? " there" : ""}.`,
           )
           : slowTable(tests, { total, weeks, request })
       }
@@ -81,6 +91,18 @@ ${tests.length > 0 && downloadLinks(["api", ...path], request)}`,
     };
   },
 });
+
+function filters(given: parameters.RawParameters, errors: ParameterErrors = {}): Markup {
+  const field = (name: string, label: string, hint: string) =>
+    textField({ name, label, hint, value: given[name], errors: errors[name] });
+  const { sort } = given;
+  return markup`<form class="filters" role="search">${
+    otherErrors(errors, ["branch", "environment"])
+  }
+${field("branch", "Branch", "all, or main,release/*")}
+${field("environment", "Environment", "all, or Windows*")}
+<button>Show</button>${hiddenFields({ ...sort && { sort }, ...keptParameters(given) })}</form>`;
+}
 
 function orderLink(
   order: SlowOrder,

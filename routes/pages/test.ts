@@ -2,7 +2,7 @@
 import type { RepositoryVersion } from "../../db/read/caller.ts";
 import { loadFailures, type ShownGroups } from "../../db/read/failures.ts";
 import { listQuarantineLog } from "../../db/read/quarantine_log.ts";
-import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
+import { loadRepositoryDetails } from "../../db/read/repositories.ts";
 import { loadDurationsOfTest, loadWeeklyMedians } from "../../db/read/durations_of_tests.ts";
 import { loadTestDetails, type TestDetails } from "../../db/read/details_of_test.ts";
 import {
@@ -16,9 +16,6 @@ import {
   type SubmissionRuns,
   type TestRun,
 } from "../../db/read/runs_of_test.ts";
-import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
-import { shellWord } from "../../lib/base/quote.ts";
-import type { QuarantineEvent } from "../../lib/analysis/quarantine.ts";
 import { disruptivenessThousandths, passRateThousandths } from "../../lib/analysis/tracked_test.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
@@ -27,6 +24,7 @@ import { plural } from "../../lib/base/text.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { outcomeStrip, type RunStatus } from "../../lib/html/charts.ts";
 import { rerunCommand } from "../../lib/html/commands.ts";
+import { forgeOf } from "../../lib/html/forge_links.ts";
 import {
   breakable,
   emptyState,
@@ -38,33 +36,37 @@ import {
   verbatim,
 } from "../../lib/html/elements.ts";
 import { externalAddress, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
-import { durationChart, failureBars, HISTORY_DAYS } from "./history.ts";
-import { definePage, organizationWord, type PageRequest, placeOf, uploadAddress } from "./page.ts";
+import {
+  chartDays,
+  daysOf,
+  durationChart,
+  failureBars,
+  firstComparedDay,
+  rangeLinks,
+  wrongRange,
+} from "./history.ts";
+import { definePage, organizationWord, placeOf } from "./page.ts";
+import { quarantineSection, type TestPage } from "./quarantine.ts";
 
 const SHOWN_RUNS = 100;
 const MAX_ROWS = 10;
 /** Characters from which on a heading may be cut. */
 const LONG_NAME = 120;
-/** Of the median duration. */
-const WEEKS = 6;
-
-interface TestPage extends PageRequest {
-  repository: RepositoryDetails;
-  test: TestDetails["test"];
-  /** Name of the organization, as a word of a command. */
-  organization: string;
-}
 
 export const testPage = definePage({
   path: "/tests/:id",
   resource: "test in path",
+  query: { days: chartDays },
+  showErrors: wrongRange,
   async show(request) {
-    const { sql, load, loadEach, now, today, windowStart } = request;
+    const { sql, load, loadEach, now, today, windowStart, query } = request;
     const [selected] = request.repositories as [RepositoryVersion & { testNo: number }];
     const everything = { filter: ALL_SUBMISSIONS };
     const { repositoryId, testNo } = selected;
     const end = (today + 1) * SECONDS_PER_DAY;
-    const firstDay = today - HISTORY_DAYS + 1;
+    const weeks = Math.ceil(daysOf(query.days) / 7);
+    const firstDay = today - daysOf(query.days) + 1;
+    const loadedDay = Math.min(firstDay, firstComparedDay(today));
     const [
       [repository],
       { test },
@@ -75,18 +77,18 @@ export const testPage = definePage({
       firstUploadDay,
       first,
       durations,
-      weeks,
+      medians,
     ] = await Promise.all([
       loadEach(loadRepositoryDetails, {}),
       load(loadTestDetails, {}),
       load(loadTestRuns, { ...everything, status: "all", after: null, limit: SHOWN_RUNS }),
       load(loadSubmissionRuns, {}),
       load(loadFailures, everything),
-      loadFailureDays(sql, { ...selected, firstDay }),
+      loadFailureDays(sql, { ...selected, firstDay: loadedDay }),
       loadFirstUploadDay(sql, selected),
       loadFirstDisruption(sql, selected),
       loadDurationsOfTest(sql, { repositoryId, testNo, windowStart }),
-      loadWeeklyMedians(sql, { repositoryId, testNos: [testNo], end, weeks: WEEKS }),
+      loadWeeklyMedians(sql, { repositoryId, testNos: [testNo], end, weeks }),
     ]);
     const { organizationId } = request.caller!;
     const [log, organization] = await Promise.all([
@@ -110,15 +112,16 @@ ${failsOnlyIn(all.submissions)}
 ${latest.runs.length > 0 ? strip(latest.runs, page) : NO_RUNS}
 <h2>How it fails</h2>
 ${causes(failures, page)}
+${rangeLinks(query.days, (days) => request.pathTo(["tests", test.id], { days }))}
 <div class="pair">${
-        failureBars(days, { today, firstDay: Math.max(firstDay, firstUploadDay ?? today) })
-      }${durations && durationChart(durations, weeks.get(testNo)!, today)}</div>
+        failureBars(days, { today, firstDay, firstUploadDay: firstUploadDay ?? today })
+      }${durations && durationChart(durations, medians.get(testNo)!, today)}</div>
 <div class="pair"><section><h2>Runs by branch</h2>
 ${runsTable(all.submissions, "branch")}</section>${environmentTable(all.submissions)}</div>
 <h2 id="since">When it became flaky</h2>
 ${since(first, page)}
 <h2 id="quarantine">Quarantine</h2>
-${quarantine(log, page)}
+${quarantineSection(log, page)}
 <h2>Run it again</h2>
 ${rerun(test)}
 <p class="soft">Id <code>${test.id}</code></p>`,
@@ -193,6 +196,7 @@ function strip(runs: readonly TestRun[], { link, repository, at }: TestPage): Ma
       "Failed runs",
       ["Build|name", "Outcome", "When|nowrap", "Environment|wide", "Commit|wide", "CI|nowrap"],
       rows,
+      "dense",
     )
   }</details>`;
 }
@@ -279,74 +283,12 @@ ${link.build(repository, submissionId)}`;
   const before = clean
     ? markup`Last pass on other code before: ${version(clean)}.`
     : "No earlier pass on other code is stored.";
-  const range = [clean?.commitOid ?? "", disrupted.commitOid];
+  const range = [clean?.commitOid ?? "", disrupted.commitOid] as const;
+  const compare = forgeOf(repository.url)?.compare(...range) ?? "";
   const changes = range.every((oid) => /^[0-9a-f]{7,64}$/.test(oid)) &&
-    markup`<p>The cause may lie between:</p>${verbatim(`git log --oneline ${range.join("..")}`)}`;
+    markup`<p>The cause may lie in ${externalLink(compare, "the changes between them")}:</p>
+${verbatim(`git log --oneline ${range.join("..")}`)}`;
   return markup`<p>First flaky failure: ${version(disrupted)}.<br>${before}</p>${changes}`;
-}
-
-function quarantine(log: readonly QuarantineEvent[], page: TestPage): Markup {
-  const { test, at, link } = page;
-  const { quarantine: entry } = test;
-  const reason = entry?.quarantineReason && `: ${entry.quarantineReason}`;
-  const state = entry
-    ? markup`<p>Quarantined ${at(entry.quarantinedAt)}, ${entry.quarantineType}${reason}.
-Owner: <b>${
-      entry.quarantineOwner === null ? "none" : link.owner(entry.quarantineOwner)
-    }</b>; end: ${at(entry.quarantineExpiresAt)}. To end it
-now:</p>`
-    : markup`<p>It is not quarantined. To quarantine it for two weeks:</p>`;
-  const events = log.toReversed().map((event) =>
-    markup`<li>${at(event.at)}: <b>${event.action}</b>${event.author && ` by ${event.author}`}${
-      event.quarantineReason && `: ${event.quarantineReason}`
-    }</li>`
-  );
-  const { overHttp, onServer } = quarantineCommands(page);
-  return markup`${state}${verbatim(overHttp)}
-<p class="soft">${
-    !page.uploadUrl && markup`<code>UPLOAD_URL</code> is the address for uploads. `
-  }A quarantine token comes from <code>test-analytics token create --org ${page.organization}
---quarantine</code>: a team has one for all of its tests (<a href="${
-    page.pathTo(["docs", "guides", "quarantine"])
-  }">guide</a>). On the server:</p>
-${verbatim(onServer)}${events.length > 0 && markup`<h3>Log</h3><ul>${events}</ul>`}`;
-}
-
-/** The only owner of a test, from CODEOWNERS. */
-function ownerOf({ tags }: TestDetails["test"]): string {
-  const owners = tags.filter((tag) => tag.startsWith(OWNER_TAG));
-  return owners.length === 1 ? owners[0]!.slice(OWNER_TAG.length) : "WHO";
-}
-
-/** The commands that quarantine a test, or release it. */
-function quarantineCommands({ test, repository, uploadUrl }: TestPage) {
-  const { id } = test;
-  const owner = ownerOf(test);
-  const path = [...repository.owner.split("/"), repository.name].map(encodeURIComponent).join("/")
-    // An interactive bash expands it, also between double quotes.
-    .replaceAll("!", "%21");
-  const address = `"${uploadAddress({ uploadUrl })}/quarantine/${path}`;
-  const curl = (...words: string[]) =>
-    ["curl --fail-with-body", '-H "Authorization: Bearer $QUARANTINE_TOKEN"', ...words]
-      .join(" \\\n  ");
-  if (test.quarantine) {
-    return {
-      overHttp: curl("-X DELETE -G", `--data-urlencode "by=$USER"`, `${address}/${id}"`),
-      onServer: `test-analytics quarantine remove ${id} --by "$USER"`,
-    };
-  }
-  return {
-    overHttp: curl(
-      `-d test=${id} -d expires=14d`,
-      `--data-urlencode "by=$USER"`,
-      `--data-urlencode ${shellWord(`owner=${owner}`)}`,
-      `--data-urlencode "reason=WHY"`,
-      `${address}"`,
-    ),
-    onServer: `test-analytics quarantine add ${id} --by "$USER" --owner ${
-      shellWord(owner)
-    } --reason WHY --expires 14d`,
-  };
 }
 
 function rerun(test: TestDetails["test"]): Markup {

@@ -9,33 +9,20 @@ import { parseTestId } from "../../lib/base/identity.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { plural } from "../../lib/base/text.ts";
 import { emptyState, label, table } from "../../lib/html/elements.ts";
-import { hiddenFields, textField } from "../../lib/html/forms.ts";
+import { hiddenFields, otherErrors, textField } from "../../lib/html/forms.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { keptParameters } from "../../lib/html/layout.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
-import { MAX_QUERY_CHARACTERS } from "../../lib/query/parse.ts";
 import * as views from "../response_parts.ts";
 import * as schemas from "../schemas.ts";
 import { definePage, downloadLinks, type PageRequest } from "./page.ts";
 
 const LIMIT = 50;
-/** Each word is searched in all names. */
-const MAX_WORDS = 10;
 
-const words = parameters.parsed(
-  (text) => {
-    const found = text.toLowerCase().split(/\s+/).filter((word) => word !== "");
-    if (text.length > MAX_QUERY_CHARACTERS || found.length > MAX_WORDS) {
-      throw new RangeError(
-        `expected at most ${MAX_WORDS} words and ${MAX_QUERY_CHARACTERS} characters`,
-      );
-    }
-    // No name contains them.
-    return found.map((word) => word.replaceAll("\0", "\ufffd").toWellFormed());
-  },
+const words = parameters.words(
   "Words that must all be in suite, class, name or file, in any case; or the id of a test",
-  { jsonSchema: { type: "string", maxLength: MAX_QUERY_CHARACTERS }, example: "checkout" },
+  "checkout",
 );
 
 const foundSchema = schemas.object("FoundTest", {
@@ -130,7 +117,9 @@ function filters(
 ): Markup {
   const field = (name: string, label: string, hint: string) =>
     textField({ name, label, hint, value: parameters[name], errors: errors[name] });
-  return markup`<form class="filters" action="${pathTo(["tests"])}" role="search">
+  return markup`<form class="filters" action="${pathTo(["tests"])}" role="search">${
+    otherErrors(errors, ["q", "repository"])
+  }
 ${field("q", "Search", "words of name, suite, class or file")}
 ${field("repository", "Repository", "all, or owner/name")}
 <button>Show</button>${hiddenFields(keptParameters(parameters))}</form>`;

@@ -82,9 +82,7 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
 
   /** Clicks a link or button, and waits until the page that it opens is there. */
   async function follow(page: Page, target: Locator): Promise<void> {
-    const loaded = page.waitForEvent("load");
-    await target.click();
-    await loaded;
+    await Promise.all([page.waitForEvent("load"), target.click()]);
   }
 
   /** Pixels beyond the width of the window. */
@@ -99,6 +97,13 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
       const options = { colorScheme, viewport: { width, height: 900 }, bypassCSP: true };
       await visit(options, async (page, name) => {
         assert.equal(await overflow(page), 0, `${name} is not cut off at the side`);
+        if (width === 1280) {
+          const rows = "[...document.querySelectorAll('.dense tbody tr')]";
+          const tall = await page.evaluate<string[]>(
+            `${rows}.filter((row) => row.clientHeight > 40).map((row) => row.innerText)`,
+          );
+          assert.deepEqual(tall, [], `${name} has one line a row`);
+        }
         const background = await page.evaluate<string>(
           "getComputedStyle(document.body).backgroundColor",
         );
@@ -186,7 +191,7 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
     });
     const page = await context.newPage();
     await page.goto(demo.url);
-    await follow(page, page.getByRole("link", { name: "acme/web-shop" }));
+    await follow(page, page.locator("a", { hasText: "acme/web-shop" }));
     await follow(page, page.getByRole("link", { name: "sorts by price" }).first());
     const summary = page.locator("summary", { hasText: "expected 9.90" });
     const trace = page.getByText("at pricesAscending");

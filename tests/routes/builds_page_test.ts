@@ -68,7 +68,7 @@ describeWithDatabases("the page of builds", (database) => {
     const links = second!.all("a").map(({ text, attributes }) => [text.trim(), attributes.href]);
     assert.deepEqual(links.slice(1), [
       ["commit", `https://gitlab.com/acme/shop/-/commit/${OID.slice(0, -3)}102`],
-      ["pull request", "https://gitlab.com/acme/shop/-/merge_requests/77"],
+      ["#77", "https://gitlab.com/acme/shop/-/merge_requests/77"],
       ["CI run", "https://ci.example.org/shop/2/"],
     ]);
     const page = await acme.get(new URL(links[0]![1]!, `http://x${PATH}`).pathname);
@@ -89,6 +89,16 @@ describeWithDatabases("the page of builds", (database) => {
         ["?outcome=failed", ["refs/merge-requests/77/head · 24d0c8b · #77"]],
         ["?days=30&branch=main", [main, "main · 24d0c8b · #4"]],
         ["?branch=none", []],
+        ["?q=24D0C8B+main", [main]],
+        [`?q=${OID.slice(0, -3)}103`, [feature]],
+        ["?q=d0c8b", []],
+        ["?q=24d", []],
+        // A pull request, and a run of CI.
+        ["?q=%2377", ["refs/merge-requests/77/head · 24d0c8b · #77"]],
+        ["?q=3", [feature]],
+        ["?q=7", []],
+        ["?q=https://ci.example.org/shop/1/&branch=main", [main]],
+        ["?q=%25_%00", []],
       ] as const
     ) assert.deepEqual(names(await read(query)), expected, query);
     assert.match((await read("?branch=none")).text, /No build matches/);
@@ -97,7 +107,7 @@ describeWithDatabases("the page of builds", (database) => {
   it("keeps the form when a parameter is wrong", async () => {
     const page = await read(`?branch=${"a,".repeat(3)}b&environment=${"x".repeat(2_001)}`, 400);
     assert.match(page.text, /invalid environment/);
-    const [branch] = page.all("input");
+    const [, branch] = page.all("input");
     assert.equal(branch!.attributes.value, "a,a,a,b");
     assert.match((await read("?days=3", 400)).text, /expected one of 14, 7, 30, 90(?!,)/);
   });
@@ -189,6 +199,7 @@ describeWithDatabases("the page of builds", (database) => {
         repositoryId,
         since: 0,
         filter,
+        words: [],
         outcome: "all",
         offset: 0,
         limit: 1,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { describeWithDatabases } from "../database.ts";
-import { parseHtml } from "./html.ts";
+import { type Html, parseHtml } from "./html.ts";
 import { createShop, type Fixture, flaky, NOW } from "./fixture.ts";
 
 describeWithDatabases("the pages about an outage", (database) => {
@@ -63,7 +63,11 @@ describeWithDatabases("the pages about an outage", (database) => {
   });
 
   it("keep flakiness, and show beside it what outages contributed", async () => {
-    assert.match(await read("/repos"), /50%<small>1 in an outage/);
+    const page = parseHtml(await read("/repos"));
+    const cells = (row: Html) => row.all().filter(({ name }) => name === "th" || name === "td");
+    const at = cells(page.all("thead")[0]!).findIndex(({ text }) => text === "In outages");
+    const row = page.all("tr").find(({ text }) => text.startsWith("acme/shop"))!;
+    assert.deepEqual([cells(row)[1]!.text, cells(row)[at]!.text], ["50%", "1"]);
     assert.match(await read("/repos/acme/shop"), /1 of 2 builds; 1 in an outage/);
     const badge = await read("/api/v1/flaky/badges?repository=acme/shop");
     assert.match(badge, />50%</);

@@ -207,6 +207,27 @@ export const search = described(
   },
 );
 
+/** Each word is searched in all rows. */
+const MAX_WORDS = 10;
+
+/** `q` of pages: words that must all be found, in lower case. */
+export function words(description: string, example: string) {
+  return parsed(
+    (text) => {
+      const found = text.toLowerCase().split(/\s+/).filter((word) => word !== "");
+      if (text.length > MAX_QUERY_CHARACTERS || found.length > MAX_WORDS) {
+        throw new RangeError(
+          `expected at most ${MAX_WORDS} words and ${MAX_QUERY_CHARACTERS} characters`,
+        );
+      }
+      // No stored text contains them.
+      return found.map((word) => word.replaceAll("\0", "\ufffd").toWellFormed());
+    },
+    description,
+    { jsonSchema: { type: "string", maxLength: MAX_QUERY_CHARACTERS }, example },
+  );
+}
+
 /** `branch`: the submissions that count. */
 export const branch = parsed(
   (text) => parsePatterns(text),

@@ -152,6 +152,7 @@ export function requests(
     ["/repos/acme/shop/builds?outcome=failed&branch=main", 200],
     ["/repos/acme/shop/builds?outcome=flaky&environment=Linux*", 200],
     ["/repos/acme/shop/builds?outcome=passed&days=90", 200],
+    ["/repos/acme/shop/builds?q=main+77", 200],
   ];
 }
 

@@ -3,29 +3,44 @@ import { describe, it } from "@std/testing/bdd";
 import { buildName, forgeOf, pullRequestOf } from "../../../lib/html/forge_links.ts";
 
 const OID = "24d0c8b000000000000000000000000000000001";
+const EARLIER = "1c04bba000000000000000000000000000000002";
 
 describe("addresses at the forge", () => {
   for (
-    const [url, commit, branch, pull] of [
+    const [url, commit, branch, pull, compare = `/compare/${EARLIER}...${OID}`] of [
       ["https://github.com/acme/shop", "/commit/", "/tree/a/b%23", "/pull/77"],
-      ["https://gitlab.com/acme/team/shop", "/-/commit/", "/-/tree/a/b%23", "/-/merge_requests/77"],
-      ["https://bitbucket.org/acme/shop", "/commits/", "/branch/a/b%23", "/pull-requests/77"],
+      [
+        "https://gitlab.com/acme/team/shop",
+        "/-/commit/",
+        "/-/tree/a/b%23",
+        "/-/merge_requests/77",
+        `/-/compare/${EARLIER}...${OID}`,
+      ],
+      [
+        "https://bitbucket.org/acme/shop",
+        "/commits/",
+        "/branch/a/b%23",
+        "/pull-requests/77",
+        `/branches/compare/${OID}%0D${EARLIER}`,
+      ],
       [
         "https://dev.azure.com/acme/platform/_git/shop",
         "/commit/",
         "?version=GBa/b%23",
         "/pullrequest/77",
+        `/branchCompare?baseVersion=GC${EARLIER}&targetVersion=GC${OID}&_a=commits`,
       ],
       ["https://gitea.acme.example/acme/shop", "/commit/", "/src/branch/a/b%23", "/pulls/77"],
       ["https://codeberg.org/acme/shop", "/commit/", "/src/branch/a/b%23", "/pulls/77"],
       ["https://git.acme.example:8443/acme/shop", "/commit/", "/tree/a/b%23", "/pull/77"],
-    ] as const
+    ] as readonly (readonly [string, string, string, string, string?])[]
   ) {
     it(`are known of ${url}`, () => {
       const forge = forgeOf(url)!;
       assert.equal(forge.commit(OID), `${url}${commit}${OID}`);
       assert.equal(forge.branch("a/b#"), url + branch);
       assert.equal(forge.pullRequest(77), url + pull);
+      assert.equal(forge.compare(EARLIER, OID), url + compare);
     });
   }
 
@@ -38,7 +53,9 @@ describe("addresses at the forge", () => {
     for (const url of ["", "javascript:alert(1)", "git@github.com:acme/shop.git", "https://"]) {
       assert.equal(forgeOf(url), null, url);
     }
-    assert.equal(forgeOf("https://github.com/acme/shop")!.commit("HEAD"), "");
+    const forge = forgeOf("https://github.com/acme/shop")!;
+    assert.equal(forge.commit("HEAD"), "");
+    assert.equal(forge.compare("", OID) + forge.compare(OID, "HEAD"), "");
   });
 });
 

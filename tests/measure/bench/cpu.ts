@@ -10,6 +10,16 @@ export async function cpuSeconds(pid: number): Promise<number> {
   return (user + system) / TICKS_PER_SECOND;
 }
 
+/** Milliseconds of processor time that the threads of a process have used, to the microsecond. */
+export async function cpuMilliseconds(pid: number): Promise<number> {
+  let nanoseconds = 0;
+  for await (const { name } of Deno.readDir(`/proc/${pid}/task`)) {
+    const text = await Deno.readTextFile(`/proc/${pid}/task/${name}/schedstat`).catch(() => "0");
+    nanoseconds += Number(text.split(" ")[0]);
+  }
+  return nanoseconds / 1e6;
+}
+
 /** Seconds of processor time of all connections to a server that have ended. */
 export async function endedConnectionsCpuSeconds(databaseUrl: string): Promise<number> {
   const sql = postgres(databaseUrl, { max: 1 });

@@ -1,6 +1,6 @@
 /**
  * Looks at every page of an organization with 60 repositories, 40 owners, 500 flaky tests and 5,000
- * builds: size, time, axe-core in both schemes at two widths, and pictures.
+ * builds, and at all guides: size, time, axe-core in both schemes at two widths, and pictures.
  *
  *     deno task organization --database postgres://.../empty --pictures /tmp/pictures
  */
@@ -10,10 +10,13 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import axe from "axe-core";
 import type { Browser } from "playwright-core";
+import postgres from "postgres";
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { migrate } from "../../../db/schema/migrate.ts";
+import { DOCUMENT_PATHS } from "../../../lib/http/guides/paths.ts";
 import { launch } from "../../e2e/browser.ts";
 import { taskOptions } from "../../task_options.ts";
+import { cpuMilliseconds } from "../bench/cpu.ts";
 import { startProgram } from "../bench/processes.ts";
 import { median } from "../bench/slices.ts";
 import { generateOrganization } from "./generate.ts";
@@ -21,7 +24,7 @@ import { generateOrganization } from "./generate.ts";
 const USAGE = `
 Usage: deno task organization --database URL [--token TOKEN] [--pictures FOLDER] [--quick]
 
-  --database URL     an empty database of a PostgreSQL server
+  --database URL     an empty database of a PostgreSQL server on this machine
   --token TOKEN      of an earlier run, whose database is used again
   --pictures FOLDER  pictures of all pages, in both schemes, at 390 and 1280 pixels
   --quick            sizes and times only
@@ -42,8 +45,11 @@ interface Row {
   kB: number;
   /** The first request of a process, after one that opens the connection. */
   coldMs: number;
+  /** Processor time of that request: of the program, and of the server for its connections. */
+  coldCpuMs: number;
+  coldServerMs: number;
   againMs: number;
-  /** What axe-core finds, and pixels beyond the width, in each view. */
+  /** What axe-core finds, pixels beyond the width, and rows of more than one line, in each view. */
   problems: string[];
 }
 
@@ -114,12 +120,17 @@ async function paths(url: string, token: string): Promise<Record<string, string>
     test: `/tests/${tests[0].id}`,
     ...long && { long: `/tests/${long.id}` },
     owners: "/owners",
-    owner: "/owners/%40acme%2Fteam-1",
+    owner: "/owners/@acme/team-1",
     guides: "/docs/guides",
     guide: "/docs/guides/ci",
     docs: "/docs",
   };
 }
+
+/** The addresses of all guides and of the reference, by name. */
+const GUIDES = Object.fromEntries(
+  DOCUMENT_PATHS.map((path) => [path.replace("/", "_"), `/docs/${path}`]),
+);
 
 async function timed(url: string, token: string): Promise<{ ms: number; body: string }> {
   const started = performance.now();
@@ -132,16 +143,31 @@ async function measure(
   { database, token }: { database: string; token: string },
 ): Promise<Row[]> {
   const rows: Row[] = [];
+  const sql = postgres(database, { max: 1 });
+  /** Milliseconds of processor time of all other connections to the database. */
+  const serverMs = async () => {
+    const connections = await sql<{ pid: number }[]>`
+      select pid from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`;
+    const times = await Promise.all(connections.map(({ pid }) => cpuMilliseconds(pid)));
+    return times.reduce((sum, ms) => sum + ms, 0);
+  };
   for (const [page, path] of Object.entries(found)) {
-    const cold: number[] = [];
+    const cold: { ms: number; cpuMs: number; serverMs: number }[] = [];
     const again: number[] = [];
     let bytes = 0;
     for (let no = 0; no < COLD_PROCESSES; no++) {
       const program = await startProgram(database);
       try {
-        await get(`${program.url}/api`, token);
+        // As many requests as there are connections.
+        await Promise.all(Array.from({ length: 8 }, () => get(`${program.url}/api`, token)));
+        const before = [await cpuMilliseconds(program.pid), await serverMs()] as const;
         const first = await timed(program.url + path, token);
-        cold.push(first.ms);
+        cold.push({
+          ms: first.ms,
+          cpuMs: await cpuMilliseconds(program.pid) - before[0],
+          serverMs: await serverMs() - before[1],
+        });
         bytes = gzipSync(first.body).length;
         for (let repeat = 0; repeat < REPEATS; repeat++) {
           again.push((await timed(program.url + path, token)).ms);
@@ -150,11 +176,24 @@ async function measure(
         await program.stop();
       }
     }
-    const times = { coldMs: median(cold), againMs: median(again) };
-    rows.push({ page, kB: bytes / 1000, ...times, problems: [] });
+    const middle = (name: "ms" | "cpuMs" | "serverMs") => median(cold.map((one) => one[name]));
+    rows.push({
+      page,
+      kB: bytes / 1000,
+      coldMs: middle("ms"),
+      coldCpuMs: middle("cpuMs"),
+      coldServerMs: middle("serverMs"),
+      againMs: median(again),
+      problems: [],
+    });
   }
+  await sql.end();
   return rows;
 }
+
+/** The number of rows with more than one line in tables that have one line a row on a wide screen. */
+const TALL_ROWS =
+  "[...document.querySelectorAll('.dense tbody tr')].filter((row) => row.clientHeight > 40).length";
 
 /** Opens a page in every view. */
 async function look(
@@ -176,6 +215,8 @@ async function look(
       "document.documentElement.scrollWidth - document.documentElement.clientWidth",
     );
     if (beyond > 0) problems.push(`${view}: ${beyond} px beyond the width`);
+    const tall = await page.evaluate<number>(TALL_ROWS);
+    if (width === 1280 && tall > 0) problems.push(`${view}: ${tall} rows of several lines`);
     if (picture) {
       const file = `${picture}_${colorScheme}_${width}.png`;
       await page.screenshot({ path: file, fullPage: true });
@@ -190,14 +231,30 @@ async function look(
   return problems;
 }
 
+/** Prints of each guide its size, and what is wrong with it in any view. */
+async function lookAtGuides(
+  browser: Browser,
+  { url, token, pictures }: { url: string; token: string; pictures: string | undefined },
+): Promise<void> {
+  for (const [page, path] of Object.entries(GUIDES)) {
+    const kB = gzipSync(await get(url + path, token)).length / 1000;
+    const picture = pictures && join(pictures, page);
+    const problems = await look(browser, { url, path, token, ...picture && { picture } });
+    process.stdout.write(
+      `${page.padEnd(30)} ${kB.toFixed(1).padStart(5)} kB  ${problems.join("; ") || "ok"}\n`,
+    );
+  }
+}
+
 async function main({ database, pictures, quick, token: known }: typeof options): Promise<void> {
   const token = known ?? await filled(database);
   const program = await startProgram(database);
   const browser = quick ? null : await launch();
   try {
     const found = await paths(program.url, token);
-    const rows = await measure(found, { database, token });
     if (pictures) await Deno.mkdir(pictures, { recursive: true });
+    const rows = await measure(found, { database, token });
+    if (browser) await lookAtGuides(browser, { url: program.url, token, pictures });
     for (const row of browser ? rows : []) {
       const picture = pictures && join(pictures, row.page);
       row.problems = await look(browser!, {
@@ -207,11 +264,11 @@ async function main({ database, pictures, quick, token: known }: typeof options)
         ...picture && { picture },
       });
     }
-    for (const { page, kB, coldMs, againMs, problems } of rows) {
+    for (const { page, kB, coldMs, coldCpuMs, coldServerMs, againMs, problems } of rows) {
       process.stdout.write(
         `${page.padEnd(13)} ${kB.toFixed(1).padStart(5)} kB  cold ${
           coldMs.toFixed(0).padStart(4)
-        } ms` +
+        } ms (CPU ${coldCpuMs.toFixed(0)} + ${coldServerMs.toFixed(0)})` +
           `  again ${againMs.toFixed(1).padStart(5)} ms  ${problems.join("; ") || "ok"}\n`,
       );
     }
