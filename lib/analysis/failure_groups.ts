@@ -1,133 +1,7 @@
 /** Groups failures by cause: their messages are equal except for values that vary from run to run. */
 import { createHash } from "node:crypto";
 import { firstLine } from "../report/junit/bounded_text.ts";
-
-/** Text that is replaced because it varies, or kept although a later rule would match it. */
-interface CauseRule {
-  /** As in the reference. */
-  name: string;
-  /** Has no capturing groups; the case is ignored. Takes linear time: any text comes here. */
-  pattern: RegExp;
-  /** `null` when the text stays. */
-  replacement: string | null;
-}
-
-const { raw } = String;
-
-// Text between the two numbers of a comparison: " == ", "> but was: <".
-const GAP = raw`[^\w]{1,5}(?:(?:actual|be|but|code|deeply|equal|expected|got|instead|is|not|of|` +
-  raw`received|returned|status|than|to|vs|want|was)[^\w]{1,5}){0,5}`;
-const HTTP_STATUS = raw`[1-5]\d\d(?!\w|[.,]\d)`;
-const COMMON_HTTP_STATUS = raw`(?:20[0-6]|30[1-478]|4[01]\d|42[2-9]|50[0-4])(?!\w|[.,]\d)`;
-
-const CLOCK = raw`\d\d:\d\d:\d\d(?:[.,]\d+)?`;
-const ZONE = raw`(?: ?(?:Z|UTC|GMT|[+-]\d\d:?\d\d)(?!\w)){0,2}`;
-const DAY = raw`(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? `;
-const MONTH = raw`(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)`;
-
-const FILE_NAME = raw`[a-z_-]+(?:\.[a-z]+)+(?![\w.\\/-])`;
-const TEMPORARY_FOLDER = raw`(?:/private)?/(?:tmp|var/tmp|var/folders|dev/shm)|` +
-  raw`[a-z]:[\\/]Users[\\/][^\s\\/]{1,64}[\\/]AppData[\\/]Local[\\/]Temp|` +
-  raw`[a-z]:[\\/](?:Windows[\\/])?Temp`;
-
-const IP_V6 = raw`(?:[\da-f]{1,4}(?::[\da-f]{1,4}){0,6})?::(?=[a-f:]*\d)` +
-  raw`[\da-f]{1,5}(?::[\da-f]{1,5}){0,7}(?!\w)`;
-
-// Digits on both sides of letters, or many characters without a separator.
-const RANDOM_LOOKING = raw`(?:(?=[\w.+=~-]{0,99}?\d[a-z]{1,30}\d)[\w.+=~-]{8,128}|` +
-  raw`(?=[a-z]*\d)[a-z\d]{20,128})`;
-
-/** In the order in which they are tried at each place of a text, which only one rule matches. */
-export const CAUSE_RULES: readonly CauseRule[] = [
-  {
-    name: "HTTP status",
-    pattern: new RegExp(
-      raw`(?<![a-z])(?:HTTP(?:/\d(?:\.\d)?)?|status(?:[ _-]?code)?|response[ _-]?code|<Response)${GAP}` +
-        raw`${HTTP_STATUS}(?:${GAP}${HTTP_STATUS})?|` +
-        raw`(?<![\w.,])${COMMON_HTTP_STATUS}${GAP}${COMMON_HTTP_STATUS}`,
-    ),
-    replacement: null,
-  },
-  {
-    name: "exit or error code",
-    pattern: new RegExp(
-      raw`(?<![a-z])(?:exit(?:ed)?(?: with)?(?:[ _-]?(?:code|status))?|return[ _-]?code|error[ _-]?code|` +
-        raw`errno|os error|signal|SQLSTATE|HRESULT)[ :=#([]{1,4}-?(?:0x[\da-f]+|` +
-        raw`(?=[a-z]{0,4}\d)[a-z\d]{1,11})(?!\w)|(?<!\w)(?:CS\d{4}|E\d{4,5}|ORA-\d{5}|TS\d{4,5})(?!\w)`,
-    ),
-    replacement: null,
-  },
-  {
-    name: "name with a number",
-    pattern: new RegExp(
-      raw`(?<![a-z\d])(?:u?int(?:8|16|32|64)|float(?:32|64)|[fiu](?:8|16|32|64|128)|utf-?(?:8|16|32)|` +
-        raw`sha-?(?:1|256|384|512)|md5|base(?:32|64)|(?:aarch|amd|arm|x86_)64|x(?:64|86)|ipv[46]|` +
-        raw`http/[123]|oauth2|s3)(?![a-z\d])`,
-    ),
-    replacement: null,
-  },
-  {
-    name: "time stamp",
-    pattern: new RegExp(
-      raw`\d{4}(?:-\d\d-|/\d\d/)\d\d` +
-        raw`(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?${ZONE})?(?!\w)|` +
-        raw`\d{8}T\d{6}Z?(?!\w)|${CLOCK}${ZONE}(?!\w)|` +
-        raw`(?<!\w)(?:${DAY})?(?:\d\d? ${MONTH}|${MONTH} \d\d?),? ` +
-        raw`(?:\d{4}(?:,? ${CLOCK})?|${CLOCK} \d{4})${ZONE}(?!\w)`,
-    ),
-    replacement: "<time>",
-  },
-  {
-    name: "UUID",
-    pattern: /(?<![a-z\d])[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}(?![a-z\d])/,
-    replacement: "<uuid>",
-  },
-  {
-    name: "temporary path",
-    pattern: new RegExp(
-      raw`(?<![\w.-])(?:${TEMPORARY_FOLDER})(?![\w.-])` +
-        raw`(?:[\\/](?!${FILE_NAME})[^\s\\/"'\x60:;,()<>|*?[\]{}]+)*`,
-    ),
-    replacement: "<tmp>",
-  },
-  {
-    name: "quoted random-looking value",
-    pattern: new RegExp(
-      [`"`, `'`, "`"].map((quote) => quote + RANDOM_LOOKING + quote).join("|"),
-    ),
-    replacement: `"<value>"`,
-  },
-  {
-    name: "address",
-    pattern: new RegExp(
-      raw`(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?!\w|\.\d)(?::\d{1,5}(?!\w))?|` +
-        raw`\[(?:[\da-f]{0,4}:){2,7}[\da-f.]{0,15}\](?::\d{1,5}(?!\w))?|(?<![\w:])${IP_V6}`,
-    ),
-    replacement: "<address>",
-  },
-  {
-    name: "hexadecimal number",
-    pattern: new RegExp(
-      raw`(?<![a-z\d])(?:0x[\da-f]+|(?=[a-f]*\d)(?=\d*[a-f])[\da-f]{8,})(?![a-z\d])|` +
-        raw`(?<=[\w$;\])]@)(?=[a-f]*\d)[\da-f]{1,16}(?![\w.])`,
-    ),
-    replacement: "<n>",
-  },
-  {
-    name: "duration",
-    pattern: new RegExp(
-      raw`(?<!\w)(?:\d+(?:,\d{3}(?!\d))*(?:\.\d+)?(?: ?(?:nanoseconds?|microseconds?|milliseconds?|` +
-        raw`seconds?|minutes?|hours?|days?|msecs?|secs?|mins?|hrs?|ns|us|\xb5s|\u03bcs|ms)|[smhd]))+(?!\w)`,
-    ),
-    replacement: "<duration>",
-  },
-  {
-    name: "number",
-    pattern: /(?:(?<=^|[\s([{<=:,])[+-])?\d+(?:,\d{3}(?!\d))*(?:\.\d+)*(?:e[+-]?\d+(?!\w))?/,
-    replacement: "<n>",
-  },
-  { name: "white space", pattern: /\s{2,}|[^\S ]/, replacement: " " },
-];
+import { CAUSE_RULES } from "./cause_rules.ts";
 
 const ANY_RULE = new RegExp(
   CAUSE_RULES.map(({ pattern }) => `(${pattern.source})`).join("|"),
@@ -150,6 +24,11 @@ export function failureCause(message: string, body: string): string {
 /** The public name of a cause: 16 hex digits. */
 export function fingerprint(cause: string): string {
   return createHash("sha256").update(cause).digest("hex").slice(0, 16);
+}
+
+/** The fingerprints that stand one after the other. */
+export function splitFingerprints(joined: string): string[] {
+  return joined.match(/.{16}/g) ?? [];
 }
 
 export interface FailedAttempt {

@@ -7,7 +7,8 @@ import { pathTemplate } from "../../lib/http/openapi/description.ts";
 import { fieldsOf, RECORD_TYPES } from "../../lib/export/records.ts";
 import { routes } from "../../routes/mod.ts";
 import { FORMAT_NAMES } from "../../lib/report/coverage/formats.ts";
-import { CAUSE_RULES, failureCause } from "../../lib/analysis/failure_groups.ts";
+import { CAUSE_RULES } from "../../lib/analysis/cause_rules.ts";
+import { failureCause } from "../../lib/analysis/failure_groups.ts";
 import { leafCommands, SHARED_OPTIONS } from "../usage_lines.ts";
 import {
   API_FILE,

@@ -44,6 +44,12 @@ const notAfter = (is: (character: string) => boolean): Parser => (text, at) =>
   at > 0 && is(text[at - 1]!) ? [] : [at];
 const after = (is: (character: string) => boolean): Parser => (text, at) =>
   at > 0 && is(text[at - 1]!) ? [at] : [];
+/** After a word and its opening parenthesis. */
+const behind = (call: string): Parser => (text, at) => {
+  const start = at - call.length;
+  const isWhole = start >= 0 && (start === 0 || !isWord(text[start - 1]!));
+  return isWhole && text.slice(start, at).toLowerCase() === call ? [at] : [];
+};
 const atStart: Parser = (_text, at) => at === 0 ? [at] : [];
 
 function distinct(ends: number[]): number[] {
@@ -161,7 +167,17 @@ const nameWithNumber = sequence(
 );
 
 const fraction = sequence(oneOf(".,"), repeat(digit, 1));
-const clock = sequence(digits(2), word(":"), digits(2), word(":"), digits(2), maybe(fraction));
+const shortNumber = repeat(digit, 1, 2);
+const halfOfDay = sequence(maybe(oneOf(" \u202f")), words("am pm"), wordEnd);
+const clock = sequence(
+  shortNumber,
+  word(":"),
+  digits(2),
+  either(
+    sequence(word(":"), digits(2), maybe(fraction), maybe(halfOfDay)),
+    halfOfDay,
+  ),
+);
 const zone = repeat(
   sequence(
     maybe(word(" ")),
@@ -174,8 +190,52 @@ const zone = repeat(
   0,
   2,
 );
-const month = words("jan feb mar apr may jun jul aug sep oct nov dec");
-const shortDay = repeat(digit, 1, 2);
+const zoneName = either(
+  sequence(word("gmt"), maybe(sequence(oneOf("+-"), digits(2), word(":"), digits(2)))),
+  words(
+    "utc cet cest eet eest wet west ast adt cst cdt est edt mst mdt pst pdt bst hst ist jst kst " +
+      "msk acst acdt aest aedt awst awdt nzst nzdt",
+  ),
+);
+const weekday = sequence(
+  words(
+    "monday mon tuesday tueday tues tue wednesday wedday wednes wed thursday thuday thurs thu " +
+      "friday fri saturday satday satur sat sunday sun",
+  ),
+  maybe(word(",")),
+  word(" "),
+);
+const month = words(
+  "january jan february feb march mar april apr may june jun july jul august aug september sept " +
+    "sep october oct november nov december dec",
+);
+const yearAndClock = sequence(
+  either(
+    sequence(oneOf(" /-"), digits(4)),
+    sequence(oneOf("/-"), digits(2)),
+  ),
+  notBefore(digit),
+  maybe(
+    sequence(
+      either(sequence(maybe(word(",")), word(" "), maybe(word("at "))), word(":")),
+      clock,
+    ),
+  ),
+);
+const shortYearAndClock = sequence(
+  word(" "),
+  digits(2),
+  word(" "),
+  digits(2),
+  word(":"),
+  digits(2),
+  notBefore(digit),
+);
+const clockAndYear = sequence(
+  word(" "),
+  clock,
+  maybe(sequence(maybe(sequence(word(" "), zoneName)), word(" "), digits(4))),
+);
 const timeStamp = either(
   sequence(
     digits(4),
@@ -200,22 +260,25 @@ const timeStamp = either(
   sequence(clock, zone, wordEnd),
   sequence(
     notAfter(isWord),
-    maybe(sequence(words("mon tue wed thu fri sat sun"), maybe(word(",")), word(" "))),
-    either(sequence(shortDay, word(" "), month), sequence(month, word(" "), shortDay)),
-    maybe(word(",")),
-    word(" "),
+    maybe(weekday),
     either(
-      sequence(digits(4), maybe(sequence(maybe(word(",")), word(" "), clock))),
-      sequence(clock, word(" "), digits(4)),
+      sequence(shortNumber, oneOf(" /-"), month),
+      sequence(month, repeat(word(" "), 1, 2), shortNumber),
     ),
+    maybe(word(",")),
+    either(yearAndClock, shortYearAndClock, clockAndYear),
     zone,
     wordEnd,
+  ),
+  sequence(
+    behind("datetime("),
+    repeat(digit, 1),
+    repeat(sequence(word(", "), repeat(digit, 1)), 2, 6),
   ),
 );
 
 const hexes = (count: number) => repeat(hex, count, count);
 const uuid = sequence(
-  notAfter(isAlphanumeric),
   hexes(8),
   ...[4, 4, 4, 12].flatMap((count) => [word("-"), hexes(count)]),
   alphanumericEnd,
@@ -230,6 +293,7 @@ const temporaryPath = sequence(
   notAfter((character) => isWord(character) || ".-".includes(character)),
   either(
     sequence(maybe(word("/private")), words("/tmp /var/tmp /var/folders /dev/shm")),
+    word("/home/runner/work/_temp"),
     sequence(
       one(isLetter),
       word(":"),
@@ -266,28 +330,51 @@ const temporaryPath = sequence(
   ),
 );
 
-/** A word in quotes that has digits on both sides of letters, or is long. */
-const quotedValue: Parser = (text, at) => {
-  const quote = text[at];
-  if (quote === undefined || !"\"'`".includes(quote)) return [];
-  const end = text.indexOf(quote, at + 1);
-  if (end === -1) return [];
-  const value = text.slice(at + 1, end);
+const podCharacter = one((character) =>
+  isAlphanumeric(character) && !"aeiouy013".includes(character.toLowerCase())
+);
+const podSuffix = sequence(
+  word("-"),
+  followedBy(sequence(repeat(one(isLetter), 0), digit)),
+  repeat(podCharacter, 8, 10),
+  word("-"),
+  repeat(podCharacter, 5, 5),
+  notBefore(one((character) => isWord(character) || character === "-")),
+);
+const podName = sequence(
+  (text, at) => isAlphanumeric(text[at - 1] ?? "") ? [at] : [],
+  podSuffix,
+);
+
+/** A word in quotes or brackets that has digits on both sides of letters, or is long. */
+const enclosedValue: Parser = (text, at) => {
+  if (!"\"'`{[".includes(text[at - 1] ?? " ")) return [];
+  let end = at;
+  while (end < text.length && (isWord(text[end]!) || ".+=~-".includes(text[end]!))) end++;
+  if (!"\"'`}]".includes(text[end] ?? " ")) return [];
+  const value = text.slice(at, end);
   if (value.length > 128) return [];
-  if (value.length >= 8 && [...value].every((one) => isWord(one) || ".+=~-".includes(one))) {
+  if (value.length >= 8) {
     for (let first = 0; first < Math.min(100, value.length); first++) {
       let last = first + 1;
       while (last < value.length && isLetter(value[last]!)) last++;
       const letterCount = last - first - 1;
       const isBetween = isDigit(value[first]!) && letterCount >= 1 && letterCount <= 30 &&
         last < value.length && isDigit(value[last]!);
-      if (isBetween) return [end + 1];
+      if (isBetween) return [end];
     }
   }
+  for (let suffix = 1; suffix <= 100 && suffix < value.length; suffix++) {
+    const name = [...value.slice(0, suffix)];
+    const isName = isAlphanumeric(name[0]!) &&
+      name.every((one) => isAlphanumeric(one) || ".-".includes(one));
+    if (isName && podSuffix(value, suffix).includes(value.length)) return [end];
+  }
   const isLong = value.length >= 20 && [...value].every(isAlphanumeric) && [...value].some(isDigit);
-  return isLong ? [end + 1] : [];
+  return isLong ? [end] : [];
 };
 
+const groupEnd = notBefore(one((character) => isWord(character) || character === ":"));
 const port = maybe(sequence(word(":"), repeat(digit, 1, 5), wordEnd));
 const part = sequence(repeat(digit, 1, 3), word("."));
 const address = either(
@@ -310,6 +397,12 @@ const address = either(
   ),
   sequence(
     notAfter((character) => isWord(character) || character === ":"),
+    ...Array.from({ length: 7 }, () => sequence(repeat(hex, 1, 4), word(":"))),
+    repeat(hex, 1, 4),
+    groupEnd,
+  ),
+  sequence(
+    notAfter((character) => isWord(character) || character === ":"),
     maybe(
       sequence(repeat(hex, 1, 4), repeat(sequence(word(":"), repeat(hex, 1, 4)), 0, 6)),
     ),
@@ -320,6 +413,12 @@ const address = either(
     repeat(hex, 1, 5),
     repeat(sequence(word(":"), repeat(hex, 1, 5)), 0, 7),
     wordEnd,
+  ),
+  sequence(
+    notAfter((character) => isWord(character) || character === ":"),
+    hexes(2),
+    repeat(sequence(word(":"), hexes(2)), 5, 31),
+    groupEnd,
   ),
 );
 
@@ -332,7 +431,7 @@ const hexadecimal = either(
       sequence(
         followedBy(sequence(repeat(hexLetter, 0), digit)),
         followedBy(sequence(repeat(digit, 0), hexLetter)),
-        repeat(hex, 8),
+        repeat(hex, 7),
       ),
     ),
     alphanumericEnd,
@@ -351,45 +450,159 @@ const hexadecimal = either(
 );
 
 const thousands = repeat(sequence(word(","), digits(3), notBefore(digit)), 0);
-const duration = sequence(
-  notAfter(isWord),
-  repeat(
+const exponent = sequence(word("e"), maybe(oneOf("+-")), repeat(digit, 1));
+const amount = sequence(
+  repeat(digit, 1),
+  thousands,
+  maybe(sequence(word("."), repeat(digit, 1))),
+);
+const sign = maybe(
+  sequence(
+    either(
+      atStart,
+      after((character) => isBlank(character) || "([{<=:,\"'`".includes(character)),
+    ),
+    oneOf("+-"),
+  ),
+);
+const timeSpan = sequence(
+  amount,
+  maybe(exponent),
+  either(
     sequence(
-      repeat(digit, 1),
-      thousands,
-      maybe(sequence(word("."), repeat(digit, 1))),
-      either(
-        sequence(
-          maybe(word(" ")),
-          words(
-            "nanoseconds nanosecond microseconds microsecond milliseconds millisecond seconds " +
-              "second minutes minute hours hour days day msecs msec secs sec mins min hrs hr ns us " +
-              "\xb5s \u03bcs ms",
-          ),
-        ),
-        oneOf("smhdSMHD"),
+      maybe(word(" ")),
+      words(
+        "nanoseconds nanosecond microseconds microsecond milliseconds millisecond seconds " +
+          "second minutes minute hours hour days day msecs msec secs sec mins min hrs hr ns us " +
+          "\xb5s \u03bcs ms s",
       ),
     ),
-    1,
+    oneOf("mhdMHD"),
   ),
+);
+const duration = either(
+  sequence(
+    notAfter(isWord),
+    sign,
+    timeSpan,
+    repeat(
+      sequence(maybe(sequence(maybe(word(",")), word(" "), maybe(word("and ")))), timeSpan),
+      0,
+    ),
+    wordEnd,
+  ),
+  sequence(
+    notAfter(isWord),
+    maybe(word("-")),
+    word("p"),
+    maybe(sequence(repeat(digit, 1), word("d"))),
+    word("t"),
+    repeat(
+      sequence(
+        maybe(word("-")),
+        repeat(digit, 1),
+        maybe(sequence(word("."), repeat(digit, 1))),
+        oneOf("hmsHMS"),
+      ),
+      1,
+      3,
+    ),
+    wordEnd,
+  ),
+  sequence(
+    behind("timedelta("),
+    maybe(sequence(words("days seconds microseconds"), word("="))),
+    maybe(word("-")),
+    repeat(digit, 1),
+    repeat(
+      sequence(word(", "), repeat(wordCharacter, 1), word("="), repeat(digit, 1)),
+      0,
+      2,
+    ),
+  ),
+);
+
+const size = sequence(
+  notAfter(isWord),
+  amount,
+  maybe(word(" ")),
+  words("kib mib gib tib kb mb gb tb bytes byte"),
   wordEnd,
 );
 
-const number = sequence(
-  maybe(
-    sequence(
-      either(
-        atStart,
-        after((character) => isBlank(character) || "([{<=:,".includes(character)),
+const letters = repeat(one(isLetter), 1);
+const someDigits = repeat(digit, 1);
+const notBeforeUuid = notBefore(
+  sequence(word("-"), ...[4, 4, 4].flatMap((count) => [hexes(count), word("-")])),
+);
+const randomName = either(
+  sequence(
+    notAfter(isAlphanumeric),
+    followedBy(
+      sequence(
+        repeat(one(isLetter), 0),
+        someDigits,
+        letters,
+        someDigits,
+        letters,
+        digit,
       ),
-      oneOf("+-"),
     ),
+    repeat(one(isAlphanumeric), 6),
+    alphanumericEnd,
+    notBeforeUuid,
   ),
+  sequence(
+    notAfter(isAlphanumeric),
+    followedBy(sequence(repeat(one(isLetter), 0), someDigits, letters, digit)),
+    repeat(one(isAlphanumeric), 20),
+    alphanumericEnd,
+    notBeforeUuid,
+  ),
+  sequence(
+    (text, at) => text[at - 1] === "-" && isAlphanumeric(text[at - 2] ?? "") ? [at] : [],
+    followedBy(sequence(repeat(one(isLetter), 0), digit)),
+    followedBy(sequence(repeat(digit, 0), one(isLetter))),
+    repeat(podCharacter, 5, 5),
+    notBefore(one((character) => isWord(character) || character === "-")),
+  ),
+);
+
+const number = sequence(
+  sign,
   repeat(digit, 1),
   thousands,
   repeat(sequence(word("."), repeat(digit, 1)), 0),
-  maybe(sequence(word("e"), maybe(oneOf("+-")), repeat(digit, 1), wordEnd)),
+  maybe(
+    either(sequence(exponent, wordEnd), sequence(words("st nd rd th"), wordEnd)),
+  ),
 );
+
+/** The ending of a word that follows a number and a space. */
+const plural: Parser = (text, at) => {
+  let start = at;
+  while (start > 0 && isLetter(text[start - 1]!)) start--;
+  if (text[start - 1] !== " ") return [];
+  let first = start - 1;
+  while (first > 0 && (isWord(text[first - 1]!) || ".,".includes(text[first - 1]!))) first--;
+  const count = [...text.slice(first, start - 1)];
+  const isCount = count.length >= 1 && count.length <= 6 && isDigit(count[0]!) &&
+    isDigit(count.at(-1)!) && count.every((one) => isDigit(one) || ".,".includes(one));
+  if (!isCount) return [];
+  const stem = text.slice(start, at).toLowerCase();
+  const ends = [
+    ...["s", "x", "ch", "sh"].some((end) => stem.endsWith(end) && isWithin(stem, end.length))
+      ? word("es")(text, at)
+      : [],
+    ...!stem.endsWith("s") && isWithin(stem, 1) ? word("s")(text, at) : [],
+  ];
+  return ends.filter((end) => wordEnd(text, end).length > 0);
+};
+
+function isWithin(stem: string, endLength: number): boolean {
+  const length = stem.length - endLength;
+  return length >= 1 && length <= 30;
+}
 
 const blanks = either(repeat(one(isBlank), 2), sequence(notBefore(word(" ")), one(isBlank)));
 
@@ -397,14 +610,18 @@ const RULES: [Parser, string | null][] = [
   [httpStatus, null],
   [code, null],
   [nameWithNumber, null],
+  [address, "<address>"],
   [timeStamp, "<time>"],
   [uuid, "<uuid>"],
   [temporaryPath, "<tmp>"],
-  [quotedValue, '"<value>"'],
-  [address, "<address>"],
+  [enclosedValue, "<n>"],
+  [podName, "-<n>"],
   [hexadecimal, "<n>"],
   [duration, "<duration>"],
+  [size, "<size>"],
+  [randomName, "<n>"],
   [number, "<n>"],
+  [plural, ""],
   [blanks, " "],
 ];
 

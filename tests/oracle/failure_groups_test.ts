@@ -14,7 +14,8 @@ const PARTS = (
   "os error signal SQLSTATE ORA-00942 E0382 TS2345 int32 utf-8 sha256 x86_64 s3 " +
   "/tmp /tmp/ /var/folders/zz/T/ /private/tmp C:\\Users\\ci\\AppData\\Local\\Temp D:/Temp " +
   "pytest-0/ config.json tmp5x9q_2ab \\a ' \" ` tok_9f8s7d6f5a4s a1b2c3d4 checkout " +
-  "abcdefghijklmnopqrst1 Coupon@4e50df2e got expected want but was to equal is not == != < > ( ) " +
+  "abcdefghijklmnopqrst1 a1b2c3 x8k2p items matches boxes GB bytes 1st 2nd AM pm and PT1.5S " +
+  "March Saturday Dec 12:26 fe11:2 Coupon@4e50df2e got expected want but was to equal is not == != < > ( ) " +
   "[ ] { } , . : ; = # - _ / @ $ e E x T Z é 😀 \t"
 ).split(" ");
 
@@ -64,6 +65,55 @@ const EDGES = [
       { maxLength: 4 },
     ).map((all) => all.join("")),
   ),
+  joined(
+    oneOf("Sat Saturday, Mon Tues,"),
+    fc.constantFrom(" ", ""),
+    fc.constantFrom("March 14", "Dec  3", "14/Mar", "3-Sept", "June 7,", "31 May"),
+    fc.constantFrom(" 2026", "/2026:", "-26", ", 2026 at ", ", 2026, ", " "),
+    fc.constantFrom("", "9:26:53 AM", "19:26:53", "9:26\u202fPM", "9:26", "09:26:53 CEST 2026"),
+  ),
+  joined(
+    fc.constantFrom("-", "P1D", "P", ""),
+    fc.constantFrom("T1H2M", "T-3.5S", "T1", "T"),
+    fc.constantFrom("", "3S", " s"),
+  ),
+  joined(
+    oneOf("1 2.5 3e-5 -4 1,000"),
+    fc.constantFrom("", " "),
+    oneOf("s m hours kB GiB bytes items classes boxes matches is"),
+    fc.constantFrom("", " ", ", ", " and ", ", and "),
+    oneOf("1 30 5s"),
+    fc.constantFrom("", " seconds", "ms"),
+  ),
+  joined(
+    fc.constantFrom("web-", "a1-", "-", "", "_"),
+    characters("x8k2pA0e", 4, 7),
+    fc.constantFrom("", "-", "-x8k2p", "_"),
+  ),
+  joined(
+    fc.constantFrom('"web-', "web-", "{a.b-", "-", "_-"),
+    characters("bcd2e", 7, 11),
+    fc.constantFrom("-x8k2p", "-bdgkz", "-bdgk"),
+    fc.constantFrom("", '"', "}", "-"),
+  ),
+  joined(
+    oneOf("datetime.datetime( datetime( xdatetime( timedelta( datetime.timedelta("),
+    oneOf("2026 days=1 seconds=-3 weeks=1"),
+    fc.constantFrom(
+      "",
+      ", 3",
+      ", 3, 14",
+      ", 3, 14, 9, 26, 53, 589, 7",
+      ", seconds=3",
+      ", x=1, y=2, z=3",
+    ),
+  ),
+  joined(
+    oneOf("{ [ \" '"),
+    characters("a1B.-", 6, 24),
+    oneOf("} ] \" '"),
+  ),
+  fc.array(characters("a1f", 1, 3), { minLength: 5, maxLength: 9 }).map((all) => all.join(":")),
   joined(quote, characters("a1B.-", 6, 24), quote),
   joined(quote, characters("ab1", 18, 22), quote),
   joined(
