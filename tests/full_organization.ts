@@ -118,6 +118,8 @@ function failures(run: number): Partial<TestResult>[] {
     { name: "retried", conclusion: "skipped" },
     { name: "retried" },
     { name: "broken", conclusion: "failure", message: "always" },
+    { name: "asserts", conclusion: "failure", message: "a", otherMessages: ["b", "c"] },
+    { name: "asserts" },
   ];
 }
 

@@ -9,6 +9,7 @@ import { type StoredFailure, testAttempts } from "../../lib/analysis/attempts.ts
 import { attemptsOfTests, decodeTestList, type ResultColumns } from "../../lib/analysis/columns.ts";
 import type { DisruptiveTest } from "../../lib/analysis/disruptions.ts";
 import { decodeOverheads } from "../../lib/analysis/suite_overheads.ts";
+import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import type { Quarantine } from "../../lib/analysis/quarantine.ts";
 import { Failure } from "../../lib/base/failure.ts";
@@ -197,10 +198,15 @@ function quarantineRecord(entry: Quarantine | undefined): ExportRecord<"test">["
   };
 }
 
+interface ExportedFailure extends StoredFailure {
+  /** Hex, one after the other; `null` without any. */
+  otherFingerprints: string | null;
+}
+
 /** The results of a submission as they are stored. */
 interface StoredResults extends ResultColumns {
   testNos: Int32Array;
-  failures: ReadonlyMap<number, StoredFailure[]>;
+  failures: ReadonlyMap<number, ExportedFailure[]>;
   tags: ReadonlyMap<number, string[]>;
 }
 
@@ -299,9 +305,10 @@ async function loadResults(
   const testNos = new Map(
     lists.map((list) => [list.testListNo, decodeTestList(list.tests, list.testCount)]),
   );
-  const failures = await sql<(StoredFailure & { id: string; testNo: number })[]>`
+  const failures = await sql<(ExportedFailure & { id: string; testNo: number })[]>`
     select encode(submission_id, 'hex') as id, test_no as "testNo", result_no as "resultNo",
-      conclusion, is_disruption as "isDisruption", encode(text_id, 'hex') as "textId"
+      conclusion, is_disruption as "isDisruption", encode(text_id, 'hex') as "textId",
+      encode(other_fingerprints, 'hex') as "otherFingerprints"
     from negative_result
     where repository_id = ${repositoryId} and submission_id = any(${ids()})
     order by submission_id, result_no`;
@@ -357,6 +364,9 @@ async function* exportResults(
         message: null,
         body: null,
         is_disruption: failure?.isDisruption || null,
+        other_fingerprints: failure?.otherFingerprints
+          ? splitFingerprints(failure.otherFingerprints)
+          : null,
         tags,
         ...failure && { textId: failure.textId },
       });

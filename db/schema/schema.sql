@@ -130,6 +130,7 @@ create table negative_result (
   conclusion text not null,
   text_id bytea not null,
   fingerprint bytea not null,
+  other_fingerprints bytea,
   constraint negative_result_pkey PRIMARY KEY (repository_id, submission_id, is_disruption, test_no, result_no),
   constraint negative_result_conclusion_check CHECK ((conclusion = ANY (ARRAY['failure'::text, 'error'::text])))
 );

@@ -8,6 +8,7 @@ import {
   type NegativeResult,
   type ProcessedSubmission,
 } from "../../lib/analysis/disruptions.ts";
+import { MORE_CAUSES } from "../../lib/analysis/failure_causes.ts";
 import { indexOfTest, type SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { type Fragment, integersIn, type Queryable } from "../connection/sql.ts";
@@ -50,14 +51,17 @@ interface NewNegative extends NegativeResult {
   conclusion: "failure" | "error";
   textId: string;
   fingerprint: string;
+  /** Hex; `null` without any. */
+  otherFingerprints: string | null;
 }
 
 function newNegatives({ submissionId, content, failedTestNos }: NewResults): NewNegative[] {
   const { negatives, texts } = content;
-  return negatives.map(({ testHash, textNo, ...negative }) => {
+  return negatives.map(({ testHash, textNo, otherFingerprints: others, ...negative }) => {
     const { textId, fingerprint, message } = texts[textNo]!;
     const testNo = failedTestNos.get(testHash)!;
-    const text = { textId, fingerprint, message };
+    const otherFingerprints = others?.filter((one) => one !== MORE_CAUSES).join("") || null;
+    const text = { textId, fingerprint, otherFingerprints, message };
     return { ...negative, ...text, submissionId, testNo, isDisruption: false };
   });
 }
@@ -80,12 +84,13 @@ async function insertNegatives(
     const batch = rows.slice(start, start + NEGATIVES_PER_STATEMENT);
     await tx`
       insert into negative_result (repository_id, submission_id, result_no, test_no, is_disruption,
-        conclusion, text_id, fingerprint)
+        conclusion, text_id, fingerprint, other_fingerprints)
       select ${repositoryId}, decode("submissionId", 'hex'), "resultNo", "testNo", "isDisruption",
-        conclusion, decode("textId", 'hex'), decode(fingerprint, 'hex')
+        conclusion, decode("textId", 'hex'), decode(fingerprint, 'hex'),
+        decode("otherFingerprints", 'hex')
       from json_to_recordset(${JSON.stringify(batch)}::text::json) as t("submissionId" text,
         "resultNo" int, "testNo" int, "isDisruption" boolean, conclusion text, "textId" text,
-        fingerprint text)`;
+        fingerprint text, "otherFingerprints" text)`;
   }
 }
 

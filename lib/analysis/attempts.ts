@@ -11,7 +11,7 @@ export interface StoredFailure {
   textId: string;
 }
 
-export interface TestAttempt {
+export interface TestAttempt<Failure extends StoredFailure = StoredFailure> {
   /** 1 for the first attempt in the submission, 2 and more for retries. */
   runCount: number;
   /** Whether the submission has no later attempt of the test. */
@@ -19,16 +19,16 @@ export interface TestAttempt {
   conclusion: Conclusion;
   durationMicroseconds: number;
   /** `null` unless the attempt is negative. */
-  failure: StoredFailure | null;
+  failure: Failure | null;
 }
 
 const CONCLUSIONS = { positive: "passing", skipped: "skipped", unknown: "unknown" } as const;
 
 /** The attempts of a test in a submission, from attempts and failures in the report's order. */
-export function testAttempts(
+export function testAttempts<Failure extends StoredFailure>(
   attempts: readonly Attempt[],
-  failures: readonly StoredFailure[],
-): TestAttempt[] {
+  failures: readonly Failure[],
+): TestAttempt<Failure>[] {
   let failureCount = 0;
   return attempts.map(({ kind, durationMicroseconds }, index) => {
     const place = { runCount: index + 1, isLast: index === attempts.length - 1 };

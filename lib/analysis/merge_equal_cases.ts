@@ -9,6 +9,7 @@ import {
 } from "../report/equal_cases.ts";
 import { type Conclusion, isNegative } from "../report/result.ts";
 import { ATTEMPT_KINDS, kindOf } from "./columns.ts";
+import { otherCauses } from "./failure_causes.ts";
 
 /** A failure or error. */
 export interface CollectedNegative {
@@ -18,6 +19,8 @@ export interface CollectedNegative {
   conclusion: "failure" | "error";
   /** Index of its text in `texts`. */
   textNo: number;
+  /** Fingerprints of its other causes than that of its text, sorted; absent without any. */
+  otherFingerprints?: string[];
 }
 
 /** Results in the order of their reports; all arrays have the same length. */
@@ -55,10 +58,9 @@ interface SharedNames {
   first: { resultNo: number; testIndex: number; caseCount: number }[];
 }
 
-interface Change {
+interface Change extends Pick<CollectedNegative, "textNo" | "otherFingerprints"> {
   conclusion: Conclusion;
   durationMicroseconds: number;
-  textNo: number;
 }
 
 /**
@@ -67,11 +69,13 @@ interface Change {
  */
 export function mergeEqualCases(
   results: CollectedResults,
-  { testHashes, reports, emptyText, onAmbiguous, onMerged }: {
+  { testHashes, reports, emptyText, fingerprintOf, onAmbiguous, onMerged }: {
     testHashes: Float64Array;
     reports: readonly CollectedReport[];
     /** The number of the text without a message. */
     emptyText(): number;
+    /** Of a text, by its number. */
+    fingerprintOf(textNo: number): string;
     /** Called with each test that stands for several. */
     onAmbiguous(testIndex: number): void;
     onMerged(report: CollectedReport, shared: SharedNames): void;
@@ -97,12 +101,21 @@ export function mergeEqualCases(
       if (!attempt) return changes.set(resultNo, null);
       const { conclusion, messageOf, resultNos: own } = attempt;
       const durations = own.map((each) => results.durations[each]!);
+      const durationMicroseconds = durations.reduce((sum, each) => sum + each, 0);
+      if (!isNegative(conclusion)) {
+        return changes.set(resultNo, { conclusion, durationMicroseconds, textNo: -1 });
+      }
+      const negatives = own.flatMap((each) => negativeAt(results.negatives, each) ?? []);
+      const textNo = negativeAt(results.negatives, messageOf)?.textNo ?? emptyText();
+      const otherFingerprints = otherCauses(
+        fingerprintOf(textNo),
+        negatives.flatMap((one) => [fingerprintOf(one.textNo), ...one.otherFingerprints ?? []]),
+      );
       changes.set(resultNo, {
         conclusion,
-        durationMicroseconds: durations.reduce((sum, each) => sum + each, 0),
-        textNo: isNegative(conclusion)
-          ? negativeAt(results.negatives, messageOf)?.textNo ?? emptyText()
-          : -1,
+        durationMicroseconds,
+        textNo,
+        ...otherFingerprints && { otherFingerprints },
       });
     });
   });
@@ -272,8 +285,8 @@ function changed(
     kinds[count] = change ? ATTEMPT_KINDS.indexOf(kindOf(change.conclusion)) : kinds[resultNo]!;
     durations[count] = change?.durationMicroseconds ?? durations[resultNo]!;
     if (change && isNegative(change.conclusion)) {
-      const { conclusion, textNo } = change;
-      negatives.push({ testHash: testHashes[testIndex]!, resultNo: count, conclusion, textNo });
+      const { conclusion, durationMicroseconds: _, ...causes } = change;
+      negatives.push({ testHash: testHashes[testIndex]!, resultNo: count, conclusion, ...causes });
     } else if (!change && isOwn) {
       negatives.push({ ...own, resultNo: count });
     }

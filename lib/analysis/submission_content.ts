@@ -12,6 +12,7 @@ import {
   kindOf,
   type ResultColumns,
 } from "./columns.ts";
+import { causesOfOtherMessages, otherCauses } from "./failure_causes.ts";
 import { type CompressedText, TextCollector } from "./failure_texts.ts";
 import type { SuiteOverhead } from "./suite_overheads.ts";
 import { identityIn, IdentityStore, type StoredIdentities } from "./identity_store.ts";
@@ -89,11 +90,15 @@ export class SubmissionBuilder {
     this.#identities.push(result);
     const { conclusion } = result;
     if (isNegative(conclusion)) {
+      const textNo = this.#texts.add(result);
+      const otherFingerprints = result.otherMessages &&
+        otherCauses(this.#texts.texts[textNo]!.fingerprint, causesOfOtherMessages(result));
       this.#negatives.push({
         testHash: hash,
         resultNo,
         conclusion,
-        textNo: this.#texts.add(result),
+        textNo,
+        ...otherFingerprints && { otherFingerprints },
       });
     }
   }
@@ -152,6 +157,7 @@ export class SubmissionBuilder {
       testHashes,
       reports: this.#reports,
       emptyText: () => this.#texts.add({ message: "", body: "" }),
+      fingerprintOf: (textNo) => this.#texts.texts[textNo]!.fingerprint,
       onAmbiguous: (testIndex) => ambiguous.add(testHashes[testIndex]!),
       onMerged: (report, { count, first }) =>
         onNote?.(sharedNamesNote(

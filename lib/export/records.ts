@@ -186,6 +186,8 @@ const SCHEMAS = {
     message: maybe(text),
     body: maybe(text),
     is_disruption: maybe(v.boolean()),
+    /** Of a failure or error: its causes beyond the one of its message. */
+    other_fingerprints: maybe(v.pipe(v.array(hex(16)), v.nonEmpty("expected fingerprints"))),
     /** Of this test alone, in addition to the submission's. */
     tags,
   }),

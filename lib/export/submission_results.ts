@@ -1,4 +1,5 @@
 import { ATTEMPT_KINDS, encodeResults, kindOf } from "../analysis/columns.ts";
+import { otherCauses } from "../analysis/failure_causes.ts";
 import { TextCollector } from "../analysis/failure_texts.ts";
 import { listHashOf, type SubmissionContent } from "../analysis/submission_content.ts";
 import type { TestTags } from "../analysis/test_tags.ts";
@@ -42,11 +43,22 @@ export class SubmissionResults {
       this.#last.resultNo = resultNo;
       const testHash = this.#testHashes.at(-1)!;
       const textNo = this.#texts.add({ message: message ?? "", body: body ?? "" });
-      this.#negatives.push({ testHash, resultNo, conclusion, textNo });
-    } else if (resultNo !== null || message !== null || body !== null || record.is_disruption) {
+      const otherFingerprints = record.other_fingerprints &&
+        otherCauses(this.#texts.texts[textNo]!.fingerprint, record.other_fingerprints);
+      this.#negatives.push({
+        testHash,
+        resultNo,
+        conclusion,
+        textNo,
+        ...otherFingerprints && { otherFingerprints },
+      });
+    } else if (
+      [resultNo, message, body, record.other_fingerprints].some((field) => field !== null) ||
+      record.is_disruption
+    ) {
       throw new SyntaxError(
-        `"${conclusion}" with fields of a failure: expected no result_no, message, body and ` +
-          "is_disruption",
+        `"${conclusion}" with fields of a failure: expected no result_no, message, body, ` +
+          "is_disruption and other_fingerprints",
       );
     }
   }

@@ -5,12 +5,11 @@ import {
   indexOfTest,
   type SubmissionContent,
 } from "../analysis/submission_content.ts";
-import { failureCause, fingerprint } from "../analysis/failure_groups.ts";
+import { otherCauses } from "../analysis/failure_causes.ts";
 import { decodeBody, type FailureText } from "../analysis/failure_texts.ts";
 import { testHash, type TestIdentity } from "../base/identity.ts";
-import { isNegative, type TestResult } from "../report/result.ts";
 import type { FailedTest } from "./rule.ts";
-import { isEmptyLine, saysNothing } from "../analysis/subtests.ts";
+import { saysNothing } from "../analysis/subtests.ts";
 
 /** Tests by the outcome of their final attempt. */
 export interface FinalAttempts {
@@ -28,40 +27,10 @@ export interface FinalAttempts {
 }
 
 /**
- * The causes of all failures of each test, before equal cases are merged: of earlier attempts, of
- * several failures in one attempt, and of several tests with one name.
- */
-export class CauseCollector {
-  readonly #fingerprints = new Map<number, Set<string>>();
-
-  add(result: TestResult): void {
-    if (!isNegative(result.conclusion)) return;
-    const hash = testHash(result);
-    const own = this.#fingerprints.get(hash) ?? new Set();
-    this.#fingerprints.set(hash, own);
-    const { message, body, otherMessages = [] } = result;
-    // pytest writes a failed subtest, and that its test contains one, as two failures.
-    for (const text of [message, ...otherMessages.filter((line) => !isEmptyLine(line))]) {
-      const cause = failureCause(text, text === message ? body : "");
-      // Some plugins report attempts without any text: another attempt has the cause.
-      if (cause !== "") own.add(fingerprint(cause));
-    }
-  }
-
-  /** The fingerprints of the failures of a test. */
-  of(test: TestIdentity): ReadonlySet<string> {
-    return this.#fingerprints.get(testHash(test)) ?? new Set();
-  }
-}
-
-/**
  * The outcome of each test's final attempt. Skips are ignored, and an unknown outcome does not replace
  * a failure.
  */
-export function finalAttempts(
-  content: ContentData & SubmissionContent,
-  causes: CauseCollector,
-): FinalAttempts {
+export function finalAttempts(content: ContentData & SubmissionContent): FinalAttempts {
   const { testHashes, firstResults } = content;
   const failed: number[] = [];
   const unclear: number[] = [];
@@ -77,25 +46,32 @@ export function finalAttempts(
   });
   const identities = (indexes: number[]) =>
     indexes.sort((a, b) => firstResults[a]! - firstResults[b]!).map(content.identityAt);
-  const lastTexts = new Map(
-    content.negatives.map(({ testHash, textNo }) => [testHash, content.texts[textNo]!]),
-  );
+  const negatives = Map.groupBy(content.negatives, ({ testHash }) => testHash);
+  const lastText = (test: TestIdentity) => {
+    const last = negatives.get(testHash(test))?.at(-1);
+    return last && content.texts[last.textNo]!;
+  };
+  const causesOf = (test: TestIdentity) =>
+    negatives.get(testHash(test))!.flatMap(({ textNo, otherFingerprints = [] }) => [
+      content.texts[textNo]!.fingerprint,
+      ...otherFingerprints,
+    ]);
   return {
     failed: identities(failed).map((test): FailedTest => {
-      const text = lastTexts.get(testHash(test))!;
+      const text = lastText(test)!;
       const { fingerprint } = text;
-      const others = [...causes.of(test)].filter((one) => one !== fingerprint);
+      const otherFingerprints = otherCauses(fingerprint, causesOf(test));
       return {
         ...test,
         fingerprint,
-        ...others.length > 0 && { otherFingerprints: others },
+        ...otherFingerprints && { otherFingerprints },
         ...saysNothing(text) && { saysNothing: true },
       };
     }),
     unclear: identities(unclear),
     flaky: identities(flaky),
     failureOf(test) {
-      const text = lastTexts.get(testHash(test));
+      const text = lastText(test);
       return text ? { message: text.message, body: decodeBody(text.body) } : null;
     },
     hasPassed: (test) => passed[indexOfTest(testHashes, testHash(test))] === 1,

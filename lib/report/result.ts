@@ -26,6 +26,9 @@ export interface TestResult {
   otherMessages?: readonly string[];
 }
 
+/** Stands in `otherMessages` for all beyond a hundred. */
+export const MORE_FAILURES = "(more failures)";
+
 /** True for the conclusions that count against a test. */
 export function isNegative(conclusion: Conclusion): conclusion is "failure" | "error" {
   return conclusion === "failure" || conclusion === "error";

@@ -259,7 +259,14 @@ function resultsOf(step: UploadStep): TestResult[] {
       const text = negative
         ? { message: numbered, body: bodyOf(numbered, durationMicroseconds) }
         : { message: "", body: "" };
-      results.push({ ...TESTS[test]!, conclusion, durationMicroseconds, ...text });
+      const others = durationMicroseconds % 3 === 1 ? ["no receipt", "total 7 is not 8"] : [];
+      results.push({
+        ...TESTS[test]!,
+        conclusion,
+        durationMicroseconds,
+        ...text,
+        ...negative && others.length > 0 && { otherMessages: others },
+      });
     }
   }
   for (let number = 0; number < step.crowd; number++) {

@@ -231,7 +231,16 @@ export class Oracle {
   /** The fingerprints of the disruptions of a test that are stored, sorted. */
   causesOf(test: KnownTest): string[] {
     const stored = this.disruptionsOf(test).filter(({ submission }) => !submission.isPruned);
-    return [...new Set(stored.map((row) => fingerprint(this.cause(row))))].sort();
+    return this.causesOfRows(stored);
+  }
+
+  /** The fingerprints of all failures of some results, sorted. */
+  causesOfRows(rows: Row[]): string[] {
+    const causes = rows.flatMap((row) => [
+      this.cause(row),
+      ...(row.result.otherMessages ?? []).map(plainCause),
+    ]);
+    return [...new Set(causes.map(fingerprint))].sort();
   }
 
   /** Tests of a submission: that passed or failed, that failed, or that have nothing but skips. */

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { Repository } from "../../db/admin/repositories.ts";
 import { failureCause, fingerprint } from "../../lib/analysis/failure_groups.ts";
 import { shortTestId } from "../../lib/base/identity.ts";
+import { MORE_FAILURES, type TestResult } from "../../lib/report/result.ts";
 import { describeWithDatabases } from "../database.ts";
 import { bodyOf, createShop, DAY, type Fixture, flaky, idOf, NOW, quarantine } from "./fixture.ts";
 
@@ -102,6 +103,49 @@ describeWithDatabases("verdicts", (database) => {
     const seen = ["connection refused", "timed out after 7 ms"]
       .map((message) => fingerprint(failureCause(message, "")));
     assert.deepEqual(test.causes, seen.sort());
+  });
+
+  it("come with all causes of a disruption that failed for several", async () => {
+    const other = await fixture.addRepository("acme", "assertions");
+    const failing = (otherMessages: string[]): Partial<TestResult> => ({
+      name: "a",
+      conclusion: "failure",
+      message: "total 7 is not 8",
+      otherMessages,
+    });
+    const causesSeen = async () => {
+      const path = `/api/repos/acme/assertions/verdicts?tests=${idOf(other, { name: "a" })}`;
+      const { tests: [test] } = await bodyOf(await fixture.get(path), VERDICTS);
+      return test.causes;
+    };
+    const causesOf = (...messages: string[]) =>
+      messages.map((message) => fingerprint(failureCause(message, ""))).sort();
+
+    const results = [failing(["no receipt", "total 9 is not 8"]), { name: "a" }];
+    await fixture.upload(other, results, { commitOid: "ddddd10" });
+    assert.deepEqual(await causesSeen(), causesOf("total 1 is not 2", "no receipt"));
+
+    // Of a hundred and more, the rest is not known.
+    const words = Array.from({ length: 120 }, (_, index) => "x".repeat(index + 1));
+    await fixture.upload(other, [failing([...words, MORE_FAILURES]), { name: "a" }], {
+      commitOid: "ddddd20",
+    });
+    const seen = await causesSeen();
+    assert.equal(seen.length, 102);
+    assert.ok(!seen.includes(causesOf(MORE_FAILURES)[0]!));
+  });
+
+  it("come with the causes by the present rules, and as they were stored by earlier ones", async () => {
+    const other = await fixture.addRepository("acme", "upgraded");
+    const failing = { name: "a", conclusion: "failure" as const, message: "no pod web-7d4b9c" };
+    await fixture.upload(other, [failing, { name: "a" }], { commitOid: "eeeee10" });
+    await database().sql`
+      update negative_result set fingerprint = decode('00112233aabbccdd', 'hex')
+      where repository_id = ${other.repositoryId}`;
+    const path = `/api/repos/acme/upgraded/verdicts?tests=${idOf(other, { name: "a" })}`;
+    const { tests: [test] } = await bodyOf(await fixture.get(path), VERDICTS);
+    const present = fingerprint(failureCause(failing.message, ""));
+    assert.deepEqual(test.causes, ["00112233aabbccdd", present].sort());
   });
 
   it("come with the number of tests that the job has on the base branch", async () => {

@@ -12,6 +12,7 @@ import quarantineToken from "./0011_quarantine_token.sql" with { type: "text" };
 import webhooks from "./0012_webhooks.sql" with { type: "text" };
 import overheads from "./0013_overheads.sql" with { type: "text" };
 import testAlias from "./0014_test_alias.sql" with { type: "text" };
+import otherFingerprints from "./0015_other_fingerprints.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -29,4 +30,5 @@ export const migrations: readonly string[] = [
   webhooks,
   overheads,
   testAlias,
+  otherFingerprints,
 ];

@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
 import { SubmissionBuilder } from "../../analysis/submission_content.ts";
-import { CauseCollector, finalAttempts } from "../../gate/final_attempts.ts";
+import { finalAttempts } from "../../gate/final_attempts.ts";
 import type { GateReport } from "../../gate/rule.ts";
 import { readFileChunks } from "../../report/file_chunks.ts";
 import { readReport } from "../../report/read_report.ts";
@@ -36,7 +36,6 @@ export async function readRunReports(
   const { files, missing } = await findAll(reportArguments);
   const reports: GateReport[] = [...missing];
   const builder = new SubmissionBuilder();
-  const causes = new CauseCollector();
   for (const { path, isNamed } of files) {
     const failuresOutsideTests: string[] = [];
     const unlistedTests: string[] = [];
@@ -49,9 +48,7 @@ export async function readRunReports(
         onFailureOutside: (failure) => failuresOutsideTests.push(failure),
         onUnlisted: (suite) => unlistedTests.push(suite),
         onResult(result, reported) {
-          if (!isFresh) return;
-          builder.add(result, reported);
-          causes.add(result);
+          if (isFresh) builder.add(result, reported);
         },
       });
       builder.endReport(tool);
@@ -69,7 +66,7 @@ export async function readRunReports(
   const content = builder.finish();
   return {
     reports,
-    attempts: finalAttempts(content, causes),
+    attempts: finalAttempts(content),
     isPassed: isClean && reports.length > 0 && content.negatives.length === 0,
   };
 }

@@ -6,6 +6,7 @@ import { BoundedText, firstMessage, TextEnd } from "./bounded_text.ts";
 import {
   type Conclusion,
   isNegative,
+  MORE_FAILURES,
   PLAIN_CASE,
   type Reported,
   type TestResult,
@@ -71,7 +72,6 @@ type Attempt = Pick<
 
 // Of the failures of one test. The last stands for all others.
 const MAX_MESSAGES = 100;
-const MORE_MESSAGES = "(more failures)";
 
 const BARE_CASE: Reported = { ...PLAIN_CASE, isBare: true };
 // Lines are stored as 32-bit integers.
@@ -178,7 +178,7 @@ export class TestCase {
 
   #addMessage(message: string): void {
     const messages = this.#messages ??= new Set();
-    if (message !== "") messages.add(messages.size < MAX_MESSAGES ? message : MORE_MESSAGES);
+    if (message !== "") messages.add(messages.size < MAX_MESSAGES ? message : MORE_FAILURES);
   }
 
   get #isNeverRun(): boolean {

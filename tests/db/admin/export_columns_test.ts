@@ -158,6 +158,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     conclusion: "result.conclusion",
     text_id: DERIVED,
     fingerprint: DERIVED,
+    other_fingerprints: "result.other_fingerprints",
   },
   failure_text: {
     repository_id: REPOSITORY,

@@ -20,6 +20,7 @@ const LANDED: Record<string, string> = {
   "0012_webhooks.sql": "eff5e18ab69c67326c9580d5f768a05b1365caaaf0dba9108fac96986b382808",
   "0013_overheads.sql": "aa9aa5fcbb9afe4e67ef02d1d9d6e08f7089c13fa2844855470b7da9a14f5e55",
   "0014_test_alias.sql": "6f5059a7f6c45f56a7570a3a471f24660a940d25a5ec7a6012a5f7aea64edff8",
+  "0015_other_fingerprints.sql": "c2f85e0f04b60fa695b50fc4b30e00701210736bae6a2dac75a16eb0f0d6007b",
 };
 
 const FOLDER = new URL("../../../db/schema/migrations/", import.meta.url);

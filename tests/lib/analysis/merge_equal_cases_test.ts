@@ -64,6 +64,27 @@ describe("equal cases of a report", () => {
     ]);
   });
 
+  it("become one result with the causes of all of them", () => {
+    const failed = (message: string, more: Partial<TestResult> = {}): TestResult => ({
+      ...result("a", "failure"),
+      message,
+      ...more,
+    });
+    const causesOf = (...results: TestResult[]) =>
+      read(TESTS, results).content.negatives.map(({ otherFingerprints = [] }) =>
+        otherFingerprints.length
+      );
+    assert.deepEqual(causesOf(failed("x"), failed("y"), result("a", "passing")), [1]);
+    assert.deepEqual(causesOf(failed("x 1"), failed("x 2")), [0]);
+    assert.deepEqual(
+      causesOf(failed("x", { otherMessages: ["z"] }), failed("y", { otherMessages: ["x"] })),
+      [2],
+    );
+    assert.deepEqual(causesOf(failed("x"), failed("")), [0]);
+    const many = Array.from({ length: 150 }, (_, index) => failed("x".repeat(1 + index)));
+    assert.deepEqual(causesOf(...many), [101]);
+  });
+
   it("are attempts as before where the tool writes them so", () => {
     const { attempts, notes } = read(ATTEMPTS, [result("a", "failure"), result("a", "passing")]);
     assert.deepEqual(attempts, { a: "negative 1, positive 1" });

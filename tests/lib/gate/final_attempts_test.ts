@@ -1,7 +1,7 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
-import { CauseCollector, finalAttempts } from "../../../lib/gate/final_attempts.ts";
+import { finalAttempts } from "../../../lib/gate/final_attempts.ts";
 import type { Conclusion, TestResult } from "../../../lib/report/result.ts";
 
 const TEST = { suite: "s", class: "c", name: "n", file: "f" };
@@ -10,12 +10,8 @@ const RESULT = { ...TEST, durationMicroseconds: 0, message: "broke", body: "" };
 
 function after(...results: TestResult[]) {
   const builder = new SubmissionBuilder();
-  const causes = new CauseCollector();
-  for (const result of results) {
-    builder.add(result);
-    causes.add(result);
-  }
-  return finalAttempts(builder.finish(), causes);
+  for (const result of results) builder.add(result);
+  return finalAttempts(builder.finish());
 }
 
 describe("final attempts", () => {

@@ -206,6 +206,7 @@ class Year {
       failed: red.map(([name, attempts]) => ({
         ...identityOf(name),
         fingerprint: attempts.at(-1)!.cause,
+        otherFingerprints: attempts.slice(0, -1).map(({ cause }) => cause),
       })),
       unclear: [],
       quarantined: new Map(

@@ -14,10 +14,16 @@ const CAUSES = MESSAGES.map((message) => fingerprint(failureCause(message, "")))
 /** Seconds before and after the clock of the gate. */
 const ENDS = { past: "2000-01-01T00:00:00Z", future: "2100-01-01T00:00:00Z", none: null };
 
-type Outcome = "passed" | "retried" | "skipped" | "unknown" | typeof MESSAGES[number];
+type Message = typeof MESSAGES[number];
+type Outcome = "passed" | "retried" | "skipped" | "unknown" | Message;
+
+/** Where another failure of a failed test stands: in its case, in an earlier attempt, in a case of its name. */
+const PLACES = ["the same case", "an earlier attempt", "another case"] as const;
 
 interface PlannedTest {
   outcome: Outcome;
+  /** Of a failed test: another failure, which may have the same message. */
+  other: { message: Message; place: typeof PLACES[number] } | null;
   isQuarantined: boolean;
   end: keyof typeof ENDS;
   causes: string[];
@@ -47,6 +53,9 @@ const plan: fc.Arbitrary<Plan> = fc.record({
   tests: fc.array(
     fc.record({
       outcome: fc.constantFrom<Outcome>("passed", ...MESSAGES, ...MESSAGES, "retried", "skipped"),
+      other: fc.option(
+        fc.record({ message: fc.constantFrom(...MESSAGES), place: fc.constantFrom(...PLACES) }),
+      ),
       isQuarantined: mostly(true, false),
       end: mostly<keyof typeof ENDS>("none", "past", "future"),
       causes: mostly([...CAUSES], [CAUSES[0]!], [CAUSES[1]!], []),
@@ -84,9 +93,19 @@ function reportFor({ tests, others, damage }: Plan): string {
     retried: '<flakyFailure message="connection refused"/>',
   };
   const cases = [
-    ...tests.map(({ outcome }, index) =>
-      element(`test ${index}`, bodies[outcome] ?? `<failure message="${outcome}"/>`)
-    ),
+    ...tests.flatMap(({ outcome, other }, index) => {
+      const one = (body: string) => element(`test ${index}`, body);
+      const body = bodies[outcome];
+      if (body !== undefined) return [one(body)];
+      const failure = `<failure message="${outcome}"/>`;
+      const more = `message="${other?.message}"`;
+      if (other?.place === "the same case") return [one(`${failure}<failure ${more}/>`)];
+      if (other?.place === "an earlier attempt") {
+        return [one(`${failure}<rerunFailure ${more}/>`)];
+      }
+      if (other?.place === "another case") return [one(failure), one(`<error ${more}/>`)];
+      return [one(failure)];
+    }),
     ...Array.from({ length: others.passed }, (_, index) => element(`good ${index}`, "")),
     ...Array.from(
       { length: others.skipped },
@@ -168,8 +187,10 @@ function violations(plan: Plan): string[] {
       isQuarantined && end !== "past"
     ),
     "known causes": options.cause === "any" ||
-      failed.every(({ outcome, causes }) =>
-        causes.includes(CAUSES[MESSAGES.findIndex((message) => message === outcome)]!)
+      failed.every(({ outcome, other, causes }) =>
+        [outcome, ...other ? [other.message] : []].every((text) =>
+          causes.includes(CAUSES[MESSAGES.findIndex((message) => message === text)]!)
+        )
       ),
     "few enough": failed.length <= options.maxExcused,
     "no outage": ran < 20 || failedOnce <= ran / 5,

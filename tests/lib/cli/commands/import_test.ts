@@ -165,6 +165,16 @@ describeWithDatabases("import", (database) => {
         (line) => line.replace(/no":\d+/, 'no":99999'),
         /result_no 99999 of \d+ re/,
       ],
+      [
+        '"result".*"other_fingerprints"',
+        (line) => line.replace(/fingerprints":\["./, 'fingerprints":["z'),
+        /"other_fingerprints.*hex digits/,
+      ],
+      [
+        '"result".*"passing"',
+        (line) => line.replace("}", ',"other_fingerprints":["0123456789abcdef"]}'),
+        /"passing" with fields of a failure/,
+      ],
       ['"coverage"', (line) => line.replace(/d_line_count":\d+/, 'd_line_count":99'), /99 covered/],
       ['"token"', (line) => line.replace(/"hash":"\w+"/, '"hash":"secret"'), /expected a SHA-256/],
       [
