@@ -3,9 +3,11 @@ import {
   attemptsOf,
   doubleCount,
   type EqualCase,
+  type EqualCasesRule,
   readAsRetried,
   type ReportCounts,
   type ReportedTool,
+  ruleAt,
 } from "../report/equal_cases.ts";
 import { type Conclusion, isNegative } from "../report/result.ts";
 import { ATTEMPT_KINDS, kindOf } from "./columns.ts";
@@ -89,8 +91,8 @@ export function mergeEqualCases(
     if (resultNos.length === 1) return;
     const cases = casesOf(results, resultNos);
     if (cases.length === 1) return;
-    const report = reports[reportIndex]!;
-    const { attempts, isMerged } = attemptsOf(cases, report.rule, counts[reportIndex]!);
+    const rule = ruleOf(resultNos[0]!, reportIndex, reports);
+    const { attempts, isMerged } = attemptsOf(cases, rule, counts[reportIndex]!);
     if (isMerged) {
       onAmbiguous(testIndex);
       const [resultNo] = resultNos;
@@ -177,6 +179,14 @@ function reportOf(resultNo: number, reports: readonly CollectedReport[]): number
   return low;
 }
 
+function ruleOf(
+  resultNo: number,
+  reportIndex: number,
+  reports: readonly CollectedReport[],
+): EqualCasesRule {
+  return ruleAt(reports[reportIndex]!, resultNo - (reports[reportIndex - 1]?.end ?? 0));
+}
+
 /**
  * What is known about each report. It was repeated as a whole if at least half of its tests, and more
  * than one, occur equally often, at least twice. Where plugins leave bare cases, tests that read as
@@ -193,7 +203,7 @@ function countReports(
   const doubleCounts = reports.map(() => 0);
   segments((_, reportIndex, resultNos) => {
     testCounts[reportIndex]! -= resultNos.length - 1;
-    if (reports[reportIndex]!.rule.hasBareAttempts) {
+    if (ruleOf(resultNos[0]!, reportIndex, reports).hasBareAttempts) {
       const cases = casesOf(results, resultNos);
       doubleCounts[reportIndex]! += doubleCount(cases);
       if (readAsRetried(cases)) return;

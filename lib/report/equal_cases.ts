@@ -8,9 +8,9 @@ import { type Conclusion, isNegative } from "./result.ts";
 export interface EqualCasesRule {
   /**
    * `attempts`: the tool repeats the case for each attempt. `tests`: it never does, so they are
-   * different tests with one name.
+   * different tests with one name. `parts`: a test has a case for each of its expectations.
    */
-  meaning: "attempts" | "tests";
+  meaning: "attempts" | "tests" | "parts";
   /** Whether the tool can run all tests several times and report it as one: `go test -count`. */
   canRepeatAll: boolean;
   /** Whether plugins of the tool leave a case without an outcome for a failed attempt: pytest. */
@@ -21,11 +21,26 @@ export interface EqualCasesRule {
 export interface ReportedTool {
   /** Path of the report. */
   file: string;
-  /** `""` if unknown. */
+  /** `""` if unknown; several are joined by "and". */
   tool: string;
+  /** Of its first result. */
   rule: EqualCasesRule;
+  /** Where suites of other tools follow, in order: the report was merged from several. */
+  changes?: readonly RuleChange[];
   /** Cases in it beyond those that its suites declare. */
   surplusCaseCount: number;
+}
+
+/** From a result on, another rule applies. */
+export interface RuleChange {
+  /** How many results of the report precede it. */
+  resultNo: number;
+  rule: EqualCasesRule;
+}
+
+/** The rule for a result, counted from the beginning of its report. */
+export function ruleAt({ rule, changes = [] }: ReportedTool, resultNo: number): EqualCasesRule {
+  return changes.findLast((change) => change.resultNo <= resultNo)?.rule ?? rule;
 }
 
 /** One of several equal cases. */
@@ -80,7 +95,8 @@ export function attemptsOf(
   }
   // Steps of a test that is retried are repeated in their line, also those that passed.
   const [{ line } = { line: 0 }] = known;
-  const isOneTest = line > 0 && known.every((one) => one.line === line);
+  const isOneTest = rule.meaning === "parts" ||
+    line > 0 && known.every((one) => one.line === line);
   return { attempts: mergeTests(known.map(inOrder)), isMerged: !isOneTest };
 }
 

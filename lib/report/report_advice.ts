@@ -35,8 +35,10 @@ export const HIDDEN_RETRIES: Readonly<Record<string, string>> = {
   ctest: SECOND_REPORT,
   cucumber: SECOND_REPORT,
   deno_test: SECOND_REPORT,
+  hapi_lab: SECOND_REPORT,
   minitest: SECOND_REPORT,
   testng: SECOND_REPORT,
+  web_test_runner: SECOND_REPORT,
 };
 
 /** What makes a tool write the file of each test. */

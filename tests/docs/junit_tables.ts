@@ -39,9 +39,11 @@ async function laboratoryPart(): Promise<string> {
   const columns = Object.keys(PLANTED).filter((planted) => planted !== "passes");
   const rows: string[][] = [];
   const hidden = new Map<string, Set<string>>();
+  const versions: string[][] = [];
   const count = { judged: 0, flaky: 0, found: 0, falseFlaky: 0 };
   for (const tool of laboratoryTools()) {
     const { made, runs } = await truthOf(tool);
+    versions.push([`\`${tool}\``, made]);
     for (const [name, run] of Object.entries(runs)) {
       const verdicts = await verdictsOf(new URL(`${tool}/`, FIXTURES), run);
       const cell = (planted: string) => {
@@ -79,6 +81,8 @@ async function laboratoryPart(): Promise<string> {
     table(["tool", "run", ...columns, "others"], rows),
     "What the reports hide, and what shows it:",
     [...hidden].map(([how, tools]) => `- ${[...tools].join(", ")}: ${how}.`).join("\n"),
+    "The versions that wrote the reports:",
+    table(["tool", "versions"], versions),
   ].join("\n\n");
 }
 

@@ -4,7 +4,8 @@
  * project with planted tests, and keeps the reports as fixtures with their truth beside them. Says what
  * changed. The tests read the fixtures only.
  *
- * `deno task laboratory [TOOL...]`, all without arguments.
+ * `deno task laboratory [TOOL...]`, all without arguments. `LABORATORY_PYTHONPATH` names folders with the
+ * sources and metadata of newer packages of Python; without it their tools are left out.
  */
 import { copy } from "./copy_folder.ts";
 import { normalize } from "./normalize.ts";
@@ -17,6 +18,7 @@ const PROJECTS = fileURLToPath(new URL("projects/", import.meta.url));
 const WORK = Deno.env.get("LABORATORY_FOLDER") ?? "/tmp/laboratory";
 // Of the whole machine, as other programs use it.
 const TIMEOUT = "timeout 300 nice";
+const PYTHONPATH = Deno.env.get("LABORATORY_PYTHONPATH") ?? "";
 
 interface Output {
   code: number;
@@ -29,7 +31,9 @@ async function shell(command: string, cwd: string, path = ""): Promise<Output> {
     cwd,
     env: {
       PATH: path + Deno.env.get("PATH"),
+      FIXTURES: fileURLToPath(FIXTURES),
       PYTEST: "/usr/bin/python3 -m pytest -q -p no:cacheprovider",
+      NEW_PYTHON: `env PYTHONPATH=${PYTHONPATH} PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 python3`,
       NO_COLOR: "1",
       CI: "true",
     },
@@ -71,6 +75,16 @@ async function install(name: string, tool: Tool): Promise<{ modules: string; ver
       const manifest = await Deno.readTextFile(`${folder}/node_modules/${name}/package.json`);
       versions.push(`${name} ${JSON.parse(manifest).version}`);
     }
+  }
+  if (tool.python) {
+    const program = "import importlib.metadata, sys; " +
+      "[print(name, importlib.metadata.version(name)) for name in sys.argv[1:]]";
+    const { code, text } = await shell(
+      `$NEW_PYTHON -c ${quoted(program)} ${tool.python.join(" ")}`,
+      folder,
+    );
+    if (code !== 0) throw new Error(`python: ${text.slice(-1_000)}`);
+    versions.push(...text.trim().split("\n"));
   }
   if (versions.length === 0) versions.push(`node ${(await shell("node --version", WORK)).text}`);
   return { modules: `${folder}/node_modules`, versions: versions.map((text) => text.trim()) };
@@ -139,6 +153,10 @@ let failed = 0;
 for (const name of names) {
   const tool = TOOLS[name];
   if (!tool) throw new Error(`no tool "${name}": expected ${Object.keys(TOOLS).join(", ")}`);
+  if (tool.python && PYTHONPATH === "") {
+    console.log(`${name}: left out, LABORATORY_PYTHONPATH is not set: ${tool.python.join(", ")}`);
+    continue;
+  }
   try {
     await make(name, tool);
   } catch (error) {

@@ -22,6 +22,7 @@ export const PLANTED = {
   "fails then passes": "flaky",
   "passes then fails": "passing",
   "same name": "failing",
+  "same name fails first": "failing",
   "errors in set up": "failing",
   "errors in tear down": "failing",
   "is skipped": "skipped",

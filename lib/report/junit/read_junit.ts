@@ -19,8 +19,9 @@ import { isNegative } from "../result.ts";
 import { detach, plural } from "../../base/text.ts";
 import type { XmlReader } from "../xml/reader.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
-import { type Dialect, dialectOf, UNKNOWN_DIALECT } from "./dialects.ts";
+import type { Dialect } from "./dialect.ts";
 import { NameNormalizer } from "./normalize_names.ts";
+import { ToolRecognizer } from "./recognize_tool.ts";
 import { OUTCOME_KINDS, OutcomeElement, parseDuration, TestCase } from "./test_case.ts";
 
 // A broken reporter repeats its mistake for every test.
@@ -36,7 +37,7 @@ const MAX_ATTRIBUTES = 30;
 const MAX_ATTRIBUTE_CHARACTERS = 1_000;
 // Sums of rounded times differ by less.
 const MIN_OVERHEAD_MICROSECONDS = 1_000;
-// Names of properties and of suites that are kept to recognize the tool and to number suites.
+// Names of suites that are kept to number them.
 const MAX_NAMES = 100_000;
 
 /** A suite; the element around all suites is one without a name. */
@@ -82,10 +83,8 @@ export class JUnitReader implements XmlFormatReader {
   #failureCount = 0;
   /** Attempts that were read, and cases without any name. */
   #attemptCount = 0;
-  /** Known from the first test on. */
-  #dialect: Dialect | undefined;
+  readonly #recognizer = new ToolRecognizer();
   #rootElement = "";
-  readonly #properties = new Set<string>();
   readonly #suiteCounts = new Map<string, number>();
   #surplusCaseCount = 0;
   /** File of the latest suite at the top that has one and no tests. */
@@ -107,13 +106,7 @@ export class JUnitReader implements XmlFormatReader {
 
   /** The tool that wrote the report. */
   get tool(): ReportedTool {
-    const rule = this.#dialect ?? UNKNOWN_DIALECT;
-    return {
-      file: this.#options.file,
-      tool: rule.tool,
-      rule,
-      surplusCaseCount: this.#surplusCaseCount,
-    };
+    return this.#recognizer.tool(this.#options.file, this.#surplusCaseCount);
   }
 
   open(name: string, attributes: XmlAttributes): void {
@@ -145,8 +138,8 @@ export class JUnitReader implements XmlFormatReader {
         this.#note(`<${name}> outside of a <testcase> gives no result`);
       }
       this.#failureOutside(`<${name}> outside of a <testcase>`);
-    } else if (name === "property" && !this.#dialect && this.#properties.size < MAX_NAMES) {
-      this.#properties.add(detach(attributes["name"] ?? ""));
+    } else if (name === "property") {
+      this.#recognizer.addProperty(attributes["name"]);
     }
   }
 
@@ -193,7 +186,9 @@ export class JUnitReader implements XmlFormatReader {
     const listed = this.#attemptCount - attemptsBefore;
     // Some tools do not list skipped tests, and count them at the outermost element alone.
     const skipped = [...this.#suites, suite].map(({ attributes }) => skippedCount(attributes));
-    if (!this.#dialect?.hasOtherTotals && declaredCases > listed + Math.max(...skipped)) {
+    if (
+      !this.#recognizer.current?.hasOtherTotals && declaredCases > listed + Math.max(...skipped)
+    ) {
       this.#options.onUnlisted?.(
         `${this.#place}: ${plural(declaredCases, "test")} in the totals, ${listed} listed`,
       );
@@ -226,6 +221,7 @@ export class JUnitReader implements XmlFormatReader {
     const counts = [failures, errors].map((text) => this.#readTotal(text));
     const declaredCases = tests ? this.#readTotal(tests) : NaN;
     if (declaredCases > this.declaredCaseCount) this.declaredCaseCount = declaredCases;
+    if (this.#suites.length === 1) this.#recognizer.startSuite();
     // Only the totals of the element around all suites count.
     const { name = "", file, timestamp } = element === "testsuite" ? attributes : {};
     if (element === "testsuite") refuseUndecodable(this.#xml, element, attributes);
@@ -260,13 +256,11 @@ export class JUnitReader implements XmlFormatReader {
   }
 
   #newTestCase(attributes: XmlAttributes): TestCase | null {
-    const dialect = this.#dialect ??= dialectOf({
+    const dialect = this.#recognizer.known ?? this.#recognizer.recognize({
       rootElement: this.#rootElement,
-      root: this.#suites[0]!.attributes,
-      suites: this.#suites.slice(this.#rootElement === "testsuite" ? 0 : 1)
-        .map((suite) => suite.attributes),
+      elements: this.#suites.map((suite) => suite.attributes),
       testCase: attributes,
-      properties: this.#properties,
+      resultCount: this.#sink.resultCount,
     });
     this.#suites.at(-1)!.caseCount++;
     if (dialect.hasNamelessCases && !attributes["name"] && !attributes["classname"]) {
@@ -318,7 +312,7 @@ export class JUnitReader implements XmlFormatReader {
 
   #openInTestCase(name: string, attributes: XmlAttributes): void {
     const isDirect = this.#depth === this.#testCase!.depth + 1;
-    const kind = OUTCOME_KINDS.get(this.#dialect?.meaningOf?.(name, attributes) ?? name);
+    const kind = OUTCOME_KINDS.get(this.#recognizer.current?.meaningOf?.(name, attributes) ?? name);
     if (!kind || !(isDirect || name === "property")) {
       const testCase = this.#testCase!.value;
       if (name === "system-out" && isDirect && testCase) {

@@ -11,7 +11,7 @@ import {
   type Reported,
   type TestResult,
 } from "../result.ts";
-import type { ToolRow } from "./dialects.ts";
+import type { ToolRow } from "./dialect.ts";
 
 /** The meaning of an element inside a `testcase`. */
 interface OutcomeKind {

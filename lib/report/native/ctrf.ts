@@ -99,7 +99,9 @@ export class CtrfReader implements ReportReader {
 
   #identityOf({ name, suite, filePath }: Test, line: number): TestIdentity {
     // Older versions join the names of suites.
-    const suites = typeof suite === "string" ? suite.split(" > ") : arrayIn(suite).map(nameIn);
+    const suites = typeof suite === "string"
+      ? nameIn(suite).split(" > ")
+      : arrayIn(suite).map(nameIn);
     const names = [nameIn(name), nameIn(filePath), ...suites];
     const { file } = this.#options;
     const { nameCharacters } = REPORT_LIMITS;

@@ -1,7 +1,8 @@
 /** What formats other than JUnit share: rows of the table of dialects, and their cases. */
 import type { TestIdentity } from "../../base/identity.ts";
 import type { ReportedTool } from "../equal_cases.ts";
-import { ATTEMPTS, isGoNoise, TESTS, type ToolRow } from "../junit/dialects.ts";
+import { ATTEMPTS, TESTS, type ToolRow } from "../junit/dialect.ts";
+import { isGoNoise } from "../junit/dialects.ts";
 import { OUTCOME_KINDS, OutcomeElement, TestCase } from "../junit/test_case.ts";
 
 /** The rows of the formats, by format. */

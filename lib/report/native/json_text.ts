@@ -1,6 +1,6 @@
 /** Values of JSON from outside, which may be of any type. */
 import { excerpt, ReportError } from "../report_error.ts";
-import { UNDECODABLE } from "../xml/characters.ts";
+import { FORBIDDEN, REPLACEMENT, UNDECODABLE } from "../xml/characters.ts";
 
 /** A text, `""` for anything else. */
 export function textIn(value: unknown): string {
@@ -24,9 +24,13 @@ export function arrayIn(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** A name, `""` for anything else; {@linkcode isWhole} tells whether a part of it is lost. */
+/**
+ * A name, `""` for anything else, without characters that XML forbids; {@linkcode isWhole} tells whether
+ * a part of it is lost.
+ */
 export function nameIn(value: unknown): string {
-  return typeof value === "string" ? value : "";
+  if (typeof value !== "string") return "";
+  return value.replace(FORBIDDEN, (each) => each === UNDECODABLE ? each : REPLACEMENT);
 }
 
 /** False if bytes or halves of characters were lost: two names could become one. */

@@ -14,7 +14,7 @@ import type { Truth } from "../verdicts.ts";
 const COUNTED: Record<string, Truth> = {
   ...WITH_RETRIES,
   "passes then fails": "flaky",
-  ...SAME_NAME,
+  ...planted("same name"),
 };
 
 const CRASHED: Record<string, Truth> = { ...planted("passes"), crashes: "failing" };
@@ -25,7 +25,7 @@ export const COMPILED: Record<string, Tool> = {
     runs: {
       rerun_fails: {
         command: "gotestsum --rerun-fails=2 --packages=./cart --junitfile report.xml",
-        truth: { ...WITH_RETRIES, ...SAME_NAME },
+        truth: { ...WITH_RETRIES, ...planted("same name") },
       },
       count: {
         command: "gotestsum --junitfile report.xml -- -count=2 ./cart",
@@ -44,7 +44,7 @@ export const COMPILED: Record<string, Tool> = {
       once: {
         command: "go test -json ./cart > report.json",
         files: "report.json",
-        truth: { ...WITHOUT_RETRIES, "fails then passes": "failing", ...SAME_NAME },
+        truth: { ...WITHOUT_RETRIES, "fails then passes": "failing", ...planted("same name") },
       },
       count: {
         command: "go test -json -count=2 ./cart > report.json",
@@ -150,6 +150,17 @@ export const COMPILED: Record<string, Tool> = {
           "fixture cleanup": "failing",
           "times out": "failing",
         },
+      },
+    },
+  },
+  meson: {
+    debian: ["meson", "ninja-build", "gcc", "libc6-dev"],
+    prepare: "meson setup build",
+    runs: {
+      once: {
+        command: "meson test -C build",
+        files: "build/meson-logs/testlog.junit.xml",
+        truth: BASIC,
       },
     },
   },

@@ -98,6 +98,7 @@ export const JAVASCRIPT: Record<string, Tool> = {
           "fails then passes": "skipped",
           "passes then fails": "skipped",
           "same name": "skipped",
+          "same name fails first": "skipped",
           "errors in set up": "skipped",
           "errors in tear down": "skipped",
         },

@@ -1,6 +1,7 @@
 /** Tools for Python. */
 import {
   BASIC,
+  BEFORE_16_7,
   HOOKS,
   LAST_ATTEMPT_ONLY,
   planted,
@@ -44,8 +45,7 @@ export const PYTHON: Record<string, Tool> = {
         command: "$PYTEST -p no:flaky --reruns 2 --junitxml=report.xml test_cart.py",
         truth: { ...WITH_RETRIES, ...HOOKS },
         hidden: {
-          "fails then passes": "versions before 16.6 keep the last attempt only: update, or run " +
-            "`pytest --last-failed` with a second report",
+          "fails then passes": BEFORE_16_7,
         },
       },
     },

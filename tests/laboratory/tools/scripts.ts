@@ -90,4 +90,14 @@ export const SCRIPTS: Record<string, Tool> = {
       },
     },
   },
+  testthat: {
+    debian: ["r-cran-testthat", "r-cran-xml2"],
+    runs: {
+      expectations: {
+        command: 'Rscript -e \'testthat::test_dir("tests", stop_on_failure = FALSE, reporter = ' +
+          'testthat::JunitReporter$new(file = file.path(getwd(), "report.xml")))\'',
+        truth: { ...BASIC, ...SAME_NAME, "expects twice": "failing" },
+      },
+    },
+  },
 };

@@ -8,6 +8,8 @@ export interface Tool {
   npm?: string[];
   /** Packages of Debian. */
   debian?: string[];
+  /** Packages of Python newer than Debian's, whose sources were brought by hand: `LABORATORY_PYTHONPATH`. */
+  python?: string[];
   /** Shell commands that prepare a fresh copy of the project. */
   prepare?: string;
   runs: Record<string, ToolRun>;
@@ -32,10 +34,22 @@ export const WITH_RETRIES = {
   ...planted("fails then passes", "passes then fails"),
 };
 export const WITHOUT_RETRIES = { ...BASIC, ...planted("passes then fails") };
-export const SAME_NAME = planted("same name");
+/** Two tests of one name, of which one fails: the second, the first. */
+export const SAME_NAME = planted("same name", "same name fails first");
 export const TWO_FILES = { "same name in two files": "failing" } as const;
 
 export const SECOND_REPORT =
   "turn retries off and run failed tests again with a report of their own";
 export const LAST_ATTEMPT_ONLY = `only the last attempt is reported: ${SECOND_REPORT}`;
 export const CTRF = `only the last attempt is reported: upload CTRF, or ${SECOND_REPORT}`;
+/** Reports of two tools, which a merger makes one. */
+export const TO_BE_MERGED = "$FIXTURES/vitest/retries.xml $FIXTURES/pytest_flaky_3_8/max_runs.xml";
+export const MERGED: Record<string, Truth> = {
+  "test cart test always fails": "failing",
+  "test cart test fails then passes": "flaky",
+  "cart same name": "failing",
+  "cart same name fails first": "failing",
+};
+/** Of pytest-rerunfailures. */
+export const BEFORE_16_7 = "versions before 16.7 keep the last attempt only: update, or run " +
+  "`pytest --last-failed` with a second report";

@@ -70,6 +70,12 @@ describe("equal cases", () => {
     }
   });
 
+  it("are parts of one test where it has a case for each expectation", () => {
+    for (const [text, expected] of [["P F", "F"], ["F P", "F"], ["P P", "P"], ["E P F", "E"]]) {
+      assert.equal(outcome(text!, { ...TESTS, meaning: "parts" }), expected, text);
+    }
+  });
+
   it("are different tests if one follows a pass: runners do not repeat passes", () => {
     assert.equal(outcome("P F", ATTEMPTS), "F merged");
     assert.equal(outcome("F P F", ATTEMPTS), "F merged");

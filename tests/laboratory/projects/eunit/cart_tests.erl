@@ -13,4 +13,8 @@ errors_in_tear_down_test_() ->
 
 same_name_test_() -> [{"same name", fun() -> ok end}, {"same name", fun() -> ?assertEqual(1, 2) end}].
 
+fails_first_test_() ->
+    [{"same name, fails first", fun() -> ?assertEqual(1, 2) end},
+     {"same name, fails first", fun() -> ok end}].
+
 times_out_test_() -> {timeout, 1, fun() -> timer:sleep(3000) end}.

@@ -24,6 +24,11 @@ class CartTest {
     assertEquals(1, row.getCurrentRepetition());
   }
 
+  @RepeatedTest(value = 2, name = "a row")
+  void sameNameFailsFirst(org.junit.jupiter.api.RepetitionInfo row) {
+    assertEquals(2, row.getCurrentRepetition());
+  }
+
   @Disabled @Test void isSkipped() {}
 
   @Nested class Storage {

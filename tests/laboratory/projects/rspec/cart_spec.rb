@@ -12,6 +12,8 @@ RSpec.describe "Cart" do
   it("passes then fails") { expect(calls += 1).to eq(1) }
   it("same name") {}
   it("same name") { expect(1).to eq(2) }
+  it("same name, fails first") { expect(1).to eq(2) }
+  it("same name, fails first") {}
   xit("is skipped") {}
 end
 

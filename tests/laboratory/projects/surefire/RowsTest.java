@@ -16,4 +16,8 @@ public class RowsTest {
   @Test public void sameName() {
     Assert.assertEquals(1, row);
   }
+
+  @Test public void sameNameFailsFirst() {
+    Assert.assertEquals(2, row);
+  }
 }

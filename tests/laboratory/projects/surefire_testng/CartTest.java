@@ -39,6 +39,10 @@ public class CartTest {
     Assert.assertEquals(row, 1);
   }
 
+  @Test(dataProvider = "rows") public void sameNameFailsFirst(int row) {
+    Assert.assertEquals(row, 2);
+  }
+
   @Test(enabled = false) public void isSkipped() {}
 
   @Test(dependsOnMethods = "alwaysFails") public void neverRuns() {}

@@ -19,7 +19,7 @@ describe("doctor", () => {
     assert.equal(code, 0);
     const findings: { check: string; status: string; finding: string; hint: string }[] = JSON
       .parse(stdout);
-    const files = findings.find(({ finding }) => /files\.xml: jest, 12 results$/.test(finding))!;
+    const files = findings.find(({ finding }) => /files\.xml: jest, 14 results$/.test(finding))!;
     assert.deepEqual([files.check, files.status], ["report", "ok"]);
     const about = (check: string) => findings.find((one) => one.check === check)!;
     assert.match(about("retries").hint, /^upload CTRF/);
@@ -32,7 +32,7 @@ describe("doctor", () => {
     const files = [`${folder}jest/files.xml`, `${folder}mocha/retries.xml`];
     const { code, stdout } = await withoutDatabase(["doctor", "--reports", ...files]);
     assert.equal(code, 0);
-    assert.match(stdout, /files\.xml: jest, 12 results/);
+    assert.match(stdout, /files\.xml: jest, 14 results/);
     assert.match(stdout, /retries\.xml: mocha, /);
     const without = await withoutDatabase(["doctor", ...files]);
     assert.deepEqual([without.code, without.stdout], [2, ""]);

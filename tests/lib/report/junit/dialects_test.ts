@@ -69,6 +69,17 @@ describe("names that tools vary", () => {
     );
   });
 
+  it("node: the suites again as the class, in newer versions", async () => {
+    const keys = 'time="1" disabled="0" errors="0" tests="1" failures="0" skipped="0" ' +
+      'timestamp="" hostname="a"';
+    const report = (className: string) =>
+      `<testsuites><testsuite name="cart" ${keys}><testsuite name="total" ${keys}><testcase name="t" ` +
+      `classname="${className}"/></testsuite></testsuite></testsuites>`;
+    assert.deepEqual(await identity(report("cart.total")), ["cart > total", "test", "t", ""]);
+    assert.deepEqual(await identity(report("shop")), ["cart > total", "shop", "t", ""]);
+    assert.equal((await read(report("cart.total"))).tool, "node_test");
+  });
+
   it("Playwright: the project precedes the name, once", async () => {
     const report = (name: string, hostname: string) =>
       `<testsuites ${PLAYWRIGHT}><testsuite name="a.js" hostname="${hostname}">` +
@@ -168,6 +179,34 @@ describe("names that tools vary", () => {
         '<testcase classname="cart.cc" name="adds"/></testsuite></testsuites>',
     );
     assert.equal(suite, "cart_tests");
+  });
+
+  it("busted: the line of a test and the round, in whatever order the attributes are", async () => {
+    const attributes = ['tests="1"', 'skip="0"', 'failures="0"', 'errors="0"', 'time="1"'];
+    for (const each of [attributes, attributes.toReversed()]) {
+      assert.deepEqual(
+        await identity(
+          `<testsuites><testsuite ${each.join(" ")} name="Run 2 of 3" timestamp=""><testcase ` +
+            'classname="spec/cart_spec.lua:4" name="cart adds"/></testsuite></testsuites>',
+        ),
+        ["Run", "spec/cart_spec.lua", "cart adds", ""],
+      );
+    }
+  });
+
+  it("testem: the version of the browser", async () => {
+    const [, className] = await identity(
+      '<testsuite name="Testem Tests"><testcase classname="Chrome 156.0" name="t"/></testsuite>',
+    );
+    assert.equal(className, "Chrome");
+  });
+
+  it("tap-xunit: the number of an assertion", async () => {
+    const [, , name] = await identity(
+      '<testsuites><testsuite tests="1" failures="0" errors="0" name="cart"><testcase name="#12 adds"/>' +
+        "</testsuite></testsuites>",
+    );
+    assert.equal(name, "adds");
   });
 
   it("ExUnit: the line of a test", async () => {

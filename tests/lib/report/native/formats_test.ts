@@ -226,6 +226,29 @@ describe("CTRF", () => {
     }
   });
 
+  it("has names that can be stored: characters that XML forbids are replaced", async () => {
+    for (const suite of ["cart\0", ["cart\0"]]) {
+      const text = report({
+        ...base,
+        name: "adds\0\x01",
+        suite,
+        filePath: "a\0.js",
+        status: "passed",
+      });
+      const { results: [result] } = await read(text);
+      const { suite: suiteName, name, file } = result!;
+      assert.deepEqual([suiteName, name, file], ["cart\ufffd", "adds\ufffd\ufffd", "a\ufffd.js"]);
+    }
+    const event = '{"Action":"pass","Package":"p\\u0000","Test":"T\\u0000","Elapsed":1}\n';
+    assert.deepEqual(rows((await read(event)).results), [[
+      "p\ufffd",
+      "p\ufffd",
+      "T\ufffd",
+      "",
+      "passing",
+    ]]);
+  });
+
   it("is refused if it is cut off, nested without end, or has impossible values", async () => {
     const whole = report({ ...base, status: "passed" });
     await refused(whole.slice(0, -2), "incomplete", /found "the end of the file"/);

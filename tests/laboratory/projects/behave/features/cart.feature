@@ -20,3 +20,11 @@ Feature: cart
       | ends   |
       | passes |
       | fails  |
+
+  Scenario Outline: same name, fails first
+    Given a step that <ends>
+
+    Examples:
+      | ends   |
+      | fails  |
+      | passes |

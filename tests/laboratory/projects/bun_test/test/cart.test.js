@@ -10,6 +10,8 @@ describe("cart", () => {
   test("passes then fails", () => expect(++calls).toBe(1));
   test("same name", () => {});
   test("same name", () => expect(1).toBe(2));
+  test("same name, fails first", () => expect(1).toBe(2));
+  test("same name, fails first", () => {});
   test.skip("is skipped", () => {});
   test.todo("is to do");
 });

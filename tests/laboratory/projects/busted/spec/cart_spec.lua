@@ -5,6 +5,8 @@ describe("cart", function()
   it("always fails", function() assert.are.equal(1, 2) end)
   it("same name", function() end)
   it("same name", function() assert.are.equal(1, 2) end)
+  it("same name, fails first", function() assert.are.equal(1, 2) end)
+  it("same name, fails first", function() end)
   pending("is skipped")
 end)
 

@@ -15,5 +15,11 @@ Feature: cart
   Scenario: same name
     Given a step that fails
 
+  Scenario: same name, fails first
+    Given a step that fails
+
+  Scenario: same name, fails first
+    Given a step that passes
+
   Scenario: is skipped
     Given a step that is missing

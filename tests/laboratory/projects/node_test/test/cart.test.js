@@ -11,6 +11,8 @@ describe("cart", () => {
   it("passes then fails", () => assert.equal(++calls, 1));
   it("same name", () => {});
   it("same name", () => assert.equal(1, 2));
+  it("same name, fails first", () => assert.equal(1, 2));
+  it("same name, fails first", () => {});
   it.skip("is skipped", () => {});
   describe("total", () => it("is the same in two suites", () => {}));
 });

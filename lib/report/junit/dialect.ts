@@ -1,0 +1,84 @@
+/** What a row of the table of dialects says about the reports of its tool. */
+import type { TestIdentity } from "../../base/identity.ts";
+import type { EqualCasesRule } from "../equal_cases.ts";
+import type { XmlAttributes } from "../xml/start_tag.ts";
+
+/** The beginning of a report, or of a later outermost suite of it, up to its first `testcase`. */
+export interface ReportHead {
+  /** Name of the outermost element. */
+  rootElement: string;
+  root: XmlAttributes;
+  /** Attributes of the suites around the case, the outermost first. */
+  suites: readonly XmlAttributes[];
+  testCase: XmlAttributes;
+  /** Names of the attributes of the suite around the case, and of the case, each with a blank between. */
+  suiteKeys: string;
+  caseKeys: string;
+  /** Names of `property` elements before the case. */
+  properties: ReadonlySet<string>;
+}
+
+/** A suite whose name is normalized. */
+export interface SuiteNames {
+  name: string;
+  /** The names of the suites around it, the outermost first, without empty ones. */
+  outer: readonly string[];
+  /** How many suites of this name the report had before. */
+  earlierCount: number;
+}
+
+/** A case and the suite around it. */
+export interface CaseNames {
+  identity: TestIdentity;
+  suite: XmlAttributes;
+}
+
+/** A tool, or a format that is not JUnit. */
+export interface ToolRow extends EqualCasesRule {
+  /** As in the reference. */
+  tool: string;
+  /** How its reports are recognized, for the reference. */
+  evidence: string;
+  /** What else it changes, for the reference; `""` if nothing. */
+  changes: string;
+  /** Whether a case has the line of its test, which distinguishes tests of one name. */
+  hasLines?: boolean;
+  suite?(names: SuiteNames): string;
+  identity?(names: CaseNames): TestIdentity;
+  /** The element whose meaning an element of a case, or a property of it, has. */
+  meaningOf?(element: string, attributes: XmlAttributes): string;
+  /** Whether a case with these attributes and without any element never ran. */
+  isNeverRun?(attributes: XmlAttributes): boolean;
+  /** Whether the totals count something else: assertions, or subtests that passed and are not listed. */
+  hasOtherTotals?: boolean;
+  /** Whether a case without name and class is not a test. */
+  hasNamelessCases?: boolean;
+  /** Whether the file of a suite without tests is that of the suites after it, unless they have one. */
+  hasFileInRootSuite?: boolean;
+  /** Whether a line of a failure's text says nothing about its cause. */
+  isNoise?(line: string): boolean;
+}
+
+/** One row of the table. */
+export interface Dialect extends ToolRow {
+  isWrittenBy(head: ReportHead): boolean;
+}
+
+/** A tool that repeats a case for a retry. */
+export const ATTEMPTS = {
+  meaning: "attempts",
+  canRepeatAll: false,
+  hasBareAttempts: false,
+} as const;
+/** A tool that never does. */
+export const TESTS = { meaning: "tests", canRepeatAll: false, hasBareAttempts: false } as const;
+
+/** The names of attributes, in order. */
+export function keysOf(attributes: XmlAttributes = {}): string {
+  return Object.keys(attributes).join(" ");
+}
+
+/** The same in alphabetical order. */
+export function sortedKeysOf(attributes: XmlAttributes | undefined): string {
+  return Object.keys(attributes ?? {}).sort().join(" ");
+}

@@ -1,0 +1,86 @@
+/** Which tool wrote a report, and, if it was merged from several, each of its outermost suites. */
+import { detach } from "../../base/text.ts";
+import type { ReportedTool, RuleChange } from "../equal_cases.ts";
+import type { XmlAttributes } from "../xml/start_tag.ts";
+import { type Dialect, keysOf } from "./dialect.ts";
+import { DIALECTS, UNKNOWN_DIALECT } from "./dialects.ts";
+
+// Of a report that was merged; from then on it is read as before.
+const MAX_CHANGES = 1_000;
+const MAX_PROPERTIES = 100_000;
+
+export class ToolRecognizer {
+  /** The dialect of the latest test. */
+  current: Dialect | undefined;
+  /** False from the beginning of an outermost suite to its first test. */
+  #isSuiteKnown = false;
+  readonly #properties = new Set<string>();
+  readonly #tools = new Set<string>();
+  #first: Dialect | undefined;
+  readonly #changes: RuleChange[] = [];
+
+  /** Starts an outermost suite. */
+  startSuite(): void {
+    this.#isSuiteKnown = false;
+    // Those before the first suite are of the report.
+    if (this.current) this.#properties.clear();
+  }
+
+  /** Adds the name of a `property` outside of a test. */
+  addProperty(name = ""): void {
+    if (this.#isSuiteKnown || this.#properties.size === MAX_PROPERTIES) return;
+    this.#properties.add(detach(name));
+  }
+
+  /** The dialect of the outermost suite that is open; `undefined` before its first test. */
+  get known(): Dialect | undefined {
+    return this.#isSuiteKnown ? this.current : undefined;
+  }
+
+  /**
+   * The dialect of a suite by its first test. One that no row recognizes has the dialect of the suite
+   * before it.
+   */
+  recognize(
+    { rootElement, elements, testCase, resultCount }: {
+      rootElement: string;
+      /** Attributes of the elements around the case, the outermost first. */
+      elements: readonly XmlAttributes[];
+      testCase: XmlAttributes;
+      /** Results of the report so far. */
+      resultCount: number;
+    },
+  ): Dialect {
+    this.#isSuiteKnown = true;
+    const suites = rootElement === "testsuite" ? elements : elements.slice(1);
+    const head = {
+      rootElement,
+      root: elements[0]!,
+      suites,
+      testCase,
+      suiteKeys: keysOf(suites.at(-1)),
+      caseKeys: keysOf(testCase),
+      properties: this.#properties,
+    };
+    const found = DIALECTS.find((dialect) => dialect.isWrittenBy(head));
+    const dialect = found ?? this.current ?? UNKNOWN_DIALECT;
+    if (this.current && dialect !== this.current) {
+      if (this.#changes.length === MAX_CHANGES) return this.current;
+      this.#changes.push({ resultNo: resultCount, rule: dialect });
+    }
+    this.#first ??= dialect;
+    if (dialect.tool !== "") this.#tools.add(dialect.tool);
+    return this.current = dialect;
+  }
+
+  /** What the end of the report tells. */
+  tool(file: string, surplusCaseCount: number): ReportedTool {
+    return {
+      file,
+      tool: [...this.#tools].join(" and "),
+      rule: this.#first ?? UNKNOWN_DIALECT,
+      changes: this.#changes,
+      surplusCaseCount,
+    };
+  }
+}

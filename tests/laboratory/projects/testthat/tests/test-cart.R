@@ -1,0 +1,10 @@
+test_that("passes", expect_true(TRUE))
+test_that("always fails", expect_equal(1, 2))
+test_that("same name", expect_true(TRUE))
+test_that("same name", expect_equal(1, 2))
+test_that("same name, fails first", expect_equal(1, 2))
+test_that("same name, fails first", expect_true(TRUE))
+test_that("expects twice", {
+  for (total in c(1, 2)) expect_equal(total, 2)
+})
+test_that("is skipped", skip("not now"))

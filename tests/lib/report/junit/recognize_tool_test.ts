@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { forEachTest } from "../../../../lib/analysis/columns.ts";
+import { SubmissionBuilder } from "../../../../lib/analysis/submission_content.ts";
+import { readReport } from "../../../../lib/report/read_report.ts";
+import { inChunks } from "../reading.ts";
+
+const PYTEST = 'name="pytest" errors="0" failures="1" skipped="0" tests="2" time="1" ' +
+  'timestamp="2026-03-14T02:11:51" hostname="runner-1"';
+const jest = (name: string) =>
+  `name="${name}" errors="0" failures="1" skipped="0" timestamp="2026-03-14T02:11:51" time="1" ` +
+  'tests="2"';
+const gradle = (name: string) =>
+  `name="${name}" tests="2" skipped="0" failures="1" errors="0" timestamp="2026-03-14T02:11:51" ` +
+  'hostname="runner-1" time="1"';
+
+/** Two cases of one name, of which the first failed. */
+const FAILS_THEN_PASSES = '<testcase classname="cart" name="adds" file="cart" time="1"><failure/>' +
+  '</testcase><testcase classname="cart" name="adds" file="cart" time="1"/>';
+
+const suite = (attributes: string, inside: string) =>
+  `<testsuite ${attributes}>${inside}</testsuite>`;
+
+/** The tool, each test with the kinds of its attempts, and the notes. */
+async function judge(text: string) {
+  const builder = new SubmissionBuilder();
+  const { tool } = await readReport(inChunks(new TextEncoder().encode(text), 1_000), {
+    file: "r.xml",
+    onResult: (result, reported) => builder.add(result, reported),
+  });
+  builder.endReport(tool);
+  const notes: string[] = [];
+  const content = builder.finish({ onNote: (note) => notes.push(note) });
+  const tests: string[] = [];
+  forEachTest(content, (index, attempts) => {
+    const { suite, name } = content.identityAt(index);
+    tests.push(`${suite}|${name}: ${attempts.map(({ kind }) => kind).join(", ")}`);
+  });
+  return { tool: tool.tool, tests: tests.sort(), notes };
+}
+
+describe("a report that was merged from those of several tools", () => {
+  const OF_PYTEST = suite(PYTEST, FAILS_THEN_PASSES);
+  const OF_JEST = suite(jest("cart"), FAILS_THEN_PASSES);
+  const JUDGED = ["pytest|adds: negative, positive", "|adds: negative"].sort();
+
+  it("is read by the rules of each, in whatever order", async () => {
+    const merged = await judge(`<testsuites>${OF_PYTEST}${OF_JEST}</testsuites>`);
+    assert.deepEqual([merged.tool, merged.tests], ["pytest and jest", JUDGED]);
+    assert.match(
+      merged.notes[0]!,
+      /in a report of pytest and jest count as one test.*: "adds" \(2/,
+    );
+    const turned = await judge(`<testsuites>${OF_JEST}${OF_PYTEST}</testsuites>`);
+    assert.deepEqual([turned.tool, turned.tests], ["jest and pytest", JUDGED]);
+  });
+
+  it("after another report has its own rules", async () => {
+    const builder = new SubmissionBuilder();
+    for (const text of [OF_JEST.replaceAll("adds", "sums"), OF_JEST + OF_PYTEST]) {
+      const bytes = new TextEncoder().encode(`<testsuites>${text}</testsuites>`);
+      const { tool } = await readReport(inChunks(bytes, 1_000), {
+        file: "r.xml",
+        onResult: (result, reported) => builder.add(result, reported),
+      });
+      builder.endReport(tool);
+    }
+    const flaky: string[] = [];
+    const content = builder.finish();
+    forEachTest(content, (index, attempts) => {
+      if (attempts.length > 1) flaky.push(content.identityAt(index).suite);
+    });
+    assert.deepEqual(flaky, ["pytest"]);
+  });
+
+  it("recognizes each suite by its own properties", async () => {
+    const property = '<properties><property name="go.version" value="go1.22"/></properties>';
+    const { tool } = await judge(
+      `<testsuites>${
+        suite('name="shop/cart"', property + FAILS_THEN_PASSES)
+      }${OF_JEST}</testsuites>`,
+    );
+    assert.equal(tool, "gotestsum and jest");
+  });
+
+  it("reads a suite that no tool is known to write as the one before it", async () => {
+    const other = suite('name="other"', FAILS_THEN_PASSES);
+    const { tool, tests } = await judge(`<testsuites>${OF_JEST}${other}</testsuites>`);
+    assert.equal(tool, "jest");
+    assert.deepEqual(tests, ["|adds: negative"]);
+    assert.equal((await judge(`<testsuites>${other}${OF_JEST}</testsuites>`)).tool, "jest");
+  });
+
+  it("has a bounded number of changes of the tool", async () => {
+    const text = `<testsuites>${(OF_JEST + OF_PYTEST).repeat(600)}</testsuites>`;
+    const { tool } = await judge(text);
+    assert.equal(tool, "jest and pytest");
+  });
+});
+
+describe("tests of pytest in a file test.py", () => {
+  it("are not those of node:test, which writes the class `test`", async () => {
+    const { tool, tests } = await judge(
+      `<testsuites>${suite(PYTEST, FAILS_THEN_PASSES.replaceAll('"cart"', '"test"'))}</testsuites>`,
+    );
+    assert.deepEqual([tool, tests], ["pytest", ["pytest|adds: negative, positive"]]);
+  });
+});
+
+describe("a suite with the name of another tool", () => {
+  const CASES = [
+    ["jest", jest("pytest")],
+    ["jest", jest("Cucumber")],
+    ["jest", jest("cart.bats")],
+    ["jest", jest("Elixir.Cart")],
+    ["jest", jest("rspec")],
+    ["gradle", gradle("Cucumber")],
+    ["gradle", gradle("cucumber-js")],
+    ["", 'name="pytest" tests="2" assertions="2"'],
+    ["", 'name="cucumber" tests="2" hostname="a"'],
+    [
+      "cucumber",
+      'name="Cucumber" time="1" tests="2" skipped="0" failures="1" errors="0" timestamp=""',
+    ],
+  ];
+  for (const [tool, attributes] of CASES) {
+    it(`is one of ${tool || "no known tool"}: ${attributes!.split(" ", 1)}`, async () => {
+      const judged = await judge(
+        `<testsuites>${suite(attributes!, FAILS_THEN_PASSES)}</testsuites>`,
+      );
+      assert.equal(judged.tool, tool);
+    });
+  }
+});
