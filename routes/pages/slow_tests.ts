@@ -120,25 +120,34 @@ function slowTable(
   { total, weeks, request }: {
     total: number;
     weeks: ReadonlyMap<number, (number | null)[]>;
-    request: PageRequest;
+    request: PageRequest<{ sort: SlowOrder }>;
   },
 ): Markup {
-  const rows = tests.map((test): Content[] => [
-    request.link.test(test.id, test),
-    formatDuration(test.medianMicroseconds),
-    formatDuration(test.p90Microseconds),
-    formatTenths(tenthsOfPercent(test.totalMicroseconds, Math.max(total, 1))),
-    weekly(weeks.get(test.testNo)!),
-    slowDown(test, request),
-  ]);
-  return table("Slow tests", [
-    "Test|name",
-    "Median|number",
-    "90th percentile|number wide",
-    "Share of all time|number",
-    `Median by week, ${WEEKS} weeks|wide`,
-    "Became slower",
-  ], rows);
+  const hasSlower = tests.some(({ slowDown }) => slowDown !== null);
+  // Where the change is the subject, and there is little room, it comes before the rest.
+  const width = request.query.sort === "slower" ? " wide" : "";
+  const columns: [column: string, cell: (test: SlowTest) => Content][] = [
+    ["Test|name", (test) => request.link.test(test.id, test)],
+    [`Median|number${width}`, ({ medianMicroseconds }) => formatDuration(medianMicroseconds)],
+    ["90th percentile|number wide", ({ p90Microseconds }) => formatDuration(p90Microseconds)],
+    [
+      `Share of time|number${width}`,
+      ({ totalMicroseconds }) =>
+        formatTenths(tenthsOfPercent(totalMicroseconds, Math.max(total, 1))),
+    ],
+    [`Median by week, ${WEEKS} weeks|wide`, ({ testNo }) => weekly(weeks.get(testNo)!)],
+  ];
+  if (hasSlower) {
+    columns.push([
+      request.query.sort === "slower" ? "Became slower" : "Became slower|wide",
+      (test) => slowDown(test, request),
+    ]);
+  }
+  return table(
+    "Slow tests",
+    columns.map(([column]) => column),
+    tests.map((test) => columns.map(([, cell]) => cell(test))),
+  );
 }
 
 /** The median of each week as a line, and the first and the last one as text. */

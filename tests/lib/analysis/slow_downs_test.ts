@@ -52,6 +52,15 @@ describe("a test that became slower", () => {
     assert.equal(firstAfter.recordedAt, 25 * 4 * HOUR);
   });
 
+  it("is found after five runs, or when only five were before, if all are slower since", () => {
+    for (const from of [5, 8, 19]) {
+      const found = find(runsOf(24, (test, run) => test === 7 && run >= from ? 5 : 3));
+      assert.deepEqual([...found.keys()], [7], `since ${from}`);
+      assert.equal(found.get(7)!.firstAfter.commitOid, `c${from}`);
+    }
+    assert.equal(find(runsOf(24, (test, run) => test === 7 && run >= 20 ? 5 : 3)).size, 0);
+  });
+
   it("is found on machines of different speed, and with outliers", () => {
     const speeds = [1, 2.5, 0.7, 1.3];
     const found = find(runsOf(60, (test, run) => {
