@@ -202,12 +202,20 @@ describe("the agent tools over the demo", () => {
   });
 
   it("page through lists to their end", async () => {
+    const repository = { owner: "acme", name: "web-shop" };
+    const { data } = await tools.call("list_recent_submissions", { ...repository, limit: 1 });
+    const [{ id: submission_id }] = data.submissions as [{ id: string }];
     for (
       const { tool, args, list } of [
+        {
+          tool: "get_submission_test_results",
+          args: { ...repository, submission_id, status: "all" },
+          list: "tests",
+        },
         { tool: "find_flaky_tests", args: {}, list: "tests" },
         {
           tool: "list_recent_submissions",
-          args: { owner: "acme", name: "web-shop" },
+          args: repository,
           list: "submissions",
         },
       ]

@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "@std/testing/bdd";
-import { createApiClient } from "../../lib/api_client/client.ts";
-import { QUOTE_HEADING } from "../../lib/mcp/output.ts";
 import { formatTimestamp } from "../../lib/base/time.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 import { describeWithDatabases } from "../database.ts";
-import { connect, type Connection } from "../lib/mcp/connect.ts";
 import {
   type OrganizationReport,
   readOrganization,
@@ -69,7 +66,6 @@ describeWithDatabases("clients over the network", (database) => {
   let flakyId = "";
   let report: OrganizationReport;
   let shop: RepositoryReport;
-  let tools: Connection;
   let running = 0;
   let mostRunning = 0;
   const paths: string[] = [];
@@ -105,13 +101,8 @@ describeWithDatabases("clients over the network", (database) => {
     baseUrl = `http://127.0.0.1:${server.addr.port}`;
     report = await readOrganization(baseUrl, fixture.token);
     shop = report.repositories.find(({ full_name }) => full_name === "acme/shop")!;
-    tools = await connect(
-      baseUrl,
-      createApiClient({ baseUrl, token: fixture.token, userAgent: "test" }),
-    );
   });
   after(async () => {
-    await tools.close();
     await server.shutdown();
   });
 
@@ -267,89 +258,6 @@ describeWithDatabases("clients over the network", (database) => {
       );
       assert.equal(response.status, 404);
       await response.body?.cancel();
-    });
-  });
-
-  describe("the agent tools", () => {
-    it("list the organization and its repositories", async () => {
-      const { data } = await tools.call("list_my_organizations");
-      assert.deepEqual(data, {
-        organizations: [report.organization],
-        web_url: "https://flaky.example/repos",
-      });
-      const { data: found } = await tools.call("list_repositories", { search: "SHOP" });
-      assert.deepEqual(found, {
-        count: 1,
-        repositories: [{ full_name: "acme/shop", id: "41", url: URL_OF_SHOP }],
-        web_url: "https://flaky.example/repos",
-      });
-    });
-
-    it("lead from the CI runs to what failed", async () => {
-      const { data } = await tools.call("list_recent_submissions", SHOP);
-      const { data: page } = await tools.call("get_submission_test_results", {
-        ...SHOP,
-        submission_id: data.submissions[BROKEN_RUN].id,
-      });
-      assert.equal(page.count, BROKEN_TESTS);
-      assert.equal(page.tests.length, 10);
-      assert.equal(page.tests[0].name, "mail 000");
-      const { data: next } = await tools.call("get_submission_test_results", {
-        ...SHOP,
-        submission_id: data.submissions[BROKEN_RUN].id,
-        after: page.next_cursor,
-      });
-      assert.equal(next.tests[0].name, "mail 010");
-    });
-
-    it("group the recent failures by cause", async () => {
-      const { data } = await tools.call("get_recent_failures", SHOP);
-      assert.deepEqual(
-        data.submissions.map((one: { failed_count: number }) => one.failed_count),
-        shop.submissions.map(({ failed }) => failed.length),
-      );
-      assert.deepEqual(
-        data.groups.map((group: Record<string, unknown>) => [
-          group.message,
-          group.count,
-          group.disruption_count,
-          group.submission_count,
-          group.test_count,
-        ]),
-        [
-          ["connect ECONNREFUSED 10.0.0.0:25", 100, 0, 1, 100],
-          ["not visible after 000 ms", 5, 5, 5, 1],
-        ],
-      );
-      assert.equal(data.ungrouped_count, BROKEN_TESTS - 100);
-      const { data: release } = await tools.call("get_recent_failures", {
-        ...SHOP,
-        branch: "release/*",
-      });
-      assert.deepEqual(release.submissions.map(({ id }: { id: string }) => id), [submissionIds[2]]);
-    });
-
-    it("show how a flaky test fails, where it passed, and who owns it", async () => {
-      const { data } = await tools.call("get_test_details", { test_id: flakyId });
-      assert.equal(data.test.repository, "acme/shop");
-      assert.deepEqual(data.owners, ["@acme/cart"]);
-      assert.equal(data.test.avg_duration_ms, 10_008.7);
-      const [group] = data.failures;
-      assert.equal(group.fingerprint, shop.tests[0].failures[0].fingerprint);
-      assert.equal(
-        group.body,
-        [
-          QUOTE_HEADING,
-          "> Error: not visible after 000 ms",
-          ">     at cart_test.ts:0",
-          "> ",
-        ].join("\n"),
-      );
-      const commitsOf = (runs: { commit_oid: string }[]) => runs.map((run) => run.commit_oid);
-      const flaky = UPLOADS.filter((_, run) => run % 2 === 0);
-      assert.deepEqual(commitsOf(data.failed_runs), flaky.map(({ commitOid }) => commitOid));
-      const passed = UPLOADS.slice(0, 10).map(({ commitOid }) => commitOid);
-      assert.deepEqual(commitsOf(data.passed_runs), passed);
     });
   });
 });
