@@ -41,6 +41,7 @@ export const buildPage = definePage({
       submissionIds: parts.map(({ submissionId }) => submissionId),
     });
     const failed = failures.filter(({ isFailed }) => isFailed);
+    const outage = outages(parts);
     const retried = failures.filter(({ isFailed }) => !isFailed);
     const verdicts = await loadVerdicts(page, failed, parts);
     const { status } = parts.find(({ status }) => status !== "processed") ?? latest;
@@ -54,8 +55,9 @@ export const buildPage = definePage({
       content: markup`<h1>Build <bdi>${buildName(latest)}</bdi></h1>
 ${buildFigures(parts, repository!, page)}
 ${buildNotes(parts)}
-${outages(parts)}
+${outage}
 <h2>Failures</h2>
+${failed.length > 0 && outage.length === 0 && answer(failed, verdicts)}
 ${failed.length > 0 ? await failedTests(failed, verdicts, page) : emptyState(NO_FAILURES[status])}
 ${
         retried.length > 0 && markup`<h2>Passed after a retry</h2>
@@ -100,6 +102,16 @@ const ADVICE: Record<Verdict, string> = {
   known: `also failed on ${DEFAULT_BASE} before`,
   new: "not seen before: look here first",
 };
+
+/** Whether the change is probably the cause: the first question about a failed build. */
+function answer(failed: readonly BuildFailure[], verdicts: ReadonlyMap<string, Verdict>): Markup {
+  const count = failed.filter(({ testId }) => (verdicts.get(testId) ?? "new") === "new").length;
+  return count === 0
+    ? markup`<p><b>No failure is new</b>: the change is probably not the cause.</p>`
+    : markup`<p><b>${plural(count, "new failure")}</b> of ${
+      formatCount(failed.length)
+    }: the change may be the cause.</p>`;
+}
 
 /** Failed tests by verdict, new ones first. */
 async function failedTests(

@@ -163,5 +163,5 @@ function testTable(tests: readonly TrackedTest[], page: ListPage): Markup {
       }),
     ];
   });
-  return table("Tests", ["Test|name", "Repository|wide", ...heads], rows);
+  return table("Tests", ["Test|name", "Repository|wide nowrap", ...heads], rows);
 }

@@ -11,6 +11,7 @@ import {
   shortOid,
   testName,
   testPlace,
+  together,
   verbatim,
 } from "../../lib/html/elements.ts";
 import { buildName, forgeOf, type NamedBuild, pullRequestOf } from "../../lib/html/forge_links.ts";
@@ -209,6 +210,8 @@ export async function uploadCommand(
 knows. `;
   return markup`${verbatim(lines.join(" \\\n  "))}
 <p>${address}An upload token comes from <code>test-analytics token create --org ${organization}
---upload</code> on the server. <a href="${page.pathTo(["docs", "guides", "ci"])}">In a CI job</a> it
+${together("--upload")}</code> on the server. <a href="${
+    page.pathTo(["docs", "guides", "ci"])
+  }">In a CI job</a> it
 takes a few lines.</p>`;
 }

@@ -4,7 +4,7 @@ import type { RepositoryDetails } from "../../db/read/repositories.ts";
 import type { QuarantineEvent } from "../../lib/analysis/quarantine.ts";
 import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import { shellWord } from "../../lib/base/quote.ts";
-import { verbatim } from "../../lib/html/elements.ts";
+import { together, verbatim } from "../../lib/html/elements.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 import { type PageRequest, uploadAddress } from "./page.ts";
 
@@ -27,7 +27,8 @@ Owner: <b>${
       entry.quarantineOwner === null ? "none" : link.owner(entry.quarantineOwner)
     }</b>; end: ${at(entry.quarantineExpiresAt)}. To end it
 now:</p>`
-    : markup`<p>It is not quarantined. To quarantine it for two weeks:</p>`;
+    : markup`<p>It is not quarantined. To quarantine it for two weeks, with the reason in place of
+<code>WHY</code>:</p>`;
   const events = log.toReversed().map((event) =>
     markup`<li>${at(event.at)}: <b>${event.action}</b>${event.author && ` by ${event.author}`}${
       event.quarantineReason && `: ${event.quarantineReason}`
@@ -38,7 +39,7 @@ now:</p>`
 <p class="soft">${
     !page.uploadUrl && markup`<code>UPLOAD_URL</code> is the address for uploads. `
   }A quarantine token comes from <code>test-analytics token create --org ${page.organization}
---quarantine</code>: a team has one for all of its tests (<a href="${
+${together("--quarantine")}</code>: a team has one for all of its tests (<a href="${
     page.pathTo(["docs", "guides", "quarantine"])
   }">guide</a>). On the server:</p>
 ${verbatim(onServer)}${events.length > 0 && markup`<h3>Log</h3><ul>${events}</ul>`}`;
