@@ -47,7 +47,7 @@ function block(token: Token, resolveLink: ResolveLink): Content {
       return tableOf(token as Tokens.Table, resolveLink);
     case "blockquote":
       return markup`<blockquote>${
-        blocks((token as Tokens.Blockquote).tokens, resolveLink)
+        (token as Tokens.Blockquote).tokens.map((token) => quoted(token, resolveLink))
       }</blockquote>`;
     case "text": {
       const { tokens, text } = token as Tokens.Text;
@@ -59,6 +59,12 @@ function block(token: Token, resolveLink: ResolveLink): Content {
     default:
       return token.raw;
   }
+}
+
+/** A block of a quotation, whose headings are not those of the page. */
+function quoted(token: Token, resolveLink: ResolveLink): Content {
+  if (token.type !== "heading") return block(token, resolveLink);
+  return markup`<p><b>${inline((token as Tokens.Heading).tokens, resolveLink)}</b></p>\n`;
 }
 
 function heading({ depth, text, tokens }: Tokens.Heading, resolveLink: ResolveLink): Markup {
@@ -80,7 +86,8 @@ function tableOf({ header, rows }: Tokens.Table, resolveLink: ResolveLink): Mark
     markup`<th scope="col">${inline(tokens, resolveLink)}</th>`
   );
   const caption = header.map(({ text }) => text).filter((text) => text !== "").join(", ");
-  return markup`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table>
+  // Not a landmark: several tables may have the same head.
+  return markup`<div class="scroll" tabindex="0" role="group" aria-label="${caption}"><table>
 <thead><tr>${names}</tr></thead>
 <tbody>${rows.map((row) => markup`<tr>${cells(row)}</tr>\n`)}</tbody></table></div>`;
 }

@@ -33,6 +33,13 @@ describe("Markdown", () => {
     assert.equal(html("[a](#b) [c](d.md)"), '<p><a href="#b">a</a> c</p>');
   });
 
+  it("has no headings of the page in a quotation", () => {
+    assert.equal(
+      html("> #### `a`\n>\n> b"),
+      "<blockquote><p><b><code>a</code></b></p><p>b</p></blockquote>",
+    );
+  });
+
   it("shows HTML as text, and links to nothing but http and https", () => {
     for (
       const text of [

@@ -100,10 +100,9 @@ async function paths(url: string, token: string): Promise<Record<string, string>
   const { tests } = await read(`/api${repository}/tests?limit=100`);
   const long = tests.find(({ name }: { name: string }) => name.length > 300);
   const { submissions } = await read(`/api${repository}/submissions?limit=100`);
-  const outage = await get(`${url}${repository}/builds?days=90&outcome=failed`, token);
-  const [, outagePath = ""] =
-    /href="[^"]*?(\/builds\/[0-9a-f]{24})"[^<]*<bdi>[^<]*<\/bdi><\/a><\/th>\s*<td class="nowrap"><svg.*?<\/svg>[^<]*?\d{2,} failed/s
-      .exec(outage) ?? [];
+  const failed = await get(`${url}${repository}/builds.ndjson?days=90&outcome=failed`, token);
+  const [outage] = failed.trim().split("\n").map((line) => JSON.parse(line))
+    .filter((build) => build.failed_test_count > 20);
   return {
     repositories: "/repos",
     large: "/repos/acme/cart-service",
@@ -112,7 +111,7 @@ async function paths(url: string, token: string): Promise<Record<string, string>
     slow: `${repository}/slow-tests`,
     builds: `${repository}/builds`,
     build: `${repository}/builds/${submissions[0].id}`,
-    ...outagePath && { outage: repository + outagePath },
+    outage: `${repository}/builds/${outage.id}`,
     flaky: "/flaky-tests?quarantine=false",
     quarantined: "/flaky-tests",
     tests: "/tests?q=cart",
