@@ -62,7 +62,11 @@ export class ToolRecognizer {
       caseKeys: keysOf(testCase),
       properties: this.#properties,
     };
-    const found = DIALECTS.find((dialect) => dialect.isWrittenBy(head));
+    // Nearly always the same; there may be ten thousands of suites.
+    const before = this.current === UNKNOWN_DIALECT ? undefined : this.current;
+    const found = before?.isWrittenBy(head)
+      ? before
+      : DIALECTS.find((dialect) => dialect.isWrittenBy(head));
     const dialect = found ?? this.current ?? UNKNOWN_DIALECT;
     if (this.current && dialect !== this.current) {
       if (this.#changes.length === MAX_CHANGES) return this.current;

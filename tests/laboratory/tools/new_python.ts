@@ -5,6 +5,7 @@ import {
   HOOKS,
   MERGED,
   planted,
+  SAME_NAME,
   TO_BE_MERGED,
   type Tool,
   WITH_RETRIES,
@@ -122,6 +123,37 @@ export const NEW_PYTHON: Record<string, Tool> = {
             "merging the reports of pytest's plugins rewrites the " +
             "numbers by which repeated attempts are recognized: upload the reports as they are",
         },
+      },
+    },
+  },
+  nose2_0_16: {
+    project: "nose2",
+    python: ["nose2"],
+    runs: {
+      classes: {
+        command: "$NEW_PYTHON -m nose2 --plugin nose2.plugins.junitxml --junit-xml; " +
+          "mv nose2-junit.xml report.xml",
+        truth: { ...BASIC, ...HOOKS },
+      },
+    },
+  },
+  unittest_4: {
+    project: "unittest",
+    python: ["unittest-xml-reporting"],
+    runs: {
+      classes: {
+        command: "$NEW_PYTHON test_cart.py",
+        files: "reports/*.xml",
+        truth: { ...BASIC, "set up class": "failing", ...planted("errors in tear down") },
+      },
+    },
+  },
+  robot: {
+    python: ["robotframework"],
+    runs: {
+      suite: {
+        command: "$NEW_PYTHON -m robot --xunit report.xml cart.robot",
+        truth: { ...BASIC, ...SAME_NAME, ...planted("errors in tear down") },
       },
     },
   },
