@@ -47,6 +47,20 @@ export function describeWithDatabases(
 }
 
 /**
+ * Runs `body` on a PostgreSQL server if there is one, otherwise on the embedded database: for what cannot
+ * differ between them.
+ */
+export function describeWithDatabase(
+  name: string,
+  body: (database: () => TestDatabase) => void,
+  options: TestDatabaseOptions = {},
+): void {
+  const server = process.env.TEST_DATABASE_URL;
+  const open = () => server ? openTestServer(server, options) : openTestEmbedded(options);
+  describeWith(name, open, body);
+}
+
+/**
  * Runs `body` on a Citus cluster, each time with a new distributed database, when `TEST_CITUS_URL` names
  * a database of the coordinator that has the workers.
  */

@@ -1,5 +1,7 @@
 /** HTTP/1.1 by hand, for requests that no client would send. */
 
+import { Buffer } from "node:buffer";
+
 /** A response as it came over the wire. */
 interface RawResponse {
   status: number;
@@ -10,13 +12,16 @@ interface RawResponse {
 const encoder = new TextEncoder();
 
 /**
- * Sends bytes and returns all that comes back until the server closes the connection, or until
- * neither side has sent anything for a while.
+ * Sends bytes and returns all that comes back until the server closes the connection, until it is enough, or
+ * until some time has passed.
  */
 export async function exchange(
   serverUrl: string,
   message: string | Uint8Array,
-  { patienceMs = 5_000 }: { patienceMs?: number } = {},
+  { patienceMs = 5_000, isEnough = () => false }: {
+    patienceMs?: number;
+    isEnough?: (received: Uint8Array) => boolean;
+  } = {},
 ): Promise<Uint8Array> {
   const { hostname, port } = new URL(serverUrl);
   const connection = await Deno.connect({ hostname, port: Number(port) });
@@ -26,7 +31,7 @@ export async function exchange(
     isOpen = false;
   };
   const timer = setTimeout(close, patienceMs);
-  const chunks: Uint8Array[] = [];
+  let received: Uint8Array = new Uint8Array();
   // A server may refuse before it has read everything: that is no error here.
   const sending = sendAll(
     connection,
@@ -38,7 +43,8 @@ export async function exchange(
     for (;;) {
       const count = await connection.read(buffer);
       if (count === null) break;
-      chunks.push(buffer.slice(0, count));
+      received = Buffer.concat([received, buffer.subarray(0, count)]);
+      if (isEnough(received)) break;
     }
   } catch {
     // Closed by us, or reset by the server: what came before it counts.
@@ -47,7 +53,7 @@ export async function exchange(
     close();
     await sending;
   }
-  return new Uint8Array(await new Blob(chunks as Uint8Array<ArrayBuffer>[]).arrayBuffer());
+  return received;
 }
 
 /** Reads one response that ends with its connection; `null` when there is none. */

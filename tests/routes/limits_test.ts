@@ -23,6 +23,8 @@ describe("the size of a request", () => {
     const bytes = await exchange(
       server.url,
       `${head}\r\nHost: x\r\nConnection: close\r\n\r\n${body}`,
+      // It stays open until the whole body has arrived.
+      { isEnough: (received) => parseResponse(received) !== null },
     );
     return parseResponse(bytes)?.status;
   }

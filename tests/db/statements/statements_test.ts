@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { repositoryTables } from "../../../db/schema/distribute.ts";
-import { describeWithDatabases } from "../../database.ts";
+import { describeWithDatabase } from "../../database.ts";
 import { exerciseCommands, exerciseRoutes } from "./exercise.ts";
 import { StatementRecorder } from "./recorder.ts";
 import { isMadeFrom, readTemplates } from "./templates.ts";
@@ -89,7 +89,7 @@ function statementsOf(body: string): string[] {
   );
 }
 
-describeWithDatabases("the statements that the program sends", (database) => {
+describeWithDatabase("the statements that the program sends", (database) => {
   let sent: string[];
   let distributed: string[];
 

@@ -440,6 +440,8 @@ describeWithDatabases("watch", (database) => {
       ]);
       assert.deepEqual([uploaded.code, uploaded.stderr], [0, ""]);
       assert.ok(uploaded.stdout.startsWith(`${folder}/${repository}/`), uploaded.stdout);
+      // Not waited for, as an archive that may still be written.
+      await Deno.utime(uploaded.stdout.trim(), LONG_AGO, LONG_AGO);
       const { code, stdout } = await once("--org", "acme", "--json");
       assert.equal(code, 0);
       const outcome = JSON.parse(stdout);
