@@ -151,4 +151,16 @@ describeWithDatabases("slow tests", (database) => {
     assert.match(await read("sort=median"), /<small>13 s → 1 m<\/small>/);
     assert.doesNotMatch(await read("sort=median&branch=main"), /13 s/);
   });
+
+  it("of several repositories are one list", async () => {
+    const web = await fixture.addRepository("acme", "web");
+    await fixture.upload(web, [{ name: "longest", durationMicroseconds: 90_000_000 }]);
+    const cli = commandLine(database, { now: () => NOW });
+    const { stdout } = await cli("slow --org acme --sort median --limit 2 --json");
+    const tests: { name: string; repository: string }[] = JSON.parse(stdout);
+    assert.deepEqual(tests.map(({ name, repository }) => [name, repository]), [
+      ["longest", "acme/web"],
+      ["long", "acme/shop"],
+    ]);
+  });
 });
