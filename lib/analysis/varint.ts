@@ -33,18 +33,6 @@ export class VarintWriter {
   }
 }
 
-/** The sum of all numbers, without reading each. */
-export function sumOfVarints(bytes: Uint8Array): number {
-  let sum = 0;
-  let scale = 1;
-  for (let position = 0; position < bytes.length; position++) {
-    const byte = bytes[position]!;
-    sum += (byte & 0x7f) * scale;
-    scale = byte < 0x80 ? 1 : scale * 0x80;
-  }
-  return sum;
-}
-
 /** Reads them in the same order. */
 export class VarintReader {
   #bytes: Uint8Array;
@@ -66,15 +54,11 @@ export class VarintReader {
 
   /** Passes over numbers, faster than reading them. @throws {RangeError} at the end */
   skip(count: number): void {
-    // Local variables: a page passes over many numbers before this function is compiled.
-    const bytes = this.#bytes;
-    let position = this.#position;
     for (let left = count; left > 0;) {
-      const byte = bytes[position++];
+      const byte = this.#bytes[this.#position++];
       if (byte === undefined) throw new RangeError("the bytes end inside a number");
       if (byte < 0x80) left--;
     }
-    this.#position = position;
   }
 
   /** @throws {RangeError} when the bytes end inside a number */
