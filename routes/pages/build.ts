@@ -41,7 +41,7 @@ export const buildPage = definePage({
       submissionIds: parts.map(({ submissionId }) => submissionId),
     });
     const failed = failures.filter(({ isFailed }) => isFailed);
-    const outage = outages(parts);
+    const outage = outageNote(parts);
     const retried = failures.filter(({ isFailed }) => !isFailed);
     const verdicts = await loadVerdicts(page, failed, parts);
     const { status } = parts.find(({ status }) => status !== "processed") ?? latest;
@@ -57,7 +57,7 @@ ${buildFigures(parts, repository!, page)}
 ${buildNotes(parts)}
 ${outage}
 <h2>Failures</h2>
-${failed.length > 0 && outage.length === 0 && answer(failed, verdicts)}
+${failed.length > 0 && !outage && answer(failed, verdicts)}
 ${failed.length > 0 ? await failedTests(failed, verdicts, page) : emptyState(NO_FAILURES[status])}
 ${
         retried.length > 0 && markup`<h2>Passed after a retry</h2>
@@ -67,15 +67,23 @@ ${await shownTests(retried, page)}`
   },
 });
 
-/** Uploads in which so many tests failed that the change is probably not the cause. */
-function outages(parts: readonly BuildPart[]): Markup[] {
-  return parts.flatMap(({ failedTestCount: failed, ranTestCount: ran, job, environment }) => {
-    if (ran === null || !isOutage({ ran, failed })) return [];
-    const where = [job, environment].filter((text) => text !== "").join(", ");
-    return markup`<p><b>Outage</b>${where && ` (${where})`}: ${formatCount(failed)} of ${
-      plural(ran, "test")
-    } failed, so the change is probably not the cause. The gate excuses nothing.</p>`;
-  });
+/** What to say of uploads in which so many tests failed that the change is probably not the cause. */
+function outageNote(parts: readonly BuildPart[]): Markup | false {
+  const outages = parts.flatMap(({ failedTestCount: failed, ranTestCount: ran, ...part }) =>
+    ran !== null && isOutage({ ran, failed }) ? [{ ...part, ran, failed }] : []
+  );
+  const where = ({ job, environment }: typeof outages[number]) =>
+    [job, environment].filter((text) => text !== "").join(", ");
+  const [first] = outages;
+  if (!first) return false;
+  const count = ({ failed, ran }: typeof outages[number]) =>
+    `${formatCount(failed)} of ${plural(ran, "test")}`;
+  const what = outages.length === 1
+    ? markup`<b>Outage</b>${where(first) && ` (${where(first)})`}: ${count(first)} failed`
+    : markup`<b>Outage</b> in ${plural(outages.length, "upload")}: ${
+      outages.map((one) => `${count(one)}${where(one) && ` (${where(one)})`}`).join(", ")
+    } failed`;
+  return markup`<p>${what}, so the change is probably not the cause. The gate excuses nothing.</p>`;
 }
 
 /** The verdicts on failed tests by id, from failures before the build. */
@@ -100,7 +108,7 @@ const ADVICE: Record<Verdict, string> = {
   quarantined: "the gate excuses it",
   flaky: "passed on the same code at another time",
   known: `also failed on ${DEFAULT_BASE} before`,
-  new: "not seen before: look here first",
+  new: "not seen before",
 };
 
 /** Whether the change is probably the cause: the first question about a failed build. */

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { describeWithDatabases } from "../database.ts";
 import { type Html, parseHtml } from "./html.ts";
-import { createShop, type Fixture, flaky, NOW } from "./fixture.ts";
+import { createShop, DAY, type Fixture, flaky, NOW } from "./fixture.ts";
 
 describeWithDatabases("the pages about an outage", (database) => {
   let fixture: Fixture;
   let outageId: string;
+  let severalId: string;
   let mailId: string;
 
   before(async () => {
@@ -25,6 +26,11 @@ describeWithDatabases("the pages about an outage", (database) => {
       commitOid: "c2c2c2c",
     })).submissionId;
     await fixture.upload(shop, flaky("a"), { recordedAt: NOW - 50 });
+    for (const environment of ["Linux", "Windows"]) {
+      const build = { buildUrl: "https://ci.example.org/7", recordedAt: NOW - 20 * DAY };
+      const more = { ...build, environment, commitOid: "c7c7c7c" };
+      severalId = (await fixture.upload(shop, tests, more)).submissionId;
+    }
     const mail = await fixture.addRepository("acme", "mail");
     const hit = (index: number) =>
       flaky(`hit ${index}`).map((result) => ({ ...result, message: "connection refused" }));
@@ -41,7 +47,14 @@ describeWithDatabases("the pages about an outage", (database) => {
       page,
       /<b>Outage<\/b> \(unit, Linux-X64\): 5 of 20 tests failed, so the change is probably not/,
     );
-    assert.doesNotMatch(page, /the change may be the cause/);
+    assert.doesNotMatch(page, /the change may be the cause|look here first/);
+  });
+
+  it("say so once for all uploads of a build", async () => {
+    assert.match(
+      await read(`/repos/acme/shop/builds/${severalId}`),
+      /<p><b>Outage<\/b> in 2 uploads: 5 of 20 tests \(\w+\), 5 of 20 tests \(\w+\) failed, so/,
+    );
   });
 
   it("have its tests in one row of the repository, and in one group of the build", async () => {

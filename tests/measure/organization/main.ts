@@ -35,6 +35,8 @@ const EXAMPLE =
 
 const COLD_PROCESSES = 3;
 const REPEATS = 15;
+/** Chromium draws no longer pictures, such as of the whole reference on a phone. */
+const MAX_PICTURE_HEIGHT = 12_000;
 const VIEWS = (["light", "dark"] as const).flatMap((colorScheme) =>
   [390, 1280].map((width) => ({ colorScheme, width }))
 );
@@ -218,7 +220,9 @@ async function look(
     if (width === 1280 && tall > 0) problems.push(`${view}: ${tall} rows of several lines`);
     if (picture) {
       const file = `${picture}_${colorScheme}_${width}.png`;
-      await page.screenshot({ path: file, fullPage: true });
+      const length = await page.evaluate<number>("document.documentElement.scrollHeight");
+      const clip = { x: 0, y: 0, width, height: Math.min(length, MAX_PICTURE_HEIGHT) };
+      await page.screenshot({ path: file, fullPage: true, clip });
     }
     await page.evaluate(axe.source);
     const violations = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
