@@ -41,48 +41,95 @@ interface Plan {
   options: { cause: "seen" | "any"; maxMissing: number; maxExcused: number };
 }
 
-/** Often `usual`, so that many runs are excused. */
-function mostly<T>(usual: T, ...others: T[]) {
-  return fc.oneof(
-    { weight: 12, arbitrary: fc.constant(usual) },
-    { weight: 1, arbitrary: fc.constantFrom(...others) },
+const failure = fc.record({
+  message: fc.constantFrom(...MESSAGES),
+  place: fc.constantFrom(...PLACES),
+});
+
+/** A test whose failures the service knows. */
+const plannedTest: fc.Arbitrary<PlannedTest> = fc.record({
+  outcome: fc.constantFrom<Outcome>(...MESSAGES, ...MESSAGES, "passed", "retried", "skipped"),
+  other: fc.option(failure),
+  isQuarantined: fc.constant(true),
+  end: fc.constantFrom("none", "future"),
+  causes: fc.constant([...CAUSES]),
+});
+
+/** A run that is excused. */
+const goodPlan: fc.Arbitrary<Plan> = fc.record({
+  tests: fc.tuple(
+    plannedTest,
+    fc.constantFrom<Outcome>(...MESSAGES),
+    fc.array(plannedTest, { maxLength: 2 }),
+  ).map(([first, outcome, rest]) => [{ ...first, outcome }, ...rest]),
+  others: fc.constant({ passed: 30, skipped: 0 }),
+  damage: fc.constant("none"),
+  exitCode: fc.constant(1),
+  list: fc.constant("good"),
+  verdicts: fc.constant("good"),
+  expected: fc.constantFrom(null, 31),
+  options: fc.constant({ cause: "seen" as const, maxMissing: 5, maxExcused: 10 }),
+});
+
+type Change = (plan: Plan) => Plan;
+
+function oneOf<Value>(change: (plan: Plan, value: Value) => Partial<Plan>, ...values: Value[]) {
+  return fc.constantFrom(...values).map((value): Change => (plan) => ({
+    ...plan,
+    ...change(plan, value),
+  }));
+}
+
+function ofFirst(...changes: Partial<PlannedTest>[]): fc.Arbitrary<Change> {
+  return oneOf(
+    ({ tests: [first, ...rest] }, change) => ({ tests: [{ ...first!, ...change }, ...rest] }),
+    ...changes,
   );
 }
 
-const plan: fc.Arbitrary<Plan> = fc.record({
-  tests: fc.array(
-    fc.record({
-      outcome: fc.constantFrom<Outcome>("passed", ...MESSAGES, ...MESSAGES, "retried", "skipped"),
-      other: fc.option(
-        fc.record({ message: fc.constantFrom(...MESSAGES), place: fc.constantFrom(...PLACES) }),
-      ),
-      isQuarantined: mostly(true, false),
-      end: mostly<keyof typeof ENDS>("none", "past", "future"),
-      causes: mostly([...CAUSES], [CAUSES[0]!], [CAUSES[1]!], []),
+/** What may be wrong with a run, or allows more. */
+const change: fc.Arbitrary<Change> = fc.oneof(
+  ofFirst({ isQuarantined: false }, { end: "past" }, { outcome: "passed" }),
+  // Of two causes one is new, or both are.
+  ofFirst({ causes: [CAUSES[0]!] }, { causes: [CAUSES[1]!] }, { causes: [] }),
+  ofFirst({ causes: [CAUSES[0]!] }, { causes: [CAUSES[1]!] }),
+  oneOf(
+    (_, damage): Partial<Plan> => ({ damage }),
+    ...["cut off", "no report", "outside", "totals", "unlisted", "link", "status"] as const,
+  ),
+  oneOf((_, exitCode) => ({ exitCode }), 0, 2, 137),
+  oneOf(
+    (_, list): Partial<Plan> => ({ list }),
+    ...["status 500", "no json", "wrong count", "empty"] as const,
+  ),
+  oneOf(
+    (_, verdicts): Partial<Plan> => ({ verdicts }),
+    ...["status 404", "no json", "without causes"] as const,
+  ),
+  oneOf((_, expected) => ({ expected }), 34, 60),
+  // Six failed of 23 to 25, of 29 to 31.
+  oneOf(
+    ({ tests: [first, ...rest] }, passed) => ({
+      tests: [...Array.from({ length: 6 }, () => first!), ...rest],
+      others: { passed, skipped: 0 },
+      expected: null,
     }),
-    { maxLength: 3 },
+    17,
+    24,
   ),
-  others: fc.record({ passed: mostly(30, 0, 10), skipped: mostly(0, 5) }),
-  damage: mostly<Plan["damage"]>(
-    "none",
-    "cut off",
-    "no report",
-    "outside",
-    "totals",
-    "unlisted",
-    "link",
-    "status",
+  oneOf(({ others }, more) => ({ others: { ...others, ...more } }), { passed: 10 }, { skipped: 5 }),
+  oneOf(
+    ({ options }, more: Partial<Plan["options"]>) => ({ options: { ...options, ...more } }),
+    ...[{ cause: "any" as const }, { maxMissing: 0 }, { maxMissing: 100 }],
+    ...[{ maxExcused: 0 }, { maxExcused: 1 }, { maxExcused: 5 }],
   ),
-  exitCode: mostly(1, 0, 2, 137),
-  list: mostly<Plan["list"]>("good", "status 500", "no json", "wrong count", "empty"),
-  verdicts: mostly<Plan["verdicts"]>("good", "status 404", "no json", "without causes"),
-  expected: fc.constantFrom(null, 31, 34, 60),
-  options: fc.record({
-    cause: fc.constantFrom("seen" as const, "seen" as const, "any" as const),
-    maxMissing: mostly(5, 0, 100),
-    maxExcused: mostly(10, 0, 1),
-  }),
-});
+);
+
+/** Most have one change, so that a condition that is not checked shows. */
+const plan: fc.Arbitrary<Plan> = fc.tuple(
+  goodPlan,
+  fc.array(change, { minLength: 0, maxLength: 2, size: "max" }),
+).map(([good, changes]) => changes.reduce((plan, apply) => apply(plan), good));
 
 function reportFor({ tests, others, damage }: Plan): string {
   const element = (name: string, body: string, status = "") =>
@@ -103,7 +150,8 @@ function reportFor({ tests, others, damage }: Plan): string {
       if (other?.place === "an earlier attempt") {
         return [one(`${failure}<rerunFailure ${more}/>`)];
       }
-      if (other?.place === "another case") return [one(failure), one(`<error ${more}/>`)];
+      // A pass before them says that these are several tests of one name.
+      if (other?.place === "another case") return [one(""), one(failure), one(`<error ${more}/>`)];
       return [one(failure)];
     }),
     ...Array.from({ length: others.passed }, (_, index) => element(`good ${index}`, "")),
