@@ -39,7 +39,8 @@ export const JAVASCRIPT_DIALECTS: readonly Dialect[] = [
       '`name="Mocha Tests"`, the suite `Root Suite`, or suites with name, timestamp, tests, ' +
       "file, time, failures; cases with name, time, classname",
     isWrittenBy: ({ root, suites, suiteKeys, caseKeys }) =>
-      root["name"] === "Mocha Tests" || suites[0]?.["name"] === "Root Suite" ||
+      root["name"] === "Mocha Tests" ||
+      /^(?:Root Suite|Mocha Tests)$/.test(suites[0]?.["name"] ?? "") ||
       /^name timestamp tests (?:file )?time failures$/.test(suiteKeys) &&
         caseKeys === "name time classname",
     ...TESTS,
@@ -70,9 +71,9 @@ export const JAVASCRIPT_DIALECTS: readonly Dialect[] = [
   },
   {
     tool: "deno_test",
-    evidence: '`name="deno test"`, or cases with classname, name, time, line, col',
+    evidence: '`name="deno test"`, or cases with name, classname, time, line, col',
     isWrittenBy: ({ root, caseKeys }) =>
-      root["name"] === "deno test" || caseKeys === "classname name time line col",
+      root["name"] === "deno test" || caseKeys === "name classname time line col",
     ...ATTEMPTS,
     hasLines: true,
     changes: "Equal cases with different lines are different tests.",

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
 import { describe, it } from "@std/testing/bdd";
 import { forEachTest } from "../../../../lib/analysis/columns.ts";
 import { SubmissionBuilder } from "../../../../lib/analysis/submission_content.ts";
@@ -131,4 +132,23 @@ describe("a suite with the name of another tool", () => {
       assert.equal(judged.tool, tool);
     });
   }
+});
+
+describe("a report whose outermost element lost its attributes, as in a merged one", () => {
+  const LABORATORY = new URL("../../../../fixtures/laboratory/", import.meta.url);
+  const reports = readdirSync(LABORATORY, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".xml") && !name.startsWith("nunit")).sort();
+
+  it("is recognized all the same", async () => {
+    const changed: string[] = [];
+    for (const name of reports) {
+      const whole = await Deno.readTextFile(new URL(name, LABORATORY));
+      const { tool } = await judge(whole);
+      const suites = whole.replace(/<\?xml.*?\?>/, "").replace(/<testsuites[^>]*>/, "")
+        .replace(/<\/testsuites>\s*$/, "");
+      const merged = await judge(`<testsuites tests="1" failures="0">${suites}</testsuites>`);
+      if (merged.tool !== tool) changed.push(`${name}: ${tool} as ${merged.tool}`);
+    }
+    assert.deepEqual(changed, []);
+  });
 });
