@@ -92,7 +92,7 @@ export function mergeEqualCases(
     const cases = casesOf(results, resultNos);
     if (cases.length === 1) return;
     const rule = ruleOf(resultNos[0]!, reportIndex, reports);
-    const { attempts, isMerged } = attemptsOf(cases, rule, counts[reportIndex]!);
+    const { attempts, isMerged } = attemptsOf(cases, rule, counts(reportIndex, rule));
     if (isMerged) {
       onAmbiguous(testIndex);
       const [resultNo] = resultNos;
@@ -188,39 +188,66 @@ function ruleOf(
 }
 
 /**
- * What is known about each report. It was repeated as a whole if at least half of its tests, and more
- * than one, occur equally often, at least twice. Where plugins leave bare cases, tests that read as
- * retried are not a sign of that: a broken tear-down leaves them for all tests, and without a surplus.
+ * What is known about each report, or about the suites of one tool in it. They were repeated as a whole
+ * if at least half of their tests, and more than one, occur equally often, at least twice. Where plugins
+ * leave bare cases, tests that read as retried are no sign of that: a broken tear-down leaves them for
+ * all tests, and without a surplus.
  */
 function countReports(
   results: CollectedResults,
   segments: VisitSegments,
   reports: readonly CollectedReport[],
-): ReportCounts[] {
+): (reportIndex: number, rule: EqualCasesRule) => ReportCounts {
+  const counts = reports.map(() => new Map<EqualCasesRule, RuleCounts>());
+  const countsOf = (reportIndex: number, rule: EqualCasesRule) => {
+    const known = counts[reportIndex]!.get(rule);
+    const own = known ?? { testCount: 0, repetitions: new Map(), doubleCount: 0 };
+    if (!known) counts[reportIndex]!.set(rule, own);
+    return own;
+  };
   // All results, less those that repeat a test.
-  const testCounts = reports.map(({ end }, index) => end - (reports[index - 1]?.end ?? 0));
-  const repetitions = reports.map(() => new Map<number, number>());
-  const doubleCounts = reports.map(() => 0);
+  for (const [index, { rule, changes = [], end }] of reports.entries()) {
+    const resultCount = end - (reports[index - 1]?.end ?? 0);
+    [{ resultNo: 0, rule }, ...changes].forEach((change, at) => {
+      const next = changes[at]?.resultNo ?? resultCount;
+      countsOf(index, change.rule).testCount += next - change.resultNo;
+    });
+  }
   segments((_, reportIndex, resultNos) => {
-    testCounts[reportIndex]! -= resultNos.length - 1;
-    if (ruleOf(resultNos[0]!, reportIndex, reports).hasBareAttempts) {
+    const rule = ruleOf(resultNos[0]!, reportIndex, reports);
+    const own = countsOf(reportIndex, rule);
+    own.testCount -= resultNos.length - 1;
+    if (rule.hasBareAttempts) {
       const cases = casesOf(results, resultNos);
-      doubleCounts[reportIndex]! += doubleCount(cases);
+      own.doubleCount += doubleCount(cases);
       if (readAsRetried(cases)) return;
     }
     let caseCount = 0;
     for (const resultNo of resultNos) {
       if (results.flags[resultNo]! & CaseFlag.isNewCase) caseCount++;
     }
-    const counts = repetitions[reportIndex]!;
-    counts.set(caseCount, (counts.get(caseCount) ?? 0) + 1);
+    own.repetitions.set(caseCount, (own.repetitions.get(caseCount) ?? 0) + 1);
   });
-  return repetitions.map((counts, reportIndex) => ({
-    isRepeated: counts.entries().some(([times, count]) =>
-      times > 1 && count > 1 && 2 * count >= testCounts[reportIndex]!
-    ),
-    surplusCaseCount: reports[reportIndex]!.surplusCaseCount - doubleCounts[reportIndex]!,
-  }));
+  return (reportIndex, rule) => {
+    const { repetitions, testCount, doubleCount } = countsOf(reportIndex, rule);
+    const report = reports[reportIndex]!;
+    const surplus = rule === report.rule
+      ? report.surplusCaseCount
+      : report.otherSurplus?.get(rule) ?? 0;
+    return {
+      isRepeated: repetitions.entries().some(([times, count]) =>
+        times > 1 && count > 1 && 2 * count >= testCount
+      ),
+      surplusCaseCount: surplus - doubleCount,
+    };
+  };
+}
+
+interface RuleCounts {
+  testCount: number;
+  /** How many tests occur so often. */
+  repetitions: Map<number, number>;
+  doubleCount: number;
 }
 
 function casesOf(results: CollectedResults, resultNos: Uint32Array): EqualCase[] {

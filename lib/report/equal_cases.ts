@@ -27,8 +27,10 @@ export interface ReportedTool {
   rule: EqualCasesRule;
   /** Where suites of other tools follow, in order: the report was merged from several. */
   changes?: readonly RuleChange[];
-  /** Cases in it beyond those that its suites declare. */
+  /** Cases beyond those that the suites of its first tool declare. */
   surplusCaseCount: number;
+  /** The same for suites with other rules. */
+  otherSurplus?: ReadonlyMap<EqualCasesRule, number>;
 }
 
 /** From a result on, another rule applies. */

@@ -86,7 +86,6 @@ export class JUnitReader implements XmlFormatReader {
   readonly #recognizer = new ToolRecognizer();
   #rootElement = "";
   readonly #suiteCounts = new Map<string, number>();
-  #surplusCaseCount = 0;
   /** File of the latest suite at the top that has one and no tests. */
   #rootSuiteFile = "";
   #noteCount = 0;
@@ -106,7 +105,7 @@ export class JUnitReader implements XmlFormatReader {
 
   /** The tool that wrote the report. */
   get tool(): ReportedTool {
-    return this.#recognizer.tool(this.#options.file, this.#surplusCaseCount);
+    return this.#recognizer.tool(this.#options.file);
   }
 
   open(name: string, attributes: XmlAttributes): void {
@@ -182,7 +181,7 @@ export class JUnitReader implements XmlFormatReader {
   // Some tools count a file that could not be loaded and report no test for it.
   #checkTotals(suite: Suite): void {
     const { declaredCases, declaredCount, countBefore, attemptsBefore, caseCount } = suite;
-    if (caseCount > declaredCases) this.#surplusCaseCount += caseCount - declaredCases;
+    if (caseCount > declaredCases) this.#recognizer.addSurplus(caseCount - declaredCases);
     const listed = this.#attemptCount - attemptsBefore;
     // Some tools do not list skipped tests, and count them at the outermost element alone.
     const skipped = [...this.#suites, suite].map(({ attributes }) => skippedCount(attributes));

@@ -1,6 +1,6 @@
 /** Which tool wrote a report, and, if it was merged from several, each of its outermost suites. */
 import { detach } from "../../base/text.ts";
-import type { ReportedTool, RuleChange } from "../equal_cases.ts";
+import type { EqualCasesRule, ReportedTool, RuleChange } from "../equal_cases.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import { type Dialect, keysOf } from "./dialect.ts";
 import { DIALECTS, UNKNOWN_DIALECT } from "./dialects.ts";
@@ -17,6 +17,7 @@ export class ToolRecognizer {
   readonly #properties = new Set<string>();
   readonly #tools = new Set<string>();
   #first: Dialect | undefined;
+  readonly #surplus = new Map<EqualCasesRule, number>();
   readonly #changes: RuleChange[] = [];
 
   /** Starts an outermost suite. */
@@ -77,14 +78,22 @@ export class ToolRecognizer {
     return this.current = dialect;
   }
 
+  /** Adds cases beyond those that the suite of the latest test declares. */
+  addSurplus(caseCount: number): void {
+    const rule = this.current ?? UNKNOWN_DIALECT;
+    this.#surplus.set(rule, (this.#surplus.get(rule) ?? 0) + caseCount);
+  }
+
   /** What the end of the report tells. */
-  tool(file: string, surplusCaseCount: number): ReportedTool {
+  tool(file: string): ReportedTool {
+    const rule = this.#first ?? UNKNOWN_DIALECT;
     return {
       file,
       tool: [...this.#tools].join(" and "),
-      rule: this.#first ?? UNKNOWN_DIALECT,
+      rule,
       changes: this.#changes,
-      surplusCaseCount,
+      surplusCaseCount: this.#surplus.get(rule) ?? 0,
+      otherSurplus: this.#surplus,
     };
   }
 }
