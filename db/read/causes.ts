@@ -4,50 +4,50 @@ import type { Queryable } from "../connection/sql.ts";
 import { hasHash, versionColumns } from "./fragments.ts";
 import { messageOf } from "./texts.ts";
 
-/** Of a disruption: its fingerprint, its others one after the other, and its message. */
-type Disruption = [fingerprint: string, others: string | null, message: string];
+// Of a test: 5,000 take 100 ms, and a request may be about a hundred tests.
+const MESSAGES = 500;
 
 /**
  * The fingerprints of the disruptions of tests, by test hash, sorted: of all that are stored, not of the
  * window alone. A quarantined test is known for these.
  *
- * Those of the messages are computed again: a version of the program that replaces more than the one that
- * stored them still knows the causes.
+ * Those of the latest messages are computed again: a version of the program that replaces more than the one
+ * that stored them still knows the causes.
  */
 export async function loadCauses(
   sql: Queryable,
   { repositoryId, testHashes }: { repositoryId: number; testHashes: readonly number[] },
 ): Promise<Versioned<{ causes: Map<number, string[]> }>> {
-  type Row = DataVersion & { testHash: number | null; disruptions: Disruption[] };
+  const isDisruption = sql`n.repository_id = ${repositoryId} and n.test_no = t.test_no
+    and n.is_disruption`;
+  type Row = DataVersion & { testHash: number | null; stored: string[]; messages: string[] };
   const rows = await sql<Row[]>`
     select ${versionColumns(sql)}, t.test_hash::float8 as "testHash", (
-      select coalesce(jsonb_agg(distinct jsonb_build_array(encode(n.fingerprint, 'hex'),
-        encode(n.other_fingerprints, 'hex'), ${messageOf(sql, repositoryId)})), '[]')
-      from (
-        select distinct fingerprint, other_fingerprints, text_id from negative_result
-        where repository_id = ${repositoryId} and test_no = t.test_no and is_disruption
+      select coalesce(json_agg(distinct
+        encode(n.fingerprint || coalesce(n.other_fingerprints, ''), 'hex')), '[]')
+      from negative_result n where ${isDisruption}
+    ) as stored, (
+      select coalesce(json_agg(distinct n.message), '[]') from (
+        select ${messageOf(sql, repositoryId)} as message from negative_result n
+        where ${isDisruption}
+        order by n.submission_id desc limit ${MESSAGES}
       ) n
-    ) as disruptions
+    ) as messages
     from repository_state r
     left join test t on t.repository_id = r.repository_id and ${hasHash(sql, testHashes)}
     where r.repository_id = ${repositoryId}`;
   return {
     version: rows[0] ?? null,
     causes: new Map(
-      rows.flatMap(({ testHash, disruptions }) =>
-        testHash === null ? [] : [[testHash, causesOf(disruptions)]]
-      ),
+      rows.flatMap(({ testHash, ...row }) => testHash === null ? [] : [[testHash, causesOf(row)]]),
     ),
   };
 }
 
-function causesOf(disruptions: readonly Disruption[]): string[] {
-  const causes = new Set<string>();
-  for (const [stored, others, message] of disruptions) {
-    causes.add(stored);
-    for (const other of splitFingerprints(others ?? "")) causes.add(other);
+function causesOf({ stored, messages }: { stored: string[]; messages: string[] }): string[] {
+  const present = messages
     // Without a message, the fingerprint is of the body.
-    if (message !== "") causes.add(fingerprint(failureCause(message, "")));
-  }
-  return [...causes].sort();
+    .filter((message) => message !== "")
+    .map((message) => fingerprint(failureCause(message, "")));
+  return [...new Set([...stored.flatMap(splitFingerprints), ...present])].sort();
 }
