@@ -51,9 +51,11 @@ export const repositoryPage = definePage({
   query: { days: chartDays },
   showErrors: wrongRange,
   async show(request) {
-    const { sql, now, today, load, query: { days } } = request;
+    const { sql, now, today, load, query: { days }, repositories } = request;
+    const { repositoryId } = repositories[0]!;
     const newDay = today - NEW_DAYS;
-    const [overviews, failures, recent] = await Promise.all([
+    const since = newDay * SECONDS_PER_DAY;
+    const [overviews, failures, recent, newTests, flakyMicroseconds] = await Promise.all([
       request.loadEach(loadOverviews, { firstDay: today - daysOf(days) + 1, withBefore: true }),
       load(loadFailures, { filter: ALL_SUBMISSIONS }),
       load(loadSubmissionsPage, {
@@ -61,9 +63,10 @@ export const repositoryPage = definePage({
         after: null,
         limit: RECENT_SUBMISSIONS,
       }),
+      loadNewlyFlakyTests(sql, { repositoryId, since, limit: MAX_ROWS }),
+      loadFlakyMicroseconds(sql, { repositoryId, since }),
     ]);
     const [overview] = overviews as [Overview];
-    const { repositoryId } = overview;
     const failedTests = failedTestsByBuild(failures.failures);
     const costs = costliestTests(failedTests.values(), MAX_ROWS);
     const causes = failures.groups.filter(({ testCount }) => testCount > 1).slice(0, MAX_ROWS);
@@ -71,12 +74,7 @@ export const repositoryPage = definePage({
       ...costs.flatMap(({ testId, togetherIds }) => [testId, ...togetherIds]),
       ...causes.flatMap(({ tests }) => tests),
     ];
-    const since = newDay * SECONDS_PER_DAY;
-    const [names, newTests, flakyMicroseconds] = await Promise.all([
-      loadTestNames(sql, { repositoryId, testIds, now }),
-      loadNewlyFlakyTests(sql, { repositoryId, since, limit: MAX_ROWS }),
-      loadFlakyMicroseconds(sql, { repositoryId, since }),
-    ]);
+    const names = await loadTestNames(sql, { repositoryId, testIds, now });
     const repository = formatRepositoryName(overview);
     const page: RepositoryPage = { ...request, repository, overview, names };
     return {
