@@ -9,8 +9,8 @@ interface CauseRule {
   name: string;
   /** Has no capturing groups; the case is ignored. Takes linear time: any text comes here. */
   pattern: RegExp;
-  /** `null` when the text stays. */
-  replacement: string | null;
+  /** Of the text; `null` when it stays. */
+  replacement: string | null | ((text: string) => string);
 }
 
 const { raw } = String;
@@ -50,6 +50,17 @@ const POD_SUFFIX = raw`(?=[a-z]*\d)${podCharacters("8,10")}-${podCharacters("5")
 const RANDOM_LOOKING = raw`(?:(?=[\w.+=~-]{0,99}?\d[a-z]{1,30}\d)[\w.+=~-]{8,128}|` +
   raw`[a-z\d][a-z\d.-]{0,99}?-${POD_SUFFIX}|(?=[a-z]*\d)[a-z\d]{20,128})`;
 
+// Words with a capital or a separator between them. A random value has single letters as well.
+const CAMEL_CASE =
+  /^(?=.*[a-z]\d{0,3}[A-Z][a-z])(?:(?:[A-Z][a-z]+|[a-z]{2,}|[Vv](?=\d))\d{0,3}(?:[._-]|(?=[A-Z])|$))+$/;
+const API_VERSION = /^(?:[A-Za-z]+[._-])*v\d{1,2}(?:alpha|beta)\d{1,2}(?:[._-][A-Za-z]+)*$/;
+
+/** Replaces a random value, but only the numbers in a name of source code. */
+function replaceRandomLooking(text: string): string {
+  const isName = CAMEL_CASE.test(text) || API_VERSION.test(text);
+  return isName ? text.replaceAll(/\d+/g, "<n>") : "<n>";
+}
+
 const SIGN = raw`(?:(?<=^|[\s([{<=:,"'\x60])[+-])?`;
 const AMOUNT = raw`\d+(?:,\d{3}(?!\d))*(?:\.\d+)?`;
 const TIME_SPAN = raw`${AMOUNT}(?:e[+-]?\d+)?(?: ?(?:nanoseconds?|microseconds?|milliseconds?|` +
@@ -72,8 +83,9 @@ export const CAUSE_RULES: readonly CauseRule[] = [
   {
     name: "exit or error code",
     pattern: new RegExp(
-      raw`(?<![a-z])(?:exit(?:ed)?(?: with)?(?:[ _-]?(?:code|status))?|return[ _-]?code|error[ _-]?code|` +
-        raw`errno|os error|signal|SQLSTATE|HRESULT)[ :=#([]{1,4}-?(?:0x[\da-f]+|` +
+      raw`(?<![a-z])(?:exit(?:ed)?(?: with)?(?:[ _-]?(?:code|status))?|` +
+        raw`(?:closed|ended|failed|finished) with (?:code|status)|return[ _-]?code|error[ _-]?code|` +
+        raw`errno|os error|signal|SQLCODE|SQLSTATE|HRESULT)[ :=#([]{1,4}-?(?:0x[\da-f]+|` +
         raw`(?=[a-z]{0,4}\d)[a-z\d]{1,11})(?!\w)|(?<!\w)(?:CS\d{4}|E\d{4,5}|ORA-\d{5}|TS\d{4,5})(?!\w)`,
     ),
     replacement: null,
@@ -126,7 +138,7 @@ export const CAUSE_RULES: readonly CauseRule[] = [
   {
     name: "enclosed random-looking value",
     pattern: new RegExp(raw`(?<=["'\x60{[])${RANDOM_LOOKING}(?=["'\x60}\]])`),
-    replacement: "<n>",
+    replacement: replaceRandomLooking,
   },
   {
     name: "name of a pod",
@@ -162,7 +174,7 @@ export const CAUSE_RULES: readonly CauseRule[] = [
         raw`(?=[a-z]*\d+[a-z]+\d)[a-z\d]{20,})(?![a-z\d]|-(?:[\da-f]{4}-){3})|` +
         raw`(?<=[a-z\d]-)(?=[a-z]*\d)(?=\d*[a-z])${podCharacters("5")}(?![\w-])`,
     ),
-    replacement: "<n>",
+    replacement: replaceRandomLooking,
   },
   {
     name: "number",

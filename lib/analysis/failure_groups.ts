@@ -14,8 +14,9 @@ export function failureCause(message: string, body: string): string {
   let cause = "";
   let at = 0;
   for (const match of text.matchAll(ANY_RULE)) {
-    const rule = CAUSE_RULES[match.indexOf(match[0], 1) - 1]!;
-    cause += text.slice(at, match.index) + (rule.replacement ?? match[0]);
+    const { replacement } = CAUSE_RULES[match.indexOf(match[0], 1) - 1]!;
+    const replaced = typeof replacement === "function" ? replacement(match[0]) : replacement;
+    cause += text.slice(at, match.index) + (replaced ?? match[0]);
     at = match.index + match[0].length;
   }
   return cause + text.slice(at);

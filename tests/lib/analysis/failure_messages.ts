@@ -322,4 +322,29 @@ export const CAUSES: readonly (readonly string[])[] = [
   ["java.lang.NoClassDefFoundError: shop/Log4j2Layout"],
   ["no bean of type OAuth2ClientToken"],
   ["no bean of type OAuth2ServerToken"],
+
+  // Names of source code that have digits, and codes
+  [
+    "Cannot read properties of undefined (reading 'shippingAddressLine1')",
+    "Cannot read properties of undefined (reading 'shippingAddressLine2')",
+  ],
+  ["Cannot read properties of undefined (reading 'customerPhoneNumber2')"],
+  ["KeyError: 'base64EncodedPayload'"],
+  ["KeyError: 'oauth2ClientCredentials'"],
+  ['Unable to find an element by: [data-testid="step2ConfirmationButton"]'],
+  ['Unable to find an element by: [data-testid="step2ShippingAddressForm"]'],
+  ["TypeError: convertV1OrderToV2Order is not a function"],
+  ["TypeError: migrateV1CustomerToV2Account is not a function"],
+  ['no schema "google.pubsub.v1beta2.Publisher"', 'no schema "google.pubsub.v1beta1.Publisher"'],
+  ['no schema "google.spanner.v1beta2.Publisher"'],
+  [
+    "no session 'Wut0kx8jt48JyuDhbnj9'",
+    "no session 'iRc5P7kPq0aXWj2Vd8Ls'",
+  ],
+  ["Process finished with code 137"],
+  ["Process finished with code 1"],
+  ["Request failed with code 500"],
+  ["Request failed with code 404"],
+  ["DB2 SQL Error: SQLCODE=-803"],
+  ["DB2 SQL Error: SQLCODE=-911"],
 ];
