@@ -30,7 +30,7 @@ export async function loadCauses(
       select coalesce(json_agg(distinct n.message), '[]') from (
         select ${messageOf(sql, repositoryId)} as message from negative_result n
         where ${isDisruption}
-        order by n.submission_id desc limit ${MESSAGES}
+        order by n.submission_id desc, n.result_no desc limit ${MESSAGES}
       ) n
     ) as messages
     from repository_state r

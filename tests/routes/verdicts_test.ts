@@ -137,15 +137,18 @@ describeWithDatabases("verdicts", (database) => {
 
   it("come with the causes by the present rules, and as they were stored by earlier ones", async () => {
     const other = await fixture.addRepository("acme", "upgraded");
-    const failing = { name: "a", conclusion: "failure" as const, message: "no pod web-7d4b9c" };
-    await fixture.upload(other, [failing, { name: "a" }], { commitOid: "eeeee10" });
+    const messages = ["no pod web-7d4b9c", "connection refused"];
+    for (const [index, message] of messages.entries()) {
+      const failing = { name: "a", conclusion: "failure" as const, message };
+      await fixture.upload(other, [failing, { name: "a" }], { commitOid: `eeeee1${index}` });
+    }
     await database().sql`
       update negative_result set fingerprint = decode('00112233aabbccdd', 'hex')
       where repository_id = ${other.repositoryId}`;
     const path = `/api/repos/acme/upgraded/verdicts?tests=${idOf(other, { name: "a" })}`;
     const { tests: [test] } = await bodyOf(await fixture.get(path), VERDICTS);
-    const present = fingerprint(failureCause(failing.message, ""));
-    assert.deepEqual(test.causes, ["00112233aabbccdd", present].sort());
+    const present = messages.map((message) => fingerprint(failureCause(message, "")));
+    assert.deepEqual(test.causes, ["00112233aabbccdd", ...present].sort());
   });
 
   it("come with the number of tests that the job has on the base branch", async () => {
