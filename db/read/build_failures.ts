@@ -1,4 +1,5 @@
 import { decodeTestList, finalOutcomesAt } from "../../lib/analysis/columns.ts";
+import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import type { Versioned } from "../../lib/base/data_version.ts";
 import { testId, type TestIdentity } from "../../lib/base/identity.ts";
@@ -17,6 +18,8 @@ export interface BuildFailure extends TestIdentity {
   isDisruption: boolean;
   /** Of its latest failure, for {@linkcode loadFailureTexts}. */
   textId: string;
+  /** Fingerprints of all its failures in the build; some may repeat. */
+  causes: string[];
 }
 
 /**
@@ -36,9 +39,11 @@ export async function loadBuildFailures(
     const [[repository], negatives, parts] = await Promise.all([
       selectRepository(tx, repositoryId),
       // The latest failure of each test, by submission and place in it.
-      tx<{ testNo: number; textId: string; isDisruption: boolean }[]>`
+      tx<{ testNo: number; textId: string; isDisruption: boolean; causes: string }[]>`
         select distinct on (test_no) test_no as "testNo", encode(text_id, 'hex') as "textId",
-          bool_or(is_disruption) over (partition by test_no) as "isDisruption"
+          bool_or(is_disruption) over (partition by test_no) as "isDisruption",
+          encode(string_agg(fingerprint || coalesce(other_fingerprints, ''), '')
+            over (partition by test_no), 'hex') as causes
         from negative_result
         where repository_id = ${repositoryId} and submission_id = any(${idsIn(tx, submissionIds)})
         order by test_no, submission_id desc, result_no desc`,
@@ -66,13 +71,14 @@ export async function loadBuildFailures(
     return {
       version: repository,
       failures: identities.map(({ testNo, testHash, ...identity }) => {
-        const { textId, isDisruption } = byTest.get(testNo)!;
+        const { textId, isDisruption, causes } = byTest.get(testNo)!;
         return {
           ...identity,
           testId: testId(repository.idPrefix, testHash),
           isFailed: failed.has(testNo),
           isDisruption,
           textId,
+          causes: splitFingerprints(causes),
         };
       }),
     };

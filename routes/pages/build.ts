@@ -4,14 +4,17 @@ import {
   loadBuildFailures,
   loadFailureTexts,
 } from "../../db/read/build_failures.ts";
+import { loadCauses } from "../../db/read/causes.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { type BuildPart, loadBuild } from "../../db/read/submissions.ts";
 import { loadTestsOnBase } from "../../db/read/verdicts.ts";
+import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
-import { DEFAULT_BASE, type Verdict, VERDICTS } from "../../lib/analysis/verdict.ts";
+import { DEFAULT_BASE, type Verdict } from "../../lib/analysis/verdict.ts";
 import { isOutage } from "../../lib/analysis/test_counts.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
+import { isKnownFor } from "../../lib/gate/rule.ts";
 import { buildName } from "../../lib/html/forge_links.ts";
 import { glyph } from "../../lib/html/charts.ts";
 import {
@@ -86,12 +89,20 @@ function outageNote(parts: readonly BuildPart[]): Markup | false {
   return markup`<p>${what}, so the change is probably not the cause. The gate excuses nothing.</p>`;
 }
 
+/** As the gate calls it. */
+const NEW_CAUSE = "quarantined, new cause";
+
+type ShownVerdict = Verdict | typeof NEW_CAUSE;
+
+/** New failures first. */
+const ORDER: readonly ShownVerdict[] = ["new", NEW_CAUSE, "known", "flaky", "quarantined"];
+
 /** The verdicts on failed tests by id, from failures before the build. */
 async function loadVerdicts(
   { load, loadTests }: PageRequest,
   failed: readonly BuildFailure[],
   parts: readonly BuildPart[],
-): Promise<Map<string, Verdict>> {
+): Promise<Map<string, ShownVerdict>> {
   if (failed.length === 0) return new Map();
   const [{ tests }, tracked] = await Promise.all([
     load(loadTestsOnBase, {
@@ -101,10 +112,26 @@ async function loadVerdicts(
     }),
     loadTests(),
   ]);
-  return new Map(withVerdicts(tests, tracked.tests).map(({ id, verdict }) => [id, verdict]));
+  const verdicts = new Map<string, ShownVerdict>(
+    withVerdicts(tests, tracked.tests).map(({ id, verdict }) => [id, verdict]),
+  );
+  const quarantined = failed.filter(({ testId }) => verdicts.get(testId) === "quarantined");
+  // The causes of a test may take 10 ms. The gate excuses so many failures only with `--max-excused`.
+  if (quarantined.length === 0 || quarantined.length > MAX_SHOWN) return verdicts;
+  const hashOf = ({ testId }: BuildFailure) => parseTestId(testId)!.testHash;
+  const { causes } = await load(loadCauses, { testHashes: quarantined.map(hashOf) });
+  for (const failure of quarantined) {
+    // Of an attempt without a text, another has the cause.
+    const [fingerprint = NO_TEXT, ...others] = failure.causes.filter((one) => one !== NO_TEXT);
+    const failed = { ...failure, fingerprint, otherFingerprints: others };
+    const isKnown = isKnownFor(failed, causes.get(hashOf(failure)) ?? []);
+    if (!isKnown) verdicts.set(failure.testId, NEW_CAUSE);
+  }
+  return verdicts;
 }
 
-const ADVICE: Record<Verdict, string> = {
+const ADVICE: Record<ShownVerdict, string> = {
+  [NEW_CAUSE]: "it is not known for this cause, so the gate does not excuse it",
   quarantined: "the gate excuses it",
   flaky: "passed on the same code at another time",
   known: `also failed on ${DEFAULT_BASE} before`,
@@ -112,8 +139,13 @@ const ADVICE: Record<Verdict, string> = {
 };
 
 /** Whether the change is probably the cause: the first question about a failed build. */
-function answer(failed: readonly BuildFailure[], verdicts: ReadonlyMap<string, Verdict>): Markup {
-  const count = failed.filter(({ testId }) => (verdicts.get(testId) ?? "new") === "new").length;
+function answer(
+  failed: readonly BuildFailure[],
+  verdicts: ReadonlyMap<string, ShownVerdict>,
+): Markup {
+  const isNew = ({ testId }: BuildFailure) =>
+    ["new", NEW_CAUSE].includes(verdicts.get(testId) ?? "new");
+  const count = failed.filter(isNew).length;
   return count === 0
     ? markup`<p><b>No failure is new</b>: the change is probably not the cause.</p>`
     : markup`<p><b>${plural(count, "new failure")}</b> of ${
@@ -121,14 +153,14 @@ function answer(failed: readonly BuildFailure[], verdicts: ReadonlyMap<string, V
     }: the change may be the cause.</p>`;
 }
 
-/** Failed tests by verdict, new ones first. */
+/** Failed tests by verdict. */
 async function failedTests(
   failed: readonly BuildFailure[],
-  verdicts: ReadonlyMap<string, Verdict>,
+  verdicts: ReadonlyMap<string, ShownVerdict>,
   page: PageRequest,
 ): Promise<Markup> {
   const groups = Map.groupBy(failed, ({ testId }) => verdicts.get(testId) ?? "new");
-  const order = VERDICTS.toReversed().filter((verdict) => groups.has(verdict));
+  const order = ORDER.filter((verdict) => groups.has(verdict));
   const summary = order.map((verdict) =>
     markup`<li><b>${groups.get(verdict)!.length} ${verdict}</b>: ${ADVICE[verdict]}</li>`
   );
@@ -136,7 +168,7 @@ async function failedTests(
   return markup`<ul>${summary}</ul>${await shownTests(list, page, { isFirstOpen: true })}`;
 }
 
-type ShownTest = BuildFailure & { verdict?: Verdict };
+type ShownTest = BuildFailure & { verdict?: ShownVerdict };
 
 /**
  * The first tests with their texts, and how many more there are. Tests with the same text and verdict, as in

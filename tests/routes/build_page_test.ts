@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import type { Repository } from "../../db/admin/repositories.ts";
+import type { TestResult } from "../../lib/report/result.ts";
+import { describeWithDatabases } from "../database.ts";
+import { parseHtml } from "./html.ts";
+import { createShop, DAY, type Fixture, flaky, idOf, NOW, quarantine } from "./fixture.ts";
+
+describeWithDatabases("the page of a build", (database) => {
+  let fixture: Fixture;
+  let shop: Repository;
+
+  before(async () => {
+    ({ fixture, shop } = await createShop(database()));
+    // Known for "a failed".
+    await fixture.upload(shop, flaky("a"), { recordedAt: NOW - DAY });
+    await quarantine(database(), idOf(shop, { name: "a" }));
+  });
+
+  async function textOf(commitOid: string, results: Partial<TestResult>[]): Promise<string> {
+    const { submissionId } = await fixture.upload(shop, results, { commitOid });
+    const page = await fixture.get(`/repos/acme/shop/builds/${submissionId}`);
+    return parseHtml(await page.text()).text;
+  }
+
+  const failed = (message: string, more: Partial<TestResult> = {}): Partial<TestResult> => ({
+    name: "a",
+    conclusion: "failure",
+    message,
+    ...more,
+  });
+
+  it("says that a quarantined test failed for a known cause, or for a new one as the gate does", async () => {
+    const known = await textOf("aaaaaa1", [failed("a failed")]);
+    assert.match(known, /No failure is new: the change is probably not the cause/);
+    assert.match(known, /1 quarantined: the gate excuses it/);
+    for (
+      const [commitOid, ...results] of [
+        ["aaaaaa2", failed("total is wrong")],
+        ["aaaaaa3", failed("a failed", { otherMessages: ["total is wrong"] })],
+        ["aaaaaa4", failed("total is wrong"), failed("a failed")],
+      ] as const
+    ) {
+      const text = await textOf(commitOid, [...results]);
+      assert.match(text, /1 new failure of 1: the change may be the cause/, commitOid);
+      assert.match(text, /1 quarantined, new cause: .* the gate does not excuse it/, commitOid);
+    }
+    // Some plugins report an attempt without a text: another has the cause.
+    const silent = await textOf("aaaaaa5", [failed(""), failed("a failed")]);
+    assert.match(silent, /No failure is new/);
+  });
+});
