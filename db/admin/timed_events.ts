@@ -9,6 +9,7 @@ import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { resultCountsAt } from "../../lib/analysis/columns.ts";
 import { CALM_AFTER, endingNoticeAt } from "../../lib/webhook/events.ts";
 import type { Database } from "../connection/connect.ts";
+import { isTransient } from "../connection/errors.ts";
 import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
 import { loadTestLists } from "../read/stored_test_lists.ts";
 import { quarantineColumns } from "../read/fragments.ts";
@@ -29,7 +30,8 @@ const ENDING_WITHIN = 8 * SECONDS_PER_DAY;
 
 /**
  * Adds the events that are due to the outbox, one transaction for each repository that may have some.
- * A repository that fails keeps back its own events alone. @throws the first failure, at the end
+ * A repository that fails keeps back its own events alone. @throws the first failure, at the end; that the
+ * database is unavailable, immediately
  */
 export async function addTimedEvents(sql: Database["sql"], now: number): Promise<void> {
   const organizations = await sql<{ organizationId: number }[]>`
@@ -40,6 +42,8 @@ export async function addTimedEvents(sql: Database["sql"], now: number): Promise
       try {
         await addEventsOf(sql, repository, now);
       } catch (error) {
+        // Each of the others would wait for a connection as well.
+        if (isTransient(error)) throw error;
         failures.push(error);
       }
     }

@@ -82,10 +82,8 @@ export async function sendWebhooks(
   let timedAt = 0;
   while (!stop.aborted) {
     if (performance.now() >= timedAt) {
-      await attempt(async () => {
-        await addTimedEvents(sql, now());
-        await deleteOldDeliveries(sql, now());
-      });
+      await attempt(() => addTimedEvents(sql, now()));
+      await attempt(() => deleteOldDeliveries(sql, now()));
       timedAt = performance.now() + TIMED_EVENTS_MS;
     }
     await attempt(sendDue);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import { listDeliveries, resendDelivery } from "../../../db/admin/webhook_deliveries.ts";
+import { addTimedEvents } from "../../../db/admin/timed_events.ts";
 import { findWebhook } from "../../../db/admin/webhooks.ts";
 import { sendWebhooks } from "../../../lib/webhook_sender/send_webhooks.ts";
 import { describeWithDatabases, openAgain } from "../../database.ts";
@@ -178,8 +179,39 @@ describeWithDatabases("sending to webhooks", (database) => {
         where organization_id = ${organizationId} and name = 'broken')`;
     fixture.now += 15 * DAY;
     for (let no = 0; no < 10; no++) await fixture.upload(`fffffff${no}`, { a: "+" });
+    // Longer ago than finished messages are kept.
+    const isOld = async () =>
+      (await log(fixture)).some(({ event }) => event === "quarantine.ending");
+    await database().sql`
+      insert into webhook_delivery (organization_id, webhook_id, message_id, repository_id, event, cause,
+        subjects, data, status, due_at, next_attempt_at, created_at)
+      select organization_id, webhook_id, 'msg_old', repository_id, 'quarantine.ending', '', '{}', data,
+        'delivered', due_at, next_attempt_at, created_at - interval '60 days'
+      from webhook_delivery where organization_id = ${organizationId} limit 1`;
+    assert.equal(await isOld(), true);
     assert.deepEqual(await fixture.sent(), ["test.calm a"]);
+    assert.equal(await isOld(), false);
     await database().sql`delete from webhook_delivery where organization_id = ${organizationId}`;
+  });
+
+  it("does not look at every repository while the database is unavailable", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    for (const repository of ["acme/shop", "acme/web"]) {
+      await fixture.makeFlaky(["a"], { repository });
+    }
+    await fixture.send();
+    let attempts = 0;
+    const lost = Object.assign(new Error("connection lost"), { code: "CONNECTION_CLOSED" });
+    const unavailable = new Proxy(database().sql, {
+      get(target, name) {
+        if (name !== "begin") return Reflect.get(target, name);
+        attempts++;
+        return () => Promise.reject(lost);
+      },
+    });
+    await assert.rejects(addTimedEvents(unavailable, fixture.now + 15 * DAY), lost);
+    assert.equal(attempts, 1);
   });
 
   it("is shared by several processes: each message is sent once", async () => {
