@@ -47,6 +47,7 @@ export async function listWebhooks(sql: Queryable, organizationId: number): Prom
     select ${columns(sql)} where w.organization_id = ${organizationId} order by w.webhook_id`;
 }
 
+/** A webhook by its id; `null` when it does not exist. */
 export async function findWebhook(sql: Queryable, webhookId: number): Promise<Webhook | null> {
   const [row = null] = await sql<Webhook[]>`
     select ${columns(sql)} where w.webhook_id = ${webhookId}`;

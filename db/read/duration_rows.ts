@@ -86,6 +86,7 @@ async function loadHashes(
   return hashes;
 }
 
+/** A view of the integers in a column of bytes. */
 export function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
   return new DataView(buffer, byteOffset, byteLength);
 }

@@ -190,7 +190,7 @@ function ruleOf(
 /**
  * What is known about each report, or about the suites of one tool in it. They were repeated as a whole
  * if at least half of their tests, and more than one, occur equally often, at least twice. Where plugins
- * leave bare cases, tests that read as retried are no sign of that: a broken tear-down leaves them for
+ * leave bare cases, tests that read as retried do not show that: a broken tear-down leaves them for
  * all tests, and without a surplus.
  */
 function countReports(

@@ -344,6 +344,7 @@ export function readParameters(raw: RawParameters, schema: ParametersSchema) {
   return { errors: v.flatten<ParametersSchema>(result.issues).nested as ParameterErrors };
 }
 
+/** A variable part of a path, as a parameter. */
 export function inPath(description: string, metadata: ParameterMetadata) {
   return described(v.optional(v.string(), ""), description, { ...metadata, required: true });
 }

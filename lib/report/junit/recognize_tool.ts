@@ -9,6 +9,7 @@ import { DIALECTS, UNKNOWN_DIALECT } from "./dialects.ts";
 const MAX_CHANGES = 1_000;
 const MAX_PROPERTIES = 100_000;
 
+/** Recognizes the tool of each outermost suite by its first test, and counts surplus cases for each tool. */
 export class ToolRecognizer {
   /** The dialect of the latest test. */
   current: Dialect | undefined;

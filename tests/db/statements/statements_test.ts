@@ -59,8 +59,8 @@ function queriesOf(code: string): string[] {
 
 /**
  * Whether every query of a statement names the repository of its distributed tables, as far as its text
- * shows: the column is compared with a parameter or inserted, as often as there are tables, and not beside
- * an `or`; and whether every query selects something, as Citus requires.
+ * shows: the column is compared with a parameter or inserted, as often as there are tables, and not combined
+ * with an `or`; and whether every query selects something, as Citus requires.
  */
 function suitsCitus(text: string, distributed: readonly string[]): boolean {
   const code = codeOf(text);
