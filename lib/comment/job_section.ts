@@ -53,7 +53,7 @@ const HEADINGS: Readonly<Record<string, string>> = {
 const PROBABLY_YOURS = ["new", "quarantined, new cause"];
 
 /** Limit of each list; the job summary and the page of the build have the others. */
-const MAX_LISTED = 25;
+export const MAX_LISTED = 25;
 
 const NAME_CHARACTERS = 200;
 const MESSAGE_CHARACTERS = 200;

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { DEFAULT_BASE } from "../../analysis/verdict.ts";
 import { readWith } from "../../base/read_with.ts";
 import { UsageError } from "../../base/failure.ts";
+import { MAX_LISTED } from "../../comment/job_section.ts";
 import { identityKey, isKnownFor } from "../../gate/rule.ts";
 import { describeOutage } from "../../gate/summary.ts";
 import { readName } from "../../intake/upload_values.ts";
@@ -13,6 +14,7 @@ import {
   appendToSummary,
   COMMENT_VARIABLES,
   commentOnPull,
+  factsOf,
   sectionOfRun,
 } from "../gate_run/pull_comment.ts";
 import { readRunReports } from "../gate_run/run_reports.ts";
@@ -83,27 +85,25 @@ export const commentCommand: AddCommand = command({
     try {
       const { repository, folder } = await checkout;
       const run = await readRunReports(reports, { before: null, checkoutFolder: folder });
-      const { failed } = run.attempts;
-      const { verdicts, problem } = await lookup.finish({
+      const { failed, flaky } = run.attempts;
+      const { problem, ...found } = await lookup.finish({
         exitCode: failed.length === 0 ? 0 : 1,
-        failed,
+        failed: [...failed, ...flaky.slice(0, MAX_LISTED)],
       });
+      const { verdicts } = found;
       const options = { repository, job, pull, zone };
       const judged = {
         failed: failed.map((test) => {
           const known = verdicts?.tests.get(identityKey(test));
           return {
             ...test,
-            id: known?.id ?? null,
+            ...factsOf(test, found),
             verdict: known?.verdict === "quarantined" && !isKnownFor(test, known.causes)
               ? "quarantined, new cause"
               : known?.verdict ?? (verdicts ? "new" : "unknown"),
-            quarantine_owner: null,
-            recent_nondeterministic_negative_result:
-              known?.recent_nondeterministic_negative_result ?? null,
-            recent_base_negative_result: known?.recent_base_negative_result ?? null,
           };
         }),
+        retried: flaky.map((test) => ({ ...test, ...factsOf(test, found) })),
         attempts: run.attempts,
         reports: run.reports,
         serviceProblem: problem,

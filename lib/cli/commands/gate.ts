@@ -38,6 +38,7 @@ import {
   annotateFailures,
   COMMENT_VARIABLES,
   commentOnPull,
+  factsOf,
   sectionOfRun,
 } from "../gate_run/pull_comment.ts";
 import { readRunReports, snapshotReports } from "../gate_run/run_reports.ts";
@@ -213,6 +214,10 @@ export const gateCommand: AddCommand = command({
       const { attempts, reports: found } = run;
       const judged = {
         failed: summary.failed,
+        retried: attempts.flaky.map((test) => ({
+          ...test,
+          ...factsOf(test, { quarantined, verdicts }),
+        })),
         attempts,
         reports: found,
         serviceProblem: problem,

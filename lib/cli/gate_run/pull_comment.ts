@@ -14,12 +14,13 @@ import { ForgeError } from "../../forge/forge.ts";
 import { type PublishClock, publishSection } from "../../forge/publish.ts";
 import { findTarget, readEvent } from "../../forge/target.ts";
 import type { FinalAttempts } from "../../gate/final_attempts.ts";
-import type { GateReport } from "../../gate/rule.ts";
+import { type GateReport, identityKey, type QuarantinedTest } from "../../gate/rule.ts";
 import type { GateSummary } from "../../gate/summary.ts";
 import { runGit } from "../../intake/ci/git.ts";
 import { detectCiJob } from "../../intake/ci/mod.ts";
 import type { CommandContext } from "../command.ts";
 import { loadElsewhere } from "./elsewhere.ts";
+import type { Verdicts } from "./lookup.ts";
 
 /** Environment variables that commenting reads, in addition to the CI job's. */
 export const COMMENT_VARIABLES = [
@@ -30,23 +31,28 @@ export const COMMENT_VARIABLES = [
   "CI_API_V4_URL",
 ] as const;
 
+/** What the service says about a test: `null` each when it knows nothing. */
+type KnownFacts = Pick<
+  GateSummary["failed"][number],
+  | "id"
+  | "quarantine_owner"
+  | "recent_nondeterministic_negative_result"
+  | "recent_base_negative_result"
+>;
+
 /** A failed test with what the service says about it. */
 type JudgedTest =
   & TestIdentity
   & { verdict: ReportedTest["verdict"] }
-  & Pick<
-    GateSummary["failed"][number],
-    | "id"
-    | "fingerprint"
-    | "quarantine_owner"
-    | "recent_nondeterministic_negative_result"
-    | "recent_base_negative_result"
-  >;
+  & Pick<GateSummary["failed"][number], "fingerprint">
+  & KnownFacts;
 
 /** A test run to comment on. */
 export interface CommentedRun {
   failed: readonly JudgedTest[];
-  attempts: Pick<FinalAttempts, "flaky" | "failureOf">;
+  /** Tests that failed and passed on a retry. */
+  retried: readonly (TestIdentity & KnownFacts)[];
+  attempts: Pick<FinalAttempts, "failureOf">;
   reports: readonly Pick<GateReport, "problem" | "failuresOutsideTests">[];
   /** Why the service did not answer; `null` when it did. */
   serviceProblem: string | null;
@@ -68,6 +74,23 @@ export interface CommentOptions {
 
 const MAX_JOB_CHARACTERS = 100;
 
+/** What a lookup says about a test, of which there may be no verdict. */
+export function factsOf(
+  test: TestIdentity,
+  { quarantined, verdicts }: {
+    quarantined: ReadonlyMap<string, QuarantinedTest> | null;
+    verdicts: Pick<Verdicts, "tests"> | null;
+  },
+): KnownFacts {
+  const known = verdicts?.tests.get(identityKey(test));
+  return {
+    id: known?.id ?? null,
+    quarantine_owner: quarantined?.get(identityKey(test))?.quarantine_owner ?? null,
+    recent_nondeterministic_negative_result: known?.recent_nondeterministic_negative_result ?? null,
+    recent_base_negative_result: known?.recent_base_negative_result ?? null,
+  };
+}
+
 /** The section of this job, in the comment on its pull request. */
 export async function sectionOfRun(
   run: CommentedRun,
@@ -87,7 +110,14 @@ export async function sectionOfRun(
   const elsewhere = run.failed.length === 0
     ? new Map<string, string>()
     : await loadElsewhere({ environment, repository, branch, zone });
-  const messageOf = (test: TestIdentity) => run.attempts.failureOf(test)?.message ?? "";
+  const reported = (test: TestIdentity & KnownFacts) => ({
+    ...test,
+    message: run.attempts.failureOf(test)?.message ?? "",
+    page: test.id === null ? "" : `${base}/tests/${test.id}`,
+    last: test.recent_nondeterministic_negative_result ?? test.recent_base_negative_result,
+    owner: test.quarantine_owner ?? "",
+    elsewhere: "",
+  });
   return jobSection({
     job: job ?? name.slice(0, MAX_JOB_CHARACTERS),
     run: tested ? [tested.id, tested.run_attempt] : [
@@ -101,22 +131,11 @@ export async function sectionOfRun(
     commit: tested?.head_sha ?? pull?.head?.sha ?? facts?.commit ?? "",
     buildUrl: tested?.html_url ?? facts?.buildUrl ?? "",
     failed: run.failed.map((test): ReportedTest => ({
-      ...test,
-      message: messageOf(test),
-      page: test.id === null ? "" : `${base}/tests/${test.id}`,
-      last: test.recent_nondeterministic_negative_result ?? test.recent_base_negative_result,
-      owner: test.quarantine_owner ?? "",
+      ...reported(test),
+      verdict: test.verdict,
       elsewhere: elsewhere.get(test.fingerprint) ?? "",
     })),
-    flaky: run.attempts.flaky.map((test): ReportedTest => ({
-      ...test,
-      verdict: "flaky",
-      message: messageOf(test),
-      page: "",
-      last: null,
-      owner: "",
-      elsewhere: "",
-    })),
+    flaky: run.retried.map((test): ReportedTest => ({ ...reported(test), verdict: "flaky" })),
     problems: run.reports.flatMap(({ problem, failuresOutsideTests }) => [
       ...problem === null ? [] : [problem],
       ...failuresOutsideTests.map((failure) => `a failure outside of a test: ${failure}`),

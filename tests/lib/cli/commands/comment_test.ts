@@ -185,6 +185,55 @@ describe("comment", () => {
     assert.match(body, /#### `my job`: 1 flaky, 1 problem/);
   });
 
+  it("tells owner and page of quarantined tests, and of those that passed only on a retry", async () => {
+    const given = await setUp();
+    const fixture = await gateFixture({
+      quarantined: [
+        { ...testNamed("flaky"), quarantine_owner: "@acme/cart" },
+        { ...testNamed("retried"), quarantine_owner: "@acme/mail" },
+      ],
+      verdicts: [{
+        ...testNamed("unstable"),
+        verdict: "flaky",
+        recent_nondeterministic_negative_result: {
+          recorded_at: "2026-01-31T08:00:00Z",
+          build_url: "https://ci.example.com/builds/7",
+        },
+      }],
+    });
+    closing.push(fixture);
+    await fixture.write(
+      "a/attempt_1.xml",
+      reportOf({ flaky: "failed", retried: "failed", unstable: "failed", fresh: "failed" }),
+    );
+    await fixture.write(
+      "a/attempt_2.xml",
+      reportOf({ flaky: "failed", retried: "passed", unstable: "passed", fresh: "passed" }),
+    );
+    const folder = join(fixture.folder, "a");
+    const dry = await run({ ...given, fixture }, ["comment", "--dry-run", folder]);
+    assert.equal(dry.code, 0, dry.stderr);
+    const history = /\[history\]\(https:\/\/flaky\.example\/tests\/[0-9a-f]{24}\)/g;
+    assert.deepEqual(dry.stdout.replaceAll(history, "HISTORY").split("\n\n").slice(1), [
+      "**Quarantined** (1)",
+      "- `shop > Cart > flaky (cart.ts)`\n  `expected 1, found 2` · owner `@acme/cart` · HISTORY",
+      "**Passed only on a retry** (3)",
+      [
+        "- `shop > Cart > retried (cart.ts)`",
+        "  `expected 1, found 2` · owner `@acme/mail` · HISTORY",
+        "- `shop > Cart > unstable (cart.ts)`",
+        "  `expected 1, found 2` · last seen [2026-01-31](https://ci.example.com/builds/7) · HISTORY",
+        "- `shop > Cart > fresh (cart.ts)`",
+        "  `expected 1, found 2`\n",
+      ].join("\n"),
+    ]);
+    await run({ ...given, fixture }, ["gate", "--comment", folder]);
+    assert.match(
+      given.forge.comments[0]!.body,
+      /- `shop > Cart > retried \(cart\.ts\)`\n {2}`expected 1, found 2` · owner `@acme\/mail`/,
+    );
+  });
+
   it("has a section for each of several jobs that end at once", async () => {
     const given = await setUp({ delayMs: () => Math.random() * 10 });
     const path = await given.fixture.write("report.xml", reportOf({ broken: "failed" }));
