@@ -52,8 +52,8 @@ const verdictSchema = schemas.object("TestVerdict", {
   ),
   causes: schemas.described(
     v.array(schemas.fingerprint),
-    "Fingerprints of the disruptions of the test that are stored, however old, sorted: what a " +
-      "quarantined test is known for",
+    "What a quarantined test is known for: fingerprints of all failures in its disruptions that are " +
+      "stored, however old, and of the latest 500 also those by the present rules; sorted",
   ),
 });
 
