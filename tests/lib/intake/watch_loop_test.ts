@@ -37,15 +37,16 @@ describeWithDatabases("watching", (database) => {
 
   const keyOf = (no: number) => `20260101T000000Z-000000000000000${no}.gz`;
 
+  /** Adds archives together: no sweep finds some of them. */
   async function addArchives(...numbers: number[]): Promise<void> {
-    for (const no of numbers) {
+    const archives = await Promise.all(numbers.map((no) => {
       const metadata = `:commit: abc\n:repo_name_with_owner: acme/shop\n:build_url: https://ci/${
         folder.slice(-6)
       }/${no}\n`;
       const report = ["test_results/a.xml", reportOf("a")] as const;
-      const archive = await archiveOf([["buildpulse.yml", metadata], report]);
-      await Deno.writeFile(`${folder}/${keyOf(no)}`, archive);
-    }
+      return archiveOf([["buildpulse.yml", metadata], report]);
+    }));
+    numbers.forEach((no, index) => Deno.writeFileSync(`${folder}/${keyOf(no)}`, archives[index]!));
   }
 
   /** Watches with one worker; `processed` are the keys so far. */
@@ -127,7 +128,11 @@ describeWithDatabases("watching", (database) => {
     });
     await locked.promise;
     await addArchives(2, 3);
-    while (!lines.join().includes("archives waiting count=2")) await pause(20);
+    const deadline = performance.now() + 60_000;
+    while (!lines.join().includes("archives waiting count=2")) {
+      assert.ok(performance.now() < deadline, lines.join("\n"));
+      await pause(20);
+    }
     await pause(200);
     const begun = performance.now();
     stop.abort();
