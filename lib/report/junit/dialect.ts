@@ -57,6 +57,8 @@ export interface ToolRow extends EqualCasesRule {
   hasFileInRootSuite?: boolean;
   /** Whether a line of a failure's text says nothing about its cause. */
   isNoise?(line: string): boolean;
+  /** The messages in a failure's text beside its first, where the tool writes several failures as one. */
+  furtherMessages?(text: string): string[];
 }
 
 /** One row of the table. */

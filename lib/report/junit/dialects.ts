@@ -2,7 +2,9 @@
  * What distinguishes the reports of each tool: one row for each, in the order in which they are tried.
  * A row concerns the reports that it recognizes and no others.
  */
-import { ATTEMPTS, type Dialect, sortedKeysOf, TESTS } from "./dialect.ts";
+import { MORE_FAILURES } from "../result.ts";
+import { firstLine } from "./bounded_text.ts";
+import { ATTEMPTS, type Dialect, sortedKeysOf, TESTS, type ToolRow } from "./dialect.ts";
 import { JAVASCRIPT_DIALECTS } from "./javascript_dialects.ts";
 
 /** Reports of tools that are not in the table. */
@@ -14,6 +16,25 @@ export const UNKNOWN_DIALECT: Dialect = {
   canRepeatAll: true,
   changes: "",
 };
+
+// What `t.Error` and `t.Log` write, testify, and the runtime.
+const GO_MESSAGE = /^[ \t]*(?:[\w./-]+\.go:\d+: .*\S|Error:[ \t].*\S|(?:panic|fatal error): .*)$/gm;
+const CUT_OFF = /\n\.\.\. \d+ more characters$/;
+
+/** What the output of a failed Go test says about its causes. */
+export const GO_OUTPUT = {
+  isNoise(line) {
+    // The last two are testify's.
+    return /^(?:=== (?:RUN|PAUSE|CONT|NAME|FAIL)|--- (?:FAIL|PASS|SKIP))\b/.test(line) ||
+      /^[\w./-]+\.go:\d+:$|^Error Trace:/.test(line);
+  },
+  // Failures look like lines of the log: what is only logged may be taken for a failure, not the other way round.
+  furtherMessages(text) {
+    const messages = (text.match(GO_MESSAGE) ?? []).map(firstLine);
+    const byForm = new Map(messages.map((line) => [line.replaceAll(/\d+/g, "0"), line]));
+    return [...byForm.values(), ...CUT_OFF.test(text) ? [MORE_FAILURES] : []];
+  },
+} satisfies Pick<ToolRow, "isNoise" | "furtherMessages">;
 
 /** The table. */
 export const DIALECTS: readonly Dialect[] = [
@@ -87,8 +108,9 @@ export const DIALECTS: readonly Dialect[] = [
     isWrittenBy: ({ properties }) => properties.has("go.version"),
     ...ATTEMPTS,
     canRepeatAll: true,
-    changes: "Lines such as `=== RUN` and `--- FAIL` say nothing.",
-    isNoise: isGoNoise,
+    changes: "Lines such as `=== RUN` and `--- FAIL` say nothing. Each line with a place, as in " +
+      "`cart_test.go:9: no total`, is a failure of its own.",
+    ...GO_OUTPUT,
   },
   {
     tool: "ginkgo",
@@ -288,8 +310,3 @@ const PYTEST_KEYS =
 const CUCUMBER_KEYS = /^(?:(?:name|errors|failures|skipped|tests|time|timestamp)(?: |$)){1,10}$/;
 // A round of busted.
 const ROUND = /^Run \d{1,9} of \d{1,9}$/;
-
-/** Whether a line of a Go test's output only says that it ran. */
-export function isGoNoise(line: string): boolean {
-  return /^(?:=== (?:RUN|PAUSE|CONT|NAME|FAIL)|--- (?:FAIL|PASS|SKIP))\b/.test(line);
-}

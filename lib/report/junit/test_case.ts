@@ -140,6 +140,8 @@ export class TestCase {
       if (isNegative(conclusion)) {
         const body = outcome.body();
         this.#addMessage(message || detach(body.message(() => false)));
+        const further = this.#tool.furtherMessages?.(body.toString()) ?? [];
+        for (const line of further) this.#addMessage(detach(line));
         (this.#endingBody ??= new BoundedText()).join(body, "\n\n");
       }
     }

@@ -2,7 +2,7 @@
 import type { TestIdentity } from "../../base/identity.ts";
 import type { ReportedTool } from "../equal_cases.ts";
 import { ATTEMPTS, TESTS, type ToolRow } from "../junit/dialect.ts";
-import { isGoNoise } from "../junit/dialects.ts";
+import { GO_OUTPUT } from "../junit/dialects.ts";
 import { OUTCOME_KINDS, OutcomeElement, TestCase } from "../junit/test_case.ts";
 
 /** The rows of the formats, by format. */
@@ -13,7 +13,7 @@ export const FORMATS = {
     evidence: 'JSON lines with `"Action"`',
     canRepeatAll: true,
     changes: "Names as gotestsum writes them. A test that began and did not end failed.",
-    isNoise: isGoNoise,
+    ...GO_OUTPUT,
   },
   ctrf: {
     ...TESTS,

@@ -106,4 +106,36 @@ describe("the messages of a result", () => {
     assert.equal(messages.length, 101);
     assert.equal(messages.at(-1), "(more failures)");
   });
+
+  it("are all lines of a Go test that may be failures, whatever it logged before", async () => {
+    const go = async (output: string) => {
+      const properties = '<properties><property name="go.version" value="go1.26"/></properties>';
+      const [result] = await readText(
+        `<testsuite name="shop">${properties}<testcase name="TestCart">` +
+          `<failure message="Failed">=== RUN   TestCart\n${output}\n--- FAIL: TestCart (0.00s)` +
+          "</failure></testcase></testsuite>",
+      );
+      return [result!.message, ...result!.otherMessages ?? []];
+    };
+    assert.deepEqual(
+      await go("server on 80\n    cart_test.go:3: started\n    cart_test.go:5: no total"),
+      ["server on 80", "cart_test.go:3: started", "cart_test.go:5: no total"],
+    );
+    // As testify writes it.
+    const trace = "\n        \tError Trace:\t/src/cart_test.go:9";
+    assert.deepEqual(
+      await go(
+        `    cart_test.go:9: ${trace}\n        \tError:      \tNot equal: \n\texpected: 1` +
+          `\n    cart_test.go:10: ${trace}\n        \tError:      \tShould be true`,
+      ),
+      ["Error:      \tNot equal:", "Error:      \tShould be true"],
+    );
+    assert.deepEqual(
+      await go("    cart_test.go:3: started\npanic: no cart [recovered]\n\tcart_test.go:9 +0x1d"),
+      ["cart_test.go:3: started", "panic: no cart [recovered]"],
+    );
+    const rounds = Array.from({ length: 300 }, (_, round) => `    cart_test.go:3: round ${round}`);
+    assert.equal((await go(rounds.join("\n"))).length, 2);
+    assert.equal((await go(`    cart_test.go:3: ${"x".repeat(20_000)}`)).at(-1), "(more failures)");
+  });
 });
