@@ -213,7 +213,7 @@ function groupOf(
   const more = tests.length - links.length;
   return failureDetails(
     markup`${glyph(isFlaky ? "flaky" : "failed")} <b>${plural(tests.length, "test")} alike</b>
-${verdict && label(verdict)} <small><code>${text?.message}</code></small>`,
+${verdict && label(verdict)} <small class="message"><code>${text?.message}</code></small>`,
     {
       content: markup`<details><summary>${plural(tests.length, "test")}</summary><ul>${links}${
         more > 0 && markup`<li>and ${plural(more, "more test")}</li>`
@@ -231,7 +231,7 @@ function failure(
 ): Markup {
   return failureDetails(
     markup`${glyph(isDisruption ? "flaky" : "failed")} <b>${testName(test.name)}</b>
-${verdict && label(verdict)} <small><code>${text?.message}</code></small>`,
+${verdict && label(verdict)} <small class="message"><code>${text?.message}</code></small>`,
     {
       content: markup`<p><a href="${pathTo(["tests", testId])}">All runs of this test</a>
 <small>${placeOf(test)}</small></p>`,
@@ -266,7 +266,7 @@ function buildFigures(
   const results = parts.reduce((sum, { testResultCount }) => sum + testResultCount, 0);
   return keyFigures(
     ["When", at(recordedAt)],
-    ["Branch", branch ? link.branch(repository, branch) : "unknown"],
+    ["Branch", branch ? markup`<bdi>${link.branch(repository, branch)}</bdi>` : "unknown"],
     ["Commit", link.commit(repository, commitOid)],
     ["Environment", environments.join(", ") || "unknown"],
     ["Results", formatCount(results), `in ${plural(parts.length, "upload")}`],

@@ -204,7 +204,7 @@ function strip(runs: readonly TestRun[], { link, repository, at }: TestPage): Ma
 function causes({ groups, count }: ShownGroups, { at, link, repository }: TestPage): Markup {
   if (count === 0) return emptyState("It did not fail in the last 14 days.");
   const shown = groups.slice(0, MAX_ROWS).map((group, index) => {
-    const summary = markup`<b>${group.message || "without a message"}</b>
+    const summary = markup`<b class="message">${group.message || "without a message"}</b>
 <small>${plural(group.count, "failure")}, ${group.disruptionCount} flaky; first
 ${at(group.firstRecordedAt)}, latest ${at(group.lastRecordedAt)}</small>`;
     const run = externalAddress(group.latestBuildUrl) &&

@@ -151,13 +151,21 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
       assert.equal(await overflow(page), 0, "repository");
       await follow(page, page.locator("table").last().locator("tbody a").first());
       assert.equal(await overflow(page), 0, "build");
-      for (const name of await page.locator("summary bdi").all()) {
-        const { height } = (await name.boundingBox())!;
-        assert.ok(height > 10 && height < 100, String(height));
+      const assertCut = async (selector: string) => {
+        const found = await page.locator(selector).all();
+        assert.ok(found.length > 0, selector);
+        for (const one of found) {
+          const { height } = (await one.boundingBox())!;
+          assert.ok(height > 10 && height < 100, `${selector}: ${height}`);
+        }
+      };
+      for (const selector of ["summary bdi", "summary .message", "dd bdi"]) {
+        await assertCut(selector);
       }
       await follow(page, page.locator("details[open] a", { hasText: "All runs" }).last());
       assert.equal(await page.innerText("h1"), "(blank name)");
       assert.equal(await overflow(page), 0, "test");
+      await assertCut("details[open] > summary b.message");
     } finally {
       await context.close();
       await service.stop("SIGTERM");
