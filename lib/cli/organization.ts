@@ -63,17 +63,27 @@ export function unknownOrganization(name: string): Failure {
   );
 }
 
-/** Finds a repository of an organization. @throws {Failure} when it does not exist */
+/**
+ * Finds a repository of an organization.
+ *
+ * @param options `isPreparation`: the command may precede the first upload, so that the error names the
+ * command that creates the repository
+ * @throws {Failure} when it does not exist
+ */
 export async function requireRepository(
   sql: Queryable,
   organization: Organization,
   name: RepositoryName,
+  { isPreparation = false } = {},
 ): Promise<Repository> {
   const repository = await findRepository(sql, { ...organization, ...name });
   if (!repository) {
+    const fullName = formatRepositoryName(name);
+    const org = `--org ${shellWord(organization.name)}`;
+    const create = `\`${PROGRAM} repo create ${shellWord(fullName)} ${org}\` creates it, `;
     throw new Failure(
-      `repository "${formatRepositoryName(name)}" is unknown in "${organization.name}": ` +
-        `\`${PROGRAM} repo list --org ${shellWord(organization.name)}\` shows all`,
+      `repository "${fullName}" is unknown in "${organization.name}": ` +
+        `${isPreparation ? create : ""}\`${PROGRAM} repo list ${org}\` shows all`,
     );
   }
   return repository;

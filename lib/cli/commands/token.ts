@@ -83,7 +83,8 @@ const createCommand = command({
       );
     }
     const { sql, organization } = await openOrganization(context, org);
-    const repository = repo && await requireRepository(sql, organization, repo);
+    const repository = repo &&
+      await requireRepository(sql, organization, repo, { isPreparation: true });
     const { plain, ...token } = makeToken(type);
     const stored = await storeToken(sql, context, {
       organizationId: organization.organizationId,

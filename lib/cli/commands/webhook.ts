@@ -101,7 +101,8 @@ const addCommand = command({
       throw new UsageError("--events: outages have no owner, expected none of them with --owner");
     }
     const { sql, organization } = await openOrganization(context, org);
-    const repository = repo && await requireRepository(sql, organization, repo);
+    const repository = repo &&
+      await requireRepository(sql, organization, repo, { isPreparation: true });
     const secret = makeWebhookSecret();
     const webhook = await writeTransaction(sql, async (tx) => {
       const webhook = await insertWebhook(tx, {

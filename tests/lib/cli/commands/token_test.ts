@@ -73,7 +73,10 @@ describeWithDatabases("token", (database) => {
     const line = "token create --org acme --badge --repo acme/pictured";
     const unknown = await cli(line);
     assert.deepEqual([unknown.code, unknown.stdout], [1, ""]);
-    assert.match(unknown.stderr, /repository "acme\/pictured" is unknown in "acme"/);
+    assert.match(
+      unknown.stderr,
+      /repository "acme\/pictured" is unknown in "acme": `.* repo create acme\/pictured --org acme` creates it, `.* repo list --org acme` shows all/,
+    );
     await cli("repo create acme/Pictured --org acme");
     const { token, type, repository } = JSON.parse((await cli(`${line} --json`)).stdout);
     assert.match(token, /^bd_[0-9a-f]{64}$/);
