@@ -179,7 +179,9 @@ export const DIALECTS: readonly Dialect[] = [
     isWrittenBy: ({ suites }) => /\.bats$/.test(suites.at(-1)?.["name"] ?? ""),
     ...ATTEMPTS,
     hasBareAttempts: true,
-    changes: "`begin 3`, which follows a retry, is removed from names. Bare cases as of pytest.",
+    changes: "`begin 3`, which follows a retry, is removed from names. Bare cases as of pytest. " +
+      "Lines with the place of a failure say nothing.",
+    isNoise: (line) => /^\(?(?:from function |in (?:test )?file )\S.*, line \d+[,)]$/.test(line),
     identity: ({ identity }) => ({
       ...identity,
       name: identity.name.replace(/^begin \d+ (?=.)/s, ""),
@@ -228,7 +230,10 @@ export const DIALECTS: readonly Dialect[] = [
       root["name"] === "AllTests" ||
       suiteKeys === "name tests failures disabled skipped errors time timestamp",
     ...TESTS,
-    changes: "",
+    changes: "The place before a message says nothing. Expressions that are compared are causes.",
+    isNoise: (line) => /^unknown file$|^\S+\.\w+(?::\d+|\(\d+\))$/.test(line),
+    // Below "Expected equality of these values:", their values further to the right.
+    furtherMessages: (text) => (text.match(/^ {2}\S.*$/gm) ?? []).map(firstLine),
   },
   {
     tool: "doctest",
@@ -300,7 +305,8 @@ export const DIALECTS: readonly Dialect[] = [
       root["uuid"] !== undefined && root["name"] !== undefined ||
       caseKeys === "name classname timestamp time",
     ...TESTS,
-    changes: "",
+    changes: "The place of a panic before its message says nothing.",
+    isNoise: (line) => /^thread '.*' (?:\(\d+\) )?panicked at \S+:\d+:\d+:?$/.test(line),
   },
 ];
 

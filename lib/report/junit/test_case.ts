@@ -229,7 +229,8 @@ export class TestCase {
 }
 
 // What some tools write in place of a message: that the test failed, or the bare name of an assertion's error.
-const PLACEHOLDER = /^(?:(?:test )?failed[.!]?|(?:[\w$]+\.){0,20}assertion(?:failed)?error:?)$/i;
+const PLACEHOLDER =
+  /^(?:(?:test )?failed[.!]?|test (?:failure|error)|(?:[\w$]+\.){0,20}assertion(?:failed)?error:?)$/i;
 // What follows it in a stack trace, before or in place of a message.
 const TRACE = /^(?:at\s|Traceback \(most recent call last\):$|File ".*", line \d)/;
 

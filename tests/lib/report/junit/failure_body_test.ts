@@ -138,4 +138,37 @@ describe("the messages of a result", () => {
     assert.equal((await go(rounds.join("\n"))).length, 2);
     assert.equal((await go(`    cart_test.go:3: ${"x".repeat(20_000)}`)).at(-1), "(more failures)");
   });
+
+  it("are not the place alone that a tool writes first", async () => {
+    const cases: [string, string[]][] = [
+      [
+        '<testsuites name="AllTests"><testsuite name="Cart"><testcase name="t"><failure ' +
+        'message="cart_test.cc:9&#10;Expected equality of these values:&#10;  total&#10;    ' +
+        'Which is: 2&#10;  1"/></testcase></testsuite></testsuites>',
+        ["Expected equality of these values:", "total", "1"],
+      ],
+      [
+        '<testsuite name="cart.bats"><testcase name="t"><failure>(from function `pay\' in file ' +
+        "cart.sh, line 3,\n in test file cart.bats, line 15)\n  `pay' failed</failure></testcase>" +
+        "</testsuite>",
+        ["`pay' failed"],
+      ],
+      [
+        '<testsuites name="run" uuid="7"><testsuite name="shop"><testcase name="t"><failure ' +
+        "message=\"thread 't' panicked at src/cart.rs:9:5\">thread 't' panicked at src/cart.rs:9:5:" +
+        "\nno total</failure></testcase></testsuite></testsuites>",
+        ["no total"],
+      ],
+      [
+        '<testsuite name="nose2-junit"><testcase name="t"><failure message="test failure">' +
+        'Traceback (most recent call last):\n  File "t.py", line 5, in t\n    self.assertTrue(x)' +
+        "</failure></testcase></testsuite>",
+        ["self.assertTrue(x)"],
+      ],
+    ];
+    for (const [report, messages] of cases) {
+      const [result] = await readText(report);
+      assert.deepEqual([result!.message, ...result!.otherMessages ?? []], messages);
+    }
+  });
 });
