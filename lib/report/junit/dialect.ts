@@ -57,7 +57,7 @@ export interface ToolRow extends EqualCasesRule {
   hasFileInRootSuite?: boolean;
   /** Whether a line of a failure's text says nothing about its cause. */
   isNoise?(line: string): boolean;
-  /** The messages in a failure's text beside its first, where the tool writes several failures as one. */
+  /** The messages in a failure's text other than its first, where the tool writes several failures as one. */
   furtherMessages?(text: string): string[];
 }
 

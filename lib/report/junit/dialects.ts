@@ -18,7 +18,8 @@ export const UNKNOWN_DIALECT: Dialect = {
 };
 
 // What `t.Error` and `t.Log` write, testify, and the runtime.
-const GO_MESSAGE = /^[ \t]*(?:[\w./-]+\.go:\d+: .*\S|Error:[ \t].*\S|(?:panic|fatal error): .*)$/gm;
+const GO_MESSAGE =
+  /^[ \t]*(?:(?:[^\s:]+\.go:\d+: |Error:[ \t])(?=.*\S).*|(?:panic|fatal error): .*)$/gm;
 const CUT_OFF = /\n\.\.\. \d+ more characters$/;
 
 /** What the output of a failed Go test says about its causes. */
@@ -26,7 +27,7 @@ export const GO_OUTPUT = {
   isNoise(line) {
     // The last two are testify's.
     return /^(?:=== (?:RUN|PAUSE|CONT|NAME|FAIL)|--- (?:FAIL|PASS|SKIP))\b/.test(line) ||
-      /^[\w./-]+\.go:\d+:$|^Error Trace:/.test(line);
+      /^[^\s:]+\.go:\d+:$|^Error Trace:/.test(line);
   },
   // Failures look like lines of the log: what is only logged may be taken for a failure, not the other way round.
   furtherMessages(text) {

@@ -121,6 +121,13 @@ describe("the messages of a result", () => {
       await go("server on 80\n    cart_test.go:3: started\n    cart_test.go:5: no total"),
       ["server on 80", "cart_test.go:3: started", "cart_test.go:5: no total"],
     );
+    // A blank at the end, and a name in another alphabet.
+    assert.deepEqual(
+      await go(
+        "    cart_test.go:3: started\n    cart_test.go:5: no total \n    корзина_test.go:7: x",
+      ),
+      ["cart_test.go:3: started", "cart_test.go:5: no total", "корзина_test.go:7: x"],
+    );
     // As testify writes it.
     const trace = "\n        \tError Trace:\t/src/cart_test.go:9";
     assert.deepEqual(
@@ -129,6 +136,12 @@ describe("the messages of a result", () => {
           `\n    cart_test.go:10: ${trace}\n        \tError:      \tShould be true`,
       ),
       ["Error:      \tNot equal:", "Error:      \tShould be true"],
+    );
+    assert.deepEqual(
+      await go(
+        `    cart_test.go:9: no total\n    cart_test.go:10: ${trace}\n\tError:\tNot equal: \n`,
+      ),
+      ["cart_test.go:9: no total", "Error:\tNot equal:"],
     );
     assert.deepEqual(
       await go("    cart_test.go:3: started\npanic: no cart [recovered]\n\tcart_test.go:9 +0x1d"),
