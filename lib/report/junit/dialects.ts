@@ -37,6 +37,16 @@ export const GO_OUTPUT = {
   },
 } satisfies Pick<ToolRow, "isNoise" | "furtherMessages">;
 
+const SEVERAL_OF_JAVA = "Failures that are collected, as by `assertAll`, are causes each.";
+const COLLECTED = /\(\d+ failures?\)\n|asserts failed:\n/;
+// Of `assertAll` and TestNG's SoftAssert in a line each, of AssertJ's SoftAssertions below a heading.
+const OF_COLLECTED =
+  /^\t(?!at |\.\.\. |Suppressed:|Caused by:)\S.*$|(?<=^-- failure \d{1,9} --\n\s{0,9})\S.*$/gm;
+
+function failuresOfJava(text: string): string[] {
+  return COLLECTED.test(text) ? (text.match(OF_COLLECTED) ?? []).map(firstLine) : [];
+}
+
 /** The table. */
 export const DIALECTS: readonly Dialect[] = [
   ...JAVASCRIPT_DIALECTS,
@@ -144,7 +154,8 @@ export const DIALECTS: readonly Dialect[] = [
         /surefire|failsafe/.test(suite["xsi:noNamespaceSchemaLocation"] ?? "")
       ),
     ...TESTS,
-    changes: "",
+    changes: SEVERAL_OF_JAVA,
+    furtherMessages: failuresOfJava,
   },
   {
     tool: "gradle",
@@ -152,7 +163,8 @@ export const DIALECTS: readonly Dialect[] = [
     isWrittenBy: ({ suiteKeys }) =>
       suiteKeys === "name tests skipped failures errors timestamp hostname time",
     ...ATTEMPTS,
-    changes: "",
+    changes: SEVERAL_OF_JAVA,
+    furtherMessages: failuresOfJava,
   },
   {
     tool: "testng",
@@ -164,7 +176,8 @@ export const DIALECTS: readonly Dialect[] = [
       ) && keys.includes("hostname") && keys.indexOf("hostname") < keys.indexOf("name");
     },
     ...TESTS,
-    changes: "",
+    changes: SEVERAL_OF_JAVA,
+    furtherMessages: failuresOfJava,
   },
   {
     tool: "junit_console",
@@ -172,7 +185,8 @@ export const DIALECTS: readonly Dialect[] = [
     isWrittenBy: ({ suiteKeys }) =>
       suiteKeys === "name tests skipped failures errors time hostname timestamp",
     ...TESTS,
-    changes: "",
+    changes: SEVERAL_OF_JAVA,
+    furtherMessages: failuresOfJava,
   },
   {
     tool: "bats",

@@ -184,4 +184,37 @@ describe("the messages of a result", () => {
       assert.deepEqual([result!.message, ...result!.otherMessages ?? []], messages);
     }
   });
+
+  it("are those of all failures that a test of Java collects", async () => {
+    const failing = async (message: string) => {
+      const text = `org.opentest4j.MultipleFailuresError: ${message}\n\tat shop.CartTest.t(Cart` +
+        "Test.java:9)\n\tSuppressed: shop.Error: no total\n\t\tat shop.Cart.pay(Cart.java:3)\n" +
+        "\t\t... 40 more\nCaused by: shop.Error\n\t... 41 more";
+      const schema = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" ' +
+        'xsi:noNamespaceSchemaLocation="https://maven.apache.org/surefire.xsd"';
+      const [result] = await readText(
+        `<testsuite ${schema} name="shop.CartTest"><testcase name="t"><failure message="` +
+          `${message.replaceAll("\n", "&#10;").replaceAll("\t", "&#9;")}">${text}</failure>` +
+          "</testcase></testsuite>",
+      );
+      return [result!.message, ...result!.otherMessages ?? []];
+    };
+    assert.deepEqual(
+      await failing(
+        "Multiple Failures (2 failures)\n\tshop.Error: no total\n\tshop.Error: no cart",
+      ),
+      ["Multiple Failures (2 failures)", "shop.Error: no total", "shop.Error: no cart"],
+    );
+    assert.deepEqual(
+      await failing(
+        "Multiple Failures (2 failures)\n-- failure 1 --\nno total\nat t\n-- failure 2 --\nno cart",
+      ),
+      ["Multiple Failures (2 failures)", "no total", "no cart"],
+    );
+    assert.deepEqual(
+      await failing("The following asserts failed:\n\tno total,\n\tno cart"),
+      ["The following asserts failed:", "no total,", "no cart"],
+    );
+    assert.deepEqual(await failing("no total\n\tin the cart"), ["no total"]);
+  });
 });
