@@ -95,7 +95,9 @@ export const DIALECTS: readonly Dialect[] = [
       suiteKeys === "name tests errors failures skipped time timestamp" &&
       caseKeys === "classname name time",
     ...TESTS,
-    changes: "",
+    changes: "What follows `Teardown failed:` and `Several failures occurred:` are causes.",
+    furtherMessages: (text) =>
+      (text.match(/(?<=\b(?:setup|teardown) failed:\n)\S.*$|^\d+\) \S.*$/gim) ?? []).map(firstLine),
   },
   {
     tool: "rspec",

@@ -217,4 +217,24 @@ describe("the messages of a result", () => {
     );
     assert.deepEqual(await failing("no total\n\tin the cart"), ["no total"]);
   });
+
+  it("are those behind the headings of Robot", async () => {
+    const failing = async (message: string) => {
+      const totals =
+        'tests="1" errors="0" failures="1" skipped="0" time="0" timestamp="2026-03-14"';
+      const [result] = await readText(
+        `<testsuite name="Cart" ${totals}><testcase classname="Cart" name="t" time="0">` +
+          `<failure message="${message}"/></testcase></testsuite>`,
+      );
+      return [result!.message, ...result!.otherMessages ?? []];
+    };
+    assert.deepEqual(
+      await failing("no total&#10;&#10;Also teardown failed:&#10;still open"),
+      ["no total", "still open"],
+    );
+    assert.deepEqual(
+      await failing("Several failures occurred:&#10;&#10;1) no total&#10;&#10;2) no cart"),
+      ["Several failures occurred:", "1) no total", "2) no cart"],
+    );
+  });
 });
