@@ -2,8 +2,10 @@
  * Deletes what was recorded before a moment, in batches of one short transaction each. An interrupted
  * run leaves whole submissions behind, and the next run continues.
  *
- * Nothing that the API shows changes, so no data version does: `disruptive_test` keeps first and latest
- * disruptions, tests keep their tags, and the latest coverage report stays.
+ * Lists of the window do not change: `disruptive_test` keeps first and latest disruptions, tests keep their
+ * tags, and the latest coverage report stays. What looks further back does, such as the causes in a verdict,
+ * the latest runs of a job, and tests by name: so a batch that deleted submissions or tests changes the data
+ * version.
  */
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { pause } from "../../lib/base/delay.ts";
@@ -12,7 +14,7 @@ import { idsIn, type Queryable } from "../connection/sql.ts";
 import { repositoryTables } from "../schema/distribute.ts";
 import { markArchivesDeleted } from "./archive_rows.ts";
 import { deleteUnusedTexts } from "./store_texts.ts";
-import { forceFullReload, lockRepository } from "./repository_row.ts";
+import { bumpDataVersion, lockRepository } from "./repository_row.ts";
 import { deleteTests, deleteUnusedLists, excludeListed, findUnlistedTests } from "./tests.ts";
 import { writeTransaction } from "./transaction.ts";
 
@@ -140,7 +142,7 @@ async function* pruneSubmissions(sql: Database["sql"], scope: PruneScope): Batch
         delete from negative_result
         where repository_id = ${repositoryId} and submission_id = any(${deletedIds})`;
       await markArchivesDeleted(tx, { repositoryId, keys: deleted.map(({ key }) => key) });
-      await forceFullReload(tx, repositoryId);
+      if (deleted.length > 0) await bumpDataVersion(tx, repositoryId);
       return deleted;
     });
     if (deleted === null) return;
@@ -187,6 +189,7 @@ export async function* pruneTests(
       const testNos = [...unlisted.values().take(TESTS_PER_BATCH)];
       for (const testNo of testNos) unlisted.delete(testNo);
       await deleteTests(tx, repositoryId, testNos);
+      await bumpDataVersion(tx, repositoryId);
     });
     if (deleted === null) return;
     yield;

@@ -1,6 +1,7 @@
 import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import type { Repository } from "../../db/admin/repositories.ts";
+import { pruneRepository } from "../../db/write/prune.ts";
 import { failureCause, fingerprint } from "../../lib/analysis/failure_groups.ts";
 import { shortTestId } from "../../lib/base/identity.ts";
 import { MORE_FAILURES, type TestResult } from "../../lib/report/result.ts";
@@ -197,6 +198,28 @@ describeWithDatabases("verdicts", (database) => {
     }
     for (let days = 1; days < 9; days++) await upload(tests(20 + days), { recordedAt: NOW - days });
     assert.equal((await expected(run))[1].length, 10);
+  });
+
+  it("are other ones once what they look back at is pruned", async () => {
+    const other = await fixture.addRepository("acme", "pruned");
+    const { repositoryId } = other;
+    await fixture.upload(other, flaky("t"), {
+      branch: "main",
+      job: "unit",
+      recordedAt: NOW - 90 * DAY,
+    });
+    await quarantine(database(), idOf(other, { name: "t" }));
+    const path = `/api/repos/acme/pruned/verdicts?tests=${idOf(other, { name: "t" })}&run_job=unit`;
+    const shown = async (response: Response) => {
+      const { tests, base_test_counts } = await bodyOf(response, VERDICTS);
+      return [tests[0].causes.length, base_test_counts];
+    };
+    const before = await fixture.get(path);
+    const tag = before.headers.get("etag")!;
+    assert.deepEqual(await shown(before), [1, [1]]);
+    await pruneRepository(database().sql, { repositoryId, cutoff: NOW - 30 * DAY });
+    const after = await fixture.get(path, { "if-none-match": tag });
+    assert.deepEqual(await shown(after), [0, []]);
   });
 
   it("come with the outages of the last two hours", async () => {

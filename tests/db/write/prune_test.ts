@@ -64,7 +64,7 @@ describeWithDatabases("pruning", (database) => {
     return tests.find(({ id }: { id: string }) => id === idOf(repository, { name }));
   }
 
-  it("changes no answer of the API, byte for byte, and nothing that is to last", async () => {
+  it("changes no list of the window, byte for byte, and nothing that is to last", async () => {
     let testCount = 0;
     for (let seed = 1; seed <= HISTORIES; seed++) {
       const random = new Random(seed);
