@@ -1,5 +1,14 @@
 /** The rows of tools for JavaScript and TypeScript. */
+import { firstLine } from "./bounded_text.ts";
 import { ATTEMPTS, type Dialect, keysOf, TESTS } from "./dialect.ts";
+
+const LINES_OF_EXPECT = "The lines `Expected: …`, `Received: …` and `Locator: …` are causes.";
+const LINE_OF_EXPECT = /^[ \t]*(?:Expected|Received|Locator)\b[^:\n]*: *\S.*$/gm;
+
+/** What the first line of a failure leaves out: it names the function alone, as in `expect(received).toBe(expected)`. */
+function linesOfExpect(text: string): string[] {
+  return (text.match(LINE_OF_EXPECT) ?? []).map(firstLine);
+}
 
 export const JAVASCRIPT_DIALECTS: readonly Dialect[] = [
   {
@@ -11,7 +20,9 @@ export const JAVASCRIPT_DIALECTS: readonly Dialect[] = [
       suiteKeys === "name errors failures skipped timestamp time tests",
     ...TESTS,
     changes:
-      "The suite, which is taken from the file's first test, is not read where a file is given.",
+      "The suite, which is taken from the file's first test, is not read where a file is given. " +
+      LINES_OF_EXPECT,
+    furtherMessages: linesOfExpect,
     identity: ({ identity }) => identity.file ? { ...identity, suite: "" } : identity,
   },
   {
@@ -99,7 +110,8 @@ export const JAVASCRIPT_DIALECTS: readonly Dialect[] = [
     canRepeatAll: true,
     changes:
       "The project, which is the suite's `hostname`, is put before the name: `[chromium]`, " +
-      "as `includeProjectInTestName` does.",
+      "as `includeProjectInTestName` does. " + LINES_OF_EXPECT,
+    furtherMessages: linesOfExpect,
     identity({ identity, suite }) {
       const prefix = suite["hostname"] && `[${suite["hostname"]}] `;
       if (!prefix || identity.name.startsWith(prefix)) return identity;

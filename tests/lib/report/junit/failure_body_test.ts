@@ -218,6 +218,25 @@ describe("the messages of a result", () => {
     assert.deepEqual(await failing("no total\n\tin the cart"), ["no total"]);
   });
 
+  it("are what `expect` of Jest and Playwright writes below the name of the function", async () => {
+    const text = (label: string) =>
+      `Error: expect(received).toBe(expected) // Object.is equality\n\n${label}: "paid"\n` +
+      'Received: "open"\n    at cart.test.js:5:1\n';
+    const suites = [
+      'name="cart" errors="0" failures="1" skipped="0" timestamp="" time="0" tests="1"',
+      'name="cart" timestamp="" hostname="" tests="1" failures="1" skipped="0" time="0" errors="0"',
+    ];
+    for (const suite of suites) {
+      for (const label of ["Expected", "Expected string", "Locator"]) {
+        const [result] = await readText(
+          `<testsuites><testsuite ${suite}><testcase name="t" classname="cart">` +
+            `<failure>${text(label)}</failure></testcase></testsuite></testsuites>`,
+        );
+        assert.deepEqual(result!.otherMessages, [`${label}: "paid"`, 'Received: "open"'], suite);
+      }
+    }
+  });
+
   it("are those behind the headings of Robot", async () => {
     const failing = async (message: string) => {
       const totals =
