@@ -124,10 +124,12 @@ const code = either(
         maybe(word(" with")),
         maybe(sequence(maybe(oneOf(" _-")), words("code status"))),
       ),
+      sequence(words("closed ended failed finished"), word(" with "), words("code status")),
       sequence(words("return error"), maybe(oneOf(" _-")), word("code")),
       word("errno"),
       word("os error"),
       word("signal"),
+      word("sqlcode"),
       word("sqlstate"),
       word("hresult"),
     ),
@@ -604,9 +606,49 @@ function isWithin(stem: string, endLength: number): boolean {
   return length >= 1 && length <= 30;
 }
 
+const exactly = (written: string): Parser => (text, at) =>
+  text.startsWith(written, at) ? [at + written.length] : [];
+const atEnd: Parser = (text, at) => at === text.length ? [at] : [];
+const upper = one((character) => character >= "A" && character <= "Z");
+const lower = one((character) => character >= "a" && character <= "z");
+const separator = oneOf("._-");
+const anywhere = (parser: Parser): Parser => (text, at) =>
+  [...text].some((_, start) => parser(text, start).length > 0) ? [at] : [];
+const camelCase = sequence(
+  anywhere(sequence(lower, repeat(digit, 0, 3), upper, lower)),
+  repeat(
+    sequence(
+      either(
+        sequence(upper, repeat(lower, 1)),
+        repeat(lower, 2),
+        sequence(oneOf("Vv"), followedBy(digit)),
+      ),
+      repeat(digit, 0, 3),
+      either(separator, followedBy(upper), atEnd),
+    ),
+    1,
+  ),
+  atEnd,
+);
+const apiVersion = sequence(
+  repeat(sequence(letters, separator), 0),
+  exactly("v"),
+  repeat(digit, 1, 2),
+  either(exactly("alpha"), exactly("beta")),
+  repeat(digit, 1, 2),
+  repeat(sequence(separator, letters), 0),
+  atEnd,
+);
+
+/** Names of source code keep their words. */
+function withoutRandomValue(value: string): string {
+  const isName = [camelCase, apiVersion].some((parser) => parser(value, 0).length > 0);
+  return isName ? value.replaceAll(/\d+/g, "<n>") : "<n>";
+}
+
 const blanks = either(repeat(one(isBlank), 2), sequence(notBefore(word(" ")), one(isBlank)));
 
-const RULES: [Parser, string | null][] = [
+const RULES: [Parser, string | null | ((value: string) => string)][] = [
   [httpStatus, null],
   [code, null],
   [nameWithNumber, null],
@@ -614,12 +656,12 @@ const RULES: [Parser, string | null][] = [
   [timeStamp, "<time>"],
   [uuid, "<uuid>"],
   [temporaryPath, "<tmp>"],
-  [enclosedValue, "<n>"],
+  [enclosedValue, withoutRandomValue],
   [podName, "-<n>"],
   [hexadecimal, "<n>"],
   [duration, "<duration>"],
   [size, "<size>"],
-  [randomName, "<n>"],
+  [randomName, withoutRandomValue],
   [number, "<n>"],
   [plural, ""],
   [blanks, " "],
@@ -643,7 +685,8 @@ function readCause(message: string): string {
     for (const [parser, replacement] of RULES) {
       const found = parser(message, at).at(0);
       if (found === undefined) continue;
-      cause += replacement ?? message.slice(at, found);
+      const text = message.slice(at, found);
+      cause += typeof replacement === "function" ? replacement(text) : replacement ?? text;
       end = found;
       break;
     }

@@ -43,6 +43,18 @@ const EDGES = [
     characters("12aZ", 1, 12),
   ),
   joined(
+    oneOf("' step Step v1 V2 x x. a1 API"),
+    oneOf("2 12 1234 v1beta1 1B beta2 _"),
+    oneOf("Confirm ConfirmButton confirm Order2V3Line .Order B XY Z9 12ab3"),
+    oneOf("' 1 12345678 Q"),
+  ),
+  joined(
+    oneOf("closed ended failed finished Finished"),
+    fc.constantFrom(" with ", " with", " "),
+    oneOf("code status Code: SQLCODE=-"),
+    fc.constantFrom(" 137", " E12", ":", "=803"),
+  ),
+  joined(
     oneOf("int uint float f i u utf utf- sha sha- md base aarch amd arm x86_ x ipv http/ oauth s"),
     oneOf("1 2 3 4 5 6 8 16 32 64 86 128 256 384 512"),
   ),
