@@ -263,24 +263,31 @@ export function* attemptsOfTests(columns: ResultColumns): Generator<Attempt[]> {
   }
 }
 
-/** The tests that did not pass exactly once: index in the list, ascending, and attempts. */
+/**
+ * The tests that did not pass exactly once: index in the list, ascending, and attempts. Without durations
+ * the last attempt of each takes 0.
+ */
 export function* exceptionAttempts(
-  columns: ResultColumns,
+  { durations, durationUnit, exceptions }: Omit<ResultColumns, "durations"> & {
+    durations?: Uint8Array;
+  },
 ): Generator<[index: number, attempts: Attempt[]]> {
-  const { durationUnit } = columns;
-  const totals = new VarintReader(columns.durations);
-  const reader = new VarintReader(columns.exceptions);
+  const totals = durations && new VarintReader(durations);
+  const reader = new VarintReader(exceptions);
   let index = -1;
   while (!reader.done) {
     const gap = reader.read();
-    totals.skip(gap);
+    totals?.skip(gap);
     index += gap + 1;
-    yield [index, readAttempts(reader, totals.read() * durationUnit, durationUnit)];
+    const total = totals ? totals.read() * durationUnit : 0;
+    yield [index, readAttempts(reader, total, durationUnit)];
   }
 }
 
 /** Microseconds of all tests of the list together. */
-export function totalMicroseconds({ durations, durationUnit }: ResultColumns): number {
+export function totalMicroseconds(
+  { durations, durationUnit }: Pick<ResultColumns, "durations" | "durationUnit">,
+): number {
   const totals = new VarintReader(durations);
   let total = 0;
   while (!totals.done) total += totals.read() * durationUnit;

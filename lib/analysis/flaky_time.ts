@@ -2,21 +2,23 @@
 import {
   exceptionAttempts,
   finalOutcome,
-  forEachException,
   type ResultColumns,
   totalMicroseconds,
 } from "./columns.ts";
 
 /** A submission at a code version with disruptions. */
-export interface FlakySubmission extends ResultColumns {
+export interface FlakySubmission extends Omit<ResultColumns, "durations"> {
+  submissionId: string;
   /** Equal for submissions of the same code, environment and job. */
   version: string;
   /** The tests that ran, in the order of the columns. */
   testNos: Int32Array;
   /** Those with a disruption here. */
   disrupted: ReadonlySet<number>;
-  /** Whether its time counts; an earlier one only tells which submissions repeat it, without durations. */
+  /** Whether its time counts; an earlier one only tells which submissions repeat it. */
   isInPeriod: boolean;
+  /** Nearly all that a submission stores, and seldom needed: left out until they are. */
+  durations?: Uint8Array;
 }
 
 /**
@@ -25,36 +27,48 @@ export interface FlakySubmission extends ResultColumns {
  * is a job that was run again.
  *
  * @param submissions oldest first
+ * @returns also the ids of submissions whose time is missing for want of their durations
  */
-export function flakyMicroseconds(submissions: readonly FlakySubmission[]): number {
-  let total = 0;
+export function flakyTime(
+  submissions: readonly FlakySubmission[],
+): { microseconds: number; incomplete: string[] } {
+  let microseconds = 0;
+  const incomplete: string[] = [];
   /** The tests whose flaky failures made a submission fail, by version. */
   const failed = new Map<string, Set<number>>();
   for (const submission of submissions) {
-    const { version, testNos, disrupted, isInPeriod, exceptions } = submission;
+    const { submissionId, version, testNos, isInPeriod, durations, durationUnit } = submission;
     const repeatable = failed.get(version);
     const isRepeated = repeatable !== undefined && testNos.some((testNo) => repeatable.has(testNo));
-    if (isInPeriod && isRepeated) total += totalMicroseconds(submission);
-    // A flaky test did not pass exactly once: the other tests need not be decoded.
-    const failedHere: number[] = [];
-    if (isInPeriod && !isRepeated) {
-      for (const [index, attempts] of exceptionAttempts(submission)) {
-        const testNo = testNos[index]!;
-        if (!disrupted.has(testNo)) continue;
-        for (const { kind, durationMicroseconds } of attempts) {
-          if (kind === "negative") total += durationMicroseconds;
-        }
-        if (finalOutcome(attempts.map(({ kind }) => kind)) === "negative") failedHere.push(testNo);
-      }
-    } else if (disrupted.size > 0) {
-      forEachException(exceptions, (index, _counts, kinds) => {
-        const testNo = testNos[index]!;
-        if (finalOutcome(kinds) === "negative" && disrupted.has(testNo)) failedHere.push(testNo);
-      });
+    const { failedMicroseconds, failedTests } = flakyFailures(submission);
+    if (isInPeriod) {
+      if (!isRepeated && failedTests.length === 0) microseconds += failedMicroseconds;
+      else if (!durations) incomplete.push(submissionId);
+      else if (isRepeated) microseconds += totalMicroseconds({ durations, durationUnit });
+      else microseconds += failedMicroseconds;
     }
-    if (failedHere.length === 0) continue;
-    if (repeatable) failedHere.forEach((testNo) => repeatable.add(testNo));
-    else failed.set(version, new Set(failedHere));
+    if (failedTests.length === 0) continue;
+    if (repeatable) failedTests.forEach((testNo) => repeatable.add(testNo));
+    else failed.set(version, new Set(failedTests));
   }
-  return total;
+  return { microseconds, incomplete };
+}
+
+/**
+ * The failed attempts of the disrupted tests: their time, and the tests that failed at last. A last attempt
+ * took the rest of a total, so the time of these is missing without durations.
+ */
+function flakyFailures({ testNos, disrupted, ...columns }: FlakySubmission) {
+  let failedMicroseconds = 0;
+  const failedTests: number[] = [];
+  // A flaky test did not pass exactly once: the other tests need not be decoded.
+  for (const [index, attempts] of exceptionAttempts(columns)) {
+    const testNo = testNos[index]!;
+    if (!disrupted.has(testNo)) continue;
+    for (const { kind, durationMicroseconds } of attempts) {
+      if (kind === "negative") failedMicroseconds += durationMicroseconds;
+    }
+    if (finalOutcome(attempts.map(({ kind }) => kind)) === "negative") failedTests.push(testNo);
+  }
+  return { failedMicroseconds, failedTests };
 }
