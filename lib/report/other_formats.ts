@@ -95,6 +95,14 @@ const TEXT: readonly (OtherFormat & { pattern: RegExp })[] = [
     instead: COVERAGE,
   },
   {
+    // deno-lint-ignore no-control-regex -- the signature, in which one byte is no UTF-8
+    pattern: /^\x1f\uffff\x08/,
+    name: "a gzip'd file",
+    instead: "it uncompressed: gunzip FILE",
+  },
+  // deno-lint-ignore no-control-regex -- the signature
+  { pattern: /^PK\x03\x04/, name: "a ZIP file", instead: "the report in it: unzip FILE" },
+  {
     pattern: /^=== RUN {3}/m,
     name: "the text of go test",
     instead: "its events: go test -json",

@@ -34,8 +34,11 @@ export async function* readEntries(
 ): AsyncGenerator<ArchiveEntry, void> {
   const { archive, limits = ARCHIVE_LIMITS } = options;
   let ordinal = 0;
+  let head = new Uint8Array();
+  const onHead = (bytes: Uint8Array) => head = bytes.slice(0, HEADER_BYTES);
   try {
-    for await (const { name, type, size, bytes } of readTar(decompressed(source, options))) {
+    const tar = readTar(decompressed(source, { ...options, onHead }));
+    for await (const { name, type, size, bytes } of tar) {
       if (ordinal >= limits.entryCount) {
         throw limitError(archive, `${ordinal + 1} entries`, `at most ${limits.entryCount}`);
       }
@@ -52,9 +55,11 @@ export async function* readEntries(
       ordinal++;
     }
   } catch (error) {
-    throw explain(error, archive);
+    throw explain(error, archive, head);
   }
 }
+
+const HEADER_BYTES = 512;
 
 // Each chunk is a task of another thread: with the 16 KiB of the library they take as long as the rest.
 const CHUNK_BYTES = 128 * 1024;
@@ -64,7 +69,9 @@ class SourceError extends Error {}
 
 async function* decompressed(
   source: AsyncIterable<Uint8Array>,
-  { archive, limits = ARCHIVE_LIMITS }: ReadEntriesOptions,
+  { archive, limits = ARCHIVE_LIMITS, onHead }: ReadEntriesOptions & {
+    onHead(bytes: Uint8Array): void;
+  },
 ): AsyncGenerator<Uint8Array, void> {
   let bytesIn = 0;
   let bytesOut = 0;
@@ -86,6 +93,7 @@ async function* decompressed(
   input.on("error", (error) => gunzip.destroy(error));
   try {
     for await (const chunk of input.pipe(gunzip)) {
+      if (bytesOut === 0) onHead(chunk);
       bytesOut += chunk.length;
       if (bytesOut > limits.decompressedBytes) {
         throw limitError(archive, `more than ${limits.decompressedBytes} decompressed bytes`);
@@ -113,10 +121,22 @@ async function* explained(
   }
 }
 
-/** Distinguishes a damaged archive from a source that cannot be read. */
-function explain(error: unknown, archive: string): unknown {
+/**
+ * Distinguishes a damaged archive from a source that cannot be read, and by its first bytes from a report
+ * that was compressed alone.
+ */
+function explain(error: unknown, archive: string, head?: Uint8Array): unknown {
   if (error instanceof SourceError) return error.cause;
   if (error instanceof ReportError || !(error instanceof Error)) return error;
+  // A header of a tar is padded with zeros, which a text does not have.
+  if (head && head.length > 0 && !head.includes(0)) {
+    return new ReportError({
+      file: archive,
+      kind: "malformed",
+      problem: "found a gzip'd file that is not a tar, expected a gzip'd tar archive; " +
+        "send a single report uncompressed",
+    });
+  }
   const isGzip = "code" in error && String(error.code).startsWith("Z_");
   return new ReportError({
     file: archive,

@@ -1,4 +1,5 @@
 /** Coverage reports in, covered lines and lines that can be covered out. */
+import { otherFormat } from "../other_formats.ts";
 import { excerpt, ReportError } from "../report_error.ts";
 import { decodeXml } from "../xml/decode.ts";
 import {
@@ -66,6 +67,6 @@ function readerFor(beginning: string, map: CoverageMap, file: string): FormatRea
   if (head.startsWith("{")) return new JsonReader(map);
   const [firstLine = ""] = head.replace(/^(?:#.*\n\s*)+/, "").split("\n", 1);
   const format = TEXT_FORMATS.find(({ start }) => start.test(firstLine));
-  if (!format) throw notCoverage(excerpt(firstLine.trim()));
+  if (!format) throw notCoverage(otherFormat(head)?.name ?? excerpt(firstLine.trim()));
   return format.open(map);
 }

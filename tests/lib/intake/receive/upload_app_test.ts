@@ -1,6 +1,7 @@
 import { after, afterEach, before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { gzipSync } from "node:zlib";
 import { revokeToken } from "../../../../db/admin/tokens.ts";
 import type { Database } from "../../../../db/connection/connect.ts";
 import { pause } from "../../../../lib/base/delay.ts";
@@ -390,6 +391,23 @@ describeWithDatabases("an upload", (database) => {
     await refused(await send((await archive(JUNIT)).slice(0, -20)), 400, {
       body: /^archive: found .* damaged or cut off/,
     });
+  });
+
+  it("a compressed report is refused with what to send", async () => {
+    const path = `/upload/acme/shop?commit=${SHA}`;
+    const compressed = (text: string) => new Uint8Array(gzipSync(text));
+    for (const text of [JUNIT, `\ufeff${JUNIT}`, '{"results":{"tests":[]}}', "TAP version 13\n"]) {
+      await refused(await receiver.send(path, token, { body: compressed(text) }), 400, {
+        body: /^archive: found a gzip'd file that is not a tar, .* single report uncompressed$/,
+      });
+    }
+    for (const part of ["report", "coverage"]) {
+      const form = new FormData();
+      form.append(part, new Blob([compressed(JUNIT)]), "report.xml.gz");
+      await refused(await receiver.send(path, token, { body: form }), 400, {
+        [part]: /^report\.xml\.gz\S*: found a gzip'd file, expected /,
+      });
+    }
   });
 
   it("a malformed form is refused with an error", async () => {
