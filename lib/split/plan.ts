@@ -1,5 +1,7 @@
 /** Distributes test files over the nodes of a CI run so that all take about the same time. */
 
+import { normalize } from "node:path";
+import type { DurationUnit } from "../analysis/durations.ts";
 import { compareTexts } from "../base/text.ts";
 
 /** What is distributed: a file, class or test. */
@@ -22,6 +24,21 @@ export interface Share {
   items: readonly WeighedItem[];
   /** Sum of the weights. */
   total: number;
+}
+
+/** What names an item in any spelling: `./a.ts` and `a.ts` are one file. */
+export function itemKey(name: string, by: DurationUnit): string {
+  return by === "file" ? normalize(name) : name;
+}
+
+/** The names of distinct items, each in its first spelling by the order of names. */
+export function distinctNames(names: readonly string[], by: DurationUnit): string[] {
+  const byKey = new Map<string, string>();
+  for (const name of names.toSorted(compareTexts)) {
+    const key = itemKey(name, by);
+    if (!byKey.has(key)) byKey.set(key, name);
+  }
+  return [...byKey.values()];
 }
 
 /** Items by name, each once, in order of their names; unknown weights become the median of the others. */

@@ -1,7 +1,7 @@
 /** Plans as files: one job makes the plan, and every node takes its share of it. */
 import * as v from "valibot";
 import { DURATION_UNITS } from "../analysis/durations.ts";
-import { median, type Share, shareByWeight, weigh } from "./plan.ts";
+import { distinctNames, itemKey, median, type Share, shareByWeight, weigh } from "./plan.ts";
 
 const PLAN = v.object({
   version: v.literal(1),
@@ -69,7 +69,8 @@ export function readPlan(text: string): SplitPlan {
 }
 
 /**
- * The plan for these names: those that it has not are left out, new ones are added with the median.
+ * The plan for these names: those that it has not are left out, new ones are added with the median. Names
+ * are spelled as given.
  *
  * @returns also the new names
  */
@@ -77,15 +78,19 @@ export function fitPlan(
   plan: SplitPlan,
   names: readonly string[],
 ): SplitPlan & { newNames: string[] } {
-  const wanted = new Set(names);
-  const planned = plan.nodes.flatMap(({ items }) => items);
-  const known = new Set(planned.map(({ name }) => name));
+  const { by } = plan;
+  const wanted = new Map(distinctNames(names, by).map((name) => [itemKey(name, by), name]));
   const kept = plan.nodes.map(({ items }) => {
-    const own = items.filter(({ name }) => wanted.has(name));
+    const own = items.flatMap(({ name, weight }) => {
+      const key = itemKey(name, by);
+      const given = wanted.get(key);
+      wanted.delete(key);
+      return given === undefined ? [] : [{ name: given, weight }];
+    });
     return { items: own, total: own.reduce((sum, { weight }) => sum + weight, 0) };
   });
-  const weight = median(planned.map((item) => item.weight));
-  const newNames = [...wanted].filter((name) => !known.has(name)).sort();
+  const weight = median(plan.nodes.flatMap(({ items }) => items.map((item) => item.weight)));
+  const newNames = [...wanted.values()];
   const added = weigh(newNames.map((name) => ({ name, weight })));
   return { ...plan, nodes: shareByWeight(added, kept.length, kept), newNames };
 }

@@ -14,7 +14,7 @@ import { parsePatterns } from "../../query/submission_filter.ts";
 import { NODE_SERVICES, splitNode } from "../../split/ci_nodes.ts";
 import { describePlan } from "../../split/describe.ts";
 import { formatShare, SPLIT_FORMATS } from "../../split/formats.ts";
-import { shareByWeight, weigh } from "../../split/plan.ts";
+import { distinctNames, shareByWeight, weigh } from "../../split/plan.ts";
 import { fitPlan, readPlan, type SplitPlan, writePlan } from "../../split/plan_file.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { findCheckout } from "../gate_run/lookup.ts";
@@ -117,7 +117,8 @@ export const splitCommand: AddCommand = command({
     // All that is wrong with the options, before anything is asked.
     const saved = planFile === undefined ? null : await openPlan(planFile);
     const node = asUsage(() => nodeOf(options, saved, environment));
-    const names = await namesOf(options.files, saved, context);
+    const given = await namesOf(options.files, saved, context);
+    const names = distinctNames(given, saved?.by ?? by);
     asUsage(() => formatShare(names, { format, by: saved?.by ?? by }));
     const plan = saved ? fitPlan(saved, names) : await makePlan(names, {
       ...options,
@@ -224,7 +225,7 @@ async function makePlan(
     const request = { ...options, repository, asOf };
     const durations = await requestDurations(names, request, context.io.environment);
     const items = names.map((name) => ({ name, weight: durations.get(name) ?? null }));
-    const newNames = [...new Set(names)].filter((name) => !durations.has(name)).sort();
+    const newNames = names.filter((name) => !durations.has(name));
     const nodes = shareByWeight(weigh(items), nodeCount);
     return { ...plan, unit: "microseconds", nodes, newNames };
   } catch (error) {

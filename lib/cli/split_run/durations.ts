@@ -64,9 +64,8 @@ export async function requestDurations(
   const found = await find(names, request.by, list);
   if ([...found.values()].some((duration) => duration > 0)) return found;
   const repository = formatRepositoryName(request.repository);
-  throw new Failure(
-    `${repository} has no durations of these ${names.length} names until ${request.asOf}`,
-  );
+  const which = names.length === 1 ? "this name" : `these ${names.length} names`;
+  throw new Failure(`${repository} has no durations of ${which} until ${request.asOf}`);
 }
 
 async function find(

@@ -43,6 +43,15 @@ describe("a plan file", () => {
     assert.deepEqual(fitted.newNames, ["new"]);
   });
 
+  it("has a file that is now spelled in another way, as it is spelled now", () => {
+    const fitted = fitPlan(plan, ["./c", "b", ".//a"]);
+    assert.deepEqual(namesOf(fitted), [[".//a"], ["./c", "b"]]);
+    assert.deepEqual(fitted.newNames, []);
+    // Written before spellings were compared.
+    const twice = planOf({ a: 30, "./a": 20 }, 2);
+    assert.deepEqual(namesOf(fitPlan(twice, ["a"])).flat(), ["a"]);
+  });
+
   it("has each file exactly once, whatever is there", () => {
     const name = fc.constantFrom(..."abcdefghij");
     const weights = fc.dictionary(name, fc.nat());

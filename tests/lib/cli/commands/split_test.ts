@@ -155,6 +155,23 @@ describe("split", () => {
     }
   });
 
+  it("takes spellings of one path for one file", async () => {
+    const { url } = serve(() => page(SECONDS));
+    const args = ["--nodes", "2", "--index", "0", "a.ts", "./a.ts", ".//b.ts", "b.ts", "./b.ts"];
+    const { stdout, stderr } = await split(args, { url });
+    assert.equal(stdout, "./a.ts\n");
+    assert.match(stderr, /^split: 2 files for 2 nodes /);
+
+    const empty = serve(() => page({}));
+    const one = await split(["--nodes", "1", "--index", "0", "a.ts", "./a.ts"], {
+      url: empty.url,
+    });
+    assert.match(one.stderr, /no durations of this name until/);
+    // Names of classes are no paths.
+    const classes = await split(["--nodes", "1", "--index", "0", "--by", "class", "a", "./a"]);
+    assert.equal(classes.stdout, "./a\na\n");
+  });
+
   it("splits by number when there are no files either", async () => {
     const args = ["--nodes", "2", "--index", "0", "--by", "class", "a.A", "a.B", "a.C"];
     const { code, stdout, stderr } = await split(args);
