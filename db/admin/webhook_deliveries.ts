@@ -1,7 +1,7 @@
 /** Deliveries of messages to webhooks: claimed, finished, listed, sent again, deleted. */
 import { OPENING_EVENTS, type WebhookEvent } from "../../lib/webhook/events.ts";
 import type { WebhookFormat, WebhookMessage } from "../../lib/webhook/message.ts";
-import { GONE } from "../../lib/webhook/retry.ts";
+import { DISABLED, GONE } from "../../lib/webhook/retry.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
 
@@ -175,7 +175,7 @@ export async function resendDelivery(
 
 /** SQL: whether the row `d` of `webhook_delivery`, or that of another name, disables its webhook. */
 export function isGone(sql: Queryable, row = sql`d`) {
-  return sql`${row}.status = 'failed' and ${row}.outcome = ${GONE}`;
+  return sql`${row}.status = 'failed' and ${row}.outcome = ${DISABLED}`;
 }
 
 /** Finished deliveries are kept for so long. */

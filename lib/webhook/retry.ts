@@ -1,11 +1,14 @@
 /** When a delivery is attempted again. All in seconds. */
 import { SECONDS_PER_DAY } from "../base/time.ts";
 
-/**
- * The outcome of a message whose receiver is gone for good, as Standard Webhooks has it: its webhook is
- * disabled.
- */
+/** The response of a receiver that is gone for good, as Standard Webhooks has it. */
 export const GONE = "HTTP 410";
+
+/**
+ * The outcome of the message that it was the response to. Not the response alone: that is the outcome of
+ * messages from versions that did not disable webhooks, whose receivers may have come back.
+ */
+export const DISABLED = `${GONE}: the webhook is disabled`;
 
 const FIRST_DELAY = 5;
 const GROWTH = 4;

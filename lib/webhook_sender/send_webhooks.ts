@@ -14,7 +14,7 @@ import type { Log } from "../base/log.ts";
 import type { Metrics } from "../base/metrics.ts";
 import { PROGRAM } from "../base/version.ts";
 import { webhookBody } from "../webhook/message.ts";
-import { GONE, retryDelay } from "../webhook/retry.ts";
+import { DISABLED, GONE, retryDelay } from "../webhook/retry.ts";
 import { signatureHeaders } from "../webhook/signature.ts";
 import { ATTEMPT_TIMEOUT_MS, postMessage, type PostResult } from "./post_message.ts";
 
@@ -118,7 +118,11 @@ async function sendDelivery(
     : retryDelay({ attemptCount, dueAt, now: now(), retryAfter });
   const status = isDelivered ? "delivered" : delay === null ? "failed" : "pending";
   const nextAttemptAt = delay === null ? null : now() + delay;
-  await finishDelivery(sql, delivery, { status, outcome, nextAttemptAt });
+  await finishDelivery(sql, delivery, {
+    status,
+    outcome: isGone ? DISABLED : outcome,
+    nextAttemptAt,
+  });
   metrics?.count("webhook_attempts_total", { outcome: status === "pending" ? "retried" : status });
   const fields = {
     webhook: webhookId,

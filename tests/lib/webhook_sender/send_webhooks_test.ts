@@ -89,13 +89,30 @@ describeWithDatabases("sending to webhooks", (database) => {
     const [latest, first] = [deliveries[0], deliveries.at(-1)];
     assert.equal(latest!.status, "failed");
     assert.equal(latest!.outcome, "not sent: the webhook is disabled by HTTP 410");
-    assert.equal(first!.outcome, "HTTP 410");
+    assert.equal(first!.outcome, "HTTP 410: the webhook is disabled");
     const { deliveryId } = latest!;
     assert.equal(await resendDelivery(sql, { deliveryId, now: fixture.now }), true);
     assert.equal((await fixture.send()).length, 1);
     assert.equal((await findWebhook(sql, webhookId))!.disabledAt, null);
     await fixture.makeFlaky(["d"], { message: "cause of d" });
     assert.deepEqual(await fixture.sent(), ["test.flaky d"]);
+  });
+
+  it("sends to a receiver that answered 410 before an upgrade, and may have come back", async () => {
+    const fixture = await create();
+    const { sql } = database();
+    const { webhookId, organizationId } = await fixture.addWebhook();
+    await fixture.makeFlaky(["a"]);
+    fixture.respond = () => REFUSED;
+    await fixture.send();
+    // Versions that did not disable webhooks gave up after three days.
+    await sql`
+      update webhook_delivery set status = 'failed', outcome = 'HTTP 410'
+      where organization_id = ${organizationId} and webhook_id = ${webhookId}`;
+    assert.equal((await findWebhook(sql, webhookId))!.disabledAt, null);
+    fixture.respond = () => ACCEPTED;
+    await fixture.makeFlaky(["b"], { message: "cause of b" });
+    assert.deepEqual(await fixture.sent(), ["test.flaky b"]);
   });
 
   it("repeats an attempt whose process was killed, with the same id", async () => {
