@@ -5,13 +5,16 @@ export interface Comment {
   body: string;
 }
 
+/** Waits before a request is repeated that failed for now. @throws the error, to give up */
+export type WaitToRetry = (error: ForgeError) => Promise<void>;
+
 /**
  * The comments of this program on one pull or merge request. All methods throw a
  * {@linkcode ForgeError}.
  */
 export interface PullComments {
   /** All of them, the oldest first. Comments of other authors are left out, whatever they contain. */
-  list(): Promise<Comment[]>;
+  list(wait: WaitToRetry): Promise<Comment[]>;
   /** `null` when it was deleted. */
   read(id: number): Promise<Comment | null>;
   create(body: string): Promise<void>;

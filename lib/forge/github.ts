@@ -1,8 +1,14 @@
 /** Comments on a pull request of GitHub, and of GitHub Enterprise, Gitea and Forgejo, which have its interface. */
 import * as v from "valibot";
 import { COMMENT_MARK } from "../comment/sections.ts";
-import { type Comment, ForgeError, type PullComments, unlessDeleted } from "./forge.ts";
-import { type ForgeAccess, parseResponse, requestOk, requestPages } from "./http.ts";
+import {
+  type Comment,
+  ForgeError,
+  type PullComments,
+  unlessDeleted,
+  type WaitToRetry,
+} from "./forge.ts";
+import { type ForgeAccess, parseResponse, requestOk, requestPages, retried } from "./http.ts";
 
 const USER = v.object({ id: v.number(), login: v.string(), type: v.optional(v.string()) });
 
@@ -52,20 +58,24 @@ export function gitHubComments(
   }
 
   // Anybody may comment on a public pull request, and write the same mark.
-  async function isOwn({ body, user, author_association }: v.InferOutput<typeof COMMENT>) {
+  async function isOwn(
+    { body, user, author_association }: v.InferOutput<typeof COMMENT>,
+    wait: WaitToRetry,
+  ) {
     if (!body?.startsWith(COMMENT_MARK) || !user) return false;
-    if (ownId === undefined) ownId = await loadOwnId();
+    if (ownId === undefined) ownId = await retried(loadOwnId, wait);
     if (ownId !== null) return user.id === ownId;
     return user.type === "Bot" || MEMBERS.includes(author_association ?? "");
   }
 
   return {
-    async list() {
-      const items = await requestPages(`${issues}/${pull}/comments?per_page=100&limit=100`, access);
+    async list(wait) {
+      const path = `${issues}/${pull}/comments?per_page=100&limit=100`;
+      const items = await requestPages(path, access, wait);
       const found: Comment[] = [];
       for (const item of items) {
         const comment = parseResponse(COMMENT, item);
-        if (await isOwn(comment)) found.push({ id: comment.id, body: comment.body ?? "" });
+        if (await isOwn(comment, wait)) found.push({ id: comment.id, body: comment.body ?? "" });
       }
       return found.sort((a, b) => a.id - b.id);
     },

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { COMMENT_MARK } from "../comment/sections.ts";
 import { type PullComments, unlessDeleted } from "./forge.ts";
-import { type ForgeAccess, parseResponse, requestOk, requestPages } from "./http.ts";
+import { type ForgeAccess, parseResponse, requestOk, requestPages, retried } from "./http.ts";
 
 const USER = v.object({ id: v.number() });
 
@@ -26,14 +26,14 @@ export function gitLabNotes(
   }
 
   return {
-    async list() {
+    async list(wait) {
       const path = `${notes}?sort=asc&order_by=created_at&per_page=100`;
-      const items = await requestPages(path, access);
+      const items = await requestPages(path, access, wait);
       const marked = items.map((item) => parseResponse(NOTE, item))
         .filter(({ body }) => body.startsWith(COMMENT_MARK));
       if (marked.length === 0) return [];
       // Anybody may write a note on a public merge request, and the same mark in it.
-      ownId ??= await loadOwnId();
+      ownId ??= await retried(loadOwnId, wait);
       return marked.filter(({ author }) => author.id === ownId)
         .map(({ id, body }) => ({ id, body })).sort((a, b) => a.id - b.id);
     },

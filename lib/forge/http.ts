@@ -3,7 +3,7 @@ import * as v from "valibot";
 import { errorMessage } from "../base/error.ts";
 import { oneLine } from "../base/text.ts";
 import { VERSION } from "../base/version.ts";
-import { ForgeError } from "./forge.ts";
+import { ForgeError, type WaitToRetry } from "./forge.ts";
 
 export interface ForgeAccess {
   /** Base address of the API without a trailing slash. */
@@ -93,8 +93,30 @@ export async function requestOk(request: ForgeRequest, access: ForgeAccess) {
   return response;
 }
 
-/** The items of a list, over all its pages, as the header `Link` names them. */
-export async function requestPages(path: string, access: ForgeAccess): Promise<unknown[]> {
+/** Repeats a request for as long as the forge refuses it for now, and `wait` does not throw. */
+export async function retried<Value>(
+  request: () => Promise<Value>,
+  wait: WaitToRetry,
+): Promise<Value> {
+  for (;;) {
+    try {
+      return await request();
+    } catch (error) {
+      if (!(error instanceof ForgeError) || error.kind !== "transient") throw error;
+      await wait(error);
+    }
+  }
+}
+
+/**
+ * The items of a list, over all its pages, as the header `Link` names them. A page that is refused for now
+ * is requested again, not those before it: a limit of requests could be reached on each of many.
+ */
+export async function requestPages(
+  path: string,
+  access: ForgeAccess,
+  wait: WaitToRetry = (error) => Promise.reject(error),
+): Promise<unknown[]> {
   const items: unknown[] = [];
   const seen = new Set<string>();
   let next: string | null = path;
@@ -103,7 +125,8 @@ export async function requestPages(path: string, access: ForgeAccess): Promise<u
       throw new ForgeError("failed", `more than ${MAX_PAGES} pages, or pages in a circle`);
     }
     seen.add(next);
-    const { value, headers } = await requestOk({ path: next }, access);
+    const page = next;
+    const { value, headers } = await retried(() => requestOk({ path: page }, access), wait);
     if (!Array.isArray(value)) {
       throw new ForgeError("failed", `${new URL(access.apiUrl).host} answered without a list`);
     }

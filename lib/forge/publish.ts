@@ -80,10 +80,17 @@ export async function publishSection(
     pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS * scale);
   }
 
+  /** Waits as long as the forge asks for. @throws the error when that is too long */
+  async function waitToRetry(error: ForgeError): Promise<void> {
+    const retryAfterMs = error.details.retryAfterMs ?? 0;
+    if (now() + retryAfterMs >= end) throw error;
+    await backOff(retryAfterMs);
+  }
+
   while (now() < end) {
     try {
       const startedAt = now();
-      const found = await comments.list();
+      const found = await comments.list(waitToRetry);
       const [keeper, ...others] = found;
       const sections = mergeSections(found.flatMap(({ body }) => parseComment(body)));
       if (!isNeeded(section, sections)) return false;
@@ -112,9 +119,7 @@ export async function publishSection(
     } catch (error) {
       if (!(error instanceof ForgeError) || error.kind !== "transient") throw error;
       failure = error;
-      const retryAfterMs = error.details.retryAfterMs ?? 0;
-      if (now() + retryAfterMs >= end) break;
-      await backOff(retryAfterMs);
+      await waitToRetry(error);
     }
   }
   throw failure;

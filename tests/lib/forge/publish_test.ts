@@ -145,6 +145,26 @@ for (const kind of KINDS) {
       assert.deepEqual(written(forge), ["job 1 1"]);
     });
 
+    it("is found after requests were limited on a later page, each page read once", async () => {
+      if (kind === "forgejo") return;
+      const pages: string[] = [];
+      let refusals = 0;
+      const forge = start(kind, {
+        faultOf({ url }) {
+          const page = new URL(url).searchParams.get("page") ?? "1";
+          if (refusals < 6) pages.push(page);
+          if (page === "1" || refusals >= 6 || refusals++ % 3 === 2) return null;
+          return { status: 429, headers: { "retry-after": "1" } };
+        },
+      });
+      for (let id = 1; id <= 5; id++) forge.comments.push({ id, userId: 666, body: "looks good" });
+      const startedAt = virtualMs;
+      await publishSection(commentsOf(kind, forge), sectionOf("job 1", 1), ALONE);
+      assert.deepEqual(pages, ["1", "2", "2", "2", "3", "3", "3"]);
+      assert.ok(virtualMs - startedAt >= 4_000, `${virtualMs - startedAt}`);
+      assert.deepEqual(written(forge), ["job 1 1"]);
+    });
+
     it("is an error when it may not be written, without the token in it", async () => {
       const forge = start(kind, { isReadOnly: true });
       await assert.rejects(
