@@ -3,7 +3,8 @@ import { describe, it } from "@std/testing/bdd";
 import fc from "fast-check";
 import { failureCause, groupFailures } from "../../lib/analysis/failure_groups.ts";
 import { CAUSES } from "../lib/analysis/failure_messages.ts";
-import { plainCause, plainGroups } from "./failure_groups.ts";
+import { plainCause } from "./causes/plain_cause.ts";
+import { plainGroups } from "./failure_groups.ts";
 
 const PARTS = (
   "200 404 503 299 418 100 7 42 1,024 3.14 1e-5 12ab3 -17 +4 0x1f 0xdeadbeef deadbeef1 12345678 " +

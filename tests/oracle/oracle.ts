@@ -5,7 +5,7 @@
  * is a method: `mutants.ts` replaces them one at a time to check that the comparison notices.
  */
 import { fingerprint } from "../../lib/analysis/failure_groups.ts";
-import { plainCause } from "./failure_groups.ts";
+import { plainCause } from "./causes/plain_cause.ts";
 import {
   isSameTest,
   type KnownTest,
