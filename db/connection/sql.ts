@@ -44,6 +44,20 @@ export function rangesOf(numbers: Iterable<number>): string {
   return `{${ranges.join(",")}}`;
 }
 
+/** Integers from `first`, without `end`. */
+export interface Range {
+  first: number;
+  end: number;
+}
+
+/** The ranges of an `int4multirange`, from its text. */
+export function rangesIn(text: string): Range[] {
+  return [...text.matchAll(/(\d+),(\d+)/g)].map(([, first, end]) => ({
+    first: Number(first),
+    end: Number(end),
+  }));
+}
+
 /** Texts as the text of an array, as in `values (${textArray(texts)}::text[])`. */
 export function textArray(texts: readonly string[]): string {
   return `{${texts.map((text) => `"${text.replaceAll(/["\\]/g, "\\$&")}"`).join(",")}}`;

@@ -1,0 +1,210 @@
+/** Reads the submissions of a repository and their results as records of an export. */
+import { type StoredFailure, testAttempts } from "../../lib/analysis/attempts.ts";
+import { attemptsOfTests, decodeTestList, type ResultColumns } from "../../lib/analysis/columns.ts";
+import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
+import type { FailureText } from "../../lib/analysis/failure_texts.ts";
+import { decodeOverheads } from "../../lib/analysis/suite_overheads.ts";
+import { Failure } from "../../lib/base/failure.ts";
+import type { ExportRecord } from "../../lib/export/records.ts";
+import { idsIn, type Queryable, rangesIn } from "../connection/sql.ts";
+import { loadTexts } from "../read/texts.ts";
+
+const SUBMISSIONS_PER_BATCH = 200;
+/** Of the submissions whose results are loaded at once. */
+const RESULTS_PER_STATEMENT = 50_000;
+/** Each may have a text of 16 Ki characters. */
+const RESULTS_PER_BATCH = 1_000;
+
+interface ExportedFailure extends StoredFailure {
+  /** Hex, one after the other; `null` without any. */
+  otherFingerprints: string | null;
+}
+
+/** The results of a submission as they are stored. */
+interface StoredResults extends ResultColumns {
+  testNos: Int32Array;
+  failures: ReadonlyMap<number, ExportedFailure[]>;
+  tags: ReadonlyMap<number, string[]>;
+}
+
+interface LoadedSubmission {
+  record: ExportRecord<"submission">;
+  /** `null` unless it is processed. */
+  results: StoredResults | null;
+}
+
+type SubmissionRecord = Omit<ExportRecord<"submission">, "type" | "repository_id">;
+
+interface StoredSubmission extends Omit<SubmissionRecord, "ambiguous_tests" | "overheads"> {
+  /** `null` for none. */
+  ambiguousTestNos: number[] | null;
+  overheads: Uint8Array;
+}
+
+/** The submissions up to a data version, by id; `testIds` are those of the repository by test_no. */
+export async function* loadSubmissions(
+  sql: Queryable,
+  { repositoryId, repositoryNumber, dataVersion, testIds }: {
+    repositoryId: number;
+    repositoryNumber: number;
+    dataVersion: number;
+    testIds: readonly string[];
+  },
+): AsyncGenerator<LoadedSubmission[]> {
+  for (let after = "";;) {
+    const records = await sql<StoredSubmission[]>`
+      select encode(submission_id, 'hex') as id, status, key,
+        extract(epoch from recorded_at)::float8 as recorded_at,
+        extract(epoch from uploaded_at)::float8 as uploaded_at,
+        commit_oid, tree_oid, branch, nullif(environment, '') as environment,
+        nullif(job, '') as job, nullif(shard, '') as shard, nullif(build_url, '') as build_url,
+        array_to_json(nullif(tags, '{}')) as tags, encode(upload_digest, 'hex') as upload_digest,
+        test_result_count, array_to_json(nullif(notes, '{}')) as notes,
+        array_to_json(nullif(ambiguous_test_nos, '{}')) as "ambiguousTestNos",
+        overheads
+      from submission
+      where repository_id = ${repositoryId} and submission_id > decode(${after}, 'hex')
+        and data_version <= ${dataVersion}
+      order by submission_id
+      limit ${SUBMISSIONS_PER_BATCH}`;
+    for (let start = 0, end = 0; start < records.length; start = end) {
+      // At least one, however many results it has.
+      for (let results = 0; end < records.length; end++) {
+        results += records[end]!.test_result_count;
+        if (end > start && results > RESULTS_PER_STATEMENT) break;
+      }
+      const group = records.slice(start, end);
+      const ids = group.filter(({ status }) => status === "processed").map(({ id }) => id);
+      const results = await loadResults(sql, repositoryId, ids);
+      yield group.flatMap(({ ambiguousTestNos, overheads, ...record }) => {
+        const own = results.get(record.id) ?? null;
+        // Deleted after its row was read.
+        if (record.status === "processed" && own === null) return [];
+        return {
+          record: {
+            type: "submission",
+            repository_id: repositoryNumber,
+            ...record,
+            ambiguous_tests: ambiguousTestNos?.map((testNo) => testIds[testNo]!) ?? null,
+            overheads: overheads.length === 0 ? null : decodeOverheads(overheads).map(
+              ({ testNo, microseconds, isOneClass }) => ({
+                test_id: testIds[testNo]!,
+                overhead_us: microseconds,
+                is_one_class: isOneClass,
+              }),
+            ),
+          },
+          results: own,
+        };
+      });
+    }
+    if (records.length < SUBMISSIONS_PER_BATCH) return;
+    after = records.at(-1)!.id;
+  }
+}
+
+async function loadResults(
+  sql: Queryable,
+  repositoryId: number,
+  submissionIds: readonly string[],
+): Promise<Map<string, StoredResults>> {
+  if (submissionIds.length === 0) return new Map();
+  const ids = () => idsIn(sql, submissionIds);
+  const rows = await sql<(ResultColumns & { id: string; testListNo: number; tags: string })[]>`
+    select encode(s.submission_id, 'hex') as id, s.durations, s.duration_unit as "durationUnit",
+      s.exceptions, s.test_list_no as "testListNo", coalesce(t.tag_groups, '[]') as tags
+    from submission s
+    left join test_tag_set t
+      on t.repository_id = s.repository_id and t.digest = s.test_tag_digest
+    where s.repository_id = ${repositoryId} and s.submission_id = any(${ids()})`;
+  const lists = await sql<{ testListNo: number; testCount: number; tests: Uint8Array }[]>`
+    select test_list_no as "testListNo", test_count as "testCount", tests from test_list
+    where repository_id = ${repositoryId} and test_list_no in (
+      select s.test_list_no from submission s
+      where s.repository_id = ${repositoryId} and s.submission_id = any(${ids()}))`;
+  const testNos = new Map(
+    lists.map((list) => [list.testListNo, decodeTestList(list.tests, list.testCount)]),
+  );
+  const failures = await sql<(ExportedFailure & { id: string; testNo: number })[]>`
+    select encode(submission_id, 'hex') as id, test_no as "testNo", result_no as "resultNo",
+      conclusion, is_disruption as "isDisruption", encode(text_id, 'hex') as "textId",
+      encode(other_fingerprints, 'hex') as "otherFingerprints"
+    from negative_result
+    where repository_id = ${repositoryId} and submission_id = any(${ids()})
+    order by submission_id, result_no`;
+  const failuresOf = Map.groupBy(failures, ({ id }) => id);
+  const found = new Map<string, StoredResults>();
+  for (const { id, testListNo, tags, ...columns } of rows) {
+    const listed = testNos.get(testListNo);
+    if (!listed) continue;
+    const own = Map.groupBy(failuresOf.get(id) ?? [], ({ testNo }) => testNo);
+    found.set(id, { ...columns, testNos: listed, failures: own, tags: tagsIn(tags) });
+  }
+  return found;
+}
+
+/** The tags of each test in the groups of a `test_tag_set`. */
+function tagsIn(json: string): Map<number, string[]> {
+  const groups: { tags: string[]; tests: string }[] = JSON.parse(json);
+  const found = new Map<number, string[]>();
+  for (const { tags, tests } of groups) {
+    for (const { first, end } of rangesIn(tests)) {
+      for (let testNo = first; testNo < end; testNo++) found.set(testNo, tags);
+    }
+  }
+  return found;
+}
+
+/** The results of a submission, in batches. @throws {Failure} when some were deleted meanwhile */
+export async function* exportResults(
+  sql: Queryable,
+  { repositoryId, id, results, testIds }: {
+    repositoryId: number;
+    id: string;
+    results: StoredResults;
+    testIds: readonly string[];
+  },
+): AsyncGenerator<ExportRecord<"result">[]> {
+  let batch: (ExportRecord<"result"> & { textId?: string })[] = [];
+  const withTexts = async () => {
+    const textIds = batch.flatMap(({ textId }) => textId ?? []);
+    const texts = await loadTexts(sql, { repositoryId, textIds });
+    return batch.map(({ textId, ...record }) =>
+      textId === undefined ? record : { ...record, ...shownText(texts.get(textId)) }
+    );
+  };
+  let index = 0;
+  for (const attempts of attemptsOfTests(results)) {
+    const testNo = results.testNos[index++]!;
+    const tags = results.tags.get(testNo) ?? null;
+    const own = testAttempts(attempts, results.failures.get(testNo) ?? []);
+    for (const { runCount, conclusion, durationMicroseconds, failure } of own) {
+      batch.push({
+        type: "result",
+        submission_id: id,
+        test_id: testIds[testNo]!,
+        conclusion,
+        duration_us: durationMicroseconds,
+        attempt: runCount === 1 ? null : runCount,
+        result_no: failure?.resultNo ?? null,
+        message: null,
+        body: null,
+        is_disruption: failure?.isDisruption || null,
+        other_fingerprints: failure?.otherFingerprints
+          ? splitFingerprints(failure.otherFingerprints)
+          : null,
+        tags,
+        ...failure && { textId: failure.textId },
+      });
+    }
+    if (batch.length < RESULTS_PER_BATCH) continue;
+    yield await withTexts();
+    batch = [];
+  }
+  yield await withTexts();
+}
+
+function shownText(text: FailureText | undefined) {
+  if (!text) throw new Failure("failures were deleted during the export: repeat it");
+  return { message: text.message || null, body: text.body || null };
+}
