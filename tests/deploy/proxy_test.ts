@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import { type Running, start } from "../e2e/program.ts";
+import { pause } from "../../lib/base/delay.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string) => Deno.readTextFile(join(ROOT, path));
@@ -214,7 +215,7 @@ async function untilReachable(url: string): Promise<void> {
       await response.body?.cancel();
       return;
     } catch {
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await pause(100);
     }
   }
   throw new Error(`${url} does not respond`);

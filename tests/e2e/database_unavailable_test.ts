@@ -9,6 +9,7 @@ import { follow } from "./child.ts";
 import { command, run, type Running, start } from "./program.ts";
 import { freePort, installedServer, makeOwnServer, type OwnServer } from "./postgres.ts";
 import { startTunnel, type Tunnel } from "./tunnel.ts";
+import { pause } from "../../lib/base/delay.ts";
 
 /** Time within which the service must recover after the server is back. */
 const RECOVERY_MS = 2_000;
@@ -62,7 +63,7 @@ describe("an unreachable database", { skip: installedServer() === null }, () => 
       if (status === 204) return passed;
       assert.equal(status, 500);
       assert.ok(passed < 10_000, "it does not recover");
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await pause(50);
     }
   }
 
@@ -117,10 +118,10 @@ describe("an unreachable database", { skip: installedServer() === null }, () => 
         assert.equal((await ask(running)).status, 204);
         tunnel.freeze();
         const hanging = ask(running).catch(() => "cut off");
-        await new Promise((resolve) => setTimeout(resolve, 200));
+        await pause(200);
         const begun = performance.now();
         const ending = running.stop("SIGTERM");
-        await new Promise((resolve) => setTimeout(resolve, 500));
+        await pause(500);
         if (signals === 2) running.stop("SIGTERM");
         const { code, stderr } = await ending;
         const passedMs = performance.now() - begun;
@@ -160,7 +161,7 @@ describe("an unreachable database", { skip: installedServer() === null }, () => 
           const passed = await recoveryMs(running);
           assert.ok(passed < RECOVERY_MS, `it took ${passed} ms`);
           // Requests that were given up are logged together, a second later.
-          await new Promise((resolve) => setTimeout(resolve, 3_000));
+          await pause(3_000);
         } finally {
           // A shutdown would wait for the connections that stay frozen.
           const { stderr } = await running.stop("SIGKILL");

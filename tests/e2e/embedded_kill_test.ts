@@ -3,8 +3,9 @@ import { describe, it } from "@std/testing/bdd";
 import { join } from "node:path";
 import process from "node:process";
 import { copyTemplate } from "../database.ts";
-import { launch, pause } from "./launch.ts";
+import { launch } from "./launch.ts";
 import { run } from "./program.ts";
+import { pause } from "../../lib/base/delay.ts";
 
 /** How many processes are killed; the long proof sets 200. */
 const KILLS = Number(process.env.TEST_EMBEDDED_KILLS || "2");

@@ -10,6 +10,7 @@ import {
 } from "../lib/cli/gate_run/gate_fixture.ts";
 import { follow } from "./child.ts";
 import { command, FROM_SOURCE, run, type Running, start } from "./program.ts";
+import { waitUntil } from "../wait_until.ts";
 
 describe("gate as a process", () => {
   let fixture: GateFixture;
@@ -55,7 +56,7 @@ describe("gate as a process", () => {
     const script = `trap 'cat "${report}" > "${path}"; exit 1' TERM; echo ready; ` +
       "while kill -0 $PPID; do sleep 0.05; done";
     const child = follow(command(line(script), { environment: fixture.environment }).spawn());
-    while (!child.stdout().includes("ready")) await new Promise((done) => setTimeout(done, 10));
+    await waitUntil("the run is ready", () => child.stdout().includes("ready"));
     const { code, stdout } = await child.end("SIGTERM");
     assert.equal(code, 1);
     assert.match(stdout, /^exit code 1\tthe run was stopped by SIGTERM$/m);

@@ -9,8 +9,8 @@ import { copyTemplate, openTestEmbedded, openTestServer } from "../database.ts";
 import { createFullOrganization } from "../full_organization.ts";
 import { NOW } from "../routes/fixture.ts";
 import { type Child, follow } from "./child.ts";
-import { pause } from "./launch.ts";
 import { command, run } from "./program.ts";
+import { pause } from "../../lib/base/delay.ts";
 
 const NAME = "Acme & Söhne";
 

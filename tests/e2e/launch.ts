@@ -19,8 +19,3 @@ export function launch(args: string[], environment: Record<string, string>): Lau
   const { isOver, ending, end } = follow(command(args, { environment }).spawn());
   return { isOver, ending, kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
 }
-
-/** Waits. */
-export function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}

@@ -7,6 +7,8 @@ import { FAKE_TOKEN, flakyPage, startFakeApi } from "../lib/api_client/fake_api.
 import { QUOTE_HEADING } from "../../lib/mcp/output.ts";
 import { run, type Running, start } from "./program.ts";
 import { startToolProcess, TOOL_SERVER } from "./tool_process.ts";
+import { waitUntil } from "../wait_until.ts";
+import { pause } from "../../lib/base/delay.ts";
 
 const REPOSITORY = "acme/web-shop";
 const NESTED = "acme/edge/gateway";
@@ -342,7 +344,7 @@ describe("the command mcp", () => {
 
   it("answers the lines of a pipe, and ends", async () => {
     const api = startFakeApi(async () => {
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await pause(200);
       return Response.json(flakyPage());
     });
     const process = startToolProcess({
@@ -369,7 +371,7 @@ describe("the command mcp", () => {
       await process.send("initialize", initialize("2025-06-18"));
       await process.receive();
       await process.send("tools/call", { name: "find_flaky_tests", arguments: {} });
-      while (api.received.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+      await waitUntil("the API has the request", () => api.received.length > 0);
       process.kill(signal);
       assert.deepEqual(await process.end(), { code: 0, rest: "", stderr: "" });
       late.resolve(new Response());

@@ -1,7 +1,7 @@
 /** PgBouncer in front of a PostgreSQL server, for single tests. */
 import process from "node:process";
-import { pause } from "../../lib/base/delay.ts";
 import { freePort } from "./postgres.ts";
+import { waitUntil } from "../wait_until.ts";
 
 /** Debian's package installs it outside of `PATH`; `TEST_PGBOUNCER` names another build. */
 const PROGRAM = Deno.env.get("TEST_PGBOUNCER") ?? "/usr/sbin/pgbouncer";
@@ -79,12 +79,10 @@ export async function startPgBouncer(
     await stderr;
     await Deno.remove(folder, { recursive: true });
   };
-  while (!await isListening(port)) {
-    if (isOver) {
-      await stop();
-      throw new Error(`PgBouncer ended: ${await stderr}`);
-    }
-    await pause(20);
+  await waitUntil("PgBouncer listens, or has ended", async () => isOver || await isListening(port));
+  if (isOver) {
+    await stop();
+    throw new Error(`PgBouncer ended: ${await stderr}`);
   }
   const url = `postgres://${target.username}@127.0.0.1:${port}/${database}`;
   return { url, stop };

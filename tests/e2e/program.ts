@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
-import { pause } from "../../lib/base/delay.ts";
 import { PERMISSIONS } from "../../tools/permissions.ts";
 import { NO_CI } from "../no_ci.ts";
 import { type Ending, follow } from "./child.ts";
+import { waitUntil } from "../wait_until.ts";
 
 export type { Ending };
 
@@ -87,7 +87,8 @@ export async function start(
     throw new Error(`the program ended: ${JSON.stringify(await child.ending)}`);
   }
   // The address comes first, the token and the rest after it.
-  while (args[0] === "demo" && !child.stdout().endsWith("\n") && !child.isOver()) await pause(5);
+  const isShown = () => args[0] !== "demo" || child.stdout().endsWith("\n") || child.isOver();
+  await waitUntil("the demo prints what to try", isShown);
   return { url, uploadUrl, pid: child.pid, stdout: child.stdout, stop: child.end };
 }
 

@@ -8,6 +8,7 @@ import { copyTemplate, openTestServer } from "../database.ts";
 import { assertWhole, lastingFacts, randomUpload } from "../db/write/prune_fixture.ts";
 import { createFixture, DAY, NOW } from "../routes/fixture.ts";
 import { command, run } from "./program.ts";
+import { pause } from "../../lib/base/delay.ts";
 
 /** How often a prune is killed; the long proof sets 100. */
 const KILLS = Number(process.env.TEST_PRUNE_KILLS || "1");
@@ -98,10 +99,6 @@ async function killed(
   await output;
   await database?.close();
   return inTime;
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 async function isThere(path: string): Promise<boolean> {

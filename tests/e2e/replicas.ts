@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import type postgres from "postgres";
 import { openDatabase } from "../../db/connection/connect.ts";
-import { pause } from "./launch.ts";
 import { makeOwnServer, makeStandby, type OwnServer } from "./postgres.ts";
 import { type Ending, run, type Running } from "./program.ts";
+import { pause } from "../../lib/base/delay.ts";
 
 /** A response. */
 export interface SeenResponse {

@@ -2,10 +2,11 @@ import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { startForwarder } from "./forwarder.ts";
-import { launch, pause } from "./launch.ts";
+import { launch } from "./launch.ts";
 import { installedServer } from "./postgres.ts";
 import { type Ending, run, type Running, start } from "./program.ts";
 import { ask, flakyReport, Replicas, type SeenResponse, startLoad, statement } from "./replicas.ts";
+import { waitUntil } from "../wait_until.ts";
 
 /** Time within which the service must recover after a server is back. */
 const RECOVERY_MS = 2_000;
@@ -119,9 +120,8 @@ describe("a streaming replica", { skip: reason }, () => {
       assert.deepEqual([told.status, told.body], [500, ""]);
     }
     await replicas.standby.start();
-    const passed = await timeUntil(async () =>
-      (await ask(onStandby, "/api", token)).status === 204
-    );
+    const responds = async () => (await ask(onStandby, "/api", token)).status === 204;
+    const passed = await waitUntil("the standby's service responds", responds);
     assert.ok(passed < RECOVERY_MS, `it took ${passed} ms`);
     assert.deepEqual(await all(onStandby), before);
   });
@@ -155,7 +155,7 @@ describe("a streaming replica", { skip: reason }, () => {
     };
     try {
       await upload("waits");
-      await timeUntil(shows(onPrimary, "waits"));
+      await waitUntil("the upload is stored", shows(onPrimary, "waits"));
       await replicas.untilReplayed();
       await primary.stop("immediate");
       const { code, stderr } = await replicas.ingest(forwarder.url, { commit: "c4", names: ["x"] });
@@ -165,11 +165,12 @@ describe("a streaming replica", { skip: reason }, () => {
       await upload("goes on");
       await standby.promote();
       forwarder.switchTo(standby.port);
-      const moved = await timeUntil(async () => (await ask(moving, "/api", token)).status === 204);
+      const responds = async () => (await ask(moving, "/api", token)).status === 204;
+      const moved = await waitUntil("the moved service responds", responds);
       assert.ok(moved < RECOVERY_MS, `it took ${moved} ms to go to the standby`);
       await succeeds(replicas.ingest(forwarder.url, { commit: "c4", names: ["moves"] }));
       for (const running of [onStandby, moving]) assert.ok(await shows(running, "moves")());
-      const taken = await timeUntil(shows(onStandby, "goes on"));
+      const taken = await waitUntil("the upload is stored", shows(onStandby, "goes on"));
       assert.ok(taken < 5_000, `the watcher took ${taken} ms`);
     } finally {
       const told = await load.stop();
@@ -189,14 +190,4 @@ async function succeeds(ending: Promise<Ending>): Promise<Ending> {
   const { code, stderr } = await ending;
   assert.equal(code, 0, stderr);
   return await ending;
-}
-
-/** Milliseconds until a condition holds; fails after 15 s. */
-async function timeUntil(condition: () => Promise<boolean>): Promise<number> {
-  const begun = performance.now();
-  while (!await condition()) {
-    assert.ok(performance.now() - begun < 15_000, "the condition never held");
-    await pause(20);
-  }
-  return performance.now() - begun;
 }

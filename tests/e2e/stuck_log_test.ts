@@ -1,8 +1,9 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { copyTemplate } from "../database.ts";
-import { pause } from "./launch.ts";
 import { command, run } from "./program.ts";
+import { waitUntil } from "../wait_until.ts";
+import { pause } from "../../lib/base/delay.ts";
 
 /** More lines than the pipe (64 kB) and the queue hold, of half a kB each. */
 const REQUESTS = 3_000;
@@ -23,11 +24,8 @@ async function startUnread(dataDir: string) {
     { environment: { DATA_DIR: dataDir, LOG_FORMAT: "json" } },
   ).spawn();
   const url = `http://127.0.0.1:${port}`;
-  const deadline = performance.now() + 60_000;
-  while (!(await fetch(`${url}/health`).then((response) => response.text(), () => ""))) {
-    assert.ok(performance.now() < deadline, "the service starts");
-    await pause(50);
-  }
+  const responds = () => fetch(`${url}/health`).then(async (it) => !!await it.text(), () => false);
+  await waitUntil("the service responds", responds, { pauseMs: 50 });
   return {
     url,
     child,

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
 import { copyTemplate, openTestServer, withDatabase } from "../database.ts";
-import { pause } from "./launch.ts";
 import { run, type Running, start } from "./program.ts";
+import { waitUntil } from "../wait_until.ts";
 
 const SHA = "0123456789abcdef0123456789abcdef01234567";
 const SERVER = process.env.TEST_DATABASE_URL ?? "";
@@ -16,14 +16,6 @@ function reportOf(no: number, tests = 1): string {
   const more = Array.from({ length: tests }, (_, i) => `<testcase classname="c" name="t ${i}"/>`);
   return `<testsuite name="unit"><testcase classname="c" name="flaky ${no}"><failure/></testcase>` +
     `<testcase classname="c" name="flaky ${no}"/>${more.join("")}</testsuite>`;
-}
-
-async function waitFor(what: string, isTrue: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 60_000;
-  while (!await isTrue()) {
-    assert.ok(performance.now() < deadline, what);
-    await pause(50);
-  }
 }
 
 function describeUp(
@@ -119,8 +111,8 @@ function describeUp(
       const [code, stdout] = await curl(tokens.upload);
       assert.equal(code, 0, stdout);
       assert.match(stdout, /^\{"key":"acme\/shop\/\S+\.gz"\}\n$/);
-      await waitFor("the flaky test is listed", async () => await flakyCount("acme/shop") === 1);
-      await waitFor("the inbox is empty", async () => (await files()).length === 0);
+      await waitUntil("the flaky test is listed", async () => await flakyCount("acme/shop") === 1);
+      await waitUntil("the inbox is empty", async () => (await files()).length === 0);
       // --fail-with-body: 22 for a refusal.
       const [refused, answer] = await curl(tokens.api);
       assert.equal(refused, 22);
@@ -152,8 +144,8 @@ function describeUp(
       cut.close();
       gate.resolve();
       assert.equal(await slow, 202);
-      await waitFor("all are stored", async () => await flakyCount("many") === CLIENTS);
-      await waitFor("nothing is left", async () => (await files()).length === 0);
+      await waitUntil("all are stored", async () => await flakyCount("many") === CLIENTS);
+      await waitUntil("nothing is left", async () => (await files()).length === 0);
       assert.deepEqual([await flakyCount("slow"), await flakyCount("cut")], [1, 0]);
     });
 
@@ -172,7 +164,7 @@ function describeUp(
           end.status === "fulfilled" && end.value === 202
         );
         up = await startUp();
-        await waitFor("nothing is left", async () => (await files()).length === 0);
+        await waitUntil("nothing is left", async () => (await files()).length === 0);
         const stored = await flakyCount(`ended-${no}`);
         assert.ok(stored >= acknowledged.length, `${stored} of ${acknowledged.length}`);
       }
@@ -187,8 +179,8 @@ function describeUp(
           body: reportOf(1),
         });
         assert.equal(response.status, 202);
-        await waitFor("it is there", async () => await flakyCount("acme/deleted") === 1);
-        await waitFor("nothing is left", async () => (await files()).length === 0);
+        await waitUntil("it is there", async () => await flakyCount("acme/deleted") === 1);
+        await waitUntil("nothing is left", async () => (await files()).length === 0);
         return (await response.json()).key as string;
       };
       const recordedAt = new Date(Date.now() - 3_600_000).toISOString();

@@ -8,8 +8,9 @@ import process from "node:process";
 import { migrations } from "../../db/schema/migrations/mod.ts";
 import { copyTemplate, openTestServer } from "../database.ts";
 import { archiveOf, reportOf } from "../lib/report/archive/make_archive.ts";
-import { launch, pause } from "./launch.ts";
+import { launch } from "./launch.ts";
 import { type ProgramLine, run, start } from "./program.ts";
+import { waitUntil } from "../wait_until.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 const VERSION = migrations.length;
@@ -69,7 +70,8 @@ async function upgrade(folder: string, environment: Record<string, string>): Pro
   await put(inbox, "before");
   const list = async (program?: ProgramLine) =>
     (await run(["watch", inbox, "--list"], environment, program)).stdout;
-  while (!(await list()).includes("processed")) await pause(200);
+  const isProcessed = async () => (await list()).includes("processed");
+  await waitUntil("the archive is processed", isProcessed, { pauseMs: 200 });
 
   const newer = await newerProgram(folder);
   const migrated = await run(["migrate"], environment, newer);

@@ -7,6 +7,7 @@ import { packTar } from "modern-tar";
 import { openDatabase } from "../../db/connection/connect.ts";
 import { copyTemplate, openTestServer, withDatabase } from "../database.ts";
 import { command, run } from "./program.ts";
+import { pause } from "../../lib/base/delay.ts";
 
 /** How often a watcher is killed; the long proof sets 100, on the embedded database too. */
 const KILLS = Number(process.env.TEST_WATCH_KILLS || "1");
@@ -181,7 +182,7 @@ async function prove(environment: Record<string, string>): Promise<void> {
     const watchers = Array.from({ length: WATCHERS }, watch);
     for (let i = 0; i < KILLS; i++) {
       for (let more = 0; more < 4; more++) await put();
-      await new Promise((resolve) => setTimeout(resolve, 300 + Math.random() * 2_700));
+      await pause(300 + Math.random() * 2_700);
       const victim = i % WATCHERS;
       await kill(watchers[victim]!);
       watchers[victim] = watch();
@@ -189,7 +190,7 @@ async function prove(environment: Record<string, string>): Promise<void> {
     for (const watcher of watchers) await kill(watcher);
 
     // What the dead had begun is taken over when their claims have run out.
-    await new Promise((resolve) => setTimeout(resolve, 2_100));
+    await pause(2_100);
     const last = await run(["watch", folder, "--org", "acme", "--once"], environment);
     assert.equal(last.code, 0, last.stderr);
 

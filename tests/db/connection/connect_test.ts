@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { describe, it } from "@std/testing/bdd";
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { openTestServer, withDatabase } from "../../database.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 const SECRET = "open-sesame";
 
@@ -158,7 +159,7 @@ describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
       const [row] = await database.sql<{ name: string }[]>`select current_database() as name`;
       const running = Array.from({ length: 8 }, load);
       for (let count = 0; count < 10; count++) {
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        await pause(20);
         await admin.sql`
           select pg_terminate_backend(pid) from pg_stat_activity where datname = ${
           row?.name ?? ""

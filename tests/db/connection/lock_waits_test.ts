@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "@std/testing/bdd";
 import process from "node:process";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
+import { waitUntil } from "../../wait_until.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 const databaseUrl = process.env.TEST_DATABASE_URL ?? "";
 
@@ -36,8 +38,7 @@ describe("a transaction that waits for a lock", { skip: !databaseUrl }, () => {
       await tx`select pg_advisory_xact_lock(${lock}::bigint)`;
     });
     try {
-      const deadline = performance.now() + 10_000;
-      while (holders.length === 0 && performance.now() < deadline) await pause(50);
+      await waitUntil("the wait is seen", () => holders.length > 0);
       await pause(1_500);
     } finally {
       release();
@@ -48,7 +49,3 @@ describe("a transaction that waits for a lock", { skip: !databaseUrl }, () => {
     ]);
   });
 });
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}

@@ -2,6 +2,7 @@
 import process from "node:process";
 import type postgres from "postgres";
 import { openDatabase } from "../../../db/connection/connect.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 type Body = (tx: postgres.TransactionSql, lose: () => Promise<unknown>) => Promise<unknown>;
 
@@ -55,7 +56,3 @@ for (const body of BODIES) {
 await database.close();
 await admin.close();
 await Deno.stdout.write(new TextEncoder().encode(outcomes.join(", ")));
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}

@@ -14,6 +14,7 @@ import { dropEverything, openTestServer, type TestDatabase } from "../../databas
 import { startForwarder } from "../../e2e/forwarder.ts";
 import { hasPgBouncer, type PgBouncer, startPgBouncer } from "../../e2e/pgbouncer.ts";
 import { commandLine } from "../../lib/cli/run_in_process.ts";
+import { waitUntil } from "../../wait_until.ts";
 
 const serverUrl = process.env.TEST_DATABASE_URL ?? "";
 
@@ -156,10 +157,12 @@ describe("behind PgBouncer", { skip: !serverUrl || !hasPgBouncer() }, () => {
           const waiting = waiter.sql.begin((tx) =>
             tx`select pg_advisory_xact_lock(20260131::bigint)`
           );
-          const deadline = performance.now() + 10_000;
-          while (holders.length === 0 && performance.now() < deadline) await pause(50);
-          release();
-          await Promise.all([holding, waiting]);
+          try {
+            await waitUntil("the wait is seen", () => holders.length > 0);
+          } finally {
+            release();
+            await Promise.all([holding, waiting]);
+          }
         });
         assert.match(holders.join(), /^server process \d+ \(test-analytics, idle in transaction\)/);
       });

@@ -2,6 +2,7 @@ import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import process from "node:process";
 import { openDatabase } from "../../../db/connection/connect.ts";
+import { waitUntil } from "../../wait_until.ts";
 
 const SERVER = process.env.TEST_DATABASE_URL;
 
@@ -48,12 +49,10 @@ describe("connections to a server", { skip: !SERVER }, () => {
           where pid = ${pid} and wait_event is not null and ${event} in ('', wait_event)`;
         return row!.count;
       };
-      while (await count("PgSleep") === 0) await pause(50);
+      await waitUntil("it sleeps", async () => await count("PgSleep") > 0, { pauseMs: 50 });
       child.kill("SIGKILL");
-      const begun = performance.now();
-      while (await count("") > 0 && performance.now() - begun < 20_000) await pause(100);
-      const passed = performance.now() - begun;
-      assert.ok(passed < 5_000, `it ended after ${passed} ms`);
+      const isOver = async () => await count("") === 0;
+      await waitUntil("it has ended", isOver, { pauseMs: 100, deadlineMs: 5_000 });
     } finally {
       await close();
       await reader.cancel();
@@ -61,7 +60,3 @@ describe("connections to a server", { skip: !SERVER }, () => {
     }
   });
 });
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
-}

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, it } from "@std/testing/bdd";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { copyTemplate } from "../../database.ts";
 import { run, start } from "./run.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 /** Concurrent statements. */
 const CLIENTS = 8;
@@ -92,7 +93,7 @@ describe("the embedded database", () => {
     await client.sql.begin(async (sql) => {
       await sql`insert into kept values (${1})`;
       ended = owner.close();
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await pause(200);
       await sql`insert into kept values (${2})`;
     });
     await ended;
@@ -113,7 +114,7 @@ describe("the embedded database", () => {
       }
     };
     const running = Array.from({ length: CLIENTS }, load);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
     await owner.close();
     assert.deepEqual([...await client.sql`select 1 as n`], [{ n: 1 }]);
     stop = true;
@@ -171,7 +172,7 @@ describe("an embedded database that is killed while it is created", () => {
     try {
       for (const afterMs of [300, 1000, 1800]) {
         const process = start("create", dataDir);
-        await new Promise((resolve) => setTimeout(resolve, afterMs));
+        await pause(afterMs);
         await process.kill();
       }
       assert.equal(await run("create", dataDir), "ok\n");

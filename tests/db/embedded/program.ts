@@ -12,6 +12,7 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { createInterface } from "node:readline";
 import { openDatabase } from "../../../db/connection/connect.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 const ROUNDS = 60;
 const CONNECTIONS = 3;
@@ -82,7 +83,7 @@ async function hold(): Promise<void> {
         await sql`create table if not exists held (n integer)`;
         await sql`insert into held values (${1})`;
         say("in transaction");
-        await new Promise((resolve) => setTimeout(resolve, 3_600_000));
+        await pause(3_600_000);
       });
     }
     try {

@@ -7,6 +7,7 @@ import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { type Session, SessionServer } from "../../../db/embedded/session.ts";
 import { copyTemplate } from "../../database.ts";
 import { run } from "./run.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 const PROCESSES = 3;
 
@@ -123,7 +124,7 @@ describe("the session server", () => {
       const answer = once(client!, "data");
       for (const byte of BEGIN) {
         client!.write(Uint8Array.of(byte));
-        await new Promise((resolve) => setTimeout(resolve, 1));
+        await pause(1);
       }
       assert.deepEqual([...(await answer)[0]], [...completed("T")]);
     });

@@ -5,6 +5,8 @@ import { hashToken } from "../../../lib/base/token.ts";
 import { recordTokenUsesLater } from "../../../lib/cli/token_uses.ts";
 import { describeWithDatabases, type TestDatabase } from "../../database.ts";
 import { commandLine } from "./run_in_process.ts";
+import { waitUntil } from "../../wait_until.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 /** 2026-02-01T12:00:00Z, in the past of every machine that runs this. */
 const HOUR = 1_769_947_200;
@@ -35,15 +37,11 @@ describeWithDatabases("the last use of tokens", (database) => {
     return token.last_used_at;
   }
 
-  async function until(isTrue: () => Promise<boolean> | boolean): Promise<void> {
-    while (!await isTrue()) await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-
   it("is recorded to the hour, soon", async () => {
     const { lines, log } = collectLog();
     const uses = recordTokenUsesLater(locationOf(database()), log, { delayMs: 1 });
     uses.record({ hash, hour: HOUR });
-    await until(async () => await lastUse() === "2026-02-01T12:00:00Z");
+    await waitUntil("it is there", async () => await lastUse() === "2026-02-01T12:00:00Z");
     await uses.close();
     assert.deepEqual(lines, []);
   });
@@ -66,11 +64,11 @@ describeWithDatabases("the last use of tokens", (database) => {
     const location = { ...locationOf(database()), ...UNAVAILABLE };
     const uses = recordTokenUsesLater(location, log, { delayMs: 1, retryMs: 20 });
     uses.record({ hash, hour: HOUR + 14_400 });
-    await until(() => lines.length > 0);
+    await waitUntil("there is a line", () => lines.length > 0);
     // Tried again meanwhile, and logged once.
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
     Object.assign(location, locationOf(database()));
-    await until(async () => await lastUse() === "2026-02-01T16:00:00Z");
+    await waitUntil("it is there", async () => await lastUse() === "2026-02-01T16:00:00Z");
     await uses.close();
     assert.equal(lines.length, 1, lines.join("\n"));
     assert.match(
@@ -97,7 +95,7 @@ describeWithDatabases("the last use of tokens", (database) => {
     const { lines, log } = collectLog();
     const uses = recordTokenUsesLater({ databaseUrl: url.href, dataDir: "" }, log, { delayMs: 1 });
     uses.record({ hash, hour: HOUR + 18_000 });
-    await until(() => lines.length > 0);
+    await waitUntil("there is a line", () => lines.length > 0);
     uses.record({ hash, hour: HOUR + 18_000 });
     await uses.close();
     assert.match(

@@ -5,7 +5,6 @@ import { claimArchive } from "../../../db/admin/archives.ts";
 import { createOrganization } from "../../../db/admin/organizations.ts";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { createLog } from "../../../lib/base/log.ts";
-import { pause } from "../../../lib/base/delay.ts";
 import { Metrics } from "../../../lib/base/metrics.ts";
 import { AcceptedUploads } from "../../../lib/intake/accepted_uploads.ts";
 import { ArchiveReader } from "../../../lib/intake/archive_reader.ts";
@@ -15,6 +14,7 @@ import { watchArchives } from "../../../lib/intake/watch_loop.ts";
 import { fileSource, FolderStorage } from "../../../lib/storage/folder.ts";
 import { describeWithDatabases } from "../../database.ts";
 import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
+import { waitUntil } from "../../wait_until.ts";
 
 const NOW = 1_790_000_000;
 
@@ -100,7 +100,7 @@ describeWithDatabases("accepted uploads", (database) => {
   }
 
   async function stored(accepted: AcceptedUploads, { key }: AcceptedUpload): Promise<void> {
-    while (accepted.has(key)) await new Promise((resolve) => setTimeout(resolve, 5));
+    await waitUntil("it is stored", () => !accepted.has(key));
   }
 
   const isThere = (key: string) => Deno.stat(join(folder, key)).then(() => true, () => false);
@@ -192,7 +192,7 @@ describeWithDatabases("accepted uploads", (database) => {
       release.resolve();
       await holding;
     }
-    while (waiting.has(one.key)) await pause(10);
+    await stored(waiting, one);
   });
 
   it("an upload is stored again after its submission was deleted, and once otherwise", async () => {

@@ -4,6 +4,7 @@ import { ArchiveReader, workerFailure } from "../../../lib/intake/archive_reader
 import { StorageError } from "../../../lib/storage/storage.ts";
 import type { ArchiveSource } from "../../../lib/report/archive/mod.ts";
 import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 const METADATA = ":commit: 4f2a9c1\n:repo_name_with_owner: acme/shop\n";
 const LISTENER = { note: () => {} };
@@ -107,7 +108,7 @@ describe("reading archives in a worker thread", () => {
     const slowStorage = {
       ...source,
       async *open() {
-        await new Promise((resolve) => setTimeout(resolve, 2_500));
+        await pause(2_500);
         yield* source.open();
       },
     };
@@ -117,7 +118,6 @@ describe("reading archives in a worker thread", () => {
 
   it("does not mix up the bytes of a broken archive with those of the next", async () => {
     const reader = new ArchiveReader();
-    const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
     const broken = {
       name: "broken.gz",
       async *open() {

@@ -8,6 +8,7 @@ import { FolderStorage } from "../../../lib/storage/folder.ts";
 import { StorageError, type StoredArchive } from "../../../lib/storage/storage.ts";
 import { describeWithDatabases } from "../../database.ts";
 import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
+import { waitUntil } from "../../wait_until.ts";
 
 const NOW = 1_790_000_000;
 
@@ -78,8 +79,7 @@ describeWithDatabases("watching", (database) => {
       },
     });
     const until = async (count: number) => {
-      const deadline = performance.now() + 60_000;
-      while (processed.length < count && performance.now() < deadline) await pause(20);
+      await waitUntil(`${count} are processed`, () => processed.length >= count);
       assert.equal(processed.length, count);
     };
     return { processed, ended, until };
@@ -128,11 +128,7 @@ describeWithDatabases("watching", (database) => {
     });
     await locked.promise;
     await addArchives(2, 3);
-    const deadline = performance.now() + 60_000;
-    while (!lines.join().includes("archives waiting count=2")) {
-      assert.ok(performance.now() < deadline, lines.join("\n"));
-      await pause(20);
-    }
+    await waitUntil("two wait", () => lines.join().includes("archives waiting count=2"));
     await pause(200);
     const begun = performance.now();
     stop.abort();
@@ -160,7 +156,7 @@ describeWithDatabases("watching", (database) => {
     };
     const { ended, until } = watch(storage, stop.signal, { sleep });
     await until(3);
-    while (waits.at(-1) !== 100) await pause(20);
+    await waitUntil("it sweeps as before", () => waits.at(-1) === 100);
     stop.abort();
     await ended;
     assert.deepEqual(waits.slice(0, 9), [200, 400, 800, 1_600, 3_200, 5_000, 5_000, 5_000, 5_000]);

@@ -7,6 +7,7 @@
 import { PassThrough, Writable } from "node:stream";
 import { serveTools } from "../../../lib/mcp/mod.ts";
 import { FAKE_TOKEN, flakyPage, startFakeApi } from "../api_client/fake_api.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 const CALLS_AT_ONCE = 20;
 
@@ -64,7 +65,7 @@ for (const calls of Deno.args.map(Number)) {
   while (sent <= calls) {
     await ask("tools/call", { name: "find_flaky_tests", arguments: {} }, CALLS_AT_ONCE);
   }
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await pause(50);
   collectGarbage();
   collectGarbage();
   lines.push(Deno.memoryUsage().heapUsed);

@@ -3,6 +3,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import type { AddressInfo } from "node:net";
 import { after, before, describe, it } from "@std/testing/bdd";
 import { postMessage, type PostRequest } from "../../../lib/webhook_sender/post_message.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 /** A receiver on 127.0.0.1 that answers the first bytes of each connection as `answer` says. */
 class RawReceiver {
@@ -153,7 +154,7 @@ describe("posting a message", () => {
     };
     assert.equal((await postMessage(request())).outcome, "HTTP 200");
     const before = sent;
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await pause(200);
     assert.ok(sent - before < 5_000_000, `${sent - before} bytes more`);
 
     receiver.answer = (socket) => void socket.write("HTTP/1.1 200 OK\r\n\r\nx");

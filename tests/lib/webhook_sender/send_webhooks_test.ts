@@ -8,6 +8,7 @@ import { sendWebhooks } from "../../../lib/webhook_sender/send_webhooks.ts";
 import { describeWithDatabases, openAgain } from "../../database.ts";
 import { silentLog } from "../../silent_log.ts";
 import { ACCEPTED, REFUSED, WebhookFixture } from "../../webhooks.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 const NOW = 1_790_000_000;
 const DAY = 86_400;
@@ -247,7 +248,7 @@ describeWithDatabases("sending to webhooks", (database) => {
           pagesUrl: "",
           post: async ({ headers }) => {
             posted.push(headers["webhook-id"]!);
-            await new Promise((resolve) => setTimeout(resolve, 5));
+            await pause(5);
             return ACCEPTED;
           },
         }, { stop: new AbortController().signal, once: true, pollMs: 5 })
@@ -296,7 +297,7 @@ describeWithDatabases("sending to webhooks", (database) => {
     for (let no = 0; no < 11; no++) await fixture.addWebhook();
     await fixture.makeFlaky(["a"]);
     fixture.respond = async () => {
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await pause(200);
       return ACCEPTED;
     };
     assert.equal((await fixture.send()).length, 11);

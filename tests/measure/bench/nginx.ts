@@ -1,6 +1,7 @@
 /** The documented proxy, in front of several processes. */
 import type { Contestant } from "./processes.ts";
 import { freePort } from "../../e2e/postgres.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 const PROGRAM = "/usr/sbin/nginx";
 
@@ -48,7 +49,7 @@ http {
       break;
     } catch (error) {
       if (tries > 50) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await pause(100);
     }
   }
   return {

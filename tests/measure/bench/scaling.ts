@@ -18,6 +18,7 @@ import { startNginx } from "./nginx.ts";
 import { fillSmallOrganization, type SmallOrganization } from "./small_fixture.ts";
 import { median, takeTurns } from "./slices.ts";
 import { weighDay } from "./day.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 const SECTIONS = ["day", "workers", "cache", "cost", "processes"];
 const ROUNDS = 7;
@@ -79,7 +80,7 @@ async function measureCost({ databaseUrl, token, paths }: SmallOrganization) {
     const serve = await cpuSeconds(one.pid) - before;
     await one.stop();
     // A connection tells what it used when it has ended; the warm-up was like the rest.
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await pause(500);
     const database = await endedConnectionsCpuSeconds(databaseUrl) - databaseBefore;
     const requests = rps * COST_SECONDS;
     costs.push({

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { pause } from "../../e2e/launch.ts";
 import { run, type Running, start } from "../../e2e/program.ts";
 import type { FaultOptions } from "./main.ts";
 import { createRunDatabase, type RunDatabase } from "./run_database.ts";
 import { startProber } from "./prober.ts";
 import { type Row, seconds, tallyText } from "./row.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 const DAY = 86_400;
 

@@ -1,7 +1,7 @@
 /** Kills and stops servers of a Citus cluster while the program works. */
 import assert from "node:assert/strict";
 import postgres from "postgres";
-import { launch, pause } from "../../e2e/launch.ts";
+import { launch } from "../../e2e/launch.ts";
 import { type Cluster, hasCitus, makeCluster } from "../../e2e/cluster.ts";
 import { run } from "../../e2e/program.ts";
 import { killRow, kills } from "./kill.ts";
@@ -11,6 +11,7 @@ import { type Row, spread } from "./row.ts";
 import { SystemUnderTest } from "./system_under_test.ts";
 import { stopRow } from "./server_stops.ts";
 import { putArchive } from "./uploads.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 /** Stops of each kind. */
 const MOST_STOPS = 10;

@@ -1,7 +1,6 @@
 /** Clients that say nothing, are slow, or go away in the middle. */
 import { fileURLToPath } from "node:url";
 import { Random } from "../bench/random.ts";
-import { pause } from "../../e2e/launch.ts";
 import { type ProgramLine, type Running, start } from "../../e2e/program.ts";
 import type { FaultOptions } from "./main.ts";
 import { latencies, latencyText, type Usage, usageOf, usageText } from "./measure.ts";
@@ -9,6 +8,7 @@ import { createRunDatabase, type RunDatabase } from "./run_database.ts";
 import { startProber } from "./prober.ts";
 import { type Row, seconds, spread, tallyText } from "./row.ts";
 import { SystemUnderTest } from "./system_under_test.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 const IDLE_CONNECTIONS = 5_000;
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
-import { launch, pause } from "../../e2e/launch.ts";
+import { launch } from "../../e2e/launch.ts";
 import { makeOwnServer, type OwnServer } from "../../e2e/postgres.ts";
 import { run } from "../../e2e/program.ts";
 import { copyTemplate } from "../../database.ts";
@@ -15,6 +15,7 @@ import { fullInboxDisk } from "./inbox_disk.ts";
 import { fill, makeRoom, onSmallDisk, withTemporaryFolder } from "./small_disk.ts";
 import { SystemUnderTest } from "./system_under_test.ts";
 import { putArchive } from "./uploads.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 const MEGABYTE = 1024 * 1024;
 

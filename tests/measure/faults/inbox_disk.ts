@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { MIN_FREE_DISK_BYTES } from "../../../db/embedded/disk_space.ts";
 import { FolderStorage } from "../../../lib/storage/folder.ts";
 import { copyTemplate } from "../../database.ts";
-import { pause } from "../../e2e/launch.ts";
 import { start } from "../../e2e/program.ts";
 import type { FaultOptions } from "./main.ts";
 import { type Row, spread } from "./row.ts";
 import { addToken, makeToken } from "./run_database.ts";
 import { freeBytesOf, onSmallDisk, withTemporaryFolder } from "./small_disk.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 const MEGABYTE = 1024 * 1024;
 const DISK_MEGABYTES = 230;

@@ -1,6 +1,6 @@
 /** Kills `ingest`, `watch` and `serve` at random times. */
 import assert from "node:assert/strict";
-import { launch, type Launched, pause } from "../../e2e/launch.ts";
+import { launch, type Launched } from "../../e2e/launch.ts";
 import { run } from "../../e2e/program.ts";
 import type { FaultOptions } from "./main.ts";
 import { KillTimings, type Phase, PHASES } from "./timings.ts";
@@ -9,6 +9,7 @@ import { addTally, startProber } from "./prober.ts";
 import { type Row, seconds, spread, tallyText } from "./row.ts";
 import { SystemUnderTest } from "./system_under_test.ts";
 import { putArchive, type Upload } from "./uploads.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 /** New tests per upload: enough for a transaction that can be hit. */
 const TESTS = 4_000;

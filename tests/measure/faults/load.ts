@@ -1,11 +1,12 @@
 /** Load during an outage: requests, uploads by `ingest`, archives for `watch`. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { launch, type Launched, pause } from "../../e2e/launch.ts";
+import { launch, type Launched } from "../../e2e/launch.ts";
 import { type Ending, run } from "../../e2e/program.ts";
 import { type Prober, type Sightings, startProber } from "./prober.ts";
 import type { SystemUnderTest } from "./system_under_test.ts";
 import { putArchive, type Upload } from "./uploads.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 const CLIENTS = 4;
 const TESTS = 300;

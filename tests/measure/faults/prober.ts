@@ -1,4 +1,5 @@
 /** Clients that send requests during a fault and record the responses. */
+import { pause } from "../../../lib/base/delay.ts";
 
 /** Timeout of a request. */
 const TIMEOUT_MS = 60_000;
@@ -80,7 +81,7 @@ export function startProber(
     while (!isStopped) {
       const what = await ask();
       seen.tally.set(what, (seen.tally.get(what) ?? 0) + 1);
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      await pause(PAUSE_MS);
     }
   }));
   return {
@@ -91,7 +92,7 @@ export function startProber(
         if (performance.now() - begun > timeoutMs) {
           throw new Error(`no right answer for ${timeoutMs} ms: ${[...seen.tally]}`);
         }
-        await new Promise((resolve) => setTimeout(resolve, 5));
+        await pause(5);
       }
       return performance.now() - begun;
     },

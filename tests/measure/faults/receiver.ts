@@ -1,13 +1,13 @@
 /** Kills `receive` and `up` at random times while several clients upload. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { pause } from "../../e2e/launch.ts";
 import { run, type Running, start } from "../../e2e/program.ts";
 import type { FaultOptions } from "./main.ts";
 import { addToken, createRunDatabase, type RunDatabase } from "./run_database.ts";
 import { type Row, spread } from "./row.ts";
 import { SystemUnderTest } from "./system_under_test.ts";
 import { requestOf, type Upload } from "./uploads.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 /** New tests per upload. */
 const TESTS = 300;

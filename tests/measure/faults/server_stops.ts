@@ -1,7 +1,6 @@
 /** Stops a PostgreSQL server, or fails it over to a standby, while the program works. */
 import postgres from "postgres";
 import { startForwarder } from "../../e2e/forwarder.ts";
-import { pause } from "../../e2e/launch.ts";
 import { installedServer, makeOwnServer, makeStandby, type OwnServer } from "../../e2e/postgres.ts";
 import { type Load, settle, startLoad } from "./load.ts";
 import type { FaultOptions } from "./main.ts";
@@ -9,6 +8,7 @@ import { useServer } from "./run_database.ts";
 import { addTally } from "./prober.ts";
 import { type Row, seconds, spread, tallyText } from "./row.ts";
 import { SystemUnderTest } from "./system_under_test.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 /** Stops of each kind, and fail-overs of each kind. */
 const MOST_STOPS = 10;

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { openDatabase } from "../../../db/connection/connect.ts";
 import type { Random } from "../bench/random.ts";
-import { pause } from "../../e2e/launch.ts";
 import { run, type Running, start } from "../../e2e/program.ts";
 import { checkUploads, type Service } from "./requests.ts";
 import type { RunDatabase } from "./run_database.ts";
 import { makeUpload, type Upload, writeForIngest } from "./uploads.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 /** Seconds by which the earliest upload is in the past: inside the window, whatever a run takes. */
 const AGE = 10 * 86_400;

@@ -1,7 +1,7 @@
 /** Clients of a service: at saturation, or at a fixed rate. */
 import type { Random } from "../bench/random.ts";
 import type { Service } from "../faults/requests.ts";
-import { pause } from "../../e2e/launch.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 /** Figures since the last sample. */
 export interface LoadFigures {

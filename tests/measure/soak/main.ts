@@ -14,13 +14,13 @@ import { checkUploads, type Service } from "../faults/requests.ts";
 import { familyMegabytes, type Usage, usageOf } from "../faults/measure.ts";
 import { createRunDatabase, useServer } from "../faults/run_database.ts";
 import { makeUpload, putArchive, putFile, type Upload, writeForIngest } from "../faults/uploads.ts";
-import { pause } from "../../e2e/launch.ts";
 import { makeOwnServer } from "../../e2e/postgres.ts";
 import { run } from "../../e2e/program.ts";
 import { taskOptions } from "../../task_options.ts";
 import { makeHostileArchive } from "./hostile_archives.ts";
 import { type Load, type LoadFigures, startLoad } from "./load.ts";
 import { startLongRunning } from "./long_running.ts";
+import { pause } from "../../../lib/base/delay.ts";
 
 const { minutes, database, rate, seed } = taskOptions((args) => {
   const { values } = parseArgs({

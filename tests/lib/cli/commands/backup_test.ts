@@ -7,6 +7,7 @@ import { listOrganizations } from "../../../../db/admin/organizations.ts";
 import { pause } from "../../../../lib/base/delay.ts";
 import { copyTemplate } from "../../../database.ts";
 import { commandLine, withoutDatabase } from "../run_in_process.ts";
+import { waitUntil } from "../../../wait_until.ts";
 
 describe("a backup of the embedded database", () => {
   let dataDir = "";
@@ -49,7 +50,7 @@ describe("a backup of the embedded database", () => {
     })();
     try {
       for (const name of ["first", "second"]) {
-        while (acknowledged.length < 20) await pause(5);
+        await waitUntil("20 are acknowledged", () => acknowledged.length >= 20);
         const before = [...acknowledged];
         const { code, stdout, stderr } = await backUp(name);
         assert.deepEqual([code, stdout, stderr], [0, `${join(folder, name)}\n`, ""]);

@@ -8,6 +8,7 @@ import { type S3Server, startS3Server } from "../../../s3/server.ts";
 import { storedFile } from "../../../s3/stored_file.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
 import { commandLine } from "../run_in_process.ts";
+import { pause } from "../../../../lib/base/delay.ts";
 
 /** Of every result: old enough for `prune`. */
 const RECORDED_AT = 1_600_000_000;
@@ -141,7 +142,7 @@ describeWithDatabases("watch, after a submission was deleted", (database) => {
     await run(`submission delete ${a} --org acme --yes`);
     assert.equal(await watch("s3://ci"), "");
     // The time of an object has whole seconds.
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
+    await pause(1_100);
     await bucket.put(a, file);
     assert.equal(await watch("s3://ci"), `${a}\tprocessed\t1\n`);
   });

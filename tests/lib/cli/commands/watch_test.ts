@@ -6,6 +6,7 @@ import type { CliIo } from "../../../../lib/cli/io.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
 import { commandLine } from "../run_in_process.ts";
+import { waitUntil } from "../../../wait_until.ts";
 
 const SHA = "0123456789abcdef0123456789abcdef01234567";
 const LONG_AGO = new Date(Date.now() - 3_600_000);
@@ -345,10 +346,6 @@ describeWithDatabases("watch", (database) => {
     return { stop: () => stop.abort(), ending, printed };
   }
 
-  async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-    while (!await isTrue()) await pause(20);
-  }
-
   it("logs an outage of the storage when it starts and when it ends", async () => {
     const stop = new AbortController();
     const messages: string[] = [];
@@ -364,13 +361,13 @@ describeWithDatabases("watch", (database) => {
           ...text.matchAll(/"message":"(started|sweep .*?)"/g).map(([, it]) => it!),
         ),
     });
-    await until(() => messages.length === 1);
+    await waitUntil("it has started", () => messages.length === 1);
     await Deno.rename(folder, `${folder}.away`);
-    await until(() => messages.length === 2);
+    await waitUntil("a sweep failed", () => messages.length === 2);
     const failed = sweeps;
-    await until(() => sweeps > failed + 1);
+    await waitUntil("more sweeps", () => sweeps > failed + 1);
     await Deno.rename(`${folder}.away`, folder);
-    await until(() => messages.length === 3);
+    await waitUntil("a sweep succeeded", () => messages.length === 3);
     stop.abort();
     assert.equal((await ending).code, 0);
     assert.deepEqual(messages, ["started", "sweep failed", "sweep recovered"]);
@@ -382,7 +379,7 @@ describeWithDatabases("watch", (database) => {
       ["test_results/a.xml", reportOf("a")],
     ]);
     const { ending, printed } = watching();
-    await until(() => printed.length === 1);
+    await waitUntil("an archive is processed", () => printed.length === 1);
     const { sql } = database();
     await sql`insert into schema_migration (version, checksum) values (1000, '')`;
     try {

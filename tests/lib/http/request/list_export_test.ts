@@ -3,6 +3,8 @@ import { describe, it } from "@std/testing/bdd";
 import { createExporter } from "../../../../lib/http/request/list_export.ts";
 import { createLines } from "../../../../lib/http/request/list_format.ts";
 import { silentLog } from "../../../silent_log.ts";
+import { waitUntil } from "../../../wait_until.ts";
+import { pause } from "../../../../lib/base/delay.ts";
 
 const lines = createLines("ndjson", []);
 
@@ -46,7 +48,7 @@ describe("a whole list", () => {
     const { state, batches } = endless();
     const request = new Request("http://x/", { headers: { "accept-encoding": "gzip" } });
     const response = await exportList(request, context, { lines, batches });
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
     assert.ok(state.read <= 3, `${state.read} batches that nobody took`);
     await response.body!.cancel();
   });
@@ -72,7 +74,7 @@ describe("a whole list", () => {
     assert.equal(free.status, 200);
     await free.body!.cancel();
 
-    while (entries.length < 16) await new Promise((resolve) => setTimeout(resolve, 20));
+    await waitUntil("16 lists have ended", () => entries.length >= 16);
     await assert.rejects(running[0]!.text(), /took nothing/);
     assert.equal(entries.length, 16);
     const again = await send(1);

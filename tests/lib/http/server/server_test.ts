@@ -14,6 +14,8 @@ import {
 } from "../../../../lib/http/server/server.ts";
 import { exchange, parseResponse } from "../../../raw_http.ts";
 import { silentLog } from "../../../silent_log.ts";
+import { waitUntil } from "../../../wait_until.ts";
+import { pause } from "../../../../lib/base/delay.ts";
 
 const isAnswered = (received: Uint8Array) => parseResponse(received) !== null;
 
@@ -56,7 +58,7 @@ function limitedApp(requestTimeoutMs = 60_000) {
 }
 
 async function firstLine(lines: readonly string[]): Promise<string> {
-  while (lines.length === 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  await waitUntil("there is a line", () => lines.length > 0);
   return lines.join("\n");
 }
 
@@ -91,7 +93,7 @@ describe("a request that takes too long", () => {
     assert.equal(timeouts(), 1);
     assert.equal((await ask("/other")).retryAfter, "1");
     release();
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
     assert.deepEqual(await ask("/other"), DONE);
     assert.equal(
       await firstLine(lines),
@@ -104,7 +106,7 @@ describe("a request that takes too long", () => {
     const { app, log, lines, held, release } = slowApp();
     const server = listen(app, { host: "127.0.0.1", port: 0, log, drainTimeoutMs: 100 });
     const answer = fetch(`${server.url}/slow`);
-    while (held() < 1) await new Promise((resolve) => setTimeout(resolve, 5));
+    await waitUntil("the app has the request", () => held() === 1);
     await server.shutdown();
     assert.deepEqual(lines, ["warn drain timeout: running requests were aborted after_ms=100"]);
     release();
