@@ -142,6 +142,7 @@ function selectCallers(sql: Queryable, { token, selection }: CallerLookUp, lookU
       r.repository_id, decode(l.oldest, 'hex'), to_timestamp(l.now)) v on true`;
 }
 
+/** SQL: the token of a look-up if it is valid; `valid_until` has its expiry and its revocation. */
 function selectToken(sql: Queryable, type: string) {
   if (type === "proxy") {
     return sql`(
@@ -150,18 +151,12 @@ function selectToken(sql: Queryable, type: string) {
       where o.name_key = l.hash
       offset 0)`;
   }
-  if (type === "legacy") {
-    return sql`(
-      select * from api_token t
-      where t.hash = l.hash and t.type = l.type and t.valid_until > to_timestamp(l.now)
-        and exists (
-          select 1 from organization o
-          where o.organization_id = t.organization_id and o.purchase_unit_count > 0)
-      offset 0)`;
-  }
   return sql`(
     select * from api_token t
     where t.hash = l.hash and t.type = l.type and t.valid_until > to_timestamp(l.now)
+      and (t.type <> 'legacy' or exists (
+        select 1 from organization o
+        where o.organization_id = t.organization_id and o.purchase_unit_count > 0))
     offset 0)`;
 }
 
