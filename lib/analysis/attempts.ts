@@ -1,6 +1,6 @@
 /** The attempts of one test in a submission: its columns joined with its stored failures. */
 import { type Conclusion, isNegative } from "../report/result.ts";
-import type { Attempt, ResultCounts } from "./columns.ts";
+import { type Attempt, CONCLUSION_OF_KIND, type ResultCounts } from "./columns.ts";
 
 export interface StoredFailure {
   /** Position of the result in its submission. */
@@ -22,8 +22,6 @@ export interface TestAttempt<Failure extends StoredFailure = StoredFailure> {
   failure: Failure | null;
 }
 
-const CONCLUSIONS = { positive: "passing", skipped: "skipped", unknown: "unknown" } as const;
-
 /** The attempts of a test in a submission, from attempts and failures in the report's order. */
 export function testAttempts<Failure extends StoredFailure>(
   attempts: readonly Attempt[],
@@ -33,7 +31,12 @@ export function testAttempts<Failure extends StoredFailure>(
   return attempts.map(({ kind, durationMicroseconds }, index) => {
     const place = { runCount: index + 1, isLast: index === attempts.length - 1 };
     if (kind !== "negative") {
-      return { ...place, conclusion: CONCLUSIONS[kind], durationMicroseconds, failure: null };
+      return {
+        ...place,
+        conclusion: CONCLUSION_OF_KIND[kind],
+        durationMicroseconds,
+        failure: null,
+      };
     }
     const failure = failures[failureCount++]!;
     return { ...place, conclusion: failure.conclusion, durationMicroseconds, failure };

@@ -18,6 +18,13 @@ export function kindOf(conclusion: Conclusion): AttemptKind {
   return isNegative(conclusion) ? "negative" : conclusion;
 }
 
+/** The conclusion of an attempt of a kind; which of two a negative one has is stored apart. */
+export const CONCLUSION_OF_KIND = {
+  positive: "passing",
+  skipped: "skipped",
+  unknown: "unknown",
+} as const satisfies Partial<Record<AttemptKind, Conclusion>>;
+
 export interface Attempt {
   kind: AttemptKind;
   durationMicroseconds: number;

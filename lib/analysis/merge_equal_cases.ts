@@ -10,7 +10,7 @@ import {
   ruleAt,
 } from "../report/equal_cases.ts";
 import { type Conclusion, isNegative } from "../report/result.ts";
-import { ATTEMPT_KINDS, kindOf } from "./columns.ts";
+import { ATTEMPT_KINDS, CONCLUSION_OF_KIND, kindOf } from "./columns.ts";
 import { otherCauses } from "./failure_causes.ts";
 
 /** A failure or error. */
@@ -263,11 +263,11 @@ function casesOf(results: CollectedResults, resultNos: Uint32Array): EqualCase[]
   return cases;
 }
 
-const CONCLUSIONS = { positive: "passing", skipped: "skipped", unknown: "unknown" } as const;
-
 function conclusionOf({ kinds, negatives }: CollectedResults, resultNo: number): Conclusion {
   const kind = ATTEMPT_KINDS[kinds[resultNo]!]!;
-  return kind === "negative" ? negativeAt(negatives, resultNo)!.conclusion : CONCLUSIONS[kind];
+  return kind === "negative"
+    ? negativeAt(negatives, resultNo)!.conclusion
+    : CONCLUSION_OF_KIND[kind];
 }
 
 function negativeAt(
