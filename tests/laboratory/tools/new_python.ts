@@ -14,6 +14,25 @@ import {
 
 const PYTEST = "$NEW_PYTHON -m pytest -q -p no:cacheprovider --junitxml=report.xml";
 
+/** pytest-rerunfailures, with the tests whose attempts its version hides. */
+function rerunFailures(hides?: Record<string, string>): Tool {
+  const hidden = hides && { hidden: hides };
+  const truth = { ...WITH_RETRIES, ...HOOKS };
+  const options = "--reruns 2 test_cart.py";
+  return {
+    project: "pytest",
+    python: ["pytest", "pytest-rerunfailures"],
+    runs: {
+      reruns: { command: `${PYTEST} -p pytest_rerunfailures ${options}`, truth, ...hidden },
+      workers: {
+        command: `${PYTEST} -p pytest_rerunfailures -p xdist.plugin -n 2 ${options}`,
+        truth,
+        ...hidden,
+      },
+    },
+  };
+}
+
 export const NEW_PYTHON: Record<string, Tool> = {
   pytest_9: {
     project: "pytest",
@@ -55,36 +74,8 @@ export const NEW_PYTHON: Record<string, Tool> = {
       },
     },
   },
-  pytest_rerunfailures_16_6: {
-    project: "pytest",
-    python: ["pytest", "pytest-rerunfailures"],
-    runs: {
-      reruns: {
-        command: `${PYTEST} -p pytest_rerunfailures --reruns 2 test_cart.py`,
-        truth: { ...WITH_RETRIES, ...HOOKS },
-        hidden: { "fails then passes": BEFORE_16_7 },
-      },
-      workers: {
-        command: `${PYTEST} -p pytest_rerunfailures -p xdist.plugin -n 2 --reruns 2 test_cart.py`,
-        truth: { ...WITH_RETRIES, ...HOOKS },
-        hidden: { "fails then passes": BEFORE_16_7 },
-      },
-    },
-  },
-  pytest_rerunfailures_16_7: {
-    project: "pytest",
-    python: ["pytest", "pytest-rerunfailures"],
-    runs: {
-      reruns: {
-        command: `${PYTEST} -p pytest_rerunfailures --reruns 2 test_cart.py`,
-        truth: { ...WITH_RETRIES, ...HOOKS },
-      },
-      workers: {
-        command: `${PYTEST} -p pytest_rerunfailures -p xdist.plugin -n 2 --reruns 2 test_cart.py`,
-        truth: { ...WITH_RETRIES, ...HOOKS },
-      },
-    },
-  },
+  pytest_rerunfailures_16_6: rerunFailures({ "fails then passes": BEFORE_16_7 }),
+  pytest_rerunfailures_16_7: rerunFailures(),
   pytest_retry: {
     project: "pytest",
     python: ["pytest", "pytest-retry"],
