@@ -5,7 +5,7 @@ import { ATTEMPTS, type Dialect, keysOf, TESTS } from "./dialect.ts";
 const LINES_OF_EXPECT = "The lines `Expected: …`, `Received: …` and `Locator: …` are causes.";
 const LINE_OF_EXPECT = /^[ \t]*(?:Expected|Received|Locator)\b[^:\n]*: *\S.*$/gm;
 
-/** What the first line of a failure leaves out: it names the function alone, as in `expect(received).toBe(expected)`. */
+/** The values of an assertion: the first line has only its names, as in `expect(received).toBe(expected)`. */
 function linesOfExpect(text: string): string[] {
   return (text.match(LINE_OF_EXPECT) ?? []).map(firstLine);
 }
