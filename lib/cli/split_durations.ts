@@ -1,19 +1,19 @@
 /** Requests what the service knows about durations. */
 import * as v from "valibot";
-import type { DurationUnit } from "../../analysis/durations.ts";
-import { type ApiClient, createApiClient } from "../../api_client/client.ts";
-import type { Environment } from "../../base/config.ts";
-import { Failure } from "../../base/failure.ts";
-import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
-import { VERSION } from "../../base/version.ts";
+import type { DurationUnit } from "../analysis/durations.ts";
+import { type ApiClient, createApiClient } from "../api_client/client.ts";
+import type { Environment } from "../base/config.ts";
+import { Failure } from "../base/failure.ts";
+import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
+import { VERSION } from "../base/version.ts";
 import {
   durationsOfClasses,
   durationsOfFiles,
   durationsOfTests,
   type ItemDurations,
   type KnownDuration,
-} from "../../split/item_durations.ts";
-import { readApiAccess } from "../settings.ts";
+} from "../split/item_durations.ts";
+import { readApiAccess } from "./settings.ts";
 
 /** A job waits for it; a plan by size is made after that. */
 const TIMEOUT_MS = 10_000;

@@ -28,7 +28,7 @@ import {
   type Values,
   wholeNumber,
 } from "../parameters.ts";
-import { requestDurations } from "../split_run/durations.ts";
+import { requestDurations } from "../split_durations.ts";
 
 /** Far more than any service runs; a typing error would take minutes. */
 const MAX_NODES = 10_000;
