@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { commitOf, runGit, treeOf } from "../intake/ci/git.ts";
 import { describeCheckout, detectCiJob, type DetectedRun } from "../intake/ci/mod.ts";
+import { isGitId } from "../base/commit.ts";
 import { readWith } from "../base/read_with.ts";
 import { parseRepositoryName } from "../base/repository_name.ts";
 import type { ArchiveFacts } from "../report/archive/mod.ts";
@@ -9,7 +10,6 @@ import type { CommandContext } from "./command.ts";
 import { option, repositoryName, timestamp } from "./parameters.ts";
 import { UsageError } from "../base/failure.ts";
 import {
-  isGitId,
   readBuildUrl,
   readCommit,
   readGitId,

@@ -1,4 +1,5 @@
 /** The section of a job: what failed in it, by verdict, with what is known of each test. */
+import { shortCommit } from "../base/commit.ts";
 import type { TestIdentity } from "../base/identity.ts";
 import { fullTestName, markdownLink, plural } from "../base/text.ts";
 import { localDate, type TimeZone } from "../base/time_zone.ts";
@@ -55,6 +56,8 @@ const PROBABLY_YOURS = ["new", "quarantined, new cause"];
 /** Limit of each list; the job summary and the page of the build have the others. */
 export const MAX_LISTED = 25;
 
+/** What may stand in place of a commit is cut. */
+const COMMIT_CHARACTERS = 10;
 const NAME_CHARACTERS = 200;
 const MESSAGE_CHARACTERS = 200;
 
@@ -100,7 +103,7 @@ function heading({ job, commit, buildUrl, failed, flaky, problems }: JobReport):
     ...problems.length > 0 ? [plural(problems.length, "problem")] : [],
   ];
   const found = counts.length === 0 ? "resolved" : counts.join(", ");
-  const at = commit === "" ? "" : ` at ${safeCode(commit.slice(0, 10), 10)}`;
+  const at = commit === "" ? "" : ` at ${safeCode(shortCommit(commit), COMMIT_CHARACTERS)}`;
   const link = buildUrl === "" ? "" : `, ${markdownLink("build", buildUrl)}`;
   return `#### ${safeCode(job, NAME_CHARACTERS)}: ${found}${at}${link}`;
 }

@@ -135,16 +135,6 @@ export function verbatim(text: string): Markup {
   return markup`<pre tabindex="0">${text}</pre>`;
 }
 
-/** The first 10 digits of a commit. */
-export function shortOid(oid: string): string {
-  return /^[0-9a-f]{12,}$/i.test(oid) ? oid.slice(0, 10) : oid;
-}
-
-/** A commit id, shortened. */
-export function commit(oid: string): Markup {
-  return markup`<span class="oid">${shortOid(oid)}</span>`;
-}
-
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 /** Formats days since 1970: `2026-11-22`. */

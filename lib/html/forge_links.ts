@@ -1,4 +1,5 @@
 /** Addresses of commits, branches and pull requests, from the page of a repository. */
+import { isGitId, shortCommit } from "../base/commit.ts";
 
 /** What a forge appends to the address of a repository. */
 interface Paths {
@@ -71,10 +72,6 @@ export function forgeOf(url: string): ForgeLinks | null {
   };
 }
 
-function isGitId(oid: string): boolean {
-  return /^[0-9a-f]{7,64}$/i.test(oid);
-}
-
 /** The number of the pull or merge request whose ref a branch is, such as `refs/pull/77/merge`. */
 export function pullRequestOf(branch: string): number | null {
   const [, number] =
@@ -92,8 +89,9 @@ export interface NamedBuild {
 /** What distinguishes a build: branch, commit, and pull request or CI run, `main · 24d0c8b · #77`. */
 export function buildName({ branch, commitOid, buildUrl = "" }: NamedBuild): string {
   const number = pullRequestOf(branch ?? "") ?? runNumberOf(buildUrl);
-  const commit = isGitId(commitOid) ? commitOid.slice(0, 7) : commitOid;
-  return [branch ?? "", commit, number === null ? "" : `#${number}`].filter((part) => part !== "")
+  return [branch ?? "", shortCommit(commitOid), number === null ? "" : `#${number}`].filter((
+    part,
+  ) => part !== "")
     .join(" · ") || "build";
 }
 

@@ -11,6 +11,7 @@ import {
   type RunFacts,
 } from "../report/archive/mod.ts";
 import { TAG_LIMITS } from "../report/limits.ts";
+import { isGitId } from "../base/commit.ts";
 import { errorMessage } from "../base/error.ts";
 import { excerpt, ReportError } from "../report/report_error.ts";
 import type { StreamedReport } from "../report/read_report_files.ts";
@@ -26,7 +27,6 @@ import { readGitUrl } from "./ci/git.ts";
 import { UploadNotes } from "./upload_notes.ts";
 import type { RunValues } from "./upload_values.ts";
 import {
-  isGitId,
   readBuildUrl,
   readCommit,
   readGitId,

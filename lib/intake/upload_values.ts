@@ -2,6 +2,7 @@
  * Parsers for the facts of an upload: from options, the environment of a CI job, or the metadata of an
  * archive. They throw a SyntaxError or RangeError that quotes the value.
  */
+import { isGitId } from "../base/commit.ts";
 import type { RepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp } from "../base/time.ts";
 import { TAG_LIMITS } from "../report/limits.ts";
@@ -58,11 +59,6 @@ export function readBuildUrl(text: string): string {
   if (url === "" || /^https?:\/\/[^/?#]/i.test(url) && URL.canParse(url)) return url;
   const expected = "expected one that begins with https:// or http://";
   throw new SyntaxError(`invalid build URL ${excerpt(url)}: ${expected}`);
-}
-
-/** True for the git id of a commit or tree, whole or abbreviated: 7 to 64 hex digits. */
-export function isGitId(text: string): boolean {
-  return /^[0-9a-f]{7,64}$/i.test(text);
 }
 
 /** A git id in lower case. Any other text, such as `HEAD`, would join the results of different code. */

@@ -1,6 +1,7 @@
 /** Shared code of all pages. Pages are not part of the API: the route table does not list them. */
 import * as v from "valibot";
 import { loadOrganizationName } from "../../db/read/organization_name.ts";
+import { shortCommit } from "../../lib/base/commit.ts";
 import { shellWord } from "../../lib/base/quote.ts";
 import { recordedAtOf, type TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
@@ -8,7 +9,6 @@ import {
   breakable,
   formatTime,
   label,
-  shortOid,
   testName,
   testPlace,
   together,
@@ -145,7 +145,7 @@ function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
     /** A commit, to the forge where its address is known. */
     commit({ url }: { url: string }, oid: string): Markup {
       return markup`<span class="oid">${
-        externalLink(forgeOf(url)?.commit(oid) ?? "", shortOid(oid))
+        externalLink(forgeOf(url)?.commit(oid) ?? "", shortCommit(oid))
       }</span>`;
     },
     /** A branch, to the forge, with the pull request that it is of. */

@@ -1,6 +1,6 @@
 /** `/repos/{owner}/{name}/slow-tests`: the tests of a repository by the time they take. */
 import { loadWeeklyMedians } from "../../db/read/durations_of_tests.ts";
-import { loadRepositoryDetails } from "../../db/read/repositories.ts";
+import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { loadSlowTests, type SlowTest } from "../../db/read/slow_tests.ts";
 import { SLOW_ORDERS, type SlowOrder } from "../../lib/analysis/slow_downs.ts";
 import { formatTenths, tenthsOfPercent } from "../../lib/badge/percentage.ts";
@@ -9,7 +9,7 @@ import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { formatDuration, plural } from "../../lib/base/text.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { sparkline } from "../../lib/html/charts.ts";
-import { commit, emptyState, table } from "../../lib/html/elements.ts";
+import { emptyState, table } from "../../lib/html/elements.ts";
 import { hiddenFields, otherErrors, textField } from "../../lib/html/forms.ts";
 import { keptParameters } from "../../lib/html/layout.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
@@ -81,7 +81,7 @@ ${
               ? "No test became slower: 20 runs on 3 days, 20 % and a second more."
               : `No test ran in the last 14 days${isFiltered ? " there" : ""}.`,
           )
-          : slowTable(tests, { total, weeks, request })
+          : slowTable(tests, { total, weeks, repository: repository!, request })
       }
 <nav class="pages" aria-label="Pages">${
         after > 0 && turn("Previous page", Math.max(0, after - limit))
@@ -117,9 +117,10 @@ function orderLink(
 
 function slowTable(
   tests: readonly SlowTest[],
-  { total, weeks, request }: {
+  { total, weeks, repository, request }: {
     total: number;
     weeks: ReadonlyMap<number, (number | null)[]>;
+    repository: RepositoryDetails;
     request: PageRequest<{ sort: SlowOrder }>;
   },
 ): Markup {
@@ -140,7 +141,7 @@ function slowTable(
   if (hasSlower) {
     columns.push([
       request.query.sort === "slower" ? "Became slower" : "Became slower|wide",
-      (test) => slowDown(test, request),
+      (test) => slowDown(test, repository, request),
     ]);
   }
   return table(
@@ -167,12 +168,16 @@ function weekly(values: readonly (number | null)[]): Content {
   return [line, markup`<small>${ends}</small>`];
 }
 
-function slowDown({ slowDown }: SlowTest, { at }: PageRequest): Content {
+function slowDown(
+  { slowDown }: SlowTest,
+  repository: RepositoryDetails,
+  { at, link }: PageRequest,
+): Content {
   if (!slowDown) return "";
   const { beforeMicroseconds, afterMicroseconds, lastBefore, firstAfter } = slowDown;
   return markup`${formatDuration(beforeMicroseconds)} → ${
     formatDuration(afterMicroseconds)
-  }<small>since ${at(firstAfter.recordedAt)}, after commit ${commit(lastBefore.commitOid)}, in ${
-    commit(firstAfter.commitOid)
-  }</small>`;
+  }<small>since ${at(firstAfter.recordedAt)}, after commit ${
+    link.commit(repository, lastBefore.commitOid)
+  }, in ${link.commit(repository, firstAfter.commitOid)}</small>`;
 }

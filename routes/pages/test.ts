@@ -17,6 +17,7 @@ import {
   type TestRun,
 } from "../../db/read/runs_of_test.ts";
 import { disruptivenessThousandths, passRateThousandths } from "../../lib/analysis/tracked_test.ts";
+import { isGitId, shortCommit } from "../../lib/base/commit.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { formatTenths } from "../../lib/badge/percentage.ts";
@@ -30,7 +31,6 @@ import {
   emptyState,
   failureDetails,
   keyFigures,
-  shortOid,
   table,
   testName,
   verbatim,
@@ -180,7 +180,7 @@ function strip(runs: readonly TestRun[], { link, repository, at }: TestPage): Ma
     const where = [run.branch && ` on ${run.branch}`, run.environment && ` in ${run.environment}`]
       .filter(Boolean).join("");
     const outcome = outcomeOf(run);
-    return { outcome, text: `${outcome}${where}, ${shortOid(run.commitOid)}` };
+    return { outcome, text: `${outcome}${where}, ${shortCommit(run.commitOid)}` };
   });
   const rows = runs.filter(({ failure }) => failure !== null).map((run) => [
     link.namedBuild(repository, run),
@@ -285,7 +285,7 @@ ${link.build(repository, submissionId)}`;
     : "No earlier pass on other code is stored.";
   const range = [clean?.commitOid ?? "", disrupted.commitOid] as const;
   const compare = forgeOf(repository.url)?.compare(...range) ?? "";
-  const changes = range.every((oid) => /^[0-9a-f]{7,64}$/.test(oid)) &&
+  const changes = range.every(isGitId) &&
     markup`<p>The cause may lie in ${externalLink(compare, "the changes between them")}:</p>
 ${verbatim(`git log --oneline ${range.join("..")}`)}`;
   return markup`<p>First flaky failure: ${version(disrupted)}.<br>${before}</p>${changes}`;

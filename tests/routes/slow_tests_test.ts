@@ -36,7 +36,7 @@ describeWithDatabases("slow tests", (database) => {
         })),
         {
           recordedAt: NOW - 6 * DAY + run * DAY / 4,
-          commitOid: `c${String(run).padStart(7, "0")}`,
+          commitOid: `c${String(run).padStart(6, "0")}`,
           branch: run < RUNS - 1 ? "main" : "topic",
         },
       );
@@ -76,8 +76,8 @@ describeWithDatabases("slow tests", (database) => {
       before_us: 4_000_000,
       after_us: 8_000_000,
       since: new Date((NOW - 3 * DAY) * 1000).toISOString().replace(".000", ""),
-      last_fast_commit_oid: "c0000011",
-      first_slow_commit_oid: "c0000012",
+      last_fast_commit_oid: "c000011",
+      first_slow_commit_oid: "c000012",
     });
   });
 
@@ -114,7 +114,7 @@ describeWithDatabases("slow tests", (database) => {
       /^\n14 tests in the last 14 days, 2 shown \(--limit\); --json has more\n$/,
     );
     const slower = await cli("slow --org acme --sort slower", { columns: 100 });
-    assert.match(slower.stdout, /4 s to 8 s +c000001\.\.c000001 +became slower/);
+    assert.match(slower.stdout, /4 s to 8 s +c000011\.\.c000012 +became slower/);
     assert.match(
       slower.stderr,
       /^\n1 test that became slower in the last 14 days; --json has more\n$/,
@@ -136,7 +136,7 @@ describeWithDatabases("slow tests", (database) => {
     const html = await response.text();
     assert.match(html, /became slower/);
     assert.match(html, /4 s → 8 s/);
-    assert.match(html, /c0000011/);
+    assert.match(html, /c000011/);
     assert.doesNotMatch(html, /steady 3/);
   });
 

@@ -1,4 +1,5 @@
 import type { RunFacts } from "../../report/archive/mod.ts";
+import { shortCommit } from "../../base/commit.ts";
 import { plural } from "../../base/text.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
@@ -117,7 +118,7 @@ function summaryLines(
   if (json) return [];
   const failures = results.content.negatives.length;
   const flaky = disruption_count > 0 ? `, ${disruption_count} of them flaky` : "";
-  const place = [repository, branch, commit_oid.slice(0, 12)].filter(Boolean).join(" ");
+  const place = [repository, branch, shortCommit(commit_oid)].filter(Boolean).join(" ");
   const listed = newlyDisruptive.slice(0, MAX_LISTED_TESTS)
     .map(({ class: className, name, file }) => `  ${name} (${file || className})`);
   const more = newlyDisruptive.length - listed.length;

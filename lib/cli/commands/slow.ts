@@ -4,6 +4,7 @@ import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import { slowTestView } from "../../../routes/durations.ts";
 import type { SlowOrder } from "../../analysis/slow_downs.ts";
 import { formatTenths, tenthsOfPercent } from "../../badge/percentage.ts";
+import { shortCommit } from "../../base/commit.ts";
 import { Failure } from "../../base/failure.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { compareTexts, formatDuration, oneLine, plural } from "../../base/text.ts";
@@ -19,9 +20,6 @@ const DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
 
 /** From this width on, the table also says where a test is, and between which commits it became slower. */
 const WIDE_COLUMNS = 100;
-
-/** Digits of a commit that git shows. */
-const SHORT_COMMIT = 7;
 
 interface Listed {
   repository: string;
@@ -194,8 +192,4 @@ function slowDownText({ slowDown }: SlowTest, isLong: boolean): string {
   return isLong
     ? `${formatDuration(beforeMicroseconds)} to ${formatDuration(afterMicroseconds)}`
     : `+${formatDuration(afterMicroseconds - beforeMicroseconds)}`;
-}
-
-function shortCommit(commitOid: string): string {
-  return commitOid.slice(0, SHORT_COMMIT);
 }

@@ -1,4 +1,4 @@
-import { isGitId } from "../upload_values.ts";
+import { isGitId } from "../../base/commit.ts";
 
 // Enough for a repository on a slow disk.
 const TIMEOUT_MS = 10_000;

@@ -1,6 +1,7 @@
 /** Detects the CI job or git checkout that the program runs in: its repository, commit, branch, build URL and so on. */
 import type { Environment } from "../../base/config.ts";
-import { isGitId, MAX_NAME_CHARACTERS } from "../upload_values.ts";
+import { isGitId } from "../../base/commit.ts";
+import { MAX_NAME_CHARACTERS } from "../upload_values.ts";
 import { type Git, readGitUrl, readOrigin, treeOf } from "./git.ts";
 import { type Fact, type Get, PROVIDERS } from "./providers.ts";
 

@@ -155,7 +155,7 @@ describe("the section of a job", () => {
     });
     assert.equal(
       text,
-      `#### \`CI / unit\`: 2 failed, 1 flaky at \`0123456789\`, [build](https://ci.example/7)
+      `#### \`CI / unit\`: 2 failed, 1 flaky at \`0123456\`, [build](https://ci.example/7)
 
 **New, probably yours** (1)
 

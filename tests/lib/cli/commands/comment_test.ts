@@ -93,7 +93,7 @@ describe("comment", () => {
     assert.match(body, /^<!-- .*\n\*\*3 tests failed\. 1 is probably yours\.\*\*\n/);
     assert.match(
       body,
-      /#### `CI \/ unit`: 3 failed at `a1b2c3d4e5`, \[build\]\(https:\/\/github\.com\/acme\/shop\/actions\/runs\/1\)/,
+      /#### `CI \/ unit`: 3 failed at `a1b2c3d`, \[build\]\(https:\/\/github\.com\/acme\/shop\/actions\/runs\/1\)/,
     );
     assert.match(
       body,
@@ -265,7 +265,7 @@ describe("comment", () => {
     assert.equal(stdout, "acme/shop#12\n", stderr);
     assert.match(
       given.forge.comments[0]!.body,
-      /#### `unit`: 1 failed at `aaaaaaaaaa`, \[build\]\(https:\/\/github\.com\/acme\/shop\/actions\/runs\/77\)/,
+      /#### `unit`: 1 failed at `aaaaaaa`, \[build\]\(https:\/\/github\.com\/acme\/shop\/actions\/runs\/77\)/,
     );
   });
 

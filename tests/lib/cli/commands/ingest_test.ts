@@ -69,7 +69,7 @@ describeWithDatabases("ingest", (database) => {
       "in XML: left out";
     assert.deepEqual([code, stderr], [
       0,
-      `${note}\nacme/crashed abc000000000: 1 result, 0 failed\n`,
+      `${note}\nacme/crashed abc0000: 1 result, 0 failed\n`,
     ]);
     const list = await cli("submission list --org acme --repo acme/crashed --json");
     const [{ key, notes }] = JSON.parse(list.stdout);
@@ -93,7 +93,7 @@ describeWithDatabases("ingest", (database) => {
     const { stderr } = await ingest("acme/pytest", path("pytest.xml"));
     assert.equal(
       stderr,
-      "acme/pytest abc000000000: 1 result, 0 failed\npytest wrote no file of the tests, which have " +
+      "acme/pytest abc0000: 1 result, 0 failed\npytest wrote no file of the tests, which have " +
         "no owners: pytest --junitxml=report.xml -o junit_family=xunit1\n",
     );
   });
@@ -105,7 +105,7 @@ describeWithDatabases("ingest", (database) => {
     assert.equal(
       stderr,
       `${path("none.xml")}: found no test result, although it declares 5 tests\n` +
-        "acme/none abc000000000: 0 results, 0 failed\n",
+        "acme/none abc0000: 0 results, 0 failed\n",
     );
   });
 
@@ -203,12 +203,12 @@ describeWithDatabases("ingest", (database) => {
     };
     const broken = [result("adds", true), result("pays", false)];
     assert.deepEqual(await store("abc0001000000000000000000000000000000000", broken), [
-      "acme/told main abc000100000: 2 results, 1 failed",
+      "acme/told main abc0001: 2 results, 1 failed",
       "",
     ]);
     const retried = [result("adds", true), result("adds", false), result("pays", false)];
     assert.deepEqual(await store("abc0002000000000000000000000000000000000", retried), [
-      "acme/told main abc000200000: 3 results, 1 failed, 1 of them flaky",
+      "acme/told main abc0002: 3 results, 1 failed, 1 of them flaky",
       "new flaky tests: 1",
       "  adds (cart.ts)",
       "",
@@ -220,7 +220,7 @@ describeWithDatabases("ingest", (database) => {
         result("pays", true),
       ]),
       [
-        "acme/told main abc000100000: 2 results, 1 failed, 1 of them flaky",
+        "acme/told main abc0001: 2 results, 1 failed, 1 of them flaky",
         "new flaky tests: 1",
         "  pays (cart.ts)",
         "",
