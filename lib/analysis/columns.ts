@@ -273,21 +273,25 @@ export function* attemptsOfTests(columns: ResultColumns): Generator<Attempt[]> {
 /**
  * The tests that did not pass exactly once: index in the list, ascending, and attempts. Without durations
  * the last attempt of each takes 0.
+ *
+ * @param isWanted the tests to read, by index
  */
 export function* exceptionAttempts(
   { durations, durationUnit, exceptions }: Omit<ResultColumns, "durations"> & {
     durations?: Uint8Array;
   },
+  isWanted: (index: number) => boolean,
 ): Generator<[index: number, attempts: Attempt[]]> {
   const totals = durations && new VarintReader(durations);
   const reader = new VarintReader(exceptions);
   let index = -1;
   while (!reader.done) {
     const gap = reader.read();
-    totals?.skip(gap);
     index += gap + 1;
+    totals?.skip(gap);
     const total = totals ? totals.read() * durationUnit : 0;
-    yield [index, readAttempts(reader, total, durationUnit)];
+    if (isWanted(index)) yield [index, readAttempts(reader, total, durationUnit)];
+    else reader.skip(readKinds(reader).kinds.length - 1);
   }
 }
 

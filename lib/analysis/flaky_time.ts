@@ -61,14 +61,15 @@ export function flakyTime(
 function flakyFailures({ testNos, disrupted, ...columns }: FlakySubmission) {
   let failedMicroseconds = 0;
   const failedTests: number[] = [];
-  // A flaky test did not pass exactly once: the other tests need not be decoded.
-  for (const [index, attempts] of exceptionAttempts(columns)) {
-    const testNo = testNos[index]!;
-    if (!disrupted.has(testNo)) continue;
+  // A disrupted test did not pass exactly once: the other tests need not be decoded.
+  const isDisrupted = (index: number) => disrupted.has(testNos[index]!);
+  for (const [index, attempts] of exceptionAttempts(columns, isDisrupted)) {
     for (const { kind, durationMicroseconds } of attempts) {
       if (kind === "negative") failedMicroseconds += durationMicroseconds;
     }
-    if (finalOutcome(attempts.map(({ kind }) => kind)) === "negative") failedTests.push(testNo);
+    if (finalOutcome(attempts.map(({ kind }) => kind)) === "negative") {
+      failedTests.push(testNos[index]!);
+    }
   }
   return { failedMicroseconds, failedTests };
 }
