@@ -12,7 +12,7 @@ import { Disagreement } from "./differential_runner.ts";
 const SHRINKING_MILLISECONDS = 60_000;
 
 interface Trial {
-  /** Histories to run. */
+  /** Random histories to run, besides the examples. */
   count: number;
   seed: number;
   /** Path of a failed history, as the failure prints it. */
@@ -28,7 +28,7 @@ export interface Outcome {
   failure: string | null;
 }
 
-/** Runs random histories, each in an organization of its own, and shrinks the first that fails. */
+/** Runs the examples and random histories, each in an organization of its own, and shrinks the first that fails. */
 export async function tryHistories(database: TestDatabase, trial: Trial): Promise<Outcome> {
   const fleet = await openFleet(database);
   try {
@@ -57,7 +57,8 @@ async function tryWith(fleet: Fleet, database: TestDatabase, trial: Trial): Prom
   });
   const { count, seed, path } = trial;
   const details = await fc.check(property, {
-    numRuns: count,
+    // The examples come first and count as runs; a path begins after them.
+    numRuns: path === undefined ? EXAMPLES.length + count : count,
     seed,
     examples: EXAMPLES.map((example) => [example]),
     ...path ? { path } : {},
