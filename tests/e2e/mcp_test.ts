@@ -320,28 +320,6 @@ describe("the command mcp", () => {
     assert.match(stderr, /^error: PLATFORM_API_URL is not a base address[^\n]*\n$/);
   });
 
-  it("negotiates older revisions of the protocol", async () => {
-    for (
-      const [requested, agreed] of [
-        ["2024-11-05", "2024-11-05"],
-        ["2025-03-26", "2025-03-26"],
-        ["2025-06-18", "2025-06-18"],
-        ["2025-11-25", "2025-11-25"],
-        ["1999-01-01", "2025-11-25"],
-      ] as const
-    ) {
-      const process = startToolProcess({ PLATFORM_API_TOKEN: FAKE_TOKEN });
-      await process.send("initialize", initialize(requested));
-      const { result } = await process.receive();
-      assert.equal(result?.protocolVersion, agreed);
-      await process.send("notifications/initialized");
-      await process.send("tools/list");
-      assert.equal(((await process.receive()).result?.tools as unknown[]).length, 11);
-      await process.closeInput();
-      assert.deepEqual(await process.end(), { code: 0, rest: "", stderr: "" });
-    }
-  });
-
   it("answers the lines of a pipe, and ends", async () => {
     const api = startFakeApi(async () => {
       await pause(200);
