@@ -1,4 +1,6 @@
 import { stat } from "node:fs/promises";
+import { UsageError } from "../../base/failure.ts";
+import { quote } from "../../base/quote.ts";
 import { SubmissionBuilder } from "../../analysis/submission_content.ts";
 import { finalAttempts } from "../../gate/final_attempts.ts";
 import type { GateReport } from "../../gate/rule.ts";
@@ -13,12 +15,21 @@ const TIME_RESOLUTION_MS = 2_000;
 /** The report files that existed before the tests started. */
 type ReportSnapshot = Awaited<ReturnType<typeof snapshotReports>>;
 
-/** The inode, size and modification time of the files that REPORT arguments name, by path. */
+/**
+ * The inode, size and modification time of the files that REPORT arguments name, by path.
+ *
+ * @throws {UsageError} when one of them is a pipe: the tests would wait for its reader
+ */
 export async function snapshotReports(reportArguments: readonly string[]) {
   const startedAtMs = Date.now();
   const { files } = await findAll(reportArguments);
   const versions = new Map<string, string>();
-  for (const { path } of files) versions.set(path, (await versionOf(path)).version);
+  for (const { path } of files) {
+    if (!await isRegularFile(path)) {
+      throw new UsageError(`${quote(path)} is a pipe or a device: expected files, as COMMAND writes`);
+    }
+    versions.set(path, (await versionOf(path)).version);
+  }
   return { startedAtMs, versions };
 }
 
@@ -41,6 +52,10 @@ export async function readRunReports(
     const unlistedTests: string[] = [];
     let problem: string | null = null;
     const isFresh = before === null || await isNewer(path, before);
+    if (!await isRegularFile(path) && !(before === null && hasWriter(path))) {
+      reports.push(unread({ path, reason: "is a named pipe, which is not read", isLink: false }));
+      continue;
+    }
     try {
       const { tool } = await readReport(readFileChunks(path), {
         file: path,
@@ -103,15 +118,28 @@ async function findAll(
       });
     }
   }
-  const unread = ({ path, reason }: SkippedEntry): GateReport => ({
-    path,
-    isFresh: true,
-    problem: `${path} ${reason}: name it as an argument`,
-    failuresOutsideTests: [],
-    unlistedTests: [],
-  });
   const files = await findReports(present, (entry) => missing.push(unread(entry)));
   return { files, missing };
+}
+
+/** A file that is not read, as a report with a problem. */
+function unread({ path, reason, isLink }: SkippedEntry): GateReport {
+  return {
+    path,
+    isFresh: true,
+    problem: `${path} ${reason}: ${isLink ? "name it as an argument" : "expected a file"}`,
+    failuresOutsideTests: [],
+    unlistedTests: [],
+  };
+}
+
+async function isRegularFile(path: string): Promise<boolean> {
+  return (await stat(path)).isFile();
+}
+
+/** Whether something writes to a pipe: `<(command)` of a shell or standard input, not one with a name. */
+function hasWriter(path: string): boolean {
+  return /^\/(?:dev|proc)\//.test(path);
 }
 
 async function isNewer(path: string, { startedAtMs, versions }: ReportSnapshot): Promise<boolean> {

@@ -222,6 +222,21 @@ describe("gate around a command", () => {
     }
   });
 
+  it("does not wait for a writer of a named pipe", async () => {
+    const created = await fixture(FLAKY);
+    const path = join(created.folder, "report.xml");
+    const make = ["sh", "-c", `mkfifo "$1"; exit 1`, "sh", path];
+    const made = await gate(created, [path, "--", ...make]);
+    assert.equal(made.code, 1);
+    assert.match(made.stdout, /report\.xml is a named pipe, which is not read: expected a file/);
+    const after = await gate(created, [path]);
+    assert.equal(after.code, 1);
+    assert.match(after.stdout, /report\.xml is a named pipe, which is not read: expected a file/);
+    const around = await gate(created, [path, "--", "true"]);
+    assert.equal(around.code, 2);
+    assert.match(around.stderr, /report\.xml" is a pipe or a device: expected files, as COMMAND writes/);
+  });
+
   it("never excuses a command that a signal ended", async () => {
     const created = await fixture(FLAKY);
     await created.write("report.sh", reportOf({ flaky: "failed" }));
