@@ -42,7 +42,15 @@ export interface RuleChange {
 
 /** The rule for a result, counted from the beginning of its report. */
 export function ruleAt({ rule, changes = [] }: ReportedTool, resultNo: number): EqualCasesRule {
-  return changes.findLast((change) => change.resultNo <= resultNo)?.rule ?? rule;
+  // A binary search: a hostile report with 1,000 changes took twice as long with one in order.
+  let low = 0;
+  let high = changes.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (changes[middle]!.resultNo <= resultNo) low = middle + 1;
+    else high = middle;
+  }
+  return changes[low - 1]?.rule ?? rule;
 }
 
 /** One of several equal cases. */

@@ -4,6 +4,7 @@ import {
   attemptsOf,
   type EqualCase,
   type EqualCasesRule,
+  ruleAt,
 } from "../../../lib/report/equal_cases.ts";
 import type { Conclusion } from "../../../lib/report/result.ts";
 
@@ -36,6 +37,26 @@ function cases(text: string): EqualCase[] {
     return { attempts, isBare: letters === "P", line: Number(line) };
   });
 }
+
+describe("the rule for a result", () => {
+  it("is that of the last change before it, found without a look at all of them", () => {
+    let looks = 0;
+    const changes = Array.from({ length: 1_000 }, (_, index) => ({
+      get resultNo() {
+        looks++;
+        return index * 3 + 2;
+      },
+      rule: index % 2 === 0 ? TESTS : PYTEST,
+    }));
+    const report = { file: "a.xml", tool: "", rule: ATTEMPTS, changes, surplusCaseCount: 0 };
+    for (let resultNo = 0; resultNo < 3_010; resultNo++) {
+      looks = 0;
+      const found = ruleAt(report, resultNo);
+      assert.ok(looks <= 10, `${looks} looks`);
+      assert.equal(found, changes.findLast((one) => one.resultNo <= resultNo)?.rule ?? ATTEMPTS);
+    }
+  });
+});
 
 function outcome(
   text: string,
