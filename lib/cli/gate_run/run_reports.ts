@@ -26,7 +26,9 @@ export async function snapshotReports(reportArguments: readonly string[]) {
   const versions = new Map<string, string>();
   for (const { path } of files) {
     if (!await isRegularFile(path)) {
-      throw new UsageError(`${quote(path)} is a pipe or a device: expected files, as COMMAND writes`);
+      throw new UsageError(
+        `${quote(path)} is a pipe or a device: expected files, as COMMAND writes`,
+      );
     }
     versions.set(path, (await versionOf(path)).version);
   }

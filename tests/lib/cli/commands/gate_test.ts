@@ -234,7 +234,10 @@ describe("gate around a command", () => {
     assert.match(after.stdout, /report\.xml is a named pipe, which is not read: expected a file/);
     const around = await gate(created, [path, "--", "true"]);
     assert.equal(around.code, 2);
-    assert.match(around.stderr, /report\.xml" is a pipe or a device: expected files, as COMMAND writes/);
+    assert.match(
+      around.stderr,
+      /report\.xml" is a pipe or a device: expected files, as COMMAND writes/,
+    );
   });
 
   it("never excuses a command that a signal ended", async () => {
