@@ -45,7 +45,7 @@ export const repositories = defineJsonRoute({
   operationId: "listMyRepositories",
   tag: "Account",
   summary: "Repositories of the organization",
-  description: "All repositories that the token can read, by full_name in any case.",
+  description: "All repositories that the token can read, sorted by full_name (case-insensitive).",
   list: { field: "repositories" },
   schema: schemas.object("Repositories", { repositories: v.array(repositorySchema) }),
   resource: "repositories in query",

@@ -10,7 +10,7 @@ export interface Organization {
   createdAt: number;
 }
 
-/** Creates an organization; `null` when the name is taken (in any case). */
+/** Creates an organization; `null` when the name is taken (case-insensitive). */
 export async function createOrganization(
   sql: Queryable,
   { name, purchaseUnitCount, createdAt }: Omit<Organization, "organizationId">,
@@ -37,7 +37,7 @@ export async function setPurchaseUnits(
   return row ?? null;
 }
 
-/** The organization with a name, in any case; `null` while it is imported. */
+/** The organization with a name (case-insensitive); `null` while it is imported. */
 export async function findOrganization(sql: Queryable, name: string): Promise<Organization | null> {
   const [row] = await sql<Organization[]>`
     select ${columns(sql)} from organization

@@ -123,7 +123,7 @@ async function nextNumber(tx: Queryable, organizationId: number): Promise<number
   return row!.number;
 }
 
-/** The repository with a name (in any case) within an organization. */
+/** The repository with a name (case-insensitive) within an organization. */
 export async function findRepository(
   sql: Queryable,
   { organizationId, owner, name }: RepositoryName & { organizationId: number },

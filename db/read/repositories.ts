@@ -18,7 +18,7 @@ export interface RepositoryDetails extends RepositoryName, DataVersion {
   url: string;
 }
 
-/** The given repositories that still exist, by owner and name in any case. */
+/** The given repositories that still exist, by owner and name (case-insensitive). */
 export async function loadRepositoryDetails(
   sql: Queryable,
   { repositoryIds }: { repositoryIds: readonly number[] },

@@ -21,7 +21,7 @@ export const UTC: TimeZone = { name: "UTC", offsetAt: () => 0 };
 // The longest name of the database has 32 characters. Temporal would take whole timestamps too.
 const NAME = /^(?=.{1,64}$)[a-z][a-z0-9_+-]*(\/[a-z0-9_+-]+)*$/i;
 
-/** Reads the name of a time zone, in any case. @throws {RangeError} for one that does not exist */
+/** Reads the name of a time zone (case-insensitive). @throws {RangeError} when it does not exist */
 export function parseTimeZone(text: string): TimeZone {
   if (/^utc$/i.test(text)) return UTC;
   const name = nameOf(text);

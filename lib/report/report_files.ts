@@ -46,7 +46,7 @@ export interface SkippedEntry {
 
 /**
  * The files that arguments mean, in natural order of their paths: a file itself, all `*.xml` below
- * a folder (in any case; symbolic links below it are not followed), or what a glob matches (of
+ * a folder (case-insensitive; symbolic links below it are not followed), or what a glob matches (of
  * folders again all `*.xml` below them). A file that is reached twice is listed once.
  *
  * @param onSkipped called with each link that is not followed, to a folder or an XML file, and with what

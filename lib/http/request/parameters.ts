@@ -53,10 +53,10 @@ const OBJECT_ID = { type: "string", pattern: "^[0-9a-fA-F]{24}$" };
 
 const REPOSITORY_PATH = {
   owner: inPath(
-    "Owner of the repository, in any case. A slash in it (GitLab groups) is written %2F",
+    "Owner of the repository, case-insensitive. A slash in it (GitLab groups) is written %2F",
     { jsonSchema: TEXT, example: "acme" },
   ),
-  name: inPath("Name of the repository, in any case", { jsonSchema: TEXT, example: "shop" }),
+  name: inPath("Name of the repository, case-insensitive", { jsonSchema: TEXT, example: "shop" }),
 };
 
 /** The parameters of the path, by the resource of the route. */
@@ -65,7 +65,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, Entries | undefined>> = {
   "submission in path": {
     ...REPOSITORY_PATH,
     id: inPath(
-      "Id of the submission from the list of submissions, in any case",
+      "Id of the submission from the list of submissions, case-insensitive",
       { jsonSchema: OBJECT_ID, example: "697dc80c14b6e07a92d3f58c" },
     ),
   },
@@ -77,7 +77,7 @@ export const PATH_PARAMETERS: Readonly<Record<string, Entries | undefined>> = {
   },
   "test in path": {
     id: inPath(
-      "Id of the test from a list of tests, in any case",
+      "Id of the test from a list of tests, case-insensitive",
       { jsonSchema: OBJECT_ID, example: "5f3a9c0e7b12d4a86f01c2e3" },
     ),
   },
@@ -200,7 +200,7 @@ export const search = described(
   "Terms separated by white space, which must all match: first-seen:DAY and last-seen:DAY, " +
     "optionally with <, <=, > or >= before the day (UTC, YYYY-MM-DD), for the first and the " +
     "latest disruption ever; tags:TAG,TAG for tests with at least one of the tags; any other " +
-    "text must occur in suite, name, file or class, in any case",
+    "text must occur in suite, name, file or class, case-insensitively",
   {
     jsonSchema: { type: "string", maxLength: MAX_QUERY_CHARACTERS },
     example: "checkout last-seen:>=2026-01-31",
@@ -272,7 +272,7 @@ export function filterOf(
 }
 
 const REPOSITORY_MEANING =
-  "Repository as name or owner/name, in any case. A name that fits several repositories is an error";
+  "Repository as name or owner/name, case-insensitive. A name that fits several repositories is an error";
 
 const REPOSITORY_METADATA = {
   jsonSchema: { type: "string", minLength: 1 },
@@ -307,7 +307,7 @@ export const repositoryId = described(
 
 /** `organization_id`: the dispatcher compares it with the caller's organization. */
 export const organizationId = text(
-  "Id of the organization of the token. It changes nothing; any other value is a 404",
+  "Optional; must be the id of the token's own organization, otherwise 404",
   {
     jsonSchema: { type: "string", format: "uuid" },
     example: organizationUuid(1),

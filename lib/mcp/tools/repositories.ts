@@ -33,7 +33,7 @@ export const listRepositories = defineTool({
     `${MAX_REPOSITORIES} that match. Use it to find out how a repository is named here. Next: ` +
     `get_recent_failures or find_flaky_tests.`,
   input: {
-    search: v.optional(described(v.string(), "Part of owner/name, in any case"), ""),
+    search: v.optional(described(v.string(), "Part of owner/name, case-insensitive"), ""),
   },
   output: { count: integer("All that match"), repositories },
   page: () => ["repos"],
