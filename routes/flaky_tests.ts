@@ -109,14 +109,23 @@ export const flakyTests = defineJsonRoute({
   },
 });
 
-/** Whether the inventory lists a test: any value except "false" means quarantined tests. */
-export function isListedBy(
-  { quarantine, quarantined }: { quarantine?: string; quarantined?: string },
-): IsListed {
-  return (quarantine ?? quarantined) === "false" ? isNotQuarantined : isQuarantined;
+/** Whether the inventory lists flaky tests: any value except "false" means quarantined tests. */
+export function listsFlaky(
+  { quarantine, quarantined }: {
+    quarantine?: string | undefined;
+    quarantined?: string | undefined;
+  },
+): boolean {
+  return (quarantine ?? quarantined) === "false";
+}
+
+/** Whether the inventory lists a test. */
+export function isListedBy(query: Parameters<typeof listsFlaky>[0]): IsListed {
+  return listsFlaky(query) ? isFlakyNotQuarantined : isQuarantined;
 }
 
 const isQuarantined = ({ quarantine }: TrackedTest) => quarantine !== null;
 
-const isNotQuarantined = ({ quarantine, disruptionCount }: TrackedTest) =>
+/** Whether the list of flaky tests shows a test: the list of quarantined ones has the others. */
+export const isFlakyNotQuarantined = ({ quarantine, disruptionCount }: TrackedTest) =>
   quarantine === null && disruptionCount > 0;

@@ -5,6 +5,16 @@ import type { SubmissionContent } from "./submission_content.ts";
 /** Prefix of the tags that name the owners of a test's file. */
 export const OWNER_TAG = "owner:";
 
+/** The owner that a tag names; `null` for any other tag. */
+export function ownerOfTag(tag: string): string | null {
+  return tag.startsWith(OWNER_TAG) ? tag.slice(OWNER_TAG.length) : null;
+}
+
+/** The owners that the tags of a test name. */
+export function ownersOf(tags: readonly string[]): string[] {
+  return tags.flatMap((tag) => ownerOfTag(tag) ?? []);
+}
+
 /** Tags of the tests of a list. Most tests have the tags of many others. */
 export interface TestTags {
   /** Distinct sets of tags. */

@@ -26,7 +26,7 @@ import {
 } from "../../lib/html/elements.ts";
 import { externalAddress, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { withVerdicts } from "../verdicts.ts";
-import { definePage, type PageRequest, placeOf } from "./page.ts";
+import { definePage, type PageRequest, placeOf, someTests } from "./page.ts";
 
 /** Maximum number of failed tests that are shown with their texts. */
 const MAX_SHOWN = 100;
@@ -207,17 +207,12 @@ function groupOf(
 ): Markup {
   const { verdict } = tests[0]!;
   const isFlaky = tests.every(({ isDisruption }) => isDisruption);
-  const links = tests.slice(0, MAX_SHOWN).map((test) =>
-    markup`<li>${link.test(test.testId, test)}</li>`
-  );
-  const more = tests.length - links.length;
+  const links = tests.slice(0, MAX_SHOWN).map((test) => link.test(test.testId, test));
   return failureDetails(
     markup`${glyph(isFlaky ? "flaky" : "failed")} <b>${plural(tests.length, "test")} alike</b>
 ${verdict && label(verdict)} <small class="message"><code>${text?.message}</code></small>`,
     {
-      content: markup`<details><summary>${plural(tests.length, "test")}</summary><ul>${links}${
-        more > 0 && markup`<li>and ${plural(more, "more test")}</li>`
-      }</ul></details>`,
+      content: someTests(tests.length, links, plural(tests.length, "test")),
       body: text?.body,
       isOpen,
     },

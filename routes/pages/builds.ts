@@ -2,7 +2,6 @@
 import * as v from "valibot";
 import { BUILD_OUTCOMES, type BuildRow, loadBuilds } from "../../db/read/builds.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
-import { encodeOffsetCursor } from "../../lib/base/cursor.ts";
 import { formatTimestamp, SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { glyph } from "../../lib/html/charts.ts";
@@ -22,6 +21,7 @@ import * as parameters from "../../lib/http/request/parameters.ts";
 import * as schemas from "../schemas.ts";
 import { rangeField } from "./history.ts";
 import { definePage, downloadLinks, type PageRequest } from "./page.ts";
+import { pageAt, shownRange, turnPages } from "./paging.ts";
 
 const LIMIT = 50;
 
@@ -112,15 +112,12 @@ export const buildsPage = definePage({
       }),
     ]);
     const repository = found!;
-    const turn = (text: string, to: number) => {
-      const all = { ...parameters, after: encodeOffsetCursor(Math.max(0, to)) };
-      const path = ["repos", repository.owner, repository.name, "builds"];
-      return markup`<a href="${page.pathTo(path, all)}">${text}</a>`;
-    };
-    const range = count > builds.length &&
-      `, ${offset + 1} to ${offset + builds.length} on this page`;
+    const path = ["repos", repository.owner, repository.name, "builds"];
+    const range = shownRange({ offset, count, shown: builds.length });
     const none = offset > 0
-      ? markup`<p>There are no older builds. ${turn("The newest", 0)}</p>`
+      ? markup`<p>There are no older builds. ${
+        pageAt(page, { path, offset: 0, text: "The newest" })
+      }</p>`
       : "No build matches. Choose a longer time, or remove a word, the branch or the environment.";
     return {
       title: "Builds",
@@ -132,12 +129,8 @@ ${
           ? markup`<p>${plural(count, "build")}${range}</p>${buildTable(builds, repository, page)}`
           : emptyState(none)
       }
-<nav class="pages" aria-label="Pages">${offset > 0 && turn("Newer builds", offset - LIMIT)}
-${offset + builds.length < count && turn("Older builds", offset + LIMIT)}</nav>
-${
-        builds.length > 0 &&
-        downloadLinks(["repos", repository.owner, repository.name, "builds"], page)
-      }`,
+${turnPages(page, { path, offset, limit: LIMIT, count }, ["Newer builds", "Older builds"])}
+${builds.length > 0 && downloadLinks(path, page)}`,
     };
   },
 });
@@ -162,14 +155,18 @@ ${
 }
 
 /** A table of builds, with links to their pages and to the forge. */
-export function buildTable(
+function buildTable(
   builds: readonly BuildRow[],
   repository: RepositoryDetails,
   { link, at }: PageRequest,
 ): Markup {
   const rows = builds.map((build) => [
     link.namedBuild(repository, build),
-    buildOutcome(build),
+    buildOutcome({
+      ...build,
+      failedCount: build.failedTestCount,
+      flakyCount: build.flakyTestCount,
+    }),
     at(build.recordedAt),
     someEnvironments(build.environments),
     formatCount(build.testResultCount),
@@ -242,16 +239,20 @@ function buildItem(
   };
 }
 
-function buildOutcome({ status, flakyTestCount, failedTestCount }: BuildRow): Content {
+/** What became of a build: how many of its tests failed, and how many of them flaky. */
+export function buildOutcome(
+  { status, failedCount, flakyCount }: {
+    status: BuildRow["status"];
+    failedCount: number;
+    flakyCount: number;
+  },
+): Content {
   if (status !== "processed") return status === "failed" ? "upload failed" : status;
-  const failed = failedTestCount > 0 && `${formatCount(failedTestCount)} failed`;
-  const counts = [failed, flakyTestCount > 0 && `${formatCount(flakyTestCount)} flaky`].filter(
-    Boolean,
-  );
-  if (counts.length === 0) return together(glyph("passed"), " passed");
-  const [first, ...others] = counts;
+  const failed = failedCount > 0 && `${formatCount(failedCount)} failed`;
+  const flaky = flakyCount > 0 && `${formatCount(flakyCount)} flaky`;
+  if (!failed && !flaky) return together(glyph("passed"), " passed");
   return [
-    together(glyph(failed ? "failed" : "flaky"), " ", first),
-    others.map((one) => [", ", one]),
+    together(glyph(failed ? "failed" : "flaky"), " ", failed || flaky),
+    failed && flaky && [", ", flaky],
   ];
 }

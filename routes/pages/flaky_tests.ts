@@ -2,7 +2,6 @@
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
 import type { TrackedTest } from "../../lib/analysis/tracked_test.ts";
 import { TEST_ORDERS } from "../../lib/analysis/order.ts";
-import { encodeOffsetCursor } from "../../lib/base/cursor.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { plural } from "../../lib/base/text.ts";
@@ -11,9 +10,10 @@ import { choiceField, otherErrors, textField } from "../../lib/html/forms.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { filterOf } from "../../lib/http/request/parameters.ts";
-import { inventoryParameters, isListedBy } from "../flaky_tests.ts";
+import { inventoryParameters, isListedBy, listsFlaky } from "../flaky_tests.ts";
 import { COLUMNS, INCLUDE_NAMES } from "../test_fields.ts";
 import { definePage, downloadLinks, type PageRequest } from "./page.ts";
+import { shownRange, turnPages } from "./paging.ts";
 
 interface ListPage extends PageRequest {
   isFlakyView: boolean;
@@ -24,16 +24,12 @@ interface ListPage extends PageRequest {
 
 const titleOf = (isFlakyView: boolean) => isFlakyView ? "Flaky tests" : "Quarantined tests";
 
-const isFlakyView = (
-  query: { quarantine?: string | undefined; quarantined?: string | undefined },
-) => (query.quarantine ?? query.quarantined) === "false";
-
 export const flakyTestsPage = definePage({
   path: "/flaky-tests",
   resource: "repositories in query",
   query: inventoryParameters,
   showErrors(errors, { parameters, pathTo }) {
-    const title = titleOf(isFlakyView(parameters));
+    const title = titleOf(listsFlaky(parameters));
     return { title, content: markup`<h1>${title}</h1>${filters({ parameters, pathTo }, errors)}` };
   },
   async show(request) {
@@ -47,7 +43,7 @@ export const flakyTestsPage = definePage({
     const { count, tests: shown } = tests.list({ ...query, isListed: isListedBy(query) });
     const page: ListPage = {
       ...request,
-      isFlakyView: isFlakyView(query),
+      isFlakyView: listsFlaky(query),
       repositoryOf: new Map(details.map((one) => [one.idPrefix, one])),
       linkWith(text, changes, attributes) {
         const all = JSON.parse(JSON.stringify({ ...parameters, ...changes }));
@@ -55,9 +51,7 @@ export const flakyTestsPage = definePage({
       },
     };
     const title = titleOf(page.isFlakyView);
-    const range = count > shown.length && `, ${after + 1} to ${after + shown.length} on this page`;
-    const turn = (text: string, offset: number) =>
-      page.linkWith(text, { after: encodeOffsetCursor(Math.max(0, offset)) });
+    const range = shownRange({ offset: after, count, shown: shown.length });
     return {
       title,
       crumbs: [request.link.repositories],
@@ -66,8 +60,7 @@ export const flakyTestsPage = definePage({
 ${filters(page)}
 <p>${plural(count, "test")}${range}</p>
 ${shown.length > 0 ? testTable(shown, page) : emptyState(nothingFound(page))}
-<nav class="pages" aria-label="Pages">${after > 0 && turn("Previous page", after - limit)}
-${after + limit < count && turn("Next page", after + limit)}</nav>
+${turnPages(page, { path: ["flaky-tests"], offset: after, limit, count })}
 ${
         shown.length > 0 && downloadLinks(["api", "v1", "flaky", "tests"], {
           pathTo,

@@ -2,7 +2,7 @@
 import { loadFlakyMicroseconds } from "../../db/read/flaky_time.ts";
 import { loadOwners } from "../../db/read/owners.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
-import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
+import { ownersOf } from "../../lib/analysis/test_tags.ts";
 import { disruptivenessThousandths, type TrackedTest } from "../../lib/analysis/tracked_test.ts";
 import { formatTenths } from "../../lib/badge/percentage.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
@@ -12,6 +12,7 @@ import { emptyState, keyFigures, table } from "../../lib/html/elements.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import { foldCase } from "../../lib/query/parse.ts";
+import { isFlakyNotQuarantined } from "../flaky_tests.ts";
 import * as schemas from "../schemas.ts";
 import { definePage, downloadLinks, type PageRequest, uploadCommand } from "./page.ts";
 
@@ -24,10 +25,8 @@ const MAX_ROWS = 50;
 function groupByOwner(tests: readonly TrackedTest[]): Map<string, TrackedTest[]> {
   const found = new Map<string, TrackedTest[]>();
   for (const test of tests) {
-    const ofTags = test.tags.filter((tag) => tag.startsWith(OWNER_TAG))
-      .map((tag) => tag.slice(OWNER_TAG.length));
     const ofEntry = test.quarantine?.quarantineOwner ?? "";
-    for (const key of new Set([...ofTags, ofEntry].map(foldCase))) {
+    for (const key of new Set([...ownersOf(test.tags), ofEntry].map(foldCase))) {
       if (key === "") continue;
       const own = found.get(key);
       if (own) own.push(test);
@@ -36,9 +35,6 @@ function groupByOwner(tests: readonly TrackedTest[]): Map<string, TrackedTest[]>
   }
   return found;
 }
-
-const isFlaky = ({ quarantine, disruptionCount }: TrackedTest) =>
-  quarantine === null && disruptionCount > 0;
 
 const ownerSchema = schemas.object("Owner", {
   owner: schemas.text("Owner, as in a CODEOWNERS file"),
@@ -100,7 +96,7 @@ ${rows.length > 0 && downloadLinks(["owners"], page)}`,
   },
 });
 
-/** All owners, of tests and of quarantine entries, in any case, those with most disruptions first. */
+/** All owners of tests and quarantine entries (case-insensitive), the most disruptions first. */
 async function findOwners({ repositories, sql, loadTests }: PageRequest) {
   const repositoryIds = repositories.map(({ repositoryId }) => repositoryId);
   const [owners, { tests }] = await Promise.all([loadOwners(sql, { repositoryIds }), loadTests()]);
@@ -110,7 +106,7 @@ async function findOwners({ repositories, sql, loadTests }: PageRequest) {
   return [...Map.groupBy([...owners, ...ofEntries], ({ owner }) => foldCase(owner))]
     .map(([key, spellings]) => {
       const own = testsOf.get(key) ?? [];
-      const flaky = own.filter(isFlaky);
+      const flaky = own.filter(isFlakyNotQuarantined);
       const testCount = spellings.reduce((sum, one) => sum + one.testCount, 0);
       return { owner: spellings[0]!.owner, testCount, flaky, cost: costOf(own), own };
     }).sort((a, b) => b.cost - a.cost || b.flaky.length - a.flaky.length);
@@ -150,7 +146,8 @@ export const ownerPage = definePage({
     };
     const key = foldCase(owner);
     const tests = groupByOwner(collection.tests).get(key) ?? [];
-    const flaky = tests.filter(isFlaky).sort((a, b) => b.disruptionCount - a.disruptionCount);
+    const flaky = tests.filter(isFlakyNotQuarantined)
+      .sort((a, b) => b.disruptionCount - a.disruptionCount);
     const quarantined = tests.filter(({ quarantine }) => quarantine !== null)
       .sort((a, b) => endOf(a) - endOf(b));
     const ending = quarantined.filter((test) => endOf(test) < now + ENDING_DAYS * SECONDS_PER_DAY);

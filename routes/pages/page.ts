@@ -1,10 +1,12 @@
 /** Shared code of all pages. Pages are not part of the API: the route table does not list them. */
 import * as v from "valibot";
 import { loadOrganizationName } from "../../db/read/organization_name.ts";
+import { ownerOfTag } from "../../lib/analysis/test_tags.ts";
 import { shortCommit } from "../../lib/base/commit.ts";
 import { shellWord } from "../../lib/base/quote.ts";
 import { recordedAtOf, type TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
+import { plural } from "../../lib/base/text.ts";
 import {
   breakable,
   formatTime,
@@ -168,13 +170,25 @@ function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
     owner,
     /** A tag of a test; an owner's leads to the owner's page. */
     tag(tag: string): Markup {
-      const [, who] = /^owner:(.+)$/s.exec(tag) ?? [];
-      return label(who === undefined ? tag : owner(who, tag));
+      const who = ownerOfTag(tag);
+      return label(who ? owner(who, tag) : tag);
     },
     inventory(query: Record<string, string>, text: Content): Markup {
       return markup`<a href="${pathTo(["flaky-tests"], query)}">${text}</a>`;
     },
   };
+}
+
+/** Links to the first tests of a group, and how many more it has, behind a summary. */
+export function someTests(
+  testCount: number,
+  links: readonly Markup[],
+  summary = "Which tests",
+): Markup {
+  const more = testCount - links.length;
+  return markup`<details><summary>${summary}</summary><ul>${
+    links.map((link) => markup`<li>${link}</li>`)
+  }${more > 0 && markup`<li>and ${plural(more, "more test")}</li>`}</ul></details>`;
 }
 
 /** Suite, class and file: they distinguish tests of the same name. */

@@ -2,7 +2,7 @@
 import type { TestDetails } from "../../db/read/details_of_test.ts";
 import type { RepositoryDetails } from "../../db/read/repositories.ts";
 import type { QuarantineEvent } from "../../lib/analysis/quarantine.ts";
-import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
+import { ownersOf } from "../../lib/analysis/test_tags.ts";
 import { shellWord } from "../../lib/base/quote.ts";
 import { together, verbatim } from "../../lib/html/elements.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
@@ -45,10 +45,10 @@ ${together("--quarantine")}</code>: a team has one for all of its tests (<a href
 ${verbatim(onServer)}${events.length > 0 && markup`<h3>Log</h3><ul>${events}</ul>`}`;
 }
 
-/** The only owner of a test, from CODEOWNERS. */
+/** The only owner of a test, from CODEOWNERS; a placeholder when there are none or several. */
 function ownerOf({ tags }: TestDetails["test"]): string {
-  const owners = tags.filter((tag) => tag.startsWith(OWNER_TAG));
-  return owners.length === 1 ? owners[0]!.slice(OWNER_TAG.length) : "WHO";
+  const owners = ownersOf(tags);
+  return owners.length === 1 ? owners[0]! : "WHO";
 }
 
 /** The commands that quarantine a test, or release it. */

@@ -74,7 +74,7 @@ const ORDERS = [
 ] as const;
 
 const query = {
-  q: parameters.text("Words that must all be in OWNER/NAME, in any case", {
+  q: parameters.text("Words that must all be in OWNER/NAME, case-insensitively", {
     jsonSchema: { type: "string" },
     example: "shop",
   }),

@@ -17,7 +17,6 @@ import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { formatCount, formatDuration, plural } from "../../lib/base/text.ts";
-import { glyph } from "../../lib/html/charts.ts";
 import {
   emptyState,
   formatDay,
@@ -25,12 +24,12 @@ import {
   keyFigures,
   label,
   table,
-  together,
 } from "../../lib/html/elements.ts";
 import { type Content, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
+import { buildOutcome } from "./builds.ts";
 import { changeOf, inOutages } from "./repositories.ts";
 import { chartDays, daysOf, historyCharts, rangeLinks, wrongRange } from "./history.ts";
-import { definePage, type PageRequest, uploadCommand } from "./page.ts";
+import { definePage, type PageRequest, someTests, uploadCommand } from "./page.ts";
 
 const NEW_DAYS = 7;
 const MAX_ROWS = 10;
@@ -184,18 +183,6 @@ function newTable(tests: NewlyFlakyTests, newDay: number, page: RepositoryPage):
 <p>${page.link.inventory(query, "All new flaky tests")}</p>`;
 }
 
-/** Some tests of a group, behind their number. */
-function someTests(
-  testCount: number,
-  links: readonly Markup[],
-  summary = "Which tests",
-): Markup {
-  const more = testCount - links.length;
-  return markup`<details><summary>${summary}</summary><ul>${
-    links.map((link) => markup`<li>${link}</li>`)
-  }${more > 0 && markup`<li>and ${plural(more, "more test")}</li>`}</ul></details>`;
-}
-
 function causeTable(causes: readonly ShownGroup[], page: RepositoryPage): Markup {
   const rows = causes.map(({ message, testCount, tests, count, lastRecordedAt }) => {
     const links = tests.map((id) => page.link.test(id, page.names.get(id)!));
@@ -246,11 +233,9 @@ async function buildTable(
 
 function outcomeOf(parts: readonly SubmissionRow[], tests: FailedTests | undefined): Content {
   const unfinished = parts.find(({ status }) => status !== "processed");
-  if (unfinished) return unfinished.status === "failed" ? "upload failed" : unfinished.status;
-  if (!tests) return together(glyph("passed"), " passed");
-  const { flaky, others } = tests;
-  const failed = others.size > 0 && `${formatCount(others.size)} failed`;
-  const counts = [failed, flaky.size > 0 && `${formatCount(flaky.size)} flaky`].filter(Boolean);
-  const [first, ...more] = counts;
-  return [together(glyph(failed ? "failed" : "flaky"), " ", first), more.map((one) => [", ", one])];
+  return buildOutcome({
+    status: unfinished?.status ?? "processed",
+    failedCount: tests?.others.size ?? 0,
+    flakyCount: tests?.flaky.size ?? 0,
+  });
 }

@@ -4,7 +4,6 @@ import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/rep
 import { loadSlowTests, type SlowTest } from "../../db/read/slow_tests.ts";
 import { SLOW_ORDERS, type SlowOrder } from "../../lib/analysis/slow_downs.ts";
 import { formatTenths, tenthsOfPercent } from "../../lib/badge/percentage.ts";
-import { encodeOffsetCursor } from "../../lib/base/cursor.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { formatDuration, plural } from "../../lib/base/text.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
@@ -16,6 +15,7 @@ import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import { definePage, downloadLinks, type PageRequest } from "./page.ts";
+import { turnPages } from "./paging.ts";
 
 const WEEKS = 6;
 
@@ -40,7 +40,7 @@ export const slowTestsPage = definePage({
     return { title, content: markup`<h1>${title}</h1>${filters(given, errors)}` };
   },
   async show(request) {
-    const { sql, load, loadEach, loadTests, today, query, pathTo, repositories } = request;
+    const { sql, load, loadEach, loadTests, today, query, repositories } = request;
     const { sort, limit, after } = query;
     const filter = parameters.filterOf(query);
     const [[repository], { runs }] = await Promise.all([
@@ -58,10 +58,6 @@ export const slowTestsPage = definePage({
     });
     const { owner, name } = repository!;
     const path = ["repos", owner, name, "slow-tests"];
-    const turn = (text: string, after: number) => {
-      const address = pathTo(path, { ...request.parameters, after: encodeOffsetCursor(after) });
-      return markup`<a href="${address}">${text}</a>`;
-    };
     const total = runs!.timeConsumed ?? 0;
     const isFiltered = filter.branches !== null || filter.environments !== null;
     const shown = tests.length < count ? `, ${tests.length} shown` : "";
@@ -83,10 +79,7 @@ ${
           )
           : slowTable(tests, { total, weeks, repository: repository!, request })
       }
-<nav class="pages" aria-label="Pages">${
-        after > 0 && turn("Previous page", Math.max(0, after - limit))
-      }
-${after + limit < count && turn("Next page", after + limit)}</nav>
+${turnPages(request, { path, offset: after, limit, count })}
 ${tests.length > 0 && downloadLinks(["api", ...path], request)}`,
     };
   },

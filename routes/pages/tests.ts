@@ -4,7 +4,6 @@ import { loadRepositoryDetails } from "../../db/read/repositories.ts";
 import { type FoundTest, searchTests } from "../../db/read/search_tests.ts";
 import { disruptivenessThousandths, type TrackedTest } from "../../lib/analysis/tracked_test.ts";
 import { formatTenths } from "../../lib/badge/percentage.ts";
-import { encodeOffsetCursor } from "../../lib/base/cursor.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { plural } from "../../lib/base/text.ts";
@@ -17,11 +16,12 @@ import * as parameters from "../../lib/http/request/parameters.ts";
 import * as views from "../response_parts.ts";
 import * as schemas from "../schemas.ts";
 import { definePage, downloadLinks, type PageRequest } from "./page.ts";
+import { shownRange, turnPages } from "./paging.ts";
 
 const LIMIT = 50;
 
 const words = parameters.words(
-  "Words that must all be in suite, class, name or file, in any case; or the id of a test",
+  "Words that must all be in suite, class, name or file, case-insensitively; or the id of a test",
   "checkout",
 );
 
@@ -70,7 +70,7 @@ export const testsPage = definePage({
     content: markup`<h1>Tests</h1>${filters({ parameters, pathTo }, errors)}`,
   }),
   async show(page) {
-    const { sql, query: { q, after: offset }, parameters, pathTo, link } = page;
+    const { sql, query: { q, after: offset }, pathTo, link } = page;
     const [only = ""] = q;
     const details = await page.loadEach(loadRepositoryDetails, {});
     const id = q.length === 1 ? parseTestId(only) : null;
@@ -87,12 +87,7 @@ export const testsPage = definePage({
       link.repository(test.repository),
       stateOf(states.get(test.id), page),
     ]);
-    const range = count > tests.length &&
-      `, ${offset + 1} to ${offset + tests.length} on this page`;
-    const turn = (text: string, to: number) => {
-      const all = { ...parameters, after: encodeOffsetCursor(Math.max(0, to)) };
-      return markup`<a href="${pathTo(["tests"], all)}">${text}</a>`;
-    };
+    const range = shownRange({ offset, count, shown: tests.length });
     return {
       title: "Tests",
       crumbs: [link.repositories],
@@ -104,8 +99,7 @@ ${
 ${table("Tests", ["Test|name", "Repository", "State"], rows)}`
           : emptyState("No test matches. Remove a word of the search, or the repository.")
       }
-<nav class="pages" aria-label="Pages">${offset > 0 && turn("Previous page", offset - LIMIT)}
-${offset + tests.length < count && turn("Next page", offset + LIMIT)}</nav>
+${turnPages(page, { path: ["tests"], offset, limit: LIMIT, count })}
 ${tests.length > 0 && downloadLinks(["tests"], page)}`,
     };
   },

@@ -1,6 +1,6 @@
 /** Tools about one test. */
 import * as v from "valibot";
-import { OWNER_TAG } from "../../analysis/test_tags.ts";
+import { OWNER_TAG, ownersOf } from "../../analysis/test_tags.ts";
 import {
   body,
   defineTool,
@@ -115,8 +115,7 @@ export const getTestDetails = defineTool({
     ]);
     return {
       test: found,
-      owners: found.tags.filter((tag) => tag.startsWith(OWNER_TAG))
-        .map((tag) => tag.slice(OWNER_TAG.length)),
+      owners: ownersOf(found.tags),
       failures: groups.failures.slice(0, MAX_GROUPS)
         .map((group) => ({ ...group, branches: group.branches.slice(0, MAX_BRANCHES) })),
       failure_group_count: groups.count,
