@@ -49,7 +49,7 @@ export function isTransient(error: unknown): error is Error {
  * Whether the database or the system is at fault, and not the data: retried later, the same data may be
  * stored. True for the code of any system error and for any SQLSTATE but the classes 22, 23 and 54.
  */
-export function isOutage(error: unknown): boolean {
+export function isSystemFault(error: unknown): boolean {
   return isTransient(error) || /^(E[A-Z0-9]+|(?!22|23|54)[0-9A-Z]{5})$/.test(errorCode(error));
 }
 

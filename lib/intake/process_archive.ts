@@ -30,7 +30,7 @@ import { oneLine } from "../base/text.ts";
 import { findDefaultOrganization } from "../../db/admin/organizations.ts";
 import type { ArchiveStorage, StoredArchive } from "../storage/storage.ts";
 import type { ArchiveReader } from "./archive_reader.ts";
-import { isOutage } from "./outage.ts";
+import { isSystemFault } from "./system_fault.ts";
 import type { FoundFacts, ReadArchive } from "./read_archive.ts";
 import type { Listener } from "./read_files.ts";
 import { type IntakeOutcome, storeUpload } from "./store_upload.ts";
@@ -53,7 +53,7 @@ export interface WatcherContext {
   now(): number;
   listener: Listener;
   log: Log;
-  /** Of the entries that the quarantine policy adds and removes. */
+  /** Origin of the entries that the quarantine policy adds and removes. */
   origin: Origin;
 }
 
@@ -66,7 +66,7 @@ export type ArchiveOutcome =
   })
   | { status: "failed"; key: string; reason: string }
   /** Left for a later attempt, or to another watcher. */
-  | { status: "left"; key: string; reason: string; isOutage: boolean };
+  | { status: "left"; key: string; reason: string; isSystemFault: boolean };
 
 /** The archive is at fault: it has failed and is not retried. */
 class ArchiveError extends Error {}
@@ -97,22 +97,24 @@ export async function processArchive(
     return { ...outcome, key, status: "processed", submission_key: submissionKey };
   } catch (error) {
     const reason = oneLine(errorMessage(error)).slice(0, MAX_REASON_CHARACTERS);
-    if (error instanceof ClaimLostError) return { status: "left", key, reason, isOutage: false };
+    if (error instanceof ClaimLostError) {
+      return { status: "left", key, reason, isSystemFault: false };
+    }
     if (error instanceof SchemaVersionError) {
       // Not the archive's fault: it stays free for a process of the new version.
       await releaseArchive(sql, { ...claim, reason: "", isAttempt: false });
       throw error;
     }
     if (!(error instanceof ArchiveError || error instanceof TagLimitError)) {
-      await releaseArchive(sql, { ...claim, reason, isAttempt: !isOutage(error) });
-      return { status: "left", key, reason, isOutage: isOutage(error) };
+      await releaseArchive(sql, { ...claim, reason, isAttempt: !isSystemFault(error) });
+      return { status: "left", key, reason, isSystemFault: isSystemFault(error) };
     }
     try {
       await failArchive(sql, { ...claim, reason, submissionKey: shown.key });
       return { status: "failed", key, reason };
     } catch (error) {
       if (!(error instanceof ClaimLostError)) throw error;
-      return { status: "left", key, reason: error.message, isOutage: false };
+      return { status: "left", key, reason: error.message, isSystemFault: false };
     }
   } finally {
     clearInterval(lease);
@@ -150,7 +152,7 @@ export async function storeAccepted(
     return { ...outcome, key, status: "processed", submission_key: submissionKey };
   } catch (error) {
     const reason = oneLine(errorMessage(error));
-    return { status: "left", key, reason, isOutage: isOutage(error) };
+    return { status: "left", key, reason, isSystemFault: isSystemFault(error) };
   }
 }
 
@@ -217,7 +219,7 @@ async function intake(
   }).catch(async (error) => {
     // An error of the database or of the organization comes first.
     await listed;
-    throw isOutage(error) ? error : new ArchiveError(errorMessage(error), { cause: error });
+    throw isSystemFault(error) ? error : new ArchiveError(errorMessage(error), { cause: error });
   });
   const { organization, repository } = await listed!;
   const { outcome, notes } = await storeUpload(sql, organization, facts, files, {

@@ -12,12 +12,12 @@ import {
   processArchive,
   type WatcherContext,
 } from "./process_archive.ts";
-import { isOutage } from "./outage.ts";
+import { isSystemFault } from "./system_fault.ts";
 import { errorMessage } from "../base/error.ts";
 
 // Longer than a file has to be unchanged.
 const SETTLE_PAUSE_MS = 2_100;
-// Of the backoff during an outage, unless the interval is longer.
+// Limit of the backoff during an outage, unless the interval is longer.
 const MAX_OUTAGE_PAUSE_MS = 5_000;
 
 interface WatchOptions {
@@ -77,7 +77,7 @@ export async function watchArchives(
     await completeArchive({ storage, log: isLogged ? log : undefined, metrics }, archive, outcome);
     if (status === "failed" || status === "left" && once) failed++;
     if (status !== "left") seen.finished = true;
-    else if (outcome.isOutage) seen.outage = true;
+    else if (outcome.isSystemFault) seen.outage = true;
     await onOutcome?.(outcome);
   };
   const start = (archive: StoredArchive) => {
@@ -149,7 +149,7 @@ export async function watchArchives(
         outage = "";
       } catch (error) {
         if (stop.aborted && error instanceof StorageError) break;
-        if (once || !isOutage(error)) throw error;
+        if (once || !isSystemFault(error)) throw error;
         const message = errorMessage(error);
         if (message !== outage) {
           log.warn("sweep failed", { source: storage.name, error: message });

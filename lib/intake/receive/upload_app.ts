@@ -42,7 +42,7 @@ import {
   readTags,
   readText,
 } from "../upload_values.ts";
-import { isOutage } from "../outage.ts";
+import { isSystemFault } from "../system_fault.ts";
 import { type Acceptance, acceptUpload } from "./accept_upload.ts";
 import { changeQuarantine } from "./change_quarantine.ts";
 import { parseParameters } from "./parameters.ts";
@@ -279,5 +279,5 @@ function failureResponse(error: unknown): [Response, reason: string] {
     const message = error.message.replace(/^upload: (test-results|coverage)\//, "");
     return [badRequest({ [name]: [message] }, error.kind === "limit" ? 413 : 400), message];
   }
-  return [isOutage(error) ? unavailable() : internalServerError(), ""];
+  return [isSystemFault(error) ? unavailable() : internalServerError(), ""];
 }

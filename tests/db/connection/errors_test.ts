@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { isDenied, isOutage, isReadOnly, isTransient } from "../../../db/connection/errors.ts";
+import { isDenied, isReadOnly, isSystemFault, isTransient } from "../../../db/connection/errors.ts";
 import { DatabaseError } from "../../../db/database_error.ts";
 
 const withCode = (code: string) => Object.assign(new Error(code), { code });
@@ -26,7 +26,7 @@ describe("an error of the database", () => {
     it(`with the code "${code}" is ${transient ? "" : "not "}transient`, () => {
       assert.equal(isTransient(withCode(code)), transient);
       assert.equal(isTransient(new DatabaseError("no", { cause: withCode(code) })), transient);
-      assert.equal(isOutage(withCode(code)), outage);
+      assert.equal(isSystemFault(withCode(code)), outage);
     });
   }
 

@@ -223,7 +223,7 @@ describeWithDatabases("processing an archive", (database) => {
       status: "left",
       key: "a.gz",
       reason: "another watcher has taken over",
-      isOutage: false,
+      isSystemFault: false,
     });
     assert.deepEqual((await submissions("acme/lost")).map(({ status }) => status), ["processing"]);
     const [coverage] = await database().sql<{ count: number }[]>`
@@ -245,7 +245,7 @@ describeWithDatabases("processing an archive", (database) => {
       status: "left",
       key: "a.gz",
       reason: "GET a.gz: HTTP 503",
-      isOutage: true,
+      isSystemFault: true,
     });
     assert.deepEqual((await submissions("acme/later")).map(({ status }) => status), ["processing"]);
     isBroken = false;
@@ -352,7 +352,7 @@ describeWithDatabases("processing an archive", (database) => {
       status: "left",
       key: "a.gz",
       reason: "another watcher has taken over",
-      isOutage: false,
+      isSystemFault: false,
     });
   });
 

@@ -2,7 +2,7 @@ import { after, before, beforeEach, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import { DiskRoom } from "../../../lib/storage/disk_room.ts";
-import { isOutage } from "../../../lib/intake/outage.ts";
+import { isSystemFault } from "../../../lib/intake/system_fault.ts";
 
 const MEGABYTE = 1024 * 1024;
 
@@ -28,7 +28,7 @@ describe("the room on the disk of an inbox", () => {
     freeMegabytes = 79;
     isRefused(() => room.receive());
     assert.throws(() => room.check(), (error) => {
-      assert.ok(error instanceof Error && isOutage(error), "the client repeats the upload");
+      assert.ok(error instanceof Error && isSystemFault(error), "the client repeats the upload");
       assert.match(
         error.message,
         /^the disk of "\/data" is almost full: 79 MB are free, .* 80 MB$/,

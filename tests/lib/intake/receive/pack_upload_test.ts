@@ -5,7 +5,7 @@ import { ArchiveReader } from "../../../../lib/intake/archive_reader.ts";
 import type { UploadToPack } from "../../../../lib/intake/receive/pack_upload.ts";
 import { inspectArchive } from "../../../../lib/report/archive/mod.ts";
 import { fileSource } from "../../../../lib/storage/folder.ts";
-import { isOutage } from "../../../../lib/intake/outage.ts";
+import { isSystemFault } from "../../../../lib/intake/system_fault.ts";
 import { NOON } from "../../cli/run_in_process.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
 
@@ -145,7 +145,7 @@ describe("packing an upload in a worker thread", () => {
   it("reports a full disk as an outage, and what is wrong with an upload with its status", async () => {
     await Deno.symlink("/dev/full", join(folder, "parts"));
     await assert.rejects(pack(formOf([["report", "a.xml", reportOf("a")]])), (error) => {
-      assert.ok(isOutage(error));
+      assert.ok(isSystemFault(error));
       return /No space left/i.test(String(error));
     });
     await Deno.remove(join(folder, "parts"));

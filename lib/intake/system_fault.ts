@@ -3,7 +3,7 @@ import { ReportError } from "../report/report_error.ts";
 import { StorageError } from "../storage/storage.ts";
 
 /** Whether storage, database or system are at fault, and not the archive, so that a retry makes sense. */
-export function isOutage(error: unknown): boolean {
+export function isSystemFault(error: unknown): boolean {
   if (error instanceof ReportError) return error.kind === "unreadable";
-  return error instanceof StorageError || database.isOutage(error);
+  return error instanceof StorageError || database.isSystemFault(error);
 }
