@@ -13,8 +13,9 @@ import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/ide
 import type { Patterns, SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { loadTestPage, selectDurations, viewOf } from "./duration_rows.ts";
+import { loadTestPage, selectDurations } from "./duration_rows.ts";
 import { isOfJob, isSelected, selectRepository, SNAPSHOT } from "./fragments.ts";
+import { viewOf } from "./packed_rows.ts";
 import { loadTestLists } from "./stored_test_lists.ts";
 
 interface DurationsQuery extends SubmissionFilter {
@@ -39,7 +40,7 @@ interface Page {
   limit: number;
 }
 
-// Of 20,000 tests about 40 kB each.
+// With 20,000 tests about 40 kB each.
 const SUBMISSIONS_PER_STATEMENT = 50;
 
 /**

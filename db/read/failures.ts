@@ -9,13 +9,14 @@ import type { Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId, recordedAtOf, testId } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Database } from "../connection/connect.ts";
-import { integersIn, type Queryable } from "../connection/sql.ts";
+import type { Queryable } from "../connection/sql.ts";
 import { loadTexts } from "./texts.ts";
 import { isRecordedSince, isSelected, selectRepository, SNAPSHOT } from "./fragments.ts";
+import { loadTestHashes, viewOf } from "./packed_rows.ts";
 
 /** Failures of one cause, with fields of the latest one. */
 export interface ShownGroup extends Omit<FailureGroup<FailedAttempt>, "latest">, FailureText {
-  /** Of the latest. */
+  /** Submission of the latest one, as the two fields below. */
   submissionId: string;
   latestBuildUrl: string;
   latestCommitOid: string;
@@ -52,8 +53,9 @@ export async function loadFailures(
       selectSubmissions(tx, query),
       selectFailures(tx, query),
     ]);
-    const [row] = await selectTests(tx, { repositoryId, testNos: testNosOf(rows) });
-    const { testIds, indexes } = readTests(row!.tests, repository.idPrefix);
+    const hashes = await loadTestHashes(tx, { repositoryId, testNos: testNosOf(rows) });
+    const testIds = Array.from(hashes.values(), (hash) => testId(repository.idPrefix, hash));
+    const indexes = new Map(Array.from(hashes.keys(), (testNo, index) => [testNo, index]));
     const found = { submissions, indexes, testIds };
     const { count, groups } = groupFailures(readFailures(rows, found), testIds);
     const latest = await selectLatest(tx, repositoryId, groups.map((group) => group.latest));
@@ -104,13 +106,9 @@ function testNosOf(rows: readonly FailuresRow[]): Set<number> {
   return testNos;
 }
 
-function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView {
-  return new DataView(buffer, byteOffset, byteLength);
-}
-
 interface FoundTests {
   submissions: readonly CountedRow[];
-  /** Of the ids, by test_no. */
+  /** Index of each test's id, by test_no. */
   indexes: ReadonlyMap<number, number>;
   testIds: readonly string[];
 }
@@ -200,31 +198,6 @@ function selectFailures(sql: Queryable, { repositoryId, testNo, windowStart }: F
     from negative_result n
     where n.repository_id = ${repositoryId} and ${isWanted}
     group by n.submission_id`;
-}
-
-/** Each test has a test_no and a test_hash: one value, because thousands of rows take 6 ms. */
-function selectTests(
-  sql: Queryable,
-  { repositoryId, testNos }: { repositoryId: number; testNos: Iterable<number> },
-) {
-  return sql<{ tests: Uint8Array }[]>`
-    select coalesce(string_agg(int4send(test_no) || int8send(test_hash), ''), '') as tests
-    from test
-    where repository_id = ${repositoryId} and test_no = any(${integersIn(sql, testNos)})`;
-}
-
-const TEST_BYTES = 12;
-
-/** The ids of tests, and the index of each by test_no. */
-function readTests(tests: Uint8Array, idPrefix: number) {
-  const view = viewOf(tests);
-  const testIds: string[] = [];
-  const indexes = new Map<number, number>();
-  for (let at = 0; at < tests.length; at += TEST_BYTES) {
-    indexes.set(view.getInt32(at), testIds.length);
-    testIds.push(testId(idPrefix, Number(view.getBigInt64(at + 4))));
-  }
-  return { testIds, indexes };
 }
 
 /** The latest failures of groups, as they are shown. `offset 0` keeps the lookup of each by its key. */

@@ -1,8 +1,8 @@
 import { type FlakySubmission, flakyTime } from "../../lib/analysis/flaky_time.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { arrayOf, idsIn, type Queryable } from "../connection/sql.ts";
-import { viewOf } from "./duration_rows.ts";
 import { codeVersionOf } from "./fragments.ts";
+import { viewOf } from "./packed_rows.ts";
 import { loadTestLists } from "./stored_test_lists.ts";
 
 /** A job is run again within hours or days. */
