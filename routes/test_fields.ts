@@ -20,7 +20,7 @@ interface Column {
   page: string;
   /** On a terminal; not shown there without one. */
   terminal?: string;
-  /** Of the page, when it can be sorted by this column. */
+  /** Order of the page, when it can be sorted by this column. */
   sort?: TestOrder;
   /** `at` is a time, in seconds since 1970. */
   cell(test: TrackedTest): string | number | { at: number | null };

@@ -89,7 +89,7 @@ export async function recordVersions(
   }
 }
 
-/** Those of the found archives that have failed, with the time in seconds since 1970. */
+/** The archives that have failed among the found ones, with the time in seconds since 1970. */
 export async function findFailedArchives<Found extends { key: string; version: string }>(
   sql: Queryable,
   { source, archives }: { source: string; archives: Found[] },

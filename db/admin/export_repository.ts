@@ -176,7 +176,7 @@ function quarantineRecord(entry: Quarantine | undefined): ExportRecord<"test">["
   };
 }
 
-/** Those that are processed: others belong to a watcher of this database. */
+/** The processed archives: others belong to a watcher of this database. */
 async function* exportArchives(
   sql: Queryable,
   { repositoryId, repositoryNumber }: ExportedRepository,

@@ -10,7 +10,7 @@ import { idsIn, type Queryable, rangesIn } from "../connection/sql.ts";
 import { loadTexts } from "../read/texts.ts";
 
 const SUBMISSIONS_PER_BATCH = 200;
-/** Of the submissions whose results are loaded at once. */
+/** Results of the submissions that are loaded at once. */
 const RESULTS_PER_STATEMENT = 50_000;
 /** Each may have a text of 16 Ki characters. */
 const RESULTS_PER_BATCH = 1_000;

@@ -117,7 +117,7 @@ export class ImportClaim {
     for (const { repositoryId } of repositories) {
       await this.extend();
       await writeTransaction(sql, async (tx) => {
-        // Not as those of a deleted repository, which `watch` would not process again.
+        // Not as archives of a deleted repository, which `watch` would not process again.
         await tx`delete from archive where repository_id = ${repositoryId}`;
         await deleteRepository(tx, { organizationId, repositoryId });
       });

@@ -259,7 +259,7 @@ export class ImportedRepository {
     }
   }
 
-  /** Those that this database knows already stay as they are. */
+  /** Stores archives; those that this database knows already stay as they are. */
   async #storeArchives(tx: Queryable, records: ExportRecord<"archive">[]): Promise<void> {
     await tx`
       insert into archive (source, key, version, status, attempt_count, reason, repository_id,

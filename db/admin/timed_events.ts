@@ -25,7 +25,7 @@ import { listRepositories, type Repository } from "./repositories.ts";
 
 /** An older end, such as one before a webhook was added, is not announced. */
 const ENDED_WITHIN = SECONDS_PER_DAY;
-/** Of entries that are looked at: longer than any notice. */
+/** Entries that end within this time are looked at: longer than any notice. */
 const ENDING_WITHIN = 8 * SECONDS_PER_DAY;
 
 /**

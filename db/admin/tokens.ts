@@ -22,7 +22,7 @@ export type NewTokenRow =
   & Omit<Token, "apiTokenId" | "revokedAt" | "lastUsedAt" | "repository">
   & {
     hash: string;
-    /** Of a token for one repository. */
+    /** The repository of a token for one repository. */
     repositoryId?: number;
   };
 

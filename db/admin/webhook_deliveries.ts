@@ -173,7 +173,7 @@ export async function resendDelivery(
   return true;
 }
 
-/** SQL: whether the row `d` of `webhook_delivery`, or that of another name, disables its webhook. */
+/** SQL: whether the row `d` of `webhook_delivery`, or a row of another name, disables its webhook. */
 export function isGone(sql: Queryable, row = sql`d`) {
   return sql`${row}.status = 'failed' and ${row}.outcome = ${DISABLED}`;
 }

@@ -11,7 +11,7 @@ export interface Webhook {
   events: WebhookEvent[];
   /** `owner/name`; `null`: all repositories. */
   repository: string | null;
-  /** Of the tests; `null`: all. */
+  /** Owner of the tests; `null` for all. */
   owner: string | null;
   format: WebhookFormat;
   allowsPrivate: boolean;

@@ -33,7 +33,7 @@ export function watchLockWaits(
   return () => clearInterval(timer);
 }
 
-/** Of the statement only the first words are shown, without any values. */
+/** Who holds a lock. Only the first words of the statement are shown, without any values. */
 async function loadLockHolders(sql: postgres.Sql, pid: number) {
   return await sql<{ pid: number; holder: string }[]>`
     select a.pid, format('server process %s (%s, %s): %s', a.pid,

@@ -7,7 +7,7 @@ import { buildKeyOf, versionColumns } from "./fragments.ts";
 /** Builds of the window: processed submissions that share a build URL, or one submission without. */
 interface BuildCounts {
   buildCount: number;
-  /** Those with at least one disruption in the window. */
+  /** Builds with at least one disruption in the window. */
   disruptedBuildCount: number;
 }
 

@@ -11,7 +11,7 @@ export const BUILD_OUTCOMES = ["all", "failed", "flaky", "passed"] as const;
 export type BuildOutcome = typeof BUILD_OUTCOMES[number];
 
 export interface BuildRow {
-  /** Of its latest submission, 24 hex digits; the other fields of text too. */
+  /** Its latest submission, 24 hex digits; the other texts are of that submission, too. */
   submissionId: string;
   buildUrl: string;
   commitOid: string;

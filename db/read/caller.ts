@@ -22,7 +22,7 @@ export type Selection =
   | { kind: "submission"; ownerKey: string; nameKey: string; submissionId: string }
   | NamedSelection;
 
-/** Those with this name (and owner, if given; both lower-cased), and the one with this number. */
+/** Repositories with this name (and owner, if given; both lower-cased), and the one with this number. */
 export interface NamedSelection {
   kind: "named";
   ownerKey?: string;

@@ -4,7 +4,7 @@ import type { Queryable } from "../connection/sql.ts";
 import { hasHash, versionColumns } from "./fragments.ts";
 import { messageOf } from "./texts.ts";
 
-// Of a test: 5,000 take 100 ms, and a request may be about a hundred tests.
+// Messages of a test: 5,000 take 100 ms, and a request may be about a hundred tests.
 const MESSAGES = 500;
 
 /**

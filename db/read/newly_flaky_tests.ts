@@ -3,10 +3,10 @@ import type { Queryable } from "../connection/sql.ts";
 
 interface GroupRow {
   idPrefix: number;
-  /** Of the latest disruption. */
+  /** Message of the latest disruption. */
   message: string;
   testCount: number;
-  /** Of the latest of them, in seconds since 1970, as `since`. */
+  /** First disruption of the latest of them, in seconds since 1970, as `since`. */
   firstDisruptionAt: number;
   tests: (TestIdentity & { testHash: number })[];
 }

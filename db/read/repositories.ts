@@ -12,7 +12,7 @@ export interface RepositoryDetails extends RepositoryName, DataVersion {
   repositoryId: number;
   /** Unique within the organization. */
   repositoryNumber: number;
-  /** Of the ids of its tests. */
+  /** First part of the ids of its tests. */
   idPrefix: number;
   /** Its page, `""` when unknown. */
   url: string;
@@ -62,10 +62,10 @@ interface RepositoryCounts {
   /** Disruptive in the window and not quarantined. */
   flakyTestCount: number;
   quarantinedTestCount: number;
-  /** Of the latest coverage report; `null` when there is none. */
+  /** From the latest coverage report, as `lineCount`; `null` when there is none. */
   coveredLineCount: number | null;
   lineCount: number | null;
-  /** Of the latest submission; `null` when there is none. Seconds since 1970. */
+  /** Time of the latest submission, in seconds since 1970; `null` when there is none. */
   lastRecordedAt: number | null;
 }
 
@@ -95,9 +95,9 @@ export async function loadOverviews(sql: Database["sql"], query: OverviewQuery) 
     return {
       ...repository,
       ...countsOf.get(repository.repositoryId)!,
-      /** Of the window. */
+      /** Builds of the window. */
       builds: rows.find(({ period }) => period === "window") ?? NO_BUILDS,
-      /** Of the time of the same length before it, with `withBefore`. */
+      /** Builds of the time of the same length before it, with `withBefore`. */
       buildsBefore: rows.find(({ period }) => period === "before") ?? NO_BUILDS,
       /** By day, oldest first, without days that had none. */
       days: rows.filter((row): row is BuildCounts & { day: number } => row.day !== null),
@@ -105,7 +105,7 @@ export async function loadOverviews(sql: Database["sql"], query: OverviewQuery) 
   });
 }
 
-/** Of a repository without builds. */
+/** The totals of a repository without builds. */
 export const NO_BUILDS: BuildTotals = {
   buildCount: 0,
   failedBuildCount: 0,

@@ -122,7 +122,7 @@ export async function loadSubmissionRuns(
 const SUBMISSIONS_PER_STATEMENT = 250;
 
 interface FoundSubmission extends SubmissionRuns {
-  /** Of the test in the list of the submission. */
+  /** Index of the test in the list of the submission. */
   index: number;
 }
 

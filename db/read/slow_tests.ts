@@ -43,7 +43,7 @@ export interface SlowTest
 /** Enough to see a slow-down, few enough for a repository with a thousand runs a day. */
 const RUNS_PER_DAY = 8;
 
-/** Of 20,000 tests about 40 kB each. */
+/** With 20,000 tests about 40 kB each. */
 const MAX_SUBMISSIONS = 500;
 
 const SUBMISSIONS_PER_STATEMENT = 50;
@@ -55,7 +55,7 @@ interface SlowTestsQuery {
   sort: SlowOrder;
   after: number;
   limit: number;
-  /** Of the same window and filter, with the time. */
+  /** How often tests ran, for the same window and filter, with the time. */
   runs: RunCounts;
 }
 

@@ -17,9 +17,9 @@ export interface SubmissionRow {
   branch: string;
   /** `""` when unknown. */
   environment: string;
-  /** Of the CI service, `""` when unknown. */
+  /** Job of the CI service, `""` when unknown. */
   job: string;
-  /** Of the job, as the CI service names it; `""` when unknown. */
+  /** Shard of the job, as the CI service names it; `""` when unknown. */
   shard: string;
   /** Seconds since 1970. */
   recordedAt: number;

@@ -87,7 +87,7 @@ async function loadUnchanged(
         selectVersions(tx, { repositoryIds, now, windowStart }),
         isUnfiltered(filter)
           ? selectDisruptionCounts(tx, scope)
-          // Of each repository, because Citus refuses the statement for several.
+          // One statement for each repository, because Citus refuses it for several.
           : Promise.all(
             repositoryIds.map(async (repositoryId) =>
               (await selectFilteredDisruptions(tx, { ...scope, repositoryId, filter }))

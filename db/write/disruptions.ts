@@ -1,4 +1,4 @@
-/** Negative results, the disruptions among those of a code version, and the disruptive tests. */
+/** Negative results, which of them are disruptions at a code version, and the disruptive tests. */
 import { isDeepStrictEqual } from "node:util";
 import { resultCountsAt } from "../../lib/analysis/columns.ts";
 import {

@@ -12,7 +12,7 @@ import { findTestListNo, testNosByHash, TESTS_PER_STATEMENT } from "./tests.ts";
 /** A test of an upload that is one of the repository, except that one of the two has no file. */
 export interface FileMatch {
   name: string;
-  /** Of the one that has it. */
+  /** File of the one that has it. */
   file: string;
   /** Hash of the test of the upload. */
   aliasHash: number;
@@ -188,7 +188,7 @@ function unambiguous(
   });
 }
 
-/** The content with the tests of matches as those of the repository, and its groups of tags in their order. */
+/** The content with matched tests as the repository has them, and its groups of tags in their order. */
 export function withFileMatches(
   content: SubmissionContent,
   matches: readonly FileMatch[],

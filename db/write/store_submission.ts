@@ -38,7 +38,7 @@ export interface Upload extends Omit<SubmissionHead, "key"> {
   key?:
     | string
     | ((tx: Queryable, repositoryId: number) => Promise<{ key: string; isRepeated: boolean }>);
-  /** Of an imported submission: the id and the digest (hex) that it had. `reportDigest` is ignored. */
+  /** For an imported submission: the id and the digest (hex) that it had. `reportDigest` is ignored. */
   imported?: { id: string; digest: string };
 }
 
@@ -207,7 +207,7 @@ async function matchFiles(
   tx: Queryable,
   { repositoryId, content, testTags = null, storedAhead, imported }: DigestedUpload,
 ): Promise<{ content: SubmissionContent; testTags: TestTags | null; notes: string[] }> {
-  // The results of an import are those of stored tests.
+  // The results of an import belong to stored tests.
   const matches = imported
     ? []
     : storedAhead?.fileMatches ?? await findFileMatches(tx, { repositoryId, content });

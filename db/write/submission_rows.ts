@@ -21,9 +21,9 @@ export interface SubmissionHead {
   branch: string | null;
   /** What results depend on in addition to the code: operating system, runtime, browser; `""` when unknown. */
   environment?: string;
-  /** Of the CI service, `""` when unknown. */
+  /** Job of the CI service, `""` when unknown. */
   job?: string;
-  /** Of the job, as the CI service names it; `""` when unknown. */
+  /** Shard of the job, as the CI service names it; `""` when unknown. */
   shard?: string;
   /** Tags of every test. */
   tags: string[];

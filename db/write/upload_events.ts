@@ -40,7 +40,7 @@ export async function addUploadEvents(
   run: StoredRun,
   now: number,
 ): Promise<void> {
-  // Of a run that is uploaded late, nothing is news.
+  // Nothing in a run that is uploaded late is news.
   if (run.recordedAt < now - WINDOW_SECONDS) return;
   const events = await loadSubscribedEvents(tx, repository.organizationId);
   if (events.has("test.flaky")) await addFlakyTests(tx, repository, run, now);

@@ -9,7 +9,7 @@ interface CauseRule {
   name: string;
   /** Has no capturing groups; the case is ignored. Takes linear time: any text comes here. */
   pattern: RegExp;
-  /** Of the text; `null` when it stays. */
+  /** What replaces the text; `null` when it stays. */
   replacement: string | null | ((text: string) => string);
 }
 

@@ -6,7 +6,7 @@ import { MORE_FAILURES, type TestResult } from "../report/result.ts";
 import { failureCause, fingerprint } from "./failure_groups.ts";
 import { isEmptyLine } from "./subtests.ts";
 
-/** Of a failure without a text: some plugins report attempts so, another attempt has the cause. */
+/** The cause of a failure without a text: some plugins write none, and another attempt has the cause. */
 export const NO_TEXT = fingerprint("");
 
 /** Stands for the causes that are too many to be kept. Not stored: no test is known for it. */

@@ -33,7 +33,7 @@ export function splitFingerprints(joined: string): string[] {
 }
 
 export interface FailedAttempt {
-  /** Of its cause. */
+  /** Fingerprint of its cause. */
   fingerprint: string;
   /** Number of its test: an index of their ids. */
   test: number;
@@ -99,7 +99,7 @@ interface Group<T> {
   firstRecordedAt: number;
   /** Without unknown ones. */
   branches: Set<string>;
-  /** Of each failure. */
+  /** The test of each failure. */
   tests: number[];
 }
 

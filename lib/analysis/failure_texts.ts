@@ -43,7 +43,7 @@ export function decodeBody(bytes: Uint8Array): string {
   return bytes.length === 0 ? "" : inflateRawSync(bytes).toString();
 }
 
-/** Of the compressed bodies of one submission. 100,000 stack traces of 2 kB take 50 MiB. */
+/** Compressed bodies of one submission. 100,000 stack traces of 2 kB take 50 MiB. */
 const MAX_BYTES = 64 << 20;
 
 const LEFT_OUT = "(left out: the failures of this upload have too much text)";
@@ -57,7 +57,7 @@ export class TextCollector {
   readonly texts: CompressedText[] = [];
   readonly #numbers = new Map<string, number>();
   readonly #maxBytes: number;
-  /** Of the bodies. */
+  /** Bytes of the compressed bodies. */
   #bytes = 0;
   #messageCharacters = 0;
 
@@ -65,7 +65,7 @@ export class TextCollector {
     this.#maxBytes = maxBytes;
   }
 
-  /** Of all texts, as they are stored. */
+  /** Bytes of all texts, as they are stored. */
   get byteCount(): number {
     return this.#bytes + this.#messageCharacters;
   }

@@ -13,7 +13,7 @@ export interface FlakySubmission extends Omit<ResultColumns, "durations"> {
   version: string;
   /** The tests that ran, in the order of the columns. */
   testNos: Int32Array;
-  /** Those with a disruption here. */
+  /** The tests with a disruption in this submission. */
   disrupted: ReadonlySet<number>;
   /** Whether its time counts; an earlier one only tells which submissions repeat it. */
   isInPeriod: boolean;

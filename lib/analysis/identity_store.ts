@@ -44,7 +44,7 @@ export class IdentityStore {
     this.#positions[start + 3] = this.#positionOf(3, test.file);
   }
 
-  /** Of the texts: what they take in memory, those that were forgotten included. */
+  /** Bytes that the texts take in memory, including forgotten ones. */
   get byteCount(): number {
     return this.#byteCount;
   }

@@ -21,7 +21,7 @@ export interface CollectedNegative {
   conclusion: "failure" | "error";
   /** Index of its text in `texts`. */
   textNo: number;
-  /** Fingerprints of its other causes than that of its text, sorted; absent without any. */
+  /** Fingerprints of its causes other than its text's, sorted; absent without any. */
   otherFingerprints?: string[];
 }
 
@@ -76,7 +76,7 @@ export function mergeEqualCases(
     reports: readonly CollectedReport[];
     /** The number of the text without a message. */
     emptyText(): number;
-    /** Of a text, by its number. */
+    /** The fingerprint of a text, by its number. */
     fingerprintOf(textNo: number): string;
     /** Called with each test that stands for several. */
     onAmbiguous(testIndex: number): void;

@@ -42,7 +42,7 @@ export interface QuarantineEvent
   repository: string;
   /** Who did it, or who ran the command; `""` for an end. */
   author: string;
-  /** Of the entry, or of its removal. */
+  /** Reason of the entry, or of its removal. */
   quarantineReason: string | null;
   quarantineOwner: string | null;
 }

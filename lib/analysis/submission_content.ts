@@ -31,7 +31,7 @@ export interface SubmissionContent extends ResultColumns {
   listHash: string;
   /** The identity of the test at an index of `testHashes`. */
   identityAt(index: number): TestIdentity;
-  /** Of the tests that stand for several tests of one name. */
+  /** Hashes of the tests that stand for several tests of one name. */
   ambiguousTestHashes: number[];
   /** The time of suites beyond their tests. */
   overheads: SuiteOverhead[];

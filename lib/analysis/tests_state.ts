@@ -31,7 +31,7 @@ export interface TestsState {
   tests: ReadonlyMap<number, TrackedTest>;
   /** When the processed submissions of the window were recorded, in no particular order. */
   recordedAts: readonly number[];
-  /** Of the window. */
+  /** How often each test ran in the window. */
   runs: RunCounts;
 }
 

@@ -147,7 +147,7 @@ function errorOf(
     );
   }
   if (status === 401 && v.is(MESSAGE, body)) {
-    // The API's has no body, so it is that of `receive` or a proxy.
+    // The API's has no body, so it comes from `receive` or a proxy.
     return new ApiError(
       `${baseUrl} is not the API (status 401: ${quote(body.message)}).`,
       `Ask the user to check ${URL_VARIABLE}.`,

@@ -54,7 +54,7 @@ function decode(cursor: string, pattern: RegExp): { id: string; number: number }
       return { id: id.toLowerCase(), number: Number(number) };
     }
   } catch {
-    // Of a length that base64 never has.
+    // It has a length that base64 never has.
   }
   throw new SyntaxError(
     `invalid cursor ${quote(cursor)}: expected metadata.after of a page of this list`,

@@ -74,7 +74,7 @@ export const RUN_OPTIONS = {
   ),
 };
 
-/** Of SHA-1; ids of SHA-256 are longer. */
+/** Digits of SHA-1; ids of SHA-256 are longer. */
 const WHOLE_ID_LENGTH = 40;
 
 export const REPORTS = v.array(v.string());

@@ -13,7 +13,7 @@ const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 const META = v.object({
   job: v.string(),
-  /** Of several runs of a job the last counts: number of the run, and of its attempt. */
+  /** Number of the run, and of its attempt: the last run of a job counts. */
   run: v.strictTuple([count, count]),
   /** Tells jobs of one name in one run apart, such as the jobs of a matrix; `""` when unknown. */
   runner: v.string(),
@@ -70,7 +70,7 @@ export function parseComment(body: string): Section[] {
   return sections;
 }
 
-/** Of each job the sections of its last run, one for each runner; sorted. */
+/** The sections of the last run of each job, one for each runner; sorted. */
 export function mergeSections(sections: readonly Section[]): Section[] {
   const kept = sections.filter((section) => !sections.some((other) => replaces(other, section)));
   const distinct = new Map(kept.map((section) => [keyOf(section), section]));

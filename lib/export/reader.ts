@@ -123,7 +123,7 @@ const LINE_END = 0x0a;
 
 /** The lines of a file, with their ends. */
 async function* splitLines(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array[]> {
-  /** Of a line that began in an earlier chunk. */
+  /** Parts of a line that began in an earlier chunk. */
   let parts: Uint8Array[] = [];
   let partBytes = 0;
   let line = 1;

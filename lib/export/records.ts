@@ -37,7 +37,7 @@ function integer(min: number, max = Number.MAX_SAFE_INTEGER) {
   );
 }
 
-/** Of a column of the type integer. */
+/** The largest value of a column of type integer. */
 const MAX_INTEGER = 2_147_483_647;
 
 /** Twice as much is a safe integer. */
@@ -181,14 +181,14 @@ const SCHEMAS = {
     duration_us: integer(0),
     /** 2 and more for later attempts of the test in the submission. */
     attempt: maybe(integer(1)),
-    /** Of a failure or error: its position in the report, its text, and whether it is a disruption. */
+    /** For a failure or error: its position in the report, its text, and whether it is a disruption. */
     result_no: maybe(integer(0, MAX_INTEGER)),
     message: maybe(text),
     body: maybe(text),
     is_disruption: maybe(v.boolean()),
-    /** Of a failure or error: its causes beyond the one of its message. */
+    /** For a failure or error: its causes beyond the one of its message. */
     other_fingerprints: maybe(v.pipe(v.array(hex(16)), v.nonEmpty("expected fingerprints"))),
-    /** Of this test alone, in addition to the submission's. */
+    /** Tags of this test alone, in addition to the submission's. */
     tags,
   }),
   coverage: v.strictObject({
@@ -224,7 +224,7 @@ const SCHEMAS = {
     hash: v.pipe(v.string(), v.regex(/^([0-9a-f]{64}|[A-Za-z0-9+/]{43}=)$/, "expected a SHA-256")),
     prefix: maybe(text),
     label: maybe(text),
-    /** Of a badge token, and of an upload or quarantine token for one repository. */
+    /** For a badge token, and an upload or quarantine token for one repository. */
     repository_id: maybe(repositoryId),
     created_at: timestamp,
     expires_at: maybe(timestamp),
@@ -239,7 +239,7 @@ const SCHEMAS = {
     command: text,
     subject: text,
     detail: v.union([
-      // Of an entry of the quarantine log.
+      // An entry of the quarantine log.
       v.objectWithRest({
         quarantine: oneOf(["added", "changed", "removed"]),
         repository: text,
@@ -300,7 +300,7 @@ function shown(record: object): object {
     if (value === null) continue;
     if (typeof value === "number" && name.endsWith("_at")) fields[name] = formatTimestamp(value);
     else if (typeof value !== "object" || Array.isArray(value)) fields[name] = value;
-    // Of a change: free, with nulls of its own.
+    // The detail of a change may be any JSON, with nulls of its own.
     else fields[name] = name === "detail" ? value : shown(value);
   }
   return fields;

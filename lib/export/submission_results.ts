@@ -14,9 +14,9 @@ const MAX_TEXT_BYTES = 128 << 20;
 
 /** Makes the content of a submission from the records of its results. */
 export class SubmissionResults {
-  /** Of the tests, ascending. */
+  /** One for each test, ascending. */
   readonly #testHashes: number[] = [];
-  // Of the results, in the order of the file.
+  // One for each result, in the order of the file.
   readonly #testIndexes: number[] = [];
   readonly #kinds: number[] = [];
   readonly #durations: number[] = [];

@@ -25,7 +25,7 @@ const PULL = v.object({
   head: v.object({ sha: v.string(), ref: v.string() }),
 });
 
-/** Of the authors of comments those that may write to the repository. */
+/** Authors of comments who may write to the repository. */
 const MEMBERS = ["OWNER", "MEMBER", "COLLABORATOR"];
 
 /** Access with a token of GitHub, or of what has its interface. */

@@ -70,7 +70,7 @@ export function summarize(
   { repository, verdicts, otherOutages, problem, dryRun, hasPassed }: {
     repository: string;
     verdicts: ReadonlyMap<string, ServiceVerdict> | null;
-    /** Of the last two hours. */
+    /** Outages of the last two hours. */
     otherOutages: readonly OutageRun[];
     problem: string | null;
     dryRun: boolean;

@@ -245,7 +245,7 @@ function figure(
     alternative: string;
     drawing: Content;
     scale: { top: number; ticks: readonly number[]; format: (value: number) => string };
-    /** Of the horizontal axis, of which some are shown. */
+    /** Labels of the horizontal axis; some of them are shown. */
     labels: readonly string[];
     /** Whether the first and last value are at the edges, instead of in the middle of their part. */
     isFromEdge?: boolean;

@@ -6,7 +6,7 @@ interface Paths {
   commit: string;
   branch: string;
   pull: string;
-  /** Of the changes from a commit, `{from}`, to another, `{to}`. */
+  /** The changes from the commit `{from}` to the commit `{to}`. */
   compare: string;
 }
 

@@ -61,7 +61,7 @@ function block(token: Token, resolveLink: ResolveLink): Content {
   }
 }
 
-/** A block of a quotation, whose headings are not those of the page. */
+/** A block of a quotation, whose headings are not headings of the page. */
 function quoted(token: Token, resolveLink: ResolveLink): Content {
   if (token.type !== "heading") return block(token, resolveLink);
   return markup`<p><b>${inline((token as Tokens.Heading).tokens, resolveLink)}</b></p>\n`;

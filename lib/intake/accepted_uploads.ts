@@ -16,7 +16,7 @@ const CONCURRENT_UPLOADS = 2;
 /** Memory of all waiting uploads together. More are left to the next sweep, which reads them again. */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
-/** Of a result without its names and texts: hash, duration, kind, positions of the names. */
+/** A result without its names and texts: hash, duration, kind, positions of the names. */
 const BYTES_PER_RESULT = 40;
 
 /**

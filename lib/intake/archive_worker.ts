@@ -36,7 +36,7 @@ export type FromWorker =
 /** An error as plain data. */
 interface SentError {
   message: string;
-  /** Of the system, such as `ENOSPC`. */
+  /** Code of a system error, such as `ENOSPC`. */
   code: string;
   report: Pick<ReportError, "file" | "kind"> | null;
   upload: Pick<UploadError, "status" | "errors"> | null;

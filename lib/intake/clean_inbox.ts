@@ -20,7 +20,7 @@ interface InboxContext {
   storage: FolderStorage;
   log: Log;
   metrics: Metrics | undefined;
-  /** Of the inbox. */
+  /** Room on the disk of the inbox. */
   room: Pick<DiskRoom, "freeBytes" | "neededBytes" | "releaseMissing">;
   /** Seconds since 1970. */
   now(): number;

@@ -52,7 +52,7 @@ export interface ReadArchiveOptions {
 
 /** Files of an upload that can be opened in the order in which they are read. */
 export interface FilesToRead {
-  /** Of the upload, for errors. */
+  /** Name of the upload, for errors. */
   name: string;
   reports: readonly ArchivedFile[];
   coverage: readonly ArchivedFile[];
@@ -223,9 +223,9 @@ export function repositoryIn(
   text: string,
   { provider, repositoryUrl }: ArchiveMetadata,
 ): string {
-  // Of CodeBuild the reporter takes it from the public page of the build.
+  // For CodeBuild, the reporter takes it from the public page of the build.
   if (provider === "aws-codebuild") return readGitUrl(repositoryUrl).repository || text;
-  // Of Azure Repos it is the address of the organization, two slashes and the name.
+  // For Azure Repos, it is the address of the organization, two slashes and the name.
   const url = /^https?:\/\//i.test(text) ? URL.parse(text) : null;
   if (!url) return text;
   const segments = url.pathname.split("/").filter((segment) => segment !== "");

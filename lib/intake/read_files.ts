@@ -49,7 +49,7 @@ export interface ReadProgress {
   /** The current file. */
   file: string;
   bytes: number;
-  /** Of all reports together, 0 when unknown. */
+  /** Bytes of all reports together, 0 when unknown. */
   totalBytes: number;
 }
 
@@ -72,7 +72,7 @@ interface ReportOptions {
 /** Bounds the memory for what was read. */
 export interface MaxKept {
   results: number;
-  /** Of them failures, which have texts. */
+  /** Failures among the results; each has a text. */
   failures: number;
   /** Bytes of names and texts. */
   textBytes: number;

@@ -45,7 +45,7 @@ export class TestSearch {
     }
   }
 
-  /** Those of the positions, in their order, whose tests match all terms. */
+  /** The positions, in their order, whose tests match all terms. */
   find(terms: readonly Term[], positions: readonly number[]): readonly number[] {
     const words = terms.flatMap((term) => term.kind === "text" ? [term.text] : []);
     let found = words.length > 0 ? this.#maybeWith(words, positions) : positions;

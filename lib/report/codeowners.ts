@@ -22,7 +22,7 @@ export interface Codeowners {
 
 // Beyond these, CODEOWNERS is cut or a line is skipped, with a note. GitHub takes 3 MB.
 const MAX_LINES = 20_000;
-// Of a pattern, and of a file; further ones are left out.
+// Owners of a pattern, and of a file; further ones are left out.
 const MAX_OWNERS = 100;
 const MAX_OWNER_CHARACTERS = 190;
 // As long as a file's name may be.

@@ -140,7 +140,7 @@ function areAttempts(cases: readonly EqualCase[]): boolean {
   return cases.slice(0, -1).every((one) => lastConclusion(one) !== "passing");
 }
 
-// Of an attempt that is repeated, `flaky` and newer `rerunfailures` leave a bare case. The last case has
+// For an attempt that is repeated, `flaky` and newer `rerunfailures` leave a bare case. The last case has
 // the outcome; if it passed, only the number of tests shows that the others are attempts.
 function withFailedAttempts(
   cases: readonly EqualCase[],

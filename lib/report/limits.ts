@@ -7,15 +7,15 @@ export const REPORT_LIMITS = {
   elementDepth: 1_000,
   /** Attributes of one element. A testcase has at most about ten. */
   attributeCount: 1_000,
-  /** Of an attribute's value, and of a whole tag. Some tools write the diff of two large values. */
+  /** An attribute's value, or a whole tag. Some tools write the diff of two large values. */
   attributeCharacters: 16 * 1024 * 1024,
-  /** Of an XML name: of an element, an attribute, an entity. */
+  /** The name of an XML element, attribute or entity. */
   markupNameCharacters: 1_024,
-  /** Of a suite, class or test name, which has its parameters, and of a file. They are never cut. */
+  /** The name of a suite, class, test (with its parameters) or file. Names are never cut. */
   nameCharacters: 64 * 1024,
   /** Attempts of one `testcase` element. */
   attemptCount: 10_000,
-  /** Of one upload, over all its files. Two million take about 1 GB of memory. */
+  /** Results of one upload, in all its files. Two million take about 1 GB of memory. */
   resultCount: 2_000_000,
 };
 
@@ -36,9 +36,9 @@ export const TAG_LIMITS = {
  * broken or hostile.
  */
 export const ARCHIVE_LIMITS = {
-  /** Of the archive as it is stored. Half a million results are about 10 MB. */
+  /** The archive as it is stored. Half a million results are about 10 MB. */
   compressedBytes: 512 * 1024 * 1024,
-  /** Of all that comes out of it, headers and padding included. */
+  /** Everything that comes out of it, headers and padding included. */
   decompressedBytes: 2 * 1024 * 1024 * 1024,
   /** Reports of similar tests shrink to a fortieth; nothing but zeros to a thousandth. */
   expansionRatio: 200,
@@ -46,12 +46,12 @@ export const ARCHIVE_LIMITS = {
   ratioFreeBytes: 64 * 1024 * 1024,
   /** Files, folders and links. A large project has a file for each test class. */
   entryCount: 100_000,
-  /** Of one file in it. */
+  /** One file in it. */
   entryBytes: 1024 * 1024 * 1024,
   pathCharacters: 4_096,
-  /** Of `buildpulse.yml`. */
+  /** `buildpulse.yml`. */
   metadataBytes: 256 * 1024,
-  /** Of `CODEOWNERS`: what GitHub takes at most. */
+  /** `CODEOWNERS`: what GitHub accepts at most. */
   codeownersBytes: 3 * 1024 * 1024,
 };
 

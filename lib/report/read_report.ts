@@ -13,7 +13,7 @@ import { decodeXml } from "./xml/decode.ts";
 import { type XmlHandler, XmlReader } from "./xml/reader.ts";
 import type { XmlAttributes } from "./xml/start_tag.ts";
 
-// Of what precedes the events of `go test -json`, such as downloads and errors of the compiler.
+// What precedes the events of `go test -json`, such as downloads and errors of the compiler.
 const HEAD_CHARACTERS = 64 * 1024;
 
 const GO_EVENT = /^\{(?=[^\n]*"Action":")"(?:Time|Action|ImportPath|Package)":/m;

@@ -47,7 +47,7 @@ export const FILE_OPTIONS: Readonly<Record<string, string>> = {
   pytest: "pytest --junitxml=report.xml -o junit_family=xunit1",
 };
 
-// Of one report: its names follow one pattern.
+// In one report, whose names follow one pattern.
 const EXAMINED_RESULTS = 1_000;
 
 // Ids, times with a day, addresses, numbers of the size of a time stamp.

@@ -123,7 +123,7 @@ export function splitNode(
   }
   const counted = get(service.count) || "1";
   const nodeCount = given.nodes ?? numberOf(counted, service.count);
-  // Of more nodes than the job has, some shares would run nowhere.
+  // With more nodes than the job has, some shares would run nowhere.
   if (given.nodes !== undefined && given.index === undefined && counted !== String(nodeCount)) {
     throw new RangeError(
       `--nodes ${nodeCount}, but ${service.count} is ${counted}: expected ${OPTIONS}`,

@@ -9,7 +9,7 @@ const PLAN = v.object({
   /** The moment whose durations count. */
   as_of: v.string(),
   by: v.picklist(DURATION_UNITS),
-  /** Of the weights. */
+  /** Unit of the weights. */
   unit: v.picklist(["microseconds", "bytes", "number"]),
   nodes: v.pipe(
     v.array(

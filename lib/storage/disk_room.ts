@@ -16,7 +16,7 @@ const BYTES_PER_TEST = 600;
 /** Names of tests and texts of failures are stored once, and written to the log too. */
 const BYTES_PER_TEXT_BYTE = 2;
 
-/** Of an archive that was not read: names that are counted up shrink to a sixtieth of what is stored. */
+/** For an archive that was not read: numbered names shrink to a sixtieth of what is stored. */
 const BYTES_PER_ARCHIVE_BYTE = 64;
 
 /** What is known of an archive that waits to be processed. */

@@ -21,7 +21,7 @@ import { ATTEMPT_TIMEOUT_MS, postMessage, type PostResult } from "./post_message
 /** Attempts at a time, one for each webhook: a receiver that hangs keeps back its own messages alone. */
 const CONCURRENT_ATTEMPTS = 10;
 const POLL_MS = 2_000;
-/** Of events that time causes. */
+/** How often events that time causes are looked for. */
 const TIMED_EVENTS_MS = 5 * 60_000;
 /** After a kill, the attempt is repeated this long after it began. */
 const LEASE_SECONDS = 20;

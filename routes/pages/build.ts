@@ -121,7 +121,7 @@ async function loadVerdicts(
   const hashOf = ({ testId }: BuildFailure) => parseTestId(testId)!.testHash;
   const { causes } = await load(loadCauses, { testHashes: quarantined.map(hashOf) });
   for (const failure of quarantined) {
-    // Of an attempt without a text, another has the cause.
+    // An attempt without a text has no cause: another attempt has it.
     const [fingerprint = NO_TEXT, ...others] = failure.causes.filter((one) => one !== NO_TEXT);
     const failed = { ...failure, fingerprint, otherFingerprints: others };
     const isKnown = isKnownFor(failed, causes.get(hashOf(failure)) ?? []);

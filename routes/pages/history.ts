@@ -51,7 +51,7 @@ export function rangeField(label: string, value: string, errors: ParameterErrors
   return choiceField({ name: "days", label, value, options, errors: errors.days });
 }
 
-/** Of the window, and of the time before it with which it is compared. */
+/** Days of the window, and of the time before it with which it is compared. */
 const WINDOW_DAYS = 14;
 
 const FLAKY = { name: "flaky", className: "flaky", width: 1 };

@@ -17,7 +17,7 @@ import * as schemas from "../schemas.ts";
 import { definePage, downloadLinks, type PageRequest, uploadCommand } from "./page.ts";
 
 const ENDING_DAYS = 7;
-/** Of the time that flaky failures cost, as on the page of a repository. */
+/** Days of the time that flaky failures cost, as on the page of a repository. */
 const COST_DAYS = 7;
 const MAX_ROWS = 50;
 

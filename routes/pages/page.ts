@@ -59,7 +59,7 @@ export function definePage<Query extends Entries>(
     query?: Query;
     list?: PageList<QueryOf<Query>>;
     show(request: PageRequest<QueryOf<Query>>): Promise<Page | Markup> | Page | Markup;
-    /** Of wrong parameters, unless their messages are enough. */
+    /** The page for wrong parameters, where their messages are not enough. */
     showErrors?(errors: ParameterErrors, request: Pick<PageRequest, "parameters" | "pathTo">): Page;
   },
 ): Endpoint {
@@ -196,7 +196,7 @@ export function placeOf(test: TestIdentity): Markup {
   return breakable(testPlace(test));
 }
 
-/** The address for uploads at the beginning of a command: that of the service, or a variable. */
+/** The address for uploads at the beginning of a command: the configured one, or a variable. */
 export function uploadAddress({ uploadUrl }: Pick<PageRequest, "uploadUrl">): string {
   return uploadUrl || "$UPLOAD_URL";
 }

@@ -131,7 +131,7 @@ function foundItem(
   };
 }
 
-/** Of a test that is neither flaky nor quarantined: nothing to tell. */
+/** The state of a test; nothing if it is neither flaky nor quarantined. */
 function stateOf(test: TrackedTest | undefined, { at }: PageRequest): Content {
   if (!test) return "";
   const share = test.disruptionCount > 0 &&

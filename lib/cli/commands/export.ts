@@ -6,7 +6,7 @@ import { Failure } from "../../base/failure.ts";
 import { progressLine } from "../output.ts";
 import { openOrganization, ORG } from "../organization.ts";
 
-/** Of text that is written at once. */
+/** Text that is written at once. */
 const CHUNK_CHARACTERS = 64 << 10;
 
 export const exportCommand: AddCommand = command({
@@ -23,7 +23,7 @@ export const exportCommand: AddCommand = command({
   async run({ org }, context) {
     const { io, note } = context;
     const { sql, organization } = await openOrganization(context, org);
-    /** Of other commands, a part of the output is of use. */
+    /** Unlike the output of other commands, a part of this one is of no use. */
     const write = async (text: string) => {
       await io.stdout(text);
       if (!io.isStdoutClosed?.()) return;

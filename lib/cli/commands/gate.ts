@@ -68,7 +68,7 @@ const INPUT = {
   exitCode: option(
     "<n>",
     "exit code of the tests, without COMMAND (default: 1 if a report has a failure, otherwise 0)",
-    // An empty value is that of a step that did not end: it is not the default.
+    // A step that did not end has an empty value: it is not the default.
     v.undefinedable(exitCode),
   ),
   failureCodes: option(

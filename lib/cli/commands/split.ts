@@ -253,7 +253,7 @@ async function sizeOf(path: string): Promise<number | null> {
   }
 }
 
-/** The moment whose durations count: that of the commit, which is the same on every node. */
+/** The moment whose durations count: the time of the commit, which is the same on every node. */
 async function momentOf(
   { asOf, mayBeNow }: { asOf: number | undefined; mayBeNow: boolean },
   { io }: CommandContext,

@@ -26,9 +26,9 @@ export async function loadElsewhere(
   { environment, repository, branch, zone }: {
     environment: Environment;
     repository: RepositoryName | null;
-    /** Of the run; `""` when unknown. */
+    /** Branch of the run; `""` when unknown. */
     branch: string;
-    /** Of its times. */
+    /** Time zone of its times. */
     zone: TimeZone;
   },
 ): Promise<Map<string, string>> {

@@ -27,7 +27,7 @@ interface Credentials extends Omit<CallerLookUp, "token"> {
   badgeToken: string | null;
   /** The organization that a trusted proxy named, `null` when it named none. */
   organization: string | null;
-  /** Of the client; "" when unknown. */
+  /** Address of the client; "" when unknown. */
   address: string;
 }
 

@@ -46,7 +46,7 @@ export interface Lines {
   line(item: unknown): string;
 }
 
-/** The text of a list in a format. The columns are those of comma-separated values. */
+/** The text of a list in a format. Only comma-separated values have the columns. */
 export function createLines(format: ListFormat, columns: readonly ListColumn[]): Lines {
   if (format === "ndjson") {
     return { head: "", line: (item) => `${JSON.stringify(item)}\n` };

@@ -2,7 +2,7 @@
 import { quote } from "../../base/quote.ts";
 import { proxyNetworks } from "./client_address.ts";
 
-/** Those of 10.0.0.0/8 and fc00::/7, the largest private networks. */
+/** Prefix lengths of the largest private networks, 10.0.0.0/8 and fc00::/7. */
 const MIN_PREFIX = { 4: 8, 6: 7 } as const;
 /** IPv4 addresses in IPv6, of which the last 32 bits are the address. */
 const MAPPED = /^::ffff:/i;

@@ -51,7 +51,7 @@ export interface ResponseKey {
    * commands have the address for uploads.
    */
   page: { root: string; today: number; zone: string; zoneDay: number; uploadUrl: string } | null;
-  /** Of a response that depends on the second; in seconds since 1970. */
+  /** Seconds since 1970 where the response depends on the second, otherwise `null`. */
   now: number | null;
   /** `null` for a route without data, whose response is the same for every caller. */
   organizationId: number | null;

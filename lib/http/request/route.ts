@@ -102,7 +102,7 @@ export interface Client {
 export interface ListSource<Query = unknown> {
   /** The columns of its items. */
   columns(query: Query): ListColumn[];
-  /** The items of the list, those of a request's filters. Its memory is that of a batch. */
+  /** The items of the list that match a request's filters. One batch is in memory at a time. */
   batches(request: ApiRequest<Query>, context: Context): AsyncIterable<readonly unknown[]>;
 }
 

@@ -24,7 +24,7 @@ const MERGED_SHARE = 0.25;
 export interface LoadTestsOptions {
   /** Whether to load `timeConsumed`, which takes longer. */
   withTime?: boolean;
-  /** Of the submissions that count, all unless given. */
+  /** The submissions that count; all unless given. */
   filter?: SubmissionFilter;
 }
 

@@ -186,7 +186,7 @@ export const PROVIDERS: readonly Provider[] = [
       get("CHANGE_BRANCH") || get("BRANCH_NAME") ||
       get("GIT_BRANCH").replace(/^(refs\/heads\/|(refs\/remotes\/)?origin\/)/, ""),
     job(get) {
-      // Of a multibranch pipeline, the last part is the branch.
+      // In a multibranch pipeline, the last part is the branch.
       const name = get("JOB_NAME");
       const job = get("BRANCH_NAME") ? name.replace(/\/[^/]*$/, "") : name;
       return [job, get("STAGE_NAME")].filter((text) => text !== "").join(" ");

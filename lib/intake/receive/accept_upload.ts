@@ -8,9 +8,9 @@ import type { ReaderPool } from "./reader_pool.ts";
 
 /** An upload that is durable in the inbox, with what its check has read. */
 export interface AcceptedUpload {
-  /** Of the archive in the inbox. */
+  /** Key of the archive in the inbox. */
   key: string;
-  /** Of the archive in bytes. */
+  /** Bytes of the archive. */
   size: number;
   /** The same as when the archive in the inbox is read. */
   read: Pick<ReadArchive, "facts" | "files">;
@@ -20,9 +20,9 @@ export interface AcceptedUpload {
 export interface Acceptance {
   inbox: Inbox;
   readers: ReaderPool;
-  /** Of the disk of the inbox; not given for a bucket. */
+  /** Room on the disk of the inbox; not given for a bucket. */
   room?: DiskRoom | undefined;
-  /** Processes uploads without reading them again. Those of very many results are left to the next sweep. */
+  /** Processes uploads without reading them again, except very large ones, which the next sweep reads. */
   accepted?: AcceptedQueue;
 }
 

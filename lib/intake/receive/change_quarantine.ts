@@ -38,7 +38,7 @@ export interface QuarantineRequest {
   search: URLSearchParams;
   repo: RepositoryName;
   caller: Uploader;
-  /** Of the token. */
+  /** Hash of the token. */
   hash: string;
   now: number;
 }
@@ -129,7 +129,7 @@ function isForm(request: Request): boolean {
   return ["", "application/x-www-form-urlencoded"].includes(type.trim().toLowerCase());
 }
 
-/** Of the address and, for curl's `-d`, of a form. */
+/** The parameters of the address and, for curl's `-d`, of a form. */
 async function readParameters(
   { request, search }: QuarantineRequest,
   limits: BodyLimits,

@@ -37,7 +37,7 @@ import { UploadError } from "./upload_error.ts";
 export interface UploadToPack {
   /** Folder of this upload: contains `body`, gets the archive. */
   folder: string;
-  /** Of the body. */
+  /** Content type of the body. */
   contentType: string;
   /** Name of the organization. */
   organization: string;

@@ -35,13 +35,13 @@ const SETTINGS = {
 
 /** The running uploads, so that one token cannot occupy all places. */
 export class RunningUploads {
-  /** Those of a token or organization, while there are any. */
+  /** What is running for each token and organization, while there is anything. */
   readonly #running = new Map<string, UploadQuota>();
   #count = 0;
 
   constructor(private readonly quotas: Quotas) {}
 
-  /** Of all tokens. */
+  /** Running uploads of all tokens. */
   get count(): number {
     return this.#count;
   }

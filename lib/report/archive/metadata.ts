@@ -23,7 +23,7 @@ export interface ArchiveMetadata {
   shard: string;
   buildUrl: string;
   repositoryUrl: string;
-  /** Of the CI service, such as `jenkins`. */
+  /** Name of the CI service, such as `jenkins`. */
   provider: string;
   /** Without empty ones, not split yet. */
   tags: string[];

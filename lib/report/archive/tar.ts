@@ -6,7 +6,7 @@
  */
 
 const BLOCK_BYTES = 512;
-/** Of pax records and long names: a path has at most 4,096 characters. */
+/** Pax records and long names: a path has at most 4,096 characters. */
 const MAX_METADATA_BYTES = 1024 * 1024;
 /** Small files are written together. */
 const WRITTEN_BYTES = 64 * 1024;

@@ -54,7 +54,7 @@ export interface ArchiveContent {
   files: Iterable<FileToPack> | AsyncIterable<FileToPack>;
 }
 
-/** Of 9. A report takes 9 kB instead of 7.6 with level 6, and 0.9 ms instead of 1.5. */
+/** From 1 to 9. Compared with level 6, a report takes 9 kB instead of 7.6, and 0.9 ms instead of 1.5. */
 const COMPRESSION_LEVEL = 3;
 
 /** The bytes of an archive, as they are made. Reading fails when a file has another size. */

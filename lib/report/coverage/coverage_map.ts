@@ -13,7 +13,7 @@ export const DEFAULT_COVERAGE_LIMITS = {
   storedBytes: 256 * 1024 * 1024,
   /** Lines that all totals may claim together. Keeps sums exact with room to spare. */
   totalLineCount: 1_000_000_000_000,
-  /** Of a line of text. Function names of C++ templates reach some thousands. */
+  /** A line of text. Function names of C++ templates reach some thousands of characters. */
   lineCharacters: 1024 * 1024,
   /**
    * Of a JSON report, which is held in memory as a whole. Istanbul needs some 200 for each statement;

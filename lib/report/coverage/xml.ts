@@ -14,7 +14,7 @@ interface Level {
   totals: CoverageTotals | null;
   /** Something in it has counted already. */
   hasCounted: boolean;
-  /** Of a file. */
+  /** Lines of the current file. */
   lines: FileLines | undefined;
   listedLineCount: number;
   /** Lines of methods that no other line follows, and whether they are covered. */

@@ -53,7 +53,7 @@ export interface ToolRow extends EqualCasesRule {
   hasOtherTotals?: boolean;
   /** Whether a case without name and class is not a test. */
   hasNamelessCases?: boolean;
-  /** Whether the file of a suite without tests is that of the suites after it, unless they have one. */
+  /** Whether suites without a file take it from a suite without tests before them. */
   hasFileInRootSuite?: boolean;
   /** Whether a line of a failure's text says nothing about its cause. */
   isNoise?(line: string): boolean;

@@ -50,7 +50,7 @@ interface Suite {
   /** How many suites of this name precede it. */
   earlierCount: number;
   caseCount: number;
-  /** Of this suite or the nearest around it that has one. */
+  /** File of this suite, or of the nearest suite around it that has one. */
   file: string;
   depth: number;
   /** Tests that its totals say it has, NaN if they do not. */
@@ -61,7 +61,7 @@ interface Suite {
   countBefore: number;
   /** Attempts read before it. */
   attemptsBefore: number;
-  /** Of its tests and of the suites in it. */
+  /** Time of its tests and of the suites in it. */
   testMicroseconds: number;
   firstTest: TestIdentity | null;
   /** Whether its own tests have one file, and one class. */

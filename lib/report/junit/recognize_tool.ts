@@ -5,7 +5,7 @@ import type { XmlAttributes } from "../xml/start_tag.ts";
 import { type Dialect, keysOf } from "./dialect.ts";
 import { DIALECTS, UNKNOWN_DIALECT } from "./dialects.ts";
 
-// Of a report that was merged; from then on it is read as before.
+// Changes of tool in a merged report; beyond that it is read by the last tool's rules.
 const MAX_CHANGES = 1_000;
 const MAX_PROPERTIES = 100_000;
 
@@ -24,7 +24,7 @@ export class ToolRecognizer {
   /** Starts an outermost suite. */
   startSuite(): void {
     this.#isSuiteKnown = false;
-    // Those before the first suite are of the report.
+    // Properties before the first suite belong to the report.
     if (this.current) this.#properties.clear();
   }
 

@@ -70,7 +70,7 @@ type Attempt = Pick<
   "conclusion" | "message" | "body" | "durationMicroseconds" | "otherMessages"
 >;
 
-// Of the failures of one test. The last stands for all others.
+// Messages of the failures of one test. The last stands for all others.
 const MAX_MESSAGES = 100;
 
 const BARE_CASE: Reported = { ...PLAIN_CASE, isBare: true };

@@ -45,7 +45,7 @@ const OUTCOMES: ReadonlyMap<string, Outcome["kind"] | "passing"> = new Map([
   ["Pending", "skipped"],
 ]);
 
-// Of a run that came to its end: others, such as Aborted and Timeout, may have lost tests.
+// Outcomes of a run that came to its end. Others, such as Aborted and Timeout, may have lost tests.
 const RUN_OUTCOMES: ReadonlySet<string> = new Set([
   "Completed",
   "Failed",
@@ -61,7 +61,7 @@ export class TrxReader implements XmlFormatReader {
   readonly #xml: XmlReader;
   readonly #sink: ResultSink;
   readonly #names: NameNormalizer;
-  /** Those that are open: the rows of a data-driven test are inside its result. */
+  /** Results whose elements are open: the rows of a data-driven test are inside its result. */
   readonly #open: { result: Result; texts: Map<Part, BoundedText>; hasRows: boolean }[] = [];
   readonly #elements: string[] = [];
   readonly #results: Result[] = [];
