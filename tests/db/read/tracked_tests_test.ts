@@ -224,3 +224,31 @@ describeWithDatabases("the changes of tracked tests", (database) => {
     assert.equal(await loadChanges(repository, since, later), null);
   });
 });
+
+describeWithDatabases("tracked tests on a branch", (database) => {
+  it("are looked up by plans for the window, however often they are loaded", async () => {
+    const { sql } = database();
+    const fixture = await createFixture(database(), { name: "acme" });
+    const repository = await fixture.addRepository("acme", "shop");
+    await fixture.upload(repository, flaky("t"));
+    const { repositoryId } = repository;
+    const filter = { branches: ["main"], environments: null };
+    const load = () =>
+      loadTrackedTests(sql, {
+        repositoryIds: [repositoryId],
+        now: NOW,
+        windowStart: NOW - WINDOW_SECONDS,
+        filter,
+      });
+    for (let loads = 0; loads < 24; loads++) await load();
+    // Each connection knows its own statements; the wait makes every query take another one.
+    const plans = await Promise.all(
+      Array.from({ length: 4 }, () =>
+        sql<{ generic: number; custom: number }[]>`
+        select generic_plans::int as generic, custom_plans::int as custom, pg_sleep(0.1)::text
+        from pg_prepared_statements where statement like ${"%disrupted as materialized%"}`),
+    );
+    assert(plans.flat().some(({ custom }) => custom > 0));
+    assert(plans.flat().every(({ generic }) => generic === 0));
+  });
+});
