@@ -1,6 +1,5 @@
 /** The routes about the service itself: whether it answers, whether a token is valid, and its API. */
 import * as v from "valibot";
-import { docsPage } from "../lib/http/docs_page/page.ts";
 import { llmsText } from "../lib/http/llms_txt/document.ts";
 import { openapiDocument, openapiYaml } from "../lib/http/openapi/document.ts";
 import {
@@ -52,7 +51,8 @@ export function documentation(routes: () => readonly Route[]): Route[] {
         "The reference as a page for browsers, with a form for each endpoint. A browser " +
         "asks for a user name (any) and a password (the token).",
       mediaType: "text/html; charset=utf-8",
-      generate: () => docsPage(routes()),
+      // Loaded with the first request, as the guides are.
+      generate: async () => (await import("../lib/http/docs_page/page.ts")).docsPage(routes()),
     },
     {
       path: "/llms-full.txt",
@@ -65,7 +65,7 @@ export function documentation(routes: () => readonly Route[]): Route[] {
     },
   ];
   return documents.map(({ mediaType, generate, ...route }) => {
-    let result: HandlerResult | undefined;
+    let result: Promise<HandlerResult> | HandlerResult | undefined;
     return defineRoute({
       ...route,
       access: "token or basic",

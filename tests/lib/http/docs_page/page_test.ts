@@ -30,8 +30,8 @@ describe("the documentation page", () => {
   });
 
   it("shows the general rules, with the table of errors", () => {
-    assert.match(html, /<li><strong>window<\/strong>: The last 14 x 24 hours/);
-    assert.match(html, /<table><tr><th>status<\/th>.*<tr><td>401<\/td><td>empty<\/td>/);
+    assert.match(html, /<li><b>window<\/b>: The last 14 x 24 hours/);
+    assert.match(html, /<th scope="col">status<\/th>.*<tr><td>401<\/td><td>empty<\/td>/s);
   });
 
   it("has a form for every route with a field for every parameter", () => {
