@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import { pause } from "../base/delay.ts";
 import { quote } from "../base/quote.ts";
+import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
 import { type ApiSettings, TOKEN_VARIABLE, URL_VARIABLE } from "./api_settings.ts";
 import { errorMessage } from "../base/error.ts";
 
@@ -13,6 +14,14 @@ export class ApiError extends Error {
   constructor(readonly problem: string, advice = "") {
     super(`${problem} ${advice}`.trimEnd());
   }
+}
+
+/** The problem of a repository that the service does not know. */
+export function unknownRepository(repository: RepositoryName): string {
+  return `Repository ${
+    formatRepositoryName(repository)
+  } is unknown to the service: check --repo, ` +
+    "or upload a report of it.";
 }
 
 /** A failure that is worth a retry. */

@@ -1,7 +1,7 @@
 /** Requests what the service knows about durations. */
 import * as v from "valibot";
 import type { DurationUnit } from "../analysis/durations.ts";
-import { type ApiClient, createApiClient } from "../api_client/client.ts";
+import { type ApiClient, createApiClient, unknownRepository } from "../api_client/client.ts";
 import type { Environment } from "../base/config.ts";
 import { Failure } from "../base/failure.ts";
 import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
@@ -100,8 +100,7 @@ async function listDurations(
         limit: PAGE_SIZE,
         after: after ?? undefined,
       },
-      notFound: `Repository ${formatRepositoryName(repository)} is unknown to the service: check ` +
-        "--repo, or upload a report of it.",
+      notFound: unknownRepository(repository),
     }, PAGE);
     for (const { key, median_us, overhead_us, test } of page.durations) {
       all.push({ key, microseconds: median_us + overhead_us, test });

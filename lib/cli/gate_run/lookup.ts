@@ -1,6 +1,11 @@
 /** Looks up quarantined tests while the tests run, and verdicts on the failed tests afterwards. */
 import * as v from "valibot";
-import { type ApiClient, ApiError, createApiClient } from "../../api_client/client.ts";
+import {
+  type ApiClient,
+  ApiError,
+  createApiClient,
+  unknownRepository,
+} from "../../api_client/client.ts";
 import type { Environment } from "../../base/config.ts";
 import { shortTestId, type TestIdentity } from "../../base/identity.ts";
 import {
@@ -293,10 +298,4 @@ async function loadVerdicts(
       last!.outage?.runs.filter((one) => buildUrl === "" || one.build_url !== buildUrl) ??
         [],
   };
-}
-
-function unknownRepository(repository: RepositoryName): string {
-  return `Repository ${
-    formatRepositoryName(repository)
-  } is unknown to the service: check --repo, or upload a report of it.`;
 }
