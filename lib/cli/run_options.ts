@@ -133,8 +133,8 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
     (commitOid === ofCommit?.commit ? ofCommit.tree : await treeOf(commitOid, git)) || null;
   if (facts.treeOid === null && commitOid.length < WHOLE_ID_LENGTH && isGitId(commitOid)) {
     context.note(
-      `commit ${commitOid} is abbreviated and not in the checkout: results of the whole id are those ` +
-        "of another code version, use one or the other everywhere",
+      `commit ${commitOid} is abbreviated and not in the checkout: results with the whole id count as ` +
+        "another code version, so use one or the other everywhere",
     );
   }
   if (!job) return facts;
@@ -154,8 +154,8 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
 
 /**
  * The commit of `--commit`. A name such as `HEAD` or `main` is resolved in the checkout: as text it
- * would join the results of different code. So is an abbreviated id, which would separate those of
- * the same code.
+ * would join the results of different code. An abbreviated id is resolved, too: it would separate results
+ * of the same code.
  *
  * @throws {UsageError} when it is neither an id nor known in the checkout
  */

@@ -216,7 +216,7 @@ export function describeOutage(
 ): string | null {
   if (!isOutage(counts)) return null;
   const others = otherRuns.length === 0
-    ? "no other run of the last two hours has it"
+    ? "no other run of the last two hours failed like this"
     : `${plural(otherRuns.length, "other run")} of the last two hours failed like this`;
   return `${counts.failed} of ${counts.ran} tests failed, so the change is probably not the cause; ` +
     others;

@@ -83,7 +83,7 @@ const INPUT = {
   ),
   cause: option(
     "<seen|any>",
-    "failures of a quarantined test that are excused: of causes seen among its disruptions (default), or any",
+    "which failures of a quarantined test are excused: with a cause seen in its disruptions (seen, default), or any",
     v.optional(oneOf(CAUSES), "seen"),
   ),
   maxMissing: option(

@@ -173,7 +173,7 @@ function nodeOf(
   );
   if (planned === undefined || planned === node.nodeCount) return node;
   throw new RangeError(
-    `the plan is of ${planned} nodes, this is one of ${node.nodeCount}: expected as many nodes as ` +
+    `the plan is for ${planned} nodes, but this job has ${node.nodeCount}: expected as many nodes as ` +
       "--plan-out was called with",
   );
 }

@@ -157,7 +157,7 @@ const listCommand = command({
 
 const removeCommand = command({
   name: "remove",
-  summary: "Remove a webhook with its log and what was not sent yet, and print its id",
+  summary: "Remove a webhook with its log and its unsent messages, and print its id",
   example: "webhook remove 1",
   input: { webhookId: ID },
   async run({ webhookId }, context) {

@@ -193,7 +193,7 @@ describe("split", () => {
     assert.equal(second.stdout, "b.ts\nnew.ts\n");
     const other = await split(["--plan", plan, "--nodes", "3", "--index", "1"]);
     assert.equal(other.code, 2);
-    assert.match(other.stderr, /the plan is of 2 nodes, this is one of 3/);
+    assert.match(other.stderr, /the plan is for 2 nodes, but this job has 3/);
   });
 
   it("refuses what would not be the same on every node", async () => {
