@@ -65,7 +65,7 @@ export async function loadDisruptedTests(
 }
 
 /** Sorted owners of a repository's disruptive or quarantined tests, by test id (24 hex digits). */
-export async function loadOwnersOfTests(
+export async function loadOwnersOfTrackedTests(
   sql: Queryable,
   { repositoryId, idPrefix }: { repositoryId: number; idPrefix: number },
 ): Promise<Map<string, string[]>> {

@@ -4,7 +4,7 @@ import {
   groupFailures,
 } from "../../lib/analysis/failure_groups.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
-import { type BuildFailure, buildKey } from "../../lib/analysis/build_costs.ts";
+import { buildKey, type FailureInBuild } from "../../lib/analysis/build_costs.ts";
 import type { Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId, recordedAtOf, testId } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
@@ -32,7 +32,7 @@ interface FailuresQuery {
 
 /** The largest groups, the count of all, and every failure of them. */
 export type ShownGroups = Versioned<
-  { count: number; groups: ShownGroup[]; failures: Iterable<BuildFailure> }
+  { count: number; groups: ShownGroup[]; failures: Iterable<FailureInBuild> }
 >;
 
 /**
@@ -117,7 +117,7 @@ interface FoundTests {
 function* readBuildFailures(
   rows: readonly FailuresRow[],
   { submissions, indexes, testIds }: FoundTests,
-): Generator<BuildFailure, void> {
+): Generator<FailureInBuild, void> {
   const builds = new Map(submissions.map((row) => [row.submissionId, buildKey(row)]));
   for (const { submissionId, failures } of rows) {
     const build = builds.get(submissionId);

@@ -2,7 +2,7 @@ import { decodeTestList } from "../../lib/analysis/columns.ts";
 import {
   applyChanges,
   canApply,
-  emptyState,
+  initialState,
   type TestsState,
 } from "../../lib/analysis/tests_state.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
@@ -107,7 +107,7 @@ async function loadUnchanged(
   const states = new Map(
     versions.filter(isSame).map(({ repositoryId, idPrefix, ...version }) => {
       const disruptions = new Map(countsOf(repositoryId).map((row) => [row.testNo, row]));
-      const state = applyChanges(emptyState({ withTime }), {
+      const state = applyChanges(initialState({ withTime }), {
         version,
         now,
         windowStart,

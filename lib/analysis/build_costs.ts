@@ -1,7 +1,7 @@
 /** The cost of failures: the number of builds they occurred in. */
 
 /** A failure or error of a test in a build. */
-export interface BuildFailure {
+export interface FailureInBuild {
   testId: string;
   /** As {@linkcode buildKey} names it. */
   build: string;
@@ -34,7 +34,7 @@ export interface FailedTests {
 }
 
 /** The tests that failed, by build. */
-export function failedTestsByBuild(failures: Iterable<BuildFailure>): Map<string, FailedTests> {
+export function failedTestsByBuild(failures: Iterable<FailureInBuild>): Map<string, FailedTests> {
   const builds = new Map<string, { flaky: Map<string, number>; others: Set<string> }>();
   for (const { testId, build, isDisruption } of failures) {
     let tests = builds.get(build);

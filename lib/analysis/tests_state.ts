@@ -55,7 +55,7 @@ interface StateChanges {
 }
 
 /** A state without any submission. */
-export function emptyState({ withTime }: { withTime: boolean }): TestsState {
+export function initialState({ withTime }: { withTime: boolean }): TestsState {
   return {
     version: {
       dataVersion: 0,

@@ -17,7 +17,7 @@ export class ApiError extends Error {
 }
 
 /** The problem of a repository that the service does not know. */
-export function unknownRepository(repository: RepositoryName): string {
+export function repositoryNotFound(repository: RepositoryName): string {
   return `Repository ${
     formatRepositoryName(repository)
   } is unknown to the service: check --repo, ` +

@@ -1,7 +1,7 @@
 /** Requests what the service knows about durations. */
 import * as v from "valibot";
 import type { DurationUnit } from "../analysis/durations.ts";
-import { type ApiClient, createApiClient, unknownRepository } from "../api_client/client.ts";
+import { type ApiClient, createApiClient, repositoryNotFound } from "../api_client/client.ts";
 import type { Environment } from "../base/config.ts";
 import { Failure } from "../base/failure.ts";
 import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
@@ -100,7 +100,7 @@ async function listDurations(
         limit: PAGE_SIZE,
         after: after ?? undefined,
       },
-      notFound: unknownRepository(repository),
+      notFound: repositoryNotFound(repository),
     }, PAGE);
     for (const { key, median_us, overhead_us, test } of page.durations) {
       all.push({ key, microseconds: median_us + overhead_us, test });

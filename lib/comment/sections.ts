@@ -108,7 +108,7 @@ export function areSameRuns(a: readonly Section[], b: readonly Section[]): boole
 /** The comment with these sections, which are merged already; at most 60,000 characters. */
 export function commentBody(sections: readonly Section[]): string {
   const shown = mostImportant(sections);
-  const head = `${COMMENT_MARK}\n**${firstLine(sections)}**`;
+  const head = `${COMMENT_MARK}\n**${headline(sections)}**`;
   const frames = shown.map((section) => {
     const { text: _, ...meta } = section;
     return `\n\n<!-- test-analytics section ${encode(meta)} -->\n\n${SECTION_END}`;
@@ -122,7 +122,7 @@ export function commentBody(sections: readonly Section[]): string {
 }
 
 /** `4 tests failed. 1 is probably yours.` */
-export function firstLine(sections: readonly Section[]): string {
+export function headline(sections: readonly Section[]): string {
   const sum = (field: "failed" | "yours" | "unknown" | "flaky" | "broken") =>
     sections.reduce((total, section) => total + section[field], 0);
   const failed = sum("failed");

@@ -7,7 +7,7 @@ import { applyPolicy, loadPolicy } from "../../../db/admin/quarantine_policy.ts"
 import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { loadBuildCounts } from "../../../db/read/badges.ts";
-import { loadDisruptedTests, loadOwnersOfTests } from "../../../db/read/digest.ts";
+import { loadDisruptedTests, loadOwnersOfTrackedTests } from "../../../db/read/digest.ts";
 import { loadFlakyMicroseconds } from "../../../db/read/flaky_time.ts";
 import { DEFAULT_POLICY } from "../../analysis/quarantine_policy.ts";
 import { parseTestId, type TestIdentity } from "../../base/identity.ts";
@@ -116,7 +116,7 @@ async function loadInput(
   for (const repository of repositories) {
     const { repositoryId } = repository;
     const name = formatRepositoryName(repository);
-    for (const [id, some] of await loadOwnersOfTests(sql, repository)) owners.set(id, some);
+    for (const [id, some] of await loadOwnersOfTrackedTests(sql, repository)) owners.set(id, some);
     const outages = await loadOutageRuns(sql, { repositoryId, since: begin, limit: MAX_OUTAGES });
     input.repositories.push({
       repository: name,

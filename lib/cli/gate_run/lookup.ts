@@ -4,7 +4,7 @@ import {
   type ApiClient,
   ApiError,
   createApiClient,
-  unknownRepository,
+  repositoryNotFound,
 } from "../../api_client/client.ts";
 import type { Environment } from "../../base/config.ts";
 import { shortTestId, type TestIdentity } from "../../base/identity.ts";
@@ -209,7 +209,7 @@ async function loadQuarantined(
           limit: PAGE_SIZE,
           after: after ?? undefined,
         },
-        notFound: unknownRepository(repository),
+        notFound: repositoryNotFound(repository),
       },
       QUARANTINE_PAGE,
       signal,
@@ -276,7 +276,7 @@ async function loadVerdicts(
           run_environment: environment,
           run_shard: shard,
         },
-        notFound: unknownRepository(repository),
+        notFound: repositoryNotFound(repository),
       },
       VERDICT_LIST,
       signal,

@@ -9,7 +9,7 @@ import type { TimeZone } from "../../base/time_zone.ts";
 import type { TestIdentity } from "../../base/identity.ts";
 import { annotationLines } from "../../comment/annotations.ts";
 import { jobSection, type ReportedTest } from "../../comment/job_section.ts";
-import { firstLine, isNoteworthy, type Section } from "../../comment/sections.ts";
+import { headline, isNoteworthy, type Section } from "../../comment/sections.ts";
 import { ForgeError } from "../../forge/forge.ts";
 import { type PublishClock, publishSection } from "../../forge/publish.ts";
 import { findTarget, readEvent } from "../../forge/target.ts";
@@ -217,7 +217,7 @@ export async function appendToSummary(
   const path = setting(io.environment, "GITHUB_STEP_SUMMARY");
   if (path === "" || !isNoteworthy(section)) return;
   try {
-    await appendFile(path, `**${firstLine([section])}**\n\n${section.text}\n`);
+    await appendFile(path, `**${headline([section])}**\n\n${section.text}\n`);
   } catch (error) {
     note(`comment: GITHUB_STEP_SUMMARY: ${errorMessage(error)}`);
   }

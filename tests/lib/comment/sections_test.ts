@@ -5,7 +5,7 @@ import { parseTimeZone } from "../../../lib/base/time_zone.ts";
 import { jobSection, type ReportedTest } from "../../../lib/comment/job_section.ts";
 import {
   commentBody,
-  firstLine,
+  headline,
   MAX_COMMENT_CHARACTERS,
   mergeSections,
   parseComment,
@@ -111,7 +111,7 @@ describe("the sections of a comment", () => {
       ],
       [[{}], "Resolved: the tests that failed here pass."],
     ];
-    for (const [changes, line] of cases) assert.equal(firstLine(changes.map(section)), line);
+    for (const [changes, line] of cases) assert.equal(headline(changes.map(section)), line);
   });
 });
 
