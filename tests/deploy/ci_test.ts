@@ -9,6 +9,7 @@ import { findReports } from "../../lib/report/report_files.ts";
 import { pause } from "../../lib/base/delay.ts";
 import { copyTemplate } from "../database.ts";
 import { run, type Running, start } from "../e2e/program.ts";
+import { createAcme } from "../e2e/prepare.ts";
 import { gitlabTemplate, TEMPLATE_FILE } from "../../tools/ci_template.ts";
 
 const FOLDER = fileURLToPath(new URL("../../deploy/ci/", import.meta.url));
@@ -155,10 +156,7 @@ describe("the scripts for CI jobs", () => {
 
     before(async () => {
       environment = { DATA_DIR: await copyTemplate() };
-      const ended = await run(["org", "create", "acme"], environment);
-      assert.equal(ended.code, 0, ended.stderr);
-      token = (await run(["token", "create", "--org", "acme", "--upload"], environment)).stdout
-        .trim();
+      token = (await createAcme(environment)).upload;
       service = await start(["up", "--port", "0", "--upload-port", "0"], environment);
       await Deno.writeTextFile(
         join(checkout, "flaky.xml"),

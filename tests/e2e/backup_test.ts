@@ -5,6 +5,7 @@ import process from "node:process";
 import { openDatabase } from "../../db/connection/connect.ts";
 import { copyTemplate, openTestServer, withDatabase } from "../database.ts";
 import { run, type Running, start } from "./program.ts";
+import { createAcme } from "./prepare.ts";
 import { waitUntil } from "../wait_until.ts";
 
 const SERVER = process.env.TEST_DATABASE_URL ?? "";
@@ -50,16 +51,7 @@ function describeBackup(
       dataDir = await copyTemplate();
       folder = await Deno.makeTempDir({ prefix: "test-analytics-backup-" });
       setup = await open(dataDir);
-      const cli = async (line: string) => {
-        const { code, stdout, stderr } = await run(line.split(" "), setup.environment);
-        assert.equal(code, 0, stderr);
-        return stdout.trim();
-      };
-      await cli("org create acme");
-      tokens = {
-        api: await cli("token create --org acme"),
-        upload: await cli("token create --org acme --upload"),
-      };
+      tokens = await createAcme(setup.environment);
     });
     after(async () => {
       await setup.close();

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { copyTemplate } from "../database.ts";
 import { type S3Server, startS3Server } from "../s3/server.ts";
 import { run, type Running, start } from "./program.ts";
+import { createAcme } from "./prepare.ts";
 
 const REPORT = `<testsuite name="unit">
   <testcase classname="cart" name="adds" file="web/cart.test.ts"><failure message="timed out"/></testcase>
@@ -36,8 +37,7 @@ describe("the guide from CI to the first flaky test", () => {
     server = await startS3Server("ci-reports");
     database = { DATA_DIR: root };
     service = await start(["serve", "--port", "0"], database);
-    await run(["org", "create", "acme"], database);
-    token = (await run(["token", "create", "--org", "acme"], database)).stdout.trim();
+    token = (await createAcme(database)).api;
   });
   after(async () => {
     await service.stop("SIGTERM");

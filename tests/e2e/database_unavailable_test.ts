@@ -7,6 +7,7 @@ import { createPool } from "../../db/connection/pool.ts";
 import { connectTo } from "../../db/connection/socket.ts";
 import { follow } from "./child.ts";
 import { command, run, type Running, start } from "./program.ts";
+import { createAcme } from "./prepare.ts";
 import { freePort, installedServer, makeOwnServer, type OwnServer } from "./postgres.ts";
 import { startTunnel, type Tunnel } from "./tunnel.ts";
 import { pause } from "../../lib/base/delay.ts";
@@ -42,9 +43,7 @@ describe("an unreachable database", { skip: installedServer() === null }, () => 
   before(async () => {
     server = await makeOwnServer();
     await enableTls(server);
-    const environment = { DATABASE_URL: server.url };
-    assert.equal((await run(["org", "create", "acme"], environment)).code, 0);
-    token = (await run(["token", "create", "--org", "acme"], environment)).stdout.trim();
+    token = (await createAcme({ DATABASE_URL: server.url })).api;
   });
   after(() => server.remove());
 

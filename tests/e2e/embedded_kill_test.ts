@@ -5,6 +5,7 @@ import process from "node:process";
 import { copyTemplate } from "../database.ts";
 import { launch } from "./launch.ts";
 import { run } from "./program.ts";
+import { prepare } from "./prepare.ts";
 import { pause } from "../../lib/base/delay.ts";
 
 /** How many processes are killed; the long proof sets 200. */
@@ -40,7 +41,7 @@ describe("an embedded database whose users are killed", () => {
       return { code, stdout: stdout.trim() };
     };
     try {
-      assert.equal((await run(["org", "create", "acme"], environment)).code, 0);
+      await prepare(environment, ["org create acme"]);
       const acknowledged = new Map<number, string>();
       let killedCount = 0;
       for (let no = 0; killedCount < KILLS; no++) {

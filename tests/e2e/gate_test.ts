@@ -10,6 +10,7 @@ import {
 } from "../lib/cli/gate_run/gate_fixture.ts";
 import { follow } from "./child.ts";
 import { command, FROM_SOURCE, run, type Running, start } from "./program.ts";
+import { createAcme, prepare } from "./prepare.ts";
 import { waitUntil } from "../wait_until.ts";
 
 describe("gate as a process", () => {
@@ -96,24 +97,19 @@ describe("gate with the service", () => {
     folder = await copyTemplate();
     environment = { DATA_DIR: folder };
     service = await start(["serve", "--port", "0"], environment);
-    assert.equal((await run(["org", "create", "acme"], environment)).code, 0);
+    const { api: token } = await createAcme(environment);
     for (const outcome of ["passed", "failed"] as const) {
       await Deno.writeTextFile(
         join(folder, "ci.xml"),
         reportOf({ flaky: outcome, broken: "failed", good: "passed" }),
       );
       const args = ["--repo", "acme/shop", "--commit", "a1b2c3d", "--branch", "main"];
-      const { code, stderr } = await run(
-        ["ingest", "--org", "acme", ...args, join(folder, "ci.xml")],
-        environment,
-      );
-      assert.equal(code, 0, stderr);
+      await prepare(environment, [["ingest", "--org", "acme", ...args, join(folder, "ci.xml")]]);
     }
-    const { stdout: token } = await run(["token", "create", "--org", "acme"], environment);
     environment = {
       ...environment,
       PLATFORM_API_URL: service.url,
-      PLATFORM_API_TOKEN: token.trim(),
+      PLATFORM_API_TOKEN: token,
     };
   });
   after(async () => {

@@ -2,7 +2,8 @@ import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { copyTemplate } from "../database.ts";
-import { type ProgramLine, run, start } from "./program.ts";
+import { type ProgramLine, start } from "./program.ts";
+import { createAcme } from "./prepare.ts";
 import { waitUntil } from "../wait_until.ts";
 
 const MAIN = fileURLToPath(new URL("../../main.ts", import.meta.url));
@@ -21,8 +22,7 @@ describe("a service that runs out of file handles", () => {
 
   before(async () => {
     dataDir = await copyTemplate();
-    assert.equal((await run(["org", "create", "acme"], { DATA_DIR: dataDir })).code, 0);
-    token = (await run(["token", "create", "--org", "acme"], { DATA_DIR: dataDir })).stdout.trim();
+    token = (await createAcme({ DATA_DIR: dataDir })).api;
   });
   after(() => Deno.remove(dataDir, { recursive: true }));
 

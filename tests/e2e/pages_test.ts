@@ -6,7 +6,8 @@ import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { launch, NO_BROWSER, type Site } from "./browser.ts";
 import { describeDocsPage } from "./docs_page.ts";
 import { copyTemplate } from "../database.ts";
-import { run, type Running, start } from "./program.ts";
+import { type Running, start } from "./program.ts";
+import { createAcme, prepare } from "./prepare.ts";
 
 describe("the pages in a browser", { skip: NO_BROWSER }, () => {
   let demo: Running;
@@ -130,16 +131,10 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
     );
     await Deno.writeTextFile(report, `<testsuite name="${long}">${cases.join("")}</testsuite>`);
     const ingest = ["ingest", "--org", "acme", "--repo", "acme/shop", "--commit", "a".repeat(40)];
-    for (
-      const argv of [
-        ["org", "create", "acme"],
-        [...ingest, "--branch", long, "--build-url", `https://ci.example.org/${long}`, report],
-      ]
-    ) {
-      const { code, stderr } = await run(argv, environment);
-      assert.equal(code, 0, stderr);
-    }
-    const token = (await run(["token", "create", "--org", "acme"], environment)).stdout.trim();
+    const { api: token } = await createAcme(environment);
+    await prepare(environment, [
+      [...ingest, "--branch", long, "--build-url", `https://ci.example.org/${long}`, report],
+    ]);
     const service = await start(["serve", "--port", "0"], environment);
     const context = await site.browser.newContext({
       httpCredentials: { username: "any", password: token },

@@ -1,7 +1,8 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { copyTemplate } from "../database.ts";
-import { run, type Running, start } from "./program.ts";
+import { type Running, start } from "./program.ts";
+import { createAcme } from "./prepare.ts";
 
 describe("a service that is stopped", () => {
   let folder = "";
@@ -11,8 +12,7 @@ describe("a service that is stopped", () => {
   before(async () => {
     folder = await copyTemplate();
     environment = { DATA_DIR: folder };
-    await run(["org", "create", "acme"], environment);
-    token = (await run(["token", "create", "--org", "acme"], environment)).stdout.trim();
+    token = (await createAcme(environment)).api;
   });
   after(async () => {
     await Deno.remove(folder, { recursive: true });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { copyTemplate, openTestServer, withDatabase } from "../database.ts";
 import { run, type Running, start } from "./program.ts";
+import { createAcme } from "./prepare.ts";
 import { waitUntil } from "../wait_until.ts";
 
 const SHA = "0123456789abcdef0123456789abcdef01234567";
@@ -38,16 +39,7 @@ function describeUp(
       inbox = join(folder, "inbox");
       ({ environment, close } = await open(folder));
       up = await startUp();
-      const cli = async (line: string) => {
-        const { code, stdout, stderr } = await run(line.split(" "), environment);
-        assert.equal(code, 0, stderr);
-        return stdout.trim();
-      };
-      await cli("org create acme");
-      tokens = {
-        api: await cli("token create --org acme"),
-        upload: await cli("token create --org acme --upload"),
-      };
+      tokens = await createAcme(environment);
     });
     after(async () => {
       await up.stop("SIGTERM");

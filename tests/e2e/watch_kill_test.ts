@@ -7,6 +7,7 @@ import { packTar } from "modern-tar";
 import { openDatabase } from "../../db/connection/connect.ts";
 import { copyTemplate, openTestServer, withDatabase } from "../database.ts";
 import { command, run } from "./program.ts";
+import { prepare } from "./prepare.ts";
 import { pause } from "../../lib/base/delay.ts";
 
 /** How often a watcher is killed; the long proof sets 100, on the embedded database too. */
@@ -122,8 +123,7 @@ async function proveSharing(
   for (let i = 0; i < queue; i++) await source.put();
   const line = ["watch", source.folder, "--org", "acme", "--once", "--lease", "1h"];
   try {
-    const { code, stderr } = await run(["org", "create", "acme"], environment);
-    assert.equal(code, 0, stderr);
+    await prepare(environment, ["org create acme"]);
     const start = () => command(line, { environment }).spawn();
     const victim = start();
     const others = Array.from({ length: SHARERS - 1 }, () => start().output());
@@ -177,8 +177,7 @@ async function prove(environment: Record<string, string>): Promise<void> {
     await Promise.all([watcher.status, watcher.stdout.cancel(), watcher.stderr.cancel()]);
   };
   try {
-    const { code, stderr } = await run(["org", "create", "acme"], environment);
-    assert.equal(code, 0, stderr);
+    await prepare(environment, ["org create acme"]);
     const watchers = Array.from({ length: WATCHERS }, watch);
     for (let i = 0; i < KILLS; i++) {
       for (let more = 0; more < 4; more++) await put();

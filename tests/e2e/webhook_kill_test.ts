@@ -8,7 +8,8 @@ import { describe, it } from "@std/testing/bdd";
 import { openDatabase } from "../../db/connection/connect.ts";
 import { pause } from "../../lib/base/delay.ts";
 import { copyTemplate, openTestServer, withDatabase } from "../database.ts";
-import { command, run } from "./program.ts";
+import { command } from "./program.ts";
+import { prepare } from "./prepare.ts";
 
 /** How often `watch` is killed; the long proof sets 50. */
 const KILLS = Number(process.env.TEST_WEBHOOK_KILLS || "2");
@@ -116,10 +117,7 @@ async function prove(environment: Record<string, string>): Promise<void> {
     };
   };
   try {
-    for (const line of ["org create acme", `webhook add --allow-private --url ${url}`]) {
-      const { code, stderr } = await run(line.split(" "), environment);
-      assert.equal(code, 0, stderr);
-    }
+    await prepare(environment, ["org create acme", `webhook add --allow-private --url ${url}`]);
     for (let kill = 0; kill < KILLS; kill++) {
       for (let more = 0; more < 3; more++) await put();
       const watcher = watch();

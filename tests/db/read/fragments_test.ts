@@ -1,30 +1,19 @@
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import { loadDisruptionEvents } from "../../../db/read/disruption_events.ts";
-import { createOrganization } from "../../../db/admin/organizations.ts";
 import { commitSubmission } from "../../commit_submission.ts";
-import { createRepository } from "../../../db/admin/repositories.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { describeWithDatabases } from "../../database.ts";
+import { newOrganization, newRepository } from "../../organizations.ts";
 
 const NOW = 1_790_000_000;
 const DAY = 24 * 60 * 60;
 
 describeWithDatabases("failures", (database) => {
-  async function newRepository(): Promise<number> {
+  async function addRepository(): Promise<number> {
     const { sql } = database();
-    const organization = await createOrganization(sql, {
-      name: crypto.randomUUID(),
-      purchaseUnitCount: 0,
-      createdAt: NOW,
-    });
-    const repository = await createRepository(sql, {
-      organization: organization!,
-      owner: "acme",
-      name: "shop",
-      createdAt: NOW,
-    });
-    return repository.repositoryId;
+    const organization = await newOrganization(sql, crypto.randomUUID());
+    return (await newRepository(sql, organization)).repositoryId;
   }
 
   /** Stores a submission in which each test fails with its message and then passes. */
@@ -65,7 +54,7 @@ describeWithDatabases("failures", (database) => {
   }
 
   it("that share a message show it, next to those that do not", async () => {
-    const repositoryId = await newRepository();
+    const repositoryId = await addRepository();
     await upload(repositoryId, ["away", "own", "away", "", ""]);
     for (const [test, message] of ["away", "own", "away", "", ""].entries()) {
       assert.deepEqual(await messagesOf(repositoryId, `t${test}`), [message]);
@@ -73,7 +62,7 @@ describeWithDatabases("failures", (database) => {
   });
 
   it("are found to the second at which the window begins, newest first", async () => {
-    const repositoryId = await newRepository();
+    const repositoryId = await addRepository();
     const times = [0, 1, 2, 6, 7, 13].map((days) => NOW - days * DAY);
     for (const time of times) await upload(repositoryId, [`at ${time}`], time);
     for (const [count, time] of times.entries()) {

@@ -2,12 +2,12 @@
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import type { Database } from "../../../db/connection/connect.ts";
-import { createOrganization } from "../../../db/admin/organizations.ts";
 import { createRepository, listRepositories } from "../../../db/admin/repositories.ts";
 import { repositoryTables } from "../../../db/schema/distribute.ts";
 import { migrate } from "../../../db/schema/migrate.ts";
 import { migrations } from "../../../db/schema/migrations/mod.ts";
 import { describeWithDatabases, dropEverything } from "../../database.ts";
+import { newOrganization } from "../../organizations.ts";
 import { NOW } from "../../routes/fixture.ts";
 
 /** Migrations before the one in question. */
@@ -20,12 +20,8 @@ describeWithDatabases("the migration to one transaction for an upload", (databas
     const { sql } = database();
     await dropEverything(sql);
     await migrate(sql, migrations.slice(0, BEFORE));
-    const organization = await createOrganization(sql, {
-      name: "acme",
-      purchaseUnitCount: 0,
-      createdAt: NOW,
-    });
-    const { organizationId } = organization!;
+    const organization = await newOrganization(sql);
+    const { organizationId } = organization;
     const insert = (name: string, row: Row) => insertRepository(sql, organizationId, name, row);
     const shop = await insert("shop", { number: 1, isVisible: true, testCount: 6 });
     // Tests 2, 3 and 5 are of uploads that never ended.
@@ -56,7 +52,7 @@ describeWithDatabases("the migration to one transaction for an upload", (databas
         select 1 from ${sql(table)} where repository_id in (${cutOff}, ${begun!.id})`;
       assert.equal(rows.length, 0, table);
     }
-    const next = { organization: organization!, owner: "acme", name: "cut-off", createdAt: NOW };
+    const next = { organization, owner: "acme", name: "cut-off", createdAt: NOW };
     const created = await sql.begin((tx) => createRepository(tx, next));
     assert.equal(created.repositoryNumber, 3);
   });

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
-import { createOrganization } from "../../../db/admin/organizations.ts";
+import type { Organization } from "../../../db/admin/organizations.ts";
 import { storeSubmission, type Upload } from "../../../db/write/store_submission.ts";
 import { repositoryTables } from "../../../db/schema/distribute.ts";
 import { commitSubmission } from "../../commit_submission.ts";
-import { createRepository } from "../../../db/admin/repositories.ts";
 import {
   deleteRepository,
   findRepository,
@@ -16,33 +15,22 @@ import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import type { Conclusion } from "../../../lib/report/result.ts";
 import { WINDOW_SECONDS } from "../../../lib/base/time.ts";
 import { describeWithDatabases } from "../../database.ts";
+import { newOrganization, newRepository } from "../../organizations.ts";
 import { NOW, uploadOf } from "../../routes/fixture.ts";
 
 type Attempt = [name: string, conclusion?: Conclusion];
 
 describeWithDatabases("processing a submission", (database) => {
-  let organizationId: number;
+  let organization: Organization;
   let nextName = 0;
 
   before(async () => {
-    const organization = await createOrganization(database().sql, {
-      name: "acme",
-      purchaseUnitCount: 0,
-      createdAt: NOW,
-    });
-    organizationId = organization!.organizationId;
+    organization = await newOrganization(database().sql);
   });
 
   /** A repository of its own for each test. */
-  async function newRepository(): Promise<Repository> {
-    const repository = await createRepository(database().sql, {
-      organization: { organizationId, name: "acme" },
-      owner: "acme",
-      name: `repository-${nextName++}`,
-      createdAt: NOW,
-    });
-    return repository;
-  }
+  const addRepository = () =>
+    newRepository(database().sql, organization, `repository-${nextName++}`);
 
   /** Equal attempts are equal reports. */
   function upload(repository: Repository, attempts: Attempt[], more: Partial<Upload> = {}): Upload {
@@ -68,10 +56,10 @@ describeWithDatabases("processing a submission", (database) => {
   }
 
   it("keeps the latest URL of the repository's page", async () => {
-    const { owner, name, ...repository } = await newRepository();
+    const { owner, name, ...repository } = await addRepository();
     const urlAfter = async (commitOid: string, more: Partial<Upload>) => {
       await process(upload({ owner, name, ...repository }, [["t"]], { commitOid, ...more }));
-      return (await findRepository(database().sql, { organizationId, owner, name }))?.url;
+      return (await findRepository(database().sql, { ...organization, owner, name }))?.url;
     };
     assert.equal(await urlAfter("c000001", {}), "");
     const [first, second] = ["https://github.com/acme/shop", "https://git.example/acme/shop"];
@@ -82,7 +70,7 @@ describeWithDatabases("processing a submission", (database) => {
   });
 
   it("finds a test that failed and passed in one submission", async () => {
-    const repository = await newRepository();
+    const repository = await addRepository();
     const submission = await process(
       upload(repository, [["t", "failure"], ["t"], ["steady"], ["broken", "error"]]),
     );
@@ -103,7 +91,7 @@ describeWithDatabases("processing a submission", (database) => {
   });
 
   it("makes an earlier failure a disruption when the pass comes later", async () => {
-    const repository = await newRepository();
+    const repository = await addRepository();
     const failed = await process(upload(repository, [["t", "failure"], ["u"]]));
     assert.equal(failed.disruptionCount, 0);
     assert.deepEqual(await tracked(repository), []);
@@ -116,7 +104,7 @@ describeWithDatabases("processing a submission", (database) => {
   });
 
   it("joins commits of one tree, and never a tree with a commit", async () => {
-    const repository = await newRepository();
+    const repository = await addRepository();
     await process(upload(repository, [["t", "failure"]], { commitOid: "a", treeOid: "tree" }));
     await process(upload(repository, [["t"]], { commitOid: "a" }));
     assert.deepEqual(await tracked(repository), []);
@@ -125,7 +113,7 @@ describeWithDatabases("processing a submission", (database) => {
   });
 
   it("judges each environment by itself, a later upload and a deletion included", async () => {
-    const repository = await newRepository();
+    const repository = await addRepository();
     const run = (result: [string, "failure"] | [string], environment: string) =>
       process(upload(repository, [result], {
         treeOid: "tree",
@@ -139,12 +127,12 @@ describeWithDatabases("processing a submission", (database) => {
     const pass = await run(["t"], "Windows-X64");
     const [test] = await tracked(repository);
     assert.equal(test?.disruptionCount, 1);
-    await deleteSubmission(database().sql, { organizationId, key: pass.key });
+    await deleteSubmission(database().sql, { ...organization, key: pass.key });
     assert.deepEqual(await tracked(repository), []);
   });
 
   it("takes the same upload with a build URL once, and replaces its coverage", async () => {
-    const repository = await newRepository();
+    const repository = await addRepository();
     const again = { buildUrl: "https://ci/1", coverage: { coveredLineCount: 1, lineCount: 2 } };
     const first = await process(upload(repository, [["t", "failure"], ["t"]], again));
     const second = await process(upload(repository, [["t", "failure"], ["t"]], {
@@ -166,7 +154,7 @@ describeWithDatabases("processing a submission", (database) => {
   });
 
   it("takes the same upload without a build URL once", async () => {
-    const repository = await newRepository();
+    const repository = await addRepository();
     const first = await process(upload(repository, [["t"]]));
     const second = await process(upload(repository, [["t"]], { recordedAt: NOW }));
     assert.deepEqual(second, { ...first, duplicate: true });
@@ -176,7 +164,7 @@ describeWithDatabases("processing a submission", (database) => {
 
   it("takes a commit that is not 7 to 64 hex digits as a code version of its own", async () => {
     for (const commitOid of ["HEAD", "main", "null", "abc123", "g000000", "0".repeat(65)]) {
-      const repository = await newRepository();
+      const repository = await addRepository();
       await process(upload(repository, [["t", "failure"]], { commitOid, reportDigest: "01" }));
       await process(upload(repository, [["t"]], { commitOid }));
       assert.deepEqual(await tracked(repository), [], commitOid);
@@ -184,7 +172,7 @@ describeWithDatabases("processing a submission", (database) => {
       assert.equal((await tracked(repository)).length, 1, commitOid);
     }
     for (const commitOid of ["abcdef1", "F".repeat(64)]) {
-      const repository = await newRepository();
+      const repository = await addRepository();
       await process(upload(repository, [["t", "failure"]], { commitOid }));
       await process(upload(repository, [["t"]], { commitOid }));
       assert.equal((await tracked(repository)).length, 1, commitOid);
@@ -193,7 +181,7 @@ describeWithDatabases("processing a submission", (database) => {
 
   it("shows the coverage that was uploaded last", async () => {
     const { sql } = database();
-    const repository = await newRepository();
+    const repository = await addRepository();
     const coverageOf = (coveredLineCount: number) => ({ coveredLineCount, lineCount: 10 });
     await process(upload(repository, [["t"]], { coverage: coverageOf(1) }));
     await process(upload(repository, [["u"]], { coverage: coverageOf(2), recordedAt: NOW - 900 }));
@@ -202,7 +190,7 @@ describeWithDatabases("processing a submission", (database) => {
   });
 
   it("misses nothing when many arrive at the same moment", async () => {
-    const repository = await newRepository();
+    const repository = await addRepository();
     await Promise.all(
       Array.from(
         { length: 8 },
@@ -216,7 +204,7 @@ describeWithDatabases("processing a submission", (database) => {
   });
 
   it("gives every test of a submission its tags, united over submissions", async () => {
-    const repository = await newRepository();
+    const repository = await addRepository();
     await process(upload(repository, [["t", "failure"], ["t"]], { tags: ["slow", "B"] }));
     await process(upload(repository, [["t"]], { tags: ["a"] }));
     await process(upload(repository, [["t"]], { tags: ["a"] }));
@@ -224,13 +212,13 @@ describeWithDatabases("processing a submission", (database) => {
   });
 
   it("takes back with a deleted submission all that it proved", async () => {
-    const repository = await newRepository();
+    const repository = await addRepository();
     await process(upload(repository, [["t", "failure"], ["u", "failure"], ["u"]]));
     const pass = await process(upload(repository, [["t"], ["only here"]], { tags: ["gone"] }));
     assert.equal((await tracked(repository)).length, 2);
     const { sql } = database();
-    assert.equal(await deleteSubmission(sql, { organizationId, key: pass.key }), true);
-    assert.equal(await deleteSubmission(sql, { organizationId, key: pass.key }), false);
+    assert.equal(await deleteSubmission(sql, { ...organization, key: pass.key }), true);
+    assert.equal(await deleteSubmission(sql, { ...organization, key: pass.key }), false);
     const [test, ...others] = await tracked(repository);
     assert.deepEqual(others, []);
     assert.equal(test?.name, "u");
@@ -241,10 +229,10 @@ describeWithDatabases("processing a submission", (database) => {
   });
 
   it("stores new tests again that a deletion removed meanwhile", async () => {
-    const repository = await newRepository();
+    const repository = await addRepository();
     const first = await process(upload(repository, [["t"]]));
     await Promise.all([
-      deleteSubmission(database().sql, { organizationId, key: first.key }),
+      deleteSubmission(database().sql, { ...organization, key: first.key }),
       process(upload(repository, [["t", "failure"], ["t"], ["v"]])),
     ]);
     const [test] = await tracked(repository);
@@ -253,7 +241,7 @@ describeWithDatabases("processing a submission", (database) => {
 
   it("leaves nothing of an upload that fails after everything was stored", async () => {
     const { sql } = database();
-    const repository = await newRepository();
+    const repository = await addRepository();
     const { repositoryId } = repository;
     const cutOff = upload(repository, [["t", "failure"], ["t"], ["u"]], {
       tags: ["stale"],
@@ -274,7 +262,7 @@ describeWithDatabases("processing a submission", (database) => {
   });
 
   it("gives tests the tags of all uploads that bring them at the same time", async () => {
-    const repository = await newRepository();
+    const repository = await addRepository();
     await Promise.all(
       ["a", "b", "c"].map((tag) =>
         process(upload(repository, [["t", "failure"], ["t"], [`only ${tag}`]], { tags: [tag] }))
@@ -286,7 +274,7 @@ describeWithDatabases("processing a submission", (database) => {
 
   it("deletes a repository of which only the worker of a cluster had committed the deletion", async () => {
     const { sql } = database();
-    const repository = await newRepository();
+    const repository = await addRepository();
     await sql`delete from repository_state where repository_id = ${repository.repositoryId}`;
     await sql.begin((tx) => deleteRepository(tx, repository));
     assert.equal(await findRepository(sql, repository), null);
@@ -296,22 +284,17 @@ describeWithDatabases("processing a submission", (database) => {
     const { sql } = database();
     const [last] = await sql`
       select max(repository_number)::float8 as id from repository
-      where organization_id = ${organizationId}`;
+      where organization_id = ${organization.organizationId}`;
     await sql`
       insert into repository (organization_id, repository_number, owner, name, owner_key, name_key,
         id_prefix, created_at)
-      select ${organizationId}, n, 'taken', n::text, 'taken', n::text, n, to_timestamp(${NOW})
+      select ${organization.organizationId}, n, 'taken', n::text, 'taken', n::text, n, to_timestamp(${NOW})
       from generate_series(${last!.id + 1}::bigint, ${last!.id + 1_500}::bigint) as n`;
     await sql`
       update organization set next_repository_number = ${last!.id + 1}::bigint
-      where organization_id = ${organizationId}`;
+      where organization_id = ${organization.organizationId}`;
     for (const number of [last!.id + 1_501, last!.id + 1_502]) {
-      const { repositoryNumber } = await createRepository(sql, {
-        organization: { organizationId, name: "acme" },
-        owner: "next",
-        name: String(number),
-        createdAt: NOW,
-      });
+      const { repositoryNumber } = await newRepository(sql, organization, String(number));
       assert.equal(repositoryNumber, number);
     }
   });
@@ -319,14 +302,14 @@ describeWithDatabases("processing a submission", (database) => {
   it("does not choose between two submissions with one key", async () => {
     const { sql } = database();
     const key = "uploads/1.gz";
-    for (const repository of [await newRepository(), await newRepository()]) {
+    for (const repository of [await addRepository(), await addRepository()]) {
       await process(upload(repository, [["t"]], { key }));
     }
-    await assert.rejects(deleteSubmission(sql, { organizationId, key }), /several repositories/);
+    await assert.rejects(deleteSubmission(sql, { ...organization, key }), /several repositories/);
   });
 
   it("refuses an upload for a repository that is gone", async () => {
-    const repository = await newRepository();
+    const repository = await addRepository();
     await database().sql.begin((tx) => deleteRepository(tx, repository));
     await assert.rejects(process(upload(repository, [["t"]])), /repository was deleted/);
   });

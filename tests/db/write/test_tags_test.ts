@@ -1,38 +1,31 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
-import { createOrganization } from "../../../db/admin/organizations.ts";
+import type { Organization } from "../../../db/admin/organizations.ts";
 import { commitSubmission } from "../../commit_submission.ts";
-import { createRepository } from "../../../db/admin/repositories.ts";
+
 import { deleteRepository, type Repository } from "../../../db/admin/repositories.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { ownerTags } from "../../../lib/analysis/test_tags.ts";
 import { parseCodeowners } from "../../../lib/report/codeowners.ts";
 import { TAG_LIMITS } from "../../../lib/report/limits.ts";
 import { describeWithDatabases } from "../../database.ts";
+import { newOrganization, newRepository } from "../../organizations.ts";
 
 const NOW = 1_790_000_000;
 
 describeWithDatabases("tags of tests", (database) => {
-  let organizationId: number;
+  let organization: Organization;
   let uploads = 0;
   let nextName = 0;
 
   before(async () => {
-    const { sql } = database();
-    const acme = { name: "acme", purchaseUnitCount: 0, createdAt: NOW };
-    organizationId = (await createOrganization(sql, acme))!.organizationId;
+    organization = await newOrganization(database().sql);
   });
 
-  async function newRepository(): Promise<Repository> {
-    const repository = await createRepository(database().sql, {
-      organization: { organizationId, name: "acme" },
-      owner: "acme",
-      name: `repository-${nextName++}`,
-      createdAt: NOW,
-    });
-    return repository;
-  }
+  /** A repository of its own for each test. */
+  const addRepository = () =>
+    newRepository(database().sql, organization, `repository-${nextName++}`);
 
   async function submit(
     { repositoryId }: Repository,
@@ -88,7 +81,7 @@ describeWithDatabases("tags of tests", (database) => {
   }
 
   it("are those of the submission and the owners of their files", async () => {
-    const repository = await newRepository();
+    const repository = await addRepository();
     await submit(repository, {
       files: ["web/a", "api/b", "c"],
       codeowners: "/web/ @web\n/api/ @api @ops\n",
@@ -102,7 +95,7 @@ describeWithDatabases("tags of tests", (database) => {
   });
 
   it("of single tests are stored once for submissions with the same", async () => {
-    const repository = await newRepository();
+    const repository = await addRepository();
     const codeowners = "/web/ @web\n";
     for (let i = 0; i < 3; i++) await submit(repository, { files: ["web/a", "b"], codeowners });
     assert.equal(await setCount(repository), 1);
@@ -111,14 +104,14 @@ describeWithDatabases("tags of tests", (database) => {
   });
 
   it("are a union over submissions, and are deleted with the last that added them", async () => {
-    const repository = await newRepository();
+    const repository = await addRepository();
     const files = ["web/a", "b"];
     const first = await submit(repository, { files, codeowners: "/web/ @old\n" });
     const again = await submit(repository, { files, codeowners: "/web/ @old\n" });
     const other = await submit(repository, { files: ["web/a"], codeowners: "* @all\n" });
     await submit(repository, { files, codeowners: "/web/ @new\n" });
     const remove = ({ key }: { key: string }) =>
-      deleteSubmission(database().sql, { organizationId, key });
+      deleteSubmission(database().sql, { ...organization, key });
 
     assert.deepEqual((await tagsOf(repository))["web/a"], [
       "owner:@all",
@@ -141,7 +134,7 @@ describeWithDatabases("tags of tests", (database) => {
   });
 
   it("take the same time after hundreds of other tags", async () => {
-    const repository = await newRepository();
+    const repository = await addRepository();
     const files = Array.from({ length: 300 }, (_, index) => `${index}`);
     const times: number[] = [];
     for (let run = 0; run < 300; run++) {
@@ -156,7 +149,7 @@ describeWithDatabases("tags of tests", (database) => {
   });
 
   it("are refused above the limit of a repository, at once", async () => {
-    const repository = await newRepository();
+    const repository = await addRepository();
     const files = Array.from({ length: 1_000 }, (_, index) => `${index}`);
     const tags = Array.from({ length: TAG_LIMITS.perRepository }, (_, index) => `build-${index}`);
     const startedAt = performance.now();
@@ -174,7 +167,7 @@ describeWithDatabases("tags of tests", (database) => {
   });
 
   it("are deleted with their repository", async () => {
-    const repository = await newRepository();
+    const repository = await addRepository();
     await submit(repository, { files: ["web/a"], codeowners: "* @all\n" });
     await database().sql.begin((tx) => deleteRepository(tx, repository));
     assert.equal(await setCount(repository), 0);

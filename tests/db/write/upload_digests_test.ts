@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
-import { createOrganization } from "../../../db/admin/organizations.ts";
 import type { Upload } from "../../../db/write/store_submission.ts";
 import { commitSubmission } from "../../commit_submission.ts";
-import { createRepository } from "../../../db/admin/repositories.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { describeWithDatabases } from "../../database.ts";
+import { newOrganization, newRepository } from "../../organizations.ts";
 
 const NOW = 1_790_000_000;
 
@@ -43,17 +42,7 @@ describeWithDatabases("digests of uploads", (database) => {
 
   it("are stored as 16 bytes", async () => {
     const { sql } = database();
-    const organization = await createOrganization(sql, {
-      name: "acme",
-      purchaseUnitCount: 0,
-      createdAt: NOW,
-    });
-    const { repositoryId } = await createRepository(sql, {
-      organization: organization!,
-      owner: "acme",
-      name: "shop",
-      createdAt: NOW,
-    });
+    const { repositoryId } = await newRepository(sql, await newOrganization(sql));
     const { submissionId } = await upload(repositoryId, ["a", "b"]);
     assert.equal(submissionId, ID);
     assert.deepEqual(await digests(), [DIGEST]);

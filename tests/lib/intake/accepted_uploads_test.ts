@@ -2,7 +2,6 @@ import { after, afterEach, before, beforeEach, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
 import { claimArchive } from "../../../db/admin/archives.ts";
-import { createOrganization } from "../../../db/admin/organizations.ts";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { createLog } from "../../../lib/base/log.ts";
 import { Metrics } from "../../../lib/base/metrics.ts";
@@ -13,6 +12,7 @@ import type { AcceptedUpload } from "../../../lib/intake/receive/accept_upload.t
 import { watchArchives } from "../../../lib/intake/watch_loop.ts";
 import { fileSource, FolderStorage } from "../../../lib/storage/folder.ts";
 import { describeWithDatabases } from "../../database.ts";
+import { newOrganization } from "../../organizations.ts";
 import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
 import { waitUntil } from "../../wait_until.ts";
 
@@ -26,8 +26,7 @@ describeWithDatabases("accepted uploads", (database) => {
   let next = 0;
 
   before(async () => {
-    const acme = { name: "acme", purchaseUnitCount: 0, createdAt: NOW };
-    ({ organizationId } = (await createOrganization(database().sql, acme))!);
+    ({ organizationId } = await newOrganization(database().sql));
   });
   after(() => reader.close());
   beforeEach(async () => {

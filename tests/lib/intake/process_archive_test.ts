@@ -6,11 +6,12 @@ import { processArchive, type WatcherContext } from "../../../lib/intake/process
 import { ArchiveReader } from "../../../lib/intake/archive_reader.ts";
 import { listQuarantined } from "../../../db/admin/quarantine.ts";
 import { setPolicy } from "../../../db/admin/quarantine_policy.ts";
-import { createOrganization, type Organization } from "../../../db/admin/organizations.ts";
+import type { Organization } from "../../../db/admin/organizations.ts";
 import { DEFAULT_POLICY } from "../../../lib/analysis/quarantine_policy.ts";
 import { createLog } from "../../../lib/base/log.ts";
 import { silentLog } from "../../silent_log.ts";
 import { describeWithDatabases } from "../../database.ts";
+import { newOrganization } from "../../organizations.ts";
 import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
 
 const NOW = 1_790_000_000;
@@ -21,8 +22,7 @@ describeWithDatabases("processing an archive", (database) => {
   const reader = new ArchiveReader();
 
   before(async () => {
-    const acme = { name: "acme", purchaseUnitCount: 0, createdAt: NOW };
-    organization = (await createOrganization(database().sql, acme))!;
+    organization = await newOrganization(database().sql);
   });
 
   after(() => reader.close());

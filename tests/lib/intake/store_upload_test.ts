@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
-import { createOrganization } from "../../../db/admin/organizations.ts";
 import { listRepositories } from "../../../db/admin/repositories.ts";
 import { integersIn, type Queryable } from "../../../db/connection/sql.ts";
 import { decodeTestList } from "../../../lib/analysis/columns.ts";
 import { storeUpload } from "../../../lib/intake/store_upload.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { describeWithDatabases } from "../../database.ts";
+import { newOrganization } from "../../organizations.ts";
 import { NOW } from "../../routes/fixture.ts";
 
 describeWithDatabases("storing an upload", (database) => {
@@ -45,11 +45,7 @@ describeWithDatabases("storing an upload", (database) => {
 
   it("that fails at its end leaves no repository, and uses up no number", async () => {
     const { sql } = database();
-    const organization = (await createOrganization(sql, {
-      name: "acme",
-      purchaseUnitCount: 0,
-      createdAt: NOW,
-    }))!;
+    const organization = await newOrganization(sql);
     const { organizationId } = organization;
     const files = { results: results(), coverage, notes: [] };
     const beforeCommit = () => Promise.reject(new Error("lost"));
@@ -66,11 +62,7 @@ describeWithDatabases("storing an upload", (database) => {
 
   it("stores very many new tests ahead, each once, whatever happens to it or them", async () => {
     const { sql } = database();
-    const organization = (await createOrganization(sql, {
-      name: "initech",
-      purchaseUnitCount: 0,
-      createdAt: NOW,
-    }))!;
+    const organization = await newOrganization(sql, "initech");
     const files = { results: results(4_500), coverage: null, notes: [] };
     const store = (options: Pick<Parameters<typeof storeUpload>[4], "key" | "beforeCommit">) =>
       storeUpload(sql, organization, facts, files, { now: NOW, ...options });
@@ -105,11 +97,7 @@ describeWithDatabases("storing an upload", (database) => {
 
   it("finds very many tests whose file is missing in one of two uploads", async () => {
     const { sql } = database();
-    const organization = (await createOrganization(sql, {
-      name: "umbrella",
-      purchaseUnitCount: 0,
-      createdAt: NOW,
-    }))!;
+    const organization = await newOrganization(sql, "umbrella");
     const store = async (name: string, file: string, reportDigest: string) => {
       const run = { ...facts, repository: { owner: "acme", name } };
       const read = { ...results(4_500, file), reportDigest };
@@ -135,11 +123,7 @@ describeWithDatabases("storing an upload", (database) => {
 
   it("creates its repository once when many arrive at the same time", async () => {
     const { sql } = database();
-    const organization = (await createOrganization(sql, {
-      name: "globex",
-      purchaseUnitCount: 0,
-      createdAt: NOW,
-    }))!;
+    const organization = await newOrganization(sql, "globex");
     const outcomes = await Promise.all(
       ["acme/a", "acme/a", "acme/b", "acme/A", "acme/b"].map((path, upload) => {
         const [owner = "", name = ""] = path.split("/");

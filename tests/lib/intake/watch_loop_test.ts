@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { afterEach, before, beforeEach, it } from "@std/testing/bdd";
 import { isDoneWithin, pause } from "../../../lib/base/delay.ts";
-import { createOrganization } from "../../../db/admin/organizations.ts";
 import { createLog } from "../../../lib/base/log.ts";
 import { watchArchives } from "../../../lib/intake/watch_loop.ts";
 import { FolderStorage } from "../../../lib/storage/folder.ts";
 import { StorageError, type StoredArchive } from "../../../lib/storage/storage.ts";
 import { describeWithDatabases } from "../../database.ts";
+import { newOrganization } from "../../organizations.ts";
 import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
 import { waitUntil } from "../../wait_until.ts";
 
@@ -27,8 +27,7 @@ describeWithDatabases("watching", (database) => {
   let lines: string[] = [];
 
   before(async () => {
-    const acme = { name: "acme", purchaseUnitCount: 0, createdAt: NOW };
-    await createOrganization(database().sql, acme);
+    await newOrganization(database().sql);
   });
   beforeEach(async () => {
     folder = await Deno.makeTempDir();
