@@ -20,7 +20,7 @@ function clientOf(baseUrl: string, options: Partial<ApiClientOptions> = {}) {
     baseUrl,
     token: FAKE_TOKEN,
     userAgent: "test-analytics-mcp/1.2.3",
-    timeoutMs: 2000,
+    timeoutMs: 60_000,
     ...options,
   });
 }

@@ -46,5 +46,5 @@ export async function connect(baseUrl: string, api = clientOf(baseUrl)): Promise
 }
 
 function clientOf(baseUrl: string): ApiClient {
-  return createApiClient({ baseUrl, token: FAKE_TOKEN, userAgent: "test", timeoutMs: 2000 });
+  return createApiClient({ baseUrl, token: FAKE_TOKEN, userAgent: "test", timeoutMs: 60_000 });
 }

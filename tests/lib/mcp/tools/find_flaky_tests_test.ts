@@ -1,7 +1,7 @@
 import { afterEach, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { flakyPage } from "../../api_client/fake_api.ts";
-import { closeAll, notFound, over, queryOf } from "./over.ts";
+import { closeAll, over, queryOf } from "./over.ts";
 
 afterEach(closeAll);
 
@@ -122,13 +122,6 @@ describe("find_flaky_tests", () => {
       assert.match(text, message);
     }
     assert.equal(api.received.length, 0);
-  });
-
-  it("explains how to name an unknown repository", async () => {
-    const { call } = await over(notFound);
-    const { isError, text } = await call("find_flaky_tests", { repository: "wbe" });
-    assert.ok(isError);
-    assert.match(text, /No repository "wbe".*owner\/name/);
   });
 
   it("lists what the API says about arguments", async () => {

@@ -159,14 +159,4 @@ describe("get_test_details", () => {
     assert.equal(data.failure_group_count, 50);
     assert.ok(text.length < 40_000, `${text.length} characters`);
   });
-
-  it("says which tool returns ids when the id is invalid or unknown", async () => {
-    const { call } = await over(notFound);
-    const unknown = await call("get_test_details", { test_id: ID });
-    assert.ok(unknown.isError);
-    assert.match(unknown.text, /No test "5f3a9c0e7b12d4a86f01c2e3".*find_flaky_tests/);
-    const invalid = await call("get_test_details", { test_id: "5f3a" });
-    assert.ok(invalid.isError);
-    assert.match(invalid.text, /invalid id "5f3a".*find_flaky_tests/);
-  });
 });

@@ -52,19 +52,6 @@ describe("get_test_history", () => {
       web_url: `${WEB_URL}/tests/${test_id}`,
     });
   });
-
-  it("says which tool returns ids when the id is invalid or unknown", async () => {
-    const { api, call } = await over(notFound);
-    for (const args of [{}, { test_id: "cart adds an item" }, { test_id: "5f3a" }]) {
-      const { isError, text } = await call("get_test_history", args);
-      assert.ok(isError);
-      assert.match(text, /test_id/);
-    }
-    assert.equal(api.received.length, 0);
-    const unknown = await call("get_test_history", { test_id: "5f3a9c0e7b12d4a86f01c2e3" });
-    assert.ok(unknown.isError);
-    assert.match(unknown.text, /No test "5f3a9c0e7b12d4a86f01c2e3".*find_flaky_tests/);
-  });
 });
 
 describe("list_recent_submissions", () => {
@@ -100,13 +87,6 @@ describe("list_recent_submissions", () => {
     );
     await call("list_recent_submissions", { owner: "acme", name: "web" });
     assert.equal(queryOf(api).get("limit"), "10");
-  });
-
-  it("explains how to name an unknown repository", async () => {
-    const { call } = await over(notFound);
-    const { isError, text } = await call("list_recent_submissions", { owner: "acme", name: ".." });
-    assert.ok(isError);
-    assert.match(text, /No repository "acme\/\.\.".*owner\/name/);
   });
 });
 
@@ -196,15 +176,6 @@ describe("get_submission_test_results", () => {
     assert.deepEqual(Object.fromEntries(queryOf(api)), { ...more, limit: "100" });
     assert.deepEqual(data.tests, [passed]);
   });
-
-  it("says which tool returns ids when the id is invalid or unknown", async () => {
-    const { call } = await over(notFound);
-    const unknown = await call("get_submission_test_results", args);
-    assert.ok(unknown.isError);
-    assert.match(unknown.text, /No submission "6b00b0\w+".*"group\/sub\/web".*list_recent_sub/);
-    const invalid = await call("get_submission_test_results", { ...args, submission_id: "7" });
-    assert.match(invalid.text, /invalid id "7": .*list_recent_submissions/);
-  });
 });
 
 describe("get_repo_flakiness and get_repo_coverage", () => {
@@ -276,6 +247,42 @@ describe("every tool", () => {
     get_recent_failures: { owner: "acme", name: "web" },
     get_test_details: { test_id: "5f3a9c0e7b12d4a86f01c2e3" },
   };
+  const [ID, WEB] = ["5f3a9c0e7b12d4a86f01c2e3", { owner: "group/sub", name: "wbe" }];
+  const UNKNOWN: [tool: string, args: Record<string, unknown>, message: RegExp][] = [
+    ["find_flaky_tests", { repository: "wbe" }, /No repository "wbe".*owner\/name/],
+    ["get_recent_failures", WEB, /No repository "group\/sub\/wbe".*list_repositories/],
+    ["list_recent_submissions", WEB, /No repository "group\/sub\/wbe".*owner\/name/],
+    ["get_test_history", { test_id: ID }, /No test "5f3a9c0e7b12d4a86f01c2e3".*find_flaky_tests/],
+    ["get_test_details", { test_id: ID }, /No test "5f3a9c0e7b12d4a86f01c2e3".*find_flaky_tests/],
+    [
+      "get_submission_test_results",
+      { ...WEB, submission_id: ID },
+      /No submission "5f3a9c0e7b12d4a86f01c2e3".*"group\/sub\/wbe".*list_recent_submissions/,
+    ],
+  ];
+  const INVALID: typeof UNKNOWN = [
+    ["get_test_history", {}, /test_id/],
+    ["get_test_history", { test_id: "cart adds an item" }, /invalid id "cart adds an item"/],
+    ["get_test_details", { test_id: "5f3a" }, /invalid id "5f3a".*find_flaky_tests/],
+    [
+      "get_submission_test_results",
+      { ...WEB, submission_id: "7" },
+      /invalid id "7": .*list_recent_submissions/,
+    ],
+  ];
+
+  it("says where ids and names come from when they are unknown or invalid", async () => {
+    const { api, call } = await over(notFound);
+    const refuse = async ([tool, args, message]: typeof UNKNOWN[number]) => {
+      const { isError, text } = await call(tool, args);
+      assert.ok(isError, tool);
+      assert.match(text, message);
+    };
+    for (const one of INVALID) await refuse(one);
+    assert.equal(api.received.length, 0);
+    for (const one of UNKNOWN) await refuse(one);
+  });
+
   const FAILURES: Array<[string, () => Response, RegExp]> = [
     ["a rejected token", () => new Response(null, { status: 401 }), /PLATFORM_API_TOKEN/],
     ["a failing service", () => new Response(null, { status: 500 }), /failed \(status 500\)/],
