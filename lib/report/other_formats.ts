@@ -1,9 +1,11 @@
 /** Known formats that are not read, each with the line that makes a report of it that is. */
 
-interface OtherFormat {
+export interface OtherFormat {
   name: string;
   /** What to write instead. */
   instead: string;
+  /** Whether it may contain a report, so that it is not skipped in a folder. */
+  isCompressed?: boolean;
 }
 
 const COVERAGE = "it as coverage: --coverage FILE, or the part coverage of a form";
@@ -99,9 +101,15 @@ const TEXT: readonly (OtherFormat & { pattern: RegExp })[] = [
     pattern: /^\x1f\uffff\x08/,
     name: "a gzip'd file",
     instead: "it uncompressed: gunzip FILE",
+    isCompressed: true,
   },
-  // deno-lint-ignore no-control-regex -- the signature
-  { pattern: /^PK\x03\x04/, name: "a ZIP file", instead: "the report in it: unzip FILE" },
+  {
+    // deno-lint-ignore no-control-regex -- the signature
+    pattern: /^PK\x03\x04/,
+    name: "a ZIP file",
+    instead: "the report in it: unzip FILE",
+    isCompressed: true,
+  },
   {
     pattern: /^=== RUN {3}/m,
     name: "the text of go test",

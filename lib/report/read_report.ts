@@ -6,7 +6,7 @@ import { CtrfReader } from "./native/ctrf.ts";
 import { GoTestReader } from "./native/go_test.ts";
 import { NUnitReader } from "./native/nunit.ts";
 import { TrxReader } from "./native/trx.ts";
-import { otherFormat } from "./other_formats.ts";
+import { type OtherFormat, otherFormat } from "./other_formats.ts";
 import { ReportError } from "./report_error.ts";
 import type { ReportOptions, ReportReader, XmlFormatReader } from "./report_reader.ts";
 import { decodeXml } from "./xml/decode.ts";
@@ -65,15 +65,18 @@ function readerFor(
   // The same decision whatever the chunks.
   if (isMoreToCome) return undefined;
   const other = otherFormat(head);
-  if (other) throw notJUnit(options.file, other.name, other.instead);
+  if (other) throw otherFormatError(options.file, other);
   return first === "{" ? new CtrfReader(options) : new XmlReportReader(options);
 }
 
-function notJUnit(file: string, found: string, expected: string): ReportError {
+function otherFormatError(
+  file: string,
+  { name, instead, isCompressed }: OtherFormat,
+): ReportError {
   return new ReportError({
     file,
-    kind: "not-junit",
-    problem: `found ${found}, expected ${expected}`,
+    kind: isCompressed ? "malformed" : "not-junit",
+    problem: `found ${name}, expected ${instead}`,
     position: { line: 1, column: 1 },
   });
 }

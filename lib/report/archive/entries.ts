@@ -34,10 +34,9 @@ export async function* readEntries(
 ): AsyncGenerator<ArchiveEntry, void> {
   const { archive, limits = ARCHIVE_LIMITS } = options;
   let ordinal = 0;
-  let head = new Uint8Array();
-  const onHead = (bytes: Uint8Array) => head = bytes.slice(0, HEADER_BYTES);
+  const head: number[] = [];
   try {
-    const tar = readTar(decompressed(source, { ...options, onHead }));
+    const tar = readTar(decompressed(source, { ...options, head }));
     for await (const { name, type, size, bytes } of tar) {
       if (ordinal >= limits.entryCount) {
         throw limitError(archive, `${ordinal + 1} entries`, `at most ${limits.entryCount}`);
@@ -69,8 +68,9 @@ class SourceError extends Error {}
 
 async function* decompressed(
   source: AsyncIterable<Uint8Array>,
-  { archive, limits = ARCHIVE_LIMITS, onHead }: ReadEntriesOptions & {
-    onHead(bytes: Uint8Array): void;
+  { archive, limits = ARCHIVE_LIMITS, head }: ReadEntriesOptions & {
+    /** Gets the first bytes. */
+    head: number[];
   },
 ): AsyncGenerator<Uint8Array, void> {
   let bytesIn = 0;
@@ -93,7 +93,7 @@ async function* decompressed(
   input.on("error", (error) => gunzip.destroy(error));
   try {
     for await (const chunk of input.pipe(gunzip)) {
-      if (bytesOut === 0) onHead(chunk);
+      if (head.length < HEADER_BYTES) head.push(...chunk.subarray(0, HEADER_BYTES - head.length));
       bytesOut += chunk.length;
       if (bytesOut > limits.decompressedBytes) {
         throw limitError(archive, `more than ${limits.decompressedBytes} decompressed bytes`);
@@ -125,11 +125,11 @@ async function* explained(
  * Distinguishes a damaged archive from a source that cannot be read, and by its first bytes from a report
  * that was compressed alone.
  */
-function explain(error: unknown, archive: string, head?: Uint8Array): unknown {
+function explain(error: unknown, archive: string, head: readonly number[] = []): unknown {
   if (error instanceof SourceError) return error.cause;
   if (error instanceof ReportError || !(error instanceof Error)) return error;
   // A header of a tar is padded with zeros, which a text does not have.
-  if (head && head.length > 0 && !head.includes(0)) {
+  if (head.length > 0 && !head.includes(0)) {
     return new ReportError({
       file: archive,
       kind: "malformed",

@@ -424,7 +424,6 @@ describe("other formats", () => {
     ["mode: set\na.go:1.1,2.2 1 1\n", /a cover profile of Go, expected it as coverage/],
     ['{"uuid":"1","historyId":"a","status":"passed","stage":"finished"}', /a result of Allure/],
     ['{"tests":1,"testsuites":[{}]}', /the JSON of GoogleTest, .*--gtest_output=xml/],
-    ["PK\x03\x04\x14", /found a ZIP file, expected the report in it: unzip FILE/],
     ["<testng-results/>", /TestNG's own report, expected its JUnit reports: test-output/],
     ["<robot/>", /rebot --xunit/],
     ['{"numFailedTests":0,"numTotalTestSuites":1}', /the JSON of Jest or Vitest, .*jest-junit/],
