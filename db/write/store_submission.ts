@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestTags } from "../../lib/analysis/test_tags.ts";
 import { keyedSubmissionId, submissionId, type TestIdentity } from "../../lib/base/identity.ts";
+import { repositoryUrlFrom } from "../../lib/base/repository_url.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { type NewDisruption, storeNegatives } from "./disruptions.ts";
@@ -21,7 +22,7 @@ import { storeTestList } from "./tests.ts";
 
 /** One upload: a CI run, or one shard of it. */
 export interface Upload extends Omit<SubmissionHead, "key"> {
-  /** Page of the repository; kept as it is when `""` or not given. */
+  /** Page of the repository; kept as it is, or derived from the build URL, when `""` or not given. */
   repositoryUrl?: string;
   /** Tags of single tests, in addition to the tags of all. */
   testTags?: TestTags | null;
@@ -185,11 +186,11 @@ async function insertUpload(
   await storeTexts(tx, { repositoryId, texts: content.texts });
   const results = { submissionId: id, codeVersion, content, failedTestNos };
   const found = await storeNegatives(tx, repositoryId, results);
-  if (upload.repositoryUrl) {
-    await tx`
-      update repository set url = ${upload.repositoryUrl}
-      where repository_id = ${repositoryId} and url <> ${upload.repositoryUrl}`;
-  }
+  await storeRepositoryUrl(tx, repositoryId, {
+    given: upload.repositoryUrl ?? "",
+    // Reports that curl uploads come without it. An import keeps what was exported.
+    derived: upload.imported ? "" : repositoryUrlFrom(upload.buildUrl, `${owner}/${name}`),
+  });
   return {
     submissionId: id,
     key,
@@ -200,6 +201,19 @@ async function insertUpload(
     ...found,
     notes,
   };
+}
+
+/** Stores the page of a repository. One that was derived never replaces another. */
+async function storeRepositoryUrl(
+  tx: Queryable,
+  repositoryId: number,
+  { given, derived }: { given: string; derived: string },
+): Promise<void> {
+  const url = given || derived;
+  if (url === "") return;
+  await tx`
+    update repository set url = ${url}
+    where repository_id = ${repositoryId} and url <> ${url} and (url = '' or ${given !== ""})`;
 }
 
 /** The content with the tests that the repository knows with a file, or without one, as those. */

@@ -51,7 +51,7 @@ const OUTCOMES = [
 const buildSchema = schemas.object("Build", {
   id: schemas.described(schemas.objectId, "Id of its latest submission"),
   name: schemas.text("What the pages call it"),
-  outcome: schemas.text("processing, failed (an upload), negative or passed"),
+  outcome: schemas.text("processing, upload failed, failed, flaky or passed, as on the page"),
   failed_test_count: schemas.count("Tests with a failure that is not a disruption"),
   flaky_test_count: schemas.count("Tests with a disruption"),
   test_result_count: schemas.count("Results of all its submissions"),
@@ -220,11 +220,10 @@ function buildItem(
   const { branch, commitOid, status, failedTestCount, flakyTestCount } = build;
   const forge = forgeOf(url);
   const pull = pullRequestOf(branch);
-  const isPassed = failedTestCount + flakyTestCount === 0;
   return {
     id: build.submissionId,
     name: buildName(build),
-    outcome: status !== "processed" ? status : isPassed ? "passed" : "negative",
+    outcome: outcomeOf(build),
     failed_test_count: failedTestCount,
     flaky_test_count: flakyTestCount,
     test_result_count: build.testResultCount,
@@ -237,6 +236,12 @@ function buildItem(
     commit_url: forge?.commit(commitOid) ?? "",
     pull_request_url: pull === null ? "" : forge?.pullRequest(pull) ?? "",
   };
+}
+
+/** A build with a failure that is not a disruption is `failed`, whatever else it has. */
+function outcomeOf({ status, flakyTestCount, failedTestCount }: BuildRow) {
+  if (status !== "processed") return status === "failed" ? "upload failed" : status;
+  return failedTestCount > 0 ? "failed" : flakyTestCount > 0 ? "flaky" : "passed";
 }
 
 /** What became of a build: how many of its tests failed, and how many of them flaky. */

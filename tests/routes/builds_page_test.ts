@@ -175,8 +175,8 @@ describeWithDatabases("the page of builds", (database) => {
     };
     const builds = await read("");
     assert.deepEqual(builds.map(({ name, outcome }) => [name, outcome]), [
-      ["feature/a · 24d0c8b · #3", "negative"],
-      ["refs/merge-requests/77/head · 24d0c8b · #77", "negative"],
+      ["feature/a · 24d0c8b · #3", "flaky"],
+      ["refs/merge-requests/77/head · 24d0c8b · #77", "failed"],
       ["main · 24d0c8b · #1", "passed"],
     ]);
     const [, second] = builds;

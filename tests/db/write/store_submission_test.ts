@@ -69,6 +69,21 @@ describeWithDatabases("processing a submission", (database) => {
     assert.equal(await urlAfter("c000005", {}), second);
   });
 
+  it("knows the repository's page from the build URL, until another one is given", async () => {
+    const { owner, name, ...repository } = await newRepository();
+    const page = `https://github.com/${owner}/${name}`;
+    const urlAfter = async (commitOid: string, more: Partial<Upload>) => {
+      await process(upload({ owner, name, ...repository }, [["t"]], { commitOid, ...more }));
+      return (await findRepository(database().sql, { organizationId, owner, name }))?.url;
+    };
+    const other = "https://github.com/acme/ci/actions/runs/7";
+    assert.equal(await urlAfter("c000001", { buildUrl: other }), "");
+    assert.equal(await urlAfter("c000002", { buildUrl: `${page}/actions/runs/8` }), page);
+    const given = "https://git.example/acme/shop";
+    assert.equal(await urlAfter("c000003", { repositoryUrl: given }), given);
+    assert.equal(await urlAfter("c000004", { buildUrl: `${page}/actions/runs/9` }), given);
+  });
+
   it("finds a test that failed and passed in one submission", async () => {
     const repository = await addRepository();
     const submission = await process(
