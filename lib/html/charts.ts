@@ -104,9 +104,12 @@ export function trend({ title, note, labels, lines, format = percent }: {
     scale: { ...scale, format },
     labels,
     isFromEdge: true,
-    legend: lines.map(({ className }, number) =>
-      legendItem(markup`<g class="${className}">${MARKS[number]!(6, 6)}</g>`, latest[number]!)
-    ),
+    legend: [
+      ...lines.map(({ className }, number) =>
+        legendItem(markup`<g class="${className}">${MARKS[number]!(6, 6)}</g>`, latest[number]!)
+      ),
+      markup`<li>in the latest week</li>`,
+    ],
     head: ["Week from", ...lines.map(({ name }) => name)],
     rows: labels.map((label, index) => [
       label,

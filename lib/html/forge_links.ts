@@ -72,11 +72,17 @@ export function forgeOf(url: string): ForgeLinks | null {
   };
 }
 
+const PULL_REQUEST = /^(?:refs\/)?((?:pull|pulls|merge-requests|pull-requests)\/(\d{1,9}))(?:\/|$)/;
+
 /** The number of the pull or merge request whose ref a branch is, such as `refs/pull/77/merge`. */
 export function pullRequestOf(branch: string): number | null {
-  const [, number] =
-    /^(?:refs\/)?(?:pull|pulls|merge-requests|pull-requests)\/(\d{1,9})(?:\/|$)/.exec(branch) ?? [];
+  const number = PULL_REQUEST.exec(branch)?.[2];
   return number === undefined ? null : Number(number);
+}
+
+/** A branch as pages show it: `pull/77` for the ref `refs/pull/77/merge`. */
+export function shownBranch(branch: string): string {
+  return PULL_REQUEST.exec(branch)?.[1] ?? branch;
 }
 
 /** What the name of a build is made of. */
@@ -86,13 +92,11 @@ export interface NamedBuild {
   buildUrl?: string;
 }
 
-/** What distinguishes a build: branch, commit, and pull request or CI run, `main · 24d0c8b · #77`. */
+/** What distinguishes a build: branch or pull request, commit, and CI run, `main · 24d0c8b · #77`. */
 export function buildName({ branch, commitOid, buildUrl = "" }: NamedBuild): string {
-  const number = pullRequestOf(branch ?? "") ?? runNumberOf(buildUrl);
-  return [branch ?? "", shortCommit(commitOid), number === null ? "" : `#${number}`].filter((
-    part,
-  ) => part !== "")
-    .join(" · ") || "build";
+  const number = runNumberOf(buildUrl);
+  return [shownBranch(branch ?? ""), shortCommit(commitOid), number === null ? "" : `#${number}`]
+    .filter((part) => part !== "").join(" · ") || "build";
 }
 
 /** The number of a CI run from its address; `null` for ids that say nothing to a reader, such as GitHub's. */

@@ -55,7 +55,7 @@ export const buildPage = definePage({
         page.link.repository(repository!),
         page.link.builds(repository!),
       ],
-      content: markup`<h1>Build <bdi>${buildName(latest)}</bdi></h1>
+      content: markup`<h1><bdi>Build ${buildName(latest)}</bdi></h1>
 ${buildFigures(parts, repository!, page)}
 ${buildNotes(parts)}
 ${outage}

@@ -5,7 +5,7 @@ import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/rep
 import { formatTimestamp, SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { glyph } from "../../lib/html/charts.ts";
-import { buildName, forgeOf, pullRequestOf } from "../../lib/html/forge_links.ts";
+import { buildName, forgeOf, pullRequestOf, shownBranch } from "../../lib/html/forge_links.ts";
 import { breakable, emptyState, table, together } from "../../lib/html/elements.ts";
 import { choiceField, hiddenFields, otherErrors, textField } from "../../lib/html/forms.ts";
 import {
@@ -140,7 +140,7 @@ function filters(given: Readonly<Record<string, string>>, errors: ParameterError
     textField({ name, label, hint, value: given[name], errors: errors[name] });
   return markup`<form class="filters" role="search">${otherErrors(errors, FIELDS)}
 ${field("q", "Search", "commit or #77")}
-${field("branch", "Branch", "all, or main,release/*")}
+${field("branch", "Branch", "all, or release/*")}
 ${field("environment", "Environment", "all, or Windows*")}
 ${
     choiceField({
@@ -150,7 +150,7 @@ ${
       options: OUTCOMES,
       errors: errors.outcome,
     })
-  }${rangeField("Time", given.days || "14", errors)}
+  }${rangeField("Time", errors.days ? "14" : given.days || "14", errors)}
 <button>Show</button>${hiddenFields(keptParameters(given))}</form>`;
 }
 
@@ -204,7 +204,7 @@ function outerLinks({ branch, commitOid, buildUrl }: BuildRow, url: string): Con
     ["commit", forge?.commit(commitOid)],
     pull === null
       ? ["branch", branch && forge?.branch(branch)]
-      : [`#${pull}`, forge?.pullRequest(pull)],
+      : [shownBranch(branch), forge?.pullRequest(pull)],
     ["CI run", externalAddress(buildUrl) ? buildUrl : ""],
   ];
   return links.filter(([, url]) => url).map(([text, url], index) => [
@@ -217,7 +217,7 @@ function buildItem(
   build: BuildRow,
   { url }: RepositoryDetails,
 ): v.InferOutput<typeof buildSchema> {
-  const { branch, commitOid, status, failedTestCount, flakyTestCount } = build;
+  const { branch, commitOid, failedTestCount, flakyTestCount } = build;
   const forge = forgeOf(url);
   const pull = pullRequestOf(branch);
   return {

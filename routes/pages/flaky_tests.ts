@@ -1,4 +1,5 @@
 /** `/flaky-tests`: the inventory. It has the parameters of the API. */
+import * as v from "valibot";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
 import type { TrackedTest } from "../../lib/analysis/tracked_test.ts";
 import { TEST_ORDERS } from "../../lib/analysis/order.ts";
@@ -10,9 +11,9 @@ import { choiceField, otherErrors, textField } from "../../lib/html/forms.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { filterOf } from "../../lib/http/request/parameters.ts";
-import { inventoryParameters, isListedBy, listsFlaky } from "../flaky_tests.ts";
-import { COLUMNS, INCLUDE_NAMES } from "../test_fields.ts";
-import { definePage, downloadLinks, type PageRequest } from "./page.ts";
+import { flakyTests, inventoryParameters, isListedBy, listsFlaky } from "../flaky_tests.ts";
+import { COLUMNS, include, INCLUDE_NAMES } from "../test_fields.ts";
+import { definePage, downloadLinks, nothingUploaded, type PageRequest } from "./page.ts";
 import { shownRange, turnPages } from "./paging.ts";
 
 interface ListPage extends PageRequest {
@@ -28,6 +29,7 @@ export const flakyTestsPage = definePage({
   path: "/flaky-tests",
   resource: "repositories in query",
   query: inventoryParameters,
+  listOf: { route: flakyTests, more: { include: v.parse(include, INCLUDE_NAMES.join(",")) } },
   showErrors(errors, { parameters, pathTo }) {
     const title = titleOf(listsFlaky(parameters));
     return { title, content: markup`<h1>${title}</h1>${filters({ parameters, pathTo }, errors)}` };
@@ -59,14 +61,9 @@ export const flakyTestsPage = definePage({
 <ul class="views">${view("Flaky", true, page)}${view("Quarantined", false, page)}</ul>
 ${filters(page)}
 <p>${plural(count, "test")}${range}</p>
-${shown.length > 0 ? testTable(shown, page) : emptyState(nothingFound(page))}
+${shown.length > 0 ? testTable(shown, page) : await nothingFound(page)}
 ${turnPages(page, { path: ["flaky-tests"], offset: after, limit, count })}
-${
-        shown.length > 0 && downloadLinks(["api", "v1", "flaky", "tests"], {
-          pathTo,
-          parameters: { ...parameters, include: INCLUDE_NAMES.join(",") },
-        })
-      }`,
+${shown.length > 0 && downloadLinks(["flaky-tests"], request)}`,
     };
   },
 });
@@ -81,8 +78,8 @@ function view(name: string, isFlaky: boolean, { isFlakyView, linkWith }: ListPag
 const FIELDS = ["q", "repository", "branch", "environment", "sort"];
 
 const SORTS = [
-  ["disruptivenessRatio", "share of flaky failures"],
-  ["recency", "latest flaky failure"],
+  ["disruptivenessRatio", "flaky share"],
+  ["recency", "latest failure"],
 ] as const;
 
 function filters(
@@ -99,7 +96,7 @@ function filters(
   }
 ${field("q", "Search", "words")}
 ${field("repository", "Repository", "all, or owner/name")}
-${field("branch", "Branch", "all, or main,release/*")}
+${field("branch", "Branch", "all, or release/*")}
 ${field("environment", "Environment", "all, or Windows*")}
 ${
     choiceField({
@@ -115,15 +112,21 @@ ${
 <code>first-seen:&gt;=2026-01-31</code> and <code>last-seen:&lt;2026-01-31</code>.</p></form>`;
 }
 
-function nothingFound({ parameters: { q, branch, environment }, isFlakyView }: ListPage): string {
+async function nothingFound(page: ListPage): Promise<Markup> {
+  const { parameters: { q, branch, environment }, isFlakyView, repositories } = page;
+  if (repositories.length === 0) return await nothingUploaded(page);
   if (q || branch || environment) {
-    return "Nothing matches. Remove a word of the search, the branch or the environment.";
+    return emptyState(
+      "Nothing matches. Remove a word of the search, the branch or the environment.",
+    );
   }
   if (!isFlakyView) {
-    return "No test is quarantined. The page of a flaky test has the command for it.";
+    return emptyState("No test is quarantined. The page of a flaky test has the command for it.");
   }
-  return "No test failed in the last 14 days on code on which it also passed. Flaky tests show when " +
-    "a commit is tested twice, or when tests are retried.";
+  return emptyState(
+    "No test failed in the last 14 days on code on which it also passed. Flaky tests show when " +
+      "a commit is tested twice, or when tests are retried.",
+  );
 }
 
 function testTable(tests: readonly TrackedTest[], page: ListPage): Markup {
@@ -141,10 +144,15 @@ function testTable(tests: readonly TrackedTest[], page: ListPage): Markup {
   const rows = tests.map((test) => {
     const { latestDisruption: latest, quarantine } = test;
     const author = quarantine?.quarantinedBy && ` by ${quarantine.quarantinedBy}`;
+    const reason = quarantine?.quarantineReason && `: ${quarantine.quarantineReason}`;
+    const end = quarantine?.quarantineOwner
+      ? markup`Owner: ${link.owner(quarantine.quarantineOwner)}; end`
+      : "End";
     const name = [
       link.test(test.id, test),
       latest && markup`<small class="message"><code>${latest.message}</code></small>`,
-      quarantine && markup`<small>Quarantined ${at(quarantine.quarantinedAt)}${author}</small>`,
+      quarantine && markup`<small>Quarantined ${at(quarantine.quarantinedAt)}${author}${reason}.
+${end}: ${at(quarantine.quarantineExpiresAt)}.</small>`,
       test.tags.map((tag) => markup` ${link.tag(tag)}`),
     ];
     return [

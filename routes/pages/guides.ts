@@ -8,13 +8,17 @@ import { definePage, type PageRequest } from "./page.ts";
 
 const SERVED: ReadonlySet<string> = new Set(DOCUMENT_PATHS);
 
+/** What follows in the index is not served: it is for contributors. */
+const FOR_CONTRIBUTORS = "\n## Design and measurements\n";
+
 /** The document and the renderer are loaded by the first request for a guide. */
 async function rendered(path: string, { pathTo }: Pick<PageRequest, "pathTo">) {
   const [{ DOCUMENTS, INDEX }, { renderMarkdown }] = await Promise.all([
     import("../../lib/http/guides/texts.ts"),
     import("../../lib/html/markdown.ts"),
   ]);
-  return renderMarkdown(DOCUMENTS[path] ?? INDEX, linksFrom(`docs/${path}.md`, pathTo));
+  const text = DOCUMENTS[path] ?? INDEX.split(FOR_CONTRIBUTORS)[0]!;
+  return renderMarkdown(text, linksFrom(`docs/${path}.md`, pathTo));
 }
 
 /** Resolves the links of a file of the project: to pages of this service, or to other sites. */

@@ -140,7 +140,8 @@ export function failureBars(
   const start = today + 1 - WINDOW_DAYS;
   return dayBars({
     title: "Failures by day",
-    note: markup`${inDays(start, Infinity)} in the last 14 days, ${
+    // The window begins at a time of day: its first failures may be of the day before.
+    note: markup`${inDays(start, Infinity)} since ${formatDay(start)}, ${
       firstUploadDay < start ? inDays(firstComparedDay(today), start) : "no upload"
     } in the 14 days before`,
     today,
@@ -156,7 +157,7 @@ export function failureBars(
 export function durationChart(
   { medianMicroseconds, p90Microseconds, runCount }: GroupDurations,
   medians: readonly (number | null)[],
-  today: number,
+  { today, firstUploadDay }: { today: number; firstUploadDay: number },
 ): Markup {
   const first = Math.max(0, medians.findIndex((median) => median !== null));
   const values = medians.slice(first);
@@ -165,7 +166,9 @@ export function durationChart(
     note: markup`${formatDuration(medianMicroseconds)}, at the 90th percentile ${
       formatDuration(p90Microseconds)
     }, of the latest ${plural(runCount, "run")}`,
-    labels: values.map((_, index) => formatDay(today + 1 - 7 * (values.length - index))),
+    labels: values.map((_, index) =>
+      formatDay(Math.max(firstUploadDay, today + 1 - 7 * (values.length - index)))
+    ),
     lines: [{ name: "median", className: "duration", values }],
     format: formatDuration,
   });

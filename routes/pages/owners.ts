@@ -8,7 +8,7 @@ import { formatTenths } from "../../lib/badge/percentage.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { formatCount, formatDuration, plural } from "../../lib/base/text.ts";
-import { emptyState, keyFigures, table } from "../../lib/html/elements.ts";
+import { breakable, emptyState, keyFigures, table } from "../../lib/html/elements.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import { foldCase } from "../../lib/query/parse.ts";
@@ -75,14 +75,14 @@ ${
           : table(
             "Owners, those whose tests failed most by chance first",
             [
-              "Owner|name",
+              "Owner|owner",
               "Flaky failures|number",
               "Flaky tests|number",
               "Quarantined|number",
               "Tests|number wide",
             ],
             rows.map(({ owner, testCount, flaky, cost, own }) => [
-              page.link.owner(owner),
+              page.link.owner(owner, breakable(owner)),
               formatCount(cost),
               flaky.length,
               own.length - flaky.length,
@@ -175,7 +175,7 @@ ${
             formatDuration(microseconds),
             `of tests, last ${COST_DAYS} days`,
           ],
-          ["Quarantined", String(quarantined.length), "tests"],
+          ["Quarantined", String(quarantined.length), quarantined.length === 1 ? "test" : "tests"],
           ["Ending soon", String(ending.length), `within ${ENDING_DAYS} days`],
         )
       }

@@ -9,6 +9,7 @@ import { formatRepositoryName, type RepositoryName } from "../../lib/base/reposi
 import { plural } from "../../lib/base/text.ts";
 import {
   breakable,
+  emptyState,
   formatTime,
   label,
   testName,
@@ -16,7 +17,13 @@ import {
   together,
   verbatim,
 } from "../../lib/html/elements.ts";
-import { buildName, forgeOf, type NamedBuild, pullRequestOf } from "../../lib/html/forge_links.ts";
+import {
+  buildName,
+  forgeOf,
+  type NamedBuild,
+  pullRequestOf,
+  shownBranch,
+} from "../../lib/html/forge_links.ts";
 import { keptParameters, layout, type Page, PAGE_HEADERS } from "../../lib/html/layout.ts";
 import {
   type Content,
@@ -31,7 +38,13 @@ import { columnsOf } from "../../lib/http/request/list_format.ts";
 import { createQueries } from "../../lib/http/tests/queries.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import { type Entries, timeZone } from "../../lib/http/request/parameters.ts";
-import type { ApiRequest, Endpoint, QueryOf, Resource } from "../../lib/http/request/route.ts";
+import type {
+  ApiRequest,
+  Endpoint,
+  ListSource,
+  QueryOf,
+  Resource,
+} from "../../lib/http/request/route.ts";
 
 export interface PageRequest<Query = unknown> extends ApiRequest<Query> {
   sql: Context["sql"];
@@ -51,13 +64,21 @@ interface PageList<Query> {
   batches(request: PageRequest<Query>): AsyncIterable<readonly object[]>;
 }
 
+/** The list of a route of the API, for a page that shows the same with the same parameters. */
+interface ListOfRoute {
+  route: { list?: ListSource };
+  /** Values of parameters that the page does not have. */
+  more?: object;
+}
+
 /** Declares a page; `show` may return an address to redirect to instead. */
 export function definePage<Query extends Entries>(
-  { query, show, showErrors, list, ...page }: {
+  { query, show, showErrors, list, listOf, ...page }: {
     path: string;
     resource?: Resource;
     query?: Query;
     list?: PageList<QueryOf<Query>>;
+    listOf?: ListOfRoute;
     show(request: PageRequest<QueryOf<Query>>): Promise<Page | Markup> | Page | Markup;
     /** The page for wrong parameters, where their messages are not enough. */
     showErrors?(errors: ParameterErrors, request: Pick<PageRequest, "parameters" | "pathTo">): Page;
@@ -86,6 +107,14 @@ export function definePage<Query extends Entries>(
           ...pageRequest(request, context),
           ...createQueries(context.sql, request.repositories, request, { mayChange: true }),
         }),
+    };
+  }
+  if (listOf) {
+    const { route: { list }, more } = listOf;
+    endpoint.list = {
+      columns: (query) => list!.columns({ ...query, ...more }),
+      batches: (request, context) =>
+        list!.batches({ ...request, query: { ...request.query, ...more } }, context),
     };
   }
   if (showErrors) {
@@ -123,7 +152,7 @@ export function downloadLinks(
 
 function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
   // A browser would take these two as the folder itself and the one above.
-  const owner = (who: string, text = who): Markup =>
+  const owner = (who: string, text: Content = who): Markup =>
     who === "." || who === ".."
       ? markup`${text}`
       : markup`<a href="${pathTo(["owners", who])}">${text}</a>`;
@@ -155,7 +184,7 @@ function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
       const forge = forgeOf(url);
       const pull = pullRequestOf(branch);
       if (pull === null) return externalLink(forge?.branch(branch) ?? "", branch);
-      return externalLink(forge?.pullRequest(pull) ?? "", `#${pull}`);
+      return externalLink(forge?.pullRequest(pull) ?? "", shownBranch(branch));
     },
     /** The time of a submission, to its build. */
     build({ owner, name }: RepositoryName, submissionId: string): Markup {
@@ -204,6 +233,14 @@ export function uploadAddress({ uploadUrl }: Pick<PageRequest, "uploadUrl">): st
 /** The name of the caller's organization as a word of a command. */
 export async function organizationWord({ sql, caller }: PageRequest): Promise<string> {
   return shellWord(await loadOrganizationName(sql, caller!.organizationId));
+}
+
+/** In place of a list, as long as the organization has no repository. */
+export async function nothingUploaded(page: PageRequest): Promise<Markup> {
+  return emptyState(
+    markup`<p>Nothing has been uploaded yet. A repository appears with its first JUnit report:</p>`,
+    await uploadCommand(page),
+  );
 }
 
 /** The command that uploads a report to a repository, and where its values come from. */

@@ -21,7 +21,7 @@ import * as parameters from "../../lib/http/request/parameters.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { foldCase } from "../../lib/query/parse.ts";
 import * as schemas from "../schemas.ts";
-import { definePage, downloadLinks, type PageRequest, uploadCommand } from "./page.ts";
+import { definePage, downloadLinks, nothingUploaded, type PageRequest } from "./page.ts";
 
 const SHOWN_DAYS = 14;
 
@@ -181,13 +181,6 @@ const SORTED_BY_BOUND =
   markup`<p class="soft">Sorted by the lower end of the 95 % interval of the flakiness: a repository
 with few builds does not come first by chance.</p>`;
 
-async function nothingUploaded(page: PageRequest): Promise<Markup> {
-  return emptyState(
-    markup`<p>Nothing has been uploaded yet. A repository appears with its first JUnit report:</p>`,
-    await uploadCommand(page),
-  );
-}
-
 function sorted(overviews: readonly Overview[], order: typeof ORDERS[number]): Overview[] {
   const { by }: SortableColumn = COLUMNS[order];
   // They come in the order of their names.
@@ -204,22 +197,24 @@ function totals(overviews: readonly Overview[]): Markup {
   const now = sumOf(overviews.map(({ builds }) => builds));
   const before = sumOf(overviews.map(({ buildsBefore }) => buildsBefore));
   const sum = (count: (one: Overview) => number) =>
-    formatCount(overviews.reduce((total, one) => total + count(one), 0));
+    overviews.reduce((total, one) => total + count(one), 0);
+  const quarantinedCount = sum(({ quarantinedTestCount }) => quarantinedTestCount);
   return keyFigures(
     [
       "Flakiness",
       flakinessBadge(now).percentage ?? "–",
-      changeOf(now, before) || "no builds before",
+      changeText(now, before) || "no builds before",
     ],
     [
       "Builds",
       formatCount(now.buildCount),
-      `${now.outageBuildCount > 0 ? `${inOutages(now)}, ` : ""}${
-        formatCount(before.buildCount)
-      } in the 14 days before`,
+      [
+        `${formatCount(before.buildCount)} in the 14 days before`,
+        now.outageBuildCount > 0 && markup`<br>${inOutages(now)}`,
+      ],
     ],
-    ["Flaky tests", sum(({ flakyTestCount }) => flakyTestCount), "not quarantined"],
-    ["Quarantined", sum(({ quarantinedTestCount }) => quarantinedTestCount), "tests"],
+    ["Flaky tests", formatCount(sum(({ flakyTestCount }) => flakyTestCount)), "not quarantined"],
+    ["Quarantined", formatCount(quarantinedCount), quarantinedCount === 1 ? "test" : "tests"],
     ["Repositories", formatCount(overviews.length)],
   );
 }
@@ -243,12 +238,18 @@ function changeOfShare(now: BuildTotals, before: BuildTotals): number | null {
 }
 
 /** The change of the flakiness in percentage points, `""` where there is none to tell. */
-export function changeOf(now: BuildTotals, before: BuildTotals): string {
+function changeOf(now: BuildTotals, before: BuildTotals): string {
   const change = changeOfShare(now, before);
   if (change === null) return "";
   const points = Math.round(1000 * change) / 10;
   const sign = points > 0 ? "+" : points < 0 ? "−" : "±";
   return `${sign}${Math.abs(points)} points`;
+}
+
+/** The change against the 14 days before, below the figure that it is of. */
+export function changeText(now: BuildTotals, before: BuildTotals): string {
+  const change = changeOf(now, before);
+  return change && `${change} in 14 days`;
 }
 
 function filter(

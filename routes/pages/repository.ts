@@ -27,7 +27,7 @@ import {
 } from "../../lib/html/elements.ts";
 import { type Content, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { buildOutcome } from "./builds.ts";
-import { changeOf, inOutages } from "./repositories.ts";
+import { changeText, inOutages } from "./repositories.ts";
 import { chartDays, daysOf, historyCharts, rangeLinks, wrongRange } from "./history.ts";
 import { definePage, type PageRequest, someTests, uploadCommand } from "./page.ts";
 
@@ -116,7 +116,7 @@ function charts(page: RepositoryPage, days: string): Content {
 function repositoryFigures(page: RepositoryPage, flakyMicroseconds: number): Markup {
   const { repository, overview } = page;
   const { builds, buildsBefore, flakyTestCount, quarantinedTestCount } = overview;
-  const change = changeOf(builds, buildsBefore);
+  const change = changeText(builds, buildsBefore);
   const link = (count: number, quarantine: string) =>
     page.link.inventory({ repository, quarantine }, formatCount(count));
   return keyFigures(
@@ -126,11 +126,15 @@ function repositoryFigures(page: RepositoryPage, flakyMicroseconds: number): Mar
       [
         `${builds.disruptedBuildCount} of ${plural(builds.buildCount, "build")}` +
         (builds.outageBuildCount > 0 ? `; ${inOutages(builds)}` : ""),
-        change && markup`<br>${change} in 14 days`,
+        change && markup`<br>${change}`,
       ],
     ],
     ["Flaky tests", link(flakyTestCount, "false"), "not quarantined"],
-    ["Quarantined", link(quarantinedTestCount, "true"), "tests"],
+    [
+      "Quarantined",
+      link(quarantinedTestCount, "true"),
+      quarantinedTestCount === 1 ? "test" : "tests",
+    ],
     [
       "Cost of flaky failures",
       formatDuration(flakyMicroseconds),

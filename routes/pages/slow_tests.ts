@@ -14,14 +14,15 @@ import { keptParameters } from "../../lib/html/layout.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
+import { slowTests } from "../durations.ts";
 import { definePage, downloadLinks, type PageRequest } from "./page.ts";
-import { turnPages } from "./paging.ts";
+import { shownRange, turnPages } from "./paging.ts";
 
 const WEEKS = 6;
 
 const TITLES: Record<SlowOrder, string> = {
   total: "Most time",
-  median: "Longest run",
+  median: "Longest median",
   slower: "Became slower",
 };
 
@@ -34,6 +35,7 @@ export const slowTestsPage = definePage({
     after: parameters.offsetCursor,
     ...parameters.submissionFilter,
   },
+  listOf: { route: slowTests },
   showErrors(errors, { parameters: { sort, ...parameters } }) {
     const given = { ...parameters, ...sort && !errors.sort && { sort } };
     const title = "Slow tests";
@@ -60,14 +62,14 @@ export const slowTestsPage = definePage({
     const path = ["repos", owner, name, "slow-tests"];
     const total = runs!.timeConsumed ?? 0;
     const isFiltered = filter.branches !== null || filter.environments !== null;
-    const shown = tests.length < count ? `, ${tests.length} shown` : "";
+    const range = shownRange({ offset: after, count, shown: tests.length });
     return {
       title: "Slow tests",
       crumbs: [request.link.repositories, request.link.repository(repository!)],
       content: markup`<h1>Slow tests</h1>
 <p>${formatRepositoryName(repository!)}: ${formatDuration(total)} of tests in the last 14 days. ${
         plural(count, "test")
-      }${shown}.</p>
+      }${range}.</p>
 <ul class="views">${SLOW_ORDERS.map((order) => orderLink(order, path, request))}</ul>
 ${filters(request.parameters)}
 ${
@@ -80,7 +82,7 @@ ${
           : slowTable(tests, { total, weeks, repository: repository!, request })
       }
 ${turnPages(request, { path, offset: after, limit, count })}
-${tests.length > 0 && downloadLinks(["api", ...path], request)}`,
+${tests.length > 0 && downloadLinks(path, request)}`,
     };
   },
 });

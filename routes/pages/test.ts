@@ -85,7 +85,7 @@ export const testPage = definePage({
       load(loadSubmissionRuns, {}),
       load(loadFailures, everything),
       loadFailureDays(sql, { ...selected, firstDay: loadedDay }),
-      loadFirstUploadDay(sql, selected),
+      loadFirstUploadDay(sql, selected).then((day) => day ?? today),
       loadFirstDisruption(sql, selected),
       loadDurationsOfTest(sql, { repositoryId, testNo, windowStart }),
       loadWeeklyMedians(sql, { repositoryId, testNos: [testNo], end, weeks }),
@@ -111,11 +111,11 @@ ${failsOnlyIn(all.submissions)}
 <h2>Latest runs</h2>
 ${latest.runs.length > 0 ? strip(latest.runs, page) : NO_RUNS}
 <h2>How it fails</h2>
-${causes(failures, page)}
+${causes(failures, latest.runs, page)}
 ${rangeLinks(query.days, (days) => request.pathTo(["tests", test.id], { days }))}
-<div class="pair">${
-        failureBars(days, { today, firstDay, firstUploadDay: firstUploadDay ?? today })
-      }${durations && durationChart(durations, medians.get(testNo)!, today)}</div>
+<div class="pair">${failureBars(days, { today, firstDay, firstUploadDay })}${
+        durations && durationChart(durations, medians.get(testNo)!, { today, firstUploadDay })
+      }</div>
 <div class="pair"><section><h2>Runs by branch</h2>
 ${runsTable(all.submissions, "branch")}</section>${environmentTable(all.submissions)}</div>
 <h2 id="since">When it became flaky</h2>
@@ -191,17 +191,31 @@ function strip(runs: readonly TestRun[], { link, repository, at }: TestPage): Ma
     externalAddress(run.buildUrl) && externalLink(run.buildUrl, "CI run"),
   ]);
   return markup`${outcomeStrip({ title: `The latest ${plural(runs.length, "run")}`, runs: shapes })}
-<details><summary>${plural(rows.length, "failed run")}</summary>${
-    table(
-      "Failed runs",
-      ["Build|name", "Outcome", "When|nowrap", "Environment|wide", "Commit|wide", "CI|nowrap"],
-      rows,
-      "dense",
-    )
-  }</details>`;
+${
+    rows.length > 0 &&
+    markup`<details><summary>${plural(rows.length, "failed run")}</summary>${
+      table(
+        "Failed runs",
+        [
+          "Build|name",
+          "Outcome",
+          "When|nowrap",
+          "Environment|wide",
+          "Commit|wide",
+          "CI|wide nowrap",
+        ],
+        rows,
+        "dense",
+      )
+    }</details>`
+  }`;
 }
 
-function causes({ groups, count }: ShownGroups, { at, link, repository }: TestPage): Markup {
+function causes(
+  { groups, count }: ShownGroups,
+  runs: readonly TestRun[],
+  { at, link, repository }: TestPage,
+): Markup {
   if (count === 0) return emptyState("It did not fail in the last 14 days.");
   const shown = groups.slice(0, MAX_ROWS).map((group, index) => {
     const summary = markup`<b class="message">${group.message || "without a message"}</b>
@@ -210,7 +224,8 @@ ${at(group.firstRecordedAt)}, latest ${at(group.lastRecordedAt)}</small>`;
     const run = externalAddress(group.latestBuildUrl) &&
       markup`, ${externalLink(group.latestBuildUrl, "CI run")}`;
     const { submissionId, latestCommitOid: commitOid, latestBuildUrl: buildUrl } = group;
-    const build = { branch: null, commitOid, buildUrl, submissionId };
+    const branch = runs.find((run) => run.submissionId === submissionId)?.branch ?? null;
+    const build = { branch, commitOid, buildUrl, submissionId };
     const content = markup`<p>Latest in the build ${link.namedBuild(repository, build)}, commit ${
       link.commit(repository, group.latestCommitOid)
     }${run}:</p>

@@ -15,7 +15,7 @@ import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import * as views from "../response_parts.ts";
 import * as schemas from "../schemas.ts";
-import { definePage, downloadLinks, type PageRequest } from "./page.ts";
+import { definePage, downloadLinks, nothingUploaded, type PageRequest } from "./page.ts";
 import { shownRange, turnPages } from "./paging.ts";
 
 const LIMIT = 50;
@@ -97,6 +97,8 @@ ${
         tests.length > 0
           ? markup`<p>${plural(count, "test")}${range}</p>
 ${table("Tests", ["Test|name", "Repository", "State"], rows)}`
+          : page.repositories.length === 0
+          ? await nothingUploaded(page)
           : emptyState("No test matches. Remove a word of the search, or the repository.")
       }
 ${turnPages(page, { path: ["tests"], offset, limit: LIMIT, count })}

@@ -55,7 +55,7 @@ describeWithDatabases("the page of builds", (database) => {
     const page = await read();
     assert.deepEqual(names(page), [
       "feature/a · 24d0c8b · #3",
-      "refs/merge-requests/77/head · 24d0c8b · #77",
+      "merge-requests/77 · 24d0c8b · #2",
       "main · 24d0c8b · #1",
     ]);
     assert.match(page.text, /3 builds/);
@@ -68,13 +68,13 @@ describeWithDatabases("the page of builds", (database) => {
     const links = second!.all("a").map(({ text, attributes }) => [text.trim(), attributes.href]);
     assert.deepEqual(links.slice(1), [
       ["commit", `https://gitlab.com/acme/shop/-/commit/${OID.slice(0, -3)}102`],
-      ["#77", "https://gitlab.com/acme/shop/-/merge_requests/77"],
+      ["merge-requests/77", "https://gitlab.com/acme/shop/-/merge_requests/77"],
       ["CI run", "https://ci.example.org/shop/2/"],
     ]);
     const page = await acme.get(new URL(links[0]![1]!, `http://x${PATH}`).pathname);
     assert.equal(page.status, 200);
     const build = parseHtml(await page.text());
-    assert.match(build.all("h1")[0]!.text, /Build refs\/merge-requests\/77\/head · 24d0c8b · #77/);
+    assert.match(build.all("h1")[0]!.text, /Build merge-requests\/77 · 24d0c8b · #2/);
   });
 
   it("selects by branch, environment, outcome and time", async () => {
@@ -86,7 +86,7 @@ describeWithDatabases("the page of builds", (database) => {
         ["?environment=Linux*", [main]],
         ["?outcome=passed", [main]],
         ["?outcome=flaky&branch=feature/a", [feature]],
-        ["?outcome=failed", ["refs/merge-requests/77/head · 24d0c8b · #77"]],
+        ["?outcome=failed", ["merge-requests/77 · 24d0c8b · #2"]],
         ["?days=30&branch=main", [main, "main · 24d0c8b · #4"]],
         ["?branch=none", []],
         ["?q=24D0C8B+main", [main]],
@@ -94,7 +94,7 @@ describeWithDatabases("the page of builds", (database) => {
         ["?q=d0c8b", []],
         ["?q=24d", []],
         // A pull request, and a run of CI.
-        ["?q=%2377", ["refs/merge-requests/77/head · 24d0c8b · #77"]],
+        ["?q=%2377", ["merge-requests/77 · 24d0c8b · #2"]],
         ["?q=3", [feature]],
         ["?q=7", []],
         ["?q=https://ci.example.org/shop/1/&branch=main", [main]],
@@ -176,7 +176,7 @@ describeWithDatabases("the page of builds", (database) => {
     const builds = await read("");
     assert.deepEqual(builds.map(({ name, outcome }) => [name, outcome]), [
       ["feature/a · 24d0c8b · #3", "flaky"],
-      ["refs/merge-requests/77/head · 24d0c8b · #77", "failed"],
+      ["merge-requests/77 · 24d0c8b · #2", "failed"],
       ["main · 24d0c8b · #1", "passed"],
     ]);
     const [, second] = builds;

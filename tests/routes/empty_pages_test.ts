@@ -44,6 +44,12 @@ describeWithDatabases("pages without data", (database) => {
       page.all("pre")[0]!.text,
       /"https:\/\/reports.example\/upload\/acme\/shop\?commit=/,
     );
+    assert.match(
+      (await read("/flaky-tests?quarantine=false")).text,
+      /code on which it also passed/,
+    );
+    assert.match((await read("/flaky-tests")).text, /No test is quarantined/);
+    assert.match((await read("/tests?q=none")).text, /Remove a word/);
     const owners = await read("/owners");
     assert.match(owners.all("pre")[0]!.text, /"\$UPLOAD_URL\/upload\/OWNER\/NAME/);
     assert.match(owners.text, /UPLOAD_URL is the address for uploads/);

@@ -183,6 +183,12 @@ describeWithDatabases("the pages to find tests", (database) => {
     assert.match((await read("/owners/%2F")).text, /No test has this owner/);
   });
 
+  it("are those of quarantine entries, which the inventory shows with reason and end", async () => {
+    const { text } = await read("/flaky-tests");
+    assert.match(text, /Quarantined .*: slow bank\. End: 2[0-9] Sep/);
+    assert.match(text, /Owner: eve; end: never\./);
+  });
+
   it("are reached from the owners of a test", async () => {
     const page = await read("/flaky-tests?quarantine=false");
     const links = page.all("a").filter(({ text }) => text.startsWith("owner:"));

@@ -61,6 +61,12 @@ describeWithDatabases("the guides", (database) => {
     assert.ok(count > 80, String(count));
   });
 
+  it("are all linked from their list, which leaves out what is not served", async () => {
+    const [content] = (await read("/docs/guides")).all(".prose");
+    for (const item of content!.all("li")) assert.equal(item.all("a").length, 1, item.text);
+    assert.doesNotMatch(content!.text, /Decisions|Design and measurements/);
+  });
+
   it("show commands as they are in the file", async () => {
     const page = await read("/docs/guides/ci");
     assert.ok(

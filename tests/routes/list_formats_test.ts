@@ -3,6 +3,7 @@ import { before, it } from "@std/testing/bdd";
 import { gunzipSync } from "node:zlib";
 import { deleteRepository, type Repository } from "../../db/admin/repositories.ts";
 import { routes } from "../../routes/mod.ts";
+import { INCLUDE_NAMES } from "../../routes/test_fields.ts";
 import { describeWithDatabases } from "../database.ts";
 import {
   assertBadRequest,
@@ -121,6 +122,26 @@ describeWithDatabases("a list as CSV and as lines of JSON", (database) => {
         const text = await response.text();
         assert.ok(text.endsWith("\n"));
         assert.deepEqual(text.trimEnd().split("\n").map((line) => JSON.parse(line)), items);
+      }
+    }
+  });
+
+  it("is the same at the page that shows the list", async () => {
+    const all = `include=${INCLUDE_NAMES.join(",")}`;
+    const pages = [
+      ["/flaky-tests?quarantine=false", `/api/v1/flaky/tests?quarantine=false&${all}`],
+      ["/flaky-tests?q=4", `/api/v1/flaky/tests?q=4&${all}`],
+      ["/repos/acme/shop/slow-tests?sort=median", "/api/repos/acme/shop/slow-tests?sort=median"],
+    ] as const;
+    for (const [page, list] of pages) {
+      for (const format of ["csv", "ndjson"]) {
+        const [shown, expected] = await Promise.all(
+          [page, list].map(async (path) =>
+            await (await fixture.get(withFormat(path, format))).text()
+          ),
+        );
+        assert.ok(expected!.length > 0);
+        assert.equal(shown, expected, page);
       }
     }
   });

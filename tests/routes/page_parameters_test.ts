@@ -72,7 +72,7 @@ describeWithDatabases("the parameters of pages", (database) => {
 
   it("include a range of time for the charts of a test, whose comparison stays", async () => {
     const charts = (page: Html) => page.all(".pair")[0]!.text;
-    const compared = /1 in the last 14 days, 1 in the 14 days before/;
+    const compared = /1 since 8 Sep, 1 in the 14 days before/;
     const all = charts(await read(test));
     assert.match(all, /12 Aug: 1 flaky/);
     assert.match(all, compared);

@@ -60,15 +60,13 @@ describe("addresses at the forge", () => {
 });
 
 describe("the name of a build", () => {
-  it("is its branch, commit, and pull request or number of the CI run", () => {
+  it("is its branch or pull request, commit, and number of the CI run", () => {
     const commitOid = OID;
     const named = (branch: string, buildUrl = "") => buildName({ branch, commitOid, buildUrl });
     assert.equal(named("main"), "main · 24d0c8b");
     assert.equal(named("main", "https://ci.example/job/shop/77/"), "main · 24d0c8b · #77");
-    assert.equal(
-      named("refs/pull/8/merge", "https://ci.example/77"),
-      "refs/pull/8/merge · 24d0c8b · #8",
-    );
+    assert.equal(named("refs/pull/8/merge", "https://ci.example/77"), "pull/8 · 24d0c8b · #77");
+    assert.equal(named("refs/merge-requests/8/head"), "merge-requests/8 · 24d0c8b");
     assert.equal(named("", "https://github.com/a/b/actions/runs/12345678901"), "24d0c8b");
     assert.equal(buildName({ branch: "", commitOid: "HEAD" }), "HEAD");
     assert.equal(buildName({ branch: "", commitOid: "" }), "build");
