@@ -128,7 +128,9 @@ export class ImportedRepository {
       .find((each) => each === parseShortTestId(record.id));
     if (hash === undefined || !this.#isOwn(record.id)) {
       const names = JSON.stringify([record.suite, record.class, record.name, record.file]);
-      throw new SyntaxError(`id ${record.id} is not that of suite, class, name and file ${names}`);
+      throw new SyntaxError(
+        `id ${record.id} does not belong to suite, class, name and file ${names}`,
+      );
     }
     if (this.#hashes.has(hash)) throw new SyntaxError(`a second test with the id ${record.id}`);
     this.#hashes.add(hash);
@@ -195,7 +197,7 @@ export class ImportedRepository {
       );
     }
     if (!this.#isOwn(testId) || !this.#hashes.has(parseShortTestId(testId)!)) {
-      throw new SyntaxError(`test_id ${testId} is that of none of the repository's tests`);
+      throw new SyntaxError(`test_id ${testId} belongs to no test of the repository`);
     }
     this.#open!.results.add(record);
   }

@@ -182,8 +182,8 @@ export function isGone(sql: Queryable, row = sql`d`) {
 const KEPT_SECONDS = 30 * SECONDS_PER_DAY;
 
 /**
- * Deletes old deliveries. The hysteresis needs two kinds for longer: those of what has begun and has not
- * ended for one of their subjects, and the ends that others of their subjects had since. What disables
+ * Deletes old deliveries. The hysteresis needs two kinds for longer: beginnings of what has not
+ * ended for one of their subjects, and the ends that other subjects of theirs had since. What disables
  * its webhook is kept as well.
  */
 export async function deleteOldDeliveries(sql: Queryable, now: number): Promise<number> {

@@ -11,8 +11,8 @@ const MESSAGES = 500;
  * The fingerprints of the disruptions of tests, by test hash, sorted: of all that are stored, not of the
  * window alone. A quarantined test is known for these.
  *
- * Those of the latest messages are computed again: a version of the program that replaces more than the one
- * that stored them still knows the causes.
+ * The fingerprints of the latest messages are computed again: a version of the program that replaces more
+ * than the one that stored them still knows the causes.
  */
 export async function loadCauses(
   sql: Queryable,

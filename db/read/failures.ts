@@ -38,8 +38,8 @@ export type ShownGroups = Versioned<
 /**
  * The failures of the window, grouped by cause.
  *
- * A repository may have a hundred thousand: those of a submission are one row, and only the texts of the
- * groups that are shown are read.
+ * A repository may have a hundred thousand: the failures of a submission are one row, and only the texts
+ * of the groups that are shown are read.
  */
 export async function loadFailures(
   sql: Database["sql"],

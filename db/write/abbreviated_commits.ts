@@ -7,7 +7,7 @@ const SHORTEST_LENGTH = 7;
 const HEX = /^[0-9a-f]+$/;
 
 /**
- * The commit of an upload without a tree: the whole id if it is abbreviated and fits that of exactly one
+ * The commit of an upload without a tree: the whole id if it is abbreviated and fits exactly one
  * commit of such uploads. Otherwise a note says which others it may be.
  */
 export async function resolveCommit(

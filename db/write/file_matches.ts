@@ -31,7 +31,7 @@ type UnknownTests = Map<number, TestIdentity>;
 
 /**
  * Finds the tests of an upload that the repository knows with a file, and the upload has without one, or
- * the other way round. Suite, class and name have to be those of exactly one test on either side. Tests
+ * the other way round. Exactly one test on either side must have the same suite, class and name. Tests
  * that are stored as they are in the upload stay themselves.
  */
 export async function findFileMatches(

@@ -110,7 +110,7 @@ function isPrunable(sql: Queryable, { repositoryId, cutoff }: PruneScope) {
 
 async function* pruneSubmissions(sql: Database["sql"], scope: PruneScope): Batches {
   const { repositoryId } = scope;
-  // The oldest code version first, and those of its submissions that have failures: after an
+  // The oldest code version first, and of that the submissions with failures: after an
   // interruption passes may be left without failures, but no failures without the passes that prove
   // them disruptions.
   const prunable = await sql<{ id: string; resultCount: number }[]>`

@@ -16,9 +16,9 @@ export type TestContent = Pick<SubmissionContent, "testHashes" | "identityAt">;
 const LISTS_PER_STATEMENT = 100;
 
 /**
- * Stores the list of an upload's tests, and those that are new, with the repository locked. Returns its
- * number, the test_no of the tests with failures by test_hash, those of the ambiguous tests, and the time
- * of suites beyond their tests.
+ * Stores the list of an upload's tests, and the new ones among them, with the repository locked. Returns
+ * the number of the list, the test_no of the tests with failures by test_hash, the test_no of ambiguous
+ * tests, and the time of suites beyond their tests.
  *
  * @param options.storedAhead numbers of all its tests, if they were stored before
  */

@@ -19,7 +19,7 @@ export function activeQuarantine(entry: Quarantine | null, now: number): Quarant
 
 /**
  * The entry of a test that is quarantined again: it keeps its date, author and type; reason, owner and
- * end are those of `entry` where it has them.
+ * end come from `entry` where it has them.
  */
 export function changedQuarantine(active: Quarantine, entry: Quarantine): Quarantine {
   return {

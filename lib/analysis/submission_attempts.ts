@@ -18,8 +18,8 @@ interface ListedAttempt extends TestAttempt {
 type SortTests = (testNos: number[], count: number) => Promise<number[]>;
 
 /**
- * The attempts of one submission with a status, negative ones first: how many there are, and those of a
- * page. Only these are made, as a submission may have half a million.
+ * The attempts of one submission with a status, negative ones first: how many there are, and a page of
+ * them. Only these are made, as a submission may have half a million.
  */
 export async function attemptsPage(
   { testNos, columns, failures, status }: {

@@ -43,8 +43,8 @@ export function durationsOfClasses(
 }
 
 /**
- * The durations of tests: by `class.name`, `class#name`, a node id of pytest, or the name alone where it
- * is that of one test.
+ * The durations of tests: by `class.name`, `class#name`, a node id of pytest, or the name alone where only
+ * one test has it.
  */
 export function durationsOfTests(
   names: readonly string[],

@@ -101,7 +101,7 @@ export const splitCommand: AddCommand = command({
     "patterns, which may match other files.",
     "A node that fails to reach the service would have another plan than the others. To rule that " +
     "out, make the plan in one job with --plan-out, and pass it to the nodes with --plan.",
-    `Without --nodes and --index, those of ${
+    `Without --nodes and --index, the variables of ${
       NODE_SERVICES.map(({ title }) => title).join(", ")
     } are used.`,
   ],

@@ -13,7 +13,7 @@ export interface ListColumn {
 }
 
 /**
- * The columns of the items of a schema: fields, and those of objects in them, joined by `_`.
+ * The columns of the items of a schema: fields, and the fields of objects in them, joined by `_`.
  *
  * @param isShown which fields of an item there are
  */

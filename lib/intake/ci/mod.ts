@@ -76,7 +76,7 @@ function fill(texts: readonly string[], get: Get): string {
  * The facts of the git checkout around the current folder, for a run outside of CI: the repository of
  * the remote `origin`, commit and branch of `HEAD`.
  *
- * With uncommitted changes the tree is that of the changed files (`git stash create` writes it without
+ * With uncommitted changes the tree contains the changed files (`git stash create` writes it without
  * touching the checkout): with the tree of `HEAD`, a test that was just repaired would look flaky.
  *
  * @param note called when there are uncommitted changes

@@ -137,7 +137,7 @@ export const PROVIDERS: readonly Provider[] = [
     commit: ["$BUILD_SOURCEVERSION"],
     branch: (get) => branchOf(get("SYSTEM_PULLREQUEST_SOURCEBRANCH") || get("BUILD_SOURCEBRANCH")),
     environment: ["$AGENT_OS-$AGENT_OSARCHITECTURE", "$AGENT_OS"],
-    // The job of the pipeline; of a matrix, its jobs are told apart by their position.
+    // The job of the pipeline; the jobs of a matrix are distinguished by their position.
     job: ["$SYSTEM_PHASENAME"],
     shard: (get) => shardOf(get("SYSTEM_JOBPOSITIONINPHASE"), get("SYSTEM_TOTALJOBSINPHASE")),
     buildUrl(get) {

@@ -55,8 +55,7 @@ export const JAVASCRIPT_DIALECTS: readonly Dialect[] = [
       /^name timestamp tests (?:file )?time failures$/.test(suiteKeys) &&
         caseKeys === "name time classname",
     ...TESTS,
-    changes:
-      "The file of an empty root suite is that of the suites after it, as Cypress writes it.",
+    changes: "The suites after an empty root suite have its file, as Cypress writes it.",
     hasFileInRootSuite: true,
   },
   {

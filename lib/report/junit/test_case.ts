@@ -148,8 +148,8 @@ export class TestCase {
   }
 
   /**
-   * The results in the order in which they happened: the ending of a test that failed in spite of
-   * retries is its first attempt, that of a test that passed after retries its last.
+   * The results in the order in which they happened: the ending is the first attempt of a test
+   * that failed in spite of retries, and the last one of a test that passed after them.
    */
   results(): TestResult[] {
     const ending = this.#ending();

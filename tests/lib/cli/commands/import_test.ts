@@ -144,7 +144,7 @@ describeWithDatabases("import", (database) => {
       [
         '"suite"',
         (line) => line.replace('"suite":"suite"', '"suite":"x"'),
-        /id \w+ is not that of/,
+        /id \w+ does not belong to/,
       ],
       ['"suite"', (line) => line.replace(/"id":"./, '"id":"z'), /field "id" is "z.*hex digits/],
       ['"processed"', (line) => line.replace("processed", "done"), /expected one of processed/],
@@ -153,7 +153,7 @@ describeWithDatabases("import", (database) => {
       ['"result"', (line) => line.replace("passing", "fine"), /"conclusion" is "fine": expected/],
       ['"result"', (line) => line.replace(/us":\d+/, 'us":-1'), /"duration_us" is -1: expected/],
       ['"result"', (line) => line.replace(/us":\d+/, 'us":1e400'), /is null: expected an integer/],
-      ['"result"', (line) => line.replace(/test_id":"\w{11}/, 'test_id":"00000000000'), /none of/],
+      ['"result"', (line) => line.replace(/test_id":"\w{11}/, 'test_id":"00000000000'), /belongs to no test/],
       ['"result"', (line) => line.replace("passing", "failure"), /failure without "result_no"/],
       [
         '"result".*"attempt"',
