@@ -153,7 +153,11 @@ describeWithDatabases("import", (database) => {
       ['"result"', (line) => line.replace("passing", "fine"), /"conclusion" is "fine": expected/],
       ['"result"', (line) => line.replace(/us":\d+/, 'us":-1'), /"duration_us" is -1: expected/],
       ['"result"', (line) => line.replace(/us":\d+/, 'us":1e400'), /is null: expected an integer/],
-      ['"result"', (line) => line.replace(/test_id":"\w{11}/, 'test_id":"00000000000'), /to no test/],
+      [
+        '"result"',
+        (line) => line.replace(/test_id":"\w{11}/, 'test_id":"00000000000'),
+        /to no test/,
+      ],
       ['"result"', (line) => line.replace("passing", "failure"), /failure without "result_no"/],
       [
         '"result".*"attempt"',
