@@ -70,11 +70,11 @@ describeWithDatabases("processing a submission", (database) => {
   });
 
   it("knows the repository's page from the build URL, until another one is given", async () => {
-    const { owner, name, ...repository } = await newRepository();
+    const { owner, name, ...repository } = await addRepository();
     const page = `https://github.com/${owner}/${name}`;
     const urlAfter = async (commitOid: string, more: Partial<Upload>) => {
       await process(upload({ owner, name, ...repository }, [["t"]], { commitOid, ...more }));
-      return (await findRepository(database().sql, { organizationId, owner, name }))?.url;
+      return (await findRepository(database().sql, { ...organization, owner, name }))?.url;
     };
     const other = "https://github.com/acme/ci/actions/runs/7";
     assert.equal(await urlAfter("c000001", { buildUrl: other }), "");
