@@ -12,7 +12,8 @@ import { formatRepositoryName, type RepositoryName } from "../base/repository_na
 import { quote, shellWord } from "../base/quote.ts";
 import { PROGRAM } from "../base/version.ts";
 import type { CommandContext } from "./command.ts";
-import { lineOfText, option } from "./parameters.ts";
+import { option } from "./parameters.ts";
+import { lineOfText } from "../base/value_schemas.ts";
 import { Failure, UsageError } from "../base/failure.ts";
 
 export const ORG = option(

@@ -5,15 +5,6 @@ import { readWith } from "../base/read_with.ts";
 import { parseRepositoryName } from "../base/repository_name.ts";
 import { parseTokenHash } from "../base/token.ts";
 
-export {
-  duration,
-  expiry,
-  lineOfText,
-  MAX_LIFETIME_SECONDS,
-  testIdentifier,
-  timestamp,
-} from "../base/value_schemas.ts";
-
 interface Parameter<Schema extends v.GenericSchema = v.GenericSchema> {
   kind: "argument" | "option";
   /** Placeholder of the value of an option, such as `<n>` or `<file...>`; `""` for a flag. */

@@ -7,7 +7,8 @@ import { readWith } from "../base/read_with.ts";
 import { parseRepositoryName } from "../base/repository_name.ts";
 import type { ArchiveFacts } from "../report/archive/mod.ts";
 import type { CommandContext } from "./command.ts";
-import { option, repositoryName, timestamp } from "./parameters.ts";
+import { option, repositoryName } from "./parameters.ts";
+import { timestamp } from "../base/value_schemas.ts";
 import { UsageError } from "../base/failure.ts";
 import {
   readBuildUrl,

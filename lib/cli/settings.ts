@@ -7,7 +7,8 @@ import { readWith } from "../base/read_with.ts";
 import { parseTimeZone } from "../base/time_zone.ts";
 import { parseTrustedProxies } from "../http/request/client_address.ts";
 import { organizationHeaderProblem } from "../http/request/organization_header.ts";
-import { lineOfText, location, oneOf, option, port, readInput, wholeNumber } from "./parameters.ts";
+import { location, oneOf, option, port, readInput, wholeNumber } from "./parameters.ts";
+import { lineOfText } from "../base/value_schemas.ts";
 import { readSecret } from "../base/secret.ts";
 
 // One day, which fits a timer of 31 bits.

@@ -11,7 +11,8 @@ import { formatCount, plural } from "../../base/text.ts";
 import { readExport } from "../../export/reader.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { progressLine } from "../output.ts";
-import { argument, lineOfText, location, option } from "../parameters.ts";
+import { argument, location, option } from "../parameters.ts";
+import { lineOfText } from "../../base/value_schemas.ts";
 
 export const importCommand: AddCommand = command({
   name: "import",

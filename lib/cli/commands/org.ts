@@ -11,7 +11,8 @@ import type { Queryable } from "../../../db/connection/sql.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { jsonRecord } from "../../base/json_record.ts";
 import { type AddCommand, command, type CommandContext, group } from "../command.ts";
-import { argument, hidden, lineOfText, option, purchaseUnits } from "../parameters.ts";
+import { argument, hidden, option, purchaseUnits } from "../parameters.ts";
+import { lineOfText } from "../../base/value_schemas.ts";
 import { Failure } from "../../base/failure.ts";
 import { openOrganization, ORG, unknownOrganization } from "../organization.ts";
 

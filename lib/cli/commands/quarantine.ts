@@ -28,19 +28,14 @@ import {
 } from "../../base/time.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, type CommandContext, group } from "../command.ts";
+import { argument, flag, oneOf, option, repositoryName, wholeNumber } from "../parameters.ts";
 import {
-  argument,
   duration,
   expiry,
-  flag,
   lineOfText,
   MAX_LIFETIME_SECONDS,
-  oneOf,
-  option,
-  repositoryName,
   testIdentifier,
-  wholeNumber,
-} from "../parameters.ts";
+} from "../../base/value_schemas.ts";
 import { Failure, UsageError } from "../../base/failure.ts";
 import { openOrganization, ORG, requireRepository } from "../organization.ts";
 

@@ -24,10 +24,10 @@ import {
   oneOf,
   option,
   repositoryName,
-  timestamp,
   type Values,
   wholeNumber,
 } from "../parameters.ts";
+import { timestamp } from "../../base/value_schemas.ts";
 import { requestDurations } from "../split_durations.ts";
 
 /** Far more than any service runs; a typing error would take minutes. */

@@ -14,18 +14,15 @@ import { jsonRecord } from "../../base/json_record.ts";
 import { type AddCommand, command, type CommandContext, group } from "../command.ts";
 import {
   argument,
-  duration,
   flag,
   hidden,
-  lineOfText,
-  MAX_LIFETIME_SECONDS,
   option,
   repositoryName,
   rowId,
-  timestamp,
   tokenHash,
   tokenPrefix,
 } from "../parameters.ts";
+import { duration, lineOfText, MAX_LIFETIME_SECONDS, timestamp } from "../../base/value_schemas.ts";
 import { Failure, UsageError } from "../../base/failure.ts";
 import { openOrganization, ORG, requireRepository } from "../organization.ts";
 

@@ -5,15 +5,8 @@ import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { jsonRecord } from "../../base/json_record.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import type { CliIo } from "../io.ts";
-import {
-  argument,
-  duration,
-  flag,
-  lineOfText,
-  location,
-  option,
-  wholeNumber,
-} from "../parameters.ts";
+import { argument, flag, location, option, wholeNumber } from "../parameters.ts";
+import { duration, lineOfText } from "../../base/value_schemas.ts";
 import { requireWritable } from "../database.ts";
 import { Failure } from "../../base/failure.ts";
 import type { ArchiveOutcome } from "../../intake/process_archive.ts";

@@ -27,13 +27,13 @@ import { type AddCommand, command, group } from "../command.ts";
 import {
   argument,
   flag,
-  lineOfText,
   oneOf,
   option,
   repositoryName,
   rowId,
   wholeNumber,
 } from "../parameters.ts";
+import { lineOfText } from "../../base/value_schemas.ts";
 import { Failure, UsageError } from "../../base/failure.ts";
 import { openOrganization, ORG, requireRepository } from "../organization.ts";
 
