@@ -1,3 +1,4 @@
+/** The tables that Citus distributes, and whether it accepts them. */
 import assert from "node:assert/strict";
 import { before, describe, it } from "@std/testing/bdd";
 import { repositoryTables } from "../../db/schema/distribute.ts";

@@ -1,3 +1,4 @@
+/** `archives.ts`: its locks. */
 import assert from "node:assert/strict";
 import { after, before, describe, it } from "@std/testing/bdd";
 import process from "node:process";

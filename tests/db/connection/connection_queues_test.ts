@@ -1,3 +1,4 @@
+/** `client.ts`: queues of connections stay short. */
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import process from "node:process";

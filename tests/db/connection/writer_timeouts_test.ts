@@ -1,3 +1,4 @@
+/** `connect.ts`: timeouts of writers, which a server keeps after their end. */
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import process from "node:process";

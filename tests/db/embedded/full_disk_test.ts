@@ -1,3 +1,4 @@
+/** `disk_space.ts`, through statements. */
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import fs from "node:fs";

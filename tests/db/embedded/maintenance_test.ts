@@ -1,3 +1,4 @@
+/** `open.ts`: the log stays short, and the plans are good. */
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+/** `open.ts` and `folder.ts`: one process owns the database, others use it. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "@std/testing/bdd";

@@ -1,3 +1,4 @@
+/** `durable_files.ts`: what is acknowledged is on the disk. */
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import fs from "node:fs";

@@ -1,3 +1,4 @@
+/** The committed dump of the schema. */
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import { isDistributed } from "../../../db/schema/distribute.ts";

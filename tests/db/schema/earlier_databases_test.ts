@@ -1,3 +1,4 @@
+/** All migrations, with databases of earlier versions. */
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { insertToken } from "../../../db/admin/tokens.ts";

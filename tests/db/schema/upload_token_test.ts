@@ -1,3 +1,4 @@
+/** The functions of the schema for upload tokens. */
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import type postgres from "postgres";

@@ -1,3 +1,4 @@
+/** Query plans of requests, with a large repository. */
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import process from "node:process";

@@ -1,3 +1,4 @@
+/** Statements about one repository run on one worker of a Citus cluster. */
 import assert from "node:assert/strict";
 import { after, before, it } from "@std/testing/bdd";
 import type { Database } from "../../../db/connection/connect.ts";

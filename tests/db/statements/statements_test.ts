@@ -1,3 +1,4 @@
+/** All statements that the program sends, as far as Citus restricts them. */
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { repositoryTables } from "../../../db/schema/distribute.ts";

@@ -1,3 +1,4 @@
+/** `submission_rows.ts` and `store_texts.ts`: random attempts are read as they were written. */
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../../db/admin/repositories.ts";

@@ -1,3 +1,4 @@
+/** `store_submission.ts`: digests stay the same between versions of the program. */
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import type { Upload } from "../../../db/write/store_submission.ts";

@@ -1,3 +1,4 @@
+/** `submission_content.ts`: memory while a report is read. */
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import { fileURLToPath } from "node:url";

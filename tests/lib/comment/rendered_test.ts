@@ -1,3 +1,4 @@
+/** `sections.ts`, as a forge renders it. */
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import MarkdownIt from "markdown-it";

@@ -1,3 +1,4 @@
+/** `docs/guides/agents.md` says what the tools are. */
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import {

@@ -1,3 +1,4 @@
+/** `mod.ts`: memory after many calls. */
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";

@@ -1,3 +1,4 @@
+/** `junit/dialects.ts` and `native/`, with the reports of the laboratory. */
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";

@@ -1,3 +1,4 @@
+/** Readers of reports, coverage, archives and causes, with inputs twice as large. */
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { describe, it } from "@std/testing/bdd";

@@ -1,3 +1,4 @@
+/** All readers of reports, coverage and archives, with damaged files. */
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { ReportError } from "../../../lib/report/report_error.ts";

@@ -1,3 +1,4 @@
+/** Archives that are put to an address of HTTP, through `inbox.ts`. */
 import { after, afterEach, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { once } from "node:events";

@@ -1,3 +1,4 @@
+/** `s3_client.ts` and `s3_storage.ts`, with a server that checks signatures. */
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { AwsV4Signer } from "aws4fetch";

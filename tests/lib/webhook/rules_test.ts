@@ -1,3 +1,4 @@
+/** `events.ts`, `retry.ts`, `signature.ts` and `address.ts`: what is sent, when, signed how, and to whom. */
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { describe, it } from "@std/testing/bdd";

@@ -1,3 +1,4 @@
+/** The findings of `doctor.ts`, each provoked. */
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import * as doctor from "../../../../lib/cli/commands/doctor.ts";

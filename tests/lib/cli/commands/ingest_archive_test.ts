@@ -1,3 +1,4 @@
+/** `ingest.ts`, of an archive. */
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+/** `org log`, of `org.ts`. */
 import { it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { hostname } from "node:os";

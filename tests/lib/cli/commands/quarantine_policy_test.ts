@@ -1,3 +1,4 @@
+/** `quarantine policy` and `quarantine apply`, of `quarantine.ts`. */
 import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import type { Repository } from "../../../../db/admin/repositories.ts";

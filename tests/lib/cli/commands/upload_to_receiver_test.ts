@@ -1,3 +1,4 @@
+/** `upload.ts`, to a receiver. */
 import { after, before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";

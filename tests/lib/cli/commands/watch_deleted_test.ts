@@ -1,3 +1,4 @@
+/** `watch.ts`, after a submission was deleted. */
 import { after, afterEach, before, beforeEach, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";

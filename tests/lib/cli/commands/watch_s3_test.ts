@@ -1,3 +1,4 @@
+/** `watch.ts`, of a bucket. */
 import { after, before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+/** `describeCheckout` of `mod.ts`. */
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";

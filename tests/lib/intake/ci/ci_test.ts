@@ -1,3 +1,4 @@
+/** `providers.ts`, each service with the variables that it sets. */
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { detectCiJob, type DetectedRun } from "../../../../lib/intake/ci/mod.ts";

@@ -1,3 +1,4 @@
+/** `accept_upload.ts`: the archive that it puts into the inbox. */
 import { after, before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";

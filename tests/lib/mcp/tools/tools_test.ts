@@ -1,3 +1,4 @@
+/** The tools without a test file of their own, and what all have in common. */
 import { afterEach, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { coverageBadge, flakinessBadge } from "../../../../lib/badge/badge.ts";

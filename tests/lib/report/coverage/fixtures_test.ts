@@ -1,3 +1,4 @@
+/** `formats.ts`, with reports of real tools. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { describe, it } from "@std/testing/bdd";

@@ -1,3 +1,4 @@
+/** `coverage_map.ts`: several reports of one upload, in any format. */
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { read } from "./reading.ts";

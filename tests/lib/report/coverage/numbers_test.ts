@@ -1,3 +1,4 @@
+/** `format_reader.ts`: how numbers are read, in any format. */
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { ran, wholeNumber } from "../../../../lib/report/coverage/format_reader.ts";

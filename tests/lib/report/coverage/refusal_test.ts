@@ -1,3 +1,4 @@
+/** What `mod.ts` refuses, in any format. */
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { CoverageCollector, DEFAULT_COVERAGE_LIMITS } from "../../../../lib/report/coverage/mod.ts";

@@ -1,3 +1,4 @@
+/** Messages and stack traces, through `read_junit.ts`. */
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { readBytes, readText, repeated } from "../reading.ts";

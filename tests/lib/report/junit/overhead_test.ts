@@ -1,3 +1,4 @@
+/** The times of suites, through `read_report.ts`. */
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { readReport } from "../../../../lib/report/read_report.ts";

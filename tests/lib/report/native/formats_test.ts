@@ -1,3 +1,4 @@
+/** The formats of this folder, one after the other. */
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { readReport } from "../../../../lib/report/read_report.ts";
