@@ -1,8 +1,15 @@
+import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import { parseTestId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isActive } from "./fragments.ts";
 
-/** The names of tests of a repository, by id (24 hex digits). */
+interface NamedTest extends TestIdentity {
+  isQuarantined: boolean;
+  /** Tags that name an owner, such as `owner:@acme/web`, sorted. */
+  ownerTags: string[];
+}
+
+/** The names and owners of tests of a repository, by id (24 hex digits). */
 export async function loadTestNames(
   sql: Queryable,
   { repositoryId, testIds, now }: {
@@ -10,15 +17,30 @@ export async function loadTestNames(
     testIds: Iterable<string>;
     now: number;
   },
-) {
+): Promise<Map<string, NamedTest>> {
   const parsed = [...new Set(testIds)].map((id) => parseTestId(id)!);
   const hashes = arrayOf(parsed.map(({ testHash }) => testHash));
-  const rows = await sql<(TestIdentity & { testHash: number; isQuarantined: boolean })[]>`
+  // The tests of a tag may be thousands of ranges: it is read once, not for each test.
+  const rows = await sql<(NamedTest & { testHash: number })[]>`
+    with named as materialized (
+      select t.test_no, t.test_hash, t.suite, t.class, t.name, t.file
+      from test t
+      where t.repository_id = ${repositoryId} and t.test_hash = any(${hashes}::bigint[])),
+    owned as materialized (
+      select g.tag, g.tests * n.tests as tests
+      from test_tag g, (
+        select range_agg(int4range(test_no, test_no, '[]')) as tests from named
+      ) n
+      where g.repository_id = ${repositoryId} and starts_with(g.tag, ${OWNER_TAG}))
     select t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file,
-      q.test_no is not null as "isQuarantined"
-    from test t
-    left join quarantine q on q.repository_id = t.repository_id and q.test_no = t.test_no
-      and ${isActive(sql, now)}
-    where t.repository_id = ${repositoryId} and t.test_hash = any(${hashes}::bigint[])`;
-  return new Map(rows.map((row) => [testId(parsed[0]!.idPrefix, row.testHash), row]));
+      q.test_no is not null as "isQuarantined",
+      array_to_json(array(
+        select o.tag from owned o where o.tests @> t.test_no order by o.tag collate "C"
+      )) as "ownerTags"
+    from named t
+    left join quarantine q on q.repository_id = ${repositoryId} and q.test_no = t.test_no
+      and ${isActive(sql, now)}`;
+  return new Map(
+    rows.map(({ testHash, ...test }) => [testId(parsed[0]!.idPrefix, testHash), test]),
+  );
 }

@@ -154,9 +154,12 @@ function costTable(costs: readonly TestCost[], page: RepositoryPage): Markup {
   }
   const rows = costs.map(({ testId, testCount, togetherIds, buildCount, disruptionCount }) => {
     const test = names.get(testId)!;
-    const tag = test.isQuarantined && markup` ${label("quarantined")}`;
+    const tags = [
+      ...test.isQuarantined ? [label("quarantined")] : [],
+      ...test.ownerTags.map(page.link.tag),
+    ].map((tag) => markup` ${tag}`);
     const share = flakinessBadge({ ...builds, disruptedBuildCount: buildCount }).percentage;
-    const name = testCount === 1 ? [page.link.test(testId, test), tag] : [
+    const name = testCount === 1 ? [page.link.test(testId, test), tags] : [
       markup`<b>${plural(testCount, "test")}</b> that failed together, and in no other build`,
       someTests(testCount, togetherIds.map((id) => page.link.test(id, names.get(id)!))),
     ];

@@ -195,6 +195,22 @@ describeWithDatabases("the pages to find tests", (database) => {
     assert.ok(links.some(({ attributes }) => attributes.href === "owners/%40acme%2Fmoney"));
   });
 
+  it("are reached from the tests of a repository that cost the most builds", async () => {
+    const page = await read("/repos/acme/shop");
+    const [table] = page.all(".scroll").filter(({ attributes }) =>
+      attributes["aria-label"] === "Tests that cost the most builds"
+    );
+    const tags = table!.all("tbody")[0]!.all(".tag");
+    assert.deepEqual(tags.map(({ text }) => text).sort(), [
+      "owner:@acme/money",
+      "owner:@acme/money",
+      "quarantined",
+    ]);
+    assert.ok(
+      tags.some((tag) => tag.all("a")[0]?.attributes.href === "../../owners/%40acme%2Fmoney"),
+    );
+  });
+
   it("know nothing of another organization, and nothing of an unknown owner", async () => {
     for (const path of ["/owners/spy", "/owners/nobody", "/tests?q=foreign"]) {
       const page = await read(path);
