@@ -109,6 +109,19 @@ export const location = readWith((text) => {
 /** `OWNER/NAME`, split at the last slash. */
 export const repositoryName = readWith(parseRepositoryName);
 
+/** The reports of a run of tests. */
+export const REPORTS = argument(
+  "report files (JUnit, CTRF, TRX, NUnit 3, go test -json), folders (all *.xml below them), or globs",
+  v.array(v.string()),
+);
+
+/** The repository of a command that runs in a CI job. */
+export const REPO_OF_JOB = option(
+  "<owner/name>",
+  "repository (default: from the CI job or checkout)",
+  v.optional(repositoryName),
+);
+
 /** An integer in decimal digits. */
 export function wholeNumber({ min, max }: { min: number; max: number }) {
   return readWith((text) => {

@@ -7,7 +7,7 @@ import { readWith } from "../base/read_with.ts";
 import { parseRepositoryName } from "../base/repository_name.ts";
 import type { ArchiveFacts } from "../report/archive/mod.ts";
 import type { CommandContext } from "./command.ts";
-import { option, repositoryName } from "./parameters.ts";
+import { option, REPO_OF_JOB } from "./parameters.ts";
 import { timestamp } from "../base/value_schemas.ts";
 import { UsageError } from "../base/failure.ts";
 import {
@@ -22,11 +22,7 @@ import {
 } from "../intake/upload_values.ts";
 
 export const RUN_OPTIONS = {
-  repo: option(
-    "<owner/name>",
-    "repository (default: from the CI job or checkout)",
-    v.optional(repositoryName),
-  ),
+  repo: REPO_OF_JOB,
   commit: option(
     "<oid>",
     "commit of the tests (default: from the CI job or checkout)",
@@ -77,8 +73,6 @@ export const RUN_OPTIONS = {
 
 /** Digits of SHA-1; ids of SHA-256 are longer. */
 const WHOLE_ID_LENGTH = 40;
-
-export const REPORTS = v.array(v.string());
 
 /** @throws {UsageError} when there is nothing to read */
 export function requireFiles({ reports, coverage }: { reports: string[]; coverage: string[] }) {

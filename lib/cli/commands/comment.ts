@@ -18,7 +18,7 @@ import {
   sectionOfRun,
 } from "../gate_run/pull_comment.ts";
 import { readRunReports } from "../gate_run/run_reports.ts";
-import { argument, flag, option, repositoryName, wholeNumber } from "../parameters.ts";
+import { flag, option, REPO_OF_JOB, REPORTS, wholeNumber } from "../parameters.ts";
 
 /** `comment`: tells a pull request what failed, and which of it is probably its own. */
 export const commentCommand: AddCommand = command({
@@ -49,15 +49,8 @@ export const commentCommand: AddCommand = command({
   },
   usesDatabase: false,
   input: {
-    reports: argument(
-      "report files (JUnit, CTRF, TRX, NUnit 3, go test -json), folders (all *.xml below them), or globs",
-      v.array(v.string()),
-    ),
-    repo: option(
-      "<owner/name>",
-      "repository (default: from the CI job or checkout)",
-      v.optional(repositoryName),
-    ),
+    reports: REPORTS,
+    repo: REPO_OF_JOB,
     pull: option(
       "<n>",
       "pull or merge request (default: from the CI job)",

@@ -9,7 +9,8 @@ import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import * as parameters from "../../http/request/parameters.ts";
 import { TestCollection } from "../../http/tests/collection.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
-import { option, repositoryName, wholeNumber } from "../parameters.ts";
+import { LIST_OPTIONS } from "../list_options.ts";
+import { option, repositoryName } from "../parameters.ts";
 import { Failure } from "../../base/failure.ts";
 import { plainLine } from "../output.ts";
 import { oneLine } from "../../base/text.ts";
@@ -41,17 +42,7 @@ export const flakyCommand: AddCommand = command({
     repo: option("<owner/name>", "repository (default: all)", v.optional(repositoryName)),
     sort: option("<order>", "disruptivenessRatio (default), or recency", parameters.sort),
     q: option("<terms>", "search, as the parameter q of the API", parameters.search),
-    branch: option("<main,release/*>", "only submissions of these branches", parameters.branch),
-    environment: option(
-      "<name,name*>",
-      "only submissions of these environments",
-      parameters.environment,
-    ),
-    limit: option(
-      "<n>",
-      "maximum number of tests (default: 25)",
-      v.optional(wholeNumber({ min: 1, max: 100_000 }), "25"),
-    ),
+    ...LIST_OPTIONS,
   },
   async run({ org, repo, ...query }, context) {
     const { sql, organization } = await openOrganization(context, org, repo?.owner);

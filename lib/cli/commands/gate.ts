@@ -21,15 +21,7 @@ import {
 } from "../../gate/summary.ts";
 import { parsePatterns } from "../../query/submission_filter.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
-import {
-  argument,
-  flag,
-  location,
-  oneOf,
-  option,
-  repositoryName,
-  wholeNumber,
-} from "../parameters.ts";
+import { flag, location, oneOf, option, REPO_OF_JOB, REPORTS, wholeNumber } from "../parameters.ts";
 import { readName } from "../../intake/upload_values.ts";
 import { ExitWith } from "../errors.ts";
 import { UsageError } from "../../base/failure.ts";
@@ -56,15 +48,8 @@ const percentage = v.pipe(
 );
 
 const INPUT = {
-  reports: argument(
-    "report files (JUnit, CTRF, TRX, NUnit 3, go test -json), folders (all *.xml below them), or globs",
-    v.array(v.string()),
-  ),
-  repo: option(
-    "<owner/name>",
-    "repository (default: from the CI job or checkout)",
-    v.optional(repositoryName),
-  ),
+  reports: REPORTS,
+  repo: REPO_OF_JOB,
   exitCode: option(
     "<n>",
     "exit code of the tests, without COMMAND (default: 1 if a report has a failure, otherwise 0)",

@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import type { RunFacts } from "../../report/archive/mod.ts";
 import { shortCommit } from "../../base/commit.ts";
 import { plural } from "../../base/text.ts";
@@ -9,7 +10,7 @@ import { ArchiveReader } from "../../intake/archive_reader.ts";
 import { findCodeowners } from "../codeowners_file.ts";
 import { progressListener } from "../output.ts";
 import { type Listener, readUploadFiles, type UploadFiles } from "../../intake/read_files.ts";
-import { factsOfRun, givenCommit, REPORTS, requireFiles, RUN_OPTIONS } from "../run_options.ts";
+import { factsOfRun, givenCommit, requireFiles, RUN_OPTIONS } from "../run_options.ts";
 import { type StoredUpload, storeUpload } from "../../intake/store_upload.ts";
 import { openOrganization, ORG } from "../organization.ts";
 import { fileSource } from "../../storage/folder.ts";
@@ -17,7 +18,7 @@ import { fileSource } from "../../storage/folder.ts";
 const INPUT = {
   reports: argument(
     "report files (JUnit, CTRF, TRX, NUnit 3, go test -json), folders (all *.xml below them), globs; or one archive (*.gz)",
-    REPORTS,
+    v.array(v.string()),
   ),
   org: ORG,
   ...RUN_OPTIONS,

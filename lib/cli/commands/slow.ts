@@ -13,7 +13,8 @@ import * as parameters from "../../http/request/parameters.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { openOrganization, ORG, selectRepositories } from "../organization.ts";
 import { plainLine } from "../output.ts";
-import { option, repositoryName, wholeNumber } from "../parameters.ts";
+import { LIST_OPTIONS } from "../list_options.ts";
+import { option, repositoryName } from "../parameters.ts";
 import { type Column, tableLines } from "../table.ts";
 
 const DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
@@ -46,17 +47,7 @@ export const slowCommand: AddCommand = command({
     org: ORG,
     repo: option("<owner/name>", "repository (default: all)", v.optional(repositoryName)),
     sort: option("<order>", "total (default), median, or slower", parameters.slowSort),
-    branch: option("<main,release/*>", "only submissions of these branches", parameters.branch),
-    environment: option(
-      "<list>",
-      "only submissions of these environments",
-      parameters.environment,
-    ),
-    limit: option(
-      "<n>",
-      "maximum number of tests (default: 25)",
-      v.optional(wholeNumber({ min: 1, max: 100_000 }), "25"),
-    ),
+    ...LIST_OPTIONS,
   },
   async run({ org, repo, sort, limit, ...selected }, context) {
     const { sql, organization } = await openOrganization(context, org, repo?.owner);

@@ -23,7 +23,7 @@ import {
   location,
   oneOf,
   option,
-  repositoryName,
+  REPO_OF_JOB,
   type Values,
   wholeNumber,
 } from "../parameters.ts";
@@ -42,11 +42,7 @@ const INPUT = {
     "files, classes or tests (default: lines of standard input; with --plan: the plan's)",
     v.array(v.string()),
   ),
-  repo: option(
-    "<owner/name>",
-    "repository (default: from the CI job or checkout)",
-    v.optional(repositoryName),
-  ),
+  repo: REPO_OF_JOB,
   branch: option("<main,release/*>", "only runs of these branches", patterns("branch")),
   environment: option("<list>", "only runs of these environments", patterns("environment")),
   job: option("<list>", "only runs of these jobs", patterns("job")),

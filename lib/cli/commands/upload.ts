@@ -7,11 +7,11 @@ import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { findCodeowners } from "../codeowners_file.ts";
 import { type AddCommand, command } from "../command.ts";
-import { argument, location, option } from "../parameters.ts";
+import { location, option, REPORTS } from "../parameters.ts";
 import { archiveName, FilesToPack, packArchive } from "../../intake/files_to_pack.ts";
 import { readUploadFiles } from "../../intake/read_files.ts";
 import { progressListener } from "../output.ts";
-import { factsOfRun, REPORTS, requireFiles, RUN_OPTIONS } from "../run_options.ts";
+import { factsOfRun, requireFiles, RUN_OPTIONS } from "../run_options.ts";
 import { openTarget } from "../../storage/inbox.ts";
 import { openWorkFolder } from "../../storage/work_folder.ts";
 import { STORAGE_VARIABLES } from "../../storage/s3_storage.ts";
@@ -25,10 +25,7 @@ export const uploadCommand: AddCommand = command({
   environment: ["UPLOAD_TOKEN", "UPLOAD_TOKEN_FILE", ...STORAGE_VARIABLES],
   usesDatabase: false,
   input: {
-    reports: argument(
-      "report files (JUnit, CTRF, TRX, NUnit 3, go test -json), folders (all *.xml below them), or globs",
-      REPORTS,
-    ),
+    reports: REPORTS,
     to: option(
       "<target>",
       "address of `up` or `receive`, folder, s3://BUCKET/PREFIX, or URL for a PUT",
