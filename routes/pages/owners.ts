@@ -240,9 +240,9 @@ function flakyTable(tests: readonly TrackedTest[], page: OwnerPage): Markup {
       "Flaky tests, those with the most flaky failures first",
       [
         "Test|name",
-        "Repository|wide nowrap",
+        "Repository|nowrap",
         "Failures|number",
-        "Share|number",
+        "Share|number wide",
         "Latest|nowrap wide",
       ],
       rows,
@@ -260,9 +260,9 @@ function quarantineTable(tests: readonly TrackedTest[], page: OwnerPage): Markup
   ]);
   const columns = [
     "Test|name",
-    "Repository|wide nowrap",
+    "Repository|nowrap",
     "Reason|wide",
-    "Since|nowrap",
+    "Since|nowrap wide",
     "End|nowrap",
   ];
   const more = tests.length > rows.length &&

@@ -22,7 +22,7 @@ const WEEKS = 6;
 
 const TITLES: Record<SlowOrder, string> = {
   total: "Most time",
-  median: "Longest median",
+  median: "Slowest",
   slower: "Became slower",
 };
 
