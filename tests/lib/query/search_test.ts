@@ -158,6 +158,14 @@ describe("any query", () => {
     assert.ok(seen.hit > 5 && seen.miss > 5, JSON.stringify(seen));
   });
 
+  it("finds a frequent word in all tests after a search for it in some of them", () => {
+    const search = new TestSearch(["a", "b", "a", "b"].map((tag) => ({ ...LOGIN, tags: [tag] })));
+    const all = [0, 1, 2, 3];
+    assert.deepEqual(search.find(parseQuery("tags:a login").terms, all), [0, 2]);
+    assert.deepEqual(search.find(parseQuery("login").terms, all), all);
+    assert.deepEqual(search.find(parseQuery("login").terms, [3, 1]), [3, 1]);
+  });
+
   it("finds the same tests in a long list as one by one, in the list's order", () => {
     const word = fc.string({
       unit: fc.constantFrom("a", "b", "C", "ß"),
