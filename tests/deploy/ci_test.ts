@@ -6,10 +6,10 @@ import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import { inspectArchive } from "../../lib/report/archive/mod.ts";
 import { findReports } from "../../lib/report/report_files.ts";
-import { pause } from "../../lib/base/delay.ts";
 import { copyTemplate } from "../database.ts";
-import { run, type Running, start } from "../e2e/program.ts";
-import { createAcme } from "../e2e/prepare.ts";
+import { type Running, start } from "../e2e/program.ts";
+import { createAcme, prepare } from "../e2e/prepare.ts";
+import { waitUntil } from "../wait_until.ts";
 import { gitlabTemplate, TEMPLATE_FILE } from "../../tools/ci_template.ts";
 
 const FOLDER = fileURLToPath(new URL("../../deploy/ci/", import.meta.url));
@@ -178,12 +178,12 @@ describe("the scripts for CI jobs", () => {
         assert.equal(stored.code, 0, stored.output);
         assert.match(stored.output, /: stored acme.* \(reports: 1, coverage files: 0\): acme/);
         const flaky = ["flaky", "--org", "acme", "--repo", repository, "--json"];
-        let listed = await run(flaky, environment);
-        for (let tries = 0; tries < 100 && !/"adds"/.test(listed.stdout); tries++) {
-          await pause(200);
-          listed = await run(flaky, environment);
-        }
-        const [test, ...others] = JSON.parse(listed.stdout);
+        let listed = "";
+        await waitUntil("the test is listed", async () => {
+          [listed = ""] = await prepare(environment, [flaky]);
+          return listed.includes('"adds"');
+        });
+        const [test, ...others] = JSON.parse(listed);
         assert.deepEqual([test.name, test.file, others], ["adds", "web/cart.ts", []]);
         assert.equal(test.latest_nondeterministic_commit_oid, commit);
         assert.ok(test.latest_nondeterministic_negative_result.build_url.endsWith("/7"));

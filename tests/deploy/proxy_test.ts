@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
 import { type Running, start } from "../e2e/program.ts";
-import { pause } from "../../lib/base/delay.ts";
+import { waitUntil } from "../wait_until.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const read = (path: string) => Deno.readTextFile(join(ROOT, path));
@@ -209,16 +209,12 @@ http { access_log off; ${paths} ${http} }\n`;
 });
 
 async function untilReachable(url: string): Promise<void> {
-  for (let attempt = 0; attempt < 100; attempt++) {
-    try {
-      const response = await fetch(url, { redirect: "manual" });
-      await response.body?.cancel();
-      return;
-    } catch {
-      await pause(100);
-    }
-  }
-  throw new Error(`${url} does not respond`);
+  const responds = () =>
+    fetch(url, { redirect: "manual" }).then(async ({ body }) => {
+      await body?.cancel();
+      return true;
+    }, () => false);
+  await waitUntil(`${url} responds`, responds, { pauseMs: 100, deadlineMs: 10_000 });
 }
 
 function freePort(): number {

@@ -8,7 +8,6 @@ import {
   createFixture,
   DAY,
   type Fixture,
-  flaky,
   NOT_FOUND,
   NOW,
   request,
@@ -38,26 +37,6 @@ describeWithDatabases("badges", (database) => {
     return await response.text();
   }
 
-  it("count builds, which may have several submissions", async () => {
-    const repository = await newRepository();
-    const shard = { buildUrl: "https://ci.example/1" };
-    await fixture.upload(repository, flaky("a"), shard);
-    await fixture.upload(repository, flaky("b"), { ...shard, commitOid: "c2" });
-    await fixture.upload(repository, [{ name: "a" }], { buildUrl: "https://ci.example/2" });
-    await fixture.upload(repository, [{ name: "c" }]);
-    // Outside the window, so not counted.
-    await fixture.upload(repository, flaky("old"), { recordedAt: NOW - 15 * DAY, commitOid: "c3" });
-    await database().sql`
-      insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
-        commit_oid, data_version)
-      values (${repository.repositoryId}, decode(${"6ab1".padEnd(24, "0")}, 'hex'),
-        to_timestamp(${NOW}), to_timestamp(${NOW}), 'failed', 'k', 'c', 1)`;
-    const svg = await badgeOf(FLAKINESS, repository);
-    assert.match(svg, />33\.3%</);
-    assert.match(svg, /aria-label="flakiness: 33\.3%"/);
-    assert.match(svg, /#e05d44/);
-  });
-
   it("are grey without data", async () => {
     const repository = await newRepository();
     for (const path of [FLAKINESS, COVERAGE]) {
@@ -65,12 +44,6 @@ describeWithDatabases("badges", (database) => {
       assert.match(svg, /unknown/);
       assert.doesNotMatch(svg, /\d%/);
     }
-  });
-
-  it("are green when nothing was flaky", async () => {
-    const repository = await newRepository();
-    await fixture.upload(repository, [{ name: "a" }]);
-    assert.match(await badgeOf(FLAKINESS, repository), />0%</);
   });
 
   it("show the coverage that was uploaded last, regardless of recorded_at", async () => {

@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
 import { describeWithDatabases } from "../database.ts";
-import { bodyOf, createShop, DAY, type Fixture, flaky, idOf, NOW, quarantine } from "./fixture.ts";
+import { bodyOf, createShop, DAY, type Fixture, flaky, NOW } from "./fixture.ts";
 
 const LIST = "/api/repos/:owner/:name/tests";
-const INVENTORY = "/api/v1/flaky/tests";
 const SUBMISSIONS = "/api/repos/:owner/:name/submissions";
 
 describeWithDatabases("the parameter branch", (database) => {
@@ -32,7 +31,6 @@ describeWithDatabases("the parameter branch", (database) => {
       commitOid: "c4c4c4c",
       recordedAt: NOW - 20 * DAY,
     });
-    await quarantine(database(), idOf(shop, { name: "b" }));
   });
 
   async function list(branch: string) {
@@ -71,20 +69,6 @@ describeWithDatabases("the parameter branch", (database) => {
     assert.deepEqual(await counts(","), [2, 1]);
   });
 
-  it("keeps quarantined tests listed, without a latest disruption", async () => {
-    const include = "nondeterministic_negative_result_count,disruptiveness_ratio,time_consumed," +
-      "recent_nondeterministic_negative_result,nondeterminism_first_recorded_at";
-    const path = `${INVENTORY}?branch=Main&include=${include}`;
-    const { tests } = await bodyOf(await fixture.get(path), INVENTORY);
-    assert.equal(tests.length, 1);
-    assert.equal(tests[0].name, "b");
-    assert.equal(tests[0].nondeterministic_negative_result_count, 0);
-    assert.equal(tests[0].disruptiveness_ratio, 0);
-    assert.equal(tests[0].time_consumed, 1000);
-    assert.equal(tests[0].recent_nondeterministic_negative_result, null);
-    assert.equal(tests[0].nondeterminism_first_recorded_at, "2026-09-21T14:11:40Z");
-  });
-
   it("filters and counts submissions", async () => {
     const path = "/api/repos/acme/shop/submissions?limit=1&branch=*ain";
     const first = await bodyOf(await fixture.get(path), SUBMISSIONS);
@@ -96,12 +80,5 @@ describeWithDatabases("the parameter branch", (database) => {
     );
     assert.equal(rest.submissions[0].branch, "main");
     assert.equal(rest.metadata.after, null);
-  });
-
-  it("sees new submissions", async () => {
-    await list("topic");
-    await fixture.upload(shop, flaky("c"), { branch: "topic", commitOid: "c5c5c5c" });
-    assert.equal((await list("topic")).count, 1);
-    assert.equal((await list("topic,none")).count, 1);
   });
 });

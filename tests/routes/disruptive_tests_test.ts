@@ -11,7 +11,6 @@ import {
   flaky,
   idOf,
   NOW,
-  quarantine,
 } from "./fixture.ts";
 
 const ROUTE = "/api/repos/:owner/:name/tests";
@@ -110,20 +109,6 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/tests", (database) => {
     assert.deepEqual(await namesOf("q="), ["half", "thirds"]);
     const body = await bodyOf(await fixture.get(`${path}?q=third`), ROUTE);
     assert.equal(body.count, 1);
-  });
-
-  it("lists quarantined tests as well", async () => {
-    await quarantine(database(), idOf(shop, { name: "thirds" }));
-    assert.deepEqual(await namesOf(""), ["half", "thirds"]);
-  });
-
-  it("drops a test when its last disruption expires from the window", async () => {
-    fixture.clock.now = NOW + 12 * DAY;
-    assert.deepEqual(await namesOf(""), ["half", "thirds"]);
-    fixture.clock.now += 1;
-    assert.deepEqual(await namesOf(""), ["thirds"]);
-    fixture.clock.now = NOW;
-    assert.deepEqual(await namesOf(""), ["half", "thirds"]);
   });
 
   it("rejects invalid parameters, all of them at once", async () => {

@@ -187,11 +187,6 @@ describeWithDatabases("durations", (database) => {
     assert.deepEqual((await list(`${path}?job=other`)).durations, []);
   });
 
-  it("leave out what ran before the last 14 days", async () => {
-    const { path } = await repositoryOf([[timed("a.ts", 10)], { recordedAt: NOW - 15 * DAY }]);
-    assert.deepEqual(keys((await list(path)).durations), []);
-  });
-
   it("of an earlier moment stay the same when more is uploaded", async () => {
     const early = { recordedAt: NOW - 15 * DAY, uploadedAt: NOW - 15 * DAY };
     const { repository, path } = await repositoryOf([[timed("a.ts", 10)], early]);

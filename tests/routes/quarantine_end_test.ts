@@ -85,30 +85,4 @@ describeWithDatabases("the end of a quarantine", (database) => {
     assert.deepEqual(await viewsAt(END), after);
     assert.deepEqual((await viewsAt(END + DAY)).quarantined, ["stays"]);
   });
-
-  it("changes the entity tag", async () => {
-    const path = `/api/v1/flaky/tests?repository=shop&include=${INCLUDE}`;
-    fixture.clock.now = END - 1;
-    const response = await fixture.get(path);
-    const etag = response.headers.get("etag")!;
-    assert.equal((await response.json()).count, 3);
-    const status = async () => (await fixture.get(path, { "if-none-match": etag })).status;
-    assert.equal(await status(), 304);
-    fixture.clock.now = END;
-    assert.equal(await status(), 200);
-  });
-
-  it("is kept when an upload only changes other tests", async () => {
-    fixture.clock.now = END - 1;
-    const path = "/api/v1/flaky/tests?repository=shop";
-    const count = async () => (await (await fixture.get(path)).json()).count;
-    assert.equal(await count(), 3);
-    await fixture.upload(shop, [{ name: "another" }], {
-      commitOid: "c2c2c2c",
-      recordedAt: END - 1,
-    });
-    assert.equal(await count(), 3);
-    fixture.clock.now = END;
-    assert.equal(await count(), 2);
-  });
 });

@@ -6,12 +6,10 @@ import {
   assertError,
   bodyOf,
   createFixture,
-  DAY,
   type Fixture,
   flaky,
   idOf,
   NOT_FOUND,
-  NOW,
   quarantine,
 } from "./fixture.ts";
 
@@ -28,10 +26,7 @@ describeWithDatabases("GET /api/tests/{id}", (database) => {
       ...flaky("flaky"),
       { name: "flaky", conclusion: "skipped", durationMicroseconds: 1_250 },
       { name: "calm" },
-      { name: "broken", conclusion: "error", message: "boom" },
-      { name: "skipped", conclusion: "skipped" },
     ], { tags: ["nightly", "Fast"], buildUrl: "https://ci.example/1" });
-    await fixture.upload(shop, flaky("old"), { recordedAt: NOW - 20 * DAY, commitOid: "c2" });
     await quarantine(database(), idOf(shop, { name: "flaky" }), { quarantinedBy: "ann" });
   });
 
@@ -68,27 +63,6 @@ describeWithDatabases("GET /api/tests/{id}", (database) => {
       quarantine_owner: null,
       quarantine_expires_at: null,
     });
-  });
-
-  it("knows tests without a disruption", async () => {
-    const calm = await details("calm");
-    assert.equal(calm.is_quarantined, false);
-    assert.equal(calm.pass_rate, 1);
-    assert.equal(calm.avg_duration_ms, 1);
-    assert.equal(calm.time_consumed, 1_000);
-    assert.equal(calm.nondeterminism_first_recorded_at, null);
-    assert.deepEqual(calm.tags, ["Fast", "nightly"]);
-    assert.equal((await details("broken")).pass_rate, 0);
-  });
-
-  it("has null where the window has no results to count", async () => {
-    const skipped = await details("skipped");
-    assert.deepEqual([skipped.pass_rate, skipped.avg_duration_ms], [null, 1]);
-    const old = await details("old");
-    assert.deepEqual([old.pass_rate, old.avg_duration_ms, old.time_consumed], [null, null, 0]);
-    assert.equal(old.nondeterministic_negative_result_count, 0);
-    assert.equal(old.nondeterminism_first_recorded_at, "2026-09-01T14:13:20Z");
-    assert.equal(old.recent_nondeterministic_negative_result.message, "old failed");
   });
 
   it("counts the next upload, and takes the id in any case", async () => {

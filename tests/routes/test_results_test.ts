@@ -81,15 +81,6 @@ describeWithDatabases("GET /api/tests/{id}/results", (database) => {
     }
   });
 
-  it("drops an event in the second in which it expires from the window", async () => {
-    await fixture.upload(shop, flaky("edge"), { recordedAt: NOW - 14 * DAY, commitOid: "c4" });
-    const path = `/api/tests/${idOf(shop, { name: "edge" })}/results`;
-    assert.equal((await bodyOf(await fixture.get(path), ROUTE)).results.length, 1);
-    fixture.clock.now = NOW + 1;
-    assert.equal((await bodyOf(await fixture.get(path), ROUTE)).results.length, 0);
-    fixture.clock.now = NOW;
-  });
-
   it("returns 404 for other ids, and for tests of another organization", async () => {
     const other = await createFixture(database(), { name: "other" });
     const known = idOf(shop, { name: "often" });
