@@ -4,18 +4,30 @@ import type { EqualCasesRule } from "../equal_cases.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
 
 /** The beginning of a report, or of a later outermost suite of it, up to its first `testcase`. */
-export interface ReportHead {
-  /** Name of the outermost element. */
-  rootElement: string;
-  root: XmlAttributes;
-  /** Attributes of the suites around the case, the outermost first. */
-  suites: readonly XmlAttributes[];
-  testCase: XmlAttributes;
-  /** Names of the attributes of the suite around the case, and of the case, each with a blank between. */
-  suiteKeys: string;
-  caseKeys: string;
-  /** Names of `property` elements before the case. */
-  properties: ReadonlySet<string>;
+export class ReportHead {
+  #suiteKeys: string | undefined;
+  #caseKeys: string | undefined;
+
+  constructor(
+    /** Name of the outermost element. */
+    readonly rootElement: string,
+    readonly root: XmlAttributes,
+    /** Attributes of the suites around the case, the outermost first. */
+    readonly suites: readonly XmlAttributes[],
+    readonly testCase: XmlAttributes,
+    /** Names of `property` elements before the case. */
+    readonly properties: ReadonlySet<string>,
+  ) {}
+
+  /** Names of the attributes of the suite around the case, with a blank between. */
+  get suiteKeys(): string {
+    return this.#suiteKeys ??= keysOf(this.suites.at(-1));
+  }
+
+  /** The same of the case. */
+  get caseKeys(): string {
+    return this.#caseKeys ??= keysOf(this.testCase);
+  }
 }
 
 /** A suite whose name is normalized. */

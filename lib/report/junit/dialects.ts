@@ -209,9 +209,9 @@ export const DIALECTS: readonly Dialect[] = [
     evidence: "suites with name, tests, failures, errors, time in any order; numbered cases",
     // Perl has another order of attributes in every run. With `--timer` the first case is `(init)`.
     isWrittenBy: ({ suites, testCase }) =>
+      /^(?:\d+(?: - |$)|\(init\)$)/.test(testCase["name"] ?? "") &&
       /^errors failures name tests(?: time)?$/.test(sortedKeysOf(suites.at(-1))) &&
-      /^name(?: time)?$/.test(sortedKeysOf(testCase)) &&
-      /^(?:\d+(?: - |$)|\(init\)$)/.test(testCase["name"] ?? ""),
+      /^name(?: time)?$/.test(sortedKeysOf(testCase)),
     ...TESTS,
     changes: "The number before the name is removed.",
     identity: ({ identity }) => ({

@@ -27,6 +27,7 @@ import { OUTCOME_KINDS, OutcomeElement, parseDuration, TestCase } from "./test_c
 // A broken reporter repeats its mistake for every test.
 const MAX_NOTES = 100;
 
+const DIGITS = /^\d*$/;
 const THOUSANDS_SEPARATOR = /(?<=\d)[,.' ](?=\d{3}(\D|$))/g;
 
 // Elements that report a failure.
@@ -183,10 +184,9 @@ export class JUnitReader implements XmlFormatReader {
     const { declaredCases, declaredCount, countBefore, attemptsBefore, caseCount } = suite;
     if (caseCount > declaredCases) this.#recognizer.addSurplus(caseCount - declaredCases);
     const listed = this.#attemptCount - attemptsBefore;
-    // Some tools do not list skipped tests, and count them at the outermost element alone.
-    const skipped = [...this.#suites, suite].map(({ attributes }) => skippedCount(attributes));
     if (
-      !this.#recognizer.current?.hasOtherTotals && declaredCases > listed + Math.max(...skipped)
+      declaredCases > listed && !this.#recognizer.current?.hasOtherTotals &&
+      declaredCases > listed + this.#skippedCount(suite)
     ) {
       this.#options.onUnlisted?.(
         `${this.#place}: ${plural(declaredCases, "test")} in the totals, ${listed} listed`,
@@ -197,6 +197,13 @@ export class JUnitReader implements XmlFormatReader {
     if (count >= declaredCount) return;
     this.#failureOutside(`${declaredCount} failures and errors in the totals, ${count} in tests`);
     this.#failureCount += declaredCount - count;
+  }
+
+  /** Some tools do not list skipped tests, and count them at the outermost element alone. */
+  #skippedCount(suite: Suite): number {
+    return Math.max(
+      ...[...this.#suites, suite].map(({ attributes }) => skippedCount(attributes)),
+    );
   }
 
   get #place(): string {
@@ -217,7 +224,7 @@ export class JUnitReader implements XmlFormatReader {
 
   #openSuite(element: string, attributes: XmlAttributes): void {
     const { tests, failures, errors } = attributes;
-    const counts = [failures, errors].map((text) => this.#readTotal(text));
+    const declaredCount = this.#readTotal(failures) + this.#readTotal(errors);
     const declaredCases = tests ? this.#readTotal(tests) : NaN;
     if (declaredCases > this.declaredCaseCount) this.declaredCaseCount = declaredCases;
     if (this.#suites.length === 1) this.#recognizer.startSuite();
@@ -236,7 +243,7 @@ export class JUnitReader implements XmlFormatReader {
       file: file ? detach(this.#names.file(file)) : this.#suites.at(-1)?.file ?? "",
       depth: this.#depth,
       declaredCases,
-      declaredCount: counts.reduce((sum, count) => sum + count, 0),
+      declaredCount,
       countBefore: this.#failureCount,
       attemptsBefore: this.#attemptCount,
       testMicroseconds: 0,
@@ -248,7 +255,9 @@ export class JUnitReader implements XmlFormatReader {
 
   /** A total of a suite, 0 without one. One that cannot be read may hide failures. */
   #readTotal(text = ""): number {
-    const count = Number(text.trim().replaceAll(THOUSANDS_SEPARATOR, ""));
+    const count = Number(
+      DIGITS.test(text) ? text : text.trim().replaceAll(THOUSANDS_SEPARATOR, ""),
+    );
     if (Number.isInteger(count) && count >= 0) return count;
     this.#failureOutside(`the total ${excerpt(text)} of a suite, expected a number`);
     return 0;
@@ -289,14 +298,8 @@ export class JUnitReader implements XmlFormatReader {
         : suite.file || (dialect.hasFileInRootSuite ? this.#rootSuiteFile : ""),
     };
     const own = dialect.identity?.({ identity, suite: suite.attributes }) ?? identity;
-    suite.firstTest ??= {
-      suite: detach(own.suite),
-      class: detach(own.class),
-      name: detach(own.name),
-      file: detach(own.file),
-    };
-    suite.isOneFile &&= own.file === suite.firstTest.file;
-    suite.isOneClass &&= own.class === suite.firstTest.class;
+    // Without it the suite says nothing about the time beyond its tests.
+    if (suite.attributes["time"] !== undefined) noteTest(suite, own);
     return own;
   }
 
@@ -377,6 +380,18 @@ export class JUnitReader implements XmlFormatReader {
     // By its status alone.
     if (hasFailed && this.#failureCount === countBefore) this.#failureCount++;
   }
+}
+
+/** Notes what the overhead of a suite is about. */
+function noteTest(suite: Suite, test: TestIdentity): void {
+  suite.firstTest ??= {
+    suite: detach(test.suite),
+    class: detach(test.class),
+    name: detach(test.name),
+    file: detach(test.file),
+  };
+  suite.isOneFile &&= test.file === suite.firstTest.file;
+  suite.isOneClass &&= test.class === suite.firstTest.class;
 }
 
 /** Tests that the totals of a suite say were skipped or disabled. */

@@ -2,7 +2,7 @@
 import { detach } from "../../base/text.ts";
 import type { EqualCasesRule, ReportedTool, RuleChange } from "../equal_cases.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
-import { type Dialect, keysOf } from "./dialect.ts";
+import { type Dialect, ReportHead } from "./dialect.ts";
 import { DIALECTS, UNKNOWN_DIALECT } from "./dialects.ts";
 
 // Changes of tool in a merged report; beyond that it is read by the last tool's rules.
@@ -55,15 +55,7 @@ export class ToolRecognizer {
   ): Dialect {
     this.#isSuiteKnown = true;
     const suites = rootElement === "testsuite" ? elements : elements.slice(1);
-    const head = {
-      rootElement,
-      root: elements[0]!,
-      suites,
-      testCase,
-      suiteKeys: keysOf(suites.at(-1)),
-      caseKeys: keysOf(testCase),
-      properties: this.#properties,
-    };
+    const head = new ReportHead(rootElement, elements[0]!, suites, testCase, this.#properties);
     // Nearly always the same; there may be ten thousands of suites.
     const before = this.current === UNKNOWN_DIALECT ? undefined : this.current;
     const found = before?.isWrittenBy(head)
