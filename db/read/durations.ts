@@ -48,7 +48,7 @@ const SUBMISSIONS_PER_STATEMENT = 50;
  * Tests without a file or class are in no file or class.
  *
  * Reads the durations of few submissions: those with one of the latest runs of anything. 20,000 tests
- * take 32 ms by test and 27 ms by file (CPU, with a server; by test 80 ms on the embedded database).
+ * take 32 ms by test and 27 ms by file (CPU, with a server; about the same on the embedded database).
  */
 export async function loadDurations(
   sql: Database["sql"],
