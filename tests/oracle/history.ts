@@ -419,6 +419,33 @@ export const history: fc.Arbitrary<History> = fc.record({
   texts: fc.subarray(TEXTS, { maxLength: 4 }),
 });
 
+/** A query of the examples. */
+const QUERY: Query = {
+  repository: 0,
+  sort: "recency",
+  terms: [],
+  limit: 100,
+  branches: [],
+  environments: [],
+  status: "all",
+  of: 0,
+  include: [],
+  view: {},
+  scope: "all",
+  organization: "none",
+  upperCase: false,
+};
+
+const BROKEN = uploadOf({ test: 0, negatives: 1, passes: 1, seconds: 60 });
+
+const ERROR: Attempt = {
+  test: 0,
+  conclusion: "error",
+  durationMicroseconds: 1,
+  message: MESSAGES[0]!,
+  times: 1,
+};
+
 /** Histories that random search finds too rarely; run before the random ones. */
 export const EXAMPLES: readonly History[] = [
   ...POLICY_EXAMPLES,
@@ -461,22 +488,38 @@ export const EXAMPLES: readonly History[] = [
       { ...uploadOf({ test: 0, negatives: 1, passes, seconds: 3600 }), branch: BRANCHES[0]! },
       { ...uploadOf({ test: 0, negatives: 2, passes: 1, seconds: 0 }), branch: BRANCHES[2]! },
     ),
-    queries: [{
-      repository: 0,
-      sort: "recency",
-      terms: [],
-      limit: 100,
-      branches: [BRANCHES[0]!],
-      environments: [],
-      status: "all",
-      of: 0,
-      include: [],
-      view: {},
-      scope: "all",
-      organization: "none",
-      upperCase: false,
-    }],
+    queries: [{ ...QUERY, branches: [BRANCHES[0]!] }],
   })),
+  // A failed archive is listed, a quarantine ends, the case of a name changes; failures and errors are one
+  // status, % is no wildcard, and an unknown environment matches no pattern.
+  {
+    ...exampleOf(),
+    steps: [
+      {
+        kind: "upload",
+        upload: { ...BROKEN, branch: "main", attempts: [...BROKEN.attempts, ERROR] },
+      },
+      { kind: "show processing", key: 0, upload: BROKEN },
+      { kind: "finish processing", of: 0, fails: true, upload: BROKEN },
+      {
+        kind: "quarantine",
+        test: 0,
+        by: null,
+        type: "manual",
+        reason: null,
+        owner: null,
+        // After the upload has left the window.
+        expiresIn: 15 * DAY,
+      },
+      { kind: "rename", repository: 0, name: "ACME/web" },
+    ],
+    queriesAfterEachStep: true,
+    queries: [
+      { ...QUERY, status: "failed", limit: 1 },
+      { ...QUERY, branches: ["m%"] },
+      { ...QUERY, environments: ["*"] },
+    ],
+  },
 ];
 
 function exampleOf(...uploads: UploadStep[]): History {
