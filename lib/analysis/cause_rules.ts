@@ -53,11 +53,14 @@ const RANDOM_LOOKING = raw`(?:(?=[\w.+=~-]{0,99}?\d[a-z]{1,30}\d)[\w.+=~-]{8,128
 // Words with a capital or a separator between them. A random value has single letters as well.
 const CAMEL_CASE =
   /^(?=.*[a-z]\d{0,3}[A-Z][a-z])(?:(?:[A-Z][a-z]+|[a-z]{2,}|[Vv](?=\d))\d{0,3}(?:[._-]|(?=[A-Z])|$))+$/;
+// Letters of one case and a number that can be pronounced: of random values of 20 characters one in 8,000
+// is (base 36), fewer than have no digit at all.
+const ONE_CASE = /^(?!.*[bcdfghjklmnpqrstvwxzBCDFGHJKLMNPQRSTVWXZ]{5})(?:[a-z]+|[A-Z]+)\d{1,3}$/;
 const API_VERSION = /^(?:[A-Za-z]+[._-])*v\d{1,2}(?:alpha|beta)\d{1,2}(?:[._-][A-Za-z]+)*$/;
 
 /** Replaces a random value, but only the numbers in a name of source code. */
 function replaceRandomLooking(text: string): string {
-  const isName = CAMEL_CASE.test(text) || API_VERSION.test(text);
+  const isName = CAMEL_CASE.test(text) || ONE_CASE.test(text) || API_VERSION.test(text);
   return isName ? text.replaceAll(/\d+/g, "<n>") : "<n>";
 }
 

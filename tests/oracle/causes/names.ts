@@ -160,6 +160,14 @@ const camelCase = sequence(
   ),
   atEnd,
 );
+const isConsonant = (character: string) =>
+  isLetter(character) && !"aeiouy".includes(character.toLowerCase());
+const oneCase = sequence(
+  notBefore(anywhere(repeat(one(isConsonant), 5))),
+  either(repeat(lower, 1), repeat(upper, 1)),
+  repeat(digit, 1, 3),
+  atEnd,
+);
 const apiVersion = sequence(
   repeat(sequence(letters, separator), 0),
   exactly("v"),
@@ -172,6 +180,6 @@ const apiVersion = sequence(
 
 /** Names of source code keep their words. */
 export function withoutRandomValue(value: string): string {
-  const isName = [camelCase, apiVersion].some((parser) => parser(value, 0).length > 0);
+  const isName = [camelCase, oneCase, apiVersion].some((parser) => parser(value, 0).length > 0);
   return isName ? value.replaceAll(/\d+/g, "<n>") : "<n>";
 }
