@@ -212,4 +212,13 @@ describeWithDatabases("attempts and failures", (database) => {
     const none = await page(`/api/tests/${idOf(shop, { name: "c" })}/failures`, FAILURES);
     assert.deepEqual(none, { count: 0, failures: [] });
   });
+
+  it("pages runs where nothing is left of the submission that a page ended with", async () => {
+    for (const age of [90, 89, 88]) {
+      const more = { recordedAt: NOW - age, commitOid: `d${age}`, branch: "single" };
+      await fixture.upload(shop, [{ name: "d" }], more);
+    }
+    const path = `/api/tests/${idOf(shop, { name: "d" })}/runs?branch=single`;
+    assert.equal((await inPages(path, RUNS, "runs")).runs.length, 3);
+  });
 });
