@@ -240,7 +240,7 @@ describeWithDatabases("tracked tests on a branch", (database) => {
         windowStart: NOW - WINDOW_SECONDS,
         filter,
       });
-    for (let loads = 0; loads < 24; loads++) await load();
+    for (let loads = 0; loads < 14; loads++) await load();
     // Each connection knows its own statements; the wait makes every query take another one.
     const plans = await Promise.all(
       Array.from({ length: 4 }, () =>
