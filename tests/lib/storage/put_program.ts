@@ -13,5 +13,5 @@ const target = openTarget(`${address}/in/`, {
   repository: { owner: "acme", name: "shop" },
 });
 const before = peak();
-console.log(await target.put({ path, size, digest: "" }, "a.gz"));
-console.log(peak() - before);
+const key = await target.put({ path, size, digest: "" }, "a.gz");
+Deno.stdout.writeSync(new TextEncoder().encode(`${key}\n${peak() - before}\n`));
