@@ -25,7 +25,7 @@ import { plural } from "../../lib/base/text.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { outcomeStrip, type RunStatus } from "../../lib/html/charts.ts";
 import { rerunCommand } from "../../lib/html/commands.ts";
-import { forgeOf } from "../../lib/html/forge_links.ts";
+import { forgeOf, shownBranch } from "../../lib/html/forge_links.ts";
 import {
   breakable,
   emptyState,
@@ -177,7 +177,8 @@ function outcomeOf({ conclusion, failure }: TestRun): RunStatus {
 
 function strip(runs: readonly TestRun[], { link, repository, at }: TestPage): Markup {
   const shapes = runs.toReversed().map((run) => {
-    const where = [run.branch && ` on ${run.branch}`, run.environment && ` in ${run.environment}`]
+    const branch = shownBranch(run.branch ?? "");
+    const where = [branch && ` on ${branch}`, run.environment && ` in ${run.environment}`]
       .filter(Boolean).join("");
     const outcome = outcomeOf(run);
     return { outcome, text: `${outcome}${where}, ${shortCommit(run.commitOid)}` };
@@ -267,7 +268,9 @@ function runsTable(
   column: "branch" | "environment",
 ): Markup {
   if (submissions.length === 0) return NO_RUNS;
-  const rows = [...Map.groupBy(submissions, (submission) => submission[column])]
+  const nameOf = ({ branch, environment }: SubmissionRuns) =>
+    column === "branch" ? shownBranch(branch) : environment;
+  const rows = [...Map.groupBy(submissions, nameOf)]
     .map(([name, parts]) => ({ name, ...totalsOf(parts) }))
     .sort((a, b) => b.countedResultCount - a.countedResultCount).slice(0, MAX_ROWS)
     .map(({ name, countedResultCount: counted, negativeResultCount: failed }) => [
@@ -293,7 +296,9 @@ function since(first: FirstDisruption, { at, link, repository, test }: TestPage)
   }
   const { disrupted, clean } = first;
   const version = ({ commitOid, branch, submissionId }: typeof disrupted) =>
-    markup`${link.commit(repository, commitOid)}${branch && markup` on <b>${branch}</b>`},
+    markup`${link.commit(repository, commitOid)}${
+      branch && markup` on <b>${shownBranch(branch)}</b>`
+    },
 ${link.build(repository, submissionId)}`;
   const before = clean
     ? markup`Last pass on other code before: ${version(clean)}.`

@@ -3,7 +3,7 @@ import { before, it } from "@std/testing/bdd";
 import { type BuildRow, loadBuilds } from "../../db/read/builds.ts";
 import type { Repository } from "../../db/admin/repositories.ts";
 import { describeWithDatabases } from "../database.ts";
-import { createFixture, DAY, type Fixture, flaky, NOW } from "./fixture.ts";
+import { createFixture, DAY, type Fixture, flaky, idOf, NOW } from "./fixture.ts";
 import { type Html, parseHtml } from "./html.ts";
 
 const OID = "24d0c8b000000000000000000000000000000001";
@@ -75,6 +75,13 @@ describeWithDatabases("the page of builds", (database) => {
     assert.equal(page.status, 200);
     const build = parseHtml(await page.text());
     assert.match(build.all("h1")[0]!.text, /Build merge-requests\/77 · 24d0c8b · #2/);
+  });
+
+  it("names pull requests like the page of a test", async () => {
+    const response = await acme.get(`/tests/${idOf(shop, { name: "b" })}`);
+    const [main] = parseHtml(await response.text()).all("main");
+    assert.match(main!.text, /Runs by branch\s+BranchResultsFailuresShare\s*merge-requests\/77/);
+    assert.doesNotMatch(main!.text, /refs\//);
   });
 
   it("selects by branch, environment, outcome and time", async () => {
