@@ -27,7 +27,7 @@ export interface FlakySubmission extends Omit<ResultColumns, "durations"> {
  * is a job that was run again.
  *
  * @param submissions oldest first
- * @returns also the ids of submissions whose time is missing for want of their durations
+ * @returns also the ids of submissions whose time is missing because it takes their durations
  */
 export function flakyTime(
   submissions: readonly FlakySubmission[],
