@@ -3,7 +3,7 @@ import * as v from "valibot";
 import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
-import type { IsListed } from "../lib/http/tests/collection.ts";
+import type { IsListed } from "../lib/http/test_cache/collection.ts";
 import * as schemas from "./schemas.ts";
 import {
   disruptiveSchemas,

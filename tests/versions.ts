@@ -11,7 +11,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { startPostgres } from "./measure/bench/postgres_server.ts";
+import { startPostgres } from "../tools/measure/bench/postgres_server.ts";
 import { fetchPostgres, PACKAGED_VERSIONS } from "./e2e/postgres_packages.ts";
 import { POSTGRES_BIN } from "./e2e/postgres.ts";
 import { taskOptions } from "./task_options.ts";

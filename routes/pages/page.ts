@@ -35,7 +35,7 @@ import {
 } from "../../lib/html/markup.ts";
 import type { Context } from "../../lib/http/request/context.ts";
 import { columnsOf } from "../../lib/http/request/list_format.ts";
-import { createQueries } from "../../lib/http/tests/queries.ts";
+import { createQueries } from "../../lib/http/test_cache/queries.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import { type Entries, timeZone } from "../../lib/http/request/parameters.ts";
 import type {

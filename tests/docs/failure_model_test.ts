@@ -1,6 +1,6 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { FAULTS, readOptions } from "../measure/faults/main.ts";
+import { FAULTS, readOptions } from "../../tools/measure/faults/main.ts";
 
 const text = await Deno.readTextFile(new URL("../../docs/failure_model.md", import.meta.url));
 

@@ -3,7 +3,7 @@ import { describe, it } from "@std/testing/bdd";
 import { join } from "node:path";
 import process from "node:process";
 import { type Database, openDatabase } from "../../db/connection/connect.ts";
-import { Random } from "../measure/bench/random.ts";
+import { Random } from "../../tools/measure/bench/random.ts";
 import { copyTemplate, openTestServer } from "../database.ts";
 import { assertWhole, lastingFacts, randomUpload } from "../db/write/prune_fixture.ts";
 import { createFixture, DAY, NOW } from "../routes/fixture.ts";

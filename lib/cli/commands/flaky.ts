@@ -7,7 +7,7 @@ import { parseTestId } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import * as parameters from "../../http/request/parameters.ts";
-import { TestCollection } from "../../http/tests/collection.ts";
+import { TestCollection } from "../../http/test_cache/collection.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { LIST_OPTIONS } from "../list_options.ts";
 import { option, repositoryName } from "../parameters.ts";

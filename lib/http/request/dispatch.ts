@@ -25,11 +25,11 @@ import { createExporter } from "./list_export.ts";
 import { createLines } from "./list_format.ts";
 import { checkSelected, createUrlParser, splitUrl } from "./parsed_url.ts";
 import { errorPage } from "./error_page.ts";
-import { createQueries, StaleVersionError } from "../tests/queries.ts";
+import { createQueries, StaleVersionError } from "../test_cache/queries.ts";
 import { type LoggedRequest, logRequests } from "./request_log.ts";
 import { acceptedFormat, completeError, createResponder } from "./responses.ts";
 import type { ApiRequest, Endpoint } from "./route.ts";
-import { createTestsLoader, type RequestLoads, RequestOverError } from "../tests/loader.ts";
+import { createTestsLoader, type RequestLoads, RequestOverError } from "../test_cache/loader.ts";
 
 /**
  * A retry is needed only when an upload commits in the milliseconds between two statements. Behind a

@@ -13,9 +13,9 @@ import {
   type ParametersSchema,
   type RawParameters,
 } from "./parameters.ts";
-import type { TestCollection } from "../tests/collection.ts";
-import type { LoadTestsOptions } from "../tests/loader.ts";
-import { createQueries, type Moment, type RequestQueries } from "../tests/queries.ts";
+import type { TestCollection } from "../test_cache/collection.ts";
+import type { LoadTestsOptions } from "../test_cache/loader.ts";
+import { createQueries, type Moment, type RequestQueries } from "../test_cache/queries.ts";
 
 /**
  * Who may call: `token or basic` also accepts the token as the password of HTTP Basic, `token or badge

@@ -7,7 +7,7 @@ import { loadTrackedChanges, loadTrackedTests } from "../../../db/read/tracked_t
 import { showFailed, showProcessing } from "../../../db/write/submission_rows.ts";
 import type { TestsState } from "../../../lib/analysis/tests_state.ts";
 import { WINDOW_SECONDS } from "../../../lib/base/time.ts";
-import { Random } from "../../measure/bench/random.ts";
+import { Random } from "../../../tools/measure/bench/random.ts";
 import { describeWithDatabases } from "../../database.ts";
 import {
   createFixture,

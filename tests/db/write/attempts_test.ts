@@ -10,7 +10,7 @@ import {
   type ResultColumns,
 } from "../../../lib/analysis/columns.ts";
 import { isNegative, type TestResult } from "../../../lib/report/result.ts";
-import { Random } from "../../measure/bench/random.ts";
+import { Random } from "../../../tools/measure/bench/random.ts";
 import { describeWithDatabases } from "../../database.ts";
 import { createFixture, type Fixture } from "../../routes/fixture.ts";
 

@@ -10,7 +10,7 @@ import type { TestResult } from "../../../lib/report/result.ts";
 import { loadTexts } from "../../../db/read/texts.ts";
 import { commitSubmission } from "../../commit_submission.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
-import type { Random } from "../../measure/bench/random.ts";
+import type { Random } from "../../../tools/measure/bench/random.ts";
 import { DAY, type Fixture, idOf, NOW } from "../../routes/fixture.ts";
 
 const OWNERS = parseCodeowners("*.a @team-a\n*.b @team-b\n");

@@ -3,7 +3,7 @@ import { describe, it } from "@std/testing/bdd";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { planPrune, pruneRepository, pruneTests, reclaimSpace } from "../../../db/write/prune.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
-import { Random } from "../../measure/bench/random.ts";
+import { Random } from "../../../tools/measure/bench/random.ts";
 import { describeWithDatabases, openTestEmbedded } from "../../database.ts";
 import {
   createFixture,

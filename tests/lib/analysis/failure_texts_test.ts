@@ -8,7 +8,7 @@ import {
   TextCollector,
   textIdOf,
 } from "../../../lib/analysis/failure_texts.ts";
-import { Random } from "../../measure/bench/random.ts";
+import { Random } from "../../../tools/measure/bench/random.ts";
 
 /** A stack trace of some 3 kB whose line numbers depend on a number. */
 function trace(number: number): FailureText {

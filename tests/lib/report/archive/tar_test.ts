@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { packTar, type TarHeader, unpackTar } from "modern-tar";
 import { readTar, writeTar } from "../../../../lib/report/archive/tar.ts";
-import { Random } from "../../../measure/bench/random.ts";
+import { Random } from "../../../../tools/measure/bench/random.ts";
 
 type File = readonly [name: string, text: string];
 
