@@ -1,9 +1,9 @@
-import { PROVIDERS } from "../lib/intake/ci/providers.ts";
+import { SERVICES } from "../lib/ci/services.ts";
 
 /**
  * Empties what CI jobs are recognized by, to lay over the tester's own environment: our tests run
  * in CI too.
  */
 export const NO_CI: Readonly<Record<string, string>> = Object.fromEntries(
-  PROVIDERS.flatMap(({ presence }) => presence).map((name) => [name, ""]),
+  SERVICES.flatMap(({ presence }) => presence).map((name) => [name, ""]),
 );

@@ -1,7 +1,8 @@
 import { hostname, userInfo } from "node:os";
 import type { Environment } from "../base/config.ts";
 import { readBuildUrl } from "../intake/upload_values.ts";
-import { detectCiJob, type DetectedRun } from "../intake/ci/mod.ts";
+import type { DetectedRun } from "../ci/mod.ts";
+import { detectCiJob } from "../intake/checkout/mod.ts";
 import { oneLine } from "../base/text.ts";
 
 const MAX_URL_CHARACTERS = 500;

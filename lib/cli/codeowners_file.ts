@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { ARCHIVE_LIMITS } from "../report/limits.ts";
 import type { CommandContext } from "./command.ts";
 import { Failure } from "../base/failure.ts";
-import { runGit } from "../intake/ci/git.ts";
-import { detectCiJob } from "../intake/ci/mod.ts";
+import { runGit } from "../intake/checkout/git.ts";
+import { detectCiJob } from "../intake/checkout/mod.ts";
 import { quote } from "../base/quote.ts";
 import { cannotRead, type OwnersFile } from "../intake/read_files.ts";
 

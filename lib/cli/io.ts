@@ -3,7 +3,7 @@ import type { Environment } from "../base/config.ts";
 import type { pause } from "../base/delay.ts";
 import type { OutputQueue } from "../base/output_queue.ts";
 import type { PublishClock } from "../forge/publish.ts";
-import type { Git } from "../intake/ci/git.ts";
+import type { Git } from "../intake/checkout/git.ts";
 import type { DatabaseLocation } from "./settings.ts";
 
 /** Input and output of the program; tests pass their own. */

@@ -1,7 +1,8 @@
 /** The options of `ingest` and `upload` that describe a run, with defaults from CI or the checkout. */
 import * as v from "valibot";
-import { commitOf, runGit, treeOf } from "../intake/ci/git.ts";
-import { describeCheckout, detectCiJob, type DetectedRun } from "../intake/ci/mod.ts";
+import { commitOf, runGit, treeOf } from "../intake/checkout/git.ts";
+import type { DetectedRun } from "../ci/mod.ts";
+import { describeCheckout, detectCiJob } from "../intake/checkout/mod.ts";
 import { isGitId } from "../base/commit.ts";
 import { readWith } from "../base/read_with.ts";
 import { parseRepositoryName } from "../base/repository_name.ts";

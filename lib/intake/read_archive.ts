@@ -23,7 +23,7 @@ import {
   readResults,
   type UploadFiles,
 } from "./read_files.ts";
-import { readGitUrl } from "./ci/git.ts";
+import { readGitUrl } from "../ci/git_url.ts";
 import { UploadNotes } from "./upload_notes.ts";
 import type { RunValues } from "./upload_values.ts";
 import {

@@ -3,6 +3,7 @@
  * archive. They throw a SyntaxError or RangeError that quotes the value.
  */
 import { isGitId } from "../base/commit.ts";
+import { MAX_NAME_CHARACTERS } from "../ci/mod.ts";
 import type { RepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp } from "../base/time.ts";
 import { TAG_LIMITS } from "../report/limits.ts";
@@ -38,9 +39,6 @@ export function readText(text: string): string {
   }
   return text.trim();
 }
-
-/** The maximum length of an environment, job or shard in characters (code points). */
-export const MAX_NAME_CHARACTERS = 100;
 
 /** An environment, job or shard, which may be empty. */
 export function readName(given: string): string {

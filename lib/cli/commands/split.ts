@@ -9,7 +9,7 @@ import { oneLine } from "../../base/text.ts";
 import { readWith } from "../../base/read_with.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp, parseTimestamp } from "../../base/time.ts";
-import { runGit } from "../../intake/ci/git.ts";
+import { runGit } from "../../intake/checkout/git.ts";
 import { parsePatterns } from "../../query/submission_filter.ts";
 import { NODE_SERVICES, splitNode } from "../../split/ci_nodes.ts";
 import { describePlan } from "../../split/describe.ts";

@@ -28,8 +28,8 @@ import {
 } from "../../gate/summary.ts";
 import type { CliIo } from "../io.ts";
 import { Failure } from "../../base/failure.ts";
-import { readOrigin, runGit } from "../../intake/ci/git.ts";
-import { detectCiJob } from "../../intake/ci/mod.ts";
+import { readOrigin, runGit } from "../../intake/checkout/git.ts";
+import { detectCiJob } from "../../intake/checkout/mod.ts";
 import { readApiAccess } from "../settings.ts";
 import { onSignals } from "./run_command.ts";
 import { errorMessage } from "../../base/error.ts";

@@ -18,7 +18,7 @@ import { ARCHIVE_LIMITS as LIMITS } from "../../report/limits.ts";
 import { comparePaths } from "../../report/report_files.ts";
 import { fileSource } from "../../storage/folder.ts";
 import type { StoredFile } from "../../storage/storage.ts";
-import { readGitUrl } from "../ci/git.ts";
+import { readGitUrl } from "../../ci/git_url.ts";
 import { FilesToPack, packArchive } from "../files_to_pack.ts";
 import {
   type FilesToRead,

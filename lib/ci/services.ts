@@ -12,7 +12,7 @@ export type Get = (name: string) => string;
  */
 export type Fact = readonly string[] | ((get: Get) => string);
 
-interface Provider {
+export interface Service {
   /** Name in messages; archives have it as `github-actions`. */
   title: string;
   /** Variables, one of which is set in every job. */
@@ -33,7 +33,7 @@ interface Provider {
 }
 
 /** The first one that is present is used. */
-export const PROVIDERS: readonly Provider[] = [
+export const SERVICES: readonly Service[] = [
   {
     title: "GitHub Actions",
     presence: ["GITHUB_ACTIONS"],

@@ -2,8 +2,8 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { describeCheckout } from "../../../../lib/intake/ci/mod.ts";
-import type { Git } from "../../../../lib/intake/ci/git.ts";
+import { describeCheckout } from "../../../../lib/intake/checkout/mod.ts";
+import type { Git } from "../../../../lib/intake/checkout/git.ts";
 import { openTestEmbedded, type TestDatabase } from "../../../database.ts";
 import { reportOf } from "../../report/archive/make_archive.ts";
 import { commandLine } from "../../cli/run_in_process.ts";

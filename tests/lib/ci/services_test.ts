@@ -1,9 +1,10 @@
-/** `providers.ts`, each service with the variables that it sets. */
+/** `services.ts`, each service with the variables that it sets. */
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { detectCiJob, type DetectedRun } from "../../../../lib/intake/ci/mod.ts";
-import { PROVIDERS } from "../../../../lib/intake/ci/providers.ts";
-import type { Environment } from "../../../../lib/base/config.ts";
+import type { DetectedRun } from "../../../lib/ci/mod.ts";
+import { detectCiJob } from "../../../lib/intake/checkout/mod.ts";
+import { SERVICES } from "../../../lib/ci/services.ts";
+import type { Environment } from "../../../lib/base/config.ts";
 
 const SHA = "0123456789abcdef0123456789abcdef01234567";
 const TREE = "76543210fedcba9876543210fedcba9876543210";
@@ -351,7 +352,7 @@ describe("detecting CI", () => {
   });
 
   it("knows ten services, each by a name of its own", () => {
-    assert.equal(new Set(PROVIDERS.map((provider) => provider.title)).size, 10);
+    assert.equal(new Set(SERVICES.map((service) => service.title)).size, 10);
   });
 });
 

@@ -1,6 +1,6 @@
 import { it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { readGitUrl } from "../../../../lib/intake/ci/git.ts";
+import { readGitUrl } from "../../../lib/ci/git_url.ts";
 
 it("the address of a git repository has its owner and name", () => {
   const cases = [
