@@ -1,0 +1,50 @@
+/** The state of a test on the base branch. */
+import type { Segment } from "./segments.ts";
+
+/** States of a test, the worst first. */
+export const TEST_STATES = ["broken", "flaky", "healthy", "new"] as const;
+
+export type TestState = typeof TEST_STATES[number];
+
+/** Fewer failed runs in a row are an accident as well as a breakage. */
+const MIN_BROKEN_RUNS = 3;
+
+/** Fewer runs without a failure say little. */
+const MIN_HEALTHY_RUNS = 10;
+
+/** The history of a test in one environment. */
+export interface HistoryFacts {
+  /** Oldest first. */
+  segments: readonly Segment[];
+  /** Runs of the last segment whose final attempt failed. */
+  lastFinalFailures: number;
+  /** Whether the test is disruptive in the window. */
+  isDisruptive: boolean;
+}
+
+/**
+ * The state of a test in one environment: broken when every run of the last segment failed at last, flaky when
+ * there are failures in it or the test is disruptive, healthy after 10 runs, otherwise new.
+ */
+export function stateIn({ segments, lastFinalFailures, isDisruptive }: HistoryFacts): TestState {
+  const last = segments.at(-1);
+  if (last && last.runs >= MIN_BROKEN_RUNS && lastFinalFailures === last.runs) return "broken";
+  if (isDisruptive || last && last.failures > 0) return "flaky";
+  const runs = segments.reduce((sum, segment) => sum + segment.runs, 0);
+  return runs >= MIN_HEALTHY_RUNS ? "healthy" : "new";
+}
+
+/** What decides which environment stands for a test. */
+interface EnvironmentState {
+  state: TestState;
+  /** Runs of the last segment. */
+  runs: number;
+}
+
+/** The environment with the worst state, of equals the one with most runs; `undefined` of none. */
+export function worstEnvironment<Environment extends EnvironmentState>(
+  environments: readonly Environment[],
+): Environment | undefined {
+  const rank = ({ state }: EnvironmentState) => TEST_STATES.indexOf(state);
+  return environments.toSorted((a, b) => rank(a) - rank(b) || b.runs - a.runs)[0];
+}
