@@ -5,5 +5,5 @@ import { SERVICES } from "../lib/ci/services.ts";
  * in CI too.
  */
 export const NO_CI: Readonly<Record<string, string>> = Object.fromEntries(
-  SERVICES.flatMap(({ presence }) => presence).map((name) => [name, ""]),
+  SERVICES.flatMap(({ presence }) => presence).map((text) => [text.replace(/=.*/, ""), ""]),
 );

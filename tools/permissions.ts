@@ -1,5 +1,5 @@
 /** Permissions of the compiled program; `docs/reference/permissions.md` gives the reasons. */
-import services from "../lib/ci/services.ts" with { type: "text" };
+import { CI_NAMES } from "../lib/ci/variables.ts";
 import { NODE_SERVICES } from "../lib/split/ci_nodes.ts";
 import { SETTINGS } from "../lib/base/config.ts";
 
@@ -44,7 +44,7 @@ export const VARIABLES: readonly string[] = [
     ...CI_JOB,
     ...NODE_SERVICES.flatMap(({ presence, count, index }) => [presence, count, index]),
     // All names in the table of CI services.
-    ...[...services.matchAll(/["$]([A-Z][A-Z0-9_]*)\b(?! )/g)].map(([, name = ""]) => name),
+    ...CI_NAMES,
   ]),
 ].sort();
 

@@ -1,8 +1,10 @@
 /** What the variables of a CI job mean: repository, commit, branch, build URL and so on. */
 import { isGitId } from "../base/commit.ts";
-import type { Environment } from "../base/config.ts";
+import { parseTimestamp } from "../base/time.ts";
 import { readGitUrl } from "./git_url.ts";
-import { type Fact, type Get, SERVICES } from "./services.ts";
+import { readMatrix } from "./matrix.ts";
+import { type Fact, type Service, SERVICES } from "./services.ts";
+import { type CiVariables, namesOfFact } from "./variables.ts";
 
 /** What is known of a run from its CI service or checkout; `""` means unknown. */
 export interface DetectedRun {
@@ -12,62 +14,239 @@ export interface DetectedRun {
   commit: string;
   /** Git tree of the commit. */
   tree: string;
+  /** Of a fork `owner:branch`. */
   branch: string;
+  /** The branch that a merge queue tests for. */
+  queueBase: string;
   /** Where the job runs, such as `Linux-X64`: what the results depend on in addition to the code. */
   environment: string;
   /** Name of the job, the same for all its shards. */
   job: string;
-  /** Which of the job's shards, as the service counts them: `2/4`. */
+  /** Which of the job's shards, from 1: `2/4`. */
   shard: string;
+  /** Which attempt of the job in its build, from 1. */
+  attempt: string;
+  runner: string;
   buildUrl: string;
+  defaultBranch: string;
+  /** Number of the pull or merge request. */
+  pullNumber: string;
+  pullTitle: string;
+  /** Name of the commit's author. */
+  author: string;
+  /** When the job began, in seconds since 1970; `null` when unknown. */
+  startedAt: number | null;
 }
 
 export interface CiJob extends DetectedRun {
   /** Such as `GitHub Actions`. */
   title: string;
+  /** What a person should know about it. */
+  notes: string[];
 }
+
+/** A run of which nothing is known. */
+export const UNKNOWN_RUN: DetectedRun = {
+  repository: "",
+  repositoryUrl: "",
+  commit: "",
+  tree: "",
+  branch: "",
+  queueBase: "",
+  environment: "",
+  job: "",
+  shard: "",
+  attempt: "",
+  runner: "",
+  buildUrl: "",
+  defaultBranch: "",
+  pullNumber: "",
+  pullTitle: "",
+  author: "",
+  startedAt: null,
+};
 
 /** The maximum length of an environment, job or shard in characters (code points). */
 export const MAX_NAME_CHARACTERS = 100;
+const MAX_TITLE_CHARACTERS = 300;
 
-/** The CI job that the variables describe, without its checkout; `null` outside of CI. */
-export function readCiJob(variables: Environment): CiJob | null {
-  const get = (name: string) => variables[name]?.trim() ?? "";
-  const isSet = (name: string) => !["", "false"].includes(get(name).toLowerCase());
-  const service = SERVICES.find(({ presence }) => presence.some(isSet));
+/** The CI job that variables describe; `null` when they are of no service. */
+export function readCi(variables: CiVariables): CiJob | null {
+  const service = SERVICES.find(({ presence }) =>
+    presence.some((text) => isPresent(text, variables))
+  );
   if (!service) return null;
-  const read = (fact: Fact = []) => typeof fact === "function" ? fact(get) : fill(fact, get);
+  const read = (fact: Fact = []) => valueOf(fact, variables);
   const fromUrl = readGitUrl(read(service.repositoryUrl));
-  const commit = read(service.commit);
+  const checkout = checkoutOf(variables);
+  const repository = read(service.repository) || fromUrl.repository || checkout.repository;
+  const fork = forkOf(read(service.fork), repository);
+  const code = testedCode(service, { repository, fork, variables });
+  const defaultBranch = read(service.defaultBranch);
+  const pullNumber = /(?:^|\/)([1-9]\d{0,9})$/.exec(read(service.pullNumber))?.[1] ?? "";
+  const matrix = readMatrix(variables.MATRIX ?? "");
+  const branch = pullNumber !== "" && code.branch === defaultBranch ? "" : code.branch;
   return {
     title: service.title,
-    repository: read(service.repository) || fromUrl.repository,
-    repositoryUrl: fromUrl.page,
-    // A build that was started manually may say "HEAD".
-    commit: isGitId(commit) ? commit : "",
-    tree: "",
-    branch: read(service.branch),
-    environment: shorten(read(service.environment)),
+    repository,
+    repositoryUrl: fromUrl.page || checkout.page,
+    ...code,
+    branch,
+    queueBase: read(service.queueBase) || queueBaseOf(branch),
+    environment: shorten([read(service.environment), matrix.values].join(" ").trim()),
     job: shorten(withoutShard(read(service.job))),
-    shard: shorten(read(service.shard)),
+    shard: shorten(read(service.shard) || matrix.shard),
+    attempt: numberIn(read(service.attempt)),
+    runner: shorten(read(service.runner)),
     buildUrl: read(service.buildUrl),
+    defaultBranch,
+    pullNumber,
+    pullTitle: shorten(read(service.pullTitle), MAX_TITLE_CHARACTERS),
+    author: shorten(read(service.author).replace(/\s*<[^>]*>$/, "")),
+    startedAt: readMoment(read(service.startedAt)),
   };
 }
 
-function shorten(text: string): string {
-  return [...text].slice(0, MAX_NAME_CHARACTERS).join("");
+/** The branch that a branch of GitHub's merge queue is for, `""` for every other branch. */
+export function queueBaseOf(branch: string): string {
+  return /^gh-readonly-queue\/(.+)\/pr-\d+-[0-9a-f]{7,64}$/.exec(branch)?.[1] ?? "";
+}
+
+function isPresent(text: string, variables: CiVariables): boolean {
+  const [name = "", value] = text.split("=");
+  const found = variables[name]?.trim() ?? "";
+  return value === undefined ? !["", "false"].includes(found.toLowerCase()) : found === value;
+}
+
+function valueOf(fact: Fact, variables: CiVariables): string {
+  const get = (name: string) => decoded(name, variables[name]?.trim() ?? "");
+  if ("names" in fact) return fact.read(...fact.names.map(get)).trim();
+  const text = fact.find((text) => namesOfFact([text]).every((name) => get(name) !== ""));
+  return text?.replaceAll(/\$([A-Z][A-Z0-9_]*)/g, (_, name) => get(name)) ?? "";
+}
+
+/** Texts of an event are JSON. */
+function decoded(name: string, value: string): string {
+  if (!name.startsWith("EVENT_")) return value;
+  try {
+    const parsed = JSON.parse(value);
+    return parsed === null ? "" : String(parsed).replaceAll(/\p{Cc}+/gu, " ").toWellFormed().trim();
+  } catch {
+    return value;
+  }
+}
+
+function checkoutOf(variables: CiVariables) {
+  const id = (name: string) => {
+    const text = variables[name]?.trim().toLowerCase() ?? "";
+    return isGitId(text) ? text : "";
+  };
+  return {
+    commit: id("HEAD_COMMIT"),
+    tree: id("HEAD_TREE"),
+    folder: variables.HEAD_FOLDER?.trim() ?? "",
+    ...readGitUrl(variables.HEAD_ORIGIN?.trim() ?? ""),
+  };
+}
+
+/**
+ * The commit that was tested, its tree and its branch: `HEAD` of the checkout, if it is of the repository
+ * or of its fork; otherwise what the service names.
+ */
+function testedCode(
+  service: Service,
+  { repository, fork, variables }: {
+    repository: string;
+    fork: { owner: string; repository: string };
+    variables: CiVariables;
+  },
+): { commit: string; tree: string; branch: string; notes: string[] } {
+  const read = (fact: Fact = []) => valueOf(fact, variables);
+  const commitIn = (fact: Fact | undefined) => {
+    const text = read(fact).toLowerCase();
+    return isGitId(text) ? text : "";
+  };
+  // A build that was started manually may say "HEAD".
+  const named = commitIn(service.commit);
+  const reported = commitIn(service.reportedCommit);
+  const checkout = checkoutOf(variables);
+  const isOurs = checkout.repository === ""
+    ? liesIn(checkout.folder, read(service.folder))
+    : isOf(checkout.repository, repository) || isOf(checkout.repository, fork.repository);
+  const head = isOurs ? checkout.commit : "";
+  const branch = (isOther: boolean) => {
+    const text = read(isOther ? service.branchOfOtherCommit ?? service.branch : service.branch);
+    return text === "" || fork.owner === "" || text.startsWith(`${fork.owner}:`)
+      ? text
+      : `${fork.owner}:${text}`;
+  };
+  if (reported !== "") {
+    const tree = head === reported ? checkout.tree : "";
+    return { commit: reported, tree, branch: branch(false), notes: [] };
+  }
+  if (head === "") {
+    const commit = commitIn(service.commitWithoutCheckout) || named;
+    return { commit, tree: "", branch: branch(false), notes: [] };
+  }
+  const isOther = named !== "" && !head.startsWith(named);
+  const note = `${service.title} names commit ${named}, but the checkout is at ${head}: the ` +
+    "results are those of the checkout";
+  return {
+    commit: head,
+    tree: checkout.tree,
+    branch: branch(isOther),
+    notes: isOther ? [note] : [],
+  };
+}
+
+/** The owner of a fork and the fork, `""` each when a branch is the repository's own. */
+function forkOf(text: string, repository: string): { owner: string; repository: string } {
+  const fork = readGitUrl(text).repository || text;
+  const ownerOf = (name: string) => name.replace(/\/[^/]*$/, "");
+  const isOwner = !fork.includes("/");
+  if (fork === "" || isSame(fork, isOwner ? ownerOf(repository) : repository)) {
+    return { owner: "", repository: "" };
+  }
+  return { owner: ownerOf(fork), repository: isOwner ? "" : fork };
+}
+
+/** Whether a folder is another one or lies in it; where one is unknown, nothing speaks against it. */
+function liesIn(folder: string, other: string): boolean {
+  if (folder === "" || other === "") return true;
+  const plain = (path: string) =>
+    `${path.replaceAll("\\", "/").replace(/\/+$/, "")}/`.toLowerCase();
+  return plain(folder).startsWith(plain(other));
+}
+
+/** Whether the path of an address is that of a repository; a forge may live below a path of its host. */
+function isOf(path: string, repository: string): boolean {
+  return repository !== "" && `/${path}`.toLowerCase().endsWith(`/${repository}`.toLowerCase());
+}
+
+function isSame(one: string, other: string): boolean {
+  return one !== "" && one.toLowerCase() === other.toLowerCase();
+}
+
+function numberIn(text: string): string {
+  return /^[1-9]\d{0,8}$/.test(text) ? text : "";
+}
+
+/** Seconds since 1970 of a time stamp, or of seconds or milliseconds. */
+function readMoment(text: string): number | null {
+  if (/^\d{9,10}$/.test(text)) return Number(text);
+  if (/^\d{12,13}$/.test(text)) return Math.floor(Number(text) / 1000);
+  try {
+    return parseTimestamp(text);
+  } catch {
+    return null;
+  }
+}
+
+function shorten(text: string, maxCharacters = MAX_NAME_CHARACTERS): string {
+  return [...text].slice(0, maxCharacters).join("");
 }
 
 /** The name of a job without the number of a shard and the values of a matrix: `test 2/4`, `test: [20]`. */
 function withoutShard(name: string): string {
   return name.replace(/[\s:]*\[[^\]]*\]$/, "").replace(/[\s-]+\d+\/\d+$/, "");
-}
-
-const VARIABLE = /\$([A-Z][A-Z0-9_]*)/g;
-
-/** The first text whose variables are all set, with their values. */
-function fill(texts: readonly string[], get: Get): string {
-  const isComplete = (text: string) =>
-    text.matchAll(VARIABLE).every(([, name = ""]) => get(name) !== "");
-  return texts.find(isComplete)?.replaceAll(VARIABLE, (_, name) => get(name)) ?? "";
 }

@@ -3,207 +3,526 @@
  * run, equal for all its jobs, shards and re-runs: submissions with the same URL are one build.
  */
 
-/** The value of a variable, `""` when it is not set. */
-export type Get = (name: string) => string;
+/** Computes a fact from the values of variables, `""` each when not set. */
+interface Computed {
+  names: readonly string[];
+  read(...values: string[]): string;
+}
 
 /**
  * Texts with variables such as `$CI_COMMIT_SHA`, of which the first counts whose variables are all set;
- * or a function. `""` means unknown.
+ * or a function of variables. `""` means unknown.
  */
-export type Fact = readonly string[] | ((get: Get) => string);
+export type Fact = readonly string[] | Computed;
 
 export interface Service {
   /** Name in messages; archives have it as `github-actions`. */
   title: string;
-  /** Variables, one of which is set in every job. */
+  /** The vendor's page that describes the variables. */
+  page: string;
+  /** Variables, one of which is set in every job, or `NAME=value`. */
   presence: readonly string[];
   /** `OWNER/NAME`; by default the path of `repositoryUrl`. */
   repository?: Fact;
   commit: Fact;
+  /** The commit where there is no checkout; by default `commit`. */
+  commitWithoutCheckout?: Fact;
+  /** The commit of another run, whose reports this one uploads: it counts in place of the checkout's. */
+  reportedCommit?: Fact;
   branch: Fact;
+  /** The branch where the checkout has another commit than `commit`; by default `branch`. */
+  branchOfOtherCommit?: Fact;
+  /** Repository of the branch, its address or its owner, when that may be a fork. */
+  fork?: Fact;
+  /** The branch that a merge queue tests for, unless the name of the queue's branch says so. */
+  queueBase?: Fact;
+  /** The folder that the service checked the repository out to. */
+  folder?: Fact;
   /** System and architecture, and the values of a matrix, as far as the service names them. */
   environment?: Fact;
   /** Name of the job; shard numbers and values of a matrix at its end are removed. */
   job?: Fact;
-  /** Which shard of how many. */
+  /** Which shard of how many, from 1. */
   shard?: Fact;
+  /** Which attempt of the job, from 1, when somebody runs it again in the same build. */
+  attempt?: Fact;
+  runner?: Fact;
   buildUrl: Fact;
   /** URL of the repository or of its page, with credentials at times. */
   repositoryUrl?: Fact;
+  defaultBranch?: Fact;
+  /** Number of the pull or merge request, or an address that ends with it. */
+  pullNumber?: Fact;
+  pullTitle?: Fact;
+  /** Name of the commit's author. */
+  author?: Fact;
+  /** RFC 3339, or seconds or milliseconds since 1970. */
+  startedAt?: Fact;
 }
+
+const GITHUB_EVENT = [
+  "GITHUB_EVENT_NAME",
+  "GITHUB_REF",
+  "EVENT_WORKFLOW_RUN_HEAD_BRANCH",
+  "EVENT_PULL_REQUEST_HEAD_REF",
+  "GITHUB_HEAD_REF",
+  "GITHUB_BASE_REF",
+];
+
+/** The branch of the pull request or run that an event is about; `undefined` when it is about neither. */
+function headBranch(event: string, [ofRun, ofPull, head, base]: string[]): string | undefined {
+  if (event === "workflow_run") return ofRun;
+  if (ofPull) return ofPull;
+  // A branch with the name of its base is a fork's, whose owner only the event tells.
+  return head ? (head === base ? "" : head) : undefined;
+}
+
+/** Rows of GitHub that Gitea and Forgejo have as well. */
+const GITHUB = {
+  repository: ["$GITHUB_REPOSITORY"],
+  // For a pull request the merge commit that the tests run on.
+  commit: ["$GITHUB_SHA"],
+  // The commit of pull_request_target is the base's.
+  commitWithoutCheckout: by(
+    ["GITHUB_EVENT_NAME", "EVENT_PULL_REQUEST_HEAD_SHA", "GITHUB_SHA"],
+    (event, head, commit) => event === "pull_request_target" && head || commit,
+  ),
+  // workflow_run runs at the default branch after the run that tested.
+  reportedCommit: by(
+    ["GITHUB_EVENT_NAME", "EVENT_WORKFLOW_RUN_HEAD_SHA"],
+    (event, head) => event === "workflow_run" ? head : "",
+  ),
+  branch: by(
+    GITHUB_EVENT,
+    (event, ref, ...heads) =>
+      headBranch(event, heads) ?? (event === "issue_comment" ? "" : branchOf(ref)),
+  ),
+  // Only of these events the branch is that of what was tested, whatever a job checks out.
+  branchOfOtherCommit: by(
+    GITHUB_EVENT,
+    (event, ref, ...heads) =>
+      headBranch(event, heads) ?? (["push", "merge_group"].includes(event) ? branchOf(ref) : ""),
+  ),
+  fork: by(
+    [
+      "GITHUB_EVENT_NAME",
+      "EVENT_PULL_REQUEST_HEAD_REPO_FULL_NAME",
+      "EVENT_WORKFLOW_RUN_HEAD_REPOSITORY_FULL_NAME",
+    ],
+    (event, ofPull, ofRun) => event === "workflow_run" ? ofRun : ofPull,
+  ),
+  folder: ["$GITHUB_WORKSPACE"],
+  // The values of a matrix are in no variable: MATRIX has them.
+  environment: ["$RUNNER_OS-$RUNNER_ARCH"],
+  job: ["$GITHUB_JOB"],
+  attempt: by(
+    ["GITHUB_EVENT_NAME", "EVENT_WORKFLOW_RUN_RUN_ATTEMPT", "GITHUB_RUN_ATTEMPT"],
+    (event, ofRun, own) => event === "workflow_run" ? ofRun : own,
+  ),
+  runner: ["$RUNNER_NAME"],
+  repositoryUrl: [
+    "$GITHUB_SERVER_URL/$GITHUB_REPOSITORY",
+    "https://github.com/$GITHUB_REPOSITORY",
+  ],
+  defaultBranch: ["$EVENT_REPOSITORY_DEFAULT_BRANCH"],
+  pullNumber: by(
+    [
+      "EVENT_PULL_REQUEST_NUMBER",
+      "EVENT_WORKFLOW_RUN_PULL_REQUESTS_0_NUMBER",
+      "EVENT_ISSUE_PULL_REQUEST_URL",
+      "EVENT_ISSUE_NUMBER",
+      "GITHUB_REF",
+    ],
+    (ofEvent, ofRun, isPull, ofIssue, ref) =>
+      ofEvent || ofRun || isPull && ofIssue || (/^refs\/pull\/(\d+)\//.exec(ref)?.[1] ?? ""),
+  ),
+  pullTitle: by(
+    ["EVENT_PULL_REQUEST_TITLE", "EVENT_ISSUE_PULL_REQUEST_URL", "EVENT_ISSUE_TITLE"],
+    (title, isPull, ofIssue) => title || isPull && ofIssue,
+  ),
+  author: ["$EVENT_WORKFLOW_RUN_HEAD_COMMIT_AUTHOR_NAME", "$EVENT_HEAD_COMMIT_AUTHOR_NAME"],
+} satisfies Partial<Service>;
 
 /** The first one that is present is used. */
 export const SERVICES: readonly Service[] = [
   {
+    title: "Gitea Actions",
+    page: "https://docs.gitea.com/usage/actions/comparison",
+    presence: ["GITEA_ACTIONS", "FORGEJO_ACTIONS"],
+    ...GITHUB,
+    // Its pages count the runs of a repository.
+    buildUrl: by(
+      [
+        "GITHUB_EVENT_NAME",
+        "EVENT_WORKFLOW_RUN_HTML_URL",
+        "GITHUB_SERVER_URL",
+        "GITHUB_REPOSITORY",
+        "GITHUB_RUN_NUMBER",
+      ],
+      (event, url, server, repository, number) =>
+        event === "workflow_run" ? url : runPage(server, repository, number),
+    ),
+  },
+  {
     title: "GitHub Actions",
+    page: "https://docs.github.com/en/actions/reference/workflows-and-actions/variables",
     presence: ["GITHUB_ACTIONS"],
-    repository: ["$GITHUB_REPOSITORY"],
-    // For a pull request the merge commit that the tests run on. With pull_request_target both
-    // commit and branch belong to the base.
-    commit: ["$GITHUB_SHA"],
-    branch: (get) =>
-      get("GITHUB_EVENT_NAME") !== "pull_request_target" && get("GITHUB_HEAD_REF") ||
-      branchOf(get("GITHUB_REF")),
-    // The values of a matrix are in no variable.
-    environment: ["$RUNNER_OS-$RUNNER_ARCH"],
-    job: ["$GITHUB_JOB"],
-    buildUrl: [
-      "$GITHUB_SERVER_URL/$GITHUB_REPOSITORY/actions/runs/$GITHUB_RUN_ID",
-      "https://github.com/$GITHUB_REPOSITORY/actions/runs/$GITHUB_RUN_ID",
-    ],
-    repositoryUrl: [
-      "$GITHUB_SERVER_URL/$GITHUB_REPOSITORY",
-      "https://github.com/$GITHUB_REPOSITORY",
-    ],
+    ...GITHUB,
+    buildUrl: by(
+      [
+        "GITHUB_EVENT_NAME",
+        "EVENT_WORKFLOW_RUN_HTML_URL",
+        "GITHUB_SERVER_URL",
+        "GITHUB_REPOSITORY",
+        "GITHUB_RUN_ID",
+      ],
+      (event, url, server, repository, id) =>
+        event === "workflow_run"
+          // The page of another attempt than the first one ends with its number.
+          ? url.replace(/\/attempts\/\d+$/, "")
+          : runPage(server || "https://github.com", repository, id),
+    ),
   },
   {
     title: "GitLab CI",
+    page: "https://docs.gitlab.com/ci/variables/predefined_variables/",
     presence: ["GITLAB_CI"],
     repository: ["$CI_PROJECT_PATH"],
     commit: ["$CI_COMMIT_SHA"],
     branch: ["$CI_MERGE_REQUEST_SOURCE_BRANCH_NAME", "$CI_COMMIT_BRANCH"],
-    environment: (get) =>
-      [get("CI_RUNNER_EXECUTABLE_ARCH"), matrixOf(get).replaceAll(/,\s*/g, " ")].join(" ").trim(),
+    fork: ["$CI_MERGE_REQUEST_SOURCE_PROJECT_PATH"],
+    // A merge train tests the target with the merge requests before this one.
+    queueBase: by(
+      ["CI_MERGE_REQUEST_EVENT_TYPE", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"],
+      (type, target) => type === "merge_train" ? target : "",
+    ),
+    folder: ["$CI_PROJECT_DIR"],
+    environment: by(
+      ["CI_RUNNER_EXECUTABLE_ARCH", "CI_JOB_NAME"],
+      (arch, job) => [arch, matrixOf(job).replaceAll(/,\s*/g, " ")].join(" ").trim(),
+    ),
     job: ["$CI_JOB_NAME"],
     // The jobs of a matrix are numbered, too.
-    shard: (get) => matrixOf(get) ? "" : shardOf(get("CI_NODE_INDEX"), get("CI_NODE_TOTAL")),
+    shard: by(
+      ["CI_JOB_NAME", "CI_NODE_INDEX", "CI_NODE_TOTAL"],
+      (job, index, total) => matrixOf(job) ? "" : shardOf(index, total),
+    ),
+    runner: ["$CI_RUNNER_DESCRIPTION"],
     buildUrl: ["$CI_PIPELINE_URL"],
     repositoryUrl: ["$CI_PROJECT_URL"],
+    defaultBranch: ["$CI_DEFAULT_BRANCH"],
+    pullNumber: ["$CI_MERGE_REQUEST_IID"],
+    pullTitle: ["$CI_MERGE_REQUEST_TITLE"],
+    author: ["$CI_COMMIT_AUTHOR"],
+    startedAt: ["$CI_JOB_STARTED_AT"],
   },
   {
     title: "CircleCI",
+    page: "https://circleci.com/docs/variables/",
     presence: ["CIRCLECI"],
     repository: ["$CIRCLE_PROJECT_USERNAME/$CIRCLE_PROJECT_REPONAME"],
     commit: ["$CIRCLE_SHA1"],
+    // Of a fork pull/5.
     branch: ["$CIRCLE_BRANCH"],
+    folder: ["$CIRCLE_WORKING_DIRECTORY"],
     job: ["$CIRCLE_JOB"],
-    shard: (get) => shardOf(get("CIRCLE_NODE_INDEX"), get("CIRCLE_NODE_TOTAL")),
-    buildUrl(get) {
-      const workflow = get("CIRCLE_WORKFLOW_ID");
+    shard: by(["CIRCLE_NODE_INDEX", "CIRCLE_NODE_TOTAL"], shardFrom0),
+    buildUrl: by(["CIRCLE_WORKFLOW_ID", "CIRCLE_BUILD_URL"], (workflow, job) => {
       // The URL of one job; a self-hosted server has another host.
-      const job = get("CIRCLE_BUILD_URL");
       const server = URL.parse(job)?.origin ?? "https://circleci.com";
       return workflow ? `${server}/workflow-run/${workflow}` : job;
-    },
+    }),
     repositoryUrl: ["$CIRCLE_REPOSITORY_URL"],
+    pullNumber: ["$CIRCLE_PR_NUMBER", "$CIRCLE_PULL_REQUEST"],
   },
   {
     title: "Buildkite",
+    page: "https://buildkite.com/docs/pipelines/configure/environment-variables",
     presence: ["BUILDKITE"],
     commit: ["$BUILDKITE_COMMIT"],
     branch: ["$BUILDKITE_BRANCH"],
+    fork: by(
+      ["BUILDKITE_PULL_REQUEST", "BUILDKITE_PULL_REQUEST_REPO"],
+      (pull, repository) => pull === "false" ? "" : repository,
+    ),
+    queueBase: ["$BUILDKITE_MERGE_QUEUE_BASE_BRANCH"],
+    folder: ["$BUILDKITE_BUILD_CHECKOUT_PATH"],
     job: ["$BUILDKITE_STEP_KEY", "$BUILDKITE_LABEL"],
-    shard: (get) => shardOf(get("BUILDKITE_PARALLEL_JOB"), get("BUILDKITE_PARALLEL_JOB_COUNT")),
+    shard: by(["BUILDKITE_PARALLEL_JOB", "BUILDKITE_PARALLEL_JOB_COUNT"], shardFrom0),
+    attempt: by(["BUILDKITE_RETRY_COUNT"], countedFrom1),
+    runner: ["$BUILDKITE_AGENT_NAME"],
     buildUrl: ["$BUILDKITE_BUILD_URL"],
     repositoryUrl: ["$BUILDKITE_REPO"],
+    defaultBranch: ["$BUILDKITE_PIPELINE_DEFAULT_BRANCH"],
+    pullNumber: ["$BUILDKITE_PULL_REQUEST"],
+    author: ["$BUILDKITE_BUILD_AUTHOR"],
   },
   {
     title: "Travis CI",
+    page: "https://docs.travis-ci.com/user/environment-variables/",
     presence: ["TRAVIS"],
     repository: ["$TRAVIS_REPO_SLUG"],
     commit: ["$TRAVIS_COMMIT"],
-    branch: (get) =>
-      get("TRAVIS_PULL_REQUEST_BRANCH") ||
+    branch: by(
+      ["TRAVIS_PULL_REQUEST_BRANCH", "TRAVIS_TAG", "TRAVIS_BRANCH"],
       // For a tag, TRAVIS_BRANCH is the tag.
-      (get("TRAVIS_TAG") ? "" : get("TRAVIS_BRANCH")),
+      (ofPull, tag, branch) => ofPull || (tag ? "" : branch),
+    ),
+    fork: ["$TRAVIS_PULL_REQUEST_SLUG"],
+    folder: ["$TRAVIS_BUILD_DIR"],
     environment: ["$TRAVIS_OS_NAME-$TRAVIS_CPU_ARCH", "$TRAVIS_OS_NAME"],
     job: ["$TRAVIS_JOB_NAME"],
     buildUrl: ["$TRAVIS_BUILD_WEB_URL", "$TRAVIS_JOB_WEB_URL"],
+    pullNumber: ["$TRAVIS_PULL_REQUEST"],
   },
   {
     title: "Semaphore",
+    page: "https://docs.semaphoreci.com/reference/env-vars",
     presence: ["SEMAPHORE"],
     repository: ["$SEMAPHORE_GIT_REPO_SLUG"],
     commit: ["$SEMAPHORE_GIT_SHA"],
-    branch(get) {
-      const isBranch = ["", "branch"].includes(get("SEMAPHORE_GIT_REF_TYPE"));
-      return get("SEMAPHORE_GIT_PR_BRANCH") || (isBranch ? get("SEMAPHORE_GIT_BRANCH") : "");
-    },
+    branch: by(
+      ["SEMAPHORE_GIT_PR_BRANCH", "SEMAPHORE_GIT_REF_TYPE", "SEMAPHORE_GIT_BRANCH"],
+      (ofPull, type, branch) => ofPull || (["", "branch"].includes(type) ? branch : ""),
+    ),
+    fork: ["$SEMAPHORE_GIT_PR_SLUG"],
+    folder: ["$SEMAPHORE_GIT_DIR"],
     environment: ["$SEMAPHORE_AGENT_MACHINE_OS_IMAGE"],
     job: ["$SEMAPHORE_JOB_NAME"],
-    shard: (get) => shardOf(get("SEMAPHORE_JOB_INDEX"), get("SEMAPHORE_JOB_COUNT")),
+    shard: by(["SEMAPHORE_JOB_INDEX", "SEMAPHORE_JOB_COUNT"], shardOf),
     buildUrl: ["$SEMAPHORE_ORGANIZATION_URL/workflows/$SEMAPHORE_WORKFLOW_ID"],
     repositoryUrl: ["$SEMAPHORE_GIT_URL"],
+    pullNumber: ["$SEMAPHORE_GIT_PR_NUMBER"],
+    pullTitle: ["$SEMAPHORE_GIT_PR_NAME"],
+    author: ["$SEMAPHORE_GIT_COMMIT_AUTHOR"],
+    startedAt: ["$SEMAPHORE_JOB_CREATION_TIME"],
   },
   {
     title: "Azure Pipelines",
+    page: "https://learn.microsoft.com/en-us/azure/devops/pipelines/build/variables",
     presence: ["TF_BUILD"],
-    repository(get) {
-      const name = get("BUILD_REPOSITORY_NAME");
+    repository: by(
+      ["BUILD_REPOSITORY_NAME", "SYSTEM_TEAMPROJECT"],
       // In Azure Repos the project is the owner.
-      const project = get("SYSTEM_TEAMPROJECT");
-      return name.includes("/") || name === "" ? name : project && `${project}/${name}`;
-    },
+      (name, project) => name.includes("/") || name === "" ? name : project && `${project}/${name}`,
+    ),
     commit: ["$BUILD_SOURCEVERSION"],
-    branch: (get) => branchOf(get("SYSTEM_PULLREQUEST_SOURCEBRANCH") || get("BUILD_SOURCEBRANCH")),
-    environment: ["$AGENT_OS-$AGENT_OSARCHITECTURE", "$AGENT_OS"],
-    // The job of the pipeline; the jobs of a matrix are distinguished by their position.
+    branch: by(
+      ["SYSTEM_PULLREQUEST_SOURCEBRANCH", "BUILD_SOURCEBRANCH"],
+      (ofPull, branch) =>
+        ofPull.startsWith("refs/") ? branchOf(ofPull) : ofPull || branchOf(branch),
+    ),
+    fork: by(
+      ["SYSTEM_PULLREQUEST_ISFORK", "SYSTEM_PULLREQUEST_SOURCEREPOSITORYURI"],
+      (isFork, address) => /^true$/i.test(isFork) ? address : "",
+    ),
+    folder: ["$BUILD_SOURCESDIRECTORY"],
+    environment: by(
+      [
+        "AGENT_OS",
+        "AGENT_OSARCHITECTURE",
+        "SYSTEM_PARALLELEXECUTIONTYPE",
+        "SYSTEM_JOBNAME",
+      ],
+      (os, architecture, type, leg) =>
+        [[os, architecture].filter(Boolean).join("-"), isAzureMatrix(type) ? leg : ""]
+          .join(" ").trim(),
+    ),
+    // The job of the pipeline; the jobs of a matrix have the name of their leg.
     job: ["$SYSTEM_PHASENAME"],
-    shard: (get) => shardOf(get("SYSTEM_JOBPOSITIONINPHASE"), get("SYSTEM_TOTALJOBSINPHASE")),
-    buildUrl(get) {
-      // Ends with a slash; project names may contain spaces.
-      const collection = get("SYSTEM_TEAMFOUNDATIONCOLLECTIONURI") || get("SYSTEM_COLLECTIONURI");
-      const project = get("SYSTEM_TEAMPROJECT");
-      const build = get("BUILD_BUILDID");
-      return collection && project && build &&
-        `${collection.replace(/\/$/, "")}/${encodeURIComponent(project)}` +
-          `/_build/results?buildId=${build}`;
-    },
+    shard: by(
+      ["SYSTEM_PARALLELEXECUTIONTYPE", "SYSTEM_JOBPOSITIONINPHASE", "SYSTEM_TOTALJOBSINPHASE"],
+      (type, index, total) => isAzureMatrix(type) ? "" : shardOf(index, total),
+    ),
+    attempt: ["$SYSTEM_JOBATTEMPT"],
+    runner: ["$AGENT_NAME"],
+    buildUrl: by(
+      [
+        "SYSTEM_TEAMFOUNDATIONCOLLECTIONURI",
+        "SYSTEM_COLLECTIONURI",
+        "SYSTEM_TEAMPROJECT",
+        "BUILD_BUILDID",
+      ],
+      (first, second, project, build) => {
+        // Ends with a slash; project names may contain spaces.
+        const collection = first || second;
+        return collection && project && build &&
+          `${collection.replace(/\/$/, "")}/${encodeURIComponent(project)}` +
+            `/_build/results?buildId=${build}`;
+      },
+    ),
     repositoryUrl: ["$BUILD_REPOSITORY_URI"],
+    pullNumber: ["$SYSTEM_PULLREQUEST_PULLREQUESTNUMBER", "$SYSTEM_PULLREQUEST_PULLREQUESTID"],
+    author: ["$BUILD_SOURCEVERSIONAUTHOR"],
   },
   {
     title: "Bitbucket Pipelines",
+    page: "https://support.atlassian.com/bitbucket-cloud/docs/variables-and-secrets/",
     presence: ["BITBUCKET_BUILD_NUMBER"],
     repository: ["$BITBUCKET_REPO_FULL_NAME"],
     commit: ["$BITBUCKET_COMMIT"],
     branch: ["$BITBUCKET_BRANCH"],
+    folder: ["$BITBUCKET_CLONE_DIR"],
     // Steps have no name in the variables.
-    shard: (get) => shardOf(get("BITBUCKET_PARALLEL_STEP"), get("BITBUCKET_PARALLEL_STEP_COUNT")),
+    shard: by(["BITBUCKET_PARALLEL_STEP", "BITBUCKET_PARALLEL_STEP_COUNT"], shardFrom0),
+    attempt: ["$BITBUCKET_STEP_RUN_NUMBER"],
     buildUrl: [
       "https://bitbucket.org/$BITBUCKET_REPO_FULL_NAME/pipelines/results/$BITBUCKET_BUILD_NUMBER",
     ],
     repositoryUrl: ["$BITBUCKET_GIT_HTTP_ORIGIN"],
+    pullNumber: ["$BITBUCKET_PR_ID"],
   },
   {
     title: "AWS CodeBuild",
+    page: "https://docs.aws.amazon.com/codebuild/latest/userguide/build-env-ref-env-vars.html",
     presence: ["CODEBUILD_BUILD_ID"],
     commit: ["$CODEBUILD_RESOLVED_SOURCE_VERSION"],
-    branch(get) {
-      const trigger = get("CODEBUILD_WEBHOOK_TRIGGER");
-      return branchOf(get("CODEBUILD_WEBHOOK_HEAD_REF") || get("CODEBUILD_SOURCE_VERSION")) ||
-        (trigger.startsWith("branch/") ? trigger.slice("branch/".length) : "");
-    },
+    branch: by(
+      ["CODEBUILD_WEBHOOK_HEAD_REF", "CODEBUILD_SOURCE_VERSION", "CODEBUILD_WEBHOOK_TRIGGER"],
+      (ref, version, trigger) =>
+        branchOf(ref || version) ||
+        (trigger.startsWith("branch/") ? trigger.slice("branch/".length) : ""),
+    ),
+    folder: ["$CODEBUILD_SRC_DIR"],
     job: ["$CODEBUILD_BATCH_BUILD_IDENTIFIER"],
     buildUrl: ["$CODEBUILD_BUILD_URL"],
     repositoryUrl: ["$CODEBUILD_SOURCE_REPO_URL"],
+    pullNumber: by(
+      ["CODEBUILD_WEBHOOK_TRIGGER"],
+      (trigger) => trigger.startsWith("pr/") ? trigger : "",
+    ),
+    startedAt: ["$CODEBUILD_START_TIME"],
+  },
+  {
+    title: "Cirrus CI",
+    page: "https://cirrus-ci.org/guide/writing-tasks/#environment-variables",
+    presence: ["CIRRUS_CI"],
+    repository: ["$CIRRUS_REPO_FULL_NAME"],
+    commit: ["$CIRRUS_CHANGE_IN_REPO"],
+    // Of a pull request pull/5.
+    branch: ["$CIRRUS_BRANCH"],
+    folder: ["$CIRRUS_WORKING_DIR"],
+    environment: ["$CIRRUS_OS-$CIRRUS_ARCH", "$CIRRUS_OS"],
+    job: ["$CIRRUS_TASK_NAME"],
+    buildUrl: ["https://cirrus-ci.com/build/$CIRRUS_BUILD_ID"],
+    repositoryUrl: ["$CIRRUS_REPO_CLONE_URL"],
+    defaultBranch: ["$CIRRUS_DEFAULT_BRANCH"],
+    pullNumber: ["$CIRRUS_PR"],
+    pullTitle: by(["CIRRUS_PR", "CIRRUS_CHANGE_TITLE"], (pull, title) => pull && title),
+  },
+  {
+    // It sets variables of Drone, too.
+    title: "Woodpecker CI",
+    page: "https://woodpecker-ci.org/docs/usage/environment",
+    presence: ["CI=woodpecker"],
+    repository: ["$CI_REPO"],
+    commit: ["$CI_COMMIT_SHA"],
+    branch: by(
+      ["CI_COMMIT_SOURCE_BRANCH", "CI_COMMIT_TAG", "CI_COMMIT_BRANCH"],
+      (source, tag, branch) => source || (tag ? "" : branch),
+    ),
+    folder: ["$CI_WORKSPACE"],
+    environment: ["$CI_SYSTEM_PLATFORM"],
+    job: ["$CI_WORKFLOW_NAME $CI_STEP_NAME", "$CI_WORKFLOW_NAME"],
+    runner: ["$CI_MACHINE"],
+    buildUrl: ["$CI_PIPELINE_URL"],
+    repositoryUrl: ["$CI_REPO_URL"],
+    defaultBranch: ["$CI_REPO_DEFAULT_BRANCH"],
+    pullNumber: ["$CI_COMMIT_PULL_REQUEST"],
+    author: ["$CI_COMMIT_AUTHOR"],
+    startedAt: ["$CI_STEP_STARTED", "$CI_PIPELINE_STARTED"],
+  },
+  {
+    title: "Drone",
+    page: "https://docs.drone.io/pipeline/environment/reference/",
+    presence: ["DRONE"],
+    repository: ["$DRONE_REPO"],
+    commit: ["$DRONE_COMMIT_SHA"],
+    branch: by(
+      ["DRONE_PULL_REQUEST", "DRONE_SOURCE_BRANCH", "DRONE_TAG", "DRONE_BRANCH"],
+      (pull, source, tag, branch) => pull && source || (tag ? "" : branch),
+    ),
+    folder: ["$DRONE_WORKSPACE"],
+    environment: ["$DRONE_STAGE_OS-$DRONE_STAGE_ARCH"],
+    job: ["$DRONE_STAGE_NAME $DRONE_STEP_NAME", "$DRONE_STAGE_NAME"],
+    runner: ["$DRONE_STAGE_MACHINE"],
+    buildUrl: ["$DRONE_BUILD_LINK"],
+    repositoryUrl: ["$DRONE_REPO_LINK"],
+    defaultBranch: ["$DRONE_REPO_BRANCH"],
+    pullNumber: ["$DRONE_PULL_REQUEST"],
+    pullTitle: ["$DRONE_PULL_REQUEST_TITLE"],
+    author: ["$DRONE_COMMIT_AUTHOR_NAME", "$DRONE_COMMIT_AUTHOR"],
+    startedAt: ["$DRONE_STAGE_STARTED"],
+  },
+  {
+    // Repository and branch are in no variable: those of the checkout are used.
+    title: "TeamCity",
+    page: "https://www.jetbrains.com/help/teamcity/predefined-build-parameters.html",
+    presence: ["TEAMCITY_VERSION"],
+    commit: ["$BUILD_VCS_NUMBER"],
+    branch: [],
+    job: ["$TEAMCITY_PROJECT_NAME $TEAMCITY_BUILDCONF_NAME", "$TEAMCITY_BUILDCONF_NAME"],
+    buildUrl: ["$BUILD_URL"],
   },
   {
     // Last: child processes of an agent may inherit its variables.
     title: "Jenkins",
+    page: "https://www.jenkins.io/doc/book/pipeline/jenkinsfile/#using-environment-variables",
     presence: ["JENKINS_URL", "JENKINS_HOME"],
     commit: ["$GIT_COMMIT"],
-    branch: (get) =>
-      get("CHANGE_BRANCH") || get("BRANCH_NAME") ||
-      get("GIT_BRANCH").replace(/^(refs\/heads\/|(refs\/remotes\/)?origin\/)/, ""),
-    job(get) {
+    branch: by(
+      ["CHANGE_BRANCH", "BRANCH_NAME", "GIT_BRANCH"],
+      (ofPull, branch, remote) =>
+        ofPull || branch || remote.replace(/^(refs\/heads\/|(refs\/remotes\/)?origin\/)/, ""),
+    ),
+    fork: ["$CHANGE_FORK"],
+    folder: ["$WORKSPACE"],
+    job: by(["JOB_NAME", "BRANCH_NAME", "STAGE_NAME"], (name, branch, stage) => {
       // In a multibranch pipeline, the last part is the branch.
-      const name = get("JOB_NAME");
-      const job = get("BRANCH_NAME") ? name.replace(/\/[^/]*$/, "") : name;
-      return [job, get("STAGE_NAME")].filter((text) => text !== "").join(" ");
-    },
+      const job = branch ? name.replace(/\/[^/]*$/, "") : name;
+      return [job, stage].filter((text) => text !== "").join(" ");
+    }),
+    runner: ["$NODE_NAME"],
     buildUrl: ["$BUILD_URL"],
     repositoryUrl: ["$GIT_URL", "$GIT_URL_1"],
+    defaultBranch: by(
+      ["BRANCH_IS_PRIMARY", "BRANCH_NAME"],
+      (isPrimary, branch) => isPrimary === "true" ? branch : "",
+    ),
+    pullNumber: ["$CHANGE_ID"],
+    pullTitle: ["$CHANGE_TITLE"],
+    author: ["$CHANGE_AUTHOR_DISPLAY_NAME", "$CHANGE_AUTHOR"],
   },
 ];
 
+function by(names: readonly string[], read: (...values: string[]) => string): Computed {
+  return { names, read };
+}
+
+function runPage(server: string, repository: string, run: string): string {
+  return server && repository && run && `${server}/${repository}/actions/runs/${run}`;
+}
+
 /** The values of GitLab's matrix at the end of the job's name, as in `test: [linux, 20]`. */
-function matrixOf(get: Get): string {
-  return /\[([^\]]*)\]$/.exec(get("CI_JOB_NAME"))?.[1] ?? "";
+function matrixOf(job: string): string {
+  return /\[([^\]]*)\]$/.exec(job)?.[1] ?? "";
+}
+
+function isAzureMatrix(type: string): boolean {
+  return /^multiconfiguration$/i.test(type);
 }
 
 /** `""` for the only one. */
 function shardOf(index: string, total: string): string {
   return Number(total) > 1 && index !== "" ? `${index}/${total}` : "";
+}
+
+function shardFrom0(index: string, total: string): string {
+  return shardOf(countedFrom1(index), total);
+}
+
+function countedFrom1(count: string): string {
+  return /^\d{1,9}$/.test(count) ? String(Number(count) + 1) : "";
 }
 
 /** The branch of a ref `refs/heads/...`, `""` for others such as tags. */

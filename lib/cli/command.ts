@@ -51,7 +51,7 @@ export interface CommandContext {
   /** Prints a line on standard error. */
   note(text: string): void;
   /** The author and the command of a change, for the log of an organization. */
-  origin(): Promise<Pick<Change, "author" | "command">>;
+  origin(): Pick<Change, "author" | "command">;
   /** Adds a change by this command to the log of an organization, in the transaction that makes it. */
   logChange(tx: Queryable, change: LoggedChange): Promise<void>;
 }
@@ -240,11 +240,11 @@ async function run<Input extends Parameters, Name extends CheckedSetting>(
       if (items.length === 0 && width !== undefined) io.stderr("nothing to list\n");
     },
     note: (text) => io.stderr(`${oneLine(text)}\n`),
-    origin: async () => ({ author: await authorOf(environment), command: pathOf(command) }),
+    origin: () => ({ author: authorOf(environment), command: pathOf(command) }),
     async logChange(tx, change) {
       // Loaded by what changes something: other commands need nothing of the database.
       const { insertChange } = await import("../../db/admin/changes.ts");
-      const entry = { changedAt: io.now(), detail: {}, ...await context.origin() };
+      const entry = { changedAt: io.now(), detail: {}, ...context.origin() };
       await insertChange(tx, { ...entry, ...change });
     },
   };

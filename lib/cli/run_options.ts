@@ -109,6 +109,7 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
   }
   // The branch and tree of a checkout belong to its commit.
   const ofCommit = job || given.commit === undefined ? found : null;
+  for (const text of job?.notes ?? []) context.note(text);
   const facts: ArchiveFacts = {
     repository,
     commitOid,
@@ -178,7 +179,7 @@ export async function givenCommit(
 /** A fact of the CI job or checkout, `undefined` when it is missing or invalid. */
 function readFact<T>(
   found: DetectedRun | null,
-  name: keyof DetectedRun,
+  name: Exclude<keyof DetectedRun, "startedAt">,
   read: (text: string) => T,
 ): T | undefined {
   const text = found?.[name] ?? "";

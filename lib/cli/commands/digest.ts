@@ -58,7 +58,7 @@ export const digestCommand: AddCommand = command({
       now,
       since,
       organizationId: organization.organizationId,
-      origin: await context.origin(),
+      origin: context.origin(),
     });
     const digest = composeDigest(input, {
       organization: organization.name,

@@ -90,7 +90,7 @@ async function importAll(
 ): Promise<Imported> {
   const { io, now: changedAt } = context;
   await ImportClaim.deleteAbandoned(sql);
-  const origin = { ...await context.origin(), changedAt };
+  const origin = { ...context.origin(), changedAt };
   const progress = progressLine(io);
   const run = new OrganizationImport(sql, { name, origin });
   try {

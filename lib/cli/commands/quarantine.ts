@@ -75,7 +75,7 @@ const addCommand = command({
     }
     const { sql } = await context.openDatabase();
     const test = await requireTest(sql, parts);
-    const origin = await context.origin();
+    const origin = context.origin();
     const result = await writeTransaction(sql, (tx) =>
       addQuarantine(tx, test, {
         quarantinedAt: now,
@@ -106,7 +106,7 @@ const removeCommand = command({
   async run({ testId: parts, by, reason }, context) {
     const { sql } = await context.openDatabase();
     const test = await requireTest(sql, parts);
-    const origin = await context.origin();
+    const origin = context.origin();
     const removal = { removedAt: context.now, removedBy: by ?? null, reason: reason ?? null };
     const { id } = test;
     if (!await writeTransaction(sql, (tx) => removeQuarantine(tx, test, removal, origin))) {
@@ -302,7 +302,7 @@ const applyCommand: AddCommand = command({
     }
     const otherwise = isDryRun && isUnset ? DEFAULT_POLICY : null;
     const options = { now, windowStart: now - WINDOW_SECONDS, isDryRun };
-    const origin = await context.origin();
+    const origin = context.origin();
     const decisions = [];
     for (const repository of await listRepositories(sql, organizationId)) {
       const policy = await loadPolicy(sql, repository) ?? otherwise;

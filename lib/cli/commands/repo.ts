@@ -89,7 +89,7 @@ const deleteCommand = command({
   async run({ org, repository }, context) {
     const { sql, organization } = await openOrganization(context, org);
     const present = await requireRepository(sql, organization, repository);
-    const origin = await context.origin();
+    const origin = context.origin();
     const removal = { removedAt: context.now, removedBy: null, reason: "repository deleted" };
     await change(context, sql, async (tx) => {
       await releaseRepository(tx, present, removal, origin);

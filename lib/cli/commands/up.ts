@@ -89,7 +89,7 @@ export const upCommand: AddCommand = command({
             now,
             log,
             listener: { note: (text: string) => log.warn("note", { text }) },
-            origin: await context.origin(),
+            origin: context.origin(),
           };
           await reserveWaiting(database.sql, watcher.storage, room);
           const accepted = new AcceptedUploads({ ...watcher, metrics });

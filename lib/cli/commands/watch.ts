@@ -99,7 +99,7 @@ export const watchCommand: AddCommand = command({
             note: (text: string) => log.warn("note", { text }),
             progress: (read: ReadProgress) => progress.show(readingText(read, 0)),
           },
-          origin: await context.origin(),
+          origin: context.origin(),
         };
         const sender = { sql, now: io.now, log, metrics, pagesUrl };
         const sweeping = (stop: AbortSignal) =>

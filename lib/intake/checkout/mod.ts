@@ -1,21 +1,41 @@
 /** Detects the CI job or git checkout that the program runs in: its repository, commit, branch, build URL and so on. */
+import { readFile } from "node:fs/promises";
 import type { Environment } from "../../base/config.ts";
-import { type CiJob, type DetectedRun, readCiJob } from "../../ci/mod.ts";
+import { type CiJob, type DetectedRun, readCi, UNKNOWN_RUN } from "../../ci/mod.ts";
+import { eventVariables, knownVariables } from "../../ci/variables.ts";
 import { type Git, readOrigin, treeOf } from "./git.ts";
 
-/** The CI job of an environment, with what its checkout adds; `null` outside of CI. */
+/** The CI job of an environment, with its checkout; `null` outside of CI. */
 export async function detectCiJob(environment: Environment, git: Git): Promise<CiJob | null> {
-  const job = readCiJob(environment);
-  if (!job) return null;
-  const origin = await readOrigin(git);
-  const commit = job.commit || await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
-  return {
-    ...job,
-    repository: job.repository || origin.repository,
-    repositoryUrl: job.repositoryUrl || origin.page,
-    commit,
-    tree: await treeOf(commit, git),
-  };
+  if (!readCi(environment)) return null;
+  return readCi(await ciVariables(environment, git));
+}
+
+/** The variables of a CI job that the table of services names, of its checkout and of GitHub's event. */
+export async function ciVariables(
+  environment: Environment,
+  git: Git,
+): Promise<Record<string, string>> {
+  const commit = await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
+  return knownVariables({
+    ...environment,
+    ...eventVariables(await readEventFile(environment)),
+    HEAD_COMMIT: commit,
+    HEAD_TREE: await treeOf(commit, git),
+    HEAD_ORIGIN: await git(["config", "--get", "remote.origin.url"]),
+    HEAD_FOLDER: await git(["rev-parse", "--show-toplevel"]),
+  });
+}
+
+/** What started a run of GitHub Actions; `null` elsewhere. */
+async function readEventFile(environment: Environment): Promise<unknown> {
+  const path = environment.GITHUB_EVENT_PATH?.trim() ?? "";
+  if (path === "") return null;
+  try {
+    return JSON.parse(await readFile(path, "utf8"));
+  } catch {
+    return null;
+  }
 }
 
 /**
@@ -36,15 +56,12 @@ export async function describeCheckout(
   const tree = await treeOf(await git(["stash", "create"]), git);
   if (tree !== "") note(`the checkout has uncommitted changes: tree ${tree} includes them`);
   return {
+    ...UNKNOWN_RUN,
     repository,
     repositoryUrl: page,
     commit,
     tree: tree || await treeOf(commit, git),
     // A detached HEAD has no branch.
     branch: await git(["symbolic-ref", "--short", "--quiet", "HEAD"]),
-    environment: "",
-    job: "",
-    shard: "",
-    buildUrl: "",
   };
 }

@@ -1,7 +1,7 @@
 /** `services.ts`, each service with the variables that it sets. */
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import type { DetectedRun } from "../../../lib/ci/mod.ts";
+import { type DetectedRun, UNKNOWN_RUN } from "../../../lib/ci/mod.ts";
 import { detectCiJob } from "../../../lib/intake/checkout/mod.ts";
 import { SERVICES } from "../../../lib/ci/services.ts";
 import type { Environment } from "../../../lib/base/config.ts";
@@ -54,14 +54,14 @@ describe("the environment of GitHub Actions", () => {
     assert.deepEqual(await factsOf(environment), { ...expected, branch: "fix" });
   });
 
-  it("has the base branch of pull_request_target, whose commit is the base's", async () => {
+  it("has the head's branch of pull_request_target, whose commit is the base's", async () => {
     const environment = {
       ...push,
       GITHUB_EVENT_NAME: "pull_request_target",
       GITHUB_REF: "refs/heads/main",
       GITHUB_HEAD_REF: "fix",
     };
-    assert.equal((await factsOf(environment)).branch, "main");
+    assert.equal((await factsOf(environment)).branch, "fix");
   });
 
   it("has no branch for a tag", async () => {
@@ -315,18 +315,7 @@ describe("detecting CI", () => {
 
   it("leaves missing facts empty", async () => {
     const job = await detectCiJob({ GITLAB_CI: "true" }, noGit);
-    assert.deepEqual(job, {
-      title: "GitLab CI",
-      repository: "",
-      commit: "",
-      tree: "",
-      branch: "",
-      environment: "",
-      job: "",
-      shard: "",
-      buildUrl: "",
-      repositoryUrl: "",
-    });
+    assert.deepEqual(job, { ...UNKNOWN_RUN, title: "GitLab CI", notes: [] });
   });
 
   it("asks git for the commit where the job names something else, and for its tree", async () => {
@@ -343,16 +332,18 @@ describe("detecting CI", () => {
     };
     assert.equal((await detectCiJob(environment, git))?.tree, TREE);
     assert.deepEqual(asked, [
-      "config --get remote.origin.url",
+      "rev-parse --verify --quiet HEAD",
       `rev-parse --verify --quiet ${SHA}^{tree}`,
+      "config --get remote.origin.url",
+      "rev-parse --show-toplevel",
     ]);
     const hostile = { ...environment, CI_COMMIT_SHA: "--upload-pack=x" };
     assert.equal((await detectCiJob(hostile, git))?.commit, SHA);
     assert.ok(!asked.some((line) => line.includes("upload-pack")));
   });
 
-  it("knows ten services, each by a name of its own", () => {
-    assert.equal(new Set(SERVICES.map((service) => service.title)).size, 10);
+  it("knows fifteen services, each by a name of its own", () => {
+    assert.equal(new Set(SERVICES.map((service) => service.title)).size, 15);
   });
 });
 
@@ -388,7 +379,7 @@ describe("environment, job and shard", () => {
     [
       "CircleCI, which counts from 0",
       { CIRCLECI: "true", CIRCLE_JOB: "test", CIRCLE_NODE_INDEX: "0", CIRCLE_NODE_TOTAL: "3" },
-      { job: "test", shard: "0/3" },
+      { job: "test", shard: "1/3" },
     ],
     [
       "a job without parallelism",
@@ -403,7 +394,7 @@ describe("environment, job and shard", () => {
         BUILDKITE_PARALLEL_JOB: "1",
         BUILDKITE_PARALLEL_JOB_COUNT: "2",
       },
-      { job: ":rspec: tests", shard: "1/2" },
+      { job: ":rspec: tests", shard: "2/2" },
     ],
     [
       "Travis CI",
@@ -434,7 +425,7 @@ describe("environment, job and shard", () => {
         BITBUCKET_PARALLEL_STEP: "0",
         BITBUCKET_PARALLEL_STEP_COUNT: "2",
       },
-      { shard: "0/2" },
+      { shard: "1/2" },
     ],
     [
       "AWS CodeBuild",

@@ -16,7 +16,7 @@ describe("ingest in a CI job", () => {
   const run = commandLine(() => database);
   const git = (root: string) => (args: string[]) =>
     Promise.resolve(
-      args.includes("--show-toplevel") ? root : args.at(-1) === `${SHA}^{tree}` ? TREE : "",
+      { "--show-toplevel": root, HEAD: SHA, [`${SHA}^{tree}`]: TREE }[args.at(-1)!] ?? "",
     );
   const environment = {
     GITHUB_ACTIONS: "true",
@@ -76,7 +76,8 @@ describe("ingest in a CI job", () => {
 
   it("names the facts that the job lacks", async () => {
     const { GITHUB_SHA: _, GITHUB_REPOSITORY: __, ...others } = environment;
-    const { code, stderr } = await ingest([], { environment: others });
+    const nothing = { environment: others, git: () => Promise.resolve("") };
+    const { code, stderr } = await ingest([], nothing);
     assert.equal(code, 2);
     assert.match(stderr, /missing --repo OWNER\/NAME, --commit OID: found neither in/);
   });

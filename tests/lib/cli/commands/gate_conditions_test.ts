@@ -192,10 +192,10 @@ describe("gate and a run that is not whole", () => {
       );
     };
     await gate(known, reportWith({ passed: 11 }), { environment, requests });
-    assert.deepEqual(asked(), ["unit", "", "1/4", "main"]);
+    assert.deepEqual(asked(), ["unit", "", "2/4", "main"]);
     const options = ["--job", "e2e", "--environment", "firefox", "--base", "trunk"];
     await gate(known, reportWith({ passed: 11 }), { environment, requests, options });
-    assert.deepEqual(asked(), ["e2e", "firefox", "1/4", "trunk"]);
+    assert.deepEqual(asked(), ["e2e", "firefox", "2/4", "trunk"]);
   });
 });
 

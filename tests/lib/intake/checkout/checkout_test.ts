@@ -2,6 +2,7 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { UNKNOWN_RUN } from "../../../../lib/ci/mod.ts";
 import { describeCheckout } from "../../../../lib/intake/checkout/mod.ts";
 import type { Git } from "../../../../lib/intake/checkout/git.ts";
 import { openTestEmbedded, type TestDatabase } from "../../../database.ts";
@@ -44,14 +45,11 @@ describe("a git checkout outside of CI", () => {
 
   it("has repository, commit, tree and branch, without credentials", async () => {
     assert.deepEqual(await describeCheckout(git), {
+      ...UNKNOWN_RUN,
       repository: "acme/shop",
       commit,
       tree,
       branch: "team/main",
-      environment: "",
-      job: "",
-      shard: "",
-      buildUrl: "",
       repositoryUrl: "https://git.example/acme/shop",
     });
   });
