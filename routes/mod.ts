@@ -7,7 +7,6 @@ import {
   limitRequests,
   listen,
   type ListenOptions,
-  type RequestLimits,
   type RunningServer,
 } from "../lib/http/server/server.ts";
 import { organizations, repositories } from "./account.ts";
@@ -100,7 +99,6 @@ export type ServeOptions =
   & Partial<Context>
   & Pick<Context, "sql" | "log">
   & ListenOptions
-  & RequestLimits
   & { more?: MoreEndpoints };
 
 /** Serves the HTTP API until it is shut down. @throws errors of `Deno.serve` */

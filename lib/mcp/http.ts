@@ -1,5 +1,5 @@
 /** The agent tools over HTTP: one request, one response, nothing kept between them. */
-import { createMcpHandler, readRequestBody } from "@modelcontextprotocol/server";
+import { createMcpHandler } from "@modelcontextprotocol/server";
 import { createApiClient } from "../api_client/client.ts";
 import { createToolServer } from "./server.ts";
 
@@ -14,17 +14,19 @@ export type CallApi = (request: Request) => Promise<Response>;
  * the API with the credentials of the request.
  *
  * @param options.webUrl address of the pages, without a trailing slash
+ * @param options.bodyTimeoutMs timeout for the whole body
  */
 export async function answerToolRequest(
   request: Request,
-  { callApi, webUrl, version, onError }: {
+  { callApi, webUrl, version, bodyTimeoutMs, onError }: {
     callApi: CallApi;
     webUrl: string;
     version: string;
+    bodyTimeoutMs: number;
     onError(error: unknown): void;
   },
 ): Promise<Response> {
-  const parsedBody = await readMessage(request);
+  const parsedBody = await readMessage(request, bodyTimeoutMs);
   if (parsedBody instanceof Response) return parsedBody;
   const authorization = request.headers.get("authorization") ?? "";
   const api = createApiClient({
@@ -49,11 +51,37 @@ export async function answerToolRequest(
 }
 
 /** The message in the body, or the response to a body without one. */
-async function readMessage(request: Request): Promise<unknown> {
-  const body = await readRequestBody(request, MAX_BODY_BYTES);
-  if (body.tooLarge) return rpcError(413, -32600, "the body has more than 1 MiB");
+async function readMessage({ body }: Request, timeoutMs: number): Promise<unknown> {
+  const decoder = new TextDecoder();
+  let text = "";
+  let byteCount = 0;
+  const reader = body?.getReader();
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    reader?.cancel().catch(() => {});
+  }, timeoutMs);
   try {
-    const message: unknown = JSON.parse(body.text);
+    for (;;) {
+      const { value } = await reader?.read() ?? {};
+      if (!value) break;
+      byteCount += value.length;
+      if (byteCount > MAX_BODY_BYTES) {
+        await reader?.cancel();
+        return rpcError(413, -32600, "the body has more than 1 MiB");
+      }
+      text += decoder.decode(value, { stream: true });
+    }
+  } catch {
+    return rpcError(408, -32700, "the body is incomplete: the connection was closed");
+  } finally {
+    clearTimeout(timer);
+  }
+  if (isLate) {
+    return rpcError(408, -32700, `the body is incomplete after ${timeoutMs / 1000} s`);
+  }
+  try {
+    const message: unknown = JSON.parse(text + decoder.decode());
     // A batch could hold a thousand calls. Current revisions of the protocol have none.
     if (!Array.isArray(message)) return message;
     return rpcError(400, -32600, "found a batch: expected one message");

@@ -161,7 +161,7 @@ export async function serveUntilStopped(
         uploadUrl,
         sql: database.sql,
         onTimeout: () => database.renew(),
-        more: (app) => [toolEndpoint(app, { publicUrl, log: options.log })],
+        more: (app) => [toolEndpoint(app, { ...options, publicUrl })],
       }),
   );
   try {

@@ -31,8 +31,10 @@ export interface Context {
   /** Called at most once an hour per token. */
   onTokenUse?(use: TokenUse): void;
   metrics?: Metrics;
-  /** After this time a request is over: the server has answered it. */
+  /** Requests that take longer are answered with 500. */
   requestTimeoutMs?: number;
+  /** Called when requests timed out: what they wait for may never come. */
+  onTimeout?(): void;
   /** Approximate memory of the caches, 80 unless given. */
   cacheSizeMb?: number;
 }

@@ -57,7 +57,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
   const loadTests = createTestsLoader(context.sql, cacheBytes * TESTS_SHARE);
   const exportList = createExporter(context);
 
-  return logRequests(context, async (request, logged) => {
+  return logRequests({ ...context, requestTimeoutMs }, async (request, logged) => {
     const loads = { deadline: performance.now() + requestTimeoutMs, loaded: new Map() };
     for (let attempt = 1;; attempt++) {
       try {
@@ -120,8 +120,8 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     }
     const { methods = ALLOWED_METHODS } = route;
     if (!methods.includes(request.method)) return await refuse(methodNotAllowed(methods));
-    if (route.respond) {
-      const response = await route.respond(request, { peer, requestId });
+    if (route.respond && caller) {
+      const response = await route.respond(request, { peer, requestId, caller });
       return completeError(request, response, requestId);
     }
 

@@ -1,14 +1,23 @@
-/** Runs the requests of an app, each with an id, and logs and counts them. */
+/** Runs the requests of an app, each with an id and in limited time, and logs and counts them. */
 import type { Caller } from "../../../db/read/caller.ts";
 import { clientAddress } from "./client_address.ts";
 import type { App, Context } from "./context.ts";
-import { requestIdOf } from "./responses.ts";
+import { internalServerError } from "./errors.ts";
+import { completeError, requestIdOf } from "./responses.ts";
 
 /** Methods that are logged by name; a client may send anything as one, a token too. */
 const LOGGED_METHODS = new Set("GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT".split(" "));
 
 /** Long enough to distinguish programs. */
 const MAX_USER_AGENT_CHARACTERS = 200;
+
+const REPORT_INTERVAL_MS = 1_000;
+
+/** Without a timeout, requests take as long as they take. */
+type LogContext = Pick<
+  Context,
+  "log" | "metrics" | "trustedProxies" | "requestTimeoutMs" | "onTimeout"
+>;
 
 /**
  * The fields of a request in the log, which are filled in while it runs. Without path and query, because
@@ -30,9 +39,28 @@ export interface LoggedRequest {
 
 /** Logs and counts the requests that `respond`, which never throws, responds to. */
 export function logRequests(
-  { log, metrics, trustedProxies }: Pick<Context, "log" | "metrics" | "trustedProxies">,
+  { log, metrics, trustedProxies, requestTimeoutMs, onTimeout }: LogContext,
   respond: (request: Request, logged: LoggedRequest) => Promise<Response>,
 ): App {
+  let timedOut = 0;
+
+  function reportTimeouts(): void {
+    log.warn("requests timed out", { count: timedOut, after_ms: requestTimeoutMs });
+    timedOut = 0;
+  }
+
+  /** The response, or `null` after the timeout: what it waits for may never come. */
+  async function inTime(response: Promise<Response>): Promise<Response | null> {
+    if (requestTimeoutMs === undefined) return await response;
+    const { promise: timeout, resolve } = Promise.withResolvers<null>();
+    const timer = setTimeout(() => resolve(null), requestTimeoutMs);
+    try {
+      return await Promise.race([response, timeout]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   return async (request, peer = "") => {
     const startedAt = performance.now();
     const { method, headers } = request;
@@ -48,7 +76,8 @@ export function logRequests(
       caller: null,
       more: {},
     };
-    const response = await respond(request, logged);
+    const finished = await inTime(respond(request, logged));
+    const response = finished ?? completeError(request, internalServerError(), requestId);
     const { route, caller, more } = logged;
     const { status } = response;
     const durationMs = performance.now() - startedAt;
@@ -56,6 +85,13 @@ export function logRequests(
       const labels = { route: route ?? "unknown" };
       metrics.count("http_requests_total", { ...labels, status: String(status) });
       metrics.observe("http_request_duration_seconds", durationMs / 1000, labels);
+    }
+    if (finished === null) {
+      // Once for all that time out together: a line each would add to the overload.
+      if (timedOut++ > 0) return response;
+      setTimeout(reportTimeouts, REPORT_INTERVAL_MS);
+      onTimeout?.();
+      return response;
     }
     log.info("request", {
       request_id: requestId,

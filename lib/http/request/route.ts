@@ -1,6 +1,6 @@
 /** Routes: rows of the route table, and the input and output of their handlers. */
 import * as v from "valibot";
-import type { CallerScope } from "../../../db/read/caller.ts";
+import type { Caller, CallerScope } from "../../../db/read/caller.ts";
 import type { TimeZone } from "../../base/time_zone.ts";
 import type { Page } from "../../html/layout.ts";
 import type { Context } from "./context.ts";
@@ -91,11 +91,13 @@ export type Resource =
   | "repositories in query"
   | "owner";
 
-/** The other end of a request. */
+/** The other end of a request with a valid token. */
 export interface Client {
   /** IP address of the connection. */
   peer: string;
   requestId: string;
+  /** Whose token the request has. */
+  caller: Caller;
 }
 
 /** How the whole list of an endpoint is read, for `.csv` and `.ndjson`. */

@@ -1,7 +1,7 @@
-/** Listens for requests, with a shutdown that drains; limits requests in number and in time. */
+/** Listens for requests, with a shutdown that drains; limits the number of running requests. */
 import { isDoneWithin } from "../../base/delay.ts";
 import { errorFields, type Log } from "../../base/log.ts";
-import { type App, REQUEST_TIMEOUT_MS } from "../request/context.ts";
+import type { App, Context } from "../request/context.ts";
 import { internalServerError } from "../request/errors.ts";
 import { completeError, requestIdOf } from "../request/responses.ts";
 import { listenWithRestarts } from "./restarting_listener.ts";
@@ -56,65 +56,35 @@ export function listen(
 /** More than a process answers in the time that a client waits. */
 export const MAX_RUNNING_REQUESTS = 1_000;
 
-// Refused and expired requests are logged together: a line each would add to the overload.
+// Refused requests are logged together: a line each would add to the overload.
 const REPORT_INTERVAL_MS = 1_000;
 
 // Refusing the probe under load would have the service killed when it is needed most.
 const LIVENESS_PROBE = /^https?:\/\/[^/]*\/health\/?(?:\?|$)/i;
 
-export interface RequestLimits {
-  log: Log;
-  /** Requests that take longer are answered with 500. */
-  requestTimeoutMs?: number;
-  /** Called when requests timed out: what they wait for may never come. */
-  onTimeout?(): void;
-}
-
-/** Limits the requests that run in an app, in number and in time; others are answered with 500. */
-export function limitRequests(
-  app: App,
-  { log, requestTimeoutMs = REQUEST_TIMEOUT_MS, onTimeout }: RequestLimits,
-): App {
-  /** Includes requests that timed out: the app still works on them. */
+/** Limits the number of requests that run in an app; further ones are answered with 500. */
+export function limitRequests(app: App, { log, metrics }: Pick<Context, "log" | "metrics">): App {
   let running = 0;
   let refused = 0;
-  let expired = 0;
 
   function report(): void {
-    if (expired > 0) {
-      const fields = { count: expired, after_ms: requestTimeoutMs };
-      log.warn("requests timed out", fields);
-    }
-    if (refused > 0) log.warn("refused requests", { count: refused });
-    [expired, refused] = [0, 0];
+    log.warn("refused requests", { count: refused });
+    refused = 0;
   }
-  const reportSoon = () => {
-    if (expired + refused === 0) setTimeout(report, REPORT_INTERVAL_MS);
-  };
-
-  const expire = (request: Request): Response => {
-    reportSoon();
-    // Once for all that expire together.
-    if (expired++ === 0) onTimeout?.();
-    return completeError(request, internalServerError(), requestIdOf(request));
-  };
 
   return async (request, peer) => {
     if (running >= MAX_RUNNING_REQUESTS && !LIVENESS_PROBE.test(request.url)) {
-      reportSoon();
-      refused++;
+      if (refused++ === 0) setTimeout(report, REPORT_INTERVAL_MS);
+      metrics?.count("http_requests_total", { route: "unknown", status: "500" });
       // In seconds: most requests take milliseconds. The API documents no 503.
       const response = internalServerError({ "retry-after": "1" });
       return completeError(request, response, requestIdOf(request));
     }
     running++;
-    const response = app(request, peer).finally(() => running--);
-    const { promise: timeout, resolve } = Promise.withResolvers<Response>();
-    const timer = setTimeout(() => resolve(expire(request)), requestTimeoutMs);
     try {
-      return await Promise.race([response, timeout]);
+      return await app(request, peer);
     } finally {
-      clearTimeout(timer);
+      running--;
     }
   };
 }

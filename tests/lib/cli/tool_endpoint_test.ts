@@ -2,14 +2,19 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { WINDOW_SECONDS } from "../../../lib/base/time.ts";
-import { toolEndpoint } from "../../../lib/cli/tool_endpoint.ts";
+import { MAX_TOKEN_CALLS, toolEndpoint } from "../../../lib/cli/tool_endpoint.ts";
 import type { App } from "../../../lib/http/request/context.ts";
-import { createApp } from "../../../routes/mod.ts";
+import { Metrics } from "../../../lib/base/metrics.ts";
+import { createApp, serve } from "../../../routes/mod.ts";
 import { describeWithDatabases } from "../../database.ts";
 import { createShop, flaky, NOW } from "../../routes/fixture.ts";
+import { exchange, parseResponse } from "../../raw_http.ts";
 import { silentLog } from "../../silent_log.ts";
+import { waitUntil } from "../../wait_until.ts";
 
 const URL_OF_SERVICE = "http://flaky.example:8000";
+
+const isAnswered = (received: Uint8Array) => parseResponse(received) !== null;
 
 interface LogLine {
   message: string;
@@ -144,6 +149,54 @@ describeWithDatabases("POST /mcp", (database) => {
       const response = await post(app, body);
       assert.equal(response.status, status, body.slice(0, 20));
       assert.match(await response.text(), message);
+    }
+  });
+
+  it("is given up when its body never ends, while others are answered", async () => {
+    const errors: string[] = [];
+    const metrics = new Metrics();
+    const log = { ...silentLog, error: (message: string) => void errors.push(message) };
+    const server = serve({
+      sql: database().sql,
+      now: () => NOW,
+      log,
+      metrics,
+      host: "127.0.0.1",
+      port: 0,
+      requestTimeoutMs: 2_000,
+      more: (app) => [toolEndpoint(app, { publicUrl: "", log, requestTimeoutMs: 2_000 })],
+    });
+    const begin = [
+      "POST /mcp HTTP/1.1",
+      "Host: a",
+      `Authorization: Bearer ${token}`,
+      "Content-Length: 1000",
+      "",
+      "{",
+    ].join("\r\n");
+    const stalled = async (patienceMs = 5_000) =>
+      parseResponse(await exchange(server.url, begin, { patienceMs, isEnough: isAnswered }));
+    try {
+      const calls = Array.from({ length: MAX_TOKEN_CALLS + 2 }, () => stalled());
+      await waitUntil(
+        "two are refused",
+        () => /route="\/mcp",status="429"} 2/.test(metrics.text()),
+      );
+      assert.equal((await fetch(`${server.url}/health`)).status, 200);
+      const headers = { authorization: `Bearer ${token}` };
+      assert.equal((await fetch(`${server.url}/api`, { headers })).status, 204);
+      const responses = await Promise.all(calls);
+      const counts = Map.groupBy(responses, (response) => response?.status);
+      assert.deepEqual([counts.get(408)?.length, counts.get(429)?.length], [MAX_TOKEN_CALLS, 2]);
+      assert.equal(counts.get(429)?.[0]?.headers.get("retry-after"), "1");
+      const text = new TextDecoder().decode(counts.get(408)?.[0]?.body);
+      assert.match(text, /the body is incomplete after 1 s/);
+      // A client that is gone is no error of the service.
+      await stalled(50);
+      await waitUntil("it is counted", () => /route="\/mcp",status="408"} 33/.test(metrics.text()));
+      assert.deepEqual(errors, []);
+    } finally {
+      await server.shutdown();
     }
   });
 

@@ -6,6 +6,7 @@ import { after, before, describe, it } from "@std/testing/bdd";
 import { createLog } from "../../../../lib/base/log.ts";
 import { Metrics } from "../../../../lib/base/metrics.ts";
 import { serveOps } from "../../../../lib/http/ops/ops_server.ts";
+import { logRequests } from "../../../../lib/http/request/request_log.ts";
 import {
   limitRequests,
   listen,
@@ -38,15 +39,27 @@ function slowApp() {
 /** A limited app, called without a server. */
 function limitedApp(requestTimeoutMs = 60_000) {
   const slow = slowApp();
+  const metrics = new Metrics();
   let timeouts = 0;
-  const limited = limitRequests(slow.app, {
-    log: slow.log,
+  const context = {
+    log: { ...slow.log, info: () => {} },
+    metrics,
     requestTimeoutMs,
-    onTimeout: () => timeouts++,
+    onTimeout: () => void timeouts++,
+  };
+  const app = logRequests(context, (request, logged) => {
+    logged.route = new URL(request.url).pathname;
+    return slow.app(request);
   });
+  const limited = limitRequests(app, context);
   return {
     ...slow,
     timeouts: () => timeouts,
+    counted: (route: string, status: number) =>
+      Number(
+        metrics.text().split(`http_requests_total{route="${route}",status="${status}"} `)[1]
+          ?.split("\n")[0] ?? 0,
+      ),
     async ask(path: string) {
       const headers = { "x-request-id": "r-1" };
       const response = await limited(new Request(`http://service${path}`, { headers }));
@@ -66,7 +79,7 @@ const DONE = { status: 200, body: "done", retryAfter: null };
 
 describe("an app at its limit of running requests", () => {
   it("refuses further requests at once, and accepts more when others have finished", async () => {
-    const { limited, lines, release, ask } = limitedApp();
+    const { limited, lines, release, ask, counted } = limitedApp();
     const running = Array.from({ length: MAX_RUNNING_REQUESTS }, () => ask("/slow"));
     const refused = { status: 500, body: "", retryAfter: "1" };
     const request = new Request("http://service/", { headers: { "x-request-id": "r-1" } });
@@ -81,25 +94,24 @@ describe("an app at its limit of running requests", () => {
     for (const response of await Promise.all(running)) assert.deepEqual(response, DONE);
     assert.deepEqual(await ask("/other"), DONE);
     assert.equal(await firstLine(lines), "warn refused requests count=3");
+    assert.equal(counted("unknown", 500), 3);
+    assert.equal(counted("/slow", 200), MAX_RUNNING_REQUESTS);
   });
 });
 
 describe("a request that takes too long", () => {
-  it("gets a 500, and still counts while the app works on it", async () => {
-    const { ask, timeouts, release, lines } = limitedApp(100);
+  it("gets a 500 and is over: it leaves its place to others, and is counted once", async () => {
+    const { ask, timeouts, release, lines, counted } = limitedApp(100);
     const gaveUp = { status: 500, body: "", retryAfter: null };
     const running = Array.from({ length: MAX_RUNNING_REQUESTS }, () => ask("/slow"));
     for (const response of await Promise.all(running)) assert.deepEqual(response, gaveUp);
     assert.equal(timeouts(), 1);
-    assert.equal((await ask("/other")).retryAfter, "1");
+    assert.deepEqual(await ask("/other"), DONE);
     release();
     await pause(20);
-    assert.deepEqual(await ask("/other"), DONE);
-    assert.equal(
-      await firstLine(lines),
-      "warn requests timed out count=1000 after_ms=100\n" +
-        "warn refused requests count=1",
-    );
+    assert.equal(counted("/slow", 500), MAX_RUNNING_REQUESTS);
+    assert.equal(counted("/slow", 200), 0);
+    assert.equal(await firstLine(lines), "warn requests timed out count=1000 after_ms=100");
   });
 
   it("delays a shutdown until the drain timeout only", async () => {
