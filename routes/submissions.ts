@@ -19,6 +19,8 @@ const submissionSchema = schemas.object("Submission", {
   environment: schemas.environment,
   job: schemas.job,
   shard: schemas.text('Shard of the job as the CI service names it, "" when it is not known'),
+  attempt: schemas.text('Attempt of the job in its build, "" when it is not known'),
+  runner: schemas.text('Machine that ran the tests, "" when it is not known'),
   recorded_at: schemas.timestamp,
   status: schemas.described(
     v.picklist(["processing", "processed", "failed"]),

@@ -112,6 +112,8 @@ export class WebhookFixture {
       environment: "",
       job: "unit",
       shard: "",
+      attempt: "",
+      runner: "",
       branch: "main",
       buildUrl: "https://ci.example.com/1",
       repositoryUrl: "",

@@ -221,6 +221,8 @@ export class ImportedRepository {
       environment: record.environment ?? "",
       job: record.job ?? "",
       shard: record.shard ?? "",
+      attempt: record.attempt ?? "",
+      runner: record.runner ?? "",
       tags: record.tags ?? [],
       notes: record.notes ?? [],
     };

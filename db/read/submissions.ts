@@ -21,6 +21,10 @@ export interface SubmissionRow {
   job: string;
   /** Shard of the job, as the CI service names it; `""` when unknown. */
   shard: string;
+  /** Attempt of the job in its build, `""` when unknown. */
+  attempt: string;
+  /** Machine that ran the tests, `""` when unknown. */
+  runner: string;
   /** Seconds since 1970. */
   recordedAt: number;
   status: "processing" | "processed" | "failed";
@@ -32,7 +36,7 @@ export interface SubmissionRow {
 function submissionColumns(sql: Queryable) {
   return sql`encode(s.submission_id, 'hex') as "submissionId", s.key, s.build_url as "buildUrl",
     s.commit_oid as "commitOid", coalesce(s.tree_oid, '') as "treeOid",
-    coalesce(s.branch, '') as branch, s.environment, s.job, s.shard,
+    coalesce(s.branch, '') as branch, s.environment, s.job, s.shard, s.attempt, s.runner,
     extract(epoch from s.recorded_at)::float8 as "recordedAt",
     s.status, s.test_result_count as "testResultCount",
     array_to_json(s.notes) as notes`;

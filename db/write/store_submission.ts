@@ -181,7 +181,8 @@ async function insertUpload(
 
   const columns = { content, digest, testListNo, testTagDigest, ambiguousTestNos, overheads };
   const { commitOid } = commit;
-  const head = { ...upload, commitOid, id, key, notes: [...upload.notes ?? [], ...notes] };
+  const runner = upload.runner || content.hostname || "";
+  const head = { ...upload, runner, commitOid, id, key, notes: [...upload.notes ?? [], ...notes] };
   const codeVersion = (await insertSubmission(tx, head, columns))!;
   await storeTexts(tx, { repositoryId, texts: content.texts });
   const results = { submissionId: id, codeVersion, content, failedTestNos };

@@ -35,6 +35,8 @@ export interface SubmissionContent extends ResultColumns {
   ambiguousTestHashes: number[];
   /** The time of suites beyond their tests. */
   overheads: SuiteOverhead[];
+  /** The machine that all reports name; absent without one. */
+  hostname?: string | undefined;
   /** The failures and errors, in the order of the report. */
   negatives: CollectedNegative[];
   /** The texts of the negative results, each once. */
@@ -179,6 +181,7 @@ export class SubmissionBuilder {
       ...encodeResults(testHashes.length, results),
       ambiguousTestHashes: [...ambiguous],
       overheads: this.#overheads,
+      hostname: commonHostname(this.#reports),
       negatives: results.negatives,
       texts: this.#texts.texts,
     });
@@ -236,6 +239,11 @@ export function withTestHashes(
     },
     groupOf: groupOf && Array.from(order, (before) => groupOf[before]!),
   };
+}
+
+function commonHostname(reports: readonly CollectedReport[]): string | undefined {
+  const names = new Set(reports.flatMap(({ hostname = [] }) => hostname));
+  return names.size === 1 ? names.values().next().value : undefined;
 }
 
 function sharedNamesNote(

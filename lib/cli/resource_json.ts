@@ -11,7 +11,7 @@ export function repositoryRecord(repository: Repository) {
 
 /** JSON of a submission. */
 export function submissionRecord({ treeOid, branch, ...rest }: StoredSubmission) {
-  const { environment, job, shard } = rest;
+  const { environment, job, shard, attempt, runner } = rest;
   const { key, status, recordedAt, uploadedAt, buildUrl, commitOid, testResultCount, notes } = rest;
   return {
     ...jsonRecord({ key, status, recordedAt, uploadedAt, buildUrl, commitOid, testResultCount }),
@@ -21,5 +21,7 @@ export function submissionRecord({ treeOid, branch, ...rest }: StoredSubmission)
     environment: environment || null,
     job: job || null,
     shard: shard || null,
+    attempt: attempt || null,
+    runner: runner || null,
   };
 }

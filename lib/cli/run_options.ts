@@ -45,6 +45,16 @@ export const RUN_OPTIONS = {
     "job that ran the tests (default: from the CI job)",
     v.optional(readWith(readName)),
   ),
+  shard: option(
+    "<name>",
+    "part of the job, such as 2/8 (default: from the CI job)",
+    v.optional(readWith(readName)),
+  ),
+  attempt: option(
+    "<name>",
+    "attempt of the job in its build, counted from 1 (default: from the CI job)",
+    v.optional(readWith(readName)),
+  ),
   buildUrl: option(
     "<url>",
     "URL of the CI run, shared by its shards",
@@ -117,7 +127,9 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
     branch: (given.branch ?? readFact(ofCommit, "branch", readText)) || null,
     environment: given.environment ?? readFact(found, "environment", readName) ?? "",
     job: given.job ?? readFact(found, "job", readName) ?? "",
-    shard: readFact(found, "shard", readName) ?? "",
+    shard: given.shard ?? readFact(found, "shard", readName) ?? "",
+    attempt: given.attempt ?? readFact(found, "attempt", readName) ?? "",
+    runner: readFact(found, "runner", readName) ?? "",
     buildUrl: given.buildUrl ?? readFact(found, "buildUrl", readBuildUrl) ?? "",
     // A job may upload results of another repository.
     repositoryUrl: given.repo === undefined ? found?.repositoryUrl ?? "" : "",

@@ -156,6 +156,8 @@ const SCHEMAS = {
     environment: maybe(text),
     job: maybe(text),
     shard: maybe(text),
+    attempt: maybe(text),
+    runner: maybe(text),
     build_url: maybe(text),
     tags,
     /** Identifies the uploaded bytes, their commit and build URL; absent unless it is processed. */

@@ -191,7 +191,7 @@ export function parseFacts(
       return "";
     }
   };
-  const name = (key: "environment" | "job" | "shard") =>
+  const name = (key: "environment" | "job" | "shard" | "attempt" | "runner") =>
     read(key, () => readName(metadata?.[key] ?? ""), "");
   const split = splitTags(tags);
   if (given.tags === undefined && split.length !== tags.length) {
@@ -205,7 +205,9 @@ export function parseFacts(
     branch: given.branch ?? (read("branch", () => readText(branch), "") || null),
     environment: given.environment ?? name("environment"),
     job: given.job ?? name("job"),
-    shard: name("shard"),
+    shard: given.shard ?? name("shard"),
+    attempt: given.attempt ?? name("attempt"),
+    runner: name("runner"),
     buildUrl: given.buildUrl ?? archiveBuildUrl(),
     // Only a link: not worth an error.
     repositoryUrl: given.repo ? "" : readGitUrl(metadata?.repositoryUrl ?? "").page,

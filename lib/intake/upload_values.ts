@@ -17,6 +17,8 @@ export interface RunValues {
   branch?: string | undefined;
   environment?: string | undefined;
   job?: string | undefined;
+  shard?: string | undefined;
+  attempt?: string | undefined;
   buildUrl?: string | undefined;
   /** Seconds since 1970. */
   recordedAt?: number | undefined;
@@ -40,7 +42,7 @@ export function readText(text: string): string {
   return text.trim();
 }
 
-/** An environment, job or shard, which may be empty. */
+/** An environment, job, shard or attempt, which may be empty. */
 export function readName(given: string): string {
   const text = readText(given);
   const length = [...text].length;

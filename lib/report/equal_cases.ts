@@ -31,6 +31,8 @@ export interface ReportedTool {
   surplusCaseCount: number;
   /** The same for suites with other rules. */
   otherSurplus?: ReadonlyMap<EqualCasesRule, number>;
+  /** The machine that all its suites name; absent without one. */
+  hostname?: string | undefined;
 }
 
 /** From a result on, another rule applies. */

@@ -302,6 +302,8 @@ describe("the scripts for CI jobs", () => {
           environment: "",
           job: "",
           shard: "",
+          attempt: "",
+          runner: "",
         });
       });
 

@@ -210,6 +210,8 @@ describe("the oracle's responses", () => {
         environment: "",
         job: "",
         shard: "",
+        attempt: "",
+        runner: "",
         recorded_at: "2026-03-15T12:00:00Z",
         status: "processed",
         test_result_count: 1,

@@ -56,6 +56,8 @@ export function submissionsPage(
       environment: submission.environment,
       job: submission.job,
       shard: "",
+      attempt: "",
+      runner: "",
       recorded_at: timestamp(submission.recordedAt),
       status: submission.status,
       test_result_count: submission.results.length,

@@ -131,6 +131,8 @@ describeWithDatabases("clients over the network", (database) => {
           environment: "",
           job: "",
           shard: "",
+          attempt: "",
+          runner: "",
           recorded_at: formatTimestamp(upload.recordedAt),
           status: "processed",
           test_result_count: upload.results.length,

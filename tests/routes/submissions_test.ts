@@ -57,6 +57,8 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
       environment: "",
       job: "",
       shard: "",
+      attempt: "",
+      runner: "",
       recorded_at: "2026-09-21T14:13:20Z",
       status: "processed",
       test_result_count: 2,

@@ -13,6 +13,7 @@ import webhooks from "./0012_webhooks.sql" with { type: "text" };
 import overheads from "./0013_overheads.sql" with { type: "text" };
 import testAlias from "./0014_test_alias.sql" with { type: "text" };
 import otherFingerprints from "./0015_other_fingerprints.sql" with { type: "text" };
+import attempt from "./0018_attempt.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -31,4 +32,5 @@ export const migrations: readonly string[] = [
   overheads,
   testAlias,
   otherFingerprints,
+  attempt,
 ];

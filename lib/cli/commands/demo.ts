@@ -112,6 +112,8 @@ async function fillExample({ sql }: Database, { now }: { now: number }) {
         environment: "",
         job: "",
         shard: "",
+        attempt: "",
+        runner: "",
         buildUrl: `https://ci.example.com/${repository}/builds/${++build}`,
         repositoryUrl: `https://github.com/acme/${repository}`,
         tags: [],

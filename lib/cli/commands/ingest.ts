@@ -73,11 +73,24 @@ async function prepareReports(options: Options, context: CommandContext, listene
 
 // An archive comes from elsewhere: it is read as by `watch`, in a worker thread and under a deadline.
 async function prepareArchive(options: Options, context: CommandContext, listener: Listener) {
-  const { repo, tree, branch, environment, job, buildUrl, recordedAt, tags } = options;
+  const { repo, tree, branch, environment, job, shard, attempt, buildUrl, recordedAt, tags } =
+    options;
   const { coverage, codeowners } = options;
   const [path = ""] = options.reports;
   const commit = await givenCommit(options, context);
-  const given = { repo, commit, tree, branch, environment, job, buildUrl, recordedAt, tags };
+  const given = {
+    repo,
+    commit,
+    tree,
+    branch,
+    environment,
+    job,
+    shard,
+    attempt,
+    buildUrl,
+    recordedAt,
+    tags,
+  };
   return async () => {
     const reader = new ArchiveReader();
     try {

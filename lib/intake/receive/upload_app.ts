@@ -251,6 +251,8 @@ function readUploadParameters(
     branch: optional(readText),
     environment: optional(readName),
     job: optional(readName),
+    shard: optional(readName),
+    attempt: optional(readName),
     build_url: optional(readBuildUrl),
     recorded_at: optional((text) => readRecordedAt(parseTimestamp(text), now)),
     tags: optional((text) => readTags(text.split(","))),

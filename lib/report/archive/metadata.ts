@@ -21,6 +21,8 @@ export interface ArchiveMetadata {
   environment: string;
   job: string;
   shard: string;
+  attempt: string;
+  runner: string;
   buildUrl: string;
   repositoryUrl: string;
   /** Name of the CI service, such as `jenkins`. */
@@ -43,6 +45,8 @@ export const METADATA_KEYS = {
     environment: ":environment",
     job: ":job",
     shard: ":shard",
+    attempt: ":attempt",
+    runner: ":runner",
     buildUrl: ":build_url",
     repositoryUrl: ":repository_url",
     tags: ":tags",
@@ -56,6 +60,8 @@ export const METADATA_KEYS = {
     environment: "ci.environment",
     job: "ci.job",
     shard: "ci.shard",
+    attempt: "ci.attempt",
+    runner: "ci.runner",
     buildUrl: "ci.build_url",
     repositoryUrl: "git.repository_url",
     tags: "tags",
@@ -134,6 +140,8 @@ export function parseMetadata(text: string, file: string): ArchiveMetadata {
     environment: textAt(keys.environment),
     job: textAt(keys.job),
     shard: textAt(keys.shard),
+    attempt: textAt(keys.attempt),
+    runner: textAt(keys.runner),
     buildUrl: textAt(keys.buildUrl),
     repositoryUrl: textAt(keys.repositoryUrl) ||
       (isNested ? "" : REPOSITORY_URL_KEYS.map(textAt).find((url) => url !== "") ?? ""),

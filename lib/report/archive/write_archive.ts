@@ -16,6 +16,9 @@ export interface RunFacts {
   environment: string;
   job: string;
   shard: string;
+  /** Attempt of the job in its build, and the machine that ran the tests; `""` when unknown. */
+  attempt: string;
+  runner: string;
   /** `""` when there is none. */
   buildUrl: string;
   /** Page of the repository, `""` when it is not known. */
@@ -95,6 +98,8 @@ function metadataText(facts: ArchiveFacts): string {
       environment: facts.environment || undefined,
       job: facts.job || undefined,
       shard: facts.shard || undefined,
+      attempt: facts.attempt || undefined,
+      runner: facts.runner || undefined,
     },
     tags: facts.tags,
     timestamp: formatTimestamp(facts.recordedAt),

@@ -67,6 +67,8 @@ export interface ToolRow extends EqualCasesRule {
   hasNamelessCases?: boolean;
   /** Whether suites without a file take it from a suite without tests before them. */
   hasFileInRootSuite?: boolean;
+  /** Whether the `hostname` of a suite is something else than a machine. */
+  hasOtherHostname?: boolean;
   /** Whether a line of a failure's text says nothing about its cause. */
   isNoise?(line: string): boolean;
   /** The messages in a failure's text other than its first, where the tool writes several failures as one. */

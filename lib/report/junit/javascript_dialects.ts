@@ -107,6 +107,7 @@ export const JAVASCRIPT_DIALECTS: readonly Dialect[] = [
         keysOf(root) === "id name tests failures skipped errors time"),
     ...TESTS,
     canRepeatAll: true,
+    hasOtherHostname: true,
     changes:
       "The project, which is the suite's `hostname`, is put before the name: `[chromium]`, " +
       "as `includeProjectInTestName` does. " + LINES_OF_EXPECT,

@@ -38,6 +38,9 @@ const MAX_ATTRIBUTES = 30;
 const MAX_ATTRIBUTE_CHARACTERS = 1_000;
 // Sums of rounded times differ by less.
 const MIN_OVERHEAD_MICROSECONDS = 1_000;
+// What tools write that do not know it.
+const UNKNOWN_HOSTNAME = /^(?:localhost(?:\.localdomain)?|127\.0\.0\.1|unknown|none|tbd|n\/a|)$/i;
+const MAX_NAME_CHARACTERS = 100;
 // Names of suites that are kept to number them.
 const MAX_NAMES = 100_000;
 
@@ -89,6 +92,8 @@ export class JUnitReader implements XmlFormatReader {
   readonly #suiteCounts = new Map<string, number>();
   /** File of the latest suite at the top that has one and no tests. */
   #rootSuiteFile = "";
+  /** Machines that its suites name, at most two. */
+  readonly #hostnames = new Set<string>();
   #noteCount = 0;
   /** The greatest `tests` of a suite, or of all. */
   declaredCaseCount = 0;
@@ -106,7 +111,11 @@ export class JUnitReader implements XmlFormatReader {
 
   /** The tool that wrote the report. */
   get tool(): ReportedTool {
-    return this.#recognizer.tool(this.#options.file);
+    const [hostname, ...others] = this.#hostnames;
+    return {
+      ...this.#recognizer.tool(this.#options.file),
+      ...hostname !== undefined && others.length === 0 && { hostname },
+    };
   }
 
   open(name: string, attributes: XmlAttributes): void {
@@ -270,7 +279,8 @@ export class JUnitReader implements XmlFormatReader {
       testCase: attributes,
       resultCount: this.#sink.resultCount,
     });
-    this.#suites.at(-1)!.caseCount++;
+    const suite = this.#suites.at(-1)!;
+    if (suite.caseCount++ === 0 && !dialect.hasOtherHostname) this.#addHostname(suite);
     if (dialect.hasNamelessCases && !attributes["name"] && !attributes["classname"]) {
       this.#note(
         "a <testcase> without name and classname, as after an interruption, is not a test",
@@ -281,6 +291,12 @@ export class JUnitReader implements XmlFormatReader {
     if (identity.name !== "") return new TestCase(identity, attributes, dialect);
     this.#note("a <testcase> without name and classname, in a suite without a name, is skipped");
     return null;
+  }
+
+  #addHostname({ attributes: { hostname = "" } }: Suite): void {
+    const name = hostname.trim();
+    if (this.#hostnames.size > 1 || UNKNOWN_HOSTNAME.test(name)) return;
+    if (name.length <= MAX_NAME_CHARACTERS) this.#hostnames.add(detach(name));
   }
 
   #identityOf(attributes: XmlAttributes, dialect: Dialect): TestIdentity {

@@ -132,6 +132,8 @@ const COLUMNS: Record<string, Record<string, string>> = {
     environment: "submission.environment",
     job: "submission.job",
     shard: "submission.shard",
+    attempt: "submission.attempt",
+    runner: "submission.runner",
     ran_test_count: DERIVED,
     skipped_test_count: DERIVED,
     failed_test_count: DERIVED,

@@ -17,6 +17,8 @@ describeWithDatabases("storing an upload", (database) => {
     environment: "",
     job: "",
     shard: "",
+    attempt: "",
+    runner: "",
     branch: "main",
     buildUrl: "",
     repositoryUrl: "",

@@ -251,6 +251,8 @@ function archiveBody({ files }: DoorLoad, no: number): ReadableStream<Uint8Array
       environment: "",
       job: "",
       shard: "",
+      attempt: "",
+      runner: "",
       branch: "main",
       buildUrl: "",
       repositoryUrl: "",

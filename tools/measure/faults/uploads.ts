@@ -115,6 +115,8 @@ function archiveBytes(upload: Upload): ReadableStream<Uint8Array> {
       environment: "",
       job: "",
       shard: "",
+      attempt: "",
+      runner: "",
       branch: "main",
       buildUrl: upload.buildUrl,
       repositoryUrl: "",

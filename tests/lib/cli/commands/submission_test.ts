@@ -54,6 +54,8 @@ describeWithDatabases("submission", (database) => {
       branch: null,
       environment: null,
       job: null,
+      attempt: null,
+      runner: null,
       shard: null,
       test_result_count: 2,
       notes: [],

@@ -35,6 +35,8 @@ describe("flat metadata", () => {
       environment: "macOS-ARM64",
       job: "test",
       shard: "",
+      attempt: "",
+      runner: "",
       buildUrl: "https://ci.example/last",
       repositoryUrl: "https://github.com/acme/shop",
       tags: ["fast", "linux"],
@@ -54,6 +56,8 @@ describe("flat metadata", () => {
       environment: "",
       job: "",
       shard: "",
+      attempt: "",
+      runner: "",
       buildUrl: "",
       repositoryUrl: "",
       tags: [],
@@ -119,6 +123,8 @@ ci:
   environment: linux/amd64
   job: unit
   shard: 2/4
+  attempt: 2
+  runner: agent-7
   provider: gitlab
   build_url: https://ci.example/1
 tags: [a, b]
@@ -131,6 +137,8 @@ tags: [a, b]
       environment: "linux/amd64",
       job: "unit",
       shard: "2/4",
+      attempt: "2",
+      runner: "agent-7",
       buildUrl: "https://ci.example/1",
       repositoryUrl: "https://gitlab.example/acme/web/shop",
       tags: ["a", "b"],

@@ -169,3 +169,39 @@ describe("a report whose outermost element lost its attributes, as in a merged o
     assert.deepEqual(changed, []);
   });
 });
+
+describe("the machine that ran the tests", () => {
+  const PLAYWRIGHT = suite(
+    'name="a.js" timestamp="" hostname="chromium" tests="1" failures="0" skipped="0" time="1" errors="0"',
+    '<testcase name="a" classname="a.js" time="1"/>',
+  );
+  const named = (hostname: string) =>
+    suite(`name="a" hostname="${hostname}"`, '<testcase name="a"/>');
+
+  async function machineOf(...reports: string[]) {
+    const builder = new SubmissionBuilder();
+    for (const text of reports) {
+      const { tool } = await readReport(inChunks(new TextEncoder().encode(text), 1_000), {
+        file: "r.xml",
+        onResult: (result, reported) => builder.add(result, reported),
+      });
+      builder.endReport(tool);
+    }
+    return builder.finish().hostname;
+  }
+
+  it("is the one that all suites name", async () => {
+    assert.equal(await machineOf(named("agent-7"), named("agent-7")), "agent-7");
+    assert.equal(await machineOf(named("agent-7"), named("agent-8")), undefined);
+    assert.equal(
+      await machineOf(`<testsuites>${named("agent-7")}${named("agent-8")}</testsuites>`),
+      undefined,
+    );
+  });
+
+  it("is unknown where tools write a placeholder, or their project", async () => {
+    for (const text of [named("localhost"), named(""), named("tbd"), PLAYWRIGHT]) {
+      assert.equal(await machineOf(text), undefined, text);
+    }
+  });
+});
