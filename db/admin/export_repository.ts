@@ -47,11 +47,11 @@ export async function* exportRepository(
   const { dataVersion } = state;
   const wanted = { repositoryId, repositoryNumber, dataVersion, testIds: ids };
   for await (const submissions of loadSubmissions(sql, wanted)) {
-    for (const { record, results } of submissions) {
+    for (const { record, run } of submissions) {
       yield [record];
-      if (!results) continue;
+      if (!run) continue;
       processedCount++;
-      yield* exportResults(sql, { repositoryId, id: record.id, results, testIds: ids });
+      yield* exportResults(sql, { repositoryId, run, testIds: ids });
     }
   }
   // Others may be processed meanwhile, with a later data version.

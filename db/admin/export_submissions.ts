@@ -1,12 +1,12 @@
 /** Reads the submissions of a repository and their results as records of an export. */
 import { type StoredFailure, testAttempts } from "../../lib/analysis/attempts.ts";
-import { attemptsOfTests, decodeTestList, type ResultColumns } from "../../lib/analysis/columns.ts";
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
-import { decodeOverheads } from "../../lib/analysis/suite_overheads.ts";
+import type { Run } from "../../lib/analysis/run.ts";
 import { Failure } from "../../lib/base/failure.ts";
 import type { ExportRecord } from "../../lib/export/records.ts";
 import { idsIn, type Queryable, rangesIn } from "../connection/sql.ts";
+import { loadRuns } from "../read/runs.ts";
 import { loadTexts } from "../read/texts.ts";
 
 const SUBMISSIONS_PER_BATCH = 200;
@@ -20,9 +20,8 @@ interface ExportedFailure extends StoredFailure {
   otherFingerprints: string | null;
 }
 
-/** The results of a submission as they are stored. */
-interface StoredResults extends ResultColumns {
-  testNos: Int32Array;
+/** A submission that is processed. */
+interface ExportedRun extends Run<"results" | "durations"> {
   failures: ReadonlyMap<number, ExportedFailure[]>;
   tags: ReadonlyMap<number, string[]>;
 }
@@ -30,7 +29,7 @@ interface StoredResults extends ResultColumns {
 interface LoadedSubmission {
   record: ExportRecord<"submission">;
   /** `null` unless it is processed. */
-  results: StoredResults | null;
+  run: ExportedRun | null;
 }
 
 type SubmissionRecord = Omit<ExportRecord<"submission">, "type" | "repository_id">;
@@ -38,7 +37,6 @@ type SubmissionRecord = Omit<ExportRecord<"submission">, "type" | "repository_id
 interface StoredSubmission extends Omit<SubmissionRecord, "ambiguous_tests" | "overheads"> {
   /** `null` for none. */
   ambiguousTestNos: number[] | null;
-  overheads: Uint8Array;
 }
 
 /** The submissions up to a data version, by id; `testIds` are those of the repository by test_no. */
@@ -61,8 +59,7 @@ export async function* loadSubmissions(
         nullif(runner, '') as runner, nullif(build_url, '') as build_url,
         array_to_json(nullif(tags, '{}')) as tags, encode(upload_digest, 'hex') as upload_digest,
         test_result_count, array_to_json(nullif(notes, '{}')) as notes,
-        array_to_json(nullif(ambiguous_test_nos, '{}')) as "ambiguousTestNos",
-        overheads
+        array_to_json(nullif(ambiguous_test_nos, '{}')) as "ambiguousTestNos"
       from submission
       where repository_id = ${repositoryId} and submission_id > decode(${after}, 'hex')
         and data_version <= ${dataVersion}
@@ -76,18 +73,19 @@ export async function* loadSubmissions(
       }
       const group = records.slice(start, end);
       const ids = group.filter(({ status }) => status === "processed").map(({ id }) => id);
-      const results = await loadResults(sql, repositoryId, ids);
-      yield group.flatMap(({ ambiguousTestNos, overheads, ...record }) => {
-        const own = results.get(record.id) ?? null;
+      const runs = await loadExportedRuns(sql, repositoryId, ids);
+      yield group.flatMap(({ ambiguousTestNos, ...record }) => {
+        const run = runs.get(record.id) ?? null;
+        const overheads = run?.durations.overheads() ?? [];
         // Deleted after its row was read.
-        if (record.status === "processed" && own === null) return [];
+        if (record.status === "processed" && run === null) return [];
         return {
           record: {
             type: "submission",
             repository_id: repositoryNumber,
             ...record,
             ambiguous_tests: ambiguousTestNos?.map((testNo) => testIds[testNo]!) ?? null,
-            overheads: overheads.length === 0 ? null : decodeOverheads(overheads).map(
+            overheads: overheads.length === 0 ? null : overheads.map(
               ({ testNo, microseconds, isOneClass }) => ({
                 test_id: testIds[testNo]!,
                 overhead_us: microseconds,
@@ -95,7 +93,7 @@ export async function* loadSubmissions(
               }),
             ),
           },
-          results: own,
+          run,
         };
       });
     }
@@ -104,28 +102,26 @@ export async function* loadSubmissions(
   }
 }
 
-async function loadResults(
+async function loadExportedRuns(
   sql: Queryable,
   repositoryId: number,
   submissionIds: readonly string[],
-): Promise<Map<string, StoredResults>> {
+): Promise<Map<string, ExportedRun>> {
   if (submissionIds.length === 0) return new Map();
   const ids = () => idsIn(sql, submissionIds);
-  const rows = await sql<(ResultColumns & { id: string; testListNo: number; tags: string })[]>`
-    select encode(s.submission_id, 'hex') as id, s.durations, s.duration_unit as "durationUnit",
-      s.exceptions, s.test_list_no as "testListNo", coalesce(t.tag_groups, '[]') as tags
+  // First: what a run has cannot have been deleted before it.
+  const tags = await sql<{ id: string; groups: string }[]>`
+    select encode(s.submission_id, 'hex') as id, t.tag_groups as groups
     from submission s
-    left join test_tag_set t
+    join test_tag_set t
       on t.repository_id = s.repository_id and t.digest = s.test_tag_digest
     where s.repository_id = ${repositoryId} and s.submission_id = any(${ids()})`;
-  const lists = await sql<{ testListNo: number; testCount: number; tests: Uint8Array }[]>`
-    select test_list_no as "testListNo", test_count as "testCount", tests from test_list
-    where repository_id = ${repositoryId} and test_list_no in (
-      select s.test_list_no from submission s
-      where s.repository_id = ${repositoryId} and s.submission_id = any(${ids()}))`;
-  const testNos = new Map(
-    lists.map((list) => [list.testListNo, decodeTestList(list.tests, list.testCount)]),
-  );
+  const runs = await loadRuns(sql, {
+    repositoryId,
+    columns: ["results", "durations"],
+    submissionIds,
+  });
+  const tagsOf = new Map(tags.map(({ id, groups }) => [id, tagsIn(groups)]));
   const failures = await sql<(ExportedFailure & { id: string; testNo: number })[]>`
     select encode(submission_id, 'hex') as id, test_no as "testNo", result_no as "resultNo",
       conclusion, is_disruption as "isDisruption", encode(text_id, 'hex') as "textId",
@@ -134,14 +130,13 @@ async function loadResults(
     where repository_id = ${repositoryId} and submission_id = any(${ids()})
     order by submission_id, result_no`;
   const failuresOf = Map.groupBy(failures, ({ id }) => id);
-  const found = new Map<string, StoredResults>();
-  for (const { id, testListNo, tags, ...columns } of rows) {
-    const listed = testNos.get(testListNo);
-    if (!listed) continue;
-    const own = Map.groupBy(failuresOf.get(id) ?? [], ({ testNo }) => testNo);
-    found.set(id, { ...columns, testNos: listed, failures: own, tags: tagsIn(tags) });
-  }
-  return found;
+  return new Map(
+    runs.map((run) => {
+      const id = run.submissionId;
+      const failures = Map.groupBy(failuresOf.get(id) ?? [], ({ testNo }) => testNo);
+      return [id, { ...run, failures, tags: tagsOf.get(id) ?? new Map() }];
+    }),
+  );
 }
 
 /** The tags of each test in the groups of a `test_tag_set`. */
@@ -159,10 +154,9 @@ function tagsIn(json: string): Map<number, string[]> {
 /** The results of a submission, in batches. @throws {Failure} when some were deleted meanwhile */
 export async function* exportResults(
   sql: Queryable,
-  { repositoryId, id, results, testIds }: {
+  { repositoryId, run, testIds }: {
     repositoryId: number;
-    id: string;
-    results: StoredResults;
+    run: ExportedRun;
     testIds: readonly string[];
   },
 ): AsyncGenerator<ExportRecord<"result">[]> {
@@ -174,15 +168,13 @@ export async function* exportResults(
       textId === undefined ? record : { ...record, ...shownText(texts.get(textId)) }
     );
   };
-  let index = 0;
-  for (const attempts of attemptsOfTests(results)) {
-    const testNo = results.testNos[index++]!;
-    const tags = results.tags.get(testNo) ?? null;
-    const own = testAttempts(attempts, results.failures.get(testNo) ?? []);
+  for (const [testNo, attempts] of run.results.allAttempts(run.durations)) {
+    const tags = run.tags.get(testNo) ?? null;
+    const own = testAttempts(attempts, run.failures.get(testNo) ?? []);
     for (const { runCount, conclusion, durationMicroseconds, failure } of own) {
       batch.push({
         type: "result",
-        submission_id: id,
+        submission_id: run.submissionId,
         test_id: testIds[testNo]!,
         conclusion,
         duration_us: durationMicroseconds,

@@ -1,19 +1,21 @@
 /** Loads the tests that a quarantine policy decides about, with their histories. */
-import { type AttemptKind, forEachException } from "../../lib/analysis/columns.ts";
-import type {
-  PolicyHistory,
-  PolicyMoment,
-  PolicyRun,
-  QuarantinePolicy,
+import {
+  brokenRuns,
+  type PolicyHistory,
+  type PolicyMoment,
+  policyRuns,
+  type QuarantinePolicy,
 } from "../../lib/analysis/quarantine_policy.ts";
-import { isOutage } from "../../lib/analysis/test_counts.ts";
-import { DEFAULT_BASE } from "../../lib/analysis/verdict.ts";
-import { activeQuarantine, type Quarantine } from "../../lib/analysis/quarantine.ts";
+import {
+  activeQuarantine,
+  endOfManualEntry,
+  type Quarantine,
+} from "../../lib/analysis/quarantine.ts";
 import { saysNothing } from "../../lib/analysis/subtests.ts";
-import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
-import { codeVersionOf, quarantineColumns, selectRepository } from "../read/fragments.ts";
-import { loadTestLists } from "../read/stored_test_lists.ts";
+import { quarantineColumns, selectRepository } from "../read/fragments.ts";
+import { loadRuns } from "../read/runs.ts";
 import { selectDisruptionCounts } from "../read/tracked_test_rows.ts";
 import { identityColumns, type IdentityRow, type StoredTest, storedTest } from "./quarantine.ts";
 import type { Repository } from "./repositories.ts";
@@ -62,16 +64,19 @@ export async function loadPolicyTests(
     failures.get(testNo) ?? firstSubmissionId(entries.get(testNo)!.quarantinedAt)
   );
   const firstId = [windowId, ...starts].sort()[0]!;
-  const submissions = await loadSubmissions(tx, { repositoryId, firstId });
+  const runs = await loadRuns(tx, {
+    repositoryId,
+    columns: ["codeVersion", "branch", "results"],
+    where: tx`s.submission_id >= decode(${firstId}, 'hex')`,
+    order: "oldest first",
+  });
   const disruptions = await tx<{ submissionId: string; testNo: number }[]>`
     select encode(submission_id, 'hex') as "submissionId", test_no as "testNo"
     from negative_result
     where repository_id = ${repositoryId} and submission_id >= decode(${windowId}, 'hex')
       and is_disruption and test_no = any(${integersIn(tx, [...automatic, ...candidates])})`;
   // After a day of a broken environment, most tests have disruptions that do not count.
-  const broken = new Set(
-    submissions.filter((one) => one.isBrokenEnvironment).map(({ id }) => id),
-  );
+  const broken = brokenRuns(runs);
   const counting = disruptions.filter(({ submissionId }) => !broken.has(submissionId));
   const countingOf = Map.groupBy(counting, ({ testNo }) => testNo);
   const hasEnough = (testNo: number) => (countingOf.get(testNo)?.length ?? 0) >= policy.disruptions;
@@ -80,8 +85,12 @@ export async function loadPolicyTests(
     select ${identityColumns(tx)} from test t
     where t.repository_id = ${repositoryId} and t.test_no = any(${integersIn(tx, testNos)})`;
   const tests = testRows.map((row) => storedTest(repository, row));
-  const disrupted = new Set(counting.map((one) => one.submissionId + one.testNo));
-  const runs = runsOf(submissions, testNos, disrupted);
+  const disrupted = Map.groupBy(counting, ({ submissionId }) => submissionId);
+  const historyOf = policyRuns(runs, {
+    testNos,
+    broken,
+    disrupted: (submissionId) => disrupted.get(submissionId)?.map(({ testNo }) => testNo) ?? [],
+  });
   const ambiguousRows = await tx<{ testNo: number }[]>`
     select distinct test_no as "testNo" from submission s, unnest(s.ambiguous_test_nos) as test_no
     where s.repository_id = ${repositoryId} and s.submission_id >= decode(${windowId}, 'hex')
@@ -101,16 +110,10 @@ export async function loadPolicyTests(
     const leftAt = Math.max(removals.get(id) ?? 0, endOfManualEntry(entries.get(testNo), now));
     const isAmbiguous = ambiguous.has(testNo);
     const failsWithSubtests = parents.has(testNo);
-    const own = { runs: runs.get(testNo)!, quarantine, leftAt };
+    const own = { runs: historyOf.get(testNo)!, quarantine, leftAt };
     return { ...test, history: { ...own, isAmbiguous, failsWithSubtests } };
   });
   return { tests: found.sort((a, b) => a.id < b.id ? -1 : 1), automaticCount };
-}
-
-/** The end that a person gave an entry, 0 before it. The end of an automatic one is not a decision. */
-function endOfManualEntry(entry: Quarantine | undefined, now: number): number {
-  if (entry?.quarantineType !== "manual" || activeQuarantine(entry, now) !== null) return 0;
-  return entry.quarantineExpiresAt ?? 0;
 }
 
 /** The tests whose disruptions of the window say nothing of their own, where subtests have some too. */
@@ -141,71 +144,4 @@ async function findParents(
       and n.is_disruption and n.test_no = any(${integersIn(tx, parents)})`;
   for (const { testNo, ...text } of texts) if (!saysNothing(text)) parents.delete(testNo);
   return parents;
-}
-
-/** The processed submissions from an id on, oldest first, with the outcomes of their tests. */
-async function loadSubmissions(
-  sql: Queryable,
-  { repositoryId, firstId }: { repositoryId: number; firstId: string },
-) {
-  const rows = await sql<
-    {
-      id: string;
-      codeVersion: string;
-      branch: string | null;
-      testListNo: number;
-      encoded: Uint8Array;
-    }[]
-  >`
-    select encode(submission_id, 'hex') as id, ${codeVersionOf(sql)} as "codeVersion",
-      branch, test_list_no as "testListNo", exceptions as encoded
-    from submission s
-    where repository_id = ${repositoryId} and status = 'processed'
-      and submission_id >= decode(${firstId}, 'hex')
-    order by submission_id`;
-  const testListNos = new Set(rows.map(({ testListNo }) => testListNo));
-  const lists = await loadTestLists(sql, { repositoryId, testListNos });
-  return rows.map(({ id, codeVersion, branch, testListNo, encoded }) => {
-    const list = lists.get(testListNo)!;
-    /** Attempts of the tests that did not pass once, by position in the list. */
-    const exceptions = new Map<number, readonly AttemptKind[]>();
-    let testCount = list.length;
-    let failedTestCount = 0;
-    forEachException(encoded, (index, counts, kinds) => {
-      exceptions.set(index, kinds);
-      if (counts.negative > 0) failedTestCount++;
-      else if (counts.positive === 0) testCount--;
-    });
-    const isBroken = isOutage({ ran: testCount, failed: failedTestCount });
-    const isOnBase = branch === DEFAULT_BASE;
-    return { id, codeVersion, list, exceptions, isBrokenEnvironment: isBroken, isOnBase };
-  });
-}
-
-/** The runs of tests in submissions, by test_no. `disrupted`: submission ids with the test_no. */
-function runsOf(
-  submissions: Awaited<ReturnType<typeof loadSubmissions>>,
-  testNos: ReadonlySet<number>,
-  disrupted: ReadonlySet<string>,
-): Map<number, PolicyRun[]> {
-  const runs = new Map<number, PolicyRun[]>([...testNos].map((testNo) => [testNo, []]));
-  /** Positions of the tests in each list. */
-  const positions = new Map<Int32Array, number[]>();
-  for (const { id, list, exceptions, ...submission } of submissions) {
-    const { codeVersion, isBrokenEnvironment, isOnBase } = submission;
-    const own = positions.get(list) ??
-      [...list.keys()].filter((index) => testNos.has(list[index]!));
-    positions.set(list, own);
-    for (const index of own) {
-      const testNo = list[index]!;
-      const results = (exceptions.get(index) ?? ["positive"])
-        .filter((kind) => kind === "positive" || kind === "negative")
-        .map((kind) => kind === "positive");
-      if (results.length === 0) continue;
-      const isDisrupted = disrupted.has(id + testNo);
-      const run = { recordedAt: recordedAtOf(id), codeVersion, isBrokenEnvironment, isOnBase };
-      runs.get(testNo)!.push({ ...run, results, isDisrupted });
-    }
-  }
-  return runs;
 }

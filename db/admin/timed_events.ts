@@ -6,12 +6,12 @@ import {
   type TestIdentity,
 } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
-import { resultCountsAt } from "../../lib/analysis/columns.ts";
+import { countPasses } from "../../lib/analysis/passes.ts";
 import { CALM_AFTER, endingNoticeAt } from "../../lib/webhook/events.ts";
 import type { Database } from "../connection/connect.ts";
 import { isTransient } from "../connection/errors.ts";
 import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
-import { loadTestLists } from "../read/stored_test_lists.ts";
+import { loadRuns } from "../read/runs.ts";
 import { quarantineColumns } from "../read/fragments.ts";
 import { lockRepository } from "../write/repository_row.ts";
 import { writeTransaction } from "../write/transaction.ts";
@@ -113,7 +113,8 @@ async function addCalmTests(tx: Queryable, repository: Repository, now: number):
           and d.latest_submission_id >= decode(${firstId}, 'hex'))
     order by t.test_no`;
   if (quiet.length === 0) return;
-  const passes = await countPasses(tx, { repositoryId, firstId, tests: quiet });
+  const runs = await loadRuns(tx, { repositoryId, columns: ["results"], since: quietSince });
+  const passes = countPasses(runs, quiet.map(({ testNo }) => testNo));
   const calm = quiet.filter(({ testNo }) => passes.get(testNo)! >= CALM_AFTER.passes);
   const owners = await loadOwnersOfTests(tx, {
     repositoryId,
@@ -130,35 +131,6 @@ async function addCalmTests(tx: Queryable, repository: Repository, now: number):
       passes: passes.get(testNo)!,
     })),
   });
-}
-
-/** In how many submissions tests passed, from an id on, by test_no. */
-async function countPasses(
-  sql: Queryable,
-  { repositoryId, firstId, tests }: {
-    repositoryId: number;
-    firstId: string;
-    tests: readonly TestRow[];
-  },
-): Promise<Map<number, number>> {
-  const passes = new Map(tests.map(({ testNo }) => [testNo, 0]));
-  const submissions = await sql<{ testListNo: number; exceptions: Uint8Array }[]>`
-    select test_list_no as "testListNo", exceptions from submission
-    where repository_id = ${repositoryId} and status = 'processed'
-      and submission_id >= decode(${firstId}, 'hex')`;
-  const testListNos = new Set(submissions.map(({ testListNo }) => testListNo));
-  const lists = await loadTestLists(sql, { repositoryId, testListNos });
-  for (const [testListNo, list] of lists) {
-    const indexes = [...list.keys()].filter((index) => passes.has(list[index]!));
-    for (const { exceptions } of submissions.filter((one) => one.testListNo === testListNo)) {
-      const counts = resultCountsAt(exceptions, indexes);
-      for (const index of indexes) {
-        if ((counts.get(index)?.positive ?? 0) === 0) continue;
-        passes.set(list[index]!, passes.get(list[index]!)! + 1);
-      }
-    }
-  }
-  return passes;
 }
 
 type Entry = Quarantine & { quarantineExpiresAt: number };

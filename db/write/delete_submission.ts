@@ -12,7 +12,7 @@ import {
   deleteDisruptiveTests,
   loadDisruptiveTests,
   loadNegatives,
-  loadProcessedSubmissions,
+  loadVersionRuns,
   markDisruptions,
   storeDisruptiveTests,
 } from "./disruptions.ts";
@@ -116,10 +116,10 @@ async function withdrawDisruptions(
   const after = new Map<number, DisruptiveTest>();
   const byVersion = Map.groupBy(disruptions, (disruption) => disruption.codeVersion);
   const codeVersions = [...byVersion.keys()];
-  const submissions = await loadProcessedSubmissions(tx, { repositoryId, codeVersions, testNos });
-  const submissionsOf = Map.groupBy(submissions, (submission) => submission.codeVersion);
+  const runs = await loadVersionRuns(tx, { repositoryId, codeVersions });
+  const runsOf = Map.groupBy(runs, (run) => run.codeVersion);
   for (const [codeVersion, negatives] of byVersion) {
-    const all = submissionsOf.get(codeVersion) ?? [];
+    const all = runsOf.get(codeVersion) ?? [];
     for (const { test } of findDisruptions(all, negatives)) {
       before.set(test.testNo, mergeDisruptive(before.get(test.testNo), test));
     }

@@ -1,20 +1,21 @@
 /** Negative results, which of them are disruptions at a code version, and the disruptive tests. */
 import { isDeepStrictEqual } from "node:util";
-import { resultCountsAt } from "../../lib/analysis/columns.ts";
 import {
   type DisruptiveTest,
   findDisruptions,
+  hasFailedAndPassed,
   mergeDisruptive,
   type NegativeResult,
-  type ProcessedSubmission,
+  type VersionRun,
 } from "../../lib/analysis/disruptions.ts";
 import { MORE_CAUSES } from "../../lib/analysis/failure_causes.ts";
-import { indexOfTest, type SubmissionContent } from "../../lib/analysis/submission_content.ts";
+import type { Run } from "../../lib/analysis/run.ts";
+import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { type Fragment, integersIn, type Queryable } from "../connection/sql.ts";
 import { messageOf } from "../read/texts.ts";
 import { codeVersionOf, hasCodeVersion } from "../read/fragments.ts";
-import { loadTestLists } from "../read/stored_test_lists.ts";
+import { loadRuns } from "../read/runs.ts";
 
 /**
  * Stores the negative results of a new submission, of which all else is stored, and finds the disruptions
@@ -118,10 +119,7 @@ async function mayHaveDisruptions(
   repositoryId: number,
   { submissionId, codeVersion, content }: NewResults & { codeVersion: string },
 ): Promise<boolean> {
-  const { exceptions, negatives, testHashes } = content;
-  const failed = new Set(negatives.map(({ testHash }) => indexOfTest(testHashes, testHash)));
-  const counts = resultCountsAt(exceptions, failed);
-  if (counts.values().some(({ positive }) => positive > 0)) return true;
+  if (hasFailedAndPassed(content.exceptions)) return true;
   const [row] = await tx<{ hasOthers: boolean }[]>`
     select exists (
       select 1 from submission s
@@ -143,12 +141,9 @@ async function detectDisruptions(
 ): Promise<Disruptions> {
   const earlier = await loadNegatives(tx, repositoryId, hasCodeVersion(tx, [codeVersion]));
   const negatives = [...own, ...earlier];
-  const submissions = await loadProcessedSubmissions(tx, {
-    repositoryId,
-    codeVersions: [codeVersion],
-    testNos: new Set(negatives.map(({ testNo }) => testNo)),
-  });
-  const found = findDisruptions(submissions, negatives);
+  if (negatives.length === 0) return NO_DISRUPTIONS;
+  const runs = await loadVersionRuns(tx, { repositoryId, codeVersions: [codeVersion] });
+  const found = findDisruptions(runs, negatives);
   if (found.length === 0) return NO_DISRUPTIONS;
   const disruptions = new Set(found.flatMap((test) => test.disruptions));
   const newDisruptions = [...disruptions].filter(({ isDisruption }) => !isDisruption)
@@ -186,37 +181,15 @@ export async function loadNegatives(
     where s.repository_id = ${repositoryId} and ${condition}`;
 }
 
-/** All processed submissions of some code versions, and which of the given tests passed in them. */
-export async function loadProcessedSubmissions(
+/** All runs at some code versions. */
+export async function loadVersionRuns(
   sql: Queryable,
-  { repositoryId, codeVersions, testNos }: {
-    repositoryId: number;
-    codeVersions: string[];
-    testNos: ReadonlySet<number>;
-  },
-): Promise<(ProcessedSubmission & { codeVersion: string })[]> {
-  if (testNos.size === 0) return [];
-  type Row = Omit<ProcessedSubmission, "hasPositive"> & { codeVersion: string };
-  const submissions = await sql<(Row & { testListNo: number; exceptions: Uint8Array })[]>`
-    select ${codeVersionOf(sql)} as "codeVersion", encode(submission_id, 'hex') as "submissionId",
-      commit_oid as "commitOid", build_url as "buildUrl", test_list_no as "testListNo", exceptions
-    from submission s
-    where repository_id = ${repositoryId} and status = 'processed'
-      and ${hasCodeVersion(sql, codeVersions)}`;
-  const testListNos = new Set(submissions.map(({ testListNo }) => testListNo));
-  const indexesByList = new Map<number, Map<number, number>>();
-  for (const [testListNo, listed] of await loadTestLists(sql, { repositoryId, testListNos })) {
-    const indexes = new Map<number, number>();
-    listed.forEach((testNo, index) => testNos.has(testNo) && indexes.set(testNo, index));
-    indexesByList.set(testListNo, indexes);
-  }
-  return submissions.map(({ testListNo, exceptions, ...submission }) => {
-    const indexes = indexesByList.get(testListNo)!;
-    const counts = resultCountsAt(exceptions, indexes.values());
-    return {
-      ...submission,
-      hasPositive: (testNo) => (counts.get(indexes.get(testNo) ?? -1)?.positive ?? 0) > 0,
-    };
+  { repositoryId, codeVersions }: { repositoryId: number; codeVersions: string[] },
+): Promise<(VersionRun & Run<"codeVersion">)[]> {
+  return await loadRuns(sql, {
+    repositoryId,
+    columns: ["codeVersion", "commitOid", "buildUrl", "results"],
+    where: hasCodeVersion(sql, codeVersions),
   });
 }
 

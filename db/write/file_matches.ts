@@ -2,27 +2,18 @@
  * A test that reports name sometimes with a file and sometimes without one, because an option of its tool
  * was changed or differs between jobs, is one test: the one that was there first.
  */
-import { type SubmissionContent, withTestHashes } from "../../lib/analysis/submission_content.ts";
-import { testHash, type TestIdentity } from "../../lib/base/identity.ts";
-import { quote } from "../../lib/base/quote.ts";
+import {
+  type FileMatch,
+  fileMatch,
+  hashWithoutFile,
+  hasSameNames,
+  unambiguous,
+} from "../../lib/analysis/file_matches.ts";
+import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { forceFullReload } from "./repository_row.ts";
 import { findTestListNo, testNosByHash, TESTS_PER_STATEMENT } from "./tests.ts";
-
-/** A test of an upload that is one of the repository, except that one of the two has no file. */
-export interface FileMatch {
-  name: string;
-  /** File of the one that has it. */
-  file: string;
-  /** Hash of the test of the upload. */
-  aliasHash: number;
-  /** Hash of the repository's test. */
-  testHash: number;
-  /** Whether the upload has the file. */
-  isFileAdded: boolean;
-  /** Whether it was found before. */
-  isKnown: boolean;
-}
 
 type Content = Pick<SubmissionContent, "testHashes" | "listHash" | "identityAt">;
 
@@ -77,7 +68,7 @@ async function findEarlierMatches(
     select h.hash::float8 as hash, t.test_hash::float8 as "testHash", t.file
     from unnest(${arrayOf(unknown.keys())}::text::bigint[]) as h(hash)
     join test t on t.repository_id = ${repositoryId} and t.alias_hash = h.hash`;
-  return rows.map((row) => matchOf(row.hash, unknown.get(row.hash)!, row, { isKnown: true }));
+  return rows.map((row) => fileMatch(row.hash, unknown.get(row.hash)!, row, { isKnown: true }));
 }
 
 /** For tests with a file, those without one; also if another match gave them this file before an import. */
@@ -107,8 +98,8 @@ async function findTestsWithoutFile(
         and o.suite = t.suite and o.class = t.class and o.name = t.name)`;
   return rows.flatMap((row) => {
     const test = unknown.get(row.hash)!;
-    if (!isSame(test, row) || row.file !== "" && row.file !== test.file) return [];
-    return [matchOf(row.hash, test, row, { isKnown: row.file !== "" })];
+    if (!hasSameNames(test, row) || row.file !== "" && row.file !== test.file) return [];
+    return [fileMatch(row.hash, test, row, { isKnown: row.file !== "" })];
   });
 }
 
@@ -134,7 +125,7 @@ async function findTestsWithFile(
       limit 2) t`;
   const byTest = Map.groupBy(rows, ({ hash }) => hash);
   return [...byTest].flatMap(([hash, stored]) =>
-    stored.length === 1 ? [matchOf(hash, unknown.get(hash)!, stored[0]!, { isKnown: false })] : []
+    stored.length === 1 ? [fileMatch(hash, unknown.get(hash)!, stored[0]!, { isKnown: false })] : []
   );
 }
 
@@ -146,57 +137,6 @@ function nameHash(sql: Queryable, row: "test" | "o" | "t" | "u") {
     name: sql(`${row}.name`),
   };
   return sql`hashtextextended(${suite} || E'\\x1f' || ${className} || E'\\x1f' || ${name}, 0)`;
-}
-
-function hashWithoutFile(test: TestIdentity): number {
-  return testHash({ ...test, file: "" });
-}
-
-function isSame(a: TestIdentity, b: TestIdentity): boolean {
-  return a.suite === b.suite && a.class === b.class && a.name === b.name;
-}
-
-function matchOf(
-  aliasHash: number,
-  test: TestIdentity,
-  stored: Pick<StoredTest, "testHash" | "file">,
-  { isKnown }: { isKnown: boolean },
-): FileMatch {
-  const { testHash } = stored;
-  const isFileAdded = test.file !== "";
-  const file = isFileAdded ? test.file : stored.file;
-  return { name: test.name, file, aliasHash, testHash, isFileAdded, isKnown };
-}
-
-/**
- * Without the matches of tests whose suite, class and name the upload has several times, so that it would
- * be open which of them is meant. A file that a test was found in before is not open.
- */
-function unambiguous(
-  found: readonly FileMatch[],
-  { testHashes, identityAt }: Content,
-): FileMatch[] {
-  const own = new Set(testHashes);
-  const counts = new Map<number, number>();
-  testHashes.forEach((_, index) => {
-    const hash = hashWithoutFile(identityAt(index));
-    counts.set(hash, (counts.get(hash) ?? 0) + 1);
-  });
-  return found.filter(({ aliasHash, testHash, isFileAdded, isKnown }) => {
-    const isOnly = counts.get(isFileAdded ? testHash : aliasHash) === 1;
-    return !own.has(testHash) && (isOnly || isFileAdded && isKnown);
-  });
-}
-
-/** The content with matched tests as the repository has them, and its groups of tags in their order. */
-export function withFileMatches(
-  content: SubmissionContent,
-  matches: readonly FileMatch[],
-  groupOf?: number[],
-): { content: SubmissionContent; groupOf: number[] | undefined } {
-  if (matches.length === 0) return { content, groupOf };
-  const hashes = new Map(matches.map(({ aliasHash, testHash }) => [aliasHash, testHash]));
-  return withTestHashes(content, hashes, groupOf);
 }
 
 /**
@@ -218,26 +158,4 @@ export async function storeFileMatches(
       and (t.alias_hash is distinct from m."aliasHash" or t.file <> m.file)`;
   // Cached tests have the old file.
   if (count > 0) await forceFullReload(tx, repositoryId);
-}
-
-const NAMED_TESTS = 3;
-
-/** The notes of an upload on its matches. */
-export function fileMatchNotes(matches: readonly FileMatch[]): string[] {
-  const added = matches.filter(({ isFileAdded, isKnown }) => isFileAdded && !isKnown);
-  const missing = matches.filter(({ isFileAdded }) => !isFileAdded);
-  return [
-    ...added.length === 0
-      ? []
-      : [`tests with a file count as those that were known without one: ${named(added)}`],
-    ...missing.length === 0
-      ? []
-      : [`tests without a file count as those that are known with one: ${named(missing)}`],
-  ];
-}
-
-function named(matches: readonly FileMatch[]): string {
-  const shown = matches.slice(0, NAMED_TESTS).map(({ name, file }) => `${quote(name)} (${file})`);
-  const more = matches.length - shown.length;
-  return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }

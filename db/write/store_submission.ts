@@ -1,4 +1,9 @@
 import { createHash } from "node:crypto";
+import {
+  type FileMatch,
+  fileMatchNotes,
+  withFileMatches,
+} from "../../lib/analysis/file_matches.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestTags } from "../../lib/analysis/test_tags.ts";
 import { keyedSubmissionId, submissionId, type TestIdentity } from "../../lib/base/identity.ts";
@@ -11,13 +16,7 @@ import { bumpForAddition, type LockedRepository, lockRepository } from "./reposi
 import { insertSubmission, removeUnprocessed, type SubmissionHead } from "./submission_rows.ts";
 import { addTags } from "./test_tags.ts";
 import { resolveCommit } from "./abbreviated_commits.ts";
-import {
-  type FileMatch,
-  fileMatchNotes,
-  findFileMatches,
-  storeFileMatches,
-  withFileMatches,
-} from "./file_matches.ts";
+import { findFileMatches, storeFileMatches } from "./file_matches.ts";
 import { storeTestList } from "./tests.ts";
 
 /** One upload: a CI run, or one shard of it. */

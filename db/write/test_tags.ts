@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import type { TestTags } from "../../lib/analysis/test_tags.ts";
 import { TAG_LIMITS } from "../../lib/report/limits.ts";
 import { type Queryable, rangesOf, textsIn } from "../connection/sql.ts";
-import { loadTestList } from "../read/stored_test_lists.ts";
+import { loadTestList } from "../read/runs.ts";
 
 /** A repository would have too many distinct tags. */
 export class TagLimitError extends Error {

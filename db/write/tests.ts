@@ -1,9 +1,10 @@
 /** Tests, and lists of their numbers, each stored once for all submissions that ran the same tests. */
-import { decodeTestList, encodeTestList } from "../../lib/analysis/columns.ts";
+import { encodeTestList } from "../../lib/analysis/columns.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import { encodeOverheads } from "../../lib/analysis/suite_overheads.ts";
 import { testHash, type TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable, rangesOf } from "../connection/sql.ts";
+import { loadTestListsFrom } from "../read/runs.ts";
 import { forceFullReload, takeNumbers } from "./repository_row.ts";
 
 /** Tests that one statement looks up or stores. */
@@ -226,16 +227,13 @@ export async function excludeListed(
   testNos: Set<number>,
   { repositoryId, from = 0 }: { repositoryId: number; from?: number },
 ): Promise<number> {
-  const lists = await sql<{ testListNo: number; testCount: number; tests: Uint8Array }[]>`
-    select test_list_no as "testListNo", test_count as "testCount", tests from test_list
-    where repository_id = ${repositoryId} and test_list_no >= ${from}
-    order by test_list_no
-    limit ${LISTS_PER_STATEMENT}`;
-  for (const { tests, testCount } of lists) {
-    for (const testNo of decodeTestList(tests, testCount)) testNos.delete(testNo);
+  const lists = await loadTestListsFrom(sql, { repositoryId, from, limit: LISTS_PER_STATEMENT });
+  let next = from;
+  for (const [testListNo, list] of lists) {
+    for (const testNo of list.testNos) testNos.delete(testNo);
+    next = testListNo + 1;
   }
-  const next = (lists.at(-1)?.testListNo ?? from - 1) + 1;
-  if (lists.length < LISTS_PER_STATEMENT) return next;
+  if (lists.size < LISTS_PER_STATEMENT) return next;
   return await excludeListed(sql, testNos, { repositoryId, from: next });
 }
 

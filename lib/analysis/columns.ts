@@ -43,12 +43,13 @@ export interface ResultColumns {
   exceptions: Uint8Array;
 }
 
-interface Attempts {
+/** How a test ended: the kinds of its attempts, in the order of the report. */
+export interface Attempts {
   kinds: readonly AttemptKind[];
   counts: Readonly<ResultCounts>;
 }
 
-const PASSED_ONCE = counted(["positive"]);
+export const PASSED_ONCE: Attempts = counted(["positive"]);
 
 // One byte for the kinds of a common exception; for others OTHER, the number of attempts, and a byte
 // for each. The durations of all attempts but the last follow; the last took the rest of the total.
@@ -175,18 +176,18 @@ function readAttempts(reader: VarintReader, total: number, durationUnit: number)
   });
 }
 
-/** Calls `visit` for every exception: its index in the list, ascending, its counts and kinds. */
+/** Calls `visit` for every exception, by its index in the list, ascending, until it returns false. */
 export function forEachException(
   exceptions: Uint8Array,
-  visit: (index: number, counts: Readonly<ResultCounts>, kinds: readonly AttemptKind[]) => void,
+  visit: (index: number, attempts: Attempts) => boolean | void,
 ): void {
   const reader = new VarintReader(exceptions);
   let index = -1;
   while (!reader.done) {
     index += reader.read() + 1;
-    const { kinds, counts } = readKinds(reader);
-    reader.skip(kinds.length - 1);
-    visit(index, counts, kinds);
+    const attempts = readKinds(reader);
+    reader.skip(attempts.kinds.length - 1);
+    if (visit(index, attempts) === false) return;
   }
 }
 
@@ -210,7 +211,7 @@ export function finalOutcomesAt(
 ): Map<number, AttemptKind> {
   const found = new Map<number, AttemptKind>();
   for (const index of indexes) found.set(index, "positive");
-  forEachException(exceptions, (index, _counts, kinds) => {
+  forEachException(exceptions, (index, { kinds }) => {
     if (found.has(index)) found.set(index, finalOutcome(kinds));
   });
   return found;
@@ -223,7 +224,7 @@ export function resultCountsAt(
 ): Map<number, Readonly<ResultCounts>> {
   const found = new Map<number, Readonly<ResultCounts>>();
   for (const index of indexes) found.set(index, PASSED_ONCE.counts);
-  forEachException(exceptions, (index, counts) => {
+  forEachException(exceptions, (index, { counts }) => {
     if (found.has(index)) found.set(index, counts);
   });
   return found;
@@ -272,7 +273,7 @@ export function* attemptsOfTests(columns: ResultColumns): Generator<Attempt[]> {
 
 /**
  * The tests that did not pass exactly once: index in the list, ascending, and attempts. Without durations
- * the last attempt of each takes 0.
+ * the last attempt of each takes 0, because it took the rest of a total.
  *
  * @param isWanted the tests to read, by index
  */
@@ -293,6 +294,19 @@ export function* exceptionAttempts(
     if (isWanted(index)) yield [index, readAttempts(reader, total, durationUnit)];
     else reader.skip(readKinds(reader).kinds.length - 1);
   }
+}
+
+/** Microseconds of each test of the list, in its order. */
+export function decodeDurations(
+  { durations, durationUnit }: Pick<ResultColumns, "durations" | "durationUnit">,
+  testCount: number,
+): Float64Array {
+  const reader = new VarintReader(durations);
+  const microseconds = new Float64Array(testCount);
+  for (let index = 0; index < testCount; index++) {
+    microseconds[index] = reader.read() * durationUnit;
+  }
+  return microseconds;
 }
 
 /** Microseconds of all tests of the list together. */

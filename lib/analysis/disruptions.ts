@@ -7,15 +7,11 @@
  */
 import { firstSubmissionId, recordedAtOf } from "../base/identity.ts";
 import { compareTexts } from "../base/text.ts";
+import { forEachException } from "./columns.ts";
+import { type Run, SelectedTests } from "./run.ts";
 
-export interface ProcessedSubmission {
-  /** 24 hex digits; ids sort like time. */
-  submissionId: string;
-  commitOid: string;
-  buildUrl: string;
-  /** Whether a test passed at least once in this submission. */
-  hasPositive(testNo: number): boolean;
-}
+/** A run at a code version, with how its tests ended. */
+export type VersionRun = Run<"commitOid" | "buildUrl" | "results">;
 
 export interface NegativeResult {
   submissionId: string;
@@ -39,30 +35,47 @@ export interface DisruptiveTest {
   positiveBuildUrl: string;
 }
 
+/** Whether a test of a submission failed and passed in it, from its encoded exceptions. */
+export function hasFailedAndPassed(exceptions: Uint8Array): boolean {
+  let found = false;
+  forEachException(exceptions, (_index, { counts }) => {
+    found = counts.negative > 0 && counts.positive > 0;
+    return !found;
+  });
+  return found;
+}
+
 /**
- * Finds the tests that failed and passed at a code version, from all of its processed submissions
- * and the negative results of the tests in question. Their disruptions are in order.
+ * Finds the tests that failed and passed at a code version, from all of its runs and the negative results
+ * of the tests in question. Their disruptions are in order.
  */
 export function findDisruptions(
-  submissions: ProcessedSubmission[],
-  negatives: NegativeResult[],
+  runs: readonly VersionRun[],
+  negatives: readonly NegativeResult[],
 ): { test: DisruptiveTest; disruptions: NegativeResult[] }[] {
-  const latestFirst = submissions.toSorted((a, b) => compareTexts(b.submissionId, a.submissionId));
-  return [...Map.groupBy(negatives, ({ testNo }) => testNo)].flatMap(([testNo, own]) => {
-    const positive = latestFirst.find((submission) => submission.hasPositive(testNo));
+  const negativesOf = Map.groupBy(negatives, ({ testNo }) => testNo);
+  const selected = new SelectedTests(negativesOf.keys());
+  const latestPositive = new Map<number, VersionRun>();
+  for (const run of runs.toSorted((a, b) => compareTexts(a.submissionId, b.submissionId))) {
+    run.results.each(selected, (testNo, { counts }) => {
+      if (counts.positive > 0) latestPositive.set(testNo, run);
+    });
+  }
+  return [...negativesOf].flatMap(([testNo, own]) => {
+    const positive = latestPositive.get(testNo);
     if (!positive) return [];
     const disruptions = own.toSorted((a, b) =>
       compareTexts(a.submissionId, b.submissionId) || a.resultNo - b.resultNo
     );
     const [first, latest] = [disruptions[0]!, disruptions.at(-1)!];
-    const submission = submissions.find((one) => one.submissionId === latest.submissionId)!;
+    const run = runs.find((one) => one.submissionId === latest.submissionId)!;
     const test: DisruptiveTest = {
       testNo,
       firstDisruptionAt: recordedAtOf(first.submissionId),
       latestSubmissionId: latest.submissionId,
       latestResultNo: latest.resultNo,
-      latestCommitOid: submission.commitOid,
-      latestBuildUrl: submission.buildUrl,
+      latestCommitOid: run.commitOid,
+      latestBuildUrl: run.buildUrl,
       latestMessage: latest.message,
       positiveSubmissionId: positive.submissionId,
       positiveBuildUrl: positive.buildUrl,

@@ -71,3 +71,9 @@ export function withEnds(changes: readonly QuarantineEvent[], now: number): Quar
   for (const entry of open.values()) endUntil(entry, now);
   return events.sort((a, b) => a.at - b.at);
 }
+
+/** The end that a person gave an entry, 0 before it. The end of an automatic one is not a decision. */
+export function endOfManualEntry(entry: Quarantine | undefined, now: number): number {
+  if (entry?.quarantineType !== "manual" || activeQuarantine(entry, now) !== null) return 0;
+  return entry.quarantineExpiresAt ?? 0;
+}

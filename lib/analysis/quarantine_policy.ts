@@ -1,6 +1,8 @@
 import { plural } from "../base/text.ts";
 import { SECONDS_PER_DAY } from "../base/time.ts";
 import type { Quarantine } from "./quarantine.ts";
+import { type Run, SelectedTests } from "./run.ts";
+import { isOutage } from "./test_counts.ts";
 import { DEFAULT_BASE } from "./verdict.ts";
 
 /** The values of a policy, durations in seconds. */
@@ -63,6 +65,44 @@ export interface PolicyHistory {
   isAmbiguous: boolean;
   /** Whether its disruptions of the window say nothing of their own, and subtests have some too. */
   failsWithSubtests: boolean;
+}
+
+/** The ids of the runs in which so many tests failed that their environment was probably broken. */
+export function brokenRuns(runs: readonly Run<"results">[]): Set<string> {
+  const broken = runs.filter(({ results }) => isOutage(results.testCounts()));
+  return new Set(broken.map(({ submissionId }) => submissionId));
+}
+
+/**
+ * The runs of some tests, by test_no: those with a positive or negative result.
+ *
+ * @param runs oldest first
+ * @param options.disrupted the tests whose disruptions in a submission count
+ */
+export function policyRuns(
+  runs: readonly Run<"codeVersion" | "branch" | "results">[],
+  { testNos, broken, disrupted }: {
+    testNos: ReadonlySet<number>;
+    broken: ReadonlySet<string>;
+    disrupted: (submissionId: string) => readonly number[];
+  },
+): Map<number, PolicyRun[]> {
+  const selected = new SelectedTests(testNos);
+  const found = new Map(Array.from(testNos, (testNo): [number, PolicyRun[]] => [testNo, []]));
+  for (const { submissionId, recordedAt, codeVersion, branch, results } of runs) {
+    const isBrokenEnvironment = broken.has(submissionId);
+    const isOnBase = branch === DEFAULT_BASE;
+    const disruptedHere = new Set(disrupted(submissionId));
+    results.each(selected, (testNo, { kinds }) => {
+      const outcomes = kinds.filter((kind) => kind === "positive" || kind === "negative")
+        .map((kind) => kind === "positive");
+      if (outcomes.length === 0) return;
+      const isDisrupted = disruptedHere.has(testNo);
+      const run = { recordedAt, codeVersion, isBrokenEnvironment, isOnBase };
+      found.get(testNo)!.push({ ...run, results: outcomes, isDisrupted });
+    });
+  }
+  return found;
 }
 
 export interface PolicyDecision {

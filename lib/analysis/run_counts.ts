@@ -110,7 +110,7 @@ function count(
   }
   for (const { testListNo, exceptions, durations, durationUnit } of runs) {
     const tests = lists.get(testListNo)!;
-    forEachException(exceptions, (index, counts) => {
+    forEachException(exceptions, (index, { counts }) => {
       const testNo = tests[index]!;
       const countedHere = counts.positive + counts.negative;
       counted[testNo]! += sign * (countedHere - 1);

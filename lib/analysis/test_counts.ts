@@ -14,7 +14,7 @@ export interface TestCounts {
 /** Counts the tests of a list from the ones that did not pass once. */
 export function countTests(exceptions: Uint8Array, listedCount: number): TestCounts {
   const counts = { ran: listedCount, skipped: 0, failed: 0 };
-  forEachException(exceptions, (_index, { positive, negative }, kinds) => {
+  forEachException(exceptions, (_index, { kinds, counts: { positive, negative } }) => {
     if (negative > 0) counts.failed++;
     if (positive + negative > 0) return;
     counts.ran--;

@@ -12,11 +12,12 @@ import {
 } from "../../db/write/store_submission.ts";
 import { addUploadEvents } from "../../db/write/upload_events.ts";
 import { lockRepository } from "../../db/write/repository_row.ts";
-import { findFileMatches, withFileMatches } from "../../db/write/file_matches.ts";
+import { findFileMatches } from "../../db/write/file_matches.ts";
 import { findTestListNo, storeTests } from "../../db/write/tests.ts";
 import { writeTransaction } from "../../db/write/transaction.ts";
 import { formatRepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp } from "../base/time.ts";
+import { withFileMatches } from "../analysis/file_matches.ts";
 import { countTests } from "../analysis/test_counts.ts";
 import type { SubmissionContent } from "../analysis/submission_content.ts";
 import type { UploadFiles } from "./read_files.ts";

@@ -35,7 +35,9 @@ describe("the exceptions of a submission", () => {
     const seen: [number, ResultCounts][] = [];
     forEachException(
       exceptionsOf(passed, skipped, odd, passed, flaky),
-      (index, outcome) => seen.push([index, { ...outcome }]),
+      (index, { counts }) => {
+        seen.push([index, { ...counts }]);
+      },
     );
     assert.deepEqual(seen, [
       [1, { positive: 0, negative: 0, skipped: 1, unknown: 0 }],
@@ -89,7 +91,10 @@ describe("the attempts of a submission", () => {
     assert.deepEqual(seen, all);
     forEachException(columnsOf(all).exceptions, (index, outcome) => {
       for (const kind of kinds) {
-        assert.equal(outcome[kind], sequences[index]!.filter((each) => each === kind).length);
+        assert.equal(
+          outcome.counts[kind],
+          sequences[index]!.filter((each) => each === kind).length,
+        );
       }
     });
   });

@@ -85,7 +85,9 @@ describe("the content of a submission", () => {
       result("t", { conclusion: "unknown" }),
     ]);
     const seen: unknown[] = [];
-    forEachException(exceptions, (index, outcome) => seen.push([index, { ...outcome }]));
+    forEachException(exceptions, (index, { counts }) => {
+      seen.push([index, { ...counts }]);
+    });
     assert.deepEqual(seen, [[0, { positive: 1, negative: 2, skipped: 1, unknown: 1 }]]);
   });
 

@@ -24,7 +24,7 @@ export async function storeResultCounts(
   for (const { list, exceptions } of submissions) {
     const testNos = testNosOf.get(list)!;
     for (const testNo of testNos) add(testNo, 1);
-    forEachException(exceptions, (index, { positive, negative }) => {
+    forEachException(exceptions, (index, { counts: { positive, negative } }) => {
       add(testNos[index]!, positive + negative - 1);
     });
   }

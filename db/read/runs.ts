@@ -1,0 +1,313 @@
+/**
+ * Loads runs. No other file of db reads how submissions store their tests, exceptions and durations. The
+ * format of the bytes is in `lib/analysis/columns.ts`, which writers encode with; what is decided about
+ * runs is in `lib/analysis/`.
+ */
+import { decodeTestList } from "../../lib/analysis/columns.ts";
+import {
+  type Run,
+  type RunColumns,
+  RunDurations,
+  type RunKey,
+  RunResults,
+  TestList,
+} from "../../lib/analysis/run.ts";
+import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
+import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submission_filter.ts";
+import { type Fragment, idsIn, integersIn, type Queryable } from "../connection/sql.ts";
+import { codeVersionOf, isSelected } from "./fragments.ts";
+
+type Column = keyof RunColumns;
+type DecodedColumn = "tests" | "results" | "durations";
+
+/** SQL: the columns of a run from the row `s` of `submission`. A new one is a line here and a field there. */
+const COLUMNS: Record<Exclude<Column, DecodedColumn>, (sql: Queryable) => Fragment> = {
+  commitOid: (sql) => sql`s.commit_oid`,
+  treeOid: (sql) => sql`s.tree_oid`,
+  branch: (sql) => sql`s.branch`,
+  environment: (sql) => sql`s.environment`,
+  job: (sql) => sql`s.job`,
+  shard: (sql) => sql`s.shard`,
+  buildUrl: (sql) => sql`s.build_url`,
+  codeVersion: (sql) => codeVersionOf(sql),
+  resultCount: (sql) => sql`s.test_result_count`,
+  ranTestCount: (sql) => sql`s.ran_test_count`,
+  skippedTestCount: (sql) => sql`s.skipped_test_count`,
+  failedTestCount: (sql) => sql`s.failed_test_count`,
+};
+
+/** What is stored of the tests of a run. */
+interface StoredColumns {
+  testListNo: number;
+  exceptions: Uint8Array;
+  durations: Uint8Array;
+  /** Microseconds. */
+  durationUnit: number;
+  overheads: Uint8Array;
+}
+
+const STORED_COLUMNS: Record<keyof StoredColumns, (sql: Queryable) => Fragment> = {
+  testListNo: (sql) => sql`s.test_list_no`,
+  exceptions: (sql) => sql`s.exceptions`,
+  durations: (sql) => sql`s.durations`,
+  durationUnit: (sql) => sql`s.duration_unit`,
+  overheads: (sql) => sql`s.overheads`,
+};
+
+const STORED_FOR: Record<DecodedColumn, (keyof StoredColumns)[]> = {
+  tests: ["testListNo"],
+  results: ["testListNo", "exceptions", "durationUnit"],
+  durations: ["testListNo", "durations", "durationUnit", "overheads"],
+};
+
+type Row = Record<Exclude<Column, DecodedColumn>, never> & StoredColumns & {
+  submissionId: string;
+  repositoryId: number;
+};
+
+/** Lists by test_list_no. */
+type TestLists = ReadonlyMap<number, TestList>;
+
+/** Which runs to load. */
+export interface RunsQuery<Wanted extends Column> {
+  repositoryId: number;
+  /** Only these are read. */
+  columns: readonly Wanted[];
+  /** Seconds since 1970: runs recorded before are left out. */
+  since?: number;
+  /** Ids (24 hex digits) of all that may be loaded. */
+  submissionIds?: readonly string[];
+  filter?: SubmissionFilter;
+  /** SQL: another condition on the row `s` of `submission`. */
+  where?: Fragment;
+  /** By default the newest run first. */
+  order?: "newest first" | "oldest first";
+  limit?: number;
+}
+
+/** Runs of a repository. */
+export async function loadRuns<Wanted extends Column>(
+  sql: Queryable,
+  query: RunsQuery<Wanted>,
+): Promise<Run<Wanted>[]> {
+  const rows = await selectRows(sql, query);
+  const { repositoryId, columns } = query;
+  return runsOf(
+    rows,
+    columns,
+    await loadTestLists(sql, { repositoryId, testListNos: listNos(rows) }),
+  );
+}
+
+/** Enough for most pages of a test, few enough to hold their exceptions in memory. */
+const RUNS_PER_STATEMENT = 250;
+
+/** Runs of a repository, newest first, for whoever stops early or does not keep them. */
+export async function* eachRun<Wanted extends Column>(
+  sql: Queryable,
+  query: Omit<RunsQuery<Wanted>, "order" | "limit">,
+): AsyncGenerator<Run<Wanted>, void> {
+  const { repositoryId, columns } = query;
+  const lists = new Map<number, TestList>();
+  let before: string | undefined;
+  for (;;) {
+    const rows = await selectRows(sql, { ...query, limit: RUNS_PER_STATEMENT, before });
+    const testListNos = listNos(rows).difference(lists);
+    for (const [no, list] of await loadTestLists(sql, { repositoryId, testListNos })) {
+      lists.set(no, list);
+    }
+    yield* runsOf(rows, columns, lists);
+    if (rows.length < RUNS_PER_STATEMENT) return;
+    before = rows.at(-1)!.submissionId;
+  }
+}
+
+/** With 20,000 tests about 40 kB each. */
+const DURATIONS_PER_STATEMENT = 50;
+
+/** Runs with their durations, in the given order: for a choice of the runs that are loaded without. */
+export async function* withDurations<Given extends Run<"tests">>(
+  sql: Queryable,
+  { repositoryId, runs }: { repositoryId: number; runs: readonly Given[] },
+): AsyncGenerator<Given & Run<"durations">, void> {
+  for (let start = 0; start < runs.length; start += DURATIONS_PER_STATEMENT) {
+    const batch = runs.slice(start, start + DURATIONS_PER_STATEMENT);
+    const submissionIds = batch.map(({ submissionId }) => submissionId);
+    const names = ["durations", "durationUnit", "overheads"] as const;
+    const rows = await sql<Row[]>`
+      select ${selected(sql, names)} from submission s
+      where s.repository_id = ${repositoryId}
+        and s.submission_id = any(${idsIn(sql, submissionIds)})`;
+    const stored = new Map(rows.map((row) => [row.submissionId, row]));
+    for (const run of batch) {
+      const row = stored.get(run.submissionId);
+      // Without a snapshot it may have been deleted since.
+      if (row) yield { ...run, durations: new RunDurations(run.tests, row) };
+    }
+  }
+}
+
+/** The runs of several repositories from a submission id on and before another. */
+export async function loadRunsByRepository<Wanted extends Column>(
+  sql: Queryable,
+  { repositoryIds, firstId, endId, columns, where = sql`true` }: {
+    /** Text of an array. */
+    repositoryIds: string;
+    firstId: string;
+    endId?: string | undefined;
+    columns: readonly Wanted[];
+    where?: Fragment;
+  },
+): Promise<Map<number, Run<Wanted>[]>> {
+  const isWithin = sql`s.repository_id = any(${repositoryIds}::bigint[])
+    and s.submission_id >= decode(${firstId}, 'hex') and s.status = 'processed'`;
+  const isBefore = endId === undefined ? sql`true` : sql`s.submission_id < decode(${endId}, 'hex')`;
+  const [rows, lists] = await Promise.all([
+    sql<Row[]>`
+      select s.repository_id::float8 as "repositoryId", ${selected(sql, storedNames(columns))}
+      from submission s where ${isWithin} and ${isBefore} and ${where}`,
+    // The upper bound, below which all ids are, makes a planner that does not know the window expect few.
+    sql<(ListRow & { repositoryId: number })[]>`
+      select l.repository_id::float8 as "repositoryId", ${listColumns(sql)}
+      from test_list l
+      where l.repository_id = any(${repositoryIds}::bigint[])
+        and (l.repository_id, l.test_list_no) in (
+          select distinct s.repository_id, s.test_list_no from submission s
+          where ${isWithin} and s.submission_id < decode(${endId ?? "ff"}, 'hex'))`,
+  ]);
+  const listsOf = Map.groupBy(lists, ({ repositoryId }) => repositoryId);
+  return new Map(
+    Array.from(Map.groupBy(rows, ({ repositoryId }) => repositoryId), ([repositoryId, own]) => [
+      repositoryId,
+      runsOf(own, columns, decodeLists(listsOf.get(repositoryId) ?? [])),
+    ]),
+  );
+}
+
+interface ListRow {
+  testListNo: number;
+  testCount: number;
+  tests: Uint8Array;
+}
+
+/** SQL: the columns of a {@linkcode ListRow} from `test_list` l. */
+function listColumns(sql: Queryable) {
+  return sql`l.test_list_no as "testListNo", l.test_count as "testCount", l.tests`;
+}
+
+function decodeLists(rows: readonly ListRow[]): Map<number, TestList> {
+  return new Map(
+    rows.map(({ testListNo, testCount, tests }) => [
+      testListNo,
+      new TestList(decodeTestList(tests, testCount)),
+    ]),
+  );
+}
+
+/** Lists of tests, by number. */
+export async function loadTestLists(
+  sql: Queryable,
+  { repositoryId, testListNos }: { repositoryId: number; testListNos: ReadonlySet<number> },
+): Promise<Map<number, TestList>> {
+  if (testListNos.size === 0) return new Map();
+  return decodeLists(
+    await sql<ListRow[]>`
+      select ${listColumns(sql)} from test_list l
+      where l.repository_id = ${repositoryId}
+        and l.test_list_no = any(${integersIn(sql, testListNos)})`,
+  );
+}
+
+/** The tests (test_no) of one list, in ascending order of test_hash. */
+export async function loadTestList(
+  sql: Queryable,
+  { repositoryId, testListNo }: { repositoryId: number; testListNo: number },
+): Promise<Int32Array> {
+  const lists = await loadTestLists(sql, { repositoryId, testListNos: new Set([testListNo]) });
+  return lists.get(testListNo)!.testNos;
+}
+
+/** The lists from a number on, in ascending order of their numbers. */
+export async function loadTestListsFrom(
+  sql: Queryable,
+  { repositoryId, from, limit }: { repositoryId: number; from: number; limit: number },
+): Promise<Map<number, TestList>> {
+  return decodeLists(
+    await sql<ListRow[]>`
+      select ${listColumns(sql)} from test_list l
+      where l.repository_id = ${repositoryId} and l.test_list_no >= ${from}
+      order by l.test_list_no
+      limit ${limit}`,
+  );
+}
+
+function selectRows<Wanted extends Column>(
+  sql: Queryable,
+  { repositoryId, columns, since, submissionIds, filter = ALL_SUBMISSIONS, where, before, ...page }:
+    & RunsQuery<Wanted>
+    & { before?: string | undefined },
+) {
+  const { order = "newest first", limit } = page;
+  return sql<Row[]>`
+    select ${selected(sql, storedNames(columns))}
+    from submission s
+    where s.repository_id = ${repositoryId} and s.status = 'processed'
+      ${
+    since === undefined
+      ? sql``
+      : sql`and s.submission_id >= decode(${firstSubmissionId(since)}, 'hex')`
+  }
+      ${submissionIds ? sql`and s.submission_id = any(${idsIn(sql, submissionIds)})` : sql``}
+      and ${isSelected(sql, filter)} ${where ? sql`and ${where}` : sql``}
+      ${before === undefined ? sql`` : sql`and s.submission_id < decode(${before}, 'hex')`}
+    order by s.submission_id ${order === "newest first" ? sql`desc` : sql``}
+    ${limit === undefined ? sql`` : sql`limit ${limit}`}`;
+}
+
+/** The columns that are read for those of runs. */
+function storedNames(columns: readonly Column[]): Set<keyof typeof ALL_COLUMNS> {
+  return new Set(
+    columns.flatMap((column) => isDecoded(column) ? STORED_FOR[column] : [column]),
+  );
+}
+
+const ALL_COLUMNS = { ...COLUMNS, ...STORED_COLUMNS };
+
+function isDecoded(column: Column): column is DecodedColumn {
+  return column in STORED_FOR;
+}
+
+/** SQL: the id and some columns of the row `s` of `submission`. */
+function selected(sql: Queryable, names: Iterable<keyof typeof ALL_COLUMNS>): Fragment {
+  let list = sql`encode(s.submission_id, 'hex') as "submissionId"`;
+  for (const name of names) list = sql`${list}, ${ALL_COLUMNS[name](sql)} as ${sql(name)}`;
+  return list;
+}
+
+function listNos(rows: readonly Row[]): Set<number> {
+  return new Set(rows.map(({ testListNo }) => testListNo).filter((no) => no !== undefined));
+}
+
+/** The runs of rows. Without a snapshot a list may have been deleted since, and its runs with it. */
+function runsOf<Wanted extends Column>(
+  rows: readonly Row[],
+  columns: readonly Wanted[],
+  lists: TestLists,
+): Run<Wanted>[] {
+  return rows.flatMap((row) => {
+    const { submissionId, testListNo } = row;
+    const run: RunKey & Partial<RunColumns> = {
+      submissionId,
+      recordedAt: recordedAtOf(submissionId),
+    };
+    const tests = lists.get(testListNo);
+    if (testListNo !== undefined && !tests) return [];
+    for (const column of columns as readonly Column[]) {
+      if (column === "tests") run.tests = tests!;
+      else if (column === "results") run.results = new RunResults(tests!, row);
+      else if (column === "durations") run.durations = new RunDurations(tests!, row);
+      else run[column] = row[column];
+    }
+    return [run as Run<Wanted>];
+  });
+}

@@ -1,0 +1,230 @@
+/**
+ * A run: a submission as history sees it, with the tests that it ran and how they ended. What is decided
+ * about history is decided about runs, without a database: `db/read/runs.ts` loads them.
+ */
+import {
+  type Attempt,
+  type Attempts,
+  attemptsAt,
+  attemptsOfTests,
+  decodeDurations,
+  exceptionAttempts,
+  forEachException,
+  PASSED_ONCE,
+  type ResultColumns,
+  type ResultCounts,
+} from "./columns.ts";
+import { decodeOverheads } from "./suite_overheads.ts";
+import { countTests, type TestCounts } from "./test_counts.ts";
+
+/** What every run has. */
+export interface RunKey {
+  /** 24 hex digits; ids sort like time. */
+  submissionId: string;
+  /** Seconds since 1970. */
+  recordedAt: number;
+}
+
+/** What can be loaded of a run. */
+export interface RunColumns {
+  commitOid: string;
+  treeOid: string | null;
+  branch: string | null;
+  /** `""` when unknown, as job and shard. */
+  environment: string;
+  job: string;
+  shard: string;
+  /** `""` when there is none. */
+  buildUrl: string;
+  /** Its code in its environment: a test that fails and passes at one code version is disruptive. */
+  codeVersion: string;
+  /** All results: each attempt of a test is one. */
+  resultCount: number;
+  /** Tests that passed or failed; `null` for a submission of an earlier version of the program. */
+  ranTestCount: number | null;
+  /** As {@linkcode RunColumns.ranTestCount}: tests that were only skipped. */
+  skippedTestCount: number | null;
+  /** As {@linkcode RunColumns.ranTestCount}: tests with a failure or error. */
+  failedTestCount: number | null;
+  /** The tests that ran. */
+  tests: TestList;
+  /** How they ended. */
+  results: RunResults;
+  /** How long they took: by far the most bytes. */
+  durations: RunDurations;
+}
+
+/** A run with some of its columns. */
+export type Run<Column extends keyof RunColumns = never> = RunKey & Pick<RunColumns, Column>;
+
+/** The tests of a run, in ascending order of test_hash. Runs of the same tests share one list. */
+export class TestList {
+  readonly testNos: Int32Array;
+  readonly #indexes = new Map<number, number>();
+
+  constructor(testNos: Int32Array) {
+    this.testNos = testNos;
+  }
+
+  /** Where a test is in the list, -1 when it is not; for many tests there is {@linkcode SelectedTests}. */
+  indexOf(testNo: number): number {
+    let index = this.#indexes.get(testNo);
+    if (index === undefined) this.#indexes.set(testNo, index = this.testNos.indexOf(testNo));
+    return index;
+  }
+}
+
+/** Some tests, looked up once in each list. */
+export class SelectedTests {
+  readonly #isSelected: Uint8Array;
+  readonly #indexes = new Map<TestList, Int32Array>();
+
+  constructor(testNos: Iterable<number>) {
+    const selected = Int32Array.from(testNos);
+    this.#isSelected = new Uint8Array(selected.reduce((end, one) => Math.max(end, one + 1), 0));
+    for (const testNo of selected) this.#isSelected[testNo] = 1;
+  }
+
+  /** Where those that a list has are in it, ascending. */
+  indexesIn(tests: TestList): Int32Array {
+    const known = this.#indexes.get(tests);
+    if (known) return known;
+    const { testNos } = tests;
+    const found = new Int32Array(testNos.length);
+    let count = 0;
+    for (let index = 0; index < testNos.length; index++) {
+      if (this.#isSelected[testNos[index]!] === 1) found[count++] = index;
+    }
+    const indexes = found.slice(0, count);
+    this.#indexes.set(tests, indexes);
+    return indexes;
+  }
+}
+
+/** How the tests of a run ended. */
+export class RunResults {
+  readonly tests: TestList;
+  readonly #exceptions: Uint8Array;
+  readonly #durationUnit: number;
+
+  constructor(
+    tests: TestList,
+    { exceptions, durationUnit }: Pick<ResultColumns, "exceptions" | "durationUnit">,
+  ) {
+    this.tests = tests;
+    this.#exceptions = exceptions;
+    this.#durationUnit = durationUnit;
+  }
+
+  /** How often a test passed, failed and was skipped; `null` when it did not run. */
+  counts(testNo: number): Readonly<ResultCounts> | null {
+    const wanted = this.tests.indexOf(testNo);
+    if (wanted === -1) return null;
+    let found = PASSED_ONCE.counts;
+    forEachException(this.#exceptions, (index, { counts }) => {
+      if (index === wanted) found = counts;
+      return index < wanted;
+    });
+    return found;
+  }
+
+  /** Calls `visit` for each of some tests that ran, also for thousands of them in thousands of runs. */
+  each(selected: SelectedTests, visit: (testNo: number, attempts: Attempts) => void): void {
+    const { testNos } = this.tests;
+    const indexes = selected.indexesIn(this.tests);
+    let next = 0;
+    const visitPassed = (end: number) => {
+      while (next < indexes.length && indexes[next]! < end) {
+        visit(testNos[indexes[next++]!]!, PASSED_ONCE);
+      }
+    };
+    if (indexes.length === 0) return;
+    forEachException(this.#exceptions, (index, attempts) => {
+      visitPassed(index);
+      if (indexes[next] === index) visit(testNos[indexes[next++]!]!, attempts);
+      return next < indexes.length;
+    });
+    visitPassed(Infinity);
+  }
+
+  /** Calls `visit` for each test that did not pass exactly once. */
+  eachException(visit: (testNo: number, attempts: Attempts) => void): void {
+    const { testNos } = this.tests;
+    forEachException(this.#exceptions, (index, attempts) => visit(testNos[index]!, attempts));
+  }
+
+  /** How many tests ran, were skipped and failed. */
+  testCounts(): TestCounts {
+    return countTests(this.#exceptions, this.tests.testNos.length);
+  }
+
+  /** The attempts of a test in the order of the report; `[]` when it did not run. */
+  attempts(testNo: number, durations: RunDurations): Attempt[] {
+    const index = this.tests.indexOf(testNo);
+    return index === -1 ? [] : attemptsAt(this.#with(durations), index);
+  }
+
+  /** The attempts of each test, in the order of the list. */
+  *allAttempts(durations: RunDurations): Generator<[testNo: number, attempts: Attempt[]], void> {
+    let index = 0;
+    for (const attempts of attemptsOfTests(this.#with(durations))) {
+      yield [this.tests.testNos[index++]!, attempts];
+    }
+  }
+
+  /**
+   * The attempts of some of the tests that did not pass exactly once. Without durations the last attempt of
+   * each takes 0, because it took the rest of a total.
+   */
+  *exceptionAttempts(
+    isWanted: (testNo: number) => boolean,
+    durations: RunDurations | null,
+  ): Generator<[testNo: number, attempts: Attempt[]], void> {
+    const { testNos } = this.tests;
+    const columns = durations
+      ? this.#with(durations)
+      : { exceptions: this.#exceptions, durationUnit: this.#durationUnit };
+    for (const [index, attempts] of exceptionAttempts(columns, (at) => isWanted(testNos[at]!))) {
+      yield [testNos[index]!, attempts];
+    }
+  }
+
+  #with(durations: RunDurations): ResultColumns {
+    return {
+      exceptions: this.#exceptions,
+      durationUnit: this.#durationUnit,
+      durations: durations.encoded,
+    };
+  }
+}
+
+/** How long the tests of a run took. */
+export class RunDurations {
+  readonly tests: TestList;
+  readonly encoded: Uint8Array;
+  readonly #durationUnit: number;
+  readonly #overheads: Uint8Array;
+
+  constructor(
+    tests: TestList,
+    { durations, durationUnit, overheads = new Uint8Array() }:
+      & Pick<ResultColumns, "durations" | "durationUnit">
+      & { overheads?: Uint8Array },
+  ) {
+    this.tests = tests;
+    this.encoded = durations;
+    this.#durationUnit = durationUnit;
+    this.#overheads = overheads;
+  }
+
+  /** Microseconds of each test with all its attempts, in the order of the list. */
+  microseconds(): Float64Array {
+    const columns = { durations: this.encoded, durationUnit: this.#durationUnit };
+    return decodeDurations(columns, this.tests.testNos.length);
+  }
+
+  /** The time of suites beyond their tests, by the first test of each. */
+  overheads() {
+    return decodeOverheads(this.#overheads);
+  }
+}
