@@ -1,0 +1,132 @@
+/** What a failure rests on: the first evidence that applies, from what was known at its moment. */
+
+/** Kinds of evidence, in the order in which they are tried. */
+export const EVIDENCE = [
+  "passed_here",
+  "fails_on_base",
+  "outage",
+  "together",
+  "seen_elsewhere",
+  "new_cause",
+  "new_test",
+  "first",
+  "few",
+] as const;
+
+export type Evidence = typeof EVIDENCE[number];
+
+/** At least so many tests that fail with new causes fail together. */
+export const MIN_TOGETHER = 10;
+
+/** At least so many runs on the base branch without a failure make a failure the first. */
+export const MIN_CLEAN_RUNS = 20;
+
+/** A submission that evidence can rest on. */
+export interface KnownRun {
+  /** 24 hex digits; ids sort like time. */
+  submissionId: string;
+  /** `""` when unknown. */
+  branch: string;
+}
+
+/** The runs of a test on the base branch. */
+export interface BaseRuns {
+  /** How many there are, and in how many an attempt failed. */
+  runCount: number;
+  failedCount: number;
+  /** The latest one at other code and in no outage; `null` without one. */
+  latest: (KnownRun & { hasFailed: boolean }) | null;
+}
+
+/** An earlier submission in which the test failed, of the last 365 days. */
+export interface EarlierFailure extends KnownRun {
+  /** Fingerprints. Unknown causes are left out: they are equal to no other. */
+  causes: readonly string[];
+  /** Whether it was at the code of the failure in question. */
+  isSameCode: boolean;
+  isOnBase: boolean;
+}
+
+/** The run in which a test failed. */
+export interface FailedRun {
+  /** `""` when unknown. */
+  branch: string;
+  isOnBase: boolean;
+  /** Whether so many of its tests failed that they have a common reason; `null` if not. */
+  massFailure: MassFailure | null;
+  /** Tests that failed at least once. */
+  failedTestCount: number;
+}
+
+/** `outage`: other branches fail with the same causes; `together`: this branch alone. */
+export type MassFailure = "outage" | "together";
+
+/** What was known of a test when it failed. */
+export interface KnownOfTest {
+  /** The latest run in which it passed at this code version, perhaps this very run; `null` without one. */
+  passedIn: KnownRun | null;
+  base: BaseRuns;
+  /** Oldest first. */
+  failures: readonly EarlierFailure[];
+  /** Its run before on this branch; `null` without one. */
+  before: KnownRun | null;
+}
+
+/** Evidence, with the facts that are said about it. */
+export interface Finding {
+  evidence: Evidence;
+  /** The submission that it rests on, `null` without one. */
+  restsOn: KnownRun | null;
+  /** Runs on the base branch. */
+  baseRunCount: number;
+  /** Those of them that failed: with a cause of this failure, where the evidence is one of causes. */
+  baseFailedCount: number;
+}
+
+/**
+ * The evidence for a failure.
+ *
+ * @param causes fingerprints of its causes, without unknown ones
+ * @param lately the causes that other branches had in the 24 hours before
+ */
+export function findEvidence(
+  causes: readonly string[],
+  run: FailedRun,
+  known: KnownOfTest,
+  lately: ReadonlySet<string>,
+): Finding {
+  const { passedIn, base, failures, before } = known;
+  const own = new Set(causes);
+  const isAlike = (failure: EarlierFailure) => failure.causes.some((cause) => own.has(cause));
+  const alike = failures.filter((one) => isAlike(one) && !one.isSameCode);
+  const alikeOnBase = alike.filter(({ isOnBase }) => isOnBase);
+  const find = (evidence: Evidence, restsOn: KnownRun | null, failedCount: number): Finding => ({
+    evidence,
+    restsOn,
+    baseRunCount: base.runCount,
+    baseFailedCount: failedCount,
+  });
+  if (passedIn) return find("passed_here", passedIn, alikeOnBase.length);
+  const latest = base.latest?.hasFailed &&
+    alike.find(({ submissionId }) => submissionId === base.latest!.submissionId);
+  if (latest) return find("fails_on_base", latest, alikeOnBase.length);
+  if (run.massFailure === "outage") return find("outage", null, base.failedCount);
+  const isNewHere = !causes.some((cause) => lately.has(cause));
+  if (run.massFailure === "together" || run.failedTestCount >= MIN_TOGETHER && isNewHere) {
+    return find("together", null, base.failedCount);
+  }
+  const elsewhere = alike.filter(({ branch, isOnBase }) => isOnBase || branch !== run.branch);
+  const failedBefore = before !== null &&
+    failures.some((one) => one.submissionId === before.submissionId && isAlike(one));
+  if (elsewhere.length > 0 && !failedBefore) {
+    // Failures on the base branch say most.
+    return find("seen_elsewhere", (alikeOnBase.at(-1) ?? elsewhere.at(-1))!, alikeOnBase.length);
+  }
+  const others = failures.filter(({ isSameCode }) => !isSameCode);
+  if (others.length > 0 && !failures.some(isAlike)) {
+    return find("new_cause", others.at(-1)!, base.failedCount);
+  }
+  if (base.runCount === 0) return find("new_test", null, 0);
+  if (base.runCount >= MIN_CLEAN_RUNS && base.failedCount === 0) return find("first", null, 0);
+  return find("few", (alike.at(-1) ?? others.at(-1)) ?? null, base.failedCount);
+}

@@ -1,0 +1,35 @@
+/** Runs in which many tests fail: outages, which other branches have too, and changes that break much. */
+import { isOutage as isMassive, type TestCounts } from "../analysis/test_counts.ts";
+import type { MassFailure } from "./evidence.ts";
+
+/** How far back other branches are searched for the causes of a run in which many tests failed. */
+export const OUTAGE_SECONDS = 2 * 3600;
+
+/** How far back other branches are searched for the causes of tests that failed together. */
+export const TOGETHER_SECONDS = 24 * 3600;
+
+/** Tests of a run that failed with the same causes. */
+export interface CauseCount {
+  /** Fingerprints, without unknown causes. */
+  causes: readonly string[];
+  testCount: number;
+}
+
+/**
+ * What kind of mass failure a run is, `null` for none: an outage if at least half of its failed tests have a
+ * cause that other branches had in the last two hours.
+ *
+ * @param lately the causes that other branches had in the last two hours
+ */
+export function massFailureOf(
+  counts: Pick<TestCounts, "ran" | "failed">,
+  failed: Iterable<CauseCount>,
+  lately: ReadonlySet<string>,
+): MassFailure | null {
+  if (!isMassive(counts)) return null;
+  let seen = 0;
+  for (const { causes, testCount } of failed) {
+    if (causes.some((cause) => lately.has(cause))) seen += testCount;
+  }
+  return seen * 2 >= counts.failed ? "outage" : "together";
+}

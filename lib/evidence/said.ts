@@ -1,0 +1,112 @@
+/** Evidence in words. */
+import { plural } from "../base/text.ts";
+import type { Evidence } from "./evidence.ts";
+import type { Blame, Share } from "./shares.ts";
+
+/** Evidence for a failure, as it is stored and sent. */
+export interface Conclusion {
+  evidence: Evidence;
+  blame: Blame;
+  share: Share | null;
+  baseRunCount: number;
+  baseFailedCount: number;
+}
+
+/** Blame in words. */
+export const BLAME_WORDS: Readonly<Record<Blame, string>> = {
+  not_yours: "not yours",
+  unclear: "unclear",
+  yours: "probably yours",
+};
+
+/**
+ * A conclusion as a sentence: `not yours: failed the same way in 3 of 210 runs on main, last on 12 Nov; 96 % of
+ * failures like this were not the change (160 of 167)`.
+ *
+ * @param options.base the base branch, escaped where the sentence needs it
+ * @param options.lastOn the day of the submission that it rests on, `""` without one
+ */
+export function sayConclusion(
+  { blame, share, ...facts }: Conclusion,
+  options: { base: string; lastOn: string },
+): string {
+  const record = share ? `; ${sayShare(share)}` : "";
+  return `${BLAME_WORDS[blame]}: ${sayEvidence(facts, options)}${record}`;
+}
+
+function sayEvidence(
+  { evidence, baseRunCount: runs, baseFailedCount: failed }: Omit<Conclusion, "blame" | "share">,
+  { base, lastOn }: { base: string; lastOn: string },
+): string {
+  const last = lastOn === "" ? "" : `, last on ${lastOn}`;
+  const ofBase = `${plural(runs, "run")} on ${base}`;
+  switch (evidence) {
+    case "passed_here":
+      return "it also passed on the same code";
+    case "outage":
+      return "an outage: other branches failed with the same causes in the last two hours";
+    case "together":
+      return "many tests failed at once, on this branch alone";
+    case "fails_on_base":
+      return `failed the same way in ${failed} of ${ofBase}${last}`;
+    case "seen_elsewhere":
+      if (failed > 0) return `failed the same way in ${failed} of ${ofBase}${last}`;
+      return `failed the same way on another branch${last}`;
+    case "new_cause":
+      return `failed before, but never like this${last}`;
+    case "new_test":
+      return `${base} has no run of it`;
+    case "first":
+      return `never failed in ${ofBase}`;
+    case "few":
+      return `failed in ${failed} of ${ofBase}, too little to tell`;
+  }
+}
+
+/** `96 % of failures like this were not the change (160 of 167)`. */
+function sayShare({ notTheChange, of, from }: Share): string {
+  const where = from === "published"
+    ? " in a year of Apache Ozone"
+    : from === "organization"
+    ? " in this organization"
+    : "";
+  return `${percentOf(notTheChange, of)} % of failures like this were not the change${where} ` +
+    `(${notTheChange} of ${of})`;
+}
+
+/** Rounded, but 0 and 100 only if exact. */
+function percentOf(part: number, of: number): number {
+  if (part === 0) return 0;
+  if (part === of) return 100;
+  return Math.min(99, Math.max(1, Math.round(part * 100 / of)));
+}
+
+/**
+ * `4 tests failed: 1 is probably yours, 1 is unclear, 2 are not.`
+ *
+ * @param options.unknown failed tests without a conclusion
+ */
+export function sayBlames(
+  blames: readonly Blame[],
+  { unknown = 0 }: { unknown?: number } = {},
+): string {
+  const total = blames.length + unknown;
+  const failed = `${plural(total, "test")} failed`;
+  if (total === unknown) {
+    return `${failed}: it is unknown ${total === 1 ? "whose it is" : "whose they are"}.`;
+  }
+  const count = (blame: Blame) => blames.filter((one) => one === blame).length;
+  const [yours, unclear, not] = [count("yours"), count("unclear"), count("not_yours")];
+  if (total === 1) {
+    if (yours === 1) return `${failed}: it is probably yours.`;
+    return unclear === 1 ? `${failed}: it is unclear whose it is.` : `${failed}: it is not yours.`;
+  }
+  const are = (number: number) => `${number} ${number === 1 ? "is" : "are"}`;
+  const parts = [
+    ...yours > 0 ? [`${are(yours)} probably yours`] : [],
+    ...unclear > 0 ? [`${are(unclear)} unclear`] : [],
+    ...not > 0 ? [`${are(not)} not${yours > 0 ? "" : " yours"}`] : [],
+    ...unknown > 0 ? [`${are(unknown)} unknown`] : [],
+  ];
+  return `${failed}: ${parts.join(", ")}.`;
+}

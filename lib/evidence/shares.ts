@@ -1,0 +1,135 @@
+/** How often failures with the same evidence were not the change, and how good that was as a prediction. */
+import { EVIDENCE, type Evidence } from "./evidence.ts";
+import type { Truth } from "./truth.ts";
+
+/** Whose failures a share counts. */
+export const SHARE_SOURCES = ["repository", "organization", "published"] as const;
+
+export type ShareSource = typeof SHARE_SOURCES[number];
+
+/** The share of failures that were not the change. */
+export interface Share {
+  notTheChange: number;
+  /** Failures of which the truth came out. */
+  of: number;
+  from: ShareSource;
+}
+
+/** What became of failures with one evidence, on the base branch or off it. */
+export interface TruthCounts {
+  evidence: Evidence;
+  isOnBase: boolean;
+  notTheChange: number;
+  theChange: number;
+}
+
+/** `not_yours`: probably not due to the change; `yours`: probably due to it. */
+export const BLAMES = ["not_yours", "unclear", "yours"] as const;
+
+export type Blame = typeof BLAMES[number];
+
+/** Shares count the failures of so many days. */
+export const SHARE_DAYS = 90;
+
+/** With fewer failures whose truth came out, a share is not known. */
+export const MIN_RESOLVED = 10;
+
+/**
+ * What became of the first failures of a year on the master of Apache Ozone, June 2021 to June 2022:
+ * `deno task measure ozone` counts them.
+ */
+export const PUBLISHED: Readonly<Partial<Record<Evidence, Omit<Share, "from">>>> = {
+  passed_here: { notTheChange: 275, of: 275 },
+  fails_on_base: { notTheChange: 5, of: 7 },
+  seen_elsewhere: { notTheChange: 110, of: 113 },
+  new_cause: { notTheChange: 11, of: 11 },
+  first: { notTheChange: 33, of: 34 },
+};
+
+/** The share of an evidence: the repository's, else the organization's, else the published one of base branches. */
+export function shareOf(
+  evidence: Evidence,
+  { isOnBase, repository, organization }: {
+    isOnBase: boolean;
+    repository: readonly TruthCounts[];
+    organization: readonly TruthCounts[];
+  },
+): Share | null {
+  for (
+    const [from, counts] of [["repository", repository], ["organization", organization]] as const
+  ) {
+    let notTheChange = 0;
+    let of = 0;
+    for (const one of counts) {
+      if (one.evidence !== evidence || one.isOnBase !== isOnBase) continue;
+      notTheChange += one.notTheChange;
+      of += one.notTheChange + one.theChange;
+    }
+    if (of >= MIN_RESOLVED) return { notTheChange, of, from };
+  }
+  const published = isOnBase ? PUBLISHED[evidence] : undefined;
+  return published ? { ...published, from: "published" } : null;
+}
+
+/** Evidence by which a failure may be called not yours. */
+const CLEARING: readonly Evidence[] = ["passed_here", "fails_on_base", "outage", "seen_elsewhere"];
+
+/** Evidence by which a failure is yours while no share is known. */
+const ACCUSING: readonly Evidence[] = ["together", "new_test", "first"];
+
+/**
+ * Whose failure it probably is. In doubt it is not called "not yours": that evidence needs a share of at least
+ * 0.9 where one is known, and other evidence never clears.
+ */
+export function blameOf(evidence: Evidence, share: Share | null): Blame {
+  if (evidence === "passed_here" || evidence === "outage") return "not_yours";
+  if (CLEARING.includes(evidence)) {
+    return share && share.notTheChange * 10 < share.of * 9 ? "unclear" : "not_yours";
+  }
+  if (share) return share.notTheChange * 2 < share.of ? "yours" : "unclear";
+  return ACCUSING.includes(evidence) ? "yours" : "unclear";
+}
+
+/** A failure whose truth came out, with what was said at its time. */
+export interface Prediction {
+  evidence: Evidence;
+  /** What was known at its moment. */
+  share: Share | null;
+  truth: Truth;
+}
+
+/** The probability of each blame while no share is known. */
+const PROBABILITY: Record<Blame, number> = { not_yours: 1, unclear: 0.5, yours: 0 };
+
+/**
+ * The mean square error of the probabilities that were said, and of saying always how many failures were not
+ * the change; `null` each without a failure. 0 is perfect.
+ */
+export function brierScores(
+  predictions: Iterable<Prediction>,
+): { brier: number | null; baseRate: number | null } {
+  let count = 0;
+  let notTheChange = 0;
+  let sum = 0;
+  for (const { evidence, share, truth } of predictions) {
+    const said = share && evidence !== "passed_here"
+      ? share.notTheChange / share.of
+      : PROBABILITY[blameOf(evidence, share)];
+    const outcome = truth === "not_the_change" ? 1 : 0;
+    count++;
+    notTheChange += outcome;
+    sum += (said - outcome) ** 2;
+  }
+  if (count === 0) return { brier: null, baseRate: null };
+  const rate = notTheChange / count;
+  return { brier: sum / count, baseRate: rate * (1 - rate) };
+}
+
+/** Sorts by evidence as it is tried, failures on the base branch first. */
+export function compareCounts(
+  a: Pick<TruthCounts, "evidence" | "isOnBase">,
+  b: Pick<TruthCounts, "evidence" | "isOnBase">,
+): number {
+  return EVIDENCE.indexOf(a.evidence) - EVIDENCE.indexOf(b.evidence) ||
+    Number(b.isOnBase) - Number(a.isOnBase);
+}

@@ -1,0 +1,188 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { encodeResults } from "../../../lib/analysis/columns.ts";
+import { RunResults, TestList } from "../../../lib/analysis/run.ts";
+import { countBaseRuns } from "../../../lib/evidence/base_runs.ts";
+import {
+  type EarlierFailure,
+  type FailedRun,
+  findEvidence,
+  type KnownOfTest,
+} from "../../../lib/evidence/evidence.ts";
+import { massFailureOf } from "../../../lib/evidence/mass_failure.ts";
+
+const RUN: FailedRun = {
+  branch: "mine",
+  isOnBase: false,
+  massFailure: null,
+  failedTestCount: 1,
+};
+
+const NOTHING: KnownOfTest = {
+  passedIn: null,
+  base: { runCount: 0, failedCount: 0, latest: null },
+  failures: [],
+  before: null,
+};
+
+const CLEAN_BASE = {
+  runCount: 20,
+  failedCount: 0,
+  latest: { submissionId: "b9", branch: "main", hasFailed: false },
+};
+
+function failure(given: Partial<EarlierFailure> = {}): EarlierFailure {
+  return {
+    submissionId: "a1",
+    branch: "main",
+    causes: ["timeout"],
+    isSameCode: false,
+    isOnBase: true,
+    ...given,
+  };
+}
+
+function evidenceOf(
+  { causes = ["timeout"], run = {}, lately = [], ...known }: Partial<KnownOfTest> & {
+    causes?: string[];
+    run?: Partial<FailedRun>;
+    lately?: string[];
+  },
+) {
+  return findEvidence(causes, { ...RUN, ...run }, { ...NOTHING, ...known }, new Set(lately));
+}
+
+describe("the evidence for a failure", () => {
+  it("is that the test also passed at this code version, whatever else is known", () => {
+    const passedIn = { submissionId: "a1", branch: "other" };
+    const found = evidenceOf({ passedIn, run: { massFailure: "together" }, base: CLEAN_BASE });
+    assert.equal(found.evidence, "passed_here");
+    assert.equal(found.restsOn, passedIn);
+  });
+
+  it("is that its latest run on the base branch failed with a cause of this failure", () => {
+    const base = {
+      runCount: 30,
+      failedCount: 2,
+      latest: { submissionId: "a1", branch: "main", hasFailed: true },
+    };
+    const found = evidenceOf({ base, failures: [failure()] });
+    assert.equal(found.evidence, "fails_on_base");
+    assert.equal(found.restsOn?.submissionId, "a1");
+    assert.equal(
+      evidenceOf({ base, failures: [failure({ causes: ["other"] })] }).evidence,
+      "new_cause",
+    );
+  });
+
+  it("is that the run is an outage, or failed together", () => {
+    assert.equal(evidenceOf({ run: { massFailure: "outage" } }).evidence, "outage");
+    assert.equal(evidenceOf({ run: { massFailure: "together" } }).evidence, "together");
+  });
+
+  it("is that ten tests failed with causes that no other branch had in the 24 hours before", () => {
+    const run = { failedTestCount: 10 };
+    assert.equal(evidenceOf({ run, base: CLEAN_BASE }).evidence, "together");
+    assert.equal(evidenceOf({ run, base: CLEAN_BASE, lately: ["timeout"] }).evidence, "first");
+    assert.equal(evidenceOf({ run: { failedTestCount: 9 }, base: CLEAN_BASE }).evidence, "first");
+  });
+
+  it("is that a cause was seen on another branch, unless the run before on this one had it too", () => {
+    const elsewhere = failure({ branch: "other", isOnBase: false });
+    assert.equal(evidenceOf({ failures: [elsewhere] }).evidence, "seen_elsewhere");
+    const own = failure({ submissionId: "a2", branch: "mine", isOnBase: false });
+    const again = { failures: [elsewhere, own], before: { submissionId: "a2", branch: "mine" } };
+    assert.equal(evidenceOf(again).evidence, "new_test");
+    const passed = { ...again, before: { submissionId: "a3", branch: "mine" } };
+    assert.equal(evidenceOf(passed).evidence, "seen_elsewhere");
+    assert.equal(evidenceOf({ failures: [own] }).evidence, "new_test");
+  });
+
+  it("is no failure at the same code, as that is no other opinion", () => {
+    const same = failure({ isSameCode: true });
+    assert.equal(evidenceOf({ failures: [same], base: CLEAN_BASE }).evidence, "first");
+  });
+
+  it("is a new cause when it failed before, but never with a cause of this failure", () => {
+    assert.equal(evidenceOf({ causes: ["other"], failures: [failure()] }).evidence, "new_cause");
+    assert.equal(evidenceOf({ causes: [], failures: [failure()] }).evidence, "new_cause");
+  });
+
+  it("is a new test, the first failure of many runs, or few runs", () => {
+    assert.equal(evidenceOf({}).evidence, "new_test");
+    assert.equal(evidenceOf({ base: CLEAN_BASE }).evidence, "first");
+    assert.equal(evidenceOf({ base: { ...CLEAN_BASE, runCount: 19 } }).evidence, "few");
+    assert.equal(evidenceOf({ base: { ...CLEAN_BASE, failedCount: 1 } }).evidence, "few");
+  });
+});
+
+describe("the kind of a run in which many tests failed", () => {
+  const counts = { ran: 40, failed: 10 };
+  const failed = [
+    { causes: ["refused"], testCount: 5 },
+    { causes: ["other"], testCount: 5 },
+  ];
+
+  it("is an outage when half of the failed tests have a cause that other branches had", () => {
+    assert.equal(massFailureOf(counts, failed, new Set(["refused"])), "outage");
+  });
+
+  it("is together when this branch is alone", () => {
+    assert.equal(massFailureOf(counts, failed, new Set()), "together");
+    const fewer = [{ causes: ["refused"], testCount: 4 }, { causes: [], testCount: 6 }];
+    assert.equal(massFailureOf(counts, fewer, new Set(["refused"])), "together");
+  });
+
+  it("is none with a fifth of the tests", () => {
+    assert.equal(massFailureOf({ ran: 50, failed: 10 }, failed, new Set(["refused"])), null);
+  });
+});
+
+describe("the runs of a test on the base branch", () => {
+  const tests = new TestList(Int32Array.of(7, 8));
+
+  function run(submissionId: string, kinds: number[], job = "unit") {
+    const columns = encodeResults(2, {
+      testIndexes: Uint32Array.from(kinds.keys()),
+      kinds: Uint8Array.from(kinds),
+      durations: new Float64Array(2),
+    });
+    return {
+      submissionId,
+      recordedAt: 0,
+      branch: "main",
+      job,
+      environment: "",
+      results: new RunResults(tests, columns),
+      isSameCode: false,
+      isOutage: false,
+    };
+  }
+  const [PASSED, FAILED, SKIPPED] = [0, 1, 2] as const;
+  const options = { testNos: [8], job: "unit", environment: "" };
+
+  it("are those of its job, without skipped ones; the newest is the latest", () => {
+    const found = countBaseRuns([
+      run("c5", [PASSED, SKIPPED]),
+      run("c4", [PASSED, FAILED]),
+      run("c3", [PASSED, PASSED]),
+      run("c2", [PASSED, FAILED], "race"),
+    ], options);
+    const latest = { submissionId: "c4", branch: "main", hasFailed: true };
+    assert.deepEqual(found, new Map([[8, { runCount: 2, failedCount: 1, latest }]]));
+  });
+
+  it("are those of all jobs when its own never ran it there", () => {
+    const found = countBaseRuns([run("c2", [PASSED, FAILED], "race")], options);
+    assert.equal(found.get(8)?.runCount, 1);
+  });
+
+  it("have no latest one in an outage or at the same code", () => {
+    const runs = [
+      { ...run("c4", [PASSED, FAILED]), isOutage: true },
+      { ...run("c3", [PASSED, FAILED]), isSameCode: true },
+      run("c2", [PASSED, PASSED]),
+    ];
+    assert.equal(countBaseRuns(runs, options).get(8)?.latest?.submissionId, "c2");
+  });
+});
