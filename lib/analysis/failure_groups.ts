@@ -1,6 +1,6 @@
 /** Groups failures by cause: their messages are equal except for values that vary from run to run. */
 import { createHash } from "node:crypto";
-import { firstLine } from "../report/junit/bounded_text.ts";
+import { firstLine } from "../report/bounded_text.ts";
 import { CAUSE_RULES } from "./cause_rules.ts";
 
 const ANY_RULE = new RegExp(

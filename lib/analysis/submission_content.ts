@@ -14,7 +14,8 @@ import {
 } from "./columns.ts";
 import { causesOfOtherMessages, otherCauses } from "./failure_causes.ts";
 import { type CompressedText, TextCollector } from "./failure_texts.ts";
-import type { SuiteOverhead } from "./suite_overheads.ts";
+import type { SuiteOverhead } from "../report/report_reader.ts";
+import type { TestOverhead } from "./suite_overheads.ts";
 import { identityIn, IdentityStore, type StoredIdentities } from "./identity_store.ts";
 import {
   CaseFlag,
@@ -34,7 +35,7 @@ export interface SubmissionContent extends ResultColumns {
   /** Hashes of the tests that stand for several tests of one name. */
   ambiguousTestHashes: number[];
   /** The time of suites beyond their tests. */
-  overheads: SuiteOverhead[];
+  overheads: TestOverhead[];
   /** The machine that all reports name; absent without one. */
   hostname?: string | undefined;
   /** The failures and errors, in the order of the report. */
@@ -75,7 +76,7 @@ export class SubmissionBuilder {
   readonly #negatives: CollectedNegative[] = [];
   readonly #texts = new TextCollector();
   readonly #reports: CollectedReport[] = [];
-  readonly #overheads: SuiteOverhead[] = [];
+  readonly #overheads: TestOverhead[] = [];
   /** Numbers of texts and of overheads at the end of the last report. */
   #textCount = 0;
   #overheadCount = 0;
@@ -111,7 +112,7 @@ export class SubmissionBuilder {
   }
 
   /** Adds what a suite took beyond its tests, of which `test` is the first. */
-  addOverhead(test: TestIdentity, overhead: Omit<SuiteOverhead, "testHash">): void {
+  addOverhead(test: TestIdentity, overhead: SuiteOverhead): void {
     this.#overheads.push({ testHash: testHash(test), ...overhead });
   }
 

@@ -1,17 +1,15 @@
 /** The time of suites beyond their tests: hooks, imports, the start of a fork. */
+import type { SuiteOverhead } from "../report/report_reader.ts";
 import { VarintReader, VarintWriter } from "./varint.ts";
 
 /** What a suite took beyond its tests, by its first test. */
-export interface SuiteOverhead {
+export interface TestOverhead extends SuiteOverhead {
   testHash: number;
-  microseconds: number;
-  /** Whether all tests of the suite have one class; otherwise they have one file. */
-  isOneClass: boolean;
 }
 
 /** As it is stored: for each suite the number of its first test, and its time with the flag. */
 export function encodeOverheads(
-  overheads: readonly SuiteOverhead[],
+  overheads: readonly TestOverhead[],
   testNos: ReadonlyMap<number, number>,
 ): Uint8Array {
   const writer = new VarintWriter();

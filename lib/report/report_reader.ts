@@ -1,13 +1,19 @@
 /** What the readers of all formats of reports share. */
-import type { SuiteOverhead } from "../analysis/suite_overheads.ts";
 import type { TestIdentity } from "../base/identity.ts";
 import type { ReportedTool } from "./equal_cases.ts";
-import type { TestCase } from "./junit/test_case.ts";
+import type { TestCase } from "./test_case.ts";
 import { REPORT_LIMITS } from "./limits.ts";
 import { excerpt, limitError } from "./report_error.ts";
 import { isNegative, PLAIN_CASE, type Reported, type TestResult } from "./result.ts";
 import type { XmlHandler, XmlReader } from "./xml/reader.ts";
 import type { XmlAttributes } from "./xml/start_tag.ts";
+
+/** What a suite took beyond its tests. */
+export interface SuiteOverhead {
+  microseconds: number;
+  /** Whether all tests of the suite have one class; otherwise they have one file. */
+  isOneClass: boolean;
+}
 
 export interface ReportOptions {
   /** Path of the report, for errors and notes. */
@@ -27,7 +33,7 @@ export interface ReportOptions {
    * Called at the end of a suite of one file or class that took a millisecond or more beyond its tests, with
    * its first test.
    */
-  onOverhead?(test: TestIdentity, overhead: Omit<SuiteOverhead, "testHash">): void;
+  onOverhead?(test: TestIdentity, overhead: SuiteOverhead): void;
   /** Where the repository was checked out: paths below it become paths inside the repository. */
   checkoutFolder?: string | undefined;
   /** How many more results the upload may have, after its other files. */

@@ -1,6 +1,6 @@
 /** What a row of the table of dialects says about the reports of its tool. */
 import type { TestIdentity } from "../../base/identity.ts";
-import type { EqualCasesRule } from "../equal_cases.ts";
+import type { ReportTool } from "../report_tool.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
 
 /** The beginning of a report, or of a later outermost suite of it, up to its first `testcase`. */
@@ -45,14 +45,8 @@ export interface CaseNames {
   suite: XmlAttributes;
 }
 
-/** A tool, or a format that is not JUnit. */
-export interface ToolRow extends EqualCasesRule {
-  /** As in the reference. */
-  tool: string;
-  /** How its reports are recognized, for the reference. */
-  evidence: string;
-  /** What else it changes, for the reference; `""` if nothing. */
-  changes: string;
+/** What is read differently in reports of a tool. */
+export interface ToolRow extends ReportTool {
   /** Whether a case has the line of its test, which distinguishes tests of one name. */
   hasLines?: boolean;
   suite?(names: SuiteNames): string;
@@ -69,25 +63,12 @@ export interface ToolRow extends EqualCasesRule {
   hasFileInRootSuite?: boolean;
   /** Whether the `hostname` of a suite is something else than a machine. */
   hasOtherHostname?: boolean;
-  /** Whether a line of a failure's text says nothing about its cause. */
-  isNoise?(line: string): boolean;
-  /** The messages in a failure's text other than its first, where the tool writes several failures as one. */
-  furtherMessages?(text: string): string[];
 }
 
 /** One row of the table. */
 export interface Dialect extends ToolRow {
   isWrittenBy(head: ReportHead): boolean;
 }
-
-/** A tool that repeats a case for a retry. */
-export const ATTEMPTS = {
-  meaning: "attempts",
-  canRepeatAll: false,
-  hasBareAttempts: false,
-} as const;
-/** A tool that never does. */
-export const TESTS = { meaning: "tests", canRepeatAll: false, hasBareAttempts: false } as const;
 
 /** The names of attributes, in order. */
 export function keysOf(attributes: XmlAttributes = {}): string {

@@ -2,9 +2,10 @@
  * What distinguishes the reports of each tool: one row for each, in the order in which they are tried.
  * A row concerns the reports that it recognizes and no others.
  */
-import { MORE_FAILURES } from "../result.ts";
-import { firstLine } from "./bounded_text.ts";
-import { ATTEMPTS, type Dialect, sortedKeysOf, TESTS, type ToolRow } from "./dialect.ts";
+import { firstLine } from "../bounded_text.ts";
+import { GO_OUTPUT } from "../go_output.ts";
+import { ATTEMPTS, TESTS } from "../report_tool.ts";
+import { type Dialect, sortedKeysOf } from "./dialect.ts";
 import { JAVASCRIPT_DIALECTS } from "./javascript_dialects.ts";
 
 /** Reports of tools that are not in the table. */
@@ -16,26 +17,6 @@ export const UNKNOWN_DIALECT: Dialect = {
   canRepeatAll: true,
   changes: "",
 };
-
-// What `t.Error` and `t.Log` write, testify, and the runtime.
-const GO_MESSAGE =
-  /^[ \t]*(?:(?:[^\s:]+\.go:\d+: |Error:[ \t])(?=.*\S).*|(?:panic|fatal error): .*)$/gm;
-const CUT_OFF = /\n\.\.\. \d+ more characters$/;
-
-/** What the output of a failed Go test says about its causes. */
-export const GO_OUTPUT = {
-  isNoise(line) {
-    // The last two are testify's.
-    return /^(?:=== (?:RUN|PAUSE|CONT|NAME|FAIL)|--- (?:FAIL|PASS|SKIP))\b/.test(line) ||
-      /^[^\s:]+\.go:\d+:$|^Error Trace:/.test(line);
-  },
-  // Failures look like lines of the log: what is only logged may be taken for a failure, not the other way round.
-  furtherMessages(text) {
-    const messages = (text.match(GO_MESSAGE) ?? []).map(firstLine);
-    const byForm = new Map(messages.map((line) => [line.replaceAll(/\d+/g, "0"), line]));
-    return [...byForm.values(), ...CUT_OFF.test(text) ? [MORE_FAILURES] : []];
-  },
-} satisfies Pick<ToolRow, "isNoise" | "furtherMessages">;
 
 const SEVERAL_OF_JAVA = "Failures that are collected, as by `assertAll`, are causes each.";
 const COLLECTED = /\(\d+ failures?\)\n|asserts failed:\n/;

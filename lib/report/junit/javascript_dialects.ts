@@ -1,6 +1,7 @@
 /** The rows of tools for JavaScript and TypeScript. */
-import { firstLine } from "./bounded_text.ts";
-import { ATTEMPTS, type Dialect, keysOf, TESTS } from "./dialect.ts";
+import { firstLine } from "../bounded_text.ts";
+import { ATTEMPTS, TESTS } from "../report_tool.ts";
+import { type Dialect, keysOf } from "./dialect.ts";
 
 const LINES_OF_EXPECT = "The lines `Expected: …`, `Received: …` and `Locator: …` are causes.";
 const LINE_OF_EXPECT = /^[ \t]*(?:Expected|Received|Locator)\b[^:\n]*: *\S.*$/gm;

@@ -20,9 +20,10 @@ import { detach, plural } from "../../base/text.ts";
 import type { XmlReader } from "../xml/reader.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import type { Dialect } from "./dialect.ts";
-import { NameNormalizer } from "./normalize_names.ts";
+import { NameNormalizer } from "../normalize_names.ts";
 import { ToolRecognizer } from "./recognize_tool.ts";
-import { OUTCOME_KINDS, OutcomeElement, parseDuration, TestCase } from "./test_case.ts";
+import { CaseOutcome, TestCase } from "../test_case.ts";
+import { factsOf, OUTCOME_KINDS, parseDuration } from "./case_attributes.ts";
 
 // A broken reporter repeats its mistake for every test.
 const MAX_NOTES = 100;
@@ -83,7 +84,7 @@ export class JUnitReader implements XmlFormatReader {
   readonly #suites: Suite[] = [];
   /** `value` is `null` for a test without any name, which gives no result. */
   #testCase: { value: TestCase | null; depth: number; countBefore: number } | null = null;
-  #outcome: { value: OutcomeElement; depth: number } | null = null;
+  #outcome: { value: CaseOutcome; depth: number } | null = null;
   #failureCount = 0;
   /** Attempts that were read, and cases without any name. */
   #attemptCount = 0;
@@ -288,7 +289,7 @@ export class JUnitReader implements XmlFormatReader {
       return null;
     }
     const identity = this.#identityOf(attributes, dialect);
-    if (identity.name !== "") return new TestCase(identity, attributes, dialect);
+    if (identity.name !== "") return new TestCase(identity, factsOf(attributes, dialect), dialect);
     this.#note("a <testcase> without name and classname, in a suite without a name, is skipped");
     return null;
   }
@@ -344,7 +345,10 @@ export class JUnitReader implements XmlFormatReader {
       }
       return;
     }
-    const outcome = new OutcomeElement(kind, attributes);
+    const outcome = new CaseOutcome(kind, {
+      message: attributes["message"] ?? "",
+      durationMicroseconds: parseDuration(attributes["time"]),
+    });
     this.#outcome = { value: outcome, depth: this.#depth };
     this.#xml.readText((text) => outcome.text.add(text));
   }
@@ -367,7 +371,7 @@ export class JUnitReader implements XmlFormatReader {
     }
   }
 
-  #addOutcome(outcome: OutcomeElement): void {
+  #addOutcome(outcome: CaseOutcome): void {
     const testCase = this.#testCase!.value;
     testCase?.add(outcome);
     if (isNegative(outcome.kind.conclusion)) {

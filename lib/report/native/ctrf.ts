@@ -1,7 +1,7 @@
 /** CTRF, the Common Test Report Format: https://ctrf.io. */
 import type { TestIdentity } from "../../base/identity.ts";
 import type { ReportedTool } from "../equal_cases.ts";
-import { NameNormalizer } from "../junit/normalize_names.ts";
+import { NameNormalizer } from "../normalize_names.ts";
 import { REPORT_LIMITS } from "../limits.ts";
 import { limitError, ReportError } from "../report_error.ts";
 import { type ReportOptions, type ReportReader, ResultSink } from "../report_reader.ts";
@@ -87,11 +87,12 @@ export class CtrfReader implements ReportReader {
     const status = textIn(test["status"]);
     const outcomes = [...this.#attemptsOf(test, status), ...endingOf(test, status)];
     this.#totals.testCount++;
-    this.#totals.failureCount += outcomes.filter(({ kind }) => kind !== "skipped").length;
+    this.#totals.failureCount +=
+      outcomes.filter(({ conclusion }) => conclusion !== "skipped").length;
     this.#sink.add(caseOf(identity, FORMATS.ctrf, {
       seconds: numberIn(test["duration"]) / MILLISECONDS,
       // Any other word leaves the outcome open.
-      ...outcomes.length === 0 && { status: status === "passed" ? "passed" : "other" },
+      conclusion: outcomes.length > 0 || status === "passed" ? "passing" : "unknown",
       outcomes,
       output: arrayIn(test["stdout"]).map(textIn).join("\n"),
     }));
@@ -140,23 +141,24 @@ export class CtrfReader implements ReportReader {
       return (isWhole ? listed.slice(0, -1) : listed)
         .filter((attempt) => textIn(attempt["status"]) === "failed")
         .map((attempt) => ({
-          kind: "rerunFailure",
+          conclusion: "failure",
+          isAttempt: true,
           ...textsOf(attempt),
           seconds: numberIn(attempt["duration"]) / MILLISECONDS,
         }));
     }
     const hasFailed = status === "passed" || status === "failed";
     return hasFailed
-      ? Array.from({ length: count }, () => ({ kind: "rerunFailure" as const }))
+      ? Array.from({ length: count }, () => ({ conclusion: "failure", isAttempt: true }))
       : [];
   }
 }
 
 function endingOf(test: Test, status: string): Outcome[] {
-  if (status === "failed") return [{ kind: "failure", ...textsOf(test) }];
+  if (status === "failed") return [{ conclusion: "failure", ...textsOf(test) }];
   const isSkipped = status === "skipped" || status === "pending" ||
     status === "other" && textIn(test["rawStatus"]) === "todo";
-  return isSkipped ? [{ kind: "skipped" }] : [];
+  return isSkipped ? [{ conclusion: "skipped" }] : [];
 }
 
 function textsOf({ message, trace }: Test): Pick<Outcome, "message" | "text"> {

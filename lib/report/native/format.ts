@@ -1,9 +1,9 @@
-/** What formats other than JUnit share: rows of the table of dialects, and their cases. */
+/** What formats other than JUnit share: a row for each, and their cases. */
 import type { TestIdentity } from "../../base/identity.ts";
 import type { ReportedTool } from "../equal_cases.ts";
-import { ATTEMPTS, TESTS, type ToolRow } from "../junit/dialect.ts";
-import { GO_OUTPUT } from "../junit/dialects.ts";
-import { OUTCOME_KINDS, OutcomeElement, TestCase } from "../junit/test_case.ts";
+import { GO_OUTPUT } from "../go_output.ts";
+import { ATTEMPTS, type ReportTool, TESTS } from "../report_tool.ts";
+import { CaseOutcome, microsecondsOf, type OutcomeKind, TestCase } from "../test_case.ts";
 
 /** The rows of the formats, by format. */
 export const FORMATS = {
@@ -35,42 +35,41 @@ export const FORMATS = {
     evidence: "`test-run` as the outermost element",
     changes: "The fixture with its arguments is the suite.",
   },
-} satisfies Record<string, ToolRow>;
+} satisfies Record<string, ReportTool>;
 
 /** What the end of a report of a format tells. */
-export function toolOf(format: ToolRow, file: string): ReportedTool {
+export function toolOf(format: ReportTool, file: string): ReportedTool {
   return { file, tool: format.tool, rule: format, surplusCaseCount: 0 };
 }
 
 /** An outcome of a case with its texts. */
 export interface Outcome {
-  /** As the elements of JUnit are called: `rerunFailure` for an attempt before the last. */
-  kind: "failure" | "error" | "skipped" | "rerunFailure" | "rerunError";
+  conclusion: OutcomeKind["conclusion"];
+  /** Whether it is an attempt before the last. */
+  isAttempt?: boolean;
   message?: string | undefined;
   text?: string | undefined;
   seconds?: number;
 }
 
-/** A case of a format as one of JUnit. `status` as in the `status` of a `testcase`. */
+/** A case of a format. `conclusion` is how it ended where no outcome says so. */
 export function caseOf(
   identity: TestIdentity,
-  format: ToolRow,
-  { seconds, status, outcomes, output }: {
+  format: ReportTool,
+  { seconds, conclusion = "passing", outcomes, output }: {
     seconds: number;
-    status?: string;
+    conclusion?: "passing" | "unknown";
     outcomes: readonly Outcome[];
     output?: string;
   },
 ): TestCase {
-  const attributes = { time: String(seconds), ...status !== undefined && { status } };
-  const testCase = new TestCase(identity, attributes, format);
-  for (const { kind, message = "", text = "", seconds } of outcomes) {
-    const element = new OutcomeElement(OUTCOME_KINDS.get(kind)!, {
-      message,
-      time: seconds === undefined ? undefined : String(seconds),
-    });
-    element.text.add(text);
-    testCase.add(element);
+  const facts = { durationMicroseconds: microsecondsOf(seconds), conclusion };
+  const testCase = new TestCase(identity, facts, format);
+  for (const { conclusion, isAttempt = false, message = "", text = "", seconds = 0 } of outcomes) {
+    const durationMicroseconds = microsecondsOf(seconds);
+    const outcome = new CaseOutcome({ conclusion, isAttempt }, { message, durationMicroseconds });
+    outcome.text.add(text);
+    testCase.add(outcome);
   }
   if (output) testCase.addOutput(output);
   return testCase;

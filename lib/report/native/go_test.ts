@@ -1,7 +1,7 @@
 /** `go test -json`: one event in each line, among lines of other tools. */
 import type { ReportedTool } from "../equal_cases.ts";
-import { TextEnd } from "../junit/bounded_text.ts";
-import { NameNormalizer } from "../junit/normalize_names.ts";
+import { TextEnd } from "../bounded_text.ts";
+import { NameNormalizer } from "../normalize_names.ts";
 import { REPORT_LIMITS } from "../limits.ts";
 import { excerpt, limitError } from "../report_error.ts";
 import { type ReportOptions, type ReportReader, ResultSink } from "../report_reader.ts";
@@ -23,7 +23,7 @@ interface Event {
   Elapsed?: unknown;
 }
 
-const OUTCOMES: ReadonlyMap<string, Outcome["kind"] | "passing"> = new Map([
+const OUTCOMES: ReadonlyMap<string, Outcome["conclusion"] | "passing"> = new Map([
   ["pass", "passing"],
   ["bench", "passing"],
   ["fail", "failure"],
@@ -162,7 +162,7 @@ export class GoTestReader implements ReportReader {
 
   #add(
     { packageName, name, output }: RunningTest,
-    outcome: Outcome["kind"] | "passing",
+    outcome: Outcome["conclusion"] | "passing",
     seconds: number,
   ): void {
     const suite = this.#names.suite(packageName, undefined);
@@ -176,7 +176,7 @@ export class GoTestReader implements ReportReader {
     const text = outcome === "failure" ? output.toString() : "";
     this.#sink.add(caseOf(identity, FORMATS.goTest, {
       seconds,
-      outcomes: outcome === "passing" ? [] : [{ kind: outcome, text }],
+      outcomes: outcome === "passing" ? [] : [{ conclusion: outcome, text }],
     }));
   }
 }

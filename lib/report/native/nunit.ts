@@ -1,8 +1,8 @@
 /** The result file of NUnit 3, `--result=report.xml`. */
 import { detach } from "../../base/text.ts";
 import type { ReportedTool } from "../equal_cases.ts";
-import { BoundedText } from "../junit/bounded_text.ts";
-import { NameNormalizer } from "../junit/normalize_names.ts";
+import { BoundedText } from "../bounded_text.ts";
+import { NameNormalizer } from "../normalize_names.ts";
 import {
   refuseUndecodable,
   type ReportOptions,
@@ -139,19 +139,19 @@ function outcomeOf(
   result: string,
   label: string,
   texts: ReadonlyMap<Part, BoundedText>,
-): { status?: string; outcomes: Outcome[] } {
+): { conclusion?: "unknown"; outcomes: Outcome[] } {
   switch (result) {
     case "Passed":
     case "Warning":
       return { outcomes: [] };
     case "Skipped":
-      return { outcomes: [{ kind: "skipped" }] };
+      return { outcomes: [{ conclusion: "skipped" }] };
     case "Failed": {
       const message = texts.get("message")?.toString();
       const text = texts.get("stack-trace")?.toString();
-      return { outcomes: [{ kind: label === "Error" ? "error" : "failure", message, text }] };
+      return { outcomes: [{ conclusion: label === "Error" ? "error" : "failure", message, text }] };
     }
     default:
-      return { status: "inconclusive", outcomes: [] };
+      return { conclusion: "unknown", outcomes: [] };
   }
 }

@@ -1,8 +1,8 @@
 /** TRX, the results of Visual Studio's tests: `dotnet test --logger trx`. */
 import { detach } from "../../base/text.ts";
 import type { ReportedTool } from "../equal_cases.ts";
-import { BoundedText } from "../junit/bounded_text.ts";
-import { NameNormalizer } from "../junit/normalize_names.ts";
+import { BoundedText } from "../bounded_text.ts";
+import { NameNormalizer } from "../normalize_names.ts";
 import { REPORT_LIMITS } from "../limits.ts";
 import { excerpt, limitError } from "../report_error.ts";
 import {
@@ -31,7 +31,7 @@ interface Result {
 const RESULTS: ReadonlySet<string> = new Set(["UnitTestResult", "TestResult"]);
 const TEXTS: ReadonlySet<string> = new Set<Part>(["Message", "StackTrace", "StdOut"]);
 
-const OUTCOMES: ReadonlyMap<string, Outcome["kind"] | "passing"> = new Map([
+const OUTCOMES: ReadonlyMap<string, Outcome["conclusion"] | "passing"> = new Map([
   ["Passed", "passing"],
   ["Completed", "passing"],
   ["Warning", "passing"],
@@ -149,8 +149,10 @@ export class TrxReader implements XmlFormatReader {
       const [message, text] = [texts?.get("Message"), texts?.get("StackTrace")];
       this.#sink.add(caseOf(identity, FORMATS.trx, {
         seconds,
-        ...kind === undefined && { status: "inconclusive" },
-        outcomes: kind === undefined || kind === "passing" ? [] : [{ kind, message, text }],
+        conclusion: kind === undefined ? "unknown" : "passing",
+        outcomes: kind === undefined || kind === "passing"
+          ? []
+          : [{ conclusion: kind, message, text }],
         output: texts?.get("StdOut") ?? "",
       }));
     }

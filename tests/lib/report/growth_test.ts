@@ -7,7 +7,7 @@ import { inspectArchive, parseMetadata } from "../../../lib/report/archive/mod.t
 import { parseCodeowners } from "../../../lib/report/codeowners.ts";
 import { CoverageCollector } from "../../../lib/report/coverage/mod.ts";
 import { normalizePath } from "../../../lib/report/coverage/coverage_map.ts";
-import { NameNormalizer } from "../../../lib/report/junit/normalize_names.ts";
+import { NameNormalizer } from "../../../lib/report/normalize_names.ts";
 import { ReportError } from "../../../lib/report/report_error.ts";
 import { comparePaths } from "../../../lib/report/report_files.ts";
 import { archiveOf, sourceOf } from "./archive/make_archive.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { BoundedText, firstLine } from "../../../../lib/report/junit/bounded_text.ts";
+import { BoundedText, firstLine } from "../../../lib/report/bounded_text.ts";
 
 function textOf(...chunks: string[]): BoundedText {
   const text = new BoundedText();

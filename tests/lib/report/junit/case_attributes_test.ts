@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { conclusionOfStatus, parseDuration } from "../../../../lib/report/junit/test_case.ts";
+import { conclusionOfStatus, parseDuration } from "../../../../lib/report/junit/case_attributes.ts";
 
 describe("parseDuration", () => {
   const readable: [string, number][] = [

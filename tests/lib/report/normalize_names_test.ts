@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { NameNormalizer } from "../../../../lib/report/junit/normalize_names.ts";
-import { readText } from "../reading.ts";
+import { NameNormalizer } from "../../../lib/report/normalize_names.ts";
+import { readText } from "./reading.ts";
 
 const names = (checkoutFolder?: string) => new NameNormalizer(checkoutFolder);
 const nameOf = (name: string) => names().name(name, "s", "c");

@@ -1,7 +1,6 @@
-/** One `testcase` element of a report, and the results it stands for. */
-import type { TestIdentity } from "../../base/identity.ts";
-import { detach } from "../../base/text.ts";
-import type { XmlAttributes } from "../xml/start_tag.ts";
+/** One case of a report, and the results it stands for. */
+import type { TestIdentity } from "../base/identity.ts";
+import { detach } from "../base/text.ts";
 import { BoundedText, firstMessage, TextEnd } from "./bounded_text.ts";
 import {
   type Conclusion,
@@ -10,46 +9,62 @@ import {
   PLAIN_CASE,
   type Reported,
   type TestResult,
-} from "../result.ts";
-import type { ToolRow } from "./dialect.ts";
+} from "./result.ts";
 
-/** The meaning of an element inside a `testcase`. */
-interface OutcomeKind {
+/** How an attempt of a test ended. */
+export interface OutcomeKind {
   conclusion: "failure" | "error" | "skipped";
   /** False: how the test ended. True: an additional attempt. */
   isAttempt: boolean;
 }
 
-/** The elements inside a `testcase` that say how it, or one attempt of it, ended. */
-export const OUTCOME_KINDS: ReadonlyMap<string, OutcomeKind> = new Map([
-  ["failure", { conclusion: "failure", isAttempt: false }],
-  ["error", { conclusion: "error", isAttempt: false }],
-  ["skipped", { conclusion: "skipped", isAttempt: false }],
-  ["flakyFailure", { conclusion: "failure", isAttempt: true }],
-  ["flakyError", { conclusion: "error", isAttempt: true }],
-  ["rerunFailure", { conclusion: "failure", isAttempt: true }],
-  ["rerunError", { conclusion: "error", isAttempt: true }],
-]);
+/** What a tool writes in its failures. */
+export interface FailureRules {
+  /** Whether a line of a failure's text says nothing about its cause. */
+  isNoise?(line: string): boolean;
+  /** The messages in a failure's text other than its first, where the tool writes several failures as one. */
+  furtherMessages?(text: string): string[];
+}
 
-/** One such element, while it is read. */
-export class OutcomeElement {
+/** What a report says about a case besides its outcomes. */
+export interface CaseFacts {
+  durationMicroseconds: number;
+  /** How it ended where no outcome says so. */
+  conclusion: Conclusion;
+  /** Whether it was skipped where no outcome says how it ended. */
+  isNeverRun?: boolean;
+  /** Line of the test in its file, where the tool distinguishes tests by it; otherwise 0. */
+  line?: number;
+}
+
+/** Whole microseconds of a duration in seconds; 0 if it is negative or no finite number. */
+export function microsecondsOf(seconds: number): number {
+  if (!(seconds > 0 && seconds < Infinity)) return 0;
+  return Math.min(Math.round(seconds * 1e6), Number.MAX_SAFE_INTEGER);
+}
+
+/** How a test, or an attempt of it, ended, while its texts are read. */
+export class CaseOutcome {
   readonly kind: OutcomeKind;
   readonly durationMicroseconds: number;
   /** Text directly inside it. */
   readonly text = new BoundedText();
   /** Where surefire keeps the text of an attempt. */
   readonly stackTrace = new BoundedText();
-  readonly #attribute: string;
+  readonly #message: string;
 
-  constructor(kind: OutcomeKind, attributes: XmlAttributes) {
+  constructor(
+    kind: OutcomeKind,
+    { message = "", durationMicroseconds = 0 }: { message?: string; durationMicroseconds?: number },
+  ) {
     this.kind = kind;
-    this.durationMicroseconds = parseDuration(attributes["time"]);
-    this.#attribute = attributes["message"] ?? "";
+    this.durationMicroseconds = durationMicroseconds;
+    this.#message = message;
   }
 
   /** The first line that says something, of its message or its text. */
   message(saysNothing: (line: string) => boolean): string {
-    return firstMessage(this.#attribute, saysNothing) || this.stackTrace.message(saysNothing) ||
+    return firstMessage(this.#message, saysNothing) || this.stackTrace.message(saysNothing) ||
       this.text.message(saysNothing);
   }
 
@@ -58,7 +73,7 @@ export class OutcomeElement {
     const text = this.stackTrace;
     text.join(this.text, "\n\n");
     const message = new BoundedText();
-    message.add(this.#attribute);
+    message.add(this.#message);
     if (text.includes(message)) return text;
     message.join(text, "\n");
     return message;
@@ -74,20 +89,16 @@ type Attempt = Pick<
 const MAX_MESSAGES = 100;
 
 const BARE_CASE: Reported = { ...PLAIN_CASE, isBare: true };
-// Lines are stored as 32-bit integers.
-const MAX_LINE = 2 ** 31;
 
 // The strongest first: what a test with several of them ended with.
 const PRECEDENCE = ["error", "failure", "skipped"] as const;
 
-/** One `testcase` element, while it is read. */
+/** One case, while it is read. */
 export class TestCase {
   #output: TextEnd | undefined;
   readonly #identity: TestIdentity;
-  readonly #tool: ToolRow;
-  readonly #attributes: XmlAttributes;
-  readonly #durationMicroseconds: number;
-  readonly #statusConclusion: Conclusion;
+  readonly #facts: CaseFacts;
+  readonly #rules: FailureRules;
   // Nearly every test passed at once and has neither.
   #attempts: Attempt[] | undefined;
   // Several failures are one result, with the first message of its conclusion.
@@ -96,12 +107,10 @@ export class TestCase {
   /** The distinct messages of its failures, without one the first line of the text. */
   #messages: Set<string> | undefined;
 
-  constructor(identity: TestIdentity, attributes: XmlAttributes, tool: ToolRow) {
+  constructor(identity: TestIdentity, facts: CaseFacts, rules: FailureRules) {
     this.#identity = identity;
-    this.#tool = tool;
-    this.#attributes = attributes;
-    this.#durationMicroseconds = parseDuration(attributes["time"]);
-    this.#statusConclusion = conclusionOfStatus(attributes["status"], attributes["result"]);
+    this.#facts = facts;
+    this.#rules = rules;
   }
 
   /** Number of attempts in addition to the final result. */
@@ -111,19 +120,19 @@ export class TestCase {
 
   /** How its first result stands in the report. */
   get reported(): Reported {
-    const isBare = !this.#attempts && !this.#endings && this.#statusConclusion === "passing";
-    if (!this.#tool.hasLines) return isBare ? BARE_CASE : PLAIN_CASE;
-    const line = Number(this.#attributes["line"]);
-    return { isNewCase: true, isBare, line: line > 0 && line < MAX_LINE ? Math.floor(line) : 0 };
+    const { conclusion, line = 0 } = this.#facts;
+    const isBare = !this.#attempts && !this.#endings && conclusion === "passing";
+    if (line === 0) return isBare ? BARE_CASE : PLAIN_CASE;
+    return { isNewCase: true, isBare, line };
   }
 
-  /** Adds a part of its `system-out`. */
+  /** Adds a part of its output. */
   addOutput(text: string): void {
     (this.#output ??= new TextEnd()).add(text);
   }
 
-  /** Adds an element that was read to its end. */
-  add(outcome: OutcomeElement): void {
+  /** Adds an outcome that was read to its end. */
+  add(outcome: CaseOutcome): void {
     const { kind: { conclusion, isAttempt }, durationMicroseconds } = outcome;
     const message = detach(outcome.message((line) => this.#saysNothing(line)));
     if (isAttempt) {
@@ -140,7 +149,7 @@ export class TestCase {
       if (isNegative(conclusion)) {
         const body = outcome.body();
         this.#addMessage(message || detach(body.message(() => false)));
-        const further = this.#tool.furtherMessages?.(body.toString()) ?? [];
+        const further = this.#rules.furtherMessages?.(body.toString()) ?? [];
         for (const line of further) this.#addMessage(detach(line));
         (this.#endingBody ??= new BoundedText()).join(body, "\n\n");
       }
@@ -184,28 +193,27 @@ export class TestCase {
   }
 
   get #isNeverRun(): boolean {
-    return !this.#attempts && !this.#endings && this.#statusConclusion === "passing" &&
-      this.#tool.isNeverRun?.(this.#attributes) === true;
+    return !this.#attempts && !this.#endings && this.#facts.isNeverRun === true;
   }
 
   #saysNothing(line: string): boolean {
-    return saysNothing(line, this.#identity) || this.#tool.isNoise?.(line) === true;
+    return saysNothing(line, this.#identity) || this.#rules.isNoise?.(line) === true;
   }
 
   #ending(): Attempt {
-    const durationMicroseconds = this.#durationMicroseconds;
+    const { durationMicroseconds, conclusion: byStatus } = this.#facts;
     const endings = this.#endings;
     const conclusion = endings && PRECEDENCE.find((each) => endings.has(each));
     if (conclusion === "skipped") {
       return { conclusion, message: "", body: "", durationMicroseconds };
     }
-    if (conclusion || isNegative(this.#statusConclusion)) {
-      return this.#failure(conclusion ?? this.#statusConclusion);
+    if (conclusion || isNegative(byStatus)) {
+      return this.#failure(conclusion ?? byStatus);
     }
     // Attempts without a failure mean that the last one passed, whatever word the tool has for it.
-    const isOpen = this.attemptCount > 0 && this.#statusConclusion === "unknown";
+    const isOpen = this.attemptCount > 0 && byStatus === "unknown";
     return {
-      conclusion: isOpen ? "passing" : this.#isNeverRun ? "skipped" : this.#statusConclusion,
+      conclusion: isOpen ? "passing" : this.#isNeverRun ? "skipped" : byStatus,
       message: "",
       body: "",
       durationMicroseconds,
@@ -223,7 +231,7 @@ export class TestCase {
       conclusion,
       message,
       body: body || detach(this.#output?.toString() ?? ""),
-      durationMicroseconds: this.#durationMicroseconds,
+      durationMicroseconds: this.#facts.durationMicroseconds,
     };
   }
 }
@@ -241,65 +249,4 @@ function saysNothing(line: string, { class: className, name }: TestIdentity): bo
   const before = line.slice(0, -name.length);
   return before === "" || before === "failed " ||
     before.startsWith(className) && /^[.:#]*$/.test(before.slice(className.length));
-}
-
-/**
- * Conclusions by the words in the `status` and `result` attributes of a `testcase`. They count only where
- * no child element says how the test ended; a word that is not here means `unknown`.
- */
-const STATUS_WORDS: ReadonlyMap<string, Conclusion> = new Map(
-  ([
-    // googletest writes status="run" result="completed", others only one of the two.
-    ["passing", ["run", "completed", "complete", "executed", "finished"]],
-    ["passing", ["passed", "pass", "passing", "success", "successful", "succeeded", "ok"]],
-    ["skipped", ["notrun", "disabled", "ignored", "skipped"]],
-    ["failure", ["failure", "failed", "fail"]],
-    ["error", ["error", "errored"]],
-  ] as const).flatMap(([conclusion, words]) => words.map((word) => [word, conclusion] as const)),
-);
-
-// googletest's disabled tests have status="notrun" result="suppressed": a known word takes precedence over
-// an unknown one, except that an unknown word with "run" leaves the outcome open.
-const STATUS_PRECEDENCE = ["error", "failure", "skipped", "unknown", "passing"] as const;
-
-/**
- * The conclusion of a test without a child element that decides it; `passing` when it has neither
- * attribute. Case, blanks, hyphens and underscores make no difference.
- */
-export function conclusionOfStatus(
-  status: string | undefined,
-  result: string | undefined,
-): Conclusion {
-  // As in nearly every report.
-  if (status === undefined && result === undefined) return "passing";
-  const conclusions = [status, result]
-    .map((word) => word?.toLowerCase().replace(/[\s_-]/g, ""))
-    .filter((word) => word !== undefined && word !== "")
-    .map((word) => STATUS_WORDS.get(word!) ?? "unknown");
-  return STATUS_PRECEDENCE.find((conclusion) => conclusions.includes(conclusion)) ?? "passing";
-}
-
-// Groups of three digits, separated as any locale does it, before a decimal point. A leading zero is not
-// a group.
-const GROUPED = /^\+?[1-9]\d{0,2}(?:[,' \u00a0\u202f]\d{3})+(?:\.\d*)?(?:e[+-]?\d+)?$/i;
-const SEPARATORS = /[,' \u00a0\u202f]/g;
-// Before a decimal comma. "1,234" is read as groups: surefire writes it for 1,234 s.
-const DECIMAL_COMMA = /^\+?(?:\d*|[1-9]\d{0,2}(?:[.' \u00a0\u202f]\d{3})+),\d+(?:e[+-]?\d+)?$/i;
-const SEPARATORS_BEFORE_COMMA = /[.' \u00a0\u202f]/g;
-// Hexadecimal, octal and binary numbers of JavaScript.
-const OTHER_BASE = /[xob]/i;
-
-/** Whole microseconds of a `time` in seconds: 0 when it is missing, unreadable or negative. */
-export function parseDuration(time: string | undefined): number {
-  if (time === undefined) return 0;
-  let seconds = Number(time);
-  if (Number.isNaN(seconds)) {
-    const text = time.trim();
-    if (GROUPED.test(text)) seconds = Number(text.replace(SEPARATORS, ""));
-    else if (DECIMAL_COMMA.test(text)) {
-      seconds = Number(text.replace(SEPARATORS_BEFORE_COMMA, "").replace(",", "."));
-    }
-  }
-  if (!(seconds > 0 && seconds < Infinity) || OTHER_BASE.test(time)) return 0;
-  return Math.min(Math.round(seconds * 1e6), Number.MAX_SAFE_INTEGER);
 }

@@ -1,0 +1,24 @@
+/** The output of Go's tests, which `go test -json` and the JUnit of its converters contain. */
+import { firstLine } from "./bounded_text.ts";
+import { MORE_FAILURES } from "./result.ts";
+import type { FailureRules } from "./test_case.ts";
+
+// What `t.Error` and `t.Log` write, testify, and the runtime.
+const GO_MESSAGE =
+  /^[ \t]*(?:(?:[^\s:]+\.go:\d+: |Error:[ \t])(?=.*\S).*|(?:panic|fatal error): .*)$/gm;
+const CUT_OFF = /\n\.\.\. \d+ more characters$/;
+
+/** What the output of a failed Go test says about its causes. */
+export const GO_OUTPUT = {
+  isNoise(line) {
+    // The last two are testify's.
+    return /^(?:=== (?:RUN|PAUSE|CONT|NAME|FAIL)|--- (?:FAIL|PASS|SKIP))\b/.test(line) ||
+      /^[^\s:]+\.go:\d+:$|^Error Trace:/.test(line);
+  },
+  // Failures look like lines of the log: what is only logged may be taken for a failure, not the other way round.
+  furtherMessages(text) {
+    const messages = (text.match(GO_MESSAGE) ?? []).map(firstLine);
+    const byForm = new Map(messages.map((line) => [line.replaceAll(/\d+/g, "0"), line]));
+    return [...byForm.values(), ...CUT_OFF.test(text) ? [MORE_FAILURES] : []];
+  },
+} satisfies FailureRules;

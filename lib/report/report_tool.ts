@@ -1,0 +1,22 @@
+/** The tools whose reports are read, or the formats: what the rows of their tables share. */
+import type { EqualCasesRule } from "./equal_cases.ts";
+import type { FailureRules } from "./test_case.ts";
+
+/** A tool that writes JUnit, or a format of its own. */
+export interface ReportTool extends EqualCasesRule, FailureRules {
+  /** As in the reference. */
+  tool: string;
+  /** How its reports are recognized, for the reference. */
+  evidence: string;
+  /** What else it changes, for the reference; `""` if nothing. */
+  changes: string;
+}
+
+/** A tool that repeats a case for a retry. */
+export const ATTEMPTS = {
+  meaning: "attempts",
+  canRepeatAll: false,
+  hasBareAttempts: false,
+} as const;
+/** A tool that never does. */
+export const TESTS = { meaning: "tests", canRepeatAll: false, hasBareAttempts: false } as const;
