@@ -5,19 +5,28 @@ export interface Comment {
   body: string;
 }
 
+/** A comment with the mark of this program. */
+export interface MarkedComment extends Comment {
+  /** Whether this program wrote it: anybody may comment, and copy the mark. */
+  isOwn: boolean;
+}
+
 /** Waits before a request is repeated that failed for now. @throws the error, to give up */
 export type WaitToRetry = (error: ForgeError) => Promise<void>;
 
 /**
- * The comments of this program on one pull or merge request. All methods throw a
+ * The comments with the mark of this program on one pull or merge request. All methods throw a
  * {@linkcode ForgeError}.
  */
 export interface PullComments {
-  /** All of them, the oldest first. Comments of other authors are left out, whatever they contain. */
-  list(wait: WaitToRetry): Promise<Comment[]>;
+  /** All of them, the oldest first. */
+  list(wait: WaitToRetry): Promise<MarkedComment[]>;
   /** `null` when it was deleted. */
   read(id: number): Promise<Comment | null>;
-  create(body: string): Promise<void>;
+  /** Returns its id. */
+  create(body: string): Promise<number>;
+  /** Takes a comment for one that this run created, and makes sure that later runs do so too. */
+  sign(comment: Comment, wait: WaitToRetry): Promise<void>;
   /** False when it does not exist. */
   update(id: number, body: string): Promise<boolean>;
   /** Does nothing when it was deleted. */
@@ -34,8 +43,11 @@ export class ForgeError extends Error {
   constructor(
     readonly kind: "transient" | "denied" | "failed",
     message: string,
-    /** `status` of the response, 0 without one; how long the forge asks to wait before a retry. */
-    readonly details: { status?: number; retryAfterMs?: number } = {},
+    /**
+     * `status` of the response, 0 without one; how long the forge asks to wait before a retry; how long the
+     * request took.
+     */
+    readonly details: { status?: number; retryAfterMs?: number; tookMs?: number } = {},
   ) {
     super(message);
   }

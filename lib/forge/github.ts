@@ -1,32 +1,24 @@
 /** Comments on a pull request of GitHub, and of GitHub Enterprise, Gitea and Forgejo, which have its interface. */
 import * as v from "valibot";
-import { COMMENT_MARK } from "../comment/sections.ts";
-import {
-  type Comment,
-  ForgeError,
-  type PullComments,
-  unlessDeleted,
-  type WaitToRetry,
-} from "./forge.ts";
+import { type MarkedComment, type PullComments, unlessDeleted, type WaitToRetry } from "./forge.ts";
 import { type ForgeAccess, parseResponse, requestOk, requestPages, retried } from "./http.ts";
+import { createOwnership, isMarked, type OwnershipOptions } from "./ownership.ts";
 
-const USER = v.object({ id: v.number(), login: v.string(), type: v.optional(v.string()) });
+const USER = v.object({ id: v.number() });
+
+const CREATED = v.object({ id: v.number() });
 
 const COMMENT = v.object({
   id: v.number(),
   // Absent in comments of deleted users.
   user: v.nullish(USER),
   body: v.nullish(v.string(), ""),
-  author_association: v.optional(v.string()),
 });
 
 const PULL = v.object({
   number: v.number(),
   head: v.object({ sha: v.string(), ref: v.string() }),
 });
-
-/** Authors of comments who may write to the repository. */
-const MEMBERS = ["OWNER", "MEMBER", "COLLABORATOR"];
 
 /** Access with a token of GitHub, or of what has its interface. */
 export function gitHubAccess(options: Omit<ForgeAccess, "headers">): ForgeAccess {
@@ -39,43 +31,35 @@ export function gitHubAccess(options: Omit<ForgeAccess, "headers">): ForgeAccess
   };
 }
 
-/** The comments on a pull request. @param repository `OWNER/NAME` */
+/** The comments on a pull request. @param pull.repository `OWNER/NAME` */
 export function gitHubComments(
   access: ForgeAccess,
-  { repository, pull }: { repository: string; pull: number },
+  { repository, pull, secrets }:
+    & { repository: string; pull: number }
+    & Pick<OwnershipOptions, "secrets">,
 ): PullComments {
   const issues = `/repos/${repositoryPath(repository)}/issues`;
-  let ownId: number | null | undefined;
+  const ownership = createOwnership({
+    secrets,
+    loadOwnId: async () =>
+      parseResponse(USER, (await requestOk({ path: "/user" }, access)).value).id,
+  });
 
-  /** The user of the token; `null` for a token of GitHub Actions or of an app, which has none. */
-  async function loadOwnId(): Promise<number | null> {
-    try {
-      return parseResponse(USER, (await requestOk({ path: "/user" }, access)).value).id;
-    } catch (error) {
-      if (error instanceof ForgeError && error.kind === "denied") return null;
-      throw error;
-    }
-  }
-
-  // Anybody may comment on a public pull request, and write the same mark.
-  async function isOwn(
-    { body, user, author_association }: v.InferOutput<typeof COMMENT>,
-    wait: WaitToRetry,
-  ) {
-    if (!body?.startsWith(COMMENT_MARK) || !user) return false;
-    if (ownId === undefined) ownId = await retried(loadOwnId, wait);
-    if (ownId !== null) return user.id === ownId;
-    return user.type === "Bot" || MEMBERS.includes(author_association ?? "");
-  }
+  const update = async (id: number, body: string) => {
+    const path = `${issues}/comments/${id}`;
+    const request = { method: "PATCH", path, body: { body: ownership.signed(id, body) } } as const;
+    return null !== await unlessDeleted(requestOk(request, access));
+  };
 
   return {
     async list(wait) {
       const path = `${issues}/${pull}/comments?per_page=100&limit=100`;
-      const items = await requestPages(path, access, wait);
-      const found: Comment[] = [];
-      for (const item of items) {
-        const comment = parseResponse(COMMENT, item);
-        if (await isOwn(comment, wait)) found.push({ id: comment.id, body: comment.body ?? "" });
+      const found: MarkedComment[] = [];
+      for (const item of await requestPages(path, access, wait)) {
+        const { id, user, body } = parseResponse(COMMENT, item);
+        if (!body || !isMarked(body)) continue;
+        const authored = { id, body, authorId: user?.id ?? null };
+        found.push({ id, body, isOwn: await ownership.isOwn(authored, wait) });
       }
       return found.sort((a, b) => a.id - b.id);
     },
@@ -86,17 +70,19 @@ export function gitHubComments(
       return { id, body: body ?? "" };
     },
     async create(body) {
-      await requestOk(
-        { method: "POST", path: `${issues}/${pull}/comments`, body: { body } },
-        access,
-      );
+      const request = {
+        method: "POST",
+        path: `${issues}/${pull}/comments`,
+        body: { body },
+      } as const;
+      const { id } = parseResponse(CREATED, (await requestOk(request, access)).value);
+      return id;
     },
-    async update(id, body) {
-      const path = `${issues}/comments/${id}`;
-      return null !== await unlessDeleted(
-        requestOk({ method: "PATCH", path, body: { body } }, access),
-      );
+    async sign({ id, body }, wait) {
+      ownership.addOwn(id);
+      if (await ownership.needsProof(wait)) await retried(() => update(id, body), wait);
     },
+    update,
     async remove(id) {
       const path = `${issues}/comments/${id}`;
       await unlessDeleted(requestOk({ method: "DELETE", path }, access));
@@ -112,12 +98,17 @@ export function gitHubComments(
  */
 export async function findPull(
   access: ForgeAccess,
-  { repository, head, commit }: { repository: string; head: string; commit: string },
+  { repository, head, commit, wait }: {
+    repository: string;
+    head: string;
+    commit: string;
+    wait: WaitToRetry;
+  },
 ): Promise<number | null> {
   const query = new URLSearchParams({ state: "open", head, per_page: "100" });
   const path = `/repos/${repositoryPath(repository)}/pulls?${query}`;
   const branch = head.slice(head.indexOf(":") + 1);
-  for (const item of await requestPages(path, access)) {
+  for (const item of await requestPages(path, access, wait)) {
     const pull = parseResponse(PULL, item);
     // Gitea ignores `head`.
     if (pull.head.sha === commit && pull.head.ref === branch) return pull.number;

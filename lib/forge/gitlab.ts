@@ -1,10 +1,12 @@
 /** Notes on a merge request of GitLab. */
 import * as v from "valibot";
-import { COMMENT_MARK } from "../comment/sections.ts";
-import { type PullComments, unlessDeleted } from "./forge.ts";
+import { type MarkedComment, type PullComments, unlessDeleted } from "./forge.ts";
 import { type ForgeAccess, parseResponse, requestOk, requestPages, retried } from "./http.ts";
+import { createOwnership, isMarked, type OwnershipOptions } from "./ownership.ts";
 
 const USER = v.object({ id: v.number() });
+
+const CREATED = v.object({ id: v.number() });
 
 const NOTE = v.object({ id: v.number(), body: v.string(), author: USER });
 
@@ -13,43 +15,52 @@ export function gitLabAccess(options: Omit<ForgeAccess, "headers">): ForgeAccess
   return { ...options, headers: { "private-token": options.token } };
 }
 
-/** The notes on a merge request. @param project its number, or `GROUP/NAME` */
+/** The notes on a merge request. @param merge.project its number, or `GROUP/NAME` */
 export function gitLabNotes(
   access: ForgeAccess,
-  { project, pull }: { project: string; pull: number },
+  { project, pull, secrets }:
+    & { project: string; pull: number }
+    & Pick<OwnershipOptions, "secrets">,
 ): PullComments {
   const notes = `/projects/${encodeURIComponent(project)}/merge_requests/${pull}/notes`;
-  let ownId: number | undefined;
+  const ownership = createOwnership({
+    secrets,
+    loadOwnId: async () =>
+      parseResponse(USER, (await requestOk({ path: "/user" }, access)).value).id,
+  });
 
-  async function loadOwnId(): Promise<number> {
-    return parseResponse(USER, (await requestOk({ path: "/user" }, access)).value).id;
-  }
+  const update = async (id: number, body: string) => {
+    const path = `${notes}/${id}`;
+    const request = { method: "PUT", path, body: { body: ownership.signed(id, body) } } as const;
+    return null !== await unlessDeleted(requestOk(request, access));
+  };
 
   return {
     async list(wait) {
       const path = `${notes}?sort=asc&order_by=created_at&per_page=100`;
-      const items = await requestPages(path, access, wait);
-      const marked = items.map((item) => parseResponse(NOTE, item))
-        .filter(({ body }) => body.startsWith(COMMENT_MARK));
-      if (marked.length === 0) return [];
-      // Anybody may write a note on a public merge request, and the same mark in it.
-      ownId ??= await retried(loadOwnId, wait);
-      return marked.filter(({ author }) => author.id === ownId)
-        .map(({ id, body }) => ({ id, body })).sort((a, b) => a.id - b.id);
+      const found: MarkedComment[] = [];
+      for (const item of await requestPages(path, access, wait)) {
+        const { id, body, author } = parseResponse(NOTE, item);
+        if (!isMarked(body)) continue;
+        const authored = { id, body, authorId: author.id };
+        found.push({ id, body, isOwn: await ownership.isOwn(authored, wait) });
+      }
+      return found.sort((a, b) => a.id - b.id);
     },
     async read(id) {
       const found = await unlessDeleted(requestOk({ path: `${notes}/${id}` }, access));
       return found && { id, body: parseResponse(NOTE, found.value).body };
     },
     async create(body) {
-      await requestOk({ method: "POST", path: notes, body: { body } }, access);
+      const request = { method: "POST", path: notes, body: { body } } as const;
+      const { id } = parseResponse(CREATED, (await requestOk(request, access)).value);
+      return id;
     },
-    async update(id, body) {
-      const path = `${notes}/${id}`;
-      return null !== await unlessDeleted(
-        requestOk({ method: "PUT", path, body: { body } }, access),
-      );
+    async sign({ id, body }, wait) {
+      ownership.addOwn(id);
+      if (await ownership.needsProof(wait)) await retried(() => update(id, body), wait);
     },
+    update,
     async remove(id) {
       await unlessDeleted(requestOk({ method: "DELETE", path: `${notes}/${id}` }, access));
     },

@@ -86,11 +86,15 @@ async function requestJson(
 
 /** The response to a request: its body as JSON, and its headers. @throws {ForgeError} for a status but 2xx */
 export async function requestOk(request: ForgeRequest, access: ForgeAccess) {
-  const response = await requestJson(request, access);
-  if (response.status < 200 || response.status > 299) {
+  const startedAt = performance.now();
+  try {
+    const response = await requestJson(request, access);
+    if (response.status >= 200 && response.status <= 299) return response;
     throw errorOf(response, new URL(access.apiUrl).host, access.token);
+  } catch (error) {
+    if (error instanceof ForgeError) error.details.tookMs = performance.now() - startedAt;
+    throw error;
   }
-  return response;
 }
 
 /** Repeats a request for as long as the forge refuses it for now, and `wait` does not throw. */
@@ -131,20 +135,30 @@ export async function requestPages(
       throw new ForgeError("failed", `${new URL(access.apiUrl).host} answered without a list`);
     }
     items.push(...value);
-    next = nextPage(headers.get("link"), access.apiUrl);
+    next = nextPage(headers.get("link"), page, access.apiUrl);
   }
   return items;
 }
 
-function nextPage(link: string | null, apiUrl: string): string | null {
+/**
+ * The next page, always on the host that was asked: a forge behind a proxy may name its inner address, and
+ * the token is sent nowhere else.
+ */
+function nextPage(link: string | null, page: string, apiUrl: string): string | null {
   const [, address] = /<([^>]*)>\s*;[^<]*\brel="?next\b/.exec(link ?? "") ?? [];
   if (address === undefined) return null;
-  const url = URL.parse(address, apiUrl);
-  if (url?.origin !== new URL(apiUrl).origin) {
-    throw new ForgeError("failed", "the next page is on another host");
-  }
-  return url.href;
+  const asked = new URL(page.startsWith("/") ? apiUrl + page : page);
+  const next = URL.parse(address, asked);
+  if (next === null) throw new ForgeError("failed", "the address of the next page is invalid");
+  const isBelow = next.pathname.startsWith(new URL(apiUrl).pathname.replace(/\/*$/, "/"));
+  // The proxy may have a path of its own, too: then only the query can be taken.
+  asked.pathname = isBelow ? next.pathname : asked.pathname;
+  asked.search = next.search;
+  return asked.href;
 }
+
+/** How GitHub words its secondary limit, which has the status of a missing permission and no other sign. */
+const LIMIT_MESSAGE = /\brate limit\b|\babuse detection\b/i;
 
 /** The error for a status; tells a limit of requests from a missing permission. */
 function errorOf(
@@ -154,7 +168,8 @@ function errorOf(
 ): ForgeError {
   const isLimit = status === 429 ||
     status === 403 &&
-      (headers.has("retry-after") || headers.get("x-ratelimit-remaining") === "0");
+      (headers.has("retry-after") || headers.get("x-ratelimit-remaining") === "0" ||
+        LIMIT_MESSAGE.test(messageOf(value, token)));
   const isTransient = isLimit || status >= 500 || status === 409 || status === 408;
   const isDenied = [401, 403, 404, 410].includes(status);
   return new ForgeError(

@@ -2,7 +2,7 @@
  * Writes the section of a job into the one comment on a pull request, while other jobs do the same.
  *
  * No forge has a compare-and-swap for comments, so a job can overwrite what another wrote after it had
- * read. Four rules make up for it:
+ * read. Five rules make up for it:
  *
  * 1. A write merges everything that was read (`mergeSections`: of each job the sections of its last run),
  *    and is based on a read that began at most {@linkcode WRITE_WINDOW_MS} before it; it is applied
@@ -14,6 +14,9 @@
  *    The others are deleted only after they were read together with the oldest, which had their sections.
  * 4. Pauses are random and grow: each round at least the last write stays, and the jobs whose sections
  *    it has do not write again.
+ *
+ * 5. A run creates at most one comment. A creation that may have been applied is never repeated, and one that
+ *    was refused for now only if no comment has the section.
  *
  * What is left is a chain of three and more jobs that keep reading each other's half-merged state for
  * longer than a job waits; the tests do not find one in hundreds of histories.
@@ -38,11 +41,17 @@ const SETTLE_MS = 8_000;
 /** Jobs of one run often end together: one of them should create the comment before the others look. */
 const CREATE_SPREAD_MS = 2_000;
 
+/** Too many requests: the forge has not applied it. Any other error of a forge may come after it did. */
+const REFUSED = [403, 429];
+
 const FIRST_PAUSE_MS = 250;
 const MAX_PAUSE_MS = 4_000;
 
-/** A job should not wait longer for its comment. */
+/** A job does not wait longer for its comment, which twenty other jobs may be changing. */
 const TOTAL_MS = 120_000;
+
+/** What requests that fail may cost a job: with the last one less than 30 s. */
+const MAX_LOST_MS = 22_000;
 
 /** Time, for tests: `scale` shortens all pauses. */
 export interface PublishClock {
@@ -54,43 +63,70 @@ export interface PublishClock {
   scale: number;
 }
 
+/** The pauses before failed requests are repeated, and what these have cost a job. */
+export function createPatience({ pause, random, scale }: PublishClock) {
+  let lostMs = 0;
+  let pauseMs = FIRST_PAUSE_MS * scale;
+  return {
+    /** Pauses at random, and as long as the forge asks for. @throws the error when that is too long */
+    async waitToRetry(error: ForgeError): Promise<void> {
+      const { tookMs = 0, retryAfterMs = 0 } = error.details;
+      const waitMs = retryAfterMs + random() * Math.max(retryAfterMs, pauseMs);
+      lostMs += tookMs + waitMs;
+      if (lostMs > MAX_LOST_MS * scale) throw error;
+      pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS * scale);
+      await pause(waitMs);
+    },
+    /** Makes the next pause a short one. */
+    succeeded() {
+      pauseMs = FIRST_PAUSE_MS * scale;
+    },
+  };
+}
+
+type Patience = ReturnType<typeof createPatience>;
+
 /**
  * Writes a section, unless the job has nothing to report and never had.
  *
  * @returns whether the comment has the section
- * @throws {ForgeError} when the forge refuses it, or after two minutes
+ * @throws {ForgeError} when the forge refuses it, when too many requests fail, or after two minutes
  */
 export async function publishSection(
   comments: PullComments,
   section: Section,
-  clock: PublishClock,
+  { patience, ...clock }: PublishClock & { patience?: Patience },
 ): Promise<boolean> {
   const { now, pause, random, scale } = clock;
+  const { waitToRetry, succeeded } = patience ?? createPatience(clock);
   const end = now() + TOTAL_MS * scale;
   let known: Section[] = [section];
   let settledAt: number | null = null;
   let hasWaited = false;
+  let mayCreate = true;
+  let isUnconfirmed = false;
   let missingId: number | null = null;
   let pauseMs = FIRST_PAUSE_MS * scale;
   let failure = new ForgeError("failed", "other jobs kept changing the comment");
 
-  async function backOff(atLeastMs = 0): Promise<void> {
-    const longest = Math.max(atLeastMs, pauseMs);
-    await pause(atLeastMs + random() * longest);
+  async function backOff(): Promise<void> {
+    await pause(random() * pauseMs);
     pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS * scale);
-  }
-
-  /** Waits as long as the forge asks for. @throws the error when that is too long */
-  async function waitToRetry(error: ForgeError): Promise<void> {
-    const retryAfterMs = error.details.retryAfterMs ?? 0;
-    if (now() + retryAfterMs >= end) throw error;
-    await backOff(retryAfterMs);
   }
 
   while (now() < end) {
     try {
       const startedAt = now();
-      const found = await comments.list(waitToRetry);
+      const marked = await comments.list(waitToRetry);
+      succeeded();
+      const found = marked.filter(({ isOwn }) => isOwn);
+      // A creation whose response was lost, or that was refused and applied all the same.
+      const lost = isUnconfirmed && marked.find((comment) => hasSection(comment, section));
+      if (lost) {
+        isUnconfirmed = mayCreate = false;
+        await comments.sign(lost, waitToRetry);
+        continue;
+      }
       const [keeper, ...others] = found;
       const sections = mergeSections(found.flatMap(({ body }) => parseComment(body)));
       if (!isNeeded(section, sections)) return false;
@@ -98,8 +134,15 @@ export async function publishSection(
       if (keeper === undefined) {
         settledAt = null;
         if (!hasWaited) await pause(random() * CREATE_SPREAD_MS * scale);
-        else await comments.create(commentBody(known));
-        hasWaited = !hasWaited;
+        else if (mayCreate) await create();
+        else {
+          failure = new ForgeError(
+            "failed",
+            "the forge does not show the comment that was created",
+          );
+          await backOff();
+        }
+        hasWaited = true;
         continue;
       }
       if (keeper.id === missingId) {
@@ -124,6 +167,20 @@ export async function publishSection(
   }
   throw failure;
 
+  /** Creates the comment, at most once unless the forge refuses it for now. */
+  async function create(): Promise<void> {
+    mayCreate = false;
+    isUnconfirmed = true;
+    const body = commentBody(known);
+    const id = await comments.create(body).catch((error) => {
+      mayCreate = error instanceof ForgeError && error.kind === "transient" &&
+        REFUSED.includes(error.details.status ?? 0);
+      throw error;
+    });
+    isUnconfirmed = false;
+    await comments.sign({ id, body }, waitToRetry);
+  }
+
   /** Merges into the comment as it is now; `null` when it does not exist. */
   async function write(id: number): Promise<boolean | null> {
     const readAt = now();
@@ -140,6 +197,11 @@ function isNeeded(section: Section, sections: readonly Section[]): boolean {
   if (sections.some((other) => replaces(other, section))) return false;
   return isNoteworthy(section) ||
     sections.some((other) => replaces(section, other) || areSameRuns([section], [other]));
+}
+
+/** Whether a comment has the section of this very run. */
+function hasSection({ body }: Comment, section: Section): boolean {
+  return parseComment(body).some((other) => areSameRuns([other], [section]));
 }
 
 /** Whether a comment has what these sections would make it. */

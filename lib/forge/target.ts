@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { type Environment, setting } from "../base/config.ts";
 import { Failure } from "../base/failure.ts";
-import type { PullComments } from "./forge.ts";
+import type { PullComments, WaitToRetry } from "./forge.ts";
 import { findPull, gitHubAccess, gitHubComments } from "./github.ts";
 import { gitLabAccess, gitLabNotes } from "./gitlab.ts";
 
@@ -52,16 +52,19 @@ export interface CommentTarget {
  * @throws {ForgeError} when the pull request has to be looked up, and that fails
  */
 export async function findTarget(
-  { environment, repository, pull, stop }: {
+  { environment, repository, pull, stop, wait }: {
     environment: Environment;
     repository: string;
     pull: number | undefined;
     stop: AbortSignal;
+    wait: WaitToRetry;
   },
 ): Promise<CommentTarget | null> {
   const get = (name: string) => environment[name]?.trim() ?? "";
   const gitLabToken = setting(environment, "GITLAB_TOKEN").trim();
   const gitHubToken = setting(environment, "GITHUB_TOKEN").trim();
+  const apiToken = setting(environment, "PLATFORM_API_TOKEN").trim();
+  const secretsWith = (token: string) => [apiToken, token].filter((secret) => secret !== "");
   const isGitLab = get("GITLAB_CI") !== "" || gitHubToken === "" && gitLabToken !== "";
   if (isGitLab) {
     const number = pull ?? gitLabPull(get);
@@ -69,8 +72,19 @@ export async function findTarget(
     const apiUrl = baseAddress(environment, "CI_API_V4_URL");
     const access = gitLabAccess({ apiUrl, token: checkToken("GITLAB_TOKEN", gitLabToken), stop });
     const project = get("CI_PROJECT_ID") || repository;
-    const comments = gitLabNotes(access, { project, pull: number });
+    const comments = gitLabNotes(access, {
+      project,
+      pull: number,
+      secrets: secretsWith(gitLabToken),
+    });
     return { comments, place: `${repository}!${number}` };
+  }
+  const other = gitHubToken === "" ? unsupportedForge(get) : null;
+  if (other !== null) {
+    throw new Failure(
+      `comments on ${other} are not supported: only on GitHub, GitLab, Gitea and Forgejo; ` +
+        "`comment --dry-run` prints the text",
+    );
   }
   const event = await readEvent(environment);
   const given = pull ?? event.pull_request?.number ?? pullOf(get);
@@ -78,9 +92,13 @@ export async function findTarget(
   if (given === null && head === null) return null;
   const apiUrl = baseAddress(environment, "GITHUB_API_URL");
   const access = gitHubAccess({ apiUrl, token: checkToken("GITHUB_TOKEN", gitHubToken), stop });
-  const number = given ?? await findPull(access, { repository, ...head! });
+  const number = given ?? await findPull(access, { repository, ...head!, wait });
   if (number === null) return null;
-  const comments = gitHubComments(access, { repository, pull: number });
+  const comments = gitHubComments(access, {
+    repository,
+    pull: number,
+    secrets: secretsWith(gitHubToken),
+  });
   return { comments, place: `${repository}#${number}` };
 }
 
@@ -97,6 +115,13 @@ export async function readEvent(environment: Environment): Promise<v.InferOutput
 }
 
 type Get = (name: string) => string;
+
+/** The forge of a CI job that has no support for comments, by its name. */
+function unsupportedForge(get: Get): string | null {
+  if (get("BITBUCKET_BUILD_NUMBER") !== "") return "Bitbucket";
+  if (get("BUILD_REPOSITORY_PROVIDER") === "TfsGit") return "Azure Repos";
+  return null;
+}
 
 /** A merge request's pipeline; otherwise the first open merge request of the branch. */
 function gitLabPull(get: Get): number | null {

@@ -11,7 +11,7 @@ import { annotationLines } from "../../comment/annotations.ts";
 import { jobSection, type ReportedTest } from "../../comment/job_section.ts";
 import { headline, isNoteworthy, type Section } from "../../comment/sections.ts";
 import { ForgeError } from "../../forge/forge.ts";
-import { type PublishClock, publishSection } from "../../forge/publish.ts";
+import { createPatience, type PublishClock, publishSection } from "../../forge/publish.ts";
 import { findTarget, readEvent } from "../../forge/target.ts";
 import type { FinalAttempts } from "../../gate/final_attempts.ts";
 import { type GateReport, identityKey, type QuarantinedTest } from "../../gate/rule.ts";
@@ -169,6 +169,8 @@ export async function commentOnPull(
   { io, note }: Pick<CommandContext, "io" | "note">,
 ): Promise<string | null> {
   const { environment, stop } = io;
+  const clock = io.commentClock ?? realClock(stop);
+  const patience = createPatience(clock);
   try {
     if (repository === null) {
       note("comment: the repository is unknown: expected --repo OWNER/NAME");
@@ -179,13 +181,13 @@ export async function commentOnPull(
       repository: formatRepositoryName(repository),
       pull,
       stop,
+      wait: patience.waitToRetry,
     });
     if (target === null) {
       note("comment: this run belongs to no open pull request: expected --pull N");
       return null;
     }
-    const clock = io.commentClock ?? realClock(stop);
-    const isWritten = await publishSection(target.comments, section, clock);
+    const isWritten = await publishSection(target.comments, section, { ...clock, patience });
     return isWritten ? target.place : null;
   } catch (error) {
     const advice = error instanceof ForgeError && error.kind === "denied"

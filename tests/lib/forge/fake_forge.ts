@@ -8,9 +8,17 @@ interface StoredComment {
   body: string;
 }
 
-/** What a request meets instead of an answer, or `null`. `late`: it is applied, then cut off. */
+/**
+ * What a request meets instead of an answer, or `null`. `late`: it is applied, then cut off. `isApplied`: it
+ * is applied, then answered with this status.
+ */
 export type Fault =
-  | { status: number; headers?: Record<string, string> }
+  | {
+    status: number;
+    headers?: Record<string, string>;
+    message?: string;
+    isApplied?: boolean;
+  }
   | "hang"
   | "cut off"
   | "late"
@@ -34,10 +42,22 @@ const PAGE_SIZE = 2;
 /** Starts a forge with one pull request, number 12 of acme/shop (project 7 of GitLab). */
 export function startFakeForge(
   kind: Kind,
-  { faultOf = () => null, delayMs = () => 0, isReadOnly = false }: {
+  {
+    faultOf = () => null,
+    delayMs = () => 0,
+    isReadOnly = false,
+    mayReadUser = kind !== "github",
+    mayEdit = true,
+    innerAddress,
+  }: {
     faultOf?: (request: Request, index: number) => Fault;
     delayMs?: () => number;
     isReadOnly?: boolean;
+    /** A token of GitHub Actions has no user; one of Forgejo may lack the right. */
+    mayReadUser?: boolean;
+    mayEdit?: boolean;
+    /** The address that the forge knows itself by, behind a proxy. */
+    innerAddress?: string;
   } = {},
 ): FakeForge {
   const comments: StoredComment[] = [];
@@ -66,8 +86,7 @@ export function startFakeForge(
     const status = (code: number, message: string) => Response.json({ message }, { status: code });
     if (token !== FORGE_TOKEN) return status(401, "Bad credentials");
     if (pathname.endsWith("/user")) {
-      // A token of GitHub Actions has no user.
-      if (kind === "github") return status(403, "Resource not accessible by integration");
+      if (!mayReadUser) return status(403, "Resource not accessible by integration");
       return Response.json({ id: OWN_ID, login: "bot" });
     }
     if (pathname.endsWith("/pulls")) {
@@ -81,6 +100,9 @@ export function startFakeForge(
       : "/repos/acme/shop/issues/12/comments";
     const one = kind === "gitlab" ? `${list}/` : "/repos/acme/shop/issues/comments/";
     const isWrite = request.method !== "GET";
+    if (request.method === "PATCH" || request.method === "PUT") {
+      if (!mayEdit) return status(403, "Resource not accessible by integration");
+    }
     if (isWrite && isReadOnly) return status(403, "Resource not accessible by integration");
     if (pathname === list && !isWrite) {
       // Forgejo lists all comments at once.
@@ -89,7 +111,10 @@ export function startFakeForge(
       const items = comments.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
       searchParams.set("page", String(page + 1));
       const hasNext = comments.length > page * PAGE_SIZE;
-      const headers = hasNext ? { link: `<${url}>; rel="next", <${url}>; rel="last"` } : undefined;
+      const address = innerAddress ? innerAddress + url.pathname + url.search : url;
+      const headers = hasNext
+        ? { link: `<${address}>; rel="next", <${address}>; rel="last"` }
+        : undefined;
       return Response.json(items.map(shown), { headers });
     }
     if (pathname === list) {
@@ -155,7 +180,8 @@ export function startFakeForge(
         return cutOff();
       }
       if (fault !== null) {
-        return Response.json({ message: `try later, ${FORGE_TOKEN}` }, {
+        if (fault.isApplied) await answer(request);
+        return Response.json({ message: fault.message ?? `try later, ${FORGE_TOKEN}` }, {
           status: fault.status,
           ...fault.headers && { headers: fault.headers },
         });

@@ -26,11 +26,18 @@ function start(...args: Parameters<typeof startFakeForge>): FakeForge {
   return forges.at(-1)!;
 }
 
+/** The API token, which jobs share. */
+const SECRETS = ["tk_notARealToken"];
+
 function commentsOf(kind: Kind, { url }: FakeForge, timeoutMs = 400): PullComments {
   const options = { apiUrl: url, token: FORGE_TOKEN, timeoutMs };
   return kind === "gitlab"
-    ? gitLabNotes(gitLabAccess(options), { project: "7", pull: 12 })
-    : gitHubComments(gitHubAccess(options), { repository: "acme/shop", pull: 12 });
+    ? gitLabNotes(gitLabAccess(options), { project: "7", pull: 12, secrets: SECRETS })
+    : gitHubComments(gitHubAccess(options), {
+      repository: "acme/shop",
+      pull: 12,
+      secrets: SECRETS,
+    });
 }
 
 function sectionOf(job: string, run: number, failed = 1): Section {
@@ -165,6 +172,89 @@ for (const kind of KINDS) {
       assert.deepEqual(written(forge), ["job 1 1"]);
     });
 
+    it("is made once and found again, whatever the rights of the token", async () => {
+      for (const mayReadUser of [true, false]) {
+        const forge = start(kind, { mayReadUser });
+        for (const run of [1, 2, 3]) {
+          await publishSection(commentsOf(kind, forge), sectionOf("job 1", run), ALONE);
+          assert.deepEqual(written(forge), [`job 1 ${run}`]);
+        }
+      }
+      const forge = start(kind, { mayReadUser: false, mayEdit: false });
+      await assert.rejects(
+        publishSection(commentsOf(kind, forge), sectionOf("job 1", 1), ALONE),
+        { kind: "denied" },
+      );
+      assert.equal(forge.comments.length, 1);
+    });
+
+    it("is made once by a run, whatever the forge answers to it", async () => {
+      for (const mayReadUser of [true, false]) {
+        for (const status of [200, 401, 403, 404, 409, 422, 429, 500, 503]) {
+          const message = status === 403 ? "You have exceeded a secondary rate limit." : undefined;
+          const forge = start(kind, {
+            mayReadUser,
+            faultOf: ({ method }) =>
+              method === "POST" ? { status, isApplied: true, ...message && { message } } : null,
+          });
+          await publishSection(commentsOf(kind, forge), sectionOf("job 1", 1), ALONE)
+            .catch((error) => assert.equal(error.name, "ForgeError"));
+          assert.equal(forge.comments.length, 1, `${status}`);
+        }
+        const late = start(kind, {
+          mayReadUser,
+          faultOf: ({ method }) => method === "POST" ? "late" : null,
+        });
+        await publishSection(commentsOf(kind, late), sectionOf("job 1", 1), ALONE).catch(() => {});
+        assert.equal(late.comments.length, 1);
+      }
+    });
+
+    it("is not that of a member or another bot, even with a copy of ours in it", async () => {
+      for (const mayReadUser of [true, false]) {
+        const forge = start(kind, { mayReadUser });
+        await publishSection(commentsOf(kind, forge), sectionOf("job 1", 1), ALONE);
+        const { body } = forge.comments[0]!;
+        forge.comments.unshift({ id: 50, userId: 666, body });
+        forge.comments.push({ id: 900, userId: 667, body });
+        await publishSection(commentsOf(kind, forge), sectionOf("job 1", 2), ALONE);
+        assert.deepEqual(
+          forge.comments.map(({ id, body: now }) => [id, now === body]),
+          [[50, true], [101, false], [900, true]],
+        );
+      }
+    });
+
+    it("is written after a secondary limit, which says so in its message alone", async () => {
+      let refusals = 0;
+      const limit = {
+        status: 403,
+        headers: { "x-ratelimit-remaining": "4900" },
+        message: "You have exceeded a secondary rate limit. Please wait a few minutes.",
+      };
+      const forge = start(kind, {
+        faultOf: ({ method }) => method === "POST" && refusals++ < 3 ? limit : null,
+      });
+      await publishSection(commentsOf(kind, forge), sectionOf("job 1", 1), ALONE);
+      assert.deepEqual(written(forge), ["job 1 1"]);
+      const busy = start(kind, { faultOf: () => limit });
+      const startedAt = virtualMs;
+      await assert.rejects(
+        publishSection(commentsOf(kind, busy), sectionOf("job 1", 1), ALONE),
+        { kind: "transient", message: /status 403: You have exceeded a secondary rate limit/ },
+      );
+      assert.ok(virtualMs - startedAt <= 40_000, `${virtualMs - startedAt} ms`);
+    });
+
+    it("is found behind a proxy, where the next page has the forge's inner address", async () => {
+      const forge = start(kind, { innerAddress: "http://forge.internal:3000" });
+      for (let id = 1; id <= 5; id++) forge.comments.push({ id, userId: 666, body: "looks good" });
+      for (const run of [1, 2]) {
+        await publishSection(commentsOf(kind, forge), sectionOf("job 1", run), ALONE);
+      }
+      assert.deepEqual(written(forge), ["job 1 2"]);
+    });
+
     it("is an error when it may not be written, without the token in it", async () => {
       const forge = start(kind, { isReadOnly: true });
       await assert.rejects(
@@ -217,9 +307,9 @@ describe("the section of a job", () => {
   });
 
   it("is merged into the older of two comments, and the other is deleted", async () => {
-    const forge = start("github");
+    const forge = start("forgejo");
     const publish = (section: Section) =>
-      publishSection(commentsOf("github", forge), section, ALONE);
+      publishSection(commentsOf("forgejo", forge), section, ALONE);
     await publish(sectionOf("a", 1));
     const body = commentBody([sectionOf("b", 1)]);
     forge.comments.push({ ...forge.comments[0]!, id: 900, body });

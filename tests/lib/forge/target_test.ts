@@ -22,6 +22,7 @@ describe("the pull request of a CI job", () => {
       repository: "acme/shop",
       pull,
       stop: new AbortController().signal,
+      wait: (error) => Promise.reject(error),
     });
     return target?.place ?? null;
   }
@@ -50,6 +51,21 @@ describe("the pull request of a CI job", () => {
     for (const [environment, place, pull] of cases) {
       assert.equal(await placeOf(environment, pull), place, JSON.stringify(environment));
     }
+  });
+
+  it("is refused by name on a forge without support", async () => {
+    for (
+      const [environment, name] of [
+        [{ BITBUCKET_BUILD_NUMBER: "8", BITBUCKET_PR_ID: "7" }, "Bitbucket"],
+        [{ TF_BUILD: "True", BUILD_REPOSITORY_PROVIDER: "TfsGit" }, "Azure Repos"],
+      ] as const
+    ) {
+      await assert.rejects(placeOf(environment), {
+        message: new RegExp(`comments on ${name} are not supported`),
+      });
+    }
+    const github = { TF_BUILD: "True", BUILD_REPOSITORY_PROVIDER: "GitHub" };
+    assert.equal(await placeOf({ ...github, GITHUB_TOKEN: FORGE_TOKEN }, 7), "acme/shop#7");
   });
 
   it("is that of the event that started the run, or of its commit", async () => {
