@@ -42,7 +42,8 @@ async function loadOrganization(tx: Queryable, organizationId: number) {
     from organization where organization_id = ${organizationId}`;
   const { name, lastChangeId, policy, createdAt, ...row } = organization!;
   const repositories = await tx<RepositoryRow[]>`
-    select ${repositoryColumns(tx)}, quarantine_policy::text as policy from repository
+    select ${repositoryColumns(tx)}, quarantine_policy::text as policy, base_branch as "baseBranch"
+    from repository
     where organization_id = ${organizationId} and repository_number is not null
     order by repository_number`;
   const quarantines = await loadQuarantines(
@@ -81,12 +82,14 @@ interface OrganizationRow {
 
 type RepositoryRow = Omit<ExportedRepository, "quarantines"> & {
   policy: string | null;
+  baseBranch: string | null;
   url: string;
   createdAt: number;
 };
 
 function repositoryRecord(repository: RepositoryRow): ExportRecord<"repository"> {
-  const { repositoryNumber, owner, name, url, idPrefix, policy, createdAt } = repository;
+  const { repositoryNumber, owner, name, url, idPrefix, policy, baseBranch, createdAt } =
+    repository;
   return {
     type: "repository",
     repository_id: repositoryNumber,
@@ -95,6 +98,7 @@ function repositoryRecord(repository: RepositoryRow): ExportRecord<"repository">
     url: url || null,
     test_id_prefix: testIdPrefix(idPrefix),
     quarantine_policy: policyOf(policy),
+    base_branch: baseBranch,
     created_at: createdAt,
   };
 }

@@ -34,7 +34,8 @@ interface LoadedSubmission {
 
 type SubmissionRecord = Omit<ExportRecord<"submission">, "type" | "repository_id">;
 
-interface StoredSubmission extends Omit<SubmissionRecord, "ambiguous_tests" | "overheads"> {
+interface StoredSubmission
+  extends Omit<SubmissionRecord, "ambiguous_tests" | "overheads" | "evidence"> {
   /** `null` for none. */
   ambiguousTestNos: number[] | null;
 }
@@ -59,7 +60,8 @@ export async function* loadSubmissions(
         nullif(runner, '') as runner, nullif(build_url, '') as build_url,
         array_to_json(nullif(tags, '{}')) as tags, encode(upload_digest, 'hex') as upload_digest,
         test_result_count, array_to_json(nullif(notes, '{}')) as notes,
-        array_to_json(nullif(ambiguous_test_nos, '{}')) as "ambiguousTestNos"
+        array_to_json(nullif(ambiguous_test_nos, '{}')) as "ambiguousTestNos",
+        nullif(is_outage, false) as is_outage, exit_code
       from submission
       where repository_id = ${repositoryId} and submission_id > decode(${after}, 'hex')
         and data_version <= ${dataVersion}
@@ -74,6 +76,7 @@ export async function* loadSubmissions(
       const group = records.slice(start, end);
       const ids = group.filter(({ status }) => status === "processed").map(({ id }) => id);
       const runs = await loadExportedRuns(sql, repositoryId, ids);
+      const evidence = await loadEvidence(sql, { repositoryId, submissionIds: ids, testIds });
       yield group.flatMap(({ ambiguousTestNos, ...record }) => {
         const run = runs.get(record.id) ?? null;
         const overheads = run?.durations.overheads() ?? [];
@@ -92,6 +95,7 @@ export async function* loadSubmissions(
                 is_one_class: isOneClass,
               }),
             ),
+            evidence: evidence.get(record.id) ?? null,
           },
           run,
         };
@@ -100,6 +104,39 @@ export async function* loadSubmissions(
     if (records.length < SUBMISSIONS_PER_BATCH) return;
     after = records.at(-1)!.id;
   }
+}
+
+/** The evidence for the failures of submissions. */
+async function loadEvidence(
+  sql: Queryable,
+  { repositoryId, submissionIds, testIds }: {
+    repositoryId: number;
+    submissionIds: readonly string[];
+    testIds: readonly string[];
+  },
+): Promise<Map<string, NonNullable<SubmissionRecord["evidence"]>>> {
+  type Evidence = NonNullable<SubmissionRecord["evidence"]>[number];
+  const rows = await sql<
+    (Omit<Evidence, "test_id" | "share"> & { id: string; testNo: number } & {
+      notTheChange: number | null;
+      of: number;
+      from: "repository";
+    })[]
+  >`
+    select encode(submission_id, 'hex') as id, test_no as "testNo", evidence, is_on_base,
+      encode(rests_on, 'hex') as rests_on, base_run_count, base_failed_count,
+      share_not_the_change as "notTheChange", share_of as "of", share_from as "from", is_repeat, truth
+    from failure_evidence
+    where repository_id = ${repositoryId} and submission_id = any(${idsIn(sql, submissionIds)})
+    order by submission_id, test_no`;
+  const found = new Map<string, Evidence[]>();
+  for (const { id, testNo, notTheChange, of, from, ...row } of rows) {
+    const share = notTheChange === null ? null : { not_the_change: notTheChange, of, from };
+    const list = found.get(id) ?? [];
+    list.push({ ...row, test_id: testIds[testNo]!, share });
+    found.set(id, list);
+  }
+  return found;
 }
 
 async function loadExportedRuns(

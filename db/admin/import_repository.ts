@@ -223,6 +223,7 @@ export class ImportedRepository {
       shard: record.shard ?? "",
       attempt: record.attempt ?? "",
       runner: record.runner ?? "",
+      exitCode: record.exit_code,
       tags: record.tags ?? [],
       notes: record.notes ?? [],
     };
@@ -230,7 +231,24 @@ export class ImportedRepository {
     if (digest !== null) {
       // As an upload: disruptions, tags and all else that results imply are derived again.
       const more = { content, testTags, coverage: null, reportDigest: "" };
-      const imported = { id, digest };
+      const imported = {
+        id,
+        digest,
+        isOutage: record.is_outage ?? false,
+        evidence: (record.evidence ?? []).map(({ test_id, share, ...row }) => ({
+          testHash: parseShortTestId(test_id)!,
+          evidence: row.evidence,
+          isOnBase: row.is_on_base,
+          restsOn: row.rests_on,
+          baseRunCount: row.base_run_count,
+          baseFailedCount: row.base_failed_count,
+          shareNotTheChange: share?.not_the_change ?? null,
+          shareOf: share?.of ?? null,
+          shareFrom: share?.from ?? null,
+          isRepeat: row.is_repeat,
+          truth: row.truth,
+        })),
+      };
       const upload = { ...facts, ...more, imported };
       isNew = !(await writeTransaction(sql, (tx) => storeSubmission(tx, upload))).duplicate;
     } else {
@@ -324,13 +342,13 @@ async function insertRepository(
   const { owner, name } = record;
   const [row] = await tx<{ repositoryId: number }[]>`
     insert into repository (organization_id, repository_number, owner, name, owner_key, name_key,
-      url, id_prefix, quarantine_policy, created_at)
+      url, id_prefix, quarantine_policy, base_branch, created_at)
     values (${organizationId}, ${record.repository_id}, ${owner}, ${name}, ${caseKey(owner)}, ${
     caseKey(name)
   },
       ${record.url ?? ""}, ${idPrefix}, ${
     storedPolicy(record.quarantine_policy)
-  }::text::jsonb, to_timestamp(${record.created_at}))
+  }::text::jsonb, ${record.base_branch}, to_timestamp(${record.created_at}))
     on conflict (id_prefix) do nothing
     returning repository_id::float8 as "repositoryId"`;
   if (!row) return null;

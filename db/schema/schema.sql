@@ -113,6 +113,25 @@ create table disruptive_test (
   constraint disruptive_test_pkey PRIMARY KEY (repository_id, test_no)
 );
 
+create table failure_evidence (
+  repository_id bigint not null,
+  submission_id bytea not null,
+  test_no integer not null,
+  evidence text not null,
+  is_on_base boolean not null,
+  rests_on bytea,
+  base_run_count integer not null,
+  base_failed_count integer not null,
+  share_not_the_change integer,
+  share_of integer,
+  share_from text,
+  is_repeat boolean not null,
+  truth text,
+  constraint failure_evidence_pkey PRIMARY KEY (repository_id, submission_id, test_no),
+  constraint failure_evidence_share_from_check CHECK ((share_from = ANY (ARRAY['repository'::text, 'organization'::text, 'published'::text]))),
+  constraint failure_evidence_truth_check CHECK ((truth = ANY (ARRAY['not_the_change'::text, 'the_change'::text])))
+);
+
 create table failure_text (
   repository_id bigint not null,
   text_id bytea not null,
@@ -176,6 +195,7 @@ create table repository (
   id_prefix bigint not null,
   quarantine_policy jsonb,
   created_at timestamp(0) with time zone not null,
+  base_branch text,
   constraint repository_pkey PRIMARY KEY (organization_id, repository_id),
   constraint repository_id_prefix_key UNIQUE (id_prefix),
   constraint repository_organization_id_owner_key_name_key_key UNIQUE (organization_id, owner_key, name_key),
@@ -240,6 +260,8 @@ END) stored,
   overheads bytea not null default '\x'::bytea,
   attempt text not null default ''::text,
   runner text not null default ''::text,
+  is_outage boolean not null default false,
+  exit_code integer,
   constraint submission_pkey PRIMARY KEY (repository_id, submission_id),
   constraint submission_repository_id_key_key UNIQUE (repository_id, key),
   constraint submission_repository_id_upload_digest_key UNIQUE (repository_id, upload_digest),
@@ -247,6 +269,7 @@ END) stored,
   constraint submission_submission_id_check CHECK ((length(submission_id) = 12)),
   constraint submission_upload_digest_check CHECK ((length(upload_digest) = 16))
 );
+CREATE INDEX submission_branch ON submission USING btree (repository_id, branch, submission_id);
 CREATE INDEX submission_code_version ON submission USING btree (repository_id, code_version);
 CREATE INDEX submission_data_version ON submission USING btree (repository_id, data_version);
 CREATE INDEX submission_job ON submission USING btree (repository_id, job, environment, shard, submission_id) WHERE (job <> ''::text);

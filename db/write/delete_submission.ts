@@ -16,6 +16,7 @@ import {
   markDisruptions,
   storeDisruptiveTests,
 } from "./disruptions.ts";
+import { type CodeVersion, loadFailedTests, resolveTruths } from "./evidence.ts";
 import { markArchivesDeleted } from "./archive_rows.ts";
 import { deleteUnusedTexts } from "./store_texts.ts";
 import { bumpDataVersion, lockRepository } from "./repository_row.ts";
@@ -43,16 +44,22 @@ export async function deleteSubmission(
     if (!submission) return false;
     const { repositoryId, submissionId } = submission;
     await withdrawDisruptions(tx, submission);
+    const changed = { ...submission, version: submission };
+    const failed = await loadFailedTests(tx, changed);
     await tx`
       delete from coverage_report
       where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
     await tx`
       delete from negative_result
       where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
+    await tx`
+      delete from failure_evidence
+      where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
     await deleteUnusedTexts(tx, repositoryId);
     await tx`
       delete from submission
       where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
+    await resolveTruths(tx, changed, failed);
     await markArchivesDeleted(tx, { repositoryId, keys: [key] });
     await bumpDataVersion(tx, repositoryId);
     const tagGroups = await loadTags(tx, submission);
@@ -67,9 +74,10 @@ export async function deleteSubmission(
   });
 }
 
-interface LockedSubmission extends TaggedSubmission {
+interface LockedSubmission extends TaggedSubmission, CodeVersion {
   submissionId: string;
   codeVersion: string;
+  branch: string | null;
 }
 
 async function lockSubmission(
@@ -83,7 +91,7 @@ async function lockSubmission(
     tx<LockedSubmission[]>`
       select repository_id::float8 as "repositoryId",
         encode(submission_id, 'hex') as "submissionId", ${codeVersionOf(tx)} as "codeVersion",
-        test_list_no as "testListNo", array_to_json(tags) as tags,
+        code_version as code, environment, job, branch, test_list_no as "testListNo", array_to_json(tags) as tags,
         encode(test_tag_digest, 'hex') as "testTagDigest"
       from submission s
       where repository_id = any(${arrayOf(repositoryIds)}::bigint[]) and key = ${key}`;

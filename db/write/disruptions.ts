@@ -25,19 +25,28 @@ export async function storeNegatives(
   tx: Queryable,
   repositoryId: number,
   given: NewResults & { codeVersion: string },
-): Promise<{ disruptionCount: number } & Pick<Disruptions, "newlyDisruptive" | "newDisruptions">> {
+): Promise<StoredNegatives> {
   const own = newNegatives(given);
-  const { disruptions, newlyDisruptive, newDisruptions } =
-    await mayHaveDisruptions(tx, repositoryId, given)
-      ? await detectDisruptions(tx, { repositoryId, codeVersion: given.codeVersion, own })
-      : NO_DISRUPTIONS;
+  const mayHaveOthers = await mayHaveDisruptions(tx, repositoryId, given);
+  const { disruptions, newlyDisruptive, newDisruptions } = mayHaveOthers
+    ? await detectDisruptions(tx, { repositoryId, codeVersion: given.codeVersion, own })
+    : NO_DISRUPTIONS;
   for (const negative of own) negative.isDisruption = disruptions.has(negative);
   await insertNegatives(tx, repositoryId, own);
   return {
     disruptionCount: own.filter(({ isDisruption }) => isDisruption).length,
     newlyDisruptive,
     newDisruptions,
+    negatives: own,
+    mayHaveOthers,
   };
+}
+
+interface StoredNegatives extends Pick<Disruptions, "newlyDisruptive" | "newDisruptions"> {
+  disruptionCount: number;
+  negatives: readonly (Pick<NewNegative, "testNo" | "fingerprint" | "otherFingerprints">)[];
+  /** False if the code version has no other submission. */
+  mayHaveOthers: boolean;
 }
 
 interface NewResults {

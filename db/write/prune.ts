@@ -141,6 +141,9 @@ async function* pruneSubmissions(sql: Database["sql"], scope: PruneScope): Batch
       await tx`
         delete from negative_result
         where repository_id = ${repositoryId} and submission_id = any(${deletedIds})`;
+      await tx`
+        delete from failure_evidence
+        where repository_id = ${repositoryId} and submission_id = any(${deletedIds})`;
       await markArchivesDeleted(tx, { repositoryId, keys: deleted.map(({ key }) => key) });
       if (deleted.length > 0) await bumpDataVersion(tx, repositoryId);
       return deleted;

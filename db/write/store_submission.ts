@@ -5,12 +5,21 @@ import {
   withFileMatches,
 } from "../../lib/analysis/file_matches.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
+import { countTests } from "../../lib/analysis/test_counts.ts";
 import type { TestTags } from "../../lib/analysis/test_tags.ts";
 import { keyedSubmissionId, submissionId, type TestIdentity } from "../../lib/base/identity.ts";
 import { repositoryUrlFrom } from "../../lib/base/repository_url.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { type NewDisruption, storeNegatives } from "./disruptions.ts";
+import {
+  type ImportedEvidence,
+  importEvidence,
+  loadFailedTests,
+  resolveTruths,
+  type StoredFailure,
+  storeEvidence,
+} from "./evidence.ts";
 import { storeTexts } from "./store_texts.ts";
 import { bumpForAddition, type LockedRepository, lockRepository } from "./repository_row.ts";
 import { insertSubmission, removeUnprocessed, type SubmissionHead } from "./submission_rows.ts";
@@ -39,7 +48,12 @@ export interface Upload extends Omit<SubmissionHead, "key"> {
     | string
     | ((tx: Queryable, repositoryId: number) => Promise<{ key: string; isRepeated: boolean }>);
   /** For an imported submission: the id and the digest (hex) that it had. `reportDigest` is ignored. */
-  imported?: { id: string; digest: string };
+  imported?: {
+    id: string;
+    digest: string;
+    isOutage: boolean;
+    evidence: readonly ImportedEvidence[];
+  };
 }
 
 /** What was stored of an upload before its transaction. */
@@ -67,6 +81,8 @@ export interface StoreResult {
   newlyDisruptive: TestIdentity[];
   /** Negative results, of earlier submissions too, that are disruptions since this upload. */
   newDisruptions: NewDisruption[];
+  /** Whether its failures are an outage, which other branches had too. */
+  isOutage: boolean;
   /** What is to be said about its tests, and is among the notes of the submission. */
   notes: string[];
 }
@@ -132,9 +148,9 @@ async function findDuplicate(
   tx: Queryable,
   { repositoryId, digest, key }: DigestedUpload,
 ): Promise<StoreResult | null> {
-  type Row = Omit<StoreResult, "duplicate" | "newlyDisruptive" | "newDisruptions" | "notes"> & {
-    isProcessed: boolean;
-  };
+  type Row =
+    & Omit<StoreResult, "duplicate" | "newlyDisruptive" | "newDisruptions" | "notes" | "isOutage">
+    & { isProcessed: boolean };
   const rows = await tx<Row[]>`
     select encode(submission_id, 'hex') as "submissionId", key,
       extract(epoch from recorded_at)::float8 as "recordedAt",
@@ -151,7 +167,7 @@ async function findDuplicate(
   const stored = rows.find(({ isProcessed }) => isProcessed);
   if (!stored) return null;
   const { isProcessed: _, ...result } = stored;
-  const none = { newlyDisruptive: [], newDisruptions: [], notes: [] };
+  const none = { newlyDisruptive: [], newDisruptions: [], isOutage: false, notes: [] };
   return { ...result, ...none, duplicate: true };
 }
 
@@ -185,7 +201,14 @@ async function insertUpload(
   const codeVersion = (await insertSubmission(tx, head, columns))!;
   await storeTexts(tx, { repositoryId, texts: content.texts });
   const results = { submissionId: id, codeVersion, content, failedTestNos };
-  const found = await storeNegatives(tx, repositoryId, results);
+  const { negatives, mayHaveOthers, ...found } = await storeNegatives(tx, repositoryId, results);
+  const isOutage = upload.imported
+    ? false
+    : await storeConclusions(tx, { ...head, submissionId: id }, {
+      content,
+      negatives,
+      mayHaveOthers,
+    });
   await storeRepositoryUrl(tx, repositoryId, {
     given: upload.repositoryUrl ?? "",
     // Reports that curl uploads come without it. An import keeps what was exported.
@@ -199,8 +222,45 @@ async function insertUpload(
     testResultCount: content.resultCount,
     tags,
     ...found,
+    isOutage,
     notes,
   };
+}
+
+/** Stores the evidence for the failures of an upload, and what it shows of others; returns whether it is an outage. */
+async function storeConclusions(
+  tx: Queryable,
+  submission: Omit<SubmissionHead, "key"> & { submissionId: string },
+  { content, negatives, mayHaveOthers }: {
+    content: SubmissionContent;
+    negatives: readonly StoredFailure[];
+    mayHaveOthers: boolean;
+  },
+): Promise<boolean> {
+  // Most uploads: nothing failed, and nobody ran this code before.
+  if (negatives.length === 0 && !mayHaveOthers) return false;
+  const { repositoryId, submissionId, branch } = submission;
+  const { environment = "", job = "", shard = "", attempt = "" } = submission;
+  const [row] = await tx<{ code: string }[]>`
+    select code_version as code from submission
+    where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
+  const { code } = row!;
+  const massFailure = await storeEvidence(tx, {
+    submission: {
+      ...submission,
+      environment,
+      job,
+      shard,
+      attempt,
+      counts: countTests(content.exceptions, content.testHashes.length),
+    },
+    code,
+    failures: negatives,
+  });
+  const version = { code, environment, job };
+  const failed = await loadFailedTests(tx, { repositoryId, version });
+  await resolveTruths(tx, { repositoryId, version, submissionId, branch }, failed);
+  return massFailure === "outage";
 }
 
 /** Stores the page of a repository. One that was derived never replaces another. */

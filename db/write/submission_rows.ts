@@ -29,6 +29,8 @@ export interface SubmissionHead {
   attempt?: string;
   /** Machine that ran the tests, `""` when unknown. */
   runner?: string;
+  /** How the command that ran the tests ended; `null` when unknown. */
+  exitCode?: number | null;
   /** Tags of every test. */
   tags: string[];
   /** What was repaired, ignored or left out. */
@@ -56,7 +58,7 @@ export async function insertSubmission(
   const counts = content && countTests(content.exceptions, content.testHashes.length);
   const [row] = await tx<{ codeVersion: string }[]>`
     insert into submission as s (repository_id, submission_id, recorded_at, uploaded_at, status, key,
-      build_url, commit_oid, tree_oid, branch, environment, job, shard, attempt, runner, tags, upload_digest,
+      build_url, commit_oid, tree_oid, branch, environment, job, shard, attempt, runner, exit_code, tags, upload_digest,
       test_result_count, ran_test_count, skipped_test_count, failed_test_count, test_list_no,
       test_tag_digest, durations, duration_unit, exceptions, notes, ambiguous_test_nos,
       overheads, data_version)
@@ -64,7 +66,7 @@ export async function insertSubmission(
       to_timestamp(${facts.uploadedAt}), ${results ? "processed" : "processing"}, ${facts.key},
       ${facts.buildUrl}, ${facts.commitOid}, ${facts.treeOid}, ${facts.branch},
       ${facts.environment ?? ""}, ${facts.job ?? ""}, ${facts.shard ?? ""},
-      ${facts.attempt ?? ""}, ${facts.runner ?? ""},
+      ${facts.attempt ?? ""}, ${facts.runner ?? ""}, ${facts.exitCode ?? null}::int,
       ${textArray(facts.tags)}::text[], decode(${results?.digest ?? null}::text, 'hex'),
       ${content?.resultCount ?? 0}, ${counts?.ran ?? null}::int, ${counts?.skipped ?? null}::int,
       ${counts?.failed ?? null}::int, ${results?.testListNo ?? null}::int,

@@ -34,8 +34,12 @@ export interface RunColumns {
   environment: string;
   job: string;
   shard: string;
+  /** Whether its failures are an outage, which other branches had too. */
+  isOutage: boolean;
   /** `""` when there is none. */
   buildUrl: string;
+  /** Its code, in any environment: a tree, otherwise a commit, otherwise the submission itself. */
+  code: string;
   /** Its code in its environment: a test that fails and passes at one code version is disruptive. */
   codeVersion: string;
   /** All results: each attempt of a test is one. */

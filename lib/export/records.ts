@@ -7,6 +7,8 @@ import * as v from "valibot";
 import { quote } from "../base/quote.ts";
 import { readWith } from "../base/read_with.ts";
 import { formatTimestamp, parseTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
+import { EVIDENCE } from "../evidence/evidence.ts";
+import { SHARE_SOURCES } from "../evidence/shares.ts";
 
 /** The version of the format that this program writes. It reads this one and all before it. */
 export const FORMAT_VERSION = 1;
@@ -109,6 +111,8 @@ const SCHEMAS = {
     /** First digits of the ids of its tests. */
     test_id_prefix: hex(11),
     quarantine_policy: quarantinePolicy,
+    /** Set by a person. */
+    base_branch: maybe(text),
     created_at: timestamp,
   }),
   /** A test, with what is known of it beyond the submissions that are still stored. */
@@ -172,6 +176,26 @@ const SCHEMAS = {
       test_id: objectId,
       overhead_us: integer(0, MAX_OVERHEAD),
       is_one_class: v.boolean(),
+    }))),
+    /** Whether its failures are an outage, which other branches had too. */
+    is_outage: maybe(v.literal(true)),
+    /** How the command that ran the tests ended. */
+    exit_code: maybe(integer(0, 255)),
+    /** The evidence for its failures, as it was when they were uploaded, and what later runs showed. */
+    evidence: maybe(v.array(v.strictObject({
+      test_id: objectId,
+      evidence: oneOf(EVIDENCE),
+      is_on_base: v.boolean(),
+      rests_on: v.nullable(objectId),
+      base_run_count: integer(0, MAX_INTEGER),
+      base_failed_count: integer(0, MAX_INTEGER),
+      share: v.nullable(v.strictObject({
+        not_the_change: integer(0, MAX_INTEGER),
+        of: integer(1, MAX_INTEGER),
+        from: oneOf(SHARE_SOURCES),
+      })),
+      is_repeat: v.boolean(),
+      truth: v.nullable(oneOf(["not_the_change", "the_change"])),
     }))),
   }),
   /** One attempt of one test in the submission above it. */

@@ -39,3 +39,23 @@ export function parsePatterns(text: string, parameter = "branch"): Patterns {
   }
   return [...patterns].sort();
 }
+
+/** Whether one of the patterns matches a name. */
+export function matchesPatterns(name: string, patterns: Patterns): boolean {
+  return patterns === null || patterns.some((pattern) => matches(name, pattern.split("*")));
+}
+
+/** Whether a name consists of the parts, with any characters between them. */
+function matches(name: string, parts: readonly string[]): boolean {
+  const [first = "", ...others] = parts;
+  if (others.length === 0) return name === first;
+  const last = others.pop()!;
+  let at = first.length;
+  if (!name.startsWith(first)) return false;
+  for (const part of others) {
+    const found = name.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return name.length >= at + last.length && name.endsWith(last);
+}

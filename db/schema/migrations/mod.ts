@@ -14,6 +14,7 @@ import overheads from "./0013_overheads.sql" with { type: "text" };
 import testAlias from "./0014_test_alias.sql" with { type: "text" };
 import otherFingerprints from "./0015_other_fingerprints.sql" with { type: "text" };
 import attempt from "./0018_attempt.sql" with { type: "text" };
+import evidence from "./0020_evidence.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -33,4 +34,5 @@ export const migrations: readonly string[] = [
   testAlias,
   otherFingerprints,
   attempt,
+  evidence,
 ];

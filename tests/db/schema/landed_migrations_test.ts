@@ -22,6 +22,7 @@ const LANDED: Record<string, string> = {
   "0014_test_alias.sql": "6f5059a7f6c45f56a7570a3a471f24660a940d25a5ec7a6012a5f7aea64edff8",
   "0015_other_fingerprints.sql": "c2f85e0f04b60fa695b50fc4b30e00701210736bae6a2dac75a16eb0f0d6007b",
   "0018_attempt.sql": "77b76571ac8924fcaee1349ae8bf6878240784d18027933a67695709799770ae",
+  "0020_evidence.sql": "61ebd998a8630b9ec401a830b5121737e04661c308c2094dedd9cf08153a44fd",
 };
 
 const FOLDER = new URL("../../../db/schema/migrations/", import.meta.url);

@@ -1,0 +1,343 @@
+/** Stores the evidence for the failures of an upload, and what later runs show to be true of them. */
+import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
+import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
+import type { TestCounts } from "../../lib/analysis/test_counts.ts";
+import { recordedAtOf } from "../../lib/base/identity.ts";
+import { WINDOW_SECONDS } from "../../lib/base/time.ts";
+import { basePatterns } from "../../lib/evidence/base_branch.ts";
+import type { MassFailure } from "../../lib/evidence/evidence.ts";
+import {
+  MIN_FAILED_VERSIONS,
+  type Truth,
+  truthAt,
+  type VersionRuns,
+} from "../../lib/evidence/truth.ts";
+import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
+import { loadBaseBranch } from "../read/base_branch.ts";
+import { findConclusions, type FoundConclusion } from "../read/evidence.ts";
+import { loadRuns } from "../read/runs.ts";
+
+/** A submission whose results are stored. */
+export interface EvidenceSubmission {
+  repositoryId: number;
+  /** 24 hex digits. */
+  submissionId: string;
+  buildUrl: string;
+  branch: string | null;
+  environment: string;
+  job: string;
+  shard: string;
+  attempt: string;
+  counts: Pick<TestCounts, "ran" | "failed">;
+}
+
+/** A negative result of it. */
+export interface StoredFailure {
+  testNo: number;
+  fingerprint: string;
+  /** Fingerprints one after the other; `null` without any. */
+  otherFingerprints: string | null;
+}
+
+/**
+ * Stores the evidence for the failed tests of a new submission.
+ */
+export async function storeEvidence(
+  tx: Queryable,
+  { submission, code, failures }: {
+    submission: EvidenceSubmission;
+    code: string;
+    failures: readonly StoredFailure[];
+  },
+): Promise<MassFailure | null> {
+  if (failures.length === 0) return null;
+  const { repositoryId, submissionId } = submission;
+  const moment = recordedAtOf(submissionId);
+  const base = await loadBaseBranch(tx, { repositoryId, now: moment });
+  const byTest = Map.groupBy(failures, ({ testNo }) => testNo);
+  const [own] = await loadRuns(tx, {
+    repositoryId,
+    columns: ["results"],
+    submissionIds: [submissionId],
+  });
+  const passed = new Set<number>();
+  own!.results.each(new SelectedTests(byTest.keys()), (testNo, { counts }) => {
+    if (counts.positive > 0) passed.add(testNo);
+  });
+  const asked = Array.from(byTest, ([testNo, ofTest]) => ({
+    testNo,
+    causes: [...new Set(ofTest.flatMap(causesOf))],
+    hasPassed: passed.has(testNo),
+  }));
+  const { massFailure, conclusions } = await findConclusions(tx, {
+    repositoryId,
+    run: { ...submission, branch: submission.branch ?? "", code, moment },
+    failures: asked,
+    base: basePatterns(base),
+    windowStart: moment - WINDOW_SECONDS,
+  });
+  if (massFailure === "outage") await markOutage(tx, { repositoryId, submissionId });
+  const rows = conclusions.map((one, index) => rowOf(asked[index]!.testNo, one));
+  await insertEvidence(tx, { repositoryId, submissionId, rows });
+  return massFailure;
+}
+
+function causesOf({ fingerprint, otherFingerprints }: StoredFailure): string[] {
+  return [fingerprint, ...splitFingerprints(otherFingerprints ?? "")];
+}
+
+/** A row of `failure_evidence`, whose truth is open. */
+interface EvidenceRow {
+  testNo: number;
+  evidence: string;
+  isOnBase: boolean;
+  restsOn: string | null;
+  baseRunCount: number;
+  baseFailedCount: number;
+  shareNotTheChange: number | null;
+  shareOf: number | null;
+  shareFrom: string | null;
+}
+
+function rowOf(testNo: number, { share, restsOn, ...one }: FoundConclusion): EvidenceRow {
+  return {
+    testNo,
+    evidence: one.evidence,
+    isOnBase: one.isOnBase,
+    restsOn: restsOn?.submissionId || null,
+    baseRunCount: one.baseRunCount,
+    baseFailedCount: one.baseFailedCount,
+    shareNotTheChange: share?.notTheChange ?? null,
+    shareOf: share?.of ?? null,
+    shareFrom: share?.from ?? null,
+  };
+}
+
+/** Inserts rows of a submission. */
+async function insertEvidence(
+  tx: Queryable,
+  { repositoryId, submissionId, rows }: {
+    repositoryId: number;
+    submissionId: string;
+    rows: readonly EvidenceRow[];
+  },
+): Promise<void> {
+  await tx`
+    insert into failure_evidence (repository_id, submission_id, test_no, evidence, is_on_base, rests_on,
+      base_run_count, base_failed_count, share_not_the_change, share_of, share_from, is_repeat)
+    select ${repositoryId}, decode(${submissionId}, 'hex'), "testNo", evidence, "isOnBase",
+      decode("restsOn", 'hex'), "baseRunCount", "baseFailedCount", "shareNotTheChange", "shareOf",
+      "shareFrom", false
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as t("testNo" int, evidence text,
+      "isOnBase" boolean, "restsOn" text, "baseRunCount" int, "baseFailedCount" int,
+      "shareNotTheChange" int, "shareOf" int, "shareFrom" text)
+    order by "testNo"`;
+}
+
+/** A row of `failure_evidence` of another database. */
+export interface ImportedEvidence extends Omit<EvidenceRow, "testNo"> {
+  testHash: number;
+  isRepeat: boolean;
+  truth: Truth | null;
+}
+
+/** Stores evidence as it was exported; returns whether the submission is an outage. */
+export async function importEvidence(
+  tx: Queryable,
+  { repositoryId, submissionId, isOutage, evidence }: {
+    repositoryId: number;
+    submissionId: string;
+    isOutage: boolean;
+    evidence: readonly ImportedEvidence[];
+  },
+): Promise<boolean> {
+  if (isOutage) await markOutage(tx, { repositoryId, submissionId });
+  if (evidence.length === 0) return isOutage;
+  const tests = await tx<{ testNo: number; testHash: number }[]>`
+    select test_no as "testNo", test_hash::float8 as "testHash" from test
+    where repository_id = ${repositoryId}
+      and test_hash = any(array(select unnest(${
+    arrayOf(evidence.map(({ testHash }) => testHash))
+  }::text::bigint[])))`;
+  const testNos = new Map(tests.map(({ testNo, testHash }) => [testHash, testNo]));
+  const rows = evidence.flatMap(({ testHash, ...row }) => {
+    const testNo = testNos.get(testHash);
+    return testNo === undefined ? [] : [{ testNo, ...row }];
+  });
+  await insertEvidence(tx, { repositoryId, submissionId, rows });
+  await tx`
+    update failure_evidence f set truth = t.truth, is_repeat = t."isRepeat"
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as t("testNo" int, truth text,
+      "isRepeat" boolean)
+    where f.repository_id = ${repositoryId} and f.submission_id = decode(${submissionId}, 'hex')
+      and f.test_no = t."testNo"`;
+  return isOutage;
+}
+
+async function markOutage(
+  tx: Queryable,
+  { repositoryId, submissionId }: { repositoryId: number; submissionId: string },
+): Promise<void> {
+  await tx`
+    update submission set is_outage = true
+    where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
+}
+
+/** The code in an environment and a job. */
+export interface CodeVersion {
+  /** As `submission.code_version`. */
+  code: string;
+  environment: string;
+  job: string;
+}
+
+/** Runs of a branch that are looked at on either side of a code version. */
+const NEIGHBOURING_RUNS = 100;
+
+/** A stretch of failures can begin or end so many code versions away. */
+const REACH = MIN_FAILED_VERSIONS - 1;
+
+const RUN_COLUMNS = ["branch", "code", "isOutage", "results"] as const;
+
+type TruthRun = Run<typeof RUN_COLUMNS[number]>;
+
+/** A code version of which a run came or went. */
+export interface ChangedVersion {
+  repositoryId: number;
+  version: CodeVersion;
+  /** That run. */
+  submissionId: string;
+  branch: string | null;
+}
+
+/** The tests that failed at a code version, and the branches on which it ran then. */
+export async function loadFailedTests(
+  tx: Queryable,
+  { repositoryId, version }: Pick<ChangedVersion, "repositoryId" | "version">,
+): Promise<{ testNo: number; branch: string | null }[]> {
+  return await tx<{ testNo: number; branch: string | null }[]>`
+    select distinct f.test_no as "testNo", s.branch
+    from submission s
+    join failure_evidence f on f.repository_id = ${repositoryId} and f.submission_id = s.submission_id
+    where s.repository_id = ${repositoryId} and s.code_version = ${version.code}
+      and s.environment = ${version.environment} and s.job = ${version.job}`;
+}
+
+/**
+ * Finds out again what is true of failures at a code version of which a run came or went, and of the failures
+ * next to it on its branches.
+ *
+ * @param failed from {@linkcode loadFailedTests}, before a run goes
+ */
+export async function resolveTruths(
+  tx: Queryable,
+  changed: ChangedVersion,
+  failed: readonly { testNo: number; branch: string | null }[],
+): Promise<void> {
+  if (failed.length === 0) return;
+  const testNos = new Set(failed.map(({ testNo }) => testNo));
+  for (const branch of new Set([changed.branch, ...failed.map((one) => one.branch)])) {
+    const runs = await loadNeighbours(tx, { ...changed, branch });
+    await resolveOnBranch(tx, { ...changed, testNos, runs });
+  }
+}
+
+/** The runs of a branch around a code version, oldest first, and those of their code on other branches. */
+async function loadNeighbours(
+  tx: Queryable,
+  { repositoryId, version, submissionId, branch }: ChangedVersion,
+): Promise<TruthRun[]> {
+  const { code, environment, job } = version;
+  const isHere = tx`s.environment = ${environment} and s.job = ${job}`;
+  const common = { repositoryId, columns: RUN_COLUMNS } as const;
+  const atVersion = await loadRuns(tx, {
+    ...common,
+    where: tx`s.code_version = ${code} and ${isHere}`,
+    order: "oldest first",
+  });
+  if (branch === null || branch === "") return atVersion;
+  const place = atVersion[0]?.submissionId ?? submissionId;
+  const onBranch = tx`s.branch = ${branch} and ${isHere} and s.code_version <> ${code}`;
+  const before = await loadRuns(tx, {
+    ...common,
+    where: tx`${onBranch} and s.submission_id < decode(${place}, 'hex')`,
+    limit: NEIGHBOURING_RUNS,
+  });
+  const after = await loadRuns(tx, {
+    ...common,
+    where: tx`${onBranch} and s.submission_id > decode(${place}, 'hex')`,
+    order: "oldest first",
+    limit: NEIGHBOURING_RUNS,
+  });
+  const runs = [...before.reverse(), ...atVersion, ...after];
+  const codes = new Set(runs.map((run) => run.code));
+  const elsewhere = await loadRuns(tx, {
+    ...common,
+    where: tx`${isHere} and s.branch is distinct from ${branch} and s.code_version <> ${code}
+      and s.code_version = any(${textsIn(tx, [...codes])})`,
+  });
+  return [...runs, ...elsewhere];
+}
+
+/** A code version of a test. */
+interface TestVersion extends VersionRuns {
+  code: string;
+  /** Its first run on the branch. */
+  firstId: string;
+  failedIds: string[];
+}
+
+/** Updates truths and repeats of tests at the code version, and at those in reach. */
+async function resolveOnBranch(
+  tx: Queryable,
+  { repositoryId, version, submissionId, testNos, runs }: ChangedVersion & {
+    testNos: ReadonlySet<number>;
+    runs: readonly TruthRun[];
+  },
+): Promise<void> {
+  const byTest = new Map([...testNos].map((testNo) => [testNo, new Map<string, TestVersion>()]));
+  const selected = new SelectedTests(testNos);
+  for (const { submissionId: firstId, code, isOutage, results } of runs) {
+    results.each(selected, (testNo, { counts: { positive, negative } }) => {
+      if (positive + negative === 0) return;
+      const ofTest = byTest.get(testNo)!;
+      let found = ofTest.get(code);
+      if (!found) {
+        found = { code, firstId, failedIds: [], runCount: 0, hasPassed: false };
+        ofTest.set(code, found);
+      }
+      if (negative > 0) found.failedIds.push(firstId);
+      // A failure in an outage says nothing about the code.
+      if (positive === 0 && isOutage) return;
+      found.runCount++;
+      found.hasPassed ||= positive > 0;
+    });
+  }
+  const rows = [...byTest].flatMap(([testNo, ofTest]) => {
+    const all = [...ofTest.values()];
+    const known = all.filter(({ runCount }) => runCount > 0);
+    const here = known.findIndex(({ code }) => code === version.code);
+    const later = known.findIndex(({ firstId }) => firstId > submissionId);
+    const place = here !== -1 ? here : later === -1 ? known.length : later;
+    return all.flatMap((one) => {
+      const index = known.indexOf(one);
+      if (one.code !== version.code && Math.abs(index - place) > REACH) return [];
+      const truth = index === -1 ? null : truthAt(known, index);
+      return one.failedIds.sort().map((id, repeat) => ({
+        testNo,
+        id,
+        truth,
+        isRepeat: repeat > 0,
+      }));
+    });
+  });
+  if (rows.length === 0) return;
+  await tx`
+    update failure_evidence f set truth = t.truth, is_repeat = t."isRepeat"
+    from json_to_recordset(${
+    JSON.stringify(rows)
+  }::text::json) as t("testNo" int, id text, truth text,
+      "isRepeat" boolean)
+    where f.repository_id = ${repositoryId} and f.submission_id = decode(t.id, 'hex')
+      and f.test_no = t."testNo" and (f.truth, f.is_repeat) is distinct from (t.truth, t."isRepeat")`;
+}

@@ -1,0 +1,130 @@
+/** `evidence.ts`: what is stored with the failures of an upload, and what later runs show of them. */
+import assert from "node:assert/strict";
+import { beforeEach, it } from "@std/testing/bdd";
+import type { Repository } from "../../../db/admin/repositories.ts";
+import type { Upload } from "../../../db/write/store_submission.ts";
+import { deleteSubmission } from "../../../db/write/delete_submission.ts";
+import { describeWithDatabases } from "../../database.ts";
+import { createFixture, DAY, type Fixture, NOW } from "../../routes/fixture.ts";
+
+const MINUTE = 60;
+
+describeWithDatabases("the evidence of an upload", (database) => {
+  let fixture: Fixture;
+  let repository: Repository;
+  let count = 0;
+  let minute = 0;
+
+  beforeEach(async () => {
+    fixture = await createFixture(database(), { name: `evidence-${++count}` });
+    repository = await fixture.addRepository("acme", "shop");
+    minute = 0;
+  });
+
+  /** Uploads a run: each test with a message failed with it. Each is a minute later, at new code. */
+  async function upload(tests: Record<string, string | null>, more: Partial<Upload> = {}) {
+    const number = ++minute;
+    const results = Object.entries(tests).map(([name, message]) => ({
+      name,
+      ...message !== null && { conclusion: "failure" as const, message },
+    }));
+    return await fixture.upload(repository, results, {
+      recordedAt: NOW - DAY + number * MINUTE,
+      commitOid: `c${String(number).padStart(7, "0")}`,
+      branch: "main",
+      job: "unit",
+      buildUrl: `https://ci.example.com/${number}`,
+      ...more,
+    });
+  }
+
+  async function evidenceOf({ submissionId }: { submissionId: string }) {
+    const rows = await database().sql<{ name: string; evidence: string; truth: string | null }[]>`
+      select t.name, f.evidence, f.truth
+      from failure_evidence f join test t using (repository_id, test_no)
+      where f.repository_id = ${repository.repositoryId}
+        and f.submission_id = decode(${submissionId}, 'hex')
+      order by t.name`;
+    return Object.fromEntries(rows.map(({ name, evidence, truth }) => [name, [evidence, truth]]));
+  }
+
+  async function passes(runs: number, names = ["a"]) {
+    for (let run = 0; run < runs; run++) {
+      await upload(Object.fromEntries(names.map((name) => [name, null])));
+    }
+  }
+
+  const MINE = { branch: "mine" };
+
+  it("is `first` after twenty passes on the base branch, and not the change once it passes", async () => {
+    await passes(20);
+    const failed = await upload({ a: "broken" }, { ...MINE, commitOid: "aaaaaaa1" });
+    assert.deepEqual(await evidenceOf(failed), { a: ["first", null] });
+    await upload({ a: null }, { ...MINE, commitOid: "aaaaaaa1" });
+    assert.deepEqual(await evidenceOf(failed), { a: ["first", "not_the_change"] });
+  });
+
+  it("is the change after two more runs without a pass; a pass that is deleted no longer counts", async () => {
+    const code = { ...MINE, commitOid: "aaaaaaa1" };
+    const failed = await upload({ a: "broken" }, code);
+    await upload({ a: "broken" }, code);
+    assert.deepEqual(await evidenceOf(failed), { a: ["new_test", null] });
+    await upload({ a: "broken" }, code);
+    assert.deepEqual(await evidenceOf(failed), { a: ["new_test", "the_change"] });
+    const { key } = await upload({ a: null }, code);
+    assert.deepEqual(await evidenceOf(failed), { a: ["new_test", "not_the_change"] });
+    const { organizationId } = fixture.organization;
+    await deleteSubmission(database().sql, { organizationId, key });
+    assert.deepEqual(await evidenceOf(failed), { a: ["new_test", "the_change"] });
+  });
+
+  it("is the change from the first of three code versions on, and no more when one of them passes", async () => {
+    await passes(1);
+    const first = await upload({ a: "broken" }, MINE);
+    const second = await upload({ a: "broken" }, { ...MINE, commitOid: "aaaaaaa2" });
+    assert.deepEqual(await evidenceOf(first), { a: ["few", null] });
+    await upload({ a: "broken" }, MINE);
+    assert.deepEqual(await evidenceOf(first), { a: ["few", "the_change"] });
+    await upload({ a: null }, { ...MINE, commitOid: "aaaaaaa2" });
+    assert.deepEqual(await evidenceOf(second), { a: ["few", "not_the_change"] });
+    assert.deepEqual(await evidenceOf(first), { a: ["few", null] });
+  });
+
+  it("is a new cause of a test that fails otherwise on the base branch", async () => {
+    await upload({ a: "timeout" });
+    await passes(2);
+    assert.deepEqual(await evidenceOf(await upload({ a: "TypeError" }, MINE)), {
+      a: ["new_cause", null],
+    });
+    assert.deepEqual(await evidenceOf(await upload({ a: "timeout" }, MINE)), {
+      a: ["seen_elsewhere", null],
+    });
+  });
+
+  it("is that the latest run on the base branch failed, also in the merge queue", async () => {
+    await upload({ a: "broken" }, { branch: "gh-readonly-queue/main/pr-1" });
+    assert.deepEqual(await evidenceOf(await upload({ a: "broken" }, MINE)), {
+      a: ["fails_on_base", null],
+    });
+  });
+
+  it("is that many tests failed together, and an outage only if another branch has their causes", async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `t${index}`);
+    await passes(1, names);
+    const broken = Object.fromEntries(names.map((name) => [name, "refused"]));
+    const own = await evidenceOf(await upload(broken, MINE));
+    assert.deepEqual(own.t0, ["together", null]);
+    const again = await evidenceOf(await upload(broken, MINE));
+    assert.deepEqual(again.t0, ["together", null], "its own branch is no witness");
+    const other = await evidenceOf(await upload(broken, { branch: "other" }));
+    assert.deepEqual(other.t0, ["outage", null]);
+  });
+
+  it("is not stored where nothing failed", async () => {
+    await passes(1);
+    const [row] = await database().sql<{ count: number }[]>`
+      select count(*)::int as count from failure_evidence
+      where repository_id = ${repository.repositoryId}`;
+    assert.equal(row!.count, 0);
+  });
+});
