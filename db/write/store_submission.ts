@@ -203,7 +203,7 @@ async function insertUpload(
   const results = { submissionId: id, codeVersion, content, failedTestNos };
   const { negatives, mayHaveOthers, ...found } = await storeNegatives(tx, repositoryId, results);
   const isOutage = upload.imported
-    ? false
+    ? await importEvidence(tx, { repositoryId, submissionId: id, ...upload.imported })
     : await storeConclusions(tx, { ...head, submissionId: id }, {
       content,
       negatives,
