@@ -44,6 +44,22 @@ type MetricName = keyof typeof DESCRIPTIONS;
 /** Labels by name, in a fixed order. Their number of values must be bounded. */
 type Labels = Readonly<Record<string, string>>;
 
+const outcomes = (...names: string[]) => names.map((outcome) => ({ outcome }));
+
+/**
+ * Counters that start at 0: Prometheus sees no increase when a series begins with its first event. Those of
+ * requests do so by route.
+ */
+const STARTED: Partial<Record<MetricName, Labels[]>> = {
+  archives_total: outcomes("processed", "duplicate", "failed", "left"),
+  failed_archives_deleted_total: [{}],
+  log_lines_dropped_total: [{}],
+  results_total: [{}],
+  throttled_requests_total: [{}],
+  upload_bytes_total: [{}],
+  webhook_attempts_total: outcomes("delivered", "retried", "failed"),
+};
+
 interface Histogram {
   /** Observations by bucket; the last one is unbounded. */
   counts: number[];
@@ -57,6 +73,12 @@ export class Metrics {
 
   /** Gauges that are read on each request. */
   readonly #observed = new Map<MetricName, () => number>();
+
+  constructor() {
+    for (const [name, series] of Object.entries(STARTED)) {
+      for (const labels of series) this.count(name as MetricName, labels, 0);
+    }
+  }
 
   /** Adds to a counter. */
   count(name: MetricName, labels: Labels = {}, amount = 1): void {

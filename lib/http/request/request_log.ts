@@ -83,6 +83,8 @@ export function logRequests(
     const durationMs = performance.now() - startedAt;
     if (metrics) {
       const labels = { route: route ?? "unknown" };
+      // Before the first error, so that Prometheus sees it as an increase.
+      if (status !== 500) metrics.count("http_requests_total", { ...labels, status: "500" }, 0);
       metrics.count("http_requests_total", { ...labels, status: String(status) });
       metrics.observe("http_request_duration_seconds", durationMs / 1000, labels);
     }

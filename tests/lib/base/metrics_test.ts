@@ -11,7 +11,10 @@ describe("metrics", () => {
     metrics.set("archives_waiting", 2);
     for (const seconds of [0.0005, 0.005, 60]) metrics.observe("database_wait_seconds", seconds);
     const lines = metrics.text().split("\n");
-    assert.deepEqual(lines.slice(0, 6), [
+    const start = lines.indexOf(
+      "# HELP test_analytics_http_requests_total Requests by route and status.",
+    );
+    assert.deepEqual(lines.slice(start, start + 6), [
       "# HELP test_analytics_http_requests_total Requests by route and status.",
       "# TYPE test_analytics_http_requests_total counter",
       'test_analytics_http_requests_total{route="/a\\"\\\\",status="200"} 3',
@@ -28,6 +31,8 @@ describe("metrics", () => {
       "test_analytics_database_wait_seconds_sum 60.0055",
       "test_analytics_database_wait_seconds_count 3",
     ]);
+    const failed = lines.find((line) => line.includes('archives_total{outcome="failed"}'));
+    assert.equal(failed, 'test_analytics_archives_total{outcome="failed"} 0', "it starts at 0");
     assert.match(lines.at(-2)!, /^process_start_time_seconds \d/);
     assert.ok(lines.some((line) => /^process_resident_memory_bytes \d{7}/.test(line)));
   });
