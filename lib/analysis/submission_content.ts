@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { testHash, type TestIdentity } from "../base/identity.ts";
 import { quote } from "../base/quote.ts";
-import type { ReportedTool } from "../report/equal_cases.ts";
+import type { ReportedTool } from "./repetition/equal_cases.ts";
 import { isNegative, PLAIN_CASE, type Reported, type TestResult } from "../report/result.ts";
 import {
   ATTEMPT_KINDS,
@@ -21,8 +21,8 @@ import {
   CaseFlag,
   type CollectedNegative,
   type CollectedReport,
-  mergeEqualCases,
-} from "./merge_equal_cases.ts";
+  mergeResults,
+} from "./repetition/merge_results.ts";
 
 export interface SubmissionContent extends ResultColumns {
   resultCount: number;
@@ -71,7 +71,7 @@ export class SubmissionBuilder {
   #kinds = new Uint8Array(1024);
   #flags = new Uint8Array(1024);
   /** Only if a report has them. */
-  #lines: Int32Array | null = null;
+  #variants: Int32Array | null = null;
   readonly #identities = new IdentityStore();
   readonly #negatives: CollectedNegative[] = [];
   readonly #texts = new TextCollector();
@@ -81,15 +81,18 @@ export class SubmissionBuilder {
   #textCount = 0;
   #overheadCount = 0;
 
-  add(result: TestResult, { isNewCase, isBare, line }: Reported = PLAIN_CASE): void {
+  add(result: TestResult, { isNewCase, isBare, isRetry, variant }: Reported = PLAIN_CASE): void {
     const resultNo = this.#count++;
     if (resultNo === this.#hashes.length) this.#grow(resultNo * 2);
     const hash = testHash(result);
     this.#hashes[resultNo] = hash;
     this.#durations[resultNo] = result.durationMicroseconds;
     this.#kinds[resultNo] = ATTEMPT_KINDS.indexOf(kindOf(result.conclusion));
-    this.#flags[resultNo] = (isNewCase ? CaseFlag.isNewCase : 0) | (isBare ? CaseFlag.isBare : 0);
-    if (line > 0) (this.#lines ??= new Int32Array(this.#hashes.length))[resultNo] = line;
+    this.#flags[resultNo] = (isNewCase ? CaseFlag.isNewCase : 0) | (isBare ? CaseFlag.isBare : 0) |
+      (isRetry ? CaseFlag.isRetry : 0);
+    if (variant !== 0) {
+      (this.#variants ??= new Int32Array(this.#hashes.length))[resultNo] = variant;
+    }
     this.#identities.push(result);
     const { conclusion } = result;
     if (isNegative(conclusion)) {
@@ -126,7 +129,7 @@ export class SubmissionBuilder {
   /** Forgets what was added since the end of the last report. */
   discardReport(): void {
     const end = this.#reports.at(-1)?.end ?? 0;
-    this.#lines?.fill(0, end, this.#count);
+    this.#variants?.fill(0, end, this.#count);
     this.#count = end;
     this.#identities.truncate(end);
     this.#texts.truncate(this.#textCount);
@@ -151,13 +154,17 @@ export class SubmissionBuilder {
       kinds: this.#kinds.subarray(0, this.#count),
       durations: this.#durations.subarray(0, this.#count),
       flags: this.#flags.subarray(0, this.#count),
-      lines: this.#lines,
+      variants: this.#variants,
       negatives: this.#negatives,
     };
     const ambiguous = new Set<number>();
     // Nearly every report has each test once.
-    const results = this.#count === testHashes.length ? collected : mergeEqualCases(collected, {
+    const identityOf = (testIndex: number) => identityIn(identities, firstResults[testIndex]!);
+    const isPlain = this.#count === testHashes.length &&
+      (this.#reports.length < 2 || this.#negatives.length === 0);
+    const results = isPlain ? collected : mergeResults(collected, {
       testHashes,
+      identityOf,
       reports: this.#reports,
       emptyText: () => this.#texts.add({ message: "", body: "" }),
       fingerprintOf: (textNo) => this.#texts.texts[textNo]!.fingerprint,
@@ -167,10 +174,14 @@ export class SubmissionBuilder {
           report,
           count,
           first.map(({ testIndex, caseCount }) => ({
-            name: identityIn(identities, firstResults[testIndex]!).name,
+            name: identityOf(testIndex).name,
             caseCount,
           })),
         )),
+      onConfigurations: ({ count, first: { testIndex, files } }) =>
+        onNote?.(configurationsNote(identityOf(testIndex).name, count, files)),
+      onRepeatedReport: (report, other) =>
+        onNote?.(`${report.file}: all its results stand in ${other.file} as well: counted once`),
     });
     return contentOf({
       resultCount: results.testIndexes.length,
@@ -193,7 +204,7 @@ export class SubmissionBuilder {
     this.#durations = enlarge(this.#durations, new Float64Array(length));
     this.#kinds = enlarge(this.#kinds, new Uint8Array(length));
     this.#flags = enlarge(this.#flags, new Uint8Array(length));
-    this.#lines &&= enlarge(this.#lines, new Int32Array(length));
+    this.#variants &&= enlarge(this.#variants, new Int32Array(length));
   }
 }
 
@@ -245,6 +256,16 @@ export function withTestHashes(
 function commonHostname(reports: readonly CollectedReport[]): string | undefined {
   const names = new Set(reports.flatMap(({ hostname = [] }) => hostname));
   return names.size === 1 ? names.values().next().value : undefined;
+}
+
+function configurationsNote(name: string, count: number, files: [string, string]): string {
+  const which = count === 1
+    ? `the test ${quote(name)} stands`
+    : `${count} tests stand in several reports, such as ${quote(name)}`;
+  return `${which} in ${files.join(" and ")}, which do not say that one repeats the other: they ` +
+    "count as one result, which failed if any of them did. To tell them apart, upload each with its " +
+    "own --environment or --job, or have the tool write the file of each test; --attempts says that " +
+    "the reports are attempts in this order";
 }
 
 function sharedNamesNote(

@@ -115,6 +115,11 @@ export const REPORTS = argument(
   v.array(v.string()),
 );
 
+/** Whether the reports are attempts. */
+export const ATTEMPTS = flag(
+  "the REPORTS are attempts of the same tests, given in their order",
+);
+
 /** The repository of a command that runs in a CI job. */
 export const REPO_OF_JOB = option(
   "<owner/name>",

@@ -8,7 +8,7 @@ import { readWith } from "../base/read_with.ts";
 import { parseRepositoryName } from "../base/repository_name.ts";
 import type { ArchiveFacts } from "../report/archive/mod.ts";
 import type { CommandContext } from "./command.ts";
-import { option, REPO_OF_JOB } from "./parameters.ts";
+import { ATTEMPTS, option, REPO_OF_JOB } from "./parameters.ts";
 import { timestamp } from "../base/value_schemas.ts";
 import { UsageError } from "../base/failure.ts";
 import {
@@ -55,6 +55,7 @@ export const RUN_OPTIONS = {
     "attempt of the job in its build, counted from 1 (default: from the CI job)",
     v.optional(readWith(readName)),
   ),
+  attempts: ATTEMPTS,
   buildUrl: option(
     "<url>",
     "URL of the CI run, shared by its shards",

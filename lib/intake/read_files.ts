@@ -83,15 +83,19 @@ type CoverageFile = Pick<StreamedReport, "path" | "bytes">;
 
 /** Reads the reports and coverage reports of an upload. @throws {ReportError} */
 export async function readUploadFiles(
-  { reports, coverage, ...context }: {
+  { reports, attempts, coverage, ...context }: {
     reports: string[];
+    /** Whether the reports are given in the order of attempts. */
+    attempts?: boolean | undefined;
     coverage: string[];
   } & ReportOptions,
   listener: Listener,
 ): Promise<UploadFiles> {
   const notes = new UploadNotes();
   const noting = notes.of(listener);
-  const found = reports.length > 0 ? await findReports(reports, noteSkipped(noting)) : [];
+  const found = reports.length > 0
+    ? await findReports(reports, noteSkipped(noting), { areAttempts: attempts })
+    : [];
   const sizes = await Promise.all(
     found.map(({ path }) => stat(path).then(({ size }) => size, () => 0)),
   );

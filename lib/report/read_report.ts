@@ -1,6 +1,6 @@
 /** Reads reports of any format, which is recognized by content and not by name. */
 import { plural } from "../base/text.ts";
-import type { ReportedTool } from "./equal_cases.ts";
+import type { ReportedTool } from "../analysis/repetition/equal_cases.ts";
 import { JUnitReader } from "./junit/read_junit.ts";
 import { CtrfReader } from "./native/ctrf.ts";
 import { GoTestReader } from "./native/go_test.ts";

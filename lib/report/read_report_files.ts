@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { FILE_CHUNK_BYTES, hashed, readFileChunks } from "./file_chunks.ts";
 import type { ReportOptions } from "./report_reader.ts";
 import { readReport } from "./read_report.ts";
-import type { ReportedTool } from "./equal_cases.ts";
+import type { ReportedTool } from "../analysis/repetition/equal_cases.ts";
 import { REPORT_LIMITS } from "./limits.ts";
 import { ReportError } from "./report_error.ts";
 import type { ReportFile } from "./report_files.ts";
@@ -50,7 +50,7 @@ export async function readReportFiles(
         file: file.path,
         maxResultCount: maxResultCount - resultCount,
       });
-      options.onReport?.(read.tool);
+      options.onReport?.({ ...read.tool, attempt: file.attempt });
       resultCount += read.resultCount;
       digests.push(hash.digest("hex"));
     } catch (error) {

@@ -1,5 +1,5 @@
 /** What a report hides by the way its tool writes it, and the line that mends it. */
-import type { ReportedTool } from "./equal_cases.ts";
+import type { ReportedTool } from "../analysis/repetition/equal_cases.ts";
 import type { Reported, TestResult } from "./result.ts";
 
 /** Something about the reports of one tool that makes their tests worth less. */

@@ -1,7 +1,7 @@
 /** The files that the REPORT arguments of a command name. */
 import { glob, lstat, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { compareTexts } from "../base/text.ts";
+import { inOrderOfAttempts } from "../analysis/repetition/report_order.ts";
 import { ReportError } from "./report_error.ts";
 
 export interface ReportFile {
@@ -11,6 +11,8 @@ export interface ReportFile {
   isNamed: boolean;
   /** Whether it is left out when it is empty or cut off; by default, unless it is named. */
   mayBeIncomplete?: boolean;
+  /** Which attempt it is, from 1, if the arguments are given in the order of attempts. */
+  attempt?: number | undefined;
 }
 
 /** With the next step, as one test framework has it. */
@@ -19,22 +21,6 @@ const EXPECTED_REPORT =
 
 const XML_FILE = /\.xml$/i;
 const GLOB = /[*?[{]/;
-
-/**
- * Compares paths in natural order: by their segments, and numbers by value, so that
- * `attempt_2.xml` comes before `attempt_10.xml`. Zero only for equal paths.
- */
-export function comparePaths(a: string, b: string): number {
-  return compareTexts(naturalKey(a), naturalKey(b)) || compareTexts(a, b);
-}
-
-// A slash sorts before everything else, then numbers: the one with more digits is greater.
-function naturalKey(path: string): string {
-  return path.replaceAll("/", "\0").replaceAll(
-    /0*(\d+)/g,
-    (_, digits: string) => `\x01${String(digits.length).padStart(5, "0")}${digits}`,
-  );
-}
 
 /** What was found below a folder or by a glob, and is not read: it may hold results. */
 export interface SkippedEntry {
@@ -45,21 +31,24 @@ export interface SkippedEntry {
 }
 
 /**
- * The files that arguments mean, in natural order of their paths: a file itself, all `*.xml` below
+ * The files that arguments mean, in the order of attempts: a file itself, all `*.xml` below
  * a folder (case-insensitive; symbolic links below it are not followed), or what a glob matches (of
  * folders again all `*.xml` below them). A file that is reached twice is listed once.
  *
  * @param onSkipped called with each link that is not followed, to a folder or an XML file, and with what
  * has the name of an XML file and is a named pipe, a socket or a device
+ * @param options.areAttempts whether the arguments are given in the order of attempts
  * @throws {ReportError}
  */
 export async function findReports(
   reportArguments: readonly string[],
   onSkipped?: OnSkipped,
+  { areAttempts = false }: { areAttempts?: boolean | undefined } = {},
 ): Promise<ReportFile[]> {
   const files = new Map<string, ReportFile>();
-  for (const argument of reportArguments) {
-    for (const file of await filesOf(argument, onSkipped)) {
+  for (const [index, argument] of reportArguments.entries()) {
+    for (const found of await filesOf(argument, onSkipped)) {
+      const file = areAttempts ? { ...found, attempt: index + 1 } : found;
       const key = await realPathOf(file.path);
       const known = files.get(key);
       // Under the name that was given, otherwise under the one that sorts first: the order of the
@@ -69,7 +58,8 @@ export async function findReports(
       if (isBetter) files.set(key, file);
     }
   }
-  return Array.from(files.values()).sort((a, b) => comparePaths(a.path, b.path));
+  const sorted = inOrderOfAttempts([...files.values()]);
+  return sorted.sort((a, b) => (a.attempt ?? 0) - (b.attempt ?? 0));
 }
 
 type OnSkipped = (entry: SkippedEntry) => void;

@@ -1,7 +1,8 @@
 /** What the readers of all formats of reports share. */
 import type { TestIdentity } from "../base/identity.ts";
-import type { ReportedTool } from "./equal_cases.ts";
+import type { ReportedTool } from "../analysis/repetition/equal_cases.ts";
 import type { TestCase } from "./test_case.ts";
+import type { Dialect } from "./junit/dialect.ts";
 import { REPORT_LIMITS } from "./limits.ts";
 import { excerpt, limitError } from "./report_error.ts";
 import { isNegative, PLAIN_CASE, type Reported, type TestResult } from "./result.ts";
@@ -38,6 +39,8 @@ export interface ReportOptions {
   checkoutFolder?: string | undefined;
   /** How many more results the upload may have, after its other files. */
   maxResultCount?: number;
+  /** The table of JUnit's dialects; empty to read every report as one of an unknown tool. */
+  dialects?: readonly Dialect[];
 }
 
 /** Takes the text of one report in chunks. */

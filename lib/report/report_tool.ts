@@ -1,5 +1,5 @@
 /** The tools whose reports are read, or the formats: what the rows of their tables share. */
-import type { EqualCasesRule } from "./equal_cases.ts";
+import type { EqualCasesRule } from "../analysis/repetition/equal_cases.ts";
 import type { FailureRules } from "./test_case.ts";
 
 /** A tool that writes JUnit, or a format of its own. */
@@ -13,10 +13,6 @@ export interface ReportTool extends EqualCasesRule, FailureRules {
 }
 
 /** A tool that repeats a case for a retry. */
-export const ATTEMPTS = {
-  meaning: "attempts",
-  canRepeatAll: false,
-  hasBareAttempts: false,
-} as const;
+export const ATTEMPTS = { meaning: "attempts", hasBareAttempts: false } as const;
 /** A tool that never does. */
-export const TESTS = { meaning: "tests", canRepeatAll: false, hasBareAttempts: false } as const;
+export const TESTS = { meaning: "tests", hasBareAttempts: false } as const;

@@ -40,9 +40,16 @@ export interface Reported {
   isNewCase: boolean;
   /** True for a passing case without any element that says how it ended. */
   isBare: boolean;
-  /** Line of the test in its file, where the tool distinguishes tests by it; otherwise 0. */
-  line: number;
+  /** True when the report says that the case is a retry. */
+  isRetry: boolean;
+  /** Differs between cases that the report tells apart, by line, id, group or device; otherwise 0. */
+  variant: number;
 }
 
-/** A case without retries and without a line. */
-export const PLAIN_CASE: Reported = { isNewCase: true, isBare: false, line: 0 };
+/** A case without retries that nothing tells apart from others of its name. */
+export const PLAIN_CASE: Reported = {
+  isNewCase: true,
+  isBare: false,
+  isRetry: false,
+  variant: 0,
+};

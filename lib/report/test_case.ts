@@ -33,8 +33,10 @@ export interface CaseFacts {
   conclusion: Conclusion;
   /** Whether it was skipped where no outcome says how it ended. */
   isNeverRun?: boolean;
-  /** Line of the test in its file, where the tool distinguishes tests by it; otherwise 0. */
-  line?: number;
+  /** Differs between cases of one name that the report tells apart; otherwise 0. */
+  variant?: number;
+  /** Whether the report says that it is a retry. */
+  isRetry?: boolean;
 }
 
 /** Whole microseconds of a duration in seconds; 0 if it is negative or no finite number. */
@@ -120,10 +122,10 @@ export class TestCase {
 
   /** How its first result stands in the report. */
   get reported(): Reported {
-    const { conclusion, line = 0 } = this.#facts;
+    const { conclusion, variant = 0, isRetry = false } = this.#facts;
     const isBare = !this.#attempts && !this.#endings && conclusion === "passing";
-    if (line === 0) return isBare ? BARE_CASE : PLAIN_CASE;
-    return { isNewCase: true, isBare, line };
+    if (variant === 0 && !isRetry) return isBare ? BARE_CASE : PLAIN_CASE;
+    return { isNewCase: true, isBare, isRetry, variant };
   }
 
   /** Adds a part of its output. */

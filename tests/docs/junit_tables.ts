@@ -28,7 +28,7 @@ function dialectTable(): string {
     ].map((dialect) => [
       dialect.tool && `\`${dialect.tool}\``,
       dialect.evidence,
-      dialect.meaning + (dialect.canRepeatAll ? "; a run can be repeated" : ""),
+      dialect.meaning,
       dialect.changes,
     ]),
   );

@@ -23,6 +23,17 @@ describe("the laboratory", () => {
       }
     });
 
+    it(`finds no test of ${tool} flaky that is not, with the table of dialects switched off`, async () => {
+      const folder = new URL(`${tool}/`, FIXTURES);
+      for (const [name, run] of Object.entries((await truthOf(tool)).runs)) {
+        const verdicts = await verdictsOf(folder, run, { dialects: [] });
+        for (const [planted, truth] of Object.entries(run.truth)) {
+          if (verdicts[planted] !== "flaky") continue;
+          assert.equal(truth, "flaky", `${tool} ${name}: ${planted}`);
+        }
+      }
+    });
+
     it(`has a truth for every report of ${tool}`, async () => {
       const files = readdirSync(new URL(`${tool}/`, FIXTURES));
       const { made, runs } = await truthOf(tool);

@@ -5,6 +5,7 @@
 import { readdirSync } from "node:fs";
 import { forEachTest } from "../../lib/analysis/columns.ts";
 import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
+import type { ReportOptions } from "../../lib/report/report_reader.ts";
 import { readReportFiles } from "../../lib/report/read_report_files.ts";
 import { fileURLToPath } from "node:url";
 
@@ -62,8 +63,9 @@ export async function truthOf(tool: string): Promise<ToolTruth> {
 export async function verdictsOf(
   folder: URL,
   { files, truth }: Pick<Run, "files" | "truth">,
+  options: Pick<ReportOptions, "dialects"> = {},
 ): Promise<Record<string, Verdict>> {
-  const { content } = await readRun(folder, files);
+  const { content } = await readRun(folder, files, options);
   const found: Record<string, Set<Verdict>> = {};
   forEachTest(content, (index, attempts) => {
     const planted = plantedTest(Object.values(content.identityAt(index)).join(" "), truth);
@@ -91,13 +93,18 @@ export async function verdictsOf(
 }
 
 /** The content of a run, as an upload stores it, with its notes. */
-export async function readRun(folder: URL, files: readonly string[]) {
+export async function readRun(
+  folder: URL,
+  files: readonly string[],
+  options: Pick<ReportOptions, "dialects"> = {},
+) {
   const builder = new SubmissionBuilder();
   const notes: string[] = [];
   const onNote = (note: string) => notes.push(note);
   await readReportFiles(
     files.map((file) => ({ path: fileURLToPath(new URL(file, folder)), isNamed: true })),
     {
+      ...options,
       checkoutFolder: CHECKOUT,
       onResult: (result, reported) => builder.add(result, reported),
       onReport: (report) => builder.endReport(report),

@@ -18,7 +18,7 @@ import {
   sectionOfRun,
 } from "../gate_run/pull_comment.ts";
 import { readRunReports } from "../gate_run/run_reports.ts";
-import { flag, option, REPO_OF_JOB, REPORTS, wholeNumber } from "../parameters.ts";
+import { ATTEMPTS, flag, option, REPO_OF_JOB, REPORTS, wholeNumber } from "../parameters.ts";
 
 /** `comment`: tells a pull request what failed, and which of it is probably its own. */
 export const commentCommand: AddCommand = command({
@@ -50,6 +50,7 @@ export const commentCommand: AddCommand = command({
   usesDatabase: false,
   input: {
     reports: REPORTS,
+    attempts: ATTEMPTS,
     repo: REPO_OF_JOB,
     pull: option(
       "<n>",
@@ -68,7 +69,7 @@ export const commentCommand: AddCommand = command({
     ),
     dryRun: flag("print the section as Markdown instead of writing it"),
   },
-  async run({ reports, repo, pull, job, base, dryRun }, context, { TIME_ZONE: zone }) {
+  async run({ reports, attempts, repo, pull, job, base, dryRun }, context, { TIME_ZONE: zone }) {
     if (reports.length === 0) {
       throw new UsageError("missing REPORTS: expected files, folders or globs");
     }
@@ -77,7 +78,7 @@ export const commentCommand: AddCommand = command({
     const lookup = startLookup(checkout, { base, environment: io.environment, run: {} });
     try {
       const { repository, folder } = await checkout;
-      const run = await readRunReports(reports, { before: null, checkoutFolder: folder });
+      const run = await readRunReports(reports, { before: null, checkoutFolder: folder, attempts });
       const { failed, flaky } = run.attempts;
       const { problem, ...found } = await lookup.finish({
         exitCode: failed.length === 0 ? 0 : 1,

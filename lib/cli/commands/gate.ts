@@ -21,7 +21,16 @@ import {
 } from "../../gate/summary.ts";
 import { parsePatterns } from "../../query/submission_filter.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
-import { flag, location, oneOf, option, REPO_OF_JOB, REPORTS, wholeNumber } from "../parameters.ts";
+import {
+  ATTEMPTS,
+  flag,
+  location,
+  oneOf,
+  option,
+  REPO_OF_JOB,
+  REPORTS,
+  wholeNumber,
+} from "../parameters.ts";
 import { readName } from "../../intake/upload_values.ts";
 import { ExitWith } from "../errors.ts";
 import { UsageError } from "../../base/failure.ts";
@@ -49,6 +58,7 @@ const percentage = v.pipe(
 
 const INPUT = {
   reports: REPORTS,
+  attempts: ATTEMPTS,
   repo: REPO_OF_JOB,
   exitCode: option(
     "<n>",
@@ -162,7 +172,11 @@ export const gateCommand: AddCommand = command({
     let exitCode = end.code ?? 1;
     try {
       const { repository, folder } = await checkout;
-      const run = await readRunReports(reports, { before, checkoutFolder: folder });
+      const run = await readRunReports(reports, {
+        before,
+        checkoutFolder: folder,
+        attempts: options.attempts,
+      });
       const { failed, unclear } = run.attempts;
       const testsExitCode = end.code ?? (run.isPassed ? 0 : 1);
       const { quarantined, verdicts, problem, signal } = await lookup.finish({

@@ -40,8 +40,8 @@ export const uploadCommand: AddCommand = command({
     const target = openTarget(options.to, { environment, repository: facts.repository });
     const listener = progressListener(context);
     // A broken report should fail the job that can fix it, not `watch`.
-    const { reports, coverage } = options;
-    const read = await readUploadFiles({ reports, coverage }, listener);
+    const { reports, attempts, coverage } = options;
+    const read = await readUploadFiles({ reports, attempts, coverage }, listener);
     const codeowners = await findCodeowners(options.codeowners, context);
     const content = await archiveContent({
       ...options,
@@ -70,18 +70,27 @@ export const uploadCommand: AddCommand = command({
 });
 
 async function archiveContent(
-  { facts, codeowners, reports, coverage }: {
+  { facts, codeowners, reports, attempts, coverage }: {
     facts: ArchiveFacts;
     codeowners: string | null;
     reports: string[];
+    attempts: boolean | undefined;
     coverage: string[];
   },
 ): Promise<ArchiveContent> {
   const packed = new FilesToPack();
   const add = async (file: string, path: string) =>
     packed.add(path, { size: (await stat(file)).size, open: () => readFileChunks(file) });
-  const found = reports.length > 0 ? await findReports(reports) : [];
-  for (const { path } of found) await add(path, archivePath("test-results", path));
+  const found = reports.length > 0
+    ? await findReports(reports, undefined, { areAttempts: attempts })
+    : [];
+  for (const { path, attempt } of found) {
+    // What reads the archive knows the order by these names.
+    const name = attempt === undefined
+      ? path
+      : path.replace(/(?:\.[^./\\]*)?$/, (end) => `.attempt_${attempt}${end}`);
+    await add(path, archivePath("test-results", name));
+  }
   for (const path of coverage) await add(path, archivePath("coverage", path));
   return { facts, codeowners, files: packed.files };
 }

@@ -44,12 +44,17 @@ export async function snapshotReports(reportArguments: readonly string[]) {
  */
 export async function readRunReports(
   reportArguments: readonly string[],
-  { before, checkoutFolder }: { before: ReportSnapshot | null; checkoutFolder: string },
+  { before, checkoutFolder, attempts: areAttempts = false }: {
+    before: ReportSnapshot | null;
+    checkoutFolder: string;
+    /** Whether the arguments are given in the order of attempts. */
+    attempts?: boolean | undefined;
+  },
 ) {
-  const { files, missing } = await findAll(reportArguments);
+  const { files, missing } = await findAll(reportArguments, areAttempts);
   const reports: GateReport[] = [...missing];
   const builder = new SubmissionBuilder();
-  for (const { path, isNamed } of files) {
+  for (const { path, isNamed, attempt } of files) {
     const failuresOutsideTests: string[] = [];
     const unlistedTests: string[] = [];
     let problem: string | null = null;
@@ -68,7 +73,7 @@ export async function readRunReports(
           if (isFresh) builder.add(result, reported);
         },
       });
-      builder.endReport(tool);
+      builder.endReport({ ...tool, attempt });
     } catch (error) {
       if (!(error instanceof ReportError)) throw error;
       // Coverage often lies in the same folder, and holds no failures.
@@ -102,6 +107,7 @@ async function isCoverage(path: string): Promise<boolean> {
 /** The files that arguments name; an argument without files becomes a report that cannot be read. */
 async function findAll(
   reportArguments: readonly string[],
+  areAttempts = false,
 ): Promise<{ files: ReportFile[]; missing: GateReport[] }> {
   const present: string[] = [];
   const missing: GateReport[] = [];
@@ -120,7 +126,9 @@ async function findAll(
       });
     }
   }
-  const files = await findReports(present, (entry) => missing.push(unread(entry)));
+  const files = await findReports(present, (entry) => missing.push(unread(entry)), {
+    areAttempts,
+  });
   return { files, missing };
 }
 

@@ -15,7 +15,7 @@ import {
 } from "../../report/archive/mod.ts";
 import { FILE_CHUNK_BYTES } from "../../report/file_chunks.ts";
 import { ARCHIVE_LIMITS as LIMITS } from "../../report/limits.ts";
-import { comparePaths } from "../../report/report_files.ts";
+import { inOrderOfAttempts } from "../../analysis/repetition/report_order.ts";
 import { fileSource } from "../../storage/folder.ts";
 import type { StoredFile } from "../../storage/storage.ts";
 import { readGitUrl } from "../../ci/git_url.ts";
@@ -170,8 +170,9 @@ async function contentsOfFiles(
     content: { facts: { ...facts, organization }, codeowners, files },
     toRead: {
       name: "upload",
-      reports: found.filter(({ path }) => path.startsWith("test-results/"))
-        .sort((a, b) => comparePaths(a.path, b.path)),
+      reports: inOrderOfAttempts(
+        found.filter(({ path }) => path.startsWith("test-results/")),
+      ),
       coverage: found.filter(({ path }) => path.startsWith("coverage/")),
       open: (wanted) =>
         wanted.map(({ path, ordinal }) => ({ path, bytes: files[ordinal]!.open() })),

@@ -4,7 +4,7 @@ import { hashed } from "../file_chunks.ts";
 import { ARCHIVE_LIMITS, type ArchiveLimits } from "../limits.ts";
 import { excerpt, limitError, ReportError } from "../report_error.ts";
 import { looksLikeReport } from "../read_report.ts";
-import { comparePaths } from "../report_files.ts";
+import { inOrderOfAttempts } from "../../analysis/repetition/report_order.ts";
 import { type ArchiveEntry, readEntries } from "./entries.ts";
 import { type ArchiveMetadata, parseMetadata } from "./metadata.ts";
 
@@ -87,7 +87,7 @@ export async function inspectArchive(
   return {
     metadata,
     codeowners,
-    reports: [...reports.values()].sort((a, b) => comparePaths(a.path, b.path)),
+    reports: inOrderOfAttempts([...reports.values()]),
     coverage: [...coverage.values()].sort((a, b) => a.ordinal - b.ordinal),
     digest: digest.digest("hex"),
   };

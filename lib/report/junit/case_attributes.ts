@@ -15,19 +15,66 @@ export const OUTCOME_KINDS: ReadonlyMap<string, OutcomeKind> = new Map([
   ["rerunError", { conclusion: "error", isAttempt: true }],
 ]);
 
-// Lines are stored as 32-bit integers.
-const MAX_LINE = 2 ** 31;
+// What tools write to tell tests of one name apart.
+const VARIANT_ATTRIBUTES = ["line", "id", "group", "device", "project", "browser"];
+// The id of a suite is its place in the report; its host may be a project or a device.
+const SUITE_VARIANT_ATTRIBUTES = ["group", "device", "project", "browser", "hostname"];
+// By which tools say that a case is a retry, with how many there were before, or with its own number.
+const RETRY_ATTRIBUTES = ["retry", "rerun", "retries", "reruns", "retryCount", "retry_count"];
+const ATTEMPT_ATTRIBUTES = ["attempt", "attemptNumber", "attempt_number"];
 
-/** What the attributes of a `testcase` say about it. */
-export function factsOf(attributes: XmlAttributes, tool: ToolRow): CaseFacts {
+/**
+ * What the attributes of a `testcase` say about it.
+ *
+ * @param suiteVariant of {@linkcode variantOfSuite}, for the suite around it
+ */
+export function factsOf(
+  attributes: XmlAttributes,
+  tool: ToolRow,
+  suiteVariant: number,
+): CaseFacts {
   const conclusion = conclusionOfStatus(attributes["status"], attributes["result"]);
-  const line = tool.hasLines ? Number(attributes["line"]) : 0;
   return {
     durationMicroseconds: parseDuration(attributes["time"]),
     conclusion,
     isNeverRun: conclusion === "passing" && tool.isNeverRun?.(attributes) === true,
-    line: line > 0 && line < MAX_LINE ? Math.floor(line) : 0,
+    variant: variantOf(attributes, suiteVariant, VARIANT_ATTRIBUTES),
+    isRetry: saysRetry(attributes),
   };
+}
+
+/** A number that differs where the attributes of a suite that tell tests apart do; 0 without any. */
+export function variantOfSuite(attributes: XmlAttributes): number {
+  return variantOf(attributes, 0, SUITE_VARIANT_ATTRIBUTES);
+}
+
+function variantOf(attributes: XmlAttributes, start: number, names: readonly string[]): number {
+  let hash = start;
+  for (const name of names) {
+    const text = attributes[name];
+    if (text) hash = hashOf(text, hash === 0 ? HASH_START : hash);
+  }
+  return hash;
+}
+
+const HASH_START = 0x811c9dc5 | 0;
+
+/** FNV-1a, 32 bits, never 0. */
+function hashOf(text: string, start: number): number {
+  let hash = start;
+  for (let at = 0; at < text.length; at++) {
+    hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  }
+  return hash || 1;
+}
+
+function saysRetry(attributes: XmlAttributes): boolean {
+  return RETRY_ATTRIBUTES.some((name) => isCount(attributes[name], 1)) ||
+    ATTEMPT_ATTRIBUTES.some((name) => isCount(attributes[name], 2));
+}
+
+function isCount(text: string | undefined, least: number): boolean {
+  return text !== undefined && (text === "true" || Number(text) >= least);
 }
 
 /**

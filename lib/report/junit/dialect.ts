@@ -47,8 +47,6 @@ export interface CaseNames {
 
 /** What is read differently in reports of a tool. */
 export interface ToolRow extends ReportTool {
-  /** Whether a case has the line of its test, which distinguishes tests of one name. */
-  hasLines?: boolean;
   suite?(names: SuiteNames): string;
   identity?(names: CaseNames): TestIdentity;
   /** The element whose meaning an element of a case, or a property of it, has. */

@@ -13,8 +13,7 @@ export const UNKNOWN_DIALECT: Dialect = {
   tool: "",
   evidence: "any other report",
   isWrittenBy: () => true,
-  ...ATTEMPTS,
-  canRepeatAll: true,
+  ...TESTS,
   changes: "",
 };
 
@@ -40,8 +39,8 @@ export const DIALECTS: readonly Dialect[] = [
       suites.at(-1)?.["name"] === "pytest" && PYTEST_KEYS.test(suiteKeys) ||
       suiteKeys === "name errors failures skipped tests time timestamp hostname",
     ...ATTEMPTS,
-    canRepeatAll: true,
     hasBareAttempts: true,
+    hasParallelRounds: true,
     hasOtherTotals: true,
     changes:
       "Of equal cases the bare ones before a failed last one are failed attempts; before a " +
@@ -101,7 +100,6 @@ export const DIALECTS: readonly Dialect[] = [
     evidence: "property `go.version`",
     isWrittenBy: ({ properties }) => properties.has("go.version"),
     ...ATTEMPTS,
-    canRepeatAll: true,
     changes: "Lines such as `=== RUN` and `--- FAIL` say nothing. Each line with a place, as in " +
       "`cart_test.go:9: no total`, is a failure of its own.",
     ...GO_OUTPUT,
@@ -146,6 +144,7 @@ export const DIALECTS: readonly Dialect[] = [
     isWrittenBy: ({ suiteKeys }) =>
       suiteKeys === "name tests skipped failures errors timestamp hostname time",
     ...ATTEMPTS,
+    retriesAtEnd: true,
     changes: SEVERAL_OF_JAVA,
     furtherMessages: failuresOfJava,
   },

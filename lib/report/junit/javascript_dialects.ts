@@ -107,7 +107,6 @@ export const JAVASCRIPT_DIALECTS: readonly Dialect[] = [
       (suiteKeys === "name timestamp hostname tests failures skipped time errors" ||
         keysOf(root) === "id name tests failures skipped errors time"),
     ...TESTS,
-    canRepeatAll: true,
     hasOtherHostname: true,
     changes:
       "The project, which is the suite's `hostname`, is put before the name: `[chromium]`, " +

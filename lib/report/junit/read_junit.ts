@@ -7,7 +7,7 @@
 import type { TestIdentity } from "../../base/identity.ts";
 import { REPORT_LIMITS } from "../limits.ts";
 import { excerpt, shorten } from "../report_error.ts";
-import type { ReportedTool } from "../equal_cases.ts";
+import type { ReportedTool } from "../../analysis/repetition/equal_cases.ts";
 import { otherXmlFormat } from "../other_formats.ts";
 import {
   refuseUndecodable,
@@ -23,7 +23,7 @@ import type { Dialect } from "./dialect.ts";
 import { NameNormalizer } from "../normalize_names.ts";
 import { ToolRecognizer } from "./recognize_tool.ts";
 import { CaseOutcome, TestCase } from "../test_case.ts";
-import { factsOf, OUTCOME_KINDS, parseDuration } from "./case_attributes.ts";
+import { factsOf, OUTCOME_KINDS, parseDuration, variantOfSuite } from "./case_attributes.ts";
 
 // A broken reporter repeats its mistake for every test.
 const MAX_NOTES = 100;
@@ -52,6 +52,7 @@ interface Suite {
   /** As tests have it; not known before the first test. */
   name: string | undefined;
   attributes: XmlAttributes;
+  variant: number;
   /** How many suites of this name precede it. */
   earlierCount: number;
   caseCount: number;
@@ -88,7 +89,7 @@ export class JUnitReader implements XmlFormatReader {
   #failureCount = 0;
   /** Attempts that were read, and cases without any name. */
   #attemptCount = 0;
-  readonly #recognizer = new ToolRecognizer();
+  readonly #recognizer: ToolRecognizer;
   #rootElement = "";
   readonly #suiteCounts = new Map<string, number>();
   /** File of the latest suite at the top that has one and no tests. */
@@ -101,6 +102,7 @@ export class JUnitReader implements XmlFormatReader {
 
   constructor(options: ReportOptions, xml: XmlReader) {
     this.#options = options;
+    this.#recognizer = new ToolRecognizer(options.dialects);
     this.#names = new NameNormalizer(options.checkoutFolder);
     this.#xml = xml;
     this.#sink = new ResultSink(options, (found) => xml.input.fail("limit", found, "fewer"));
@@ -248,6 +250,7 @@ export class JUnitReader implements XmlFormatReader {
       ownName,
       name: undefined,
       attributes: isSmall(attributes) ? attributes : {},
+      variant: variantOfSuite(attributes),
       earlierCount,
       caseCount: 0,
       file: file ? detach(this.#names.file(file)) : this.#suites.at(-1)?.file ?? "",
@@ -289,7 +292,9 @@ export class JUnitReader implements XmlFormatReader {
       return null;
     }
     const identity = this.#identityOf(attributes, dialect);
-    if (identity.name !== "") return new TestCase(identity, factsOf(attributes, dialect), dialect);
+    if (identity.name !== "") {
+      return new TestCase(identity, factsOf(attributes, dialect, suite.variant), dialect);
+    }
     this.#note("a <testcase> without name and classname, in a suite without a name, is skipped");
     return null;
   }

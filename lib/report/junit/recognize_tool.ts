@@ -1,6 +1,10 @@
 /** Which tool wrote a report, and, if it was merged from several, each of its outermost suites. */
 import { detach } from "../../base/text.ts";
-import type { EqualCasesRule, ReportedTool, RuleChange } from "../equal_cases.ts";
+import type {
+  EqualCasesRule,
+  ReportedTool,
+  RuleChange,
+} from "../../analysis/repetition/equal_cases.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import { type Dialect, ReportHead } from "./dialect.ts";
 import { DIALECTS, UNKNOWN_DIALECT } from "./dialects.ts";
@@ -20,6 +24,12 @@ export class ToolRecognizer {
   #first: Dialect | undefined;
   readonly #surplus = new Map<EqualCasesRule, number>();
   readonly #changes: RuleChange[] = [];
+  readonly #dialects: readonly Dialect[];
+
+  /** @param dialects the table */
+  constructor(dialects: readonly Dialect[] = DIALECTS) {
+    this.#dialects = dialects;
+  }
 
   /** Starts an outermost suite. */
   startSuite(): void {
@@ -60,7 +70,7 @@ export class ToolRecognizer {
     const before = this.current === UNKNOWN_DIALECT ? undefined : this.current;
     const found = before?.isWrittenBy(head)
       ? before
-      : DIALECTS.find((dialect) => dialect.isWrittenBy(head));
+      : this.#dialects.find((dialect) => dialect.isWrittenBy(head));
     const dialect = found ?? this.current ?? UNKNOWN_DIALECT;
     if (this.current && dialect !== this.current) {
       if (this.#changes.length === MAX_CHANGES) return this.current;

@@ -1,6 +1,6 @@
 /** CTRF, the Common Test Report Format: https://ctrf.io. */
 import type { TestIdentity } from "../../base/identity.ts";
-import type { ReportedTool } from "../equal_cases.ts";
+import type { ReportedTool } from "../../analysis/repetition/equal_cases.ts";
 import { NameNormalizer } from "../normalize_names.ts";
 import { REPORT_LIMITS } from "../limits.ts";
 import { limitError, ReportError } from "../report_error.ts";

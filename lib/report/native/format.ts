@@ -1,6 +1,6 @@
 /** What formats other than JUnit share: a row for each, and their cases. */
 import type { TestIdentity } from "../../base/identity.ts";
-import type { ReportedTool } from "../equal_cases.ts";
+import type { ReportedTool } from "../../analysis/repetition/equal_cases.ts";
 import { GO_OUTPUT } from "../go_output.ts";
 import { ATTEMPTS, type ReportTool, TESTS } from "../report_tool.ts";
 import { CaseOutcome, microsecondsOf, type OutcomeKind, TestCase } from "../test_case.ts";
@@ -11,7 +11,6 @@ export const FORMATS = {
     ...ATTEMPTS,
     tool: "go test -json",
     evidence: 'JSON lines with `"Action"`',
-    canRepeatAll: true,
     changes: "Names as gotestsum writes them. A test that began and did not end failed.",
     ...GO_OUTPUT,
   },

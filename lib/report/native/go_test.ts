@@ -1,5 +1,5 @@
 /** `go test -json`: one event in each line, among lines of other tools. */
-import type { ReportedTool } from "../equal_cases.ts";
+import type { ReportedTool } from "../../analysis/repetition/equal_cases.ts";
 import { TextEnd } from "../bounded_text.ts";
 import { NameNormalizer } from "../normalize_names.ts";
 import { REPORT_LIMITS } from "../limits.ts";

@@ -1,6 +1,6 @@
 /** The result file of NUnit 3, `--result=report.xml`. */
 import { detach } from "../../base/text.ts";
-import type { ReportedTool } from "../equal_cases.ts";
+import type { ReportedTool } from "../../analysis/repetition/equal_cases.ts";
 import { BoundedText } from "../bounded_text.ts";
 import { NameNormalizer } from "../normalize_names.ts";
 import {

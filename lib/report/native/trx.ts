@@ -1,6 +1,6 @@
 /** TRX, the results of Visual Studio's tests: `dotnet test --logger trx`. */
 import { detach } from "../../base/text.ts";
-import type { ReportedTool } from "../equal_cases.ts";
+import type { ReportedTool } from "../../analysis/repetition/equal_cases.ts";
 import { BoundedText } from "../bounded_text.ts";
 import { NameNormalizer } from "../normalize_names.ts";
 import { REPORT_LIMITS } from "../limits.ts";

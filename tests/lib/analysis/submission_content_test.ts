@@ -4,7 +4,7 @@ import { forEachException } from "../../../lib/analysis/columns.ts";
 import { decodeBody } from "../../../lib/analysis/failure_texts.ts";
 import { indexOfTest, SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { testHash } from "../../../lib/base/identity.ts";
-import type { TestResult } from "../../../lib/report/result.ts";
+import { PLAIN_CASE, type TestResult } from "../../../lib/report/result.ts";
 
 function result(name: string, more: Partial<TestResult> = {}): TestResult {
   return {
@@ -48,7 +48,7 @@ describe("the content of a submission", () => {
     const tool = {
       file: "r.xml",
       tool: "",
-      rule: { meaning: "tests", canRepeatAll: false, hasBareAttempts: false },
+      rule: { meaning: "tests", hasBareAttempts: false },
       surplusCaseCount: 0,
     } as const;
     const failed = (name: string) => result(name, { conclusion: "failure", message: name });
@@ -59,7 +59,7 @@ describe("the content of a submission", () => {
       for (const report of reports) {
         if (report === "left out") {
           for (const each of [failed("c"), result("b"), failed("x")]) {
-            builder.add(each, { isNewCase: true, isBare: false, line: 7 });
+            builder.add(each, { ...PLAIN_CASE, variant: 7 });
           }
           builder.discardReport();
         } else {

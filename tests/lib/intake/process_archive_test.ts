@@ -145,8 +145,8 @@ describeWithDatabases("processing an archive", (database) => {
     const lines: string[] = [];
     const log = createLog({ write: (line) => void lines.push(line), now: () => NOW });
     const take = async (repository: string, key: string) => {
-      const report = `<testsuite name="s"><testcase name="flaky"><failure/></testcase>` +
-        `<testcase name="flaky"/></testsuite>`;
+      const report = `<testsuite name="s"><testcase name="flaky"><flakyFailure/></testcase>` +
+        "</testsuite>";
       const { context, archive } = await watcher({
         repository,
         report,

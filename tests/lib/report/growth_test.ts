@@ -9,7 +9,7 @@ import { CoverageCollector } from "../../../lib/report/coverage/mod.ts";
 import { normalizePath } from "../../../lib/report/coverage/coverage_map.ts";
 import { NameNormalizer } from "../../../lib/report/normalize_names.ts";
 import { ReportError } from "../../../lib/report/report_error.ts";
-import { comparePaths } from "../../../lib/report/report_files.ts";
+import { comparePaths } from "../../../lib/analysis/repetition/report_order.ts";
 import { archiveOf, sourceOf } from "./archive/make_archive.ts";
 import { inChunks, readText } from "./reading.ts";
 

@@ -3,7 +3,8 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, it } from "@std/testing/bdd";
-import { comparePaths, findReports } from "../../../lib/report/report_files.ts";
+import { comparePaths } from "../../../lib/analysis/repetition/report_order.ts";
+import { findReports } from "../../../lib/report/report_files.ts";
 
 const WRITE_IT =
   "have the tests write it, such as `pytest --junitxml=reports/junit.xml -o junit_family=xunit1`";

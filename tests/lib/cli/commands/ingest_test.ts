@@ -206,7 +206,10 @@ describeWithDatabases("ingest", (database) => {
       "acme/told main abc0001: 2 results, 1 failed",
       "",
     ]);
-    const retried = [result("adds", true), result("adds", false), result("pays", false)];
+    const retried = [
+      '<testcase classname="Cart" name="adds" file="cart.ts"><flakyFailure/></testcase>',
+      result("pays", false),
+    ];
     assert.deepEqual(await store("abc0002000000000000000000000000000000000", retried), [
       "acme/told main abc0002: 3 results, 1 failed, 1 of them flaky",
       "new flaky tests: 1",
@@ -228,9 +231,9 @@ describeWithDatabases("ingest", (database) => {
     );
     const many = Array.from(
       { length: 23 },
-      (_, n) => [result(`t${n}`, true), result(`t${n}`, false)],
+      (_, n) => `<testcase name="t${n}" file="cart.ts"><flakyFailure/></testcase>`,
     );
-    const lines = await store("abc0003000000000000000000000000000000000", many.flat());
+    const lines = await store("abc0003000000000000000000000000000000000", many);
     assert.equal(lines[1], "new flaky tests: 23");
     assert.equal(lines.at(-2), "  and 3 more: deno task cli flaky --repo acme/told");
     assert.equal(lines.length, 24);

@@ -53,7 +53,7 @@ describe("the contents of an archive", () => {
   it("come in natural order of their paths, whatever the order in the archive", async () => {
     const names = ["10", "2", "b/1", "1", "9", "a"];
     const bytes = await archiveOf(
-      names.map((name) => [`test_results/attempt_${name}.xml`, reportOf(name)]),
+      names.map((name) => [`test_results/part_${name}.xml`, reportOf(name)]),
     );
     assert.deepEqual(
       await textsOf(bytes),

@@ -5,15 +5,14 @@ import {
   type EqualCase,
   type EqualCasesRule,
   ruleAt,
-} from "../../../lib/report/equal_cases.ts";
-import type { Conclusion } from "../../../lib/report/result.ts";
+} from "../../../../lib/analysis/repetition/equal_cases.ts";
+import type { Conclusion } from "../../../../lib/report/result.ts";
 
 const ATTEMPTS: EqualCasesRule = {
   meaning: "attempts",
-  canRepeatAll: true,
   hasBareAttempts: false,
 };
-const TESTS: EqualCasesRule = { meaning: "tests", canRepeatAll: false, hasBareAttempts: false };
+const TESTS: EqualCasesRule = { meaning: "tests", hasBareAttempts: false };
 const PYTEST: EqualCasesRule = { ...ATTEMPTS, hasBareAttempts: true };
 
 const LETTERS: Record<string, Conclusion> = {
@@ -26,15 +25,20 @@ const LETTERS: Record<string, Conclusion> = {
 const letterOf = (conclusion: Conclusion) =>
   Object.keys(LETTERS).find((letter) => LETTERS[letter] === conclusion)!;
 
-/** Cases from a word for each: the conclusions of its attempts, a line after a colon. */
+/** Cases from a word for each: the conclusions of its attempts, `r` for a retry, a variant after a colon. */
 function cases(text: string): EqualCase[] {
   let resultNo = 0;
   return text.split(" ").map((word) => {
-    const [letters = "", line = "0"] = word.split(":");
+    const [letters = "", variant = "0"] = word.replace("r", "").split(":");
     const attempts = [...letters].map((letter) => (
       { resultNo: resultNo++, conclusion: LETTERS[letter]! }
     ));
-    return { attempts, isBare: letters === "P", line: Number(line) };
+    return {
+      attempts,
+      isBare: letters === "P",
+      isRetry: word.includes("r"),
+      variant: Number(variant),
+    };
   });
 }
 
@@ -70,9 +74,23 @@ function outcome(
 
 describe("equal cases", () => {
   it("are attempts where a tool repeats the case for a retry", () => {
-    for (const text of ["F P", "F F P", "F E F", "F F", "S P", "U P"]) {
+    for (const text of ["F P", "F F P", "F E F", "F F", "E S"]) {
       assert.equal(outcome(text, ATTEMPTS), text);
     }
+  });
+
+  it("are attempts only after a failure", () => {
+    for (const [text, expected] of [["S P", "P"], ["U P", "P"], ["S F", "F"], ["F S P", "F"]]) {
+      assert.equal(outcome(text!, ATTEMPTS), `${expected} merged`, text);
+    }
+  });
+
+  it("are attempts where the report marks all but the first as retries", () => {
+    assert.equal(outcome("F Pr", TESTS), "F P");
+    assert.equal(outcome("F Fr Pr", TESTS), "F F P");
+    assert.equal(outcome("Fr Pr", TESTS), "F merged", "the number of retries that are allowed");
+    assert.equal(outcome("F P Pr", TESTS), "F merged");
+    assert.equal(outcome("P Fr", TESTS), "F merged");
   });
 
   it("are different tests where it never does, failed if one of them is", () => {
@@ -103,9 +121,10 @@ describe("equal cases", () => {
     assert.equal(outcome("P P", ATTEMPTS), "P merged");
   });
 
-  it("are attempts if the whole run was repeated, where the tool can do so", () => {
+  it("are attempts if the whole run was repeated, whatever the tool", () => {
     assert.equal(outcome("P F", ATTEMPTS, { isRepeated: true }), "P F");
-    assert.equal(outcome("P F", TESTS, { isRepeated: true }), "F merged");
+    assert.equal(outcome("P F", TESTS, { isRepeated: true }), "P F");
+    assert.equal(outcome("P:1 F:2", TESTS, { isRepeated: true }), "F merged");
   });
 
   it("of pytest's plugins are failed attempts if they are bare and the last one failed", () => {
@@ -123,11 +142,12 @@ describe("equal cases", () => {
     assert.equal(outcome("P F", PYTEST, { isRepeated: true }), "P F");
   });
 
-  it("are different tests if they stand in different lines", () => {
+  it("are different tests if the report tells them apart", () => {
     assert.equal(outcome("P:3 F:4", ATTEMPTS), "F merged");
     assert.equal(outcome("F:3 P:4", ATTEMPTS), "F merged");
     assert.equal(outcome("F:3 P:4 P:3", ATTEMPTS), "F P merged");
     assert.equal(outcome("P:3 F:4 P:3 F:4", ATTEMPTS), "F merged");
+    assert.equal(outcome("F:3 P:4", TESTS), "F merged");
   });
 
   it("keep the retries that a case itself contains", () => {

@@ -1,16 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { forEachTest } from "../../../lib/analysis/columns.ts";
-import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
-import type { EqualCasesRule } from "../../../lib/report/equal_cases.ts";
-import { type Conclusion, PLAIN_CASE, type TestResult } from "../../../lib/report/result.ts";
+import { forEachTest } from "../../../../lib/analysis/columns.ts";
+import { SubmissionBuilder } from "../../../../lib/analysis/submission_content.ts";
+import type { EqualCasesRule } from "../../../../lib/analysis/repetition/equal_cases.ts";
+import { type Conclusion, PLAIN_CASE, type TestResult } from "../../../../lib/report/result.ts";
 
 const ATTEMPTS: EqualCasesRule = {
   meaning: "attempts",
-  canRepeatAll: true,
   hasBareAttempts: false,
 };
-const TESTS: EqualCasesRule = { meaning: "tests", canRepeatAll: false, hasBareAttempts: false };
+const TESTS: EqualCasesRule = { meaning: "tests", hasBareAttempts: false };
 
 function result(name: string, conclusion: Conclusion, milliseconds = 1): TestResult {
   const durationMicroseconds = milliseconds * 1_000;
@@ -91,22 +90,79 @@ describe("equal cases of a report", () => {
     assert.deepEqual(notes, []);
   });
 
-  it("are attempts if they stand in different reports", () => {
-    const { attempts } = read(TESTS, [result("a", "passing")], [result("a", "failure")]);
-    assert.deepEqual(attempts, { a: "positive 1, negative 1" });
+  describe("of a run that was repeated", () => {
+    /** Reads cases such as `a+ b- a+`, in one suite, or as `suite.a+`; the attempts of `a`. */
+    function attemptsOfA(text: string, rule = TESTS): string {
+      const builder = new SubmissionBuilder();
+      for (const word of text.split(" ")) {
+        const [, suite = "", name = "", sign] = /^(?:(\w+)\.)?(\w+)([+-])$/.exec(word)!;
+        builder.add({ ...result(name, sign === "+" ? "passing" : "failure"), suite });
+      }
+      builder.endReport({ file: "r.xml", tool: "", rule, surplusCaseCount: 0 });
+      const content = builder.finish();
+      let found = "";
+      forEachTest(content, (index, own) => {
+        if (content.identityAt(index).name !== "a") return;
+        found = own.map(({ kind }) => kind === "positive" ? "+" : "-").join("");
+      });
+      return found;
+    }
+
+    it("are attempts if half of 4 tests come equally often, each in its round", () => {
+      for (
+        const [text, expected] of [
+          ["a+ b+ c+ d+ a- b+ c+ d+", "+-"],
+          ["a- b+ c+ d+ a+ b+ c+ d+ a+ b+ c+ d+", "-++"],
+          // Two of four.
+          ["a+ b+ c+ d+ a- b+", "+-"],
+          // Too few tests, or too few that are repeated.
+          ["a+ b+ c+ a- b+ c+", "-"],
+          ["a+ b+ c+ d+ e+ a- b+", "-"],
+          ["a+ b+ c+ d+ a-", "-"],
+          // Rows of parameters.
+          ["a+ a- b+ b+ c+ c+ d+ d+", "-"],
+          ["a+ b+ a- b+ c+ d+", "-"],
+          ["a+ b+ c+ d+ a+ b+ a- c+ d+ b+", "-"],
+        ]
+      ) assert.equal(attemptsOfA(text!), expected, text);
+    });
+
+    it("are attempts if every suite was repeated, as Go repeats each package", () => {
+      assert.equal(attemptsOfA("x.a+ x.b+ x.a- x.b+ y.c+ y.d+ y.c+ y.d+"), "+-");
+      assert.equal(attemptsOfA("x.a+ x.b+ x.a- x.b+ y.c+ y.d+"), "-");
+      assert.equal(attemptsOfA("x.a+ x.a- y.b+ y.b+ z.c+ z.c+ w.d+ w.d+"), "-");
+    });
+
+    it("are attempts of parallel workers where a tool has them", () => {
+      const parallel = { ...TESTS, hasParallelRounds: true };
+      assert.equal(attemptsOfA("a+ a- b+ b+ c+ c+ d+ d+", parallel), "+-");
+    });
   });
 
-  it("are attempts if at least half of the tests, more than one, occur equally often", () => {
-    const [a, b] = [result("a", "passing"), result("b", "passing")];
-    const failed = result("a", "failure");
-    const repeated = read(ATTEMPTS, [a, b, result("c", "passing"), failed, b]);
-    assert.equal(repeated.attempts["a"], "positive 1, negative 1");
-    assert.equal(read(ATTEMPTS, [a, b, failed]).attempts["a"], "negative 2");
-    assert.equal(read(ATTEMPTS, [a, failed]).attempts["a"], "negative 2");
+  it("are attempts of Gradle if they follow all first attempts of their suite", () => {
+    const gradle: EqualCasesRule = { ...ATTEMPTS, retriesAtEnd: true };
+    const [failed, passed] = [result("a", "failure"), result("a", "passing")];
+    const other = result("b", "passing");
+    const row = result("c(int)[1]", "passing");
+    const elsewhere = { ...other, suite: "another" };
+    const attemptsOf = (...results: TestResult[]) => read(gradle, results).attempts["a"];
+    assert.equal(attemptsOf(failed, other, passed), "negative 1, positive 1");
+    assert.equal(attemptsOf(failed, other, passed, row, elsewhere), "negative 1, positive 1");
+    assert.equal(attemptsOf(failed, passed, other), "negative 2");
+  });
+
+  it("are no attempts in any report if two of them passed in one", () => {
+    const [failed, passed] = [result("a", "failure"), result("a", "passing")];
+    const { attempts } = read(ATTEMPTS, [passed, passed], [failed, passed]);
+    assert.equal(attempts["a"], "negative 4");
   });
 
   describe("of pytest", () => {
-    const PYTEST: EqualCasesRule = { ...ATTEMPTS, hasBareAttempts: true };
+    const PYTEST: EqualCasesRule = {
+      ...ATTEMPTS,
+      hasBareAttempts: true,
+      hasParallelRounds: true,
+    };
     function readPytest(surplusCaseCount: number, outcomes: string) {
       const builder = new SubmissionBuilder();
       for (const each of outcomes.split(" ")) {
@@ -130,13 +186,13 @@ describe("equal cases of a report", () => {
     });
 
     it("are rounds if a failed test failed in its tear-down, too, which is declared as one", () => {
-      const kinds = readPytest(2, "aF aE aF aE bP bP cP cP");
+      const kinds = readPytest(2, "aF aE aF aE bP bP cP cP dP dP");
       assert.equal(kinds["b"], "positive positive");
       assert.equal(kinds["c"], "positive positive");
     });
 
     it("are rounds if most tests passed on every worker", () => {
-      assert.equal(readPytest(0, "aP aF bP bP cP cP")["a"], "positive negative");
+      assert.equal(readPytest(0, "aP aF bP bP cP cP dP dP")["a"], "positive negative");
     });
   });
 

@@ -1,18 +1,24 @@
 /**
- * Equal cases: cases of one report with the same suite, class, name and file. This is where a repeated
- * case becomes another attempt of its test, or one of several tests that share a name.
+ * The first rule of repetition: equal cases, which are cases of one report with the same suite, class,
+ * name and file. They prove nothing by themselves. They are attempts of one test if the report says so,
+ * if the tool repeats the case for a retry, or if the run was repeated as a whole. Otherwise they are
+ * different tests that share a name.
  */
-import { type Conclusion, isNegative } from "./result.ts";
+import { type Conclusion, isNegative } from "../../report/result.ts";
 
 /** What equal cases in the reports of a tool are. */
 export interface EqualCasesRule {
   /**
-   * `attempts`: the tool repeats the case for each attempt. `tests`: it never does, so they are
-   * different tests with one name. `parts`: a test has a case for each of its expectations.
+   * `attempts`: the tool repeats the case for each attempt. `tests`: it does not, as far as is known, so
+   * they are different tests with one name. `parts`: a test has a case for each of its expectations.
    */
   meaning: "attempts" | "tests" | "parts";
-  /** Whether the tool can run all tests several times and report it as one: `go test -count`. */
-  canRepeatAll: boolean;
+  /** Whether rounds of a run may overlap: `pytest --dist each`. */
+  hasParallelRounds?: boolean;
+  /** Whether a case has the line of its test: of its cases in one line, all are of one test. */
+  hasLines?: boolean;
+  /** Whether its retries follow all first attempts of their suite: Gradle. */
+  retriesAtEnd?: boolean;
   /** Whether plugins of the tool leave a case without an outcome for a failed attempt: pytest. */
   hasBareAttempts: boolean;
 }
@@ -21,6 +27,8 @@ export interface EqualCasesRule {
 export interface ReportedTool {
   /** Path of the report. */
   file: string;
+  /** Which attempt it is, from 1, if the uploader said so. */
+  attempt?: number | undefined;
   /** `""` if unknown; several are joined by "and". */
   tool: string;
   /** Of its first result. */
@@ -61,8 +69,10 @@ export interface EqualCase {
   attempts: readonly { resultNo: number; conclusion: Conclusion }[];
   /** True for a passing case without any outcome element. */
   isBare: boolean;
-  /** Line of the test in its file; 0 when the report does not say. */
-  line: number;
+  /** True when the report says that it is a retry. */
+  isRetry: boolean;
+  /** Differs between tests of one name that the report tells apart; 0 when it does not say. */
+  variant: number;
 }
 
 /** One attempt of the test that equal cases stand for. */
@@ -76,7 +86,7 @@ export interface MergedAttempt {
 
 /** What is known about the whole report. */
 export interface ReportCounts {
-  /** True if most tests occur equally often. */
+  /** True if the whole run was repeated: each round of it is an attempt of its tests. */
   isRepeated: boolean;
   /** Cases in it beyond those that its suites declare, without those that are declared as one. */
   surplusCaseCount: number;
@@ -85,31 +95,35 @@ export interface ReportCounts {
 /**
  * The attempts of the test that equal cases stand for, in order.
  *
- * Equal cases are attempts if the tool writes them for retries, and only then if each but the last
- * failed: runners repeat failures, not passes. Otherwise they are different tests, and become one
- * that is negative if any of them is. If the run was repeated as a whole, each round is an attempt.
+ * Only a case that follows a failure is an attempt: runners repeat failures, not passes. Different tests
+ * become one that is negative if any of them is.
  */
 export function attemptsOf(
   cases: readonly EqualCase[],
   rule: EqualCasesRule,
   report: ReportCounts,
 ): { attempts: MergedAttempt[]; isMerged: boolean } {
+  const [{ variant } = { variant: 0 }] = cases;
+  const isOneVariant = cases.every((one) => one.variant === variant);
   // Plugins declare a test once, so that true duplicates have no surplus.
-  const isRepeated = report.isRepeated && rule.canRepeatAll && report.surplusCaseCount <= 0;
+  const isRepeated = report.isRepeated && isOneVariant && report.surplusCaseCount <= 0;
   if (isRepeated) return { attempts: cases.flatMap(inOrder), isMerged: false };
   const known = rule.hasBareAttempts ? withFailedAttempts(cases, report) : cases;
-  if (rule.meaning === "attempts") {
-    const byLine = [...Map.groupBy(known, ({ line }) => line).values()];
-    if (byLine.every(areAttempts)) {
-      const tests = byLine.map((own) => own.flatMap(inOrder));
+  if (rule.meaning === "attempts" || saysRetries(known)) {
+    const byVariant = [...Map.groupBy(known, ({ variant }) => variant).values()];
+    if (byVariant.every(areAttempts)) {
+      const tests = byVariant.map((own) => own.flatMap(inOrder));
       return { attempts: mergeTests(tests), isMerged: tests.length > 1 };
     }
   }
   // Steps of a test that is retried are repeated in their line, also those that passed.
-  const [{ line } = { line: 0 }] = known;
-  const isOneTest = rule.meaning === "parts" ||
-    line > 0 && known.every((one) => one.line === line);
-  return { attempts: mergeTests(known.map(inOrder)), isMerged: !isOneTest };
+  const isOneTest = rule.meaning === "parts" || rule.hasLines && variant !== 0 && isOneVariant;
+  return { attempts: mergeTests(known.map(inOrder)), isMerged: isOneTest !== true };
+}
+
+/** Whether the report marks every case but the first as a retry. */
+function saysRetries([first, ...others]: readonly EqualCase[]): boolean {
+  return first?.isRetry === false && others.every(({ isRetry }) => isRetry);
 }
 
 /** Whether equal cases look like the attempts that plugins leave bare before a failed last one. */
@@ -139,7 +153,7 @@ function lastConclusion({ attempts }: EqualCase): Conclusion {
 }
 
 function areAttempts(cases: readonly EqualCase[]): boolean {
-  return cases.slice(0, -1).every((one) => lastConclusion(one) !== "passing");
+  return cases.slice(0, -1).every((one) => isNegative(lastConclusion(one)));
 }
 
 // For an attempt that is repeated, `flaky` and newer `rerunfailures` leave a bare case. The last case has
@@ -162,7 +176,7 @@ function withFailedAttempts(
 const PRECEDENCE: readonly Conclusion[] = ["error", "failure", "passing", "unknown", "skipped"];
 
 /** Merges tests of one name attempt by attempt; one with fewer attempts ended as its last did. */
-function mergeTests(tests: readonly MergedAttempt[][]): MergedAttempt[] {
+export function mergeTests(tests: readonly MergedAttempt[][]): MergedAttempt[] {
   const count = Math.max(...tests.map(({ length }) => length));
   return Array.from({ length: count }, (_, index) => {
     const current = tests.map((test) => test[index] ?? test.at(-1)!);

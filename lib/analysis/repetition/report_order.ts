@@ -1,0 +1,117 @@
+/** What the paths of reports say about the order of attempts. */
+import { compareTexts } from "../../base/text.ts";
+
+/** Where a report stands among the attempts. */
+export interface AttemptSign {
+  /**
+   * 0 without a sign, which is the first attempt. Otherwise the number of its sign, or `Infinity` for the
+   * final report beside a folder of earlier attempts.
+   */
+  rank: number;
+  /** The path without its sign: equal for the attempts of one series. */
+  series: string;
+}
+
+// A number after one of these words; "run" only as `run_2_of_3`.
+const SIGN =
+  /(?<![a-z])(?:(?:attempts?|retry|retries|reruns?)[-_. ]?0*(\d{1,6})(?!\d)|run[-_. ]?0*(\d{1,6})[-_. ]of[-_. ]?\d{1,6}(?!\d))/gi;
+// Folders of earlier attempts, beside the report of the last: Bazel, and others.
+const EARLIER_FOLDER = /(?:^|\/)(?:test_attempts|Retries)\//g;
+
+/** The signs in the paths of an upload's reports, by path. */
+export function signsOf(given: readonly string[]): Map<string, AttemptSign> {
+  const paths = given.map((path) => path.replaceAll("\\", "/"));
+  const start = commonFolder(paths).length;
+  const rests = paths.map((path) => path.slice(start));
+  // The folders that have one of earlier attempts in them.
+  const finals = new Set(
+    rests.flatMap((rest) =>
+      lastMatch(EARLIER_FOLDER, rest).map(({ index }) =>
+        rest.slice(0, index + (rest[index] === "/" ? 1 : 0))
+      )
+    ),
+  );
+  return new Map(given.map((path, index) => [path, signOf(rests[index]!, finals)]));
+}
+
+function signOf(path: string, finals: ReadonlySet<string>): AttemptSign {
+  const rest = withoutExtension(path);
+  const [earlier] = lastMatch(EARLIER_FOLDER, rest);
+  const [sign] = lastMatch(SIGN, rest);
+  if (earlier) {
+    const inside = rest.slice(earlier.index + earlier[0].length);
+    const number = sign && Number(sign[1] ?? sign[2]);
+    return { rank: number ?? firstNumber(inside) ?? 1, series: seriesOf(path, earlier.index) };
+  }
+  const folder = path.slice(0, path.lastIndexOf("/") + 1);
+  if (finals.has(folder)) return { rank: Infinity, series: folder.replace(/\/$/, "") };
+  if (!sign) return { rank: 0, series: tidied(rest) };
+  const without = rest.slice(0, sign.index) + rest.slice(sign.index + sign[0].length);
+  return { rank: Number(sign[1] ?? sign[2]), series: tidied(without) };
+}
+
+function seriesOf(path: string, end: number): string {
+  return path.slice(0, end).replace(/\/$/, "");
+}
+
+function firstNumber(text: string): number | undefined {
+  const digits = /\d{1,6}/.exec(text)?.[0];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** A path that lost a part: without empty segments, and separators at the end of a name. */
+function tidied(path: string): string {
+  return path.split("/").map((segment) => segment.replace(/^[-_. ]+|[-_. ]+$/g, ""))
+    .filter((segment) => segment !== "").join("/");
+}
+
+function lastMatch(pattern: RegExp, text: string): RegExpExecArray[] {
+  return [...text.matchAll(pattern)].slice(-1);
+}
+
+/** The folder that all paths are in, with its slash at the end. */
+function commonFolder(paths: readonly string[]): string {
+  const [first = "", ...others] = paths;
+  let end = first.lastIndexOf("/") + 1;
+  for (const path of others) {
+    while (end > 0 && !path.startsWith(first.slice(0, end))) {
+      end = first.lastIndexOf("/", end - 2) + 1;
+    }
+  }
+  return first.slice(0, end);
+}
+
+/** Sorts reports in the order of attempts, otherwise in natural order of their paths. */
+export function inOrderOfAttempts<Report extends { path: string }>(
+  reports: readonly Report[],
+): Report[] {
+  const signs = signsOf(reports.map(({ path }) => path));
+  return reports.toSorted((a, b) => {
+    const [{ rank }, { rank: other }] = [signs.get(a.path)!, signs.get(b.path)!];
+    if (rank !== other) return rank < other ? -1 : 1;
+    return comparePaths(a.path, b.path);
+  });
+}
+
+/**
+ * Compares paths in natural order: by their segments, without extension, and numbers by value, so that
+ * `junit.xml` comes before `junit-rerun.xml`, and `attempt_2.xml` before `attempt_10.xml`. Zero only for
+ * equal paths.
+ */
+export function comparePaths(a: string, b: string): number {
+  return compareTexts(naturalKey(withoutExtension(a)), naturalKey(withoutExtension(b))) ||
+    compareTexts(naturalKey(a), naturalKey(b)) || compareTexts(a, b);
+}
+
+// A slash sorts before everything else, then numbers: the one with more digits is greater.
+function naturalKey(path: string): string {
+  return path.replaceAll("/", "\0").replaceAll(
+    /0*(\d+)/g,
+    (_, digits: string) => `\x01${String(digits.length).padStart(5, "0")}${digits}`,
+  );
+}
+
+/** Without the last extension: `junit.rerun.xml` comes after `junit.xml`. */
+function withoutExtension(path: string): string {
+  return path.replace(/\.[a-z\d]{1,10}$/i, "");
+}

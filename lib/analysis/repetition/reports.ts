@@ -1,0 +1,128 @@
+/**
+ * The second rule of repetition: the reports of one upload. A later report repeats earlier ones if its
+ * path says so, if the uploader said that the paths are given in the order of attempts, or if it is a
+ * rerun of what failed. Any other report with an equal test is a configuration: another interpreter,
+ * variant, module or package.
+ */
+import { isNegative } from "../../report/result.ts";
+import { type MergedAttempt, mergeTests } from "./equal_cases.ts";
+import type { AttemptSign } from "./report_order.ts";
+
+/** How a report stands to those before it. */
+export interface ReportRelation extends AttemptSign {
+  /** True for a rerun of what failed in the reports before it. */
+  isRerun: boolean;
+}
+
+/** The attempts of one test in one report. */
+export interface TestInReport {
+  relation: ReportRelation;
+  attempts: MergedAttempt[];
+}
+
+/** What ran in a report, each test once. */
+export interface ReportTests {
+  testIndexes: Iterable<number>;
+  hasFailed(testIndex: number): boolean;
+}
+
+/** Attempts that follow each other, in one configuration. */
+interface Series extends AttemptSign {
+  attempts: MergedAttempt[];
+}
+
+/** The attempts of a test in several reports, in order, and whether these are configurations. */
+export function attemptsInReports(
+  parts: readonly TestInReport[],
+): { attempts: MergedAttempt[]; isConfiguration: boolean } {
+  let all: Series[] = [];
+  let isConfiguration = false;
+  for (const { relation: { rank, series, isRerun }, attempts } of parts) {
+    const earlier = all.filter((one) => one.rank < rank);
+    const own = earlier.findLast((one) => one.series === series);
+    if (own) {
+      own.attempts = [...own.attempts, ...attempts];
+      own.rank = rank;
+    } else if (earlier.length > 0) {
+      const before = mergeTests(earlier.map((one) => one.attempts));
+      all = all.filter((one) => one.rank >= rank);
+      all.push({ rank, series, attempts: [...before, ...attempts] });
+    } else if (isRerun && all.length > 0) {
+      const before = mergeTests(all.map((one) => one.attempts));
+      // Passed, then failed, is never a retry unless the path says so.
+      const isRetry = isNegative(before.at(-1)!.conclusion) ||
+        attempts.every(({ conclusion }) => !isNegative(conclusion));
+      all = [{
+        rank,
+        series,
+        attempts: isRetry ? [...before, ...attempts] : mergeTests([before, attempts]),
+      }];
+    } else {
+      isConfiguration ||= all.length > 0;
+      all.push({ rank, series, attempts });
+    }
+  }
+  const merged = all.length === 1 ? all[0]!.attempts : mergeTests(all.map((one) => one.attempts));
+  return { attempts: merged, isConfiguration };
+}
+
+/**
+ * Finds the reports that are reruns of what failed: each has fewer tests than ran before it, and of each
+ * of its files, or classes, or suites, either only tests that had failed, or all that ran before, in one
+ * that had a failure.
+ */
+export class RerunFinder {
+  /** Of each test that ran before. */
+  readonly #hasFailed = new Map<number, boolean>();
+  readonly #groups = new Map<string, GroupBefore>();
+  readonly #groupOf: (testIndex: number) => string;
+  readonly #isSetUp: (testIndex: number) => boolean;
+
+  constructor({ groupOf, isSetUp }: {
+    groupOf(testIndex: number): string;
+    isSetUp(testIndex: number): boolean;
+  }) {
+    this.#groupOf = groupOf;
+    this.#isSetUp = isSetUp;
+  }
+
+  /** Whether the next report is one. */
+  isRerun({ testIndexes }: ReportTests): boolean {
+    const own = [...testIndexes];
+    if (own.length >= this.#hasFailed.size) return false;
+    for (const [group, tests] of Map.groupBy(own, this.#groupOf)) {
+      if (tests.every((test) => this.#hasFailed.get(test) === true)) continue;
+      const before = this.#groups.get(group);
+      if (!before?.hasFailed) return false;
+      const known = tests.filter((test) => this.#hasFailed.has(test) && !this.#isSetUp(test));
+      if (known.length < before.testCount) return false;
+      // Tests of a file that had not loaded are new.
+      if (!before.hasSetUpFailure && known.length < tests.length) return false;
+    }
+    return true;
+  }
+
+  /** Adds a report, which those after it follow. */
+  add({ testIndexes, hasFailed }: ReportTests): void {
+    for (const test of testIndexes) {
+      const failed = hasFailed(test);
+      const group = this.#groupOf(test);
+      const before = this.#groups.get(group) ??
+        { testCount: 0, hasFailed: false, hasSetUpFailure: false };
+      this.#groups.set(group, before);
+      const isSetUp = this.#isSetUp(test);
+      if (!this.#hasFailed.has(test) && !isSetUp) before.testCount++;
+      before.hasFailed ||= failed;
+      before.hasSetUpFailure ||= failed && isSetUp;
+      this.#hasFailed.set(test, failed || this.#hasFailed.get(test) === true);
+    }
+  }
+}
+
+/** What ran of a file, class or suite in the reports before. */
+interface GroupBefore {
+  /** Tests, without cases of set-up. */
+  testCount: number;
+  hasFailed: boolean;
+  hasSetUpFailure: boolean;
+}
