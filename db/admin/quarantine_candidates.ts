@@ -1,6 +1,6 @@
 /** Loads the tests that a quarantine policy decides about, with their histories. */
 import {
-  brokenRuns,
+  outageRuns,
   type PolicyHistory,
   type PolicyMoment,
   policyRuns,
@@ -76,8 +76,8 @@ export async function loadPolicyTests(
     where repository_id = ${repositoryId} and submission_id >= decode(${windowId}, 'hex')
       and is_disruption and test_no = any(${integersIn(tx, [...automatic, ...candidates])})`;
   // After a day of a broken environment, most tests have disruptions that do not count.
-  const broken = brokenRuns(runs);
-  const counting = disruptions.filter(({ submissionId }) => !broken.has(submissionId));
+  const outages = outageRuns(runs);
+  const counting = disruptions.filter(({ submissionId }) => !outages.has(submissionId));
   const countingOf = Map.groupBy(counting, ({ testNo }) => testNo);
   const hasEnough = (testNo: number) => (countingOf.get(testNo)?.length ?? 0) >= policy.disruptions;
   const testNos = new Set([...automatic, ...candidates.filter(hasEnough)]);
@@ -88,7 +88,7 @@ export async function loadPolicyTests(
   const disrupted = Map.groupBy(counting, ({ submissionId }) => submissionId);
   const historyOf = policyRuns(runs, {
     testNos,
-    broken,
+    outages,
     disrupted: (submissionId) => disrupted.get(submissionId)?.map(({ testNo }) => testNo) ?? [],
   });
   const ambiguousRows = await tx<{ testNo: number }[]>`

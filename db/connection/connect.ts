@@ -142,7 +142,7 @@ async function openEmbedded(options: DatabaseOptions): Promise<Database> {
     throw error;
   }
   // All clients share one session, which waits for no lock.
-  return { ...pool, kind: "embedded", isPooled: false, observeLockWaits: () => {}, close };
+  return { ...pool, kind: "embedded", isPooled: false, close };
 }
 
 /** Left out unless needed: with `debug`, postgres.js puts statements into its errors. */

@@ -4,7 +4,6 @@ import { SHUTTING_DOWN } from "../embedded/session.ts";
 import { ConnectionBackoff } from "./backoff.ts";
 import type { ClientOptions } from "./client.ts";
 import { connectionLost } from "./errors.ts";
-import { type OnLockWait, watchLockWaits } from "./lock_waits.ts";
 import {
   isBehindPooler,
   revealsPooler,
@@ -61,8 +60,6 @@ export interface ConnectionPool {
   observe(onTiming: OnTiming): void;
   /** Whether a connection pooler is between this program and the server. One that appears later is noticed. */
   detectPooler(): Promise<boolean>;
-  /** Passes who holds a lock that a transaction waits for. Servers only. */
-  observeLockWaits(onLockWait: OnLockWait): void;
   /** Closes all connections; statements of the current client get `timeoutSeconds` to finish. */
   close(timeoutSeconds: number): Promise<void>;
 }
@@ -103,7 +100,6 @@ export function createPool(
   const retirements = new Set<Promise<void>>();
   const closing = new AbortController();
   let onTiming: OnTiming | undefined;
-  let onLockWait: OnLockWait | undefined;
   let current = open();
 
   function open(): Client {
@@ -226,7 +222,6 @@ export function createPool(
     const run = start(client);
     const transaction: TransactionState = { isOver: false };
     const checkSession = async (pid: number, announcedPid: number) => {
-      transaction.pid = pid;
       if (pid === announcedPid || client.isPooled) return;
       leaveForPooler(client);
       // It fails when the loss of its connection is noticed.
@@ -244,7 +239,6 @@ export function createPool(
       transaction,
       (error) => checkError(client, error),
     );
-    const endWatch = onLockWait && watchLockWaits(sql, () => transaction.pid, onLockWait);
     try {
       return await (client.sql.begin as Callable)(...args, (tx: postgres.TransactionSql) => {
         run.sent();
@@ -255,7 +249,6 @@ export function createPool(
       throw error;
     } finally {
       transaction.isOver = true;
-      endWatch?.();
       run.settled();
     }
   }
@@ -270,7 +263,6 @@ export function createPool(
   return {
     sql,
     observe: (listener) => onTiming = listener,
-    observeLockWaits: (listener) => onLockWait = listener,
     async detectPooler() {
       const client = current;
       try {

@@ -96,8 +96,6 @@ type Send = (...args: unknown[]) => unknown;
 export interface TransactionState {
   /** Set once it has settled, also because its connection was lost. */
   isOver: boolean;
-  /** The server process that runs it, known after its first statement. */
-  pid?: number;
 }
 
 /**
@@ -115,10 +113,7 @@ export function guardTransaction(
       if (state.isOver) throw connectionLost();
       return observeStatement(send(...args), () => ({
         settled(settled) {
-          if ("result" in settled) {
-            state.pid ??= settled.result.state.pid;
-            return;
-          }
+          if ("result" in settled) return;
           // Known here before `begin` fails.
           if (errorCode(settled.error) === "CONNECTION_CLOSED") state.isOver = true;
           onError(settled.error);

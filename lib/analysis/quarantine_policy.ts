@@ -47,7 +47,7 @@ export interface PolicyRun {
   results: readonly boolean[];
   /** Whether the negative ones are disruptions. */
   isDisrupted: boolean;
-  isBrokenEnvironment: boolean;
+  isOutage: boolean;
   isOnBase: boolean;
 }
 
@@ -67,10 +67,10 @@ export interface PolicyHistory {
   failsWithSubtests: boolean;
 }
 
-/** The ids of the runs in which so many tests failed that their environment was probably broken. */
-export function brokenRuns(runs: readonly Run<"results">[]): Set<string> {
-  const broken = runs.filter(({ results }) => isOutage(results.testCounts()));
-  return new Set(broken.map(({ submissionId }) => submissionId));
+/** The ids of the runs that are outages: so many tests failed that their environment was probably broken. */
+export function outageRuns(runs: readonly Run<"results">[]): Set<string> {
+  const outages = runs.filter(({ results }) => isOutage(results.testCounts()));
+  return new Set(outages.map(({ submissionId }) => submissionId));
 }
 
 /**
@@ -81,16 +81,15 @@ export function brokenRuns(runs: readonly Run<"results">[]): Set<string> {
  */
 export function policyRuns(
   runs: readonly Run<"codeVersion" | "branch" | "results">[],
-  { testNos, broken, disrupted }: {
+  { testNos, outages, disrupted }: {
     testNos: ReadonlySet<number>;
-    broken: ReadonlySet<string>;
+    outages: ReadonlySet<string>;
     disrupted: (submissionId: string) => readonly number[];
   },
 ): Map<number, PolicyRun[]> {
   const selected = new SelectedTests(testNos);
   const found = new Map(Array.from(testNos, (testNo): [number, PolicyRun[]] => [testNo, []]));
   for (const { submissionId, recordedAt, codeVersion, branch, results } of runs) {
-    const isBrokenEnvironment = broken.has(submissionId);
     const isOnBase = branch === DEFAULT_BASE;
     const disruptedHere = new Set(disrupted(submissionId));
     results.each(selected, (testNo, { kinds }) => {
@@ -98,7 +97,7 @@ export function policyRuns(
         .map((kind) => kind === "positive");
       if (outcomes.length === 0) return;
       const isDisrupted = disruptedHere.has(testNo);
-      const run = { recordedAt, codeVersion, isBrokenEnvironment, isOnBase };
+      const run = { recordedAt, codeVersion, isOutage: outages.has(submissionId), isOnBase };
       found.get(testNo)!.push({ ...run, results: outcomes, isDisrupted });
     });
   }
@@ -202,7 +201,7 @@ interface Evidence {
 
 function evidenceOf({ runs, leftAt }: PolicyHistory, { windowStart }: PolicyMoment): Evidence {
   const since = Math.max(windowStart, leftAt);
-  const counting = runs.filter((run) => run.recordedAt >= since && !run.isBrokenEnvironment);
+  const counting = runs.filter((run) => run.recordedAt >= since && !run.isOutage);
   const disrupted = counting.filter(({ isDisrupted }) => isDisrupted);
   const results = counting.flatMap((run) => run.results);
   const stretch = counting.slice(

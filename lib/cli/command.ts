@@ -226,7 +226,6 @@ async function run<Input extends Parameters, Name extends CheckedSetting>(
       const options = { mayCreate: createsDatabase, organization };
       const open = await io.openDatabase(database, options);
       opened.push(open);
-      open.observeLockWaits((holder) => context.note(`waiting for a lock of ${holder}`));
       return open;
     },
     print: (plain, value) => io.stdout(`${json ? JSON.stringify(value) : oneLine(plain)}\n`),

@@ -103,7 +103,7 @@ export class PolicyRules {
   evidence(test: KnownTest): Row[] {
     return this.oracle.rowsInWindow(test).filter((row) =>
       this.isCounted(row) && row.submission.recordedAt >= this.leftAt(test) &&
-      !this.isBrokenEnvironment(row.submission)
+      !this.isOutage(row.submission)
     );
   }
 
@@ -128,7 +128,7 @@ export class PolicyRules {
   }
 
   /** More than a fifth of at least 20 tests failed. */
-  isBrokenEnvironment(submission: PlainSubmission): boolean {
+  isOutage(submission: PlainSubmission): boolean {
     const [ran, failed] = [new Set<string>(), new Set<string>()];
     for (const [position, result] of submission.results.entries()) {
       const row = { submission, position, result };

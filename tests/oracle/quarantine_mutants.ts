@@ -40,16 +40,16 @@ export const QUARANTINE_MUTANTS: Record<string, OracleClass> = {
       return logWithEnds(this.state.quarantineLog, this.now - 1);
     }
   },
-  "broken environments count": rulesWith((Rules) =>
+  "outages count": rulesWith((Rules) =>
     class extends Rules {
-      override isBrokenEnvironment(): boolean {
+      override isOutage(): boolean {
         return false;
       }
     }
   ),
-  "a fifth of failed tests is a broken environment": rulesWith((Rules) =>
+  "a fifth of failed tests is an outage": rulesWith((Rules) =>
     class extends Rules {
-      override isBrokenEnvironment(submission: PlainSubmission): boolean {
+      override isOutage(submission: PlainSubmission): boolean {
         const failed = submission.results.filter(({ conclusion }) => conclusion !== "passing");
         return submission.results.length >= 20 && failed.length * 5 >= submission.results.length;
       }

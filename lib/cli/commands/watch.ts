@@ -87,7 +87,6 @@ export const watchCommand: AddCommand = command({
           log.info("retrying failed archives", { count });
         }
         if (!options.once) logStarted({ source: storage.name });
-        database.observeLockWaits((holder) => log.warn("waiting for a lock", { holder }));
         const watcher = {
           sql,
           storage,

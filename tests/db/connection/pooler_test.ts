@@ -14,7 +14,6 @@ import { dropEverything, openTestServer, type TestDatabase } from "../../databas
 import { startForwarder } from "../../e2e/forwarder.ts";
 import { hasPgBouncer, type PgBouncer, startPgBouncer } from "../../e2e/pgbouncer.ts";
 import { commandLine } from "../../lib/cli/run_in_process.ts";
-import { waitUntil } from "../../wait_until.ts";
 
 const serverUrl = process.env.TEST_DATABASE_URL ?? "";
 
@@ -140,31 +139,6 @@ describe("behind PgBouncer", { skip: !serverUrl || !hasPgBouncer() }, () => {
           assert.equal(outcomes.filter(({ from }) => from === 0).length, 1);
           assert.equal((await checkSchema(first.sql)).state, "current");
         });
-      });
-
-      it("a transaction that waits for a lock reports who holds it", async () => {
-        const holders: string[] = [];
-        await using({}, async (waiter) => {
-          waiter.observeLockWaits((holder) => holders.push(holder));
-          const { promise: released, resolve: release } = Promise.withResolvers<void>();
-          const { promise: held, resolve: onHeld } = Promise.withResolvers<void>();
-          const holding = server.sql.begin(async (tx) => {
-            await tx`select pg_advisory_xact_lock(20260131::bigint)`;
-            onHeld();
-            await released;
-          });
-          await held;
-          const waiting = waiter.sql.begin((tx) =>
-            tx`select pg_advisory_xact_lock(20260131::bigint)`
-          );
-          try {
-            await waitUntil("the wait is seen", () => holders.length > 0);
-          } finally {
-            release();
-            await Promise.all([holding, waiting]);
-          }
-        });
-        assert.match(holders.join(), /^server process \d+ \(test-analytics, idle in transaction\)/);
       });
 
       it("a connection that is lost in a transaction fails that transaction only", async () => {

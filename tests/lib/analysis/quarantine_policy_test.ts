@@ -19,7 +19,7 @@ function run(letters: string, daysAgo: number, more: Partial<PolicyRun> = {}): P
     codeVersion: `${daysAgo}`,
     results: [...letters].map((letter) => letter === "p"),
     isDisrupted: letters.includes("f") && letters.includes("p"),
-    isBrokenEnvironment: false,
+    isOutage: false,
     isOnBase: false,
     ...more,
   };
@@ -79,7 +79,7 @@ describe("a test enters the quarantine", () => {
   });
 
   it("not by submissions of a broken environment", () => {
-    const broken = run("fp", 3, { isBrokenEnvironment: true });
+    const broken = run("fp", 3, { isOutage: true });
     assert.match(
       decided([broken, ...flaky.slice(1), passes(9, 0.4)]),
       /^skip: 2 disruptions .*: needs 3 disruptions$/,
@@ -197,7 +197,7 @@ describe("a test leaves the quarantine", () => {
   });
 
   it("not after a failure in a broken environment, which counts here", () => {
-    const broken = run("f", 1, { isBrokenEnvironment: true });
+    const broken = run("f", 1, { isOutage: true });
     assert.match(decided([run("f", 9), passes(90, 2), broken], { quarantine }), /^stay/);
   });
 

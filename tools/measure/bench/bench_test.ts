@@ -39,9 +39,9 @@ function disruptions(attempts: Attempt[]): Map<number, number> {
 
 describe("the options of the benchmark", () => {
   it("are some sections, or all", () => {
-    const args = EXAMPLE.split(" ").slice(3);
+    const args = EXAMPLE.split(" ").slice(4);
     assert.deepEqual([...readOptions(args).only], ["startup"]);
-    assert.equal(readOptions([]).only.size, 13);
+    assert.equal(readOptions([]).only.size, 12);
   });
 
   it("that make no sense are refused in words", () => {
@@ -106,7 +106,8 @@ describe("the generated histories", () => {
       const builder = new SubmissionBuilder();
       for (const attempt of attempts) builder.add(asResult(attempt, tests));
       const { identityAt: expectedAt, ...content } = builder.finish();
-      const { identities: _, firstResults: __, textBytes: ___, ...expected } = content;
+      const { identities: _, firstResults: __, textBytes: ___, hostname: ____, ...expected } =
+        content;
       const { identityAt, ...made } = columns.of(shard, attempts);
       assert.deepEqual(made, expected);
       assert.deepEqual(identityAt(7), expectedAt(7));
@@ -158,12 +159,10 @@ describe("the tables", () => {
   it("show what was measured", () => {
     const text = markdown({
       machine: { cores: 2 },
-      peers: [{ name: "fastify", endpoint: "tests", rps: 1234.5, ratio: 3.456 }],
       after_upload_ms: 9.876,
       after_tagged_upload_ms: 12.345,
     });
     assert.match(text, /\| cores +\| 2 /);
-    assert.match(text, /\| fastify \| requests for the page of tests \| 1,235 +\| 3\.46 /);
     assert.match(text, /after upload ms +\| 9\.88/);
     assert.doesNotMatch(text, /Growth/);
   });

@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console -- a program of its own
 /**
- * The benchmark: `deno task bench [--quick] [--json] [--only api,peers,...] [--data FOLDER]`, and
- * `deno task bench --markdown RESULT.json` for the tables of an earlier run.
+ * The benchmark: `deno task measure bench [--quick] [--json] [--only api,growth,...] [--data FOLDER]`, and
+ * `deno task measure bench --markdown RESULT.json` for the tables of an earlier run.
  *
  * Runs on a throw-away PostgreSQL server of its own, with data that a seeded generator puts through
  * the program's own processing. What happens goes to standard error; at the end tables go to
@@ -21,14 +21,12 @@ import { fillUncached, measureUncached } from "./uncached.ts";
 import { measureExport } from "./export.ts";
 import { measureGrowth } from "./growth.ts";
 import { measureIngest } from "./ingest.ts";
-import { measureBadgePeers, measureReportPeers } from "./library_peers.ts";
 import { describeMachine } from "./machine.ts";
 import { markdown, type Results } from "./markdown.ts";
 import { EXAMPLE, readOptions, USAGE } from "./options.ts";
 import { measurePages } from "./pages.ts";
-import { measurePeers } from "./peers.ts";
 import { type PostgresServer, startPostgres } from "./postgres_server.ts";
-import { installPeers } from "./processes.ts";
+import { measureReader } from "./reader.ts";
 import { fillEmbedded, measureStartup } from "./startup.ts";
 import { measureStorage } from "./storage.ts";
 
@@ -99,7 +97,6 @@ async function measure(server: PostgresServer, databases: Databases): Promise<Re
     report(`\n${name} (after ${elapsed()} s)`);
     return true;
   };
-  let parseMbPerSecond: number | null = null;
 
   if (section("api")) {
     results.api = await measureApi(await databases.copy("measured", "api"), { effort, report });
@@ -110,14 +107,6 @@ async function measure(server: PostgresServer, databases: Databases): Promise<Re
       effort: { ...effort, rounds: CROWD_ROUNDS },
       report,
     });
-  }
-  if (section("peers")) {
-    const peersFolder = await installPeers();
-    const options = { effort, peersFolder, report };
-    const pages = await measurePeers(await databases.copy("measured", "peers"), options);
-    const reports = await measureReportPeers(options);
-    parseMbPerSecond = reports.mbPerSecond;
-    results.peers = [...pages, ...reports.peers, ...await measureBadgePeers(options)];
   }
   if (section("growth")) {
     const small = await databases.get("small");
@@ -147,11 +136,9 @@ async function measure(server: PostgresServer, databases: Databases): Promise<Re
     report(JSON.stringify(results.startup));
   }
   if (section("ingest")) {
-    parseMbPerSecond ??=
-      (await measureReportPeers({ effort, peersFolder: null, report })).mbPerSecond;
     results.ingest = await measureIngest(await server.createDatabase("ingest"), {
       quick: quick,
-      parseMbPerSecond,
+      parseMbPerSecond: await measureReader(effort.rounds),
       report,
     });
     report(JSON.stringify(results.ingest));

@@ -8,7 +8,6 @@ import type { ExportFigures } from "./export.ts";
 import type { GrowthRow } from "./growth.ts";
 import type { IngestFigures } from "./ingest.ts";
 import type { PageRow } from "./pages.ts";
-import type { PeerRow } from "./peers.ts";
 import type { StorageFigures } from "./storage.ts";
 
 /** What one run measured; a section that was not wanted is missing. */
@@ -16,7 +15,6 @@ export interface Results extends Partial<AfterUploadFigures> {
   machine: Record<string, string | number | boolean>;
   api?: LimitRow[];
   crowd?: LimitRow[];
-  peers?: PeerRow[];
   growth?: GrowthRow[];
   storage?: StorageFigures;
   uncached?: UncachedRow[];
@@ -30,7 +28,7 @@ export interface Results extends Partial<AfterUploadFigures> {
 
 /** All that was measured, as tables in Markdown. */
 export function markdown(results: Results): string {
-  const { machine, api, crowd, peers, growth, storage, uncached, ingest, pages, startup } = results;
+  const { machine, api, crowd, growth, storage, uncached, ingest, pages, startup } = results;
   const { door, uploads } = results;
   const parts: string[] = [];
   const section = (title: string, ...lines: string[]) => parts.push(`### ${title}`, ...lines);
@@ -41,22 +39,6 @@ export function markdown(results: Results): string {
       "64 tokens over 200 repositories, in random order",
       limitTable(crowd),
       HALF_LOAD_NOTE,
-    );
-  }
-  if (peers) {
-    section(
-      "Against other programs",
-      table(
-        ["peer", "what", "per second", "ratio", "memory MB", "own memory MB"],
-        peers.map((row) => [
-          row.name,
-          UNITS[row.endpoint] ?? row.endpoint,
-          row.rps < 1000 ? one(row.rps) : whole(row.rps),
-          two(row.ratio),
-          row.peak_rss_mb === undefined ? "" : whole(row.peak_rss_mb),
-          row.own_peak_rss_mb === undefined ? "" : whole(row.own_peak_rss_mb),
-        ]),
-      ),
     );
   }
   if (growth) {
@@ -181,12 +163,6 @@ function uploadsTable(rows: readonly UploadsRow[]): string {
     ]),
   );
 }
-
-const UNITS: Record<string, string> = {
-  tests: "requests for the page of tests",
-  reports: "MB of JUnit reports",
-  badges: "badges",
-};
 
 function pairs(figures: Record<string, string | number | boolean>): string {
   const rows = Object.entries(figures).map(([name, value]) => [

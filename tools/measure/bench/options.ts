@@ -8,7 +8,6 @@ export const SECTIONS = [
   ...[
     "api",
     "crowd",
-    "peers",
     "growth",
     "storage",
     "after_upload",
@@ -24,8 +23,8 @@ export const SECTIONS = [
 
 /** How it is called. */
 export const USAGE = `
-Usage: deno task bench [--quick] [--json] [--only SECTIONS] [--data FOLDER]
-       deno task bench --markdown RESULT.json
+Usage: deno task measure bench [--quick] [--json] [--only SECTIONS] [--data FOLDER]
+       deno task measure bench --markdown RESULT.json
 
   --quick          within ten minutes on two cores, with less data
   --json           one object instead of tables
@@ -35,7 +34,7 @@ Usage: deno task bench [--quick] [--json] [--only SECTIONS] [--data FOLDER]
 `;
 
 /** A call that works. */
-export const EXAMPLE = "deno task bench --quick --only startup";
+export const EXAMPLE = "deno task measure bench --quick --only startup";
 
 /**
  * The options out of the arguments.

@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { pause } from "../../../lib/base/delay.ts";
 
 /** A program that answers requests. */
@@ -108,37 +107,11 @@ export function startDeno(file: string, ...args: string[]): Promise<Contestant> 
   return startContestant(Deno.execPath(), ["run", "-A", "--config", config, path, ...args]);
 }
 
-/** Where the other programs are installed, once for all runs. @throws {Error} without a registry */
-export async function installPeers(): Promise<string> {
-  const folder = `${Deno.env.get("XDG_CACHE_HOME") ?? tmpdir()}/test-analytics-bench-peers`;
-  const source = new URL("./contestants/", import.meta.url);
-  await Deno.mkdir(folder, { recursive: true });
-  for await (const { name } of Deno.readDir(source)) {
-    if (/\.js(on)?$/.test(name)) await Deno.copyFile(new URL(name, source), `${folder}/${name}`);
-  }
-  const { success, stderr } = await new Deno.Command("npm", {
-    args: ["install", "--no-audit", "--no-fund", "--silent"],
-    cwd: folder,
-  }).output();
-  if (!success) throw new Error(`npm install: ${new TextDecoder().decode(stderr)}`);
-  return folder;
-}
-
-/** A contestant of `contestants/` that runs on Node.js. */
-export function startNode(folder: string, file: string, ...args: string[]): Promise<Contestant> {
-  return startContestant(`${folder}/node_modules/.bin/node`, [`${folder}/${file}`, ...args]);
-}
-
 /** Runs a contestant of `contestants/` on Deno to its end. @returns the JSON that it prints */
 export function denoRun(file: string, ...args: string[]): Promise<unknown> {
   const path = new URL(`./contestants/${file}`, import.meta.url).pathname;
   const config = new URL("../../../deno.json", import.meta.url).pathname;
   return runToEnd(Deno.execPath(), ["run", "-A", "--config", config, path, ...args]);
-}
-
-/** The same on Node.js. */
-export function nodeRun(folder: string, file: string, ...args: string[]): Promise<unknown> {
-  return runToEnd(`${folder}/node_modules/.bin/node`, [`${folder}/${file}`, ...args]);
 }
 
 async function runToEnd(command: string, args: string[]): Promise<unknown> {
