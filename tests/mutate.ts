@@ -1,6 +1,6 @@
 /**
  * Damages fixtures at random and gives them to the readers of reports, coverage and archives:
- * `deno run -A tests/mutate.ts 100000 [--seed N] [--only NAME]`.
+ * `deno task prove reports 100000 [--seed N] [--only NAME]`.
  *
  * Exits with 1 at the first damaged file that is neither read nor clearly refused, and leaves it in
  * the folder for temporary files; with 2 when it was called wrongly.

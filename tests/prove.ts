@@ -1,5 +1,7 @@
 /**
- * Compares random histories with the definitions:
+ * `deno task prove mutants` runs histories against a broken oracle until each mistake is noticed, and
+ * `deno task prove reports 100000` damages reports; without either, compares random histories with the
+ * definitions:
  * `deno task prove 5000 [--seed N] [--path P] [--database embedded|server] [--jobs N]`.
  *
  * Runs on the embedded database, and on a PostgreSQL server too when `TEST_DATABASE_URL` is set. Every
@@ -122,10 +124,26 @@ function report(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
+/** Runs another program of the tests with the remaining arguments; returns its exit code. */
+async function runOther(...args: string[]): Promise<number> {
+  const config = fileURLToPath(new URL("deno.json", import.meta.url));
+  const [command = "", ...rest] = args;
+  const child = new Deno.Command(Deno.execPath(), {
+    args: [command, "-A", "--config", config, ...rest],
+  });
+  return (await child.spawn().status).code;
+}
+
 async function main(): Promise<number> {
+  const [kind, ...rest] = process.argv.slice(2);
+  const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
+  if (kind === "mutants") return await runOther("test", file("oracle/reveal_mutants.ts"), ...rest);
+  if (kind === "reports") return await runOther("run", file("mutate.ts"), ...rest);
   const request = taskOptions(readOptions, {
     usage:
-      "Usage: deno task prove COUNT [--seed N] [--path P] [--database embedded|server] [--jobs N]",
+      "Usage: deno task prove COUNT [--seed N] [--path P] [--database embedded|server] [--jobs N]\n" +
+      "       deno task prove mutants\n" +
+      "       deno task prove reports COUNT [--seed N] [--only NAME]",
     example: "deno task prove 1000 --seed 1",
   });
   for (const kind of request.kinds) {

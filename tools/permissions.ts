@@ -15,6 +15,7 @@ const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"]
 
 /** What `comment`, `gate --comment` and `split` know of a CI job beyond the table of CI services. */
 const CI_JOB = [
+  "BUILD_REPOSITORY_PROVIDER",
   "CHANGE_ID",
   "CIRCLE_PULL_REQUEST",
   "BUILDKITE_PULL_REQUEST",

@@ -34,7 +34,7 @@ const FROM_BUNDLE = [DENO, "run", "--quiet", "--no-config", ...PERMISSIONS, BUND
 export interface ImageOptions {
   /** An image to pull; `null`: made of Debian's packages. */
   base: string | null;
-  /** A binary of `deno task compile`; `null`: the bundle, run by this Deno. */
+  /** A binary of `deno task build`; `null`: the bundle, run by this Deno. */
   binary: string | null;
 }
 

@@ -1,5 +1,5 @@
 /**
- * `deno task container`: builds the image of `deploy/Dockerfile`, runs it as `deploy/compose.up.yaml` does,
+ * `deno run -A --config tests/deno.json tests/container/main.ts`: builds the image of `deploy/Dockerfile`, runs it as `deploy/compose.up.yaml` does,
  * and checks its user, its files, its health, its volume and its stop. Needs Linux, root, buildah and runc;
  * no Docker, and no registry of images unless `--base` names one.
  */
@@ -12,10 +12,10 @@ import { startContainer } from "./container.ts";
 import { buildImage, type ImageOptions, inspectImage, USER_ID } from "./image.ts";
 
 const USAGE = `
-deno task container [--base IMAGE] [--binary FILE]
+deno run -A --config tests/deno.json tests/container/main.ts [--base IMAGE] [--binary FILE]
 
   --base IMAGE    the base image; without it, one is made of Debian's packages
-  --binary FILE   the program, as deno task compile linux-x64 writes it; without it, the image has the
+  --binary FILE   the program, as deno task build linux-x64 writes it; without it, the image has the
                   bundle and this Deno
 `;
 
@@ -200,7 +200,10 @@ async function isStored(url: string, token: string): Promise<boolean> {
 }
 
 async function main(): Promise<number> {
-  const options = taskOptions(readOptions, { usage: USAGE, example: "deno task container" });
+  const options = taskOptions(readOptions, {
+    usage: USAGE,
+    example: "deno run -A --config tests/deno.json tests/container/main.ts",
+  });
   for (const program of ["buildah", "runc"]) {
     try {
       await run([program], ["--version"]);

@@ -5,7 +5,7 @@ import { readOptions } from "../container/main.ts";
 
 const dockerfile = await Deno.readTextFile(new URL("../../deploy/Dockerfile", import.meta.url));
 
-describe("the image that `deno task container` builds", () => {
+describe("the image that `deno run -A --config tests/deno.json tests/container/main.ts` builds", () => {
   const stage = (hasBinary: boolean) =>
     lastStage(dockerfile, { base: "localhost/base", hasBinary });
   /** Without the lines that may differ: base, copied files, how the program is started. */
@@ -34,7 +34,7 @@ describe("the image that `deno task container` builds", () => {
   });
 });
 
-describe("the options of `deno task container`", () => {
+describe("the options of `deno run -A --config tests/deno.json tests/container/main.ts`", () => {
   it("name a base and a binary, or neither", () => {
     assert.deepEqual(readOptions([]), { base: null, binary: null });
     assert.deepEqual(readOptions(["--base", "gcr.io/a:b", "--binary", "dist/a"]), {

@@ -6,7 +6,7 @@ const text = await Deno.readTextFile(new URL("../../docs/failure_model.md", impo
 
 describe("the failure model", () => {
   it("has commands that work and lists every fault", () => {
-    const commands = [...text.matchAll(/^deno task faults(.*)$/gm)]
+    const commands = [...text.matchAll(/^deno task measure faults(.*)$/gm)]
       .map(([, args = ""]) => args.replace(/#.*/, "").trim().split(/\s+/).filter(Boolean));
     assert.ok(commands.length > 0);
     for (const args of commands) readOptions(args);

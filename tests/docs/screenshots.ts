@@ -1,7 +1,7 @@
 /**
  * The pictures of the pages, of the demo in a real browser.
  *
- * `deno task screenshots` draws them again. They show times of that moment: no test compares them.
+ * `deno run -A --config tests/deno.json tests/docs/screenshots.ts` draws them again. They show times of that moment: no test compares them.
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";

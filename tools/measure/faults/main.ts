@@ -1,6 +1,6 @@
 /**
  * Fault injection, with its results as rows of Markdown:
- * `deno task faults --only kill,disk --tries 200 --seed 1`.
+ * `deno task measure faults --only kill,disk --tries 200 --seed 1`.
  *
  * Exits with 1 at the first violation (an acknowledged upload is lost, a response is wrong), with 2 on
  * wrong usage.
@@ -90,11 +90,11 @@ function say(text: string): void {
 async function main(): Promise<number> {
   const request = taskOptions(readOptions, {
     usage: `
-Usage: deno task faults [--only FAULTS] [--tries N] [--seed N] [--database embedded|server]
+Usage: deno task measure faults [--only FAULTS] [--tries N] [--seed N] [--database embedded|server]
 
   --only FAULTS  some of ${Object.keys(FAULTS).join(",")}
   --tries N      how often each is tried (${DEFAULT_TRIES}; slow ones less often)`,
-    example: "deno task faults --only kill --tries 6 --seed 1",
+    example: "deno task measure faults --only kill --tries 6 --seed 1",
   });
   const { tries, seed, names } = request;
   const databases = request.databases.filter((kind) => kind === "embedded" || hasServer(say));

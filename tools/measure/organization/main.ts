@@ -2,7 +2,7 @@
  * Looks at every page of an organization with 60 repositories, 40 owners, 500 flaky tests and 5,000
  * builds, and at all guides: size, time, axe-core in both schemes at two widths, and pictures.
  *
- *     deno task organization --database postgres://.../empty --pictures /tmp/pictures
+ *     deno task measure organization --database postgres://.../empty --pictures /tmp/pictures
  */
 import process from "node:process";
 import { parseArgs } from "node:util";
@@ -22,7 +22,7 @@ import { median } from "../bench/slices.ts";
 import { generateOrganization } from "./generate.ts";
 
 const USAGE = `
-Usage: deno task organization --database URL [--token TOKEN] [--pictures FOLDER] [--quick]
+Usage: deno task measure organization --database URL [--token TOKEN] [--pictures FOLDER] [--quick]
 
   --database URL     an empty database of a PostgreSQL server on this machine
   --token TOKEN      of an earlier run, whose database is used again
@@ -31,7 +31,7 @@ Usage: deno task organization --database URL [--token TOKEN] [--pictures FOLDER]
 `;
 
 const EXAMPLE =
-  "deno task organization --database postgres://postgres:secret@127.0.0.1/organization";
+  "deno task measure organization --database postgres://postgres:secret@127.0.0.1/organization";
 
 const COLD_PROCESSES = 3;
 const REPEATS = 15;

@@ -1,5 +1,5 @@
 /**
- * The soak: `deno task soak --minutes 60 --database server|embedded --rate 200`.
+ * The soak: `deno task measure soak --minutes 60 --database server|embedded --rate 200`.
  *
  * One `serve` at half of its saturation or the given rate, some requests with URLs that are never repeated and some with
  * wrong tokens; uploads through `watch` and `ingest`; a hostile archive every minute. Prints latency,
@@ -50,8 +50,9 @@ const { minutes, database, rate, seed } = taskOptions((args) => {
   }
   return { minutes, database, rate, seed };
 }, {
-  usage: "Usage: deno task soak [--minutes N] [--database server|embedded] [--rate N] [--seed N]",
-  example: "deno task soak --minutes 1",
+  usage:
+    "Usage: deno task measure soak [--minutes N] [--database server|embedded] [--rate N] [--seed N]",
+  example: "deno task measure soak --minutes 1",
 });
 
 const HEADER = [

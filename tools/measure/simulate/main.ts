@@ -1,6 +1,6 @@
 /**
  * A simulated year of a repository under several quarantine policies, as a Markdown table:
- * `deno task simulate`, or `deno task simulate --builds 12` for fewer builds a day (`--quick`: 4), and
+ * `deno task measure simulate`, or `deno task measure simulate --builds 12` for fewer builds a day (`--quick`: 4), and
  * `--only "the defaults,--cause any"` for some rows.
  */
 import process from "node:process";

@@ -243,7 +243,7 @@ class Year {
     const run = {
       recordedAt: at,
       codeVersion,
-      isBrokenEnvironment: isBroken,
+      isOutage: isBroken,
       isDisrupted: false,
       // Builds of the year have no branches.
       isOnBase: false,
@@ -282,7 +282,7 @@ class Year {
     const runs = this.#runs.get(name)!;
     return this.#failedBuilds.get(name)!.filter((build) => build >= this.#windowIndex)
       .map((build) => runs[build]!)
-      .filter(({ isDisrupted, isBrokenEnvironment }) => isDisrupted && !isBrokenEnvironment)
+      .filter(({ isDisrupted, isOutage }) => isDisrupted && !isOutage)
       .flatMap((run) => {
         const { codeVersion, results } = run;
         const isNew = newRuns.includes(run);
@@ -324,7 +324,7 @@ class Year {
       const runs = this.#runs.get(name)!;
       const recent = failedBuilds.filter((build) => build >= this.#windowIndex);
       const disruptions = recent.filter((build) =>
-        runs[build]!.isDisrupted && !runs[build]!.isBrokenEnvironment
+        runs[build]!.isDisrupted && !runs[build]!.isOutage
       );
       const failures = disruptions.flatMap((build) => runs[build]!.results);
       if (!isQuarantined && failures.length < this.#policy.disruptions) continue;

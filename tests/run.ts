@@ -1,0 +1,78 @@
+/**
+ * `deno task test [FILES]` runs `deno test` with the packages of the tests. `deno task test --changed`
+ * runs those tests only that belong to what differs from `main`: changed tests, tests that import a
+ * changed file, and the tests that mirror it or that its first line names.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { imports } from "./import_graph.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+/** Documents are checked together. */
+const DOCUMENTS = ["tests/docs", "tests/readme_test.ts"];
+
+function git(...args: string[]): string[] {
+  const { success, stdout, stderr } = new Deno.Command("git", { args, cwd: ROOT }).outputSync();
+  if (!success) throw new Error(new TextDecoder().decode(stderr).trim());
+  return new TextDecoder().decode(stdout).split("\n").filter((line) => line !== "");
+}
+
+/** What differs from the branch `main`, files that are not added yet included. */
+function changedFiles(): string[] {
+  const [base = "HEAD"] = git("merge-base", "main", "HEAD");
+  return [
+    ...git("diff", "--name-only", base),
+    ...git("ls-files", "--others", "--exclude-standard"),
+  ];
+}
+
+/** The test that mirrors a file of the program. */
+export function mirrorOf(file: string): string {
+  return `tests/${file.replace(/\.ts$/, "_test.ts")}`;
+}
+
+/** The tests that the first line of a file names: `// Tests: tests/a_test.ts tests/b_test.ts`. */
+export function namedTests(text: string): string[] {
+  const [, names = ""] = /^\/\/ Tests: (.+)$/m.exec(text.split("\n", 1)[0]!) ?? [];
+  return names.split(" ").filter((name) => name !== "");
+}
+
+/** The tests that belong to changed files. `graph` has the imports of each file. */
+export function testsOf(changed: readonly string[], graph: Map<string, string[]>): string[] {
+  const isTest = (file: string) => file.endsWith("_test.ts");
+  // What tests share passes a change on; the program does not, or nearly all tests would run.
+  const affected = new Set(changed);
+  for (const file of affected) {
+    for (const [importer, imported] of graph) {
+      if (importer.startsWith("tests/") && imported.includes(file)) affected.add(importer);
+    }
+  }
+  const found = new Set([...affected].filter((file) => isTest(file) && graph.has(file)));
+  for (const file of changed) {
+    if (graph.has(mirrorOf(file))) found.add(mirrorOf(file));
+    if (file.endsWith(".md")) DOCUMENTS.forEach((one) => found.add(one));
+    if (file.endsWith(".ts") && existsSync(ROOT + file)) {
+      namedTests(readFileSync(ROOT + file, "utf8")).forEach((one) => found.add(one));
+    }
+  }
+  if (changed.some((file) => file.endsWith(".ts"))) found.add("tests/architecture_test.ts");
+  return [...found].sort();
+}
+
+/** @returns the exit code */
+async function main(args: string[]): Promise<number> {
+  const rest = args.filter((arg) => arg !== "--changed");
+  const files = rest.length < args.length ? testsOf(changedFiles(), imports()) : [];
+  if (rest.length < args.length) {
+    process.stderr.write(files.map((file) => `${file}\n`).join("") || "nothing has changed\n");
+    if (files.length === 0) return 0;
+  }
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["test", "-A", "--parallel", "--config", `${ROOT}tests/deno.json`, ...rest, ...files],
+  }).spawn();
+  return (await child.status).code;
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));
