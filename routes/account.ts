@@ -49,8 +49,8 @@ export const repositories = defineJsonRoute({
   list: { field: "repositories" },
   schema: schemas.object("Repositories", { repositories: v.array(repositorySchema) }),
   resource: "repositories in query",
-  async handler({ loadEach }) {
-    const details = await loadEach(loadRepositoryDetails, {});
+  async handler({ load }) {
+    const details = await load(loadRepositoryDetails, {});
     return {
       repositories: details.map(({ repositoryNumber, owner, name, url }) => ({
         id: String(repositoryNumber),

@@ -55,7 +55,7 @@ export const coverageBadgeRoute = defineRoute({
   },
   resource: "repository in query",
   async handler({ load }) {
-    const { coverage } = await load(loadLatestCoverage, {});
+    const coverage = await load(loadLatestCoverage, {});
     return { body: coverageBadge(coverage).svg };
   },
 });

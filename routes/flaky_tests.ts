@@ -41,6 +41,7 @@ export const disruptiveTests = defineJsonRoute({
     tests: v.array(disruptiveTestSchema),
   }),
   resource: "repository in path",
+  tests: (query) => ({ filter: parameters.filterOf(query) }),
   async handler({ loadTests, query }) {
     const tests = await loadTests({ filter: parameters.filterOf(query) });
     const { count, tests: shown } = tests.list({ ...query, isListed: isDisruptive });
@@ -95,11 +96,9 @@ export const flakyTests = defineJsonRoute({
   }),
   exampleQuery: { repository: "acme/shop", include: INCLUDE_NAMES.join(",") },
   resource: "repositories in query",
+  tests: listedTests,
   async handler({ loadTests, query: { include: names, ...query } }) {
-    const tests = await loadTests({
-      withTime: needTime(names),
-      filter: parameters.filterOf(query),
-    });
+    const tests = await loadTests(listedTests({ ...query, include: names }));
     const { count, tests: shown } = tests.list({ ...query, isListed: isListedBy(query) });
     return {
       count,
@@ -108,6 +107,15 @@ export const flakyTests = defineJsonRoute({
     };
   },
 });
+
+/** What the inventory lists. */
+function listedTests(
+  { include, ...query }: Parameters<typeof parameters.filterOf>[0] & {
+    include: Parameters<typeof needTime>[0];
+  },
+) {
+  return { withTime: needTime(include), filter: parameters.filterOf(query) };
+}
 
 /** Whether the inventory lists flaky tests: any value except "false" means quarantined tests. */
 export function listsFlaky(

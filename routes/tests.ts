@@ -29,14 +29,14 @@ export const testDetails = defineJsonRoute({
     is_quarantined: schemas.described(v.boolean(), "Whether it is quarantined now"),
   }),
   resource: "test in path",
-  async handler({ load, loadEach, loadTests, repositories: [selected] }) {
+  async handler({ load, loadTests, repositories: [selected] }) {
     const [details, [repository], { runs }] = await Promise.all([
       load(loadTestDetails, {}),
-      loadEach(loadRepositoryDetails, {}),
+      load(loadRepositoryDetails, {}),
       loadTests({ withTime: true }),
     ]);
     // One repository always has runs.
-    const test = { ...details.test, ...runs!.of(selected!.testNo!) };
+    const test = { ...details, ...runs!.of(selected!.testNo!) };
     return {
       ...testView(test),
       repository: formatRepositoryName(repository!),
@@ -72,7 +72,7 @@ export const testResults = defineJsonRoute({
   schema: schemas.object("DisruptionEvents", { results: v.array(eventSchema) }),
   resource: "test in path",
   async handler({ load }) {
-    const { events } = await load(loadDisruptionEvents, { limit: MAX_EVENTS });
+    const events = await load(loadDisruptionEvents, { limit: MAX_EVENTS });
     return {
       results: events.map((event) => ({
         id: eventId(event.submissionId, event.resultNo),
@@ -116,7 +116,7 @@ export const testRuns = defineJsonRoute({
   exampleQuery: { limit: "2" },
   resource: "test in path",
   async handler({ load, query: { conclusion, limit, after, ...query } }) {
-    const { runs } = await load(loadTestRuns, {
+    const runs = await load(loadTestRuns, {
       filter: parameters.filterOf(query),
       status: conclusion,
       after,

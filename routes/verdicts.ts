@@ -122,7 +122,7 @@ export const verdicts = defineJsonRoute({
   async handler({ load, loadTests, now, query: { tests: wanted, base, ...of } }) {
     const testHashes = [...new Set(wanted.map(({ testHash }) => testHash))];
     const job = jobOf(of);
-    const [{ tests }, { tests: tracked }, { causes }, { runs }, outages] = await Promise.all([
+    const [tests, { tests: tracked }, causes, runs, outages] = await Promise.all([
       load(loadTestsOnBase, { testHashes, base }),
       loadTests(),
       load(loadCauses, { testHashes }),
@@ -155,7 +155,7 @@ export const verdicts = defineJsonRoute({
       expected_skipped_count: isKnown
         ? medianOf(runs.map(({ skippedTestCount }) => skippedTestCount))
         : null,
-      outage: outages.runs.length > 0 ? { runs: outages.runs.map((one) => jsonRecord(one)) } : null,
+      outage: outages.length > 0 ? { runs: outages.map((one) => jsonRecord(one)) } : null,
     };
   },
 });

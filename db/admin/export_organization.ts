@@ -5,7 +5,8 @@ import { testIdPrefix } from "../../lib/base/identity.ts";
 import type { ContentRecord, ExportPolicy, ExportRecord } from "../../lib/export/records.ts";
 import type { Database } from "../connection/connect.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { quarantineColumns, SNAPSHOT } from "../read/fragments.ts";
+import { quarantineColumns } from "../read/fragments.ts";
+import { readSnapshot } from "../read/snapshot.ts";
 import { type ExportedRepository, exportRepository } from "./export_repository.ts";
 import { repositoryColumns } from "./repositories.ts";
 
@@ -21,7 +22,7 @@ export async function* exportOrganization(
   sql: Database["sql"],
   organizationId: number,
 ): AsyncGenerator<ContentRecord[]> {
-  const snapshot = await sql.begin(SNAPSHOT, (tx) => loadOrganization(tx, organizationId));
+  const snapshot = await readSnapshot(sql, (tx) => loadOrganization(tx, organizationId));
   yield [snapshot.organization];
   for (const { record, ...repository } of snapshot.repositories) {
     yield [record];

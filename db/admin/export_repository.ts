@@ -13,7 +13,7 @@ import { formatRepositoryName, type RepositoryName } from "../../lib/base/reposi
 import type { ContentRecord, ExportRecord } from "../../lib/export/records.ts";
 import type { Database } from "../connection/connect.ts";
 import { type Queryable, type Range, rangesIn } from "../connection/sql.ts";
-import { selectRepository, SNAPSHOT } from "../read/fragments.ts";
+import { readSnapshot } from "../read/snapshot.ts";
 import { loadDisruptiveTests } from "../write/disruptions.ts";
 import { exportResults, loadSubmissions } from "./export_submissions.ts";
 
@@ -37,7 +37,7 @@ export async function* exportRepository(
   repository: ExportedRepository,
 ): Batches {
   const { repositoryId, repositoryNumber } = repository;
-  const state = await sql.begin(SNAPSHOT, (tx) => loadState(tx, repository));
+  const state = await readSnapshot(sql, (tx) => loadState(tx, repository));
   const ids: string[] = [];
   for await (const tests of exportTests(sql, repository, state)) {
     for (const { testNo, record } of tests) ids[testNo] = record.id;
@@ -76,13 +76,12 @@ type State = Awaited<ReturnType<typeof loadState>>;
 /** What uploads change, at one data version. */
 async function loadState(tx: Queryable, repository: ExportedRepository) {
   const { repositoryId } = repository;
-  const [version] = await selectRepository(tx, repositoryId);
-  if (!version) throw deletedMeanwhile(repository);
-  const [counts] = await tx<{ testCount: number; processedCount: number }[]>`
-    select next_test_no as "testCount", (
+  const [counts] = await tx<{ dataVersion: number; testCount: number; processedCount: number }[]>`
+    select data_version::float8 as "dataVersion", next_test_no as "testCount", (
       select count(*)::int from submission s
       where s.repository_id = ${repositoryId} and s.status = 'processed') as "processedCount"
     from repository_state where repository_id = ${repositoryId}`;
+  if (!counts) throw deletedMeanwhile(repository);
   const coverage = await tx<Omit<ExportRecord<"coverage">, "type" | "repository_id">[]>`
     select encode(submission_id, 'hex') as submission_id,
       extract(epoch from recorded_at)::float8 as recorded_at,
@@ -93,8 +92,7 @@ async function loadState(tx: Queryable, repository: ExportedRepository) {
     select tag, tests::text as tests from test_tag where repository_id = ${repositoryId}
     order by tag collate "C"`;
   return {
-    ...version,
-    ...counts!,
+    ...counts,
     coverage,
     disruptive: await loadDisruptiveTests(tx, { repositoryId }),
     tags: tags.map(({ tag, tests }) => ({ tag, ranges: rangesIn(tests), next: 0 })),

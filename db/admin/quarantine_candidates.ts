@@ -14,7 +14,8 @@ import {
 import { saysNothing } from "../../lib/analysis/subtests.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
-import { quarantineColumns, selectRepository } from "../read/fragments.ts";
+import { quarantineColumns } from "../read/fragments.ts";
+import { planForParameters } from "../read/snapshot.ts";
 import { loadRuns } from "../read/runs.ts";
 import { selectDisruptionCounts } from "../read/tracked_test_rows.ts";
 import { identityColumns, type IdentityRow, type StoredTest, storedTest } from "./quarantine.ts";
@@ -37,7 +38,7 @@ export async function loadPolicyTests(
 ): Promise<{ tests: PolicyTest[]; automaticCount: number }> {
   const { organizationId, repositoryId } = repository;
   // Plans the following statements for their parameters.
-  await selectRepository(tx, repositoryId);
+  await planForParameters(tx);
   const windowId = firstSubmissionId(windowStart);
   const rows = await tx<(Quarantine & { testNo: number })[]>`
     select q.test_no as "testNo", ${quarantineColumns(tx)} from quarantine q

@@ -9,7 +9,7 @@ import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { SNAPSHOT } from "../read/fragments.ts";
+import { readSnapshot } from "../read/snapshot.ts";
 import { lockRepository } from "../write/repository_row.ts";
 import { writeTransaction } from "../write/transaction.ts";
 import { loadPolicyTests, type PolicyTest } from "./quarantine_candidates.ts";
@@ -80,7 +80,7 @@ export async function applyPolicy(
     const { tests, automaticCount } = await loadPolicyTests(tx, repository, policy, moment);
     return decideQuarantine(tests, policy, { automaticCount, ...moment });
   };
-  const decisions = await sql.begin(SNAPSHOT, decide);
+  const decisions = await readSnapshot(sql, decide);
   const isChange = ({ action }: PolicyDecision) => action === "enter" || action === "leave";
   if (isDryRun || !decisions.some(isChange)) return decisions;
   const { now } = moment;

@@ -1,8 +1,7 @@
-import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { buildKeyOf, versionColumns } from "./fragments.ts";
+import { buildKeyOf } from "./fragments.ts";
 
 /** Builds of the window: processed submissions that share a build URL, or one submission without. */
 interface BuildCounts {
@@ -20,51 +19,41 @@ export async function loadBuildCounts(sql: Queryable, options: {
   repositoryId: number;
   windowStart: number;
   windowEnd?: number;
-}): Promise<Versioned<BuildCounts>> {
+}): Promise<BuildCounts> {
   const { repositoryId, windowStart, windowEnd } = options;
   const start = firstSubmissionId(windowStart);
   const isBeforeEnd = windowEnd === undefined
     ? sql``
     : sql`and s.submission_id < decode(${firstSubmissionId(windowEnd)}, 'hex')`;
   // Disruptions are few: collected once, and hashed, instead of looked for per submission.
-  const [row] = await sql<(DataVersion & BuildCounts)[]>`
-    select ${versionColumns(sql)}, counts.*
-    from repository_state r
-    cross join (
-      select count(distinct build)::float8 as "buildCount",
-        (count(distinct build) filter (where is_disrupted))::float8 as "disruptedBuildCount"
-      from (
-        select
-          ${buildKeyOf(sql)} as build,
-          s.submission_id in (
-            select n.submission_id from negative_result n
-            where n.repository_id = ${repositoryId} and n.is_disruption
-              and n.submission_id >= decode(${start}, 'hex')
-          ) as is_disrupted
-        from submission s
-        where s.repository_id = ${repositoryId} and s.status = 'processed'
-          and s.submission_id >= decode(${start}, 'hex') ${isBeforeEnd}
-      ) builds
-    ) counts
-    where r.repository_id = ${repositoryId}`;
-  return { version: row ?? null, buildCount: 0, disruptedBuildCount: 0, ...row };
+  const [row] = await sql<[BuildCounts]>`
+    select count(distinct build)::float8 as "buildCount",
+      (count(distinct build) filter (where is_disrupted))::float8 as "disruptedBuildCount"
+    from (
+      select
+        ${buildKeyOf(sql)} as build,
+        s.submission_id in (
+          select n.submission_id from negative_result n
+          where n.repository_id = ${repositoryId} and n.is_disruption
+            and n.submission_id >= decode(${start}, 'hex')
+        ) as is_disrupted
+      from submission s
+      where s.repository_id = ${repositoryId} and s.status = 'processed'
+        and s.submission_id >= decode(${start}, 'hex') ${isBeforeEnd}
+    ) builds`;
+  return row;
 }
 
-/** The most recently uploaded coverage report, regardless of its `recorded_at`. */
+/** The most recently uploaded coverage report, regardless of its `recorded_at`; `null` without one. */
 export async function loadLatestCoverage(
   sql: Queryable,
   { repositoryId }: { repositoryId: number },
-): Promise<Versioned<{ coverage: CoverageTotals | null }>> {
-  const [row] = await sql<(DataVersion & (CoverageTotals | { lineCount: null }))[]>`
-    select ${versionColumns(sql)}, latest.*
-    from repository_state r
-    left join (
-      select covered_line_count::float8 as "coveredLineCount", line_count::float8 as "lineCount"
-      from coverage_report
-      where repository_id = ${repositoryId}
-      order by coverage_report_id desc
-      limit 1
-    ) latest on true
-    where r.repository_id = ${repositoryId}`;
-  return { version: row ?? null, coverage: row && row.lineCount !== null ? row : null };
+): Promise<CoverageTotals | null> {
+  const [row] = await sql<CoverageTotals[]>`
+    select covered_line_count::float8 as "coveredLineCount", line_count::float8 as "lineCount"
+    from coverage_report
+    where repository_id = ${repositoryId}
+    order by coverage_report_id desc
+    limit 1`;
+  return row ?? null;
 }

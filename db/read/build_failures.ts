@@ -1,12 +1,7 @@
 import { decodeTestList, finalOutcomesAt } from "../../lib/analysis/columns.ts";
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
-import type { FailureText } from "../../lib/analysis/failure_texts.ts";
-import type { Versioned } from "../../lib/base/data_version.ts";
 import { testId, type TestIdentity } from "../../lib/base/identity.ts";
-import type { Database } from "../connection/connect.ts";
-import { idsIn, integersIn } from "../connection/sql.ts";
-import { loadTexts } from "./texts.ts";
-import { selectRepository, SNAPSHOT } from "./fragments.ts";
+import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
 
 /** A test that failed in a build. */
 export interface BuildFailure extends TestIdentity {
@@ -28,59 +23,53 @@ export interface BuildFailure extends TestIdentity {
  * again and passed is not red, but one that failed on Windows is, whatever passed on Linux.
  */
 export async function loadBuildFailures(
-  sql: Database["sql"],
-  { repositoryId, submissionIds }: {
+  tx: Queryable,
+  { repositoryId, idPrefix, submissionIds }: {
     repositoryId: number;
+    idPrefix: number;
     /** 24 hex digits each. */
     submissionIds: readonly string[];
   },
-): Promise<Versioned<{ failures: BuildFailure[] }>> {
-  return await sql.begin(SNAPSHOT, async (tx) => {
-    const [[repository], negatives, parts] = await Promise.all([
-      selectRepository(tx, repositoryId),
-      // The latest failure of each test, by submission and place in it.
-      tx<{ testNo: number; textId: string; isDisruption: boolean; causes: string }[]>`
-        select distinct on (test_no) test_no as "testNo", encode(text_id, 'hex') as "textId",
-          bool_or(is_disruption) over (partition by test_no) as "isDisruption",
-          encode(string_agg(fingerprint || coalesce(other_fingerprints, ''), '')
-            over (partition by test_no), 'hex') as causes
-        from negative_result
-        where repository_id = ${repositoryId} and submission_id = any(${idsIn(tx, submissionIds)})
-        order by test_no, submission_id desc, result_no desc`,
-      tx<PartRow[]>`
-        select s.environment, s.job, s.exceptions, l.test_count as "testCount", l.tests
-        from submission s
-        join test_list l on l.repository_id = s.repository_id and l.test_list_no = s.test_list_no
-        where s.repository_id = ${repositoryId}
-          and s.submission_id = any(${idsIn(tx, submissionIds)})
-        order by s.submission_id desc`,
-    ]);
-    if (!repository) return { version: null, failures: [] };
-    const failed = new Set<number>();
-    const jobs = Map.groupBy(parts, ({ environment, job }) => JSON.stringify([environment, job]));
-    for (const runs of jobs.values()) {
-      for (const testNo of failedInJob(runs, negatives)) failed.add(testNo);
-    }
-    const identities = await tx<(TestIdentity & { testNo: number; testHash: number })[]>`
-      select test_no as "testNo", test_hash::float8 as "testHash", suite, class, name, file
-      from test
-      where repository_id = ${repositoryId}
-        and test_no = any(${integersIn(tx, negatives.map(({ testNo }) => testNo))})
-      order by suite collate "C", class collate "C", name collate "C", file collate "C"`;
-    const byTest = new Map(negatives.map((one) => [one.testNo, one]));
+): Promise<BuildFailure[]> {
+  const [negatives, parts] = await Promise.all([
+    // The latest failure of each test, by submission and place in it.
+    tx<{ testNo: number; textId: string; isDisruption: boolean; causes: string }[]>`
+      select distinct on (test_no) test_no as "testNo", encode(text_id, 'hex') as "textId",
+        bool_or(is_disruption) over (partition by test_no) as "isDisruption",
+        encode(string_agg(fingerprint || coalesce(other_fingerprints, ''), '')
+          over (partition by test_no), 'hex') as causes
+      from negative_result
+      where repository_id = ${repositoryId} and submission_id = any(${idsIn(tx, submissionIds)})
+      order by test_no, submission_id desc, result_no desc`,
+    tx<PartRow[]>`
+      select s.environment, s.job, s.exceptions, l.test_count as "testCount", l.tests
+      from submission s
+      join test_list l on l.repository_id = s.repository_id and l.test_list_no = s.test_list_no
+      where s.repository_id = ${repositoryId}
+        and s.submission_id = any(${idsIn(tx, submissionIds)})
+      order by s.submission_id desc`,
+  ]);
+  const failed = new Set<number>();
+  const jobs = Map.groupBy(parts, ({ environment, job }) => JSON.stringify([environment, job]));
+  for (const runs of jobs.values()) {
+    for (const testNo of failedInJob(runs, negatives)) failed.add(testNo);
+  }
+  const identities = await tx<(TestIdentity & { testNo: number; testHash: number })[]>`
+    select test_no as "testNo", test_hash::float8 as "testHash", suite, class, name, file
+    from test
+    where repository_id = ${repositoryId}
+      and test_no = any(${integersIn(tx, negatives.map(({ testNo }) => testNo))})
+    order by suite collate "C", class collate "C", name collate "C", file collate "C"`;
+  const byTest = new Map(negatives.map((one) => [one.testNo, one]));
+  return identities.map(({ testNo, testHash, ...identity }) => {
+    const { textId, isDisruption, causes } = byTest.get(testNo)!;
     return {
-      version: repository,
-      failures: identities.map(({ testNo, testHash, ...identity }) => {
-        const { textId, isDisruption, causes } = byTest.get(testNo)!;
-        return {
-          ...identity,
-          testId: testId(repository.idPrefix, testHash),
-          isFailed: failed.has(testNo),
-          isDisruption,
-          textId,
-          causes: splitFingerprints(causes),
-        };
-      }),
+      ...identity,
+      testId: testId(idPrefix, testHash),
+      isFailed: failed.has(testNo),
+      isDisruption,
+      textId,
+      causes: splitFingerprints(causes),
     };
   });
 }
@@ -113,18 +102,4 @@ function failedInJob(
     }
   }
   return failed;
-}
-
-/** Texts of failures, by text id. */
-export async function loadFailureTexts(
-  sql: Database["sql"],
-  options: { repositoryId: number; textIds: readonly string[] },
-): Promise<Versioned<{ texts: Map<string, FailureText> }>> {
-  return await sql.begin(SNAPSHOT, async (tx) => {
-    const [[version], texts] = await Promise.all([
-      selectRepository(tx, options.repositoryId),
-      loadTexts(tx, options),
-    ]);
-    return { version: version ?? null, texts };
-  });
 }

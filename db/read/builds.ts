@@ -1,10 +1,8 @@
 /** The builds of a repository: the submissions that share a build URL, or one without. */
-import type { Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
-import type { Database } from "../connection/connect.ts";
 import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
-import { buildKeyOf, isSelected, selectRepository, SNAPSHOT } from "./fragments.ts";
+import { buildKeyOf, isSelected } from "./fragments.ts";
 
 export const BUILD_OUTCOMES = ["all", "failed", "flaky", "passed"] as const;
 
@@ -48,31 +46,27 @@ interface BuildsQuery {
 
 /** A page of the builds of a repository, newest first, and how many there are. */
 export async function loadBuilds(
-  sql: Database["sql"],
+  tx: Queryable,
   query: BuildsQuery,
-): Promise<Versioned<{ count: number; builds: BuildRow[] }>> {
+): Promise<{ count: number; builds: BuildRow[] }> {
   const { repositoryId } = query;
-  return await sql.begin(SNAPSHOT, async (tx) => {
-    const [repository] = await selectRepository(tx, repositoryId);
-    if (!repository) return { version: null, count: 0, builds: [] };
-    const rows = await selectBuilds(tx, query);
-    const [{ count } = { count: 0 }] = rows;
-    const failures = await selectFailures(tx, {
-      repositoryId,
-      submissionIds: rows.flatMap(({ submissionIds }) => submissionIds),
-    });
-    const bySubmission = Map.groupBy(failures, ({ submissionId }) => submissionId);
-    const builds = rows.map(({ submissionIds, count: _, ...row }) => {
-      const flaky = new Map<number, boolean>();
-      const failed = submissionIds.flatMap((id) => bySubmission.get(id) ?? []);
-      for (const { testNo, isDisruption } of failed) {
-        flaky.set(testNo, isDisruption || flaky.get(testNo) === true);
-      }
-      const flakyTestCount = [...flaky.values()].filter(Boolean).length;
-      return { ...row, flakyTestCount, failedTestCount: flaky.size - flakyTestCount };
-    });
-    return { version: repository, count, builds };
+  const rows = await selectBuilds(tx, query);
+  const [{ count } = { count: 0 }] = rows;
+  const failures = await selectFailures(tx, {
+    repositoryId,
+    submissionIds: rows.flatMap(({ submissionIds }) => submissionIds),
   });
+  const bySubmission = Map.groupBy(failures, ({ submissionId }) => submissionId);
+  const builds = rows.map(({ submissionIds, count: _, ...row }) => {
+    const flaky = new Map<number, boolean>();
+    const failed = submissionIds.flatMap((id) => bySubmission.get(id) ?? []);
+    for (const { testNo, isDisruption } of failed) {
+      flaky.set(testNo, isDisruption || flaky.get(testNo) === true);
+    }
+    const flakyTestCount = [...flaky.values()].filter(Boolean).length;
+    return { ...row, flakyTestCount, failedTestCount: flaky.size - flakyTestCount };
+  });
+  return { count, builds };
 }
 
 type Page = Omit<BuildRow, "flakyTestCount" | "failedTestCount"> & {

@@ -33,6 +33,8 @@ export interface NamedSelection {
 /** A repository with everything that distinguishes one version of its responses from another. */
 export interface RepositoryVersion extends WindowVersion {
   repositoryId: number;
+  /** First part of the ids of its tests. */
+  idPrefix: number;
   /** Unique within the organization. */
   repositoryNumber: number;
   ownerKey: string;
@@ -119,7 +121,7 @@ function selectCallers(sql: Queryable, { token, selection }: CallerLookUp, lookU
   return sql<CallerRow[]>`
     select l."lookUpNo", t.organization_id as "organizationId", t.api_token_id as "tokenId",
       r.repository_id::float8 as "repositoryId", r.repository_number::float8 as "repositoryNumber",
-      r.owner_key as "ownerKey", r.name_key as "nameKey", v.data_version::float8 as "dataVersion",
+      r.id_prefix::float8 as "idPrefix", r.owner_key as "ownerKey", r.name_key as "nameKey", v.data_version::float8 as "dataVersion",
       encode(v.oldest_submission_id, 'hex') as "oldestSubmissionId",
       extract(epoch from v.next_quarantine_end)::float8 as "nextQuarantineEnd",
       case when l."testHash" is not null

@@ -1,7 +1,6 @@
 import { failureCause, fingerprint, splitFingerprints } from "../../lib/analysis/failure_groups.ts";
-import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { hasHash, versionColumns } from "./fragments.ts";
+import { hasHash } from "./fragments.ts";
 import { messageOf } from "./texts.ts";
 
 // Messages of a test: 5,000 take 100 ms, and a request may be about a hundred tests.
@@ -17,12 +16,12 @@ const MESSAGES = 500;
 export async function loadCauses(
   sql: Queryable,
   { repositoryId, testHashes }: { repositoryId: number; testHashes: readonly number[] },
-): Promise<Versioned<{ causes: Map<number, string[]> }>> {
+): Promise<Map<number, string[]>> {
   const isDisruption = sql`n.repository_id = ${repositoryId} and n.test_no = t.test_no
     and n.is_disruption`;
-  type Row = DataVersion & { testHash: number | null; stored: string[]; messages: string[] };
+  type Row = { testHash: number; stored: string[]; messages: string[] };
   const rows = await sql<Row[]>`
-    select ${versionColumns(sql)}, t.test_hash::float8 as "testHash", (
+    select t.test_hash::float8 as "testHash", (
       select coalesce(json_agg(distinct
         encode(n.fingerprint || coalesce(n.other_fingerprints, ''), 'hex')), '[]')
       from negative_result n where ${isDisruption}
@@ -33,15 +32,9 @@ export async function loadCauses(
         order by n.submission_id desc, n.result_no desc limit ${MESSAGES}
       ) n
     ) as messages
-    from repository_state r
-    left join test t on t.repository_id = r.repository_id and ${hasHash(sql, testHashes)}
-    where r.repository_id = ${repositoryId}`;
-  return {
-    version: rows[0] ?? null,
-    causes: new Map(
-      rows.flatMap(({ testHash, ...row }) => testHash === null ? [] : [[testHash, causesOf(row)]]),
-    ),
-  };
+    from test t
+    where t.repository_id = ${repositoryId} and ${hasHash(sql, testHashes)}`;
+  return new Map(rows.map(({ testHash, ...row }) => [testHash, causesOf(row)]));
 }
 
 function causesOf({ stored, messages }: { stored: string[]; messages: string[] }): string[] {

@@ -1,28 +1,26 @@
-import type { DataVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { TrackedTestBase } from "../../lib/analysis/tests_state.ts";
 import { activeQuarantine } from "../../lib/analysis/quarantine.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { isRecordedSince, versionColumns } from "./fragments.ts";
+import { isRecordedSince } from "./fragments.ts";
 import { testColumns, type TestRow, trackedTestBase } from "./tracked_test_rows.ts";
 
 /** A test, disruptive or not. */
-export interface TestDetails {
-  version: DataVersion;
-  test: TrackedTestBase & { tags: string[] };
+export interface TestDetails extends TrackedTestBase {
+  tags: string[];
 }
 
-/** A test; `null` when it is gone. */
+/** A test that exists. */
 export async function loadTestDetails(sql: Queryable, options: {
   repositoryId: number;
   testNo: number;
   now: number;
   windowStart: number;
-}): Promise<TestDetails | null> {
+}): Promise<TestDetails> {
   const { repositoryId, testNo, now, windowStart } = options;
   type Extra = { idPrefix: number; disruptionCount: number; tags: string[] };
-  const [row] = await sql<(DataVersion & TestRow & Extra)[]>`
-    select ${versionColumns(sql)}, r.id_prefix::float8 as "idPrefix", ${testColumns(sql)},
+  const [row] = await sql<[TestRow & Extra]>`
+    select r.id_prefix::float8 as "idPrefix", ${testColumns(sql)},
       (select count(*)::int from negative_result n
         where n.repository_id = ${repositoryId} and n.test_no = ${testNo} and n.is_disruption
           and ${isRecordedSince(sql, firstSubmissionId(windowStart))}) as "disruptionCount",
@@ -34,8 +32,7 @@ export async function loadTestDetails(sql: Queryable, options: {
     left join disruptive_test d on d.repository_id = t.repository_id and d.test_no = t.test_no
     left join quarantine q on q.repository_id = t.repository_id and q.test_no = t.test_no
     where r.repository_id = ${repositoryId}`;
-  if (!row) return null;
   const test = trackedTestBase(row, row);
   const quarantine = activeQuarantine(test.quarantine, now);
-  return { version: row, test: { ...test, quarantine, tags: row.tags.toSorted() } };
+  return { ...test, quarantine, tags: row.tags.toSorted() };
 }

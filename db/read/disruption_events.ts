@@ -1,8 +1,7 @@
-import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { messageOf } from "./texts.ts";
-import { isRecordedSince, versionColumns } from "./fragments.ts";
+import { isRecordedSince } from "./fragments.ts";
 
 export interface DisruptionEvent {
   /** 24 hex digits. */
@@ -21,29 +20,18 @@ export async function loadDisruptionEvents(sql: Queryable, options: {
   testNo: number;
   windowStart: number;
   limit: number;
-}): Promise<Versioned<{ events: DisruptionEvent[] }>> {
+}): Promise<DisruptionEvent[]> {
   const { repositoryId, testNo, windowStart, limit } = options;
   const firstId = firstSubmissionId(windowStart);
-  // An outer join: the version is returned even without events.
-  const rows = await sql<(DataVersion & (DisruptionEvent | { submissionId: null }))[]>`
-    select ${versionColumns(sql)}, event.*
-    from repository_state r
-    left join (
-      select encode(n.submission_id, 'hex') as "submissionId", n.result_no as "resultNo",
-        s.build_url as "buildUrl", s.commit_oid as "commitOid", n.conclusion,
-        ${messageOf(sql, repositoryId)} as message
-      from negative_result n
-      join submission s
-        on s.repository_id = n.repository_id and s.submission_id = n.submission_id
-      where n.repository_id = ${repositoryId} and n.test_no = ${testNo} and n.is_disruption
-        and ${isRecordedSince(sql, firstId)}
-      order by n.submission_id desc, n.result_no desc
-      limit ${limit}
-    ) event on true
-    where r.repository_id = ${repositoryId}
-    order by event."submissionId" desc, event."resultNo" desc`;
-  return {
-    version: rows[0] ?? null,
-    events: rows.filter((row) => row.submissionId !== null),
-  };
+  return await sql<DisruptionEvent[]>`
+    select encode(n.submission_id, 'hex') as "submissionId", n.result_no as "resultNo",
+      s.build_url as "buildUrl", s.commit_oid as "commitOid", n.conclusion,
+      ${messageOf(sql, repositoryId)} as message
+    from negative_result n
+    join submission s
+      on s.repository_id = n.repository_id and s.submission_id = n.submission_id
+    where n.repository_id = ${repositoryId} and n.test_no = ${testNo} and n.is_disruption
+      and ${isRecordedSince(sql, firstId)}
+    order by n.submission_id desc, n.result_no desc
+    limit ${limit}`;
 }

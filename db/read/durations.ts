@@ -8,18 +8,17 @@ import {
   testsAsGroups,
 } from "../../lib/analysis/durations.ts";
 import type { TestLists } from "../../lib/analysis/run_counts.ts";
-import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { Patterns, SubmissionFilter } from "../../lib/query/submission_filter.ts";
-import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { loadTestPage, selectDurations } from "./duration_rows.ts";
-import { isOfJob, isSelected, selectRepository, SNAPSHOT } from "./fragments.ts";
+import { isOfJob, isSelected } from "./fragments.ts";
 import { viewOf } from "./packed_rows.ts";
 import { loadTestLists } from "./stored_test_lists.ts";
 
 interface DurationsQuery extends SubmissionFilter {
   repositoryId: number;
+  idPrefix: number;
   by: DurationUnit;
   windowStart: number;
   /** Only what was recorded and uploaded until this second counts; `null` for all. */
@@ -51,24 +50,17 @@ const SUBMISSIONS_PER_STATEMENT = 50;
  * take 32 ms by test and 27 ms by file (CPU, with a server; about the same on the embedded database).
  */
 export async function loadDurations(
-  sql: Database["sql"],
+  tx: Queryable,
   { after, limit, ...query }: DurationsQuery & Page,
-): Promise<Versioned<{ count: number; durations: ShownDurations[] }>> {
-  return await sql.begin(SNAPSHOT, async (tx) => {
-    const [repository] = await selectRepository(tx, query.repositoryId);
-    if (!repository) return { version: null, count: 0, durations: [] };
-    const load = query.by === "test" ? durationsOfTests : durationsOfNames;
-    const page = await load(tx, { ...query, repository, after, limit });
-    return { version: repository, ...page };
-  });
+): Promise<{ count: number; durations: ShownDurations[] }> {
+  const load = query.by === "test" ? durationsOfTests : durationsOfNames;
+  return await load(tx, { ...query, after, limit });
 }
 
 /** The durations of tests. */
 async function durationsOfTests(
   sql: Queryable,
-  { repository, after, limit, ...query }: DurationsQuery & Page & {
-    repository: DataVersion & { idPrefix: number };
-  },
+  { idPrefix, after, limit, ...query }: DurationsQuery & Page,
 ) {
   const { repositoryId } = query;
   const { submissions, lists } = await loadSubmissions(sql, query);
@@ -84,7 +76,7 @@ async function durationsOfTests(
   });
   const durations = page.map(({ index, testHash, identity }): ShownDurations => {
     const { group: _group, ...run } = latest.of(found[index]!);
-    return { key: testId(repository.idPrefix, testHash), ...run, test: identity };
+    return { key: testId(idPrefix, testHash), ...run, test: identity };
   });
   return { count: found.length, durations };
 }
@@ -109,7 +101,7 @@ async function durationsOfNames(
 }
 
 /** The submissions that count, newest first, and the tests that they ran. */
-async function loadSubmissions(sql: Queryable, query: DurationsQuery) {
+async function loadSubmissions(sql: Queryable, query: Omit<DurationsQuery, "idPrefix">) {
   const { repositoryId } = query;
   const submissions = await selectSubmissions(sql, query);
   const testListNos = new Set(submissions.map(({ testListNo }) => testListNo));
@@ -166,7 +158,7 @@ function integersOf(bytes: Uint8Array): Int32Array {
 /** The submissions that count, newest first. */
 function selectSubmissions(
   sql: Queryable,
-  { repositoryId, windowStart, until, ...filter }: DurationsQuery,
+  { repositoryId, windowStart, until, ...filter }: Omit<DurationsQuery, "idPrefix">,
 ) {
   const untilTime = until === null
     ? sql`true`

@@ -5,13 +5,11 @@ import {
 } from "../../lib/analysis/failure_groups.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import { buildKey, type FailureInBuild } from "../../lib/analysis/build_costs.ts";
-import type { Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId, recordedAtOf, testId } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
-import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { loadTexts } from "./texts.ts";
-import { isRecordedSince, isSelected, selectRepository, SNAPSHOT } from "./fragments.ts";
+import { isRecordedSince, isSelected } from "./fragments.ts";
 import { loadTestHashes, viewOf } from "./packed_rows.ts";
 
 /** Failures of one cause, with fields of the latest one. */
@@ -24,6 +22,7 @@ export interface ShownGroup extends Omit<FailureGroup<FailedAttempt>, "latest">,
 
 interface FailuresQuery {
   repositoryId: number;
+  idPrefix: number;
   /** `null` for all tests of the repository. */
   testNo: number | null;
   windowStart: number;
@@ -31,9 +30,11 @@ interface FailuresQuery {
 }
 
 /** The largest groups, the count of all, and every failure of them. */
-export type ShownGroups = Versioned<
-  { count: number; groups: ShownGroup[]; failures: Iterable<FailureInBuild> }
->;
+export interface ShownGroups {
+  count: number;
+  groups: ShownGroup[];
+  failures: Iterable<FailureInBuild>;
+}
 
 /**
  * The failures of the window, grouped by cause.
@@ -42,39 +43,34 @@ export type ShownGroups = Versioned<
  * of the groups that are shown are read.
  */
 export async function loadFailures(
-  sql: Database["sql"],
+  tx: Queryable,
   query: FailuresQuery,
 ): Promise<ShownGroups> {
-  const { repositoryId } = query;
-  return await sql.begin(SNAPSHOT, async (tx) => {
-    const [repository] = await selectRepository(tx, repositoryId);
-    if (!repository) return { version: null, count: 0, groups: [], failures: [] };
-    const [submissions, rows] = await Promise.all([
-      selectSubmissions(tx, query),
-      selectFailures(tx, query),
-    ]);
-    const hashes = await loadTestHashes(tx, { repositoryId, testNos: testNosOf(rows) });
-    const testIds = Array.from(hashes.values(), (hash) => testId(repository.idPrefix, hash));
-    const indexes = new Map(Array.from(hashes.keys(), (testNo, index) => [testNo, index]));
-    const found = { submissions, indexes, testIds };
-    const { count, groups } = groupFailures(readFailures(rows, found), testIds);
-    const latest = await selectLatest(tx, repositoryId, groups.map((group) => group.latest));
-    const textIds = latest.map(({ textId }) => textId);
-    const texts = await loadTexts(tx, { repositoryId, textIds });
-    const latestOf = new Map(latest.map((row) => [row.position, row]));
-    return {
-      version: repository,
-      count,
-      // Created lazily: 50,000 objects at once take as long as everything else.
-      failures: { [Symbol.iterator]: () => readBuildFailures(rows, found) },
-      groups: groups.map(({ fingerprint, branches, latest, ...group }) => {
-        const { textId, position: _position, ...build } = latestOf.get(latest.position)!;
-        const { submissionId } = latest;
-        const text = texts.get(textId)!;
-        return { fingerprint, ...text, ...group, branches, ...build, submissionId };
-      }),
-    };
-  });
+  const { repositoryId, idPrefix } = query;
+  const [submissions, rows] = await Promise.all([
+    selectSubmissions(tx, query),
+    selectFailures(tx, query),
+  ]);
+  const hashes = await loadTestHashes(tx, { repositoryId, testNos: testNosOf(rows) });
+  const testIds = Array.from(hashes.values(), (hash) => testId(idPrefix, hash));
+  const indexes = new Map(Array.from(hashes.keys(), (testNo, index) => [testNo, index]));
+  const found = { submissions, indexes, testIds };
+  const { count, groups } = groupFailures(readFailures(rows, found), testIds);
+  const latest = await selectLatest(tx, repositoryId, groups.map((group) => group.latest));
+  const textIds = latest.map(({ textId }) => textId);
+  const texts = await loadTexts(tx, { repositoryId, textIds });
+  const latestOf = new Map(latest.map((row) => [row.position, row]));
+  return {
+    count,
+    // Created lazily: 50,000 objects at once take as long as everything else.
+    failures: { [Symbol.iterator]: () => readBuildFailures(rows, found) },
+    groups: groups.map(({ fingerprint, branches, latest, ...group }) => {
+      const { textId, position: _position, ...build } = latestOf.get(latest.position)!;
+      const { submissionId } = latest;
+      const text = texts.get(textId)!;
+      return { fingerprint, ...text, ...group, branches, ...build, submissionId };
+    }),
+  };
 }
 
 interface Failure extends FailedAttempt {

@@ -1,9 +1,5 @@
-import type { DataVersion } from "../../lib/base/data_version.ts";
 import type { Patterns, SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
-
-/** Mode of a transaction whose statements must see the same data. */
-export const SNAPSHOT = "isolation level repeatable read read only";
 
 /** SQL: the week of the row `n` of `negative_result`, as its index by test has it. */
 export function weekOfNegative(sql: Queryable) {
@@ -69,23 +65,6 @@ export function hasCodeVersion(sql: Queryable, codeVersions: readonly string[]) 
 export function buildKeyOf(sql: Queryable) {
   return sql`(case s.build_url when '' then 'id:' || encode(s.submission_id, 'hex')
     else 'url:' || s.build_url end collate "C")`;
-}
-
-/** SQL: the columns of a `DataVersion` from `repository_state` r. */
-export function versionColumns(sql: Queryable) {
-  return sql`r.data_version::float8 as "dataVersion"`;
-}
-
-/**
- * A repository, `[]` when it is gone; the first statement of a transaction that reads more of it.
- * It makes the server plan for the parameters: a generic plan knows neither window nor frequencies.
- */
-export function selectRepository(sql: Queryable, repositoryId: number) {
-  return sql<(DataVersion & { idPrefix: number })[]>`
-    select ${versionColumns(sql)}, r.id_prefix::float8 as "idPrefix"
-    from repository_state r
-    where r.repository_id = ${repositoryId}
-      and set_config('plan_cache_mode', 'force_custom_plan', true) is not null`;
 }
 
 /** SQL: whether the row `q` of `quarantine` has not ended at a moment, in seconds since 1970. */

@@ -2,7 +2,6 @@
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
-import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { isRecordedSince, weekOfNegative } from "./fragments.ts";
 import { loadTestRuns, type RunVersion, type TestRun } from "./runs_of_test.ts";
@@ -63,7 +62,7 @@ const MAX_RERUNS = 20;
 
 /** When a test became flaky; `null` when no disruption is stored. */
 export async function loadFirstDisruption(
-  sql: Database["sql"],
+  sql: Queryable,
   test: { repositoryId: number; testNo: number },
 ): Promise<FirstDisruption | null> {
   const [disrupted] = await sql<RunVersion[]>`
@@ -79,7 +78,7 @@ export async function loadFirstDisruption(
     join submission s
       on s.repository_id = ${test.repositoryId} and s.submission_id = first.submission_id`;
   if (!disrupted) return null;
-  const { runs } = await loadTestRuns(sql, {
+  const runs = await loadTestRuns(sql, {
     ...test,
     windowStart: recordedAtOf(disrupted.submissionId) - SEARCHED_SECONDS,
     filter: ALL_SUBMISSIONS,

@@ -1,10 +1,9 @@
 /** What a run is compared with: earlier runs of its job, and others that failed on a large scale. */
 import { OUTAGE } from "../../lib/analysis/test_counts.ts";
-import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { isOnBranch, versionColumns } from "./fragments.ts";
+import { isOnBranch } from "./fragments.ts";
 
 /** A job of the CI service in an environment, and one of its shards. */
 export interface Job {
@@ -28,25 +27,15 @@ export async function loadJobRuns(
   { repositoryId, job, environment, shard, base }:
     & Job
     & { repositoryId: number; base: Patterns },
-): Promise<Versioned<{ runs: JobRun[] }>> {
-  const rows = await sql<(DataVersion & JobRun & { ranTestCount: number | null })[]>`
-    select ${versionColumns(sql)}, run.*
-    from repository_state r
-    left join lateral (
-      select s.ran_test_count as "ranTestCount", s.skipped_test_count as "skippedTestCount"
-      from submission s
-      where s.repository_id = ${repositoryId} and s.job <> '' and s.job = ${job}
-        and s.environment = ${environment} and s.shard = ${shard}
-        and s.status = 'processed' and s.ran_test_count > 0 and ${isOnBranch(sql, base)}
-      order by s.submission_id desc
-      limit ${COMPARED_RUNS}
-    ) run on true
-    where r.repository_id = ${repositoryId}`;
-  return {
-    version: rows[0] ?? null,
-    runs: rows.filter(({ ranTestCount }) => ranTestCount !== null)
-      .map(({ ranTestCount, skippedTestCount }) => ({ ranTestCount, skippedTestCount })),
-  };
+): Promise<JobRun[]> {
+  return await sql<JobRun[]>`
+    select s.ran_test_count as "ranTestCount", s.skipped_test_count as "skippedTestCount"
+    from submission s
+    where s.repository_id = ${repositoryId} and s.job <> '' and s.job = ${job}
+      and s.environment = ${environment} and s.shard = ${shard}
+      and s.status = 'processed' and s.ran_test_count > 0 and ${isOnBranch(sql, base)}
+    order by s.submission_id desc
+    limit ${COMPARED_RUNS}`;
 }
 
 /** A submission in which most tests may have failed for one reason. */
@@ -68,30 +57,18 @@ export interface OutageRun {
 export async function loadOutageRuns(
   sql: Queryable,
   { repositoryId, since, limit }: { repositoryId: number; since: number; limit: number },
-): Promise<Versioned<{ runs: OutageRun[] }>> {
-  const rows = await sql<(DataVersion & OutageRun & { submissionId: string | null })[]>`
-    select ${versionColumns(sql)}, run.*
-    from repository_state r
-    left join lateral (
-      select encode(s.submission_id, 'hex') as "submissionId", s.build_url as "buildUrl",
-        coalesce(s.branch, '') as branch, s.environment, s.job,
-        s.ran_test_count as "ranTestCount", s.failed_test_count as "failedTestCount"
-      from submission s
-      where s.repository_id = ${repositoryId}
-        and s.submission_id >= decode(${firstSubmissionId(since)}, 'hex')
-        and s.status = 'processed' and ${isOutageRow(sql)}
-      order by s.submission_id desc
-      limit ${limit}
-    ) run on true
-    where r.repository_id = ${repositoryId}`;
-  return {
-    version: rows[0] ?? null,
-    runs: rows.filter(({ submissionId }) => submissionId !== null)
-      .map(({ dataVersion: _, ...run }) => ({
-        ...run,
-        recordedAt: recordedAtOf(run.submissionId),
-      })),
-  };
+): Promise<OutageRun[]> {
+  const rows = await sql<Omit<OutageRun, "recordedAt">[]>`
+    select encode(s.submission_id, 'hex') as "submissionId", s.build_url as "buildUrl",
+      coalesce(s.branch, '') as branch, s.environment, s.job,
+      s.ran_test_count as "ranTestCount", s.failed_test_count as "failedTestCount"
+    from submission s
+    where s.repository_id = ${repositoryId}
+      and s.submission_id >= decode(${firstSubmissionId(since)}, 'hex')
+      and s.status = 'processed' and ${isOutageRow(sql)}
+    order by s.submission_id desc
+    limit ${limit}`;
+  return rows.map((run) => ({ ...run, recordedAt: recordedAtOf(run.submissionId) }));
 }
 
 /** SQL: whether the row `s` of `submission` is an outage. */

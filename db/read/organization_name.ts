@@ -3,7 +3,7 @@ import type { Queryable } from "../connection/sql.ts";
 /** The name of an organization that exists. */
 export async function loadOrganizationName(
   sql: Queryable,
-  organizationId: number,
+  { organizationId }: { organizationId: number },
 ): Promise<string> {
   const [row] = await sql<{ name: string }[]>`
     select name from organization where organization_id = ${organizationId}`;

@@ -1,14 +1,12 @@
 /** Queries about repositories: what they are called, and their figures. */
-import type { DataVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
-import type { Database } from "../connection/connect.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { buildKeyOf, isActive, SNAPSHOT } from "./fragments.ts";
+import { buildKeyOf, isActive } from "./fragments.ts";
 import { isOutageRow } from "./job_runs.ts";
 
-export interface RepositoryDetails extends RepositoryName, DataVersion {
+export interface RepositoryDetails extends RepositoryName {
   repositoryId: number;
   /** Unique within the organization. */
   repositoryNumber: number;
@@ -26,10 +24,8 @@ export async function loadRepositoryDetails(
   return await sql<RepositoryDetails[]>`
     select r.repository_id::float8 as "repositoryId",
       r.repository_number::float8 as "repositoryNumber",
-      r.id_prefix::float8 as "idPrefix", r.owner, r.name, r.url,
-      v.data_version::float8 as "dataVersion"
+      r.id_prefix::float8 as "idPrefix", r.owner, r.name, r.url
     from repository r
-    cross join lateral repository_version(r.repository_id, null, null) v
     where r.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
     order by (r.owner_key || '/' || r.name_key) collate "C"`;
 }
@@ -82,8 +78,8 @@ interface OverviewQuery {
 }
 
 /** The details and figures of the given repositories that still exist, in the same order. */
-export async function loadOverviews(sql: Database["sql"], query: OverviewQuery) {
-  const [details, counts, days] = await sql.begin(SNAPSHOT, (tx) => [
+export async function loadOverviews(tx: Queryable, query: OverviewQuery) {
+  const [details, counts, days] = await Promise.all([
     loadRepositoryDetails(tx, query),
     selectCounts(tx, query),
     selectBuildDays(tx, query),

@@ -15,13 +15,11 @@ import {
 } from "../../lib/analysis/columns.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import type { RunPosition } from "../../lib/base/cursor.ts";
-import type { Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submission_filter.ts";
-import type { Database } from "../connection/connect.ts";
 import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { loadTexts } from "./texts.ts";
-import { isRecordedSince, isSelected, selectRepository, SNAPSHOT } from "./fragments.ts";
+import { isRecordedSince, isSelected } from "./fragments.ts";
 import { loadTestLists } from "./stored_test_lists.ts";
 
 export interface TestRun extends TestAttempt, RunPosition {
@@ -59,38 +57,31 @@ interface RunsQuery {
  * durations, by far the most bytes, are read only for the submissions on the page.
  */
 export async function loadTestRuns(
-  sql: Database["sql"],
+  tx: Queryable,
   query: RunsQuery,
-): Promise<Versioned<{ runs: TestRun[] }>> {
+): Promise<TestRun[]> {
   const { repositoryId, status, after, limit } = query;
-  return await sql.begin(SNAPSHOT, async (tx) => {
-    const [repository] = await selectRepository(tx, repositoryId);
-    if (!repository) return { version: null, runs: [] };
-    const found = await findSubmissions(tx, query);
-    const submissionIds = [...found.keys()];
-    const [submissions, failures] = await Promise.all([
-      selectSubmissions(tx, { repositoryId, submissionIds }),
-      selectFailures(tx, { ...query, submissionIds }),
-    ]);
-    const failuresOf = Map.groupBy(failures, ({ submissionId }) => submissionId);
-    const runs = submissions.flatMap(({ durations, durationUnit, exceptions, ...submission }) => {
-      const { submissionId } = submission;
-      const columns = { durations, durationUnit, exceptions };
-      const attempts = attemptsAt(columns, found.get(submissionId)!.index);
-      return testAttempts(attempts, failuresOf.get(submissionId) ?? [])
-        .filter(({ conclusion }) => hasStatus(conclusion, status))
-        .map((attempt) => ({ ...submission, ...attempt }))
-        .reverse();
-    })
-      .filter((run) => after === null || isBefore(run, after))
-      .slice(0, limit);
-    const textIds = runs.flatMap(({ failure }) => failure?.textId ?? []);
-    const texts = await loadTexts(tx, { repositoryId, textIds });
-    return {
-      version: repository,
-      runs: runs.map((run) => ({ ...run, text: run.failure && texts.get(run.failure.textId)! })),
-    };
-  });
+  const found = await findSubmissions(tx, query);
+  const submissionIds = [...found.keys()];
+  const [submissions, failures] = await Promise.all([
+    selectSubmissions(tx, { repositoryId, submissionIds }),
+    selectFailures(tx, { ...query, submissionIds }),
+  ]);
+  const failuresOf = Map.groupBy(failures, ({ submissionId }) => submissionId);
+  const runs = submissions.flatMap(({ durations, durationUnit, exceptions, ...submission }) => {
+    const { submissionId } = submission;
+    const columns = { durations, durationUnit, exceptions };
+    const attempts = attemptsAt(columns, found.get(submissionId)!.index);
+    return testAttempts(attempts, failuresOf.get(submissionId) ?? [])
+      .filter(({ conclusion }) => hasStatus(conclusion, status))
+      .map((attempt) => ({ ...submission, ...attempt }))
+      .reverse();
+  })
+    .filter((run) => after === null || isBefore(run, after))
+    .slice(0, limit);
+  const textIds = runs.flatMap(({ failure }) => failure?.textId ?? []);
+  const texts = await loadTexts(tx, { repositoryId, textIds });
+  return runs.map((run) => ({ ...run, text: run.failure && texts.get(run.failure.textId)! }));
 }
 
 function isBefore(run: RunPosition, other: RunPosition): boolean {
@@ -108,15 +99,12 @@ export interface SubmissionRuns extends ResultCounts {
 
 /** How a test ran in each submission of the window, newest first. */
 export async function loadSubmissionRuns(
-  sql: Database["sql"],
+  tx: Queryable,
   query: Pick<RunsQuery, "repositoryId" | "testNo" | "windowStart">,
-): Promise<Versioned<{ submissions: SubmissionRuns[] }>> {
-  return await sql.begin(SNAPSHOT, async (tx) => {
-    const [repository] = await selectRepository(tx, query.repositoryId);
-    const all = { filter: ALL_SUBMISSIONS, status: "all", after: null, limit: Infinity } as const;
-    const found = await findSubmissions(tx, { ...query, ...all });
-    return { version: repository ?? null, submissions: [...found.values()] };
-  });
+): Promise<SubmissionRuns[]> {
+  const all = { filter: ALL_SUBMISSIONS, status: "all", after: null, limit: Infinity } as const;
+  const found = await findSubmissions(tx, { ...query, ...all });
+  return [...found.values()];
 }
 
 const SUBMISSIONS_PER_STATEMENT = 250;

@@ -11,7 +11,6 @@ import {
   type SlowOrder,
   type TimedRun,
 } from "../../lib/analysis/slow_downs.ts";
-import type { Versioned } from "../../lib/base/data_version.ts";
 import {
   firstSubmissionId,
   recordedAtOf,
@@ -20,10 +19,9 @@ import {
 } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
-import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { loadTestPage, selectDurations } from "./duration_rows.ts";
-import { isSelected, selectRepository, SNAPSHOT } from "./fragments.ts";
+import { isSelected } from "./fragments.ts";
 import { loadTestLists } from "./stored_test_lists.ts";
 
 /** A test with how long it takes. */
@@ -50,6 +48,7 @@ const SUBMISSIONS_PER_STATEMENT = 50;
 
 interface SlowTestsQuery {
   repositoryId: number;
+  idPrefix: number;
   windowStart: number;
   filter: SubmissionFilter;
   sort: SlowOrder;
@@ -64,63 +63,58 @@ interface SlowTestsQuery {
  * Slow-downs are found in the latest 8 runs of each day.
  */
 export async function loadSlowTests(
-  sql: Database["sql"],
+  tx: Queryable,
   { after, limit, sort, runs, ...query }: SlowTestsQuery,
-): Promise<Versioned<{ count: number; tests: SlowTest[] }>> {
-  const { repositoryId } = query;
-  return await sql.begin(SNAPSHOT, async (tx) => {
-    const [repository] = await selectRepository(tx, repositoryId);
-    if (!repository) return { version: null, count: 0, tests: [] };
-    const submissions = await selectSubmissions(tx, query);
-    const testListNos = submissions.map(({ testListNo }) => testListNo);
-    const lists = await loadTestLists(tx, { repositoryId, testListNos: new Set(testListNos) });
-    const { groups, testNos } = testsAsGroups(lists);
-    const latest = new Set(submissionsWithLatestRuns(testListNos, { lists, groups }));
-    const daily = new Set(dailySubmissions(submissions, { lists, groups }));
-    const needed = [...latest.union(daily)].sort((a, b) => a - b);
-    const durations = new LatestDurations({ lists, groups });
-    const timed: TimedRun[] = [];
-    for (let start = 0; start < needed.length; start += SUBMISSIONS_PER_STATEMENT) {
-      const indexes = needed.slice(start, start + SUBMISSIONS_PER_STATEMENT);
-      const submissionIds = indexes.map((index) => submissions[index]!.submissionId);
-      const rows = await selectDurations(tx, { repositoryId, submissionIds });
-      for (const [row, stored] of rows.entries()) {
-        const index = indexes[row]!;
-        const submission = submissions[index]!;
-        const { submissionId, commitOid } = submission;
-        const recordedAt = recordedAtOf(submissionId);
-        if (latest.has(index)) durations.add(stored);
-        if (daily.has(index)) timed.push({ ...stored, submissionId, commitOid, recordedAt });
-      }
+): Promise<{ count: number; tests: SlowTest[] }> {
+  const { repositoryId, idPrefix } = query;
+  const submissions = await selectSubmissions(tx, query);
+  const testListNos = submissions.map(({ testListNo }) => testListNo);
+  const lists = await loadTestLists(tx, { repositoryId, testListNos: new Set(testListNos) });
+  const { groups, testNos } = testsAsGroups(lists);
+  const latest = new Set(submissionsWithLatestRuns(testListNos, { lists, groups }));
+  const daily = new Set(dailySubmissions(submissions, { lists, groups }));
+  const needed = [...latest.union(daily)].sort((a, b) => a - b);
+  const durations = new LatestDurations({ lists, groups });
+  const timed: TimedRun[] = [];
+  for (let start = 0; start < needed.length; start += SUBMISSIONS_PER_STATEMENT) {
+    const indexes = needed.slice(start, start + SUBMISSIONS_PER_STATEMENT);
+    const submissionIds = indexes.map((index) => submissions[index]!.submissionId);
+    const rows = await selectDurations(tx, { repositoryId, submissionIds });
+    for (const [row, stored] of rows.entries()) {
+      const index = indexes[row]!;
+      const submission = submissions[index]!;
+      const { submissionId, commitOid } = submission;
+      const recordedAt = recordedAtOf(submissionId);
+      if (latest.has(index)) durations.add(stored);
+      if (daily.has(index)) timed.push({ ...stored, submissionId, commitOid, recordedAt });
     }
-    const found = durations.finish();
-    const usual = new Float64Array(groups.groupOf.length);
-    for (const { group, medianMicroseconds } of found) usual[testNos[group]!] = medianMicroseconds;
-    const slowDowns = findSlowDowns(timed.reverse(), { lists, usual });
-    const all = found.map(({ group, ...run }) => {
-      const testNo = testNos[group]!;
-      return {
-        ...run,
-        testNo,
-        totalMicroseconds: runs.of(testNo).timeConsumed ?? 0,
-        slowDown: slowDowns.get(testNo) ?? null,
-      };
-    }).filter(({ slowDown }) => sort !== "slower" || slowDown !== null);
-    const page = await loadTestPage(tx, {
-      repositoryId,
-      testNos: Int32Array.from(all, ({ testNo }) => testNo),
-      values: Float64Array.from(all, (test) => slownessOf(test, sort)),
-      after,
-      limit,
-    });
+  }
+  const found = durations.finish();
+  const usual = new Float64Array(groups.groupOf.length);
+  for (const { group, medianMicroseconds } of found) usual[testNos[group]!] = medianMicroseconds;
+  const slowDowns = findSlowDowns(timed.reverse(), { lists, usual });
+  const all = found.map(({ group, ...run }) => {
+    const testNo = testNos[group]!;
     return {
-      version: repository,
-      count: all.length,
-      tests: page.map(({ index, testHash, identity }) => (
-        { ...all[index]!, ...identity, id: testId(repository.idPrefix, testHash) }
-      )),
+      ...run,
+      testNo,
+      totalMicroseconds: runs.of(testNo).timeConsumed ?? 0,
+      slowDown: slowDowns.get(testNo) ?? null,
     };
+  }).filter(({ slowDown }) => sort !== "slower" || slowDown !== null);
+  const page = await loadTestPage(tx, {
+    repositoryId,
+    testNos: Int32Array.from(all, ({ testNo }) => testNo),
+    values: Float64Array.from(all, (test) => slownessOf(test, sort)),
+    after,
+    limit,
   });
+  return {
+    count: all.length,
+    tests: page.map(({ index, testHash, identity }) => (
+      { ...all[index]!, ...identity, id: testId(idPrefix, testHash) }
+    )),
+  };
 }
 
 /** What slow tests are ordered by, in descending order. */

@@ -3,11 +3,8 @@ import { decodeTestList, type ResultColumns } from "../../lib/analysis/columns.t
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import { attemptsPage } from "../../lib/analysis/submission_attempts.ts";
 import { eventId, testId, type TestIdentity } from "../../lib/base/identity.ts";
-import type { Versioned } from "../../lib/base/data_version.ts";
-import type { Database } from "../connection/connect.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
 import { loadTexts } from "./texts.ts";
-import { selectRepository, SNAPSHOT } from "./fragments.ts";
 
 export interface SubmissionAttempt extends TestAttempt, TestIdentity {
   /** 24 hex digits; for a failure the id of its event. */
@@ -22,57 +19,52 @@ export interface SubmissionAttempt extends TestAttempt, TestIdentity {
  * The attempts of a submission with a status: negative ones first, then by suite, class, name and
  * file (in the order of code points), then in the order of the report; `after` that many.
  */
-export async function loadSubmissionTests(sql: Database["sql"], options: {
+export async function loadSubmissionTests(tx: Queryable, options: {
   repositoryId: number;
+  idPrefix: number;
   /** 24 hex digits. */
   submissionId: string;
   status: AttemptStatus;
   after: number;
   limit: number;
-}): Promise<Versioned<{ count: number; attempts: SubmissionAttempt[] }>> {
-  const { repositoryId, submissionId, status, after, limit } = options;
-  return await sql.begin(SNAPSHOT, async (tx) => {
-    const [[repository], [submission], failures] = await Promise.all([
-      selectRepository(tx, repositoryId),
-      selectSubmission(tx, options),
-      selectFailures(tx, options),
-    ]);
-    // Without a version, the request starts again and does not find it.
-    if (!repository || !submission) return { version: null, count: 0, attempts: [] };
-    const { testListNo, testResultCount: resultCount } = submission;
-    // Not processed.
-    if (testListNo === null) return { version: repository, count: 0, attempts: [] };
-    const testNos = decodeTestList(submission.tests, submission.testCount);
-    const page = await attemptsPage({ testNos, columns: submission, failures, status }, {
-      after,
-      limit,
-      sort: (testNos, count) => selectSortedTestNos(tx, { repositoryId, testNos, limit: count }),
-    });
-    const tests = page.attempts;
-    const [identities, texts] = await Promise.all([
-      selectTests(tx, { repositoryId, testNos: tests.map(({ testNo }) => testNo) }),
-      loadTexts(tx, {
-        repositoryId,
-        textIds: tests.flatMap(({ failure }) => failure?.textId ?? []),
-      }),
-    ]);
-    const identityOf = new Map(identities.map((row) => [row.testNo, row]));
-    return {
-      version: repository,
-      count: page.count,
-      attempts: tests.map(({ testNo, position, ...attempt }) => {
-        const { testNo: _, testHash, ...identity } = identityOf.get(testNo)!;
-        const { failure } = attempt;
-        return {
-          ...attempt,
-          ...identity,
-          id: eventId(submissionId, failure?.resultNo ?? resultCount + position),
-          testId: testId(repository.idPrefix, testHash),
-          text: failure && texts.get(failure.textId)!,
-        };
-      }),
-    };
+}): Promise<{ count: number; attempts: SubmissionAttempt[] }> {
+  const { repositoryId, idPrefix, submissionId, status, after, limit } = options;
+  const [submission, failures] = await Promise.all([
+    loadSubmission(tx, options),
+    selectFailures(tx, options),
+  ]);
+  const { testListNo, testResultCount: resultCount } = submission;
+  // Not processed.
+  if (testListNo === null) return { count: 0, attempts: [] };
+  const testNos = decodeTestList(submission.tests, submission.testCount);
+  const page = await attemptsPage({ testNos, columns: submission, failures, status }, {
+    after,
+    limit,
+    sort: (testNos, count) => selectSortedTestNos(tx, { repositoryId, testNos, limit: count }),
   });
+  const tests = page.attempts;
+  const [identities, texts] = await Promise.all([
+    selectTests(tx, { repositoryId, testNos: tests.map(({ testNo }) => testNo) }),
+    loadTexts(tx, {
+      repositoryId,
+      textIds: tests.flatMap(({ failure }) => failure?.textId ?? []),
+    }),
+  ]);
+  const identityOf = new Map(identities.map((row) => [row.testNo, row]));
+  return {
+    count: page.count,
+    attempts: tests.map(({ testNo, position, ...attempt }) => {
+      const { testNo: _, testHash, ...identity } = identityOf.get(testNo)!;
+      const { failure } = attempt;
+      return {
+        ...attempt,
+        ...identity,
+        id: eventId(submissionId, failure?.resultNo ?? resultCount + position),
+        testId: testId(idPrefix, testHash),
+        text: failure && texts.get(failure.textId)!,
+      };
+    }),
+  };
 }
 
 interface SubmissionRow extends ResultColumns {
@@ -88,14 +80,18 @@ interface SubmissionKey {
   submissionId: string;
 }
 
-function selectSubmission(sql: Queryable, { repositoryId, submissionId }: SubmissionKey) {
-  return sql<SubmissionRow[]>`
+async function loadSubmission(
+  sql: Queryable,
+  { repositoryId, submissionId }: SubmissionKey,
+): Promise<SubmissionRow> {
+  const [row] = await sql<[SubmissionRow]>`
     select s.test_list_no as "testListNo", s.test_result_count as "testResultCount", s.durations,
       s.duration_unit as "durationUnit", s.exceptions, l.test_count as "testCount", l.tests
     from submission s
     left join test_list l
       on l.repository_id = s.repository_id and l.test_list_no = s.test_list_no
     where s.repository_id = ${repositoryId} and s.submission_id = decode(${submissionId}, 'hex')`;
+  return row;
 }
 
 function selectFailures(sql: Queryable, { repositoryId, submissionId }: SubmissionKey) {

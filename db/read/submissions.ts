@@ -1,9 +1,8 @@
-import type { DataVersion, Versioned } from "../../lib/base/data_version.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
-import { isSelected, versionColumns } from "./fragments.ts";
+import { isSelected } from "./fragments.ts";
 
 export interface SubmissionRow {
   /** 24 hex digits. */
@@ -52,17 +51,16 @@ export async function loadSubmissionsPage(sql: Queryable, options: {
   filter: SubmissionFilter;
   after: string | null;
   limit: number;
-}): Promise<Versioned<{ count: number; submissions: SubmissionRow[] }>> {
+}): Promise<{ count: number; submissions: SubmissionRow[] }> {
   const { repositoryId, windowStart, filter, after, limit } = options;
   const inWindow = sql`s.repository_id = ${repositoryId}
     and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
     and ${isSelected(sql, filter)}`;
   // An outer join: the count is returned even when the page is empty.
-  type Row = DataVersion & { count: number } & (SubmissionRow | { submissionId: null });
+  type Row = { count: number } & (SubmissionRow | { submissionId: null });
   const rows = await sql<Row[]>`
-    select ${versionColumns(sql)}, total.count, page.*
-    from repository_state r
-    cross join (select count(*)::float8 as count from submission s where ${inWindow}) total
+    select total.count, page.*
+    from (select count(*)::float8 as count from submission s where ${inWindow}) total
     left join (
       select ${submissionColumns(sql)}
       from submission s
@@ -71,12 +69,10 @@ export async function loadSubmissionsPage(sql: Queryable, options: {
       order by s.submission_id desc
       limit ${limit}
     ) page on true
-    where r.repository_id = ${repositoryId}
     order by page."submissionId" desc`;
   return {
-    version: rows[0] ?? null,
-    count: rows[0]?.count ?? 0,
-    submissions: rows.map(({ dataVersion: _version, count: _count, ...page }) => page)
+    count: rows[0]!.count,
+    submissions: rows.map(({ count: _count, ...page }) => page)
       .filter((page) => page.submissionId !== null),
   };
 }
@@ -114,21 +110,18 @@ export interface BuildPart extends SubmissionRow {
 export async function loadBuild(
   sql: Queryable,
   { repositoryId, submissionId }: { repositoryId: number; submissionId: string },
-): Promise<Versioned<{ parts: BuildPart[] }>> {
+): Promise<BuildPart[]> {
   const recordedAt = recordedAtOf(submissionId);
-  const rows = await sql<(DataVersion & BuildPart)[]>`
-    select ${versionColumns(sql)}, ${submissionColumns(sql)},
+  return await sql<BuildPart[]>`
+    select ${submissionColumns(sql)},
       (select count(distinct n.test_no)::int from negative_result n
         where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
       ) as "failedTestCount", s.ran_test_count as "ranTestCount"
-    from repository_state r
-    join submission o on o.repository_id = r.repository_id
-      and o.submission_id = decode(${submissionId}, 'hex')
-    join submission s on s.repository_id = r.repository_id
+    from submission o
+    join submission s on s.repository_id = o.repository_id
       and s.submission_id >= decode(${firstSubmissionId(recordedAt - SECONDS_PER_DAY)}, 'hex')
       and s.submission_id < decode(${firstSubmissionId(recordedAt + SECONDS_PER_DAY)}, 'hex')
       and (s.submission_id = o.submission_id or s.build_url = o.build_url and o.build_url <> '')
-    where r.repository_id = ${repositoryId}
+    where o.repository_id = ${repositoryId} and o.submission_id = decode(${submissionId}, 'hex')
     order by s.submission_id desc`;
-  return { version: rows[0] ?? null, parts: rows };
 }

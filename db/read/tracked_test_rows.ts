@@ -10,7 +10,7 @@ import {
 } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { isSelected, quarantineColumns, versionColumns } from "./fragments.ts";
+import { isSelected, quarantineColumns } from "./fragments.ts";
 
 /** A test with what is known of its disruptions and its quarantine. */
 export interface TestRow extends TestIdentity, Omit<Quarantine, "quarantinedAt"> {
@@ -225,9 +225,7 @@ export interface VersionRow extends StateVersion {
 }
 
 /**
- * The repositories that still exist; the first statement of a transaction that loads tests. It
- * makes the server plan for the parameters: a generic plan, used from the sixth load on, expects a
- * third of all submissions to be newer than the last one, and takes 70 ms instead of 10.
+ * The repositories that still exist, with their versions.
  */
 export function selectVersions(
   sql: Queryable,
@@ -240,7 +238,7 @@ export function selectVersions(
   const ids = arrayOf(repositoryIds);
   return sql<VersionRow[]>`
     select r.repository_id::float8 as "repositoryId", r.id_prefix::float8 as "idPrefix",
-      ${versionColumns(sql)}, r.addition_count::float8 as "additionCount", (
+      r.data_version::float8 as "dataVersion", r.addition_count::float8 as "additionCount", (
         select encode(s.submission_id, 'hex') from submission s
         where s.repository_id = any(${ids}::bigint[]) and s.repository_id = r.repository_id
           and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
@@ -249,6 +247,5 @@ export function selectVersions(
         where q.repository_id = any(${ids}::bigint[]) and q.repository_id = r.repository_id
           and q.quarantine_expires_at > to_timestamp(${now}::float8)) as "nextQuarantineEnd"
     from repository_state r
-    where r.repository_id = any(${ids}::bigint[])
-      and set_config('plan_cache_mode', 'force_custom_plan', true) is not null`;
+    where r.repository_id = any(${ids}::bigint[])`;
 }

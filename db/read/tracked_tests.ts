@@ -11,9 +11,8 @@ import {
   isUnfiltered,
   type SubmissionFilter,
 } from "../../lib/query/submission_filter.ts";
-import type { Database } from "../connection/connect.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { isRecordedSince, isSelected, SNAPSHOT } from "./fragments.ts";
+import { isRecordedSince, isSelected } from "./fragments.ts";
 import { loadTestLists } from "./stored_test_lists.ts";
 import {
   type Scope,
@@ -26,16 +25,11 @@ import {
   testColumns,
   type TestRow,
   trackedTestBase,
-  type VersionRow,
 } from "./tracked_test_rows.ts";
-
-/** How often a repository is loaded to which an upload is committed at the same time. */
-const MAX_LOADS = 3;
 
 /**
  * All tests of the given repositories that are disruptive in the window or quarantined, by
- * repository; deleted repositories are left out. `changed` are those that are left out because uploads
- * changed them during each of several loads. How often a test ran follows from the submissions of the
+ * repository; deleted repositories are left out. How often a test ran follows from the submissions of the
  * window with its list and their exceptions.
  *
  * @param options.withTime loads `timeConsumed`: the durations of all results are by far the most
@@ -44,68 +38,30 @@ const MAX_LOADS = 3;
  * the first disruption and the latest positive result
  */
 export async function loadTrackedTests(
-  sql: Database["sql"],
-  { repositoryIds, ...options }: LoadTrackedTestsOptions & { repositoryIds: number[] },
-): Promise<{ states: Map<number, TestsState>; changed: number[] }> {
-  const states = new Map<number, TestsState>();
-  let changed = repositoryIds;
-  for (let loads = 0; changed.length > 0 && loads < MAX_LOADS; loads++) {
-    const found = await loadUnchanged(sql, { repositoryIds: changed, ...options });
-    for (const [repositoryId, state] of found.states) states.set(repositoryId, state);
-    changed = found.changed;
-  }
-  return { states, changed };
-}
-
-interface LoadTrackedTestsOptions {
-  now: number;
-  windowStart: number;
-  withTime?: boolean;
-  filter?: SubmissionFilter;
-}
-
-/** Loads repositories once; `changed` are those to which an upload was committed meanwhile. */
-async function loadUnchanged(
-  sql: Database["sql"],
+  tx: Queryable,
   { repositoryIds, now, windowStart, withTime = false, filter = ALL_SUBMISSIONS }:
     & LoadTrackedTestsOptions
     & { repositoryIds: number[] },
-): Promise<{ states: Map<number, TestsState>; changed: number[] }> {
+): Promise<Map<number, TestsState>> {
   const scope = { repositoryIds: arrayOf(repositoryIds), firstId: firstSubmissionId(windowStart) };
-  // Two transactions, because counting takes as long as all the rest.
-  const [[versions, tests, runs, lists, tags], [countedVersions, counts]] = await Promise.all([
-    sql.begin(SNAPSHOT, (tx) =>
-      Promise.all([
-        selectVersions(tx, { repositoryIds, now, windowStart }),
-        selectTests(tx, scope),
-        selectRuns(tx, { ...scope, withTime }, isSelected(tx, filter)),
-        selectTestLists(tx, scope),
-        selectTags(tx, scope),
-      ])),
-    sql.begin(SNAPSHOT, async (tx) => {
-      // Its setting applies to what follows: a generic plan for a branch takes 200 ms instead of 20.
-      const versions = await selectVersions(tx, { repositoryIds, now, windowStart });
-      if (isUnfiltered(filter)) return [versions, await selectDisruptionCounts(tx, scope)] as const;
-      // One statement for each repository, because Citus refuses it for several.
-      const rows = await Promise.all(repositoryIds.map(async (repositoryId) => {
-        const disruptions = await selectFilteredDisruptions(tx, { ...scope, repositoryId, filter });
-        return disruptions.map((row) => ({ ...row, repositoryId }));
-      }));
-      return [versions, rows.flat()] as const;
-    }),
+  const [versions, tests, runs, lists, tags, counts] = await Promise.all([
+    selectVersions(tx, { repositoryIds, now, windowStart }),
+    selectTests(tx, scope),
+    selectRuns(tx, { ...scope, withTime }, isSelected(tx, filter)),
+    selectTestLists(tx, scope),
+    selectTags(tx, scope),
+    isUnfiltered(filter)
+      ? selectDisruptionCounts(tx, scope)
+      : loadFilteredDisruptions(tx, { ...scope, repositoryIds, filter }),
   ]);
-  const countedVersion = new Map(
-    countedVersions.map((row) => [row.repositoryId, row.dataVersion]),
-  );
-  const isSame = (row: VersionRow) => countedVersion.get(row.repositoryId) === row.dataVersion;
   const of = <Row extends { repositoryId: number }>(rows: readonly Row[]) => {
     const byRepository = Map.groupBy(rows, (row) => row.repositoryId);
     return (repositoryId: number) => byRepository.get(repositoryId) ?? [];
   };
   const [testsOf, countsOf, runsOf, listsOf] = [of(tests), of(counts), of(runs), of(lists)];
   const tagsOf = of(tags);
-  const states = new Map(
-    versions.filter(isSame).map(({ repositoryId, idPrefix, ...version }) => {
+  return new Map(
+    versions.map(({ repositoryId, idPrefix, ...version }) => {
       const disruptions = new Map(countsOf(repositoryId).map((row) => [row.testNo, row]));
       const state = applyChanges(initialState({ withTime }), {
         version,
@@ -137,8 +93,29 @@ async function loadUnchanged(
       return [repositoryId, state!];
     }),
   );
-  const changed = versions.filter((row) => !isSame(row)).map(({ repositoryId }) => repositoryId);
-  return { states, changed };
+}
+
+interface LoadTrackedTestsOptions {
+  now: number;
+  windowStart: number;
+  withTime?: boolean;
+  filter?: SubmissionFilter;
+}
+
+/** One statement for each repository, because Citus refuses it for several. */
+async function loadFilteredDisruptions(
+  tx: Queryable,
+  { repositoryIds, ...options }: {
+    repositoryIds: readonly number[];
+    firstId: string;
+    filter: SubmissionFilter;
+  },
+) {
+  const rows = await Promise.all(repositoryIds.map(async (repositoryId) => {
+    const disruptions = await selectFilteredDisruptions(tx, { ...options, repositoryId });
+    return disruptions.map((row) => ({ ...row, repositoryId }));
+  }));
+  return rows.flat();
 }
 
 /**
@@ -149,7 +126,7 @@ async function loadUnchanged(
  * nondeterministic at its code version: those have a disruption there.
  */
 export async function loadTrackedChanges(
-  sql: Database["sql"],
+  tx: Queryable,
   { repositoryId, now, windowStart, since, withTime }: {
     repositoryId: number;
     now: number;
@@ -166,34 +143,32 @@ export async function loadTrackedChanges(
     firstId: firstSubmissionId(since.windowStart),
     endId: scope.firstId,
   };
-  return await sql.begin(SNAPSHOT, async (tx) => {
-    const [[row], added, expired, tests, expiredDisruptions, tags] = await Promise.all([
-      selectVersions(tx, { repositoryIds: [repositoryId], now, windowStart }),
-      selectRuns(tx, { ...scope, withTime }, tx`s.data_version > ${dataVersion}`),
-      selectRuns(tx, { ...expiredScope, withTime }, tx`s.data_version <= ${dataVersion}`),
-      selectChangedTests(tx, { repositoryId, dataVersion, firstId: scope.firstId }),
-      selectDisruptionCounts(tx, expiredScope),
-      selectTags(tx, scope),
-    ]);
-    if (!row) return null;
-    const { repositoryId: _, idPrefix, ...version } = row;
-    if (!canApply(since, { version, windowStart })) return null;
-    const testListNos = new Set([...added, ...expired].map(({ testListNo }) => testListNo));
-    return applyChanges(since, {
-      version,
-      now,
-      windowStart,
-      added,
-      expired,
-      lists: await loadTestLists(tx, { repositoryId, testListNos }),
-      changedTests: new Map(
-        tests.map((row) => [row.testNo, trackedTestBase(row, { ...row, idPrefix })]),
-      ),
-      expiredDisruptions: new Map(
-        expiredDisruptions.map(({ testNo, disruptionCount }) => [testNo, disruptionCount]),
-      ),
-      tags: tagsByTest(tags),
-    });
+  const [[row], added, expired, tests, expiredDisruptions, tags] = await Promise.all([
+    selectVersions(tx, { repositoryIds: [repositoryId], now, windowStart }),
+    selectRuns(tx, { ...scope, withTime }, tx`s.data_version > ${dataVersion}`),
+    selectRuns(tx, { ...expiredScope, withTime }, tx`s.data_version <= ${dataVersion}`),
+    selectChangedTests(tx, { repositoryId, dataVersion, firstId: scope.firstId }),
+    selectDisruptionCounts(tx, expiredScope),
+    selectTags(tx, scope),
+  ]);
+  if (!row) return null;
+  const { repositoryId: _, idPrefix, ...version } = row;
+  if (!canApply(since, { version, windowStart })) return null;
+  const testListNos = new Set([...added, ...expired].map(({ testListNo }) => testListNo));
+  return applyChanges(since, {
+    version,
+    now,
+    windowStart,
+    added,
+    expired,
+    lists: await loadTestLists(tx, { repositoryId, testListNos }),
+    changedTests: new Map(
+      tests.map((row) => [row.testNo, trackedTestBase(row, { ...row, idPrefix })]),
+    ),
+    expiredDisruptions: new Map(
+      expiredDisruptions.map(({ testNo, disruptionCount }) => [testNo, disruptionCount]),
+    ),
+    tags: tagsByTest(tags),
   });
 }
 

@@ -1,4 +1,3 @@
-import type { DataVersion } from "../../lib/base/data_version.ts";
 import {
   firstSubmissionId,
   recordedAtOf,
@@ -8,7 +7,7 @@ import {
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { messageOf } from "./texts.ts";
-import { hasHash, isOnBranch, isRecordedSince, versionColumns } from "./fragments.ts";
+import { hasHash, isOnBranch, isRecordedSince } from "./fragments.ts";
 
 /** A test, and its latest failure on some branches. */
 export interface TestOnBase extends TestIdentity {
@@ -20,10 +19,9 @@ export interface TestOnBase extends TestIdentity {
   failure: { recordedAt: number; buildUrl: string; message: string } | null;
 }
 
-type TestRow = DataVersion & TestIdentity & {
+type TestRow = TestIdentity & {
   idPrefix: number;
-  /** `null` when none of the tests exists. */
-  testHash: number | null;
+  testHash: number;
   aliasHash: number | null;
   submissionId: string | null;
   buildUrl: string;
@@ -45,13 +43,13 @@ export async function loadTestsOnBase(
     base: Patterns;
     before?: string | null;
   },
-): Promise<{ version: DataVersion | null; tests: TestOnBase[] }> {
+): Promise<TestOnBase[]> {
   const rows = await sql<TestRow[]>`
-    select ${versionColumns(sql)}, r.id_prefix::float8 as "idPrefix",
+    select r.id_prefix::float8 as "idPrefix",
       t.test_hash::float8 as "testHash", t.alias_hash::float8 as "aliasHash", t.suite, t.class,
       t.name, t.file, failure.*
     from repository_state r
-    left join test t on t.repository_id = r.repository_id and ${hasHash(sql, testHashes)}
+    join test t on t.repository_id = r.repository_id and ${hasHash(sql, testHashes)}
     left join lateral (
       select encode(s.submission_id, 'hex') as "submissionId", s.build_url as "buildUrl",
         ${messageOf(sql, repositoryId)} as message
@@ -65,17 +63,16 @@ export async function loadTestsOnBase(
       limit 1
     ) failure on true
     where r.repository_id = ${repositoryId}`;
-  return { version: rows[0] ?? null, tests: rows.flatMap(testOf) };
+  return rows.map(testOf);
 }
 
-function testOf(row: TestRow): TestOnBase[] {
+function testOf(row: TestRow): TestOnBase {
   const { idPrefix, testHash, aliasHash, suite, class: className, name, file } = row;
-  if (testHash === null) return [];
   const { submissionId, buildUrl, message } = row;
   const failure = submissionId === null
     ? null
     : { recordedAt: recordedAtOf(submissionId), buildUrl, message };
   const id = testId(idPrefix, testHash);
   const aliasId = aliasHash === null ? null : testId(idPrefix, aliasHash);
-  return [{ id, aliasId, suite, class: className, name, file, failure }];
+  return { id, aliasId, suite, class: className, name, file, failure };
 }

@@ -4,9 +4,6 @@ export interface DataVersion {
   dataVersion: number;
 }
 
-/** Data of a repository with its version; `null` when the repository is gone. */
-export type Versioned<T> = T & { version: DataVersion | null };
-
 /** The version of a repository's data and window: every response about it depends on nothing else. */
 export interface WindowVersion extends DataVersion {
   /** The oldest submission of the window, 24 hex digits, or `null`: changes when one expires. */

@@ -1,12 +1,9 @@
 /** `/repos/{owner}/{name}/builds/{submission id}`: one build, with all its submissions. */
-import {
-  type BuildFailure,
-  loadBuildFailures,
-  loadFailureTexts,
-} from "../../db/read/build_failures.ts";
+import { type BuildFailure, loadBuildFailures } from "../../db/read/build_failures.ts";
 import { loadCauses } from "../../db/read/causes.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { type BuildPart, loadBuild } from "../../db/read/submissions.ts";
+import { loadTexts } from "../../db/read/texts.ts";
 import { loadTestsOnBase } from "../../db/read/verdicts.ts";
 import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
@@ -35,12 +32,12 @@ export const buildPage = definePage({
   path: "/repos/:owner/:name/builds/:id",
   resource: "submission in path",
   async show(page) {
-    const [[repository], { parts }] = await Promise.all([
-      page.loadEach(loadRepositoryDetails, {}),
+    const [[repository], parts] = await Promise.all([
+      page.load(loadRepositoryDetails, {}),
       page.load(loadBuild, {}),
     ]);
     const [latest] = parts as [BuildPart];
-    const { failures } = await page.load(loadBuildFailures, {
+    const failures = await page.load(loadBuildFailures, {
       submissionIds: parts.map(({ submissionId }) => submissionId),
     });
     const failed = failures.filter(({ isFailed }) => isFailed);
@@ -104,7 +101,7 @@ async function loadVerdicts(
   parts: readonly BuildPart[],
 ): Promise<Map<string, ShownVerdict>> {
   if (failed.length === 0) return new Map();
-  const [{ tests }, tracked] = await Promise.all([
+  const [tests, tracked] = await Promise.all([
     load(loadTestsOnBase, {
       testHashes: failed.map(({ testId }) => parseTestId(testId)!.testHash),
       base: [DEFAULT_BASE],
@@ -119,7 +116,7 @@ async function loadVerdicts(
   // The causes of a test may take 10 ms. The gate excuses so many failures only with `--max-excused`.
   if (quarantined.length === 0 || quarantined.length > MAX_SHOWN) return verdicts;
   const hashOf = ({ testId }: BuildFailure) => parseTestId(testId)!.testHash;
-  const { causes } = await load(loadCauses, { testHashes: quarantined.map(hashOf) });
+  const causes = await load(loadCauses, { testHashes: quarantined.map(hashOf) });
   for (const failure of quarantined) {
     // An attempt without a text has no cause: another attempt has it.
     const [fingerprint = NO_TEXT, ...others] = failure.causes.filter((one) => one !== NO_TEXT);
@@ -180,7 +177,7 @@ async function shownTests(
   { isFirstOpen = false } = {},
 ): Promise<Markup> {
   const alike = [...Map.groupBy(tests, ({ textId, verdict }) => `${textId} ${verdict}`).values()];
-  const { texts } = await page.load(loadFailureTexts, {
+  const texts = await page.load(loadTexts, {
     textIds: [...new Set(alike.slice(0, MAX_SHOWN).map(([first]) => first!.textId))],
   });
   // Tests without a message may have failed for different reasons.

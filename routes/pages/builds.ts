@@ -73,22 +73,22 @@ export const buildsPage = definePage({
   query,
   list: {
     item: buildSchema,
-    async *batches({ query, now, load, loadEach }) {
-      const { q: words, branch: branches, environment: environments, outcome, days } = query;
-      const [repository] = await loadEach(loadRepositoryDetails, {});
+    async *batches(read) {
       let before: string | null = null;
       do {
-        const page: { builds: BuildRow[] } = await load(loadBuilds, {
-          since: now - Number(days) * SECONDS_PER_DAY,
-          filter: { branches, environments },
-          words,
-          outcome,
-          offset: 0,
-          before,
-          limit: BATCH_BUILDS,
-        });
-        yield page.builds.map((build) => buildItem(build, repository!));
-        before = page.builds.length < BATCH_BUILDS ? null : page.builds.at(-1)!.submissionId;
+        const [[repository], { builds }] = await read(({ query, now, load }) =>
+          Promise.all([
+            load(loadRepositoryDetails, {}),
+            load(loadBuilds, {
+              ...wantedBuilds(query, now),
+              offset: 0,
+              before,
+              limit: BATCH_BUILDS,
+            }),
+          ])
+        );
+        yield builds.map((build) => buildItem(build, repository!));
+        before = builds.length < BATCH_BUILDS ? null : builds.at(-1)!.submissionId;
       } while (before !== null);
     },
   },
@@ -97,19 +97,11 @@ export const buildsPage = definePage({
     content: markup`<h1>Builds</h1>${filters(parameters, errors)}`,
   }),
   async show(page) {
-    const { query, parameters, now, load, loadEach, link } = page;
-    const { branch: branches, environment: environments, outcome, days, after: offset } = query;
-    const filter = { branches, environments };
+    const { query, parameters, now, load, link } = page;
+    const { after: offset } = query;
     const [[found], { count, builds }] = await Promise.all([
-      loadEach(loadRepositoryDetails, {}),
-      load(loadBuilds, {
-        since: now - Number(days) * SECONDS_PER_DAY,
-        filter,
-        words: query.q,
-        outcome,
-        offset,
-        limit: LIMIT,
-      }),
+      load(loadRepositoryDetails, {}),
+      load(loadBuilds, { ...wantedBuilds(query, now), offset, limit: LIMIT }),
     ]);
     const repository = found!;
     const path = ["repos", repository.owner, repository.name, "builds"];
@@ -134,6 +126,17 @@ ${builds.length > 0 && downloadLinks(path, page)}`,
     };
   },
 });
+
+/** The builds that the parameters ask for. */
+function wantedBuilds(
+  { q: words, branch: branches, environment: environments, outcome, days }: v.InferOutput<
+    v.ObjectSchema<typeof query, undefined>
+  >,
+  now: number,
+) {
+  const since = now - Number(days) * SECONDS_PER_DAY;
+  return { since, filter: { branches, environments }, words, outcome };
+}
 
 function filters(given: Readonly<Record<string, string>>, errors: ParameterErrors = {}): Markup {
   const field = (name: string, label: string, hint: string) =>

@@ -40,7 +40,7 @@ export const flakyTestsPage = definePage({
     const { after, limit } = query;
     const [tests, details] = await Promise.all([
       request.loadTests({ filter: filterOf(query) }),
-      request.loadEach(loadRepositoryDetails, {}),
+      request.load(loadRepositoryDetails, {}),
     ]);
     const { count, tests: shown } = tests.list({ ...query, isListed: isListedBy(query) });
     const page: ListPage = {

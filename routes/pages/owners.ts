@@ -11,6 +11,7 @@ import { formatCount, formatDuration, plural } from "../../lib/base/text.ts";
 import { breakable, emptyState, keyFigures, table } from "../../lib/html/elements.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
+import type { ApiRequest } from "../../lib/http/request/route.ts";
 import { foldCase } from "../../lib/query/parse.ts";
 import { isFlakyNotQuarantined } from "../flaky_tests.ts";
 import * as schemas from "../schemas.ts";
@@ -49,8 +50,8 @@ export const ownersPage = definePage({
   resource: "repositories in query",
   list: {
     item: ownerSchema,
-    async *batches(page) {
-      yield (await findOwners(page)).map(({ owner, cost, flaky, own, testCount }) => ({
+    async *batches(read) {
+      yield (await read(findOwners)).map(({ owner, cost, flaky, own, testCount }) => ({
         owner,
         disruption_count: cost,
         flaky_test_count: flaky.length,
@@ -97,9 +98,8 @@ ${rows.length > 0 && downloadLinks(["owners"], page)}`,
 });
 
 /** All owners of tests and quarantine entries (case-insensitive), the most disruptions first. */
-async function findOwners({ repositories, sql, loadTests }: PageRequest) {
-  const repositoryIds = repositories.map(({ repositoryId }) => repositoryId);
-  const [owners, { tests }] = await Promise.all([loadOwners(sql, { repositoryIds }), loadTests()]);
+async function findOwners({ load, loadTests }: ApiRequest) {
+  const [owners, { tests }] = await Promise.all([load(loadOwners, {}), loadTests()]);
   const ofEntries = tests.map(({ quarantine }) => quarantine?.quarantineOwner ?? "")
     .filter((owner) => owner !== "").sort().map((owner) => ({ owner, testCount: 0 }));
   const testsOf = groupByOwner(tests);
@@ -134,11 +134,9 @@ export const ownerPage = definePage({
   async show(request) {
     const { now, link, query: { owner } } = request;
     const [details, collection, owners] = await Promise.all([
-      request.loadEach(loadRepositoryDetails, {}),
+      request.load(loadRepositoryDetails, {}),
       request.loadTests(),
-      loadOwners(request.sql, {
-        repositoryIds: request.repositories.map(({ repositoryId }) => repositoryId),
-      }),
+      request.load(loadOwners, {}),
     ]);
     const page: OwnerPage = {
       ...request,
@@ -194,14 +192,14 @@ ${
 /** What flaky failures of these tests cost in all of their repositories. */
 async function flakyMicrosecondsOf(
   tests: readonly TrackedTest[],
-  { sql, today, repositoryOf }: OwnerPage,
+  { load, today, repositoryOf }: OwnerPage,
 ): Promise<number> {
   const since = (today - COST_DAYS) * SECONDS_PER_DAY;
   const failed = tests.filter(({ disruptionCount }) => disruptionCount > 0)
     .map(({ id }) => parseTestId(id)!);
   const costs = await Promise.all(
     [...Map.groupBy(failed, ({ idPrefix }) => idPrefix)].map(([idPrefix, own]) =>
-      loadFlakyMicroseconds(sql, {
+      load(loadFlakyMicroseconds, {
         repositoryId: repositoryOf.get(idPrefix)!.repositoryId,
         since,
         testHashes: own.map(({ testHash }) => testHash),

@@ -35,7 +35,6 @@ import {
 } from "../../lib/html/markup.ts";
 import type { Context } from "../../lib/http/request/context.ts";
 import { columnsOf } from "../../lib/http/request/list_format.ts";
-import { createQueries } from "../../lib/http/test_cache/queries.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import { type Entries, timeZone } from "../../lib/http/request/parameters.ts";
 import type {
@@ -43,11 +42,11 @@ import type {
   Endpoint,
   ListSource,
   QueryOf,
+  ReadBatch,
   Resource,
 } from "../../lib/http/request/route.ts";
 
 export interface PageRequest<Query = unknown> extends ApiRequest<Query> {
-  sql: Context["sql"];
   /** Address for uploads; `""` if unknown. */
   uploadUrl: string;
   pathTo: PathTo;
@@ -61,7 +60,7 @@ interface PageList<Query> {
   /** Schema of an item. */
   item: v.GenericSchema;
   /** The items that match the parameters of the page, on all of its pages. */
-  batches(request: PageRequest<Query>): AsyncIterable<readonly object[]>;
+  batches(read: ReadBatch<Query>): AsyncIterable<readonly object[]>;
 }
 
 /** The list of a route of the API, for a page that shows the same with the same parameters. */
@@ -101,20 +100,19 @@ export function definePage<Query extends Entries>(
   if (list) {
     endpoint.list = {
       columns: () => columnsOf(list.item),
-      // The data may change from batch to batch.
-      batches: (request, context) =>
-        list.batches({
-          ...pageRequest(request, context),
-          ...createQueries(context.sql, request.repositories, request, { mayChange: true }),
-        }),
+      batches: list.batches,
     };
   }
   if (listOf) {
     const { route: { list }, more } = listOf;
     endpoint.list = {
       columns: (query) => list!.columns({ ...query, ...more }),
-      batches: (request, context) =>
-        list!.batches({ ...request, query: { ...request.query, ...more } }, context),
+      batches: (read, context) =>
+        list!.batches(
+          (handle) =>
+            read((request) => handle({ ...request, query: { ...request.query, ...more } })),
+          context,
+        ),
     };
   }
   if (showErrors) {
@@ -127,12 +125,12 @@ export function definePage<Query extends Entries>(
 
 function pageRequest<Query>(
   request: ApiRequest<Query>,
-  { sql, uploadUrl = "" }: Context,
+  { uploadUrl = "" }: Context,
 ): PageRequest<Query> {
   const pathTo = pathsFrom(request.root, keptParameters(request.parameters));
   const at = (seconds: number | null) =>
     seconds === null ? markup`never` : formatTime(seconds, request);
-  return { ...request, sql, uploadUrl, pathTo, at, link: linksWith(pathTo, at) };
+  return { ...request, uploadUrl, pathTo, at, link: linksWith(pathTo, at) };
 }
 
 /** Links to the whole list at a path, by the parameters of a page, in all of its formats. */
@@ -231,8 +229,9 @@ export function uploadAddress({ uploadUrl }: Pick<PageRequest, "uploadUrl">): st
 }
 
 /** The name of the caller's organization as a word of a command. */
-export async function organizationWord({ sql, caller }: PageRequest): Promise<string> {
-  return shellWord(await loadOrganizationName(sql, caller!.organizationId));
+export async function organizationWord({ load, caller }: PageRequest): Promise<string> {
+  const { organizationId } = caller!;
+  return shellWord(await load(loadOrganizationName, { organizationId }));
 }
 
 /** In place of a list, as long as the organization has no repository. */

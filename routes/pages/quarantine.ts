@@ -11,7 +11,7 @@ import { type PageRequest, uploadAddress } from "./page.ts";
 /** The request for the page of a test. */
 export interface TestPage extends PageRequest {
   repository: RepositoryDetails;
-  test: TestDetails["test"];
+  test: TestDetails;
   /** Name of the organization, as a word of a command. */
   organization: string;
 }
@@ -46,7 +46,7 @@ ${verbatim(onServer)}${events.length > 0 && markup`<h3>Log</h3><ul>${events}</ul
 }
 
 /** The only owner of a test, from CODEOWNERS; a placeholder when there are none or several. */
-function ownerOf({ tags }: TestDetails["test"]): string {
+function ownerOf({ tags }: TestDetails): string {
   const owners = ownersOf(tags);
   return owners.length === 1 ? owners[0]! : "WHO";
 }

@@ -109,8 +109,8 @@ export const repositoriesPage = definePage({
   },
   list: {
     item: overviewSchema,
-    async *batches(page) {
-      yield (await findOverviews(page)).found.map(overviewItem);
+    async *batches(read) {
+      yield (await read(findOverviews)).found.map(overviewItem);
     },
   },
   async show(page) {
@@ -142,9 +142,11 @@ ${found.length > 0 && downloadLinks(["repos"], page)}`,
 });
 
 /** All repositories, and those that match the filter, sorted. */
-async function findOverviews(page: ListPage): Promise<{ all: Overview[]; found: Overview[] }> {
+async function findOverviews(
+  page: Pick<ListPage, "today" | "load" | "query">,
+): Promise<{ all: Overview[]; found: Overview[] }> {
   const firstDay = page.today - SHOWN_DAYS + 1;
-  const all = await page.loadEach(loadOverviews, { firstDay, withBefore: true });
+  const all = await page.load(loadOverviews, { firstDay, withBefore: true });
   const words = foldCase(page.query.q ?? "").split(/\s+/);
   const matching = all.filter((one) =>
     words.every((word) => foldCase(formatRepositoryName(one)).includes(word))
@@ -317,8 +319,8 @@ export const coveragePage = definePage({
   path: "/coverage",
   resource: "repositories in query",
   query: { repository: parameters.repository, repository_id: parameters.repositoryId },
-  async show({ loadEach, pathTo, parameters }) {
-    const found = await loadEach(loadRepositoryDetails, {});
+  async show({ load, pathTo, parameters }) {
+    const found = await load(loadRepositoryDetails, {});
     const isNamed = parameters.repository !== undefined || parameters.repository_id !== undefined;
     const [first] = found;
     return isNamed && first ? pathTo(["repos", first.owner, first.name]) : pathTo(["repos"]);
@@ -329,8 +331,8 @@ export const coveragePage = definePage({
 export const repositoryByNamePage = definePage({
   path: "/repos/:name",
   resource: "repositories by name in path",
-  async show({ loadEach, pathTo }) {
-    const found = await loadEach(loadRepositoryDetails, {});
+  async show({ load, pathTo }) {
+    const found = await load(loadRepositoryDetails, {});
     const [{ owner, name }] = found as [typeof found[0]];
     return found.length === 1 ? pathTo(["repos", owner, name]) : pathTo(["repos"]);
   },

@@ -50,20 +50,19 @@ export const repositoryPage = definePage({
   query: { days: chartDays },
   showErrors: wrongRange,
   async show(request) {
-    const { sql, now, today, load, query: { days }, repositories } = request;
-    const { repositoryId } = repositories[0]!;
+    const { today, load, query: { days } } = request;
     const newDay = today - NEW_DAYS;
     const since = newDay * SECONDS_PER_DAY;
     const [overviews, failures, recent, newTests, flakyMicroseconds] = await Promise.all([
-      request.loadEach(loadOverviews, { firstDay: today - daysOf(days) + 1, withBefore: true }),
+      load(loadOverviews, { firstDay: today - daysOf(days) + 1, withBefore: true }),
       load(loadFailures, { filter: ALL_SUBMISSIONS }),
       load(loadSubmissionsPage, {
         filter: ALL_SUBMISSIONS,
         after: null,
         limit: RECENT_SUBMISSIONS,
       }),
-      loadNewlyFlakyTests(sql, { repositoryId, since, limit: MAX_ROWS }),
-      loadFlakyMicroseconds(sql, { repositoryId, since }),
+      load(loadNewlyFlakyTests, { since, limit: MAX_ROWS }),
+      load(loadFlakyMicroseconds, { since }),
     ]);
     const [overview] = overviews as [Overview];
     const failedTests = failedTestsByBuild(failures.failures);
@@ -73,7 +72,7 @@ export const repositoryPage = definePage({
       ...costs.flatMap(({ testId, togetherIds }) => [testId, ...togetherIds]),
       ...causes.flatMap(({ tests }) => tests),
     ];
-    const names = await loadTestNames(sql, { repositoryId, testIds, now });
+    const names = await load(loadTestNames, { testIds });
     const repository = formatRepositoryName(overview);
     const page: RepositoryPage = { ...request, repository, overview, names };
     return {

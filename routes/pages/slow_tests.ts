@@ -42,17 +42,16 @@ export const slowTestsPage = definePage({
     return { title, content: markup`<h1>${title}</h1>${filters(given, errors)}` };
   },
   async show(request) {
-    const { sql, load, loadEach, loadTests, today, query, repositories } = request;
+    const { load, loadTests, today, query } = request;
     const { sort, limit, after } = query;
     const filter = parameters.filterOf(query);
     const [[repository], { runs }] = await Promise.all([
-      loadEach(loadRepositoryDetails, {}),
+      load(loadRepositoryDetails, {}),
       loadTests({ withTime: true, filter }),
     ]);
     // One repository always has runs.
     const { count, tests } = await load(loadSlowTests, { filter, runs: runs!, sort, after, limit });
-    const weeks = await loadWeeklyMedians(sql, {
-      repositoryId: repositories[0]!.repositoryId,
+    const weeks = await load(loadWeeklyMedians, {
       testNos: tests.map(({ testNo }) => testNo),
       filter,
       end: (today + 1) * SECONDS_PER_DAY,

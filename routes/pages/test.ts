@@ -59,19 +59,18 @@ export const testPage = definePage({
   query: { days: chartDays },
   showErrors: wrongRange,
   async show(request) {
-    const { sql, load, loadEach, now, today, windowStart, query } = request;
-    const [selected] = request.repositories as [RepositoryVersion & { testNo: number }];
+    const { load, today, query } = request;
+    const [{ testNo }] = request.repositories as [RepositoryVersion & { testNo: number }];
     const everything = { filter: ALL_SUBMISSIONS };
-    const { repositoryId, testNo } = selected;
     const end = (today + 1) * SECONDS_PER_DAY;
     const weeks = Math.ceil(daysOf(query.days) / 7);
     const firstDay = today - daysOf(query.days) + 1;
     const loadedDay = Math.min(firstDay, firstComparedDay(today));
     const [
       [repository],
-      { test },
-      latest,
-      all,
+      test,
+      runs,
+      submissions,
       failures,
       days,
       firstUploadDay,
@@ -79,20 +78,20 @@ export const testPage = definePage({
       durations,
       medians,
     ] = await Promise.all([
-      loadEach(loadRepositoryDetails, {}),
+      load(loadRepositoryDetails, {}),
       load(loadTestDetails, {}),
       load(loadTestRuns, { ...everything, status: "all", after: null, limit: SHOWN_RUNS }),
       load(loadSubmissionRuns, {}),
       load(loadFailures, everything),
-      loadFailureDays(sql, { ...selected, firstDay: loadedDay }),
-      loadFirstUploadDay(sql, selected).then((day) => day ?? today),
-      loadFirstDisruption(sql, selected),
-      loadDurationsOfTest(sql, { repositoryId, testNo, windowStart }),
-      loadWeeklyMedians(sql, { repositoryId, testNos: [testNo], end, weeks }),
+      load(loadFailureDays, { firstDay: loadedDay }),
+      load(loadFirstUploadDay, {}).then((day) => day ?? today),
+      load(loadFirstDisruption, {}),
+      load(loadDurationsOfTest, {}),
+      load(loadWeeklyMedians, { testNos: [testNo], end, weeks }),
     ]);
     const { organizationId } = request.caller!;
     const [log, organization] = await Promise.all([
-      listQuarantineLog(sql, { organizationId, testId: test.id, now }),
+      load(listQuarantineLog, { organizationId, testId: test.id }),
       organizationWord(request),
     ]);
     const page: TestPage = { ...request, repository: repository!, test, organization };
@@ -106,18 +105,18 @@ ${
       }
 <p class="soft">${placeOf(test)}</p>
 <p>${test.tags.map(page.link.tag)}</p>
-${testFigures(all.submissions, first, page)}
-${failsOnlyIn(all.submissions)}
+${testFigures(submissions, first, page)}
+${failsOnlyIn(submissions)}
 <h2>Latest runs</h2>
-${latest.runs.length > 0 ? strip(latest.runs, page) : NO_RUNS}
+${runs.length > 0 ? strip(runs, page) : NO_RUNS}
 <h2>How it fails</h2>
-${causes(failures, latest.runs, page)}
+${causes(failures, runs, page)}
 ${rangeLinks(query.days, (days) => request.pathTo(["tests", test.id], { days }))}
 <div class="pair">${failureBars(days, { today, firstDay, firstUploadDay })}${
         durations && durationChart(durations, medians.get(testNo)!, { today, firstUploadDay })
       }</div>
 <div class="pair"><section><h2>Runs by branch</h2>
-${runsTable(all.submissions, "branch")}</section>${environmentTable(all.submissions)}</div>
+${runsTable(submissions, "branch")}</section>${environmentTable(submissions)}</div>
 <h2 id="since">When it became flaky</h2>
 ${since(first, page)}
 <h2 id="quarantine">Quarantine</h2>
@@ -311,7 +310,7 @@ ${verbatim(`git log --oneline ${range.join("..")}`)}`;
   return markup`<p>First flaky failure: ${version(disrupted)}.<br>${before}</p>${changes}`;
 }
 
-function rerun(test: TestDetails["test"]): Markup {
+function rerun(test: TestDetails): Markup {
   const line = rerunCommand(test);
   return line === null
     ? emptyState("The report has neither file nor class of a known test runner.")

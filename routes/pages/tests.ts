@@ -39,21 +39,20 @@ export const testsPage = definePage({
   resource: "repositories in query",
   list: {
     item: foundSchema,
-    async *batches({ sql, query: { q: words }, loadEach, loadTests }) {
-      const [repositories, tracked] = await Promise.all([
-        loadEach(loadRepositoryDetails, {}),
-        loadTests(),
-      ]);
-      const states = new Map(tracked.tests.map((test) => [test.id, test]));
+    async *batches(read) {
       let last: FoundTest | null = null;
       do {
         const limit = BATCH_TESTS;
-        const { tests }: { tests: FoundTest[] } = await searchTests(sql, {
-          repositories,
-          words,
-          last,
-          limit,
-        });
+        const [{ tests }, tracked] = await read(
+          async ({ query: { q: words }, load, loadTests }) => {
+            const repositories = await load(loadRepositoryDetails, {});
+            return await Promise.all([
+              load(searchTests, { repositories, words, last, limit }),
+              loadTests(),
+            ]);
+          },
+        );
+        const states = new Map(tracked.tests.map((test) => [test.id, test]));
         yield tests.map((test) => foundItem(test, states.get(test.id)));
         last = tests.length < limit ? null : tests.at(-1)!;
       } while (last !== null);
@@ -70,15 +69,15 @@ export const testsPage = definePage({
     content: markup`<h1>Tests</h1>${filters({ parameters, pathTo }, errors)}`,
   }),
   async show(page) {
-    const { sql, query: { q, after: offset }, pathTo, link } = page;
+    const { query: { q, after: offset }, pathTo, link } = page;
     const [only = ""] = q;
-    const details = await page.loadEach(loadRepositoryDetails, {});
+    const details = await page.load(loadRepositoryDetails, {});
     const id = q.length === 1 ? parseTestId(only) : null;
     if (id && details.some(({ idPrefix }) => idPrefix === id.idPrefix)) {
       return pathTo(["tests", only]);
     }
     const [{ count, tests }, tracked] = await Promise.all([
-      searchTests(sql, { repositories: details, words: q, offset, limit: LIMIT }),
+      page.load(searchTests, { repositories: details, words: q, offset, limit: LIMIT }),
       page.loadTests(),
     ]);
     const states = new Map(tracked.tests.map((test) => [test.id, test]));

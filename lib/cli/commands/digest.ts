@@ -123,7 +123,7 @@ async function loadInput(
       repository: name,
       now: await loadBuildCounts(sql, { repositoryId, windowStart }),
       before: await loadBuildCounts(sql, { repositoryId, ...previous }),
-      outageCount: new Set(outages.runs.map(buildKey)).size,
+      outageCount: new Set(outages.map(buildKey)).size,
       flakyMicroseconds: await loadFlakyMicroseconds(sql, { repositoryId, since: begin }),
     });
     for (const test of await loadDisruptedTests(sql, { repositoryId, periods })) {

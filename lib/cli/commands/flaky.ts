@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { readSnapshot } from "../../../db/read/snapshot.ts";
 import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import { isDisruptive } from "../../../routes/flaky_tests.ts";
 import { COLUMNS, disruptiveTestView } from "../../../routes/test_fields.ts";
@@ -11,7 +12,6 @@ import { TestCollection } from "../../http/test_cache/collection.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { LIST_OPTIONS } from "../list_options.ts";
 import { option, repositoryName } from "../parameters.ts";
-import { Failure } from "../../base/failure.ts";
 import { plainLine } from "../output.ts";
 import { oneLine } from "../../base/text.ts";
 import { openOrganization, ORG, selectRepositories } from "../organization.ts";
@@ -47,17 +47,13 @@ export const flakyCommand: AddCommand = command({
   async run({ org, repo, ...query }, context) {
     const { sql, organization } = await openOrganization(context, org, repo?.owner);
     const repositories = await selectRepositories(sql, organization, repo);
-    const { states, changed } = await loadTrackedTests(sql, {
-      repositoryIds: repositories.map(({ repositoryId }) => repositoryId),
-      now: context.now,
-      windowStart: context.now - WINDOW_SECONDS,
-      filter: parameters.filterOf(query),
-    });
-    if (changed.length > 0) {
-      const of = repositories.filter(({ repositoryId }) => changed.includes(repositoryId));
-      const names = of.map(formatRepositoryName).join(", ");
-      throw new Failure(`uploads changed ${names} while it was read: try again`);
-    }
+    const states = await readSnapshot(sql, (tx) =>
+      loadTrackedTests(tx, {
+        repositoryIds: repositories.map(({ repositoryId }) => repositoryId),
+        now: context.now,
+        windowStart: context.now - WINDOW_SECONDS,
+        filter: parameters.filterOf(query),
+      }));
     const all = new TestCollection(
       [...states.values()].flatMap(({ tests }) => [...tests.values()]),
     );

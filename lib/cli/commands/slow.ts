@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { loadSlowTests, slownessOf, type SlowTest } from "../../../db/read/slow_tests.ts";
+import { readSnapshot } from "../../../db/read/snapshot.ts";
 import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import { slowTestView } from "../../../routes/durations.ts";
 import type { SlowOrder } from "../../analysis/slow_downs.ts";
@@ -57,20 +58,19 @@ export const slowCommand: AddCommand = command({
     const all: Listed[] = [];
     let count = 0;
     for (const one of repositories) {
-      const { repositoryId } = one;
+      const { repositoryId, idPrefix } = one;
       const repository = formatRepositoryName(one);
-      const options = { ...window, filter, repositoryId };
-      const { states } = await loadTrackedTests(sql, {
-        ...options,
-        repositoryIds: [repositoryId],
-        withTime: true,
+      const options = { ...window, filter, repositoryId, idPrefix };
+      await readSnapshot(sql, async (tx) => {
+        const repositoryIds = [repositoryId];
+        const states = await loadTrackedTests(tx, { ...options, repositoryIds, withTime: true });
+        const runs = states.get(repositoryId)?.runs;
+        if (!runs) throw new Failure(`repository ${repository} was deleted while it was read`);
+        const found = await loadSlowTests(tx, { ...options, sort, limit, after: 0, runs });
+        const total = runs.timeConsumed ?? 0;
+        count += found.count;
+        all.push(...found.tests.map((test) => ({ repository, test, total })));
       });
-      const runs = states.get(repositoryId)?.runs;
-      if (!runs) throw new Failure(`uploads changed ${repository} while it was read: try again`);
-      const found = await loadSlowTests(sql, { ...options, sort, limit, after: 0, runs });
-      const total = runs.timeConsumed ?? 0;
-      count += found.count;
-      all.push(...found.tests.map((test) => ({ repository, test, total })));
     }
     const listed = all.sort((a, b) =>
       slownessOf(b.test, sort) - slownessOf(a.test, sort) || compareTexts(a.test.id, b.test.id)

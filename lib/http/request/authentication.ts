@@ -20,6 +20,8 @@ import { createTokenThrottle } from "./token_throttle.ts";
 // 200 bytes each. The rest are looked up as if they were new.
 const MAX_VALID_TOKENS = 10_000;
 
+const NO_SCOPE: CallerScope = { caller: null, organizationName: null, repositories: [] };
+
 /** What a request says about its caller, and what it is about. */
 interface Credentials extends Omit<CallerLookUp, "token"> {
   access: Access;
@@ -29,6 +31,13 @@ interface Credentials extends Omit<CallerLookUp, "token"> {
   organization: string | null;
   /** Address of the client; "" when unknown. */
   address: string;
+}
+
+/** A request with a valid token, or to a public route. */
+export interface Authenticated {
+  scope: CallerScope;
+  /** What found it, to be looked up again in the snapshot of the request; `null` on public routes. */
+  lookUp: CallerLookUp | null;
 }
 
 /**
@@ -52,11 +61,13 @@ export function createAuthentication(
   return async (
     authorization: string | null,
     { access, badgeToken, organization, address, ...options }: Credentials,
-  ): Promise<CallerScope | null> => {
-    if (access === "public") return { caller: null, organizationName: null, repositories: [] };
+  ): Promise<Authenticated | null> => {
+    if (access === "public") return { scope: NO_SCOPE, lookUp: null };
     if (access === "token or basic" && organization) {
       const token = { type: "proxy", hash: caseKey(organization) };
-      return await lookUp(JSON.stringify([token, options.selection]), { token, ...options });
+      const wanted = { token, ...options };
+      const scope = await lookUp(JSON.stringify([token, options.selection]), wanted);
+      return scope && { scope, lookUp: wanted };
     }
     // A header takes precedence: a badge token is for clients that cannot send one.
     const token = authorization === null && badgeToken !== null
@@ -70,16 +81,17 @@ export function createAuthentication(
       return null;
     }
     const key = JSON.stringify([hash, options.selection]);
-    const found = await lookUp(key, { token, ...options });
+    const wanted = { token, ...options };
+    const scope = await lookUp(key, wanted);
     const hour = options.now - options.now % 3600;
-    if (!found?.caller) {
+    if (!scope?.caller) {
       valid.delete(hash);
       throttle.recordWrong(address);
     } else if (lastUse !== hour) {
       valid.set(hash, hour);
-      if (found.caller.tokenId !== null) onTokenUse?.({ hash, hour });
+      if (scope.caller.tokenId !== null) onTokenUse?.({ hash, hour });
     }
-    return found;
+    return scope && { scope, lookUp: wanted };
   };
 }
 

@@ -4,14 +4,16 @@
  */
 import * as v from "valibot";
 import { isTransient } from "../../../db/connection/errors.ts";
-import type { Caller, CallerScope, Selection } from "../../../db/read/caller.ts";
+import type { Caller, CallerScope } from "../../../db/read/caller.ts";
 import { organizationUuid } from "../../base/identity.ts";
 import { errorFields } from "../../base/log.ts";
 import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { localDay, type TimeZone, UTC } from "../../base/time_zone.ts";
-import { createAuthentication } from "./authentication.ts";
+import { RequestOverError, TestCache } from "../test_cache/cache.ts";
+import { type Authenticated, createAuthentication } from "./authentication.ts";
 import { isTrusted } from "./client_address.ts";
 import { type App, type Context, REQUEST_TIMEOUT_MS } from "./context.ts";
+import { errorPage } from "./error_page.ts";
 import {
   ALLOWED_METHODS,
   badRequest,
@@ -20,22 +22,15 @@ import {
   notFound,
   unauthorized,
 } from "./errors.ts";
-import { type RawParameters, readParameters, timeZone as timeZoneParameter } from "./parameters.ts";
 import { createExporter } from "./list_export.ts";
-import { createLines } from "./list_format.ts";
-import { checkSelected, createUrlParser, splitUrl } from "./parsed_url.ts";
-import { errorPage } from "./error_page.ts";
-import { createQueries, StaleVersionError } from "../test_cache/queries.ts";
+import { createLines, type ListFormat } from "./list_format.ts";
+import { type RawParameters, readParameters, timeZone as timeZoneParameter } from "./parameters.ts";
+import { createUrlParser, findResource, isInPath, type ParsedUrl, splitUrl } from "./parsed_url.ts";
+import type { Moment } from "./queries.ts";
 import { type LoggedRequest, logRequests } from "./request_log.ts";
-import { acceptedFormat, completeError, createResponder } from "./responses.ts";
-import type { ApiRequest, Endpoint } from "./route.ts";
-import { createTestsLoader, type RequestLoads, RequestOverError } from "../test_cache/loader.ts";
-
-/**
- * A retry is needed only when an upload commits in the milliseconds between two statements. Behind a
- * connection pooler statements wait for each other: 10 were too few with 25 uploads a second.
- */
-const MAX_STALE_ATTEMPTS = 100;
+import { acceptedFormat, completeError, createResponder, type ResponseKey } from "./responses.ts";
+import type { Endpoint, ListSource } from "./route.ts";
+import { type CheckedRequest, createSnapshotReader, GoneError } from "./snapshot_reader.ts";
 
 // Share of the cache for tests: they take longer to load than responses to make from them.
 const TESTS_SHARE = 0.6;
@@ -47,6 +42,26 @@ const UPLOAD_PATH = /^\/(?:upload|quarantine)(?:\/|$)/;
 const UPLOAD_PORT = "Not Found: this port only reads; uploads go to the port of `receive`, or of " +
   "`up --upload-port` (8001 by default)";
 
+/** Who asks, and in which way. */
+interface Asker {
+  /** A person, for whom errors are pages. */
+  isPerson: boolean;
+  access: Endpoint["access"];
+  zone: TimeZone;
+}
+
+/** A request with a valid token for a route. */
+interface RoutedRequest extends Moment {
+  request: Request;
+  requestId: string;
+  parsed: ParsedUrl & { route: Endpoint };
+  zone: TimeZone;
+  authenticated: Authenticated;
+  deadline: number;
+  /** Completes an error response, with a page for people. */
+  refuse(response: Response): Promise<Response>;
+}
+
 /** Creates the app of a route table; its caches are its own. */
 export function createDispatcher(routes: readonly Endpoint[], context: Context): App {
   const { metrics, now: clock = systemSeconds, requestTimeoutMs = REQUEST_TIMEOUT_MS } = context;
@@ -54,19 +69,17 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
   const authenticate = createAuthentication(context);
   const cacheBytes = Math.max(1, (context.cacheSizeMb ?? 80) * 1024 * 1024);
   const responder = createResponder(cacheBytes * (1 - TESTS_SHARE));
-  const loadTests = createTestsLoader(context.sql, cacheBytes * TESTS_SHARE);
+  const read = createSnapshotReader(context, new TestCache(cacheBytes * TESTS_SHARE));
   const exportList = createExporter(context);
 
   return logRequests({ ...context, requestTimeoutMs }, async (request, logged) => {
-    const loads = { deadline: performance.now() + requestTimeoutMs, loaded: new Map() };
+    const deadline = performance.now() + requestTimeoutMs;
     for (let attempt = 1;; attempt++) {
       try {
-        return await dispatch(request, logged, loads);
+        return await authenticated(request, logged, deadline);
       } catch (error) {
         // Requests only read: they can be repeated.
-        const isStale = error instanceof StaleVersionError && attempt < MAX_STALE_ATTEMPTS;
-        const isOver = performance.now() > loads.deadline;
-        if ((isStale || attempt === 1 && isTransient(error)) && !isOver) continue;
+        if (attempt === 1 && isTransient(error) && performance.now() <= deadline) continue;
         const { requestId, route } = logged;
         // The server has answered and logged a request that is over.
         if (!(error instanceof RequestOverError)) {
@@ -81,27 +94,22 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     }
   });
 
-  async function dispatch(
+  /** Responds to a request, if its caller may ask and its path leads to a route. */
+  async function authenticated(
     request: Request,
     logged: LoggedRequest,
-    loads: RequestLoads,
+    deadline: number,
   ): Promise<Response> {
     const { requestId, peer, address } = logged;
     const parsed = parseUrl(request.url);
-    const { route, root, parameters, badgeToken, selection } = parsed;
-    // A person who mistyped an address is not asked to sign in again.
-    const isBrowser = !route && isSignedInBrowser(request.headers);
-    const isPage = isBrowser || route?.isPage && parsed.format === null;
+    const { route, badgeToken, selection } = parsed;
+    const { isPerson, access, zone } = askerOf(request, parsed, context);
     const hasToken = request.headers.has("authorization");
-    const zone = isPage ? zoneOf(parameters, context) : UTC;
     const refuse = async (response: Response) => {
-      const page = isPage ? await errorPage(response, { ...parsed, hasToken, zone }) : response;
+      const page = isPerson ? await errorPage(response, { ...parsed, hasToken, zone }) : response;
       return completeError(request, page, requestId);
     };
     if (route) logged.route = route.path;
-    // Spreadsheets and browsers open the path of a list, and can send a token in no other way.
-    const isFile = parsed.format !== null || isBrowser;
-    const access = isFile ? "token or basic" : route?.access ?? "token";
     const now = clock();
     const moment = { now, windowStart: now - context.windowSeconds };
     const organization = organizationNamedBy(peer, request.headers, context);
@@ -112,7 +120,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     if (!found) {
       return await refuse(unauthorized(route && access === "token or basic" ? "Basic" : "Bearer"));
     }
-    const { caller } = found;
+    const { caller } = found.scope;
     logged.caller = caller;
     if (!route) {
       const isUpload = UPLOAD_PATH.test(splitUrl(request.url).path);
@@ -124,29 +132,25 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
       const response = await route.respond(request, { peer, requestId, caller });
       return completeError(request, response, requestId);
     }
+    return await respond({
+      request,
+      requestId,
+      parsed: { ...parsed, route },
+      zone,
+      authenticated: found,
+      deadline,
+      refuse,
+      ...moment,
+    });
+  }
 
-    const isInPath = route.resource?.endsWith("in path");
-    if (isInPath && !isFound(selection, found)) return await refuse(notFound());
-    const today = Math.floor(now / SECONDS_PER_DAY);
-    const key = {
-      path: route.path,
-      parameters,
-      windowSeconds: context.windowSeconds,
-      page: route.isPage
-        ? {
-          root,
-          today,
-          zone: zone.name,
-          zoneDay: localDay(now, zone),
-          uploadUrl: context.uploadUrl ?? "",
-        }
-        : null,
-      now: route.isOfThisSecond ? now : null,
-      organizationId: route.resource && caller ? caller.organizationId : null,
-      organizationName: found.organizationName,
-      repositories: found.repositories,
-    };
-    const response = { route, requestId, key };
+  /** Responds from the cache, or with what the handler of the route returns. */
+  async function respond(routed: RoutedRequest): Promise<Response> {
+    const { request, requestId, parsed, authenticated: { scope }, refuse } = routed;
+    const { route, parameters } = parsed;
+    const resource = findResource(parsed, scope);
+    if (isInPath(route) && resource.isMissing) return await refuse(notFound());
+    const response = { route, requestId, key: keyOf(routed, scope, context) };
     const format = parsed.format ??
       (route.list ? acceptedFormat(request.headers.get("accept")) : null);
     if (format === null) {
@@ -155,38 +159,98 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
       metrics?.count("response_cache_total", { result: cached ? "hit" : "miss" });
       if (cached) return await cached;
     }
-
     const { value: query, errors } = readParameters(parameters, route.query);
-    const named = route.resource && !isInPath ? checkSelected(parsed, found.repositories) : null;
-    const allErrors = { ...named?.errors, ...errors };
+    const allErrors = { ...resource.errors, ...errors };
     if (Object.keys(allErrors).length > 0) return await refuse(badRequest(allErrors));
-    if (named?.isMissing || !isOwn(parameters.organization_id, caller)) {
+    if (resource.isMissing || !isOwn(parameters.organization_id, scope.caller)) {
       return await refuse(notFound());
     }
-
-    const { repositories } = named ?? found;
-    const checked: ApiRequest = {
-      caller,
-      organizationName: found.organizationName,
-      repositories,
-      query,
-      parameters,
-      root,
-      today,
-      zone,
-      ...moment,
-      ...createQueries(context.sql, repositories, moment),
-      loadTests: (options) => loadTests(repositories, { ...moment, ...options }, loads),
-    };
-    if (format === null || !route.list) {
-      return await responder.created(request, response, () => route.handler(checked, context));
+    const checked = checkedRequest(routed, query);
+    try {
+      if (format !== null && route.list) return await sendList(routed, checked, format, route.list);
+      const unchanged = responder.unchanged(request, response);
+      if (unchanged) return unchanged;
+      const { scope: seen, result } = await read(checked, (read) => route.handler(read, context));
+      const key = keyOf(routed, seen, context);
+      return await responder.created(request, { route, requestId, key }, result);
+    } catch (error) {
+      if (error instanceof GoneError) return await refuse(notFound());
+      throw error;
     }
-    const list = { requestId, key, format, isNegotiated: parsed.format === null };
-    return await exportList(request, { ...list, fileName: route.path.split("/").at(-1)! }, {
-      lines: createLines(format, route.list.columns(query)),
-      batches: route.list.batches(checked, context),
+  }
+
+  /** Responds with the whole list of a route. */
+  async function sendList(
+    routed: RoutedRequest,
+    checked: CheckedRequest,
+    format: ListFormat,
+    list: ListSource,
+  ): Promise<Response> {
+    const { request, requestId, parsed, authenticated: { scope } } = routed;
+    let seen: CallerScope | undefined;
+    return await exportList(request, {
+      requestId,
+      format,
+      isNegotiated: parsed.format === null,
+      fileName: parsed.route.path.split("/").at(-1)!,
+      key: () => keyOf(routed, seen ?? scope, context),
+    }, {
+      lines: createLines(format, list.columns(checked.request.query)),
+      batches: list.batches(async (handle) => {
+        const { scope, result } = await read(checked, handle);
+        seen ??= scope;
+        return result;
+      }, context),
     });
   }
+}
+
+/** Who asks: spreadsheets and browsers open the path of a list, and can send a token in no other way. */
+function askerOf(
+  { headers }: Request,
+  { route, format, parameters }: ParsedUrl,
+  context: Context,
+): Asker {
+  // A person who mistyped an address is not asked to sign in again.
+  const isBrowser = !route && isSignedInBrowser(headers);
+  const isPerson = isBrowser || route?.isPage === true && format === null;
+  return {
+    isPerson,
+    access: format !== null || isBrowser ? "token or basic" : route?.access ?? "token",
+    zone: isPerson ? zoneOf(parameters, context) : UTC,
+  };
+}
+
+/** Everything that the response depends on, of what a handler saw. */
+function keyOf(
+  { parsed: { route, parameters, root }, zone, now }: RoutedRequest,
+  { caller, organizationName, repositories }: CallerScope,
+  { windowSeconds, uploadUrl = "" }: Context,
+): ResponseKey {
+  return {
+    path: route.path,
+    parameters,
+    windowSeconds,
+    page: route.isPage
+      ? { root, today: dayOf(now), zone: zone.name, zoneDay: localDay(now, zone), uploadUrl }
+      : null,
+    now: route.isOfThisSecond ? now : null,
+    organizationId: route.resource && caller ? caller.organizationId : null,
+    organizationName,
+    repositories,
+  };
+}
+
+function checkedRequest(routed: RoutedRequest, query: unknown): CheckedRequest {
+  const { parsed, authenticated, deadline, zone, now, windowStart } = routed;
+  const { parameters, root } = parsed;
+  const request = { query, parameters, root, today: dayOf(now), zone, now, windowStart };
+  return { request, parsed, authenticated, deadline };
+}
+
+/** In days since 1970. */
+function dayOf(now: number): number {
+  return Math.floor(now / SECONDS_PER_DAY);
 }
 
 /** Whether a person asks, who is signed in to the pages by HTTP Basic. */
@@ -216,8 +280,4 @@ function organizationNamedBy(
 ): string | null {
   const isBelieved = organizationHeader && trustedProxies && isTrusted(trustedProxies, peer);
   return isBelieved ? headers.get(organizationHeader) : null;
-}
-
-function isFound(selection: Selection, { repositories: [repository] }: CallerScope): boolean {
-  return repository !== undefined && (selection.kind !== "test" || repository.testNo !== null);
 }

@@ -1,4 +1,10 @@
-/** Responds with a whole list: its batches are read as fast as the client takes them. */
+/**
+ * Responds with a whole list: its batches are read as fast as the client takes them. Each batch is read in a
+ * snapshot of its own, because a download may take minutes, and a transaction that stays open keeps the server
+ * from cleaning up, and every other client of the embedded database waiting. So the entity tag is of the first
+ * batch, and later ones may have what was uploaded meanwhile. A list of tests is of one version, because it is
+ * made from the cache; when a repository is deleted during the download, the connection is cut.
+ */
 import type { Log } from "../../base/log.ts";
 import { errorFields } from "../../base/log.ts";
 import { internalServerError } from "./errors.ts";
@@ -27,8 +33,8 @@ interface ListContext {
   format: ListFormat;
   /** Name of the file, without the format. */
   fileName: string;
-  /** Everything that the list depends on. */
-  key: { organizationId: number | null };
+  /** Returns everything that the list depends on: of its first batch, as soon as that is read. */
+  key(): { organizationId: number | null };
   /** Whether `Accept` chose the format, not the path. */
   isNegotiated: boolean;
 }
@@ -44,21 +50,23 @@ export function createExporter({ log }: { log: Log }, { idleMs = IDLE_MS } = {})
     { requestId, format, fileName, key, isNegotiated }: ListContext,
     { lines, batches }: { lines: Lines; batches: AsyncIterable<readonly unknown[]> },
   ): Promise<Response> => {
-    const plainTag = etagOf({ format, key });
-    const held = matchEtag(request.headers.get("if-none-match"), plainTag);
+    const tag = () => etagOf({ format, key: key() });
+    const held = matchEtag(request.headers.get("if-none-match"), tag());
     if (held !== null) return notModified(held, requestId);
     const isCompressed = acceptsGzip(request.headers.get("accept-encoding"));
-    const headers: Record<string, string> = {
+    const headers = (): Record<string, string> => ({
       ...commonHeaders(requestId),
       "content-type": `${LIST_MEDIA_TYPES[format]}; charset=utf-8`,
       "content-disposition": `attachment; filename="${fileName}.${format}"`,
-      etag: isCompressed ? `W/${plainTag}` : plainTag,
+      etag: isCompressed ? `W/${tag()}` : tag(),
       ...isCompressed && { "content-encoding": "gzip" },
       ...isNegotiated && { vary: "Authorization, Accept, Accept-Encoding" },
-    };
+    });
     // Without a body the server would say that the length is 0.
-    if (request.method === "HEAD") return new Response(emptyStream(), { status: 200, headers });
-    const { organizationId } = key;
+    if (request.method === "HEAD") {
+      return new Response(emptyStream(), { status: 200, headers: headers() });
+    }
+    const { organizationId } = key();
     const ofOrganization = running.get(organizationId) ?? 0;
     if (total >= MAX_RUNNING || ofOrganization >= MAX_OF_ORGANIZATION) {
       log.warn("refused a list: too many are being sent", { request_id: requestId });
@@ -88,7 +96,7 @@ export function createExporter({ log }: { log: Log }, { idleMs = IDLE_MS } = {})
           log.error("list cut off", { request_id: requestId, ...errorFields(error) }),
       });
       const body = isCompressed ? stream.pipeThrough(new CompressionStream("gzip")) : stream;
-      return new Response(body, { status: 200, headers });
+      return new Response(body, { status: 200, headers: headers() });
     } catch (error) {
       release();
       throw error;

@@ -155,6 +155,32 @@ function nameKeys(text: string): { ownerKey?: string; nameKey: string } | null {
   return slash < 0 ? { nameKey } : { ownerKey: caseKey(text.slice(0, slash)), nameKey };
 }
 
+/** What a request is about. */
+interface FoundResource {
+  repositories: RepositoryVersion[];
+  errors: ParameterErrors;
+  isMissing: boolean;
+}
+
+/** Whether the path names the resource: without it, the path leads to nothing. */
+export function isInPath({ resource }: Endpoint): boolean {
+  return resource?.endsWith("in path") === true;
+}
+
+/** Finds the resource of a request among the repositories that it selected. */
+export function findResource(
+  { route, parameters, selection }: Pick<ParsedUrl, "parameters" | "selection"> & {
+    route: Endpoint;
+  },
+  { repositories }: { repositories: RepositoryVersion[] },
+): FoundResource {
+  if (!route.resource) return { repositories, errors: {}, isMissing: false };
+  if (!isInPath(route)) return checkSelected({ parameters, selection }, repositories);
+  const [first] = repositories;
+  const isMissing = !first || selection.kind === "test" && first.testNo === null;
+  return { repositories, errors: {}, isMissing };
+}
+
 /**
  * Compares `repository` and `repository_id` with the repositories that they selected. When a bare
  * name fits several repositories and the id belongs to one of them, the id decides.
@@ -162,7 +188,7 @@ function nameKeys(text: string): { ownerKey?: string; nameKey: string } | null {
 export function checkSelected(
   { parameters, selection }: Pick<ParsedUrl, "parameters" | "selection">,
   found: RepositoryVersion[],
-): { errors: ParameterErrors; isMissing: boolean; repositories: RepositoryVersion[] } {
+): FoundResource {
   const { repository: name, repository_id: id } = parameters;
   const { ownerKey, nameKey, repositoryNumber } = selection.kind === "named"
     ? selection

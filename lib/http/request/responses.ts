@@ -76,33 +76,39 @@ export function createResponder(maxCachedBytes: number, buildId = (ownId ??= own
     return response ? respond(request, response, requestId) : null;
   }
 
-  /** Responds with what a handler returns, to a request that passed all checks. */
+  /** Responds with 304 if the client has the response; `null` otherwise. */
+  function unchanged(
+    request: Request,
+    { route: { response: { status, cacheControl } }, requestId, key }: ResponseContext,
+  ): Response | null {
+    const ifNoneMatch = request.headers.get("if-none-match");
+    if (ifNoneMatch === null || status === 204) return null;
+    // A tag is the hash of the dependencies, not of the body: a 304 needs no body.
+    const held = matchEtag(ifNoneMatch, makeEtag(buildId + JSON.stringify(key)));
+    return held === null ? null : notModified(held, requestId, cacheControl);
+  }
+
+  /** Responds with what a handler returned; the key is of what it saw. */
   async function created(
     request: Request,
     context: ResponseContext,
-    handle: () => Promise<HandlerResult> | HandlerResult,
+    result: HandlerResult,
   ): Promise<Response> {
     const { route: { response: { status, cacheControl } }, requestId } = context;
-    const key = JSON.stringify(context.key);
     if (status === 204) {
-      await handle();
       return new Response(null, { status, headers: commonHeaders(requestId, cacheControl) });
     }
-    // A tag is the hash of the dependencies, not of the body: a 304 needs no body.
-    const etag = makeEtag(buildId + key);
-    const held = matchEtag(request.headers.get("if-none-match"), etag);
-    if (held !== null) return notModified(held, requestId, cacheControl);
-    const result = await handle();
     if (result.redirect !== undefined) {
       const headers = { ...commonHeaders(requestId, cacheControl), location: result.redirect };
       return new Response(null, { status: 302, headers });
     }
-    const response = prepare(result, etag, context);
+    const key = JSON.stringify(context.key);
+    const response = prepare(result, makeEtag(buildId + key), context);
     cache.set(key, response);
     return await respond(request, response, requestId);
   }
 
-  return { cached, created };
+  return { cached, unchanged, created };
 }
 
 /** 304, with the tag as the client sent it. */

@@ -14,8 +14,8 @@ import {
   type RawParameters,
 } from "./parameters.ts";
 import type { TestCollection } from "../test_cache/collection.ts";
-import type { LoadTestsOptions } from "../test_cache/loader.ts";
-import { createQueries, type Moment, type RequestQueries } from "../test_cache/queries.ts";
+import type { LoadTestsOptions } from "../test_cache/cache.ts";
+import type { Load, Moment } from "./queries.ts";
 
 /**
  * Who may call: `token or basic` also accepts the token as the password of HTTP Basic, `token or badge
@@ -35,7 +35,7 @@ export const TAGS = {
 export type Tag = keyof typeof TAGS;
 
 /** A request that passed all checks, with its caller and the repositories of its resource. */
-export interface ApiRequest<Query = unknown> extends CallerScope, Moment, RequestQueries {
+export interface ApiRequest<Query = unknown> extends CallerScope, Moment {
   query: Query;
   /** The query parameters that the route knows, as they were sent. */
   parameters: RawParameters;
@@ -45,7 +45,9 @@ export interface ApiRequest<Query = unknown> extends CallerScope, Moment, Reques
   today: number;
   /** The time zone of the times on a page. */
   zone: TimeZone;
-  /** Tests of the repositories that are disruptive in the window or quarantined. */
+  /** Runs a query in the snapshot of the request. */
+  load: Load;
+  /** Tests of the repositories that are disruptive in the window or quarantined, as of the snapshot. */
   loadTests(options?: LoadTestsOptions): Promise<TestCollection>;
 }
 
@@ -100,12 +102,17 @@ export interface Client {
   caller: Caller;
 }
 
+/** Runs `handle` with the request and a snapshot of its own. */
+export type ReadBatch<Query = unknown> = <T>(
+  handle: (request: ApiRequest<Query>) => Promise<T>,
+) => Promise<T>;
+
 /** How the whole list of an endpoint is read, for `.csv` and `.ndjson`. */
 export interface ListSource<Query = unknown> {
   /** The columns of its items. */
   columns(query: Query): ListColumn[];
   /** The items of the list that match a request's filters. One batch is in memory at a time. */
-  batches(request: ApiRequest<Query>, context: Context): AsyncIterable<readonly unknown[]>;
+  batches(read: ReadBatch<Query>, context: Context): AsyncIterable<readonly unknown[]>;
 }
 
 export interface Endpoint<Query = unknown> {
@@ -121,6 +128,8 @@ export interface Endpoint<Query = unknown> {
   response: ResponseDescription;
   /** Absent when the response depends on no data. */
   resource?: Resource;
+  /** Of a handler that loads nothing else: the tests it loads. If they are cached, it needs no snapshot. */
+  tests?(query: Query): LoadTestsOptions;
   handler(request: ApiRequest<Query>, context: Context): Promise<HandlerResult> | HandlerResult;
   /** GET and HEAD unless given. */
   methods?: readonly string[];
@@ -205,7 +214,7 @@ export function defineJsonRoute<
   return defineRoute<Query>({
     ...route,
     description: route.description + (list ? ` ${AS_FILE}` : ""),
-    ...list && { list: listSource(list, { schema, handler, query: route.query }) },
+    ...list && { list: listSource(list, { ...route, schema, handler }) },
     response: { status: 200, mediaType: JSON_MEDIA_TYPE, schema, exampleQuery },
     async handler(request, context) {
       const value: { metadata?: { after: string | null } } = await handler(request, context);
@@ -217,10 +226,11 @@ export function defineJsonRoute<
 /** Reads the whole list of a route of JSON: its pages one after the other, as a client would. */
 function listSource<Query>(
   { field, batch = BATCH_ITEMS, hasField }: ListDeclaration<Query>,
-  { schema, handler, query: parameters }: {
+  { schema, handler, query: parameters, tests }: {
     schema: v.GenericSchema;
     handler(request: ApiRequest<Query>, context: Context): Promise<object> | object;
-    query: Entries | undefined;
+    query?: Entries;
+    tests?(query: Query): LoadTestsOptions;
   },
 ): ListSource<Query> {
   // Sound: the schema of a response is an object, and the field a list in it.
@@ -228,18 +238,20 @@ function listSource<Query>(
   return {
     columns: (query) =>
       columnsOf(entries[field]!.item, hasField && ((name) => hasField(query, name))),
-    async *batches(request, context) {
-      const { sql } = context;
-      const later = createQueries(sql, request.repositories, request, { mayChange: true });
-      let loaded: Promise<TestCollection> | undefined;
-      // All pages are of the same tests: a handler asks with the same options each time.
-      const loadTests = (options?: LoadTestsOptions) => loaded ??= request.loadTests(options);
+    async *batches(read, context) {
+      let first: ApiRequest<Query> | undefined;
       let cursor: string | null = null;
       do {
         const after: unknown = parameters?.after && v.parse(parameters.after, cursor ?? undefined);
-        const query = { ...request.query, limit: batch, after };
-        const queries = cursor === null ? {} : later;
-        const page = await handler({ ...request, ...queries, query, loadTests }, context);
+        const handlePage = (request: ApiRequest<Query>) =>
+          handler({ ...request, query: { ...request.query, limit: batch, after } }, context);
+        const page = first ? await handlePage(first) : await read(async (request) => {
+          if (!tests) return await handlePage(request);
+          // All pages are of the same tests, and need no other snapshot.
+          const loaded = await request.loadTests(tests(request.query));
+          first = { ...request, loadTests: () => Promise.resolve(loaded) };
+          return await handlePage(first);
+        });
         const { metadata, [field]: items } = page as
           & { metadata?: { after: string | null } }
           & Record<string, readonly unknown[]>;

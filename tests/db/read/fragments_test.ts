@@ -44,7 +44,7 @@ describeWithDatabases("failures", (database) => {
     const { sql } = database();
     const [test] = await sql<{ no: number }[]>`
       select test_no as no from test where repository_id = ${repositoryId} and name = ${name}`;
-    const { events } = await loadDisruptionEvents(sql, {
+    const events = await loadDisruptionEvents(sql, {
       repositoryId,
       testNo: test!.no,
       windowStart,

@@ -3,6 +3,7 @@ import { before, it } from "@std/testing/bdd";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { pruneRepository } from "../../../db/write/prune.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
+import { readSnapshot } from "../../../db/read/snapshot.ts";
 import { loadTrackedChanges, loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import { showFailed, showProcessing } from "../../../db/write/submission_rows.ts";
 import type { TestsState } from "../../../lib/analysis/tests_state.ts";
@@ -34,7 +35,7 @@ describeWithDatabases("the changes of tracked tests", (database) => {
 
   async function loadAll({ repositoryId }: Repository, now: number): Promise<TestsState> {
     const options = { repositoryIds: [repositoryId], now, windowStart: now - WINDOW_SECONDS };
-    const { states } = await loadTrackedTests(database().sql, { ...options, withTime: true });
+    const states = await loadTrackedTests(database().sql, { ...options, withTime: true });
     return states.get(repositoryId)!;
   }
 
@@ -234,12 +235,13 @@ describeWithDatabases("tracked tests on a branch", (database) => {
     const { repositoryId } = repository;
     const filter = { branches: ["main"], environments: null };
     const load = () =>
-      loadTrackedTests(sql, {
-        repositoryIds: [repositoryId],
-        now: NOW,
-        windowStart: NOW - WINDOW_SECONDS,
-        filter,
-      });
+      readSnapshot(sql, (tx) =>
+        loadTrackedTests(tx, {
+          repositoryIds: [repositoryId],
+          now: NOW,
+          windowStart: NOW - WINDOW_SECONDS,
+          filter,
+        }));
     for (let loads = 0; loads < 14; loads++) await load();
     // Each connection knows its own statements; the wait makes every query take another one.
     const plans = await Promise.all(

@@ -45,7 +45,7 @@ describeWithDatabases("processing a submission", (database) => {
   const process = (up: Upload) => commitSubmission(database().sql, up);
 
   async function tracked({ repositoryId }: Repository) {
-    const { states } = await loadTrackedTests(database().sql, {
+    const states = await loadTrackedTests(database().sql, {
       repositoryIds: [repositoryId],
       now: NOW,
       windowStart: NOW - WINDOW_SECONDS,
@@ -200,7 +200,7 @@ describeWithDatabases("processing a submission", (database) => {
     const coverageOf = (coveredLineCount: number) => ({ coveredLineCount, lineCount: 10 });
     await process(upload(repository, [["t"]], { coverage: coverageOf(1) }));
     await process(upload(repository, [["u"]], { coverage: coverageOf(2), recordedAt: NOW - 900 }));
-    const { coverage } = await loadLatestCoverage(sql, repository);
+    const coverage = await loadLatestCoverage(sql, repository);
     assert.equal(coverage?.coveredLineCount, 2);
   });
 

@@ -12,7 +12,7 @@ const context = {
   requestId: "1",
   format: "ndjson" as const,
   fileName: "tests",
-  key: { organizationId: 1 },
+  key: () => ({ organizationId: 1 }),
   isNegotiated: false,
 };
 
@@ -58,7 +58,7 @@ describe("a whole list", () => {
     const log = { ...silentLog, error: (...entry: unknown[]) => entries.push(entry) };
     const exportList = createExporter({ log }, { idleMs: 1_000 });
     const send = (organizationId: number, method = "GET") =>
-      exportList(get(method), { ...context, key: { organizationId } }, {
+      exportList(get(method), { ...context, key: () => ({ organizationId }) }, {
         lines,
         batches: endless().batches,
       });

@@ -27,7 +27,7 @@ describe("an entity tag", () => {
     const response = await created(
       request,
       { route, requestId: "1", key },
-      () => ({ body: "page" }),
+      { body: "page" },
     );
     return [response.status, response.headers.get("etag")];
   }

@@ -93,7 +93,7 @@ describeWithDatabases("a request during which the data changes", (database) => {
   });
 
   it("is a 404 when its submission is pruned between two statements", async () => {
-    for (const place of [1, 2, 3, 4, 5, 6]) {
+    for (const place of [1, 2, 3]) {
       const { submissionId } = await fixture.upload(shop, [{ name: "t" }], {
         recordedAt: NOW - 20 * DAY,
         commitOid: `pruned ${place}`,
@@ -104,14 +104,14 @@ describeWithDatabases("a request during which the data changes", (database) => {
         place,
         meanwhile: () => pruneRepository(database().sql, { repositoryId, cutoff }),
       });
-      // Found by the first statement; the later ones read one snapshot.
+      // Found by the first statement; the others read one snapshot.
       if (status === 200) assert.equal(JSON.parse(body).count, 1);
       else assert.equal(status, 404);
       if (place === 1) assert.equal(status, 404);
     }
   });
 
-  it("fails with 500 when the data changes during every attempt", async () => {
+  it("is answered even if the data changes before and after every statement", async () => {
     const { sql } = database();
     const change = async () => {
       await sql`update repository_state set data_version = data_version + 1`;
@@ -123,7 +123,11 @@ describeWithDatabases("a request during which the data changes", (database) => {
       log: silentLog,
     });
     const headers = { authorization: `Bearer ${fixture.token}` };
-    assert.equal((await app(request(paths()[0]!, headers))).status, 500);
+    for (const path of paths()) {
+      const response = await app(request(path, headers));
+      assert.equal(response.status, 200, path);
+      await response.body?.cancel();
+    }
   });
 
   it("is retried once when a standby cancels its statement or its connection is lost", async () => {

@@ -1,0 +1,87 @@
+/** Runs handlers: what one reads of the database is of one snapshot. */
+import { type CallerScope, loadCallers } from "../../../db/read/caller.ts";
+import { readSnapshot } from "../../../db/read/snapshot.ts";
+import type { LoadTestsOptions, TestCache } from "../test_cache/cache.ts";
+import type { Authenticated } from "./authentication.ts";
+import type { Context } from "./context.ts";
+import { findResource, type ParsedUrl } from "./parsed_url.ts";
+import { createLoad, type Load } from "./queries.ts";
+import type { ApiRequest, Endpoint } from "./route.ts";
+
+/** The resource of a request was deleted after the request was authenticated. */
+export class GoneError extends Error {
+  override name = "GoneError";
+  override message = "the resource was deleted during the request";
+}
+
+/** A request that passed all checks, before anything is read for it. */
+export interface CheckedRequest {
+  /** What a handler gets, but for what is read. */
+  request: Omit<ApiRequest, keyof CallerScope | "load" | "loadTests">;
+  parsed: ParsedUrl & { route: Endpoint };
+  authenticated: Authenticated;
+  /** When the request is over, as `performance.now()`. */
+  deadline: number;
+}
+
+/** What a handler returned, and what it saw. */
+interface Reading<T> {
+  scope: CallerScope;
+  result: T;
+}
+
+type Handle<T> = (request: ApiRequest) => Promise<T> | T;
+
+/**
+ * Creates the function that runs a handler in a snapshot. The first statement of the snapshot looks the
+ * repositories up again, with their versions: uploads and deletions since the request was authenticated count
+ * for all that is read, or for nothing. @throws {GoneError}
+ */
+export function createSnapshotReader({ sql }: Pick<Context, "sql">, tests: TestCache) {
+  return async <T>(checked: CheckedRequest, handle: Handle<T>): Promise<Reading<T>> => {
+    const { request, parsed, authenticated: { scope, lookUp }, deadline } = checked;
+    const { route } = parsed;
+    const testsOf = ({ repositories }: CallerScope, options: LoadTestsOptions) => ({
+      repositories,
+      now: request.now,
+      windowStart: request.windowStart,
+      deadline,
+      ...options,
+    });
+    if (!lookUp || !route.resource || route.resource === "organization") {
+      return { scope, result: await handle({ ...request, ...scope, ...NOTHING_TO_LOAD }) };
+    }
+    if (route.tests) {
+      const { repositories } = findResource(parsed, scope);
+      const seen = { ...scope, repositories };
+      const found = await tests.find(testsOf(seen, route.tests(request.query)));
+      if (found) {
+        const loadTests = () => Promise.resolve(found);
+        return { scope, result: await handle({ ...request, ...seen, load: notLoaded, loadTests }) };
+      }
+    }
+    return await readSnapshot(sql, async (tx) => {
+      const [scope] = await loadCallers(tx, [lookUp]);
+      if (!scope) throw new GoneError();
+      const { repositories, errors, isMissing } = findResource(parsed, scope);
+      if (isMissing || Object.keys(errors).length > 0) throw new GoneError();
+      const seen = { ...scope, repositories };
+      const result = await handle({
+        ...request,
+        ...seen,
+        load: createLoad(tx, repositories, request),
+        loadTests: (options = {}) => tests.load(tx, testsOf(seen, options)),
+      });
+      return { scope, result };
+    });
+  };
+}
+
+const notLoaded: Load = () => {
+  throw new Error("the route declares that it loads nothing but tests");
+};
+
+const NOTHING_TO_LOAD: Pick<ApiRequest, "load" | "loadTests"> = {
+  load: notLoaded,
+  loadTests: () => Promise.reject(new Error("the route has no repositories")),
+};
