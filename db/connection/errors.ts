@@ -33,9 +33,9 @@ export function databaseUnavailable(error: unknown, host: string): DatabaseError
 const TRANSIENT_CODES = new Set(
   // A server that is starting, restarting, failing over, or out of connections. ENOENT: a Unix socket
   // that does not exist yet. 40001: a standby cancelled the statement in favour of replication.
-  // 08006: a worker of a cluster is unavailable.
+  // 08006: a worker of a cluster is unavailable. CONNECTION_DESTROYED: an unresponsive client was replaced.
   ("ECONNREFUSED ECONNRESET ENOTFOUND EAI_AGAIN EHOSTUNREACH ENETUNREACH ETIMEDOUT EPIPE ENOENT " +
-    "CONNECT_TIMEOUT CONNECTION_CLOSED CONNECTION_ENDED 08006 40001 53300 57P01 " +
+    "CONNECT_TIMEOUT CONNECTION_CLOSED CONNECTION_DESTROYED CONNECTION_ENDED 08006 40001 53300 57P01 " +
     "57P02 57P03").split(" "),
 );
 

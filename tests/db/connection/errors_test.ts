@@ -10,6 +10,7 @@ describe("an error of the database", () => {
     const [code, transient, outage] of [
       ["ECONNREFUSED", true, true],
       ["CONNECTION_CLOSED", true, true],
+      ["CONNECTION_DESTROYED", true, true],
       ["57P03", true, true],
       ["53300", true, true],
       // Disk full, insufficient privilege, a file that cannot be read.
