@@ -1,9 +1,5 @@
 import { createHash } from "node:crypto";
-import {
-  type FileMatch,
-  fileMatchNotes,
-  withFileMatches,
-} from "../../lib/analysis/file_matches.ts";
+import { fileMatchNotes, withFileMatches } from "../../lib/analysis/file_matches.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import { countTests } from "../../lib/analysis/test_counts.ts";
 import type { TestTags } from "../../lib/analysis/test_tags.ts";
@@ -37,8 +33,6 @@ export interface Upload extends Omit<SubmissionHead, "key"> {
   /** SHA-256 (hex) of the bytes of the reports. */
   reportDigest: string;
   content: SubmissionContent;
-  /** Its tests, if they were stored before the transaction. */
-  storedAhead?: StoredAhead | null;
   coverage: CoverageTotals | null;
   /**
    * Key of the archive in its folder or bucket, if it came from one. A function runs under the lock, and
@@ -54,14 +48,6 @@ export interface Upload extends Omit<SubmissionHead, "key"> {
     isOutage: boolean;
     evidence: readonly ImportedEvidence[];
   };
-}
-
-/** What was stored of an upload before its transaction. */
-export interface StoredAhead {
-  /** The test_no of all its tests in order; `null` if their list was stored already. */
-  testNos: Int32Array | null;
-  /** Tests that are others of the repository. */
-  fileMatches: FileMatch[];
 }
 
 /** What was stored of an upload. */
@@ -176,7 +162,7 @@ async function insertUpload(
   upload: DigestedUpload,
   { owner, name, idPrefix }: LockedRepository,
 ): Promise<StoreResult> {
-  const { repositoryId, digest, recordedAt, tags, storedAhead } = upload;
+  const { repositoryId, digest, recordedAt, tags } = upload;
   // The prefix stands for the repository: renaming it changes no id.
   const id = upload.imported?.id ??
     (upload.key === undefined
@@ -190,7 +176,6 @@ async function insertUpload(
   const { testListNo, failedTestNos, ambiguousTestNos, overheads } = await storeTestList(tx, {
     repositoryId,
     content,
-    storedAhead: storedAhead?.testNos ?? null,
   });
   const testTagDigest = await addTags(tx, { repositoryId, testListNo }, { tags, testTags });
 
@@ -279,12 +264,10 @@ async function storeRepositoryUrl(
 /** The content with the tests that the repository knows with a file, or without one, as those. */
 async function matchFiles(
   tx: Queryable,
-  { repositoryId, content, testTags = null, storedAhead, imported }: DigestedUpload,
+  { repositoryId, content, testTags = null, imported }: DigestedUpload,
 ): Promise<{ content: SubmissionContent; testTags: TestTags | null; notes: string[] }> {
   // The results of an import belong to stored tests.
-  const matches = imported
-    ? []
-    : storedAhead?.fileMatches ?? await findFileMatches(tx, { repositoryId, content });
+  const matches = imported ? [] : await findFileMatches(tx, { repositoryId, content });
   if (matches.length === 0) return { content, testTags, notes: [] };
   await storeFileMatches(tx, repositoryId, matches);
   const changed = withFileMatches(content, matches, testTags?.groupOf);

@@ -3,7 +3,7 @@ import { encodeTestList } from "../../lib/analysis/columns.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import { encodeOverheads } from "../../lib/analysis/suite_overheads.ts";
 import { testHash, type TestIdentity } from "../../lib/base/identity.ts";
-import { arrayOf, integersIn, type Queryable, rangesOf } from "../connection/sql.ts";
+import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
 import { loadTestListsFrom } from "../read/runs.ts";
 import { forceFullReload, takeNumbers } from "./repository_row.ts";
 
@@ -20,16 +20,10 @@ const LISTS_PER_STATEMENT = 100;
  * Stores the list of an upload's tests, and the new ones among them, with the repository locked. Returns
  * the number of the list, the test_no of the tests with failures by test_hash, the test_no of ambiguous
  * tests, and the time of suites beyond their tests.
- *
- * @param options.storedAhead numbers of all its tests, if they were stored before
  */
 export async function storeTestList(
   tx: Queryable,
-  { repositoryId, content, storedAhead }: {
-    repositoryId: number;
-    content: SubmissionContent;
-    storedAhead: Int32Array | null;
-  },
+  { repositoryId, content }: { repositoryId: number; content: SubmissionContent },
 ): Promise<{
   testListNo: number;
   failedTestNos: Map<number, number>;
@@ -38,9 +32,7 @@ export async function storeTestList(
 }> {
   const list = { repositoryId, listHash: content.listHash };
   const insert = async () => {
-    const testNos = storedAhead && await areStored(tx, repositoryId, storedAhead)
-      ? storedAhead
-      : await storeTests(tx, { repositoryId, content });
+    const testNos = await storeTests(tx, { repositoryId, content });
     return await insertTestList(tx, { ...list, testNos });
   };
   const testListNo = await findTestListNo(tx, list) ?? await insert();
@@ -56,7 +48,7 @@ export async function storeTestList(
 }
 
 /** Stores the tests that are new to the repository, with it locked. Returns all test_no, in order. */
-export async function storeTests(
+async function storeTests(
   tx: Queryable,
   { repositoryId, content }: { repositoryId: number; content: TestContent },
 ): Promise<Int32Array> {
@@ -148,19 +140,6 @@ export async function testNosByHash(
       where repository_id = ${repositoryId} and test_hash = h.test_hash
       limit 1) t`;
   return new Map(rows.map(({ testHash, testNo }) => [testHash, testNo]));
-}
-
-/** Whether no test was deleted since its number was taken: numbers are not used again. */
-async function areStored(
-  sql: Queryable,
-  repositoryId: number,
-  testNos: Int32Array,
-): Promise<boolean> {
-  const [row] = await sql<{ count: number }[]>`
-    select count(*)::int as count
-    from unnest(${rangesOf(testNos)}::text::int4multirange) as r
-    join test t on t.repository_id = ${repositoryId} and t.test_no >= lower(r) and t.test_no < upper(r)`;
-  return row!.count === testNos.length;
 }
 
 /** The number of the list of exactly these tests; `null` when no submission has run it. */
