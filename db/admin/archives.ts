@@ -36,6 +36,12 @@ interface ArchiveRecord {
   finishedAt: number | null;
 }
 
+/**
+ * An archive that so many processes ended with has failed. Kills count, by memory or power, and stops that did
+ * not wait for it; an error does not, because the archive is released.
+ */
+export const MAX_LOST = 3;
+
 /** Another watcher has taken over, because this one did not extend its lease in time. */
 export class ClaimLostError extends Error {
   override name = "ClaimLostError";
@@ -123,7 +129,8 @@ function isRewritten(sql: Queryable, version: Fragment) {
 
 /**
  * Claims an archive that is new, has an expired lease, or was rewritten and stores nothing. Returns the
- * number of this attempt and the reason of the last failure; `null` when it is claimed already.
+ * number of this attempt, how often a process ended during one, and the reason of the last failure; `null` when
+ * it is claimed already.
  */
 export async function claimArchive(
   sql: Queryable,
@@ -131,9 +138,9 @@ export async function claimArchive(
     version: string;
     leaseSeconds: number;
   },
-): Promise<{ attemptCount: number; reason: string } | null> {
+): Promise<{ attemptCount: number; lostCount: number; reason: string } | null> {
   await requireSchemaVersion(sql);
-  const [row] = await sql<{ attemptCount: number; reason: string }[]>`
+  const [row] = await sql<{ attemptCount: number; lostCount: number; reason: string }[]>`
     insert into archive as a
       (source, key, version, status, claim_id, claimed_until, attempt_count, found_at)
     values (${source}, ${key}, ${version}, 'processing', ${claimId}::uuid,
@@ -141,56 +148,12 @@ export async function claimArchive(
     on conflict (source, key) do update set
       status = 'processing', version = excluded.version, claim_id = excluded.claim_id,
       claimed_until = excluded.claimed_until, finished_at = null,
-      attempt_count = case when a.version = excluded.version then a.attempt_count + 1 else 1 end
+      attempt_count = case when a.version = excluded.version then a.attempt_count + 1 else 1 end,
+      lost_count = case when a.version = excluded.version
+        then a.lost_count + (a.claim_id is not null)::int else 0 end
     where ${isUnclaimed(sql)} or ${isRewritten(sql, sql`excluded.version`)}
-    returning attempt_count as "attemptCount", reason`;
+    returning attempt_count as "attemptCount", lost_count as "lostCount", reason`;
   return row ?? null;
-}
-
-/**
- * Records an archive as processed, in the transaction that stores its upload, with the repository locked:
- * without a lease, because nothing is left of it when its process is killed. Returns the key of its
- * submission, see {@linkcode assignArchive}, and whether it was recorded before. @throws {ClaimLostError} when another process has claimed it
- */
-export async function recordProcessed(
-  tx: Queryable,
-  { source, key, version, repositoryId }: Omit<ArchiveClaim, "claimId"> & {
-    version: string;
-    repositoryId: number;
-  },
-): Promise<{ key: string; isRepeated: boolean }> {
-  const [before] = await tx`
-    select 1 from archive
-    where source = ${source} and key = ${key} and status = 'processed'
-      and repository_id = ${repositoryId}`;
-  const [row] = await tx<{ submissionKey: string }[]>`
-    insert into archive as a
-      (source, key, version, status, repository_id, submission_key, found_at, finished_at)
-    values (${source}, ${key}, ${version}, 'processed', ${repositoryId},
-      case when ${isKeyTaken(tx, { source, key, repositoryId })}
-        then ${suffixed({ source, key })} else ${key} end,
-      now(), now())
-    on conflict (source, key) do update set
-      status = 'processed', version = excluded.version, repository_id = excluded.repository_id,
-      submission_key = excluded.submission_key, finished_at = excluded.finished_at, reason = '',
-      claim_id = null, claimed_until = null
-    where a.status <> 'processing' or ${isUnclaimed(tx)}
-    returning submission_key as "submissionKey"`;
-  if (!row) throw new ClaimLostError("another watcher has taken over");
-  return { key: row.submissionKey, isRepeated: before !== undefined };
-}
-
-/**
- * Notes that the results of an archive that was recorded as processed were stored by an earlier submission,
- * unless that is its own.
- */
-export async function recordDuplicate(
-  tx: Queryable,
-  { source, key, submissionKey }: Omit<ArchiveClaim, "claimId"> & { submissionKey: string },
-): Promise<void> {
-  await tx`
-    update archive set status = 'duplicate'
-    where source = ${source} and key = ${key} and submission_key <> ${submissionKey}`;
 }
 
 /** SQL: whether the repository has an archive with this key from another source. */
@@ -300,10 +263,20 @@ export async function releaseArchive(
 /** Queues the failed archives of a source again; returns how many. */
 export async function retryFailedArchives(sql: Queryable, source: string): Promise<number> {
   const { count } = await sql`
-    update archive set status = 'processing', attempt_count = 0, finished_at = null,
+    update archive set status = 'processing', attempt_count = 0, lost_count = 0, finished_at = null,
       claim_id = null, claimed_until = null
     where source = ${source} and status = 'failed'`;
   return count;
+}
+
+/** The archives that were set aside because processes ended while they had them. */
+export async function findSetAside(
+  sql: Queryable,
+): Promise<{ source: string; key: string; lostCount: number }[]> {
+  return await sql<{ source: string; key: string; lostCount: number }[]>`
+    select source, key, lost_count as "lostCount" from archive
+    where status = 'failed' and lost_count >= ${MAX_LOST}
+    order by finished_at desc, key limit 10`;
 }
 
 /** All archives of a source, in the order of discovery. */

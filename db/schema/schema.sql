@@ -67,6 +67,7 @@ create table archive (
   found_at timestamp(0) with time zone not null,
   finished_at timestamp(0) with time zone,
   submission_key text,
+  lost_count integer not null default 0,
   constraint archive_pkey PRIMARY KEY (source, key),
   constraint archive_status_check CHECK ((status = ANY (ARRAY['processing'::text, 'processed'::text, 'duplicate'::text, 'failed'::text, 'deleted'::text])))
 );

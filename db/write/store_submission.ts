@@ -34,13 +34,8 @@ export interface Upload extends Omit<SubmissionHead, "key"> {
   reportDigest: string;
   content: SubmissionContent;
   coverage: CoverageTotals | null;
-  /**
-   * Key of the archive in its folder or bucket, if it came from one. A function runs under the lock, and
-   * finds out whether the archive was stored before.
-   */
-  key?:
-    | string
-    | ((tx: Queryable, repositoryId: number) => Promise<{ key: string; isRepeated: boolean }>);
+  /** Key of the archive in its folder or bucket, if it came from one. */
+  key?: string | undefined;
   /** For an imported submission: the id and the digest (hex) that it had. `reportDigest` is ignored. */
   imported?: {
     id: string;
@@ -74,7 +69,7 @@ export interface StoreResult {
 }
 
 /** `digest` identifies an upload, in 32 hex digits. */
-type DigestedUpload = Omit<Upload, "key"> & { key: string | undefined; digest: string };
+type DigestedUpload = Upload & { digest: string };
 
 /**
  * Stores an upload and detects the disruptions of its code version, in a transaction.
@@ -84,13 +79,13 @@ type DigestedUpload = Omit<Upload, "key"> & { key: string | undefined; digest: s
  */
 export async function storeSubmission(tx: Queryable, given: Upload): Promise<StoreResult> {
   const { repositoryId, commitOid, buildUrl, reportDigest, coverage } = given;
-  const { key, isRepeated: _, ...repository } = await lockForUpload(tx, given);
+  const repository = await lockForUpload(tx, repositoryId);
   // The same report bytes with the same commit and build URL are the same submission. Two runs
   // never write the same bytes, because durations differ.
   const digest = given.imported?.digest ??
     createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest]))
       .digest("hex").slice(0, 32);
-  const upload = { ...given, key, digest };
+  const upload = { ...given, digest };
   const duplicate = await findDuplicate(tx, upload);
   const stored = duplicate ?? await insertUpload(tx, upload, repository);
   if (coverage) {
@@ -100,33 +95,23 @@ export async function storeSubmission(tx: Queryable, given: Upload): Promise<Sto
   return stored;
 }
 
-/** Stores an upload without results, in a transaction; returns whether it was stored before. */
+/** Stores an upload without results, in a transaction. */
 export async function storeCoverageAlone(
   tx: Queryable,
   upload: Pick<Upload, "repositoryId" | "key" | "recordedAt" | "coverage">,
-): Promise<{ duplicate: boolean }> {
-  const { repositoryId } = upload;
-  const { key, isRepeated } = await lockForUpload(tx, upload);
-  if (isRepeated) return { duplicate: true };
+): Promise<void> {
+  const { repositoryId, key } = upload;
+  await lockForUpload(tx, repositoryId);
   if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
-  if (upload.coverage) {
-    await bumpForAddition(tx, repositoryId);
-    await storeCoverage(tx, upload, upload.coverage);
-  }
-  return { duplicate: false };
+  if (!upload.coverage) return;
+  await bumpForAddition(tx, repositoryId);
+  await storeCoverage(tx, upload, upload.coverage);
 }
 
-/** Locks the repository, and then finds out the key of the archive. */
-async function lockForUpload(
-  tx: Queryable,
-  { repositoryId, key: given }: Pick<Upload, "repositoryId" | "key">,
-): Promise<LockedRepository & { key: string | undefined; isRepeated: boolean }> {
+async function lockForUpload(tx: Queryable, repositoryId: number): Promise<LockedRepository> {
   const repository = await lockRepository(tx, repositoryId);
   if (!repository) throw new Error("the repository was deleted during the upload");
-  const archive = typeof given === "function"
-    ? await given(tx, repositoryId)
-    : { key: given, isRepeated: false };
-  return { ...repository, ...archive };
+  return repository;
 }
 
 /** The submission that the upload already is. One that only shows its archive as `processing` is deleted. */

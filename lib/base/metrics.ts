@@ -29,6 +29,10 @@ const DESCRIPTIONS = {
   archives_waiting: ["gauge", "Archives found by the running sweep and not processed yet."],
   archives_oldest_seconds: ["gauge", "Age of the oldest waiting archive."],
   archives_total: ["counter", "Archives by outcome: processed, duplicate, failed or left."],
+  archives_set_aside_total: [
+    "counter",
+    "Archives that failed because the process ended three times while it had them.",
+  ],
   failed_archives_bytes: ["gauge", "Bytes of the failed archives in the inbox."],
   failed_archives_deleted_total: ["counter", "Failed archives that were deleted from the inbox."],
   results_total: ["counter", "Test results stored."],
@@ -52,6 +56,7 @@ const outcomes = (...names: string[]) => names.map((outcome) => ({ outcome }));
  */
 const STARTED: Partial<Record<MetricName, Labels[]>> = {
   archives_total: outcomes("processed", "duplicate", "failed", "left"),
+  archives_set_aside_total: [{}],
   failed_archives_deleted_total: [{}],
   log_lines_dropped_total: [{}],
   results_total: [{}],

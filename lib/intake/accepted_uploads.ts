@@ -2,13 +2,21 @@
 import { errorMessage } from "../base/error.ts";
 import type { Metrics } from "../base/metrics.ts";
 import type { FolderStorage } from "../storage/folder.ts";
+import { ArchiveReader } from "./archive_reader.ts";
 import {
   completeArchive,
   finishRunning,
-  storeAccepted,
+  processArchive,
+  type ReadUpload,
   type WatcherContext,
 } from "./process_archive.ts";
-import type { AcceptedQueue, AcceptedUpload } from "./receive/accept_upload.ts";
+
+/** An upload that is durable in the inbox, with what its check has read. */
+export interface AcceptedUpload {
+  /** Key of the archive in the inbox. */
+  key: string;
+  read: ReadUpload;
+}
 
 /** Uploads of different repositories are stored concurrently. */
 const CONCURRENT_UPLOADS = 2;
@@ -23,9 +31,9 @@ const BYTES_PER_RESULT = 40;
  * The queue between the receiver of `up` and the database. An upload that is not stored from it, for whatever
  * reason, still lies in the inbox, and the next sweep processes it.
  */
-export class AcceptedUploads implements AcceptedQueue {
-  /** Keys of archives that appear in the inbox before the rest is done. */
-  readonly #expected = new Set<string>();
+export class AcceptedUploads {
+  /** Reads nothing, and starts no thread, because all uploads were read. */
+  readonly #reader = new ArchiveReader();
   readonly #uploads = new Map<string, AcceptedUpload>();
   readonly #waiting: AcceptedUpload[] = [];
   readonly #running = new Set<Promise<void>>();
@@ -41,17 +49,8 @@ export class AcceptedUploads implements AcceptedQueue {
     },
   ) {}
 
-  /** Keeps sweeps from an archive that is just being moved into the inbox: they would read it again. */
-  expect(key: string): void {
-    this.#expected.add(key);
-  }
-
-  forget(key: string): void {
-    this.#expected.delete(key);
-  }
-
+  /** Takes an upload that is not acknowledged yet, unless there are too many. */
   add(upload: AcceptedUpload): void {
-    this.#expected.delete(upload.key);
     const bytes = bytesOf(upload);
     const fits = this.#uploads.size === 0 || this.#waitingBytes + bytes <= MAX_WAITING_BYTES;
     if (this.#isClosed || !fits || this.#uploads.has(upload.key)) return;
@@ -61,9 +60,9 @@ export class AcceptedUploads implements AcceptedQueue {
     this.#startNext();
   }
 
-  /** Whether an upload is expected, waits here or is being stored. */
+  /** Whether an upload waits here or is being stored: a sweep would read it again. */
   has(key: string): boolean {
-    return this.#expected.has(key) || this.#uploads.has(key);
+    return this.#uploads.has(key);
   }
 
   /** Stores what has begun, unless that takes too long; the next start finds the others in the inbox. */
@@ -88,14 +87,17 @@ export class AcceptedUploads implements AcceptedQueue {
   }
 
   async #store({ key, read }: AcceptedUpload): Promise<void> {
-    const { storage, log, listener } = this.context;
+    const { storage, log } = this.context;
     try {
       const archive = await storage.find(key);
-      // Processed by another process.
+      // `null`: another process has processed it, or does.
       if (!archive) return;
-      for (const note of read.files.notes) listener.note(`${key}: ${note}`);
-      const outcome = await storeAccepted(this.context, archive, read);
-      await completeArchive(this.context, archive, outcome);
+      const outcome = await processArchive(
+        { ...this.context, reader: this.#reader },
+        archive,
+        read,
+      );
+      if (outcome) await completeArchive(this.context, archive, outcome);
     } catch (error) {
       log.warn("archive will be retried", { key, reason: errorMessage(error) });
     }

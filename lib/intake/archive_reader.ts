@@ -10,8 +10,8 @@ import { errorMessage } from "../base/error.ts";
 import { StorageError } from "../storage/storage.ts";
 import type { FromWorker, ToWorker } from "./archive_worker.ts";
 import type { ReadArchive, ReadArchiveOptions, ReadCallbacks } from "./read_archive.ts";
-import type { PackedUpload, UploadToPack } from "./receive/pack_upload.ts";
-import { UploadError } from "./receive/upload_error.ts";
+import type { PackedUpload, UploadToPack } from "./pack_upload.ts";
+import { UploadError } from "./upload_error.ts";
 
 // In the bundle this module is part of the one file, which starts itself as the worker, see `main.ts` of the project.
 const WORKER_URL = import.meta.url.endsWith(".ts")
@@ -103,7 +103,7 @@ export class ArchiveReader {
   }
 
   /**
-   * As `packUpload` of receive/pack_upload.ts.
+   * As `packUpload` of pack_upload.ts.
    *
    * @param byteCount of the body
    * @throws {ReportError} `limit` after the deadline, or when it does not fit into memory

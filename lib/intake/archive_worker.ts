@@ -13,8 +13,8 @@ import {
 } from "./read_archive.ts";
 import type { ReadProgress, UploadFiles } from "./read_files.ts";
 import { errorCode, errorMessage } from "../base/error.ts";
-import { type PackedUpload, packUpload, type UploadToPack } from "./receive/pack_upload.ts";
-import { UploadError } from "./receive/upload_error.ts";
+import { type PackedUpload, packUpload, type UploadToPack } from "./pack_upload.ts";
+import { UploadError } from "./upload_error.ts";
 
 /** To the worker: an archive to read, its next bytes (`null` at the end), or an upload to pack. */
 export type ToWorker =

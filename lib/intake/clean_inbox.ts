@@ -21,7 +21,7 @@ interface InboxContext {
   log: Log;
   metrics: Metrics | undefined;
   /** Room on the disk of the inbox. */
-  room: Pick<DiskRoom, "freeBytes" | "neededBytes" | "releaseMissing">;
+  room: Pick<DiskRoom, "freeBytes" | "neededBytes">;
   /** Seconds since 1970. */
   now(): number;
 }
@@ -58,7 +58,6 @@ export async function cleanInbox(
   limits: FailedArchiveLimits,
 ): Promise<void> {
   const { sql, storage, log, metrics, room, now } = context;
-  await room.releaseMissing((key) => stat(join(storage.name, key)).then(() => true, () => false));
   const failed = [];
   for await (const archives of storage.list()) {
     for (const archive of await findFailedArchives(sql, { source: storage.name, archives })) {

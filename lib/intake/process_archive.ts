@@ -7,9 +7,7 @@ import {
   ClaimLostError,
   extendClaim,
   failArchive,
-  finishArchive,
-  recordDuplicate,
-  recordProcessed,
+  MAX_LOST,
   releaseArchive,
 } from "../../db/admin/archives.ts";
 import { findOrganization, type Organization } from "../../db/admin/organizations.ts";
@@ -36,8 +34,7 @@ import type { Listener } from "./read_files.ts";
 import { type IntakeOutcome, storeUpload } from "./store_upload.ts";
 import { errorMessage } from "../base/error.ts";
 
-// An archive that kills its watcher (by exhausting memory) must not kill all watchers for ever. An
-// archive whose watchers are merely restarted needs fewer attempts.
+// Of an archive that an error of the program keeps from being stored.
 const MAX_ATTEMPTS = 20;
 const MAX_REASON_CHARACTERS = 2_000;
 const SHUTDOWN_TIMEOUT_MS = 10_000;
@@ -53,6 +50,7 @@ export interface WatcherContext {
   now(): number;
   listener: Listener;
   log: Log;
+  metrics?: Metrics | undefined;
   /** Origin of the entries that the quarantine policy adds and removes. */
   origin: Origin;
 }
@@ -71,12 +69,20 @@ export type ArchiveOutcome =
 /** The archive is at fault: it has failed and is not retried. */
 class ArchiveError extends Error {}
 
-/** Processes an archive; `null` when another watcher does. */
+/** What was read of an archive. */
+export type ReadUpload = Pick<ReadArchive, "facts" | "files">;
+
+/**
+ * Processes an archive; `null` when another watcher does, or its results are stored.
+ *
+ * @param read if the door has read it; otherwise it is listed as `processing` while it is read
+ */
 export async function processArchive(
   context: WatcherContext,
   archive: StoredArchive,
+  read?: ReadUpload,
 ): Promise<ArchiveOutcome | null> {
-  const { sql, storage, leaseSeconds, listener } = context;
+  const { sql, storage, leaseSeconds, listener, metrics } = context;
   const { key, version } = archive;
   const claim: ArchiveClaim = { source: storage.name, key, claimId: randomUUID() };
   const claimed = await claimArchive(sql, { ...claim, version, leaseSeconds });
@@ -88,12 +94,24 @@ export async function processArchive(
   }, leaseSeconds * 1000 / 3);
   const shown = { key };
   try {
+    if (claimed.lostCount >= MAX_LOST) {
+      metrics?.count("archives_set_aside_total");
+      throw new ArchiveError(
+        `set aside: the process ended ${claimed.lostCount} times while it read or stored this archive; ` +
+          "split the upload, or give the process more memory, and upload it again",
+      );
+    }
     if (claimed.attemptCount > MAX_ATTEMPTS) {
       throw new ArchiveError(
         `failed after ${MAX_ATTEMPTS} attempts` + (claimed.reason && `: ${claimed.reason}`),
       );
     }
-    const { key: submissionKey, ...outcome } = await intake(context, { archive, claim, shown });
+    const { key: submissionKey, ...outcome } = await intake(context, {
+      archive,
+      claim,
+      shown,
+      read,
+    });
     return { ...outcome, key, status: "processed", submission_key: submissionKey };
   } catch (error) {
     const reason = oneLine(errorMessage(error)).slice(0, MAX_REASON_CHARACTERS);
@@ -118,41 +136,6 @@ export async function processArchive(
     }
   } finally {
     clearInterval(lease);
-  }
-}
-
-/**
- * Stores an upload that the receiver of this process has read already, in one transaction with the row of its
- * archive. Whatever prevents that is left to the next sweep, which finds out whether the archive is at
- * fault.
- */
-export async function storeAccepted(
-  { sql, storage, organization: given, now, log, origin }: Omit<WatcherContext, "reader">,
-  { key, version }: StoredArchive,
-  { facts, files }: Pick<ReadArchive, "facts" | "files">,
-): Promise<ArchiveOutcome> {
-  const moment = now();
-  const claim = { source: storage.name, key };
-  try {
-    const organization = given ?? await organizationOf(sql, facts);
-    const { repository, outcome: { key: submissionKey, ...outcome } } = await storeUpload(
-      sql,
-      organization,
-      facts,
-      files,
-      {
-        now: moment,
-        key: (tx, repositoryId) => recordProcessed(tx, { ...claim, version, repositoryId }),
-        async beforeCommit(tx, stored) {
-          if (stored?.duplicate) await recordDuplicate(tx, { ...claim, submissionKey: stored.key });
-        },
-      },
-    );
-    await applyPolicyAfterUpload(sql, repository, { now: moment, origin, log });
-    return { ...outcome, key, status: "processed", submission_key: submissionKey };
-  } catch (error) {
-    const reason = oneLine(errorMessage(error));
-    return { status: "left", key, reason, isSystemFault: isSystemFault(error) };
   }
 }
 
@@ -197,23 +180,44 @@ export async function finishRunning(
 }
 
 async function intake(
-  { sql, storage, reader, organization: given, now, listener, log, origin }: WatcherContext,
-  { archive, claim, shown }: {
+  context: WatcherContext,
+  { archive, claim, shown, read }: {
     archive: StoredArchive;
     claim: ArchiveClaim;
     /** Set to the key that the submission is shown under. */
     shown: { key: string };
+    read: ReadUpload | undefined;
   },
 ): Promise<IntakeOutcome> {
-  const source = storage.open(archive);
+  const { sql, organization: given, now, listener, log, origin } = context;
+  const note = (text: string) => listener.note(`${archive.key}: ${text}`);
+  read?.files.notes.forEach(note);
+  const { facts, files } = read ?? await readAndShow(context, { archive, claim, shown });
+  const organization = given ?? await organizationOf(sql, facts);
+  // Not the moment before it was read: what counts as of a moment then would change later.
   const moment = now();
-  // Without a timestamp its tests ran when it was uploaded.
-  const recordedAt = Math.min(archive.uploadedAt, moment);
-  let listed: ReturnType<typeof show> | undefined;
-  const { facts, files } = await reader.read(source, {
+  const stored = await storeUpload(sql, organization, facts, files, { now: moment, claim });
+  stored.notes.forEach(note);
+  await applyPolicyAfterUpload(sql, stored.repository, { now: now(), origin, log });
+  return stored.outcome;
+}
+
+/** Reads an archive, and lists it under its repository as soon as that is known. */
+async function readAndShow(
+  { sql, storage, reader, organization: given, now, listener }: WatcherContext,
+  { archive, claim, shown }: {
+    archive: StoredArchive;
+    claim: ArchiveClaim;
+    shown: { key: string };
+  },
+): Promise<ReadUpload> {
+  const moment = now();
+  let listed: Promise<void> | undefined;
+  const read = await reader.read(storage.open(archive), {
     given: {},
     now: moment,
-    recordedAt,
+    // Without a timestamp its tests ran when it was uploaded.
+    recordedAt: Math.min(archive.uploadedAt, moment),
     listener,
     onFacts: (facts) => listed = show(facts),
   }).catch(async (error) => {
@@ -221,32 +225,18 @@ async function intake(
     await listed;
     throw isSystemFault(error) ? error : new ArchiveError(errorMessage(error), { cause: error });
   });
-  const { organization, repository } = await listed!;
-  const { outcome, notes } = await storeUpload(sql, organization, facts, files, {
-    // Not the moment before it was read: what counts as of a moment then would change later.
-    now: now(),
-    key: shown.key,
-    beforeCommit: (tx, stored) =>
-      finishArchive(tx, claim, {
-        status: stored?.duplicate && stored.key !== shown.key ? "duplicate" : "processed",
-      }),
-  });
-  for (const note of notes) listener.note(`${archive.key}: ${note}`);
-  await applyPolicyAfterUpload(sql, repository, { now: now(), origin, log });
-  return outcome;
+  await listed;
+  return read;
 
   /** Lists the archive under its repository as `processing`. */
-  async function show(facts: FoundFacts) {
+  async function show(facts: FoundFacts): Promise<void> {
     const organization = given ?? await organizationOf(sql, facts);
     const creation = { ...facts.repository, organization, createdAt: moment };
-    const repository = await writeTransaction(sql, async (tx) => {
-      const repository = await findOrCreateRepository(tx, creation);
-      const { repositoryId } = repository;
+    await writeTransaction(sql, async (tx) => {
+      const { repositoryId } = await findOrCreateRepository(tx, creation);
       shown.key = await assignArchive(tx, { ...claim, repositoryId });
       await showProcessing(tx, { ...facts, repositoryId, key: shown.key, uploadedAt: moment });
-      return repository;
     });
-    return { organization, repository };
   }
 }
 

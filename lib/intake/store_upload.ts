@@ -1,14 +1,9 @@
 /** Stores an upload that was read: all of it or nothing. */
+import { type ArchiveClaim, assignArchive, finishArchive } from "../../db/admin/archives.ts";
 import type { Organization } from "../../db/admin/organizations.ts";
 import { findOrCreateRepository } from "../../db/admin/repositories.ts";
 import type { Database } from "../../db/connection/connect.ts";
-import type { Queryable } from "../../db/connection/sql.ts";
-import {
-  storeCoverageAlone,
-  type StoreResult,
-  storeSubmission,
-  type Upload,
-} from "../../db/write/store_submission.ts";
+import { storeCoverageAlone, storeSubmission } from "../../db/write/store_submission.ts";
 import { addUploadEvents } from "../../db/write/upload_events.ts";
 import { writeTransaction } from "../../db/write/transaction.ts";
 import { formatRepositoryName } from "../base/repository_name.ts";
@@ -28,16 +23,17 @@ export async function storeUpload(
   organization: Organization,
   facts: RunFacts,
   { results, coverage, notes }: UploadFiles,
-  { now, key, beforeCommit }: Pick<Upload, "key"> & {
+  { now, claim }: {
     now: number;
-    /** Runs at the end of the transaction; `null`: there was only coverage. */
-    beforeCommit?(tx: Queryable, stored: StoreResult | null): Promise<void>;
+    /** Of the archive that brought it; the transaction ends it. */
+    claim?: ArchiveClaim;
   },
 ) {
   const creation = { ...facts.repository, organization, createdAt: now };
   const { repository, submission, duplicate } = await writeTransaction(sql, async (tx) => {
     const repository = await findOrCreateRepository(tx, creation);
     const { repositoryId } = repository;
+    const key = claim && await assignArchive(tx, { ...claim, repositoryId });
     const upload = { ...facts, coverage, notes, repositoryId, uploadedAt: now, key };
     const submission = results ? await storeSubmission(tx, { ...upload, ...results }) : null;
     if (results && submission && !submission.duplicate) {
@@ -45,8 +41,10 @@ export async function storeUpload(
       const counts = countTests(exceptions, testHashes.length);
       await addUploadEvents(tx, repository, { ...facts, ...submission, counts }, now);
     }
-    const { duplicate } = submission ?? await storeCoverageAlone(tx, upload);
-    await beforeCommit?.(tx, submission);
+    if (!submission) await storeCoverageAlone(tx, upload);
+    const duplicate = submission?.duplicate ?? false;
+    const status = duplicate && submission?.key !== key ? "duplicate" : "processed";
+    if (claim) await finishArchive(tx, claim, { status });
     return { repository, submission, duplicate };
   });
   return {

@@ -65,11 +65,7 @@ export class FolderStorage implements ArchiveStorage {
    */
   constructor(
     readonly name: string,
-    private readonly options: {
-      stop?: AbortSignal;
-      isInbox?: boolean;
-      onRemoved?: (key: string) => void;
-    } = {},
+    private readonly options: { stop?: AbortSignal; isInbox?: boolean } = {},
   ) {
     if (options.isInbox) this.remove = (archive) => this.#remove(archive);
   }
@@ -114,7 +110,6 @@ export class FolderStorage implements ArchiveStorage {
     const info = await stat(path).catch(() => null);
     if (info && versionOf(info) !== version) return;
     await rm(path, { force: true });
-    this.options.onRemoved?.(key);
   }
 
   /** Removes the empty subfolders that have not changed since `before`, in seconds since 1970. */

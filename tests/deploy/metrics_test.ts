@@ -44,6 +44,7 @@ function ruleTests(rules: string) {
     [`test_analytics_last_sweep_timestamp_seconds{${job}}`]: "0+60x90",
     [`test_analytics_archives_oldest_seconds{${job}}`]: "0x90",
     [`test_analytics_archives_total{outcome="failed",${job}}`]: "0x90",
+    [`test_analytics_archives_set_aside_total{${job}}`]: "0x90",
     [`test_analytics_webhook_attempts_total{outcome="retried",${job}}`]: "0x90",
     [`test_analytics_webhook_attempts_total{outcome="delivered",${job}}`]: "0+1x90",
     [`test_analytics_http_requests_total{route="/api",status="200",${job}}`]: "0+600x90",
@@ -60,6 +61,7 @@ function ruleTests(rules: string) {
     ["ArchivesFail", { [`test_analytics_archives_total{outcome="failed",${job}}`]: "0x40 1x50" }],
     // Of an earlier version, whose counters do not start at 0.
     ["ArchivesFail", { [`test_analytics_archives_total{outcome="failed",${job}}`]: "_x40 1x50" }],
+    ["ArchiveSetAside", { [`test_analytics_archives_set_aside_total{${job}}`]: "0x40 1x50" }],
     ["UploadsRefused", {
       [`test_analytics_http_requests_total{route="/upload",status="503",${job}}`]: "0+60x90",
       [`test_analytics_disk_free_bytes{${job}}`]: "500x90",

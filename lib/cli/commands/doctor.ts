@@ -6,6 +6,7 @@ import {
   loadServerState,
   type ServerState,
 } from "../../../db/admin/diagnostics.ts";
+import { findSetAside } from "../../../db/admin/archives.ts";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
 import { inspectEmbedded } from "../../../db/embedded/folder.ts";
@@ -195,6 +196,7 @@ async function examineDatabase(
   return [
     ...findings,
     assessFreshness(await loadFreshness(sql, { windowStart: now - WINDOW_SECONDS }), { now }),
+    ...assessSetAside(await findSetAside(sql)),
   ];
 }
 
@@ -312,6 +314,19 @@ export function assessFreshness(
   return now - newestRecordedAt > QUIET_WARN_SECONDS
     ? warn("uploads", finding, "check that CI uploads and that a watcher is running")
     : ok("uploads", finding);
+}
+
+/** The archives that ended processes. */
+export function assessSetAside(archives: Awaited<ReturnType<typeof findSetAside>>): Finding[] {
+  const hint = `split the upload; or give the process more memory, and upload it again or run ` +
+    `\`${PROGRAM} watch SOURCE --retry-failed\``;
+  return archives.map(({ source, key, lostCount }) =>
+    warn(
+      "archives",
+      `${key} in ${source} was set aside: the process ended ${lostCount} times`,
+      hint,
+    )
+  );
 }
 
 function formatBytes(bytes: number): string {

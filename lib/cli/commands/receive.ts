@@ -50,7 +50,7 @@ export const receiveCommand: AddCommand = command({
     const { UPLOAD_PORT } = readSettings(["UPLOAD_PORT"], { environment, flags: {}, problems });
     if (problems.length > 0) throw new UsageError(problems.join("; "));
     const inbox = openInbox(options.to, environment, { isPrivate: true });
-    const room = parseS3Url(options.to, "--to") ? undefined : new DiskRoom(options.to, null);
+    const room = parseS3Url(options.to, "--to") ? undefined : new DiskRoom(options.to);
     await runService(context, settings, {
       open: () => openForTokens(context),
       async checkReady(database) {

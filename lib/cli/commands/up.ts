@@ -1,9 +1,6 @@
-import { chmod, mkdir, realpath, stat } from "node:fs/promises";
-import { join } from "node:path";
-import { findArchives } from "../../../db/admin/archives.ts";
+import { chmod, mkdir, realpath } from "node:fs/promises";
 import { listOrganizations } from "../../../db/admin/organizations.ts";
-import { type Database, openDatabase } from "../../../db/connection/connect.ts";
-import { MIN_FREE_DISK_BYTES } from "../../../db/embedded/disk_space.ts";
+import { openDatabase } from "../../../db/connection/connect.ts";
 import { aborted } from "../../base/delay.ts";
 import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { PROGRAM } from "../../base/version.ts";
@@ -17,7 +14,7 @@ import { startReceiver, UPLOAD_SETTINGS } from "../../intake/receive/receiver.ts
 import { checkCurrentSchema, runService, runTogether } from "../run_service.ts";
 import { readPublicUrl } from "../settings.ts";
 import { sendWebhooks } from "../../webhook_sender/send_webhooks.ts";
-import { DiskRoom } from "../../storage/disk_room.ts";
+import { DiskRoom, EMBEDDED_FLOOR_BYTES, INBOX_FLOOR_BYTES } from "../../storage/disk_room.ts";
 import { FolderStorage } from "../../storage/folder.ts";
 import { API_SETTINGS, apiOptions, readingOptions, serveUntilStopped } from "./serve.ts";
 
@@ -46,7 +43,7 @@ export const upCommand: AddCommand = command({
   input: {},
   run(_, context, settings) {
     const { databaseUrl, dataDir } = context.database;
-    const room = new DiskRoom(dataDir, databaseUrl ? null : MIN_FREE_DISK_BYTES);
+    const room = new DiskRoom(dataDir, databaseUrl ? INBOX_FLOOR_BYTES : EMBEDDED_FLOOR_BYTES);
     return runService(context, settings, {
       open: () => context.openDatabase(),
       async checkReady(database) {
@@ -80,10 +77,9 @@ export const upCommand: AddCommand = command({
           const source = await realpath(folder);
           await chmod(source, 0o700);
           const shared = { ...service, ...apiOptions(settings), database: reading };
-          const inboxOptions = { isInbox: true, onRemoved: (key: string) => room.release(key) };
           const watcher = {
             sql: database.sql,
-            storage: new FolderStorage(source, inboxOptions),
+            storage: new FolderStorage(source, { isInbox: true }),
             organization: null,
             leaseSeconds: LEASE_SECONDS,
             now,
@@ -91,7 +87,6 @@ export const upCommand: AddCommand = command({
             listener: { note: (text: string) => log.warn("note", { text }) },
             origin: context.origin(),
           };
-          await reserveWaiting(database.sql, watcher.storage, room);
           const accepted = new AcceptedUploads({ ...watcher, metrics });
           const receiver = await startReceiver({
             ...shared,
@@ -115,16 +110,14 @@ export const upCommand: AddCommand = command({
             aborted(stop).then(() => receiver.shutdown()).then(() => accepted.close()),
             watchArchives({
               ...watcher,
-              storage: new FolderStorage(source, { ...inboxOptions, stop }),
+              storage: new FolderStorage(source, { isInbox: true, stop }),
             }, {
               interval: SWEEP_SECONDS,
               workers: WORKERS,
               once: false,
               metrics,
               stop,
-              isTaken: (key) => accepted.has(key),
-              onOutcome: ({ key, status }) =>
-                Promise.resolve(status === "failed" ? room.release(key) : undefined),
+              accepted,
             }),
           ]);
         } finally {
@@ -135,18 +128,3 @@ export const upCommand: AddCommand = command({
     });
   },
 });
-
-/** Reserves room for the archives that an earlier process has accepted. */
-async function reserveWaiting(
-  sql: Database["sql"],
-  storage: FolderStorage,
-  room: DiskRoom,
-): Promise<void> {
-  const source = storage.name;
-  for await (const archives of storage.list()) {
-    for (const { key } of await findArchives(sql, { source, archives, state: "unfinished" })) {
-      const { size } = await stat(join(source, key));
-      room.reserve(key, { size, content: null });
-    }
-  }
-}

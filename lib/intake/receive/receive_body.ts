@@ -5,7 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { DiskFullError } from "../../storage/disk_room.ts";
 import { readChunks, StorageError } from "../../storage/storage.ts";
 import type { RunningUpload } from "./running_uploads.ts";
-import { UploadError } from "./upload_error.ts";
+import { UploadError } from "../upload_error.ts";
 
 export interface BodyLimits {
   maxBytes: number;

@@ -53,7 +53,7 @@ import {
   type UploadQuota,
   UploadQuotaError,
 } from "./running_uploads.ts";
-import { UploadError } from "./upload_error.ts";
+import { UploadError } from "../upload_error.ts";
 import { invalidToken, readReceiverToken, type ReceiverTokenType } from "./upload_token.ts";
 
 const UPLOAD_METHODS = ["POST", "PUT"];
@@ -164,7 +164,6 @@ export function createUploadApp(context: UploadContext): App {
       const { key, notes } = await acceptUpload(context, upload, {
         byteCount,
         tokenId: uploader.tokenId,
-        receiving,
       });
       Object.assign(logged.more, { bytes: byteCount, key });
       metrics?.count("upload_bytes_total", {}, byteCount);

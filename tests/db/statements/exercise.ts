@@ -10,8 +10,6 @@ import {
   extendClaim,
   findArchives,
   findFailedArchives,
-  recordDuplicate,
-  recordProcessed,
   recordVersions,
   releaseArchive,
 } from "../../../db/admin/archives.ts";
@@ -403,15 +401,9 @@ async function watching(program: Program): Promise<void> {
   await releaseArchive(sql, { ...claim, reason: "silent", isAttempt: true });
   // As `up` does.
   assert.deepEqual(await findFailedArchives(sql, { source: claim.source, archives }), []);
-  const accepted = { source: "inbox", key: "c.gz" };
-  await sql.begin(async (tx) => {
-    await recordProcessed(tx, { ...accepted, version: "1", repositoryId });
-    await recordVersions(tx, {
-      source: accepted.source,
-      archives: [{ key: accepted.key, version: "2" }],
-    });
-    await recordDuplicate(tx, { ...accepted, submissionKey: "other.gz" });
-  });
+  await recordVersions(sql, { source: claim.source, archives: [{ key: claim.key, version: "2" }] });
+  await sql`update archive set status = 'processed' where source = 'elsewhere'`;
+  await recordVersions(sql, { source: claim.source, archives: [{ key: claim.key, version: "2" }] });
 }
 
 /** More failures of one code version than one statement of `prune` deletes. */

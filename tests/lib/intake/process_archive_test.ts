@@ -2,6 +2,13 @@ import { after, before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import type { ArchiveStorage } from "../../../lib/storage/storage.ts";
 import { StorageError } from "../../../lib/storage/storage.ts";
+import {
+  claimArchive,
+  findSetAside,
+  releaseArchive,
+  retryFailedArchives,
+} from "../../../db/admin/archives.ts";
+import { Metrics } from "../../../lib/base/metrics.ts";
 import { processArchive, type WatcherContext } from "../../../lib/intake/process_archive.ts";
 import { ArchiveReader } from "../../../lib/intake/archive_reader.ts";
 import { listQuarantined } from "../../../db/admin/quarantine.ts";
@@ -336,6 +343,45 @@ describeWithDatabases("processing an archive", (database) => {
       branch: "main",
       build_url: "https://ci.example/1",
     });
+  });
+
+  it("is set aside when the process ended three times while it had it", async () => {
+    const { sql } = database();
+    const metrics = new Metrics();
+    const { context, archive } = await watcher({
+      repository: "acme/huge",
+      onOpen: () => Promise.resolve(),
+    });
+    const { name: source } = context.storage;
+    const claimAndDie = async () => {
+      const claim = { source, key: archive.key, claimId: crypto.randomUUID() };
+      const claimed = await claimArchive(sql, { ...claim, version: "1", leaseSeconds: 60 });
+      await sql`update archive set claimed_until = now() where source = ${source}`;
+      return claimed;
+    };
+    for (let time = 0; time < 3; time++) assert.equal((await claimAndDie())?.lostCount, time);
+    const outcome = await process({ ...context, metrics }, archive);
+    assert.equal(outcome.status, "failed");
+    assert.match(
+      "reason" in outcome ? outcome.reason : "",
+      /^set aside: the process ended 3 times/,
+    );
+    assert.match(metrics.text(), /archives_set_aside_total 1\n/);
+    const [named] = await findSetAside(sql);
+    assert.deepEqual({ ...named }, { source, key: archive.key, lostCount: 3 });
+    // Tried again as a new one: by hand, and after another upload.
+    await retryFailedArchives(sql, source);
+    assert.equal((await process(context, archive)).status, "processed");
+  });
+
+  it("that was released after an error did not end the process", async () => {
+    const { sql } = database();
+    const claim = { source: "released", key: "a.gz", claimId: crypto.randomUUID() };
+    for (let time = 0; time < 5; time++) {
+      const claimed = await claimArchive(sql, { ...claim, version: "1", leaseSeconds: 60 });
+      assert.deepEqual([claimed?.attemptCount, claimed?.lostCount], [time + 1, 0]);
+      await releaseArchive(sql, { ...claim, reason: "lost", isAttempt: true });
+    }
   });
 
   it("leaves a broken archive to the watcher that has taken over", async () => {

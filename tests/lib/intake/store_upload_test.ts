@@ -48,10 +48,16 @@ describeWithDatabases("storing an upload", (database) => {
     const organization = await newOrganization(sql);
     const { organizationId } = organization;
     const files = { results: results(), coverage, notes: [] };
-    const beforeCommit = () => Promise.reject(new Error("lost"));
-    for (const upload of [files, { ...files, results: null }]) {
-      const storing = storeUpload(sql, organization, facts, upload, { now: NOW, beforeCommit });
-      await assert.rejects(storing, /lost/);
+    // The last that is stored of each.
+    const wrongUrl = { ...facts, repositoryUrl: "\0" };
+    const wrongCoverage = { coveredLineCount: 1, lineCount: 1.5 };
+    for (
+      const [run, upload] of [
+        [wrongUrl, files],
+        [facts, { ...files, results: null, coverage: wrongCoverage }],
+      ] as const
+    ) {
+      await assert.rejects(storeUpload(sql, organization, run, upload, { now: NOW }));
       assert.equal((await listRepositories(sql, organizationId)).length, 0);
     }
     const { outcome } = await storeUpload(sql, organization, facts, files, { now: NOW });
@@ -66,16 +72,13 @@ describeWithDatabases("storing an upload", (database) => {
     const files = { results: results(4_500), coverage: null, notes: [] };
     const countTests = async () => {
       const [row] = await sql<{ count: number; distinct: number }[]>`
-        select count(*)::int as count, count(distinct name)::int as distinct from test
+        select count(*)::int as count, count(distinct t.name)::int as distinct from test t
         join repository using (repository_id)
         where organization_id = ${organization.organizationId}`;
       return { ...row };
     };
-    const beforeCommit = () => Promise.reject(new Error("lost"));
-    await assert.rejects(
-      storeUpload(sql, organization, facts, files, { now: NOW, beforeCommit }),
-      /lost/,
-    );
+    const wrongUrl = { ...facts, repositoryUrl: "\0" };
+    await assert.rejects(storeUpload(sql, organization, wrongUrl, files, { now: NOW }));
     assert.equal((await listRepositories(sql, organization.organizationId)).length, 0);
     assert.deepEqual(await countTests(), { count: 0, distinct: 0 });
     const { outcome } = await storeUpload(sql, organization, facts, files, { now: NOW });

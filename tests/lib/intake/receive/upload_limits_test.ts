@@ -223,7 +223,6 @@ describeWithDatabases("limits of uploads", (database) => {
         addBytes(count: number) {
           if (count > 0) throw new DiskFullError('the disk of "/srv/data" is almost full');
         },
-        accept() {},
         end() {},
       }),
     } as unknown as DiskRoom;

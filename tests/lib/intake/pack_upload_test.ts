@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { ArchiveReader } from "../../../../lib/intake/archive_reader.ts";
-import type { UploadToPack } from "../../../../lib/intake/receive/pack_upload.ts";
-import { inspectArchive } from "../../../../lib/report/archive/mod.ts";
-import { fileSource } from "../../../../lib/storage/folder.ts";
-import { isSystemFault } from "../../../../lib/intake/system_fault.ts";
-import { NOON } from "../../cli/run_in_process.ts";
-import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
+import { ArchiveReader } from "../../../lib/intake/archive_reader.ts";
+import type { UploadToPack } from "../../../lib/intake/pack_upload.ts";
+import { inspectArchive } from "../../../lib/report/archive/mod.ts";
+import { fileSource } from "../../../lib/storage/folder.ts";
+import { isSystemFault } from "../../../lib/intake/system_fault.ts";
+import { NOON } from "../cli/run_in_process.ts";
+import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
 
 const BOUNDARY = "b";
 const FORM = `multipart/form-data; boundary=${BOUNDARY}`;

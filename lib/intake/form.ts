@@ -2,8 +2,8 @@ import { closeSync, createReadStream, openSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Busboy } from "@fastify/busboy";
-import { quote } from "../../base/quote.ts";
-import { FILE_CHUNK_BYTES } from "../../report/file_chunks.ts";
+import { quote } from "../base/quote.ts";
+import { FILE_CHUNK_BYTES } from "../report/file_chunks.ts";
 import { UploadError } from "./upload_error.ts";
 
 /** The parts of a form. */

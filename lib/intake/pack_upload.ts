@@ -2,34 +2,34 @@
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { caseKey } from "../../base/identity.ts";
-import { quote } from "../../base/quote.ts";
-import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
-import { readEntries } from "../../report/archive/entries.ts";
+import { caseKey } from "../base/identity.ts";
+import { quote } from "../base/quote.ts";
+import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
+import { readEntries } from "../report/archive/entries.ts";
 import {
   type ArchiveContent,
   archivePath,
   type FileToPack,
   inspectArchive,
   readArchived,
-} from "../../report/archive/mod.ts";
-import { FILE_CHUNK_BYTES } from "../../report/file_chunks.ts";
-import { ARCHIVE_LIMITS as LIMITS } from "../../report/limits.ts";
-import { inOrderOfAttempts } from "../../analysis/repetition/report_order.ts";
-import { fileSource } from "../../storage/folder.ts";
-import type { StoredFile } from "../../storage/storage.ts";
-import { readGitUrl } from "../../ci/git_url.ts";
-import { FilesToPack, packArchive } from "../files_to_pack.ts";
+} from "../report/archive/mod.ts";
+import { FILE_CHUNK_BYTES } from "../report/file_chunks.ts";
+import { ARCHIVE_LIMITS as LIMITS } from "../report/limits.ts";
+import { inOrderOfAttempts } from "../analysis/repetition/report_order.ts";
+import { fileSource } from "../storage/folder.ts";
+import type { StoredFile } from "../storage/storage.ts";
+import { readGitUrl } from "../ci/git_url.ts";
+import { FilesToPack, packArchive } from "./files_to_pack.ts";
 import {
   type FilesToRead,
   type FoundFacts,
   parseFacts,
   readFiles,
   repositoryIn,
-} from "../read_archive.ts";
-import type { UploadFiles } from "../read_files.ts";
-import type { RunValues } from "../upload_values.ts";
-import { UploadNotes } from "../upload_notes.ts";
+} from "./read_archive.ts";
+import type { UploadFiles } from "./read_files.ts";
+import type { RunValues } from "./upload_values.ts";
+import { UploadNotes } from "./upload_notes.ts";
 import { type FormFile, readForm } from "./form.ts";
 import { UploadError } from "./upload_error.ts";
 

@@ -1,4 +1,4 @@
-import type { ParameterErrors } from "../../http/request/errors.ts";
+import type { ParameterErrors } from "../http/request/errors.ts";
 
 /** The upload is rejected; messages by parameter or part. */
 export class UploadError extends Error {
