@@ -1,7 +1,8 @@
-import { decodeTestList, finalOutcomesAt } from "../../lib/analysis/columns.ts";
+import { failedTests } from "../../lib/analysis/failed_tests.ts";
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import { testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
+import { loadRuns } from "./runs.ts";
 
 /** A test that failed in a build. */
 export interface BuildFailure extends TestIdentity {
@@ -18,9 +19,8 @@ export interface BuildFailure extends TestIdentity {
 }
 
 /**
- * The tests that failed in any of the submissions of a build, in the order of their names. Of several
- * submissions of one job in one environment the latest in which a test ran decides: a job that was run
- * again and passed is not red, but one that failed on Windows is, whatever passed on Linux.
+ * The tests that failed in any of the submissions of a build, in the order of their names; which of them made
+ * it fail say {@linkcode failedTests}.
  */
 export async function loadBuildFailures(
   tx: Queryable,
@@ -31,7 +31,7 @@ export async function loadBuildFailures(
     submissionIds: readonly string[];
   },
 ): Promise<BuildFailure[]> {
-  const [negatives, parts] = await Promise.all([
+  const [negatives, runs] = await Promise.all([
     // The latest failure of each test, by submission and place in it.
     tx<{ testNo: number; textId: string; isDisruption: boolean; causes: string }[]>`
       select distinct on (test_no) test_no as "testNo", encode(text_id, 'hex') as "textId",
@@ -41,19 +41,9 @@ export async function loadBuildFailures(
       from negative_result
       where repository_id = ${repositoryId} and submission_id = any(${idsIn(tx, submissionIds)})
       order by test_no, submission_id desc, result_no desc`,
-    tx<PartRow[]>`
-      select s.environment, s.job, s.exceptions, l.test_count as "testCount", l.tests
-      from submission s
-      join test_list l on l.repository_id = s.repository_id and l.test_list_no = s.test_list_no
-      where s.repository_id = ${repositoryId}
-        and s.submission_id = any(${idsIn(tx, submissionIds)})
-      order by s.submission_id desc`,
+    loadRuns(tx, { repositoryId, submissionIds, columns: ["environment", "job", "results"] }),
   ]);
-  const failed = new Set<number>();
-  const jobs = Map.groupBy(parts, ({ environment, job }) => JSON.stringify([environment, job]));
-  for (const runs of jobs.values()) {
-    for (const testNo of failedInJob(runs, negatives)) failed.add(testNo);
-  }
+  const failed = failedTests(runs, negatives.map(({ testNo }) => testNo));
   const identities = await tx<(TestIdentity & { testNo: number; testHash: number })[]>`
     select test_no as "testNo", test_hash::float8 as "testHash", suite, class, name, file
     from test
@@ -72,34 +62,4 @@ export async function loadBuildFailures(
       causes: splitFingerprints(causes),
     };
   });
-}
-
-interface PartRow {
-  environment: string;
-  job: string;
-  exceptions: Uint8Array;
-  testCount: number;
-  tests: Uint8Array;
-}
-
-/** The tests whose latest run in a job failed; its submissions are newest first. */
-function failedInJob(
-  runs: readonly PartRow[],
-  negatives: readonly { testNo: number }[],
-): Set<number> {
-  const open = new Set(negatives.map(({ testNo }) => testNo));
-  const failed = new Set<number>();
-  for (const { exceptions, tests, testCount } of runs) {
-    if (open.size === 0) break;
-    const testNos = decodeTestList(tests, testCount);
-    const indexes = testNos.keys().filter((index) => open.has(testNos[index]!));
-    for (const [index, outcome] of finalOutcomesAt(exceptions, indexes)) {
-      // It was skipped in this submission: an earlier one decides.
-      if (outcome === "skipped") continue;
-      const testNo = testNos[index]!;
-      open.delete(testNo);
-      if (outcome === "negative") failed.add(testNo);
-    }
-  }
-  return failed;
 }

@@ -1,4 +1,5 @@
 /** The builds of a repository: the submissions that share a build URL, or one without. */
+import { countFailedTests } from "../../lib/analysis/build_costs.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
@@ -58,13 +59,10 @@ export async function loadBuilds(
   });
   const bySubmission = Map.groupBy(failures, ({ submissionId }) => submissionId);
   const builds = rows.map(({ submissionIds, count: _, ...row }) => {
-    const flaky = new Map<number, boolean>();
-    const failed = submissionIds.flatMap((id) => bySubmission.get(id) ?? []);
-    for (const { testNo, isDisruption } of failed) {
-      flaky.set(testNo, isDisruption || flaky.get(testNo) === true);
-    }
-    const flakyTestCount = [...flaky.values()].filter(Boolean).length;
-    return { ...row, flakyTestCount, failedTestCount: flaky.size - flakyTestCount };
+    return {
+      ...row,
+      ...countFailedTests(submissionIds.flatMap((id) => bySubmission.get(id) ?? [])),
+    };
   });
   return { count, builds };
 }

@@ -1,8 +1,15 @@
 /** Rows that the queries about durations share. */
-import type { StoredDurations } from "../../lib/analysis/durations.ts";
+import {
+  type DurationUnit,
+  LatestDurations,
+  latestRuns,
+  type TestGroups,
+} from "../../lib/analysis/durations.ts";
+import type { Run } from "../../lib/analysis/run.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
-import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
+import { integersIn, type Queryable } from "../connection/sql.ts";
 import { loadTestHashes } from "./packed_rows.ts";
+import { withDurations } from "./runs.ts";
 
 /** A test on a page. */
 interface TestOnPage {
@@ -69,17 +76,20 @@ function indexesOnPage(
   return { indexes, before };
 }
 
-/** The durations of submissions, newest first. */
-export function selectDurations(
+/** The durations of the latest runs of each group. `runs` are those that count, newest first. */
+export async function loadLatestDurations(
   sql: Queryable,
-  { repositoryId, submissionIds }: { repositoryId: number; submissionIds: string[] },
-) {
-  return sql<StoredDurations[]>`
-    select s.test_list_no as "testListNo", s.durations, s.duration_unit as "durationUnit",
-      s.overheads
-    from submission s
-    where s.repository_id = ${repositoryId} and s.submission_id = any(${idsIn(sql, submissionIds)})
-    order by s.submission_id desc`;
+  { repositoryId, runs, groups, unit = "test" }: {
+    repositoryId: number;
+    runs: readonly Run<"tests">[];
+    groups: TestGroups;
+    unit?: DurationUnit;
+  },
+): Promise<LatestDurations> {
+  const latest = new LatestDurations(groups, unit);
+  const needed = latestRuns(runs, groups);
+  for await (const run of withDurations(sql, { repositoryId, runs: needed })) latest.add(run);
+  return latest;
 }
 
 async function loadIdentities(

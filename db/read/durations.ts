@@ -1,20 +1,17 @@
 import {
   type DurationUnit,
-  emptyGroups,
   type GroupDurations,
-  LatestDurations,
-  submissionsWithLatestRuns,
+  groupsOf,
   type TestGroups,
   testsAsGroups,
 } from "../../lib/analysis/durations.ts";
-import type { TestLists } from "../../lib/analysis/run_counts.ts";
-import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
+import { testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { Patterns, SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { loadTestPage, selectDurations } from "./duration_rows.ts";
-import { isOfJob, isSelected } from "./fragments.ts";
-import { viewOf } from "./packed_rows.ts";
-import { loadTestLists } from "./stored_test_lists.ts";
+import { loadLatestDurations, loadTestPage } from "./duration_rows.ts";
+import { isOfJob } from "./fragments.ts";
+import { integersOf } from "./packed_rows.ts";
+import { loadRuns } from "./runs.ts";
 
 interface DurationsQuery extends SubmissionFilter {
   repositoryId: number;
@@ -39,9 +36,6 @@ interface Page {
   limit: number;
 }
 
-// With 20,000 tests about 40 kB each.
-const SUBMISSIONS_PER_STATEMENT = 50;
-
 /**
  * The durations of files, classes or tests that ran in the window, the longest first, equal ones by key.
  * Tests without a file or class are in no file or class.
@@ -63,9 +57,9 @@ async function durationsOfTests(
   { idPrefix, after, limit, ...query }: DurationsQuery & Page,
 ) {
   const { repositoryId } = query;
-  const { submissions, lists } = await loadSubmissions(sql, query);
-  const { groups, testNos } = testsAsGroups(lists);
-  const latest = await loadLatest(sql, { ...query, submissions, lists, groups });
+  const runs = await loadCountedRuns(sql, query);
+  const { groups, testNos } = testsAsGroups(runs);
+  const latest = await loadLatestDurations(sql, { repositoryId, runs, groups });
   const { groups: found, medians } = latest.medians();
   const page = await loadTestPage(sql, {
     repositoryId,
@@ -86,11 +80,12 @@ async function durationsOfNames(
   sql: Queryable,
   { after, limit, ...query }: DurationsQuery & Page,
 ) {
-  const [{ submissions, lists }, { names, groups }] = await Promise.all([
-    loadSubmissions(sql, query),
+  const { repositoryId, by: unit } = query;
+  const [runs, { names, groups }] = await Promise.all([
+    loadCountedRuns(sql, query),
     loadNames(sql, query),
   ]);
-  const latest = await loadLatest(sql, { ...query, submissions, lists, groups });
+  const latest = await loadLatestDurations(sql, { repositoryId, runs, groups, unit });
   const found = latest.finish().sort((a, b) =>
     b.medianMicroseconds - a.medianMicroseconds || (names[a.group]! < names[b.group]! ? -1 : 1)
   );
@@ -100,33 +95,24 @@ async function durationsOfNames(
   return { count: found.length, durations };
 }
 
-/** The submissions that count, newest first, and the tests that they ran. */
-async function loadSubmissions(sql: Queryable, query: Omit<DurationsQuery, "idPrefix">) {
-  const { repositoryId } = query;
-  const submissions = await selectSubmissions(sql, query);
-  const testListNos = new Set(submissions.map(({ testListNo }) => testListNo));
-  return { submissions, lists: await loadTestLists(sql, { repositoryId, testListNos }) };
-}
-
-async function loadLatest(
+/** The runs that count, newest first. */
+async function loadCountedRuns(
   sql: Queryable,
-  { repositoryId, by, submissions, lists, groups }: {
-    repositoryId: number;
-    by: DurationUnit;
-    submissions: readonly { submissionId: string; testListNo: number }[];
-    lists: TestLists;
-    groups: TestGroups;
-  },
-): Promise<LatestDurations> {
-  const testListNos = submissions.map(({ testListNo }) => testListNo);
-  const needed = submissionsWithLatestRuns(testListNos, { lists, groups });
-  const latest = new LatestDurations({ lists, groups, unit: by });
-  for (let start = 0; start < needed.length; start += SUBMISSIONS_PER_STATEMENT) {
-    const submissionIds = needed.slice(start, start + SUBMISSIONS_PER_STATEMENT)
-      .map((index) => submissions[index]!.submissionId);
-    for (const row of await selectDurations(sql, { repositoryId, submissionIds })) latest.add(row);
-  }
-  return latest;
+  { repositoryId, windowStart, until, branches, environments, jobs }: Omit<
+    DurationsQuery,
+    "idPrefix"
+  >,
+) {
+  const untilTime = until === null
+    ? sql`true`
+    : sql`greatest(s.recorded_at, s.uploaded_at) <= to_timestamp(${until}::float8)`;
+  return await loadRuns(sql, {
+    repositoryId,
+    columns: ["tests"],
+    since: windowStart,
+    filter: { branches, environments },
+    where: sql`${untilTime} and ${isOfJob(sql, jobs)}`,
+  });
 }
 
 /** The files or classes of tests, `""` excepted. */
@@ -141,34 +127,8 @@ async function loadNames(
     from test t
     where t.repository_id = ${repositoryId} and ${column} <> ''
     group by ${column}`;
-  const testNos = rows.map((row) => integersOf(row.testNos));
-  const groupOf = emptyGroups(testNos);
-  for (const [group, own] of testNos.entries()) for (const testNo of own) groupOf[testNo] = group;
   return {
     names: rows.map(({ name }) => name),
-    groups: { groupOf, groupCount: rows.length },
+    groups: groupsOf(rows.map(({ testNos }) => integersOf(testNos))),
   };
-}
-
-function integersOf(bytes: Uint8Array): Int32Array {
-  const view = viewOf(bytes);
-  return new Int32Array(bytes.length / 4).map((_, index) => view.getInt32(4 * index));
-}
-
-/** The submissions that count, newest first. */
-function selectSubmissions(
-  sql: Queryable,
-  { repositoryId, windowStart, until, ...filter }: Omit<DurationsQuery, "idPrefix">,
-) {
-  const untilTime = until === null
-    ? sql`true`
-    : sql`greatest(s.recorded_at, s.uploaded_at) <= to_timestamp(${until}::float8)`;
-  return sql<{ submissionId: string; testListNo: number }[]>`
-    select encode(s.submission_id, 'hex') as "submissionId", s.test_list_no as "testListNo"
-    from submission s
-    where s.repository_id = ${repositoryId}
-      and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
-      and s.status = 'processed' and ${untilTime}
-      and ${isSelected(sql, filter)} and ${isOfJob(sql, filter.jobs)}
-    order by s.submission_id desc`;
 }

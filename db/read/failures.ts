@@ -5,12 +5,14 @@ import {
 } from "../../lib/analysis/failure_groups.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import { buildKey, type FailureInBuild } from "../../lib/analysis/build_costs.ts";
-import { firstSubmissionId, recordedAtOf, testId } from "../../lib/base/identity.ts";
+import type { Run } from "../../lib/analysis/run.ts";
+import { firstSubmissionId, testId } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { loadTexts } from "./texts.ts";
-import { isRecordedSince, isSelected } from "./fragments.ts";
+import { isRecordedSince } from "./fragments.ts";
 import { loadTestHashes, viewOf } from "./packed_rows.ts";
+import { loadRuns } from "./runs.ts";
 
 /** Failures of one cause, with fields of the latest one. */
 export interface ShownGroup extends Omit<FailureGroup<FailedAttempt>, "latest">, FailureText {
@@ -47,14 +49,21 @@ export async function loadFailures(
   query: FailuresQuery,
 ): Promise<ShownGroups> {
   const { repositoryId, idPrefix } = query;
-  const [submissions, rows] = await Promise.all([
-    selectSubmissions(tx, query),
+  const { windowStart: since, filter } = query;
+  const [runs, rows] = await Promise.all([
+    loadRuns(tx, {
+      repositoryId,
+      columns: ["branch", "buildUrl"],
+      since,
+      filter,
+      order: "oldest first",
+    }),
     selectFailures(tx, query),
   ]);
   const hashes = await loadTestHashes(tx, { repositoryId, testNos: testNosOf(rows) });
   const testIds = Array.from(hashes.values(), (hash) => testId(idPrefix, hash));
   const indexes = new Map(Array.from(hashes.keys(), (testNo, index) => [testNo, index]));
-  const found = { submissions, indexes, testIds };
+  const found = { runs, indexes, testIds };
   const { count, groups } = groupFailures(readFailures(rows, found), testIds);
   const latest = await selectLatest(tx, repositoryId, groups.map((group) => group.latest));
   const textIds = latest.map(({ textId }) => textId);
@@ -103,7 +112,7 @@ function testNosOf(rows: readonly FailuresRow[]): Set<number> {
 }
 
 interface FoundTests {
-  submissions: readonly CountedRow[];
+  runs: readonly Run<"branch" | "buildUrl">[];
   /** Index of each test's id, by test_no. */
   indexes: ReadonlyMap<number, number>;
   testIds: readonly string[];
@@ -112,9 +121,9 @@ interface FoundTests {
 /** The failures in the rows of submissions that count, as far as builds need them: less than half the work. */
 function* readBuildFailures(
   rows: readonly FailuresRow[],
-  { submissions, indexes, testIds }: FoundTests,
+  { runs, indexes, testIds }: FoundTests,
 ): Generator<FailureInBuild, void> {
-  const builds = new Map(submissions.map((row) => [row.submissionId, buildKey(row)]));
+  const builds = new Map(runs.map((run) => [run.submissionId, buildKey(run)]));
   for (const { submissionId, failures } of rows) {
     const build = builds.get(submissionId);
     if (build === undefined) continue;
@@ -129,14 +138,14 @@ function* readBuildFailures(
 /** The failures in the rows of submissions that count. */
 function* readFailures(
   rows: readonly FailuresRow[],
-  { submissions, indexes }: FoundTests,
+  { runs, indexes }: FoundTests,
 ): Generator<Failure, void> {
-  const counted = new Map(submissions.map((row, index) => [row.submissionId, { ...row, index }]));
+  const counted = new Map(runs.map((run, index) => [run.submissionId, { ...run, index }]));
   for (const { submissionId, failures } of rows) {
-    const submission = counted.get(submissionId);
-    if (!submission) continue;
-    const { branch, index } = submission;
-    const recordedAt = recordedAtOf(submissionId);
+    const run = counted.get(submissionId);
+    if (!run) continue;
+    const { recordedAt, index } = run;
+    const branch = run.branch ?? "";
     const digits = failures.toHex();
     const view = viewOf(failures);
     for (let start = 0; start < failures.length; start += FAILURE_BYTES) {
@@ -159,27 +168,6 @@ function* readFailures(
       };
     }
   }
-}
-
-interface CountedRow {
-  submissionId: string;
-  branch: string;
-  buildUrl: string;
-}
-
-/** The submissions that count, oldest first. */
-function selectSubmissions(
-  sql: Queryable,
-  { repositoryId, windowStart, filter }: FailuresQuery,
-) {
-  return sql<CountedRow[]>`
-    select encode(s.submission_id, 'hex') as "submissionId", coalesce(s.branch, '') as branch,
-      s.build_url as "buildUrl"
-    from submission s
-    where s.repository_id = ${repositoryId}
-      and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
-      and s.status = 'processed' and ${isSelected(sql, filter)}
-    order by s.submission_id`;
 }
 
 function selectFailures(sql: Queryable, { repositoryId, testNo, windowStart }: FailuresQuery) {

@@ -1,12 +1,12 @@
-import { type FlakySubmission, flakyTime } from "../../lib/analysis/flaky_time.ts";
-import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
-import { arrayOf, idsIn, type Queryable } from "../connection/sql.ts";
-import { codeVersionOf } from "./fragments.ts";
-import { viewOf } from "./packed_rows.ts";
-import { loadTestLists } from "./stored_test_lists.ts";
+import { flakyTime } from "../../lib/analysis/flaky_time.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
+import { SECONDS_PER_WEEK } from "../../lib/base/time.ts";
+import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
+import { integersOf } from "./packed_rows.ts";
+import { loadRuns, withDurations } from "./runs.ts";
 
 /** A job is run again within hours or days. */
-const REPEATED_WITHIN_SECONDS = 7 * 24 * 60 * 60;
+const REPEATED_WITHIN_SECONDS = SECONDS_PER_WEEK;
 
 /**
  * Microseconds of tests that flaky failures cost a repository since a moment: {@linkcode flakyTime}.
@@ -28,70 +28,42 @@ export async function loadFlakyMicroseconds(
         where t.repository_id = ${repositoryId}
           and t.test_hash = any(array(select unnest(${arrayOf(testHashes)}::text::bigint[])))))`
     : sql`true`;
-  const rows = await sql<SubmissionRow[]>`
-    select s.*
-    from (
-      select encode(s.submission_id, 'hex') as "submissionId", s.test_list_no as "testListNo",
-        ${codeVersionOf(sql)} || ' ' || s.job as version, s.duration_unit as "durationUnit",
-        s.exceptions, coalesce(d.tests, '') as disrupted,
-        bool_or(d.tests is not null) over (partition by s.code_version) as "isFlaky"
-      from submission s
-      left join lateral (
-        select string_agg(int4send(n.test_no), '') as tests
-        from negative_result n
-        where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
-          and n.is_disruption and ${isCounted}
-      ) d on true
-      where s.repository_id = ${repositoryId} and s.status = 'processed'
-        and s.submission_id >= decode(${firstSubmissionId(since - REPEATED_WITHIN_SECONDS)}, 'hex')
-        and s.code_version in (
-          select e.code_version from submission e
-          where e.repository_id = ${repositoryId}
-            and e.submission_id >= decode(${firstSubmissionId(since)}, 'hex'))
-    ) s
-    where s."isFlaky"
-    order by s."submissionId" collate "C"`;
-  const testListNos = new Set(rows.map(({ testListNo }) => testListNo));
-  const lists = await loadTestLists(sql, { repositoryId, testListNos });
-  const submissions = rows.map(({ testListNo, disrupted, ...row }): FlakySubmission => ({
-    ...row,
-    testNos: lists.get(testListNo)!,
-    disrupted: testNosOf(disrupted),
-    isInPeriod: recordedAtOf(row.submissionId) >= since,
-  }));
-  const { microseconds, incomplete } = flakyTime(submissions);
-  if (incomplete.length === 0) return microseconds;
-  const durations = await loadDurations(sql, { repositoryId, submissionIds: incomplete });
-  return flakyTime(
-    submissions.map((row) => ({ ...row, durations: durations.get(row.submissionId) })),
-  ).microseconds;
-}
-
-interface SubmissionRow {
-  submissionId: string;
-  testListNo: number;
-  version: string;
-  durationUnit: number;
-  exceptions: Uint8Array;
-  disrupted: Uint8Array;
-}
-
-/** The durations of submissions, by id. */
-async function loadDurations(
-  sql: Queryable,
-  { repositoryId, submissionIds }: { repositoryId: number; submissionIds: readonly string[] },
-): Promise<Map<string, Uint8Array>> {
-  const rows = await sql<{ submissionId: string; durations: Uint8Array }[]>`
-    select encode(s.submission_id, 'hex') as "submissionId", s.durations
+  const repeatedSince = since - REPEATED_WITHIN_SECONDS;
+  const disruptions = await sql<{ submissionId: string; code: string; tests: Uint8Array }[]>`
+    select encode(s.submission_id, 'hex') as "submissionId", s.code_version as code, d.tests
     from submission s
-    where s.repository_id = ${repositoryId}
-      and s.submission_id = any(${idsIn(sql, submissionIds)})`;
-  return new Map(rows.map(({ submissionId, durations }) => [submissionId, durations]));
-}
-
-function testNosOf(bytes: Uint8Array): Set<number> {
-  const view = viewOf(bytes);
-  const testNos = new Set<number>();
-  for (let at = 0; at < bytes.length; at += 4) testNos.add(view.getInt32(at));
-  return testNos;
+    cross join lateral (
+      select string_agg(int4send(n.test_no), '') as tests
+      from negative_result n
+      where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
+        and n.is_disruption and ${isCounted}
+    ) d
+    where s.repository_id = ${repositoryId} and s.status = 'processed' and d.tests is not null
+      and s.submission_id >= decode(${firstSubmissionId(repeatedSince)}, 'hex')
+      and s.code_version in (
+        select e.code_version from submission e
+        where e.repository_id = ${repositoryId}
+          and e.submission_id >= decode(${firstSubmissionId(since)}, 'hex'))`;
+  const disrupted = new Map(
+    disruptions.map(({ submissionId, tests }) => [submissionId, new Set(integersOf(tests))]),
+  );
+  // The exceptions of all other code need not be read.
+  const codes = new Set(disruptions.map(({ code }) => code));
+  const loaded = await loadRuns(sql, {
+    repositoryId,
+    columns: ["codeVersion", "job", "tests", "results"],
+    since: repeatedSince,
+    where: sql`s.code_version = any(${textsIn(sql, [...codes])})`,
+    order: "oldest first",
+  });
+  const runs = loaded.map((run) => (
+    { ...run, disrupted: disrupted.get(run.submissionId) ?? new Set<number>() }
+  ));
+  const { microseconds, incomplete } = flakyTime(runs, since);
+  if (incomplete.length === 0) return microseconds;
+  const timed = new Map(runs.map((run) => [run.submissionId, run]));
+  for await (const run of withDurations(sql, { repositoryId, runs: incomplete })) {
+    timed.set(run.submissionId, run);
+  }
+  return flakyTime([...timed.values()], since).microseconds;
 }

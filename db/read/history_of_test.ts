@@ -1,10 +1,11 @@
 /** Queries about the past of one test, beyond the window. */
+import { hasSameCode } from "../../lib/analysis/run.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { isRecordedSince, weekOfNegative } from "./fragments.ts";
-import { loadTestRuns, type RunVersion, type TestRun } from "./runs_of_test.ts";
+import { isRecordedSince } from "./fragments.ts";
+import { loadFirstDisrupted, loadTestRuns, type RunVersion } from "./runs_of_test.ts";
 
 /** The failures of a test on a day. */
 export interface FailureDay {
@@ -65,30 +66,15 @@ export async function loadFirstDisruption(
   sql: Queryable,
   test: { repositoryId: number; testNo: number },
 ): Promise<FirstDisruption | null> {
-  const [disrupted] = await sql<RunVersion[]>`
-    select encode(s.submission_id, 'hex') as "submissionId", s.commit_oid as "commitOid",
-      s.tree_oid as "treeOid", s.branch, s.environment, s.build_url as "buildUrl"
-    from (
-      select n.submission_id from negative_result n
-      where n.repository_id = ${test.repositoryId} and n.test_no = ${test.testNo}
-        and n.is_disruption
-      order by ${weekOfNegative(sql)}, n.submission_id
-      limit 1
-    ) first
-    join submission s
-      on s.repository_id = ${test.repositoryId} and s.submission_id = first.submission_id`;
+  const disrupted = await loadFirstDisrupted(sql, test);
   if (!disrupted) return null;
   const runs = await loadTestRuns(sql, {
     ...test,
-    windowStart: recordedAtOf(disrupted.submissionId) - SEARCHED_SECONDS,
+    windowStart: disrupted.recordedAt - SEARCHED_SECONDS,
     filter: ALL_SUBMISSIONS,
     status: "passed",
     after: { submissionId: disrupted.submissionId, runCount: 0 },
     limit: MAX_RERUNS,
   });
-  const isOther = (run: TestRun) =>
-    run.treeOid === null || disrupted.treeOid === null
-      ? run.commitOid !== disrupted.commitOid
-      : run.treeOid !== disrupted.treeOid;
-  return { disrupted, clean: runs.find(isOther) ?? null };
+  return { disrupted, clean: runs.find((run) => !hasSameCode(run, disrupted)) ?? null };
 }

@@ -6,6 +6,12 @@ export function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): DataView
   return new DataView(buffer, byteOffset, byteLength);
 }
 
+/** The integers of 4 bytes in a column. */
+export function integersOf(bytes: Uint8Array): Int32Array {
+  const view = viewOf(bytes);
+  return new Int32Array(bytes.length / 4).map((_, index) => view.getInt32(4 * index));
+}
+
 /** A test_no of 4 bytes and a test_hash of 8. */
 const TEST_BYTES = 12;
 

@@ -32,6 +32,8 @@ const COLUMNS: Record<Exclude<Column, DecodedColumn>, (sql: Queryable) => Fragme
   buildUrl: (sql) => sql`s.build_url`,
   code: (sql) => sql`s.code_version`,
   codeVersion: (sql) => codeVersionOf(sql),
+  attempt: (sql) => sql`s.attempt`,
+  runner: (sql) => sql`s.runner`,
   resultCount: (sql) => sql`s.test_result_count`,
   ranTestCount: (sql) => sql`s.ran_test_count`,
   skippedTestCount: (sql) => sql`s.skipped_test_count`,
@@ -149,25 +151,23 @@ export async function* withDurations<Given extends Run<"tests">>(
   }
 }
 
-/** The runs of several repositories from a submission id on and before another. */
+/** The runs of several repositories from a submission id on, in no particular order. */
 export async function loadRunsByRepository<Wanted extends Column>(
   sql: Queryable,
-  { repositoryIds, firstId, endId, columns, where = sql`true` }: {
+  { repositoryIds, firstId, columns, where }: {
     /** Text of an array. */
     repositoryIds: string;
     firstId: string;
-    endId?: string | undefined;
     columns: readonly Wanted[];
-    where?: Fragment;
+    where: Fragment;
   },
 ): Promise<Map<number, Run<Wanted>[]>> {
   const isWithin = sql`s.repository_id = any(${repositoryIds}::bigint[])
     and s.submission_id >= decode(${firstId}, 'hex') and s.status = 'processed'`;
-  const isBefore = endId === undefined ? sql`true` : sql`s.submission_id < decode(${endId}, 'hex')`;
   const [rows, lists] = await Promise.all([
     sql<Row[]>`
       select s.repository_id::float8 as "repositoryId", ${selected(sql, storedNames(columns))}
-      from submission s where ${isWithin} and ${isBefore} and ${where}`,
+      from submission s where ${isWithin} and ${where}`,
     // The upper bound, below which all ids are, makes a planner that does not know the window expect few.
     sql<(ListRow & { repositoryId: number })[]>`
       select l.repository_id::float8 as "repositoryId", ${listColumns(sql)}
@@ -175,7 +175,7 @@ export async function loadRunsByRepository<Wanted extends Column>(
       where l.repository_id = any(${repositoryIds}::bigint[])
         and (l.repository_id, l.test_list_no) in (
           select distinct s.repository_id, s.test_list_no from submission s
-          where ${isWithin} and s.submission_id < decode(${endId ?? "ff"}, 'hex'))`,
+          where ${isWithin} and s.submission_id < decode('ff', 'hex'))`,
   ]);
   const listsOf = Map.groupBy(lists, ({ repositoryId }) => repositoryId);
   return new Map(

@@ -1,9 +1,9 @@
 import type { AttemptStatus, StoredFailure, TestAttempt } from "../../lib/analysis/attempts.ts";
-import { decodeTestList, type ResultColumns } from "../../lib/analysis/columns.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import { attemptsPage } from "../../lib/analysis/submission_attempts.ts";
 import { eventId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
+import { loadRuns } from "./runs.ts";
 import { loadTexts } from "./texts.ts";
 
 export interface SubmissionAttempt extends TestAttempt, TestIdentity {
@@ -29,15 +29,14 @@ export async function loadSubmissionTests(tx: Queryable, options: {
   limit: number;
 }): Promise<{ count: number; attempts: SubmissionAttempt[] }> {
   const { repositoryId, idPrefix, submissionId, status, after, limit } = options;
-  const [submission, failures] = await Promise.all([
-    loadSubmission(tx, options),
+  const columns = ["results", "durations", "resultCount"] as const;
+  const [[run], failures] = await Promise.all([
+    loadRuns(tx, { repositoryId, submissionIds: [submissionId], columns }),
     selectFailures(tx, options),
   ]);
-  const { testListNo, testResultCount: resultCount } = submission;
   // Not processed.
-  if (testListNo === null) return { count: 0, attempts: [] };
-  const testNos = decodeTestList(submission.tests, submission.testCount);
-  const page = await attemptsPage({ testNos, columns: submission, failures, status }, {
+  if (!run) return { count: 0, attempts: [] };
+  const page = await attemptsPage({ run, failures, status }, {
     after,
     limit,
     sort: (testNos, count) => selectSortedTestNos(tx, { repositoryId, testNos, limit: count }),
@@ -59,7 +58,7 @@ export async function loadSubmissionTests(tx: Queryable, options: {
       return {
         ...attempt,
         ...identity,
-        id: eventId(submissionId, failure?.resultNo ?? resultCount + position),
+        id: eventId(submissionId, failure?.resultNo ?? run.resultCount + position),
         testId: testId(idPrefix, testHash),
         text: failure && texts.get(failure.textId)!,
       };
@@ -67,31 +66,9 @@ export async function loadSubmissionTests(tx: Queryable, options: {
   };
 }
 
-interface SubmissionRow extends ResultColumns {
-  /** `null` unless the submission is processed; then the other columns are too. */
-  testListNo: number | null;
-  testResultCount: number;
-  testCount: number;
-  tests: Uint8Array;
-}
-
 interface SubmissionKey {
   repositoryId: number;
   submissionId: string;
-}
-
-async function loadSubmission(
-  sql: Queryable,
-  { repositoryId, submissionId }: SubmissionKey,
-): Promise<SubmissionRow> {
-  const [row] = await sql<[SubmissionRow]>`
-    select s.test_list_no as "testListNo", s.test_result_count as "testResultCount", s.durations,
-      s.duration_unit as "durationUnit", s.exceptions, l.test_count as "testCount", l.tests
-    from submission s
-    left join test_list l
-      on l.repository_id = s.repository_id and l.test_list_no = s.test_list_no
-    where s.repository_id = ${repositoryId} and s.submission_id = decode(${submissionId}, 'hex')`;
-  return row;
 }
 
 function selectFailures(sql: Queryable, { repositoryId, submissionId }: SubmissionKey) {

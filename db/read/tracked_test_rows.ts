@@ -1,6 +1,6 @@
 /** SQL and rows that several queries about tracked tests share. */
 import type { Quarantine } from "../../lib/analysis/quarantine.ts";
-import type { RecordedRun, StateVersion, TrackedTestBase } from "../../lib/analysis/tests_state.ts";
+import type { StateVersion, TrackedTestBase } from "../../lib/analysis/tests_state.ts";
 import type { LatestDisruption } from "../../lib/analysis/tracked_test.ts";
 import {
   firstSubmissionId,
@@ -133,21 +133,6 @@ function isWithin(sql: Queryable, { repositoryIds, firstId, endId }: Scope) {
   return sql`s.repository_id = any(${repositoryIds}::bigint[])
     and s.submission_id >= decode(${firstId}, 'hex')
     ${endId === undefined ? sql`` : sql`and s.submission_id < decode(${endId}, 'hex')`}`;
-}
-
-/** The processed submissions of a scope to which an SQL condition on `s` applies. */
-export function selectRuns(
-  sql: Queryable,
-  scope: Scope & { withTime: boolean },
-  condition = sql`true`,
-) {
-  return sql<(RecordedRun & { repositoryId: number })[]>`
-    select repository_id::float8 as "repositoryId",
-      extract(epoch from recorded_at)::float8 as "recordedAt", test_list_no as "testListNo",
-      ${scope.withTime ? sql`durations` : sql`null::bytea`} as durations,
-      duration_unit as "durationUnit", exceptions
-    from submission s
-    where ${isWithin(sql, scope)} and status = 'processed' and ${condition}`;
 }
 
 /** The number of disruptions of a test, and the latest if it was selected. */

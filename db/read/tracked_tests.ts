@@ -1,4 +1,3 @@
-import { decodeTestList } from "../../lib/analysis/columns.ts";
 import {
   applyChanges,
   canApply,
@@ -13,12 +12,11 @@ import {
 } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isRecordedSince, isSelected } from "./fragments.ts";
-import { loadTestLists } from "./stored_test_lists.ts";
+import { loadRuns, loadRunsByRepository } from "./runs.ts";
 import {
   type Scope,
   selectDisruptionCounts,
   selectFilteredDisruptions,
-  selectRuns,
   selectTags,
   selectVersions,
   tagsByTest,
@@ -44,11 +42,14 @@ export async function loadTrackedTests(
     & { repositoryIds: number[] },
 ): Promise<Map<number, TestsState>> {
   const scope = { repositoryIds: arrayOf(repositoryIds), firstId: firstSubmissionId(windowStart) };
-  const [versions, tests, runs, lists, tags, counts] = await Promise.all([
+  const [versions, tests, runs, tags, counts] = await Promise.all([
     selectVersions(tx, { repositoryIds, now, windowStart }),
     selectTests(tx, scope),
-    selectRuns(tx, { ...scope, withTime }, isSelected(tx, filter)),
-    selectTestLists(tx, scope),
+    loadRunsByRepository(tx, {
+      ...scope,
+      columns: countedColumns(withTime),
+      where: isSelected(tx, filter),
+    }),
     selectTags(tx, scope),
     isUnfiltered(filter)
       ? selectDisruptionCounts(tx, scope)
@@ -58,8 +59,7 @@ export async function loadTrackedTests(
     const byRepository = Map.groupBy(rows, (row) => row.repositoryId);
     return (repositoryId: number) => byRepository.get(repositoryId) ?? [];
   };
-  const [testsOf, countsOf, runsOf, listsOf] = [of(tests), of(counts), of(runs), of(lists)];
-  const tagsOf = of(tags);
+  const [testsOf, countsOf, tagsOf] = [of(tests), of(counts), of(tags)];
   return new Map(
     versions.map(({ repositoryId, idPrefix, ...version }) => {
       const disruptions = new Map(countsOf(repositoryId).map((row) => [row.testNo, row]));
@@ -67,14 +67,8 @@ export async function loadTrackedTests(
         version,
         now,
         windowStart,
-        added: runsOf(repositoryId),
+        added: runs.get(repositoryId) ?? [],
         expired: [],
-        lists: new Map(
-          listsOf(repositoryId).map((row) => [
-            row.testListNo,
-            decodeTestList(row.tests, row.testCount),
-          ]),
-        ),
         changedTests: new Map(
           testsOf(repositoryId).map((row) => {
             const { disruptionCount = 0, recordedAt, commitOid = "", buildUrl = "", message = "" } =
@@ -93,6 +87,12 @@ export async function loadTrackedTests(
       return [repositoryId, state!];
     }),
   );
+}
+
+/** What is loaded of runs to count them. Durations are by far the most bytes. */
+function countedColumns(withTime: boolean) {
+  const columns = ["tests", "results"] as const;
+  return withTime ? [...columns, "durations"] as const : columns;
 }
 
 interface LoadTrackedTestsOptions {
@@ -137,6 +137,7 @@ export async function loadTrackedChanges(
 ): Promise<TestsState | null> {
   const { dataVersion } = since.version;
   const repositoryIds = arrayOf([repositoryId]);
+  const columns = countedColumns(withTime);
   const scope = { repositoryIds, firstId: firstSubmissionId(windowStart) };
   const expiredScope = {
     repositoryIds,
@@ -145,8 +146,19 @@ export async function loadTrackedChanges(
   };
   const [[row], added, expired, tests, expiredDisruptions, tags] = await Promise.all([
     selectVersions(tx, { repositoryIds: [repositoryId], now, windowStart }),
-    selectRuns(tx, { ...scope, withTime }, tx`s.data_version > ${dataVersion}`),
-    selectRuns(tx, { ...expiredScope, withTime }, tx`s.data_version <= ${dataVersion}`),
+    loadRuns(tx, {
+      repositoryId,
+      columns,
+      since: windowStart,
+      where: tx`s.data_version > ${dataVersion}`,
+    }),
+    loadRuns(tx, {
+      repositoryId,
+      columns,
+      since: since.windowStart,
+      where: tx`s.submission_id < decode(${scope.firstId}, 'hex')
+        and s.data_version <= ${dataVersion}`,
+    }),
     selectChangedTests(tx, { repositoryId, dataVersion, firstId: scope.firstId }),
     selectDisruptionCounts(tx, expiredScope),
     selectTags(tx, scope),
@@ -154,14 +166,12 @@ export async function loadTrackedChanges(
   if (!row) return null;
   const { repositoryId: _, idPrefix, ...version } = row;
   if (!canApply(since, { version, windowStart })) return null;
-  const testListNos = new Set([...added, ...expired].map(({ testListNo }) => testListNo));
   return applyChanges(since, {
     version,
     now,
     windowStart,
     added,
     expired,
-    lists: await loadTestLists(tx, { repositoryId, testListNos }),
     changedTests: new Map(
       tests.map((row) => [row.testNo, trackedTestBase(row, { ...row, idPrefix })]),
     ),
@@ -193,23 +203,6 @@ function selectTests(sql: Queryable, { repositoryIds, firstId }: Scope) {
       and d.repository_id = any(${repositoryIds}::bigint[])
     where q.repository_id = any(${repositoryIds}::bigint[])
       and (d.latest_submission_id >= decode(${firstId}, 'hex')) is not true`;
-}
-
-/**
- * The lists that were run in the window. The upper bound, below which all submissions are, makes a
- * planner that does not know the window expect few of them.
- */
-function selectTestLists(sql: Queryable, { repositoryIds, firstId }: Scope) {
-  type Row = { repositoryId: number; testListNo: number; testCount: number; tests: Uint8Array };
-  return sql<Row[]>`
-    select repository_id::float8 as "repositoryId", test_list_no as "testListNo",
-      test_count as "testCount", tests
-    from test_list
-    where repository_id = any(${repositoryIds}::bigint[]) and (repository_id, test_list_no) in (
-      select distinct repository_id, test_list_no from submission
-      where repository_id = any(${repositoryIds}::bigint[])
-        and submission_id >= decode(${firstId}, 'hex') and submission_id < decode('ff', 'hex')
-        and status = 'processed')`;
 }
 
 /** Tests with a disruption at a code version that has a submission added since. */

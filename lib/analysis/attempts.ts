@@ -1,4 +1,5 @@
 /** The attempts of one test in a submission: its columns joined with its stored failures. */
+import type { RunPosition } from "../base/cursor.ts";
 import { type Conclusion, isNegative } from "../report/result.ts";
 import { type Attempt, CONCLUSION_OF_KIND, type ResultCounts } from "./columns.ts";
 
@@ -73,4 +74,16 @@ export function countNonNegative(counts: Readonly<ResultCounts>, status: Attempt
   const { positive, skipped, unknown } = counts;
   return (hasStatus("passing", status) ? positive : 0) +
     (hasStatus("skipped", status) ? skipped : 0) + (hasStatus("unknown", status) ? unknown : 0);
+}
+
+/** Whether a test may have attempts with a status, of which conclusions of negative ones are not known. */
+export function mayHaveStatus(counts: Readonly<ResultCounts>, status: AttemptStatus): boolean {
+  return countNonNegative(counts, status) > 0 ||
+    counts.negative > 0 && negativeConclusions(status).length > 0;
+}
+
+/** Whether an attempt of a test comes after another one in a list that has the newest first. */
+export function isBefore(run: RunPosition, other: RunPosition): boolean {
+  if (run.submissionId !== other.submissionId) return run.submissionId < other.submissionId;
+  return run.runCount < other.runCount;
 }

@@ -33,6 +33,18 @@ export interface FailedTests {
   others: ReadonlySet<string>;
 }
 
+/** How many tests of a build have a disruption in it, and how many other failures only. */
+export function countFailedTests(
+  failures: Iterable<{ testNo: number; isDisruption: boolean }>,
+): { flakyTestCount: number; failedTestCount: number } {
+  const flaky = new Map<number, boolean>();
+  for (const { testNo, isDisruption } of failures) {
+    flaky.set(testNo, isDisruption || flaky.get(testNo) === true);
+  }
+  const flakyTestCount = [...flaky.values()].filter(Boolean).length;
+  return { flakyTestCount, failedTestCount: flaky.size - flakyTestCount };
+}
+
 /** The tests that failed, by build. */
 export function failedTestsByBuild(failures: Iterable<FailureInBuild>): Map<string, FailedTests> {
   const builds = new Map<string, { flaky: Map<string, number>; others: Set<string> }>();

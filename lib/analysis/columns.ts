@@ -204,32 +204,6 @@ export function finalOutcome(kinds: readonly AttemptKind[]): AttemptKind {
   return outcome;
 }
 
-/** {@linkcode finalOutcome} of the tests at the given indexes of the list. */
-export function finalOutcomesAt(
-  exceptions: Uint8Array,
-  indexes: Iterable<number>,
-): Map<number, AttemptKind> {
-  const found = new Map<number, AttemptKind>();
-  for (const index of indexes) found.set(index, "positive");
-  forEachException(exceptions, (index, { kinds }) => {
-    if (found.has(index)) found.set(index, finalOutcome(kinds));
-  });
-  return found;
-}
-
-/** The result counts of the tests at the given indexes of the list. */
-export function resultCountsAt(
-  exceptions: Uint8Array,
-  indexes: Iterable<number>,
-): Map<number, Readonly<ResultCounts>> {
-  const found = new Map<number, Readonly<ResultCounts>>();
-  for (const index of indexes) found.set(index, PASSED_ONCE.counts);
-  forEachException(exceptions, (index, { counts }) => {
-    if (found.has(index)) found.set(index, counts);
-  });
-  return found;
-}
-
 /** The attempts of the test at an index of the list, in the order of the report. */
 export function attemptsAt(columns: ResultColumns, index: number): Attempt[] {
   const { durationUnit } = columns;
@@ -307,16 +281,6 @@ export function decodeDurations(
     microseconds[index] = reader.read() * durationUnit;
   }
   return microseconds;
-}
-
-/** Microseconds of all tests of the list together. */
-export function totalMicroseconds(
-  { durations, durationUnit }: Pick<ResultColumns, "durations" | "durationUnit">,
-): number {
-  const totals = new VarintReader(durations);
-  let total = 0;
-  while (!totals.done) total += totals.read() * durationUnit;
-  return total;
 }
 
 /** Encodes test numbers as zigzag varints of their differences: about a byte a test. */

@@ -1,7 +1,6 @@
 /** How long files, classes and tests take, from the durations of their latest runs. */
-import type { TestLists } from "./run_counts.ts";
-import { decodeOverheads } from "./suite_overheads.ts";
-import { VarintReader } from "./varint.ts";
+import { SECONDS_PER_WEEK } from "../base/time.ts";
+import type { Run, RunDurations, TestList } from "./run.ts";
 
 /** What durations are of. */
 export const DURATION_UNITS = ["file", "class", "test"] as const;
@@ -17,16 +16,6 @@ export interface TestGroups {
   groupCount: number;
 }
 
-/** The durations of a submission's tests, as stored. */
-export interface StoredDurations {
-  testListNo: number;
-  durations: Uint8Array;
-  /** Microseconds. */
-  durationUnit: number;
-  /** The time of suites beyond their tests. */
-  overheads: Uint8Array;
-}
-
 /** How long the latest runs of a group took, in microseconds. */
 export interface GroupDurations {
   group: number;
@@ -39,35 +28,41 @@ export interface GroupDurations {
 }
 
 /**
- * The submissions with the latest runs of each group, as indexes, newest first: a group runs in a
- * submission when any of its tests does.
+ * The runs with the latest ones of each group: a group runs when any of its tests does.
  *
- * @param testListNos of submissions, newest first
+ * @param runs newest first, as what is returned
  */
-export function submissionsWithLatestRuns(
-  testListNos: readonly number[],
-  { lists, groups, maxRuns = MAX_RUNS }: {
-    lists: TestLists;
-    groups: TestGroups;
-    maxRuns?: number;
-  },
-): number[] {
+export function latestRuns<Given extends Run<"tests">>(
+  runs: readonly Given[],
+  groups: TestGroups,
+  { maxRuns = MAX_RUNS }: { maxRuns?: number } = {},
+): Given[] {
   const runCounts = new Int32Array(groups.groupCount);
-  const groupsOfList = new Map<number, Int32Array>();
+  const groupsOfList = new Map<TestList, Int32Array>();
   // Lists of which every group has enough runs: checking all groups again would be slow.
-  const finished = new Set<number>();
-  const needed: number[] = [];
-  for (const [index, testListNo] of testListNos.entries()) {
-    if (finished.has(testListNo)) continue;
-    let own = groupsOfList.get(testListNo);
-    if (!own) groupsOfList.set(testListNo, own = groupsIn(lists.get(testListNo)!, groups));
-    if (own.every((group) => runCounts[group]! >= maxRuns)) finished.add(testListNo);
+  const finished = new Set<TestList>();
+  const needed: Given[] = [];
+  for (const run of runs) {
+    const { tests } = run;
+    if (finished.has(tests)) continue;
+    let own = groupsOfList.get(tests);
+    if (!own) groupsOfList.set(tests, own = groupsIn(tests.testNos, groups));
+    if (own.every((group) => runCounts[group]! >= maxRuns)) finished.add(tests);
     else {
-      needed.push(index);
+      needed.push(run);
       for (const group of own) runCounts[group]!++;
     }
   }
   return needed;
+}
+
+/** Runs by the number of the week since a moment, without those after the last one. */
+export function runsByWeek<Given extends Run>(
+  runs: readonly Given[],
+  { since, weeks }: { since: number; weeks: number },
+): Map<number, Given[]> {
+  const weekOf = ({ recordedAt }: Given) => Math.floor((recordedAt - since) / SECONDS_PER_WEEK);
+  return Map.groupBy(runs.filter((run) => weekOf(run) < weeks), weekOf);
 }
 
 function groupsIn(testNos: Int32Array, { groupOf, groupCount }: TestGroups): Int32Array {
@@ -83,19 +78,29 @@ function groupsIn(testNos: Int32Array, { groupOf, groupCount }: TestGroups): Int
   return found.slice(0, count);
 }
 
+/** The tests of each array as a group. */
+export function groupsOf(testNos: readonly Int32Array[]): TestGroups {
+  const groupOf = emptyGroups(testNos);
+  for (const [group, own] of testNos.entries()) for (const testNo of own) groupOf[testNo] = group;
+  return { groupOf, groupCount: testNos.length };
+}
+
 /** The group of each test of some arrays, and of those between: none so far. */
-export function emptyGroups(testNos: Iterable<Int32Array>): Int32Array {
+function emptyGroups(testNos: readonly Int32Array[]): Int32Array {
   let end = 0;
   for (const own of testNos) for (const testNo of own) if (testNo >= end) end = testNo + 1;
   return new Int32Array(end).fill(-1);
 }
 
-/** Each test of the lists as a group of its own, and its test_no by group. */
-export function testsAsGroups(lists: TestLists): { groups: TestGroups; testNos: Int32Array } {
-  const groupOf = emptyGroups(lists.values());
+/** Each test of some runs as a group of its own, and its test_no by group. */
+export function testsAsGroups(
+  runs: readonly Run<"tests">[],
+): { groups: TestGroups; testNos: Int32Array } {
+  const lists = Array.from(new Set(runs.map(({ tests }) => tests)), ({ testNos }) => testNos);
+  const groupOf = emptyGroups(lists);
   const testNos = new Int32Array(groupOf.length);
   let groupCount = 0;
-  for (const own of lists.values()) {
+  for (const own of lists) {
     for (const testNo of own) {
       if (groupOf[testNo]! >= 0) continue;
       groupOf[testNo] = groupCount;
@@ -108,7 +113,6 @@ export function testsAsGroups(lists: TestLists): { groups: TestGroups; testNos: 
 /** Collects the durations of the latest runs of each group: the time of all its tests, with retries. */
 export class LatestDurations {
   readonly #groups: TestGroups;
-  readonly #lists: TestLists;
   readonly #runCounts: Int32Array;
   /** The runs of each group next to each other, in ascending order. */
   readonly #runs: Float64Array;
@@ -118,28 +122,25 @@ export class LatestDurations {
   #overheads: Float64Array | null = null;
   readonly #overheadSums: Float64Array;
 
-  constructor(
-    { lists, groups, unit = "test" }: { lists: TestLists; groups: TestGroups; unit?: DurationUnit },
-  ) {
+  constructor(groups: TestGroups, unit: DurationUnit = "test") {
     this.#unit = unit;
     this.#overheadSums = new Float64Array(groups.groupCount);
     this.#groups = groups;
-    this.#lists = lists;
     this.#runCounts = new Int32Array(groups.groupCount);
     this.#runs = new Float64Array(groups.groupCount * MAX_RUNS);
     this.#sums = new Float64Array(groups.groupCount);
   }
 
-  /** Adds a submission; the newest one first. */
-  add({ testListNo, durations, durationUnit, overheads }: StoredDurations): void {
+  /** Adds a run; the newest one first. */
+  add({ durations }: Run<"durations">): void {
     const { groupOf, groupCount } = this.#groups;
-    this.#addOverheads(overheads);
+    this.#addOverheads(durations);
     const sums = this.#sums.fill(-1);
-    const reader = new VarintReader(durations);
-    for (const testNo of this.#lists.get(testListNo)!) {
-      const duration = reader.read() * durationUnit;
-      const group = groupOf[testNo] ?? -1;
-      if (group >= 0) sums[group] = Math.max(sums[group]!, 0) + duration;
+    const microseconds = durations.microseconds();
+    const { testNos } = durations.tests;
+    for (let index = 0; index < testNos.length; index++) {
+      const group = groupOf[testNos[index]!] ?? -1;
+      if (group >= 0) sums[group] = Math.max(sums[group]!, 0) + microseconds[index]!;
     }
     const runs = this.#runs;
     const runCounts = this.#runCounts;
@@ -156,10 +157,10 @@ export class LatestDurations {
     }
   }
 
-  #addOverheads(overheads: Uint8Array): void {
+  #addOverheads(durations: RunDurations): void {
     if (this.#unit === "test") return;
     this.#overheadSums.fill(0);
-    for (const { testNo, microseconds, isOneClass } of decodeOverheads(overheads)) {
+    for (const { testNo, microseconds, isOneClass } of durations.overheads()) {
       const group = this.#groups.groupOf[testNo] ?? -1;
       if (group < 0 || this.#unit === "class" && !isOneClass) continue;
       this.#overheads ??= new Float64Array(this.#runs.length);

@@ -42,6 +42,9 @@ export interface RunColumns {
   code: string;
   /** Its code in its environment: a test that fails and passes at one code version is disruptive. */
   codeVersion: string;
+  /** Of the job, in the numbers of the CI service; `""` when unknown, as the runner. */
+  attempt: string;
+  runner: string;
   /** All results: each attempt of a test is one. */
   resultCount: number;
   /** Tests that passed or failed; `null` for a submission of an earlier version of the program. */
@@ -60,6 +63,16 @@ export interface RunColumns {
 
 /** A run with some of its columns. */
 export type Run<Column extends keyof RunColumns = never> = RunKey & Pick<RunColumns, Column>;
+
+/** Whether two runs are of the same code, whatever their environments: of the same tree, if known. */
+export function hasSameCode(
+  a: Run<"commitOid" | "treeOid">,
+  b: Run<"commitOid" | "treeOid">,
+): boolean {
+  return a.treeOid === null || b.treeOid === null
+    ? a.commitOid === b.commitOid
+    : a.treeOid === b.treeOid;
+}
 
 /** The tests of a run, in ascending order of test_hash. Runs of the same tests share one list. */
 export class TestList {
@@ -130,6 +143,17 @@ export class RunResults {
       return index < wanted;
     });
     return found;
+  }
+
+  /** Calls `visit` for each test that ran, in the order of the list. */
+  eachTest(visit: (testNo: number, attempts: Attempts) => void): void {
+    const { testNos } = this.tests;
+    let next = 0;
+    forEachException(this.#exceptions, (index, attempts) => {
+      while (next < index) visit(testNos[next++]!, PASSED_ONCE);
+      visit(testNos[next++]!, attempts);
+    });
+    while (next < testNos.length) visit(testNos[next++]!, PASSED_ONCE);
   }
 
   /** Calls `visit` for each of some tests that ran, also for thousands of them in thousands of runs. */

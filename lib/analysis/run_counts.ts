@@ -1,17 +1,8 @@
-import { enlarge, forEachException } from "./columns.ts";
-import { VarintReader } from "./varint.ts";
+import { enlarge } from "./columns.ts";
+import type { Run } from "./run.ts";
 
-export interface Run {
-  testListNo: number;
-  exceptions: Uint8Array;
-  /** `null` when not requested. */
-  durations: Uint8Array | null;
-  /** Microseconds. */
-  durationUnit: number;
-}
-
-/** The tests of lists (test_no, in the order of the list), by test_list_no. */
-export type TestLists = ReadonlyMap<number, Int32Array>;
+/** A run to count; without durations, its time is not. */
+export type CountedRun = Run<"tests" | "results"> & Partial<Run<"durations">>;
 
 /** Totals of the results of a test in some submissions. */
 export interface RunTotals {
@@ -73,16 +64,12 @@ export class RunCounts {
 
   /** New counts, with the runs of some submissions added and of others removed. */
   changed(
-    { added, removed, lists }: {
-      added: readonly Run[];
-      removed: readonly Run[];
-      lists: TestLists;
-    },
+    { added, removed }: { added: readonly CountedRun[]; removed: readonly CountedRun[] },
   ): RunCounts {
     const { counted, negative, all, microseconds } = this.#totals;
     let end = counted.length;
-    for (const tests of lists.values()) {
-      for (const testNo of tests) if (testNo >= end) end = testNo + 1;
+    for (const { testNos } of new Set([...added, ...removed].map(({ tests }) => tests))) {
+      for (const testNo of testNos) if (testNo >= end) end = testNo + 1;
     }
     const totals = {
       counted: enlarge(counted, new Int32Array(end)),
@@ -90,35 +77,35 @@ export class RunCounts {
       all: enlarge(all, new Int32Array(end)),
       microseconds: microseconds && enlarge(microseconds, new Float64Array(end)),
     };
-    count(added, { sign: 1, lists, totals });
-    count(removed, { sign: -1, lists, totals });
+    count(added, { sign: 1, totals });
+    count(removed, { sign: -1, totals });
     return new RunCounts(totals);
   }
 }
 
 function count(
-  runs: readonly Run[],
-  { sign, lists, totals }: { sign: 1 | -1; lists: TestLists; totals: Totals },
+  runs: readonly CountedRun[],
+  { sign, totals }: { sign: 1 | -1; totals: Totals },
 ): void {
   const { counted, negative, all, microseconds } = totals;
-  // Each test of a list passed once in each of its submissions, but for the exceptions.
-  for (const [testListNo, { length }] of Map.groupBy(runs, (run) => run.testListNo)) {
-    for (const testNo of lists.get(testListNo)!) {
+  // Each test of a list passed once in each of its runs, but for the exceptions.
+  for (const [{ testNos }, { length }] of Map.groupBy(runs, ({ tests }) => tests)) {
+    for (const testNo of testNos) {
       counted[testNo]! += sign * length;
       all[testNo]! += sign * length;
     }
   }
-  for (const { testListNo, exceptions, durations, durationUnit } of runs) {
-    const tests = lists.get(testListNo)!;
-    forEachException(exceptions, (index, { counts }) => {
-      const testNo = tests[index]!;
+  for (const { tests: { testNos }, results, durations } of runs) {
+    results.eachException((testNo, { counts }) => {
       const countedHere = counts.positive + counts.negative;
       counted[testNo]! += sign * (countedHere - 1);
       negative[testNo]! += sign * counts.negative;
       all[testNo]! += sign * (countedHere + counts.skipped + counts.unknown - 1);
     });
     if (!microseconds || !durations) continue;
-    const reader = new VarintReader(durations);
-    for (const testNo of tests) microseconds[testNo]! += sign * reader.read() * durationUnit;
+    const own = durations.microseconds();
+    for (let index = 0; index < testNos.length; index++) {
+      microseconds[testNos[index]!]! += sign * own[index]!;
+    }
   }
 }

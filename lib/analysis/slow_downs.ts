@@ -4,9 +4,8 @@
  * A slow machine makes all tests of a run slower, so durations are compared within runs: each is divided
  * by how much slower than usual the run was as a whole, the median over its tests.
  */
-import type { StoredDurations } from "./durations.ts";
-import type { TestLists } from "./run_counts.ts";
-import { VarintReader } from "./varint.ts";
+import { latestRuns, type TestGroups } from "./durations.ts";
+import type { Run } from "./run.ts";
 import { SECONDS_PER_DAY } from "../base/time.ts";
 
 /** Orders of slow tests: by the time of all runs, of the median run, or by how much slower they became. */
@@ -14,13 +13,8 @@ export const SLOW_ORDERS = ["total", "median", "slower"] as const;
 
 export type SlowOrder = typeof SLOW_ORDERS[number];
 
-/** A run of a submission's tests. */
-export interface TimedRun extends Omit<StoredDurations, "overheads"> {
-  submissionId: string;
-  commitOid: string;
-  /** Seconds since 1970. */
-  recordedAt: number;
-}
+/** A run with the time of its tests. */
+export type TimedRun = Run<"commitOid" | "durations">;
 
 /** When and by how much a test became slower. */
 export interface SlowDown {
@@ -31,6 +25,49 @@ export interface SlowDown {
   lastBefore: Pick<TimedRun, "submissionId" | "commitOid" | "recordedAt">;
   /** The first run since. */
   firstAfter: Pick<TimedRun, "submissionId" | "commitOid" | "recordedAt">;
+}
+
+/** What slow tests are ordered by, in descending order. */
+export function slownessOf(
+  { totalMicroseconds, medianMicroseconds, slowDown }: {
+    totalMicroseconds: number;
+    medianMicroseconds: number;
+    slowDown: SlowDown | null;
+  },
+  sort: SlowOrder,
+): number {
+  if (sort === "total") return totalMicroseconds;
+  if (sort === "median") return medianMicroseconds;
+  return slowDown ? slowDown.afterMicroseconds - slowDown.beforeMicroseconds : 0;
+}
+
+/** Enough to see a slow-down, few enough for a repository with a thousand runs a day. */
+const RUNS_PER_DAY = 8;
+
+/** The durations of 20,000 tests take about 40 kB each. */
+const MAX_DAILY_RUNS = 500;
+
+/** The latest runs of each group on each day, in which slow-downs are looked for. Newest first, as `runs`. */
+export function dailyRuns<Given extends Run<"tests" | "environment">>(
+  runs: readonly Given[],
+  groups: TestGroups,
+): Given[] {
+  const environment = commonEnvironment(runs);
+  const days = Map.groupBy(
+    runs.filter((run) => run.environment === environment),
+    ({ recordedAt }) => Math.floor(recordedAt / SECONDS_PER_DAY),
+  );
+  return [...days.values()].flatMap((own) => latestRuns(own, groups, { maxRuns: RUNS_PER_DAY }))
+    .slice(0, MAX_DAILY_RUNS);
+}
+
+/** The environment of most runs: durations of different ones cannot be compared. */
+function commonEnvironment(runs: readonly Run<"environment">[]): string {
+  const counts = [...Map.groupBy(runs, ({ environment }) => environment)];
+  counts.sort(([a, { length: aCount }], [b, { length: bCount }]) =>
+    bCount - aCount || (a < b ? -1 : 1)
+  );
+  return counts[0]?.[0] ?? "";
 }
 
 const MIN_RUNS = 20;
@@ -57,7 +94,7 @@ const MIN_COMPARED_MICROSECONDS = 10_000;
  */
 export function findSlowDowns(
   runs: readonly TimedRun[],
-  { lists, usual }: { lists: TestLists; usual: Float64Array },
+  usual: Float64Array,
 ): Map<number, SlowDown> {
   // By test_no: a look-up in a map for each of two million results takes longer than all the rest.
   const series: (Series | undefined)[] = [];
@@ -67,13 +104,9 @@ export function findSlowDowns(
     series.push(isLong ? { runs: [], microseconds: [], least: Infinity, most: 0 } : undefined);
   }
   for (const run of runs) {
-    const testNos = lists.get(run.testListNo)!;
-    const durations = new Float64Array(testNos.length);
-    const reader = new VarintReader(run.durations);
-    for (let index = 0; index < testNos.length; index++) {
-      durations[index] = reader.read() * run.durationUnit;
-    }
-    const speed = slownessOf(testNos, durations, usual);
+    const { testNos } = run.durations.tests;
+    const durations = run.durations.microseconds();
+    const speed = speedOf(testNos, durations, usual);
     if (speed === null) continue;
     for (let index = 0; index < testNos.length; index++) {
       const own = series[testNos[index]!];
@@ -105,7 +138,7 @@ interface Series {
 }
 
 /** How many times slower than usual a run was; `null` when too few tests tell. */
-function slownessOf(
+function speedOf(
   testNos: Int32Array,
   durations: Float64Array,
   usual: Float64Array,

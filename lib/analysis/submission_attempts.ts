@@ -6,7 +6,7 @@ import {
   type TestAttempt,
   testAttempts,
 } from "./attempts.ts";
-import { countKinds, forEachTest, type ResultColumns } from "./columns.ts";
+import type { Run } from "./run.ts";
 
 interface ListedAttempt extends TestAttempt {
   testNo: number;
@@ -22,9 +22,8 @@ type SortTests = (testNos: number[], count: number) => Promise<number[]>;
  * them. Only these are made, as a submission may have half a million.
  */
 export async function attemptsPage(
-  { testNos, columns, failures, status }: {
-    testNos: Int32Array;
-    columns: ResultColumns;
+  { run: { results, durations }, failures, status }: {
+    run: Run<"results" | "durations">;
     /** In the order of the report. */
     failures: readonly (StoredFailure & { testNo: number })[];
     status: AttemptStatus;
@@ -38,9 +37,9 @@ export async function attemptsPage(
   for (const { testNo, conclusion } of failures) {
     if (hasStatus(conclusion, status)) negatives.set(testNo, (negatives.get(testNo) ?? 0) + 1);
   }
-  forEachTest(columns, (index, attempts) => {
-    const count = countNonNegative(countKinds(attempts.map(({ kind }) => kind)), status);
-    if (count > 0) others.set(testNos[index]!, count);
+  results.eachTest((testNo, { counts }) => {
+    const count = countNonNegative(counts, status);
+    if (count > 0) others.set(testNo, count);
   });
 
   const page: ListedAttempt[] = [];
@@ -79,17 +78,16 @@ export async function attemptsPage(
   function attemptsOf(tests: ReadonlySet<number>): Map<number, ListedAttempt[]> {
     const found = new Map<number, ListedAttempt[]>();
     let end = 0;
-    forEachTest(columns, (index, attempts) => {
+    for (const [testNo, attempts] of results.allAttempts(durations)) {
       const start = end;
       end += attempts.length;
-      const testNo = testNos[index]!;
-      if (!tests.has(testNo)) return;
+      if (!tests.has(testNo)) continue;
       const own = testAttempts(attempts, failuresOf.get(testNo) ?? []);
       found.set(
         testNo,
         own.map((attempt, index) => ({ ...attempt, testNo, position: start + index })),
       );
-    });
+    }
     return found;
   }
 }

@@ -4,18 +4,12 @@
  * upload of 20,000 results; loading everything takes 100.
  */
 import type { WindowVersion } from "../base/data_version.ts";
-import { type Run, RunCounts, type RunTotals, type TestLists } from "./run_counts.ts";
+import { type CountedRun, RunCounts, type RunTotals } from "./run_counts.ts";
 import { activeQuarantine } from "./quarantine.ts";
 import type { TrackedTest } from "./tracked_test.ts";
 
 /** A tracked test without its tags and the totals of the window. */
 export type TrackedTestBase = Omit<TrackedTest, "tags" | keyof RunTotals>;
-
-/** A submission of the window, or one that expired from it. */
-export interface RecordedRun extends Run {
-  /** Seconds since 1970. */
-  recordedAt: number;
-}
 
 export interface StateVersion extends WindowVersion {
   /** Counts the steps of `dataVersion` that only added submissions. */
@@ -42,10 +36,9 @@ interface StateChanges {
   now: number;
   windowStart: number;
   /** Submissions of the window that were added since. */
-  added: readonly RecordedRun[];
+  added: readonly CountedRun[];
   /** Submissions that expired from the window since. */
-  expired: readonly RecordedRun[];
-  lists: TestLists;
+  expired: readonly CountedRun[];
   /** Tests that an upload may have changed, as they are now, by test_no. */
   changedTests: ReadonlyMap<number, TrackedTestBase>;
   /** Number of expired disruptions by test_no; ignored for changed tests. */
@@ -83,10 +76,10 @@ export function canApply(
 
 /** A new state with changes applied; `null` when the runs of a deleted submission are missing. */
 export function applyChanges(state: TestsState, changes: StateChanges): TestsState | null {
-  const { version, now, windowStart, added, expired, lists } = changes;
+  const { version, now, windowStart, added, expired } = changes;
   const remaining = state.recordedAts.filter((recordedAt) => recordedAt >= windowStart);
   if (state.recordedAts.length - remaining.length !== expired.length) return null;
-  const runs = state.runs.changed({ added, removed: expired, lists });
+  const runs = state.runs.changed({ added, removed: expired });
 
   const tests = new Map<number, TrackedTest>();
   const take = (testNo: number, test: TrackedTestBase) => {

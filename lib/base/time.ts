@@ -3,6 +3,8 @@
 /** Seconds in a day of UTC. */
 export const SECONDS_PER_DAY = 24 * 60 * 60;
 
+export const SECONDS_PER_WEEK = 7 * SECONDS_PER_DAY;
+
 /** Length of the rolling window of 14 days. */
 export const WINDOW_SECONDS = 14 * SECONDS_PER_DAY;
 

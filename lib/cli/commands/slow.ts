@@ -1,9 +1,9 @@
 import * as v from "valibot";
-import { loadSlowTests, slownessOf, type SlowTest } from "../../../db/read/slow_tests.ts";
+import { loadSlowTests, type SlowTest } from "../../../db/read/slow_tests.ts";
 import { readSnapshot } from "../../../db/read/snapshot.ts";
 import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import { slowTestView } from "../../../routes/durations.ts";
-import type { SlowOrder } from "../../analysis/slow_downs.ts";
+import { slownessOf, type SlowOrder } from "../../analysis/slow_downs.ts";
 import { formatTenths, tenthsOfPercent } from "../../badge/percentage.ts";
 import { shortCommit } from "../../base/commit.ts";
 import { Failure } from "../../base/failure.ts";

@@ -9,7 +9,6 @@ import {
   forEachException,
   forEachTest,
   type ResultCounts,
-  resultCountsAt,
 } from "../../../lib/analysis/columns.ts";
 import { VarintReader } from "../../../lib/analysis/varint.ts";
 import { columnsOf } from "./columns_of.ts";
@@ -49,14 +48,6 @@ describe("the exceptions of a submission", () => {
   it("take two bytes for a skip nearby, and one more for the first attempt of a flaky test", () => {
     assert.equal(exceptionsOf(passed, skipped).length, 2);
     assert.equal(exceptionsOf(passed, flaky).length, 3);
-  });
-
-  it("answer for chosen places only, a pass where there is no exception", () => {
-    const outcomes = resultCountsAt(exceptionsOf(passed, skipped, flaky), [0, 2]);
-    assert.deepEqual([...outcomes], [
-      [0, { positive: 1, negative: 0, skipped: 0, unknown: 0 }],
-      [2, { positive: 1, negative: 1, skipped: 0, unknown: 0 }],
-    ]);
   });
 });
 

@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import {
+  brokenRuns,
   decideQuarantine,
   DEFAULT_POLICY,
   type PolicyHistory,
   type PolicyRun,
+  policyRuns,
 } from "../../../lib/analysis/quarantine_policy.ts";
 import type { Quarantine } from "../../../lib/analysis/quarantine.ts";
+import { runOf } from "./run_of.ts";
 
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
@@ -207,5 +210,47 @@ describe("a test leaves the quarantine", () => {
       decided(runs, { quarantine }),
       "leave: passed 50 times since it was quarantined 20 days ago",
     );
+  });
+});
+
+describe("the runs that a policy decides by", () => {
+  const runs = [
+    runOf(1, { 1: ["negative", "unknown", "positive"], 2: ["skipped"] }, {
+      codeVersion: "v1",
+      branch: "main",
+    }),
+    runOf(2, { 1: ["positive"], 2: ["negative"] }, { codeVersion: "v2", branch: null }),
+  ];
+
+  it("are those with a positive or negative result of each test", () => {
+    const found = policyRuns(runs, {
+      testNos: new Set([1, 2, 3]),
+      broken: new Set([runs[1]!.submissionId]),
+      disrupted: (id) => id === runs[0]!.submissionId ? [1] : [],
+    });
+    const first = { codeVersion: "v1", isBrokenEnvironment: false, isOnBase: true };
+    const second = { codeVersion: "v2", isBrokenEnvironment: true, isOnBase: false };
+    assert.deepEqual([...found], [
+      [1, [
+        { recordedAt: 1, ...first, results: [false, true], isDisrupted: true },
+        { recordedAt: 2, ...second, results: [true], isDisrupted: false },
+      ]],
+      [2, [{ recordedAt: 2, ...second, results: [false], isDisrupted: false }]],
+      [3, []],
+    ]);
+  });
+
+  it("are broken when more than a fifth of 20 tests or more failed", () => {
+    const withFailures = (at: number, failures: number, tests = 20) =>
+      runOf(
+        at,
+        Object.fromEntries(
+          Array.from({ length: tests }, (_, test) => [test, [
+            test < failures ? "negative" as const : "positive" as const,
+          ]]),
+        ),
+      );
+    const all = [withFailures(1, 4), withFailures(2, 5), withFailures(3, 19, 19)];
+    assert.deepEqual([...brokenRuns(all)], [all[1]!.submissionId]);
   });
 });

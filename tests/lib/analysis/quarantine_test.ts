@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { type QuarantineEvent, withEnds } from "../../../lib/analysis/quarantine.ts";
+import {
+  endOfManualEntry,
+  type QuarantineEvent,
+  withEnds,
+} from "../../../lib/analysis/quarantine.ts";
 
 /** A change of the entry of test a, b or c; `end` is that of the entry. */
 function change(
@@ -68,5 +72,27 @@ describe("the log of quarantine entries", () => {
       "6 added c",
       "9 ended a",
     ]);
+  });
+});
+
+describe("the end of a manual entry", () => {
+  const entry = (end: number | null, quarantineType: "manual" | "automatic" = "manual") => ({
+    quarantinedAt: 1,
+    quarantinedBy: "ada",
+    quarantineType,
+    quarantineReason: null,
+    quarantineOwner: null,
+    quarantineExpiresAt: end,
+  });
+
+  it("is the decision of a person once it has passed", () => {
+    assert.equal(endOfManualEntry(entry(5), 4), 0);
+    assert.equal(endOfManualEntry(entry(5), 5), 5);
+  });
+
+  it("is none of an entry without an end, of an automatic one, or without an entry", () => {
+    assert.equal(endOfManualEntry(entry(null), 9), 0);
+    assert.equal(endOfManualEntry(entry(5, "automatic"), 9), 0);
+    assert.equal(endOfManualEntry(undefined, 9), 0);
   });
 });

@@ -1,25 +1,26 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import type { AttemptKind } from "../../../lib/analysis/columns.ts";
-import { type Run, RunCounts, type RunTotals } from "../../../lib/analysis/run_counts.ts";
-import { columnsOf } from "./columns_of.ts";
+import { RunCounts, type RunTotals } from "../../../lib/analysis/run_counts.ts";
+import { runOf } from "./run_of.ts";
 
-const LISTS = new Map([[1, Int32Array.of(3, 0, 1)], [2, Int32Array.of(1)]]);
+const LISTS = [[], [3, 0, 1], [1]];
 
 /** A run of a list, each test of which took 1, 2, 3 ... milliseconds, and passed once unless given. */
-function run(testListNo: number, kinds: AttemptKind[][] = []): Run {
-  const tests = Array.from(
-    LISTS.get(testListNo)!,
-    (_, index) =>
+function run(list: number, kinds: AttemptKind[][] = []) {
+  const tests = LISTS[list]!.map((testNo, index) =>
+    [
+      testNo,
       (kinds[index] ?? ["positive"]).map((kind, attempt, { length }) => ({
         kind,
         durationMicroseconds: attempt === length - 1 ? (index + 1) * 1000 : 0,
       })),
+    ] as const
   );
-  return { testListNo, ...columnsOf(tests) };
+  return runOf(1, new Map(tests));
 }
 
-const NOTHING = { added: [], removed: [], lists: LISTS };
+const NOTHING = { added: [], removed: [] };
 
 describe("counts of runs", () => {
   const twice: AttemptKind[] = ["negative", "positive"];

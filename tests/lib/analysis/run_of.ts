@@ -3,7 +3,7 @@ import { type Run, RunDurations, RunResults, TestList } from "../../../lib/analy
 import { columnsOf } from "./columns_of.ts";
 
 /** How a test ended: its attempts, or their kinds, which then take 0. */
-type Ended = Attempt[] | AttemptKind[];
+type Ended = readonly Attempt[] | readonly AttemptKind[];
 
 /** Lists, so that runs of the same tests share one as they do when they are loaded. */
 const lists = new Map<string, TestList>();
@@ -11,11 +11,13 @@ const lists = new Map<string, TestList>();
 /** A run of tests, by test_no in the order of the list; recorded at `place`, which its id sorts by. */
 export function runOf<Facts extends object = Record<never, never>>(
   place: number,
-  ended: Record<number, Ended> | Map<number, Ended>,
+  ended: Record<number, Ended> | ReadonlyMap<number, Ended>,
   facts: Facts = {} as Facts,
 ): Run<"tests" | "results" | "durations"> & Facts {
-  const entries = ended instanceof Map ? [...ended] : Object.entries(ended)
-    .map(([testNo, own]): [number, Ended] => [Number(testNo), own]);
+  const entries = ended instanceof Map
+    ? [...(ended as ReadonlyMap<number, Ended>)]
+    : Object.entries(ended)
+      .map(([testNo, own]): [number, Ended] => [Number(testNo), own]);
   const testNos = entries.map(([testNo]) => testNo);
   const key = testNos.join();
   const tests = lists.get(key) ?? new TestList(Int32Array.from(testNos));

@@ -1,7 +1,8 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { findSlowDowns, type TimedRun } from "../../../lib/analysis/slow_downs.ts";
-import { VarintWriter } from "../../../lib/analysis/varint.ts";
+import { testsAsGroups } from "../../../lib/analysis/durations.ts";
+import { dailyRuns, findSlowDowns, type TimedRun } from "../../../lib/analysis/slow_downs.ts";
+import { runOf } from "./run_of.ts";
 
 const HOUR = 3600;
 const TESTS = 40;
@@ -19,26 +20,17 @@ function runsOf(
 ): TimedRun[] {
   const next = random(seed);
   return Array.from({ length: count }, (_, run) => {
-    const writer = new VarintWriter();
-    for (let test = 0; test < TESTS; test++) {
+    const tests = Array.from({ length: TESTS }, (_, test) => {
       const factor = 1 + noise * (next() - 0.5);
-      writer.write(Math.round(1000 * factor * seconds(test, run)));
-    }
-    return {
-      testListNo: 0,
-      durations: writer.finish(),
-      durationUnit: 1000,
-      submissionId: String(run),
-      commitOid: `c${run}`,
-      recordedAt: run * 4 * HOUR,
-    };
+      const durationMicroseconds = 1000 * Math.round(1000 * factor * seconds(test, run));
+      return [test, [{ kind: "positive" as const, durationMicroseconds }]] as const;
+    });
+    return runOf(run * 4 * HOUR, new Map(tests), { commitOid: `c${run}` });
   });
 }
 
 function find(runs: TimedRun[]) {
-  const lists = new Map([[0, Int32Array.from({ length: TESTS }, (_, test) => test)]]);
-  const usual = new Float64Array(TESTS).fill(3_000_000);
-  return findSlowDowns(runs, { lists, usual });
+  return findSlowDowns(runs, new Float64Array(TESTS).fill(3_000_000));
 }
 
 describe("a test that became slower", () => {
@@ -101,5 +93,26 @@ describe("a test that became slower", () => {
   it("is none that became faster, or is skipped at times", () => {
     assert.equal(find(runsOf(40, (test, run) => test === 7 && run >= 20 ? 1 : 3)).size, 0);
     assert.equal(find(runsOf(40, (test, run) => test === 7 && run < 20 ? 0 : 3)).size, 0);
+  });
+});
+
+describe("the runs in which slow-downs are looked for", () => {
+  const at = (hour: number, environment = "linux") =>
+    runOf(hour * HOUR, { 1: ["positive"] }, { environment });
+  const found = (runs: ReturnType<typeof at>[]) => {
+    const newestFirst = runs.toReversed();
+    return dailyRuns(newestFirst, testsAsGroups(newestFirst).groups)
+      .map(({ recordedAt }) => recordedAt / HOUR);
+  };
+
+  it("are the latest eight of each day", () => {
+    const runs = Array.from({ length: 30 }, (_, hour) => at(hour));
+    assert.deepEqual(found(runs), [29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16]);
+  });
+
+  it("are of the environment of most runs, the first by name of several", () => {
+    assert.deepEqual(found([at(0, "windows"), at(1), at(2), at(3, "windows"), at(4)]), [4, 2, 1]);
+    assert.deepEqual(found([at(0, "windows"), at(1)]), [1]);
+    assert.deepEqual(found([]), []);
   });
 });

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import type { Attempt } from "../../../lib/analysis/columns.ts";
+import { type FlakyRun, flakyTime } from "../../../lib/analysis/flaky_time.ts";
+import { runOf } from "./run_of.ts";
+
+const passed = (seconds: number): Attempt => ({
+  kind: "positive",
+  durationMicroseconds: seconds * 1_000_000,
+});
+const failed = (seconds: number): Attempt => ({ ...passed(seconds), kind: "negative" });
+
+/** A run of tests 1 and 2 of one job; a failure of test 1 is a disruption. */
+function run(at: number, first: Attempt[], job = "unit"): FlakyRun {
+  const disrupted = new Set(first.some(({ kind }) => kind === "negative") ? [1] : []);
+  return runOf(at, { 1: first, 2: [passed(100)] }, { job, codeVersion: "tree:1", disrupted });
+}
+
+/** The same run, as it is before its durations are loaded. */
+function untimed(run: FlakyRun): FlakyRun {
+  const { durations: _, ...rest } = run;
+  return rest;
+}
+
+const seconds = (...runs: FlakyRun[]) => flakyTime(runs, 10).microseconds / 1_000_000;
+
+describe("the time of flaky failures", () => {
+  it("is that of failed attempts, and of jobs that were run again", () => {
+    assert.equal(seconds(run(10, [failed(5), passed(3)])), 5);
+    assert.equal(seconds(run(10, [failed(5)]), run(11, [passed(4)])), 5 + 104);
+    assert.equal(seconds(run(10, [failed(5)]), run(11, [passed(4)], "lint")), 5);
+  });
+
+  it("does not include earlier runs, which only tell what is repeated", () => {
+    assert.equal(seconds(run(9, [failed(5)]), run(10, [passed(4)])), 104);
+  });
+
+  it("needs the durations of the runs whose time depends on them, and of no others", () => {
+    const runs = [
+      run(8, [failed(1)], "other"),
+      run(10, [failed(5), passed(3)]),
+      run(11, [failed(5)], "lint"),
+      run(12, [passed(4)], "lint"),
+    ];
+    const { incomplete, microseconds } = flakyTime(runs.map(untimed), 10);
+    assert.deepEqual(incomplete.map(({ recordedAt }) => recordedAt), [11, 12]);
+    assert.equal(microseconds, 5_000_000);
+    assert.deepEqual(flakyTime(runs, 10).incomplete, []);
+  });
+});
