@@ -140,6 +140,31 @@ describe("the architecture", () => {
     assert.deepEqual(wrong, []);
   });
 
+  it("decodes lists of tests, exceptions and durations in one file of db", async () => {
+    const decoding: string[] = [];
+    for (const file of await sources("db")) {
+      const text = await readFile(join(ROOT, file), "utf8");
+      const imports = text.matchAll(
+        /import \{([^}]*)\} from "[./]*lib\/analysis\/(?:columns|varint|suite_overheads)\.ts"/g,
+      );
+      // Writers encode.
+      const names = imports.flatMap(([, names]) => names!.split(",").map((name) => name.trim()))
+        .filter((name) => name !== "" && !name.startsWith("encode"));
+      if ([...names].length > 0) decoding.push(file);
+    }
+    assert.deepEqual(decoding, ["db/read/runs.ts"]);
+  });
+
+  it("reads reports without what is decided about their results", async () => {
+    const wrong: string[] = [];
+    for (const file of await sources("lib/report")) {
+      if ((await importsOf(file)).some((specifier) => specifier.includes("/analysis/"))) {
+        wrong.push(file);
+      }
+    }
+    assert.deepEqual(wrong, []);
+  });
+
   it("has no import cycles, type imports included", async () => {
     assert.deepEqual(circlesIn(new Map([["a", ["b"]], ["b", ["c", "a"]]])), ["a -> b -> a"]);
     assert.deepEqual(circlesIn(await importGraph()), []);

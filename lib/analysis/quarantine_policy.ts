@@ -1,7 +1,7 @@
 import { plural } from "../base/text.ts";
 import { SECONDS_PER_DAY } from "../base/time.ts";
 import type { Quarantine } from "./quarantine.ts";
-import { type Run, SelectedTests } from "./run.ts";
+import { type Run, TestHistories } from "./run.ts";
 import { isOutage } from "./test_counts.ts";
 import { DEFAULT_BASE } from "./verdict.ts";
 
@@ -87,19 +87,27 @@ export function policyRuns(
     disrupted: (submissionId: string) => readonly number[];
   },
 ): Map<number, PolicyRun[]> {
-  const selected = new SelectedTests(testNos);
-  const found = new Map(Array.from(testNos, (testNo): [number, PolicyRun[]] => [testNo, []]));
-  for (const { submissionId, recordedAt, codeVersion, branch, results } of runs) {
-    const isOnBase = branch === DEFAULT_BASE;
-    const disruptedHere = new Set(disrupted(submissionId));
-    results.each(selected, (testNo, { kinds }) => {
-      const outcomes = kinds.filter((kind) => kind === "positive" || kind === "negative")
+  const histories = new TestHistories(runs, testNos);
+  const disruptedIn = new Map(
+    runs.map(({ submissionId }) => [submissionId, new Set(disrupted(submissionId))]),
+  );
+  const found = new Map<number, PolicyRun[]>();
+  for (const testNo of testNos) {
+    const own: PolicyRun[] = [];
+    histories.each(testNo, ({ submissionId, recordedAt, codeVersion, branch }, { kinds }) => {
+      const results = kinds.filter((kind) => kind === "positive" || kind === "negative")
         .map((kind) => kind === "positive");
-      if (outcomes.length === 0) return;
-      const isDisrupted = disruptedHere.has(testNo);
-      const run = { recordedAt, codeVersion, isOutage: outages.has(submissionId), isOnBase };
-      found.get(testNo)!.push({ ...run, results: outcomes, isDisrupted });
+      if (results.length === 0) return;
+      own.push({
+        recordedAt,
+        codeVersion,
+        results,
+        isDisrupted: disruptedIn.get(submissionId)!.has(testNo),
+        isOutage: outages.has(submissionId),
+        isOnBase: branch === DEFAULT_BASE,
+      });
     });
+    found.set(testNo, own);
   }
   return found;
 }

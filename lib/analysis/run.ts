@@ -93,13 +93,28 @@ export class TestList {
 
 /** Some tests, looked up once in each list. */
 export class SelectedTests {
-  readonly #isSelected: Uint8Array;
+  readonly testNos: Int32Array;
+  /** Place of each among them by test_no, -1 of others. */
+  readonly #places: Int32Array;
   readonly #indexes = new Map<TestList, Int32Array>();
 
   constructor(testNos: Iterable<number>) {
-    const selected = Int32Array.from(testNos);
-    this.#isSelected = new Uint8Array(selected.reduce((end, one) => Math.max(end, one + 1), 0));
-    for (const testNo of selected) this.#isSelected[testNo] = 1;
+    this.testNos = Int32Array.from(testNos);
+    const end = this.testNos.reduce((end, testNo) => Math.max(end, testNo + 1), 0);
+    this.#places = new Int32Array(end).fill(-1);
+    for (const [place, testNo] of this.testNos.entries()) this.#places[testNo] = place;
+  }
+
+  /** The place of a test among them; -1 when it is not selected. */
+  placeOf(testNo: number): number {
+    return this.#places[testNo] ?? -1;
+  }
+
+  /** Whether a list has each of them, by their places: 1 or 0. */
+  ranIn(tests: TestList): Uint8Array {
+    const ran = new Uint8Array(this.testNos.length);
+    for (const index of this.indexesIn(tests)) ran[this.placeOf(tests.testNos[index]!)] = 1;
+    return ran;
   }
 
   /** Where those that a list has are in it, ascending. */
@@ -110,7 +125,7 @@ export class SelectedTests {
     const found = new Int32Array(testNos.length);
     let count = 0;
     for (let index = 0; index < testNos.length; index++) {
-      if (this.#isSelected[testNos[index]!] === 1) found[count++] = index;
+      if (this.placeOf(testNos[index]!) >= 0) found[count++] = index;
     }
     const indexes = found.slice(0, count);
     this.#indexes.set(tests, indexes);
@@ -223,6 +238,50 @@ export class RunResults {
       durationUnit: this.#durationUnit,
       durations: durations.encoded,
     };
+  }
+}
+
+/**
+ * How some tests ended in each of some runs, test by test: for thousands of both. Only what did not pass once
+ * is kept, because objects for 2,000 tests in 1,000 runs would take a second.
+ */
+export class TestHistories<Given extends Run<"results">> {
+  readonly #runs: readonly Given[];
+  readonly #selected: SelectedTests;
+  /** Whether each test ran, by the place of the test, for each run. Runs of one list share it. */
+  readonly #ran: Uint8Array[];
+  /** By the place of the test, in the order of the runs. */
+  readonly #exceptions: { runNo: number; attempts: Attempts }[][];
+
+  constructor(runs: readonly Given[], testNos: Iterable<number>) {
+    const selected = new SelectedTests(testNos);
+    this.#runs = runs;
+    this.#selected = selected;
+    const ranIn = new Map<TestList, Uint8Array>();
+    for (const { results: { tests } } of runs) {
+      if (!ranIn.has(tests)) ranIn.set(tests, selected.ranIn(tests));
+    }
+    this.#ran = runs.map(({ results }) => ranIn.get(results.tests)!);
+    this.#exceptions = Array.from(selected.testNos, () => []);
+    for (const [runNo, { results }] of runs.entries()) {
+      results.eachException((testNo, attempts) => {
+        const place = selected.placeOf(testNo);
+        if (place >= 0) this.#exceptions[place]!.push({ runNo, attempts });
+      });
+    }
+  }
+
+  /** Calls `visit` for each run in which a test ran, in the given order of runs. */
+  each(testNo: number, visit: (run: Given, attempts: Attempts) => void): void {
+    const place = this.#selected.placeOf(testNo);
+    if (place < 0) return;
+    const exceptions = this.#exceptions[place]!;
+    let next = 0;
+    for (let runNo = 0; runNo < this.#runs.length; runNo++) {
+      if (this.#ran[runNo]![place] === 0) continue;
+      const isException = exceptions[next]?.runNo === runNo;
+      visit(this.#runs[runNo]!, isException ? exceptions[next++]!.attempts : PASSED_ONCE);
+    }
   }
 }
 
