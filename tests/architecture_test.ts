@@ -155,16 +155,6 @@ describe("the architecture", () => {
     assert.deepEqual(decoding, ["db/read/runs.ts"]);
   });
 
-  it("reads reports without what is decided about their results", async () => {
-    const wrong: string[] = [];
-    for (const file of await sources("lib/report")) {
-      if ((await importsOf(file)).some((specifier) => specifier.includes("/analysis/"))) {
-        wrong.push(file);
-      }
-    }
-    assert.deepEqual(wrong, []);
-  });
-
   it("has no import cycles, type imports included", async () => {
     assert.deepEqual(circlesIn(new Map([["a", ["b"]], ["b", ["c", "a"]]])), ["a -> b -> a"]);
     assert.deepEqual(circlesIn(await importGraph()), []);

@@ -270,17 +270,16 @@ export function* exceptionAttempts(
   }
 }
 
-/** Microseconds of each test of the list, in its order. */
+/** Writes the microseconds of each test of the list, in its order, to the start of an array. */
 export function decodeDurations(
   { durations, durationUnit }: Pick<ResultColumns, "durations" | "durationUnit">,
   testCount: number,
-): Float64Array {
+  microseconds: Float64Array,
+): void {
   const reader = new VarintReader(durations);
-  const microseconds = new Float64Array(testCount);
   for (let index = 0; index < testCount; index++) {
     microseconds[index] = reader.read() * durationUnit;
   }
-  return microseconds;
 }
 
 /** Encodes test numbers as zigzag varints of their differences: about a byte a test. */

@@ -118,6 +118,8 @@ export class LatestDurations {
   readonly #runs: Float64Array;
   readonly #sums: Float64Array;
   readonly #unit: DurationUnit;
+  /** Of the tests of the run that was added last. */
+  #microseconds: Float64Array = new Float64Array();
   /** As runs; `null` before the first. */
   #overheads: Float64Array | null = null;
   readonly #overheadSums: Float64Array;
@@ -136,7 +138,7 @@ export class LatestDurations {
     const { groupOf, groupCount } = this.#groups;
     this.#addOverheads(durations);
     const sums = this.#sums.fill(-1);
-    const microseconds = durations.microseconds();
+    const microseconds = this.#microseconds = durations.microseconds(this.#microseconds);
     const { testNos } = durations.tests;
     for (let index = 0; index < testNos.length; index++) {
       const group = groupOf[testNos[index]!] ?? -1;

@@ -304,10 +304,17 @@ export class RunDurations {
     this.#overheads = overheads;
   }
 
-  /** Microseconds of each test with all its attempts, in the order of the list. */
-  microseconds(): Float64Array {
+  /**
+   * Microseconds of each test with all its attempts, in the order of the list.
+   *
+   * @param buffer of an earlier run; written to again if it is long enough
+   */
+  microseconds(buffer?: Float64Array): Float64Array {
+    const { length } = this.tests.testNos;
+    const microseconds = buffer && buffer.length >= length ? buffer : new Float64Array(length);
     const columns = { durations: this.encoded, durationUnit: this.#durationUnit };
-    return decodeDurations(columns, this.tests.testNos.length);
+    decodeDurations(columns, length, microseconds);
+    return microseconds;
   }
 
   /** The time of suites beyond their tests, by the first test of each. */

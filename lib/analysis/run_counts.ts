@@ -95,6 +95,7 @@ function count(
       all[testNo]! += sign * length;
     }
   }
+  let own: Float64Array | undefined;
   for (const { tests: { testNos }, results, durations } of runs) {
     results.eachException((testNo, { counts }) => {
       const countedHere = counts.positive + counts.negative;
@@ -103,7 +104,7 @@ function count(
       all[testNo]! += sign * (countedHere + counts.skipped + counts.unknown - 1);
     });
     if (!microseconds || !durations) continue;
-    const own = durations.microseconds();
+    own = durations.microseconds(own);
     for (let index = 0; index < testNos.length; index++) {
       microseconds[testNos[index]!]! += sign * own[index]!;
     }

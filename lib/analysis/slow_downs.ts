@@ -103,9 +103,10 @@ export function findSlowDowns(
     const isLong = microseconds * MIN_RUNS >= MIN_INCREASE_MICROSECONDS;
     series.push(isLong ? { runs: [], microseconds: [], least: Infinity, most: 0 } : undefined);
   }
+  let durations: Float64Array | undefined;
   for (const run of runs) {
     const { testNos } = run.durations.tests;
-    const durations = run.durations.microseconds();
+    durations = run.durations.microseconds(durations);
     const speed = speedOf(testNos, durations, usual);
     if (speed === null) continue;
     for (let index = 0; index < testNos.length; index++) {

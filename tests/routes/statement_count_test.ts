@@ -21,7 +21,7 @@ const COLD: [route: string, query: string, statements: number][] = [
   ["/api/me/repositories", "", 6],
   ["/api/repos/:owner/:name/submissions", "", 6],
   ["/api/repos/:owner/:name/submissions", "?limit=2", 6],
-  ["/api/repos/:owner/:name/submissions/:id/tests", "", 11],
+  ["/api/repos/:owner/:name/submissions/:id/tests", "", 12],
   ["/api/repos/:owner/:name/failures", "", 10],
   ["/api/repos/:owner/:name/durations", "", 9],
   ["/api/repos/:owner/:name/slow-tests", "", 16],
