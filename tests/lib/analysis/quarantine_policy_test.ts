@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import {
-  brokenRuns,
   decideQuarantine,
   DEFAULT_POLICY,
+  outageRuns,
   type PolicyHistory,
   type PolicyRun,
   policyRuns,
@@ -225,11 +225,11 @@ describe("the runs that a policy decides by", () => {
   it("are those with a positive or negative result of each test", () => {
     const found = policyRuns(runs, {
       testNos: new Set([1, 2, 3]),
-      broken: new Set([runs[1]!.submissionId]),
+      outages: new Set([runs[1]!.submissionId]),
       disrupted: (id) => id === runs[0]!.submissionId ? [1] : [],
     });
-    const first = { codeVersion: "v1", isBrokenEnvironment: false, isOnBase: true };
-    const second = { codeVersion: "v2", isBrokenEnvironment: true, isOnBase: false };
+    const first = { codeVersion: "v1", isOutage: false, isOnBase: true };
+    const second = { codeVersion: "v2", isOutage: true, isOnBase: false };
     assert.deepEqual([...found], [
       [1, [
         { recordedAt: 1, ...first, results: [false, true], isDisrupted: true },
@@ -240,7 +240,7 @@ describe("the runs that a policy decides by", () => {
     ]);
   });
 
-  it("are broken when more than a fifth of 20 tests or more failed", () => {
+  it("are outages when more than a fifth of 20 tests or more failed", () => {
     const withFailures = (at: number, failures: number, tests = 20) =>
       runOf(
         at,
@@ -251,6 +251,6 @@ describe("the runs that a policy decides by", () => {
         ),
       );
     const all = [withFailures(1, 4), withFailures(2, 5), withFailures(3, 19, 19)];
-    assert.deepEqual([...brokenRuns(all)], [all[1]!.submissionId]);
+    assert.deepEqual([...outageRuns(all)], [all[1]!.submissionId]);
   });
 });
