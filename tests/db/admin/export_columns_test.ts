@@ -224,6 +224,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     claim_id: "(of a watcher of this database)",
     claimed_until: "(of a watcher of this database)",
     attempt_count: "archive.attempt_count",
+    lost_count: "(of a watcher of this database)",
     reason: "archive.reason",
     repository_id: "archive.repository_id",
     submission_key: "archive.submission_key",
