@@ -21,6 +21,7 @@ import {
   methodNotAllowed,
   notFound,
   unauthorized,
+  unauthorizedClient,
 } from "./errors.ts";
 import { createExporter } from "./list_export.ts";
 import { createLines, type ListFormat } from "./list_format.ts";
@@ -41,6 +42,9 @@ const systemSeconds = () => Math.floor(Date.now() / 1000);
 const UPLOAD_PATH = /^\/(?:upload|quarantine)(?:\/|$)/;
 const UPLOAD_PORT = "Not Found: this port only reads; uploads go to the port of `receive`, or of " +
   "`up --upload-port` (8001 by default)";
+
+const NO_TOOL_TOKEN = "the token is missing, unknown, revoked or expired: expected the header " +
+  '"Authorization: Bearer" with an API token, as `token create` prints it';
 
 /** Who asks, and in which way. */
 interface Asker {
@@ -118,6 +122,8 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
       { access, badgeToken, organization, address, selection, ...moment },
     );
     if (!found) {
+      // Clients of the tools show it to their user; the API says nothing, as the earlier version did.
+      if (route?.respond) return await refuse(unauthorizedClient(NO_TOOL_TOKEN));
       return await refuse(unauthorized(route && access === "token or basic" ? "Basic" : "Bearer"));
     }
     const { caller } = found.scope;

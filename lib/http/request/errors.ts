@@ -31,8 +31,8 @@ export function unauthorized(scheme: "Basic" | "Bearer"): Response {
   return new Response(null, { status: 401, headers: { "www-authenticate": challenge } });
 }
 
-/** 401 for an upload: unlike the API's it may say what is wrong with the header. */
-export function unauthorizedUpload(message: string): Response {
+/** 401 for an upload or an agent: unlike the API's it may say what is wrong with the header. */
+export function unauthorizedClient(message: string): Response {
   const response = jsonResponse(401, { message });
   response.headers.set("www-authenticate", "Bearer");
   return response;

@@ -26,7 +26,7 @@ import {
   notFound,
   type ParameterErrors,
   tooManyRequests,
-  unauthorizedUpload,
+  unauthorizedClient,
 } from "../../http/request/errors.ts";
 import { splitUrl } from "../../http/request/parsed_url.ts";
 import { type LoggedRequest, logRequests } from "../../http/request/request_log.ts";
@@ -117,7 +117,7 @@ export function createUploadApp(context: UploadContext): App {
     const type = path.startsWith("/quarantine/") ? "quarantine" : "upload";
     const found = await authenticate(request, { type, address: logged.address, now });
     const isOfApi = API_PATH.test(path);
-    if ("problem" in found) return unauthorizedUpload(isOfApi ? OTHER_PORT : found.problem);
+    if ("problem" in found) return unauthorizedClient(isOfApi ? OTHER_PORT : found.problem);
     const { uploader, hash } = found;
     logged.caller = uploader;
     const target = targetOf(path, request.method);

@@ -42,20 +42,18 @@ const tag = v.pipe(
 export const findFlakyTests = defineTool({
   name: "find_flaky_tests",
   description:
-    "Lists tests that both passed and failed on the same code (flaky), worst first. A disruption " +
-    "is such a failure; ratio and count are of the last 14 days. Use it to see whether a failure " +
-    "is known, or what to fix first. A failing test that is not listed is probably a real failure, " +
-    "or quarantined: ask again with quarantined true. Next: get_test_details with an id.",
+    "Flaky tests, worst first: they failed and passed on the same code, which is called a disruption. " +
+    "One that is not listed probably fails for a reason, or is quarantined: ask with quarantined true. " +
+    "Next: get_test_details",
   input: {
     repository: v.optional(
-      repositoryArgument("owner/name; none: all repositories of the organization"),
+      repositoryArgument("owner/name; none: all"),
     ),
-    tags: v.optional(described(v.array(tag), "Tests with any of these tags"), []),
+    tags: v.optional(described(v.array(tag), "Any of these"), []),
     search: v.optional(
       described(
         v.string(),
-        "Words that must all occur in suite, name, file or class. Also first-seen:<2026-01-31, " +
-          "last-seen:>=2026-01-31 (<, <=, >, >=), tags:a,b",
+        "Words of suite, name, file or class; first-seen:<2026-01-31, last-seen:>=2026-01-31, tags:a,b",
       ),
       "",
     ),
@@ -63,21 +61,21 @@ export const findFlakyTests = defineTool({
       v.pipe(
         v.string(),
         v.isoDate(({ received }) => `invalid day ${received}: expected YYYY-MM-DD`),
-        v.description("YYYY-MM-DD: disrupted on or after this day"),
+        v.description("YYYY-MM-DD: disrupted since"),
       ),
     ),
     sort: v.optional(v.picklist(TEST_ORDERS), TEST_ORDERS[0]),
     quarantined: v.optional(
       described(
         v.boolean(),
-        "true: the quarantined tests instead, however long ago they were disrupted",
+        "true: the quarantined tests instead",
       ),
       false,
     ),
     ...pageArguments(25),
   },
   output: {
-    count: integer("All that match, not only this page"),
+    count: integer("All pages"),
     tests,
     next_cursor: nextCursor,
   },

@@ -17,7 +17,7 @@ const tests = v.array(v.object({
   ...testEntries,
   median_us: integer("Median run, microseconds"),
   total_us: integer("All runs"),
-  share: described(v.number(), "0 to 1: of the time of all tests"),
+  share: v.number(),
   slower: described(
     v.nullable(v.object({
       before_us: v.number(),
@@ -33,14 +33,13 @@ const tests = v.array(v.object({
 export const findSlowTests = defineTool({
   name: "find_slow_tests",
   description:
-    "Tests that take the most time in CI, or became slower, and between which commits; a slow machine " +
-    "does not count. Use it to make CI faster. Next: get_test_details with an id.",
+    "Tests that take the most time in CI, or became slower, and between which commits. Next: get_test_details",
   input: {
     repository: repositoryPath,
     sort: v.optional(
       described(
         v.picklist(SLOW_ORDERS),
-        "slower: only tests that became slower",
+        "slower: only those",
       ),
       SLOW_ORDERS[0],
     ),
@@ -49,7 +48,7 @@ export const findSlowTests = defineTool({
     ),
     ...pageArguments(25),
   },
-  output: { count: integer("All that match, not only this page"), tests, next_cursor: nextCursor },
+  output: { count: integer("All pages"), tests, next_cursor: nextCursor },
   page: ({ repository: { owner, name } }) => ["repos", owner, name, "slow-tests"],
   run: ({ repository: { owner, name }, ...query }, get) =>
     get(

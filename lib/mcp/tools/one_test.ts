@@ -1,6 +1,6 @@
 /** Tools about one test. */
 import * as v from "valibot";
-import { OWNER_TAG, ownersOf } from "../../analysis/test_tags.ts";
+import { ownersOf } from "../../analysis/test_tags.ts";
 import {
   body,
   defineTool,
@@ -11,13 +11,13 @@ import {
   timestamp,
 } from "./tool.ts";
 
-const input = { test_id: idArgument("the id of a test from find_flaky_tests or of a failure") };
+const input = { test_id: idArgument("the id of a test from find_flaky_tests") };
 
 const events = v.array(v.object({
   id: v.string(),
   build_url: v.string(),
   commit_oid: v.string(),
-  conclusion: described(v.string(), "failure (assertion) or error (crash)"),
+  conclusion: v.string(),
   recorded_at: timestamp,
   message: v.string(),
 }));
@@ -25,11 +25,10 @@ const events = v.array(v.object({
 export const getTestHistory = defineTool({
   name: "get_test_history",
   description:
-    "The latest disruptions of one test, newest first, at most 10 of the last 14 days: build, " +
-    "commit, message. Use it after find_flaky_tests, to see how a test fails (the same message " +
-    "each time?) and since when. Next: get_test_details for stack traces and passes.",
+    "The latest disruptions of one test, newest first, at most 10 of 14 days: does it fail the same way " +
+    "each time, and since when? Next: get_test_details",
   input,
-  output: { test_id: v.string(), count: integer("Events returned"), events },
+  output: { test_id: v.string(), count: integer(""), events },
   page: ({ test_id }) => ["tests", test_id.toLowerCase()],
   async run({ test_id }, get) {
     const path = ["api", "tests", test_id, "results"];
@@ -52,8 +51,8 @@ const test = v.object({
   quarantine_reason: v.nullable(v.string()),
   quarantine_owner: v.nullable(v.string()),
   quarantine_expires_at: v.nullable(v.string()),
-  disruptiveness_ratio: described(v.number(), "Disruptions / results, 14 days"),
-  nondeterministic_negative_result_count: integer("Disruptions, 14 days"),
+  disruptiveness_ratio: described(v.number(), "14 days"),
+  nondeterministic_negative_result_count: integer("14 days"),
   nondeterminism_first_recorded_at: v.nullable(v.string()),
   pass_rate: v.nullable(v.number()),
   avg_duration_ms: v.nullable(v.number()),
@@ -64,7 +63,7 @@ const group = v.object({
   message: v.string(),
   body,
   count: integer("Failures, 14 days"),
-  disruption_count: integer("Of those, on code where it also passed"),
+  disruption_count: integer("Of those, disruptions"),
   first_recorded_at: timestamp,
   last_recorded_at: timestamp,
   branches: v.array(v.string()),
@@ -76,23 +75,22 @@ const runs = v.array(v.object({
   recorded_at: timestamp,
   build_url: v.string(),
   commit_oid: v.string(),
-  tree_oid: described(v.string(), "Commits with one tree are the same code"),
+  tree_oid: v.string(),
   branch: v.string(),
 }));
 
 export const getTestDetails = defineTool({
   name: "get_test_details",
   description:
-    "One test, flaky or not: how often it fails, its failures of the last 14 days by cause with " +
-    "stack traces, the commits and builds where it failed and passed, how long it takes, who owns " +
-    "it, whether it is quarantined. Use it to fix a test: compare the traces with its code.",
+    "One test, flaky or not, to repair it: its failures by cause with stack traces, the commits and builds " +
+    "where it failed and passed, its time, owners and quarantine",
   input,
   output: {
     test,
-    owners: described(v.array(v.string()), `From tags with ${OWNER_TAG}`),
+    owners: described(v.array(v.string()), "From CODEOWNERS"),
     failures: described(
       v.array(group),
-      `Grouped by cause, the ${MAX_GROUPS} largest, each with its latest failure`,
+      `By cause, the ${MAX_GROUPS} largest`,
     ),
     failure_group_count: integer("Of all causes"),
     failed_runs: described(runs, `The latest ${MAX_RUNS}`),

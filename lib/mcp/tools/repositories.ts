@@ -15,8 +15,8 @@ const organizations = v.array(v.object({ id: v.string(), name: v.string(), slug:
 export const listMyOrganizations = defineTool({
   name: "list_my_organizations",
   description:
-    "The organization whose results this token reads; a token has exactly one. Use it to tell the " +
-    "user whose data this is. No other tool needs its id. Next: list_repositories.",
+    "The organization whose results this token reads, exactly one. No other tool needs its id. Next: " +
+    "list_repositories",
   input: {},
   output: { organizations },
   page: () => ["repos"],
@@ -29,13 +29,13 @@ const repositories = v.array(v.object({ full_name: v.string(), id: v.string(), u
 
 export const listRepositories = defineTool({
   name: "list_repositories",
-  description: `Repositories of the organization by full_name, which is owner/name; the first ` +
-    `${MAX_REPOSITORIES} that match. Use it to find out how a repository is named here. Next: ` +
-    `get_recent_failures or find_flaky_tests.`,
+  description:
+    `Repositories by full_name, which is owner/name; the first ${MAX_REPOSITORIES} that match. Next: ` +
+    `get_build_verdicts or find_flaky_tests`,
   input: {
-    search: v.optional(described(v.string(), "Part of owner/name, case-insensitive"), ""),
+    search: v.optional(described(v.string(), "Part of owner/name"), ""),
   },
-  output: { count: integer("All that match"), repositories },
+  output: { count: integer("All"), repositories },
   page: () => ["repos"],
   async run({ search }, get) {
     const all = await get({ path: ["api", "me", "repositories"] }, v.object({ repositories }));
@@ -48,9 +48,8 @@ export const listRepositories = defineTool({
 export const getRepoFlakiness = percentageTool({
   name: "get_repo_flakiness",
   description:
-    "How unreliable a repository's CI is: the percentage of its builds in the last 14 days with " +
-    "at least one disruption, quarantined tests included. green 0, yellow to 20, red above. Use it " +
-    "for the overall picture. Next: find_flaky_tests for the tests behind it.",
+    "Percentage of a repository's builds of 14 days with a disruption, quarantined tests included; null: no " +
+    "builds. Next: find_flaky_tests",
   path: ["api", "v1", "flaky", "badges"],
   colorOf: flakinessColor,
   percentage: "0 to 100; null: no builds in the last 14 days",
@@ -59,9 +58,8 @@ export const getRepoFlakiness = percentageTool({
 export const getRepoCoverage = percentageTool({
   name: "get_repo_coverage",
   description:
-    "How many of a repository's lines its tests cover, by the latest coverage report of any " +
-    "branch, in percent. green 100, light_green from 90, yellow from 70, red below. Says nothing " +
-    "about flaky tests.",
+    "Percentage of a repository's lines that its tests cover, by the latest coverage report of any branch; " +
+    "null: none",
   path: ["api", "v1", "coverage", "badges"],
   colorOf: coverageColor,
   percentage: "0 to 100; null: no coverage report yet",

@@ -2,10 +2,12 @@
 import * as v from "valibot";
 import { ATTEMPT_STATUSES } from "../../analysis/attempts.ts";
 import { failureCause, fingerprint } from "../../analysis/failure_groups.ts";
+import { ownersOf } from "../../analysis/test_tags.ts";
 import {
   body,
   defineTool,
   described,
+  type Get,
   idArgument,
   integer,
   nextCursor,
@@ -25,7 +27,7 @@ const submission = v.object({
   commit_oid: v.string(),
   branch: v.string(),
   recorded_at: timestamp,
-  status: described(v.string(), "processed, processing (results to come) or failed"),
+  status: described(v.string(), "processed, processing or failed"),
   test_result_count: integer("Retries and skips count"),
 });
 const submissionsPage = page({ submissions: v.array(submission) });
@@ -37,22 +39,21 @@ const attempt = v.object({
   duration_us: integer("Microseconds"),
   message: v.nullable(v.string()),
   body: v.nullable(body),
-  run_count: integer("1: first attempt; 2 and more: retries"),
-  is_disruption: described(v.boolean(), "The test also passed on the same code"),
+  run_count: integer("2 and more: retries"),
+  is_disruption: described(v.boolean(), "It also passed on the same code"),
 });
 const attemptsPage = page({ tests: v.array(attempt) });
 
 export const listRecentSubmissions = defineTool({
   name: "list_recent_submissions",
   description:
-    "CI runs of a repository that uploaded test results in the last 14 days, newest first. Use it " +
-    "to see whether results arrive, and for which commits and builds. Next: " +
-    "get_submission_test_results with an id for what failed there, or get_recent_failures.",
+    "CI runs of a repository that uploaded results in 14 days, newest first: do results arrive, for which " +
+    "commits and builds? Next: get_submission_test_results",
   input: { repository: repositoryPath, ...pageArguments(10) },
   output: {
     owner: v.string(),
     name: v.string(),
-    count: integer("All of the last 14 days"),
+    count: integer("All pages"),
     submissions: v.array(submission),
     next_cursor: nextCursor,
   },
@@ -67,12 +68,11 @@ export const listRecentSubmissions = defineTool({
 export const getSubmissionTestResults = defineTool({
   name: "get_submission_test_results",
   description:
-    "What failed in one CI run, with messages and stack traces, one item per attempt; other " +
-    "results with status. The more items, the shorter their traces. Next: get_test_details with a " +
-    "test_case_id: is it flaky, and where did it pass?",
+    "What failed in one CI run, one item per attempt, with messages and stack traces, shorter the more items. " +
+    "Next: get_test_details with a test_case_id",
   input: {
     repository: repositoryPath,
-    submission_id: idArgument("the id of a submission from list_recent_submissions"),
+    submission_id: idArgument("an id of list_recent_submissions"),
     status: v.optional(
       described(v.picklist(ATTEMPT_STATUSES), "failed: failure or error"),
       "failed",
@@ -81,7 +81,7 @@ export const getSubmissionTestResults = defineTool({
   },
   output: {
     submission_id: v.string(),
-    count: integer("All with this status, not only this page"),
+    count: integer("All pages"),
     tests: v.array(attempt),
     next_cursor: nextCursor,
   },
@@ -109,15 +109,28 @@ const MAX_TESTS = 5;
 /** Attempts that are read of one submission: the largest page. */
 const MAX_ATTEMPTS = 100;
 
+const testDetails = v.object({ tags: v.array(v.string()) });
+
+/** A submission in the list of those that were read: what leads to its build. */
+const readSubmission = v.object({
+  id: v.string(),
+  build_url: v.string(),
+  commit_oid: v.string(),
+  branch: v.string(),
+  recorded_at: timestamp,
+  failed_count: integer("Failed attempts"),
+});
+
 const group = v.object({
   fingerprint: described(v.string(), "The same in get_test_details"),
   message: v.string(),
   body,
   count: integer("Failed attempts"),
-  disruption_count: integer("Of those, by tests that passed on the same code"),
+  disruption_count: integer("Of flaky tests"),
   submission_count: integer("CI runs"),
   test_count: integer("Tests"),
   tests: described(v.array(v.object({ id: v.string(), ...testEntries })), `${MAX_TESTS} at most`),
+  owners: v.array(v.string()),
   latest_build_url: v.string(),
   latest_commit_oid: v.string(),
 });
@@ -125,9 +138,8 @@ const group = v.object({
 export const getRecentFailures = defineTool({
   name: "get_recent_failures",
   description:
-    "What failed in the latest CI runs of a repository, flaky or not, grouped by cause: failures " +
-    "of one message except for numbers, times and ids. One broken service behind forty tests is " +
-    "one group. Use it for why CI is red now. Next: get_test_details with an id of tests.",
+    "What failed in the latest CI runs of a repository, grouped by cause: failures of one message except for " +
+    "numbers, times and ids. Next: get_test_details with an id of tests",
   input: {
     repository: repositoryPath,
     submissions: numberArgument(10, MAX_SUBMISSIONS, "How many of the latest to read"),
@@ -136,9 +148,7 @@ export const getRecentFailures = defineTool({
   output: {
     owner: v.string(),
     name: v.string(),
-    submissions: v.array(
-      v.object({ ...submission.entries, failed_count: integer("Failed attempts") }),
-    ),
+    submissions: v.array(readSubmission),
     groups: described(v.array(group), `The ${MAX_GROUPS} largest, largest first`),
     group_count: integer("Of all causes"),
     ungrouped_count: integer(`Failed attempts after the first ${MAX_ATTEMPTS} of a CI run`),
@@ -161,11 +171,16 @@ export const getRecentFailures = defineTool({
     const groups = Map.groupBy(attempts, causeOf);
     // Sorting is stable: of equal ones, the one with the latest failure comes first.
     const sorted = [...groups.values()].sort((a, b) => b.length - a.length);
+    const shown = sorted.slice(0, MAX_GROUPS).map(groupView);
+    const owners = await ownersOfTests(shown.flatMap(({ tests }) => tests), get);
     return {
       owner,
       name,
-      submissions: read.map(({ submission, count }) => ({ ...submission, failed_count: count })),
-      groups: sorted.slice(0, MAX_GROUPS).map(groupView),
+      submissions: read.map(({ submission, count }) => readView(submission, count)),
+      groups: shown.map((group) => ({
+        ...group,
+        owners: [...new Set(group.tests.flatMap(({ id }) => owners.get(id) ?? []))],
+      })),
       group_count: sorted.length,
       ungrouped_count: read.reduce((sum, { count }) => sum + count, 0) - attempts.length,
     };
@@ -176,12 +191,33 @@ type FailedAttempt = v.InferOutput<typeof attempt> & {
   submission: v.InferOutput<typeof submission>;
 };
 
+function readView(
+  { id, build_url, commit_oid, branch, recorded_at }: v.InferOutput<typeof submission>,
+  failed_count: number,
+): v.InferOutput<typeof readSubmission> {
+  return { id, build_url, commit_oid, branch, recorded_at, failed_count };
+}
+
+/** The owners of tests, by id. */
+async function ownersOfTests(
+  tests: readonly { id: string }[],
+  get: Get,
+): Promise<Map<string, string[]>> {
+  const ids = [...new Set(tests.map(({ id }) => id))];
+  return new Map(
+    await Promise.all(ids.map(async (id): Promise<[string, string[]]> => {
+      const { tags } = await get({ path: ["api", "tests", id] }, testDetails);
+      return [id, ownersOf(tags)];
+    })),
+  );
+}
+
 function causeOf({ message, body }: FailedAttempt): string {
   return failureCause(message ?? "", body ?? "");
 }
 
 /** A group of failed attempts, newest first. */
-function groupView(attempts: FailedAttempt[]): v.InferOutput<typeof group> {
+function groupView(attempts: FailedAttempt[]): Omit<v.InferOutput<typeof group>, "owners"> {
   const [latest] = attempts as [FailedAttempt];
   const byTest = [...Map.groupBy(attempts, (one) => one.test_case_id).values()]
     .sort((a, b) => b.length - a.length).map(([one]) => one!);

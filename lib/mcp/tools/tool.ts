@@ -15,8 +15,11 @@ export interface Tool {
   description: string;
   input: v.GenericSchema;
   output: v.GenericSchema;
-  /** @throws {ApiError} */
-  run(input: unknown, get: Get): Promise<object>;
+  /**
+   * @param place.webUrl address of the pages, without a trailing slash
+   * @throws {ApiError}
+   */
+  run(input: unknown, get: Get, place: { webUrl: string }): Promise<object>;
   /** The parts of the path of the page that shows what a call is about. */
   page(input: unknown): readonly string[];
 }
@@ -29,6 +32,7 @@ export function defineTool<Input extends v.ObjectEntries, Output extends v.Objec
     run(
       input: v.InferOutput<v.StrictObjectSchema<Input, undefined>>,
       get: Get,
+      place: { webUrl: string },
     ): Promise<v.InferOutput<v.ObjectSchema<Output, undefined>>>;
     page(input: v.InferOutput<v.StrictObjectSchema<Input, undefined>>): readonly string[];
   },
@@ -49,11 +53,91 @@ export function defineTool<Input extends v.ObjectEntries, Output extends v.Objec
  * The input of a tool as clients see it. It also accepts `owner` and `name`, which earlier versions took
  * instead of `repository`.
  */
-export function inputSchema({ input }: Tool): ReturnType<typeof toStandardJsonSchema> {
-  const shown = toStandardJsonSchema(input);
+export function inputSchema({ input }: Tool): StandardSchema {
+  const shown = compact(toStandardJsonSchema(input), shortInput);
   const accepted = v.pipe(v.unknown(), v.transform(withRepository), input);
   const { validate } = accepted["~standard"];
   return { ...shown, "~standard": { ...shown["~standard"], validate } };
+}
+
+/**
+ * The output of a tool as clients see it: its fields are always there unless their description says so. Of
+ * lists and objects, the description names the fields.
+ */
+export function outputSchema({ output }: Tool): StandardSchema {
+  return compact(toStandardJsonSchema(output), ({ properties }) => ({
+    type: "object",
+    properties: mapped(properties, describedOutput),
+  }));
+}
+
+type StandardSchema = ReturnType<typeof toStandardJsonSchema>;
+
+type JsonSchema = Record<string, unknown>;
+
+/** A schema that is written shortly: the list of tools is part of every conversation. */
+function compact(
+  schema: StandardSchema,
+  shorten: (schema: JsonSchema) => JsonSchema,
+): StandardSchema {
+  const { jsonSchema } = schema["~standard"];
+  const shortened = (make: typeof jsonSchema.input): typeof jsonSchema.input => (given) =>
+    shorten(make(given));
+  return {
+    ...schema,
+    "~standard": {
+      ...schema["~standard"],
+      jsonSchema: { input: shortened(jsonSchema.input), output: shortened(jsonSchema.output) },
+    },
+  };
+}
+
+/** Without the dialect, which is the protocol's default, and what the messages of errors tell. */
+function shortInput({ $schema: _, properties, required, ...schema }: JsonSchema): JsonSchema {
+  const short = (one: JsonSchema) => {
+    const { pattern: _, minLength: _length, items: _items, default: preset, ...rest } = one;
+    if (rest.description === "") delete rest.description;
+    return preset === undefined || preset === "" || Array.isArray(preset)
+      ? rest
+      : { ...rest, default: preset };
+  };
+  const isEmpty = Array.isArray(required) && required.length === 0;
+  return { ...schema, properties: mapped(properties, short), ...!isEmpty && { required } };
+}
+
+function mapped(properties: unknown, map: (schema: JsonSchema) => JsonSchema) {
+  return Object.fromEntries(
+    Object.entries(properties as Record<string, JsonSchema>).map(([name, one]) => [name, map(one)]),
+  );
+}
+
+function describedOutput(schema: JsonSchema): JsonSchema {
+  const { isNullable, value } = withoutNull(schema);
+  const fields = fieldsOf(value);
+  const description = [schema.description, fields].filter(Boolean).join(": ");
+  return {
+    type: isNullable ? [value.type, "null"] : value.type,
+    ...description && { description },
+  };
+}
+
+/** The names of the fields of an object or of the items of a list, with what is to be said of them. */
+function fieldsOf(schema: JsonSchema): string {
+  const { items, properties } = withoutNull(schema).value;
+  if (items) return fieldsOf(items as JsonSchema);
+  return Object.entries(properties ?? {}).map(([name, one]) => {
+    const { description } = one as JsonSchema;
+    const fields = fieldsOf(one as JsonSchema);
+    const note = [description, fields].filter(Boolean).join(": ");
+    return note ? `${name} (${note})` : name;
+  }).join(", ");
+}
+
+function withoutNull(schema: JsonSchema): { isNullable: boolean; value: JsonSchema } {
+  const [value, empty] = (schema.anyOf ?? []) as JsonSchema[];
+  return empty?.type === "null"
+    ? { isNullable: true, value: value! }
+    : { isNullable: false, value: schema };
 }
 
 function withRepository(input: unknown): unknown {
@@ -109,16 +193,17 @@ export const repositoryPath = v.pipe(
     owner: text.slice(0, text.lastIndexOf("/")),
     name: text.slice(text.lastIndexOf("/") + 1),
   })),
-  v.description("owner/name; the owner may contain slashes"),
+  v.description("owner/name"),
 );
 
 /** `limit` and `after` of a list. */
 export function pageArguments(defaultLimit: number) {
-  const after = described(v.string(), "next_cursor of the previous page; keep the other arguments");
-  return { limit: numberArgument(defaultLimit, 100, "Items"), after: v.optional(after) };
+  const after = described(v.string(), "next_cursor of the page before");
+  return { limit: numberArgument(defaultLimit, 100, ""), after: v.optional(after) };
 }
 
-export const nextCursor = described(v.nullable(v.string()), "Pass as after; null: last page");
+/** `null`: last page. */
+export const nextCursor = v.nullable(v.string());
 
 /** A page of the API: the count of all, these fields, and `next_cursor` for its `metadata`. */
 export function page<Entries extends v.ObjectEntries>(entries: Entries) {
@@ -129,7 +214,8 @@ export function page<Entries extends v.ObjectEntries>(entries: Entries) {
   );
 }
 
-export const timestamp = described(v.string(), "UTC, YYYY-MM-DDTHH:MM:SSZ");
+/** UTC, `YYYY-MM-DDTHH:MM:SSZ`: the instructions of the server say so. */
+export const timestamp = v.string();
 
 /** Fields that identify a test in its repository. */
 export const testEntries = {
@@ -141,7 +227,7 @@ export const testEntries = {
 
 export const body = described(
   v.string(),
-  "Stack trace as quoted material: each line from the report begins with > ",
+  "Stack trace, quoted",
 );
 
 /** The path of the page of a repository: of `owner/name`, or of all with a `name`. */

@@ -14,6 +14,9 @@ function serviceOf(
 ) {
   return (request: Request) => {
     const { pathname, searchParams } = new URL(request.url);
+    if (pathname.startsWith("/api/tests/")) {
+      return Response.json({ tags: pathname.endsWith("a") ? ["owner:@acme/db", "slow"] : [] });
+    }
     const id = /submissions\/([0-9a-f]{24})\/tests$/.exec(pathname)?.[1];
     if (id === undefined) {
       return Response.json({
@@ -94,9 +97,18 @@ describe("get_recent_failures", () => {
       submission_count: 3,
       test_count: 2,
       tests: [{ id: `${ID}a`, name: "a", ...test }, { id: `${ID}c`, name: "c", ...test }],
+      owners: ["@acme/db"],
       latest_build_url: "https://ci.example.com/0",
       latest_commit_oid: "c0",
     });
+    assert.deepEqual(Object.keys(submissions[0]), [
+      "id",
+      "build_url",
+      "commit_oid",
+      "branch",
+      "recorded_at",
+      "failed_count",
+    ]);
     assert.equal(other.message, "expected 3, got 4");
   });
 
@@ -117,7 +129,7 @@ describe("get_recent_failures", () => {
     assert.equal(data.submissions.length, 50);
     const first = "/api/repos/group%2Fsub/web/submissions?limit=50&branch=main%2Crelease%2F*";
     assert.equal(api.received[0]?.url, first);
-    assert.equal(api.received.length, 51);
+    assert.equal(api.received.length, 52);
   });
 
   it("counts the failures that it did not read", async () => {

@@ -232,6 +232,7 @@ describe("get_repo_flakiness and get_repo_coverage", () => {
 
 describe("every tool", () => {
   const CALLS: Record<string, Record<string, unknown>> = {
+    get_build_verdicts: { repository: "acme/web" },
     find_flaky_tests: {},
     find_slow_tests: { owner: "acme", name: "web" },
     get_test_history: { test_id: "5f3a9c0e7b12d4a86f01c2e3" },
@@ -251,6 +252,7 @@ describe("every tool", () => {
   const [ID, WEB] = ["5f3a9c0e7b12d4a86f01c2e3", { owner: "group/sub", name: "wbe" }];
   const UNKNOWN: [tool: string, args: Record<string, unknown>, message: RegExp][] = [
     ["find_flaky_tests", { repository: "wbe" }, /No repository "wbe".*owner\/name/],
+    ["get_build_verdicts", WEB, /No repository "group\/sub\/wbe".*list_repositories/],
     ["get_recent_failures", WEB, /No repository "group\/sub\/wbe".*list_repositories/],
     ["list_recent_submissions", WEB, /No repository "group\/sub\/wbe".*owner\/name/],
     ["get_test_history", { test_id: ID }, /No test "5f3a9c0e7b12d4a86f01c2e3".*find_flaky_tests/],

@@ -1,0 +1,432 @@
+/** The tool that says of one build what failed, whose it is, and what to do. */
+import * as v from "valibot";
+import { failureCause, fingerprint } from "../../analysis/failure_groups.ts";
+import { ownersOf } from "../../analysis/test_tags.ts";
+import { USUAL_BASE_BRANCHES } from "../../evidence/base_branch.ts";
+import {
+  defineTool,
+  described,
+  type Get,
+  integer,
+  pageOfRepository,
+  repositoryPath,
+  testEntries,
+  timestamp,
+  unknownRepository,
+} from "./tool.ts";
+
+/** Failed tests that are shown; the rest is counted. */
+const MAX_TESTS = 10;
+
+/** Of the output, so that ten failures are no burden to a conversation. */
+const MAX_OUTPUT_BYTES = 3_900;
+
+/** Characters of names and messages, tried until the output is small enough. */
+const TEXT_LIMITS = [160, 100, 70, 50, 35, 25, 15];
+
+/** The largest page of the API, and how many of them are searched for a build. */
+const PAGE_SIZE = 100;
+const MAX_PAGES = 5;
+
+/** Builds that are searched for the latest red one. */
+const MAX_BUILDS = 30;
+
+/** Submissions of a build whose job is compared with the base branch. */
+const MAX_JOBS = 8;
+
+/** A run with fewer of the tests that are expected is not whole, as for the gate. */
+const WHOLE_SHARE = 0.95;
+
+const submission = v.object({
+  id: v.string(),
+  build_url: v.string(),
+  commit_oid: v.string(),
+  branch: v.string(),
+  recorded_at: v.string(),
+  status: v.string(),
+  environment: v.optional(v.string(), ""),
+  job: v.optional(v.string(), ""),
+  shard: v.optional(v.string(), ""),
+  test_result_count: v.number(),
+  pull_request: v.optional(v.nullable(v.union([v.number(), v.string()])), null),
+});
+type Submission = v.InferOutput<typeof submission>;
+
+const submissionsPage = v.object({
+  submissions: v.array(submission),
+  metadata: v.object({ after: v.nullable(v.string()) }),
+});
+
+/** What the service concluded from a failure, where it has done so. */
+const conclusion = {
+  evidence: v.optional(v.nullable(v.string())),
+  blame: v.optional(v.nullable(v.string())),
+};
+
+const attempt = v.object({
+  test_case_id: v.string(),
+  ...testEntries,
+  message: v.nullable(v.string()),
+  body: v.nullable(v.string()),
+  is_disruption: v.boolean(),
+  ...conclusion,
+});
+type Attempt = v.InferOutput<typeof attempt> & { submission: Submission };
+
+const attemptsPage = v.object({ count: v.number(), tests: v.array(attempt) });
+
+const runsPage = v.object({
+  runs: v.array(v.object({ submission_id: v.string(), conclusion: v.string() })),
+});
+
+const negativeResult = v.nullable(v.object({ recorded_at: v.string(), build_url: v.string() }));
+
+const verdict = v.object({
+  id: v.string(),
+  verdict: v.string(),
+  owners: v.optional(v.array(v.string())),
+  recent_nondeterministic_negative_result: negativeResult,
+  recent_base_negative_result: negativeResult,
+  ...conclusion,
+});
+type Verdict = v.InferOutput<typeof verdict>;
+
+const verdictsPage = v.object({
+  tests: v.array(verdict),
+  expected_test_count: v.nullable(v.number()),
+});
+
+const testDetails = v.object({ tags: v.array(v.string()) });
+
+/** Texts that are empty, and facts that nobody knows, are left out. */
+const failedTest = v.object({
+  id: v.string(),
+  name: v.string(),
+  suite: v.optional(v.string()),
+  class: v.optional(v.string()),
+  file: v.optional(v.string()),
+  owners: v.array(v.string()),
+  verdict: described(v.string(), "new, known, flaky or quarantined"),
+  evidence: v.optional(v.string()),
+  blame: described(v.optional(v.string()), "not_yours, unclear or yours"),
+  cause: described(v.string(), "Fingerprint"),
+  message: v.string(),
+  last_seen: described(v.nullable(v.string()), "Latest failure in another build"),
+  web_url: v.string(),
+});
+type FailedTest = v.InferOutput<typeof failedTest>;
+
+export const getBuildVerdicts = defineTool({
+  name: "get_build_verdicts",
+  description:
+    "Which failures made a build red, whose they are, and what to do, in one call. Give build_url, commit, " +
+    "pull or branch; none: the latest red build of the base branch. Next: get_test_details",
+  input: {
+    repository: repositoryPath,
+    build_url: v.optional(v.string()),
+    commit: described(v.optional(v.string()), "At least 7 digits"),
+    pull: described(v.optional(v.pipe(v.number(), v.integer())), ""),
+    branch: v.optional(v.string()),
+  },
+  output: {
+    build: v.nullable(v.object({
+      submission_id: v.string(),
+      build_url: v.string(),
+      commit_oid: v.string(),
+      branch: v.string(),
+      recorded_at: timestamp,
+      failed_count: integer("Failed tests"),
+    })),
+    failed: described(v.array(failedTest), `${MAX_TESTS} at most, new ones first`),
+    flaky: described(
+      v.array(v.object({ id: v.string(), name: v.string() })),
+      "Passed on a retry",
+    ),
+    whole: described(
+      v.nullable(v.boolean()),
+      "All tests ran that run on the base branch; null: unknown",
+    ),
+    next_step: v.string(),
+  },
+  page: ({ repository: { owner, name } }) => pageOfRepository(`${owner}/${name}`),
+  async run({ repository, ...wanted }, get, { webUrl }) {
+    const repo = { ...repository, get };
+    const found = await findBuild(repo, wanted);
+    if (found === null) return { ...NOTHING, next_step: nothingFound(wanted) };
+    const { parts } = found;
+    const [latest] = parts as [Submission];
+    const { failed, flaky } = await finalOutcomes(repo, found);
+    const { byTest, whole } = await loadVerdicts(repo, parts, failed);
+    const shown = failed.map((one) => ({
+      one,
+      verdict: verdictIn(latest, byTest.get(one.test_case_id)),
+    }))
+      .sort((a, b) => rankOf(a) - rankOf(b));
+    const tests = await Promise.all(
+      shown.slice(0, MAX_TESTS).map(async ({ one, verdict }) =>
+        view(one, { verdict, owners: await ownersOfTest(repo, one, verdict), webUrl })
+      ),
+    );
+    const web = ["repos", repository.owner, repository.name, "builds", latest.id]
+      .map(encodeURIComponent).join("/");
+    return shortened({
+      build: {
+        submission_id: latest.id,
+        build_url: latest.build_url,
+        commit_oid: latest.commit_oid,
+        branch: latest.branch,
+        recorded_at: latest.recorded_at,
+        failed_count: failed.length,
+      },
+      failed: tests,
+      flaky: flaky.slice(0, MAX_TESTS).map(({ test_case_id: id, name }) => ({ id, name })),
+      whole,
+      next_step: nextStep(tests, { count: failed.length, whole }),
+      web_url: `${webUrl}/${web}`,
+    });
+  },
+});
+
+interface Repo {
+  owner: string;
+  name: string;
+  get: Get;
+}
+
+interface Wanted {
+  build_url?: string | undefined;
+  commit?: string | undefined;
+  pull?: number | undefined;
+  branch?: string | undefined;
+}
+
+/** A build: its submissions, newest first, and what failed in them. */
+interface Build {
+  parts: Submission[];
+  attempts: Attempt[];
+}
+
+const NOTHING = { build: null, failed: [], flaky: [], whole: null };
+
+const pathOf = ({ owner, name }: Repo, ...rest: string[]) => ["api", "repos", owner, name, ...rest];
+
+/** The latest red build of those that are wanted; otherwise, where one is named, the latest. */
+async function findBuild(repo: Repo, wanted: Wanted): Promise<Build | null> {
+  const found = await findSubmissions(repo, wanted);
+  const builds = [...Map.groupBy(found, ({ id, build_url }) => build_url || id).values()];
+  let latest: Build | null = null;
+  for (const parts of builds.slice(0, MAX_BUILDS)) {
+    const build = { parts, attempts: await failedAttempts(repo, parts) };
+    latest ??= build;
+    if (build.attempts.length > 0) return build;
+  }
+  return latest;
+}
+
+async function findSubmissions(repo: Repo, wanted: Wanted): Promise<Submission[]> {
+  const { build_url, commit, pull, branch } = wanted;
+  const isNamed = [build_url, commit, pull].some((one) => one !== undefined);
+  const branches = branch ?? (isNamed ? undefined : USUAL_BASE_BRANCHES.join(","));
+  const found: Submission[] = [];
+  let after: string | undefined;
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const { submissions, metadata } = await repo.get({
+      path: pathOf(repo, "submissions"),
+      query: { limit: PAGE_SIZE, branch: branches, after },
+      notFound: unknownRepository(`${repo.owner}/${repo.name}`),
+    }, submissionsPage);
+    found.push(...submissions.filter((one) => isWanted(one, wanted)));
+    // The submissions of a build, and of a commit mostly, arrive together.
+    const isEnough = found.length > 0 && !isWanted(submissions.at(-1)!, wanted) || !isNamed;
+    if (isEnough || metadata.after === null) break;
+    after = metadata.after;
+  }
+  if (isNamed || branch !== undefined) return found;
+  const base = USUAL_BASE_BRANCHES.find((name) => found.some((one) => one.branch === name));
+  return found.filter((one) => one.branch === base);
+}
+
+function isWanted(one: Submission, { build_url, commit, pull }: Wanted): boolean {
+  if (build_url !== undefined && trimmed(one.build_url) !== trimmed(build_url)) return false;
+  if (commit !== undefined && !one.commit_oid.startsWith(commit.toLowerCase())) return false;
+  return pull === undefined || String(one.pull_request) === String(pull) ||
+    new RegExp(`^(?:refs/)?(?:pull|merge-requests)/${pull}(?:/|$)`).test(one.branch);
+}
+
+const trimmed = (url: string) => url.trim().replace(/\/+$/, "");
+
+async function failedAttempts(repo: Repo, parts: readonly Submission[]): Promise<Attempt[]> {
+  const read = await Promise.all(parts.map(async (submission) => {
+    const { tests } = await repo.get({
+      path: pathOf(repo, "submissions", submission.id, "tests"),
+      query: { status: "failed", limit: PAGE_SIZE },
+      notFound: "A CI run was deleted while it was read. Call again.",
+    }, attemptsPage);
+    return tests.map((test) => ({ ...test, submission }));
+  }));
+  return read.flat();
+}
+
+/** The tests whose last attempt in a build failed, and those that passed on a retry. */
+async function finalOutcomes(repo: Repo, { parts, attempts }: Build) {
+  const tests = [...Map.groupBy(attempts, (one) => one.test_case_id).values()];
+  const ids = new Set(parts.map(({ id }) => id));
+  const hasFailed = await Promise.all(tests.map(async (ofTest) => {
+    // It never passed on this code.
+    if (!ofTest.every((one) => one.is_disruption)) return true;
+    const { runs } = await repo.get({
+      path: ["api", "tests", ofTest[0]!.test_case_id, "runs"],
+      query: { limit: PAGE_SIZE },
+    }, runsPage);
+    const last = runs.find((run) => ids.has(run.submission_id) && run.conclusion !== "skipped");
+    return last?.conclusion !== "passing";
+  }));
+  const pick = (isFailed: boolean) =>
+    tests.filter((_, index) => hasFailed[index] === isFailed).map(([one]) => one!);
+  return { failed: pick(true), flaky: pick(false) };
+}
+
+/** The verdicts on failed tests, and whether all tests ran in the jobs of the build. */
+async function loadVerdicts(
+  repo: Repo,
+  parts: readonly Submission[],
+  failed: readonly Attempt[],
+): Promise<{ byTest: Map<string, Verdict>; whole: boolean | null }> {
+  const byTest = new Map<string, Verdict>();
+  const shares: (number | null)[] = [];
+  const jobs = parts.slice(0, MAX_JOBS).map(async (part) => {
+    const own = failed.filter(({ submission }) => submission === part).slice(0, PAGE_SIZE);
+    const ids = (own.length > 0 ? own : failed.slice(0, 1)).map((one) => one.test_case_id);
+    if (ids.length === 0) return;
+    const found = await repo.get({
+      path: pathOf(repo, "verdicts"),
+      query: {
+        tests: ids.join(),
+        run_job: part.job,
+        run_environment: part.environment,
+        run_shard: part.shard,
+        run_branch: part.branch,
+        run_commit: part.commit_oid,
+        run_build_url: part.build_url,
+      },
+    }, verdictsPage);
+    for (const one of found.tests) byTest.set(one.id, one);
+    const { expected_test_count: expected } = found;
+    shares.push(expected === null ? null : part.test_result_count / expected);
+  });
+  await Promise.all(jobs);
+  const isPart = shares.some((share) => share !== null && share < WHOLE_SHARE);
+  if (isPart || parts.some(({ status }) => status !== "processed")) {
+    return { byTest, whole: false };
+  }
+  const isKnown = shares.length > 0 && shares.every((share) => share !== null);
+  return { byTest, whole: isKnown ? true : null };
+}
+
+/** The verdict without what the build itself told. */
+function verdictIn({ build_url }: Submission, found: Verdict | undefined): Verdict | undefined {
+  if (!found) return undefined;
+  const isOther = (result: Verdict["recent_base_negative_result"]) =>
+    result === null || build_url !== "" && result.build_url === build_url ? null : result;
+  const base = isOther(found.recent_base_negative_result);
+  return {
+    ...found,
+    verdict: found.verdict === "known" && base === null ? "new" : found.verdict,
+    recent_base_negative_result: base,
+    recent_nondeterministic_negative_result: isOther(found.recent_nondeterministic_negative_result),
+  };
+}
+
+const BLAMES = ["yours", "unclear", undefined, "not_yours"];
+const VERDICTS = ["new", "known", "flaky", "quarantined"];
+
+/** What most probably needs work comes first. */
+function rankOf({ one, verdict }: { one: Attempt; verdict: Verdict | undefined }): number {
+  const blame = one.blame ?? verdict?.blame ?? undefined;
+  return BLAMES.indexOf(blame) * VERDICTS.length + VERDICTS.indexOf(verdict?.verdict ?? "new");
+}
+
+async function ownersOfTest(
+  repo: Repo,
+  { test_case_id }: Attempt,
+  verdict: Verdict | undefined,
+): Promise<string[]> {
+  if (verdict?.owners) return verdict.owners;
+  return ownersOf((await repo.get({ path: ["api", "tests", test_case_id] }, testDetails)).tags);
+}
+
+function view(
+  { test_case_id: id, name, suite, class: className, file, message, body, ...found }: Attempt,
+  { verdict, owners, webUrl }: {
+    verdict: Verdict | undefined;
+    owners: string[];
+    webUrl: string;
+  },
+): FailedTest {
+  const evidence = found.evidence ?? verdict?.evidence;
+  const blame = found.blame ?? verdict?.blame;
+  const last = [
+    verdict?.recent_nondeterministic_negative_result,
+    verdict?.recent_base_negative_result,
+  ].flatMap((result) => result?.recorded_at ?? []).sort().at(-1);
+  return {
+    id,
+    name,
+    ...suite && { suite },
+    ...className && className !== suite && { class: className },
+    ...file && { file },
+    owners,
+    verdict: verdict?.verdict ?? "new",
+    ...evidence && { evidence },
+    ...blame && { blame },
+    cause: fingerprint(failureCause(message ?? "", body ?? "")),
+    message: message ?? "",
+    last_seen: last ?? null,
+    web_url: `${webUrl}/tests/${id}`,
+  };
+}
+
+/** What to do, in one or two sentences. */
+function nextStep(
+  tests: readonly FailedTest[],
+  { count, whole }: { count: number; whole: boolean | null },
+): string {
+  const partly = whole === false ? " Not all tests ran: look at the log of the job, too." : "";
+  const [first] = tests;
+  if (!first) {
+    return whole === false
+      ? "No test failed, but not all ran: look at the log of the job."
+      : "No test failed. If the job is red, look at its log.";
+  }
+  const isYours = ({ verdict, blame }: FailedTest) =>
+    blame === undefined ? verdict === "new" : blame !== "not_yours";
+  const yours = tests.filter(isYours).length;
+  if (yours === 0) {
+    return `None of the ${count} is probably due to the change: run the job again.${partly}`;
+  }
+  const owners = first.owners.length > 0 ? `; ask ${first.owners.join(", ")}` : "";
+  return `Begin with the first test: get_test_details has its stack traces and passes${owners}. ` +
+    `Tests with one cause have one reason.${partly}`;
+}
+
+function nothingFound({ build_url, commit, pull, branch }: Wanted): string {
+  const what = build_url ?? commit ?? (pull === undefined ? branch : `pull request ${pull}`);
+  return what === undefined
+    ? "No build of main, master, trunk or develop in 14 days: give a branch. " +
+      "list_recent_submissions has those that there are."
+    : `No build of ${what} in 14 days: list_recent_submissions has those that there are.`;
+}
+
+/** Cuts names and messages until an output is small enough. */
+function shortened<Output extends object>(output: Output): Output {
+  const textNames = ["name", "suite", "class", "file", "message"];
+  let text = JSON.stringify(output);
+  for (const limit of TEXT_LIMITS) {
+    if (new TextEncoder().encode(text).length <= MAX_OUTPUT_BYTES) break;
+    text = JSON.stringify(output, (key, value) => {
+      const isLong = textNames.includes(key) && typeof value === "string" && value.length > limit;
+      return isLong ? `${value.slice(0, limit).toWellFormed()}...` : value;
+    });
+  }
+  return JSON.parse(text);
+}

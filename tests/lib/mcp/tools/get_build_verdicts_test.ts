@@ -1,0 +1,150 @@
+import { after, before, it } from "@std/testing/bdd";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import assert from "node:assert/strict";
+import type { Repository } from "../../../../db/admin/repositories.ts";
+import { WINDOW_SECONDS } from "../../../../lib/base/time.ts";
+import { toolEndpoint } from "../../../../lib/cli/tool_endpoint.ts";
+import type { TestResult } from "../../../../lib/report/result.ts";
+import { createApp } from "../../../../routes/mod.ts";
+import { describeWithDatabases } from "../../../database.ts";
+import { createShop, DAY, type Fixture, flaky, idOf, NOW } from "../../../routes/fixture.ts";
+import { silentLog } from "../../../silent_log.ts";
+
+const SERVICE = "https://flaky.example.org";
+const BUILD = "https://ci.example.org/builds/";
+
+const failing = (name: string, message = `${name} broke`): Partial<TestResult> => ({
+  name,
+  suite: `com.acme.shop.checkout.${name}Test`,
+  class: `com.acme.shop.checkout.${name}Test`,
+  file: `src/test/java/com/acme/shop/checkout/${name}Test.java`,
+  conclusion: "failure",
+  message,
+  body: `${message}\n\tat com.acme.shop.checkout`,
+});
+
+describeWithDatabases("get_build_verdicts", (database) => {
+  let fixture: Fixture;
+  let shop: Repository;
+  let client: Client;
+  let requestCount = 0;
+
+  before(async () => {
+    ({ fixture, shop } = await createShop(database()));
+    const app = createApp(
+      {
+        sql: database().sql,
+        now: () => NOW,
+        windowSeconds: WINDOW_SECONDS,
+        log: { ...silentLog, info: () => void requestCount++ },
+      },
+      (inner) => [toolEndpoint(inner, { publicUrl: SERVICE, log: silentLog })],
+    );
+    client = new Client({ name: "test", version: "1.0.0" });
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(`${SERVICE}/mcp`), {
+        requestInit: {
+          headers: { authorization: `Bearer ${fixture.token}`, host: "flaky.example.org" },
+        },
+        fetch: (url, init) => app(new Request(url, init), "192.0.2.7"),
+      }),
+    );
+  });
+  after(() => client.close());
+
+  async function call(input: Record<string, unknown>) {
+    const result = await client.callTool({
+      name: "get_build_verdicts",
+      arguments: { repository: "acme/shop", ...input },
+    });
+    assert.ok(!result.isError, JSON.stringify(result.content));
+    // deno-lint-ignore no-explicit-any -- read as an agent does
+    return result.structuredContent as any;
+  }
+
+  it("says of ten failures what they are and whose, in one call of at most 4 kB", async () => {
+    const names = Array.from({ length: 12 }, (_, index) => `paysWithManyCards${index}`);
+    const more = { branch: "fix-cart", commitOid: "a1b2c3d4", tags: ["owner:@acme/payments"] };
+    const build = { ...more, buildUrl: `${BUILD}1` };
+    await fixture.upload(shop, names.map((name) => failing(name)), build);
+    const found = await call({ build_url: `${BUILD}1` });
+    assert.ok(JSON.stringify(found).length <= 4_000, `${JSON.stringify(found).length} bytes`);
+    const { submission_id, recorded_at: _, ...facts } = found.build;
+    assert.deepEqual(facts, {
+      build_url: `${BUILD}1`,
+      commit_oid: "a1b2c3d4",
+      branch: "fix-cart",
+      failed_count: 12,
+    });
+    assert.equal(found.web_url, `${SERVICE}/repos/acme/shop/builds/${submission_id}`);
+    assert.equal(found.failed.length, 10);
+    for (const one of found.failed) {
+      assert.equal(one.verdict, "new");
+      assert.deepEqual(one.owners, ["@acme/payments"]);
+      assert.match(one.cause, /^[0-9a-f]{16}$/);
+      assert.match(one.message, /^paysWith/);
+      assert.equal(one.web_url, `${SERVICE}/tests/${one.id}`);
+    }
+    assert.match(found.next_step, /get_test_details .*@acme\/payments/);
+    assert.deepEqual((await call({ commit: "a1b2c3d" })).failed, found.failed);
+  });
+
+  it("tells new failures from known and flaky ones, and what passed on a retry", async () => {
+    const old = { branch: "main", recordedAt: NOW - 3 * DAY, buildUrl: `${BUILD}2` };
+    await fixture.upload(shop, [failing("known"), failing("unstable"), {
+      ...failing("unstable"),
+      conclusion: "passing",
+    }], old);
+    const results = [failing("known"), failing("unstable"), failing("fresh")];
+    const retried = flaky("retried").reverse();
+    await fixture.upload(shop, [...results, ...retried], {
+      branch: "topic",
+      commitOid: "b2b2b2b",
+      buildUrl: `${BUILD}3`,
+    });
+    const { failed, flaky: passed } = await call({ branch: "topic" });
+    assert.deepEqual(
+      // deno-lint-ignore no-explicit-any -- read as an agent does
+      failed.map(({ name, verdict, last_seen }: any) => [name, verdict, last_seen !== null]),
+      [["fresh", "new", false], ["known", "known", true], ["unstable", "flaky", true]],
+    );
+    assert.deepEqual(passed, [{ id: idOf(shop, { name: "retried" }), name: "retried" }]);
+  });
+
+  it("finds the latest red build of the base branch, which is no evidence about itself", async () => {
+    const main = { branch: "main", commitOid: "c3c3c3c" };
+    await fixture.upload(shop, [failing("broken")], {
+      ...main,
+      buildUrl: `${BUILD}4`,
+      recordedAt: NOW - 50,
+    });
+    await fixture.upload(shop, [{ name: "fine" }], {
+      ...main,
+      buildUrl: `${BUILD}5`,
+      recordedAt: NOW - 40,
+    });
+    const { build, failed } = await call({});
+    assert.equal(build.build_url, `${BUILD}4`);
+    assert.deepEqual([failed[0].name, failed[0].verdict, failed[0].last_seen], [
+      "broken",
+      "new",
+      null,
+    ]);
+  });
+
+  it("says what to do when there is no such build, and whether all tests ran", async () => {
+    const none = await call({ commit: "fffffff" });
+    assert.deepEqual([none.build, none.failed], [null, []]);
+    assert.match(none.next_step, /No build of fffffff in 14 days: list_recent_submissions/);
+    const job = { branch: "main", job: "unit", environment: "Linux-X64" };
+    const twenty = Array.from({ length: 20 }, (_, index) => ({ name: `t${index}` }));
+    for (const days of [4, 5, 6]) {
+      await fixture.upload(shop, twenty, { ...job, recordedAt: NOW - days * DAY });
+    }
+    const part = { ...job, branch: "part", buildUrl: `${BUILD}6` };
+    await fixture.upload(shop, [failing("half"), { name: "t1" }], part);
+    const { whole, next_step } = await call({ branch: "part" });
+    assert.equal(whole, false);
+    assert.match(next_step, /Not all tests ran/);
+  });
+});
