@@ -119,7 +119,8 @@ async function changeEntry(
   const owners = await loadOwnersOfTests(tx, { repositoryId, testNos: [testNo] });
   await addWebhookMessages(tx, test.repository, {
     event,
-    cause: change.by ?? "",
+    // Only what one author adds is collected for an hour.
+    cause: action === "added" ? change.by ?? "" : id,
     at,
     items: [{ ...entry, id, owners: owners.get(testNo) ?? [] }],
   });

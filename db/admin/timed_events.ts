@@ -122,7 +122,8 @@ async function addCalmTests(tx: Queryable, repository: Repository, now: number):
   });
   await addWebhookMessages(tx, repository, {
     event: "test.calm",
-    cause: "",
+    // Not held back by what is said of other tests.
+    cause: calm[0] ? testId(idPrefix, calm[0].testHash) : "",
     at: now,
     items: calm.map(({ testNo, testHash, ...identity }) => ({
       id: testId(idPrefix, testHash),
@@ -200,7 +201,7 @@ async function addEntries(
   const owners = await loadOwnersOfTests(tx, { repositoryId, testNos });
   await addWebhookMessages(tx, repository, {
     event,
-    cause: event === "quarantine.removed" ? "expired" : "",
+    cause: fresh[0]?.id ?? "",
     at: now,
     items: fresh.map(({ id, entry, test }) => ({
       id,

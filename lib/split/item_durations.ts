@@ -33,13 +33,22 @@ export function durationsOfFiles(
   return found;
 }
 
-/** The durations of classes by their exact name. */
+/**
+ * The durations of classes. A nested class (`OrderTest$WhenPaid`) runs with the class that it is in, and so
+ * counts for it unless it is an item itself.
+ */
 export function durationsOfClasses(
   names: readonly string[],
   classes: readonly KnownDuration[],
 ): ItemDurations {
-  const known = new Map(classes.map(({ key, microseconds }) => [key, microseconds]));
-  return new Map(names.flatMap((name) => known.has(name) ? [[name, known.get(name)!]] : []));
+  const items = new Set(names);
+  const found: ItemDurations = new Map();
+  for (const { key, microseconds } of classes) {
+    let name = key;
+    while (!items.has(name) && name.includes("$")) name = name.slice(0, name.lastIndexOf("$"));
+    if (items.has(name)) found.set(name, (found.get(name) ?? 0) + microseconds);
+  }
+  return found;
 }
 
 /**

@@ -143,6 +143,12 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
     assert.equal(test.quarantine_type, null);
   });
 
+  it("joins the values of a repeated include", async () => {
+    const query = "quarantine=false&include=tags&include=time_consumed&include=";
+    const [test] = (await bodyOf(await fixture.get(`${ROUTE}?${query}`), ROUTE)).tests;
+    assert.ok("tags" in test && "time_consumed" in test);
+  });
+
   it("finds repositories by name, by owner and name, and by id", async () => {
     assert.deepEqual(await namesOf("quarantine=false&repository=SHOP"), ["flaky"]);
     assert.deepEqual(await namesOf("quarantine=false&repository=ACME/shop"), ["flaky"]);

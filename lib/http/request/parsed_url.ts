@@ -83,13 +83,18 @@ function decode(encoded: Record<string, string>): RawParameters | null {
   }
 }
 
-/** The known parameters: the first value of each. A form sends empty values for empty fields. */
+/**
+ * The known parameters: the first value of each, but all of `include`, which is a list. A form sends empty
+ * values for empty fields.
+ */
 function rawParameters(text: string, { query, isPage }: Endpoint): Record<string, string> {
   const raw: Record<string, string> = {};
   if (text === "") return raw;
   const search = new URLSearchParams(text);
   for (const name of Object.keys(query.entries)) {
-    const value = search.get(name);
+    const value = name === "include" && search.has(name)
+      ? search.getAll(name).join()
+      : search.get(name);
     if (value !== null && !(isPage && value === "")) raw[name] = value;
   }
   return raw;

@@ -106,6 +106,20 @@ describe("the duration of a class", () => {
     const found = durationsOfClasses(["a.B", "B"], known({ "a.B": 1 }));
     assert.deepEqual([...found], [["a.B", 1]]);
   });
+
+  it("has the time of the classes nested in it, unless they are items themselves", () => {
+    const classes = known({
+      "com.acme.OrderTest": 1,
+      "com.acme.OrderTest$WhenPaid": 200,
+      "com.acme.OrderTest$WhenOpen$ByCard": 100,
+      "com.acme.OrderTestBase": 7,
+      "com.acme.Other$WhenPaid": 50,
+    });
+    const found = durationsOfClasses(["com.acme.OrderTest", "com.acme.Other"], classes);
+    assert.deepEqual([...found], [["com.acme.OrderTest", 301], ["com.acme.Other", 50]]);
+    const names = ["com.acme.OrderTest", "com.acme.OrderTest$WhenPaid"];
+    assert.deepEqual([...durationsOfClasses(names, classes).values()], [101, 200]);
+  });
 });
 
 describe("the duration of a test", () => {
