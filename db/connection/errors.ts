@@ -68,9 +68,19 @@ export function isWorkerUnavailable(error: unknown): boolean {
   return errorCode(error) === "08006";
 }
 
+/** Whether the server had no connection left: the statement was not sent. */
+export function isOutOfConnections(error: unknown): boolean {
+  return errorCode(error) === "53300";
+}
+
 /** The error of a statement whose connection was lost; its code is one of postgres.js. */
 export function connectionLost(): Error {
   return errorWithCode("CONNECTION_CLOSED", "the connection to the database was lost");
+}
+
+/** The error of a connection that the server refused because it has none left. */
+export function outOfConnections(): Error {
+  return errorWithCode("53300", "the server has no connection left");
 }
 
 /** The error of a connection that was not made in time, with the code of postgres.js. */

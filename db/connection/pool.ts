@@ -3,7 +3,8 @@ import type postgres from "postgres";
 import { SHUTTING_DOWN } from "../embedded/session.ts";
 import { ConnectionBackoff } from "./backoff.ts";
 import type { ClientOptions } from "./client.ts";
-import { connectionLost } from "./errors.ts";
+import { connectionLost, outOfConnections } from "./errors.ts";
+import { Connections, repeatRefused, untilConnected } from "./refusals.ts";
 import {
   isBehindPooler,
   revealsPooler,
@@ -68,7 +69,7 @@ type Callable = (...args: unknown[]) => unknown;
 
 interface Client {
   sql: postgres.Sql;
-  sockets: Socket[];
+  connections: Connections;
   /** Statements and transactions that have not settled. */
   runningCount: number;
   /** Whether it sends nothing that relies on a session of its own. */
@@ -82,7 +83,8 @@ interface Client {
  * A postgres.js 3.4.9 connection that is lost just before a statement is sent never sends anything
  * again after reconnecting. So the whole client is replaced when it loses a connection: the old one
  * finishes what it can. A failed attempt to connect does not replace it, or an unreachable server
- * would cost a client for every request (1 GB in half a minute).
+ * would cost a client for every request (1 GB in half a minute). A connection that the server refuses because it
+ * has none left does not either: statements wait for those that work.
  *
  * @param create creates a client with these options added
  * @param connect opens a socket for a client
@@ -105,7 +107,10 @@ export function createPool(
   function open(): Client {
     let wasAccepted = false;
     const replaceIfLost = () => {
-      if (client !== current || client.sockets.every((socket) => !socket.destroyed)) return;
+      if (client !== current) return;
+      const { lostCount, areRefused } = client.connections.takeLost();
+      if (lostCount === 0) return;
+      if (areRefused) return backoff.recordFailure(outOfConnections());
       if (!wasAccepted) backoff.recordFailure(connectionLost());
       replace();
     };
@@ -118,7 +123,7 @@ export function createPool(
         socket.destroy();
         throw connectionLost();
       }
-      client.sockets.push(socket);
+      client.connections.sockets.push(socket);
       return socket;
     };
     const sql = create({
@@ -143,7 +148,8 @@ export function createPool(
         }
       },
     });
-    const client: Client = { sql, sockets: [], runningCount: 0, isPooled, isEnded: false };
+    const connections = new Connections();
+    const client: Client = { sql, connections, runningCount: 0, isPooled, isEnded: false };
     return client;
   }
 
@@ -182,6 +188,7 @@ export function createPool(
 
   /** Leaves connections on which statements would fail, or receive the rows of others. */
   function checkError(client: Client, error: unknown): void {
+    client.connections.recordError(error);
     if (isClientFault(error)) destroy(client);
     else if (isOutdated(error) && client === current) replace();
     else if (revealsPooler(error)) leaveForPooler(client);
@@ -201,7 +208,13 @@ export function createPool(
     destroy(client);
   }
 
+  const canWait = () => current.connections.areServing;
+
   function send(create: (sql: postgres.Sql) => unknown): unknown {
+    return repeatRefused(sendOnce(create), { again: async () => await sendOnce(create), canWait });
+  }
+
+  function sendOnce(create: (sql: postgres.Sql) => unknown): unknown {
     const client = current;
     const statement = create(client.sql);
     if (client.isPooled) return startLazily(statement, () => begin(create));
@@ -218,6 +231,12 @@ export function createPool(
   }
 
   async function begin(...args: unknown[]): Promise<unknown> {
+    let isStarted = false;
+    const run = () => beginOnce([...args], () => isStarted = true);
+    return await untilConnected(run, { canWait: () => !isStarted && canWait(), first: run() });
+  }
+
+  async function beginOnce(args: unknown[], onStart: () => void): Promise<unknown> {
     const client = current;
     const run = start(client);
     const transaction: TransactionState = { isOver: false };
@@ -242,9 +261,11 @@ export function createPool(
     try {
       return await (client.sql.begin as Callable)(...args, (tx: postgres.TransactionSql) => {
         run.sent();
+        onStart();
         return guarded(tx);
       });
     } catch (error) {
+      client.connections.recordError(error);
       if (revealsPooler(error)) leaveForPooler(client);
       throw error;
     } finally {
@@ -284,8 +305,8 @@ export function createPool(
   };
 }
 
-function destroy({ sockets }: Client): void {
-  for (const socket of sockets) socket.destroy();
+function destroy({ connections }: Client): void {
+  for (const socket of connections.sockets) socket.destroy();
 }
 
 async function end(client: Client, timeoutSeconds: number): Promise<void> {
