@@ -73,6 +73,14 @@ export async function loadServerState(sql: Queryable): Promise<ServerState> {
   return row!;
 }
 
+/** Whether a user who may write is refused: on a standby, or by `default_transaction_read_only`. */
+export async function isWriterRefused(sql: Queryable): Promise<boolean> {
+  const [row] = await sql<{ isRefused: boolean }[]>`
+    select current_setting('transaction_read_only') = 'on'
+      and coalesce(has_table_privilege(to_regclass('submission'), 'insert'), false) as "isRefused"`;
+  return row!.isRefused;
+}
+
 export interface Freshness {
   repositoryCount: number;
   /** Repositories with a processed submission in the window. */

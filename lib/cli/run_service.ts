@@ -1,4 +1,5 @@
 /** Shared setup of `serve`, `receive`, `watch` and `up`: log, database, operators' port, uses of tokens. */
+import { isWriterRefused } from "../../db/admin/diagnostics.ts";
 import type { Database } from "../../db/connection/connect.ts";
 import { checkSchema } from "../../db/schema/migrate.ts";
 import type { SettingName } from "../base/config.ts";
@@ -112,6 +113,11 @@ function startOps(
 export async function checkCurrentSchema({ sql }: Database): Promise<void> {
   const { state, problem } = await checkSchema(sql);
   if (state !== "current") throw new Error(problem ?? `the database schema is ${state}`);
+}
+
+/** Throws unless the database can store uploads; it may have become read-only, by a failover or by hand. */
+export async function checkWritable({ sql }: Database): Promise<void> {
+  if (await isWriterRefused(sql)) throw new Error("the database is read-only");
 }
 
 /** Runs tasks until the signal. When one fails, stops the others before throwing its error. */

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import {
   canReadSchemaVersion,
   type Freshness,
+  isWriterRefused,
   loadFreshness,
   loadServerState,
   type ServerState,
@@ -162,8 +163,9 @@ async function examine(context: CommandContext): Promise<Finding[]> {
 async function examineDatabase(
   { sql, kind, isPooled }: Database,
   embedded: Awaited<ReturnType<typeof inspectEmbedded>> | null,
-  { database: { databaseUrl = "" }, io, now }: CommandContext,
+  context: CommandContext,
 ): Promise<Finding[]> {
+  const { database: { databaseUrl = "" }, io, now } = context;
   if (!await canReadSchemaVersion(sql)) {
     const hint = "`receive` works as this user; run doctor as the owner of the tables";
     return [fail("schema", "the user of DATABASE_URL may read no table", hint)];
@@ -187,6 +189,7 @@ async function examineDatabase(
       roundTripSeconds: seconds,
     }),
     ...kind === "server" ? [assessRole(server), assessSize(server)] : [],
+    ...!server.isReplica && await isReadOnly(context) ? [READ_ONLY] : [],
   ];
   // The queries below need the current schema, and all workers.
   if (schema.state !== "current") return findings;
@@ -198,6 +201,23 @@ async function examineDatabase(
     assessFreshness(await loadFreshness(sql, { windowStart: now - WINDOW_SECONDS }), { now }),
     ...assessSetAside(await findSetAside(sql)),
   ];
+}
+
+const READ_ONLY = fail(
+  "role",
+  "the database is read-only: uploads wait in the inbox",
+  "set default_transaction_read_only to off, or point DATABASE_URL at the primary",
+);
+
+/** Whether a server has become read-only, as a connection that may write sees it. */
+async function isReadOnly({ database: options }: CommandContext): Promise<boolean> {
+  if (options.databaseUrl === undefined) return false;
+  const database = await openDatabase({ ...options, maxConnections: 1 });
+  try {
+    return await isWriterRefused(database.sql);
+  } finally {
+    await database.close();
+  }
 }
 
 /** Compares the clock of the database with ours, which was read half a round trip earlier. */

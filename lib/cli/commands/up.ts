@@ -11,7 +11,7 @@ import { cleanInboxUntil } from "../../intake/clean_inbox.ts";
 import { watchArchives } from "../../intake/watch_loop.ts";
 import { inboxFolder, openInbox } from "../../storage/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../../intake/receive/receiver.ts";
-import { checkCurrentSchema, runService, runTogether } from "../run_service.ts";
+import { checkCurrentSchema, checkWritable, runService, runTogether } from "../run_service.ts";
 import { readPublicUrl } from "../settings.ts";
 import { sendWebhooks } from "../../webhook_sender/send_webhooks.ts";
 import { DiskRoom, EMBEDDED_FLOOR_BYTES, INBOX_FLOOR_BYTES } from "../../storage/disk_room.ts";
@@ -48,6 +48,7 @@ export const upCommand: AddCommand = command({
       open: () => context.openDatabase(),
       async checkReady(database) {
         await checkCurrentSchema(database);
+        await checkWritable(database);
         room.check();
       },
       async body({ database, logStarted, ...service }) {
