@@ -83,15 +83,18 @@ async function insertNegatives(
   repositoryId: number,
   negatives: NewNegative[],
 ): Promise<void> {
-  // In the order of the primary key, so that pages of its index are filled one after the other.
-  const rows = negatives
-    .toSorted((a, b) =>
-      Number(a.isDisruption) - Number(b.isDisruption) || a.testNo - b.testNo ||
-      a.resultNo - b.resultNo
-    )
-    .map(({ message: _, ...row }) => row);
-  for (let start = 0; start < rows.length; start += NEGATIVES_PER_STATEMENT) {
-    const batch = rows.slice(start, start + NEGATIVES_PER_STATEMENT);
+  // In the order of the primary key, so that pages of its index are filled one after the other. Only numbers are
+  // sorted, and rows are made of a batch at a time, because there may be a million.
+  const order = Uint32Array.from(negatives.keys()).sort((left, right) => {
+    const [a, b] = [negatives[left]!, negatives[right]!];
+    return Number(a.isDisruption) - Number(b.isDisruption) || a.testNo - b.testNo ||
+      a.resultNo - b.resultNo;
+  });
+  for (let start = 0; start < order.length; start += NEGATIVES_PER_STATEMENT) {
+    const batch = Array.from(order.subarray(start, start + NEGATIVES_PER_STATEMENT), (index) => {
+      const { message: _, ...row } = negatives[index]!;
+      return row;
+    });
     await tx`
       insert into negative_result (repository_id, submission_id, result_no, test_no, is_disruption,
         conclusion, text_id, fingerprint, other_fingerprints)

@@ -113,6 +113,8 @@ function rowOf(testNo: number, { share, restsOn, ...one }: FoundConclusion): Evi
   };
 }
 
+const ROWS_PER_STATEMENT = 2_000;
+
 /** Inserts rows of a submission. */
 async function insertEvidence(
   tx: Queryable,
@@ -122,16 +124,19 @@ async function insertEvidence(
     rows: readonly EvidenceRow[];
   },
 ): Promise<void> {
-  await tx`
+  for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) {
+    const batch = rows.slice(start, start + ROWS_PER_STATEMENT);
+    await tx`
     insert into failure_evidence (repository_id, submission_id, test_no, evidence, is_on_base, rests_on,
       base_run_count, base_failed_count, share_not_the_change, share_of, share_from, is_repeat)
     select ${repositoryId}, decode(${submissionId}, 'hex'), "testNo", evidence, "isOnBase",
       decode("restsOn", 'hex'), "baseRunCount", "baseFailedCount", "shareNotTheChange", "shareOf",
       "shareFrom", false
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as t("testNo" int, evidence text,
+    from json_to_recordset(${JSON.stringify(batch)}::text::json) as t("testNo" int, evidence text,
       "isOnBase" boolean, "restsOn" text, "baseRunCount" int, "baseFailedCount" int,
       "shareNotTheChange" int, "shareOf" int, "shareFrom" text)
     order by "testNo"`;
+  }
 }
 
 /** A row of `failure_evidence` of another database. */

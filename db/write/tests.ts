@@ -130,16 +130,26 @@ export async function testNosByHash(
   repositoryId: number,
   testHashes: Iterable<number>,
 ): Promise<Map<number, number>> {
+  const found = new Map<number, number>();
+  const hashes = [...testHashes];
+  for (let start = 0; start < hashes.length; start += TESTS_PER_STATEMENT) {
+    const batch = hashes.slice(start, start + TESTS_PER_STATEMENT);
+    for (const { testHash, testNo } of await loadTestNos(sql, repositoryId, batch)) {
+      found.set(testHash, testNo);
+    }
+  }
+  return found;
+}
+
+async function loadTestNos(sql: Queryable, repositoryId: number, testHashes: number[]) {
   const hashes = arrayOf(testHashes);
-  if (hashes === "{}") return new Map();
-  const rows = await sql<{ testHash: number; testNo: number }[]>`
+  return await sql<{ testHash: number; testNo: number }[]>`
     select h.test_hash::float8 as "testHash", t.test_no as "testNo"
     from unnest(${hashes}::text::bigint[]) as h(test_hash)
     cross join lateral (
       select test_no from test
       where repository_id = ${repositoryId} and test_hash = h.test_hash
       limit 1) t`;
-  return new Map(rows.map(({ testHash, testNo }) => [testHash, testNo]));
 }
 
 /** The number of the list of exactly these tests; `null` when no submission has run it. */
