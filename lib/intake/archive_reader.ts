@@ -32,6 +32,9 @@ const DEADLINE = {
   msPerByte: 0.02,
 };
 
+/** A thread that has read more failures is ended. */
+const MAX_FAILURES_OF_THREAD = 50_000;
+
 // Time is counted in ticks, so that suspending the machine does not fail an archive.
 const TICK_MS = 100;
 
@@ -153,6 +156,8 @@ export class ArchiveReader {
       if (data.type === "error") throw errorOf(data);
       const results = data.value.files?.results;
       if (results) results.content = contentOf(results.content);
+      // Its heap would stay as large as it was, while the results are stored.
+      if (results && results.content.negatives.length > MAX_FAILURES_OF_THREAD) this.close();
       resolve(data.value as T);
     };
     const receive = (data: FromWorker) => {
