@@ -1,12 +1,10 @@
 /**
- * Stores the records of an export as a new organization.
- *
- * Nothing of it can be seen until the end: tokens, and the name by which commands find it, come with the
- * last transaction. Before it, data is stored in short transactions, as uploads are: on the embedded
- * database all other requests wait for a transaction. An import that fails deletes what it has stored;
- * what a killed process leaves behind is deleted by the next import.
+ * Stores the records of an export as a new organization, in one transaction: an import that fails or is killed
+ * leaves nothing. Other clients of the embedded database wait meanwhile.
  */
 import { caseKey, organizationUuid } from "../../lib/base/identity.ts";
+import { Failure } from "../../lib/base/failure.ts";
+import { quote } from "../../lib/base/quote.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { formatTimestamp } from "../../lib/base/time.ts";
 import { ExportError, type Line } from "../../lib/export/reader.ts";
@@ -16,7 +14,6 @@ import type { Queryable } from "../connection/sql.ts";
 import { TagLimitError } from "../write/test_tags.ts";
 import { writeTransaction } from "../write/transaction.ts";
 import { type Change, insertChange, insertChanges } from "./changes.ts";
-import { ImportClaim } from "./import_claim.ts";
 import { ImportedRepository, storedPolicy } from "./import_repository.ts";
 
 /** What an import has stored. */
@@ -57,14 +54,28 @@ const FOLLOWING: Readonly<Record<RecordType | "nothing", readonly RecordType[]>>
 };
 const CHANGES_PER_BATCH = 1_000;
 
+/** Imports the lines of an export, as its reader returns them. @throws {ExportError} when one cannot be imported */
+export async function importOrganization(
+  sql: Database["sql"],
+  lines: AsyncIterable<Line[]>,
+  { onProgress, ...options }: ImportOptions & { onProgress?(resultCount: number): void },
+): Promise<{ imported: Imported; notes: string[] }> {
+  return await writeTransaction(sql, async (tx) => {
+    const run = new OrganizationImport(tx, options);
+    for await (const batch of lines) {
+      for (const line of batch) await run.take(line);
+      onProgress?.(run.resultCount);
+    }
+    return { imported: await run.finish(), notes: run.notes };
+  });
+}
+
 /** An import, to which the lines of an export are given. */
-export class OrganizationImport {
-  readonly #sql: Database["sql"];
+class OrganizationImport {
+  readonly #tx: Queryable;
   readonly #options: ImportOptions;
   #header: ExportRecord<"export"> | undefined;
-  #claim: ImportClaim | undefined;
-  /** Whether the last transaction has begun. */
-  #isFinishing = false;
+  #organizationId: number | undefined;
   /** The first line of what was not stored yet. */
   #pendingLine = 0;
   #lastType: RecordType | "nothing" = "nothing";
@@ -81,8 +92,8 @@ export class OrganizationImport {
   /** What differs from the export. */
   readonly notes: string[] = [];
 
-  constructor(sql: Database["sql"], options: ImportOptions) {
-    this.#sql = sql;
+  constructor(tx: Queryable, options: ImportOptions) {
+    this.#tx = tx;
     this.#options = options;
     this.#imported = {
       organizationId: 0,
@@ -119,8 +130,6 @@ export class OrganizationImport {
       await this.#flush();
     }
     this.#lastType = type;
-    // Also while records of one type are only collected.
-    await this.#claim?.extend();
     switch (type) {
       case "export":
         this.#header = record;
@@ -144,16 +153,7 @@ export class OrganizationImport {
 
   async #create(record: ExportRecord<"organization">): Promise<void> {
     const { name = record.name } = this.#options;
-    const claim = await ImportClaim.create(this.#sql, {
-      organizationId: record.number,
-      name,
-      purchaseUnitCount: record.purchase_units,
-      nextRepositoryNumber: record.next_repository_id,
-      policy: storedPolicy(record.quarantine_policy),
-      createdAt: record.created_at,
-    });
-    this.#claim = claim;
-    const { organizationId } = claim;
+    const organizationId = this.#organizationId = await insertOrganization(this.#tx, record, name);
     Object.assign(this.#imported, { organizationId, name });
     if (organizationId !== record.number) {
       const [before, here] = [record.number, organizationId].map(organizationUuid);
@@ -169,7 +169,7 @@ export class OrganizationImport {
       if (this.#repositoryKeys.has(key)) throw new SyntaxError(`a second repository with ${key}`);
       this.#repositoryKeys.add(key);
     }
-    const repository = await ImportedRepository.create(this.#sql, this.#imported, record);
+    const repository = await ImportedRepository.create(this.#tx, this.#imported, record);
     this.#repository = repository;
     this.#repositoryIds.set(number, repository.repositoryId);
     if (repository.testIdPrefix === prefix) return;
@@ -209,7 +209,6 @@ export class OrganizationImport {
 
   /** Stores what was added to the repository, and changes. */
   async #flush(): Promise<void> {
-    await this.#claim?.extend();
     const line = this.#pendingLine;
     this.#pendingLine = 0;
     try {
@@ -220,8 +219,8 @@ export class OrganizationImport {
     const changes = this.#changes;
     this.#changes = [];
     if (changes.length === 0) return;
-    await insertChanges(this.#sql, {
-      organizationId: this.#claim!.organizationId,
+    await insertChanges(this.#tx, {
+      organizationId: this.#organizationId!,
       changes: changes.map(({ type: _, changed_at: changedAt, subject, ...change }) => (
         { ...change, changedAt, subject: this.#subjectHere(subject) }
       )),
@@ -235,48 +234,73 @@ export class OrganizationImport {
     return other === undefined ? subject : `${other}${rest}`;
   }
 
-  /** Makes the organization visible, after the last line. */
+  /** Stores tokens and the change, after the last line. */
   async finish(): Promise<Imported> {
     await this.#flush();
     this.#closeRepository();
-    const claim = this.#claim;
-    if (!claim) throw new ExportError(2, "the file has no organization");
+    const organizationId = this.#organizationId;
+    if (organizationId === undefined) throw new ExportError(2, "the file has no organization");
+    const tx = this.#tx;
     const imported = this.#imported;
-    const { organizationId } = claim;
-    const { origin } = this.#options;
-    this.#isFinishing = true;
-    return await writeTransaction(this.#sql, async (tx) => {
-      for (const token of this.#tokens) {
-        const repositoryId = this.#repositoryIds.get(token.repository_id ?? 0) ?? null;
-        if (await insertToken(tx, { organizationId, repositoryId }, token)) imported.tokenCount++;
-        else {
-          this.notes.push(
-            `the token ${token.prefix ?? token.label ?? token.token_type} stays with another ` +
-              "organization of this database",
-          );
-        }
+    for (const token of this.#tokens) {
+      const repositoryId = this.#repositoryIds.get(token.repository_id ?? 0) ?? null;
+      if (await insertToken(tx, { organizationId, repositoryId }, token)) imported.tokenCount++;
+      else {
+        this.notes.push(
+          `the token ${token.prefix ?? token.label ?? token.token_type} stays with another ` +
+            "organization of this database",
+        );
       }
-      const { program, exported_at: exportedAt } = this.#header!;
-      await insertChange(tx, {
-        ...origin,
-        organizationId,
-        subject: imported.name,
-        detail: { program, exported_at: formatTimestamp(exportedAt) },
-      });
-      await claim.finish(tx);
-      return imported;
+    }
+    const { program, exported_at: exportedAt } = this.#header!;
+    await insertChange(tx, {
+      ...this.#options.origin,
+      organizationId,
+      subject: imported.name,
+      detail: { program, exported_at: formatTimestamp(exportedAt) },
     });
+    return imported;
   }
+}
 
-  /**
-   * Deletes what was stored after an error. When only the connection was lost while the last transaction
-   * was committed, the import is complete: nothing is deleted, and what it has stored is returned.
-   */
-  async undo(): Promise<Imported | null> {
-    const claim = this.#claim;
-    if (!claim || await claim.delete()) return null;
-    return this.#isFinishing && await claim.isFinished() ? this.#imported : null;
-  }
+/** Creates the organization, with its number if that is free. @throws {Failure} when the name is taken */
+async function insertOrganization(
+  tx: Queryable,
+  record: ExportRecord<"organization">,
+  name: string,
+): Promise<number> {
+  const nameKey = caseKey(name);
+  const [taken] = await tx<{ hasName: boolean }[]>`
+    select name_key = ${nameKey} as "hasName" from organization
+    where name_key = ${nameKey} or organization_id = ${record.number}
+    order by 1 desc limit 1`;
+  if (taken?.hasName) throw nameTaken(name);
+  const [row] = await tx<{ organizationId: number }[]>`
+    insert into organization (organization_id, name, name_key, purchase_unit_count,
+      next_repository_number, quarantine_policy, created_at)
+    overriding system value
+    values (${taken ? tx`nextval(${SEQUENCE})` : tx`${record.number}::int`}, ${name}, ${nameKey},
+      ${record.purchase_units}, ${record.next_repository_id},
+      ${storedPolicy(record.quarantine_policy)}::text::jsonb, to_timestamp(${record.created_at}))
+    on conflict do nothing
+    returning organization_id as "organizationId"`;
+  // Created at the same time.
+  if (!row) throw nameTaken(name);
+  const { organizationId } = row;
+  // The next organization gets another number.
+  await tx`
+    select setval(${SEQUENCE}, ${organizationId}::int)
+    from organization_organization_id_seq where last_value <= ${organizationId}::int`;
+  return organizationId;
+}
+
+const SEQUENCE = "organization_organization_id_seq";
+
+function nameTaken(name: string): Failure {
+  return new Failure(
+    `organization ${quote(name)} already exists: import it into another database, or under ` +
+      "another name with --org NAME",
+  );
 }
 
 /** The error with the line that caused it; others, as of the database, stay as they are. */

@@ -1,4 +1,4 @@
-/** Stores the records of one repository of an export, in batches of one short transaction each. */
+/** Stores the records of one repository of an export, in batches. */
 import type { DisruptiveTest } from "../../lib/analysis/disruptions.ts";
 import type { QuarantinePolicy } from "../../lib/analysis/quarantine_policy.ts";
 import {
@@ -11,7 +11,6 @@ import {
 } from "../../lib/base/identity.ts";
 import type { ExportPolicy, ExportRecord } from "../../lib/export/records.ts";
 import { SubmissionResults } from "../../lib/export/submission_results.ts";
-import type { Database } from "../connection/connect.ts";
 import { type Queryable, rangesOf } from "../connection/sql.ts";
 import { storeDisruptiveTests } from "../write/disruptions.ts";
 import { bumpForAddition, lockRepository, takeNumbers } from "../write/repository_row.ts";
@@ -19,10 +18,8 @@ import { storeCoverage, storeSubmission } from "../write/store_submission.ts";
 import { insertSubmission, showFailed } from "../write/submission_rows.ts";
 import { tagTests } from "../write/test_tags.ts";
 import { insertTests } from "../write/tests.ts";
-import { writeTransaction } from "../write/transaction.ts";
 import { insertRepositoryState } from "./repositories.ts";
 
-/** On the embedded database requests wait while a batch is stored. */
 const TESTS_PER_BATCH = 500;
 const COVERAGE_PER_BATCH = 100;
 const ARCHIVES_PER_BATCH = 1_000;
@@ -43,7 +40,7 @@ export class ImportedRepository {
   readonly counts = { testCount: 0, submissionCount: 0, resultCount: 0 };
 
   private constructor(
-    readonly sql: Database["sql"],
+    readonly tx: Queryable,
     readonly repositoryId: number,
     /** As it was exported. */
     readonly record: ExportRecord<"repository">,
@@ -53,18 +50,15 @@ export class ImportedRepository {
 
   /** Creates it. Another repository may have the first digits of its tests' ids: then it gets others. */
   static async create(
-    sql: Database["sql"],
+    tx: Queryable,
     organization: { organizationId: number; name: string },
     record: ExportRecord<"repository">,
   ): Promise<ImportedRepository> {
     let prefix = parseInt(record.test_id_prefix, 16);
     for (let attempt = 0;; attempt++) {
-      const repositoryId = await writeTransaction(
-        sql,
-        (tx) => insertRepository(tx, organization, record, prefix),
-      );
+      const repositoryId = await insertRepository(tx, organization, record, prefix);
       if (repositoryId !== null) {
-        return new ImportedRepository(sql, repositoryId, record, testIdPrefix(prefix));
+        return new ImportedRepository(tx, repositoryId, record, testIdPrefix(prefix));
       }
       const { owner, name } = record;
       prefix = repositoryIdPrefix({ organization: organization.name, owner, name }, attempt);
@@ -107,19 +101,14 @@ export class ImportedRepository {
     const open = this.#open;
     this.#batches = { test: [], coverage: [], archive: [] };
     this.#open = undefined;
-    if (test.length > 0) await this.#inTransaction((tx) => this.#storeTests(tx, test));
+    const { tx, repositoryId } = this;
+    if (!await lockRepository(tx, repositoryId)) {
+      throw new Error("the repository was deleted during the import");
+    }
+    if (test.length > 0) await this.#storeTests(tx, test);
     if (open) await this.#storeSubmission(open.record, open.results);
-    if (coverage.length > 0) await this.#inTransaction((tx) => this.#storeCoverage(tx, coverage));
-    if (archive.length > 0) await this.#inTransaction((tx) => this.#storeArchives(tx, archive));
-  }
-
-  async #inTransaction(store: (tx: Queryable) => Promise<void>): Promise<void> {
-    await writeTransaction(this.sql, async (tx) => {
-      if (!await lockRepository(tx, this.repositoryId)) {
-        throw new Error("the repository was deleted during the import");
-      }
-      await store(tx);
-    });
+    if (coverage.length > 0) await this.#storeCoverage(tx, coverage);
+    if (archive.length > 0) await this.#storeArchives(tx, archive);
   }
 
   #checkTest(record: ExportRecord<"test">): void {
@@ -206,7 +195,7 @@ export class ImportedRepository {
     record: ExportRecord<"submission">,
     results: SubmissionResults,
   ): Promise<void> {
-    const { repositoryId, sql } = this;
+    const { repositoryId, tx } = this;
     const { id, status, key, upload_digest: digest } = record;
     const { content, testTags } = results.finish(record);
     const facts = {
@@ -250,12 +239,10 @@ export class ImportedRepository {
         })),
       };
       const upload = { ...facts, ...more, imported };
-      isNew = !(await writeTransaction(sql, (tx) => storeSubmission(tx, upload))).duplicate;
+      isNew = !(await storeSubmission(tx, upload)).duplicate;
     } else {
-      await this.#inTransaction(async (tx) => {
-        isNew = await insertSubmission(tx, { ...facts, id }, null) !== undefined;
-        if (status === "failed") await showFailed(tx, facts);
-      });
+      isNew = await insertSubmission(tx, { ...facts, id }, null) !== undefined;
+      if (status === "failed") await showFailed(tx, facts);
     }
     if (!isNew) throw new SyntaxError("another submission has its key or upload_digest");
     this.counts.submissionCount++;

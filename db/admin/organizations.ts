@@ -32,32 +32,23 @@ export async function setPurchaseUnits(
 ): Promise<Organization | null> {
   const [row] = await sql<Organization[]>`
     update organization set purchase_unit_count = ${purchaseUnitCount}
-    where name_key = ${caseKey(name)} and importing_until is null
+    where name_key = ${caseKey(name)}
     returning ${columns(sql)}`;
   return row ?? null;
 }
 
-/** The organization with a name (case-insensitive); `null` while it is imported. */
+/** The organization with a name (case-insensitive). */
 export async function findOrganization(sql: Queryable, name: string): Promise<Organization | null> {
   const [row] = await sql<Organization[]>`
     select ${columns(sql)} from organization
-    where name_key = ${caseKey(name)} and importing_until is null`;
+    where name_key = ${caseKey(name)}`;
   return row ?? null;
 }
 
-/** Whether an organization of this name is being imported. */
-export async function isBeingImported(sql: Queryable, name: string): Promise<boolean> {
-  const rows = await sql`
-    select 1 from organization
-    where name_key = ${caseKey(name)} and importing_until is not null`;
-  return rows.length > 0;
-}
-
-/** All organizations, by name, without those that are being imported. */
+/** All organizations, by name. */
 export async function listOrganizations(sql: Queryable): Promise<Organization[]> {
   return await sql<Organization[]>`
     select ${columns(sql)} from organization
-    where importing_until is null
     order by name_key collate "C"`;
 }
 

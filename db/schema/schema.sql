@@ -164,7 +164,6 @@ create table organization (
   next_repository_number bigint not null default 1,
   quarantine_policy jsonb,
   created_at timestamp(0) with time zone not null,
-  importing_until timestamp with time zone,
   constraint organization_pkey PRIMARY KEY (organization_id),
   constraint organization_name_key_key UNIQUE (name_key),
   constraint organization_purchase_unit_count_check CHECK ((purchase_unit_count >= 0))

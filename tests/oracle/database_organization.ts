@@ -21,8 +21,7 @@ import {
   renameRepository,
 } from "../../db/admin/repositories.ts";
 import { exportOrganization } from "../../db/admin/export_organization.ts";
-import { ImportClaim } from "../../db/admin/import_claim.ts";
-import { OrganizationImport } from "../../db/admin/import_organization.ts";
+import { importOrganization } from "../../db/admin/import_organization.ts";
 import { insertToken, listTokens, revokeToken } from "../../db/admin/tokens.ts";
 import { showFailed, showProcessing } from "../../db/write/submission_rows.ts";
 import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
@@ -179,19 +178,18 @@ export async function databaseOrganization(
         text += writer.records(records);
       }
       text += writer.end();
-      // Deletes it as an import that was killed, which has no tokens.
-      await sql`delete from api_token where organization_id = ${organizationId}`;
-      await sql`
-        update organization set importing_until = now() - interval '1 s'
-        where organization_id = ${organizationId}`;
-      await ImportClaim.deleteAbandoned(sql);
+      await sql.begin(async (tx) => {
+        for (const { repositoryId } of before) {
+          await tx`delete from archive where repository_id = ${repositoryId}`;
+          await deleteRepository(tx, { organizationId, repositoryId });
+        }
+        await tx`delete from api_token where organization_id = ${organizationId}`;
+        await tx`delete from change where organization_id = ${organizationId}`;
+        await tx`delete from organization where organization_id = ${organizationId}`;
+      });
       const origin = { author: "the oracle", command: "import", changedAt: BEGINNING };
-      const imported = new OrganizationImport(sql, { origin });
-      for await (const lines of readExport(new Blob([text]).stream())) {
-        for (const line of lines) await imported.take(line);
-      }
-      await imported.finish();
-      assert.deepEqual(imported.notes, []);
+      const lines = readExport(new Blob([text]).stream());
+      assert.deepEqual((await importOrganization(sql, lines, { origin })).notes, []);
       // Internal numbers are new.
       const after = await listRepositories(sql, organizationId);
       for (const [index, id] of repositoryIds.entries()) {

@@ -15,6 +15,7 @@ import testAlias from "./0014_test_alias.sql" with { type: "text" };
 import otherFingerprints from "./0015_other_fingerprints.sql" with { type: "text" };
 import attempt from "./0018_attempt.sql" with { type: "text" };
 import lostCount from "./0017_lost_count.sql" with { type: "text" };
+import importIsOneTransaction from "./0016_import_is_one_transaction.sql" with { type: "text" };
 import evidence from "./0020_evidence.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
@@ -37,4 +38,5 @@ export const migrations: readonly string[] = [
   attempt,
   evidence,
   lostCount,
+  importIsOneTransaction,
 ];

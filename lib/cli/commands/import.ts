@@ -1,6 +1,5 @@
 import * as v from "valibot";
-import { ImportClaim } from "../../../db/admin/import_claim.ts";
-import { type Imported, OrganizationImport } from "../../../db/admin/import_organization.ts";
+import { type Imported, importOrganization } from "../../../db/admin/import_organization.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { reclaimSpace } from "../../../db/write/prune.ts";
 import { errorMessage } from "../../base/error.ts";
@@ -22,7 +21,8 @@ export const importCommand: AddCommand = command({
   details: [
     "Reads a file, or standard input without one. Tests, submissions and events keep their ids, " +
     "and the tokens keep working. All or nothing: the organization appears when the " +
-    "last line is stored, and after a failure nothing is left. The service keeps running meanwhile.",
+    "last line is stored, and after a failure nothing is left. On the embedded database all requests " +
+    "wait meanwhile; on a server they do not.",
   ],
   createsDatabase: true,
   input: {
@@ -89,25 +89,16 @@ async function importAll(
   { name, context }: { name: string | undefined; context: CommandContext },
 ): Promise<Imported> {
   const { io, now: changedAt } = context;
-  await ImportClaim.deleteAbandoned(sql);
   const origin = { ...context.origin(), changedAt };
   const progress = progressLine(io);
-  const run = new OrganizationImport(sql, { name, origin });
   try {
-    for await (const lines of readExport(chunks)) {
-      for (const line of lines) await run.take(line);
-      progress.show(`${formatCount(run.resultCount)} results stored`);
-    }
-    const imported = await run.finish();
+    const { imported, notes } = await importOrganization(sql, readExport(chunks), {
+      name,
+      origin,
+      onProgress: (count) => progress.show(`${formatCount(count)} results read`),
+    });
     progress.clear();
-    run.notes.forEach(context.note);
-    return imported;
-  } catch (error) {
-    progress.show("deleting what was stored");
-    const imported = await run.undo();
-    if (!imported) throw error;
-    progress.clear();
-    run.notes.forEach(context.note);
+    notes.forEach(context.note);
     return imported;
   } finally {
     progress.clear();

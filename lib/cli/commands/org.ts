@@ -2,7 +2,6 @@ import * as v from "valibot";
 import { listChanges } from "../../../db/admin/changes.ts";
 import {
   createOrganization,
-  isBeingImported,
   listOrganizations,
   type Organization,
   setPurchaseUnits,
@@ -35,12 +34,7 @@ const createCommand = command({
       const { now: createdAt } = context;
       const created = await createOrganization(tx, { name, purchaseUnitCount, createdAt });
       if (created) return created;
-      throw new Failure(
-        await isBeingImported(tx, name)
-          ? `organization "${name}" is being imported: wait for its end, or repeat the import if it ` +
-            "was interrupted"
-          : `organization "${name}" already exists`,
-      );
+      throw new Failure(`organization "${name}" already exists`);
     }),
 });
 

@@ -18,7 +18,6 @@ const COLUMNS: Record<string, Record<string, string>> = {
     next_repository_number: "organization.next_repository_id",
     quarantine_policy: "organization.quarantine_policy",
     created_at: "organization.created_at",
-    importing_until: "(only during an import)",
   },
   api_token: {
     organization_id: "(the only one)",

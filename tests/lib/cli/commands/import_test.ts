@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
-import { ImportClaim } from "../../../../db/admin/import_claim.ts";
-import { OrganizationImport } from "../../../../db/admin/import_organization.ts";
 import { organizationUuid } from "../../../../lib/base/identity.ts";
 import { BUILD } from "../../../../lib/base/version.ts";
-import { readExport } from "../../../../lib/export/reader.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { createFullOrganization } from "../../../full_organization.ts";
 import { createFixture, type Fixture, NOW } from "../../../routes/fixture.ts";
@@ -284,45 +281,5 @@ describeWithDatabases("import", (database) => {
       assert.ok(own.some((entry: { id: string }) => entry.id === id), id);
     }
     initial = await counts();
-  });
-
-  it("cannot be found before its end, and takes over what a killed one has left", async () => {
-    const { sql } = database();
-    const claim = await ImportClaim.create(sql, {
-      organizationId: 90,
-      name: "half",
-      purchaseUnitCount: 0,
-      createdAt: NOW,
-      nextRepositoryNumber: 1,
-      policy: null,
-    });
-    assert.equal(claim.organizationId, 90);
-    assert.doesNotMatch((await run(["org", "list"])).stdout, /half/);
-    assert.match((await run(["token", "create", "--org", "half"])).stderr, /"half" is unknown/);
-    assert.match((await run(["org", "create", "half"])).stderr, /"half" is being imported: w/);
-    const second = () => importLines(lines, "--org", "half");
-    assert.match((await second()).stderr, /"half" is being imported by another process: wait/);
-    // As after a minute.
-    await sql`update organization set importing_until = now() - interval '1 s' where name = 'half'`;
-    assert.equal((await second()).code, 0);
-    const [row] = await sql`select organization_id from organization where name = 'half'`;
-    assert.notEqual(row!.organization_id, 90);
-    await assert.rejects(sql.begin((tx) => claim.finish(tx)), /another import deleted this one/);
-  });
-
-  it("stays when the connection is lost while its last transaction is committed", async () => {
-    const { sql } = database();
-    const origin = { author: "test", command: "import", changedAt: NOW };
-    const importing = new OrganizationImport(sql, { name: "committed", origin });
-    const end = JSON.stringify({ type: "end", records: lines.length });
-    const text = [...lines, end, ""].join("\n");
-    for await (const batch of readExport(new Blob([text]).stream())) {
-      for (const line of batch) await importing.take(line);
-    }
-    const imported = await importing.finish();
-    const stored = await counts();
-    // As after an error of the transaction.
-    assert.deepEqual(await importing.undo(), imported);
-    assert.deepEqual(await counts(), stored);
   });
 });
