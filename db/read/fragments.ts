@@ -43,9 +43,9 @@ function likePatterns(patterns: readonly string[]): string[] {
     .map((pattern) => pattern.replaceAll(/[\\%_]/g, "\\$&").replaceAll("*", "%"));
 }
 
-/** SQL: the code version of the row `s` of `submission`: its code in its environment. */
+/** SQL: the code version of the row `s` of `submission`: its code in its environment and job. */
 export function codeVersionOf(sql: Queryable) {
-  return sql`(s.code_version || ' ' || s.environment)`;
+  return sql`(s.code_version || ' ' || s.environment || chr(10) || s.job)`;
 }
 
 /** SQL: whether the row `t` of `test` has one of the hashes, or would have one with a file, or without. */

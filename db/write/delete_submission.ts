@@ -1,21 +1,8 @@
-import {
-  type DisruptiveTest,
-  findDisruptions,
-  mergeDisruptive,
-  type NegativeResult,
-  withoutSubmission,
-} from "../../lib/analysis/disruptions.ts";
+import { findDisruptions } from "../../lib/analysis/disruptions.ts";
 import type { Database } from "../connection/connect.ts";
 import { codeVersionOf, hasCodeVersion } from "../read/fragments.ts";
-import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
-import {
-  deleteDisruptiveTests,
-  loadDisruptiveTests,
-  loadNegatives,
-  loadVersionRuns,
-  markDisruptions,
-  storeDisruptiveTests,
-} from "./disruptions.ts";
+import { arrayOf, type Queryable } from "../connection/sql.ts";
+import { detectDisruptions, loadNegatives, withdraw } from "./disruptions.ts";
 import { type CodeVersion, loadFailedTests, resolveTruths } from "./evidence.ts";
 import { markArchivesDeleted } from "./archive_rows.ts";
 import { deleteUnusedTexts } from "./store_texts.ts";
@@ -59,6 +46,8 @@ export async function deleteSubmission(
     await tx`
       delete from submission
       where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
+    // Without it the legs of its code version may be told apart.
+    await detectDisruptions(tx, { ...submission, own: [] });
     await resolveTruths(tx, changed, failed);
     await markArchivesDeleted(tx, { repositoryId, keys: [key] });
     await bumpDataVersion(tx, repositoryId);
@@ -116,34 +105,11 @@ async function withdrawDisruptions(
     (await loadNegatives(tx, repositoryId, here)).map(({ testNo }) => testNo),
   );
   if (testNos.size === 0) return;
-  const ofTests = tx`n.is_disruption and n.test_no = any(${integersIn(tx, testNos)})`;
-  const disruptions = await loadNegatives(tx, repositoryId, ofTests);
-  const isOther = (one: { submissionId: string }) => one.submissionId !== submissionId;
-  const cleared = new Set<NegativeResult>(disruptions.filter(isOther));
-  const before = new Map<number, DisruptiveTest>();
-  const after = new Map<number, DisruptiveTest>();
-  const byVersion = Map.groupBy(disruptions, (disruption) => disruption.codeVersion);
-  const codeVersions = [...byVersion.keys()];
-  const runs = await loadVersionRuns(tx, { repositoryId, codeVersions });
-  const runsOf = Map.groupBy(runs, (run) => run.codeVersion);
-  for (const [codeVersion, negatives] of byVersion) {
-    const all = runsOf.get(codeVersion) ?? [];
-    for (const { test } of findDisruptions(all, negatives)) {
-      before.set(test.testNo, mergeDisruptive(before.get(test.testNo), test));
-    }
-    const found = findDisruptions(all.filter(isOther), negatives.filter(isOther));
-    for (const { test, disruptions } of found) {
-      for (const disruption of disruptions) cleared.delete(disruption);
-      after.set(test.testNo, mergeDisruptive(after.get(test.testNo), test));
-    }
-  }
-  await markDisruptions(tx, { repositoryId, negatives: [...cleared], isDisruption: false });
-  const known = await loadDisruptiveTests(tx, { repositoryId, testNos });
-  const tests = [...known.values()].flatMap((test) =>
-    withoutSubmission(test, before.get(test.testNo), after.get(test.testNo)) ?? []
-  );
-  await storeDisruptiveTests(tx, { repositoryId, tests });
-  const left = new Set(tests.map(({ testNo }) => testNo));
-  const others = [...known.keys()].filter((testNo) => !left.has(testNo));
-  await deleteDisruptiveTests(tx, { repositoryId, testNos: others });
+  await withdraw(tx, {
+    repositoryId,
+    testNos,
+    isWithdrawn: () => false,
+    isDeleted: (one) => one.submissionId === submissionId,
+    findLeft: findDisruptions,
+  });
 }

@@ -1,21 +1,30 @@
 /** Negative results, which of them are disruptions at a code version, and the disruptive tests. */
 import { isDeepStrictEqual } from "node:util";
 import {
+  describeDisruptions,
   type DisruptiveTest,
   findDisruptions,
   hasFailedAndPassed,
   mergeDisruptive,
   type NegativeResult,
+  type TestFacts,
   type VersionRun,
+  withoutSubmission,
 } from "../../lib/analysis/disruptions.ts";
+import { groupOf, isSetUp } from "../../lib/analysis/repetition/set_up.ts";
+import { findLegs, type Legs } from "../../lib/analysis/repetition/submissions.ts";
 import { MORE_CAUSES } from "../../lib/analysis/failure_causes.ts";
 import type { Run } from "../../lib/analysis/run.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
-import { type Fragment, integersIn, type Queryable } from "../connection/sql.ts";
+import { quote } from "../../lib/base/quote.ts";
+import { type Fragment, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { messageOf } from "../read/texts.ts";
 import { codeVersionOf, hasCodeVersion } from "../read/fragments.ts";
 import { loadRuns } from "../read/runs.ts";
+
+/** How the note of legs that nobody named begins. */
+export const LEGS_NOTE = "legs that nobody named:";
 
 /**
  * Stores the negative results of a new submission, of which all else is stored, and finds the disruptions
@@ -28,8 +37,8 @@ export async function storeNegatives(
 ): Promise<StoredNegatives> {
   const own = newNegatives(given);
   const mayHaveOthers = await mayHaveDisruptions(tx, repositoryId, given);
-  const { disruptions, newlyDisruptive, newDisruptions } = mayHaveOthers
-    ? await detectDisruptions(tx, { repositoryId, codeVersion: given.codeVersion, own })
+  const { disruptions, newlyDisruptive, newDisruptions, legs } = mayHaveOthers
+    ? await detectDisruptions(tx, { repositoryId, own, ...given })
     : NO_DISRUPTIONS;
   for (const negative of own) negative.isDisruption = disruptions.has(negative);
   await insertNegatives(tx, repositoryId, own);
@@ -37,6 +46,7 @@ export async function storeNegatives(
     disruptionCount: own.filter(({ isDisruption }) => isDisruption).length,
     newlyDisruptive,
     newDisruptions,
+    legsNote: legs && await noteOfLegs(tx, repositoryId, given.submissionId, legs),
     negatives: own,
     mayHaveOthers,
   };
@@ -44,6 +54,8 @@ export async function storeNegatives(
 
 interface StoredNegatives extends Pick<Disruptions, "newlyDisruptive" | "newDisruptions"> {
   disruptionCount: number;
+  /** What is to be said about the submission if nobody told it apart from another; `null` otherwise. */
+  legsNote: string | null;
   negatives: readonly (Pick<NewNegative, "testNo" | "fingerprint" | "otherFingerprints">)[];
   /** False if the code version has no other submission. */
   mayHaveOthers: boolean;
@@ -111,12 +123,15 @@ async function insertNegatives(
 export type NewDisruption = Pick<NegativeResult, "testNo" | "submissionId" | "resultNo">;
 
 interface Disruptions {
+  /** Runs of its code version that nobody told apart. */
+  legs: Legs<VersionRun> | null;
   disruptions: ReadonlySet<NegativeResult>;
   newlyDisruptive: TestIdentity[];
   newDisruptions: NewDisruption[];
 }
 
 const NO_DISRUPTIONS: Disruptions = {
+  legs: null,
   disruptions: new Set(),
   newlyDisruptive: [],
   newDisruptions: [],
@@ -141,11 +156,56 @@ async function mayHaveDisruptions(
   return row!.hasOthers;
 }
 
-/** Marks earlier negative results and updates the disruptive tests. */
-async function detectDisruptions(
+/** Whether another submission of its code version is of its attempt, and may be of its shard. */
+async function mayBeLeg(
   tx: Queryable,
-  { repositoryId, codeVersion, own }: {
+  { repositoryId, submissionId, codeVersion }: {
     repositoryId: number;
+    submissionId: string;
+    codeVersion: string;
+  },
+): Promise<boolean> {
+  const [row] = await tx<{ hasSibling: boolean }[]>`
+    select exists (
+      select 1 from submission s
+      join submission o on o.repository_id = s.repository_id and o.build_url = s.build_url
+        and o.attempt = s.attempt and (o.shard = s.shard or '' in (o.shard, s.shard))
+      where s.repository_id = ${repositoryId} and ${hasCodeVersion(tx, [codeVersion])}
+        and s.status = 'processed' and s.job <> '' and s.attempt <> '' and s.build_url <> ''
+        and o.repository_id = ${repositoryId} and o.submission_id = decode(${submissionId}, 'hex')
+        and s.submission_id <> o.submission_id
+    ) as "hasSibling"`;
+  return row!.hasSibling;
+}
+
+async function noteOfLegs(
+  tx: Queryable,
+  repositoryId: number,
+  submissionId: string,
+  { runs: [first, second], testNo }: Legs<VersionRun>,
+): Promise<string | null> {
+  if (![first, second].some((run) => run.submissionId === submissionId)) return null;
+  const other = first.submissionId === submissionId ? second : first;
+  const [row] = await tx<{ key: string; name: string }[]>`
+    select s.key, t.name from submission s
+    join test t on t.repository_id = s.repository_id and t.test_no = ${testNo}
+    where s.repository_id = ${repositoryId} and s.submission_id = decode(${other.submissionId}, 'hex')`;
+  const { job, attempt } = first;
+  return `${LEGS_NOTE} attempt ${attempt} of the job ${quote(job)} uploaded ${
+    quote(row!.name)
+  } twice, here and in ${
+    row!.key
+  }: nothing between the submissions of this job and code is taken for ` +
+    'a repetition. Name what differs: --environment "$RUNNER_OS node-$NODE" for the legs of a matrix, ' +
+    "--shard 2/8 for parts, --job NAME for other ways to run, or --attempt 2 for a run again";
+}
+
+/** Marks earlier negative results and updates the disruptive tests. */
+export async function detectDisruptions(
+  tx: Queryable,
+  { repositoryId, submissionId, codeVersion, own }: {
+    repositoryId: number;
+    submissionId: string;
     codeVersion: string;
     /** The negative results of the new submission. */
     own: NegativeResult[];
@@ -153,10 +213,14 @@ async function detectDisruptions(
 ): Promise<Disruptions> {
   const earlier = await loadNegatives(tx, repositoryId, hasCodeVersion(tx, [codeVersion]));
   const negatives = [...own, ...earlier];
-  if (negatives.length === 0) return NO_DISRUPTIONS;
+  const version = { repositoryId, submissionId, codeVersion };
+  if (negatives.length === 0 && !await mayBeLeg(tx, version)) return NO_DISRUPTIONS;
   const runs = await loadVersionRuns(tx, { repositoryId, codeVersions: [codeVersion] });
-  const found = findDisruptions(runs, negatives);
-  if (found.length === 0) return NO_DISRUPTIONS;
+  const facts = await loadTestFacts(tx, { repositoryId, testNos: testNosOf(negatives) });
+  const found = findDisruptions(runs, negatives, facts);
+  const legs = findLegs(runs);
+  if (legs) await withdrawUnproved(tx, { repositoryId, found, earlier, runs });
+  if (found.length === 0) return { ...NO_DISRUPTIONS, legs };
   const disruptions = new Set(found.flatMap((test) => test.disruptions));
   const newDisruptions = [...disruptions].filter(({ isDisruption }) => !isDisruption)
     .map(({ testNo, submissionId, resultNo }) => ({ testNo, submissionId, resultNo }));
@@ -175,7 +239,121 @@ async function detectDisruptions(
     select suite, class, name, file from test
     where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, newTestNos)})
     order by array_position(${integersIn(tx, newTestNos)}, test_no)`;
-  return { disruptions, newlyDisruptive, newDisruptions };
+  return { disruptions, newlyDisruptive, newDisruptions, legs };
+}
+
+/**
+ * Unmarks the disruptions of a code version that are not proved any more, because legs that nobody named
+ * were uploaded, and takes them out of the disruptive tests.
+ */
+async function withdrawUnproved(
+  tx: Queryable,
+  { repositoryId, found, earlier, runs }: {
+    repositoryId: number;
+    found: ReturnType<typeof findDisruptions>;
+    /** All stored negative results of the code version. */
+    earlier: NegativeResult[];
+    runs: (VersionRun & Run<"codeVersion">)[];
+  },
+): Promise<void> {
+  const proved = new Set(found.flatMap(({ disruptions }) => disruptions));
+  const unproved = earlier.filter((one) => one.isDisruption && !proved.has(one));
+  if (unproved.length === 0) return;
+  await withdraw(tx, {
+    repositoryId,
+    testNos: testNosOf(unproved),
+    isWithdrawn: ({ codeVersion }) => codeVersion === runs[0]!.codeVersion,
+  });
+}
+
+/** Unmarks disruptions of tests, and derives the disruptive tests from those that are left. */
+export async function withdraw(
+  tx: Queryable,
+  { repositoryId, testNos, isWithdrawn, isDeleted = () => false, findLeft = describeDisruptions }: {
+    repositoryId: number;
+    testNos: ReadonlySet<number>;
+    /** Whether a disruption of these tests is none any more, unless `findLeft` finds it. */
+    isWithdrawn(negative: NegativeResult & { codeVersion: string }): boolean;
+    /** Whether a run or negative result is about to be deleted. */
+    isDeleted?(one: { submissionId: string }): boolean;
+    findLeft?: typeof findDisruptions;
+  },
+): Promise<void> {
+  const ofTests = tx`n.is_disruption and n.test_no = any(${integersIn(tx, testNos)})`;
+  const disruptions = await loadNegatives(tx, repositoryId, ofTests);
+  const before = new Map<number, DisruptiveTest>();
+  const after = new Map<number, DisruptiveTest>();
+  const byVersion = Map.groupBy(disruptions, (disruption) => disruption.codeVersion);
+  const codeVersions = [...byVersion.keys()];
+  const runs = await loadVersionRuns(tx, { repositoryId, codeVersions });
+  const runsOf = Map.groupBy(runs, (run) => run.codeVersion);
+  const facts = await loadTestFacts(tx, { repositoryId, testNos });
+  const cleared = new Set<NegativeResult>();
+  for (const [codeVersion, negatives] of byVersion) {
+    const all = runsOf.get(codeVersion) ?? [];
+    for (const { test } of describeDisruptions(all, negatives, facts)) {
+      before.set(test.testNo, mergeDisruptive(before.get(test.testNo), test));
+    }
+    const kept = negatives.filter((one) => !isDeleted(one) && !isWithdrawn(one));
+    const left = findLeft(all.filter((run) => !isDeleted(run)), kept, facts);
+    const leftOver = new Set(left.flatMap(({ disruptions }) => disruptions));
+    for (const one of negatives) if (!isDeleted(one) && !leftOver.has(one)) cleared.add(one);
+    for (const { test } of left) {
+      after.set(test.testNo, mergeDisruptive(after.get(test.testNo), test));
+    }
+  }
+  await markDisruptions(tx, { repositoryId, negatives: [...cleared], isDisruption: false });
+  const known = await loadDisruptiveTests(tx, { repositoryId, testNos });
+  const tests = [...known.values()].flatMap((test) =>
+    withoutSubmission(test, before.get(test.testNo), after.get(test.testNo)) ?? []
+  );
+  await storeDisruptiveTests(tx, { repositoryId, tests });
+  const left = new Set(tests.map(({ testNo }) => testNo));
+  const others = [...known.keys()].filter((testNo) => !left.has(testNo));
+  await deleteDisruptiveTests(tx, { repositoryId, testNos: others });
+}
+
+function testNosOf(negatives: readonly NegativeResult[]): Set<number> {
+  return new Set(negatives.map(({ testNo }) => testNo));
+}
+
+/** What the rules of repetition want to know about tests that failed. */
+export async function loadTestFacts(
+  sql: Queryable,
+  { repositoryId, testNos }: { repositoryId: number; testNos: ReadonlySet<number> },
+): Promise<TestFacts> {
+  type Row = TestIdentity & { testNo: number };
+  const rows = await sql<Row[]>`
+    select test_no as "testNo", suite, class, name, file from test
+    where repository_id = ${repositoryId} and test_no = any(${integersIn(sql, testNos)})`;
+  const withFile = new Set(rows.filter(({ file }) => file !== "").map(({ testNo }) => testNo));
+  const setUps = rows.filter(isSetUp);
+  const groups = new Map<string, { tests: number[]; setUps: number[] }>();
+  const groupOfTest = new Map<number, string>();
+  for (const row of setUps) {
+    const group = groupOf(row);
+    groups.set(group, { tests: [], setUps: [] });
+    groupOfTest.set(row.testNo, group);
+  }
+  const named = (kind: string) =>
+    textsIn(
+      sql,
+      [...groups.keys()].filter((group) => group.startsWith(`${kind} `))
+        .map((group) => group.slice(kind.length + 1)),
+    );
+  const members = groups.size === 0 ? [] : await sql<Row[]>`
+    select test_no as "testNo", suite, class, name, file from test
+    where repository_id = ${repositoryId} and (file = any(${named("file")})
+      or class = any(${named("class")}) or suite = any(${named("suite")})
+      or test_no = any(${integersIn(sql, groupOfTest.keys())}))`;
+  for (const row of members) {
+    const group = groups.get(groupOf(row));
+    if (group) (isSetUp(row) ? group.setUps : group.tests).push(row.testNo);
+  }
+  return {
+    hasFile: (testNo) => withFile.has(testNo),
+    setUpOf: (testNo) => groups.get(groupOfTest.get(testNo) ?? ""),
+  };
 }
 
 /** Negative results of a repository, where a condition on `submission` s and `negative_result` n holds. */
@@ -200,7 +378,16 @@ export async function loadVersionRuns(
 ): Promise<(VersionRun & Run<"codeVersion">)[]> {
   return await loadRuns(sql, {
     repositoryId,
-    columns: ["codeVersion", "commitOid", "buildUrl", "results"],
+    columns: [
+      "codeVersion",
+      "commitOid",
+      "buildUrl",
+      "job",
+      "shard",
+      "attempt",
+      "tests",
+      "results",
+    ],
     where: hasCodeVersion(sql, codeVersions),
   });
 }

@@ -18,7 +18,12 @@ import {
 } from "./evidence.ts";
 import { storeTexts } from "./store_texts.ts";
 import { bumpForAddition, type LockedRepository, lockRepository } from "./repository_row.ts";
-import { insertSubmission, removeUnprocessed, type SubmissionHead } from "./submission_rows.ts";
+import {
+  addNote,
+  insertSubmission,
+  removeUnprocessed,
+  type SubmissionHead,
+} from "./submission_rows.ts";
 import { addTags } from "./test_tags.ts";
 import { resolveCommit } from "./abbreviated_commits.ts";
 import { findFileMatches, storeFileMatches } from "./file_matches.ts";
@@ -171,7 +176,15 @@ async function insertUpload(
   const codeVersion = (await insertSubmission(tx, head, columns))!;
   await storeTexts(tx, { repositoryId, texts: content.texts });
   const results = { submissionId: id, codeVersion, content, failedTestNos };
-  const { negatives, mayHaveOthers, ...found } = await storeNegatives(tx, repositoryId, results);
+  const { negatives, mayHaveOthers, legsNote, ...found } = await storeNegatives(
+    tx,
+    repositoryId,
+    results,
+  );
+  if (legsNote !== null && !upload.imported) {
+    notes.push(legsNote);
+    await addNote(tx, { repositoryId, submissionId: id, note: legsNote });
+  }
   const isOutage = upload.imported
     ? await importEvidence(tx, { repositoryId, submissionId: id, ...upload.imported })
     : await storeConclusions(tx, { ...head, submissionId: id }, {

@@ -80,6 +80,20 @@ export async function insertSubmission(
   return row?.codeVersion;
 }
 
+/** Adds a note to a submission that was inserted. */
+export async function addNote(
+  tx: Queryable,
+  { repositoryId, submissionId, note }: {
+    repositoryId: number;
+    submissionId: string;
+    note: string;
+  },
+): Promise<void> {
+  await tx`
+    update submission set notes = array_append(notes, ${note}::text)
+    where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
+}
+
 /** Shows an archive as `processing`. One that was processed before stays as it is. */
 export async function showProcessing(tx: Queryable, facts: SubmissionHead): Promise<void> {
   const repository = await lockRepository(tx, facts.repositoryId);

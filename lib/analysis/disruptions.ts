@@ -1,17 +1,34 @@
 /**
- * Detection of disruptions. A code version (`submission.code_version`) is a git tree, otherwise a commit; a
- * commit that is not 7 to 64 hex digits (`HEAD`, `null`) identifies nothing, and its submission is a
- * code version of its own. A test is nondeterministic where it has both a positive and a negative
- * result; then each of its negative results there is a disruption. This needs the submissions of one
- * code version, never the history.
+ * Detection of disruptions. A code version (`submission.code_version`) is a git tree, otherwise a commit, in
+ * one environment and one job; a commit that is not 7 to 64 hex digits (`HEAD`, `null`) identifies nothing,
+ * and its submission is a code version of its own. A test is nondeterministic where it has a positive and
+ * a negative result of which one repeats the other, by the rules in `repetition/`; then each of its negative
+ * results there is a disruption. This needs the submissions of one code version, never the history.
  */
 import { firstSubmissionId, recordedAtOf } from "../base/identity.ts";
 import { compareTexts } from "../base/text.ts";
 import { forEachException } from "./columns.ts";
+import { findLegs, repeats } from "./repetition/submissions.ts";
 import { type Run, SelectedTests } from "./run.ts";
 
 /** A run at a code version, with how its tests ended. */
-export type VersionRun = Run<"commitOid" | "buildUrl" | "results">;
+export type VersionRun = Run<
+  "commitOid" | "buildUrl" | "job" | "shard" | "attempt" | "tests" | "results"
+>;
+
+/** What the rules of repetition want to know about tests. */
+export interface TestFacts {
+  hasFile(testNo: number): boolean;
+  /** The file, class or suite of a case that stands for a set-up; `undefined` for every other test. */
+  setUpOf(testNo: number): SetUpGroup | undefined;
+}
+
+/** The tests of a file, class or suite. */
+export interface SetUpGroup {
+  tests: readonly number[];
+  /** Those that stand for a set-up. */
+  setUps: readonly number[];
+}
 
 export interface NegativeResult {
   submissionId: string;
@@ -46,23 +63,91 @@ export function hasFailedAndPassed(exceptions: Uint8Array): boolean {
 }
 
 /**
- * Finds the tests that failed and passed at a code version, from all of its runs and the negative results
+ * Finds the tests that are nondeterministic at a code version, from all of its runs and the negative results
  * of the tests in question. Their disruptions are in order.
  */
 export function findDisruptions(
   runs: readonly VersionRun[],
   negatives: readonly NegativeResult[],
+  facts: TestFacts,
+): { test: DisruptiveTest; disruptions: NegativeResult[] }[] {
+  const failedIn = new Map<number, Set<string>>();
+  for (const { testNo, submissionId } of negatives) {
+    const own = failedIn.get(testNo) ?? new Set();
+    failedIn.set(testNo, own.add(submissionId));
+  }
+  const passedIn = findPasses(runs, failedIn.keys(), facts);
+  const provesBetween = findLegs(runs) === null;
+  const isProved = (testNo: number) => {
+    const failed = failedIn.get(testNo)!;
+    const passed = passedIn.get(testNo) ?? [];
+    if (passed.some(({ submissionId }) => failed.has(submissionId))) return true;
+    if (!provesBetween || passed.length === 0) return false;
+    const hasFile = facts.hasFile(testNo);
+    const others = distinctRuns(passed);
+    return distinctRuns(runs.filter(({ submissionId }) => failed.has(submissionId)))
+      .some((run) => others.some((other) => repeats(run, other, { hasFile })));
+  };
+  const proved = new Set(failedIn.keys().filter(isProved));
+  return describeDisruptions(runs, negatives.filter(({ testNo }) => proved.has(testNo)), facts);
+}
+
+/** One of all runs that repeat the same others. */
+function distinctRuns(runs: readonly VersionRun[]): VersionRun[] {
+  const key = ({ buildUrl, shard, attempt }: VersionRun) => `${attempt}\0${shard}\0${buildUrl}`;
+  return [...new Map(runs.map((run) => [key(run), run])).values()];
+}
+
+/** The runs in which tests passed, earliest first; that of a set-up is implied. */
+function findPasses(
+  runs: readonly VersionRun[],
+  testNos: Iterable<number>,
+  { setUpOf }: TestFacts,
+): Map<number, VersionRun[]> {
+  const wanted = [...testNos];
+  const groups = new Map(wanted.flatMap((testNo) => {
+    const group = setUpOf(testNo);
+    return group ? [[testNo, group] as const] : [];
+  }));
+  const members = new Set(
+    groups.values().flatMap(({ tests, setUps }) => [...tests, ...setUps]),
+  );
+  const selected = new SelectedTests(new Set([...wanted, ...members]));
+  const found = new Map<number, VersionRun[]>();
+  for (const run of runs.toSorted((a, b) => compareTexts(a.submissionId, b.submissionId))) {
+    const ran = new Set<number>();
+    const listed = new Set<number>();
+    const passed = new Set<number>();
+    run.results.each(selected, (testNo, { counts }) => {
+      if (counts.positive > 0) passed.add(testNo);
+      if (!members.has(testNo)) return;
+      listed.add(testNo);
+      if (counts.positive + counts.negative > 0) ran.add(testNo);
+    });
+    for (const [testNo, { tests, setUps }] of groups) {
+      const isImplied = tests.some((one) => ran.has(one)) && !setUps.some((one) => listed.has(one));
+      if (isImplied) passed.add(testNo);
+    }
+    for (const testNo of wanted) {
+      if (!passed.has(testNo)) continue;
+      const own = found.get(testNo);
+      if (own) own.push(run);
+      else found.set(testNo, [run]);
+    }
+  }
+  return found;
+}
+
+/** The disruptive tests of negative results that are disruptions. */
+export function describeDisruptions(
+  runs: readonly VersionRun[],
+  negatives: readonly NegativeResult[],
+  facts: TestFacts,
 ): { test: DisruptiveTest; disruptions: NegativeResult[] }[] {
   const negativesOf = Map.groupBy(negatives, ({ testNo }) => testNo);
-  const selected = new SelectedTests(negativesOf.keys());
-  const latestPositive = new Map<number, VersionRun>();
-  for (const run of runs.toSorted((a, b) => compareTexts(a.submissionId, b.submissionId))) {
-    run.results.each(selected, (testNo, { counts }) => {
-      if (counts.positive > 0) latestPositive.set(testNo, run);
-    });
-  }
+  const passedIn = findPasses(runs, negativesOf.keys(), facts);
   return [...negativesOf].flatMap(([testNo, own]) => {
-    const positive = latestPositive.get(testNo);
+    const positive = passedIn.get(testNo)?.at(-1);
     if (!positive) return [];
     const disruptions = own.toSorted((a, b) =>
       compareTexts(a.submissionId, b.submissionId) || a.resultNo - b.resultNo

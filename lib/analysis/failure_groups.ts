@@ -1,6 +1,7 @@
 /** Groups failures by cause: their messages are equal except for values that vary from run to run. */
 import { createHash } from "node:crypto";
 import { firstLine } from "../report/bounded_text.ts";
+import { isNoCause } from "../report/says_nothing.ts";
 import { CAUSE_RULES } from "./cause_rules.ts";
 
 const ANY_RULE = new RegExp(
@@ -8,9 +9,19 @@ const ANY_RULE = new RegExp(
   "gi",
 );
 
-/** The message of a failure, otherwise the first line of its body, with varying text replaced. */
+// Frames of the stack of Java that are neither the language's nor a tool's.
+const OWN_FRAME =
+  /^\s{0,20}at (?!(?:java|javax|jdk|sun|com\.sun|kotlin|scala|groovy|org\.(?:junit|testng|gradle|opentest4j|assertj|hamcrest|codehaus|apache\.maven)|junit)[.$])([\w.$]{1,500})\(/m;
+
+/**
+ * The message of a failure, otherwise the first line of its body, with varying text replaced. A message
+ * that only names an exception has the place that threw it. `""` if the cause is unknown.
+ */
 export function failureCause(message: string, body: string): string {
-  const text = message || firstLine(body);
+  const line = message || firstLine(body);
+  const frame = isNoCause(line) ? OWN_FRAME.exec(body)?.[1] : undefined;
+  if (isNoCause(line) && frame === undefined) return "";
+  const text = frame === undefined ? line : `${line} at ${frame}`;
   let cause = "";
   let at = 0;
   for (const match of text.matchAll(ANY_RULE)) {

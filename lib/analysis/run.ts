@@ -40,7 +40,7 @@ export interface RunColumns {
   buildUrl: string;
   /** Its code, in any environment: a tree, otherwise a commit, otherwise the submission itself. */
   code: string;
-  /** Its code in its environment: a test that fails and passes at one code version is disruptive. */
+  /** Its code in its environment and job: a test that fails and passes at one code version is disruptive. */
   codeVersion: string;
   /** Of the job, in the numbers of the CI service; `""` when unknown, as the runner. */
   attempt: string;

@@ -4,6 +4,7 @@ import type { TestIdentity } from "../base/identity.ts";
 import { isOutage, type TestCounts } from "../analysis/test_counts.ts";
 import { formatCount, plural } from "../base/text.ts";
 import { formatTimestamp } from "../base/time.ts";
+import { NO_TEXT } from "../analysis/failure_causes.ts";
 import { isSubtest } from "../analysis/subtests.ts";
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
@@ -141,7 +142,9 @@ export function isKnownFor(
   { fingerprint, otherFingerprints = [] }: FailedTest,
   causes: readonly string[],
 ): boolean {
-  return [fingerprint, ...otherFingerprints].every((one) => causes.includes(one));
+  // An unknown cause is equal to no other.
+  return fingerprint !== NO_TEXT &&
+    [fingerprint, ...otherFingerprints].every((one) => causes.includes(one));
 }
 
 /**

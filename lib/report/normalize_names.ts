@@ -45,6 +45,10 @@ const CHANGING_FOLDERS: readonly [pattern: RegExp, replacement: string][] = [
   [/^((?:(?!\/workspace\/).)*\/workspace\/(?:(?!@\d+\/).)*)@\d+\//s, "$1/"],
 ];
 
+// Not a namespace of PHP.
+const WINDOWS_FILE =
+  /^(?:[A-Za-z]:)?[\w.@ -]{0,200}(?:\\[\w.@() [\]-]{1,200}){1,50}\.(?:[cm]?[jt]sx?|py|rb|vue|dart)$/;
+
 const ABSOLUTE = /^(?:[\\/]|.:)/s;
 
 // unittest-xml-reporting appends the time at which it began to the name of every suite.
@@ -63,18 +67,30 @@ export class NameNormalizer {
     this.#checkoutFolder = checkoutFolder.replace(/[\\/]+$/, "");
   }
 
+  /** The path of a test's file, as every system writes it: with `/`, and without `./` in front. */
+  path(file: string): string {
+    const path = this.file(file);
+    if (!path.includes("\\") && !path.startsWith("./")) return path;
+    return path.replaceAll("\\", "/").replace(/^(?:\.\/+)+/, "");
+  }
+
   /** A suite's name, given the `timestamp` of the suite itself. */
   suite(name: string, timestamp: string | undefined): string {
-    return this.#numberAddresses(this.file(withoutTime(name, timestamp)), "suite");
+    return this.#numberAddresses(this.#fileOrName(withoutTime(name, timestamp)), "suite");
   }
 
   class(name: string): string {
-    return this.#numberAddresses(this.file(name), "class");
+    return this.#numberAddresses(this.#fileOrName(name), "class");
   }
 
   /** The name of a test in that suite and class. */
   name(name: string, suite: string, className: string): string {
     return this.#numberAddresses(this.file(name), `name\0${suite}\0${className}`);
+  }
+
+  /** A name that may be the path of a file: only then it has other slashes on Windows. */
+  #fileOrName(name: string): string {
+    return name.includes("\\") && WINDOWS_FILE.test(name) ? this.path(name) : this.file(name);
   }
 
   /**

@@ -2,6 +2,7 @@
 import type { TestIdentity } from "../base/identity.ts";
 import { detach } from "../base/text.ts";
 import { BoundedText, firstMessage, TextEnd } from "./bounded_text.ts";
+import { isNoCause, isTitle } from "./says_nothing.ts";
 import {
   type Conclusion,
   isNegative,
@@ -238,17 +239,7 @@ export class TestCase {
   }
 }
 
-// What some tools write in place of a message: that the test failed, or the bare name of an assertion's error.
-const PLACEHOLDER =
-  /^(?:(?:test )?failed[.!]?|test (?:failure|error)|(?:[\w$]+\.){0,20}assertion(?:failed)?error:?)$/i;
-// What follows it in a stack trace, before or in place of a message.
-const TRACE = /^(?:at\s|Traceback \(most recent call last\):$|File ".*", line \d)/;
-
 /** Whether a line only says that the test failed, which one, or where. */
 function saysNothing(line: string, { class: className, name }: TestIdentity): boolean {
-  if (PLACEHOLDER.test(line) || TRACE.test(line)) return true;
-  if (!line.endsWith(name)) return false;
-  const before = line.slice(0, -name.length);
-  return before === "" || before === "failed " ||
-    before.startsWith(className) && /^[.:#]*$/.test(before.slice(className.length));
+  return isNoCause(line) || isTitle(line, className, name);
 }

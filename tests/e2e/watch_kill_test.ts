@@ -33,7 +33,7 @@ async function archive(no: number): Promise<Uint8Array> {
     (_, i) => `<testcase classname="c" name="test ${i}" time="0.00${no % 10}"/>`,
   );
   const report = `<testsuite name="unit">${cases.join("")}<testcase classname="c" name="flaky">` +
-    `<failure message="no ${no}"/></testcase><testcase classname="c" name="flaky"/></testsuite>`;
+    `<flakyFailure message="no ${no}"/></testcase></testsuite>`;
   const files = {
     "buildpulse.yml":
       `:commit: ${SHA}\n:repo_name_with_owner: acme/shop\n:build_url: https://ci/${no}\n`,

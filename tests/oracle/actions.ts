@@ -238,6 +238,8 @@ function plainUpload(step: UploadStep, context: Context, index = 0): PlainUpload
     branch: step.branch,
     environment: step.environment,
     job: step.job,
+    shard: step.shard ?? "",
+    attempt: step.attempt ?? "",
     buildUrl: step.buildUrl,
     tags: [...step.tags],
     testTags: step.testTags.map(({ test, tags }) => ({ test: TESTS[test]!, tags })),

@@ -47,6 +47,9 @@ export interface PlainUpload {
   /** `""` when unknown, as the job. */
   environment: string;
   job: string;
+  /** Unknown without, as the attempt. */
+  shard?: string;
+  attempt?: string;
   /** `""` for an upload that is a build of its own. */
   buildUrl: string;
   tags: string[];

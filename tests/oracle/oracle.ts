@@ -81,7 +81,7 @@ export class Oracle {
   }
 
   codeVersion(submission: PlainSubmission): string {
-    return JSON.stringify([this.code(submission), submission.environment]);
+    return JSON.stringify([this.code(submission), submission.environment, submission.job]);
   }
 
   code(submission: PlainSubmission): string {
@@ -136,7 +136,44 @@ export class Oracle {
 
   isNondeterministicAt(rows: Row[], codeVersion: string): boolean {
     const there = rows.filter((row) => this.codeVersion(row.submission) === codeVersion);
-    return there.some((row) => this.isPositive(row)) && there.some((row) => this.isNegative(row));
+    const passes = there.filter((row) => this.isPositive(row));
+    const failures = there.filter((row) => this.isNegative(row));
+    return passes.some((pass) =>
+      failures.some((failure) => this.repeats(pass, failure, rows, codeVersion))
+    );
+  }
+
+  /** Whether one of two results of a test at a code version repeats the other. */
+  repeats(a: Row, b: Row, rows: Row[], codeVersion: string): boolean {
+    if (a.submission.id === b.submission.id) return true;
+    const { job, repository } = a.submission;
+    if (job === "") return true;
+    if (this.hasLegs(repository, codeVersion)) return false;
+    if (this.isOneAttempt(a.submission, b.submission)) return false;
+    return rows.some(({ result }) => result.file !== "") ||
+      this.mayBeOneShard(a.submission, b.submission);
+  }
+
+  isOneAttempt(a: PlainSubmission, b: PlainSubmission): boolean {
+    return a.buildUrl !== "" && a.buildUrl === b.buildUrl && !!a.attempt &&
+      a.attempt === b.attempt;
+  }
+
+  mayBeOneShard({ shard: a = "" }: PlainSubmission, { shard: b = "" }: PlainSubmission): boolean {
+    return a === b || a === "" || b === "";
+  }
+
+  /** Whether two submissions of a code version have a test in common and nothing tells them apart. */
+  hasLegs(repository: number, codeVersion: string): boolean {
+    const there = this.submissionsOf(repository).filter((one) =>
+      this.codeVersion(one) === codeVersion
+    );
+    return there.some((a) =>
+      there.some((b) =>
+        a.id < b.id && this.isOneAttempt(a, b) && this.mayBeOneShard(a, b) &&
+        a.results.some((one) => b.results.some((other) => isSameTest(one, other)))
+      )
+    );
   }
 
   /** The test's disruptions ever, earliest first. */

@@ -26,6 +26,8 @@ export interface UploadStep {
   branch: string | null;
   environment: string;
   job: string;
+  shard?: string;
+  attempt?: string;
   buildUrl: string;
   tags: string[];
   /** Tags of single tests, each by its index in the pool. */

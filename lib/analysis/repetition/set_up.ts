@@ -8,7 +8,7 @@ import type { TestIdentity } from "../../base/identity.ts";
 const HOOK = new RegExp(
   "^(?:" + [
     // Mocha, Cypress, Web Test Runner; node:test; Vitest.
-    /(?:.{0,500}[ :>›])?"?(?:before|after)[ -]?(?:each|all)"? hook\b.*/,
+    /(?:.{0,500}[ :>›])?"?(?:before|after)[ -]?(?:[Ee]ach|[Aa]ll)"? hook\b.*/,
     // JUnit, Gradle, Ant, TestNG's defaults.
     /initializationError|executionError|classMethod|@?(?:Before|After)(?:All|Each|Class)\b.*/,
     // unittest, nose2, pytest.

@@ -26,18 +26,20 @@ const ATTEMPT_ATTRIBUTES = ["attempt", "attemptNumber", "attempt_number"];
 /**
  * What the attributes of a `testcase` say about it.
  *
- * @param suiteVariant of {@linkcode variantOfSuite}, for the suite around it
+ * @param options.suiteVariant of {@linkcode variantOfSuite}, for the suite around it
+ * @param options.hasFineTimes whether the report has a time of more than three decimals
  */
 export function factsOf(
   attributes: XmlAttributes,
   tool: ToolRow,
-  suiteVariant: number,
+  { suiteVariant, hasFineTimes }: { suiteVariant: number; hasFineTimes: boolean },
 ): CaseFacts {
   const conclusion = conclusionOfStatus(attributes["status"], attributes["result"]);
   return {
     durationMicroseconds: parseDuration(attributes["time"]),
     conclusion,
-    isNeverRun: conclusion === "passing" && tool.isNeverRun?.(attributes) === true,
+    isNeverRun: conclusion === "passing" && hasFineTimes &&
+      tool.isNeverRun?.(attributes) === true,
     variant: variantOf(attributes, suiteVariant, VARIANT_ATTRIBUTES),
     isRetry: saysRetry(attributes),
   };

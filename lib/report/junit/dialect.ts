@@ -55,6 +55,8 @@ export interface ToolRow extends ReportTool {
   isNeverRun?(attributes: XmlAttributes): boolean;
   /** Whether the totals count something else: assertions, or subtests that passed and are not listed. */
   hasOtherTotals?: boolean;
+  /** Whether a failure counts as a failure and as an error in the totals. */
+  hasDoubleTotals?: boolean;
   /** Whether a case without name and class is not a test. */
   hasNamelessCases?: boolean;
   /** Whether suites without a file take it from a suite without tests before them. */

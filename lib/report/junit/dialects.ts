@@ -85,7 +85,8 @@ export const DIALECTS: readonly Dialect[] = [
     isWrittenBy: ({ suites, properties }) =>
       /^rspec/.test(suites[0]?.["name"] ?? "") && properties.has("seed"),
     ...TESTS,
-    changes: "",
+    changes: "The number of the process of parallel_tests is removed from the suite: `rspec`.",
+    suite: ({ name }) => name.replace(/^(rspec)\d{1,4}$/, "$1"),
   },
   {
     tool: "minitest",

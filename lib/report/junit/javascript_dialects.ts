@@ -34,7 +34,8 @@ export const JAVASCRIPT_DIALECTS: readonly Dialect[] = [
       root["name"] === "vitest tests" ||
       suiteKeys === "name timestamp hostname tests failures errors skipped time",
     ...TESTS,
-    changes: 'A case with `time="0"` and nothing in it never ran: `skipped`. A second suite with ' +
+    changes:
+      'A case with `time="0"` and nothing in it never ran, if a suite has a time of more than three decimals: `skipped`. A second suite with ' +
       "the same name is another project: `(2)` is appended. The class is the file, unless the report " +
       "has one.",
     suite: ({ name, earlierCount }) => earlierCount > 0 ? `${name} (${earlierCount + 1})` : name,
@@ -158,12 +159,30 @@ export const JAVASCRIPT_DIALECTS: readonly Dialect[] = [
   },
   {
     tool: "tap_xunit",
-    evidence: "suites with tests, failures, errors, name; numbered cases",
+    evidence: "suites with tests, failures, errors, name, and sometimes skipped; numbered cases",
     isWrittenBy: ({ suiteKeys, testCase }) =>
-      suiteKeys === "tests failures errors name" && /^#\d/.test(testCase["name"] ?? ""),
+      /^tests (?:skipped )?failures errors name$/.test(suiteKeys) &&
+      /^#\d/.test(testCase["name"] ?? ""),
     ...TESTS,
     changes: "The number before the name is removed.",
     identity: ({ identity }) => ({ ...identity, name: identity.name.replace(/^#\d+ (?=.)/s, "") }),
+  },
+  {
+    tool: "testcafe",
+    evidence: "a suite `TestCafe Tests: …`",
+    isWrittenBy: ({ suites }) => /^TestCafe Tests: /.test(suites.at(-1)?.["name"] ?? ""),
+    ...TESTS,
+    hasOtherTotals: true,
+    hasDoubleTotals: true,
+    changes:
+      "The versions of browser and system are removed from the suite, and `(unstable)` and " +
+      "`(screenshots: …)` from names. Failures count as errors as well in its totals.",
+    suite: ({ name }) =>
+      name.replaceAll(/(?<=[A-Za-z)]) \d{1,9}(?:\.\d{1,9}){1,9}(?= \/|,|$)/g, ""),
+    identity: ({ identity }) => ({
+      ...identity,
+      name: identity.name.replace(/(?: \((?:unstable|screenshots: [^)]{0,1000})\))+$/, ""),
+    }),
   },
   {
     tool: "web_test_runner",

@@ -114,7 +114,7 @@ export class CtrfReader implements ReportReader {
     const identity = (NAMES.get(this.#toolName) ?? plainNames)({
       name: names[0]!,
       suite: suites.filter((each) => each !== ""),
-      file: this.#names.file(names[1]!),
+      file: this.#names.path(names[1]!),
     });
     const suiteName = this.#names.suite(identity.suite, undefined);
     const className = this.#names.class(identity.class);

@@ -4,11 +4,19 @@ import {
   findDisruptions,
   hasFailedAndPassed,
   type NegativeResult,
+  type TestFacts,
 } from "../../../lib/analysis/disruptions.ts";
 import { columnsOf } from "./columns_of.ts";
 import { runOf } from "./run_of.ts";
 
-const build = (number: number) => ({ commitOid: `c${number}`, buildUrl: `/builds/${number}` });
+const build = (number: number) => ({
+  commitOid: `c${number}`,
+  buildUrl: `/builds/${number}`,
+  job: "",
+  shard: "",
+  attempt: "",
+});
+const PLAIN: TestFacts = { hasFile: () => false, setUpOf: () => undefined };
 const RUNS = [
   runOf(1, { 1: ["negative"], 2: ["negative"], 3: ["positive"] }, build(1)),
   runOf(2, { 1: ["positive"], 2: ["negative"], 3: ["negative", "positive"] }, build(2)),
@@ -25,7 +33,7 @@ const NEGATIVES = [negative(1, 2, 5), negative(1, 3, 6), negative(0, 1, 0), nega
 describe("disruptions of a code version", () => {
   it("are the failures of tests that passed too, in any of its runs", () => {
     // In no particular order, as they are loaded.
-    const found = findDisruptions(RUNS.toReversed(), NEGATIVES);
+    const found = findDisruptions(RUNS.toReversed(), NEGATIVES, PLAIN);
     assert.deepEqual(
       found.map(({ test, disruptions }) => [test.testNo, disruptions.map((one) => one.message)]),
       [[3, ["1 3"]], [1, ["0 1"]]],
@@ -33,7 +41,7 @@ describe("disruptions of a code version", () => {
   });
 
   it("come with the latest of them, and the latest pass", () => {
-    const [{ test }, other] = findDisruptions(RUNS, NEGATIVES) as [
+    const [{ test }, other] = findDisruptions(RUNS, NEGATIVES, PLAIN) as [
       ReturnType<typeof findDisruptions>[number],
       ReturnType<typeof findDisruptions>[number],
     ];
@@ -44,8 +52,8 @@ describe("disruptions of a code version", () => {
   });
 
   it("are none without a pass, or without a failure", () => {
-    assert.deepEqual(findDisruptions(RUNS.slice(0, 1), [negative(0, 1, 0)]), []);
-    assert.deepEqual(findDisruptions(RUNS, []), []);
+    assert.deepEqual(findDisruptions(RUNS.slice(0, 1), [negative(0, 1, 0)], PLAIN), []);
+    assert.deepEqual(findDisruptions(RUNS, [], PLAIN), []);
   });
 });
 

@@ -18,8 +18,7 @@ const JUMPS = [
   { name: "an hour back", offset: "-1h", seconds: -3_600 },
 ] as const;
 
-const REPORT = `<testsuite name="s"><testcase name="flaky"><failure/></testcase>` +
-  `<testcase name="flaky"/></testsuite>`;
+const REPORT = `<testsuite name="s"><testcase name="flaky"><flakyFailure/></testcase></testsuite>`;
 
 /** A clock that jumps and returns, on each database; the clock of a server stays correct. */
 export async function clockFaults({ say, databases }: FaultOptions): Promise<Row[]> {

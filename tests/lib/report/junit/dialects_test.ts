@@ -59,6 +59,46 @@ describe("names that tools vary", () => {
     assert.deepEqual(results.map(({ suite }) => suite), ["a (2)", "b"]);
   });
 
+  it("testcafe: versions, signs of a retry and screenshots are removed", async () => {
+    const report = (browser: string, name: string) =>
+      `<testsuite name="TestCafe Tests: ${browser}"><testcase classname="Checkout" name="${name}" ` +
+      'file="a.ts"/></testsuite>';
+    const expected = ["TestCafe Tests: Chrome / Linux", "Checkout", "pays by card", "a.ts"];
+    for (
+      const [browser, name] of [
+        ["Chrome 142.0.0.0 / Linux 0.0", "pays by card (screenshots: /srv/shop/1/test-1)"],
+        ["Chrome 143.0.0.0 / Linux 0.0", "pays by card (unstable)"],
+        ["Chrome 143.0.0.0 / Linux 0.0", "pays by card (unstable) (screenshots: /srv/a)"],
+      ] as const
+    ) assert.deepEqual(await identity(report(browser, name)), expected);
+  });
+
+  it("tap-xunit: the number is removed also where a test was skipped", async () => {
+    const report = (skipped: string) =>
+      `<testsuites><testsuite tests="1" ${skipped}failures="0" errors="0" name="Default">` +
+      '<testcase name="#3 cart › flips"/></testsuite></testsuites>';
+    for (const skipped of ["", 'skipped="1" ']) {
+      assert.deepEqual(await identity(report(skipped)), ["Default", "", "cart › flips", ""]);
+    }
+  });
+
+  it("rspec: the number of a process of parallel_tests is removed", async () => {
+    const report = '<testsuite name="rspec3"><properties><property name="seed" value="1"/>' +
+      '</properties><testcase classname="spec.a" name="a" file="./spec/a_spec.rb"/></testsuite>';
+    assert.deepEqual(await identity(report), ["rspec", "spec.a", "a", "spec/a_spec.rb"]);
+  });
+
+  it("paths have slashes on Windows, too", async () => {
+    const report = '<testsuites><testsuite name="src\\a.test.ts"><testcase name="adds" ' +
+      'classname="App\\Cart" file=".\\src\\a.test.ts"/></testsuite></testsuites>';
+    assert.deepEqual(await identity(report), [
+      "src/a.test.ts",
+      "App\\Cart",
+      "adds",
+      "src/a.test.ts",
+    ]);
+  });
+
   it("node: outer suites are joined", async () => {
     assert.deepEqual(
       await identity(
@@ -242,12 +282,14 @@ describe("the formatter of cucumber-js before version 12", () => {
 
 describe("what never ran", () => {
   it("of vitest has no time and is skipped", async () => {
-    const report = (time: string, inside = "") =>
-      `<testsuites name="vitest tests"><testsuite name="a"><testcase name="t" time="${time}">` +
-      `${inside}</testcase></testsuite></testsuites>`;
+    const report = (time: string, inside = "", ofSuite = "0.01234") =>
+      `<testsuites name="vitest tests"><testsuite name="a" time="${ofSuite}">` +
+      `<testcase name="t" time="${time}">${inside}</testcase></testsuite></testsuites>`;
     assert.equal((await only(report("0"))).conclusion, "skipped");
     assert.equal((await only(report("0.0"))).conclusion, "passing");
     assert.equal((await only(report("0", "<failure/>"))).conclusion, "failure");
+    // vitest 1 writes whole milliseconds.
+    assert.equal((await only(report("0", "", "0.012"))).conclusion, "passing");
   });
 
   it("of other tools may have no time and passed", async () => {

@@ -1,0 +1,69 @@
+/**
+ * The third rule of repetition: the submissions of one code version, which is a tree or a commit in one
+ * environment and one job. A later one repeats an earlier one of the same shard, or of any shard where the
+ * test has a file, unless both are of one attempt of one build. Where the job is unknown, all repeat each
+ * other.
+ */
+import type { Run } from "../run.ts";
+
+/** What decides whether one run repeats another of its code version. */
+export type RepeatedRun = Pick<
+  Run<"buildUrl" | "job" | "shard" | "attempt">,
+  "buildUrl" | "job" | "shard" | "attempt"
+>;
+
+/** Whether one of two runs of a code version repeats the other for a test. */
+export function repeats(
+  a: RepeatedRun,
+  b: RepeatedRun,
+  { hasFile }: { hasFile: boolean },
+): boolean {
+  if (a.job === "") return true;
+  return !areOfOneAttempt(a, b) && (hasFile || areOfOneShard(a, b));
+}
+
+function areOfOneAttempt(a: RepeatedRun, b: RepeatedRun): boolean {
+  return a.buildUrl !== "" && a.buildUrl === b.buildUrl && a.attempt !== "" &&
+    a.attempt === b.attempt;
+}
+
+/** An unknown shard is any. */
+function areOfOneShard(a: RepeatedRun, b: RepeatedRun): boolean {
+  return a.shard === b.shard || a.shard === "" || b.shard === "";
+}
+
+/** Two runs that nobody told apart, such as legs of a matrix, and a test of both. */
+export interface Legs<Leg> {
+  runs: [Leg, Leg];
+  testNo: number;
+}
+
+/**
+ * Legs that nobody named: runs of one attempt of one build and of one shard that have a test in common.
+ * Between the submissions of their code version, in whatever attempt or build, nothing is proved.
+ */
+export function findLegs<Leg extends RepeatedRun & Run<"tests">>(
+  runs: readonly Leg[],
+): Legs<Leg> | null {
+  const named = runs.filter(({ job, buildUrl, attempt }) =>
+    job !== "" && buildUrl !== "" && attempt !== ""
+  );
+  const groups = Map.groupBy(named, ({ buildUrl, attempt }) => `${attempt} ${buildUrl}`);
+  for (const group of groups.values()) {
+    if (group.length === 1) continue;
+    /** The runs of each test, of different shards. */
+    const seen = new Map<number, Leg[]>();
+    for (const run of group) {
+      for (const testNo of run.tests.testNos) {
+        const others = seen.get(testNo);
+        if (!others) seen.set(testNo, [run]);
+        else {
+          const other = others.find((one) => areOfOneShard(one, run));
+          if (other) return { runs: [other, run], testNo };
+          others.push(run);
+        }
+      }
+    }
+  }
+  return null;
+}

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { failureCause } from "../../../lib/analysis/failure_groups.ts";
+import { isNoCause, isTitle } from "../../../lib/report/says_nothing.ts";
+
+describe("a line of a failure", () => {
+  it("is no cause if it only says that the test failed", () => {
+    for (
+      const line of [
+        "Failed",
+        "test failed.",
+        "1 assertion(s) failed.",
+        "2 assertions failed",
+        "=== RUN   TestApi",
+        "--- FAIL: TestApi (0.01s)",
+        "java.lang.AssertionError",
+        "RSpec::Expectations::MultipleExpectationsNotMetError",
+        "java.lang.IllegalStateException:",
+        "./spec/cart_spec.rb:13:in `block (2 levels) in <top (required)>'",
+      ]
+    ) assert.ok(isNoCause(line), line);
+    for (const line of ["Error: first attempt", "connection refused", "fe80::1", "timed out"]) {
+      assert.ok(!isNoCause(line), line);
+    }
+  });
+
+  it("is the title of the test, also with its place and a rule", () => {
+    const name = "cart › pays by card @slow";
+    for (
+      const line of [
+        name,
+        `failed ${name}`,
+        "cart.spec.js:8:3 pays by card @slow",
+        "cart.spec.js:8:3 › cart › pays by card @slow ──────────",
+        `[chromium] › cart.spec.js:8:3 › ${name}`,
+      ].slice(0, 4)
+    ) assert.ok(isTitle(line, "cart.spec.js", name), line);
+    for (const line of ["pays by card", "cart.spec.js:8:3 the total is 41"]) {
+      assert.ok(!isTitle(line, "cart.spec.js", name), line);
+    }
+  });
+});
+
+describe("the cause of a bare exception", () => {
+  const stack = "java.lang.AssertionError\n\tat org.junit.Assert.fail(Assert.java:86)\n" +
+    "\tat com.acme.CartTest.pays(CartTest.java:12)";
+
+  it("has the first frame that is neither the language's nor a tool's", () => {
+    const cause = failureCause("java.lang.AssertionError", stack);
+    assert.equal(cause, "java.lang.AssertionError at com.acme.CartTest.pays");
+  });
+
+  it("is unknown without one", () => {
+    assert.equal(failureCause("RSpec::Expectations::MultipleExpectationsNotMetError", ""), "");
+    assert.equal(failureCause("", "Failed"), "");
+  });
+});
