@@ -5,10 +5,11 @@ export type CsvValue = string | number | boolean | null | readonly unknown[];
 
 /**
  * Where a spreadsheet would take the rest for a formula: at the beginning, but where `;` separates cells
- * also after one, and after a line break; there quotes at the beginning of a cell are removed. The characters
- * have full-width forms.
+ * also after one, and after a line break; there quotes at the beginning of a cell are removed. Blanks and invisible
+ * characters before it count for nothing. The characters have full-width forms.
  */
-const FORMULAS = /(^|[;\t\r\n])("*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
+const FORMULAS =
+  /(^|[;\t\r\n])("*)(?=[ \u00a0\u2000-\u200d\u2060\u3000\ufeff]*[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 
 /**
  * A line with its end. `null` is an empty cell, an empty text is `""`.

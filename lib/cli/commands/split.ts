@@ -214,10 +214,16 @@ async function makePlan(
 ): Promise<SplitPlan & { newNames: string[] }> {
   const { by, nodeCount } = options;
   const { repository } = await findCheckout(context.io, options.repo);
-  const asOf = formatTimestamp(await momentOf(options, context));
+  const moment = await momentOf(options, context);
+  const asOf = formatTimestamp(moment ?? 0);
   const plan = { repository: repository ? formatRepositoryName(repository) : "", asOf, by };
   try {
     if (!repository) throw new Failure("the repository is unknown: expected --repo OWNER/NAME");
+    if (moment === null) {
+      throw new Failure(
+        "found no commit here: expected --as-of with a moment that is the same on every node, or --plan",
+      );
+    }
     const request = { ...options, repository, asOf };
     const durations = await requestDurations(names, request, context.io.environment);
     const items = names.map((name) => ({ name, weight: durations.get(name) ?? null }));
@@ -249,11 +255,11 @@ async function sizeOf(path: string): Promise<number | null> {
   }
 }
 
-/** The moment whose durations count: the time of the commit, which is the same on every node. */
+/** The moment whose durations count: the time of the commit, the same on every node; `null` without one. */
 async function momentOf(
   { asOf, mayBeNow }: { asOf: number | undefined; mayBeNow: boolean },
   { io }: CommandContext,
-): Promise<number> {
+): Promise<number | null> {
   if (asOf !== undefined) return asOf;
   const { git = runGit, environment } = io;
   const committed = await git(["show", "--no-patch", "--format=%ct", "HEAD"]);
@@ -261,9 +267,6 @@ async function momentOf(
   try {
     return parseTimestamp(environment.CI_COMMIT_TIMESTAMP ?? "");
   } catch {
-    if (mayBeNow) return io.now();
-    throw new UsageError(
-      "--as-of: found no commit here: expected a moment that is the same on every node, or --plan",
-    );
+    return mayBeNow ? io.now() : null;
   }
 }

@@ -16,6 +16,11 @@ describe("a line of comma-separated values", () => {
       ["-2+3", "'-2+3"],
       ["@SUM(A1)", "'@SUM(A1)"],
       ["\uff1d1", "'\uff1d1"],
+      [" =1", "' =1"],
+      ["\u00a0 -1", "'\u00a0 -1"],
+      ["\u200b=1", "'\u200b=1"],
+      ["\ufeff=1", "'\ufeff=1"],
+      ["a; \u200b=1", "a;' \u200b=1"],
       ["\t=1", "\t'=1"],
       ["\r\n=1", "\r\n'=1"],
       // Where `;` separates cells, a quote in the middle of one begins nothing.
@@ -35,7 +40,12 @@ describe("a line of comma-separated values", () => {
 
   it("takes no long time for a text of line breaks or of quotes", () => {
     const start = performance.now();
-    csvLine(["\n".repeat(1_000_000), `;${'"'.repeat(1_000_000)}`]);
+    csvLine([
+      "\n".repeat(1_000_000),
+      " ".repeat(1_000_000),
+      "; ".repeat(500_000),
+      `;${'"'.repeat(1_000_000)}`,
+    ]);
     assert.ok(performance.now() - start < 10_000);
   });
 });

@@ -196,12 +196,19 @@ describe("split", () => {
     assert.match(other.stderr, /the plan is for 2 nodes, but this job has 3/);
   });
 
+  it("splits by size without a commit, whose time would be the same on every node", async () => {
+    const args = ["--nodes", "2", "--index", "0", ...FILES];
+    const { code, stdout, stderr } = await split(args, { committed: "" });
+    assert.equal(code, 0, stderr);
+    assert.notEqual(stdout, "");
+    assert.match(stderr, /without durations: found no commit here: expected --as-of/);
+  });
+
   it("refuses what would not be the same on every node", async () => {
     const node = ["--nodes", "2", "--index", "0"];
     const refused: [string[], RegExp, number?][] = [
       [[...FILES], /unknown node: expected --nodes N --index I, counted from 0/],
       [["--nodes", "2", "--index", "2", ...FILES], /node 2 of 2 does not exist/],
-      [[...node, ...FILES], /--as-of: found no commit here/],
       [[...node, "--format", "go", "--by", "class", "a.A"], /--format go cannot select by class/],
       [[...node, "--format", "pytest", "a b.py"], /has white space/],
       [[...node, "--plan", join(folder, "a.ts")], /a\.ts is not JSON/, 1],
