@@ -1,16 +1,29 @@
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
 
+const MODE = "isolation level repeatable read read only";
+
 /** Runs queries that all see the same data. */
 export async function readSnapshot<T>(
   sql: Database["sql"],
   read: (tx: Queryable) => Promise<T>,
 ): Promise<T> {
-  const isolation = "isolation level repeatable read read only";
-  const [result] = await sql.begin(isolation, async (tx) => {
-    const [, result] = await Promise.all([planForParameters(tx), read(tx)]);
+  return await readSnapshotAfter(sql, () => Promise.resolve(), (tx) => read(tx));
+}
+
+/**
+ * Runs queries that all see the same data; the first is `lookUp`, with the same plan for all parameters: to
+ * plan the look-up of a caller each time made a list of tests three times slower.
+ */
+export async function readSnapshotAfter<Found, T>(
+  sql: Database["sql"],
+  lookUp: (tx: Queryable) => Promise<Found>,
+  read: (tx: Queryable, found: Found) => Promise<T>,
+): Promise<T> {
+  const [result] = await sql.begin(MODE, async (tx) => {
+    const [found] = await Promise.all([lookUp(tx), planForParameters(tx)]);
     // In an array, because `begin` awaits the items of an array.
-    return [result];
+    return [await read(tx, found)];
   });
   return result as T;
 }

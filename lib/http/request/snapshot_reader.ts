@@ -1,6 +1,7 @@
 /** Runs handlers: what one reads of the database is of one snapshot. */
+import type { Queryable } from "../../../db/connection/sql.ts";
 import { type CallerScope, loadCallers } from "../../../db/read/caller.ts";
-import { readSnapshot } from "../../../db/read/snapshot.ts";
+import { readSnapshotAfter } from "../../../db/read/snapshot.ts";
 import type { LoadTestsOptions, TestCache } from "../test_cache/cache.ts";
 import type { Authenticated } from "./authentication.ts";
 import type { Context } from "./context.ts";
@@ -60,8 +61,8 @@ export function createSnapshotReader({ sql }: Pick<Context, "sql">, tests: TestC
         return { scope, result: await handle({ ...request, ...seen, load: notLoaded, loadTests }) };
       }
     }
-    return await readSnapshot(sql, async (tx) => {
-      const [scope] = await loadCallers(tx, [lookUp]);
+    const loadScope = async (tx: Queryable) => (await loadCallers(tx, [lookUp]))[0];
+    return await readSnapshotAfter(sql, loadScope, async (tx, scope) => {
       if (!scope) throw new GoneError();
       const { repositories, errors, isMissing } = findResource(parsed, scope);
       if (isMissing || Object.keys(errors).length > 0) throw new GoneError();
