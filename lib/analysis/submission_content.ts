@@ -149,6 +149,11 @@ export class SubmissionBuilder {
       firstResults[index] = resultNo;
     }
     const identities = this.#identities.finish();
+    const impossible = removeImpossibleTimes(this.#durations.subarray(0, this.#count));
+    if (impossible) {
+      const { name } = identityIn(identities, impossible.first.resultNo);
+      onNote?.(impossibleTimesNote(name, impossible));
+    }
     const collected = {
       testIndexes,
       kinds: this.#kinds.subarray(0, this.#count),
@@ -256,6 +261,44 @@ export function withTestHashes(
 function commonHostname(reports: readonly CollectedReport[]): string | undefined {
   const names = new Set(reports.flatMap(({ hostname = [] }) => hostname));
   return names.size === 1 ? names.values().next().value : undefined;
+}
+
+const DAY_MICROSECONDS = 24 * 60 * 60 * 1e6;
+
+interface ImpossibleTimes {
+  count: number;
+  first: { resultNo: number; microseconds: number };
+}
+
+/** Sets times that cannot be to 0: above 30 days, or above one day and ten times all others together. */
+function removeImpossibleTimes(durations: Float64Array): ImpossibleTimes | null {
+  let found: ImpossibleTimes | null = null;
+  let total = 0;
+  for (const microseconds of durations) total += microseconds;
+  durations.forEach((microseconds, resultNo) => {
+    const others = total - microseconds;
+    if (microseconds <= DAY_MICROSECONDS) return;
+    if (microseconds <= 30 * DAY_MICROSECONDS && microseconds <= 10 * others) return;
+    found ??= { count: 0, first: { resultNo, microseconds } };
+    found.count++;
+    durations[resultNo] = 0;
+  });
+  return found;
+}
+
+function impossibleTimesNote(
+  name: string,
+  { count, first: { microseconds } }: ImpossibleTimes,
+): string {
+  const seconds = Math.round(microseconds / 1e6);
+  // The first unit in which it would be an ordinary time.
+  const [unit] = ([["milliseconds", 1e3], ["microseconds", 1e6], ["nanoseconds", 1e9]] as const)
+    .find(([, parts]) => seconds / parts < 60 * 60) ?? ["nanoseconds"];
+  const others = count === 1 ? "" : `, and ${count - 1} more results`;
+  return `the test ${
+    quote(name)
+  } took ${seconds} s by its report${others}, which cannot be: counted ` +
+    `as 0. The time was probably in ${unit}; expected seconds`;
 }
 
 function configurationsNote(name: string, count: number, files: [string, string]): string {

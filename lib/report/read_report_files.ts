@@ -4,7 +4,7 @@ import type { ReportOptions } from "./report_reader.ts";
 import { readReport } from "./read_report.ts";
 import type { ReportedTool } from "../analysis/repetition/equal_cases.ts";
 import { REPORT_LIMITS } from "./limits.ts";
-import { ReportError } from "./report_error.ts";
+import { ReportError, type ReportErrorKind } from "./report_error.ts";
 import type { ReportFile } from "./report_files.ts";
 
 /** A report that is not on disk; it is read before the next one is requested. */
@@ -21,6 +21,9 @@ export interface ReadReportFilesOptions extends Omit<ReportOptions, "file" | "on
   /** Called with the number of bytes of each chunk that is read. */
   onBytes?(count: number): void;
 }
+
+// A test process that died, or a picture in a message, costs one report and not the upload.
+const LEFT_OUT: readonly string[] = ["incomplete", "too-long"] satisfies ReportErrorKind[];
 
 /**
  * Reads files as reports. A file that was not named and is XML of another kind is skipped with a
@@ -55,7 +58,7 @@ export async function readReportFiles(
       digests.push(hash.digest("hex"));
     } catch (error) {
       if (!(error instanceof ReportError)) throw error;
-      if (error.kind === "incomplete" && (file.mayBeIncomplete ?? !file.isNamed)) {
+      if (LEFT_OUT.includes(error.kind) && (file.mayBeIncomplete ?? !file.isNamed)) {
         firstIncomplete ??= error;
         options.onLeftOut?.();
         options.onNote?.(`${error.message}: left out`);

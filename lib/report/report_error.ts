@@ -1,7 +1,7 @@
 /**
  * Why a report was refused: it is empty or cut off (`incomplete`), it is not well-formed or lacks
  * something required (`malformed`), it is XML of another kind (`not-junit`), or no coverage report (`not-coverage`), it exceeds a limit
- * (`limit`), there is no such file (`not-found`), or the system refuses access (`unreadable`).
+ * (`limit`), one attribute or tag of it does (`too-long`: an upload of several is read without it), there is no such file (`not-found`), or the system refuses access (`unreadable`).
  */
 export type ReportErrorKind =
   | "incomplete"
@@ -9,6 +9,7 @@ export type ReportErrorKind =
   | "not-junit"
   | "not-coverage"
   | "limit"
+  | "too-long"
   | "not-found"
   | "unreadable";
 

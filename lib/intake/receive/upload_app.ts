@@ -278,7 +278,10 @@ function failureResponse(error: unknown): [Response, reason: string] {
     const [, part] = /^upload: (test-results|coverage)\//.exec(error.file) ?? [];
     const name = part === "coverage" ? "coverage" : part === undefined ? "body" : "report";
     const message = error.message.replace(/^upload: (test-results|coverage)\//, "");
-    return [badRequest({ [name]: [message] }, error.kind === "limit" ? 413 : 400), message];
+    return [
+      badRequest({ [name]: [message] }, ["limit", "too-long"].includes(error.kind) ? 413 : 400),
+      message,
+    ];
   }
   return [isSystemFault(error) ? unavailable() : internalServerError(), ""];
 }

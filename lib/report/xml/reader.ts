@@ -109,7 +109,7 @@ export class XmlReader {
     while (this.#section ? this.#readSection(this.#section) : this.#readContent());
     const limit = REPORT_LIMITS.attributeCharacters;
     if (this.input.text.length - this.input.at > limit) {
-      this.input.fail("limit", `a tag of more than ${limit} characters`, "fewer");
+      this.input.fail("too-long", `a tag of more than ${limit} characters`, "fewer");
     }
     this.#elementPosition = this.elementPosition;
     this.#elementAt = -1;

@@ -79,7 +79,7 @@ export function readStartTag(input: XmlInput): StartTag | null {
     const limit = isName && valueEnd !== -1 ? nameCharacters : attributeCharacters;
     if (value.length > limit) {
       const found = `the attribute ${shorten(name)}=${excerpt(value)}`;
-      input.fail("limit", found, `at most ${limit} characters`, input.positionOf(valueAt));
+      input.fail("too-long", found, `at most ${limit} characters`, input.positionOf(valueAt));
     }
     if (valueEnd === -1) return null;
     if (isName && input.isUndecodable(value)) undecodableName = name;

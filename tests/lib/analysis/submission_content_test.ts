@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { forEachException } from "../../../lib/analysis/columns.ts";
+import { forEachException, forEachTest } from "../../../lib/analysis/columns.ts";
 import { decodeBody } from "../../../lib/analysis/failure_texts.ts";
 import { indexOfTest, SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { testHash } from "../../../lib/base/identity.ts";
@@ -25,6 +25,39 @@ function content(results: TestResult[]) {
   for (const each of results) builder.add(each);
   return builder.finish();
 }
+
+describe("a time that cannot be", () => {
+  const timesOf = (...seconds: number[]) => {
+    const builder = new SubmissionBuilder();
+    const test = { suite: "", class: "", file: "", message: "", body: "" };
+    for (const [index, one] of seconds.entries()) {
+      const durationMicroseconds = one * 1e6;
+      builder.add({ ...test, name: `t${index}`, conclusion: "passing", durationMicroseconds });
+    }
+    const notes: string[] = [];
+    const content = builder.finish({ onNote: (note) => notes.push(note) });
+    const times = new Map<string, number>();
+    forEachTest(content, (index, own) => {
+      times.set(content.identityAt(index).name, own[0]!.durationMicroseconds / 1e6);
+    });
+    return { times: seconds.map((_, index) => times.get(`t${index}`)), notes };
+  };
+
+  it("is 0, with a note that names the unit it was probably in", () => {
+    const { times, notes } = timesOf(548_392_417, 1);
+    assert.deepEqual(times, [0, 1]);
+    assert.match(notes.join(), /^the test "t0" took 548392417 s .*probably in microseconds/);
+    assert.match(timesOf(90_000, 1).notes.join(), /probably in milliseconds/);
+  });
+
+  it("is above 30 days, or above one day and ten times all others together", () => {
+    const day = 24 * 60 * 60;
+    assert.deepEqual(timesOf(31 * day, 30 * day).times, [0, 30 * day]);
+    assert.deepEqual(timesOf(2 * day, day / 4).times, [2 * day, day / 4]);
+    assert.deepEqual(timesOf(2 * day, day / 10).times, [0, day / 10]);
+    assert.deepEqual(timesOf(day, 1).times, [day, 1]);
+  });
+});
 
 describe("the content of a submission", () => {
   it("holds each test once, in ascending order of its hash, with its identity", () => {

@@ -12,8 +12,12 @@ function encode(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-async function refused(bytes: AsyncIterable<Uint8Array>, message: RegExp): Promise<void> {
-  await assert.rejects(readBytes(bytes), { name: "ReportError", kind: "limit", message });
+async function refused(
+  bytes: AsyncIterable<Uint8Array>,
+  message: RegExp,
+  kind = "limit",
+): Promise<void> {
+  await assert.rejects(readBytes(bytes), { name: "ReportError", kind, message });
 }
 
 /** How much more memory was in use at the worst moment than before, in bytes. */
@@ -86,12 +90,20 @@ describe("limits of a report", () => {
 
   it("refuse 100 MB in one attribute", async () => {
     const bytes = repeated(TEST + "<failure message='", "abc ", 100 * MEGABYTE, "'/>");
-    await refused(bytes, /found the attribute message="abc .*expected at most 16777216 characters/);
+    await refused(
+      bytes,
+      /found the attribute message="abc .*expected at most 16777216 characters/,
+      "too-long",
+    );
   });
 
   it("refuse a name that is too long instead of cutting it", async () => {
     const bytes = repeated("<testsuite><testcase name='", "abc ", MEGABYTE, "'/></testsuite>");
-    await refused(bytes, /found the attribute name="abc .*expected at most 65536 characters/);
+    await refused(
+      bytes,
+      /found the attribute name="abc .*expected at most 65536 characters/,
+      "too-long",
+    );
     const long = "n".repeat(65_536);
     const results = await readText(`<testsuite><testcase name="${long}"/></testsuite>`);
     assert.equal(results[0]?.name, long);

@@ -89,6 +89,25 @@ describe("readReportFiles", () => {
     });
   });
 
+  it("leaves out a report with a picture in an attribute, and reads the others", async () => {
+    const huge = `<testsuite><testcase name="a"><failure message="${"A".repeat(18_000_000)}"/>` +
+      "</testcase></testsuite>";
+    const notes: string[] = [];
+    const bytes = (text: string) => new Blob([text]).stream();
+    const given = [["good.xml", '<testsuite><testcase name="b"/></testsuite>'], ["huge.xml", huge]];
+    const { resultCount } = await readReportFiles(
+      ReadableStream.from(given.map(([path, text]) => (
+        { path: path!, isNamed: true, mayBeIncomplete: true, bytes: bytes(text!) }
+      ))),
+      { onResult: () => {}, onNote: (note) => notes.push(note) },
+    );
+    assert.equal(resultCount, 1);
+    assert.match(
+      notes.join(),
+      /^huge\.xml:1:.*message="AAA.*at most 16777216 characters: left out$/,
+    );
+  });
+
   it("leaves out what is empty or cut off and was only found, with a note", async () => {
     const calls: string[] = [];
     const files = [file("a.xml"), file("cut.xml"), file("b.xml"), file("empty.xml")];

@@ -100,7 +100,7 @@ async function read(
     assert.match(message, /found|expected/);
     assert.ok(message.length < 1_000 && !/[\n\r]/.test(message), `no short line: ${message}`);
     // A name without end that is no name either: which of the two shows first depends on the pieces.
-    return { refused: kind === "limit" ? "malformed" : kind };
+    return { refused: ["limit", "too-long"].includes(kind) ? "malformed" : kind };
   }
 }
 

@@ -77,7 +77,7 @@ function byReader(text: string, chunkLength = Infinity): Events {
     return recorder.events;
   } catch (error) {
     if (!(error instanceof ReportError)) throw error;
-    return error.kind === "limit" ? "out of scope" : "refused";
+    return ["limit", "too-long"].includes(error.kind) ? "out of scope" : "refused";
   }
 }
 
