@@ -33,10 +33,13 @@ export const DIALECTS: readonly Dialect[] = [
   {
     tool: "pytest",
     evidence:
-      '`name="pytest"` without other attributes, or suites with name, errors, failures, skipped, ' +
-      "tests, time, timestamp, hostname",
-    isWrittenBy: ({ suites, suiteKeys }) =>
+      '`name="pytest"` without other attributes, suites with name, errors, failures, skipped, ' +
+      "tests, time, timestamp, hostname, or with skips and cases with line in a file of Python",
+    isWrittenBy: ({ suites, suiteKeys, testCase }) =>
       suites.at(-1)?.["name"] === "pytest" && PYTEST_KEYS.test(suiteKeys) ||
+      // Under another name, by earlier versions: unittest writes a file and the time of a case.
+      suites.at(-1)?.["skips"] !== undefined && /\.py$/.test(testCase["file"] ?? "") &&
+        testCase["line"] !== undefined ||
       suiteKeys === "name errors failures skipped tests time timestamp hostname",
     ...ATTEMPTS,
     hasBareAttempts: true,
@@ -104,6 +107,21 @@ export const DIALECTS: readonly Dialect[] = [
     changes: "Lines such as `=== RUN` and `--- FAIL` say nothing. Each line with a place, as in " +
       "`cart_test.go:9: no total`, is a failure of its own.",
     ...GO_OUTPUT,
+  },
+  {
+    tool: "openshift_tests",
+    evidence: "a suite `openshift-tests…`",
+    isWrittenBy: ({ suites }) => /^openshift-tests\b/.test(suites.at(-1)?.["name"] ?? ""),
+    ...ATTEMPTS,
+    changes: "",
+  },
+  {
+    tool: "common_test",
+    evidence: "suites and cases with log",
+    isWrittenBy: ({ suites, testCase }) =>
+      suites.at(-1)?.["log"] !== undefined && testCase["log"] !== undefined,
+    ...ATTEMPTS,
+    changes: "Equal cases of different groups are different tests.",
   },
   {
     tool: "ginkgo",

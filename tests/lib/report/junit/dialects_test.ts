@@ -280,6 +280,29 @@ describe("the formatter of cucumber-js before version 12", () => {
   });
 });
 
+describe("a row that adds evidence", () => {
+  const kindsIn = async (report: string) => (await read(report)).tool;
+  it("recognizes pytest under another name, openshift-tests and Common Test", async () => {
+    const cases: [string, string][] = [
+      [
+        '<testsuite errors="1" failures="1" name="backend" skips="0" tests="1" time="1"><testcase ' +
+        'classname="a" file="tests/a.py" line="4" name="b" time="1"/></testsuite>',
+        "pytest",
+      ],
+      [
+        '<testsuite name="openshift-tests" tests="1"><testcase name="a" time="1"/></testsuite>',
+        "openshift_tests",
+      ],
+      [
+        '<testsuites><testsuite name="cart" hostname="a" log="s.html"><testcase name="adds" time="1" ' +
+        'timestamp="" log="c.html"/></testsuite></testsuites>',
+        "common_test",
+      ],
+    ];
+    for (const [report, tool] of cases) assert.equal(await kindsIn(report), tool);
+  });
+});
+
 describe("what never ran", () => {
   it("of vitest has no time and is skipped", async () => {
     const report = (time: string, inside = "", ofSuite = "0.01234") =>
