@@ -5,6 +5,7 @@
  * is a method: `mutants.ts` replaces them one at a time to check that the comparison notices.
  */
 import { fingerprint } from "../../lib/analysis/failure_groups.ts";
+import { isNoCause } from "../../lib/report/says_nothing.ts";
 import { plainCause } from "./causes/plain_cause.ts";
 import {
   isSameTest,
@@ -262,7 +263,8 @@ export class Oracle {
   /** What failures of one cause have in common. */
   cause({ result: { message, body } }: Row): string {
     const lines = [message, ...body.split("\n")].map((line) => line.trim());
-    return plainCause(lines.find((line) => line !== "") ?? "");
+    const line = lines.find((line) => line !== "") ?? "";
+    return isNoCause(line) ? "" : plainCause(line);
   }
 
   /** The fingerprints of the disruptions of a test that are stored, sorted. */
