@@ -1,4 +1,5 @@
 /** The parts of responses that routes share, with the names of their schemas. */
+import type { ShownConclusion } from "../db/read/conclusions.ts";
 import type { TestAttempt } from "../lib/analysis/attempts.ts";
 import type { FailureText } from "../lib/analysis/failure_texts.ts";
 import {
@@ -49,6 +50,18 @@ export function negativeResult(
 /** A positive result; its message is always `null`. */
 export function positiveResult({ recordedAt, buildUrl }: LatestPositive) {
   return { recorded_at: formatTimestamp(recordedAt), build_url: buildUrl, message: null };
+}
+
+/** The evidence for a failure. */
+export function conclusion({ evidence, blame, share, restsOn }: ShownConclusion) {
+  return {
+    evidence,
+    blame,
+    share: share && Math.floor(share.notTheChange * 1000 / share.of) / 1000,
+    share_of: share && share.of,
+    share_from: share && share.from,
+    evidence_url: restsOn?.buildUrl ?? "",
+  };
 }
 
 /** One attempt of a test, with its failure text. */

@@ -1,5 +1,7 @@
 /** The schemas that responses share. */
 import * as v from "valibot";
+import { EVIDENCE } from "../lib/evidence/evidence.ts";
+import { BLAMES, SHARE_SOURCES } from "../lib/evidence/shares.ts";
 
 export const timestamp = v.pipe(
   v.string(),
@@ -115,4 +117,27 @@ export const attempt = {
     v.boolean(),
     "Whether it failed at a code version where the test also passed",
   ),
+};
+
+/** The evidence for a failure; `evidence_url` is part of it. */
+export const conclusion = {
+  evidence: described(
+    v.picklist(EVIDENCE),
+    "What the failure rests on, from what was known when it was uploaded",
+  ),
+  blame: described(v.picklist(BLAMES), "Whether the change is probably the cause"),
+  share: described(
+    v.nullable(share),
+    "Share of the failures with this evidence that were not the change, truncated to 3 decimals; null while " +
+      "none is known",
+  ),
+  share_of: described(
+    v.nullable(count("Failures")),
+    "Failures of the last 90 days whose truth came out, of which it is the share",
+  ),
+  share_from: described(
+    v.nullable(v.picklist(SHARE_SOURCES)),
+    "Whose failures these are; published: of a year of Apache Ozone",
+  ),
+  evidence_url: text('URL of the CI run that the evidence rests on, "" without one'),
 };

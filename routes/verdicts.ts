@@ -1,13 +1,15 @@
 import * as v from "valibot";
 import { loadCauses } from "../db/read/causes.ts";
-import { type Job, loadJobRuns, loadOutageRuns } from "../db/read/job_runs.ts";
-import { loadTestsOnBase, type TestOnBase } from "../db/read/verdicts.ts";
-import type { TrackedTest } from "../lib/analysis/tracked_test.ts";
+import { loadJobRuns, loadOutageRuns } from "../db/read/job_runs.ts";
+import { type AskedTest, loadJudgedRun } from "../db/read/verdicts.ts";
 import { medianOf } from "../lib/analysis/test_counts.ts";
-import { DEFAULT_BASE, NOT_NEW_VERDICTS, verdictOf } from "../lib/analysis/verdict.ts";
-import { parseShortTestId, parseTestId } from "../lib/base/identity.ts";
+import { verdictOf, VERDICTS } from "../lib/analysis/verdict.ts";
+import { isGitId } from "../lib/base/commit.ts";
+import { parseShortTestId } from "../lib/base/identity.ts";
 import { jsonRecord } from "../lib/base/json_record.ts";
 import { quote } from "../lib/base/quote.ts";
+import { formatTimestamp } from "../lib/base/time.ts";
+import { type CauseCount, OUTAGE_SECONDS } from "../lib/evidence/mass_failure.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import { MAX_FILTER_CHARACTERS, parsePatterns } from "../lib/query/submission_filter.ts";
@@ -16,31 +18,60 @@ import * as views from "./response_parts.ts";
 
 const testsParameter = parameters.parsed(
   parseTests,
-  "Comma-separated ids of tests, or the last 13 digits of each, which depend on suite, class, name " +
-    `and file alone. At most ${parameters.MAX_LIMIT}`,
+  "Comma-separated tests that failed in the run: the id of each, or the last 13 digits of it, which depend on " +
+    "suite, class, name and file alone. After a colon the fingerprints of its causes, separated by dots, and " +
+    `\`passed\` if an attempt of it passed. At most ${parameters.MAX_LIMIT}`,
   {
-    jsonSchema: { type: "string", pattern: "^ *[0-9a-fA-F]{13}([0-9a-fA-F]{11})? *(,.*)?$" },
-    example: "5f3a9c0e7b12d4a86f01c2e3",
+    jsonSchema: { type: "string", pattern: "^ *[0-9a-fA-F]{13}([0-9a-fA-F]{11})? *([:,].*)?$" },
+    example: "5f3a9c0e7b12d4a86f01c2e3:9c1d6f02ab37e845",
     required: true,
   },
 );
 
 const baseParameter = parameters.parsed(
-  (text) => parsePatterns(text.trim() === "" ? DEFAULT_BASE : text),
-  `Comma-separated branches, as in branch, for the verdict known: "${DEFAULT_BASE}" by default`,
+  parsePatterns,
+  "Comma-separated branches, as in branch, that count as the base branch; the repository's by default",
   {
-    jsonSchema: { type: "string", maxLength: MAX_FILTER_CHARACTERS, default: DEFAULT_BASE },
+    jsonSchema: { type: "string", maxLength: MAX_FILTER_CHARACTERS },
     example: "main,release/*",
   },
+);
+
+const countOfRun = (what: string, example: string) =>
+  parameters.parsed(
+    (text) => {
+      if (text.trim() === "") return undefined;
+      if (!/^\d{1,9}$/.test(text)) throw new RangeError(`invalid count ${quote(text)}`);
+      return Number(text);
+    },
+    `${what} in the run`,
+    { jsonSchema: { type: "string", pattern: "^[0-9]{1,9}$" }, example },
+  );
+
+const causesParameter = parameters.parsed(
+  parseCauses,
+  "Of a run with more failed tests than fit into `tests`: the causes of all of them, comma-separated, each with " +
+    "the number of its tests as in `9c1d6f02ab37e845*30`",
+  { jsonSchema: { type: "string" }, example: "9c1d6f02ab37e845*30" },
 );
 
 const verdictSchema = schemas.object("TestVerdict", {
   ...schemas.test,
   verdict: schemas.described(
-    v.picklist(NOT_NEW_VERDICTS),
-    "The first that applies: quarantined; flaky: a disruption in the last 14 days; known: it " +
-      "also failed in the last 14 days on the base branch",
+    v.picklist(VERDICTS),
+    "The first that applies: quarantined; flaky: a disruption in the last 14 days; known: its latest run on " +
+      "the base branch failed, or it failed there in the last 14 days with this cause; new",
   ),
+  ...schemas.conclusion,
+  share_not_the_change: schemas.nullable(
+    schemas.count("Failures"),
+    "Of share_of, those that were not the change",
+  ),
+  base_run_count: schemas.count("Its runs on the base branch, of the last 1,000"),
+  base_failed_count: schemas.count(
+    "Those of them that failed: with a cause of this failure, where the evidence is one of causes",
+  ),
+  evidence_recorded_at: schemas.nullable(schemas.timestamp, "When the run of evidence_url was"),
   disruptiveness_ratio: schemas.ratio,
   recent_nondeterministic_negative_result: schemas.nullable(
     schemas.negativeResult,
@@ -68,7 +99,6 @@ const outageRunSchema = schemas.object("OutageRun", {
   ran_test_count: schemas.count("Tests that passed or failed at least once"),
 });
 
-const OUTAGE_SECONDS = 2 * 3600;
 const MAX_OUTAGE_RUNS = 10;
 /** Fewer say nothing about how many tests the job has. */
 const MIN_JOB_RUNS = 3;
@@ -87,17 +117,32 @@ export const verdicts = defineJsonRoute({
   tag: "Repositories",
   summary: "Verdicts on failed tests",
   description:
-    "For each of the given tests, whether its failure is already known. Tests that are missing from the " +
-    "response are new failures.",
+    "For each of the given tests, in their order, what is known of its failure: the evidence, whose it " +
+    "probably is, and how often that was right. It takes the run as it is uploaded; a run that is stored has " +
+    "the evidence of its upload.",
   query: {
     tests: testsParameter,
     base: baseParameter,
     run_job: ofRun("Job", "test"),
     run_environment: ofRun("Environment", "Linux-X64"),
     run_shard: ofRun("Shard", "2/4"),
+    run_attempt: ofRun("Attempt", "1"),
+    run_commit: ofRun("Commit", "4f9d1c2"),
+    run_tree: ofRun("Tree", "9bd0e1f"),
+    run_branch: ofRun("Branch", "fix-cart"),
+    run_build_url: ofRun("Build URL", "https://ci.example.com/builds/7"),
+    run_test_count: countOfRun("Tests that passed or failed", "482"),
+    run_failed_test_count: countOfRun("Tests that failed", "3"),
+    run_causes: causesParameter,
   },
   schema: schemas.object("TestVerdicts", {
     tests: v.array(verdictSchema),
+    base_branch: schemas.text("The base branch"),
+    mass_failure: schemas.described(
+      v.nullable(v.picklist(["outage", "together"])),
+      "Of a run in which more than 20 % of at least 20 tests failed. outage: at least half of them have a " +
+        "cause that another branch had in the last two hours; together: this branch alone; null otherwise",
+    ),
     expected_test_count: schemas.nullable(
       schemas.count("Tests"),
       "Median number of tests that ran in the last 10 submissions of this job, environment and " +
@@ -119,37 +164,50 @@ export const verdicts = defineJsonRoute({
   }),
   resource: "repository in path",
   isOfThisSecond: true,
-  async handler({ load, loadTests, now, query: { tests: wanted, base, ...of } }) {
-    const testHashes = [...new Set(wanted.map(({ testHash }) => testHash))];
-    const job = jobOf(of);
-    const [tests, { tests: tracked }, causes, runs, outages] = await Promise.all([
-      load(loadTestsOnBase, { testHashes, base }),
+  async handler({ load, loadTests, now, query: { tests: asked, base: given, ...of } }) {
+    const run = runOf(of, asked.length);
+    const judged = await load(loadJudgedRun, {
+      tests: asked,
+      run,
+      causeCounts: of.run_causes,
+      given: given ?? null,
+    });
+    const { base } = judged;
+    const testHashes = [...new Set(judged.tests.map(({ testHash }) => testHash))];
+    const [{ tests: tracked }, causes, runs, outages] = await Promise.all([
       loadTests(),
       load(loadCauses, { testHashes }),
-      load(loadJobRuns, { ...job, base }),
-      load(loadOutageRuns, { since: now - OUTAGE_SECONDS, limit: MAX_OUTAGE_RUNS }),
+      load(loadJobRuns, { ...run, base }),
+      load(loadOutageRuns, {
+        since: now - OUTAGE_SECONDS,
+        limit: MAX_OUTAGE_RUNS,
+        notOnBranch: run.branch,
+      }),
     ]);
     const counts = runs.map(({ ranTestCount }) => ranTestCount);
     const isKnown = runs.length >= MIN_JOB_RUNS;
-    const isWanted = (id: string) => wanted.some(({ text }) => id.endsWith(text));
-    const shown = tests.filter(({ id, aliasId }) =>
-      isWanted(id) || aliasId !== null && isWanted(aliasId)
-    ).sort((a, b) => a.id < b.id ? -1 : 1);
+    const trackedById = new Map(tracked.map((test) => [test.id, test]));
     return {
-      tests: withVerdicts(shown, tracked).flatMap((one) => {
-        const { known, verdict, failure, aliasId: _, ...test } = one;
-        // Left out because `prune` deletes tests without recent results, which must not change a response.
-        if (verdict === "new") return [];
+      tests: judged.tests.map(({ testHash, conclusion, failure, ...test }) => {
+        const known = trackedById.get(test.id);
         const latest = known?.latestDisruption ?? null;
         return {
           ...test,
-          verdict,
+          verdict: verdictOf(known, conclusion.isKnownOnBase),
+          ...views.conclusion(conclusion),
+          share_not_the_change: conclusion.share && conclusion.share.notTheChange,
+          base_run_count: conclusion.baseRunCount,
+          base_failed_count: conclusion.baseFailedCount,
+          evidence_recorded_at: conclusion.restsOn &&
+            formatTimestamp(conclusion.restsOn.recordedAt),
           disruptiveness_ratio: known ? views.ratio(known) : 0,
           recent_nondeterministic_negative_result: latest && views.negativeResult(latest),
           recent_base_negative_result: failure && views.negativeResult(failure),
-          causes: causes.get(parseTestId(test.id)!.testHash) ?? [],
+          causes: causes.get(testHash) ?? [],
         };
       }),
+      base_branch: judged.baseBranch,
+      mass_failure: judged.massFailure,
       expected_test_count: isKnown ? medianOf(counts) : null,
       base_test_counts: counts,
       expected_skipped_count: isKnown
@@ -160,32 +218,75 @@ export const verdicts = defineJsonRoute({
   },
 });
 
-/** The job of a run, one without a name when it cannot be stored: stored text has no NUL. */
-function jobOf(given: { run_job?: string; run_environment?: string; run_shard?: string }): Job {
-  const { run_job: job = "", run_environment: environment = "", run_shard: shard = "" } = given;
-  const isStorable = ![job, environment, shard].some((text) => text.includes("\0"));
-  return isStorable ? { job, environment, shard } : { job: "", environment: "", shard: "" };
+interface GivenRun {
+  run_job?: string;
+  run_environment?: string;
+  run_shard?: string;
+  run_attempt?: string;
+  run_commit?: string;
+  run_tree?: string;
+  run_branch?: string;
+  run_build_url?: string;
+  run_test_count?: number | undefined;
+  run_failed_test_count?: number | undefined;
 }
 
-/** Adds to each test its verdict, and as `known` its entry in the lists if it is tracked. */
-export function withVerdicts(tests: readonly TestOnBase[], tracked: readonly TrackedTest[]) {
-  const trackedById = new Map(tracked.map((test) => [test.id, test]));
-  return tests.map((test) => {
-    const known = trackedById.get(test.id);
-    const verdict = verdictOf(known, test.failure !== null);
-    return { ...test, known, verdict };
-  });
+/** The run that is asked about. What cannot be stored, as stored text has no NUL, is unknown. */
+function runOf(given: GivenRun, askedCount: number) {
+  const text = (value = "") => value.includes("\0") ? "" : value.trim();
+  const tree = text(given.run_tree);
+  const commit = text(given.run_commit);
+  const failed = given.run_failed_test_count ?? askedCount;
+  return {
+    // As the column `code_version` of a submission.
+    code: tree !== "" ? `tree:${tree}` : isGitId(commit) ? `commit:${commit}` : null,
+    job: text(given.run_job),
+    environment: text(given.run_environment),
+    shard: text(given.run_shard),
+    attempt: text(given.run_attempt),
+    branch: text(given.run_branch),
+    buildUrl: text(given.run_build_url),
+    counts: { ran: given.run_test_count ?? 0, failed },
+  };
 }
 
 /** @throws {SyntaxError | RangeError} when an id is invalid, or there are none or too many */
-function parseTests(list: string): { text: string; testHash: number }[] {
-  const ids = list.split(",").map((id) => id.trim().toLowerCase()).filter((id) => id !== "");
-  if (ids.length === 0 || ids.length > parameters.MAX_LIMIT) {
-    throw new RangeError(`found ${ids.length} ids: expected 1 to ${parameters.MAX_LIMIT}`);
+function parseTests(list: string): AskedTest[] {
+  const elements = list.split(",").map((element) => element.trim().toLowerCase())
+    .filter((element) => element !== "");
+  if (elements.length === 0 || elements.length > parameters.MAX_LIMIT) {
+    throw new RangeError(`found ${elements.length} ids: expected 1 to ${parameters.MAX_LIMIT}`);
   }
-  return ids.map((text) => {
+  return elements.map((element) => {
+    const [id = "", facts = ""] = element.split(":", 2);
+    const text = id.trim();
     const testHash = parseShortTestId(text);
-    if (testHash !== null) return { text, testHash };
-    throw new SyntaxError(`invalid test id ${quote(text)}: expected 24 or 13 hex digits`);
+    if (testHash === null) {
+      throw new SyntaxError(`invalid test id ${quote(text)}: expected 24 or 13 hex digits`);
+    }
+    const words = facts.split(".").filter((word) => word !== "");
+    const causes = words.filter((word) => word !== PASSED);
+    return { text, testHash, causes: causes.map(parseCause), hasPassed: words.includes(PASSED) };
+  });
+}
+
+/** Among the causes of a test: an attempt of it passed. */
+const PASSED = "passed";
+
+function parseCause(word: string): string {
+  if (/^[0-9a-f]{16}$/.test(word)) return word;
+  throw new SyntaxError(`invalid cause ${quote(word)}: expected 16 hex digits`);
+}
+
+/** @throws {SyntaxError} */
+function parseCauses(list: string): CauseCount[] | undefined {
+  const elements = list.split(",").map((one) => one.trim().toLowerCase()).filter((one) =>
+    one !== ""
+  );
+  if (elements.length === 0) return undefined;
+  return elements.map((element) => {
+    const [causes = "", count = "1"] = element.split("*", 2);
+    if (!/^\d{1,9}$/.test(count)) throw new SyntaxError(`invalid count ${quote(count)}`);
+    return { causes: causes.split(".").map(parseCause), testCount: Number(count) };
   });
 }

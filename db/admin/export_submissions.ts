@@ -125,7 +125,8 @@ async function loadEvidence(
   >`
     select encode(submission_id, 'hex') as id, test_no as "testNo", evidence, is_on_base,
       encode(rests_on, 'hex') as rests_on, base_run_count, base_failed_count,
-      share_not_the_change as "notTheChange", share_of as "of", share_from as "from", is_repeat, truth
+      share_not_the_change as "notTheChange", share_of as "of", share_from as "from",
+      is_known_on_base, is_repeat, truth
     from failure_evidence
     where repository_id = ${repositoryId} and submission_id = any(${idsIn(sql, submissionIds)})
     order by submission_id, test_no`;

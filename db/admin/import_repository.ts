@@ -234,6 +234,7 @@ export class ImportedRepository {
           shareNotTheChange: share?.not_the_change ?? null,
           shareOf: share?.of ?? null,
           shareFrom: share?.from ?? null,
+          isKnownOnBase: row.is_known_on_base,
           isRepeat: row.is_repeat,
           truth: row.truth,
         })),

@@ -8,6 +8,9 @@ import { loadRuns } from "./runs.ts";
 export interface BuildFailure extends TestIdentity {
   /** 24 hex digits. */
   testId: string;
+  testNo: number;
+  /** Its latest submission of the build in which it failed; 24 hex digits. */
+  submissionId: string;
   /** Whether its latest attempt in the build failed; skips do not count. */
   isFailed: boolean;
   /** Whether a failure of it in the build is a disruption. */
@@ -33,8 +36,17 @@ export async function loadBuildFailures(
 ): Promise<BuildFailure[]> {
   const [negatives, runs] = await Promise.all([
     // The latest failure of each test, by submission and place in it.
-    tx<{ testNo: number; textId: string; isDisruption: boolean; causes: string }[]>`
+    tx<
+      {
+        testNo: number;
+        submissionId: string;
+        textId: string;
+        isDisruption: boolean;
+        causes: string;
+      }[]
+    >`
       select distinct on (test_no) test_no as "testNo", encode(text_id, 'hex') as "textId",
+        encode(submission_id, 'hex') as "submissionId",
         bool_or(is_disruption) over (partition by test_no) as "isDisruption",
         encode(string_agg(fingerprint || coalesce(other_fingerprints, ''), '')
           over (partition by test_no), 'hex') as causes
@@ -52,10 +64,12 @@ export async function loadBuildFailures(
     order by suite collate "C", class collate "C", name collate "C", file collate "C"`;
   const byTest = new Map(negatives.map((one) => [one.testNo, one]));
   return identities.map(({ testNo, testHash, ...identity }) => {
-    const { textId, isDisruption, causes } = byTest.get(testNo)!;
+    const { textId, submissionId, isDisruption, causes } = byTest.get(testNo)!;
     return {
       ...identity,
       testId: testId(idPrefix, testHash),
+      testNo,
+      submissionId,
       isFailed: failed.has(testNo),
       isDisruption,
       textId,

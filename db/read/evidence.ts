@@ -105,7 +105,7 @@ export async function findConclusions(
     causes: causes.filter((cause) => cause !== NO_TEXT),
   }));
   const lately = isOutage(run.counts) || run.counts.failed >= MIN_TOGETHER
-    ? await loadLatelySeen(sql, { repositoryId, run })
+    ? await loadLatelySeen(sql, { repositoryId, run, base })
     : { inDay: new Set<string>(), inHours: new Set<string>() };
   const counts = causeCounts ?? known.map(({ causes }) => ({ causes, testCount: 1 }));
   const massFailure = massFailureOf(run.counts, counts, lately.inHours);
@@ -161,7 +161,7 @@ function isBefore(sql: Queryable, { moment }: EvidenceRun, seconds: number) {
 /** The causes that other branches had, in the day and in the two hours before. */
 async function loadLatelySeen(
   sql: Queryable,
-  { repositoryId, run }: { repositoryId: number; run: EvidenceRun },
+  { repositoryId, run, base }: { repositoryId: number; run: EvidenceRun; base: Patterns },
 ): Promise<{ inDay: Set<string>; inHours: Set<string> }> {
   const rows = await sql<{ causes: string; isInHours: boolean }[]>`
     select encode(n.fingerprint || coalesce(n.other_fingerprints, ''), 'hex') as causes,
@@ -171,7 +171,8 @@ async function loadLatelySeen(
     from submission s
     join negative_result n on n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
     where s.repository_id = ${repositoryId} and ${isBefore(sql, run, TOGETHER_SECONDS)}
-      and s.branch <> '' and s.branch <> ${run.branch} and not ${isOwn(sql, run)}
+      and ${run.branch === "" ? isOnBranch(sql, base) : sql`s.branch <> ${run.branch}`}
+      and s.branch <> '' and not ${isOwn(sql, run)}
     group by 1`;
   const causesOf = (found: typeof rows[number][]) =>
     new Set(

@@ -53,13 +53,20 @@ export interface OutageRun extends Run<"buildUrl" | "environment" | "job"> {
 /** The outages among the runs since a moment, newest first. */
 export async function loadOutageRuns(
   sql: Queryable,
-  { repositoryId, since, limit }: { repositoryId: number; since: number; limit: number },
+  { repositoryId, since, limit, notOnBranch = null }: {
+    repositoryId: number;
+    since: number;
+    limit: number;
+    /** Runs of this branch are left out; `null` for none. */
+    notOnBranch?: string | null;
+  },
 ): Promise<OutageRun[]> {
   const runs = await loadRuns(sql, {
     repositoryId,
     columns: ["buildUrl", "branch", "environment", "job", "ranTestCount", "failedTestCount"],
     since,
-    where: isOutageRow(sql),
+    where: sql`${isOutageRow(sql)}
+      ${notOnBranch ? sql`and s.branch is distinct from ${notOnBranch}` : sql``}`,
     limit,
   });
   return runs.map((run) => ({

@@ -101,6 +101,10 @@ export interface BuildPart extends SubmissionRow {
   failedTestCount: number;
   /** Tests that passed or failed; `null` for a submission of an earlier version of the program. */
   ranTestCount: number | null;
+  /** Whether its failures are an outage, which other branches had too. */
+  isOutage: boolean;
+  /** How the command that ran the tests ended; `null` when unknown. */
+  exitCode: number | null;
 }
 
 /**
@@ -116,7 +120,8 @@ export async function loadBuild(
     select ${submissionColumns(sql)},
       (select count(distinct n.test_no)::int from negative_result n
         where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
-      ) as "failedTestCount", s.ran_test_count as "ranTestCount"
+      ) as "failedTestCount", s.ran_test_count as "ranTestCount",
+      s.is_outage as "isOutage", s.exit_code as "exitCode"
     from submission o
     join submission s on s.repository_id = o.repository_id
       and s.submission_id >= decode(${firstSubmissionId(recordedAt - SECONDS_PER_DAY)}, 'hex')

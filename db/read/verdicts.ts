@@ -4,52 +4,148 @@ import {
   testId,
   type TestIdentity,
 } from "../../lib/base/identity.ts";
+import { basePatterns } from "../../lib/evidence/base_branch.ts";
+import type { MassFailure } from "../../lib/evidence/evidence.ts";
+import type { CauseCount } from "../../lib/evidence/mass_failure.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
+import { loadBaseBranch } from "./base_branch.ts";
+import { findOwnConclusions, loadBuildUrls, type ShownConclusion, withUrl } from "./conclusions.ts";
+import { type EvidenceRun, findConclusions } from "./evidence.ts";
 import { messageOf } from "./texts.ts";
 import { hasHash, isOnBranch, isRecordedSince } from "./fragments.ts";
 
-/** A test, and its latest failure on some branches. */
-export interface TestOnBase extends TestIdentity {
-  /** 24 lower-case hex digits. */
-  id: string;
-  /** The id that it would have with a file, or without one, if reports name it so too. */
-  aliasId: string | null;
-  /** The latest in the window, `null` when it did not fail. */
-  failure: { recordedAt: number; buildUrl: string; message: string } | null;
+/** A test that failed in the run, as a client names it. */
+export interface AskedTest {
+  /** 24 or 13 hex digits. */
+  text: string;
+  testHash: number;
+  /** Fingerprints of its causes. */
+  causes: readonly string[];
+  /** Whether an attempt of it in the run passed. */
+  hasPassed: boolean;
 }
 
-type TestRow = TestIdentity & {
-  idPrefix: number;
+/** A test with what is known of its failure in the run. */
+export interface JudgedTest extends TestIdentity {
+  /** 24 lower-case hex digits. */
+  id: string;
+  testHash: number;
+  /** Its latest failure on the base branch in the window, `null` when it did not fail. */
+  failure: { recordedAt: number; buildUrl: string; message: string } | null;
+  conclusion: ShownConclusion;
+}
+
+export interface JudgedRun {
+  baseBranch: string;
+  /** Patterns of the branches that count as the base branch. */
+  base: Patterns;
+  massFailure: MassFailure | null;
+  /** In the order of the tests that were asked for; the names of one that is not stored are `""`. */
+  tests: JudgedTest[];
+}
+
+interface TestRow extends TestIdentity {
+  testNo: number;
   testHash: number;
   aliasHash: number | null;
   submissionId: string | null;
   buildUrl: string;
   message: string;
-};
+}
 
 /**
- * The tests of a repository with the given hashes.
- *
- * @param options.windowStart first second of the window, since 1970
- * @param options.before id of a submission: only failures before it count
+ * Judges the failed tests of a run. The conclusions on one that is stored are those of its upload, so that they
+ * are the same everywhere.
  */
-export async function loadTestsOnBase(
+export async function loadJudgedRun(
+  tx: Queryable,
+  { repositoryId, idPrefix, windowStart, tests, run, causeCounts, given, now }: {
+    repositoryId: number;
+    idPrefix: number;
+    windowStart: number;
+    now: number;
+    tests: readonly AskedTest[];
+    run: Omit<EvidenceRun, "submissionId" | "moment">;
+    causeCounts?: readonly CauseCount[] | undefined;
+    /** Branches that count as the base branch, `null` for those of the repository. */
+    given: Patterns;
+  },
+): Promise<JudgedRun> {
+  const baseBranch = given?.join(", ") ?? await loadBaseBranch(tx, { repositoryId, now });
+  const base = given ?? basePatterns(baseBranch);
+  const testHashes = tests.map(({ testHash }) => testHash);
+  const rows = await selectTests(tx, { repositoryId, testHashes, windowStart, base });
+  const rowOf = new Map<number, TestRow>();
+  for (const row of rows) if (row.aliasHash !== null) rowOf.set(row.aliasHash, row);
+  for (const row of rows) rowOf.set(row.testHash, row);
+  const asked = tests.map((test) => {
+    const row = rowOf.get(test.testHash);
+    // An id of 24 digits may be that of another repository's test.
+    const isHere = testId(idPrefix, test.testHash).endsWith(test.text);
+    return { ...test, row: isHere ? row : undefined };
+  });
+  const failures = asked.map(({ row, causes, hasPassed }) => ({
+    testNo: row?.testNo ?? null,
+    causes,
+    hasPassed,
+  }));
+  const whole: EvidenceRun = { ...run, submissionId: null, moment: now };
+  const { massFailure, conclusions } = await findConclusions(tx, {
+    repositoryId,
+    run: whole,
+    failures,
+    causeCounts,
+    base,
+    windowStart,
+  });
+  const urls = await loadBuildUrls(tx, {
+    repositoryId,
+    submissionIds: conclusions.flatMap(({ restsOn }) => restsOn?.submissionId || []),
+  });
+  const own = given === null
+    ? await findOwnConclusions(tx, { repositoryId, run: whole, base: baseBranch })
+    : null;
+  return {
+    baseBranch,
+    base,
+    massFailure: own ? own.massFailure : massFailure,
+    tests: asked.map(({ testHash, row }, index) => {
+      const found = withUrl(conclusions[index]!, urls);
+      return {
+        id: testId(idPrefix, row?.testHash ?? testHash),
+        testHash: row?.testHash ?? testHash,
+        suite: row?.suite ?? "",
+        class: row?.class ?? "",
+        name: row?.name ?? "",
+        file: row?.file ?? "",
+        failure: row?.submissionId
+          ? {
+            recordedAt: recordedAtOf(row.submissionId),
+            buildUrl: row.buildUrl,
+            message: row.message,
+          }
+          : null,
+        conclusion: (row && own?.conclusions.get(row.testNo)) ?? found,
+      };
+    }),
+  };
+}
+
+/** The tests with the given hashes, each with its latest failure on the base branch in the window. */
+async function selectTests(
   sql: Queryable,
-  { repositoryId, testHashes, windowStart, base, before = null }: {
+  { repositoryId, testHashes, windowStart, base }: {
     repositoryId: number;
     testHashes: readonly number[];
     windowStart: number;
     base: Patterns;
-    before?: string | null;
   },
-): Promise<TestOnBase[]> {
-  const rows = await sql<TestRow[]>`
-    select r.id_prefix::float8 as "idPrefix",
-      t.test_hash::float8 as "testHash", t.alias_hash::float8 as "aliasHash", t.suite, t.class,
-      t.name, t.file, failure.*
-    from repository_state r
-    join test t on t.repository_id = r.repository_id and ${hasHash(sql, testHashes)}
+): Promise<TestRow[]> {
+  return await sql<TestRow[]>`
+    select t.test_no as "testNo", t.test_hash::float8 as "testHash",
+      t.alias_hash::float8 as "aliasHash", t.suite, t.class, t.name, t.file, failure.*
+    from test t
     left join lateral (
       select encode(s.submission_id, 'hex') as "submissionId", s.build_url as "buildUrl",
         ${messageOf(sql, repositoryId)} as message
@@ -58,21 +154,8 @@ export async function loadTestsOnBase(
       where n.repository_id = ${repositoryId} and n.test_no = t.test_no
         and ${isRecordedSince(sql, firstSubmissionId(windowStart))}
         and s.status = 'processed' and ${isOnBranch(sql, base)}
-        ${before === null ? sql`` : sql`and n.submission_id < decode(${before}, 'hex')`}
       order by n.submission_id desc, n.result_no desc
       limit 1
     ) failure on true
-    where r.repository_id = ${repositoryId}`;
-  return rows.map(testOf);
-}
-
-function testOf(row: TestRow): TestOnBase {
-  const { idPrefix, testHash, aliasHash, suite, class: className, name, file } = row;
-  const { submissionId, buildUrl, message } = row;
-  const failure = submissionId === null
-    ? null
-    : { recordedAt: recordedAtOf(submissionId), buildUrl, message };
-  const id = testId(idPrefix, testHash);
-  const aliasId = aliasHash === null ? null : testId(idPrefix, aliasHash);
-  return { id, aliasId, suite, class: className, name, file, failure };
+    where t.repository_id = ${repositoryId} and ${hasHash(sql, testHashes)}`;
 }

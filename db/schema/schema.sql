@@ -128,6 +128,7 @@ create table failure_evidence (
   share_from text,
   is_repeat boolean not null,
   truth text,
+  is_known_on_base boolean not null default false,
   constraint failure_evidence_pkey PRIMARY KEY (repository_id, submission_id, test_no),
   constraint failure_evidence_share_from_check CHECK ((share_from = ANY (ARRAY['repository'::text, 'organization'::text, 'published'::text]))),
   constraint failure_evidence_truth_check CHECK ((truth = ANY (ARRAY['not_the_change'::text, 'the_change'::text])))

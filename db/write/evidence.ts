@@ -97,6 +97,7 @@ interface EvidenceRow {
   shareNotTheChange: number | null;
   shareOf: number | null;
   shareFrom: string | null;
+  isKnownOnBase: boolean;
 }
 
 function rowOf(testNo: number, { share, restsOn, ...one }: FoundConclusion): EvidenceRow {
@@ -110,6 +111,7 @@ function rowOf(testNo: number, { share, restsOn, ...one }: FoundConclusion): Evi
     shareNotTheChange: share?.notTheChange ?? null,
     shareOf: share?.of ?? null,
     shareFrom: share?.from ?? null,
+    isKnownOnBase: one.isKnownOnBase,
   };
 }
 
@@ -128,13 +130,14 @@ async function insertEvidence(
     const batch = rows.slice(start, start + ROWS_PER_STATEMENT);
     await tx`
     insert into failure_evidence (repository_id, submission_id, test_no, evidence, is_on_base, rests_on,
-      base_run_count, base_failed_count, share_not_the_change, share_of, share_from, is_repeat)
+      base_run_count, base_failed_count, share_not_the_change, share_of, share_from,
+      is_known_on_base, is_repeat)
     select ${repositoryId}, decode(${submissionId}, 'hex'), "testNo", evidence, "isOnBase",
       decode("restsOn", 'hex'), "baseRunCount", "baseFailedCount", "shareNotTheChange", "shareOf",
-      "shareFrom", false
+      "shareFrom", "isKnownOnBase", false
     from json_to_recordset(${JSON.stringify(batch)}::text::json) as t("testNo" int, evidence text,
       "isOnBase" boolean, "restsOn" text, "baseRunCount" int, "baseFailedCount" int,
-      "shareNotTheChange" int, "shareOf" int, "shareFrom" text)
+      "shareNotTheChange" int, "shareOf" int, "shareFrom" text, "isKnownOnBase" boolean)
     order by "testNo"`;
   }
 }

@@ -10,6 +10,7 @@ import type { ArchiveFacts } from "../report/archive/mod.ts";
 import type { CommandContext } from "./command.ts";
 import { ATTEMPTS, option, REPO_OF_JOB } from "./parameters.ts";
 import { timestamp } from "../base/value_schemas.ts";
+import { parsePatterns } from "../query/submission_filter.ts";
 import { UsageError } from "../base/failure.ts";
 import {
   readBuildUrl,
@@ -82,6 +83,37 @@ export const RUN_OPTIONS = {
     v.optional(v.string()),
   ),
 };
+
+/** The options of `gate` and `comment` that describe the run as it is uploaded. */
+export const ASKED_RUN_OPTIONS = {
+  commit: RUN_OPTIONS.commit,
+  tree: RUN_OPTIONS.tree,
+  branch: RUN_OPTIONS.branch,
+  environment: option(
+    "<name>",
+    "environment of the run, as it is uploaded (default: from the CI job)",
+    v.optional(readWith(readName)),
+  ),
+  shard: RUN_OPTIONS.shard,
+  attempt: RUN_OPTIONS.attempt,
+  buildUrl: RUN_OPTIONS.buildUrl,
+  base: option(
+    "<branches>",
+    "branches that count as the base branch (default: that of the repository)",
+    v.optional(readWith((text) => (parsePatterns(text) ?? []).join()), ""),
+  ),
+};
+
+/** What is given of them. */
+export function givenRun(
+  given: { [Name in Exclude<keyof typeof ASKED_RUN_OPTIONS, "base"> | "job"]?: string | undefined },
+) {
+  const { commit, tree, branch, environment, job, shard, attempt, buildUrl } = given;
+  const run = { commit, tree, branch, environment, job, shard, attempt, buildUrl };
+  return Object.fromEntries(
+    Object.entries(run).filter(([, value]) => value !== undefined),
+  ) as Partial<Record<keyof typeof run, string>>;
+}
 
 /** Digits of SHA-1; ids of SHA-256 are longer. */
 const WHOLE_ID_LENGTH = 40;

@@ -3,6 +3,7 @@ import { shortCommit } from "../base/commit.ts";
 import type { TestIdentity } from "../base/identity.ts";
 import { fullTestName, markdownLink, plural } from "../base/text.ts";
 import { localDate, type TimeZone } from "../base/time_zone.ts";
+import type { Blame } from "../evidence/shares.ts";
 import { safeCode } from "./safe_markdown.ts";
 import type { Section } from "./sections.ts";
 
@@ -18,8 +19,12 @@ export interface ReportedTest extends TestIdentity {
   last: { recorded_at: string; build_url: string } | null;
   /** `""` without one. */
   owner: string;
-  /** Where else its cause was seen; our own words, `""` when nowhere. */
-  elsewhere: string;
+  /** Whose the failure probably is; `null` when unknown. */
+  blame: Blame | null;
+  /** The conclusion as a sentence, Markdown in which names are inert; `""` without one. */
+  said: string;
+  /** The run that it rests on; `""` without one. */
+  evidenceUrl: string;
 }
 
 /** What a job reports. */
@@ -37,21 +42,17 @@ export interface JobReport extends Pick<Section, "job" | "run" | "runner" | "wri
   problems: readonly string[];
   /** Why the service did not answer; `null` when it did. */
   serviceProblem: string | null;
-  /** Why the change is probably not the cause; `null` unless there is an outage. */
+  /** What it means that so many tests failed; `null` when they are not so many. */
   outage: string | null;
 }
 
-/** The verdicts in the order of their lists. */
-const HEADINGS: Readonly<Record<string, string>> = {
-  new: "New, probably yours",
-  "quarantined, new cause": "Quarantined, but failed in a new way",
-  unknown: "Failed",
-  known: "Known: also failed on the base branch",
-  flaky: "Flaky: also passed on the same code",
-  quarantined: "Quarantined",
-};
-
-const PROBABLY_YOURS = ["new", "quarantined, new cause"];
+/** The lists of failed tests, in their order. */
+const LISTS: readonly [title: string, blame: Blame | null][] = [
+  ["Probably yours", "yours"],
+  ["Unclear", "unclear"],
+  ["Failed", null],
+  ["Not yours", "not_yours"],
+];
 
 /** Limit of each list; the job summary and the page of the build have the others. */
 export const MAX_LISTED = 25;
@@ -64,22 +65,21 @@ const MESSAGE_CHARACTERS = 200;
 /** Makes the section of a job. */
 export function jobSection(report: JobReport): Section {
   const { job, run, runner, writtenAt, failed, flaky, problems, outage } = report;
-  const withVerdict = (...verdicts: string[]) =>
-    failed.filter(({ verdict }) => verdicts.includes(verdict));
+  const blamed = (blame: Blame | null) => failed.filter((test) => test.blame === blame);
   return {
     job,
     run,
     runner,
     writtenAt,
     failed: failed.length,
-    yours: withVerdict(...PROBABLY_YOURS).length,
-    unknown: withVerdict("unknown").length,
+    yours: blamed("yours").length,
+    unclear: blamed("unclear").length,
+    unknown: blamed(null).length,
     flaky: flaky.length,
     broken: problems.length,
-    outage: outage !== null,
     text: [
       heading(report),
-      ...outage === null ? [] : [`Outage: ${safeCode(outage, MESSAGE_CHARACTERS)}`],
+      ...outage === null ? [] : [`Many tests failed: ${safeCode(outage, MESSAGE_CHARACTERS)}`],
       ...report.serviceProblem === null || failed.length === 0
         ? []
         : [`No verdicts: ${safeCode(report.serviceProblem, MESSAGE_CHARACTERS)}`],
@@ -88,8 +88,8 @@ export function jobSection(report: JobReport): Section {
         problems,
         (problem) => `- ${safeCode(problem, MESSAGE_CHARACTERS)}`,
       ),
-      ...Object.entries(HEADINGS).flatMap(([verdict, title]) =>
-        list(title, withVerdict(verdict), (test) => testItem(test, report))
+      ...LISTS.flatMap(([title, blame]) =>
+        list(title, blamed(blame), (test) => testItem(test, report))
       ),
       ...list("Passed only on a retry", flaky, (test) => testItem(test, report)),
     ].join("\n\n"),
@@ -116,10 +116,13 @@ function list<Item>(title: string, items: readonly Item[], line: (item: Item) =>
 }
 
 function testItem(test: ReportedTest, { zone }: Pick<JobReport, "zone">): string {
-  const { message, page, last, owner, elsewhere } = test;
+  const { message, page, last, owner, said, evidenceUrl, verdict } = test;
   const facts = [
     ...message === "" ? [] : [safeCode(message, MESSAGE_CHARACTERS)],
-    ...elsewhere === "" ? [] : [elsewhere],
+    ...said === ""
+      ? []
+      : [evidenceUrl === "" ? said : `${said} (${markdownLink("run", evidenceUrl)})`],
+    ...verdict.startsWith("quarantined") ? [verdict] : [],
     ...last ? [`last seen ${markdownLink(localDate(last.recorded_at, zone), last.build_url)}`] : [],
     ...owner === "" ? [] : [`owner ${safeCode(owner, NAME_CHARACTERS)}`],
     ...page === "" ? [] : [markdownLink("history", page)],

@@ -8,6 +8,7 @@
  */
 import * as v from "valibot";
 import { compareTexts, plural } from "../base/text.ts";
+import { sayBlameCounts } from "../evidence/said.ts";
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
@@ -22,13 +23,14 @@ const META = v.object({
   failed: count,
   /** Failed tests that are probably due to the change. */
   yours: count,
+  /** Failed tests of which it is unclear whose they are. */
+  unclear: v.optional(count, 0),
   /** Failed tests without a verdict, because the service did not answer. */
   unknown: count,
   /** Tests that failed and passed on a retry. */
   flaky: count,
   /** Reports that cannot be read, and failures outside of tests. */
   broken: count,
-  outage: v.boolean(),
 });
 
 /** The section of one job. */
@@ -121,9 +123,9 @@ export function commentBody(sections: readonly Section[]): string {
   return head + parts.join("");
 }
 
-/** `4 tests failed. 1 is probably yours.` */
+/** `4 tests failed: 1 is probably yours, 1 is unclear, 2 are not.` */
 export function headline(sections: readonly Section[]): string {
-  const sum = (field: "failed" | "yours" | "unknown" | "flaky" | "broken") =>
+  const sum = (field: "failed" | "yours" | "unclear" | "unknown" | "flaky" | "broken") =>
     sections.reduce((total, section) => total + section[field], 0);
   const failed = sum("failed");
   const broken = sum("broken");
@@ -133,16 +135,9 @@ export function headline(sections: readonly Section[]): string {
     if (flaky === 0) return incomplete.trim() || "Resolved: the tests that failed here pass.";
     return `No test failed. ${plural(flaky, "test")} passed only on a retry.${incomplete}`;
   }
-  const start = `${plural(failed, "test")} failed.${incomplete}`;
-  if (sections.some(({ outage }) => outage)) {
-    return `${start} So many failed at once that the change is probably not the cause.`;
-  }
-  const yours = sum("yours");
-  const unknown = sum("unknown");
-  if (unknown === failed) return `${start} Whether they are yours is unknown.`;
-  const rest = unknown === 0 ? "" : ` Of ${unknown} it is unknown.`;
-  if (yours === 0) return `${start} Probably none is yours.${rest}`;
-  return `${start} ${yours} ${yours === 1 ? "is" : "are"} probably yours.${rest}`;
+  const [yours, unclear, unknown] = [sum("yours"), sum("unclear"), sum("unknown")];
+  const blames = { yours, unclear, not_yours: failed - yours - unclear - unknown };
+  return sayBlameCounts(blames, { unknown }) + incomplete;
 }
 
 /** If there are too many sections: first the ones that still report something, then the last runs'. */

@@ -95,7 +95,11 @@ export function findEvidence(
   known: KnownOfTest,
   lately: ReadonlySet<string>,
 ): Finding {
-  const { passedIn, base, failures, before } = known;
+  const { passedIn, base, before } = known;
+  // A run that does not know its branch cannot tell which of the others it is.
+  const failures = run.branch === ""
+    ? known.failures.filter(({ isOnBase }) => isOnBase)
+    : known.failures;
   const own = new Set(causes);
   const isAlike = (failure: EarlierFailure) => failure.causes.some((cause) => own.has(cause));
   const alike = failures.filter((one) => isAlike(one) && !one.isSameCode);

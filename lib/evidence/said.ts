@@ -1,5 +1,7 @@
 /** Evidence in words. */
 import { plural } from "../base/text.ts";
+import { SECONDS_PER_DAY } from "../base/time.ts";
+import { localDay, type TimeZone } from "../base/time_zone.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Blame, Share } from "./shares.ts";
 
@@ -86,17 +88,26 @@ function percentOf(part: number, of: number): number {
  *
  * @param options.unknown failed tests without a conclusion
  */
-export function sayBlames(
-  blames: readonly Blame[],
+export function sayBlames(blames: readonly Blame[], options: { unknown?: number } = {}): string {
+  const count = (blame: Blame) => blames.filter((one) => one === blame).length;
+  const counts = {
+    yours: count("yours"),
+    unclear: count("unclear"),
+    not_yours: count("not_yours"),
+  };
+  return sayBlameCounts(counts, options);
+}
+
+/** {@linkcode sayBlames} of numbers of failed tests. */
+export function sayBlameCounts(
+  { yours, unclear, not_yours: not }: Readonly<Record<Blame, number>>,
   { unknown = 0 }: { unknown?: number } = {},
 ): string {
-  const total = blames.length + unknown;
+  const total = yours + unclear + not + unknown;
   const failed = `${plural(total, "test")} failed`;
   if (total === unknown) {
     return `${failed}: it is unknown ${total === 1 ? "whose it is" : "whose they are"}.`;
   }
-  const count = (blame: Blame) => blames.filter((one) => one === blame).length;
-  const [yours, unclear, not] = [count("yours"), count("unclear"), count("not_yours")];
   if (total === 1) {
     if (yours === 1) return `${failed}: it is probably yours.`;
     return unclear === 1 ? `${failed}: it is unclear whose it is.` : `${failed}: it is not yours.`;
@@ -109,4 +120,12 @@ export function sayBlames(
     ...unknown > 0 ? [`${are(unknown)} unknown`] : [],
   ];
   return `${failed}: ${parts.join(", ")}.`;
+}
+
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+/** The day of a moment in seconds since 1970: `12 Nov`. */
+export function sayDay(seconds: number, zone: TimeZone): string {
+  const day = new Date(localDay(seconds, zone) * SECONDS_PER_DAY * 1000);
+  return `${day.getUTCDate()} ${MONTHS[day.getUTCMonth()]}`;
 }

@@ -194,6 +194,7 @@ const SCHEMAS = {
         of: integer(1, MAX_INTEGER),
         from: oneOf(SHARE_SOURCES),
       })),
+      is_known_on_base: v.boolean(),
       is_repeat: v.boolean(),
       truth: v.nullable(oneOf(["not_the_change", "the_change"])),
     }))),

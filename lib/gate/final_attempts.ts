@@ -8,6 +8,7 @@ import {
 import { otherCauses } from "../analysis/failure_causes.ts";
 import { decodeBody, type FailureText } from "../analysis/failure_texts.ts";
 import { testHash, type TestIdentity } from "../base/identity.ts";
+import type { CauseCount } from "../evidence/mass_failure.ts";
 import type { FailedTest } from "./rule.ts";
 import { saysNothing } from "../analysis/subtests.ts";
 
@@ -18,12 +19,14 @@ export interface FinalAttempts {
   /** Tests whose final attempt has no known outcome. */
   unclear: TestIdentity[];
   /** Tests that failed and passed on a retry, in the order of the reports. */
-  flaky: TestIdentity[];
+  flaky: FailedTest[];
   /** The last failure of a test that has one. */
   failureOf(test: TestIdentity): FailureText | null;
   /** Whether the final attempt of a test passed. */
   hasPassed(test: TestIdentity): boolean;
   counts: TestCounts;
+  /** Tests that failed at least once, by their causes. */
+  causeCounts: CauseCount[];
 }
 
 /**
@@ -36,10 +39,12 @@ export function finalAttempts(content: ContentData & SubmissionContent): FinalAt
   const unclear: number[] = [];
   const flaky: number[] = [];
   const passed = new Uint8Array(testHashes.length);
+  const passedBefore = new Set<number>();
   forEachTest(content, (index, attempts) => {
     const kinds = attempts.map(({ kind }) => kind);
     const outcome = finalOutcome(kinds);
     if (outcome === "positive" && kinds.includes("negative")) flaky.push(index);
+    if (outcome === "negative" && kinds.includes("positive")) passedBefore.add(testHashes[index]!);
     if (outcome === "negative") failed.push(index);
     else if (outcome === "unknown") unclear.push(index);
     else if (outcome === "positive") passed[index] = 1;
@@ -51,25 +56,31 @@ export function finalAttempts(content: ContentData & SubmissionContent): FinalAt
     const last = negatives.get(testHash(test))?.at(-1);
     return last && content.texts[last.textNo]!;
   };
-  const causesOf = (test: TestIdentity) =>
-    negatives.get(testHash(test))!.flatMap(({ textNo, otherFingerprints = [] }) => [
+  const causesOf = (hash: number) =>
+    negatives.get(hash)!.flatMap(({ textNo, otherFingerprints = [] }) => [
       content.texts[textNo]!.fingerprint,
       ...otherFingerprints,
     ]);
+  const withCauses = (test: TestIdentity): FailedTest => {
+    const { fingerprint } = lastText(test)!;
+    const otherFingerprints = otherCauses(fingerprint, causesOf(testHash(test)));
+    return { ...test, fingerprint, ...otherFingerprints && { otherFingerprints } };
+  };
+  const sets = Map.groupBy(
+    negatives.keys().map((hash) => [...new Set(causesOf(hash))].sort()),
+    (causes) => causes.join(),
+  );
   return {
     failed: identities(failed).map((test): FailedTest => {
-      const text = lastText(test)!;
-      const { fingerprint } = text;
-      const otherFingerprints = otherCauses(fingerprint, causesOf(test));
       return {
-        ...test,
-        fingerprint,
-        ...otherFingerprints && { otherFingerprints },
-        ...saysNothing(text) && { saysNothing: true },
+        ...withCauses(test),
+        ...passedBefore.has(testHash(test)) && { hasPassed: true },
+        ...saysNothing(lastText(test)!) && { saysNothing: true },
       };
     }),
     unclear: identities(unclear),
-    flaky: identities(flaky),
+    flaky: identities(flaky).map((test) => ({ ...withCauses(test), hasPassed: true })),
+    causeCounts: [...sets.values()].map((same) => ({ causes: same[0]!, testCount: same.length })),
     failureOf(test) {
       const text = lastText(test);
       return text ? { message: text.message, body: decodeBody(text.body) } : null;

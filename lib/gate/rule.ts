@@ -2,6 +2,7 @@
 import * as v from "valibot";
 import type { TestIdentity } from "../base/identity.ts";
 import { isOutage, type TestCounts } from "../analysis/test_counts.ts";
+import type { MassFailure } from "../evidence/evidence.ts";
 import { formatCount, plural } from "../base/text.ts";
 import { formatTimestamp } from "../base/time.ts";
 import { NO_TEXT } from "../analysis/failure_causes.ts";
@@ -67,6 +68,8 @@ export interface FailedTest extends TestIdentity {
   fingerprint: string;
   /** The other causes of its failures in this run, in any attempt; absent without any. */
   otherFingerprints?: readonly string[];
+  /** Whether an attempt of it in this run passed before. */
+  hasPassed?: true;
   /** Whether the failure says nothing of its own, as when a subtest failed. */
   saysNothing?: true;
 }
@@ -108,6 +111,8 @@ export interface GateInput {
   /** Percentage of the tests of the job's earlier runs that may be missing. */
   maxMissing: number;
   counts: TestCounts;
+  /** What the service says of a run in which many tests failed; `null` when it did not answer. */
+  massFailure: MassFailure | null;
   /** `null` when the request failed, or was not made. */
   earlier: EarlierRuns | null;
   /** Seconds since 1970. */
@@ -266,10 +271,11 @@ function reasonNotToExcuse(input: GateInput): string | null {
   }
   const { ran, failed: failedOnce } = input.counts;
   if (isOutage(input.counts)) {
-    return `an outage: ${formatCount(failedOnce)} of ${
-      plural(ran, "test")
-    } failed, the change is ` +
-      "probably not the cause";
+    const count = `${formatCount(failedOnce)} of ${plural(ran, "test")} failed`;
+    if (input.massFailure === null) return `${count}: too many at once to excuse any`;
+    return input.massFailure === "outage"
+      ? `an outage: ${count}, the change is probably not the cause`
+      : `${count} together, on this branch alone: the change is the probable cause`;
   }
   if (input.quarantined === null) return "the quarantined tests are unknown";
   if (input.cause === "seen" && input.earlier === null) {

@@ -4,7 +4,11 @@ import { VERDICTS } from "../analysis/verdict.ts";
 import type { TestIdentity } from "../base/identity.ts";
 import { isOutage, type TestCounts } from "../analysis/test_counts.ts";
 import { cutText, fullTestName, markdownCode, markdownLink, plural } from "../base/text.ts";
-import { formatTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
+import { formatTimestamp, parseTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
+import { type TimeZone, UTC } from "../base/time_zone.ts";
+import { EVIDENCE, type MassFailure } from "../evidence/evidence.ts";
+import { sayBlames, sayConclusion, sayDay } from "../evidence/said.ts";
+import { BLAMES, SHARE_SOURCES } from "../evidence/shares.ts";
 import {
   comparison,
   type decideExitCode,
@@ -37,6 +41,17 @@ export const SERVICE_VERDICT = v.object({
   recent_nondeterministic_negative_result: FAILURE,
   recent_base_negative_result: FAILURE,
   causes: v.array(v.string()),
+  // A service of an earlier version has none of these.
+  evidence: v.optional(v.picklist(EVIDENCE)),
+  blame: v.optional(v.picklist(BLAMES)),
+  share: v.nullish(v.number()),
+  share_of: v.nullish(v.number()),
+  share_not_the_change: v.nullish(v.number()),
+  share_from: v.nullish(v.picklist(SHARE_SOURCES)),
+  evidence_url: v.optional(v.string(), ""),
+  evidence_recorded_at: v.nullish(v.string()),
+  base_run_count: v.optional(v.number(), 0),
+  base_failed_count: v.optional(v.number(), 0),
 });
 export type ServiceVerdict = v.InferOutput<typeof SERVICE_VERDICT>;
 
@@ -67,8 +82,10 @@ const ENDS_SOON_SECONDS = 7 * SECONDS_PER_DAY;
 export function summarize(
   input: GateInput,
   decision: ReturnType<typeof decideExitCode>,
-  { repository, verdicts, otherOutages, problem, dryRun, hasPassed }: {
+  { repository, base, verdicts, otherOutages, problem, dryRun, hasPassed }: {
     repository: string;
+    /** The base branch; `""` when unknown. */
+    base: string;
     verdicts: ReadonlyMap<string, ServiceVerdict> | null;
     /** Outages of the last two hours. */
     otherOutages: readonly OutageRun[];
@@ -89,15 +106,18 @@ export function summarize(
     dry_run: dryRun,
     reason: decision.reason,
     expected_test_count: input.earlier?.expectedTestCount ?? null,
+    headline: headlineOf(failed, verdicts),
+    mass_failure: input.massFailure,
     outage: isOutage(input.counts)
       ? {
+        kind: input.massFailure,
         failed_test_count: input.counts.failed,
         ran_test_count: input.counts.ran,
         other_runs: otherOutages,
       }
       : null,
     note: decision.isExcused ? comparison(input).unchecked : null,
-    failed: failed.map(({ saysNothing, fingerprint, otherFingerprints, ...test }) => {
+    failed: failed.map(({ saysNothing, hasPassed: _, fingerprint, otherFingerprints, ...test }) => {
       const quarantine = quarantineOf(test, input);
       const known = verdicts?.get(identityKey(test));
       // The list of quarantined tests decides; it may be older than the verdict.
@@ -110,7 +130,7 @@ export function summarize(
       };
       return {
         ...test,
-        id: known?.id ?? null,
+        id: idOf(known),
         // A test that failed only with its quarantined subtests counts as one of them.
         verdict: isExcusable(failedTest, input)
           ? "quarantined"
@@ -118,7 +138,8 @@ export function summarize(
           ? "quarantined, new cause"
           : verdict ?? (verdicts ? "new" : "unknown"),
         fingerprint,
-        disruptiveness_ratio: known?.disruptiveness_ratio ?? null,
+        ...conclusionOf(known, base),
+        disruptiveness_ratio: known && known.verdict !== "new" ? known.disruptiveness_ratio : null,
         recent_nondeterministic_negative_result: known?.recent_nondeterministic_negative_result ??
           null,
         recent_base_negative_result: known?.recent_base_negative_result ?? null,
@@ -138,7 +159,8 @@ type Line = (string | number | null)[];
 export function summaryLines(summary: GateSummary): Line[] {
   const { failed, passed, ending, outage, note } = summary;
   return [
-    ...outage ? [["outage", outageText(outage)]] : [],
+    ...failed.some(({ blame }) => blame !== null) ? [[summary.headline]] : [],
+    ...outage ? [[outage.kind ?? "many failed", outageText(outage)]] : [],
     ...outage?.other_runs.slice(0, MAX_NAMED).map((run): Line => [
       "outage elsewhere",
       `${run.failed_test_count} of ${run.ran_test_count} tests`,
@@ -149,7 +171,13 @@ export function summaryLines(summary: GateSummary): Line[] {
     ...failed.map((test): Line => {
       const last = lastFailure(test);
       const when = [last?.recorded_at ?? "", last?.build_url ?? ""];
-      return [test.verdict, fullTestName(test), percentage(test), ...when];
+      return [
+        test.verdict,
+        fullTestName(test),
+        percentage(test),
+        ...when,
+        ...test.said === "" ? [] : [test.said],
+      ];
     }),
     ...named("passed", passed, () => "quarantined"),
     ...named("ends", ending, (test) => test.quarantine_expires_at),
@@ -172,8 +200,15 @@ export function summaryMarkdown(summary: GateSummary, pagesUrl = ""): string {
   const failed = summary.failed.toSorted((a, b) => rankOf(a) - rankOf(b));
   const head = [
     `### Test gate${repository && `: ${markdownCode(repository)}`}`,
+    ...summary.failed.length === 0 ? [] : [`**${summary.headline}**`],
     `**Exit code ${summary.exit_code}**: ${markdownCode(conclusion(summary))}`,
-    ...outage ? [`**Outage**: ${outageText(outage)}.${otherRunsMarkdown(outage)}`] : [],
+    ...outage
+      ? [
+        `**${outage.kind === "outage" ? "Outage" : "Many tests failed"}**: ${outageText(outage)}.${
+          otherRunsMarkdown(outage)
+        }`,
+      ]
+      : [],
     ...problem === null ? [] : [markdownCode(problem)],
     ...note === null ? [] : [markdownCode(note)],
   ].join("\n\n");
@@ -188,7 +223,7 @@ export function summaryMarkdown(summary: GateSummary, pagesUrl = ""): string {
   let table = "";
   if (failed.length > 0) {
     table =
-      "\n\n| verdict | failed test | disruptive | last | owner |\n| --- | --- | --- | --- | --- |";
+      "\n\n| verdict | failed test | whose | disruptive | last | owner |\n| --- | --- | --- | --- | --- | --- |";
   }
   let rest = MAX_MARKDOWN_CHARACTERS - head.length - table.length - lists.length - 100;
   for (const [index, test] of failed.entries()) {
@@ -205,21 +240,74 @@ export function summaryMarkdown(summary: GateSummary, pagesUrl = ""): string {
 
 type Outage = NonNullable<GateSummary["outage"]>;
 
-function outageText({ failed_test_count, ran_test_count, other_runs }: Outage): string {
-  return describeOutage({ failed: failed_test_count, ran: ran_test_count }, other_runs)!;
+function outageText({ kind, failed_test_count, ran_test_count, other_runs }: Outage): string {
+  return describeOutage({ failed: failed_test_count, ran: ran_test_count }, kind, other_runs)!;
 }
 
-/** Why the change is probably not the cause; `null` unless there is an outage. */
+/** What it means that so many tests failed; `null` when they are not so many. */
 export function describeOutage(
   counts: Pick<TestCounts, "ran" | "failed">,
+  kind: MassFailure | null,
   otherRuns: readonly OutageRun[],
 ): string | null {
   if (!isOutage(counts)) return null;
+  const count = `${counts.failed} of ${counts.ran} tests failed`;
+  if (kind === null) return `${count}, too many at once to excuse any`;
+  if (kind === "together") {
+    return `${count} together, on this branch alone, so the change is the probable cause`;
+  }
   const others = otherRuns.length === 0
     ? "no other run of the last two hours failed like this"
     : `${plural(otherRuns.length, "other run")} of the last two hours failed like this`;
-  return `${counts.failed} of ${counts.ran} tests failed, so the change is probably not the cause; ` +
-    others;
+  return `${count}, so the change is probably not the cause; ${others}`;
+}
+
+/** The id of a test that the service knows: it answers about new ones, too, without their names. */
+export function idOf(known: ServiceVerdict | undefined): string | null {
+  return known && known.name + known.class + known.suite !== "" ? known.id : null;
+}
+
+/** Whose the failures are. */
+function headlineOf(
+  failed: readonly TestIdentity[],
+  verdicts: ReadonlyMap<string, ServiceVerdict> | null,
+): string {
+  const blames = failed.flatMap((test) => verdicts?.get(identityKey(test))?.blame ?? []);
+  return sayBlames(blames, { unknown: failed.length - blames.length });
+}
+
+/** The evidence for a failure, and what it says. */
+export function conclusionOf(known: ServiceVerdict | undefined, base: string) {
+  const { evidence, blame } = known ?? {};
+  const none = { evidence: null, blame: null, share: null, share_of: null, share_from: null };
+  if (!known || !evidence || !blame) return { ...none, evidence_url: "", said: "" };
+  return {
+    evidence,
+    blame,
+    share: known.share ?? null,
+    share_of: known.share_of ?? null,
+    share_from: known.share_from ?? null,
+    evidence_url: known.evidence_url,
+    said: sayVerdict(known, { base, zone: UTC }),
+  };
+}
+
+/** The conclusion of the service as a sentence; `""` when it has none. */
+export function sayVerdict(
+  known: ServiceVerdict | undefined,
+  { base, zone }: { base: string; zone: TimeZone },
+): string {
+  const { evidence, blame, share_of: of, share_from: from, share_not_the_change: part } = known ??
+    {};
+  if (!known || !evidence || !blame) return "";
+  const at = known.evidence_recorded_at;
+  return sayConclusion({
+    evidence,
+    blame,
+    share: of && from ? { notTheChange: part ?? 0, of, from } : null,
+    baseRunCount: known.base_run_count,
+    baseFailedCount: known.base_failed_count,
+  }, { base: base || "the base branch", lastOn: at ? sayDay(parseTimestamp(at), zone) : "" });
 }
 
 function otherRunsMarkdown({ other_runs }: Outage): string {
@@ -249,6 +337,7 @@ function markdownRow(test: FailedTest, pagesUrl: string): string {
   const cells = [
     test.verdict,
     pagesUrl === "" || test.id === null ? name : markdownLink(name, `${pagesUrl}/tests/${test.id}`),
+    test.said === "" ? "" : markdownCode(test.said),
     percentage(test),
     last ? markdownLink(last.recorded_at.replace("T", " ").replace("Z", ""), last.build_url) : "",
     test.quarantine_owner ? markdownCode(test.quarantine_owner) : "",

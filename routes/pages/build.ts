@@ -1,16 +1,26 @@
 /** `/repos/{owner}/{name}/builds/{submission id}`: one build, with all its submissions. */
 import { type BuildFailure, loadBuildFailures } from "../../db/read/build_failures.ts";
 import { loadCauses } from "../../db/read/causes.ts";
+import {
+  type ConclusionsOfTests,
+  loadBuildConclusions,
+  type ShownConclusion,
+  storedMassFailure,
+} from "../../db/read/conclusions.ts";
+import { loadJobRuns } from "../../db/read/job_runs.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { type BuildPart, loadBuild } from "../../db/read/submissions.ts";
 import { loadTexts } from "../../db/read/texts.ts";
-import { loadTestsOnBase } from "../../db/read/verdicts.ts";
 import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
-import { DEFAULT_BASE, type Verdict } from "../../lib/analysis/verdict.ts";
-import { isOutage } from "../../lib/analysis/test_counts.ts";
+import { isOutage, medianOf } from "../../lib/analysis/test_counts.ts";
+import { type Verdict, verdictOf } from "../../lib/analysis/verdict.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
+import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
+import { basePatterns } from "../../lib/evidence/base_branch.ts";
+import { sayBlames, sayConclusion, sayDay } from "../../lib/evidence/said.ts";
+import { BLAMES } from "../../lib/evidence/shares.ts";
 import { isKnownFor } from "../../lib/gate/rule.ts";
 import { buildName } from "../../lib/html/forge_links.ts";
 import { glyph } from "../../lib/html/charts.ts";
@@ -22,7 +32,6 @@ import {
   testName,
 } from "../../lib/html/elements.ts";
 import { externalAddress, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
-import { withVerdicts } from "../verdicts.ts";
 import { definePage, type PageRequest, placeOf, someTests } from "./page.ts";
 
 /** Maximum number of failed tests that are shown with their texts. */
@@ -41,9 +50,12 @@ export const buildPage = definePage({
       submissionIds: parts.map(({ submissionId }) => submissionId),
     });
     const failed = failures.filter(({ isFailed }) => isFailed);
-    const outage = outageNote(parts);
     const retried = failures.filter(({ isFailed }) => !isFailed);
-    const verdicts = await loadVerdicts(page, failed, parts);
+    const { baseBranch, conclusions } = await page.load(loadBuildConclusions, {
+      submissionIds: parts.map(({ submissionId }) => submissionId),
+    });
+    const judged = await withVerdicts(page, failed, conclusions);
+    const missing = await missingTests(page, parts, baseBranch);
     const { status } = parts.find(({ status }) => status !== "processed") ?? latest;
     return {
       title: `Build ${buildName(latest)}`,
@@ -55,10 +67,15 @@ export const buildPage = definePage({
       content: markup`<h1><bdi>Build ${buildName(latest)}</bdi></h1>
 ${buildFigures(parts, repository!, page)}
 ${buildNotes(parts)}
-${outage}
+${missing.map((text) => markup`<p><b>Not whole</b>: ${text}</p>`)}
+${failed.length > 0 && headline(judged)}
+${massFailureNote(parts)}
 <h2>Failures</h2>
-${failed.length > 0 && !outage && answer(failed, verdicts)}
-${failed.length > 0 ? await failedTests(failed, verdicts, page) : emptyState(NO_FAILURES[status])}
+${
+        failed.length > 0
+          ? await failedTests(judged, baseBranch, { ...page, repository: repository! })
+          : emptyState(noFailures(status, parts, missing))
+      }
 ${
         retried.length > 0 && markup`<h2>Passed after a retry</h2>
 ${await shownTests(retried, page)}`
@@ -67,23 +84,50 @@ ${await shownTests(retried, page)}`
   },
 });
 
-/** What to say of uploads in which so many tests failed that the change is probably not the cause. */
-function outageNote(parts: readonly BuildPart[]): Markup | false {
-  const outages = parts.flatMap(({ failedTestCount: failed, ranTestCount: ran, ...part }) =>
-    ran !== null && isOutage({ ran, failed }) ? [{ ...part, ran, failed }] : []
-  );
-  const where = ({ job, environment }: typeof outages[number]) =>
+/** What to say of uploads in which many tests failed: an outage, or together on this branch alone. */
+function massFailureNote(parts: readonly BuildPart[]): Markup[] {
+  const where = ({ job, environment }: BuildPart) =>
     [job, environment].filter((text) => text !== "").join(", ");
-  const [first] = outages;
-  if (!first) return false;
-  const count = ({ failed, ran }: typeof outages[number]) =>
-    `${formatCount(failed)} of ${plural(ran, "test")}`;
-  const what = outages.length === 1
-    ? markup`<b>Outage</b>${where(first) && ` (${where(first)})`}: ${count(first)} failed`
-    : markup`<b>Outage</b> in ${plural(outages.length, "upload")}: ${
-      outages.map((one) => `${count(one)}${where(one) && ` (${where(one)})`}`).join(", ")
-    } failed`;
-  return markup`<p>${what}, so the change is probably not the cause. The gate excuses nothing.</p>`;
+  return parts.flatMap((part) => {
+    const kind = storedMassFailure(part);
+    if (kind === null) return [];
+    const place = where(part) && ` (${where(part)})`;
+    const count = `${formatCount(part.failedTestCount)} of ${
+      plural(part.ranTestCount ?? 0, "test")
+    }`;
+    return kind === "outage"
+      ? markup`<p><b>Outage</b>${place}: ${count} failed, as on other branches in the last two hours, so the
+change is probably not the cause. The gate excuses nothing.</p>`
+      : markup`<p><b>Together</b>${place}: ${count} failed, on this branch alone, so the change is the probable
+cause. The gate excuses nothing.</p>`;
+  });
+}
+
+/** Uploads with jobs that are compared with the base branch. */
+const MAX_COMPARED = 20;
+/** Fewer say nothing about how many tests a job has. */
+const MIN_JOB_RUNS = 3;
+/** Fewer of the usual tests are a run that is not whole. */
+const MIN_PERCENT = 95;
+
+/** What says that the runs of a build are not whole: `212 of about 482 tests ran`. */
+async function missingTests(
+  { load }: PageRequest,
+  parts: readonly BuildPart[],
+  baseBranch: string,
+): Promise<string[]> {
+  const named = parts.filter(({ job, status }) => job !== "" && status === "processed");
+  const found = await Promise.all(
+    named.slice(0, MAX_COMPARED).map(async (part) => {
+      const runs = await load(loadJobRuns, { ...part, base: basePatterns(baseBranch) });
+      const counts = runs.map(({ ranTestCount }) => ranTestCount);
+      const usual = counts.length >= MIN_JOB_RUNS ? medianOf(counts)! : 0;
+      const ran = part.ranTestCount ?? usual;
+      if (ran * 100 >= usual * MIN_PERCENT) return [];
+      return [`${formatCount(ran)} of about ${formatCount(usual)} tests ran in ${part.job}`];
+    }),
+  );
+  return found.flat();
 }
 
 /** As the gate calls it. */
@@ -94,89 +138,108 @@ type ShownVerdict = Verdict | typeof NEW_CAUSE;
 /** New failures first. */
 const ORDER: readonly ShownVerdict[] = ["new", NEW_CAUSE, "known", "flaky", "quarantined"];
 
-/** The verdicts on failed tests by id, from failures before the build. */
-async function loadVerdicts(
+type JudgedFailure = BuildFailure & {
+  verdict: ShownVerdict;
+  conclusion: ShownConclusion | undefined;
+};
+
+const ADVICE: Record<ShownVerdict, string> = {
+  [NEW_CAUSE]: "it is not known for this cause, so the gate does not excuse it",
+  quarantined: "the gate excuses it",
+  flaky: "failed and passed on the same code in the last 14 days",
+  known: "also failed on the base branch",
+  new: "neither flaky nor failing on the base branch",
+};
+
+/** Whose the failures are: the first question about a failed build. */
+function headline(failed: readonly JudgedFailure[]): Markup {
+  const blames = failed.flatMap(({ conclusion }) => conclusion?.blame ?? []);
+  return markup`<p><b>${sayBlames(blames, { unknown: failed.length - blames.length })}</b></p>`;
+}
+
+/** The failed tests with their verdicts. */
+async function withVerdicts(
   { load, loadTests }: PageRequest,
   failed: readonly BuildFailure[],
-  parts: readonly BuildPart[],
-): Promise<Map<string, ShownVerdict>> {
-  if (failed.length === 0) return new Map();
-  const [tests, tracked] = await Promise.all([
-    load(loadTestsOnBase, {
-      testHashes: failed.map(({ testId }) => parseTestId(testId)!.testHash),
-      base: [DEFAULT_BASE],
-      before: parts.at(-1)!.submissionId,
-    }),
-    loadTests(),
-  ]);
-  const verdicts = new Map<string, ShownVerdict>(
-    withVerdicts(tests, tracked.tests).map(({ id, verdict }) => [id, verdict]),
-  );
-  const quarantined = failed.filter(({ testId }) => verdicts.get(testId) === "quarantined");
+  conclusions: ReadonlyMap<string, ConclusionsOfTests>,
+): Promise<JudgedFailure[]> {
+  if (failed.length === 0) return [];
+  const { tests } = await loadTests();
+  const tracked = new Map(tests.map((test) => [test.id, test]));
+  const judged = failed.map((failure): JudgedFailure => {
+    const conclusion = conclusions.get(failure.submissionId)?.get(failure.testNo);
+    const isKnown = conclusion?.isKnownOnBase === true;
+    return { ...failure, conclusion, verdict: verdictOf(tracked.get(failure.testId), isKnown) };
+  });
+  const quarantined = judged.filter(({ verdict }) => verdict === "quarantined");
   // The causes of a test may take 10 ms. The gate excuses so many failures only with `--max-excused`.
-  if (quarantined.length === 0 || quarantined.length > MAX_SHOWN) return verdicts;
+  if (quarantined.length === 0 || quarantined.length > MAX_SHOWN) return judged;
   const hashOf = ({ testId }: BuildFailure) => parseTestId(testId)!.testHash;
   const causes = await load(loadCauses, { testHashes: quarantined.map(hashOf) });
   for (const failure of quarantined) {
     // An attempt without a text has no cause: another attempt has it.
     const [fingerprint = NO_TEXT, ...others] = failure.causes.filter((one) => one !== NO_TEXT);
     const failed = { ...failure, fingerprint, otherFingerprints: others };
-    const isKnown = isKnownFor(failed, causes.get(hashOf(failure)) ?? []);
-    if (!isKnown) verdicts.set(failure.testId, NEW_CAUSE);
+    if (!isKnownFor(failed, causes.get(hashOf(failure)) ?? [])) failure.verdict = NEW_CAUSE;
   }
-  return verdicts;
+  return judged;
 }
 
-const ADVICE: Record<ShownVerdict, string> = {
-  [NEW_CAUSE]: "it is not known for this cause, so the gate does not excuse it",
-  quarantined: "the gate excuses it",
-  flaky: "passed on the same code at another time",
-  known: `also failed on ${DEFAULT_BASE} before`,
-  new: "not seen before",
-};
-
-/** Whether the change is probably the cause: the first question about a failed build. */
-function answer(
-  failed: readonly BuildFailure[],
-  verdicts: ReadonlyMap<string, ShownVerdict>,
-): Markup {
-  const isNew = ({ testId }: BuildFailure) =>
-    ["new", NEW_CAUSE].includes(verdicts.get(testId) ?? "new");
-  const count = failed.filter(isNew).length;
-  return count === 0
-    ? markup`<p><b>No failure is new</b>: the change is probably not the cause.</p>`
-    : markup`<p><b>${plural(count, "new failure")}</b> of ${
-      formatCount(failed.length)
-    }: the change may be the cause.</p>`;
-}
-
-/** Failed tests by verdict. */
+/** Failed tests: those that are probably due to the change first. */
 async function failedTests(
-  failed: readonly BuildFailure[],
-  verdicts: ReadonlyMap<string, ShownVerdict>,
-  page: PageRequest,
+  failed: readonly JudgedFailure[],
+  baseBranch: string,
+  page: JudgedPage,
 ): Promise<Markup> {
-  const groups = Map.groupBy(failed, ({ testId }) => verdicts.get(testId) ?? "new");
+  const groups = Map.groupBy(failed, ({ verdict }) => verdict);
   const order = ORDER.filter((verdict) => groups.has(verdict));
   const summary = order.map((verdict) =>
     markup`<li><b>${groups.get(verdict)!.length} ${verdict}</b>: ${ADVICE[verdict]}</li>`
   );
-  const list = order.flatMap((verdict) => groups.get(verdict)!.map((one) => ({ ...one, verdict })));
+  const rankOf = ({ conclusion }: JudgedFailure) =>
+    conclusion ? BLAMES.indexOf(conclusion.blame) : BLAMES.length;
+  const list = failed.toSorted((a, b) =>
+    rankOf(b) - rankOf(a) || ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict)
+  ).map((test) => ({ ...test, said: said(test, baseBranch, page) }));
   return markup`<ul>${summary}</ul>${await shownTests(list, page, { isFirstOpen: true })}`;
 }
 
-type ShownTest = BuildFailure & { verdict?: ShownVerdict };
+/** The conclusion on a failure as a sentence. */
+function said(
+  { conclusion }: JudgedFailure,
+  base: string,
+  { zone, pathTo, repository: { owner, name } }: JudgedPage,
+): Said | undefined {
+  if (!conclusion) return undefined;
+  const { restsOn } = conclusion;
+  const lastOn = restsOn ? sayDay(restsOn.recordedAt, zone) : "";
+  return {
+    sentence: sayConclusion(conclusion, { base, lastOn }),
+    path: restsOn && pathTo(["repos", owner, name, "builds", restsOn.submissionId]),
+  };
+}
+
+interface Said {
+  sentence: string;
+  /** The page of the build that it rests on; `null` without one. */
+  path: Markup | null;
+}
+
+type JudgedPage = PageRequest & { repository: RepositoryName };
+
+type ShownTest = BuildFailure & { verdict?: ShownVerdict; said?: Said | undefined };
 
 /**
- * The first tests with their texts, and how many more there are. Tests with the same text and verdict, as in
- * an outage, are one group.
+ * The first tests with their texts, and how many more there are. Tests with the same text, verdict and
+ * conclusion, as in an outage, are one group.
  */
 async function shownTests(
   tests: readonly ShownTest[],
   page: PageRequest,
   { isFirstOpen = false } = {},
 ): Promise<Markup> {
-  const alike = [...Map.groupBy(tests, ({ textId, verdict }) => `${textId} ${verdict}`).values()];
+  const keyOf = ({ textId, verdict, said }: ShownTest) => `${textId} ${verdict} ${said?.sentence}`;
+  const alike = [...Map.groupBy(tests, keyOf).values()];
   const texts = await page.load(loadTexts, {
     textIds: [...new Set(alike.slice(0, MAX_SHOWN).map(([first]) => first!.textId))],
   });
@@ -196,41 +259,66 @@ async function shownTests(
   return markup`${list}${more > 0 && markup`<p>And ${plural(more, "more test")}.</p>`}`;
 }
 
+type ShownPage = Pick<PageRequest, "link" | "pathTo"> & { isOpen: boolean };
+
 /** Tests that failed with the same text. */
 function groupOf(
   tests: readonly ShownTest[],
   text: FailureText | undefined,
-  { link, isOpen }: Pick<PageRequest, "link"> & { isOpen: boolean },
+  { link, isOpen }: ShownPage,
 ): Markup {
-  const { verdict } = tests[0]!;
+  const { verdict, said } = tests[0]!;
   const isFlaky = tests.every(({ isDisruption }) => isDisruption);
   const links = tests.slice(0, MAX_SHOWN).map((test) => link.test(test.testId, test));
   return failureDetails(
     markup`${glyph(isFlaky ? "flaky" : "failed")} <b>${plural(tests.length, "test")} alike</b>
 ${verdict && label(verdict)} <small class="message"><code>${text?.message}</code></small>`,
     {
-      content: someTests(tests.length, links, plural(tests.length, "test")),
+      content: markup`${sentence(said)}
+${someTests(tests.length, links, plural(tests.length, "test"))}`,
       body: text?.body,
       isOpen,
     },
   );
 }
 
+/** A conclusion, with a link to the build that it rests on. */
+function sentence(said: Said | undefined): Markup | false {
+  if (!said) return false;
+  const { path } = said;
+  const link = path && markup` (<a href="${path}">that build</a>)`;
+  return markup`<p>${said.sentence}${link}</p>`;
+}
+
 function failure(
-  { testId, isDisruption, verdict, ...test }: ShownTest,
+  { testId, isDisruption, verdict, said, ...test }: ShownTest,
   text: FailureText | undefined,
-  { pathTo, isOpen }: Pick<PageRequest, "pathTo"> & { isOpen: boolean },
+  { isOpen, pathTo }: ShownPage,
 ): Markup {
   return failureDetails(
     markup`${glyph(isDisruption ? "flaky" : "failed")} <b>${testName(test.name)}</b>
 ${verdict && label(verdict)} <small class="message"><code>${text?.message}</code></small>`,
     {
-      content: markup`<p><a href="${pathTo(["tests", testId])}">All runs of this test</a>
+      content: markup`${sentence(said)}
+<p><a href="${pathTo(["tests", testId])}">All runs of this test</a>
 <small>${placeOf(test)}</small></p>`,
       body: text?.body,
       isOpen,
     },
   );
+}
+
+/** What a build without a failed test shows. */
+function noFailures(
+  status: BuildPart["status"],
+  parts: readonly BuildPart[],
+  missing: readonly string[],
+): string {
+  if (status !== "processed") return NO_FAILURES[status];
+  const isRed = parts.some(({ exitCode }) => exitCode !== null && exitCode !== 0);
+  if (isRed) return "The job ended red without a failed test: its log says why.";
+  if (missing.length > 0) return "No test failed, but not all of them ran.";
+  return NO_FAILURES.processed;
 }
 
 /** Why a build shows no failure, by the status of its uploads. */

@@ -41,19 +41,19 @@ describeWithDatabases("the pages about an outage", (database) => {
 
   const read = async (path: string) => await (await fixture.get(path)).text();
 
-  it("say on the build that the change is probably not the cause", async () => {
+  it("say on the build that many tests failed together, on this branch alone", async () => {
     const page = await read(`/repos/acme/shop/builds/${outageId}`);
     assert.match(
       page,
-      /<b>Outage<\/b> \(unit, Linux-X64\): 5 of 20 tests failed, so the change is probably not/,
+      /<b>Together<\/b> \(unit, Linux-X64\): 5 of 20 tests failed, on this branch alone/,
     );
     assert.doesNotMatch(page, /the change may be the cause|look here first/);
   });
 
-  it("say so once for all uploads of a build", async () => {
+  it("say so of each upload of a build", async () => {
     assert.match(
       await read(`/repos/acme/shop/builds/${severalId}`),
-      /<p><b>Outage<\/b> in 2 uploads: 5 of 20 tests \(\w+\), 5 of 20 tests \(\w+\) failed, so/,
+      /<p><b>Together<\/b> \(Windows\): 5 of 20 .*<p><b>Together<\/b> \(Linux\): 5 of 20 |Linux.*Windows/s,
     );
   });
 

@@ -1,12 +1,11 @@
 import * as v from "valibot";
-import { DEFAULT_BASE } from "../../analysis/verdict.ts";
 import { readWith } from "../../base/read_with.ts";
 import { UsageError } from "../../base/failure.ts";
 import { MAX_LISTED } from "../../comment/job_section.ts";
+import { headline } from "../../comment/sections.ts";
 import { identityKey, isKnownFor } from "../../gate/rule.ts";
 import { describeOutage } from "../../gate/summary.ts";
 import { readName } from "../../intake/upload_values.ts";
-import { parsePatterns } from "../../query/submission_filter.ts";
 import { type AddCommand, command } from "../command.ts";
 import { findCheckout, startLookup } from "../gate_run/lookup.ts";
 import {
@@ -18,6 +17,7 @@ import {
   sectionOfRun,
 } from "../gate_run/pull_comment.ts";
 import { readRunReports } from "../gate_run/run_reports.ts";
+import { ASKED_RUN_OPTIONS, givenRun } from "../run_options.ts";
 import { ATTEMPTS, flag, option, REPO_OF_JOB, REPORTS, wholeNumber } from "../parameters.ts";
 
 /** `comment`: tells a pull request what failed, and which of it is probably its own. */
@@ -62,20 +62,21 @@ export const commentCommand: AddCommand = command({
       "title of the section (default: name of the CI job)",
       v.optional(readWith(readName)),
     ),
-    base: option(
-      "<branches>",
-      `branches for the verdict known (default: ${DEFAULT_BASE})`,
-      v.optional(readWith((text) => (parsePatterns(text) ?? [DEFAULT_BASE]).join()), DEFAULT_BASE),
-    ),
+    ...ASKED_RUN_OPTIONS,
     dryRun: flag("print the section as Markdown instead of writing it"),
   },
-  async run({ reports, attempts, repo, pull, job, base, dryRun }, context, { TIME_ZONE: zone }) {
+  async run({ reports, attempts, repo, pull, dryRun, ...asked }, context, { TIME_ZONE: zone }) {
+    const { job, base } = asked;
     if (reports.length === 0) {
       throw new UsageError("missing REPORTS: expected files, folders or globs");
     }
     const { io, json } = context;
     const checkout = findCheckout(io, repo);
-    const lookup = startLookup(checkout, { base, environment: io.environment, run: {} });
+    const lookup = startLookup(checkout, {
+      base,
+      environment: io.environment,
+      run: givenRun(asked),
+    });
     try {
       const { repository, folder } = await checkout;
       const run = await readRunReports(reports, { before: null, checkoutFolder: folder, attempts });
@@ -83,10 +84,12 @@ export const commentCommand: AddCommand = command({
       const { problem, ...found } = await lookup.finish({
         exitCode: failed.length === 0 ? 0 : 1,
         failed: [...failed, ...flaky.slice(0, MAX_LISTED)],
+        attempts: run.attempts,
       });
       const { verdicts } = found;
       const options = { repository, job, pull, zone };
       const judged = {
+        verdicts,
         failed: failed.map((test) => {
           const known = verdicts?.tests.get(identityKey(test));
           return {
@@ -101,10 +104,14 @@ export const commentCommand: AddCommand = command({
         attempts: run.attempts,
         reports: run.reports,
         serviceProblem: problem,
-        outage: describeOutage(run.attempts.counts, verdicts?.otherOutages ?? []),
+        outage: describeOutage(
+          run.attempts.counts,
+          verdicts?.massFailure ?? null,
+          verdicts?.otherOutages ?? [],
+        ),
       };
       const section = await sectionOfRun(judged, options, context);
-      if (dryRun) return await io.stdout(`${section.text}\n`);
+      if (dryRun) return await io.stdout(`**${headline([section])}**\n\n${section.text}\n`);
       annotateFailures(judged, context);
       const unread = run.reports.flatMap((report) => report.problem ?? []);
       for (const problem of unread) context.note(`comment: ${problem}`);

@@ -1,6 +1,5 @@
 import { appendFile } from "node:fs/promises";
 import * as v from "valibot";
-import { DEFAULT_BASE } from "../../analysis/verdict.ts";
 import {
   DEFAULT_API_URL,
   pagesUrlOf,
@@ -19,7 +18,6 @@ import {
   summaryLines,
   summaryMarkdown,
 } from "../../gate/summary.ts";
-import { parsePatterns } from "../../query/submission_filter.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import {
   ATTEMPTS,
@@ -34,6 +32,7 @@ import {
 import { readName } from "../../intake/upload_values.ts";
 import { ExitWith } from "../errors.ts";
 import { UsageError } from "../../base/failure.ts";
+import { ASKED_RUN_OPTIONS, givenRun } from "../run_options.ts";
 import { findCheckout, startLookup } from "../gate_run/lookup.ts";
 import {
   annotateFailures,
@@ -91,16 +90,7 @@ const INPUT = {
     "job of the run (default: from the CI job)",
     v.optional(readWith(readName)),
   ),
-  environment: option(
-    "<name>",
-    "environment of the run, as it is uploaded (default: from the CI job)",
-    v.optional(readWith(readName)),
-  ),
-  base: option(
-    "<branches>",
-    `branches for the verdict known and for the earlier runs (default: ${DEFAULT_BASE})`,
-    v.optional(readWith((text) => (parsePatterns(text) ?? [DEFAULT_BASE]).join()), DEFAULT_BASE),
-  ),
+  ...ASKED_RUN_OPTIONS,
   summary: option(
     "<file>",
     "append the outcome as Markdown (default: GITHUB_STEP_SUMMARY)",
@@ -160,11 +150,11 @@ export const gateCommand: AddCommand = command({
     const { json, io } = context;
     const before = afterDashes && await snapshotReports(reports);
     const checkout = findCheckout(io, options.repo);
-    const { base, job, environment } = options;
+    const { base, job } = options;
     const lookup = startLookup(checkout, {
       base,
       environment: io.environment,
-      run: { ...job !== undefined && { job }, ...environment !== undefined && { environment } },
+      run: givenRun(options),
     });
     const end = afterDashes
       ? await runCommand(tests, { stdoutTo: json ? "stderr" : "stdout" })
@@ -182,6 +172,7 @@ export const gateCommand: AddCommand = command({
       const { quarantined, verdicts, problem, signal } = await lookup.finish({
         exitCode: testsExitCode,
         failed,
+        attempts: run.attempts,
       });
       const input: GateInput = {
         testsExitCode,
@@ -192,6 +183,7 @@ export const gateCommand: AddCommand = command({
         cause: options.cause,
         maxMissing: options.maxMissing,
         counts: run.attempts.counts,
+        massFailure: verdicts?.massFailure ?? null,
         earlier: verdicts?.earlier ?? null,
         signal: end.signal ?? signal,
         reports: run.reports,
@@ -202,6 +194,7 @@ export const gateCommand: AddCommand = command({
       };
       const summary = summarize(input, decideExitCode(input), {
         repository: repository ? formatRepositoryName(repository) : "",
+        base: verdicts?.base ?? "",
         verdicts: verdicts?.tests ?? null,
         otherOutages: verdicts?.otherOutages ?? [],
         problem,
@@ -213,6 +206,7 @@ export const gateCommand: AddCommand = command({
       const { attempts, reports: found } = run;
       const judged = {
         failed: summary.failed,
+        verdicts,
         retried: attempts.flaky.map((test) => ({
           ...test,
           ...factsOf(test, { quarantined, verdicts }),
@@ -220,7 +214,11 @@ export const gateCommand: AddCommand = command({
         attempts,
         reports: found,
         serviceProblem: problem,
-        outage: describeOutage(attempts.counts, verdicts?.otherOutages ?? []),
+        outage: describeOutage(
+          attempts.counts,
+          verdicts?.massFailure ?? null,
+          verdicts?.otherOutages ?? [],
+        ),
       };
       annotateFailures(judged, context);
       if (options.comment) {

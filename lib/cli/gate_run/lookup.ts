@@ -7,15 +7,20 @@ import {
   repositoryNotFound,
 } from "../../api_client/client.ts";
 import type { Environment } from "../../base/config.ts";
-import { shortTestId, type TestIdentity } from "../../base/identity.ts";
+import { isOutage } from "../../analysis/test_counts.ts";
+import { shortTestId } from "../../base/identity.ts";
 import {
   formatRepositoryName,
   parseRepositoryName,
   type RepositoryName,
 } from "../../base/repository_name.ts";
 import { VERSION } from "../../base/version.ts";
+import type { MassFailure } from "../../evidence/evidence.ts";
+import type { CauseCount } from "../../evidence/mass_failure.ts";
+import type { FinalAttempts } from "../../gate/final_attempts.ts";
 import {
   type EarlierRuns,
+  type FailedTest,
   identityKey,
   QUARANTINED_TEST,
   type QuarantinedTest,
@@ -28,8 +33,8 @@ import {
 } from "../../gate/summary.ts";
 import type { CliIo } from "../io.ts";
 import { Failure } from "../../base/failure.ts";
-import { readOrigin, runGit } from "../../intake/checkout/git.ts";
-import { detectCiJob } from "../../intake/checkout/mod.ts";
+import { runGit, treeOf } from "../../intake/checkout/git.ts";
+import { describeCheckout, detectCiJob } from "../../intake/checkout/mod.ts";
 import { readApiAccess } from "../settings.ts";
 import { onSignals } from "./run_command.ts";
 import { errorMessage } from "../../base/error.ts";
@@ -42,7 +47,8 @@ const PASSED_TIMEOUT_MS = 2_000;
 
 interface TestRun {
   exitCode: number;
-  failed: readonly TestIdentity[];
+  failed: readonly FailedTest[];
+  attempts: Pick<FinalAttempts, "counts" | "causeCounts">;
 }
 
 /** A run as the CI job describes it; `""` for what is unknown. */
@@ -50,7 +56,11 @@ export interface CiRun {
   job: string;
   environment: string;
   shard: string;
+  attempt: string;
   buildUrl: string;
+  commit: string;
+  tree: string;
+  branch: string;
 }
 
 interface Checkout {
@@ -70,15 +80,20 @@ export async function findCheckout(
   given: RepositoryName | undefined,
 ): Promise<Checkout> {
   const folder = await git(["rev-parse", "--show-toplevel"]);
-  const found = await detectCiJob(environment, git);
+  const found = await detectCiJob(environment, git) ?? await describeCheckout(git);
+  const { job, shard, attempt, buildUrl, commit, branch } = found;
   const run = {
-    job: found?.job ?? "",
-    environment: found?.environment ?? "",
-    shard: found?.shard ?? "",
-    buildUrl: found?.buildUrl ?? "",
+    job,
+    environment: found.environment,
+    shard,
+    attempt,
+    buildUrl,
+    commit,
+    tree: found.tree || await treeOf(commit, git),
+    branch,
   };
   if (given) return { repository: given, folder, run };
-  const name = (found ?? await readOrigin(git)).repository;
+  const name = found.repository;
   try {
     return { repository: parseRepositoryName(name), folder, run };
   } catch {
@@ -97,6 +112,7 @@ export function startLookup(
   checkout: ReturnType<typeof findCheckout>,
   { environment, base, run: given, timeoutMs = LOOKUP_TIMEOUT_MS }: {
     environment: Environment;
+    /** `""` for that of the repository. */
     base: string;
     /** Overrides what the CI job says. */
     run: Partial<CiRun>;
@@ -116,14 +132,14 @@ export function startLookup(
     }),
   );
 
-  async function request({ exitCode, failed }: TestRun) {
+  async function request({ exitCode, failed, attempts }: TestRun) {
     let { value: quarantined, problem } = await first;
     if (!quarantined && exitCode !== 0) {
       ({ value: quarantined, problem } = await settled(list(cancel.signal)));
     }
     if (!quarantined || failed.length === 0) return { quarantined, verdicts: null, problem };
     const { api, repository, run } = await service;
-    const asked = { repository, tests: failed, base, run: { ...run, ...given } };
+    const asked = { repository, tests: failed, attempts, base, run: runAsGiven(run, given) };
     const { value: verdicts, problem: verdictsProblem } = await settled(
       loadVerdicts(api, asked, cancel.signal),
     );
@@ -180,6 +196,9 @@ async function settled<T>(
 
 const PAGE_SIZE = 100;
 
+/** Digits of an id that are the same in every repository. */
+const SHORT_ID_DIGITS = 13;
+
 const QUARANTINE_PAGE = v.object({
   count: v.number(),
   tests: v.array(QUARANTINED_TEST),
@@ -225,6 +244,9 @@ async function loadQuarantined(
 
 const VERDICT_LIST = v.object({
   tests: v.array(SERVICE_VERDICT),
+  // A service of an earlier version has neither.
+  base_branch: v.optional(v.string(), ""),
+  mass_failure: v.nullish(v.picklist(["outage", "together"])),
   expected_test_count: v.nullable(v.number()),
   base_test_counts: v.array(v.number()),
   expected_skipped_count: v.nullable(v.number()),
@@ -247,42 +269,86 @@ export interface Verdicts {
    */
   tests: Map<string, ServiceVerdict>;
   earlier: EarlierRuns;
-  /** Other runs of the last two hours that are outages. */
+  /** Other runs of the last two hours in which many tests failed. */
   otherOutages: OutageRun[];
+  /** What kind of run this is, in which many tests failed. */
+  massFailure: MassFailure | null;
+  /** The base branch; `""` when unknown. */
+  base: string;
+}
+
+/** The tree that CI names is that of its commit. */
+function runAsGiven(run: CiRun, given: Partial<CiRun>): CiRun {
+  const isOther = given.commit !== undefined && given.commit !== run.commit;
+  return { ...run, ...isOther && { tree: "" }, ...given };
+}
+
+/** The most frequent causes of a run, as the API takes them. */
+function formatCauses(counts: readonly CauseCount[]): string {
+  return counts.filter(({ causes }) => causes.length > 0)
+    .toSorted((a, b) => b.testCount - a.testCount).slice(0, PAGE_SIZE)
+    .map(({ causes, testCount }) => `${causes.slice(0, MAX_CAUSES).join(".")}*${testCount}`).join(
+      ",",
+    );
+}
+
+/** Of one test; an address has room for 8 kB. */
+const MAX_CAUSES = 5;
+
+/** A failed test, as the API takes it. */
+function formatTest(test: FailedTest): string {
+  const causes = [test.fingerprint, ...test.otherFingerprints ?? []].slice(0, MAX_CAUSES);
+  const facts = [...causes, ...test.hasPassed ? ["passed"] : []];
+  return `${shortTestId(test)}:${facts.join(".")}`;
 }
 
 /** The verdicts on tests, and what the service knows of earlier runs. */
 async function loadVerdicts(
   api: ApiClient,
-  { repository, tests, base, run: { job, environment, shard, buildUrl } }: {
+  { repository, tests, attempts: { counts, causeCounts }, base, run }: {
     repository: RepositoryName;
-    tests: readonly TestIdentity[];
+    tests: readonly FailedTest[];
+    attempts: TestRun["attempts"];
     base: string;
     run: CiRun;
   },
   signal: AbortSignal,
 ): Promise<Verdicts> {
   const found = new Map<string, ServiceVerdict>();
-  const asked = new Set(tests.map(identityKey));
   let last: v.InferOutput<typeof VERDICT_LIST>;
   for (let start = 0; start < tests.length; start += PAGE_SIZE) {
+    const asked = tests.slice(start, start + PAGE_SIZE);
     last = await api(
       {
         path: ["api", "repos", repository.owner, repository.name, "verdicts"],
         query: {
-          tests: tests.slice(start, start + PAGE_SIZE).map(shortTestId).join(","),
-          base,
-          run_job: job,
-          run_environment: environment,
-          run_shard: shard,
+          tests: asked.map(formatTest).join(","),
+          base: base || undefined,
+          run_job: run.job,
+          run_environment: run.environment,
+          run_shard: run.shard,
+          run_attempt: run.attempt,
+          run_commit: run.commit,
+          run_tree: run.tree,
+          run_branch: run.branch,
+          run_build_url: run.buildUrl,
+          run_test_count: counts.ran,
+          run_failed_test_count: counts.failed,
+          run_causes: isOutage(counts) ? formatCauses(causeCounts) : undefined,
         },
         notFound: repositoryNotFound(repository),
       },
       VERDICT_LIST,
       signal,
     );
-    for (const test of last.tests) {
-      found.set(identityKey(asked.has(identityKey(test)) ? test : { ...test, file: "" }), test);
+    // In the order of the question; a service of an earlier version leaves out new failures.
+    const answered = last.tests;
+    const byId = new Map(answered.map((test) => [test.id.slice(-SHORT_ID_DIGITS), test]));
+    for (const [index, test] of asked.entries()) {
+      const verdict = answered.length === asked.length
+        ? answered[index]
+        : byId.get(shortTestId(test));
+      if (verdict) found.set(identityKey(test), verdict);
     }
   }
   return {
@@ -295,7 +361,11 @@ async function loadVerdicts(
     },
     // An upload of this run may be among them.
     otherOutages:
-      last!.outage?.runs.filter((one) => buildUrl === "" || one.build_url !== buildUrl) ??
-        [],
+      last!.outage?.runs.filter(({ build_url: url, branch }) =>
+        (run.buildUrl === "" || url !== run.buildUrl) &&
+        (run.branch === "" || branch !== run.branch)
+      ) ?? [],
+    massFailure: last!.mass_failure ?? null,
+    base: last!.base_branch,
   };
 }

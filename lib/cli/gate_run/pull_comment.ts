@@ -15,11 +15,11 @@ import { createPatience, type PublishClock, publishSection } from "../../forge/p
 import { findTarget, readEvent } from "../../forge/target.ts";
 import type { FinalAttempts } from "../../gate/final_attempts.ts";
 import { type GateReport, identityKey, type QuarantinedTest } from "../../gate/rule.ts";
-import type { GateSummary } from "../../gate/summary.ts";
+import { type GateSummary, idOf, sayVerdict } from "../../gate/summary.ts";
+import { safeCode } from "../../comment/safe_markdown.ts";
 import { runGit } from "../../intake/checkout/git.ts";
 import { detectCiJob } from "../../intake/checkout/mod.ts";
 import type { CommandContext } from "../command.ts";
-import { loadElsewhere } from "./elsewhere.ts";
 import type { Verdicts } from "./lookup.ts";
 
 /** Environment variables that commenting reads, in addition to the CI job's. */
@@ -49,6 +49,8 @@ type JudgedTest =
 
 /** A test run to comment on. */
 export interface CommentedRun {
+  /** `null` when the service did not answer. */
+  verdicts: Pick<Verdicts, "tests" | "base" | "massFailure"> | null;
   failed: readonly JudgedTest[];
   /** Tests that failed and passed on a retry. */
   retried: readonly (TestIdentity & KnownFacts)[];
@@ -56,7 +58,7 @@ export interface CommentedRun {
   reports: readonly Pick<GateReport, "problem" | "failuresOutsideTests">[];
   /** Why the service did not answer; `null` when it did. */
   serviceProblem: string | null;
-  /** Why the change is probably not the cause; `null` unless there is an outage. */
+  /** What it means that so many tests failed; `null` when they are not so many. */
   outage: string | null;
 }
 
@@ -84,7 +86,7 @@ export function factsOf(
 ): KnownFacts {
   const known = verdicts?.tests.get(identityKey(test));
   return {
-    id: known?.id ?? null,
+    id: known ? idOf(known) : null,
     quarantine_owner: quarantined?.get(identityKey(test))?.quarantine_owner ?? null,
     recent_nondeterministic_negative_result: known?.recent_nondeterministic_negative_result ?? null,
     recent_base_negative_result: known?.recent_base_negative_result ?? null,
@@ -106,18 +108,25 @@ export async function sectionOfRun(
   const workflow = get("GITHUB_WORKFLOW") === "" ? "" : `${get("GITHUB_WORKFLOW")} / `;
   const name = get("CI_JOB_NAME") || `${workflow}${ofJob || "tests"}${inJob}`;
   const base = pagesUrlOf(environment);
-  const branch = tested?.head_branch ?? facts?.branch ?? "";
-  const elsewhere = run.failed.length === 0
-    ? new Map<string, string>()
-    : await loadElsewhere({ environment, repository, branch, zone });
   const reported = (test: TestIdentity & KnownFacts) => ({
     ...test,
     message: run.attempts.failureOf(test)?.message ?? "",
     page: test.id === null ? "" : `${base}/tests/${test.id}`,
     last: test.recent_nondeterministic_negative_result ?? test.recent_base_negative_result,
     owner: test.quarantine_owner ?? "",
-    elsewhere: "",
+    blame: null,
+    said: "",
+    evidenceUrl: "",
   });
+  const baseBranch = safeCode(run.verdicts?.base || "the base branch", MAX_JOB_CHARACTERS);
+  const concluded = (test: TestIdentity) => {
+    const known = run.verdicts?.tests.get(identityKey(test));
+    return {
+      blame: known?.blame ?? null,
+      said: sayVerdict(known, { base: baseBranch, zone }),
+      evidenceUrl: known?.evidence_url ?? "",
+    };
+  };
   return jobSection({
     job: job ?? name.slice(0, MAX_JOB_CHARACTERS),
     run: tested ? [tested.id, tested.run_attempt] : [
@@ -132,8 +141,8 @@ export async function sectionOfRun(
     buildUrl: tested?.html_url ?? facts?.buildUrl ?? "",
     failed: run.failed.map((test): ReportedTest => ({
       ...reported(test),
+      ...concluded(test),
       verdict: test.verdict,
-      elsewhere: elsewhere.get(test.fingerprint) ?? "",
     })),
     flaky: run.retried.map((test): ReportedTest => ({ ...reported(test), verdict: "flaky" })),
     problems: run.reports.flatMap(({ problem, failuresOutsideTests }) => [

@@ -165,6 +165,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     share_not_the_change: "submission.evidence",
     share_of: "submission.evidence",
     share_from: "submission.evidence",
+    is_known_on_base: "submission.evidence",
     is_repeat: "submission.evidence",
     truth: "submission.evidence",
   },

@@ -23,6 +23,7 @@ const LANDED: Record<string, string> = {
   "0015_other_fingerprints.sql": "c2f85e0f04b60fa695b50fc4b30e00701210736bae6a2dac75a16eb0f0d6007b",
   "0018_attempt.sql": "77b76571ac8924fcaee1349ae8bf6878240784d18027933a67695709799770ae",
   "0020_evidence.sql": "61ebd998a8630b9ec401a830b5121737e04661c308c2094dedd9cf08153a44fd",
+  "0025_known_on_base.sql": "ed48b25a11b931deb9730e7cd181ba6f00f331766febcd49c944f83db1572b10",
 };
 
 const FOLDER = new URL("../../../db/schema/migrations/", import.meta.url);

@@ -17,7 +17,9 @@ function hostileTest(text: string, changes: Partial<ReportedTest> = {}): Reporte
     page: PAGE,
     last: { recorded_at: "2026-01-31T08:00:00Z", build_url: BUILD },
     owner: text,
-    elsewhere: "",
+    blame: null,
+    said: "",
+    evidenceUrl: "",
     ...changes,
   };
 }

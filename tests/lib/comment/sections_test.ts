@@ -26,7 +26,7 @@ function section(changes: Partial<Section> = {}): Section {
     unknown: 0,
     flaky: 0,
     broken: 0,
-    outage: false,
+    unclear: 0,
     text: "#### unit",
     ...changes,
   };
@@ -91,23 +91,22 @@ describe("the sections of a comment", () => {
 
   it("add up to a first line that says whose failures they are", () => {
     const cases: [Partial<Section>[], string][] = [
-      [[{ failed: 4, yours: 1 }], "4 tests failed. 1 is probably yours."],
-      [[{ failed: 3, yours: 1 }, { failed: 1, yours: 1 }], "4 tests failed. 2 are probably yours."],
-      [[{ failed: 1 }], "1 test failed. Probably none is yours."],
-      [[{ failed: 2, unknown: 2 }], "2 tests failed. Whether they are yours is unknown."],
+      [[{ failed: 4, yours: 1 }], "4 tests failed: 1 is probably yours, 3 are not."],
+      [
+        [{ failed: 3, yours: 1, unclear: 1 }, { failed: 1, yours: 1 }],
+        "4 tests failed: 2 are probably yours, 1 is unclear, 1 is not.",
+      ],
+      [[{ failed: 1 }], "1 test failed: it is not yours."],
+      [[{ failed: 2, unknown: 2 }], "2 tests failed: it is unknown whose they are."],
       [
         [{ failed: 3, yours: 1, unknown: 1 }],
-        "3 tests failed. 1 is probably yours. Of 1 it is unknown.",
+        "3 tests failed: 1 is probably yours, 1 is not, 1 is unknown.",
       ],
       [[{ flaky: 2 }], "No test failed. 2 tests passed only on a retry."],
       [[{ broken: 1 }], "1 problem of the reports."],
       [
         [{ failed: 1, yours: 1, broken: 2 }],
-        "1 test failed. 2 problems of the reports. 1 is probably yours.",
-      ],
-      [
-        [{ failed: 40, yours: 40, outage: true }],
-        "40 tests failed. So many failed at once that the change is probably not the cause.",
+        "1 test failed: it is probably yours. 2 problems of the reports.",
       ],
       [[{}], "Resolved: the tests that failed here pass."],
     ];
@@ -127,7 +126,9 @@ describe("the section of a job", () => {
       page: "",
       last: null,
       owner: "",
-      elsewhere: "",
+      blame: null,
+      said: "",
+      evidenceUrl: "",
       ...changes,
     });
     const { text, ...counts } = jobSection({
@@ -141,12 +142,19 @@ describe("the section of a job", () => {
       failed: [
         test("flaky", {
           verdict: "flaky",
+          blame: "not_yours",
+          said: "not yours: it also passed on the same code",
+          evidenceUrl: "https://ci.example/2",
           message: "timed out",
           page: "https://flaky.example/tests/1",
           last: { recorded_at: "2026-01-30T15:00:00Z", build_url: "https://ci.example/3" },
           owner: "@acme/cart",
         }),
-        test("new", { message: "expected 1, found 2" }),
+        test("new", {
+          message: "expected 1, found 2",
+          blame: "yours",
+          said: "probably yours: never failed in 30 runs on `main`",
+        }),
       ],
       flaky: [test("retried", {})],
       problems: [],
@@ -157,15 +165,15 @@ describe("the section of a job", () => {
       text,
       `#### \`CI / unit\`: 2 failed, 1 flaky at \`0123456\`, [build](https://ci.example/7)
 
-**New, probably yours** (1)
+**Probably yours** (1)
 
 - \`shop > Cart > new (cart.ts)\`
-  \`expected 1, found 2\`
+  \`expected 1, found 2\` · probably yours: never failed in 30 runs on \`main\`
 
-**Flaky: also passed on the same code** (1)
+**Not yours** (1)
 
 - \`shop > Cart > flaky (cart.ts)\`
-  \`timed out\` · last seen [2026-01-31](https://ci.example/3) · owner \`@acme/cart\` · [history](https://flaky.example/tests/1)
+  \`timed out\` · not yours: it also passed on the same code ([run](https://ci.example/2)) · last seen [2026-01-31](https://ci.example/3) · owner \`@acme/cart\` · [history](https://flaky.example/tests/1)
 
 **Passed only on a retry** (1)
 

@@ -98,6 +98,12 @@ describe("the evidence for a failure", () => {
     assert.equal(evidenceOf({ failures: [own] }).evidence, "new_test");
   });
 
+  it("is no failure on another branch where its own is unknown", () => {
+    const elsewhere = failure({ branch: "other", isOnBase: false });
+    const found = evidenceOf({ failures: [elsewhere], run: { branch: "" }, base: CLEAN_BASE });
+    assert.equal(found.evidence, "first");
+  });
+
   it("is no failure at the same code, as that is no other opinion", () => {
     const same = failure({ isSameCode: true });
     assert.equal(evidenceOf({ failures: [same], base: CLEAN_BASE }).evidence, "first");

@@ -51,7 +51,7 @@ function sectionOf(job: string, run: number, failed = 1): Section {
     unknown: 0,
     flaky: 0,
     broken: 0,
-    outage: false,
+    unclear: 0,
     text: `#### \`${job}\`: run ${run}`,
   };
 }

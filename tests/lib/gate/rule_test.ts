@@ -1,4 +1,5 @@
 import { describe, it } from "@std/testing/bdd";
+import type { MassFailure } from "../../../lib/evidence/evidence.ts";
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { TestIdentity } from "../../../lib/base/identity.ts";
@@ -79,6 +80,7 @@ const BASIS = {
   cause: "seen" as const,
   maxMissing: 5,
   counts: { ran: 98, skipped: 2, failed: 1 },
+  massFailure: null as MassFailure | null,
   now: NOW,
 };
 
@@ -343,7 +345,7 @@ const CASES: [title: string, changes: Changes, code: number, reason: string][] =
   // Outages.
   [
     "more than a fifth failed",
-    { counts: { ran: 98, skipped: 2, failed: 20 } },
+    { counts: { ran: 98, skipped: 2, failed: 20 }, massFailure: "outage" as const },
     1,
     "an outage: 20 of 98 tests failed, the change is probably not the cause",
   ],
@@ -431,6 +433,7 @@ const anyInput: fc.Arbitrary<GateInput> = fc.record({
     skipped: fc.constantFrom(2, 2, 2, 0, 6, 7),
     failed: fc.constantFrom(1, 1, 1, 19, 20),
   }),
+  massFailure: fc.constantFrom(null, "outage" as const, "together" as const),
   earlier: fc.option(
     fc.record({
       expectedTestCount: fc.constantFrom(98, 98, null),

@@ -216,6 +216,7 @@ class Year {
       cause,
       maxMissing,
       counts: { ran: Math.round(testCount * ranShare), skipped: 0, failed: failed.size },
+      massFailure: null,
       earlier: {
         causes: new Map(quarantined.map((name) => [keyOf(name), this.#causesOf(name)])),
         expectedTestCount: testCount,

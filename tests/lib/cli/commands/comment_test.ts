@@ -90,14 +90,14 @@ describe("comment", () => {
       "::error file=cart.ts,title=known%3A shop > Cart > known::expected 1, found 2",
     ]);
     const { body } = given.forge.comments[0]!;
-    assert.match(body, /^<!-- .*\n\*\*3 tests failed\. 1 is probably yours\.\*\*\n/);
+    assert.match(body, /^<!-- .*\n\*\*3 tests failed: 1 is probably yours, 2 are not\.\*\*\n/);
     assert.match(
       body,
       /#### `CI \/ unit`: 3 failed at `a1b2c3d`, \[build\]\(https:\/\/github\.com\/acme\/shop\/actions\/runs\/1\)/,
     );
     assert.match(
       body,
-      /\*\*New, probably yours\*\* \(1\)\n\n- `shop > Cart > broken \(cart\.ts\)`\n {2}`expected 1, found 2`\n/,
+      /\*\*Probably yours\*\* \(1\)\n\n- `shop > Cart > broken \(cart\.ts\)`\n {2}`expected 1, found 2` · probably yours: never failed in 0 runs on `the base branch`\n/,
     );
     assert.match(
       body,
@@ -131,30 +131,6 @@ describe("comment", () => {
     assert.equal(gated.code, 1);
     assert.match(gated.stderr, /comment: TIME_ZONE: invalid time zone .*; its days are UTC/);
     assert.match(given.forge.comments[0]!.body, /last seen \[2026-01-31\]/);
-  });
-
-  it("says on how many other branches a cause was seen, and since when", async () => {
-    const given = await setUp();
-    const fixture = await gateFixture(KNOWN, (request) => {
-      if (new URL(request.url).pathname !== "/api/repos/acme/shop/failures") {
-        return answer(request, KNOWN);
-      }
-      const group = { first_recorded_at: "2026-01-31T09:12:44Z" };
-      return Response.json({
-        failures: [
-          { ...group, fingerprint: SEEN_CAUSE, branches: ["fix", "main", "other"] },
-          { ...group, fingerprint: "0".repeat(16), branches: ["else"] },
-        ],
-      });
-    });
-    closing.push(fixture);
-    const path = await fixture.write("report.xml", reportOf({ broken: "failed" }));
-    await run({ ...given, fixture }, ["comment", path], { GITHUB_HEAD_REF: "fix" });
-    const [comment] = given.forge.comments;
-    assert.match(comment!.body, /· same cause on 2 other branches since 2026-01-31 09:12 UTC\n/);
-    const inZone = { GITHUB_HEAD_REF: "fix", TIME_ZONE: "Asia/Tokyo" };
-    await run({ ...given, fixture }, ["comment", "--job", "again", path], inZone);
-    assert.match(comment!.body, /other branches since 2026-01-31 18:12 UTC\+9\n/);
   });
 
   it("is not written when nothing failed", async () => {
@@ -214,9 +190,10 @@ describe("comment", () => {
     const dry = await run({ ...given, fixture }, ["comment", "--dry-run", folder]);
     assert.equal(dry.code, 0, dry.stderr);
     const history = /\[history\]\(https:\/\/flaky\.example\/tests\/[0-9a-f]{24}\)/g;
-    assert.deepEqual(dry.stdout.replaceAll(history, "HISTORY").split("\n\n").slice(1), [
-      "**Quarantined** (1)",
-      "- `shop > Cart > flaky (cart.ts)`\n  `expected 1, found 2` · owner `@acme/cart` · HISTORY",
+    assert.deepEqual(dry.stdout.replaceAll(history, "HISTORY").split("\n\n").slice(2), [
+      "**Not yours** (1)",
+      "- `shop > Cart > flaky (cart.ts)`\n  `expected 1, found 2` · " +
+      "not yours: it also passed on the same code · quarantined · owner `@acme/cart` · HISTORY",
       "**Passed only on a retry** (3)",
       [
         "- `shop > Cart > retried (cart.ts)`",
@@ -283,7 +260,7 @@ describe("comment", () => {
     );
     assert.match(
       await readFile(summary, "utf8"),
-      /^before\n\*\*1 test failed\. 1 is probably yours\.\*\*\n\n#### /,
+      /^before\n\*\*1 test failed: it is probably yours\.\*\*\n\n#### /,
     );
   });
 
@@ -312,7 +289,10 @@ describe("comment", () => {
     const { stdout } = await run(given, ["comment", "--dry-run", path], {
       PLATFORM_API_TOKEN: "",
     });
-    assert.match(stdout, /^#### `CI \/ unit`: 1 failed/);
+    assert.match(
+      stdout,
+      /^\*\*1 test failed: it is unknown whose it is\.\*\*\n\n#### `CI \/ unit`: 1 failed/,
+    );
     assert.match(stdout, /\nNo verdicts: `` PLATFORM_API_TOKEN is missing/);
     assert.match(stdout, /\n\*\*Failed\*\* \(1\)\n/);
     assert.deepEqual(given.forge.received, []);
@@ -354,7 +334,7 @@ describe("gate --comment", () => {
       } else {
         assert.equal(given.forge.comments.length, 1);
         const { body } = given.forge.comments[0]!;
-        assert.match(body, /2 tests failed\. 1 is probably yours/);
+        assert.match(body, /2 tests failed: 1 is probably yours, 1 is not/);
         assert.deepEqual(parseComment(body).map(({ job }) => job), [
           "CI / unit",
           "unit, node 20",

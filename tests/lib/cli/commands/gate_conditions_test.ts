@@ -113,7 +113,9 @@ describe("gate and the cause of a failure", () => {
     const { code, stdout } = await gate(known(["0000000000000000"]), reportWith({ passed: 1 }));
     assert.equal(code, 1);
     assert.deepEqual(stdout.trim().split("\n"), [
-      "quarantined, new cause\tshop > Cart > flaky (cart.ts)\t0 %\t\t",
+      "1 test failed: it is not yours.",
+      "quarantined, new cause\tshop > Cart > flaky (cart.ts)\t0 %\t\t\t" +
+      "not yours: it also passed on the same code",
       "exit code 1\tthe failed test is quarantined, but failed for a new cause (--cause)",
     ]);
     const json = await gate(known([]), reportWith({ passed: 1 }), { options: ["--json"] });
@@ -127,10 +129,10 @@ describe("gate and the cause of a failure", () => {
     const report = reportWith({ passed: 12 }).replaceAll(' file="cart.ts"', "");
     const quarantined = [{ ...test, alias: { ...test, file: "" } }];
     const { code, stdout } = await gate({ quarantined }, report);
-    assert.match(stdout, /^quarantined\tshop > Cart > flaky\t/);
+    assert.match(stdout, /\nquarantined\tshop > Cart > flaky\t/);
     assert.equal(code, 0);
     const unknown = await gate(FLAKY, report);
-    assert.match(unknown.stdout, /^new\t/);
+    assert.match(unknown.stdout, /\nnew\t/);
     assert.equal(unknown.code, 1);
   });
 
@@ -192,7 +194,7 @@ describe("gate and a run that is not whole", () => {
       );
     };
     await gate(known, reportWith({ passed: 11 }), { environment, requests });
-    assert.deepEqual(asked(), ["unit", "", "2/4", "main"]);
+    assert.deepEqual(asked(), ["unit", "", "2/4", ""]);
     const options = ["--job", "e2e", "--environment", "firefox", "--base", "trunk"];
     await gate(known, reportWith({ passed: 11 }), { environment, requests, options });
     assert.deepEqual(asked(), ["e2e", "firefox", "2/4", "trunk"]);
@@ -212,7 +214,7 @@ describe("gate and an outage", () => {
   it("is said to be one, names other runs, and excuses nothing", async () => {
     const known: Known = {
       quarantined: failed.map(testNamed),
-      earlier: { outage: { runs: [run] } },
+      earlier: { outage: { runs: [run] }, mass_failure: "outage" as const },
     };
     const { folder } = fixtures[fixtures.push(await gateFixture(known)) - 1]!;
     const summary = join(folder, "summary.md");
@@ -220,7 +222,8 @@ describe("gate and an outage", () => {
     const { code, stdout } = await gate(known, report, { options: ["--summary", summary] });
     assert.equal(code, 1);
     const lines = stdout.trim().split("\n");
-    assert.deepEqual(lines.slice(0, 2), [
+    assert.deepEqual(lines.slice(0, 3), [
+      "8 tests failed: 8 are not yours.",
       "outage\t8 of 25 tests failed, so the change is probably not the cause; 1 other run of the last " +
       "two hours failed like this",
       "outage elsewhere\t30 of 100 tests\ttopic\t2026-02-01T11:20:00Z\thttps://ci.example/9",
@@ -230,7 +233,10 @@ describe("gate and an outage", () => {
   });
 
   it("leaves out the run itself, which may be uploaded already", async () => {
-    const known: Known = { quarantined: [], earlier: { outage: { runs: [run] } } };
+    const known: Known = {
+      quarantined: [],
+      earlier: { outage: { runs: [run] }, mass_failure: "outage" as const },
+    };
     const environment = {
       BUILDKITE: "true",
       BUILDKITE_BUILD_URL: run.build_url,

@@ -192,13 +192,13 @@ function answer(request: Request, { tests, list, verdicts, expected }: Plan): Re
   }
   if (verdicts === "status 404") return new Response(null, { status: 404 });
   if (verdicts === "no json") return new Response("{");
-  const ids = searchParams.get("tests")!.split(",");
+  const ids = searchParams.get("tests")!.split(",").map((test) => test.split(":")[0]!);
   return Response.json({
     tests: quarantined.filter((test) => ids.includes(shortTestId(test))).map((
       { end: _, causes, ...test },
     ) => ({
       ...test,
-      id: "0".repeat(24),
+      id: "0".repeat(11) + shortTestId(test),
       verdict: "quarantined",
       disruptiveness_ratio: 0.1,
       recent_nondeterministic_negative_result: null,

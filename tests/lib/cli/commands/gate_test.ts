@@ -59,6 +59,7 @@ describe("gate around a command", () => {
     const { code, stdout, stderr } = await runGate(FLAKY, { flaky: "failed", good: "passed" });
     assert.equal(code, 0, stderr);
     assert.deepEqual(stdout.trim().split("\n").map((line) => line.split("\t").slice(0, 2)), [
+      ["1 test failed: it is not yours."],
       ["quarantined", "shop > Cart > flaky (cart.ts)"],
       ["excused", "1"],
       [
@@ -91,10 +92,12 @@ describe("gate around a command", () => {
     });
     assert.equal(code, 1);
     assert.deepEqual(stdout.trim().split("\n"), [
-      "quarantined\tshop > Cart > flaky (cart.ts)\t0 %\t\t",
+      "3 tests failed: 1 is probably yours, 2 are not.",
+      "quarantined\tshop > Cart > flaky (cart.ts)\t0 %\t\t\tnot yours: it also passed on the same code",
       "flaky\tshop > Cart > shaky (cart.ts)\t12.5 %\t2026-01-31T08:00:00Z\t" +
-      "https://ci.example.com/builds/7",
-      "new\tshop > Cart > broken (cart.ts)\t\t\t",
+      "https://ci.example.com/builds/7\tnot yours: it also passed on the same code",
+      "new\tshop > Cart > broken (cart.ts)\t\t\t\t" +
+      "probably yours: never failed in 0 runs on the base branch",
       "exit code 1\t2 of 3 failed tests are not quarantined",
     ]);
   });

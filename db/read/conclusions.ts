@@ -1,0 +1,231 @@
+/** Conclusions on failures: as they were stored at upload, or found now. */
+import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
+import { SelectedTests } from "../../lib/analysis/run.ts";
+import { isOutage as isMassive } from "../../lib/analysis/test_counts.ts";
+import { recordedAtOf } from "../../lib/base/identity.ts";
+import { WINDOW_SECONDS } from "../../lib/base/time.ts";
+import { basePatterns } from "../../lib/evidence/base_branch.ts";
+import type { Evidence, MassFailure } from "../../lib/evidence/evidence.ts";
+import type { Conclusion } from "../../lib/evidence/said.ts";
+import { blameOf, type ShareSource } from "../../lib/evidence/shares.ts";
+import { idsIn, type Queryable } from "../connection/sql.ts";
+import { loadBaseBranch } from "./base_branch.ts";
+import { type EvidenceRun, findConclusions } from "./evidence.ts";
+import { loadRuns } from "./runs.ts";
+
+/** A conclusion as it is shown. */
+export interface ShownConclusion extends Conclusion {
+  isOnBase: boolean;
+  /** Whether its latest run on the base branch had failed, or it had failed there in the window with this cause. */
+  isKnownOnBase: boolean;
+  /** The submission that it rests on; `null` without one, or when it is deleted. */
+  restsOn: { submissionId: string; recordedAt: number; buildUrl: string } | null;
+}
+
+/** Conclusions on the tests of a submission, by test_no. */
+export type ConclusionsOfTests = ReadonlyMap<number, ShownConclusion>;
+
+interface StoredRow {
+  submissionId: string;
+  testNo: number;
+  evidence: Evidence;
+  isOnBase: boolean;
+  isKnownOnBase: boolean;
+  baseRunCount: number;
+  baseFailedCount: number;
+  notTheChange: number | null;
+  of: number;
+  from: ShareSource;
+  restsOn: string | null;
+  buildUrl: string | null;
+}
+
+/**
+ * The conclusions on the failures of submissions by their ids. Those of an earlier version of the program, which
+ * stored none, are found now, from what was known when they were recorded.
+ */
+export async function loadConclusions(
+  sql: Queryable,
+  { repositoryId, submissionIds, base }: {
+    repositoryId: number;
+    submissionIds: readonly string[];
+    /** The base branch. */
+    base: string;
+  },
+): Promise<Map<string, ConclusionsOfTests>> {
+  if (submissionIds.length === 0) return new Map();
+  const rows = await sql<StoredRow[]>`
+    select encode(f.submission_id, 'hex') as "submissionId", f.test_no as "testNo", f.evidence,
+      f.is_on_base as "isOnBase", f.is_known_on_base as "isKnownOnBase", f.base_run_count as "baseRunCount",
+      f.base_failed_count as "baseFailedCount", f.share_not_the_change as "notTheChange",
+      f.share_of as "of", f.share_from as "from", encode(s.submission_id, 'hex') as "restsOn",
+      s.build_url as "buildUrl"
+    from failure_evidence f
+    left join submission s on s.repository_id = ${repositoryId} and s.submission_id = f.rests_on
+    where f.repository_id = ${repositoryId} and f.submission_id = any(${
+    idsIn(sql, submissionIds)
+  })`;
+  const found = new Map<string, Map<number, ShownConclusion>>();
+  for (const [submissionId, own] of Map.groupBy(rows, (row) => row.submissionId)) {
+    found.set(submissionId, new Map(own.map((row) => [row.testNo, conclusionOf(row)])));
+  }
+  const unknown = await sql<{ submissionId: string }[]>`
+    select distinct encode(n.submission_id, 'hex') as "submissionId"
+    from negative_result n
+    where n.repository_id = ${repositoryId} and n.submission_id = any(${idsIn(sql, submissionIds)})
+      and not exists (
+        select from failure_evidence f
+        where f.repository_id = ${repositoryId} and f.submission_id = n.submission_id)`;
+  for (const { submissionId } of unknown) {
+    found.set(submissionId, await findNow(sql, { repositoryId, submissionId, base }));
+  }
+  return found;
+}
+
+function conclusionOf(
+  { notTheChange, of, from, restsOn, buildUrl, ...row }: StoredRow,
+): ShownConclusion {
+  const { submissionId: _, testNo: __, ...facts } = row;
+  const share = notTheChange === null ? null : { notTheChange, of, from };
+  return {
+    ...facts,
+    share,
+    blame: blameOf(row.evidence, share),
+    restsOn: restsOn === null
+      ? null
+      : { submissionId: restsOn, recordedAt: recordedAtOf(restsOn), buildUrl: buildUrl ?? "" },
+  };
+}
+
+/** The conclusions on a stored submission that has none. */
+async function findNow(
+  sql: Queryable,
+  { repositoryId, submissionId, base }: {
+    repositoryId: number;
+    submissionId: string;
+    base: string;
+  },
+): Promise<Map<number, ShownConclusion>> {
+  const [run] = await loadRuns(sql, {
+    repositoryId,
+    columns: ["code", "branch", "environment", "job", "shard", "attempt", "buildUrl", "results"],
+    submissionIds: [submissionId],
+  });
+  if (!run) return new Map();
+  const negatives = await sql<{ testNo: number; causes: string }[]>`
+    select test_no as "testNo",
+      encode(string_agg(fingerprint || coalesce(other_fingerprints, ''), ''), 'hex') as causes
+    from negative_result
+    where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')
+    group by test_no`;
+  const passed = new Set<number>();
+  run.results.each(
+    new SelectedTests(negatives.map(({ testNo }) => testNo)),
+    (testNo, { counts }) => {
+      if (counts.positive > 0) passed.add(testNo);
+    },
+  );
+  const { conclusions } = await findConclusions(sql, {
+    repositoryId,
+    run: {
+      ...run,
+      branch: run.branch ?? "",
+      counts: run.results.testCounts(),
+      moment: run.recordedAt,
+    },
+    failures: negatives.map(({ testNo, causes }) => ({
+      testNo,
+      causes: splitFingerprints(causes),
+      hasPassed: passed.has(testNo),
+    })),
+    base: basePatterns(base),
+    windowStart: run.recordedAt - WINDOW_SECONDS,
+  });
+  const urls = await loadBuildUrls(sql, {
+    repositoryId,
+    submissionIds: conclusions.flatMap(({ restsOn }) => restsOn?.submissionId || []),
+  });
+  return new Map(
+    conclusions.map((one, index) => [negatives[index]!.testNo, withUrl(one, urls)]),
+  );
+}
+
+type Found = Awaited<ReturnType<typeof findConclusions>>["conclusions"][number];
+
+/** With the build that a conclusion rests on. */
+export function withUrl(
+  { restsOn, ...conclusion }: Found,
+  urls: ReadonlyMap<string, string>,
+): ShownConclusion {
+  const submissionId = restsOn?.submissionId ?? "";
+  const buildUrl = urls.get(submissionId);
+  return {
+    ...conclusion,
+    restsOn: buildUrl === undefined
+      ? null
+      : { submissionId, recordedAt: recordedAtOf(submissionId), buildUrl },
+  };
+}
+
+/** Build URLs of submissions, by id. */
+export async function loadBuildUrls(
+  sql: Queryable,
+  { repositoryId, submissionIds }: { repositoryId: number; submissionIds: readonly string[] },
+): Promise<Map<string, string>> {
+  if (submissionIds.length === 0) return new Map();
+  const rows = await sql<{ id: string; buildUrl: string }[]>`
+    select encode(submission_id, 'hex') as id, build_url as "buildUrl" from submission
+    where repository_id = ${repositoryId}
+      and submission_id = any(${idsIn(sql, [...new Set(submissionIds)])})`;
+  return new Map(rows.map(({ id, buildUrl }) => [id, buildUrl]));
+}
+
+/**
+ * What was concluded on a run when it was uploaded, if it is stored: by test_no, of several uploads of it the
+ * latest with the test.
+ */
+export async function findOwnConclusions(
+  sql: Queryable,
+  { repositoryId, run, base }: { repositoryId: number; run: EvidenceRun; base: string },
+): Promise<{ massFailure: MassFailure | null; conclusions: ConclusionsOfTests } | null> {
+  if (run.buildUrl === "" || run.code === null) return null;
+  const runs = await loadRuns(sql, {
+    repositoryId,
+    columns: ["isOutage", "ranTestCount", "failedTestCount"],
+    where: sql`s.code_version = ${run.code} and s.build_url = ${run.buildUrl}
+      and s.job = ${run.job} and s.environment = ${run.environment} and s.shard = ${run.shard}
+      and s.attempt = ${run.attempt}`,
+  });
+  const [latest] = runs;
+  if (!latest) return null;
+  const submissionIds = runs.map(({ submissionId }) => submissionId);
+  const found = await loadConclusions(sql, { repositoryId, submissionIds, base });
+  const conclusions = new Map(submissionIds.toReversed().flatMap((id) => [...found.get(id) ?? []]));
+  return { massFailure: storedMassFailure(latest), conclusions };
+}
+
+/** What kind of mass failure a stored submission is. */
+export function storedMassFailure(
+  { isOutage, ranTestCount: ran, failedTestCount: failed }: {
+    isOutage: boolean;
+    ranTestCount: number | null;
+    failedTestCount: number | null;
+  },
+): MassFailure | null {
+  if (isOutage) return "outage";
+  return isMassive({ ran: ran ?? 0, failed: failed ?? 0 }) ? "together" : null;
+}
+
+/** The conclusions on the failures of a build's submissions, with the base branch. */
+export async function loadBuildConclusions(
+  tx: Queryable,
+  { repositoryId, submissionIds, now }: {
+    repositoryId: number;
+    submissionIds: readonly string[];
+    now: number;
+  },
+): Promise<{ baseBranch: string; conclusions: ReadonlyMap<string, ConclusionsOfTests> }> {
+  const baseBranch = await loadBaseBranch(tx, { repositoryId, now });
+  const found = { repositoryId, submissionIds, base: baseBranch };
+  return { baseBranch, conclusions: await loadConclusions(tx, found) };
+}
