@@ -32,6 +32,7 @@ import { testsPage } from "./pages/tests.ts";
 import { documentation, health, tokenCheck } from "./service.ts";
 import { submissions, submissionTests } from "./submissions.ts";
 import { disruptiveTests, flakyTests } from "./flaky_tests.ts";
+import { testEvidenceRoute } from "./test_evidence.ts";
 import { testDetails, testResults, testRuns } from "./tests.ts";
 import { verdicts } from "./verdicts.ts";
 
@@ -51,6 +52,7 @@ export const routes: readonly Route[] = withExamples([
   testDetails,
   testResults,
   testRuns,
+  testEvidenceRoute,
   testFailures,
   flakyTests,
   flakyBadge,

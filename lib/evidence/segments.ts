@@ -42,8 +42,8 @@ const TAIL = 0.005;
 /**
  * The most probable segments of a history, oldest first; of equally probable partitions the one with
  * fewer segments. A change is only possible where the outcome changes: within versions that all passed, or
- * all failed, a later or earlier place is always as probable. 2,000 runs that alternate take 15 ms, most
- * histories 0.1 ms.
+ * all failed, a later or earlier place is always as probable. 2,000 runs that alternate take 2 ms, a usual
+ * history 0.05 to 0.2 ms.
  *
  * @param versions oldest first
  */

@@ -30,6 +30,7 @@ const WRONG: Record<string, [value: string, messages: number][]> = {
   branch: [["x".repeat(2_001), 1], [Array.from({ length: 21 }, (_, n) => `b${n}`).join(), 1]],
   environment: [["x".repeat(2_001), 1], [Array.from({ length: 21 }, (_, n) => `e${n}`).join(), 1]],
   base: [["x".repeat(2_001), 1], [Array.from({ length: 21 }, (_, n) => `b${n}`).join(), 1]],
+  since: [["HEAD", 1], ["9f2c4e", 1], ["\0", 1]],
   tests: [
     ["", 1],
     [",", 1],

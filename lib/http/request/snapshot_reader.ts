@@ -9,10 +9,10 @@ import { findResource, type ParsedUrl } from "./parsed_url.ts";
 import { createLoad, type Load } from "./queries.ts";
 import type { ApiRequest, Endpoint } from "./route.ts";
 
-/** The resource of a request was deleted after the request was authenticated. */
+/** The resource of a request was deleted after the request was authenticated, or a part of it does not exist. */
 export class GoneError extends Error {
   override name = "GoneError";
-  override message = "the resource was deleted during the request";
+  override message = "the resource does not exist, or was deleted during the request";
 }
 
 /** A request that passed all checks, before anything is read for it. */

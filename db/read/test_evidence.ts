@@ -1,0 +1,63 @@
+/** The runs of one test on the base branch. */
+import { SelectedTests } from "../../lib/analysis/run.ts";
+import {
+  type HistoryRun,
+  MAX_HISTORY_RUNS,
+  type Repair,
+  runOutcome,
+} from "../../lib/evidence/test_evidence.ts";
+import type { Patterns } from "../../lib/query/submission_filter.ts";
+import type { Queryable } from "../connection/sql.ts";
+import { loadBaseBranch } from "./base_branch.ts";
+import { eachRun } from "./runs.ts";
+
+/** Enough for ten environments with all runs that count; bounds the time of a request. */
+const MAX_SUBMISSIONS = 10 * MAX_HISTORY_RUNS;
+
+const COLUMNS = ["commitOid", "treeOid", "code", "environment", "isOutage", "results"] as const;
+
+/** How a test ran on the base branch. */
+export interface BaseHistory {
+  /** Oldest first, without outages and without runs in which it was only skipped. */
+  runs: HistoryRun[];
+  /** `null` when no commit was given, or it has no run on the base branch. */
+  repair: Repair | null;
+}
+
+/** @param options.commitOid whole or abbreviated, in lower case; `""` for none */
+export async function loadBaseHistory(
+  sql: Queryable,
+  { repositoryId, testNo, now, environments, commitOid }: {
+    repositoryId: number;
+    testNo: number;
+    /** Seconds since 1970. */
+    now: number;
+    environments: Patterns;
+    commitOid: string;
+  },
+): Promise<BaseHistory> {
+  const base = await loadBaseBranch(sql, { repositoryId, now });
+  const filter = { branches: [base], environments };
+  const selected = new SelectedTests([testNo]);
+  const runs: HistoryRun[] = [];
+  const counts = new Map<string, number>();
+  let repair: Repair | null = null;
+  let submissions = 0;
+  for await (const run of eachRun(sql, { repositoryId, columns: COLUMNS, filter })) {
+    const { results, isOutage, submissionId: _, ...version } = run;
+    if (commitOid !== "" && version.commitOid.toLowerCase().startsWith(commitOid)) {
+      repair = { commitOid, recordedAt: version.recordedAt };
+    }
+    const count = counts.get(version.environment) ?? 0;
+    if (!isOutage && count < MAX_HISTORY_RUNS) {
+      results.each(selected, (_, attempts) => {
+        const outcome = runOutcome(attempts);
+        if (!outcome) return;
+        counts.set(version.environment, count + 1);
+        runs.push({ ...version, ...outcome });
+      });
+    }
+    if (++submissions === MAX_SUBMISSIONS) break;
+  }
+  return { runs: runs.reverse(), repair };
+}

@@ -1,0 +1,132 @@
+/** The history of one test on the base branch: its state, since when, and whether it is calm. */
+import * as v from "valibot";
+import { loadTestDetails } from "../db/read/details_of_test.ts";
+import { loadBaseHistory } from "../db/read/test_evidence.ts";
+import { isGitId } from "../lib/base/commit.ts";
+import { quote } from "../lib/base/quote.ts";
+import { formatTimestamp } from "../lib/base/time.ts";
+import { TEST_STATES } from "../lib/evidence/states.ts";
+import { type HistoryVersion, testEvidence } from "../lib/evidence/test_evidence.ts";
+import * as parameters from "../lib/http/request/parameters.ts";
+import { defineJsonRoute } from "../lib/http/request/route.ts";
+import { GoneError } from "../lib/http/request/snapshot_reader.ts";
+import * as schemas from "./schemas.ts";
+
+const versionSchema = schemas.object("CodeVersion", {
+  commit_oid: schemas.described(schemas.commit, "Commit of its first run"),
+  tree_oid: schemas.text('Tree that was tested, "" when it is not known'),
+  recorded_at: schemas.described(schemas.timestamp, "Its first run"),
+});
+
+const counts = {
+  runs: schemas.count("Submissions in which it ran"),
+  failures: schemas.count("Of those, with a failed attempt"),
+};
+
+const probability = v.pipe(v.number(), v.minValue(0), v.maxValue(1));
+
+const since = parameters.parsed(
+  (text) => {
+    if (text === "" || isGitId(text)) return text.toLowerCase();
+    throw new SyntaxError(`invalid commit ${quote(text)}: expected 7 to 64 hex digits`);
+  },
+  "A commit that is meant as the repair, whole or abbreviated: calm is about the runs since. 404 when " +
+    "it has no run on the base branch",
+  {
+    jsonSchema: { type: "string", pattern: "^([0-9a-fA-F]{7,64})?$" },
+    example: "9f2c4e1ab07d5836c1e94f0b2d7a6853e0c1f4d9",
+  },
+);
+
+export const testEvidenceRoute = defineJsonRoute({
+  path: "/api/tests/:id/evidence",
+  operationId: "getTestEvidence",
+  tag: "Tests",
+  summary: "State of one test, since when, and whether it is calm",
+  description:
+    "How the test ran on the base branch, in the environment with its worst state: the last 2,000 runs, " +
+    "without outages. A run failed when any attempt did.",
+  query: { since, environment: parameters.environment },
+  schema: schemas.object("TestEvidence", {
+    state: schemas.described(
+      v.picklist(TEST_STATES),
+      "broken: every run of the last segment failed at last, at least 3; flaky: failures in it, or a " +
+        "disruption in the last 14 days; healthy: at least 10 runs; otherwise new",
+    ),
+    environment: schemas.environment,
+    runs: schemas.count("Runs of the last segment"),
+    failures: schemas.count("Runs of the last segment with a failed attempt"),
+    rate: schemas.nullable(probability, "failures / runs"),
+    rate_low: schemas.described(probability, "Start of the 95 % interval of the rate"),
+    rate_high: schemas.described(probability, "End of the 95 % interval of the rate"),
+    segments: schemas.described(
+      v.array(schemas.object("HistorySegment", {
+        ...counts,
+        rate: schemas.described(probability, "failures / runs"),
+        from: schemas.described(versionSchema, "Its first code version"),
+        to: schemas.described(versionSchema, "Its last code version"),
+      })),
+      "Stretches of constant failure rate, oldest first",
+    ),
+    since: schemas.nullable(
+      schemas.object("SegmentChange", {
+        from: schemas.described(versionSchema, "The last code version before the range"),
+        to: schemas.described(versionSchema, "The last code version of the range"),
+        changes: schemas.count("Code versions after from up to to"),
+      }),
+      "Where the last segment began, with 99 %",
+    ),
+    calm: schemas.nullable(
+      schemas.object("Calm", {
+        passes: schemas.count("Passes since the last failure, or since the commit in since"),
+        by_chance: schemas.described(
+          v.nullable(probability),
+          "How probable so many passes are for a test that fails as often as before; null when it " +
+            "failed since that commit",
+        ),
+        passes_needed: schemas.count("The fewest passes that happen by chance with at most 5 %"),
+      }),
+      "What its passes say",
+    ),
+  }),
+  resource: "test in path",
+  async handler({ load, query: { since: commitOid, environment: environments } }) {
+    const [{ disruptionCount }, { runs, repair }] = await Promise.all([
+      load(loadTestDetails, {}),
+      load(loadBaseHistory, { environments, commitOid }),
+    ]);
+    if (commitOid !== "" && repair === null) throw new GoneError();
+    const found = testEvidence(runs, { isDisruptive: disruptionCount > 0, repair });
+    const { state, environment, since, calm, ...last } = found;
+    return {
+      state,
+      environment,
+      runs: last.runs,
+      failures: last.failures,
+      rate: last.rate,
+      rate_low: last.rateLow,
+      rate_high: last.rateHigh,
+      segments: last.segments.map(({ runs, failures, from, to }) => ({
+        runs,
+        failures,
+        rate: failures / runs,
+        from: versionView(from),
+        to: versionView(to),
+      })),
+      since: since && { ...since, from: versionView(since.from), to: versionView(since.to) },
+      calm: calm && {
+        passes: calm.passes,
+        by_chance: calm.byChance,
+        passes_needed: calm.passesNeeded,
+      },
+    };
+  },
+});
+
+function versionView({ commitOid, treeOid, recordedAt }: HistoryVersion) {
+  return {
+    commit_oid: commitOid,
+    tree_oid: treeOid ?? "",
+    recorded_at: formatTimestamp(recordedAt),
+  };
+}

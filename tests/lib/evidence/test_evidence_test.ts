@@ -1,0 +1,137 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { calmAfter } from "../../../lib/evidence/calm.ts";
+import {
+  type HistoryRun,
+  MAX_HISTORY_RUNS,
+  testEvidence,
+} from "../../../lib/evidence/test_evidence.ts";
+
+const WITHOUT = { isDisruptive: false, repair: null };
+
+/** Runs of commits in a row: `.` passed, `F` failed, `r` failed and passed when it was repeated. */
+function runsOf(signs: string, environment = ""): HistoryRun[] {
+  return [...signs].map((sign, index) => ({
+    commitOid: commitAt(index),
+    treeOid: null,
+    code: commitAt(index),
+    environment,
+    recordedAt: index,
+    hasFailed: sign !== ".",
+    hasFailedAtLast: sign === "F",
+  }));
+}
+
+const commitAt = (index: number) => index.toString(16).padStart(40, "0");
+
+const repairAt = (index: number) => ({
+  isDisruptive: false,
+  repair: { commitOid: commitAt(index), recordedAt: index },
+});
+
+describe("the evidence for a test", () => {
+  it("is new, with nothing to say, without a run", () => {
+    const { state, runs, rate, segments, since, calm } = testEvidence([], WITHOUT);
+    assert.deepEqual({ state, runs, rate, segments, since, calm }, {
+      state: "new",
+      runs: 0,
+      rate: null,
+      segments: [],
+      since: null,
+      calm: null,
+    });
+  });
+
+  it("has neither a change nor calm when it always passed", () => {
+    const found = testEvidence(runsOf(".".repeat(50)), WITHOUT);
+    assert.equal(found.state, "healthy");
+    assert.deepEqual([found.runs, found.failures, found.rate], [50, 0, 0]);
+    assert.deepEqual([found.since, found.calm], [null, null]);
+  });
+
+  it("says since when it is broken, with the versions that may have broken it", () => {
+    const found = testEvidence(runsOf(".".repeat(200) + "FFFFF"), WITHOUT);
+    assert.equal(found.state, "broken");
+    assert.deepEqual([found.runs, found.failures, found.rate], [5, 5, 1]);
+    assert.deepEqual(
+      found.segments.map(({ runs, failures, from, to }) => [runs, failures, from, to]),
+      [
+        [200, 0, versionAt(0), versionAt(199)],
+        [5, 5, versionAt(200), versionAt(204)],
+      ],
+    );
+    const { from, to, changes } = found.since!;
+    assert.equal(changes, to.recordedAt - from.recordedAt);
+    assert.ok(from.recordedAt < 200 && to.recordedAt >= 200);
+  });
+
+  it("counts runs of one tree as one version, at its first run", () => {
+    const runs = runsOf("F.F.").map((run, index) => (
+      { ...run, code: index < 2 ? "one" : "other", treeOid: index < 2 ? "one" : "other" }
+    ));
+    const { segments: [segment] } = testEvidence(runs, WITHOUT);
+    assert.equal(segment!.from.recordedAt, 0);
+    assert.equal(segment!.to.recordedAt, 2);
+    assert.deepEqual([segment!.runs, segment!.failures], [4, 2]);
+  });
+
+  it("is of the environment with the worst state", () => {
+    const runs = [
+      ...runsOf(".".repeat(30), "Linux"),
+      ...runsOf(".".repeat(20) + "FFF", "Windows"),
+    ];
+    const { environment, state } = testEvidence(runs, WITHOUT);
+    assert.deepEqual([environment, state], ["Windows", "broken"]);
+  });
+
+  it("takes the last 2,000 runs of an environment", () => {
+    const runs = runsOf("F".repeat(10) + ".".repeat(MAX_HISTORY_RUNS));
+    const { segments } = testEvidence(runs, WITHOUT);
+    assert.deepEqual(segments.map(({ runs, failures }) => [runs, failures]), [[2_000, 0]]);
+  });
+});
+
+function versionAt(index: number) {
+  return { commitOid: commitAt(index), treeOid: null, recordedAt: index };
+}
+
+describe("calm", () => {
+  it("compares the passes since the last failure with the runs up to it", () => {
+    const { calm } = testEvidence(runsOf("F....F....F......"), WITHOUT);
+    assert.deepEqual(calm, calmAfter({ runs: 11, failures: 3 }, 6));
+  });
+
+  it("counts the passes of a later segment without failures", () => {
+    const { segments, calm } = testEvidence(runsOf("F.F.FF.F" + ".".repeat(300)), WITHOUT);
+    assert.deepEqual(segments.map(({ failures }) => failures), [5, 0]);
+    assert.deepEqual(calm, calmAfter({ runs: 8, failures: 5 }, 300));
+  });
+
+  it("since a commit counts its own runs among the passes, and all before against them", () => {
+    const runs = runsOf("F....F....F......");
+    const { calm } = testEvidence(runs, repairAt(13));
+    assert.deepEqual(calm, calmAfter({ runs: 13, failures: 3 }, 4));
+    assert.deepEqual(
+      testEvidence(runs, {
+        isDisruptive: false,
+        repair: { commitOid: "0".repeat(39), recordedAt: 0 },
+      }).calm,
+      { ...calmAfter({ runs: 0, failures: 0 }, 14), byChance: null },
+      "abbreviated, it is the first run with it",
+    );
+  });
+
+  it("since a commit is no chance when the test failed again", () => {
+    const { calm } = testEvidence(runsOf("F....F....F......"), repairAt(8));
+    assert.deepEqual(calm, { ...calmAfter({ runs: 8, failures: 2 }, 8), byChance: null });
+  });
+
+  it("since a commit without a run of the test begins with the first run after it", () => {
+    const runs = runsOf("F....F....F......");
+    const repair = { commitOid: "f".repeat(40), recordedAt: 12.5 };
+    const { calm } = testEvidence(runs, { isDisruptive: false, repair });
+    assert.deepEqual(calm, calmAfter({ runs: 13, failures: 3 }, 4));
+    const late = testEvidence(runs, { isDisruptive: false, repair: { ...repair, recordedAt: 99 } });
+    assert.deepEqual(late.calm, calmAfter({ runs: 17, failures: 3 }, 0));
+  });
+});
