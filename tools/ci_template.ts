@@ -1,15 +1,27 @@
 /**
- * `deno run -A tools/ci_template.ts`: writes `deploy/ci/gitlab.yml`, which contains
- * `deploy/ci/upload.sh`: a template that GitLab includes cannot refer to other files.
+ * `deno run -A tools/ci_template.ts`: writes the names of variables into `deploy/ci/upload.sh`, and
+ * `deploy/ci/gitlab.yml`, which contains the script: a template that GitLab includes cannot refer to
+ * other files.
  */
+import { CI_NAMES } from "../lib/ci/variables.ts";
+
 const FOLDER = new URL("../deploy/ci/", import.meta.url);
 
 /** The template. */
 export const TEMPLATE_FILE = new URL("gitlab.yml", FOLDER);
 
+/** The script that the template contains. */
+export const SCRIPT_FILE = new URL("upload.sh", FOLDER);
+
+/** The text of the script, with the names of the table of CI services. */
+export async function uploadScript(): Promise<string> {
+  const script = await Deno.readTextFile(SCRIPT_FILE);
+  return script.replace(/^ci_names="\n[^"]*"$/m, () => `ci_names="\n${CI_NAMES.join("\n")}\n"`);
+}
+
 /** The text of the template. */
 export async function gitlabTemplate(): Promise<string> {
-  const script = await Deno.readTextFile(new URL("upload.sh", FOLDER));
+  const script = await uploadScript();
   // In a subshell, so that it neither ends the job nor changes its shell.
   const block = `(\n${script})\n`.replaceAll(/^(?=.)/gm, "      ");
   return `# Uploads test reports to \`test-analytics receive\`. Made from upload.sh, which describes the variables,
@@ -41,4 +53,7 @@ ${block}
 `;
 }
 
-if (import.meta.main) await Deno.writeTextFile(TEMPLATE_FILE, await gitlabTemplate());
+if (import.meta.main) {
+  await Deno.writeTextFile(SCRIPT_FILE, await uploadScript());
+  await Deno.writeTextFile(TEMPLATE_FILE, await gitlabTemplate());
+}

@@ -10,7 +10,9 @@
 #   TEST_ANALYTICS_TAGS      tags of the tests, separated by commas
 #   TEST_ANALYTICS_TIMEOUT   seconds that an upload may take (default: 120)
 #   TEST_ANALYTICS_STRICT    true: exit code 1 when the upload fails; otherwise a warning and 0
-#   TEST_ANALYTICS_REPOSITORY, _COMMIT, _BRANCH, _BUILD_URL   override what CI says
+#   TEST_ANALYTICS_REPOSITORY, _COMMIT, _TREE, _BRANCH, _ENVIRONMENT, _JOB, _SHARD, _ATTEMPT, _BUILD_URL
+#                            override what CI says
+#   MATRIX                   on GitHub Actions the values of the matrix: ${{ toJSON(matrix) }}
 set -u
 
 warn() {
@@ -29,7 +31,288 @@ give_up() {
 # A text inside of double quotes, in YAML.
 quoted() { printf '%s' "$1" | tr -d '\000-\037' | sed 's/[\\"]/\\&/g'; }
 
-encoded() { printf '%s' "$1" | sed 's/%/%25/g; s/ /%20/g; s/?/%3F/g; s/#/%23/g; s,/,%2F,g'; }
+# The variables of CI services that the upload door understands, and no other: made by
+# tools/ci_template.ts from the table of services.
+ci_names="
+AGENT_NAME
+AGENT_OS
+AGENT_OSARCHITECTURE
+BITBUCKET_BRANCH
+BITBUCKET_BUILD_NUMBER
+BITBUCKET_CLONE_DIR
+BITBUCKET_COMMIT
+BITBUCKET_GIT_HTTP_ORIGIN
+BITBUCKET_PARALLEL_STEP
+BITBUCKET_PARALLEL_STEP_COUNT
+BITBUCKET_PR_ID
+BITBUCKET_REPO_FULL_NAME
+BITBUCKET_STEP_RUN_NUMBER
+BRANCH_IS_PRIMARY
+BRANCH_NAME
+BUILDKITE
+BUILDKITE_AGENT_NAME
+BUILDKITE_BRANCH
+BUILDKITE_BUILD_AUTHOR
+BUILDKITE_BUILD_CHECKOUT_PATH
+BUILDKITE_BUILD_URL
+BUILDKITE_COMMIT
+BUILDKITE_LABEL
+BUILDKITE_MERGE_QUEUE_BASE_BRANCH
+BUILDKITE_PARALLEL_JOB
+BUILDKITE_PARALLEL_JOB_COUNT
+BUILDKITE_PIPELINE_DEFAULT_BRANCH
+BUILDKITE_PULL_REQUEST
+BUILDKITE_PULL_REQUEST_REPO
+BUILDKITE_REPO
+BUILDKITE_RETRY_COUNT
+BUILDKITE_STEP_KEY
+BUILD_BUILDID
+BUILD_REPOSITORY_NAME
+BUILD_REPOSITORY_URI
+BUILD_SOURCEBRANCH
+BUILD_SOURCESDIRECTORY
+BUILD_SOURCEVERSION
+BUILD_SOURCEVERSIONAUTHOR
+BUILD_URL
+BUILD_VCS_NUMBER
+CHANGE_AUTHOR
+CHANGE_AUTHOR_DISPLAY_NAME
+CHANGE_BRANCH
+CHANGE_FORK
+CHANGE_ID
+CHANGE_TITLE
+CI
+CIRCLECI
+CIRCLE_BRANCH
+CIRCLE_BUILD_URL
+CIRCLE_JOB
+CIRCLE_NODE_INDEX
+CIRCLE_NODE_TOTAL
+CIRCLE_PROJECT_REPONAME
+CIRCLE_PROJECT_USERNAME
+CIRCLE_PR_NUMBER
+CIRCLE_PULL_REQUEST
+CIRCLE_REPOSITORY_URL
+CIRCLE_SHA1
+CIRCLE_WORKFLOW_ID
+CIRCLE_WORKING_DIRECTORY
+CIRRUS_ARCH
+CIRRUS_BRANCH
+CIRRUS_BUILD_ID
+CIRRUS_CHANGE_IN_REPO
+CIRRUS_CHANGE_TITLE
+CIRRUS_CI
+CIRRUS_DEFAULT_BRANCH
+CIRRUS_OS
+CIRRUS_PR
+CIRRUS_REPO_CLONE_URL
+CIRRUS_REPO_FULL_NAME
+CIRRUS_TASK_NAME
+CIRRUS_WORKING_DIR
+CI_COMMIT_AUTHOR
+CI_COMMIT_BRANCH
+CI_COMMIT_PULL_REQUEST
+CI_COMMIT_SHA
+CI_COMMIT_SOURCE_BRANCH
+CI_COMMIT_TAG
+CI_DEFAULT_BRANCH
+CI_JOB_NAME
+CI_JOB_STARTED_AT
+CI_MACHINE
+CI_MERGE_REQUEST_EVENT_TYPE
+CI_MERGE_REQUEST_IID
+CI_MERGE_REQUEST_SOURCE_BRANCH_NAME
+CI_MERGE_REQUEST_SOURCE_PROJECT_PATH
+CI_MERGE_REQUEST_TARGET_BRANCH_NAME
+CI_MERGE_REQUEST_TITLE
+CI_NODE_INDEX
+CI_NODE_TOTAL
+CI_PIPELINE_STARTED
+CI_PIPELINE_URL
+CI_PROJECT_DIR
+CI_PROJECT_PATH
+CI_PROJECT_URL
+CI_REPO
+CI_REPO_DEFAULT_BRANCH
+CI_REPO_URL
+CI_RUNNER_DESCRIPTION
+CI_RUNNER_EXECUTABLE_ARCH
+CI_STEP_NAME
+CI_STEP_STARTED
+CI_SYSTEM_PLATFORM
+CI_WORKFLOW_NAME
+CI_WORKSPACE
+CODEBUILD_BATCH_BUILD_IDENTIFIER
+CODEBUILD_BUILD_ID
+CODEBUILD_BUILD_URL
+CODEBUILD_RESOLVED_SOURCE_VERSION
+CODEBUILD_SOURCE_REPO_URL
+CODEBUILD_SOURCE_VERSION
+CODEBUILD_SRC_DIR
+CODEBUILD_START_TIME
+CODEBUILD_WEBHOOK_HEAD_REF
+CODEBUILD_WEBHOOK_TRIGGER
+DRONE
+DRONE_BRANCH
+DRONE_BUILD_LINK
+DRONE_COMMIT_AUTHOR
+DRONE_COMMIT_AUTHOR_NAME
+DRONE_COMMIT_SHA
+DRONE_PULL_REQUEST
+DRONE_PULL_REQUEST_TITLE
+DRONE_REPO
+DRONE_REPO_BRANCH
+DRONE_REPO_LINK
+DRONE_SOURCE_BRANCH
+DRONE_STAGE_ARCH
+DRONE_STAGE_MACHINE
+DRONE_STAGE_NAME
+DRONE_STAGE_OS
+DRONE_STAGE_STARTED
+DRONE_STEP_NAME
+DRONE_TAG
+DRONE_WORKSPACE
+EVENT_HEAD_COMMIT_AUTHOR_NAME
+EVENT_ISSUE_NUMBER
+EVENT_ISSUE_PULL_REQUEST_URL
+EVENT_ISSUE_TITLE
+EVENT_PULL_REQUEST_HEAD_REF
+EVENT_PULL_REQUEST_HEAD_REPO_FULL_NAME
+EVENT_PULL_REQUEST_HEAD_SHA
+EVENT_PULL_REQUEST_NUMBER
+EVENT_PULL_REQUEST_TITLE
+EVENT_REPOSITORY_DEFAULT_BRANCH
+EVENT_WORKFLOW_RUN_HEAD_BRANCH
+EVENT_WORKFLOW_RUN_HEAD_COMMIT_AUTHOR_NAME
+EVENT_WORKFLOW_RUN_HEAD_REPOSITORY_FULL_NAME
+EVENT_WORKFLOW_RUN_HEAD_SHA
+EVENT_WORKFLOW_RUN_HTML_URL
+EVENT_WORKFLOW_RUN_PULL_REQUESTS_0_NUMBER
+EVENT_WORKFLOW_RUN_RUN_ATTEMPT
+FORGEJO_ACTIONS
+GITEA_ACTIONS
+GITHUB_ACTIONS
+GITHUB_BASE_REF
+GITHUB_EVENT_NAME
+GITHUB_HEAD_REF
+GITHUB_JOB
+GITHUB_REF
+GITHUB_REPOSITORY
+GITHUB_RUN_ATTEMPT
+GITHUB_RUN_ID
+GITHUB_RUN_NUMBER
+GITHUB_SERVER_URL
+GITHUB_SHA
+GITHUB_WORKSPACE
+GITLAB_CI
+GIT_BRANCH
+GIT_COMMIT
+GIT_URL
+GIT_URL_1
+HEAD_COMMIT
+HEAD_FOLDER
+HEAD_ORIGIN
+HEAD_TREE
+JENKINS_HOME
+JENKINS_URL
+JOB_NAME
+MATRIX
+NODE_NAME
+RUNNER_ARCH
+RUNNER_NAME
+RUNNER_OS
+SEMAPHORE
+SEMAPHORE_AGENT_MACHINE_OS_IMAGE
+SEMAPHORE_GIT_BRANCH
+SEMAPHORE_GIT_COMMIT_AUTHOR
+SEMAPHORE_GIT_DIR
+SEMAPHORE_GIT_PR_BRANCH
+SEMAPHORE_GIT_PR_NAME
+SEMAPHORE_GIT_PR_NUMBER
+SEMAPHORE_GIT_PR_SLUG
+SEMAPHORE_GIT_REF_TYPE
+SEMAPHORE_GIT_REPO_SLUG
+SEMAPHORE_GIT_SHA
+SEMAPHORE_GIT_URL
+SEMAPHORE_JOB_COUNT
+SEMAPHORE_JOB_CREATION_TIME
+SEMAPHORE_JOB_INDEX
+SEMAPHORE_JOB_NAME
+SEMAPHORE_ORGANIZATION_URL
+SEMAPHORE_WORKFLOW_ID
+STAGE_NAME
+SYSTEM_COLLECTIONURI
+SYSTEM_JOBATTEMPT
+SYSTEM_JOBNAME
+SYSTEM_JOBPOSITIONINPHASE
+SYSTEM_PARALLELEXECUTIONTYPE
+SYSTEM_PHASENAME
+SYSTEM_PULLREQUEST_ISFORK
+SYSTEM_PULLREQUEST_PULLREQUESTID
+SYSTEM_PULLREQUEST_PULLREQUESTNUMBER
+SYSTEM_PULLREQUEST_SOURCEBRANCH
+SYSTEM_PULLREQUEST_SOURCEREPOSITORYURI
+SYSTEM_TEAMFOUNDATIONCOLLECTIONURI
+SYSTEM_TEAMPROJECT
+SYSTEM_TOTALJOBSINPHASE
+TEAMCITY_BUILDCONF_NAME
+TEAMCITY_PROJECT_NAME
+TEAMCITY_VERSION
+TF_BUILD
+TRAVIS
+TRAVIS_BRANCH
+TRAVIS_BUILD_DIR
+TRAVIS_BUILD_WEB_URL
+TRAVIS_COMMIT
+TRAVIS_CPU_ARCH
+TRAVIS_JOB_NAME
+TRAVIS_JOB_WEB_URL
+TRAVIS_OS_NAME
+TRAVIS_PULL_REQUEST
+TRAVIS_PULL_REQUEST_BRANCH
+TRAVIS_PULL_REQUEST_SLUG
+TRAVIS_REPO_SLUG
+TRAVIS_TAG
+WORKSPACE
+"
+
+# On one line, without user and password in addresses.
+plain() { printf '%s' "$1" | tr '\000-\037' ' ' | sed 's,\([A-Za-z][A-Za-z0-9+.-]*://\)[^/?#@ ]*@,\1,g'; }
+
+ci_line() { [ -z "$2" ] || printf '%s=%s\n' "$1" "$(plain "$2")"; }
+
+# What is known of GitHub's event: pull_request.number is EVENT_PULL_REQUEST_NUMBER. One token of the
+# JSON a line.
+event_lines() {
+  [ -f "${GITHUB_EVENT_PATH:-}" ] || return
+  LC_ALL=C grep -oE '"([^"\\]|\\.)*"|[][{},:]|[^][{},:"[:space:]]+' "$GITHUB_EVENT_PATH" | NAMES=$ci_names LC_ALL=C awk '
+    BEGIN { count = split(ENVIRON["NAMES"], names); for (i = 1; i <= count; i++) known[names[i]] = 1; path[0] = "EVENT" }
+    function name(text) { gsub(/[^A-Za-z0-9]/, "_", text); return path[depth - 1] "_" toupper(text) }
+    $0 == "{" || $0 == "[" {
+      if (depth > 0) path[depth] = name(isList[depth] ? at[depth]++ : key[depth])
+      depth++; isList[depth] = $0 == "["; at[depth] = 0; isValue = 0; next
+    }
+    $0 == "}" || $0 == "]" { depth--; isValue = 0; next }
+    $0 == ":" { isValue = 1; next }
+    $0 == "," { isValue = 0; next }
+    isList[depth] { found = name(at[depth]++); if (found in known) print found "=" $0; next }
+    !isValue { key[depth] = substr($0, 2, length($0) - 2); next }
+    { found = name(key[depth]); if (found in known && $0 != "null") print found "=" $0; isValue = 0 }'
+}
+
+# What CI says: the door decides what it means.
+ci_lines() {
+  for name in $ci_names; do
+    case $name in EVENT_* | HEAD_* | MATRIX) continue ;; esac
+    eval "ci_line $name \"\${$name:-}\""
+  done
+  case ${MATRIX:-} in "{"*) ci_line MATRIX "$MATRIX" ;; esac
+  event_lines
+  ci_line HEAD_COMMIT "$($git rev-parse --verify --quiet HEAD 2>/dev/null)"
+  ci_line HEAD_TREE "$($git rev-parse --verify --quiet "HEAD^{tree}" 2>/dev/null)"
+  ci_line HEAD_ORIGIN "$($git config --get remote.origin.url 2>/dev/null)"
+  ci_line HEAD_FOLDER "$($git rev-parse --show-toplevel 2>/dev/null)"
+}
 
 # Copies a file into a folder of the archive, below its own path.
 pack() {
@@ -119,38 +402,12 @@ for program in curl tar; do
   command -v "$program" >/dev/null || give_up "$program is not installed"
 done
 
-if [ "${GITHUB_ACTIONS:-}" = true ]; then
-  provider=github-actions
-  repository=${GITHUB_REPOSITORY:-}
-  commit=${GITHUB_SHA:-}
-  branch=
-  # With pull_request_target commit and branch belong to the base.
-  [ "${GITHUB_EVENT_NAME:-}" = pull_request_target ] || branch=${GITHUB_HEAD_REF:-}
-  case "${GITHUB_REF:-}" in refs/heads/*) branch=${branch:-${GITHUB_REF#refs/heads/}} ;; esac
-  repository_url=${GITHUB_SERVER_URL:-https://github.com}/$repository
-  build_url=$repository_url/actions/runs/${GITHUB_RUN_ID:-}
-elif [ "${GITLAB_CI:-}" = true ]; then
-  provider=gitlab-ci
-  repository=${CI_PROJECT_PATH:-}
-  commit=${CI_COMMIT_SHA:-}
-  branch=${CI_MERGE_REQUEST_SOURCE_BRANCH_NAME:-${CI_COMMIT_BRANCH:-}}
-  repository_url=${CI_PROJECT_URL:-}
-  build_url=${CI_PIPELINE_URL:-}
-else
-  provider= repository= commit= branch= repository_url= build_url=
-fi
-repository=${TEST_ANALYTICS_REPOSITORY:-$repository}
-commit=${TEST_ANALYTICS_COMMIT:-$commit}
-branch=${TEST_ANALYTICS_BRANCH:-$branch}
-build_url=${TEST_ANALYTICS_BUILD_URL:-$build_url}
-case $repository in
-  ?*/?*) ;;
-  *) give_up "unknown repository \"$repository\": set TEST_ANALYTICS_REPOSITORY to OWNER/NAME" ;;
-esac
-[ -n "$commit" ] || give_up "unknown commit: set TEST_ANALYTICS_COMMIT"
 # In a container the checkout may belong to another user.
 git="git -c safe.directory=*"
-tree=$($git rev-parse --verify --quiet "$commit^{tree}" 2>/dev/null) || tree=
+commit=${TEST_ANALYTICS_COMMIT:-}
+tree=${TEST_ANALYTICS_TREE:-}
+[ -n "$tree" ] || [ -z "$commit" ] ||
+  tree=$($git rev-parse --verify --quiet "$commit^{tree}" 2>/dev/null) || tree=
 checkout=$($git rev-parse --show-toplevel 2>/dev/null) || checkout=${GITHUB_WORKSPACE:-${CI_PROJECT_DIR:-}}
 
 work=$(mktemp -d) || give_up "no temporary folder"
@@ -166,18 +423,21 @@ for file in .github/CODEOWNERS CODEOWNERS docs/CODEOWNERS .gitlab/CODEOWNERS; do
     break
   fi
 done
+ci_lines >"$work/ci.env"
 cat >"$work/buildpulse.yml" <<YAML
 version: "1.0"
 git:
   commit: "$(quoted "$commit")"
   tree: "$(quoted "$tree")"
-  branch: "$(quoted "$branch")"
+  branch: "$(quoted "${TEST_ANALYTICS_BRANCH:-}")"
   checkout_folder: "$(quoted "$checkout")"
-  repository: "$(quoted "$repository")"
-  repository_url: "$(quoted "$repository_url")"
+  repository: "$(quoted "${TEST_ANALYTICS_REPOSITORY:-}")"
 ci:
-  provider: "$provider"
-  build_url: "$(quoted "$build_url")"
+  build_url: "$(quoted "${TEST_ANALYTICS_BUILD_URL:-}")"
+  environment: "$(quoted "${TEST_ANALYTICS_ENVIRONMENT:-}")"
+  job: "$(quoted "${TEST_ANALYTICS_JOB:-}")"
+  shard: "$(quoted "${TEST_ANALYTICS_SHARD:-}")"
+  attempt: "$(quoted "${TEST_ANALYTICS_ATTEMPT:-}")"
 tags: "$(quoted "${TEST_ANALYTICS_TAGS:-}")"
 YAML
 tar -czf "$work.gz" -C "$work" . || give_up "tar failed"
@@ -187,13 +447,13 @@ status=$(printf 'header = "Authorization: Bearer %s"\n' "$UPLOAD_TOKEN" |
   curl --config - --silent --show-error --connect-timeout 10 --retry 3 --retry-connrefused \
     --retry-max-time "${TEST_ANALYTICS_TIMEOUT:-120}" --max-time "${TEST_ANALYTICS_TIMEOUT:-120}" --header "Content-Type: application/gzip" \
     --upload-file "$work.gz" --output "$work.out" --write-out '%{http_code}' \
-    "$url/upload/$(encoded "${repository%/*}")/$(encoded "${repository##*/}")" 2>"$work/error")
+    "$url/upload" 2>"$work/error")
 answer=$(cat "$work.out" 2>/dev/null)
 case $status in
   202)
     key=$(printf '%s' "$answer" | sed 's/.*"key" *: *"\([^"]*\)".*/\1/' | tr -d '\000-\037')
     case $answer in *'"notes":'*) warn "$(printf '%s' "$answer" | sed 's/.*"notes"://; s/}$//')" ;; esac
-    printf '%s\n' "test-analytics: stored $repository at $commit (reports: $reports, coverage files: $count): $key"
+    printf '%s\n' "test-analytics: stored (reports: $reports, coverage files: $count): $key"
     [ -z "${GITHUB_OUTPUT:-}" ] || printf '%s\n' "key=$key" >>"$GITHUB_OUTPUT"
     ;;
   000 | 1??) give_up "$url does not answer: $(tail -n 1 "$work/error")" ;;

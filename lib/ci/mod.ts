@@ -70,9 +70,19 @@ export const UNKNOWN_RUN: DetectedRun = {
 export const MAX_NAME_CHARACTERS = 100;
 const MAX_TITLE_CHARACTERS = 300;
 
-/** The CI job that variables describe; `null` when they are of no service. */
+/** Outside of a known service: what the checkout says. */
+const NO_SERVICE: Service = {
+  title: "",
+  page: "",
+  presence: ["HEAD_COMMIT", "HEAD_ORIGIN"],
+  commit: [],
+  branch: [],
+  buildUrl: [],
+};
+
+/** The CI job or checkout that variables describe; `null` when they describe neither. */
 export function readCi(variables: CiVariables): CiJob | null {
-  const service = SERVICES.find(({ presence }) =>
+  const service = [...SERVICES, NO_SERVICE].find(({ presence }) =>
     presence.some((text) => isPresent(text, variables))
   );
   if (!service) return null;
@@ -110,6 +120,11 @@ export function readCi(variables: CiVariables): CiJob | null {
 /** The branch that a branch of GitHub's merge queue is for, `""` for every other branch. */
 export function queueBaseOf(branch: string): string {
   return /^gh-readonly-queue\/(.+)\/pr-\d+-[0-9a-f]{7,64}$/.exec(branch)?.[1] ?? "";
+}
+
+/** Whether the variables are those of a job of a known service. */
+export function isCiJob(variables: CiVariables): boolean {
+  return SERVICES.some(({ presence }) => presence.some((text) => isPresent(text, variables)));
 }
 
 function isPresent(text: string, variables: CiVariables): boolean {

@@ -44,7 +44,7 @@ const KNOWN = new Set(CI_NAMES);
 
 /** A file of variables is smaller; more is not read. */
 export const MAX_CI_CHARACTERS = 64 * 1024;
-const MAX_VALUE_CHARACTERS = 4_000;
+const MAX_VALUE_CHARACTERS = 2_000;
 
 /** Cuts user and password off the addresses in a text. */
 function withoutCredentials(text: string): string {

@@ -1,14 +1,14 @@
 import { hostname, userInfo } from "node:os";
 import type { Environment } from "../base/config.ts";
 import { readBuildUrl } from "../intake/upload_values.ts";
-import { type DetectedRun, readCi } from "../ci/mod.ts";
+import { type DetectedRun, isCiJob, readCi } from "../ci/mod.ts";
 import { oneLine } from "../base/text.ts";
 
 const MAX_URL_CHARACTERS = 500;
 
 /** Who runs the program, for the log of changes: the CI job, otherwise `user@host`. */
 export function authorOf(environment: Environment): string {
-  const job = readCi(environment);
+  const job = isCiJob(environment) ? readCi(environment) : null;
   if (!job) return `${userName()}@${hostname()}`;
   return `${job.title} ${buildUrlOf(job)}`.trim();
 }

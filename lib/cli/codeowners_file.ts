@@ -3,7 +3,7 @@ import { ARCHIVE_LIMITS } from "../report/limits.ts";
 import type { CommandContext } from "./command.ts";
 import { Failure } from "../base/failure.ts";
 import { runGit } from "../intake/checkout/git.ts";
-import { readCi } from "../ci/mod.ts";
+import { isCiJob } from "../ci/mod.ts";
 import { quote } from "../base/quote.ts";
 import { cannotRead, type OwnersFile } from "../intake/read_files.ts";
 
@@ -16,7 +16,7 @@ export async function findCodeowners(
   context: CommandContext,
 ): Promise<OwnersFile | null> {
   const git = context.io.git ?? runGit;
-  const isCi = readCi(context.io.environment) !== null;
+  const isCi = isCiJob(context.io.environment);
   if (given === undefined && !isCi) return null;
   const root = await git(["rev-parse", "--show-toplevel"]);
   if (given !== undefined) return { text: await readBounded(given), root };

@@ -1,3 +1,4 @@
+import { Buffer } from "node:buffer";
 import { closeSync, createReadStream, openSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -5,13 +6,18 @@ import { Busboy } from "@fastify/busboy";
 import { quote } from "../base/quote.ts";
 import { FILE_CHUNK_BYTES } from "../report/file_chunks.ts";
 import { UploadError } from "./upload_error.ts";
+import { UPLOAD_PARAMETERS } from "./upload_parameters.ts";
 
-/** The parts of a form. */
+/** The parts of a form that are files. */
 const PARTS = ["report", "coverage", "codeowners"] as const;
+
+/** The part with the variables of the CI job, a field or a file. */
+const CI_PART = "ci";
 
 // Bound the memory for names. Larger uploads can be sent as an archive.
 const MAX_FILES = 10_000;
 const MAX_HEADER_BYTES = 4_096;
+const MAX_TEXT_BYTES = { [CI_PART]: 256 * 1024, field: 16 * 1024 };
 
 /** A file of a form, as a range of the file that all of them were written to. */
 export interface FormFile {
@@ -20,6 +26,15 @@ export interface FormFile {
   name: string;
   start: number;
   size: number;
+}
+
+/** What a form contains. */
+export interface Form {
+  files: FormFile[];
+  /** Parameters of the upload. */
+  fields: URLSearchParams;
+  /** Lines of variables of the CI job. */
+  ci: string;
 }
 
 /**
@@ -31,8 +46,9 @@ export interface FormFile {
 export async function readForm(
   path: string,
   { contentType, target }: { contentType: string; target: string },
-): Promise<FormFile[]> {
+): Promise<Form> {
   const files: FormFile[] = [];
+  const texts: { name: string; chunks: Uint8Array[]; size: number }[] = [];
   const failure = new AbortController();
   let problem: { status: 400 | 413; text: string } | undefined;
   let written = 0;
@@ -46,13 +62,28 @@ export async function readForm(
     file.size += chunk.length;
     written += chunk.length;
   };
+  const readText = (name: string, bytes: Readable) => {
+    const text = { name, chunks: [] as Uint8Array[], size: 0 };
+    texts.push(text);
+    const maxBytes = name === CI_PART ? MAX_TEXT_BYTES.ci : MAX_TEXT_BYTES.field;
+    bytes.on("data", (chunk: Uint8Array) => {
+      text.size += chunk.length;
+      if (text.size <= maxBytes) text.chunks.push(chunk);
+      else {problem ??= {
+          status: 413,
+          text: `part ${quote(name)}: expected at most ${maxBytes} bytes`,
+        };}
+    });
+  };
   const onFile = (part: string | undefined, bytes: Readable, name?: string) => {
     // The stream of a part that is cut off; the parser fails as well.
     bytes.on("error", (error) => failure.abort(error));
+    if (part === CI_PART || part !== undefined && UPLOAD_PARAMETERS.includes(part)) {
+      return readText(part, bytes);
+    }
     if (!isPart(part)) {
-      const text =
-        `unknown part ${quote(part ?? "")}: expected ${PARTS.join(", ")}; facts of the ` +
-        "run are query parameters";
+      const known = [...PARTS, CI_PART, ...UPLOAD_PARAMETERS].join(", ");
+      const text = `unknown part ${quote(part ?? "")}: expected ${known}`;
       problem ??= { status: 400, text };
       return void bytes.resume();
     }
@@ -86,7 +117,15 @@ export async function readForm(
     closeSync(output);
   }
   if (problem !== undefined) throw new UploadError(problem.status, { body: [problem.text] });
-  return files;
+  const textOf = (chunks: Uint8Array[]) => new TextDecoder().decode(Buffer.concat(chunks));
+  const [ci = [], fields = []] = [true, false].map((isCi) =>
+    texts.filter(({ name }) => (name === CI_PART) === isCi)
+  );
+  return {
+    files,
+    fields: new URLSearchParams(fields.map(({ name, chunks }) => [name, textOf(chunks)])),
+    ci: ci.map(({ chunks }) => textOf(chunks)).join("\n"),
+  };
 }
 
 /** Errors of the form parser have neither a code nor a class of their own. */

@@ -18,7 +18,8 @@ import { ARCHIVE_LIMITS as LIMITS } from "../report/limits.ts";
 import { inOrderOfAttempts } from "../analysis/repetition/report_order.ts";
 import { fileSource } from "../storage/folder.ts";
 import type { StoredFile } from "../storage/storage.ts";
-import { readGitUrl } from "../ci/git_url.ts";
+import { formatCi, parseCi } from "../ci/variables.ts";
+import { readCiLines } from "./ci_facts.ts";
 import { FilesToPack, packArchive } from "./files_to_pack.ts";
 import {
   type FilesToRead,
@@ -32,6 +33,7 @@ import type { RunValues } from "./upload_values.ts";
 import { UploadNotes } from "./upload_notes.ts";
 import { type FormFile, readForm } from "./form.ts";
 import { UploadError } from "./upload_error.ts";
+import { contradictions, readUploadParameters } from "./upload_parameters.ts";
 
 /** An upload on disk. */
 export interface UploadToPack {
@@ -41,8 +43,10 @@ export interface UploadToPack {
   contentType: string;
   /** Name of the organization. */
   organization: string;
-  /** The parameters, and the repository of the address. */
-  given: RunValues & { repo: RepositoryName };
+  /** The parameters of the address. */
+  parameters: [name: string, value: string][];
+  /** The repository of the path; `null` when it names none. */
+  repo: RepositoryName | null;
   /** Seconds since 1970. */
   now: number;
   /** Whether the results are used, or only looked through for errors. */
@@ -56,6 +60,19 @@ export interface PackedUpload {
   files: UploadFiles | null;
   /** What was repaired, ignored or left out. */
   notes: string[];
+}
+
+/** What an uploader says outright. */
+interface Given extends RunValues {
+  /** The repository is a parameter: it takes precedence over the archive and CI. */
+  hasParameter: boolean;
+}
+
+/** Files that were received one by one. */
+interface ReceivedFiles {
+  files: readonly FormFile[];
+  ci: string;
+  given: Given;
 }
 
 /** What an upload contains, before its files are read. */
@@ -85,9 +102,9 @@ export async function packUpload(upload: UploadToPack): Promise<PackedUpload> {
   const body = join(folder, "body");
   if (/^multipart\//i.test(contentType)) {
     const target = join(folder, "parts");
-    const files = await readForm(body, { contentType, target });
+    const { files, fields, ci } = await readForm(body, { contentType, target });
     await rm(body);
-    return await packFiles(target, files, upload);
+    return await packFiles(target, { files, ci, given: givenBy(upload, fields) }, upload);
   }
   const { size } = statSync(body);
   if (size === 0) {
@@ -97,10 +114,53 @@ export async function packUpload(upload: UploadToPack): Promise<PackedUpload> {
   }
   if (!isGzip(body)) {
     const file = { part: "report", name: "report.xml", start: 0, size } as const;
-    return await packFiles(body, [file], upload);
+    return await packFiles(body, { files: [file], ci: "", given: givenBy(upload) }, upload);
   }
   const contents = await contentsOfArchive(body, upload);
   return await pack(contents, { path: join(folder, "archive.gz"), keepsResults });
+}
+
+/**
+ * What the uploader says outright, in the address or in fields of the form.
+ *
+ * @throws {UploadError} when a value is invalid, or said twice in different ways
+ */
+function givenBy(
+  { parameters, repo, now }: UploadToPack,
+  fields: URLSearchParams = new URLSearchParams(),
+): Given {
+  const address = new URLSearchParams(parameters);
+  const errors = contradictions(address, fields, now);
+  const read = readUploadParameters(new URLSearchParams([...address, ...fields]), now);
+  if (read.errors || Object.keys(errors).length > 0) {
+    throw new UploadError(400, { ...read.errors, ...errors });
+  }
+  const { given } = read;
+  checkRepository(repo, given.repo && formatRepositoryName(given.repo), "the parameter");
+  return {
+    ...given,
+    repo: given.repo ?? repo ?? undefined,
+    hasParameter: given.repo !== undefined,
+  };
+}
+
+/** @throws {UploadError} when the path names another repository */
+function checkRepository(repo: RepositoryName | null, named: string | undefined, source: string) {
+  const inPath = repo && formatRepositoryName(repo);
+  if (!inPath || !named || named === "/" || caseKey(named) === caseKey(inPath)) return;
+  // A forge may live below a path of its host.
+  if (caseKey(named).endsWith(`/${caseKey(inPath)}`)) return;
+  throw new UploadError(400, {
+    repository: [
+      `${source} belongs to ${quote(named)}: expected ${quote(inPath)}, as in the address`,
+    ],
+  });
+}
+
+/** @throws {UploadError} when nothing names the repository or the commit */
+function checkFound({ facts, problem }: ReturnType<typeof parseFacts>): FoundFacts {
+  if (facts && !problem) return facts;
+  throw problem;
 }
 
 async function pack(
@@ -125,12 +185,12 @@ async function pack(
 /** Packs files that are ranges of one file. */
 async function packFiles(
   path: string,
-  files: readonly FormFile[],
+  form: ReceivedFiles,
   upload: UploadToPack,
 ): Promise<PackedUpload> {
   const handle = openSync(path, "r");
   try {
-    const contents = await contentsOfFiles(handle, files, upload);
+    const contents = await contentsOfFiles(handle, form, upload);
     const { folder, keepsResults } = upload;
     return await pack(contents, { path: join(folder, "archive.gz"), keepsResults });
   } finally {
@@ -140,12 +200,18 @@ async function packFiles(
 
 async function contentsOfFiles(
   handle: number,
-  received: readonly FormFile[],
-  { given, now, organization }: UploadToPack,
+  { files: received, ci, given }: ReceivedFiles,
+  { repo, now, organization }: UploadToPack,
 ): Promise<UploadContents> {
-  if (given.commit === undefined) {
-    throw new UploadError(400, { commit: ["missing commit: expected 7 to 64 hex digits"] });
-  }
+  const run = readCiLines(ci);
+  if (!given.hasParameter) checkRepository(repo, run?.repository, "ci");
+  const missing = {
+    ...given.commit === undefined && !run?.commit &&
+      { commit: ["missing commit: expected 7 to 64 hex digits"] },
+    ...given.repo === undefined && !run?.repository &&
+      { repository: ["missing repository: expected OWNER/NAME, in the path or in ci"] },
+  };
+  if (Object.keys(missing).length > 0) throw new UploadError(400, missing);
   const packed = new FilesToPack();
   let codeowners: string | null = null;
   for (const { part, name, start, size } of received) {
@@ -162,12 +228,11 @@ async function contentsOfFiles(
   }
   const notes = new UploadNotes("upload");
   const onNote = (text: string) => notes.add(text);
-  const options = { archive: "upload", given, now, recordedAt: now, onNote };
-  const { facts, problem } = parseFacts(null, options);
-  if (!facts) throw problem;
+  const options = { archive: "upload", given, ci, now, recordedAt: now, onNote };
+  const facts = checkFound(parseFacts(null, options));
   const found = files.map(({ path }, ordinal) => ({ path, ordinal }));
   return {
-    content: { facts: { ...facts, organization }, codeowners, files },
+    content: { facts: { ...facts, organization }, codeowners, ci: formatCi(parseCi(ci)), files },
     toRead: {
       name: "upload",
       reports: inOrderOfAttempts(
@@ -190,28 +255,26 @@ function pathOf(part: "report" | "coverage", name: string): string {
 }
 
 /** The archive with the parameters, the organization, and only the files that are read. */
-async function contentsOfArchive(
-  path: string,
-  { given, now, organization }: UploadToPack,
-): Promise<UploadContents> {
+async function contentsOfArchive(path: string, upload: UploadToPack): Promise<UploadContents> {
+  const { repo, now, organization } = upload;
+  const given = givenBy(upload);
   const source = { ...fileSource(path), name: "archive" };
   const { name } = source;
   const notes = new UploadNotes(name);
   const onNote = (text: string) => notes.add(text);
   const contents = await inspectArchive(source, { onNote });
-  const { metadata, codeowners, reports, coverage } = contents;
-  const options = { archive: name, given, now, recordedAt: now, onNote };
-  const { facts, problem } = parseFacts(metadata, options);
-  if (!facts || problem) throw problem;
-  const wanted = formatRepositoryName(given.repo);
-  const named = metadata ? repositoryIn(metadata.repository, metadata) : "";
-  if (!["", "/", caseKey(wanted)].includes(caseKey(named))) {
-    throw new UploadError(400, {
-      repository: [
-        `the archive belongs to ${quote(named)}: expected ${quote(wanted)}, as in the address`,
-      ],
-    });
+  const { metadata, ci, codeowners, reports, coverage } = contents;
+  const run = readCiLines(ci);
+  if (!given.hasParameter) {
+    checkRepository(
+      repo,
+      metadata ? repositoryIn(metadata.repository, metadata) : "",
+      "the archive",
+    );
+    checkRepository(repo, metadata?.repository ? "" : run?.repository, "ci");
   }
+  const options = { archive: name, given, ci, now, recordedAt: now, onNote };
+  const facts = checkFound(parseFacts(metadata, options));
   const ordinals = new Set([...reports, ...coverage].map(({ ordinal }) => ordinal));
   const files = async function* (): AsyncGenerator<FileToPack, void> {
     const entries = readEntries(source.open(), { archive: name });
@@ -219,12 +282,12 @@ async function contentsOfArchive(
       if (ordinals.has(ordinal)) yield { ...file, open: () => bytes };
     }
   };
-  const repositoryUrl = readGitUrl(metadata?.repositoryUrl ?? "").page;
   const checkoutFolder = metadata?.checkoutFolder ?? "";
   return {
     content: {
-      facts: { ...facts, organization, repositoryUrl, checkoutFolder },
+      facts: { ...facts, organization, checkoutFolder },
       codeowners,
+      ci: formatCi(parseCi(ci)),
       files: files(),
     },
     toRead: { name, reports, coverage, open: (files) => readArchived(source, files, contents) },

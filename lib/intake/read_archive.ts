@@ -15,7 +15,9 @@ import { isGitId } from "../base/commit.ts";
 import { errorMessage } from "../base/error.ts";
 import { excerpt, ReportError } from "../report/report_error.ts";
 import type { StreamedReport } from "../report/read_report_files.ts";
-import { parseRepositoryName } from "../base/repository_name.ts";
+import { caseKey } from "../base/identity.ts";
+import { formatRepositoryName, parseRepositoryName } from "../base/repository_name.ts";
+import { readCiLines, withCi } from "./ci_facts.ts";
 import {
   type Listener,
   type MaxKept,
@@ -105,13 +107,15 @@ export async function readArchive(
   const notes = new UploadNotes(source.name);
   const noting = notes.of(listener);
   const onNote = (text: string) => noting.note(text);
-  const parse = (metadata: ArchiveMetadata | null) =>
-    parseFacts(metadata, { ...options, archive: source.name, onNote });
-  let parsed = parse(null);
-  const onMetadata = (metadata: ArchiveMetadata) => void (parsed = parse(metadata));
-  const inspected = inspectArchive(source, { onNote, onMetadata });
+  let metadata: ArchiveMetadata | null = null;
+  let ci = "";
+  const inspected = inspectArchive(source, {
+    onNote,
+    onMetadata: (found) => void (metadata = found),
+    onCi: (text) => void (ci = text),
+  });
   await inspected.catch(() => {});
-  const { facts, problem } = parsed;
+  const { facts, problem } = parseFacts(metadata, { ...options, ci, archive: source.name, onNote });
   if (facts) onFacts?.(facts);
   const contents = await inspected;
   if (!facts || problem) throw problem;
@@ -133,13 +137,18 @@ export async function readArchive(
   return { contents, facts, files: { ...read, notes: notes.list } };
 }
 
-/** Merges metadata with options: the valid facts (`null` without a repository), the first problem. */
+/**
+ * Merges metadata with options and the variables of CI: the valid facts (`null` without a repository), the
+ * first problem. Options take precedence, then metadata.
+ */
 export function parseFacts(
-  metadata: ArchiveMetadata | null,
-  { archive, given, now, recordedAt, onNote }:
+  ownMetadata: ArchiveMetadata | null,
+  { archive, given, ci, now, recordedAt, onNote }:
     & Pick<ReadArchiveOptions, "given" | "now" | "recordedAt">
-    & { archive: string; onNote(text: string): void },
+    & { archive: string; ci: string; onNote(text: string): void },
 ): { facts: FoundFacts | null; problem: ReportError | null } {
+  const run = readCiLines(ci);
+  const metadata = withCi(ownMetadata, run, given);
   let found: ReportError | null = null;
   const fail = (kind: "malformed" | "not-found", problem: string) => {
     found ??= new ReportError({ file: `${archive}: buildpulse.yml`, kind, problem });
@@ -179,6 +188,9 @@ export function parseFacts(
       `${archive}: kept the commit ${excerpt(commitOid)} as text: expected 7 to 64 hex digits`,
     );
   }
+  if (run && commitOid === run.commit) {
+    for (const note of run.notes) onNote(`${archive}: ${note}`);
+  }
   if (given.tree === undefined && tree !== "" && !isGitId(tree)) {
     onNote(`${archive}: ignored the tree ${excerpt(tree)}: expected 7 to 64 hex digits`);
   }
@@ -197,12 +209,16 @@ export function parseFacts(
   if (given.tags === undefined && split.length !== tags.length) {
     onNote(`${archive}: split tags at white space and commas`);
   }
+  const branchName = given.branch ?? read("branch", () => readText(branch), "");
+  const isOther = (name: string) =>
+    repository !== null && caseKey(name) !== caseKey(formatRepositoryName(repository));
+  const ownRepository = metadata ? repositoryIn(metadata.repository, metadata) : "";
   const facts = repository && {
     organization: metadata?.organization ?? "",
     repository,
     commitOid,
     treeOid: given.tree ?? (isGitId(tree) ? readGitId(tree, "tree") : null),
-    branch: given.branch ?? (read("branch", () => readText(branch), "") || null),
+    branch: branchName || null,
     environment: given.environment ?? name("environment"),
     job: given.job ?? name("job"),
     shard: given.shard ?? name("shard"),
@@ -210,7 +226,9 @@ export function parseFacts(
     runner: name("runner"),
     buildUrl: given.buildUrl ?? archiveBuildUrl(),
     // Only a link: not worth an error.
-    repositoryUrl: given.repo ? "" : readGitUrl(metadata?.repositoryUrl ?? "").page,
+    repositoryUrl: ownRepository !== "" && isOther(ownRepository)
+      ? ""
+      : readGitUrl(metadata?.repositoryUrl ?? "").page,
     tags: given.tags ?? read("tags", () => usableTags(split, archive, onNote), []),
     recordedAt: read("recordedAt", () => {
       const ownTime = () => timestamp ? parseMetadataTimestamp(timestamp) : recordedAt;

@@ -1,13 +1,13 @@
 /** Detects the CI job or git checkout that the program runs in: its repository, commit, branch, build URL and so on. */
 import { readFile } from "node:fs/promises";
 import type { Environment } from "../../base/config.ts";
-import { type CiJob, type DetectedRun, readCi, UNKNOWN_RUN } from "../../ci/mod.ts";
+import { type CiJob, type DetectedRun, isCiJob, readCi, UNKNOWN_RUN } from "../../ci/mod.ts";
 import { eventVariables, knownVariables } from "../../ci/variables.ts";
 import { type Git, readOrigin, treeOf } from "./git.ts";
 
 /** The CI job of an environment, with its checkout; `null` outside of CI. */
 export async function detectCiJob(environment: Environment, git: Git): Promise<CiJob | null> {
-  if (!readCi(environment)) return null;
+  if (!isCiJob(environment)) return null;
   return readCi(await ciVariables(environment, git));
 }
 

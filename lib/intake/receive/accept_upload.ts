@@ -1,6 +1,7 @@
 /** Has the received body of an upload checked and packed, and stores the archive in the inbox. */
 import type { DiskRoom } from "../../storage/disk_room.ts";
 import type { Inbox } from "../../storage/inbox.ts";
+import type { RepositoryName } from "../../base/repository_name.ts";
 import type { AcceptedUploads } from "../accepted_uploads.ts";
 import { archiveName } from "../files_to_pack.ts";
 import type { UploadToPack } from "../pack_upload.ts";
@@ -26,13 +27,19 @@ export interface Acceptance {
 export async function acceptUpload(
   { inbox, readers, accepted }: Acceptance,
   upload: Omit<UploadToPack, "keepsResults">,
-  { byteCount, tokenId }: { byteCount: number; tokenId: number },
+  { byteCount, tokenId, check }: {
+    byteCount: number;
+    tokenId: number;
+    /** Throws when the upload may not be for this repository. */
+    check(repository: RepositoryName): void;
+  },
 ): Promise<{ key: string; notes: string[] }> {
   const keepsResults = accepted !== undefined;
   const { archive, facts, files, notes } = await readers.use(
     { byteCount, tokenId },
     (reader) => reader.pack({ ...upload, keepsResults }, byteCount),
   );
+  check(facts.repository);
   const key = await inbox.put(archive, archiveName(facts, archive.digest));
   if (files) accepted?.add({ key, read: { facts, files } });
   return { key, notes };

@@ -15,7 +15,7 @@ import { quote } from "../../base/quote.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { expiry, lineOfText, testIdentifier } from "../../base/value_schemas.ts";
 import { badRequest, jsonResponse, notFound } from "../../http/request/errors.ts";
-import { parseParameters } from "./parameters.ts";
+import { parseParameters } from "../parameters.ts";
 import { type BodyLimits, receiveText } from "./receive_body.ts";
 
 /** Parameters of a form are a few lines of text. */

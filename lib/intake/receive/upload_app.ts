@@ -2,19 +2,16 @@
  * Routes of `receive`: `PUT` or `POST /upload/OWNER/NAME`, `/quarantine/OWNER/NAME` and `GET /health`.
  */
 import { join } from "node:path";
-import * as v from "valibot";
 import type { Database } from "../../../db/connection/connect.ts";
 import { loadUploader, type Uploader, validUploadTokenHashes } from "../../../db/read/caller.ts";
 import { errorCode, errorMessage } from "../../base/error.ts";
 import { errorFields } from "../../base/log.ts";
-import { readWith } from "../../base/read_with.ts";
 import { caseKey } from "../../base/identity.ts";
 import {
   formatRepositoryName,
   parseRepositoryName,
   type RepositoryName,
 } from "../../base/repository_name.ts";
-import { parseTimestamp } from "../../base/time.ts";
 import type { App, Context } from "../../http/request/context.ts";
 import {
   ALLOWED_METHODS,
@@ -24,7 +21,6 @@ import {
   jsonResponse,
   methodNotAllowed,
   notFound,
-  type ParameterErrors,
   tooManyRequests,
   unauthorizedClient,
 } from "../../http/request/errors.ts";
@@ -33,19 +29,9 @@ import { type LoggedRequest, logRequests } from "../../http/request/request_log.
 import { completeError } from "../../http/request/responses.ts";
 import { createTokenThrottle } from "../../http/request/token_throttle.ts";
 import { ReportError } from "../../report/report_error.ts";
-import type { RunValues } from "../upload_values.ts";
-import {
-  readBuildUrl,
-  readGitId,
-  readName,
-  readRecordedAt,
-  readTags,
-  readText,
-} from "../upload_values.ts";
 import { isSystemFault } from "../system_fault.ts";
 import { type Acceptance, acceptUpload } from "./accept_upload.ts";
 import { changeQuarantine } from "./change_quarantine.ts";
-import { parseParameters } from "./parameters.ts";
 import { type BodyLimits, receiveBody } from "./receive_body.ts";
 import {
   RunningChanges,
@@ -54,6 +40,7 @@ import {
   UploadQuotaError,
 } from "./running_uploads.ts";
 import { UploadError } from "../upload_error.ts";
+import { readUploadParameters } from "../upload_parameters.ts";
 import { invalidToken, readReceiverToken, type ReceiverTokenType } from "./upload_token.ts";
 
 const UPLOAD_METHODS = ["POST", "PUT"];
@@ -123,11 +110,11 @@ export function createUploadApp(context: UploadContext): App {
     const target = targetOf(path, request.method);
     if (!target) return isOfApi ? notFound(OTHER_PORT) : notFound();
     const { repo, rest, methods } = target;
-    logged.route = `/${type}/:owner/:name${rest === null ? "" : "/:id"}`;
+    logged.route = `/${type}${repo ? "/:owner/:name" : ""}${rest === null ? "" : "/:id"}`;
     if (!methods.includes(request.method)) return methodNotAllowed(methods);
-    const other = otherRepository(uploader, repo);
-    if (other !== null) return forbidden(`this token is only for "${other}"`);
-    if (type === "quarantine") {
+    const other = repo && otherRepository(uploader, repo);
+    if (other !== null) return wrongRepository(other);
+    if (type === "quarantine" && repo) {
       const change = changes.begin(uploader.organizationId);
       try {
         const { writableSql: sql, limits } = context;
@@ -137,7 +124,8 @@ export function createUploadApp(context: UploadContext): App {
         change.end();
       }
     }
-    const read = readUploadParameters(new URLSearchParams(search), now);
+    const parameters = new URLSearchParams(search);
+    const read = readUploadParameters(parameters, now);
     if (read.errors) return badRequest(read.errors);
     if (running.count >= context.maxRunningUploads) return unavailable();
     const receiving = context.room?.receive();
@@ -158,12 +146,17 @@ export function createUploadApp(context: UploadContext): App {
         folder,
         contentType: request.headers.get("content-type") ?? "",
         organization: uploader.organizationName,
-        given: { ...read.given, repo },
+        parameters: [...parameters],
+        repo,
         now,
       };
       const { key, notes } = await acceptUpload(context, upload, {
         byteCount,
         tokenId: uploader.tokenId,
+        check(repository) {
+          const other = otherRepository(uploader, repository);
+          if (other !== null) throw new WrongRepositoryError(other);
+        },
       });
       Object.assign(logged.more, { bytes: byteCount, key });
       metrics?.count("upload_bytes_total", {}, byteCount);
@@ -193,6 +186,17 @@ export function createUploadApp(context: UploadContext): App {
   }
 }
 
+/** The token is for another repository than the upload names. */
+class WrongRepositoryError extends Error {
+  constructor(readonly repository: string) {
+    super("wrong repository");
+  }
+}
+
+function wrongRepository(repository: string): Response {
+  return forbidden(`this token is only for "${repository}"`);
+}
+
 /** The repository of a token that is for one other than this; `null` when it may be used. */
 function otherRepository({ repository }: Uploader, repo: RepositoryName): string | null {
   const name = repository && formatRepositoryName(repository);
@@ -213,7 +217,8 @@ const TEST_ID = /^[0-9a-f]{24}$/i;
 
 /** What a path names. */
 interface Target {
-  repo: RepositoryName;
+  /** `null`: the upload names it. */
+  repo: RepositoryName | null;
   /** What follows the repository: a test id, or nothing. */
   rest: string | null;
   methods: string[];
@@ -224,6 +229,7 @@ interface Target {
  * DELETE, or where it looks like an id. Slashes of the owner may be encoded.
  */
 function targetOf(path: string, method: string): Target | null {
+  if (/^\/upload\/?$/.test(path)) return { repo: null, rest: null, methods: UPLOAD_METHODS };
   const [, isQuarantine, encoded] = /^\/(?:upload|(quarantine))\/(.+?)\/?$/.exec(path) ?? [];
   if (encoded === undefined || encoded.length > MAX_NAME_CHARACTERS) return null;
   try {
@@ -238,30 +244,6 @@ function targetOf(path: string, method: string): Target | null {
   }
 }
 
-/** Parses the parameters of an upload, or returns all their errors. Empty ones count as absent. */
-function readUploadParameters(
-  search: URLSearchParams,
-  now: number,
-): { given: RunValues; errors?: undefined } | { errors: ParameterErrors } {
-  const optional = <T>(read: (text: string) => T) => v.optional(readWith(read));
-  const schema = v.object({
-    commit: optional((text) => readGitId(text, "commit")),
-    tree: optional((text) => readGitId(text, "tree")),
-    branch: optional(readText),
-    environment: optional(readName),
-    job: optional(readName),
-    shard: optional(readName),
-    attempt: optional(readName),
-    build_url: optional(readBuildUrl),
-    recorded_at: optional((text) => readRecordedAt(parseTimestamp(text), now)),
-    tags: optional((text) => readTags(text.split(","))),
-  });
-  const read = parseParameters(schema, search);
-  if (read.errors) return read;
-  const { build_url: buildUrl, recorded_at: recordedAt, ...rest } = read.values;
-  return { given: { ...rest, buildUrl, recordedAt } };
-}
-
 function unavailable(): Response {
   return new Response(null, { status: 503, headers: { "retry-after": RETRY_AFTER_SECONDS } });
 }
@@ -270,6 +252,9 @@ function unavailable(): Response {
 function failureResponse(error: unknown): [Response, reason: string] {
   if (error instanceof UploadQuotaError) {
     return [tooManyRequests(error.message, RETRY_AFTER_SECONDS), error.message];
+  }
+  if (error instanceof WrongRepositoryError) {
+    return [wrongRepository(error.repository), error.message];
   }
   if (error instanceof UploadError) {
     return [badRequest(error.errors, error.status), error.message];

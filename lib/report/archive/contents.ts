@@ -24,6 +24,8 @@ export interface ArchivedFile {
 export interface ArchiveContents {
   /** `null` when there is no `buildpulse.yml`. */
   metadata: ArchiveMetadata | null;
+  /** Text of `ci.env`, the variables of the CI job; `""` when there is none. */
+  ci: string;
   /** Text of `CODEOWNERS`; `null` when there is none. */
   codeowners: string | null;
   /** In natural order of their paths. */
@@ -39,7 +41,12 @@ interface InspectOptions {
   onNote?(note: string): void;
   /** Called as soon as the metadata was read, even if the archive turns out to be damaged later. */
   onMetadata?(metadata: ArchiveMetadata): void;
+  /** Called likewise with the text of `ci.env`. */
+  onCi?(text: string): void;
 }
+
+/** The file with the variables of the CI job. */
+export const CI_FILE = "ci.env";
 
 const REPORT_FOLDERS = ["test_results/", "test-results/"];
 const COVERAGE_FOLDER = "coverage/";
@@ -57,6 +64,7 @@ export async function inspectArchive(
   const { limits = ARCHIVE_LIMITS } = options;
   const digest = createHash("sha256");
   let metadata: ArchiveMetadata | null = null;
+  let ci = "";
   let codeowners: string | null = null;
   const reports = new Map<string, ArchivedFile>();
   const coverage = new Map<string, ArchivedFile>();
@@ -73,6 +81,9 @@ export async function inspectArchive(
     if (path === "buildpulse.yml") {
       metadata = parseMetadata(await textOf(entry, file, limits.metadataBytes), file);
       options.onMetadata?.(metadata);
+    } else if (path === CI_FILE) {
+      ci = await textOf(entry, file, limits.metadataBytes);
+      options.onCi?.(ci);
     } else if (path === "CODEOWNERS") {
       codeowners = await textOf(entry, file, limits.codeownersBytes);
     } else if (path.startsWith(COVERAGE_FOLDER)) {
@@ -86,6 +97,7 @@ export async function inspectArchive(
   }
   return {
     metadata,
+    ci,
     codeowners,
     reports: inOrderOfAttempts([...reports.values()]),
     coverage: [...coverage.values()].sort((a, b) => a.ordinal - b.ordinal),

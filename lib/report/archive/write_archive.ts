@@ -4,6 +4,7 @@ import { createGzip } from "node:zlib";
 import { stringify } from "yaml";
 import { formatTimestamp } from "../../base/time.ts";
 import type { RepositoryName } from "../../base/repository_name.ts";
+import { CI_FILE } from "./contents.ts";
 import { type TarFile, writeTar } from "./tar.ts";
 
 /** When, where and on which code the tests of an upload ran. */
@@ -54,6 +55,8 @@ export function archivePath(folder: "test-results" | "coverage", path: string): 
 export interface ArchiveContent {
   facts: ArchiveFacts;
   codeowners: string | null;
+  /** The variables of the CI job, as lines; `""` when there are none. */
+  ci?: string;
   files: Iterable<FileToPack> | AsyncIterable<FileToPack>;
 }
 
@@ -62,7 +65,7 @@ const COMPRESSION_LEVEL = 3;
 
 /** The bytes of an archive, as they are made. Reading fails when a file has another size. */
 export function writeArchive(
-  { facts, codeowners, files }: ArchiveContent,
+  { facts, codeowners, ci = "", files }: ArchiveContent,
 ): AsyncIterable<Uint8Array> {
   async function* all(): AsyncGenerator<TarFile, void> {
     const modifiedAt = facts.recordedAt;
@@ -71,6 +74,7 @@ export function writeArchive(
       return { name, size: bytes.length, modifiedAt, bytes: [bytes] };
     };
     yield textFile("buildpulse.yml", metadataText(facts));
+    if (ci !== "") yield textFile(CI_FILE, ci);
     if (codeowners !== null) yield textFile("CODEOWNERS", codeowners);
     for await (const { path, size, open } of files) {
       yield { name: path, size, modifiedAt, bytes: open() };

@@ -58,9 +58,7 @@ describe("packing an upload in a worker thread", () => {
 
   async function pack(
     body: string | Uint8Array,
-    { contentType = FORM, keepsResults = true, ...given }:
-      & Partial<UploadToPack>
-      & { tags?: string[] } = {},
+    { contentType = FORM, keepsResults = true, ...given }: Partial<UploadToPack> = {},
   ) {
     const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
     await Deno.writeFile(join(folder, "body"), bytes);
@@ -68,7 +66,9 @@ describe("packing an upload in a worker thread", () => {
       folder,
       contentType,
       organization: "acme",
-      given: { repo: { owner: "acme", name: "shop" }, commit: "4f2a9c1", ...given },
+      parameters: [["commit", "4f2a9c1"]],
+      repo: { owner: "acme", name: "shop" },
+      ...given,
       now: NOON,
       keepsResults,
     }, bytes.length);

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import type { ParameterErrors } from "../../http/request/errors.ts";
-import { shorten } from "../../report/report_error.ts";
+import type { ParameterErrors } from "../http/request/errors.ts";
+import { shorten } from "../report/report_error.ts";
 
 /**
  * Parses the parameters of a request, or returns the errors of all that are unknown or invalid. Empty

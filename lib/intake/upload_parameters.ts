@@ -1,0 +1,69 @@
+/** The parameters of an upload: in the address, or as fields of the form. */
+import * as v from "valibot";
+import { readWith } from "../base/read_with.ts";
+import { parseRepositoryName } from "../base/repository_name.ts";
+import { parseTimestamp } from "../base/time.ts";
+import type { ParameterErrors } from "../http/request/errors.ts";
+import { excerpt } from "../report/report_error.ts";
+import type { RunValues } from "./upload_values.ts";
+import {
+  readBuildUrl,
+  readGitId,
+  readName,
+  readRecordedAt,
+  readTags,
+  readText,
+} from "./upload_values.ts";
+import { parseParameters } from "./parameters.ts";
+
+const optional = <T>(read: (text: string) => T) => v.optional(readWith(read));
+
+const schemaAt = (now: number) =>
+  v.object({
+    repository: optional(parseRepositoryName),
+    commit: optional((text) => readGitId(text, "commit")),
+    tree: optional((text) => readGitId(text, "tree")),
+    branch: optional(readText),
+    environment: optional(readName),
+    job: optional(readName),
+    shard: optional(readName),
+    attempt: optional(readName),
+    build_url: optional(readBuildUrl),
+    recorded_at: optional((text) => readRecordedAt(parseTimestamp(text), now)),
+    tags: optional((text) => readTags(text.split(","))),
+  });
+
+/** Their names. */
+export const UPLOAD_PARAMETERS: readonly string[] = Object.keys(schemaAt(0).entries);
+
+/** Parses the parameters of an upload, or returns all their errors. Empty ones count as absent. */
+export function readUploadParameters(
+  search: URLSearchParams,
+  now: number,
+): { given: RunValues; errors?: undefined } | { errors: ParameterErrors } {
+  const read = parseParameters(schemaAt(now), search);
+  if (read.errors) return read;
+  const { repository: repo, build_url: buildUrl, recorded_at: recordedAt, ...rest } = read.values;
+  return { given: { ...rest, repo, buildUrl, recordedAt } };
+}
+
+/** The errors of fields that say something else than the address. */
+export function contradictions(
+  address: URLSearchParams,
+  fields: URLSearchParams,
+  now: number,
+): ParameterErrors {
+  const errors: ParameterErrors = {};
+  for (const name of UPLOAD_PARAMETERS) {
+    const [inAddress = "", inForm = ""] = [address, fields].map((each) => each.get(name)?.trim());
+    if (inAddress === "" || inForm === "") continue;
+    const [one, other] = [inAddress, inForm].map((text) =>
+      JSON.stringify(readUploadParameters(new URLSearchParams([[name, text]]), now))
+    );
+    if (one === other) continue;
+    errors[name] = [
+      `${excerpt(inAddress)} in the address, ${excerpt(inForm)} in the form: expected one of them`,
+    ];
+  }
+  return errors;
+}
