@@ -13,9 +13,9 @@ import webhooks from "./0012_webhooks.sql" with { type: "text" };
 import overheads from "./0013_overheads.sql" with { type: "text" };
 import testAlias from "./0014_test_alias.sql" with { type: "text" };
 import otherFingerprints from "./0015_other_fingerprints.sql" with { type: "text" };
-import attempt from "./0018_attempt.sql" with { type: "text" };
-import lostCount from "./0017_lost_count.sql" with { type: "text" };
 import importIsOneTransaction from "./0016_import_is_one_transaction.sql" with { type: "text" };
+import lostCount from "./0017_lost_count.sql" with { type: "text" };
+import attempt from "./0018_attempt.sql" with { type: "text" };
 import evidence from "./0020_evidence.sql" with { type: "text" };
 import knownOnBase from "./0025_known_on_base.sql" with { type: "text" };
 
@@ -36,9 +36,9 @@ export const migrations: readonly string[] = [
   overheads,
   testAlias,
   otherFingerprints,
+  importIsOneTransaction,
+  lostCount,
   attempt,
   evidence,
-  lostCount,
-  importIsOneTransaction,
   knownOnBase,
 ];

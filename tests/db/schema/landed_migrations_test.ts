@@ -21,6 +21,9 @@ const LANDED: Record<string, string> = {
   "0013_overheads.sql": "aa9aa5fcbb9afe4e67ef02d1d9d6e08f7089c13fa2844855470b7da9a14f5e55",
   "0014_test_alias.sql": "6f5059a7f6c45f56a7570a3a471f24660a940d25a5ec7a6012a5f7aea64edff8",
   "0015_other_fingerprints.sql": "c2f85e0f04b60fa695b50fc4b30e00701210736bae6a2dac75a16eb0f0d6007b",
+  "0016_import_is_one_transaction.sql":
+    "e8c772d85913a4a7edfeda9337b599b19b319e83987dff6987e480eaed83aff2",
+  "0017_lost_count.sql": "1cc7a1cfa11298ea29565386cd96417799f4975a5ff944d4c61b7615d1f08b19",
   "0018_attempt.sql": "77b76571ac8924fcaee1349ae8bf6878240784d18027933a67695709799770ae",
   "0020_evidence.sql": "61ebd998a8630b9ec401a830b5121737e04661c308c2094dedd9cf08153a44fd",
   "0025_known_on_base.sql": "ed48b25a11b931deb9730e7cd181ba6f00f331766febcd49c944f83db1572b10",
