@@ -31,7 +31,7 @@ import type { Truth } from "../../../lib/evidence/truth.ts";
 import { readUploads } from "./uploads.ts";
 
 const { values, positionals } = parseArgs({
-  args: process.argv.slice(2).filter((one) => one !== "ozone"),
+  args: process.argv.slice(2),
   allowPositionals: true,
   options: { quick: { type: "boolean" }, database: { type: "string" } },
 });
