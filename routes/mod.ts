@@ -87,7 +87,7 @@ export const pages: readonly Endpoint[] = [
 ];
 
 /** Further endpoints, which may call the app that they are part of. */
-export type MoreEndpoints = (app: App) => readonly Endpoint[];
+type MoreEndpoints = (app: App) => readonly Endpoint[];
 
 /** Creates the app of the API and the pages. */
 export function createApp(context: Context, more: MoreEndpoints = () => []): App {

@@ -15,7 +15,7 @@ import type { TokenLookUp } from "../read/caller.ts";
 import { changeDetail, type Origin, type Removal } from "./quarantine.ts";
 
 /** A test that is changed with a token. */
-export interface TestByToken extends TokenLookUp {
+interface TestByToken extends TokenLookUp {
   idPrefix: number;
   testHash: number;
 }

@@ -109,7 +109,7 @@ export async function loadTarget(sql: Queryable, webhookId: number): Promise<Web
 }
 
 /** A line of the log. Times in seconds since 1970. */
-export interface Delivery {
+interface Delivery {
   deliveryId: number;
   webhookId: number;
   /** `webhook-id` of the message. */

@@ -45,7 +45,7 @@ export class IncomingBytes {
 }
 
 /** The messages that a client sends before it waits for the response. */
-export interface Turn {
+interface Turn {
   bytes: Buffer;
   /** Offset of the message that ends it. */
   end: number;

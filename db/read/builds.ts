@@ -7,7 +7,7 @@ import { buildKeyOf, isSelected } from "./fragments.ts";
 
 export const BUILD_OUTCOMES = ["all", "failed", "flaky", "passed"] as const;
 
-export type BuildOutcome = typeof BUILD_OUTCOMES[number];
+type BuildOutcome = typeof BUILD_OUTCOMES[number];
 
 export interface BuildRow {
   /** Its latest submission, 24 hex digits; the other texts are of that submission, too. */

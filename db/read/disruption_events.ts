@@ -3,7 +3,7 @@ import type { Queryable } from "../connection/sql.ts";
 import { messageOf } from "./texts.ts";
 import { isRecordedSince } from "./fragments.ts";
 
-export interface DisruptionEvent {
+interface DisruptionEvent {
   /** 24 hex digits. */
   submissionId: string;
   /** Position of the result in its submission. */

@@ -24,7 +24,7 @@ interface DurationsQuery extends SubmissionFilter {
 }
 
 /** The durations of the latest runs of a file, class or test. */
-export interface ShownDurations extends Omit<GroupDurations, "group"> {
+interface ShownDurations extends Omit<GroupDurations, "group"> {
   /** The file or class, or the id of the test. */
   key: string;
   /** `null` unless it is a test. */

@@ -35,7 +35,7 @@ import { isOnBranch, isRecordedSince } from "./fragments.ts";
 import { loadRuns } from "./runs.ts";
 
 /** A run as its tests failed; `""` for what is unknown. */
-export interface EvidenceRun {
+interface EvidenceRun {
   /** 24 hex digits; `null` when it is not stored. */
   submissionId: string | null;
   /** As `submission.code_version`; `null` when unknown. */
@@ -52,7 +52,7 @@ export interface EvidenceRun {
 }
 
 /** A test that failed in the run. */
-export interface AskedFailure {
+interface AskedFailure {
   /** `null` for a test that is not stored. */
   testNo: number | null;
   /** Fingerprints of its causes. */
@@ -69,7 +69,7 @@ export interface FoundConclusion extends Conclusion {
   isKnownOnBase: boolean;
 }
 
-export interface Conclusions {
+interface Conclusions {
   massFailure: MassFailure | null;
   /** In the order of the failures. */
   conclusions: FoundConclusion[];

@@ -50,7 +50,7 @@ export async function loadFailureDays(
 }
 
 /** The first disruption of a test, and its last pass at another version of the code before. */
-export interface FirstDisruption {
+interface FirstDisruption {
   disrupted: RunVersion;
   /** `null` when none is stored. */
   clean: RunVersion | null;

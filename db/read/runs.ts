@@ -73,7 +73,7 @@ type Row = Record<Exclude<Column, DecodedColumn>, never> & StoredColumns & {
 type TestLists = ReadonlyMap<number, TestList>;
 
 /** Which runs to load. */
-export interface RunsQuery<Wanted extends Column> {
+interface RunsQuery<Wanted extends Column> {
   repositoryId: number;
   /** Only these are read. */
   columns: readonly Wanted[];
@@ -207,7 +207,7 @@ function decodeLists(rows: readonly ListRow[]): Map<number, TestList> {
 }
 
 /** Lists of tests, by number. */
-export async function loadTestLists(
+async function loadTestLists(
   sql: Queryable,
   { repositoryId, testListNos }: { repositoryId: number; testListNos: ReadonlySet<number> },
 ): Promise<Map<number, TestList>> {

@@ -6,7 +6,7 @@ import { integersIn, type Queryable } from "../connection/sql.ts";
 import { loadRuns } from "./runs.ts";
 import { loadTexts } from "./texts.ts";
 
-export interface SubmissionAttempt extends TestAttempt, TestIdentity {
+interface SubmissionAttempt extends TestAttempt, TestIdentity {
   /** 24 hex digits; for a failure the id of its event. */
   id: string;
   /** 24 hex digits. */

@@ -18,7 +18,7 @@ import { findConclusions, type FoundConclusion } from "../read/evidence.ts";
 import { loadRuns } from "../read/runs.ts";
 
 /** A submission whose results are stored. */
-export interface EvidenceSubmission {
+interface EvidenceSubmission {
   repositoryId: number;
   /** 24 hex digits. */
   submissionId: string;
@@ -210,7 +210,7 @@ const RUN_COLUMNS = ["branch", "code", "isOutage", "results"] as const;
 type TruthRun = Run<typeof RUN_COLUMNS[number]>;
 
 /** A code version of which a run came or went. */
-export interface ChangedVersion {
+interface ChangedVersion {
   repositoryId: number;
   version: CodeVersion;
   /** That run. */

@@ -11,7 +11,7 @@ import { forceFullReload, takeNumbers } from "./repository_row.ts";
 export const TESTS_PER_STATEMENT = 5_000;
 
 /** What of an upload's content tests are made of. */
-export type TestContent = Pick<SubmissionContent, "testHashes" | "identityAt">;
+type TestContent = Pick<SubmissionContent, "testHashes" | "identityAt">;
 
 /** Lists, of some 20 kB each, that one statement reads. */
 const LISTS_PER_STATEMENT = 100;

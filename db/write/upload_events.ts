@@ -20,7 +20,7 @@ import {
 } from "./webhook_messages.ts";
 
 /** A submission that was stored, in the transaction that has locked its repository. */
-export interface StoredRun {
+interface StoredRun {
   submissionId: string;
   recordedAt: number;
   counts: TestCounts;

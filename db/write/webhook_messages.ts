@@ -12,7 +12,7 @@ export interface EventRepository extends RepositoryName {
 }
 
 /** An event, of several subjects with one cause. */
-export interface NewEvent {
+interface NewEvent {
   event: WebhookEvent;
   /** In an hour, at most one message of a cause is sent to a webhook. */
   cause: string;

@@ -118,7 +118,7 @@ export function readCi(variables: CiVariables): CiJob | null {
 }
 
 /** The branch that a branch of GitHub's merge queue is for, `""` for every other branch. */
-export function queueBaseOf(branch: string): string {
+function queueBaseOf(branch: string): string {
   return /^gh-readonly-queue\/(.+)\/pr-\d+-[0-9a-f]{7,64}$/.exec(branch)?.[1] ?? "";
 }
 

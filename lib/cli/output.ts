@@ -5,7 +5,7 @@ import { type Column, tableLines } from "./table.ts";
 import type { Listener, ReadProgress } from "../intake/read_files.ts";
 
 /** A cell of a plain list; `null` is printed as an empty cell. */
-export type Cell = string | number | null;
+type Cell = string | number | null;
 
 /** A tab-separated line; tabs and line ends in cells become spaces. */
 export function plainLine(cells: Cell[]): string {

@@ -25,7 +25,7 @@ export const SERVICE_SETTINGS = [
 ] as const satisfies readonly SettingName[];
 
 /** What a service runs with. */
-export interface Service extends Pick<Context, "log" | "metrics" | "onTokenUse"> {
+interface Service extends Pick<Context, "log" | "metrics" | "onTokenUse"> {
   database: Database;
   /** Logs that it is ready. */
   logStarted(fields?: LogFields): void;

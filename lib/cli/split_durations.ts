@@ -34,7 +34,7 @@ const PAGE = v.object({
 });
 
 /** Whose durations count. */
-export interface DurationsRequest {
+interface DurationsRequest {
   repository: RepositoryName;
   by: DurationUnit;
   /** As the API takes it. */

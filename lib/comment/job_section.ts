@@ -28,7 +28,7 @@ export interface ReportedTest extends TestIdentity {
 }
 
 /** What a job reports. */
-export interface JobReport extends Pick<Section, "job" | "run" | "runner" | "writtenAt"> {
+interface JobReport extends Pick<Section, "job" | "run" | "runner" | "writtenAt"> {
   /** `""` when unknown. */
   commit: string;
   /** The time zone of its days. */

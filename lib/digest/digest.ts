@@ -33,7 +33,7 @@ export interface DigestEntry extends DigestTest {
 }
 
 /** Builds of a window. */
-export interface Builds {
+interface Builds {
   buildCount: number;
   disruptedBuildCount: number;
 }

@@ -17,7 +17,7 @@ export interface ForgeAccess {
   timeoutMs?: number;
 }
 
-export interface ForgeRequest {
+interface ForgeRequest {
   method?: "GET" | "POST" | "PATCH" | "PUT" | "DELETE";
   /** Below the base address, encoded, or a whole address. */
   path: string;
@@ -25,7 +25,7 @@ export interface ForgeRequest {
 }
 
 // `publish.ts` depends on it: a write is applied within this time, or not at all.
-export const REQUEST_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 5_000;
 
 /** A page of 100 comments of 64 Ki characters of 4 bytes each, escaped. */
 const MAX_BODY_BYTES = 64 << 20;

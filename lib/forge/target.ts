@@ -36,7 +36,7 @@ const EVENT = v.object({
 });
 
 /** Where to comment; `null` when the run belongs to no pull request. */
-export interface CommentTarget {
+interface CommentTarget {
   comments: PullComments;
   /** Names the place in messages, such as `acme/shop#12`. */
   place: string;

@@ -45,7 +45,7 @@ const FORGES: readonly [isForge: RegExp, Paths][] = [
 ];
 
 /** What {@linkcode forgeOf} returns. */
-export interface ForgeLinks {
+interface ForgeLinks {
   /** `""` unless the commit is a git id. */
   commit(oid: string): string;
   branch(name: string): string;

@@ -43,7 +43,7 @@ export function documentHead(title: string, style = STYLE): string {
 }
 
 /** What the frame of a page for signed-in readers depends on. */
-export interface Frame {
+interface Frame {
   pathTo: PathTo;
   /** The parameters of the page, as they were sent. */
   parameters: Readonly<Record<string, string>>;

@@ -7,7 +7,7 @@ import { verbatim } from "./elements.ts";
 export type ResolveLink = (address: string) => Markup | null;
 
 /** A document: its title, which is its first heading, and everything else. */
-export interface RenderedMarkdown {
+interface RenderedMarkdown {
   title: string;
   content: Markup;
 }

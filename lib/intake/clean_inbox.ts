@@ -27,7 +27,7 @@ interface InboxContext {
 }
 
 /** How long failed archives are kept, and how much of them. */
-export interface FailedArchiveLimits {
+interface FailedArchiveLimits {
   seconds: number;
   bytes: number;
 }

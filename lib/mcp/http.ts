@@ -7,7 +7,7 @@ import { createToolServer } from "./server.ts";
 const MAX_BODY_BYTES = 1 << 20;
 
 /** Sends a request to the API in this process. */
-export type CallApi = (request: Request) => Promise<Response>;
+type CallApi = (request: Request) => Promise<Response>;
 
 /**
  * Answers a request of the Streamable HTTP transport, of any revision of the protocol. The tools call

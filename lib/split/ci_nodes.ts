@@ -18,7 +18,7 @@
  */
 
 /** A node of a run. */
-export interface SplitNode {
+interface SplitNode {
   nodeCount: number;
   /** From 0. */
   index: number;

@@ -13,7 +13,7 @@ export const SPLIT_FORMATS = [
   "maven",
 ] as const;
 
-export type SplitFormat = typeof SPLIT_FORMATS[number];
+type SplitFormat = typeof SPLIT_FORMATS[number];
 
 type Arguments = (names: readonly string[]) => string[];
 

@@ -15,7 +15,7 @@ const GROWTH = 4;
 const MAX_DELAY = SECONDS_PER_DAY;
 
 /** After this long a delivery fails for good. */
-export const RETRY_PERIOD = 3 * SECONDS_PER_DAY;
+const RETRY_PERIOD = 3 * SECONDS_PER_DAY;
 
 /**
  * The time until the next attempt: exponential backoff with jitter from 5 s to 24 h, or longer if the

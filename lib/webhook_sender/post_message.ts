@@ -34,7 +34,7 @@ export interface PostResult {
   retryAfter: number;
 }
 
-export interface PostOptions {
+interface PostOptions {
   timeoutMs?: number;
   /** Resolves a name to all of its addresses. */
   resolve?: (host: string) => Promise<string[]>;

@@ -27,7 +27,7 @@ const TIMED_EVENTS_MS = 5 * 60_000;
 const LEASE_SECONDS = 20;
 const SHUTDOWN_TIMEOUT_MS = ATTEMPT_TIMEOUT_MS + 1_000;
 
-export interface SenderContext {
+interface SenderContext {
   sql: Database["sql"];
   /** Seconds since 1970. */
   now(): number;

@@ -12,7 +12,7 @@ import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 
 /** Ranges of time that a reader chooses from, in days. */
-export const RANGES = ["7", "14", "30", "90"] as const;
+const RANGES = ["7", "14", "30", "90"] as const;
 
 /** `days` of pages with charts. */
 export const chartDays = parameters.choice("days", ["90", ...RANGES], "Days of the charts");

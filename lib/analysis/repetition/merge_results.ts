@@ -37,7 +37,7 @@ export interface CollectedNegative {
 }
 
 /** Results in the order of their reports; all arrays have the same length. */
-export interface CollectedResults {
+interface CollectedResults {
   /** Index of each result's test. */
   testIndexes: Uint32Array;
   /** Indexes of `ATTEMPT_KINDS`. */
@@ -72,7 +72,7 @@ interface SharedNames {
 }
 
 /** Tests that stand in several reports, which are configurations, as they are counted for a note. */
-export interface Configurations {
+interface Configurations {
   count: number;
   /** The test with the first result, and two reports that have it. */
   first: { resultNo: number; testIndex: number; files: [string, string] };

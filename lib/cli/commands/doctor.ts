@@ -280,7 +280,7 @@ export function assessRole(
 }
 
 /** Who may enter the data folder: `mode` is `null` when only its owner may. */
-export function assessDataFolder(path: string, mode: string | null): Finding {
+function assessDataFolder(path: string, mode: string | null): Finding {
   if (mode === null) return ok("data folder", `${path} is its owner's alone`);
   const finding = `${path} is open to other users (mode ${mode})`;
   return warn("data folder", finding, `run \`chmod 700 ${shellWord(path)}\``);

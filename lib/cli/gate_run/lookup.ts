@@ -52,7 +52,7 @@ interface TestRun {
 }
 
 /** A run as the CI job describes it; `""` for what is unknown. */
-export interface CiRun {
+interface CiRun {
   job: string;
   environment: string;
   shard: string;

@@ -15,7 +15,7 @@ import {
   pathTemplate,
 } from "./description.ts";
 
-export type JsonObject = Readonly<Record<string, unknown>>;
+type JsonObject = Readonly<Record<string, unknown>>;
 
 const SECURITY_SCHEMES = {
   bearer: {

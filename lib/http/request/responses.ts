@@ -41,7 +41,7 @@ interface ResponseContext {
 }
 
 /** Everything that a response depends on, except the build of the program. */
-export interface ResponseKey {
+interface ResponseKey {
   path: string;
   /** Query parameters that the route knows, as they were sent. */
   parameters: RawParameters;

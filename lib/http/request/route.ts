@@ -94,7 +94,7 @@ export type Resource =
   | "owner";
 
 /** The other end of a request with a valid token. */
-export interface Client {
+interface Client {
   /** IP address of the connection. */
   peer: string;
   requestId: string;
@@ -185,7 +185,7 @@ const BATCH_ITEMS = 1_000;
 const AS_FILE = "The whole list as CSV or as lines of JSON: `.csv` or `.ndjson` after the path.";
 
 /** The list in a response of JSON. */
-export interface ListDeclaration<Query> {
+interface ListDeclaration<Query> {
   /** The field of the response that has the items. */
   field: string;
   /** Items that are read at a time: {@linkcode BATCH_ITEMS} unless given. */

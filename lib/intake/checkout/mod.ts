@@ -12,7 +12,7 @@ export async function detectCiJob(environment: Environment, git: Git): Promise<C
 }
 
 /** The variables of a CI job that the table of services names, of its checkout and of GitHub's event. */
-export async function ciVariables(
+async function ciVariables(
   environment: Environment,
   git: Git,
 ): Promise<Record<string, string>> {

@@ -31,7 +31,7 @@ const ADDITION = v.object({
 });
 const REMOVAL = v.object({ by: text, reason: text });
 
-export interface QuarantineRequest {
+interface QuarantineRequest {
   request: Request;
   /** What follows the repository in the path: a test id, or nothing. */
   rest: string | null;

@@ -11,7 +11,7 @@ const MAX_METADATA_BYTES = 1024 * 1024;
 /** Small files are written together. */
 const WRITTEN_BYTES = 64 * 1024;
 
-export interface TarEntry {
+interface TarEntry {
   /** As the archive has it. */
   name: string;
   type: "file" | "directory" | "other";

@@ -5,7 +5,7 @@ import { CoverageFormatError } from "./format_reader.ts";
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-export interface JsonFormat {
+interface JsonFormat {
   name: string;
   /** Recognizes a report by a member that only this format has. */
   fits(report: JsonObject): boolean;

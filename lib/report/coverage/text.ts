@@ -3,7 +3,7 @@ import { excerpt } from "../report_error.ts";
 import type { CoverageMap, FileLines } from "./coverage_map.ts";
 import { CoverageFormatError, type FormatReader, ran, wholeNumber } from "./format_reader.ts";
 
-export interface TextFormat {
+interface TextFormat {
   name: string;
   /** Recognizes a report by its first line that is not a comment. */
   start: RegExp;

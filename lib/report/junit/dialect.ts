@@ -31,7 +31,7 @@ export class ReportHead {
 }
 
 /** A suite whose name is normalized. */
-export interface SuiteNames {
+interface SuiteNames {
   name: string;
   /** The names of the suites around it, the outermost first, without empty ones. */
   outer: readonly string[];
@@ -40,7 +40,7 @@ export interface SuiteNames {
 }
 
 /** A case and the suite around it. */
-export interface CaseNames {
+interface CaseNames {
   identity: TestIdentity;
   suite: XmlAttributes;
 }
