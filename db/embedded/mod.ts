@@ -28,7 +28,7 @@ const DRAIN_TIMEOUT_MS = 10_000;
 /** How long the event loop still runs when the process ends because the database failed. */
 const LAST_TURNS_MS = 50;
 
-const RETRY_MS = 50;
+const SOCKET_RETRY_MS = 50;
 
 /**
  * Connects a process to the embedded database of a data folder. The first process becomes its owner:
@@ -70,7 +70,7 @@ export async function embeddedDatabase(dataDir: string) {
               `has not answered for ${CONNECT_TIMEOUT_MS / 1000} s`,
           );
         }
-        await pause(RETRY_MS);
+        await pause(SOCKET_RETRY_MS);
       }
     },
 

@@ -35,7 +35,7 @@ import { isOnBranch, isRecordedSince } from "./fragments.ts";
 import { loadRuns } from "./runs.ts";
 
 /** A run as its tests failed; `""` for what is unknown. */
-interface EvidenceRun {
+export interface EvidenceRun {
   /** 24 hex digits; `null` when it is not stored. */
   submissionId: string | null;
   /** As `submission.code_version`; `null` when unknown. */

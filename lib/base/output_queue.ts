@@ -9,7 +9,7 @@ const MAX_WRITE_CHARACTERS = 64 * 1024;
 /** Some thousand lines; further ones are dropped until half of it was written. */
 const MAX_WAITING_CHARACTERS = 1024 * 1024;
 // A pipe inherited from a Node.js parent (npx) may be non-blocking: when it is full, try again.
-const RETRY_MS = 5;
+const PIPE_RETRY_MS = 5;
 
 interface OutputQueueOptions {
   /** Writes some of the bytes, and returns how many. */
@@ -96,7 +96,7 @@ export class OutputQueue {
         rest = rest.subarray(await this.options.write(rest));
       } catch (error) {
         if (!(error instanceof Deno.errors.WouldBlock)) throw error;
-        await pause(RETRY_MS);
+        await pause(PIPE_RETRY_MS);
       }
     }
     return true;

@@ -51,7 +51,7 @@ async function exitInTime(code: number): Promise<void> {
 }
 
 // A pipe inherited from a Node.js parent (npx) may be non-blocking: when it is full, try again.
-const RETRY_MS = 5;
+const PIPE_RETRY_MS = 5;
 // A wrapper (npx, deno task, timeout) forwards the signal that the terminal has sent to both.
 const SAME_SIGNAL_MS = 200;
 
@@ -107,7 +107,7 @@ function standardOutput(): Required<Pick<CliIo, "stdout" | "isStdoutClosed">> {
         } catch (error) {
           // As in `... | head -1`.
           if (error instanceof Deno.errors.BrokenPipe) isClosed = true;
-          else if (error instanceof Deno.errors.WouldBlock) await pause(RETRY_MS);
+          else if (error instanceof Deno.errors.WouldBlock) await pause(PIPE_RETRY_MS);
           else throw error;
         }
       }

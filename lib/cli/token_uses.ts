@@ -10,7 +10,7 @@ import type { DatabaseLocation } from "./settings.ts";
 /** One connection for many tokens, soon enough for `token list`. */
 const DELAY_MS = 5_000;
 /** After an error; most outages are short, and `token list` shows the hour only. */
-const RETRY_MS = 30_000;
+const AFTER_ERROR_MS = 30_000;
 /** For the uses that are left at the end: the process must not wait for an unavailable server. */
 const LAST_WRITE_MS = 3_000;
 /** More valid tokens than an hour sees; 100 bytes each while the database is unavailable. */
@@ -24,7 +24,7 @@ const MAX_PENDING = 10_000;
 export function recordTokenUsesLater(
   location: DatabaseLocation,
   log: Log,
-  { delayMs = DELAY_MS, retryMs = RETRY_MS } = {},
+  { delayMs = DELAY_MS, retryMs = AFTER_ERROR_MS } = {},
 ) {
   /** Hours by the hash of the token. */
   const pending = new Map<string, number>();

@@ -147,14 +147,14 @@ export async function requestPages(
 function nextPage(link: string | null, page: string, apiUrl: string): string | null {
   const [, address] = /<([^>]*)>\s*;[^<]*\brel="?next\b/.exec(link ?? "") ?? [];
   if (address === undefined) return null;
-  const asked = new URL(page.startsWith("/") ? apiUrl + page : page);
-  const next = URL.parse(address, asked);
+  const url = new URL(page.startsWith("/") ? apiUrl + page : page);
+  const next = URL.parse(address, url);
   if (next === null) throw new ForgeError("failed", "the address of the next page is invalid");
   const isBelow = next.pathname.startsWith(new URL(apiUrl).pathname.replace(/\/*$/, "/"));
   // The proxy may have a path of its own, too: then only the query can be taken.
-  asked.pathname = isBelow ? next.pathname : asked.pathname;
-  asked.search = next.search;
-  return asked.href;
+  url.pathname = isBelow ? next.pathname : url.pathname;
+  url.search = next.search;
+  return url.href;
 }
 
 /** How GitHub words its secondary limit, which has the status of a missing permission and no other sign. */

@@ -1,6 +1,7 @@
 /** `/docs/guides` and below: the guides and the reference, from the Markdown of the project. */
 import * as v from "valibot";
-import { DOCUMENT_PATHS, FILE_PATHS } from "../../lib/http/guides/paths.ts";
+import { FILE_PATHS } from "../../lib/http/guides/files.ts";
+import { DOCUMENT_PATHS } from "../../lib/http/guides/paths.ts";
 import { externalAddress, type Markup, markup } from "../../lib/html/markup.ts";
 import type { ResolveLink } from "../../lib/html/markdown.ts";
 import type { Endpoint } from "../../lib/http/request/route.ts";

@@ -9,7 +9,7 @@ import {
 import { setting } from "../../base/config.ts";
 import { readWith } from "../../base/read_with.ts";
 import { parseTimeZone, type TimeZone, UTC } from "../../base/time_zone.ts";
-import { formatRepositoryName } from "../../base/repository_name.ts";
+import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { CAUSES, decideExitCode, type GateInput } from "../../gate/rule.ts";
 import {
   describeOutage,
@@ -137,17 +137,8 @@ export const gateCommand: AddCommand = command({
   usesDatabase: false,
   input: INPUT,
   async run(options, context) {
-    const { afterDashes } = context;
-    const tests = afterDashes ?? [];
-    const reports = options.reports.slice(0, options.reports.length - tests.length);
-    if (reports.length === 0) {
-      throw new UsageError("missing REPORTS: expected files, folders or globs");
-    }
-    if (afterDashes?.length === 0) throw new UsageError("missing COMMAND after --");
-    if (afterDashes && options.exitCode !== undefined) {
-      throw new UsageError("--exit-code: expected only without COMMAND");
-    }
-    const { json, io } = context;
+    const { afterDashes, io } = context;
+    const reports = reportsOf(options, afterDashes);
     const before = afterDashes && await snapshotReports(reports);
     const checkout = findCheckout(io, options.repo);
     const { base, job } = options;
@@ -156,70 +147,26 @@ export const gateCommand: AddCommand = command({
       environment: io.environment,
       run: givenRun(options),
     });
-    const end = afterDashes
-      ? await runCommand(tests, { stdoutTo: json ? "stderr" : "stdout" })
+    const end: TestsEnd = afterDashes
+      ? await runCommand(afterDashes, { stdoutTo: context.json ? "stderr" : "stdout" })
       : { code: options.exitCode, signal: null };
     let exitCode = end.code ?? 1;
     try {
       const { repository, folder } = await checkout;
-      const run = await readRunReports(reports, {
-        before,
-        checkoutFolder: folder,
-        attempts: options.attempts,
-      });
-      const { failed, unclear } = run.attempts;
+      const { attempts } = options;
+      const run = await readRunReports(reports, { before, checkoutFolder: folder, attempts });
       const testsExitCode = end.code ?? (run.isPassed ? 0 : 1);
-      const { quarantined, verdicts, problem, signal } = await lookup.finish({
+      const { failed } = run.attempts;
+      const found = await lookup.finish({
         exitCode: testsExitCode,
         failed,
         attempts: run.attempts,
       });
-      const input: GateInput = {
-        testsExitCode,
-        isCodeFromReports: end.code === undefined && end.signal === null,
-        // An exit code that follows from the reports means failed tests.
-        failureCodes: options.failureCodes ?? (end.code === undefined ? [1] : null),
-        maxExcused: options.maxExcused,
-        cause: options.cause,
-        maxMissing: options.maxMissing,
-        counts: run.attempts.counts,
-        massFailure: verdicts?.massFailure ?? null,
-        earlier: verdicts?.earlier ?? null,
-        signal: end.signal ?? signal,
-        reports: run.reports,
-        failed,
-        unclear,
-        quarantined,
-        now: io.now(),
-      };
-      const summary = summarize(input, decideExitCode(input), {
-        repository: repository ? formatRepositoryName(repository) : "",
-        base: verdicts?.base ?? "",
-        verdicts: verdicts?.tests ?? null,
-        otherOutages: verdicts?.otherOutages ?? [],
-        problem,
-        dryRun: options.dryRun,
-        hasPassed: (test) => run.attempts.hasPassed(test),
-      });
+      const input = gateInput(options, { end, testsExitCode, run, found, now: io.now() });
+      const summary = summaryOf(input, { run, found, repository, dryRun: options.dryRun });
       exitCode = summary.exit_code;
       await show(summary, options.summary, context);
-      const { attempts, reports: found } = run;
-      const judged = {
-        failed: summary.failed,
-        verdicts,
-        retried: attempts.flaky.map((test) => ({
-          ...test,
-          ...factsOf(test, { quarantined, verdicts }),
-        })),
-        attempts,
-        reports: found,
-        serviceProblem: problem,
-        outage: describeOutage(
-          attempts.counts,
-          verdicts?.massFailure ?? null,
-          verdicts?.otherOutages ?? [],
-        ),
-      };
+      const judged = judgedRun(summary, { run, found });
       annotateFailures(judged, context);
       if (options.comment) {
         const zone = zoneOfComment(context);
@@ -235,6 +182,111 @@ export const gateCommand: AddCommand = command({
     throw new ExitWith(exitCode);
   },
 });
+
+/** How the tests ended: `code` is absent if only the reports say so. */
+interface TestsEnd {
+  code?: number | undefined;
+  signal: string | null;
+}
+
+type RunReports = Awaited<ReturnType<typeof readRunReports>>;
+type Found = Awaited<ReturnType<ReturnType<typeof startLookup>["finish"]>>;
+
+/** The arguments before the command. @throws {UsageError} */
+function reportsOf(
+  { reports: args, exitCode }: { reports: readonly string[]; exitCode?: number | undefined },
+  command: readonly string[] | null,
+): string[] {
+  const reports = args.slice(0, args.length - (command ?? []).length);
+  if (reports.length === 0) {
+    throw new UsageError("missing REPORTS: expected files, folders or globs");
+  }
+  if (command?.length === 0) throw new UsageError("missing COMMAND after --");
+  if (command && exitCode !== undefined) {
+    throw new UsageError("--exit-code: expected only without COMMAND");
+  }
+  return reports;
+}
+
+/** What the rule of the gate decides about. */
+function gateInput(
+  { failureCodes, maxExcused, cause, maxMissing }: {
+    failureCodes?: number[] | undefined;
+  } & Pick<GateInput, "maxExcused" | "cause" | "maxMissing">,
+  { end, testsExitCode, run, found, now }: {
+    end: TestsEnd;
+    testsExitCode: number;
+    run: RunReports;
+    found: Found;
+    now: number;
+  },
+): GateInput {
+  const { attempts: { counts, failed, unclear }, reports } = run;
+  return {
+    testsExitCode,
+    isCodeFromReports: end.code === undefined && end.signal === null,
+    // An exit code that follows from the reports means failed tests.
+    failureCodes: failureCodes ?? (end.code === undefined ? [1] : null),
+    maxExcused,
+    cause,
+    maxMissing,
+    counts,
+    massFailure: found.verdicts?.massFailure ?? null,
+    earlier: found.verdicts?.earlier ?? null,
+    signal: end.signal ?? found.signal,
+    reports,
+    failed,
+    unclear,
+    quarantined: found.quarantined,
+    now,
+  };
+}
+
+function summaryOf(
+  input: GateInput,
+  { run, found: { verdicts, problem }, repository, dryRun }: {
+    run: RunReports;
+    found: Found;
+    repository: RepositoryName | null;
+    dryRun: boolean;
+  },
+): GateSummary {
+  return summarize(input, decideExitCode(input), {
+    repository: repository ? formatRepositoryName(repository) : "",
+    base: verdicts?.base ?? "",
+    verdicts: verdicts?.tests ?? null,
+    otherOutages: verdicts?.otherOutages ?? [],
+    problem,
+    dryRun,
+    hasPassed: (test) => run.attempts.hasPassed(test),
+  });
+}
+
+/** The run with what is known of its failures, for annotations and the comment. */
+function judgedRun(
+  { failed }: GateSummary,
+  { run: { attempts, reports }, found: { quarantined, verdicts, problem } }: {
+    run: RunReports;
+    found: Found;
+  },
+) {
+  return {
+    failed,
+    verdicts,
+    retried: attempts.flaky.map((test) => ({
+      ...test,
+      ...factsOf(test, { quarantined, verdicts }),
+    })),
+    attempts,
+    reports,
+    serviceProblem: problem,
+    outage: describeOutage(
+      attempts.counts,
+      verdicts?.massFailure ?? null,
+      verdicts?.otherOutages ?? [],
+    ),
+  };
+}
 
 /** A wrong time zone must not change the exit code of the tests. */
 function zoneOfComment({ io, note }: CommandContext): TimeZone {

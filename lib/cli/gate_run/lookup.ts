@@ -139,9 +139,9 @@ export function startLookup(
     }
     if (!quarantined || failed.length === 0) return { quarantined, verdicts: null, problem };
     const { api, repository, run } = await service;
-    const asked = { repository, tests: failed, attempts, base, run: runAsGiven(run, given) };
+    const query = { repository, tests: failed, attempts, base, run: runAsGiven(run, given) };
     const { value: verdicts, problem: verdictsProblem } = await settled(
-      loadVerdicts(api, asked, cancel.signal),
+      loadVerdicts(api, query, cancel.signal),
     );
     if (verdicts) addAliases(quarantined, verdicts);
     return { quarantined, verdicts, problem: verdictsProblem };
@@ -317,12 +317,12 @@ async function loadVerdicts(
   const found = new Map<string, ServiceVerdict>();
   let last: v.InferOutput<typeof VERDICT_LIST>;
   for (let start = 0; start < tests.length; start += PAGE_SIZE) {
-    const asked = tests.slice(start, start + PAGE_SIZE);
+    const page = tests.slice(start, start + PAGE_SIZE);
     last = await api(
       {
         path: ["api", "repos", repository.owner, repository.name, "verdicts"],
         query: {
-          tests: asked.map(formatTest).join(","),
+          tests: page.map(formatTest).join(","),
           base: base || undefined,
           run_job: run.job,
           run_environment: run.environment,
@@ -344,8 +344,8 @@ async function loadVerdicts(
     // In the order of the question; a service of an earlier version leaves out new failures.
     const answered = last.tests;
     const byId = new Map(answered.map((test) => [test.id.slice(-SHORT_ID_DIGITS), test]));
-    for (const [index, test] of asked.entries()) {
-      const verdict = answered.length === asked.length
+    for (const [index, test] of page.entries()) {
+      const verdict = answered.length === page.length
         ? answered[index]
         : byId.get(shortTestId(test));
       if (verdict) found.set(identityKey(test), verdict);

@@ -1,6 +1,5 @@
-/** What of the documentation the program serves. The texts are loaded when one is requested. */
-
-/** Paths below `docs/` in the project, and in the addresses of the pages; without extension. */
+// Written by `deno task fix`.
+/** Paths below `docs/`, and in the addresses of the pages; without extension. */
 export const DOCUMENT_PATHS = [
   "guides/agents",
   "guides/backup_and_restore",
@@ -33,13 +32,3 @@ export const DOCUMENT_PATHS = [
   "reference/pages",
   "reference/permissions",
 ] as const;
-
-/** Files that the guides refer to: where they are in the project, by their names below `docs/files/`. */
-export const FILE_PATHS: Readonly<Record<string, string>> = {
-  "action.yml": "deploy/ci/action.yml",
-  "gitlab.yml": "deploy/ci/gitlab.yml",
-  "upload.sh": "deploy/ci/upload.sh",
-  "grafana.json": "deploy/grafana.json",
-  "alerts.yaml": "deploy/alerts.yaml",
-  "SKILL.md": "skills/test-analytics/SKILL.md",
-};

@@ -1,4 +1,5 @@
-/** The texts of the documentation that the program serves. Loaded with the first request for one. */
+// Written by `deno task fix`.
+/** The texts of the documentation. Loaded with the first request for one. */
 import index from "../../../docs/README.md" with { type: "text" };
 import guides_agents from "../../../docs/guides/agents.md" with { type: "text" };
 import guides_backup_and_restore from "../../../docs/guides/backup_and_restore.md" with {
@@ -42,12 +43,12 @@ import reference_failure_groups from "../../../docs/reference/failure_groups.md"
 import reference_junit from "../../../docs/reference/junit.md" with { type: "text" };
 import reference_pages from "../../../docs/reference/pages.md" with { type: "text" };
 import reference_permissions from "../../../docs/reference/permissions.md" with { type: "text" };
-import actionFile from "../../../deploy/ci/action.yml" with { type: "text" };
-import gitlabFile from "../../../deploy/ci/gitlab.yml" with { type: "text" };
-import uploadFile from "../../../deploy/ci/upload.sh" with { type: "text" };
-import grafanaFile from "../../../deploy/grafana.json" with { type: "text" };
-import alertsFile from "../../../deploy/alerts.yaml" with { type: "text" };
-import skillFile from "../../../skills/test-analytics/SKILL.md" with { type: "text" };
+import action_yml from "../../../deploy/ci/action.yml" with { type: "text" };
+import gitlab_yml from "../../../deploy/ci/gitlab.yml" with { type: "text" };
+import upload_sh from "../../../deploy/ci/upload.sh" with { type: "text" };
+import grafana_json from "../../../deploy/grafana.json" with { type: "text" };
+import alerts_yaml from "../../../deploy/alerts.yaml" with { type: "text" };
+import SKILL_md from "../../../skills/test-analytics/SKILL.md" with { type: "text" };
 
 /** The list of all documents, `docs/README.md`. */
 export const INDEX: string = index;
@@ -88,10 +89,10 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
 
 /** Files that the guides refer to, by name. */
 export const FILES: Readonly<Record<string, string>> = {
-  "action.yml": actionFile,
-  "gitlab.yml": gitlabFile,
-  "upload.sh": uploadFile,
-  "grafana.json": grafanaFile,
-  "alerts.yaml": alertsFile,
-  "SKILL.md": skillFile,
+  "action.yml": action_yml,
+  "gitlab.yml": gitlab_yml,
+  "upload.sh": upload_sh,
+  "grafana.json": grafana_json,
+  "alerts.yaml": alerts_yaml,
+  "SKILL.md": SKILL_md,
 };

@@ -51,8 +51,8 @@ export function createExporter({ log }: { log: Log }, { idleMs = IDLE_MS } = {})
     { lines, batches }: { lines: Lines; batches: AsyncIterable<readonly unknown[]> },
   ): Promise<Response> => {
     const tag = () => etagOf({ format, key: key() });
-    const held = matchEtag(request.headers.get("if-none-match"), tag());
-    if (held !== null) return notModified(held, requestId);
+    const matchedTag = matchEtag(request.headers.get("if-none-match"), tag());
+    if (matchedTag !== null) return notModified(matchedTag, requestId);
     const isCompressed = acceptsGzip(request.headers.get("accept-encoding"));
     const headers = (): Record<string, string> => ({
       ...commonHeaders(requestId),

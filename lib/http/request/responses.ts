@@ -84,8 +84,8 @@ export function createResponder(maxCachedBytes: number, buildId = (ownId ??= own
     const ifNoneMatch = request.headers.get("if-none-match");
     if (ifNoneMatch === null || status === 204) return null;
     // A tag is the hash of the dependencies, not of the body: a 304 needs no body.
-    const held = matchEtag(ifNoneMatch, makeEtag(buildId + JSON.stringify(key)));
-    return held === null ? null : notModified(held, requestId, cacheControl);
+    const matchedTag = matchEtag(ifNoneMatch, makeEtag(buildId + JSON.stringify(key)));
+    return matchedTag === null ? null : notModified(matchedTag, requestId, cacheControl);
   }
 
   /** Responds with what a handler returned; the key is of what it saw. */
@@ -123,8 +123,8 @@ async function respond(
   requestId: string,
 ): Promise<Response> {
   const { body, byteLength, etag } = cached;
-  const held = matchEtag(request.headers.get("if-none-match"), etag);
-  if (held !== null) return notModified(held, requestId, cached.headers["cache-control"]);
+  const matchedTag = matchEtag(request.headers.get("if-none-match"), etag);
+  if (matchedTag !== null) return notModified(matchedTag, requestId, cached.headers["cache-control"]);
   const headers: Record<string, string> = { ...cached.headers, "x-request-id": requestId };
   let content: string | Uint8Array<ArrayBuffer> = body;
   if (

@@ -10,7 +10,7 @@ import type { Log } from "../../base/log.ts";
 const GRACE_MS = 500;
 
 /** Pause before each attempt to listen: one that fails at once must not keep a core busy. */
-const RETRY_MS = 200;
+const LISTEN_RETRY_MS = 200;
 
 /**
  * Listens with `start`, and again on the same port when that server stops; the signal closes all of
@@ -40,7 +40,7 @@ export function listenWithRestarts(
       if (!closing.signal.aborted) connections.abort();
     }
     while (!closing.signal.aborted) {
-      await pause(RETRY_MS, closing.signal);
+      await pause(LISTEN_RETRY_MS, closing.signal);
       if (closing.signal.aborted) return;
       try {
         server = startNext(addr.port);
