@@ -78,54 +78,6 @@ describe("go test -json", () => {
     assert.deepEqual(rows(results), expected);
     assert.equal(results[0]!.durationMicroseconds, 1_500_000);
   });
-
-  it("fails a test that began and did not end", async () => {
-    const begin = '{"Action":"run","Package":"p","Test":"T"}\n' +
-      '{"Action":"output","Package":"p","Test":"T","Output":"panic: gone\\n"}\n';
-    for (const end of ["", '{"Action":"fail","Package":"p"}\n']) {
-      const { results, outside } = await read(begin + end);
-      assert.deepEqual(rows(results), [["p", "p", "T", "", "failure"]]);
-      assert.equal(results[0]!.message, "panic: gone");
-      assert.deepEqual(outside, []);
-    }
-  });
-
-  it("tells that a package failed without a failed test", async () => {
-    const { outside } = await read('{"Action":"fail","Package":"p"}\n');
-    assert.deepEqual(outside, ["r:1: package p failed outside of a test"]);
-    const built = await read('{"ImportPath":"p","Action":"build-fail"}\n');
-    assert.deepEqual(built.outside, ["r:1: a package did not compile"]);
-  });
-
-  it("tells that a package did not end", async () => {
-    const { unlisted } = await read(
-      '{"Action":"start","Package":"p"}\n{"Action":"pass","Package":"p","Test":"T"}\n',
-    );
-    assert.deepEqual(unlisted, ['r:2: package "p" did not end']);
-  });
-
-  it("tells that a package did not compile, as Go before 1.24 does", async () => {
-    for (const what of ["build", "setup"]) {
-      const { outside } = await read(
-        `{"Action":"pass","Package":"p"}\nFAIL\tshop/cart [${what} failed]\n`,
-      );
-      assert.deepEqual(outside, ["r:2: a package did not compile"]);
-    }
-  });
-
-  it("tells of a panic after the tests", async () => {
-    const { outside } = await read(
-      '{"Action":"fail","Package":"p","Test":"T"}\n' +
-        '{"Action":"output","Package":"p","Output":"panic: gone\\n"}\n' +
-        '{"Action":"fail","Package":"p"}\n',
-    );
-    assert.deepEqual(outside, ["r:2: package p panicked outside of a test"]);
-  });
-
-  it("is refused where a line is cut", async () => {
-    await refused('{"Action":"run","Package":"p"}\n{"Action":"pa', "incomplete", /^r:2:1: found /);
-    await refused('{"Action":"run","Package":"p"}\n{"Action":"pa\n', "malformed", /^r:2:1: found /);
-  });
 });
 
 describe("CTRF", () => {
@@ -150,106 +102,6 @@ describe("CTRF", () => {
   const report = (test: object, tool = "other") =>
     JSON.stringify({ reportFormat: "CTRF", results: { tool: { name: tool }, tests: [test] } });
   const base = { name: "t", duration: 3 };
-  const conclusions = async (test: object) =>
-    (await read(report({ ...base, ...test }))).results.map(({ conclusion }) => conclusion);
-
-  it("has failed attempts, listed or counted", async () => {
-    const failed = { status: "failed", message: "first" };
-    const attempts = [failed, failed, { status: "passed" }];
-    const table: [object, string[]][] = [
-      [{ status: "passed" }, ["passing"]],
-      [{ status: "passed", retries: 2, flaky: true }, ["failure", "failure", "passing"]],
-      [{ status: "failed", retries: 1 }, ["failure", "failure"]],
-      [{ status: "passed", retries: 2, retryAttempts: attempts }, [
-        "failure",
-        "failure",
-        "passing",
-      ]],
-      [{ status: "passed", retryAttempts: attempts }, ["failure", "failure", "passing"]],
-      [{ status: "passed", retries: 1, retryAttempts: [failed] }, ["failure", "passing"]],
-      [{ status: "skipped", retries: 1 }, ["skipped"]],
-      [{ status: "pending" }, ["skipped"]],
-      [{ status: "other", rawStatus: "todo" }, ["skipped"]],
-      [{ status: "other" }, ["unknown"]],
-      [{}, ["unknown"]],
-    ];
-    for (const [test, expected] of table) {
-      assert.deepEqual(await conclusions(test), expected, JSON.stringify(test));
-    }
-  });
-
-  it("has suites as a list or joined, and the message of each attempt", async () => {
-    for (const suite of [["a", "b"], "a > b"]) {
-      const { results } = await read(report({
-        ...base,
-        ...{ suite, filePath: "/srv/shop/a.js", status: "failed", message: "no", trace: "at a" },
-      }));
-      assert.deepEqual(rows(results), [["a > b", "", "t", "a.js", "failure"]]);
-      assert.deepEqual([results[0]!.message, results[0]!.body], ["no", "no\nat a"]);
-    }
-  });
-
-  it("tells of tests and failures that only its summary counts", async () => {
-    const found = async (summary: object) => {
-      const tests = [{ ...base, status: "failed" }, { ...base, name: "u", status: "passed" }];
-      const { outside, unlisted } = await read(
-        JSON.stringify({ results: { tool: { name: "other" }, summary, tests } }),
-      );
-      return [...outside, ...unlisted];
-    };
-    assert.deepEqual(await found({ tests: 2, failed: 1 }), []);
-    assert.deepEqual(await found({}), []);
-    assert.deepEqual(await found({ tests: 2, failed: 2 }), [
-      "r:1: 2 failures and errors in the totals, 1 in tests",
-    ]);
-    assert.deepEqual(await found({ tests: 9, failed: 1 }), [
-      "r:1: 9 tests in the totals, 2 listed",
-    ]);
-    assert.deepEqual(await found({ tests: "x", failed: -1 }), [
-      'r:1: the total "x", expected a number',
-      'r:1: the total "-1", expected a number',
-    ]);
-  });
-
-  it("is read the same at all chunk boundaries, with texts that look like structure", async () => {
-    const test = {
-      ...base,
-      name: '{"[\\"]} \\',
-      status: "failed",
-      message: 'results.tests[]: {"a":"\\\\"}',
-    };
-    const text = `\n${JSON.stringify({ x: ['"}]', { results: {} }] }).slice(0, -1)},` +
-      report(test).slice(1);
-    const expected = (await read(text)).results;
-    assert.equal(expected[0]!.name, test.name);
-    for (const chunkBytes of [1, 2, 3, 17]) {
-      assert.deepEqual((await read(text, chunkBytes)).results, expected);
-    }
-  });
-
-  it("has names that can be stored: characters that XML forbids are replaced", async () => {
-    for (const suite of ["cart\0", ["cart\0"]]) {
-      const text = report({
-        ...base,
-        name: "adds\0\x01",
-        suite,
-        filePath: "a\0.js",
-        status: "passed",
-      });
-      const { results: [result] } = await read(text);
-      const { suite: suiteName, name, file } = result!;
-      assert.deepEqual([suiteName, name, file], ["cart\ufffd", "adds\ufffd\ufffd", "a\ufffd.js"]);
-    }
-    const event = '{"Action":"pass","Package":"p\\u0000","Test":"T\\u0000","Elapsed":1}\n';
-    assert.deepEqual(rows((await read(event)).results), [[
-      "p\ufffd",
-      "p\ufffd",
-      "T\ufffd",
-      "",
-      "passing",
-    ]]);
-  });
-
   it("is refused if it is cut off, nested without end, or has impossible values", async () => {
     const whole = report({ ...base, status: "passed" });
     await refused(whole.slice(0, -2), "incomplete", /found "the end of the file"/);
@@ -297,81 +149,6 @@ describe("TRX", () => {
     ]);
     assert.equal(results[2]!.durationMicroseconds, 60e6);
   });
-
-  it("tells of a run that failed outside of tests", async () => {
-    const { outside } = await read(
-      '<TestRun><ResultSummary><RunInfos><RunInfo outcome="Error"/></RunInfos></ResultSummary>' +
-        "</TestRun>",
-    );
-    assert.deepEqual(outside, ["r:1:35: the run failed"]);
-  });
-});
-
-describe("totals of TRX", () => {
-  const found = async (summary: string) => {
-    const { outside, unlisted } = await read(
-      '<TestRun><Results><UnitTestResult testName="a" outcome="Failed"/>' +
-        `<UnitTestResult testName="b" outcome="Passed"/></Results>${summary}</TestRun>`,
-    );
-    return [...outside, ...unlisted].map((text) => text.replace(/^r:\d+:\d+: /, ""));
-  };
-  const counters = (attributes: string, outcome = "Failed") =>
-    `<ResultSummary outcome="${outcome}"><Counters ${attributes}/></ResultSummary>`;
-
-  it("are those of its results", async () => {
-    assert.deepEqual(await found(counters('total="2" failed="1" error="0" aborted="0"')), []);
-    for (const name of ["error", "timeout", "aborted"]) {
-      assert.deepEqual(await found(counters(`total="2" failed="1" ${name}="1"`)), [
-        "2 failures and errors in the totals, 1 in tests",
-      ]);
-    }
-    assert.deepEqual(await found(counters('total="3" failed="1"')), [
-      "3 tests in the totals, 2 listed",
-    ]);
-    assert.deepEqual(await found(counters('total="2" failed="x"')), [
-      'the total "x", expected a number',
-    ]);
-  });
-
-  it("tell of a run that was ended", async () => {
-    for (const outcome of ["Aborted", "Error", "Timeout"]) {
-      assert.deepEqual(await found(counters("", outcome)), [
-        `the run ended with the outcome "${outcome}"`,
-      ]);
-    }
-  });
-
-  it("leave the outcome of a result open that has none", async () => {
-    const { results } = await read('<TestRun><UnitTestResult testName="a"/></TestRun>');
-    assert.deepEqual(results.map(({ conclusion }) => conclusion), ["unknown"]);
-  });
-});
-
-describe("totals of NUnit 3", () => {
-  const found = async (attributes: string, suite = "") => {
-    const { outside, unlisted } = await read(
-      `<test-run ${attributes}><test-suite type="TestFixture" fullname="A" result="Failed">` +
-        '<test-case name="a" result="Failed"/><test-case name="b" result="Passed"/></test-suite>' +
-        `${suite}</test-run>`,
-    );
-    return [...outside, ...unlisted].map((text) => text.replace(/^r:\d+:\d+: /, ""));
-  };
-
-  it("are those of its cases", async () => {
-    assert.deepEqual(await found('result="Failed" total="2" failed="1"'), []);
-    assert.deepEqual(await found('total="2" failed="2"'), [
-      "2 failures and errors in the totals, 1 in tests",
-    ]);
-    assert.deepEqual(await found('total="3" failed="1"'), ["3 tests in the totals, 2 listed"]);
-    assert.deepEqual(await found('total="x" failed="1"'), ['the total "x", expected a number']);
-  });
-
-  it("tell of a suite that failed without a failed test, and of a run that was cancelled", async () => {
-    assert.deepEqual(await found("", '<test-suite result="Failed" site="SetUp"/>'), [
-      "a suite failed without a failed test",
-    ]);
-    assert.deepEqual(await found('result="Failed" label="Cancelled"'), ["it was cancelled"]);
-  });
 });
 
 describe("NUnit 3", () => {
@@ -389,26 +166,6 @@ describe("NUnit 3", () => {
     assert.equal(results[1]!.message, "Expected: 1");
     assert.match(results[1]!.body, /But was: +2\n.*at Shop/s);
     assert.deepEqual(outside, [], "failures of suites are those of their cases");
-  });
-
-  it("has fixtures with arguments apart", async () => {
-    const fixture = (name: string) =>
-      `<test-suite type="TestFixture" fullname="${name}"><test-case name="t" classname="Shop.A" ` +
-      'result="Passed"/></test-suite>';
-    const { results } = await read(
-      `<test-run>${fixture("Shop.A(1)")}${fixture("Shop.A(2)")}</test-run>`,
-    );
-    assert.deepEqual(rows(results).map(([suite, className]) => [suite, className]), [
-      ["Shop.A(1)", "Shop.A"],
-      ["Shop.A(2)", "Shop.A"],
-    ]);
-  });
-
-  it("tells of a tear-down that failed", async () => {
-    const { outside } = await read(
-      '<test-run><test-suite name="s" site="TearDown"><failure/></test-suite></test-run>',
-    );
-    assert.deepEqual(outside, ["r:1:48: a suite failed"]);
   });
 });
 
