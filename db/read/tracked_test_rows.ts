@@ -204,7 +204,7 @@ export function selectFilteredDisruptions(
     join disruptive_test t on t.repository_id = ${repositoryId} and t.test_no = d.test_no`;
 }
 
-export interface VersionRow extends StateVersion {
+interface VersionRow extends StateVersion {
   repositoryId: number;
   idPrefix: number;
 }

@@ -51,7 +51,7 @@ export interface Upload extends Omit<SubmissionHead, "key"> {
 }
 
 /** What was stored of an upload. */
-export interface StoreResult {
+interface StoreResult {
   /** 24 hex digits. */
   submissionId: string;
   key: string;

@@ -1,5 +1,5 @@
 /** The version of a repository's data, which changes with every upload, deletion and quarantine. */
-export interface DataVersion {
+interface DataVersion {
   /** Never equal to a version of another repository that had the same number before. */
   dataVersion: number;
 }

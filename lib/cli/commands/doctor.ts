@@ -337,7 +337,7 @@ export function assessFreshness(
 }
 
 /** The archives that ended processes. */
-export function assessSetAside(archives: Awaited<ReturnType<typeof findSetAside>>): Finding[] {
+function assessSetAside(archives: Awaited<ReturnType<typeof findSetAside>>): Finding[] {
   const hint = `split the upload; or give the process more memory, and upload it again or run ` +
     `\`${PROGRAM} watch SOURCE --retry-failed\``;
   return archives.map(({ source, key, lostCount }) =>

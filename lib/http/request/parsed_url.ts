@@ -190,7 +190,7 @@ export function findResource(
  * Compares `repository` and `repository_id` with the repositories that they selected. When a bare
  * name fits several repositories and the id belongs to one of them, the id decides.
  */
-export function checkSelected(
+function checkSelected(
   { parameters, selection }: Pick<ParsedUrl, "parameters" | "selection">,
   found: RepositoryVersion[],
 ): FoundResource {

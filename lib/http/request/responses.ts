@@ -41,7 +41,7 @@ interface ResponseContext {
 }
 
 /** Everything that a response depends on, except the build of the program. */
-interface ResponseKey {
+export interface ResponseKey {
   path: string;
   /** Query parameters that the route knows, as they were sent. */
   parameters: RawParameters;
@@ -124,7 +124,9 @@ async function respond(
 ): Promise<Response> {
   const { body, byteLength, etag } = cached;
   const matchedTag = matchEtag(request.headers.get("if-none-match"), etag);
-  if (matchedTag !== null) return notModified(matchedTag, requestId, cached.headers["cache-control"]);
+  if (matchedTag !== null) {
+    return notModified(matchedTag, requestId, cached.headers["cache-control"]);
+  }
   const headers: Record<string, string> = { ...cached.headers, "x-request-id": requestId };
   let content: string | Uint8Array<ArrayBuffer> = body;
   if (
