@@ -14,7 +14,7 @@ export interface Job {
 }
 
 /** Tests that ran, and that were only skipped, in a run. */
-export interface JobRun {
+interface JobRun {
   ranTestCount: number;
   skippedTestCount: number;
 }

@@ -66,7 +66,7 @@ function counted(kinds: readonly AttemptKind[]): Attempts {
 }
 
 /** How often each kind occurs. */
-export function countKinds(kinds: readonly AttemptKind[]): ResultCounts {
+function countKinds(kinds: readonly AttemptKind[]): ResultCounts {
   const counts = { positive: 0, negative: 0, skipped: 0, unknown: 0 };
   for (const kind of kinds) counts[kind]++;
   return counts;
