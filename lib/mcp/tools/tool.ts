@@ -4,7 +4,7 @@ import * as v from "valibot";
 import type { GetRequest } from "../../api_client/client.ts";
 
 /** Gets a resource of the API for one call of a tool. */
-type Get = <Schema extends v.GenericSchema>(
+export type Get = <Schema extends v.GenericSchema>(
   request: GetRequest,
   schema: Schema,
 ) => Promise<v.InferOutput<Schema>>;
