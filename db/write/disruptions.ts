@@ -318,7 +318,7 @@ function testNosOf(negatives: readonly NegativeResult[]): Set<number> {
 }
 
 /** What the rules of repetition want to know about tests that failed. */
-export async function loadTestFacts(
+async function loadTestFacts(
   sql: Queryable,
   { repositoryId, testNos }: { repositoryId: number; testNos: ReadonlySet<number> },
 ): Promise<TestFacts> {
@@ -372,7 +372,7 @@ export async function loadNegatives(
 }
 
 /** All runs at some code versions. */
-export async function loadVersionRuns(
+async function loadVersionRuns(
   sql: Queryable,
   { repositoryId, codeVersions }: { repositoryId: number; codeVersions: string[] },
 ): Promise<(VersionRun & Run<"codeVersion">)[]> {
@@ -393,7 +393,7 @@ export async function loadVersionRuns(
 }
 
 /** Marks negative results as disruptions, or unmarks them. */
-export async function markDisruptions(
+async function markDisruptions(
   sql: Queryable,
   { repositoryId, negatives, isDisruption }: {
     repositoryId: number;
@@ -459,7 +459,7 @@ export async function storeDisruptiveTests(
 }
 
 /** Deletes the rows of tests that are no longer disruptive. */
-export async function deleteDisruptiveTests(
+async function deleteDisruptiveTests(
   sql: Queryable,
   { repositoryId, testNos }: { repositoryId: number; testNos: Iterable<number> },
 ): Promise<void> {
