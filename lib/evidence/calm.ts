@@ -3,7 +3,7 @@ import { logBeta, PRIOR } from "./beta.ts";
 import type { VersionOutcome } from "./segments.ts";
 
 /** Passes since a failure, and how probable they are without a repair. */
-interface Calm {
+export interface Calm {
   /** Runs that passed since. */
   passes: number;
   /** The probability that a test which fails as often as before passes that many times. */

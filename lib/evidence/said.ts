@@ -15,7 +15,7 @@ export interface Conclusion {
 }
 
 /** Blame in words. */
-const BLAME_WORDS: Readonly<Record<Blame, string>> = {
+export const BLAME_WORDS: Readonly<Record<Blame, string>> = {
   not_yours: "not yours",
   unclear: "unclear",
   yours: "probably yours",

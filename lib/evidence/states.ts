@@ -2,9 +2,9 @@
 import type { Segment } from "./segments.ts";
 
 /** States of a test, the worst first. */
-const TEST_STATES = ["broken", "flaky", "healthy", "new"] as const;
+export const TEST_STATES = ["broken", "flaky", "healthy", "new"] as const;
 
-type TestState = typeof TEST_STATES[number];
+export type TestState = typeof TEST_STATES[number];
 
 /** Fewer failed runs in a row are an accident as well as a breakage. */
 const MIN_BROKEN_RUNS = 3;
@@ -13,7 +13,7 @@ const MIN_BROKEN_RUNS = 3;
 const MIN_HEALTHY_RUNS = 10;
 
 /** The history of a test in one environment. */
-interface HistoryFacts {
+export interface HistoryFacts {
   /** Oldest first. */
   segments: readonly Segment[];
   /** Runs of the last segment whose final attempt failed. */
