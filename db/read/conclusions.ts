@@ -44,7 +44,7 @@ interface StoredRow {
  * The conclusions on the failures of submissions by their ids. Those of an earlier version of the program, which
  * stored none, are found now, from what was known when they were recorded.
  */
-export async function loadConclusions(
+async function loadConclusions(
   sql: Queryable,
   { repositoryId, submissionIds, base }: {
     repositoryId: number;

@@ -17,7 +17,7 @@ const MAX_SUBMISSIONS = 10 * MAX_HISTORY_RUNS;
 const COLUMNS = ["commitOid", "treeOid", "code", "environment", "isOutage", "results"] as const;
 
 /** How a test ran on the base branch. */
-export interface BaseHistory {
+interface BaseHistory {
   /** Oldest first, without outages and without runs in which it was only skipped. */
   runs: HistoryRun[];
   /** `null` when no commit was given, or it has no run on the base branch. */

@@ -27,7 +27,7 @@ export interface AskedTest {
 }
 
 /** A test with what is known of its failure in the run. */
-export interface JudgedTest extends TestIdentity {
+interface JudgedTest extends TestIdentity {
   /** 24 lower-case hex digits. */
   id: string;
   testHash: number;
@@ -36,7 +36,7 @@ export interface JudgedTest extends TestIdentity {
   conclusion: ShownConclusion;
 }
 
-export interface JudgedRun {
+interface JudgedRun {
   baseBranch: string;
   /** Patterns of the branches that count as the base branch. */
   base: Patterns;

@@ -1,7 +1,7 @@
 import type { TrackedTest } from "./tracked_test.ts";
 
 /** Verdicts on failures that are not new. */
-export const NOT_NEW_VERDICTS = ["quarantined", "flaky", "known"] as const;
+const NOT_NEW_VERDICTS = ["quarantined", "flaky", "known"] as const;
 
 export const VERDICTS = [...NOT_NEW_VERDICTS, "new"] as const;
 

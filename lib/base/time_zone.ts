@@ -63,13 +63,6 @@ export function localDate(timestamp: string, zone: TimeZone): string {
   return formatTimestamp(localSeconds(parseTimestamp(timestamp), zone)).slice(0, 10);
 }
 
-/** The minute of a timestamp in a zone: `2026-11-22 09:12 UTC+1`. */
-export function localMinute(timestamp: string, zone: TimeZone): string {
-  const seconds = parseTimestamp(timestamp);
-  const [day, time] = formatTimestamp(localSeconds(seconds, zone)).split("T");
-  return `${day} ${time!.slice(0, "HH:MM".length)} ${formatOffset(seconds, zone)}`;
-}
-
 /** `UTC`, or the difference from it at a moment: `UTC+1`, `UTC−3:30`. */
 export function formatOffset(seconds: number, { offsetAt }: TimeZone): string {
   const minutes = Math.round(offsetAt(seconds) / 60);

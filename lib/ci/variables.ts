@@ -9,13 +9,13 @@ import { SERVICES } from "./services.ts";
 export type CiVariables = Readonly<Record<string, string | undefined>>;
 
 /** The checkout: commit and tree of `HEAD`, the remote `origin`, and the root folder. */
-export const CHECKOUT_NAMES = ["HEAD_COMMIT", "HEAD_TREE", "HEAD_ORIGIN", "HEAD_FOLDER"] as const;
+const CHECKOUT_NAMES = ["HEAD_COMMIT", "HEAD_TREE", "HEAD_ORIGIN", "HEAD_FOLDER"] as const;
 
 /** The values of the matrix that a job belongs to, as JSON. */
-export const MATRIX_NAME = "MATRIX";
+const MATRIX_NAME = "MATRIX";
 
 /** Before the name of a value of GitHub's event: `pull_request.number` is EVENT_PULL_REQUEST_NUMBER. */
-export const EVENT_PREFIX = "EVENT_";
+const EVENT_PREFIX = "EVENT_";
 
 const NAME_IN_TEXT = /\$([A-Z][A-Z0-9_]*)/g;
 
@@ -26,7 +26,7 @@ export function namesOfFact(fact: Fact): readonly string[] {
 }
 
 /** The names of the variables of a service. */
-export function namesOfService(service: Service): string[] {
+function namesOfService(service: Service): string[] {
   const { presence, title: _title, page: _page, ...facts } = service;
   const names = [
     ...presence.map((text) => text.replace(/=.*$/, "")),
@@ -43,7 +43,7 @@ export const CI_NAMES: readonly string[] = [
 const KNOWN = new Set(CI_NAMES);
 
 /** A file of variables is smaller; more is not read. */
-export const MAX_CI_CHARACTERS = 64 * 1024;
+const MAX_CI_CHARACTERS = 64 * 1024;
 const MAX_VALUE_CHARACTERS = 2_000;
 
 /** Cuts user and password off the addresses in a text. */

@@ -13,8 +13,3 @@ export const DEFAULT_BASE = USUAL_BASE_BRANCHES[0];
 export function basePatterns(base: string): string[] {
   return [base, `gh-readonly-queue/${base}/*`];
 }
-
-/** Whether a branch counts for a base branch. */
-export function isOfBase(branch: string, base: string): boolean {
-  return branch === base || branch.startsWith(`gh-readonly-queue/${base}/`);
-}

@@ -3,7 +3,7 @@ import { type Run, SelectedTests } from "../analysis/run.ts";
 import type { BaseRuns } from "./evidence.ts";
 
 /** A submission on the base branch. */
-export interface BaseRun extends Run<"job" | "environment" | "results"> {
+interface BaseRun extends Run<"job" | "environment" | "results"> {
   branch: string;
   isSameCode: boolean;
   isOutage: boolean;

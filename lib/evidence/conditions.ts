@@ -2,14 +2,14 @@
 import { logGamma } from "./beta.ts";
 
 /** A run of a test: whether it failed, and its environment, job, hour and the like. */
-export interface ConditionedRun {
+interface ConditionedRun {
   failed: boolean;
   /** Value by dimension; a dimension without a known value is left out. */
   values: Readonly<Record<string, string>>;
 }
 
 /** A value of a dimension with more failures than chance explains. */
-export interface Condition {
+interface Condition {
   dimension: string;
   value: string;
   /** Runs with this value, and how many of them failed. */

@@ -19,7 +19,7 @@ export type Evidence = typeof EVIDENCE[number];
 export const MIN_TOGETHER = 10;
 
 /** At least so many runs on the base branch without a failure make a failure the first. */
-export const MIN_CLEAN_RUNS = 20;
+const MIN_CLEAN_RUNS = 20;
 
 /** A submission that evidence can rest on. */
 export interface KnownRun {

@@ -1,7 +1,7 @@
 /** Tests that fail together: one fault behind several tests is one group. */
 
 /** A failed run of a test. */
-export interface FailedRun {
+interface FailedRun {
   testNo: number;
   /** The submission. */
   runId: string;
@@ -12,7 +12,7 @@ export interface FailedRun {
 }
 
 /** Tests whose failing runs overlap, or that share a cause. */
-export interface FailureGroup {
+interface FailureGroup {
   testNos: number[];
   /** Causes of its failures. */
   fingerprints: string[];

@@ -15,7 +15,7 @@ export interface Conclusion {
 }
 
 /** Blame in words. */
-export const BLAME_WORDS: Readonly<Record<Blame, string>> = {
+const BLAME_WORDS: Readonly<Record<Blame, string>> = {
   not_yours: "not yours",
   unclear: "unclear",
   yours: "probably yours",

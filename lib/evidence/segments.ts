@@ -25,7 +25,7 @@ export interface Segment extends VersionOutcome {
  * Where a change happened, as positions of code versions: after `from`, up to and including `to`.
  * Either of those versions may be the first with the new rate.
  */
-export interface ChangeRange {
+interface ChangeRange {
   from: number;
   to: number;
 }

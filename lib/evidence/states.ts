@@ -13,7 +13,7 @@ const MIN_BROKEN_RUNS = 3;
 const MIN_HEALTHY_RUNS = 10;
 
 /** The history of a test in one environment. */
-export interface HistoryFacts {
+interface HistoryFacts {
   /** Oldest first. */
   segments: readonly Segment[];
   /** Runs of the last segment whose final attempt failed. */

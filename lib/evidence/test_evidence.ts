@@ -41,14 +41,14 @@ export interface HistorySegment extends VersionOutcome {
 }
 
 /** Where the rate changed: one of `changes` versions after `from`, up to and including `to`. */
-export interface Since {
+interface Since {
   from: HistoryVersion;
   to: HistoryVersion;
   changes: number;
 }
 
 /** The passes since a commit; by no chance when there are failures among them. */
-export type CalmSince = Omit<Calm, "byChance"> & { byChance: number | null };
+type CalmSince = Omit<Calm, "byChance"> & { byChance: number | null };
 
 export interface TestEvidence {
   state: TestState;

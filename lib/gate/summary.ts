@@ -277,7 +277,7 @@ function headlineOf(
 }
 
 /** The evidence for a failure, and what it says. */
-export function conclusionOf(known: ServiceVerdict | undefined, base: string) {
+function conclusionOf(known: ServiceVerdict | undefined, base: string) {
   const { evidence, blame } = known ?? {};
   const none = { evidence: null, blame: null, share: null, share_of: null, share_from: null };
   if (!known || !evidence || !blame) return { ...none, evidence_url: "", said: "" };

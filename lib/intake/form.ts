@@ -29,7 +29,7 @@ export interface FormFile {
 }
 
 /** What a form contains. */
-export interface Form {
+interface Form {
   files: FormFile[];
   /** Parameters of the upload. */
   fields: URLSearchParams;

@@ -48,7 +48,7 @@ type JudgedTest =
   & KnownFacts;
 
 /** A test run to comment on. */
-export interface CommentedRun {
+interface CommentedRun {
   /** `null` when the service did not answer. */
   verdicts: Pick<Verdicts, "tests" | "base" | "massFailure"> | null;
   failed: readonly JudgedTest[];
@@ -63,7 +63,7 @@ export interface CommentedRun {
 }
 
 /** Where and as which job to comment. */
-export interface CommentOptions {
+interface CommentOptions {
   /** `null` when unknown. */
   repository: RepositoryName | null;
   /** Title of the section; by default the name of the CI job. */
