@@ -96,7 +96,7 @@ export function factsOf(
 /** The section of this job, in the comment on its pull request. */
 export async function sectionOfRun(
   run: CommentedRun,
-  { job, repository, zone }: Omit<CommentOptions, "pull">,
+  { job, zone }: Omit<CommentOptions, "pull">,
   { io }: Pick<CommandContext, "io">,
 ): Promise<Section> {
   const { environment, git = runGit } = io;

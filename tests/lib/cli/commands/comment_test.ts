@@ -6,7 +6,6 @@ import { pause } from "../../../../lib/base/delay.ts";
 import { parseComment } from "../../../../lib/comment/sections.ts";
 import { type FakeForge, FORGE_TOKEN, startFakeForge } from "../../forge/fake_forge.ts";
 import {
-  answer,
   type GateFixture,
   gateFixture,
   reportOf,
