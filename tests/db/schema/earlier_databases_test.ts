@@ -52,6 +52,7 @@ describeWithDatabases("a database of an earlier version", (database) => {
         const text = await response.text();
         assert.equal(response.status, 200, `${path}: ${text}`);
         const body = typeof expected === "string" ? text : JSON.parse(text);
+        if (path.includes("/verdicts?")) withoutVerdicts(body, expected as Verdicts);
         assertContains(body, expected, path);
       }
 
@@ -61,6 +62,21 @@ describeWithDatabases("a database of an earlier version", (database) => {
     });
   }
 });
+
+/** A response of the verdicts. */
+interface Verdicts {
+  tests: { id: string; verdict?: string }[];
+}
+
+/**
+ * Leaves only what both must have. Earlier versions left out tests without a verdict, and called a test known
+ * that had failed on the base branch for any reason.
+ */
+function withoutVerdicts(body: Verdicts, expected: Verdicts): void {
+  const known = new Set(expected.tests.map(({ id }) => id));
+  body.tests = body.tests.filter(({ id }) => known.has(id));
+  for (const test of expected.tests) delete test.verdict;
+}
 
 /** Asserts that a body has all that it had; later versions may add fields. */
 function assertContains(actual: unknown, expected: unknown, path: string): void {
