@@ -5,13 +5,7 @@ import { join } from "node:path";
 import { pause } from "../../../../lib/base/delay.ts";
 import { parseComment } from "../../../../lib/comment/sections.ts";
 import { type FakeForge, FORGE_TOKEN, startFakeForge } from "../../forge/fake_forge.ts";
-import {
-  type GateFixture,
-  gateFixture,
-  reportOf,
-  SEEN_CAUSE,
-  testNamed,
-} from "../gate_run/gate_fixture.ts";
+import { type GateFixture, gateFixture, reportOf, testNamed } from "../gate_run/gate_fixture.ts";
 import { type Ending, withoutDatabase } from "../run_in_process.ts";
 
 /** What the service knows of the tests. */
