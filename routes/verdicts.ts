@@ -41,7 +41,11 @@ const countOfRun = (what: string, example: string) =>
   parameters.parsed(
     (text) => {
       if (text.trim() === "") return undefined;
-      if (!/^\d{1,9}$/.test(text)) throw new RangeError(`invalid count ${quote(text)}`);
+      if (!/^\d{1,9}$/.test(text)) {
+        throw new RangeError(
+          `invalid count ${quote(text)}: expected up to 9 digits`,
+        );
+      }
       return Number(text);
     },
     `${what} in the run`,

@@ -13,7 +13,7 @@ import { type BuildPart, loadBuild } from "../../db/read/submissions.ts";
 import { loadTexts } from "../../db/read/texts.ts";
 import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
-import { isOutage, medianOf } from "../../lib/analysis/test_counts.ts";
+import { medianOf } from "../../lib/analysis/test_counts.ts";
 import { type Verdict, verdictOf } from "../../lib/analysis/verdict.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";

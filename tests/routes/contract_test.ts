@@ -39,6 +39,9 @@ const WRONG: Record<string, [value: string, messages: number][]> = {
     ["0123456789abc,0123456789abcd", 1],
     [Array(101).fill("0123456789abc").join(), 1],
   ],
+  run_test_count: [["x", 1], ["-1", 1]],
+  run_failed_test_count: [["x", 1], ["1.5", 1]],
+  run_causes: [["x", 1], ["9c1d6f02ab37e845*x", 1]],
   repository: [["", 1]],
   repository_id: [["", 1], ["-1", 1], ["0x1", 1], ["1 ", 1]],
 };
@@ -52,6 +55,11 @@ const NEVER_WRONG = [
   "run_job",
   "run_environment",
   "run_shard",
+  "run_attempt",
+  "run_commit",
+  "run_tree",
+  "run_branch",
+  "run_build_url",
 ];
 
 describeWithDatabases("the contract", (database) => {

@@ -26,7 +26,7 @@ const COLD: [route: string, query: string, statements: number][] = [
   ["/api/repos/:owner/:name/durations", "", 9],
   ["/api/repos/:owner/:name/slow-tests", "", 16],
   ["/api/repos/:owner/:name/durations", "?by=test", 10],
-  ["/api/repos/:owner/:name/verdicts", "?tests=0123456789abc", 15],
+  ["/api/repos/:owner/:name/verdicts", "?tests=0123456789abc", 20],
   ["/api/tests/:id/runs", "", 10],
   ["/api/tests/:id/evidence", "", 10],
   ["/api/tests/:id/failures", "", 10],
