@@ -16,8 +16,8 @@ import otherFingerprints from "./0015_other_fingerprints.sql" with { type: "text
 import importIsOneTransaction from "./0016_import_is_one_transaction.sql" with { type: "text" };
 import lostCount from "./0017_lost_count.sql" with { type: "text" };
 import attempt from "./0018_attempt.sql" with { type: "text" };
-import evidence from "./0020_evidence.sql" with { type: "text" };
-import knownOnBase from "./0025_known_on_base.sql" with { type: "text" };
+import evidence from "./0019_evidence.sql" with { type: "text" };
+import knownOnBase from "./0020_known_on_base.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
