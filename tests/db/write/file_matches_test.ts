@@ -179,6 +179,7 @@ describeWithDatabases("a file that is missing on one side", (database) => {
     await upload(PASSING);
     await upload({ ...FAILING, ...A });
     assert.deepEqual(await verdict({ ...PASSING, ...A }), [[idOf(PASSING), A.file, 1]]);
-    assert.deepEqual(await verdict({ ...PASSING, ...B }), []);
+    // Unknown, and so a new test.
+    assert.deepEqual(await verdict({ ...PASSING, ...B }), [[idOf({ ...PASSING, ...B }), "", 0]]);
   });
 });

@@ -22,9 +22,10 @@ describe("doctor", () => {
     const files = findings.find(({ finding }) => /files\.xml: jest, 14 results$/.test(finding))!;
     assert.deepEqual([files.check, files.status], ["report", "ok"]);
     const about = (check: string) => findings.find((one) => one.check === check)!;
+    const notes = findings.filter(({ check }) => check === "note").map(({ finding }) => finding);
     assert.match(about("retries").hint, /^upload CTRF/);
     assert.match(about("files").hint, /^JEST_JUNIT_ADD_FILE_ATTRIBUTE=true/);
-    assert.match(about("note").finding, /count as one test.*"cart same name" \(2 cases\)/);
+    assert.ok(notes.some((note) => /count as one test.*"cart same name" \(2 cases\)/.test(note)));
   });
 
   it("examines several reports, as a shell makes of a pattern", async () => {
