@@ -278,7 +278,7 @@ describe("the section of a job", () => {
     assert.equal(await publish(sectionOf("unit", 1, 0)), false);
     assert.equal(forge.comments.length, 0);
     await publish(sectionOf("unit", 2));
-    assert.match(forge.comments[0]!.body, /\*\*1 test failed\. 1 is probably yours\.\*\*/);
+    assert.match(forge.comments[0]!.body, /\*\*1 test failed: it is probably yours\.\*\*/);
     assert.equal(await publish(sectionOf("lint", 2, 0)), false);
     assert.equal(await publish(sectionOf("unit", 3, 0)), true);
     assert.deepEqual(written(forge), ["unit 3"]);

@@ -29,7 +29,7 @@ describe("the command that runs a test again", () => {
       "playwright/retries.xml":
         /^npx playwright test cart.spec.js -g 'cart \w.*' --project=one --repeat-each 100$/,
       "pytest/plain.xml": /^while python -m pytest test_\w+.py::\w+; do/,
-      "rspec/retries.xml": /^while bundle exec rspec .\/cart_spec.rb -e 'Cart passes'; do/,
+      "rspec/retries.xml": /^while bundle exec rspec cart_spec.rb -e 'Cart passes'; do/,
       "surefire/rerun_TEST-CartTest.xml": /^while mvn test '-Dtest=CartTest#\w+'; do/,
       "gradle/test_retry.xml": /^while .\/gradlew test --rerun --tests shop.CartTest.passes; do/,
       "go_test_json/once.json": /^go test example.com\/shop\/\w+ -run '\^Test\w+\$' -count=100$/,

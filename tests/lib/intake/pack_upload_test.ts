@@ -121,8 +121,14 @@ describe("packing an upload in a worker thread", () => {
   });
 
   it("keeps no results beyond a bound, and none that are not used", async () => {
-    const failed = `<testcase name="a"><failure message="m"/></testcase>`;
-    const report = (count: number) => `<testsuite>${failed.repeat(count)}</testsuite>`;
+    const suiteOf = (count: number, content: string) => {
+      const cases = Array.from(
+        { length: count },
+        (_, no) => `<testcase name="${no}">${content}</testcase>`,
+      );
+      return `<testsuite>${cases.join("")}</testsuite>`;
+    };
+    const report = (count: number) => suiteOf(count, `<failure message="m"/>`);
     const contentType = "text/xml";
     assert.equal(
       (await pack(report(5_000), { contentType })).files?.results?.content.resultCount,
@@ -130,8 +136,7 @@ describe("packing an upload in a worker thread", () => {
     );
     assert.equal((await pack(report(5_001), { contentType })).files, null);
     assert.equal((await pack(report(1), { contentType, keepsResults: false })).files, null);
-    const passed = `<testsuite>${`<testcase name="a"/>`.repeat(100_001)}</testsuite>`;
-    const { files, archive } = await pack(passed, { contentType });
+    const { files, archive } = await pack(suiteOf(100_001, ""), { contentType });
     assert.equal(files, null);
     assert.equal((await inspectArchive(fileSource(archive.path))).reports.length, 1);
     const longNames = Array.from(

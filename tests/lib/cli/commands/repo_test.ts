@@ -234,6 +234,10 @@ describeWithDatabases("repo", (database) => {
         commit_oid, data_version)
       values (${repositoryId}, ${id}, ${at}, ${at}, 'processed', 'key', 'c0ffee', 1)`;
     await sql`
+      insert into failure_evidence (repository_id, submission_id, test_no, evidence, is_on_base,
+        base_run_count, base_failed_count, is_repeat)
+      values (${repositoryId}, ${id}, 0, 'few', false, 0, 0, false)`;
+    await sql`
       insert into negative_result (repository_id, submission_id, result_no, test_no, is_disruption,
         conclusion, text_id, fingerprint)
       values (${repositoryId}, ${id}, 0, 0, true, 'failure', '\\x00', '\\x00')`;
