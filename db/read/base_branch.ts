@@ -21,7 +21,7 @@ export async function loadBaseBranch(
     select b.branch
     from unnest(${textsIn(sql, [...USUAL_BASE_BRANCHES])}) with ordinality b (branch, place)
     where exists (
-      select from submission s
+      select 1 from submission s
       where s.repository_id = ${repositoryId} and s.branch = b.branch
         and s.submission_id >= decode(${since}, 'hex') and s.status = 'processed')
     order by b.place limit 1`;

@@ -74,7 +74,7 @@ async function loadConclusions(
     from negative_result n
     where n.repository_id = ${repositoryId} and n.submission_id = any(${idsIn(sql, submissionIds)})
       and not exists (
-        select from failure_evidence f
+        select 1 from failure_evidence f
         where f.repository_id = ${repositoryId} and f.submission_id = n.submission_id)`;
   for (const { submissionId } of unknown) {
     found.set(submissionId, await findNow(sql, { repositoryId, submissionId, base }));

@@ -9,11 +9,13 @@ import {
   extendClaim,
   findArchives,
   findFailedArchives,
+  findSetAside,
   recordVersions,
   releaseArchive,
 } from "../../../db/admin/archives.ts";
 import {
   canReadSchemaVersion,
+  isWriterRefused,
   loadFreshness,
   loadServerState,
 } from "../../../db/admin/diagnostics.ts";
@@ -70,6 +72,13 @@ export async function exerciseRoutes(database: Database): Promise<void> {
   await askAll();
   fixture.clock.now += 14 * DAY - 3 * 3_600;
   await askAll();
+  // As earlier versions of the program stored it.
+  await database.sql`
+    delete from failure_evidence where repository_id = ${shop!.repositoryId}`;
+  await database.sql`
+    update repository_state set data_version = data_version + 1
+    where repository_id = ${shop!.repositoryId}`;
+  assert.equal((await fixture.get(`/repos/acme/shop/builds/${submissionId}`)).status, 200);
 }
 
 const SHOP_NAME = { owner: "acme", name: "shop" };
@@ -161,6 +170,8 @@ export async function exerciseCommands(database: Database): Promise<void> {
     await organizationsAndTokens(program);
     await program.run("webhook add --org big --url https://hooks.example/x");
     await uploads(program);
+    await legs(program);
+    await outage(program);
     await quarantines(program);
     await webhooks(program);
     await watching(program);
@@ -276,6 +287,32 @@ async function uploads(program: Program): Promise<void> {
   await program.run("ingest --org big --repo big/new --commit c000001 FOLDER/a.xml");
   await program.run("repo rename big/new big/renamed --org big");
   await program.run("submission list --org big --repo big/shop");
+}
+
+/** Two legs of a matrix that nobody told apart, the second with a hook that failed. */
+async function legs(program: Program): Promise<void> {
+  await program.write(
+    "hook.xml",
+    report("a", "initializationError").replaceAll("></testcase>", "><failure/></testcase>"),
+  );
+  const leg = "ingest --org big --repo big/legs --commit c000001 --job unit --attempt 1 " +
+    "--build-url https://ci.example/legs";
+  await program.run(`${leg} FOLDER/a.xml`);
+  await program.run(`${leg} FOLDER/hook.xml`);
+}
+
+/** All tests fail on two branches at the same time. */
+async function outage(program: Program): Promise<void> {
+  const cases = Array.from(
+    { length: 40 },
+    (_, no) => `<testcase name="t${no}"><failure message="connection refused"/></testcase>`,
+  );
+  await program.write("down.xml", `<testsuite>${cases.join("")}</testsuite>`);
+  for (const [branch, commit] of [["one", "c000001"], ["two", "c000002"]]) {
+    await program.run(
+      `ingest --org big --repo big/down --branch ${branch} --commit ${commit} FOLDER/down.xml`,
+    );
+  }
 }
 
 async function shopId(sql: Database["sql"]): Promise<number> {
@@ -430,6 +467,8 @@ async function pruning(program: Program): Promise<void> {
 async function diagnosis({ database: { sql } }: Program): Promise<void> {
   await loadServerState(sql);
   assert.ok(await canReadSchemaVersion(sql));
+  assert.ok(!await isWriterRefused(sql));
+  assert.equal((await findSetAside(sql)).length, 0);
   await loadFreshness(sql, { windowStart: NOON });
 }
 
