@@ -10,7 +10,7 @@ import { copyTemplate } from "../database.ts";
 import { type ProgramLine, run, start } from "./program.ts";
 
 const SMOKE = fileURLToPath(new URL("../../tools/smoke.ts", import.meta.url));
-const REPORT = fileURLToPath(new URL("../../fixtures/demo/unit.xml", import.meta.url));
+const REPORT = fileURLToPath(new URL("../../fixtures/demo/unit_attempt_4.xml", import.meta.url));
 
 /** No configuration, no packages, nothing from elsewhere, and the permissions of the binary. */
 const RUN = ["run", "--no-config", "--no-lock", "--no-remote", "--no-npm", "--cached-only"];

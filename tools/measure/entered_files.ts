@@ -58,7 +58,7 @@ const { stdout } = await run("token create --org acme --json");
 const token = JSON.parse(stdout).token;
 
 // Loads all modules, which runs functions of some of them.
-await ingest("browser.xml");
+await ingest("browser_attempt_3.xml");
 await enteredFiles();
 await ingest("unit_stock_race.xml");
 const upload = await enteredFiles();

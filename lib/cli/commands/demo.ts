@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import browser from "../../../fixtures/demo/browser.xml" with { type: "text" };
+import browser from "../../../fixtures/demo/browser_attempt_3.xml" with { type: "text" };
 import coverage from "../../../fixtures/demo/coverage.lcov" with { type: "text" };
-import unit from "../../../fixtures/demo/unit.xml" with { type: "text" };
+import unit from "../../../fixtures/demo/unit_attempt_4.xml" with { type: "text" };
 import codeowners from "../../../fixtures/demo_history/CODEOWNERS" with { type: "text" };
 import history from "../../../fixtures/demo_history/history.json" with { type: "json" };
 import mobileApp from "../../../fixtures/demo_history/mobile_app.xml" with { type: "text" };
