@@ -60,7 +60,7 @@ const token = JSON.parse(stdout).token;
 // Loads all modules, which runs functions of some of them.
 await ingest("browser_attempt_3.xml");
 await enteredFiles();
-await ingest("unit_stock_race.xml");
+await ingest("unit_attempt_2.xml");
 const upload = await enteredFiles();
 
 /** A cached request to the API, with the log of `serve`. */
