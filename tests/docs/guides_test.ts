@@ -27,6 +27,9 @@ const WITH_SERVICE = ["retention", "quarantine"];
 /** Guides that cannot be run in a test: all their blocks are marked `sh elsewhere`. */
 const NOT_RUN = ["systemd", "reverse_proxy", "replicas", "citus"];
 
+/** Milliseconds that the commands of a guide may take: some wait for what never comes if it is wrong. */
+const TIMEOUT_MS = 120_000;
+
 /** URL of a PostgreSQL server; empty when there is none. */
 const SERVER = process.env.TEST_DATABASE_URL ?? "";
 
@@ -103,8 +106,11 @@ describe("the guides to running the service", () => {
           "-euo",
           "pipefail",
           "-c",
+          // What the commands left running ends with them, also after a timeout.
+          "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" +
           commands.replaceAll(":8000", `:${port}`).replaceAll(":8001", `:${uploadPort}`),
         ],
+        signal: AbortSignal.timeout(TIMEOUT_MS),
         cwd: folder,
         env: {
           ...NO_CI,
