@@ -21,8 +21,8 @@ import {
   CaseFlag,
   type CollectedNegative,
   type CollectedReport,
-  mergeResults,
-} from "./repetition/merge_results.ts";
+} from "./repetition/collected_results.ts";
+import { mergeResults } from "./repetition/merge_results.ts";
 
 export interface SubmissionContent extends ResultColumns {
   resultCount: number;

@@ -1,0 +1,177 @@
+/** How the reports of one upload stand to each other: which repeat earlier ones, or stand in others. */
+import type { TestIdentity } from "../../base/identity.ts";
+import { ATTEMPT_KINDS } from "../columns.ts";
+import {
+  type CollectedReport,
+  type CollectedResults,
+  negativeAt,
+  reportOf,
+  type VisitSegments,
+} from "./collected_results.ts";
+import { type AttemptSign, signsOf } from "./report_order.ts";
+import { type ReportRelation, type ReportTests, RerunFinder } from "./reports.ts";
+import { groupOf, isSetUp } from "./set_up.ts";
+
+interface RelationOptions {
+  reports: readonly CollectedReport[];
+  identityOf(testIndex: number): TestIdentity;
+  /** Called with a report whose tests all stand equally in another. */
+  onRepeatedReport(report: CollectedReport, other: CollectedReport): void;
+}
+
+// Reports that a report is compared with, to find one that repeats it.
+const MAX_COMPARED = 20;
+
+/** How the reports of an upload stand to each other. */
+interface ReportRelations {
+  of(reportIndex: number): ReportRelation;
+  /** Whether the tests of a report all stand equally in another. */
+  isRepeated(reportIndex: number): boolean;
+  /** Tests that stand for a set-up that failed, and passed in a later report. */
+  healed: number[];
+}
+
+/** What is done for the few uploads in which several reports have a test in common. */
+export function relateReports(
+  results: CollectedResults,
+  segments: VisitSegments,
+  options: RelationOptions,
+): ReportRelations {
+  const { reports, identityOf } = options;
+  const signs = signsOf(reports.map(({ file }) => file));
+  const signOf = (reportIndex: number): AttemptSign => {
+    const { file, attempt } = reports[reportIndex]!;
+    return attempt === undefined ? signs.get(file)! : { rank: attempt, series: "" };
+  };
+  /** The reports that share a test with each. */
+  const sharing = new Map<number, Set<number>>();
+  segments((_, own) => {
+    if (own.length === 1) return;
+    const indexes = own.map(([resultNo]) => reportOf(resultNo!, reports));
+    for (const index of indexes) {
+      const others = sharing.get(index) ?? new Set();
+      for (const other of indexes) {
+        if (others.size === MAX_COMPARED) break;
+        if (other !== index) others.add(other);
+      }
+      sharing.set(index, others);
+    }
+  });
+  const repeated = repeatedReports(results, sharing, options);
+  const reruns = new Set<number>();
+  const isRelated = sharing.size > 0 || hasSetUpFailure(results, reports, identityOf);
+  const memory = new Map<number, { group: string; isSetUp: boolean }>();
+  const known = (testIndex: number) => {
+    const before = memory.get(testIndex);
+    if (before) return before;
+    const identity = identityOf(testIndex);
+    const found = { group: groupOf(identity), isSetUp: isSetUp(identity) };
+    memory.set(testIndex, found);
+    return found;
+  };
+  const healed: number[] = [];
+  if (isRelated && reports.length > 1) {
+    const finder = new RerunFinder({
+      groupOf: (testIndex) => known(testIndex).group,
+      isSetUp: (testIndex) => known(testIndex).isSetUp,
+    });
+    /** Set-up that failed in the reports so far, by group, with the rank of the report. */
+    const failing = new Map<string, Map<number, number>>();
+    reports.forEach((_, reportIndex) => {
+      if (repeated.has(reportIndex)) return;
+      const tests = testsOf(results, reports, reportIndex);
+      const { rank } = signOf(reportIndex);
+      const isRerun = reportIndex > 0 && finder.isRerun(tests);
+      if (isRerun) reruns.add(reportIndex);
+      finder.add(tests);
+      const own = [...tests.testIndexes];
+      const groups = new Set(own.map((test) => known(test).group));
+      const broken = new Set(
+        own.filter((test) => known(test).isSetUp).map((test) => known(test).group),
+      );
+      for (const group of groups) {
+        const failed = failing.get(group);
+        if (!failed || broken.has(group)) continue;
+        for (const [test, failedAt] of failed) {
+          if (!isRerun && rank <= failedAt) continue;
+          healed.push(test);
+          failed.delete(test);
+        }
+      }
+      for (const test of own) {
+        const { group, isSetUp } = known(test);
+        if (!isSetUp || !tests.hasFailed(test)) continue;
+        const failed = failing.get(group) ?? new Map<number, number>();
+        failing.set(group, failed.set(test, rank));
+      }
+    });
+  }
+  return {
+    of: (reportIndex) => ({ ...signOf(reportIndex), isRerun: reruns.has(reportIndex) }),
+    isRepeated: (reportIndex) => repeated.has(reportIndex),
+    healed,
+  };
+}
+
+function hasSetUpFailure(
+  { negatives, testIndexes }: CollectedResults,
+  reports: readonly CollectedReport[],
+  identityOf: (testIndex: number) => TestIdentity,
+): boolean {
+  return reports.length > 1 &&
+    negatives.some(({ resultNo }) => isSetUp(identityOf(testIndexes[resultNo]!)));
+}
+
+/** The tests of a report. */
+function testsOf(
+  { testIndexes, kinds }: CollectedResults,
+  reports: readonly CollectedReport[],
+  reportIndex: number,
+): ReportTests {
+  const hasFailed = new Map<number, boolean>();
+  for (let no = reports[reportIndex - 1]?.end ?? 0; no < reports[reportIndex]!.end; no++) {
+    const testIndex = testIndexes[no]!;
+    const failed = ATTEMPT_KINDS[kinds[no]!] === "negative";
+    if (failed || !hasFailed.has(testIndex)) hasFailed.set(testIndex, failed);
+  }
+  return {
+    testIndexes: hasFailed.keys().toArray(),
+    hasFailed: (testIndex) => hasFailed.get(testIndex) === true,
+  };
+}
+
+/** Reports whose tests all stand equally in another: one merged from several beside its parts. */
+function repeatedReports(
+  results: CollectedResults,
+  sharing: ReadonlyMap<number, ReadonlySet<number>>,
+  { reports, onRepeatedReport }: Pick<RelationOptions, "reports" | "onRepeatedReport">,
+): Set<number> {
+  const repeated = new Set<number>();
+  const contents = new Map<number, Map<string, number>>();
+  const contentOf = (reportIndex: number) => {
+    const known = contents.get(reportIndex);
+    if (known) return known;
+    const counts = new Map<string, number>();
+    for (let no = reports[reportIndex - 1]?.end ?? 0; no < reports[reportIndex]!.end; no++) {
+      const { testIndexes, kinds, durations, negatives } = results;
+      const textNo = negativeAt(negatives, no)?.textNo ?? -1;
+      const key = `${testIndexes[no]} ${kinds[no]} ${durations[no]} ${textNo}`;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+    contents.set(reportIndex, counts);
+    return counts;
+  };
+  for (const [reportIndex, others] of sharing) {
+    const own = contentOf(reportIndex);
+    for (const other of others) {
+      if (repeated.has(other)) continue;
+      const counts = contentOf(other);
+      if (counts.size < own.size) continue;
+      if (!own.entries().every(([key, count]) => (counts.get(key) ?? 0) >= count)) continue;
+      repeated.add(reportIndex);
+      onRepeatedReport(reports[reportIndex]!, reports[other]!);
+      break;
+    }
+  }
+  return repeated;
+}
