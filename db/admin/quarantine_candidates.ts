@@ -1,6 +1,6 @@
 /** Loads the tests that a quarantine policy decides about, with their histories. */
 import {
-  outageRuns,
+  massFailures,
   type PolicyHistory,
   type PolicyMoment,
   policyRuns,
@@ -67,7 +67,7 @@ export async function loadPolicyTests(
   const firstId = [windowId, ...starts].sort()[0]!;
   const runs = await loadRuns(tx, {
     repositoryId,
-    columns: ["codeVersion", "branch", "results"],
+    columns: ["codeVersion", "branch", "job", "results"],
     where: tx`s.submission_id >= decode(${firstId}, 'hex')`,
     order: "oldest first",
   });
@@ -77,8 +77,8 @@ export async function loadPolicyTests(
     where repository_id = ${repositoryId} and submission_id >= decode(${windowId}, 'hex')
       and is_disruption and test_no = any(${integersIn(tx, [...automatic, ...candidates])})`;
   // After a day of a broken environment, most tests have disruptions that do not count.
-  const outages = outageRuns(runs);
-  const counting = disruptions.filter(({ submissionId }) => !outages.has(submissionId));
+  const brokenRuns = massFailures(runs);
+  const counting = disruptions.filter(({ submissionId }) => !brokenRuns.has(submissionId));
   const countingOf = Map.groupBy(counting, ({ testNo }) => testNo);
   const hasEnough = (testNo: number) => (countingOf.get(testNo)?.length ?? 0) >= policy.disruptions;
   const testNos = new Set([...automatic, ...candidates.filter(hasEnough)]);
@@ -89,7 +89,7 @@ export async function loadPolicyTests(
   const disrupted = Map.groupBy(counting, ({ submissionId }) => submissionId);
   const historyOf = policyRuns(runs, {
     testNos,
-    outages,
+    brokenRuns,
     disrupted: (submissionId) => disrupted.get(submissionId)?.map(({ testNo }) => testNo) ?? [],
   });
   const ambiguousRows = await tx<{ testNo: number }[]>`

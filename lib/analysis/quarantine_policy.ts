@@ -2,7 +2,7 @@ import { plural } from "../base/text.ts";
 import { SECONDS_PER_DAY } from "../base/time.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { type Run, TestHistories } from "./run.ts";
-import { isOutage } from "./test_counts.ts";
+import { isMassFailure } from "./test_counts.ts";
 import { DEFAULT_BASE } from "./verdict.ts";
 
 /** The values of a policy, durations in seconds. */
@@ -45,9 +45,9 @@ export interface PolicyRun {
   codeVersion: string;
   /** Its positive (true) and negative results, in the order of the report. */
   results: readonly boolean[];
-  /** Whether the negative ones are disruptions. */
+  /** Whether the negative ones are disruptions that count: {@linkcode policyRuns}. */
   isDisrupted: boolean;
-  isOutage: boolean;
+  isMassFailure: boolean;
   isOnBase: boolean;
 }
 
@@ -67,23 +67,25 @@ export interface PolicyHistory {
   failsWithSubtests: boolean;
 }
 
-/** The ids of the runs that are outages: so many tests failed that their environment was probably broken. */
-export function outageRuns(runs: readonly Run<"results">[]): Set<string> {
-  const outages = runs.filter(({ results }) => isOutage(results.testCounts()));
-  return new Set(outages.map(({ submissionId }) => submissionId));
+/** The ids of the runs in which so many tests failed that their environment was probably broken. */
+export function massFailures(runs: readonly Run<"results">[]): Set<string> {
+  const found = runs.filter(({ results }) => isMassFailure(results.testCounts()));
+  return new Set(found.map(({ submissionId }) => submissionId));
 }
 
 /**
- * The runs of some tests, by test_no: those with a positive or negative result.
+ * The runs of some tests, by test_no: those with a positive or negative result. A disruption counts only if
+ * the test was repeated in a known job or within the run: without a job, two uploads may be of different
+ * configurations, and quarantine would hide what fails in one of them.
  *
  * @param runs oldest first
  * @param options.disrupted the tests whose disruptions in a submission count
  */
 export function policyRuns(
-  runs: readonly Run<"codeVersion" | "branch" | "results">[],
-  { testNos, outages, disrupted }: {
+  runs: readonly Run<"codeVersion" | "branch" | "job" | "results">[],
+  { testNos, brokenRuns, disrupted }: {
     testNos: ReadonlySet<number>;
-    outages: ReadonlySet<string>;
+    brokenRuns: ReadonlySet<string>;
     disrupted: (submissionId: string) => readonly number[];
   },
 ): Map<number, PolicyRun[]> {
@@ -94,17 +96,18 @@ export function policyRuns(
   const found = new Map<number, PolicyRun[]>();
   for (const testNo of testNos) {
     const own: PolicyRun[] = [];
-    histories.each(testNo, ({ submissionId, recordedAt, codeVersion, branch }, { kinds }) => {
+    histories.each(testNo, ({ submissionId, recordedAt, ...run }, { kinds }) => {
       const results = kinds.filter((kind) => kind === "positive" || kind === "negative")
         .map((kind) => kind === "positive");
       if (results.length === 0) return;
       own.push({
         recordedAt,
-        codeVersion,
+        codeVersion: run.codeVersion,
         results,
-        isDisrupted: disruptedIn.get(submissionId)!.has(testNo),
-        isOutage: outages.has(submissionId),
-        isOnBase: branch === DEFAULT_BASE,
+        isDisrupted: disruptedIn.get(submissionId)!.has(testNo) &&
+          (run.job !== "" || results.includes(true)),
+        isMassFailure: brokenRuns.has(submissionId),
+        isOnBase: run.branch === DEFAULT_BASE,
       });
     });
     found.set(testNo, own);
@@ -209,7 +212,7 @@ interface Evidence {
 
 function evidenceOf({ runs, leftAt }: PolicyHistory, { windowStart }: PolicyMoment): Evidence {
   const since = Math.max(windowStart, leftAt);
-  const counting = runs.filter((run) => run.recordedAt >= since && !run.isOutage);
+  const counting = runs.filter((run) => run.recordedAt >= since && !run.isMassFailure);
   const disrupted = counting.filter(({ isDisrupted }) => isDisrupted);
   const results = counting.flatMap((run) => run.results);
   const stretch = counting.slice(

@@ -91,8 +91,15 @@ export class PolicyRules {
   disruptions(test: KnownTest): Row[] {
     const evidence = this.evidence(test);
     return this.oracle.disruptionsInWindow(test).filter((disruption) =>
-      evidence.some((row) => this.isSame(row, disruption))
+      evidence.some((row) => this.isSame(row, disruption)) &&
+      this.isRepeatedSafely(disruption, evidence)
     );
+  }
+
+  /** It was repeated in a known job, or it passed in the same upload. */
+  isRepeatedSafely({ submission }: Row, evidence: readonly Row[]): boolean {
+    return submission.job !== "" ||
+      evidence.some((row) => row.submission.id === submission.id && this.oracle.isPositive(row));
   }
 
   isSame(a: Row, b: Row): boolean {

@@ -3,7 +3,7 @@ import { describe, it } from "@std/testing/bdd";
 import {
   decideQuarantine,
   DEFAULT_POLICY,
-  outageRuns,
+  massFailures,
   type PolicyHistory,
   type PolicyRun,
   policyRuns,
@@ -22,7 +22,7 @@ function run(letters: string, daysAgo: number, more: Partial<PolicyRun> = {}): P
     codeVersion: `${daysAgo}`,
     results: [...letters].map((letter) => letter === "p"),
     isDisrupted: letters.includes("f") && letters.includes("p"),
-    isOutage: false,
+    isMassFailure: false,
     isOnBase: false,
     ...more,
   };
@@ -82,7 +82,7 @@ describe("a test enters the quarantine", () => {
   });
 
   it("not by submissions of a broken environment", () => {
-    const broken = run("fp", 3, { isOutage: true });
+    const broken = run("fp", 3, { isMassFailure: true });
     assert.match(
       decided([broken, ...flaky.slice(1), passes(9, 0.4)]),
       /^skip: 2 disruptions .*: needs 3 disruptions$/,
@@ -200,7 +200,7 @@ describe("a test leaves the quarantine", () => {
   });
 
   it("not after a failure in a broken environment, which counts here", () => {
-    const broken = run("f", 1, { isOutage: true });
+    const broken = run("f", 1, { isMassFailure: true });
     assert.match(decided([run("f", 9), passes(90, 2), broken], { quarantine }), /^stay/);
   });
 
@@ -218,18 +218,19 @@ describe("the runs that a policy decides by", () => {
     runOf(1, { 1: ["negative", "unknown", "positive"], 2: ["skipped"] }, {
       codeVersion: "v1",
       branch: "main",
+      job: "",
     }),
-    runOf(2, { 1: ["positive"], 2: ["negative"] }, { codeVersion: "v2", branch: null }),
+    runOf(2, { 1: ["positive"], 2: ["negative"] }, { codeVersion: "v2", branch: null, job: "" }),
   ];
 
   it("are those with a positive or negative result of each test", () => {
     const found = policyRuns(runs, {
       testNos: new Set([1, 2, 3]),
-      outages: new Set([runs[1]!.submissionId]),
+      brokenRuns: new Set([runs[1]!.submissionId]),
       disrupted: (id) => id === runs[0]!.submissionId ? [1] : [],
     });
-    const first = { codeVersion: "v1", isOutage: false, isOnBase: true };
-    const second = { codeVersion: "v2", isOutage: true, isOnBase: false };
+    const first = { codeVersion: "v1", isMassFailure: false, isOnBase: true };
+    const second = { codeVersion: "v2", isMassFailure: true, isOnBase: false };
     assert.deepEqual([...found], [
       [1, [
         { recordedAt: 1, ...first, results: [false, true], isDisrupted: true },
@@ -240,7 +241,22 @@ describe("the runs that a policy decides by", () => {
     ]);
   });
 
-  it("are outages when more than a fifth of 20 tests or more failed", () => {
+  it("have no disruption that another upload of an unknown job would prove", () => {
+    const isDisrupted = (job: string, kinds: ("negative" | "positive")[]) => {
+      const run = runOf(1, { 1: kinds }, { codeVersion: "v1", branch: "main", job });
+      const [own] = policyRuns([run], {
+        testNos: new Set([1]),
+        brokenRuns: new Set(),
+        disrupted: () => [1],
+      }).get(1)!;
+      return own!.isDisrupted;
+    };
+    assert.equal(isDisrupted("", ["negative"]), false);
+    assert.equal(isDisrupted("", ["negative", "positive"]), true);
+    assert.equal(isDisrupted("unit", ["negative"]), true);
+  });
+
+  it("are mass failures when more than a fifth of 20 tests or more failed", () => {
     const withFailures = (at: number, failures: number, tests = 20) =>
       runOf(
         at,
@@ -251,6 +267,6 @@ describe("the runs that a policy decides by", () => {
         ),
       );
     const all = [withFailures(1, 4), withFailures(2, 5), withFailures(3, 19, 19)];
-    assert.deepEqual([...outageRuns(all)], [all[1]!.submissionId]);
+    assert.deepEqual([...massFailures(all)], [all[1]!.submissionId]);
   });
 });
