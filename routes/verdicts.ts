@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { loadCauses } from "../db/read/causes.ts";
-import { loadJobRuns, loadOutageRuns } from "../db/read/job_runs.ts";
+import { loadJobRuns, loadMassFailures } from "../db/read/job_runs.ts";
 import { type AskedTest, loadJudgedRun } from "../db/read/verdicts.ts";
 import { medianOf } from "../lib/analysis/test_counts.ts";
 import { verdictOf, VERDICTS } from "../lib/analysis/verdict.ts";
@@ -182,7 +182,7 @@ export const verdicts = defineJsonRoute({
       loadTests(),
       load(loadCauses, { testHashes }),
       load(loadJobRuns, { ...run, base }),
-      load(loadOutageRuns, {
+      load(loadMassFailures, {
         since: now - OUTAGE_SECONDS,
         limit: MAX_OUTAGE_RUNS,
         notOnBranch: run.branch,

@@ -80,6 +80,7 @@ export class WebhookFixture {
     { repository = "acme/shop", ...more }: Partial<
       {
         repository: string;
+        branch: string;
         job: string;
         environment: string;
         buildUrl: string;

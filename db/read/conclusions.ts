@@ -1,7 +1,7 @@
 /** Conclusions on failures: as they were stored at upload, or found now. */
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import { SelectedTests } from "../../lib/analysis/run.ts";
-import { isOutage as isMassive } from "../../lib/analysis/test_counts.ts";
+import { isMassFailure } from "../../lib/analysis/test_counts.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
@@ -213,7 +213,7 @@ export function storedMassFailure(
   },
 ): MassFailure | null {
   if (isOutage) return "outage";
-  return isMassive({ ran: ran ?? 0, failed: failed ?? 0 }) ? "together" : null;
+  return isMassFailure({ ran: ran ?? 0, failed: failed ?? 0 }) ? "together" : null;
 }
 
 /** The conclusions on the failures of a build's submissions, with the base branch. */

@@ -2,7 +2,7 @@
 import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
-import { isOutage, type TestCounts } from "../../lib/analysis/test_counts.ts";
+import { isMassFailure, type TestCounts } from "../../lib/analysis/test_counts.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { countBaseRuns, NO_BASE_RUNS } from "../../lib/evidence/base_runs.ts";
@@ -104,7 +104,7 @@ export async function findConclusions(
     ...failure,
     causes: causes.filter((cause) => cause !== NO_TEXT),
   }));
-  const lately = isOutage(run.counts) || run.counts.failed >= MIN_TOGETHER
+  const lately = isMassFailure(run.counts) || run.counts.failed >= MIN_TOGETHER
     ? await loadLatelySeen(sql, { repositoryId, run, base })
     : { inDay: new Set<string>(), inHours: new Set<string>() };
   const counts = causeCounts ?? known.map(({ causes }) => ({ causes, testCount: 1 }));

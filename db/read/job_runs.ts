@@ -1,5 +1,5 @@
 /** What a run is compared with: earlier runs of its job, and others that failed on a large scale. */
-import { OUTAGE } from "../../lib/analysis/test_counts.ts";
+import { MASS_FAILURE } from "../../lib/analysis/test_counts.ts";
 import type { Run } from "../../lib/analysis/run.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
@@ -42,30 +42,33 @@ export async function loadJobRuns(
   }));
 }
 
-/** A run in which most tests may have failed for one reason. */
-export interface OutageRun extends Run<"buildUrl" | "environment" | "job"> {
+/** A run in which so many tests failed that they may have one reason. */
+interface MassFailureRun extends Run<"buildUrl" | "environment" | "job"> {
   /** `""` when unknown. */
   branch: string;
   ranTestCount: number;
   failedTestCount: number;
 }
 
-/** The outages among the runs since a moment, newest first. */
-export async function loadOutageRuns(
+/** The mass failures among the runs since a moment, newest first. */
+export async function loadMassFailures(
   sql: Queryable,
-  { repositoryId, since, limit, notOnBranch = null }: {
+  { repositoryId, since, limit, notOnBranch = null, onlyOutages = false }: {
     repositoryId: number;
     since: number;
     limit: number;
     /** Runs of this branch are left out; `null` for none. */
     notOnBranch?: string | null;
+    /** Leaves out those of one branch alone, whose change is the probable cause. */
+    onlyOutages?: boolean;
   },
-): Promise<OutageRun[]> {
+): Promise<MassFailureRun[]> {
   const runs = await loadRuns(sql, {
     repositoryId,
     columns: ["buildUrl", "branch", "environment", "job", "ranTestCount", "failedTestCount"],
     since,
-    where: sql`${isOutageRow(sql)}
+    where: sql`${isMassFailureRow(sql)}
+      ${onlyOutages ? sql`and s.is_outage` : sql``}
       ${notOnBranch ? sql`and s.branch is distinct from ${notOnBranch}` : sql``}`,
     limit,
   });
@@ -77,8 +80,8 @@ export async function loadOutageRuns(
   }));
 }
 
-/** SQL: whether the row `s` of `submission` is an outage. */
-export function isOutageRow(sql: Queryable) {
-  return sql`(s.ran_test_count >= ${OUTAGE.minTests}::int
-    and s.failed_test_count * 100 > s.ran_test_count * ${OUTAGE.failedPercent}::int)`;
+/** SQL: whether the row `s` of `submission` is a mass failure: of an outage, or of one branch alone. */
+export function isMassFailureRow(sql: Queryable) {
+  return sql`(s.ran_test_count >= ${MASS_FAILURE.minTests}::int
+    and s.failed_test_count * 100 > s.ran_test_count * ${MASS_FAILURE.failedPercent}::int)`;
 }

@@ -4,7 +4,6 @@ import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { buildKeyOf, isActive } from "./fragments.ts";
-import { isOutageRow } from "./job_runs.ts";
 
 export interface RepositoryDetails extends RepositoryName {
   repositoryId: number;
@@ -186,7 +185,7 @@ function selectBuildDays(
           s.submission_id >= decode(${firstSubmissionId(beforeStart)}, 'hex') as is_compared,
           s.submission_id >= decode(${firstSubmissionId(firstSecond)}, 'hex') as in_days,
           ${hasNegative(true)} as is_disrupted, ${hasNegative(false)} as is_failed,
-          ${isOutageRow(sql)} as is_outage
+          s.is_outage
         from submission s
         where s.repository_id = any(${ids}::bigint[])
           and s.submission_id >= decode(${firstSubmissionId(start)}, 'hex')

@@ -1,5 +1,5 @@
 /** The events of an upload: tests that become flaky, outages that begin and end. */
-import { isOutage, type TestCounts } from "../../lib/analysis/test_counts.ts";
+import { isMassFailure, type TestCounts } from "../../lib/analysis/test_counts.ts";
 import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import {
@@ -9,7 +9,7 @@ import {
 } from "../../lib/webhook/events.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
 import { buildKeyOf, codeVersionOf } from "../read/fragments.ts";
-import { isOutageRow } from "../read/job_runs.ts";
+import { isMassFailureRow } from "../read/job_runs.ts";
 import { messageOf } from "../read/texts.ts";
 import type { NewDisruption } from "./disruptions.ts";
 import {
@@ -24,6 +24,7 @@ interface StoredRun {
   submissionId: string;
   recordedAt: number;
   counts: TestCounts;
+  isOutage: boolean;
   newDisruptions: readonly NewDisruption[];
   job: string;
   environment: string;
@@ -75,7 +76,7 @@ async function addFlakyTests(
     where n.repository_id = ${repositoryId} and n.is_disruption
       and n.test_no = any(${integersIn(tx, changed)})
       and n.submission_id >= decode(${firstSubmissionId(now - WINDOW_SECONDS)}, 'hex')
-      and (${isOutageRow(tx)}) is not true
+      and (${isMassFailureRow(tx)}) is not true
     order by n.submission_id, n.result_no`;
   const keyOf = (one: NewDisruption) => `${one.submissionId} ${one.resultNo}`;
   const isNew = new Set(newDisruptions.map(keyOf));
@@ -115,21 +116,24 @@ async function addFlakyTests(
   }
 }
 
-/** An outage is one of a job in an environment: others may be healthy meanwhile. */
+/**
+ * An outage is one of a job in an environment: others may be healthy meanwhile. A mass failure of one branch
+ * alone begins none, and ends none.
+ */
 async function addOutage(
   tx: Queryable,
   repository: Repository,
-  { submissionId, counts, job, environment, branch, buildUrl }: StoredRun,
+  { submissionId, counts, isOutage, job, environment, branch, buildUrl }: StoredRun,
   now: number,
 ): Promise<void> {
   const { repositoryId } = repository;
   const id = JSON.stringify([repositoryId, job, environment]);
   let event: WebhookEvent = "outage.started";
-  if (!isOutage(counts)) {
-    if (!await isAnnounced(tx, repository, id)) return;
-    const latest = await tx<{ isOutage: boolean }[]>`
-      select bool_or(r.is_outage) as "isOutage" from (
-        select ${buildKeyOf(tx)} as build, ${isOutageRow(tx)} is true as is_outage,
+  if (!isOutage) {
+    if (isMassFailure(counts) || !await isAnnounced(tx, repository, id)) return;
+    const latest = await tx<{ hasMassFailure: boolean }[]>`
+      select bool_or(r.is_mass_failure) as "hasMassFailure" from (
+        select ${buildKeyOf(tx)} as build, ${isMassFailureRow(tx)} is true as is_mass_failure,
           row_number() over (order by s.submission_id desc) as place
         from submission s
         where s.repository_id = ${repositoryId} and s.status = 'processed' and s.job = ${job}
@@ -138,7 +142,9 @@ async function addOutage(
       ) r
       group by r.build
       order by min(r.place) limit ${OUTAGE_ENDS_AFTER_BUILDS}`;
-    if (latest.length < OUTAGE_ENDS_AFTER_BUILDS || latest.some((one) => one.isOutage)) return;
+    if (latest.length < OUTAGE_ENDS_AFTER_BUILDS || latest.some((one) => one.hasMassFailure)) {
+      return;
+    }
     event = "outage.ended";
   }
   await addWebhookMessages(tx, repository, {

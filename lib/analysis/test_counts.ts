@@ -1,4 +1,4 @@
-/** How many tests of a run ran, were skipped and failed; what an outage is. */
+/** How many tests of a run ran, were skipped and failed; what a mass failure is. */
 import { forEachException } from "./columns.ts";
 
 /** Tests of a run. One whose outcomes are all unknown is in none of the counts. */
@@ -23,12 +23,12 @@ export function countTests(exceptions: Uint8Array, listedCount: number): TestCou
   return counts;
 }
 
-/** An outage has at least this many tests, of which more than this share failed. */
-export const OUTAGE = { minTests: 20, failedPercent: 20 };
+/** A mass failure has at least this many tests, of which more than this share failed. */
+export const MASS_FAILURE = { minTests: 20, failedPercent: 20 };
 
-/** Whether so many tests of a run failed that its change is probably not the cause. */
-export function isOutage({ ran, failed }: Pick<TestCounts, "ran" | "failed">): boolean {
-  return ran >= OUTAGE.minTests && failed * 100 > ran * OUTAGE.failedPercent;
+/** Whether so many tests of a run failed that they probably have one reason. */
+export function isMassFailure({ ran, failed }: Pick<TestCounts, "ran" | "failed">): boolean {
+  return ran >= MASS_FAILURE.minTests && failed * 100 > ran * MASS_FAILURE.failedPercent;
 }
 
 /** The median of the counts, rounded down; `null` without any. */

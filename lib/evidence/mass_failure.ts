@@ -1,5 +1,5 @@
 /** Runs in which many tests fail: outages, which other branches have too, and changes that break much. */
-import { isOutage as isMassive, type TestCounts } from "../analysis/test_counts.ts";
+import { isMassFailure, type TestCounts } from "../analysis/test_counts.ts";
 import type { MassFailure } from "./evidence.ts";
 
 /** How far back other branches are searched for the causes of a run in which many tests failed. */
@@ -26,7 +26,7 @@ export function massFailureOf(
   failed: Iterable<CauseCount>,
   lately: ReadonlySet<string>,
 ): MassFailure | null {
-  if (!isMassive(counts)) return null;
+  if (!isMassFailure(counts)) return null;
   let seen = 0;
   for (const { causes, testCount } of failed) {
     if (causes.some((cause) => lately.has(cause))) seen += testCount;

@@ -1,7 +1,7 @@
 /** The rule of the gate: decides the exit code of a test run, with the reason. */
 import * as v from "valibot";
 import type { TestIdentity } from "../base/identity.ts";
-import { isOutage, type TestCounts } from "../analysis/test_counts.ts";
+import { isMassFailure, type TestCounts } from "../analysis/test_counts.ts";
 import type { MassFailure } from "../evidence/evidence.ts";
 import { formatCount, plural } from "../base/text.ts";
 import { formatTimestamp } from "../base/time.ts";
@@ -270,7 +270,7 @@ function reasonNotToExcuse(input: GateInput): string | null {
       : "no report has a failed test";
   }
   const { ran, failed: failedOnce } = input.counts;
-  if (isOutage(input.counts)) {
+  if (isMassFailure(input.counts)) {
     const count = `${formatCount(failedOnce)} of ${plural(ran, "test")} failed`;
     if (input.massFailure === null) return `${count}: too many at once to excuse any`;
     return input.massFailure === "outage"

@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { VERDICTS } from "../analysis/verdict.ts";
 import type { TestIdentity } from "../base/identity.ts";
-import { isOutage, type TestCounts } from "../analysis/test_counts.ts";
+import { isMassFailure, type TestCounts } from "../analysis/test_counts.ts";
 import { cutText, fullTestName, markdownCode, markdownLink, plural } from "../base/text.ts";
 import { formatTimestamp, parseTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
 import { type TimeZone, UTC } from "../base/time_zone.ts";
@@ -108,7 +108,7 @@ export function summarize(
     expected_test_count: input.earlier?.expectedTestCount ?? null,
     headline: headlineOf(failed, verdicts),
     mass_failure: input.massFailure,
-    outage: isOutage(input.counts)
+    outage: isMassFailure(input.counts)
       ? {
         kind: input.massFailure,
         failed_test_count: input.counts.failed,
@@ -250,7 +250,7 @@ export function describeOutage(
   kind: MassFailure | null,
   otherRuns: readonly OutageRun[],
 ): string | null {
-  if (!isOutage(counts)) return null;
+  if (!isMassFailure(counts)) return null;
   const count = `${counts.failed} of ${counts.ran} tests failed`;
   if (kind === null) return `${count}, too many at once to excuse any`;
   if (kind === "together") {

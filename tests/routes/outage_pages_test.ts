@@ -31,10 +31,22 @@ describeWithDatabases("the pages about an outage", (database) => {
       const more = { ...build, environment, commitOid: "c7c7c7c" };
       severalId = (await fixture.upload(shop, tests, more)).submissionId;
     }
+    const hit = await fixture.addRepository("acme", "hit");
+    await fixture.upload(hit, tests, {
+      recordedAt: NOW - 200,
+      branch: "other",
+      commitOid: "c4c4c4c",
+    });
+    await fixture.upload(hit, tests, {
+      recordedAt: NOW - 100,
+      branch: "main",
+      commitOid: "c5c5c5c",
+    });
+    await fixture.upload(hit, flaky("a"), { recordedAt: NOW - 50, branch: "main" });
     const mail = await fixture.addRepository("acme", "mail");
-    const hit = (index: number) =>
+    const hitTest = (index: number) =>
       flaky(`hit ${index}`).map((result) => ({ ...result, message: "connection refused" }));
-    const results = Array.from({ length: 12 }, (_, index) => hit(index)).flat();
+    const results = Array.from({ length: 12 }, (_, index) => hitTest(index)).flat();
     mailId = (await fixture.upload(mail, [...results, ...flaky("own")])).submissionId;
     await fixture.upload(mail, flaky("own"), { commitOid: "c3c3c3c" });
   });
@@ -81,10 +93,10 @@ describeWithDatabases("the pages about an outage", (database) => {
     const page = parseHtml(await read("/repos"));
     const cells = (row: Html) => row.all().filter(({ name }) => name === "th" || name === "td");
     const at = cells(page.all("thead")[0]!).findIndex(({ text }) => text === "In outages");
-    const row = page.all("tr").find(({ text }) => text.startsWith("acme/shop"))!;
-    assert.deepEqual([cells(row)[1]!.text, cells(row)[at]!.text], ["50%", "1"]);
-    assert.match(await read("/repos/acme/shop"), /1 of 2 builds; 1 in an outage/);
-    const badge = await read("/api/v1/flaky/badges?repository=acme/shop");
-    assert.match(badge, />50%</);
+    const row = page.all("tr").find(({ text }) => text.startsWith("acme/hit"))!;
+    assert.deepEqual([cells(row)[1]!.text, cells(row)[at]!.text], ["33.3%", "1"]);
+    assert.match(await read("/repos/acme/hit"), /1 of 3 builds; 1 in an outage/);
+    const badge = await read("/api/v1/flaky/badges?repository=acme/hit");
+    assert.match(badge, />33\.3%</);
   });
 });

@@ -1,4 +1,4 @@
-import { loadOutageRuns } from "../../../db/read/job_runs.ts";
+import { loadMassFailures } from "../../../db/read/job_runs.ts";
 import { buildKey } from "../../analysis/build_costs.ts";
 import * as v from "valibot";
 import { listQuarantined, type Origin } from "../../../db/admin/quarantine.ts";
@@ -118,7 +118,12 @@ async function loadInput(
     const { repositoryId } = repository;
     const name = formatRepositoryName(repository);
     for (const [id, some] of await loadOwnersOfTrackedTests(sql, repository)) owners.set(id, some);
-    const outages = await loadOutageRuns(sql, { repositoryId, since: begin, limit: MAX_OUTAGES });
+    const outages = await loadMassFailures(sql, {
+      repositoryId,
+      since: begin,
+      limit: MAX_OUTAGES,
+      onlyOutages: true,
+    });
     input.repositories.push({
       repository: name,
       now: await loadBuildCounts(sql, { repositoryId, windowStart }),

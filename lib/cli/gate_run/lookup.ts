@@ -7,7 +7,7 @@ import {
   repositoryNotFound,
 } from "../../api_client/client.ts";
 import type { Environment } from "../../base/config.ts";
-import { isOutage } from "../../analysis/test_counts.ts";
+import { isMassFailure } from "../../analysis/test_counts.ts";
 import { shortTestId } from "../../base/identity.ts";
 import {
   formatRepositoryName,
@@ -334,7 +334,7 @@ async function loadVerdicts(
           run_build_url: run.buildUrl,
           run_test_count: counts.ran,
           run_failed_test_count: counts.failed,
-          run_causes: isOutage(counts) ? formatCauses(causeCounts) : undefined,
+          run_causes: isMassFailure(counts) ? formatCauses(causeCounts) : undefined,
         },
         notFound: repositoryNotFound(repository),
       },

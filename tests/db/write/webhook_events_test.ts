@@ -134,12 +134,34 @@ describeWithDatabases("the events of a webhook", (database) => {
     assert.deepEqual(await fixture.sent(), ["test.flaky d e"]);
   });
 
+  /** The same tests fail on another branch: what fails like that within two hours is an outage. */
+  const witness = async (fixture: WebhookFixture, tests: readonly string[]) => {
+    const failed = Object.fromEntries(tests.map((name) => [name, "-"]));
+    await fixture.upload("0000000", failed, { branch: "other", job: "witness" });
+  };
+
+  it("begin no outage where one branch alone fails", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    const names = Array.from({ length: 20 }, (_, no) => `t${no}`);
+    const failed = Object.fromEntries(names.map((name) => [name, "-"]));
+    await fixture.upload("1111111", failed);
+    await fixture.upload("2222222", failed);
+    assert.deepEqual(await fixture.sent(), []);
+    await fixture.upload("3333333", failed, {
+      branch: "other",
+      buildUrl: "https://ci.example.com/2",
+    });
+    assert.deepEqual(await fixture.sent(), ["outage.started unit"]);
+  });
+
   it("leave out what happened in an outage, and say when that begins and is over", async () => {
     const fixture = await create();
     await fixture.addWebhook();
     const names = Array.from({ length: 20 }, (_, no) => `t${no}`);
     const run = (failed: number) =>
       Object.fromEntries(names.map((name, no) => [name, no < failed ? "-+" : "+"]));
+    await witness(fixture, names);
     for (let no = 1; no <= 3; no++) await fixture.upload(String(no).repeat(7), run(5));
     const [message, ...more] = await fixture.send();
     assert.deepEqual(more, []);
@@ -184,6 +206,7 @@ describeWithDatabases("the events of a webhook", (database) => {
     };
     const sent: string[] = [];
     for (const version of ["1111111", "2222222", "3333333"]) {
+      await witness(fixture, Object.keys(run(1, "-")));
       await build(version, 1);
       sent.push(...await fixture.sent());
     }
@@ -209,11 +232,13 @@ describeWithDatabases("the events of a webhook", (database) => {
       }
       fixture.now += 60;
     };
+    await witness(fixture, names);
     await flap("a");
     assert.deepEqual(await fixture.sent(), ["outage.started unit", "outage.ended unit"]);
     for (const version of "bcdef") await flap(version);
     fixture.now += 2 * HOUR;
     assert.deepEqual(await fixture.sent(), []);
+    await witness(fixture, names);
     await flap("9");
     assert.deepEqual(await fixture.sent(), ["outage.started unit", "outage.ended unit"]);
   });

@@ -1,7 +1,7 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
-import { countTests, isOutage, medianOf } from "../../../lib/analysis/test_counts.ts";
+import { countTests, isMassFailure, medianOf } from "../../../lib/analysis/test_counts.ts";
 import type { Conclusion } from "../../../lib/report/result.ts";
 
 function countsOf(tests: Conclusion[][]) {
@@ -32,7 +32,7 @@ describe("the tests of a run", () => {
   });
 
   it("are an outage when more than a fifth of at least 20 failed", () => {
-    const is = (ran: number, failed: number) => isOutage({ ran, failed });
+    const is = (ran: number, failed: number) => isMassFailure({ ran, failed });
     assert.deepEqual([is(20, 4), is(20, 5), is(19, 19)], [false, true, false]);
   });
 

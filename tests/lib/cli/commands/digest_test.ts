@@ -65,10 +65,18 @@ describeWithDatabases("digest", (database) => {
     const failed = Array.from({ length: 20 }, (_, index) => ({
       name: `${index}`,
       conclusion: index < 5 ? "failure" as const : "passing" as const,
+      message: index < 5 ? "connection refused" : "",
     }));
     for (const [days, build] of [[1, "a"], [1, "a"], [2, "b"], [9, "c"]] as const) {
+      const at = NOW - days * DAY;
+      // Without another branch that fails alike it is no outage.
+      await fixture.upload(shop, failed, {
+        recordedAt: at - 60,
+        branch: "other",
+        buildUrl: "https://ci/other",
+      });
       const buildUrl = `https://ci.example.org/${build}`;
-      await fixture.upload(shop, failed, { recordedAt: NOW - days * DAY, buildUrl });
+      await fixture.upload(shop, failed, { recordedAt: at, branch: "main", buildUrl });
     }
     const { stdout } = await run("digest --org outages --json");
     assert.equal(JSON.parse(stdout).repositories[0].outages, 2);
