@@ -1,5 +1,5 @@
 /** Applies a quarantine policy after every build of a made-up repository, and counts what it did. */
-import { isOutage } from "../../../lib/analysis/test_counts.ts";
+import { isMassFailure } from "../../../lib/analysis/test_counts.ts";
 import {
   decideQuarantine,
   type PolicyRun,
@@ -240,11 +240,11 @@ class Year {
     const { at, platform } = build;
     const codeVersion = `${build.codeVersion} on platform ${platform}`;
     const ran = Math.round(this.#shape.testCount * ranShare);
-    const isBroken = isOutage({ ran, failed: failed.size });
+    const isBroken = isMassFailure({ ran, failed: failed.size });
     const run = {
       recordedAt: at,
       codeVersion,
-      isOutage: isBroken,
+      isMassFailure: isBroken,
       isDisrupted: false,
       // Builds of the year have no branches.
       isOnBase: false,
@@ -283,7 +283,7 @@ class Year {
     const runs = this.#runs.get(name)!;
     return this.#failedBuilds.get(name)!.filter((build) => build >= this.#windowIndex)
       .map((build) => runs[build]!)
-      .filter(({ isDisrupted, isOutage }) => isDisrupted && !isOutage)
+      .filter(({ isDisrupted, isMassFailure }) => isDisrupted && !isMassFailure)
       .flatMap((run) => {
         const { codeVersion, results } = run;
         const isNew = newRuns.includes(run);
@@ -325,7 +325,7 @@ class Year {
       const runs = this.#runs.get(name)!;
       const recent = failedBuilds.filter((build) => build >= this.#windowIndex);
       const disruptions = recent.filter((build) =>
-        runs[build]!.isDisrupted && !runs[build]!.isOutage
+        runs[build]!.isDisrupted && !runs[build]!.isMassFailure
       );
       const failures = disruptions.flatMap((build) => runs[build]!.results);
       if (!isQuarantined && failures.length < this.#policy.disruptions) continue;
