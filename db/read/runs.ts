@@ -106,7 +106,7 @@ export async function loadRuns<Wanted extends Column>(
 /** Enough for most pages of a test, few enough to hold their exceptions in memory. */
 const RUNS_PER_STATEMENT = 250;
 
-/** Runs of a repository, newest first, for whoever stops early or does not keep them. */
+/** Runs of a repository, newest first, for readers that stop early or do not keep them. */
 export async function* eachRun<Wanted extends Column>(
   sql: Queryable,
   query: Omit<RunsQuery<Wanted>, "order" | "limit">,

@@ -46,7 +46,7 @@ export async function deleteSubmission(
     await tx`
       delete from submission
       where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
-    // Without it the legs of its code version may be told apart.
+    // Without it the legs of its code version may differ again.
     await detectDisruptions(tx, { ...submission, own: [] });
     await resolveTruths(tx, changed, failed);
     await markArchivesDeleted(tx, { repositoryId, keys: [key] });

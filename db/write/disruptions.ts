@@ -23,8 +23,8 @@ import { messageOf } from "../read/texts.ts";
 import { codeVersionOf, hasCodeVersion } from "../read/fragments.ts";
 import { loadRuns } from "../read/runs.ts";
 
-/** How the note of legs that nobody named begins. */
-export const LEGS_NOTE = "legs that nobody named:";
+/** How the note of unnamed legs begins. */
+export const LEGS_NOTE = "unnamed legs:";
 
 /**
  * Stores the negative results of a new submission, of which all else is stored, and finds the disruptions
@@ -123,7 +123,7 @@ async function insertNegatives(
 export type NewDisruption = Pick<NegativeResult, "testNo" | "submissionId" | "resultNo">;
 
 interface Disruptions {
-  /** Runs of its code version that nobody told apart. */
+  /** Runs of its code version that nothing distinguishes. */
   legs: Legs<VersionRun> | null;
   disruptions: ReadonlySet<NegativeResult>;
   newlyDisruptive: TestIdentity[];
@@ -243,7 +243,7 @@ export async function detectDisruptions(
 }
 
 /**
- * Unmarks the disruptions of a code version that are not proved any more, because legs that nobody named
+ * Unmarks the disruptions of a code version that are not proved any more, because unnamed legs
  * were uploaded, and takes them out of the disruptive tests.
  */
 async function withdrawUnproved(

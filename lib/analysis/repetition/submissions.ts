@@ -32,14 +32,14 @@ function areOfOneShard(a: RepeatedRun, b: RepeatedRun): boolean {
   return a.shard === b.shard || a.shard === "" || b.shard === "";
 }
 
-/** Two runs that nobody told apart, such as legs of a matrix, and a test of both. */
+/** Two runs that nothing distinguishes, such as unnamed legs of a matrix, and a test of both. */
 export interface Legs<Leg> {
   runs: [Leg, Leg];
   testNo: number;
 }
 
 /**
- * Legs that nobody named: runs of one attempt of one build and of one shard that have a test in common.
+ * Unnamed legs: runs of one attempt of one build and of one shard that have a test in common.
  * Between the submissions of their code version, in whatever attempt or build, nothing is proved.
  */
 export function findLegs<Leg extends RepeatedRun & Run<"tests">>(

@@ -63,7 +63,7 @@ describe("a later submission of a code version repeats an earlier one", () => {
       hasFile: true,
     }],
     ["not without a pass", ["b1 1 ?: 1-", "b2 1 ?: 1-"], false],
-    ["unless both are one attempt: legs that nobody named", ["b1 1 ?: 1-", "b1 1 ?: 1+"], false],
+    ["unless both are one attempt: unnamed legs", ["b1 1 ?: 1-", "b1 1 ?: 1+"], false],
   ];
   for (const [what, runs, expected, options] of cases) {
     it(what, () => assert.deepEqual(flakyIn(runs, options), expected ? [1] : []));
@@ -74,7 +74,7 @@ describe("a later submission of a code version repeats an earlier one", () => {
   });
 });
 
-describe("legs that nobody named", () => {
+describe("unnamed legs", () => {
   it("prove nothing between submissions of their job, in no attempt and no build", () => {
     const legs = ["b1 1 ?: 1- 2+", "b1 1 ?: 1+ 2+"];
     assert.deepEqual(flakyIn([...legs, "b1 2 ?: 1+ 2+"]), []);
