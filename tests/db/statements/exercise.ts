@@ -372,15 +372,18 @@ async function webhooks(program: Program): Promise<void> {
   const { sql } = program.database;
   const [id = ""] = (await program.run("flaky --org big")).split("\t");
   await program.run(`quarantine add ${id} --expires 12h`);
-  for (const [name, content] of [["bad", "<failure/>"], ["good", ""]]) {
+  // Two branches fail alike: an outage. One that passes may end it.
+  const failed = '<failure message="connection refused"/>';
+  const runs = [["one", "1", failed], ["two", "2", failed], ["two", "3", ""]] as const;
+  for (const [branch, version, content] of runs) {
     const cases = Array.from(
       { length: 20 },
       (_, no) => `<testcase name="t${no}">${content}</testcase>`,
     );
-    await program.write(`${name}.xml`, `<testsuite>${cases.join("")}</testsuite>`);
+    await program.write("outage.xml", `<testsuite>${cases.join("")}</testsuite>`);
     await program.run(
-      `ingest --org big --repo big/outage --job unit --commit ${name === "bad" ? 1 : 2}000000 ` +
-        `FOLDER/${name}.xml`,
+      `ingest --org big --repo big/outage --branch ${branch} --job unit --commit ${version}000000 ` +
+        "FOLDER/outage.xml",
     );
   }
   // What is sent at once; then the test has been calm, and its entry has ended.
