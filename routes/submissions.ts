@@ -21,6 +21,12 @@ const submissionSchema = schemas.object("Submission", {
   shard: schemas.text('Shard of the job as the CI service names it, "" when it is not known'),
   attempt: schemas.text('Attempt of the job in its build, "" when it is not known'),
   runner: schemas.text('Machine that ran the tests, "" when it is not known'),
+  pull_number: schemas.described(
+    v.nullable(v.number()),
+    "Number of the pull request, null when there is none or it is not known",
+  ),
+  pull_title: schemas.text('Title of the pull request, "" when it is not known'),
+  author: schemas.text('Name of the author of the commit, "" when it is not known'),
   recorded_at: schemas.timestamp,
   status: schemas.described(
     v.picklist(["processing", "processed", "failed"]),

@@ -1,6 +1,5 @@
 /** Permissions of the compiled program; `docs/reference/permissions.md` gives the reasons. */
 import { CI_NAMES } from "../lib/ci/variables.ts";
-import { NODE_SERVICES } from "../lib/split/ci_nodes.ts";
 import { SETTINGS } from "../lib/base/config.ts";
 
 /** Where temporary files and sockets go. */
@@ -16,21 +15,11 @@ const PROXIES = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"]
 /** What `comment`, `gate --comment` and `split` know of a CI job beyond the table of CI services. */
 const CI_JOB = [
   "BUILD_REPOSITORY_PROVIDER",
-  "CHANGE_ID",
-  "CIRCLE_PULL_REQUEST",
-  "BUILDKITE_PULL_REQUEST",
-  "TRAVIS_PULL_REQUEST",
-  "SEMAPHORE_GIT_PR_NUMBER",
-  "SYSTEM_PULLREQUEST_PULLREQUESTNUMBER",
   "CI_PROJECT_ID",
-  "CI_MERGE_REQUEST_IID",
-  "CI_OPEN_MERGE_REQUESTS",
   "CI_PIPELINE_ID",
   "CI_JOB_ID",
   "CI_COMMIT_TIMESTAMP",
   "GITHUB_EVENT_PATH",
-  "GITHUB_REPOSITORY_OWNER",
-  "GITHUB_RUN_ATTEMPT",
   "GITHUB_WORKFLOW",
   "RUNNER_NAME",
 ];
@@ -43,7 +32,6 @@ export const VARIABLES: readonly string[] = [
     ...TELEMETRY,
     ...PROXIES,
     ...CI_JOB,
-    ...NODE_SERVICES.flatMap(({ presence, count, index }) => [presence, count, index]),
     // All names in the table of CI services.
     ...CI_NAMES,
   ]),

@@ -43,7 +43,8 @@ async function loadOrganization(tx: Queryable, organizationId: number) {
     from organization where organization_id = ${organizationId}`;
   const { name, lastChangeId, policy, createdAt, ...row } = organization!;
   const repositories = await tx<RepositoryRow[]>`
-    select ${repositoryColumns(tx)}, quarantine_policy::text as policy, base_branch as "baseBranch"
+    select ${repositoryColumns(tx)}, quarantine_policy::text as policy, base_branch as "baseBranch",
+      default_branch as "defaultBranch"
     from repository
     where organization_id = ${organizationId} and repository_number is not null
     order by repository_number`;
@@ -84,13 +85,13 @@ interface OrganizationRow {
 type RepositoryRow = Omit<ExportedRepository, "quarantines"> & {
   policy: string | null;
   baseBranch: string | null;
+  defaultBranch: string | null;
   url: string;
   createdAt: number;
 };
 
 function repositoryRecord(repository: RepositoryRow): ExportRecord<"repository"> {
-  const { repositoryNumber, owner, name, url, idPrefix, policy, baseBranch, createdAt } =
-    repository;
+  const { repositoryNumber, owner, name, url, idPrefix, policy, createdAt } = repository;
   return {
     type: "repository",
     repository_id: repositoryNumber,
@@ -99,7 +100,8 @@ function repositoryRecord(repository: RepositoryRow): ExportRecord<"repository">
     url: url || null,
     test_id_prefix: testIdPrefix(idPrefix),
     quarantine_policy: policyOf(policy),
-    base_branch: baseBranch,
+    base_branch: repository.baseBranch,
+    default_branch: repository.defaultBranch,
     created_at: createdAt,
   };
 }

@@ -212,6 +212,10 @@ export class ImportedRepository {
       shard: record.shard ?? "",
       attempt: record.attempt ?? "",
       runner: record.runner ?? "",
+      pullNumber: record.pull_number,
+      pullTitle: record.pull_title ?? "",
+      author: record.author ?? "",
+      queueBase: record.queue_base ?? "",
       exitCode: record.exit_code,
       tags: record.tags ?? [],
       notes: record.notes ?? [],
@@ -330,13 +334,13 @@ async function insertRepository(
   const { owner, name } = record;
   const [row] = await tx<{ repositoryId: number }[]>`
     insert into repository (organization_id, repository_number, owner, name, owner_key, name_key,
-      url, id_prefix, quarantine_policy, base_branch, created_at)
+      url, id_prefix, quarantine_policy, base_branch, default_branch, created_at)
     values (${organizationId}, ${record.repository_id}, ${owner}, ${name}, ${caseKey(owner)}, ${
     caseKey(name)
   },
       ${record.url ?? ""}, ${idPrefix}, ${
     storedPolicy(record.quarantine_policy)
-  }::text::jsonb, ${record.base_branch}, to_timestamp(${record.created_at}))
+  }::text::jsonb, ${record.base_branch}, ${record.default_branch}, to_timestamp(${record.created_at}))
     on conflict (id_prefix) do nothing
     returning repository_id::float8 as "repositoryId"`;
   if (!row) return null;

@@ -4,8 +4,8 @@ import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
 
 /**
- * The base branch of a repository: the one that was set, else the first of the usual ones that has builds in the
- * last 90 days, else the branch with most of them.
+ * The base branch of a repository: the one that was set, else the default branch as CI says, else the first
+ * of the usual ones that has builds in the last 90 days, else the branch with most of them.
  *
  * @param options.now seconds since 1970
  */
@@ -14,7 +14,7 @@ export async function loadBaseBranch(
   { repositoryId, now }: { repositoryId: number; now: number },
 ): Promise<string> {
   const [repository] = await sql<{ given: string | null }[]>`
-    select base_branch as given from repository where repository_id = ${repositoryId}`;
+    select coalesce(base_branch, default_branch) as given from repository where repository_id = ${repositoryId}`;
   if (repository?.given) return repository.given;
   const since = firstSubmissionId(now - BASE_DAYS * SECONDS_PER_DAY);
   const [usual] = await sql<{ branch: string }[]>`

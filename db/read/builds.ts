@@ -16,6 +16,8 @@ export interface BuildRow {
   commitOid: string;
   /** `""` when unknown. */
   branch: string;
+  /** Number of the pull request; `null` when CI did not say. */
+  pullNumber: number | null;
   /** Seconds since 1970. */
   recordedAt: number;
   status: "processing" | "processed" | "failed";
@@ -97,6 +99,7 @@ function selectBuilds(
         max(s.build_url) as "buildUrl",
         (array_agg(s.commit_oid order by s.submission_id desc))[1] as "commitOid",
         coalesce((array_agg(s.branch order by s.submission_id desc))[1], '') as branch,
+        max(s.pull_number)::float8 as "pullNumber",
         extract(epoch from max(s.recorded_at))::float8 as "recordedAt",
         case when bool_or(s.status = 'processing') then 'processing'
           when bool_or(s.status = 'failed') then 'failed' else 'processed' end as status,
@@ -125,7 +128,7 @@ function isFound(tx: Queryable, words: readonly string[]) {
   return tx`not exists (
     select 1 from unnest(${textsIn(tx, words)}, ${textsIn(tx, parts)}) as w(word, part)
     where (length(w.word) < 4 or not starts_with(lower(s.commit_oid), w.word)) and strpos(
-      lower(concat('/', s.branch, '/', chr(10), s.build_url, '/')), w.part) = 0)`;
+      lower(concat('/', s.branch, '/', s.pull_number, '/', chr(10), s.build_url, '/')), w.part) = 0)`;
 }
 
 function selectFailures(

@@ -108,7 +108,17 @@ async function findNow(
 ): Promise<Map<number, ShownConclusion>> {
   const [run] = await loadRuns(sql, {
     repositoryId,
-    columns: ["code", "branch", "environment", "job", "shard", "attempt", "buildUrl", "results"],
+    columns: [
+      "code",
+      "branch",
+      "queueBase",
+      "environment",
+      "job",
+      "shard",
+      "attempt",
+      "buildUrl",
+      "results",
+    ],
     submissionIds: [submissionId],
   });
   if (!run) return new Map();

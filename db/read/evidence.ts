@@ -5,6 +5,7 @@ import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
 import { isMassFailure, type TestCounts } from "../../lib/analysis/test_counts.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
+import { countsForBase } from "../../lib/evidence/base_branch.ts";
 import { countBaseRuns, NO_BASE_RUNS } from "../../lib/evidence/base_runs.ts";
 import {
   type EarlierFailure,
@@ -29,9 +30,9 @@ import {
   type TruthCounts,
 } from "../../lib/evidence/shares.ts";
 import type { Conclusion } from "../../lib/evidence/said.ts";
-import { matchesPatterns, type Patterns } from "../../lib/query/submission_filter.ts";
+import type { Patterns } from "../../lib/query/submission_filter.ts";
 import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
-import { isOnBranch, isRecordedSince } from "./fragments.ts";
+import { isOfBase, isRecordedSince } from "./fragments.ts";
 import { loadRuns } from "./runs.ts";
 
 /** A run as its tests failed; `""` for what is unknown. */
@@ -46,6 +47,8 @@ export interface EvidenceRun {
   attempt: string;
   buildUrl: string;
   branch: string;
+  /** The branch that a merge queue tests for. */
+  queueBase?: string | undefined;
   counts: Pick<TestCounts, "ran" | "failed">;
   /** Seconds since 1970: what was recorded later is not known yet. */
   moment: number;
@@ -99,7 +102,7 @@ export async function findConclusions(
     windowStart: number;
   },
 ): Promise<Conclusions> {
-  const isOnBase = run.branch !== "" && matchesPatterns(run.branch, base);
+  const isOnBase = countsForBase(run, base);
   const known = failures.map(({ causes, ...failure }) => ({
     ...failure,
     causes: causes.filter((cause) => cause !== NO_TEXT),
@@ -171,7 +174,7 @@ async function loadLatelySeen(
     from submission s
     join negative_result n on n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
     where s.repository_id = ${repositoryId} and ${isBefore(sql, run, TOGETHER_SECONDS)}
-      and ${run.branch === "" ? isOnBranch(sql, base) : sql`s.branch <> ${run.branch}`}
+      and ${run.branch === "" ? isOfBase(sql, base) : sql`s.branch <> ${run.branch}`}
       and s.branch <> '' and not ${isOwn(sql, run)}
     group by 1`;
   const causesOf = (found: typeof rows[number][]) =>
@@ -216,7 +219,7 @@ async function loadKnown(
     }`,
     MAX_RUNS,
   );
-  const onBase = await load(sql`${isOnBranch(sql, base)} and ${memory} and ${isOther}`, MAX_RUNS);
+  const onBase = await load(sql`${isOfBase(sql, base)} and ${memory} and ${isOther}`, MAX_RUNS);
   const onBranch = run.branch === ""
     ? []
     : await load(sql`s.branch = ${run.branch} and ${memory} and ${isOther}`, MAX_BRANCH_RUNS);
@@ -287,14 +290,14 @@ async function loadEarlierFailures(
       select encode(n.submission_id, 'hex') as "submissionId", coalesce(s.branch, '') as branch,
         encode(string_agg(n.fingerprint || coalesce(n.other_fingerprints, ''), ''), 'hex') as causes,
         s.code_version = ${run.code ?? ""} as "isSameCode",
-        coalesce(${isOnBranch(sql, base)}, false) as "isOnBase"
+        ${isOfBase(sql, base)} as "isOnBase"
       from negative_result n
       join submission s on s.repository_id = ${repositoryId} and s.submission_id = n.submission_id
       where n.repository_id = ${repositoryId} and n.test_no = t.test_no
         and ${isRecordedSince(sql, firstSubmissionId(run.moment - MEMORY_DAYS * SECONDS_PER_DAY))}
         and n.submission_id < decode(${firstSubmissionId(run.moment + 1)}, 'hex')
         and s.status = 'processed' and not ${isOwn(sql, run)}
-      group by n.submission_id, s.branch, s.code_version
+      group by n.submission_id, s.branch, s.queue_base, s.code_version
       order by n.submission_id desc
       limit ${MAX_RUNS}
     ) n

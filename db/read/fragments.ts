@@ -25,9 +25,16 @@ export function isSelected(sql: Queryable, { branches, environments }: Submissio
 }
 
 /** SQL: whether the row `s` of `submission` is on one of the branches. */
-export function isOnBranch(sql: Queryable, branches: Patterns) {
+function isOnBranch(sql: Queryable, branches: Patterns) {
   if (branches === null) return sql`true`;
   return sql`s.branch like any(${textsIn(sql, likePatterns(branches))})`;
+}
+
+/** SQL: whether the row `s` of `submission` is on one of the base branches, or of a merge queue for one. */
+export function isOfBase(sql: Queryable, base: Patterns) {
+  if (base === null) return sql`true`;
+  const patterns = () => textsIn(sql, likePatterns(base));
+  return sql`coalesce(s.branch like any(${patterns()}) or s.queue_base like any(${patterns()}), false)`;
 }
 
 /** SQL: whether the row `s` of `submission` is of one of the jobs. */

@@ -3,7 +3,7 @@ import { MASS_FAILURE } from "../../lib/analysis/test_counts.ts";
 import type { Run } from "../../lib/analysis/run.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { isOnBranch } from "./fragments.ts";
+import { isOfBase } from "./fragments.ts";
 import { loadRuns } from "./runs.ts";
 
 /** A job of the CI service in an environment, and one of its shards. */
@@ -33,7 +33,7 @@ export async function loadJobRuns(
     repositoryId,
     columns: ["ranTestCount", "skippedTestCount"],
     where: sql`s.job <> '' and s.job = ${job} and s.environment = ${environment}
-      and s.shard = ${shard} and s.ran_test_count > 0 and ${isOnBranch(sql, base)}`,
+      and s.shard = ${shard} and s.ran_test_count > 0 and ${isOfBase(sql, base)}`,
     limit: COMPARED_RUNS,
   });
   return runs.map((run) => ({

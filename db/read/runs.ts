@@ -25,6 +25,7 @@ const COLUMNS: Record<Exclude<Column, DecodedColumn>, (sql: Queryable) => Fragme
   commitOid: (sql) => sql`s.commit_oid`,
   treeOid: (sql) => sql`s.tree_oid`,
   branch: (sql) => sql`s.branch`,
+  queueBase: (sql) => sql`s.queue_base`,
   environment: (sql) => sql`s.environment`,
   job: (sql) => sql`s.job`,
   shard: (sql) => sql`s.shard`,

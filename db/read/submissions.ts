@@ -24,6 +24,11 @@ export interface SubmissionRow {
   attempt: string;
   /** Machine that ran the tests, `""` when unknown. */
   runner: string;
+  /** Number of the pull request; `null` when unknown. */
+  pullNumber: number | null;
+  /** `""` when unknown, as the name of the commit's author. */
+  pullTitle: string;
+  author: string;
   /** Seconds since 1970. */
   recordedAt: number;
   status: "processing" | "processed" | "failed";
@@ -36,6 +41,7 @@ function submissionColumns(sql: Queryable) {
   return sql`encode(s.submission_id, 'hex') as "submissionId", s.key, s.build_url as "buildUrl",
     s.commit_oid as "commitOid", coalesce(s.tree_oid, '') as "treeOid",
     coalesce(s.branch, '') as branch, s.environment, s.job, s.shard, s.attempt, s.runner,
+    s.pull_number::float8 as "pullNumber", s.pull_title as "pullTitle", s.author,
     extract(epoch from s.recorded_at)::float8 as "recordedAt",
     s.status, s.test_result_count as "testResultCount",
     array_to_json(s.notes) as notes`;

@@ -6,9 +6,11 @@ import {
   type Repair,
   runOutcome,
 } from "../../lib/evidence/test_evidence.ts";
+import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { loadBaseBranch } from "./base_branch.ts";
+import { isOfBase } from "./fragments.ts";
 import { eachRun } from "./runs.ts";
 
 /** Enough for ten environments with all runs that count; bounds the time of a request. */
@@ -37,13 +39,14 @@ export async function loadBaseHistory(
   },
 ): Promise<BaseHistory> {
   const base = await loadBaseBranch(sql, { repositoryId, now });
-  const filter = { branches: [base], environments };
+  const filter = { branches: null, environments };
+  const where = isOfBase(sql, basePatterns(base));
   const selected = new SelectedTests([testNo]);
   const runs: HistoryRun[] = [];
   const counts = new Map<string, number>();
   let repair: Repair | null = null;
   let submissions = 0;
-  for await (const run of eachRun(sql, { repositoryId, columns: COLUMNS, filter })) {
+  for await (const run of eachRun(sql, { repositoryId, columns: COLUMNS, filter, where })) {
     const { results, isOutage, submissionId: _, ...version } = run;
     if (commitOid !== "" && version.commitOid.toLowerCase().startsWith(commitOid)) {
       repair = { commitOid, recordedAt: version.recordedAt };

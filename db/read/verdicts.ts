@@ -13,7 +13,7 @@ import { loadBaseBranch } from "./base_branch.ts";
 import { findOwnConclusions, loadBuildUrls, type ShownConclusion, withUrl } from "./conclusions.ts";
 import { type EvidenceRun, findConclusions } from "./evidence.ts";
 import { messageOf } from "./texts.ts";
-import { hasHash, isOnBranch, isRecordedSince } from "./fragments.ts";
+import { hasHash, isOfBase, isRecordedSince } from "./fragments.ts";
 
 /** A test that failed in the run, as a client names it. */
 export interface AskedTest {
@@ -73,7 +73,7 @@ export async function loadJudgedRun(
   },
 ): Promise<JudgedRun> {
   const baseBranch = given?.join(", ") ?? await loadBaseBranch(tx, { repositoryId, now });
-  const base = given ?? basePatterns(baseBranch);
+  const base = (given ?? [baseBranch]).flatMap(basePatterns);
   const testHashes = tests.map(({ testHash }) => testHash);
   const rows = await selectTests(tx, { repositoryId, testHashes, windowStart, base });
   const rowOf = new Map<number, TestRow>();
@@ -153,7 +153,7 @@ async function selectTests(
       join submission s on s.repository_id = n.repository_id and s.submission_id = n.submission_id
       where n.repository_id = ${repositoryId} and n.test_no = t.test_no
         and ${isRecordedSince(sql, firstSubmissionId(windowStart))}
-        and s.status = 'processed' and ${isOnBranch(sql, base)}
+        and s.status = 'processed' and ${isOfBase(sql, base)}
       order by n.submission_id desc, n.result_no desc
       limit 1
     ) failure on true

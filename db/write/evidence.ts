@@ -24,6 +24,7 @@ interface EvidenceSubmission {
   submissionId: string;
   buildUrl: string;
   branch: string | null;
+  queueBase?: string | undefined;
   environment: string;
   job: string;
   shard: string;

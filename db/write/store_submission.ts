@@ -33,6 +33,8 @@ import { storeTestList } from "./tests.ts";
 export interface Upload extends Omit<SubmissionHead, "key"> {
   /** Page of the repository; kept as it is, or derived from the build URL, when `""` or not given. */
   repositoryUrl?: string;
+  /** The default branch of the repository; `""` when it is not known. */
+  defaultBranch?: string;
   /** Tags of single tests, in addition to the tags of all. */
   testTags?: TestTags | null;
   /** SHA-256 (hex) of the bytes of the reports. */
@@ -197,6 +199,7 @@ async function insertUpload(
     // Reports that curl uploads come without it. An import keeps what was exported.
     derived: upload.imported ? "" : repositoryUrlFrom(upload.buildUrl, `${owner}/${name}`),
   });
+  await storeDefaultBranch(tx, repositoryId, upload.defaultBranch ?? "");
   return {
     submissionId: id,
     key,
@@ -244,6 +247,14 @@ async function storeConclusions(
   const failed = await loadFailedTests(tx, { repositoryId, version });
   await resolveTruths(tx, { repositoryId, version, submissionId, branch }, failed);
   return massFailure === "outage";
+}
+
+/** Stores the default branch of a repository as CI says, if it does. */
+async function storeDefaultBranch(tx: Queryable, repositoryId: number, branch: string) {
+  if (branch === "") return;
+  await tx`
+    update repository set default_branch = ${branch}
+    where repository_id = ${repositoryId} and default_branch is distinct from ${branch}`;
 }
 
 /** Stores the page of a repository. One that was derived never replaces another. */

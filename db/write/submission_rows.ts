@@ -29,6 +29,13 @@ export interface SubmissionHead {
   attempt?: string;
   /** Machine that ran the tests, `""` when unknown. */
   runner?: string;
+  /** Number of the pull request; `null` when unknown. */
+  pullNumber?: number | null;
+  /** `""` when unknown, as the name of the commit's author. */
+  pullTitle?: string;
+  author?: string;
+  /** The branch that a merge queue tests for, `""` when it does not. */
+  queueBase?: string;
   /** How the command that ran the tests ended; `null` when unknown. */
   exitCode?: number | null;
   /** Tags of every test. */
@@ -58,7 +65,8 @@ export async function insertSubmission(
   const counts = content && countTests(content.exceptions, content.testHashes.length);
   const [row] = await tx<{ codeVersion: string }[]>`
     insert into submission as s (repository_id, submission_id, recorded_at, uploaded_at, status, key,
-      build_url, commit_oid, tree_oid, branch, environment, job, shard, attempt, runner, exit_code, tags, upload_digest,
+      build_url, commit_oid, tree_oid, branch, environment, job, shard, attempt, runner,
+      pull_number, pull_title, author, queue_base, exit_code, tags, upload_digest,
       test_result_count, ran_test_count, skipped_test_count, failed_test_count, test_list_no,
       test_tag_digest, durations, duration_unit, exceptions, notes, ambiguous_test_nos,
       overheads, data_version)
@@ -66,7 +74,9 @@ export async function insertSubmission(
       to_timestamp(${facts.uploadedAt}), ${results ? "processed" : "processing"}, ${facts.key},
       ${facts.buildUrl}, ${facts.commitOid}, ${facts.treeOid}, ${facts.branch},
       ${facts.environment ?? ""}, ${facts.job ?? ""}, ${facts.shard ?? ""},
-      ${facts.attempt ?? ""}, ${facts.runner ?? ""}, ${facts.exitCode ?? null}::int,
+      ${facts.attempt ?? ""}, ${facts.runner ?? ""}, ${facts.pullNumber ?? null}::bigint,
+      ${facts.pullTitle ?? ""}, ${facts.author ?? ""}, ${facts.queueBase ?? ""},
+      ${facts.exitCode ?? null}::int,
       ${textArray(facts.tags)}::text[], decode(${results?.digest ?? null}::text, 'hex'),
       ${content?.resultCount ?? 0}, ${counts?.ran ?? null}::int, ${counts?.skipped ?? null}::int,
       ${counts?.failed ?? null}::int, ${results?.testListNo ?? null}::int,

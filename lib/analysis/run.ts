@@ -30,6 +30,8 @@ export interface RunColumns {
   commitOid: string;
   treeOid: string | null;
   branch: string | null;
+  /** The branch that a merge queue tests for, `""` when it does not. */
+  queueBase: string;
   /** `""` when unknown, as job and shard. */
   environment: string;
   job: string;

@@ -38,6 +38,16 @@ export interface DetectedRun {
   startedAt: number | null;
 }
 
+/** What is kept of a run for readers; `""` when unknown. */
+export interface ToldFacts {
+  /** `null` when there is no pull request. */
+  pullNumber: number | null;
+  pullTitle: string;
+  author: string;
+  queueBase: string;
+  defaultBranch: string;
+}
+
 export interface CiJob extends DetectedRun {
   /** Such as `GitHub Actions`. */
   title: string;
@@ -82,9 +92,8 @@ const NO_SERVICE: Service = {
 
 /** The CI job or checkout that variables describe; `null` when they describe neither. */
 export function readCi(variables: CiVariables): CiJob | null {
-  const service = [...SERVICES, NO_SERVICE].find(({ presence }) =>
-    presence.some((text) => isPresent(text, variables))
-  );
+  const service = serviceOf(variables) ??
+    (NO_SERVICE.presence.some((text) => isPresent(text, variables)) ? NO_SERVICE : null);
   if (!service) return null;
   const read = (fact: Fact = []) => valueOf(fact, variables);
   const fromUrl = readGitUrl(read(service.repositoryUrl));
@@ -93,9 +102,11 @@ export function readCi(variables: CiVariables): CiJob | null {
   const fork = forkOf(read(service.fork), repository);
   const code = testedCode(service, { repository, fork, variables });
   const defaultBranch = read(service.defaultBranch);
-  const pullNumber = /(?:^|\/)([1-9]\d{0,9})$/.exec(read(service.pullNumber))?.[1] ?? "";
+  const pullIn = (fact: Fact | undefined) => /(?:^|\/)([1-9]\d{0,9})$/.exec(read(fact))?.[1] ?? "";
+  const pullNumber = pullIn(service.pullNumber);
   const matrix = readMatrix(variables.MATRIX ?? "");
-  const branch = pullNumber !== "" && code.branch === defaultBranch ? "" : code.branch;
+  const isDefault = code.branch !== "" && code.branch === defaultBranch;
+  const branch = pullNumber !== "" && isDefault ? "" : code.branch;
   return {
     title: service.title,
     repository,
@@ -110,7 +121,7 @@ export function readCi(variables: CiVariables): CiJob | null {
     runner: shorten(read(service.runner)),
     buildUrl: read(service.buildUrl),
     defaultBranch,
-    pullNumber,
+    pullNumber: pullNumber || (isDefault ? "" : pullIn(service.openPull)),
     pullTitle: shorten(read(service.pullTitle), MAX_TITLE_CHARACTERS),
     author: shorten(read(service.author).replace(/\s*<[^>]*>$/, "")),
     startedAt: readMoment(read(service.startedAt)),
@@ -119,12 +130,40 @@ export function readCi(variables: CiVariables): CiJob | null {
 
 /** The branch that a branch of GitHub's merge queue is for, `""` for every other branch. */
 function queueBaseOf(branch: string): string {
-  return /^gh-readonly-queue\/(.+)\/pr-\d+-[0-9a-f]{7,64}$/.exec(branch)?.[1] ?? "";
+  return /^gh-readonly-queue\/(.+)\/pr-[^/]+$/.exec(branch)?.[1] ?? "";
+}
+
+/** What an upload stores of a run in addition to what its uploader may give. */
+export function toldFacts(
+  run: DetectedRun | null,
+  { branch, isOwnCommit, isOwnRepository }: {
+    /** The branch of the upload. */
+    branch: string;
+    /** Whether the upload is of the commit and of the repository of the run. */
+    isOwnCommit: boolean;
+    isOwnRepository: boolean;
+  },
+): ToldFacts {
+  const told = isOwnRepository ? run ?? UNKNOWN_RUN : UNKNOWN_RUN;
+  const isOwnBranch = branch === told.branch;
+  return {
+    pullNumber: told.pullNumber === "" ? null : Number(told.pullNumber),
+    pullTitle: told.pullTitle,
+    author: isOwnCommit ? told.author : "",
+    queueBase: isOwnBranch && told.queueBase || queueBaseOf(branch),
+    defaultBranch: told.defaultBranch,
+  };
 }
 
 /** Whether the variables are those of a job of a known service. */
 export function isCiJob(variables: CiVariables): boolean {
-  return SERVICES.some(({ presence }) => presence.some((text) => isPresent(text, variables)));
+  return serviceOf(variables) !== null;
+}
+
+/** The service of a job; `null` when it is of none that is known. */
+export function serviceOf(variables: CiVariables): Service | null {
+  return SERVICES.find(({ presence }) => presence.some((text) => isPresent(text, variables))) ??
+    null;
 }
 
 function isPresent(text: string, variables: CiVariables): boolean {

@@ -15,6 +15,21 @@ interface Computed {
  */
 export type Fact = readonly string[] | Computed;
 
+/** The variables that number the nodes of a job, as the service counts them. */
+interface Nodes {
+  index: string;
+  total: string;
+  /** Index of the first node. */
+  first: 0 | 1;
+  /** Tells the jobs of a matrix, which the variables number instead of the nodes of one of them. */
+  matrix?: { variable: string; isOf(value: string): boolean };
+}
+
+/** A shard that the service numbers. */
+interface NumberedShard extends Computed {
+  nodes: Nodes;
+}
+
 export interface Service {
   /** Name in messages; archives have it as `github-actions`. */
   title: string;
@@ -43,7 +58,7 @@ export interface Service {
   /** Name of the job; shard numbers and values of a matrix at its end are removed. */
   job?: Fact;
   /** Which shard of how many, from 1. */
-  shard?: Fact;
+  shard?: Fact | NumberedShard;
   /** Which attempt of the job, from 1, when somebody runs it again in the same build. */
   attempt?: Fact;
   runner?: Fact;
@@ -53,6 +68,8 @@ export interface Service {
   defaultBranch?: Fact;
   /** Number of the pull or merge request, or an address that ends with it. */
   pullNumber?: Fact;
+  /** The first pull request that is open for the branch, if the job was not started for one. */
+  openPull?: Fact;
   pullTitle?: Fact;
   /** Name of the commit's author. */
   author?: Fact;
@@ -112,14 +129,20 @@ const GITHUB = {
     (event, ofPull, ofRun) => event === "workflow_run" ? ofRun : ofPull,
   ),
   folder: ["$GITHUB_WORKSPACE"],
-  // The values of a matrix are in no variable: MATRIX has them.
-  environment: ["$RUNNER_OS-$RUNNER_ARCH"],
+  // The values of a matrix are in no variable: MATRIX has them. The tests of workflow_run ran elsewhere.
+  environment: by(
+    ["GITHUB_EVENT_NAME", "RUNNER_OS", "RUNNER_ARCH"],
+    (event, os, arch) => event !== "workflow_run" && os && arch ? `${os}-${arch}` : "",
+  ),
   job: ["$GITHUB_JOB"],
   attempt: by(
     ["GITHUB_EVENT_NAME", "EVENT_WORKFLOW_RUN_RUN_ATTEMPT", "GITHUB_RUN_ATTEMPT"],
     (event, ofRun, own) => event === "workflow_run" ? ofRun : own,
   ),
-  runner: ["$RUNNER_NAME"],
+  runner: by(
+    ["GITHUB_EVENT_NAME", "RUNNER_NAME"],
+    (event, name) => event === "workflow_run" ? "" : name,
+  ),
   repositoryUrl: [
     "$GITHUB_SERVER_URL/$GITHUB_REPOSITORY",
     "https://github.com/$GITHUB_REPOSITORY",
@@ -202,16 +225,20 @@ export const SERVICES: readonly Service[] = [
       (arch, job) => [arch, matrixOf(job).replaceAll(/,\s*/g, " ")].join(" ").trim(),
     ),
     job: ["$CI_JOB_NAME"],
-    // The jobs of a matrix are numbered, too.
-    shard: by(
-      ["CI_JOB_NAME", "CI_NODE_INDEX", "CI_NODE_TOTAL"],
-      (job, index, total) => matrixOf(job) ? "" : shardOf(index, total),
-    ),
+    shard: numbered({
+      index: "CI_NODE_INDEX",
+      total: "CI_NODE_TOTAL",
+      first: 1,
+      // `test: [node, 20]`; the job of `parallel: 4` is `test 1/4`.
+      matrix: { variable: "CI_JOB_NAME", isOf: (job) => matrixOf(job) !== "" },
+    }),
     runner: ["$CI_RUNNER_DESCRIPTION"],
     buildUrl: ["$CI_PIPELINE_URL"],
     repositoryUrl: ["$CI_PROJECT_URL"],
     defaultBranch: ["$CI_DEFAULT_BRANCH"],
     pullNumber: ["$CI_MERGE_REQUEST_IID"],
+    // Such as acme/shop!7,acme/shop!9.
+    openPull: by(["CI_OPEN_MERGE_REQUESTS"], (list) => list.split(",")[0]!.replace(/^.*!/, "")),
     pullTitle: ["$CI_MERGE_REQUEST_TITLE"],
     author: ["$CI_COMMIT_AUTHOR"],
     startedAt: ["$CI_JOB_STARTED_AT"],
@@ -226,7 +253,7 @@ export const SERVICES: readonly Service[] = [
     branch: ["$CIRCLE_BRANCH"],
     folder: ["$CIRCLE_WORKING_DIRECTORY"],
     job: ["$CIRCLE_JOB"],
-    shard: by(["CIRCLE_NODE_INDEX", "CIRCLE_NODE_TOTAL"], shardFrom0),
+    shard: numbered({ index: "CIRCLE_NODE_INDEX", total: "CIRCLE_NODE_TOTAL", first: 0 }),
     buildUrl: by(["CIRCLE_WORKFLOW_ID", "CIRCLE_BUILD_URL"], (workflow, job) => {
       // The URL of one job; a self-hosted server has another host.
       const server = URL.parse(job)?.origin ?? "https://circleci.com";
@@ -248,7 +275,11 @@ export const SERVICES: readonly Service[] = [
     queueBase: ["$BUILDKITE_MERGE_QUEUE_BASE_BRANCH"],
     folder: ["$BUILDKITE_BUILD_CHECKOUT_PATH"],
     job: ["$BUILDKITE_STEP_KEY", "$BUILDKITE_LABEL"],
-    shard: by(["BUILDKITE_PARALLEL_JOB", "BUILDKITE_PARALLEL_JOB_COUNT"], shardFrom0),
+    shard: numbered({
+      index: "BUILDKITE_PARALLEL_JOB",
+      total: "BUILDKITE_PARALLEL_JOB_COUNT",
+      first: 0,
+    }),
     attempt: by(["BUILDKITE_RETRY_COUNT"], countedFrom1),
     runner: ["$BUILDKITE_AGENT_NAME"],
     buildUrl: ["$BUILDKITE_BUILD_URL"],
@@ -289,7 +320,7 @@ export const SERVICES: readonly Service[] = [
     folder: ["$SEMAPHORE_GIT_DIR"],
     environment: ["$SEMAPHORE_AGENT_MACHINE_OS_IMAGE"],
     job: ["$SEMAPHORE_JOB_NAME"],
-    shard: by(["SEMAPHORE_JOB_INDEX", "SEMAPHORE_JOB_COUNT"], shardOf),
+    shard: numbered({ index: "SEMAPHORE_JOB_INDEX", total: "SEMAPHORE_JOB_COUNT", first: 1 }),
     buildUrl: ["$SEMAPHORE_ORGANIZATION_URL/workflows/$SEMAPHORE_WORKFLOW_ID"],
     repositoryUrl: ["$SEMAPHORE_GIT_URL"],
     pullNumber: ["$SEMAPHORE_GIT_PR_NUMBER"],
@@ -330,10 +361,14 @@ export const SERVICES: readonly Service[] = [
     ),
     // The job of the pipeline; the jobs of a matrix have the name of their leg.
     job: ["$SYSTEM_PHASENAME"],
-    shard: by(
-      ["SYSTEM_PARALLELEXECUTIONTYPE", "SYSTEM_JOBPOSITIONINPHASE", "SYSTEM_TOTALJOBSINPHASE"],
-      (type, index, total) => isAzureMatrix(type) ? "" : shardOf(index, total),
-    ),
+    shard: numbered({
+      index: "SYSTEM_JOBPOSITIONINPHASE",
+      total: "SYSTEM_TOTALJOBSINPHASE",
+      // By the scripts of microsoft/azure-pipelines-tasks.
+      first: 1,
+      // `MultiMachine` with `parallel`.
+      matrix: { variable: "SYSTEM_PARALLELEXECUTIONTYPE", isOf: isAzureMatrix },
+    }),
     attempt: ["$SYSTEM_JOBATTEMPT"],
     runner: ["$AGENT_NAME"],
     buildUrl: by(
@@ -364,7 +399,11 @@ export const SERVICES: readonly Service[] = [
     branch: ["$BITBUCKET_BRANCH"],
     folder: ["$BITBUCKET_CLONE_DIR"],
     // Steps have no name in the variables.
-    shard: by(["BITBUCKET_PARALLEL_STEP", "BITBUCKET_PARALLEL_STEP_COUNT"], shardFrom0),
+    shard: numbered({
+      index: "BITBUCKET_PARALLEL_STEP",
+      total: "BITBUCKET_PARALLEL_STEP_COUNT",
+      first: 0,
+    }),
     attempt: ["$BITBUCKET_STEP_RUN_NUMBER"],
     buildUrl: [
       "https://bitbucket.org/$BITBUCKET_REPO_FULL_NAME/pipelines/results/$BITBUCKET_BUILD_NUMBER",
@@ -409,6 +448,16 @@ export const SERVICES: readonly Service[] = [
     defaultBranch: ["$CIRRUS_DEFAULT_BRANCH"],
     pullNumber: ["$CIRRUS_PR"],
     pullTitle: by(["CIRRUS_PR", "CIRRUS_CHANGE_TITLE"], (pull, title) => pull && title),
+  },
+  {
+    // The variables of nodes are those of GitLab, counted otherwise. It has no checkout.
+    title: "Heroku CI",
+    page: "https://devcenter.heroku.com/articles/heroku-ci-parallel-test-runs",
+    presence: ["HEROKU_TEST_RUN_ID"],
+    commit: ["$HEROKU_TEST_RUN_COMMIT_VERSION"],
+    branch: ["$HEROKU_TEST_RUN_BRANCH"],
+    shard: numbered({ index: "CI_NODE_INDEX", total: "CI_NODE_TOTAL", first: 0 }),
+    buildUrl: [],
   },
   {
     // It sets variables of Drone, too.
@@ -512,13 +561,20 @@ function isAzureMatrix(type: string): boolean {
   return /^multiconfiguration$/i.test(type);
 }
 
+/** The shard of a node, counted from 1. */
+function numbered(nodes: Nodes): NumberedShard {
+  const { index, total, first, matrix } = nodes;
+  return {
+    nodes,
+    names: [index, total, ...matrix ? [matrix.variable] : []],
+    read: (index = "", total = "", ofMatrix = "") =>
+      matrix?.isOf(ofMatrix) ? "" : shardOf(first === 0 ? countedFrom1(index) : index, total),
+  };
+}
+
 /** `""` for the only one. */
 function shardOf(index: string, total: string): string {
   return Number(total) > 1 && index !== "" ? `${index}/${total}` : "";
-}
-
-function shardFrom0(index: string, total: string): string {
-  return shardOf(countedFrom1(index), total);
 }
 
 function countedFrom1(count: string): string {

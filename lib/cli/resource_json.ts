@@ -11,7 +11,7 @@ export function repositoryRecord(repository: Repository) {
 
 /** JSON of a submission. */
 export function submissionRecord({ treeOid, branch, ...rest }: StoredSubmission) {
-  const { environment, job, shard, attempt, runner } = rest;
+  const { environment, job, shard, attempt, runner, pullNumber, pullTitle, author } = rest;
   const { key, status, recordedAt, uploadedAt, buildUrl, commitOid, testResultCount, notes } = rest;
   return {
     ...jsonRecord({ key, status, recordedAt, uploadedAt, buildUrl, commitOid, testResultCount }),
@@ -23,5 +23,8 @@ export function submissionRecord({ treeOid, branch, ...rest }: StoredSubmission)
     shard: shard || null,
     attempt: attempt || null,
     runner: runner || null,
+    pull_number: pullNumber,
+    pull_title: pullTitle || null,
+    author: author || null,
   };
 }

@@ -1,11 +1,16 @@
 /** The options of `ingest` and `upload` that describe a run, with defaults from CI or the checkout. */
 import * as v from "valibot";
 import { commitOf, runGit, treeOf } from "../intake/checkout/git.ts";
-import type { DetectedRun } from "../ci/mod.ts";
+import { type DetectedRun, toldFacts } from "../ci/mod.ts";
 import { describeCheckout, detectCiJob } from "../intake/checkout/mod.ts";
 import { isGitId } from "../base/commit.ts";
 import { readWith } from "../base/read_with.ts";
-import { parseRepositoryName } from "../base/repository_name.ts";
+import { caseKey } from "../base/identity.ts";
+import {
+  formatRepositoryName,
+  parseRepositoryName,
+  type RepositoryName,
+} from "../base/repository_name.ts";
 import type { ArchiveFacts } from "../report/archive/mod.ts";
 import type { CommandContext } from "./command.ts";
 import { ATTEMPTS, option, REPO_OF_JOB } from "./parameters.ts";
@@ -153,11 +158,12 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
   // The branch and tree of a checkout belong to its commit.
   const ofCommit = job || given.commit === undefined ? found : null;
   for (const text of job?.notes ?? []) context.note(text);
+  const branch = given.branch ?? readFact(ofCommit, "branch", readText) ?? "";
   const facts: ArchiveFacts = {
     repository,
     commitOid,
     treeOid: given.tree ?? null,
-    branch: (given.branch ?? readFact(ofCommit, "branch", readText)) || null,
+    branch: branch || null,
     environment: given.environment ?? readFact(found, "environment", readName) ?? "",
     job: given.job ?? readFact(found, "job", readName) ?? "",
     shard: given.shard ?? readFact(found, "shard", readName) ?? "",
@@ -166,6 +172,11 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
     buildUrl: given.buildUrl ?? readFact(found, "buildUrl", readBuildUrl) ?? "",
     // A job may upload results of another repository.
     repositoryUrl: given.repo === undefined ? found?.repositoryUrl ?? "" : "",
+    ...toldFacts(job, {
+      branch,
+      isOwnCommit: commitOid === job?.commit,
+      isOwnRepository: job !== null && isSameRepository(repository, job.repository),
+    }),
     tags: given.tags ?? [],
     recordedAt: checkedTime(given.recordedAt ?? context.now, context.now),
     provider: job?.title.toLowerCase().replaceAll(" ", "-") ?? "",
@@ -219,6 +230,10 @@ export async function givenCommit(
     `--commit: unknown commit "${commit}": expected 7 to 64 hex digits, or a revision of the ` +
       "current checkout",
   );
+}
+
+function isSameRepository(repository: RepositoryName, name: string): boolean {
+  return caseKey(formatRepositoryName(repository)) === caseKey(name);
 }
 
 /** A fact of the CI job or checkout, `undefined` when it is missing or invalid. */

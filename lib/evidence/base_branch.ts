@@ -1,5 +1,7 @@
 /** The base branch of a repository: changes are made against it, and its failures are not theirs. */
 
+import { matchesPatterns, type Patterns } from "../query/submission_filter.ts";
+
 /** Names by which a base branch is recognized, if they have builds. */
 export const USUAL_BASE_BRANCHES = ["main", "master", "trunk", "develop"] as const;
 
@@ -8,6 +10,14 @@ export const BASE_DAYS = 90;
 
 /** The base branch of a repository without builds. */
 export const DEFAULT_BASE = USUAL_BASE_BRANCHES[0];
+
+/** Whether a run counts for one of the base branches: it is on it, or of a merge queue for it. */
+export function countsForBase(
+  { branch, queueBase = "" }: { branch: string; queueBase?: string | undefined },
+  base: Patterns,
+): boolean {
+  return [branch, queueBase].some((name) => name !== "" && matchesPatterns(name, base));
+}
 
 /** Patterns of the branches that count for a base branch: itself, and those of its merge queue. */
 export function basePatterns(base: string): string[] {

@@ -113,6 +113,8 @@ const SCHEMAS = {
     quarantine_policy: quarantinePolicy,
     /** Set by a person. */
     base_branch: maybe(text),
+    /** As CI says. */
+    default_branch: maybe(text),
     created_at: timestamp,
   }),
   /** A test, with what is known of it beyond the submissions that are still stored. */
@@ -162,6 +164,12 @@ const SCHEMAS = {
     shard: maybe(text),
     attempt: maybe(text),
     runner: maybe(text),
+    /** What CI says of the pull request, and of the author of the commit. */
+    pull_number: maybe(integer(1)),
+    pull_title: maybe(text),
+    author: maybe(text),
+    /** The branch that a merge queue tests for. */
+    queue_base: maybe(text),
     build_url: maybe(text),
     tags,
     /** Identifies the uploaded bytes, their commit and build URL; absent unless it is processed. */

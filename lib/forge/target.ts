@@ -2,19 +2,10 @@
 import * as v from "valibot";
 import { type Environment, setting } from "../base/config.ts";
 import { Failure } from "../base/failure.ts";
+import type { CiJob } from "../ci/mod.ts";
 import type { PullComments, WaitToRetry } from "./forge.ts";
 import { findPull, gitHubAccess, gitHubComments } from "./github.ts";
 import { gitLabAccess, gitLabNotes } from "./gitlab.ts";
-
-/** Variables that other CI services set to the number of the pull request, or to its address. */
-export const PULL_VARIABLES = [
-  "CHANGE_ID",
-  "CIRCLE_PULL_REQUEST",
-  "BUILDKITE_PULL_REQUEST",
-  "TRAVIS_PULL_REQUEST",
-  "SEMAPHORE_GIT_PR_NUMBER",
-  "SYSTEM_PULLREQUEST_PULLREQUESTNUMBER",
-];
 
 const HEAD = v.object({
   id: v.number(),
@@ -45,6 +36,7 @@ interface CommentTarget {
 /**
  * The pull request that a run belongs to.
  *
+ * @param options.run the CI job; `null` outside of CI
  * @param options.repository `OWNER/NAME`
  * @param options.pull number; by default from the CI job
  * @returns `null` for a run without one
@@ -52,8 +44,9 @@ interface CommentTarget {
  * @throws {ForgeError} when the pull request has to be looked up, and that fails
  */
 export async function findTarget(
-  { environment, repository, pull, stop, wait }: {
+  { environment, run, repository, pull, stop, wait }: {
     environment: Environment;
+    run: CiJob | null;
     repository: string;
     pull: number | undefined;
     stop: AbortSignal;
@@ -67,7 +60,7 @@ export async function findTarget(
   const secretsWith = (token: string) => [apiToken, token].filter((secret) => secret !== "");
   const isGitLab = get("GITLAB_CI") !== "" || gitHubToken === "" && gitLabToken !== "";
   if (isGitLab) {
-    const number = pull ?? gitLabPull(get);
+    const number = pull ?? numberIn(run?.pullNumber ?? "");
     if (number === null) return null;
     const apiUrl = baseAddress(environment, "CI_API_V4_URL");
     const access = gitLabAccess({ apiUrl, token: checkToken("GITLAB_TOKEN", gitLabToken), stop });
@@ -86,9 +79,10 @@ export async function findTarget(
         "`comment --dry-run` prints the text",
     );
   }
-  const event = await readEvent(environment);
-  const given = pull ?? event.pull_request?.number ?? pullOf(get);
-  const head = headOf(event, get);
+  // The requests that a workflow_run names may be of another repository.
+  const isOfRun = get("GITHUB_EVENT_NAME") === "workflow_run";
+  const given = pull ?? (isOfRun ? null : numberIn(run?.pullNumber ?? ""));
+  const head = headOf(run, get);
   if (given === null && head === null) return null;
   const apiUrl = baseAddress(environment, "GITHUB_API_URL");
   const access = gitHubAccess({ apiUrl, token: checkToken("GITHUB_TOKEN", gitHubToken), stop });
@@ -123,33 +117,13 @@ function unsupportedForge(get: Get): string | null {
   return null;
 }
 
-/** A merge request's pipeline; otherwise the first open merge request of the branch. */
-function gitLabPull(get: Get): number | null {
-  const [first = ""] = get("CI_OPEN_MERGE_REQUESTS").split(",");
-  const [, ofBranch = ""] = /!(\d+)$/.exec(first) ?? [];
-  return numberIn(get("CI_MERGE_REQUEST_IID")) ?? numberIn(ofBranch);
-}
-
-function pullOf(get: Get): number | null {
-  const [, ofRef = ""] = /^refs\/pull\/(\d+)\//.exec(get("GITHUB_REF")) ?? [];
-  const others = PULL_VARIABLES.map((name) => get(name).replace(/^.*\//, ""));
-  return [ofRef, ...others].map(numberIn).find((number) => number !== null) ?? null;
-}
-
-/** The commit of a run that was not started for a pull request. */
-function headOf(
-  { workflow_run }: v.InferOutput<typeof EVENT>,
-  get: Get,
-): { head: string; commit: string } | null {
-  if (workflow_run) {
-    const { head_repository: { owner }, head_branch, head_sha } = workflow_run;
-    return { head: `${owner.login}:${head_branch}`, commit: head_sha };
-  }
-  const [, branch] = /^refs\/heads\/(.+)$/.exec(get("GITHUB_REF")) ?? [];
-  const owner = get("GITHUB_REPOSITORY_OWNER");
-  const commit = get("GITHUB_SHA");
-  if (get("GITHUB_EVENT_NAME") !== "push" || !branch || owner === "" || commit === "") return null;
-  return { head: `${owner}:${branch}`, commit };
+/** The commit of a run that was not started for a pull request, and its branch as `owner:branch`. */
+function headOf(run: CiJob | null, get: Get): { head: string; commit: string } | null {
+  const isOfBranch = ["push", "workflow_run"].includes(get("GITHUB_EVENT_NAME"));
+  if (!run || !isOfBranch || run.branch === "" || run.commit === "") return null;
+  const { branch, commit, repository } = run;
+  const owner = repository.split("/")[0];
+  return { head: branch.includes(":") ? branch : `${owner}:${branch}`, commit };
 }
 
 function numberIn(text: string): number | null {

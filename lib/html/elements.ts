@@ -43,10 +43,11 @@ export function table(
 <tbody>${rows.map((row) => markup`<tr>${cells(row)}</tr>\n`)}</tbody></table></div>`;
 }
 
-/** A list of key figures: name, value and detail. */
-export function keyFigures(
-  ...list: readonly [name: string, value: Content, more?: Content][]
-): Markup {
+/** A key figure, with a detail in small letters. */
+export type KeyFigure = readonly [name: string, value: Content, more?: Content];
+
+/** A list of key figures. */
+export function keyFigures(...list: readonly KeyFigure[]): Markup {
   const items = list.map(([name, value, more]) => {
     const detail = more && markup`<small>${more}</small>`;
     return markup`<div><dt>${name}</dt><dd>${value}${detail}</dd></div>`;

@@ -90,12 +90,18 @@ export interface NamedBuild {
   branch: string | null;
   commitOid: string;
   buildUrl?: string;
+  /** As CI said; `null` when it did not. */
+  pullNumber?: number | null;
 }
 
 /** What distinguishes a build: branch or pull request, commit, and CI run, `main · 24d0c8b · #77`. */
-export function buildName({ branch, commitOid, buildUrl = "" }: NamedBuild): string {
+export function buildName(
+  { branch, commitOid, buildUrl = "", pullNumber = null }: NamedBuild,
+): string {
   const number = runNumberOf(buildUrl);
-  return [shownBranch(branch ?? ""), shortCommit(commitOid), number === null ? "" : `#${number}`]
+  const shown = shownBranch(branch ?? "");
+  const pull = pullNumber === null || shown.endsWith(`/${pullNumber}`) ? "" : `pull/${pullNumber}`;
+  return [shown, pull, shortCommit(commitOid), number === null ? "" : `#${number}`]
     .filter((part) => part !== "").join(" · ") || "build";
 }
 

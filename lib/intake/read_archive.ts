@@ -26,6 +26,7 @@ import {
   type UploadFiles,
 } from "./read_files.ts";
 import { readGitUrl } from "../ci/git_url.ts";
+import { toldFacts } from "../ci/mod.ts";
 import { UploadNotes } from "./upload_notes.ts";
 import type { RunValues } from "./upload_values.ts";
 import {
@@ -229,6 +230,11 @@ export function parseFacts(
     repositoryUrl: ownRepository !== "" && isOther(ownRepository)
       ? ""
       : readGitUrl(metadata?.repositoryUrl ?? "").page,
+    ...toldFacts(run, {
+      branch: branchName,
+      isOwnCommit: commitOid.toLowerCase() === run?.commit,
+      isOwnRepository: run !== null && !isOther(run.repository || ownRepository),
+    }),
     tags: given.tags ?? read("tags", () => usableTags(split, archive, onNote), []),
     recordedAt: read("recordedAt", () => {
       const ownTime = () => timestamp ? parseMetadataTimestamp(timestamp) : recordedAt;

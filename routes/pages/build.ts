@@ -27,6 +27,7 @@ import { glyph } from "../../lib/html/charts.ts";
 import {
   emptyState,
   failureDetails,
+  type KeyFigure,
   keyFigures,
   label,
   testName,
@@ -335,20 +336,48 @@ function buildNotes(parts: readonly BuildPart[]): Markup | false {
 <ul>${[...notes].map((note) => markup`<li><bdi>${note}</bdi></li>`)}</ul>`;
 }
 
+const JOB_FACTS = [
+  ["Job", "job"],
+  ["Shard", "shard"],
+  ["Attempt", "attempt"],
+  ["Runner", "runner"],
+] as const;
+
+/** Values in a line; the API has all. */
+const MAX_VALUES = 10;
+
+/** The known values of the uploads, each once. */
+function eachOnce(
+  parts: readonly BuildPart[],
+  key: "environment" | typeof JOB_FACTS[number][1],
+): string {
+  const values = [...new Set(parts.map((part) => part[key]))].filter((value) => value !== "")
+    .sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+  const more = values.length - MAX_VALUES;
+  return values.slice(0, MAX_VALUES).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
 function buildFigures(
   parts: readonly BuildPart[],
   repository: RepositoryDetails,
   { link, at }: PageRequest,
 ): Markup {
   const [{ commitOid, branch, buildUrl, recordedAt }] = parts as [BuildPart];
-  const environments = [...new Set(parts.map(({ environment }) => environment))]
-    .filter((environment) => environment !== "").sort();
+  const told = parts.find(({ pullNumber }) => pullNumber !== null);
+  const { author = "" } = parts.find((part) => part.author !== "") ?? {};
+  const pulls: KeyFigure[] = told
+    ? [["Pull request", link.pullRequest(repository, told.pullNumber!), told.pullTitle]]
+    : [];
+  const facts = JOB_FACTS.map(([name, key]): KeyFigure => [name, eachOnce(parts, key)])
+    .filter(([, text]) => text !== "");
   const results = parts.reduce((sum, { testResultCount }) => sum + testResultCount, 0);
   return keyFigures(
     ["When", at(recordedAt)],
     ["Branch", branch ? markup`<bdi>${link.branch(repository, branch)}</bdi>` : "unknown"],
-    ["Commit", link.commit(repository, commitOid)],
-    ["Environment", environments.join(", ") || "unknown"],
+    ...pulls,
+    ["Commit", link.commit(repository, commitOid), author && `by ${author}`],
+    ["Environment", eachOnce(parts, "environment") || "unknown"],
+    ...facts,
     ["Results", formatCount(results), `in ${plural(parts.length, "upload")}`],
     ["CI run", externalLink(buildUrl, externalAddress(buildUrl) ? "open" : buildUrl || "unknown")],
   );

@@ -62,6 +62,10 @@ const buildSchema = schemas.object("Build", {
   submission_count: schemas.count("Its submissions"),
   build_url: schemas.buildUrl,
   commit_url: schemas.text('Page of the commit, "" when it is not known'),
+  pull_number: schemas.described(
+    v.nullable(v.number()),
+    "Number of the pull request, null when there is none or it is not known",
+  ),
   pull_request_url: schemas.text('Page of the pull request, "" when there is none'),
 });
 
@@ -200,14 +204,16 @@ function someEnvironments([first, ...more]: readonly string[]): Content {
 }
 
 /** To the forge, as far as its address is known, and to the CI service. */
-function outerLinks({ branch, commitOid, buildUrl }: BuildRow, url: string): Content {
+function outerLinks(build: BuildRow, url: string): Content {
+  const { branch, commitOid, buildUrl } = build;
   const forge = forgeOf(url);
-  const pull = pullRequestOf(branch);
+  const pull = pullOf(build);
   const links: [text: string, url: string | undefined][] = [
     ["commit", forge?.commit(commitOid)],
-    pull === null
-      ? ["branch", branch && forge?.branch(branch)]
-      : [shownBranch(branch), forge?.pullRequest(pull)],
+    pull === null ? ["branch", branch && forge?.branch(branch)] : [
+      pullRequestOf(branch) === null ? `#${pull}` : shownBranch(branch),
+      forge?.pullRequest(pull),
+    ],
     ["CI run", externalAddress(buildUrl) ? buildUrl : ""],
   ];
   return links.filter(([, url]) => url).map(([text, url], index) => [
@@ -216,13 +222,18 @@ function outerLinks({ branch, commitOid, buildUrl }: BuildRow, url: string): Con
   ]);
 }
 
+/** The number of a build's pull request: as CI said, else from the ref that was checked out. */
+function pullOf({ pullNumber, branch }: BuildRow): number | null {
+  return pullNumber ?? pullRequestOf(branch);
+}
+
 function buildItem(
   build: BuildRow,
   { url }: RepositoryDetails,
 ): v.InferOutput<typeof buildSchema> {
   const { branch, commitOid, failedTestCount, flakyTestCount } = build;
   const forge = forgeOf(url);
-  const pull = pullRequestOf(branch);
+  const pull = pullOf(build);
   return {
     id: build.submissionId,
     name: buildName(build),
@@ -237,6 +248,7 @@ function buildItem(
     submission_count: build.submissionCount,
     build_url: build.buildUrl,
     commit_url: forge?.commit(commitOid) ?? "",
+    pull_number: pull,
     pull_request_url: pull === null ? "" : forge?.pullRequest(pull) ?? "",
   };
 }

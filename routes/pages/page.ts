@@ -184,6 +184,10 @@ function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
       if (pull === null) return externalLink(forge?.branch(branch) ?? "", branch);
       return externalLink(forge?.pullRequest(pull) ?? "", shownBranch(branch));
     },
+    /** A pull request, to the forge where its address is known. */
+    pullRequest({ url }: { url: string }, number: number): Markup {
+      return externalLink(forgeOf(url)?.pullRequest(number) ?? "", `#${number}`);
+    },
     /** The time of a submission, to its build. */
     build({ owner, name }: RepositoryName, submissionId: string): Markup {
       const address = pathTo(["repos", owner, name, "builds", submissionId]);

@@ -48,4 +48,36 @@ describeWithDatabases("the page of a build", (database) => {
     const silent = await textOf("aaaaaa5", [failed(""), failed("a failed")]);
     assert.match(silent, /1 quarantined: the gate excuses it/);
   });
+
+  it("shows the pull request, the author and the job as CI said", async () => {
+    await database().sql`
+      update repository set url = 'https://github.com/acme/shop'
+      where repository_id = ${shop.repositoryId}`;
+    const { submissionId } = await fixture.upload(shop, [{ name: "b" }], {
+      branch: "fork-er:main",
+      pullNumber: 12,
+      pullTitle: "Faster <carts>",
+      author: "Ada Lovelace",
+      environment: "Linux-X64",
+      job: "unit",
+      shard: "2/4",
+      attempt: "3",
+      runner: "ubuntu-4",
+    });
+    const response = await fixture.get(`/repos/acme/shop/builds/${submissionId}`);
+    const text = await response.text();
+    assert.match(text, /<a[^>]* href="https:\/\/github.com\/acme\/shop\/pull\/12"[^>]*>#12<\/a>/);
+    const shown = parseHtml(text).text.replaceAll(/\s/g, "");
+    for (
+      const part of [
+        "fork-er:main·pull/12",
+        "#12Faster<carts>",
+        "byAdaLovelace",
+        "Jobunit",
+        "Shard2/4",
+        "Attempt3",
+        "Runnerubuntu-4",
+      ]
+    ) assert.ok(shown.includes(part), `${part}: ${shown}`);
+  });
 });

@@ -38,7 +38,7 @@ describeWithDatabases("the page of builds", (database) => {
       branch: "refs/merge-requests/77/head",
       environment: "Windows-X64",
     });
-    await upload(3, flaky("a"), { branch: "feature/a" });
+    await upload(3, flaky("a"), { branch: "feature/a", pullNumber: 12 });
     await upload(4, [{ name: "a" }], { recordedAt: NOW - 20 * DAY });
   });
 
@@ -54,13 +54,19 @@ describeWithDatabases("the page of builds", (database) => {
   it("shows each build once, newest first, by its name and with its outcome", async () => {
     const page = await read();
     assert.deepEqual(names(page), [
-      "feature/a · 24d0c8b · #3",
+      "feature/a · pull/12 · 24d0c8b · #3",
       "merge-requests/77 · 24d0c8b · #2",
       "main · 24d0c8b · #1",
     ]);
     assert.match(page.text, /3 builds/);
     const outcomes = rows(page).map((row) => row.all("td")[0]!.text.trim());
     assert.deepEqual(outcomes, ["1 flaky", "1 failed, 1 flaky", "passed"]);
+  });
+
+  it("links to the pull request as CI said", async () => {
+    const [first] = rows(await read("?q=%2312"));
+    const links = first!.all("a").map(({ text, attributes }) => [text.trim(), attributes.href]);
+    assert.deepEqual(links[2], ["#12", "https://gitlab.com/acme/shop/-/merge_requests/12"]);
   });
 
   it("links to the forge and to the CI service", async () => {
@@ -86,7 +92,7 @@ describeWithDatabases("the page of builds", (database) => {
 
   it("selects by branch, environment, outcome and time", async () => {
     const main = "main · 24d0c8b · #1";
-    const feature = "feature/a · 24d0c8b · #3";
+    const feature = "feature/a · pull/12 · 24d0c8b · #3";
     for (
       const [query, expected] of [
         ["?branch=feature/*", [feature]],
@@ -182,7 +188,7 @@ describeWithDatabases("the page of builds", (database) => {
     };
     const builds = await read("");
     assert.deepEqual(builds.map(({ name, outcome }) => [name, outcome]), [
-      ["feature/a · 24d0c8b · #3", "flaky"],
+      ["feature/a · pull/12 · 24d0c8b · #3", "flaky"],
       ["merge-requests/77 · 24d0c8b · #2", "failed"],
       ["main · 24d0c8b · #1", "passed"],
     ]);

@@ -2,8 +2,7 @@ import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { PULL_VARIABLES } from "../../lib/forge/target.ts";
-import { NODE_SERVICES } from "../../lib/split/ci_nodes.ts";
+import { CI_NAMES } from "../../lib/ci/variables.ts";
 import { compile, TARGETS } from "../../tools/compile.ts";
 import { PERMISSIONS, VARIABLES } from "../../tools/permissions.ts";
 
@@ -96,10 +95,7 @@ describe("the permissions", () => {
         for (const [, name = ""] of text.matchAll(reads)) names.add(name);
       }
     }
-    for (const { presence, count, index } of NODE_SERVICES) {
-      for (const name of [presence, count, index]) names.add(name);
-    }
-    for (const name of PULL_VARIABLES) names.add(name);
+    for (const name of CI_NAMES) names.add(name);
     for (const name of ["GITHUB_REF", "XDG_RUNTIME_DIR", "OTEL_DENO"]) assert.ok(names.has(name));
     assert.deepEqual([...names].filter((name) => !VARIABLES.includes(name)), []);
   });

@@ -97,9 +97,7 @@ export const splitCommand: AddCommand = command({
     "patterns, which may match other files.",
     "A node that fails to reach the service would have another plan than the others. To rule that " +
     "out, make the plan in one job with --plan-out, and pass it to the nodes with --plan.",
-    `Without --nodes and --index, the variables of ${
-      NODE_SERVICES.map(({ title }) => title).join(", ")
-    } are used.`,
+    `Without --nodes and --index, the variables of ${NODE_SERVICES.join(", ")} are used.`,
   ],
   environment: ["PLATFORM_API_TOKEN", "PLATFORM_API_TOKEN_FILE", "PLATFORM_API_URL"],
   usesDatabase: false,

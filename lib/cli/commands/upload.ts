@@ -8,6 +8,8 @@ import { formatTimestamp } from "../../base/time.ts";
 import { findCodeowners } from "../codeowners_file.ts";
 import { type AddCommand, command } from "../command.ts";
 import { location, option, REPORTS } from "../parameters.ts";
+import { runGit } from "../../intake/checkout/git.ts";
+import { ciLines } from "../../intake/checkout/mod.ts";
 import { archiveName, FilesToPack, packArchive } from "../../intake/files_to_pack.ts";
 import { readUploadFiles } from "../../intake/read_files.ts";
 import { progressListener } from "../output.ts";
@@ -47,6 +49,7 @@ export const uploadCommand: AddCommand = command({
       ...options,
       facts,
       codeowners: codeowners?.text ?? null,
+      ci: await ciLines(environment, context.io.git ?? runGit),
     });
     const work = await openWorkFolder(target.unfinished);
     try {
@@ -70,9 +73,10 @@ export const uploadCommand: AddCommand = command({
 });
 
 async function archiveContent(
-  { facts, codeowners, reports, attempts, coverage }: {
+  { facts, codeowners, ci, reports, attempts, coverage }: {
     facts: ArchiveFacts;
     codeowners: string | null;
+    ci: string;
     reports: string[];
     attempts: boolean | undefined;
     coverage: string[];
@@ -92,5 +96,5 @@ async function archiveContent(
     await add(path, archivePath("test-results", name));
   }
   for (const path of coverage) await add(path, archivePath("coverage", path));
-  return { facts, codeowners, files: packed.files };
+  return { facts, codeowners, ci, files: packed.files };
 }

@@ -187,6 +187,7 @@ export async function commentOnPull(
     }
     const target = await findTarget({
       environment,
+      run: await detectCiJob(environment, io.git ?? runGit),
       repository: formatRepositoryName(repository),
       pull,
       stop,

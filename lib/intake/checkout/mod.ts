@@ -2,13 +2,18 @@
 import { readFile } from "node:fs/promises";
 import type { Environment } from "../../base/config.ts";
 import { type CiJob, type DetectedRun, isCiJob, readCi, UNKNOWN_RUN } from "../../ci/mod.ts";
-import { eventVariables, knownVariables } from "../../ci/variables.ts";
+import { eventVariables, formatCi, knownVariables } from "../../ci/variables.ts";
 import { type Git, readOrigin, treeOf } from "./git.ts";
 
 /** The CI job of an environment, with its checkout; `null` outside of CI. */
 export async function detectCiJob(environment: Environment, git: Git): Promise<CiJob | null> {
   if (!isCiJob(environment)) return null;
   return readCi(await ciVariables(environment, git));
+}
+
+/** What an archive says of the CI job that the program runs in, with its checkout; `""` outside of CI. */
+export async function ciLines(environment: Environment, git: Git): Promise<string> {
+  return isCiJob(environment) ? formatCi(await ciVariables(environment, git)) : "";
 }
 
 /** The variables of a CI job that the table of services names, of its checkout and of GitHub's event. */

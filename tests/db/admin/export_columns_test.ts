@@ -89,6 +89,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     id_prefix: "repository.test_id_prefix",
     quarantine_policy: "repository.quarantine_policy",
     base_branch: "repository.base_branch",
+    default_branch: "repository.default_branch",
     created_at: "repository.created_at",
   },
   repository_state: {
@@ -134,6 +135,10 @@ const COLUMNS: Record<string, Record<string, string>> = {
     shard: "submission.shard",
     attempt: "submission.attempt",
     runner: "submission.runner",
+    pull_number: "submission.pull_number",
+    pull_title: "submission.pull_title",
+    author: "submission.author",
+    queue_base: "submission.queue_base",
     ran_test_count: DERIVED,
     skipped_test_count: DERIVED,
     failed_test_count: DERIVED,

@@ -310,6 +310,25 @@ export function examples(commit: string): Record<string, Example> {
       },
       more: { defaultBranch: "main", pullNumber: "5", pullTitle: "Faster carts" },
     },
+    "Heroku CI": {
+      variables: {
+        HEROKU_TEST_RUN_ID: "5a2e",
+        HEROKU_TEST_RUN_COMMIT_VERSION: commit,
+        HEROKU_TEST_RUN_BRANCH: "fix",
+        CI_NODE_INDEX: "0",
+        CI_NODE_TOTAL: "2",
+      },
+      expected: {
+        ...NOTHING,
+        // Of the checkout.
+        repository: "acme/shop",
+        branch: "fix",
+        job: "",
+        shard: "1/2",
+        buildUrl: "",
+        repositoryUrl: "https://github.com/acme/shop",
+      },
+    },
     "Woodpecker CI": {
       variables: {
         CI: "woodpecker",

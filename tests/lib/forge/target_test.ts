@@ -1,6 +1,7 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { findTarget } from "../../../lib/forge/target.ts";
+import { detectCiJob } from "../../../lib/intake/checkout/mod.ts";
 import { type FakeForge, FORGE_TOKEN, startFakeForge } from "./fake_forge.ts";
 
 describe("the pull request of a CI job", () => {
@@ -19,6 +20,7 @@ describe("the pull request of a CI job", () => {
   async function placeOf(environment: Record<string, string>, pull?: number) {
     const target = await findTarget({
       environment,
+      run: await detectCiJob(environment, () => Promise.resolve("")),
       repository: "acme/shop",
       pull,
       stop: new AbortController().signal,
@@ -30,7 +32,13 @@ describe("the pull request of a CI job", () => {
   async function event(value: unknown): Promise<Record<string, string>> {
     const path = `${folder}/event.json`;
     await Deno.writeTextFile(path, typeof value === "string" ? value : JSON.stringify(value));
-    return { GITHUB_TOKEN: FORGE_TOKEN, GITHUB_API_URL: forge.url, GITHUB_EVENT_PATH: path };
+    return {
+      GITHUB_ACTIONS: "true",
+      GITHUB_REPOSITORY: "acme/shop",
+      GITHUB_TOKEN: FORGE_TOKEN,
+      GITHUB_API_URL: forge.url,
+      GITHUB_EVENT_PATH: path,
+    };
   }
 
   it("is the given one, or that which the environment names", async () => {
@@ -38,10 +46,13 @@ describe("the pull request of a CI job", () => {
     const gitlab = { GITLAB_CI: "true", GITLAB_TOKEN: FORGE_TOKEN };
     const cases: [Record<string, string>, string | null, number?][] = [
       [github, "acme/shop#7", 7],
-      [{ ...github, GITHUB_REF: "refs/pull/9/merge" }, "acme/shop#9"],
-      [{ ...github, CHANGE_ID: "3" }, "acme/shop#3"],
-      [{ ...github, CIRCLE_PULL_REQUEST: "https://github.com/acme/shop/pull/4" }, "acme/shop#4"],
-      [{ ...github, BUILDKITE_PULL_REQUEST: "false" }, null],
+      [{ ...github, GITHUB_ACTIONS: "true", GITHUB_REF: "refs/pull/9/merge" }, "acme/shop#9"],
+      [{ ...github, JENKINS_URL: "https://ci.example", CHANGE_ID: "3" }, "acme/shop#3"],
+      [
+        { ...github, CIRCLECI: "true", CIRCLE_PULL_REQUEST: "https://github.com/acme/shop/pull/4" },
+        "acme/shop#4",
+      ],
+      [{ ...github, BUILDKITE: "true", BUILDKITE_PULL_REQUEST: "false" }, null],
       [github, null],
       [{ ...gitlab, CI_MERGE_REQUEST_IID: "5" }, "acme/shop!5"],
       [{ ...gitlab, CI_OPEN_MERGE_REQUESTS: "acme/shop!6,acme/shop!8" }, "acme/shop!6"],
@@ -75,15 +86,19 @@ describe("the pull request of a CI job", () => {
       html_url: "https://github.com/acme/shop/actions/runs/7",
       head_sha: "a".repeat(40),
       head_branch: "fix",
-      head_repository: { owner: { login: "fork" } },
+      head_repository: { owner: { login: "fork" }, full_name: "fork/shop" },
     };
-    assert.equal(await placeOf(await event({ workflow_run })), "acme/shop#12");
-    const other = { ...workflow_run, head_sha: "b".repeat(40) };
-    assert.equal(await placeOf(await event({ workflow_run: other })), null);
+    const ofRun = async (workflow_run: unknown) =>
+      await placeOf({
+        ...await event({ workflow_run }),
+        GITHUB_EVENT_NAME: "workflow_run",
+        GITHUB_SHA: "c".repeat(40),
+      });
+    assert.equal(await ofRun(workflow_run), "acme/shop#12");
+    assert.equal(await ofRun({ ...workflow_run, head_sha: "b".repeat(40) }), null);
     const push = {
       GITHUB_EVENT_NAME: "push",
       GITHUB_REF: "refs/heads/fix",
-      GITHUB_REPOSITORY_OWNER: "acme",
       GITHUB_SHA: "a".repeat(40),
     };
     assert.equal(await placeOf({ ...await event({}), ...push }), "acme/shop#12");
