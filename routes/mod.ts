@@ -11,6 +11,7 @@ import {
 } from "../lib/http/server/server.ts";
 import { organizations, repositories } from "./account.ts";
 import { coverageBadgeRoute, flakyBadge } from "./badges.ts";
+import { conclusions } from "./conclusions.ts";
 import { durations, slowTests } from "./durations.ts";
 import examples from "./examples.json" with { type: "json" };
 import { repositoryFailures, testFailures } from "./failures.ts";
@@ -49,6 +50,7 @@ export const routes: readonly Route[] = withExamples([
   durations,
   slowTests,
   verdicts,
+  conclusions,
   testDetails,
   testResults,
   testRuns,

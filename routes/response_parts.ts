@@ -64,6 +64,13 @@ export function conclusion({ evidence, blame, share, restsOn }: ShownConclusion)
   };
 }
 
+/** The evidence for a failed attempt; of others nothing. */
+export function conclusionOfAttempt(found: ShownConclusion | undefined) {
+  if (found) return conclusion(found);
+  const none = { evidence: null, blame: null, share: null, share_of: null, share_from: null };
+  return { ...none, evidence_url: "" };
+}
+
 /** One attempt of a test, with its failure text. */
 export function attempt(
   { conclusion, durationMicroseconds, runCount, failure, text }:

@@ -141,3 +141,10 @@ export const conclusion = {
   ),
   evidence_url: text('URL of the CI run that the evidence rests on, "" without one'),
 };
+
+/** The same of an attempt, which need not be a failure. */
+export const conclusionOfAttempt = {
+  ...conclusion,
+  evidence: nullable(conclusion.evidence, "What the failure of the test rests on"),
+  blame: nullable(conclusion.blame, "Whether the change is probably the cause"),
+};

@@ -1,5 +1,6 @@
 /** The routes about submissions: the list of a repository, and the test results of one. */
 import * as v from "valibot";
+import { loadBuildConclusions } from "../db/read/conclusions.ts";
 import { loadSubmissionTests } from "../db/read/submission_tests.ts";
 import { loadSubmissionsPage } from "../db/read/submissions.ts";
 import { encodeKeysetCursor } from "../lib/base/cursor.ts";
@@ -82,6 +83,7 @@ const submissionTestSchema = schemas.object("SubmissionTest", {
   id: schemas.described(schemas.objectId, "Id of the attempt; of its event for a disruption"),
   test_case_id: schemas.described(schemas.objectId, "Id of the test"),
   ...schemas.attempt,
+  ...schemas.conclusionOfAttempt,
   ran_at: schemas.described(schemas.timestamp, "recorded_at of the submission"),
 });
 
@@ -109,13 +111,21 @@ export const submissionTests = defineJsonRoute({
   resource: "submission in path",
   async handler({ load, query, repositories: [submission] }) {
     const { count, attempts } = await load(loadSubmissionTests, query);
-    const ranAt = views.recordedAt(submission!.submissionId!);
+    const submissionId = submission!.submissionId!;
+    const ranAt = views.recordedAt(submissionId);
+    const hasFailures = attempts.some(({ failure }) => failure !== null);
+    const concluded = hasFailures &&
+      (await load(loadBuildConclusions, { submissionIds: [submissionId] })).conclusions
+        .get(submissionId);
     return {
       count,
       tests: attempts.map((attempt) => ({
         ...views.test(attempt),
         test_case_id: attempt.testId,
         ...views.attempt(attempt),
+        ...views.conclusionOfAttempt(
+          concluded && attempt.failure ? concluded.get(attempt.testNo) : undefined,
+        ),
         ran_at: ranAt,
       })),
       metadata: views.offsetMetadata(query, count),

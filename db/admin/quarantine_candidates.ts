@@ -14,6 +14,8 @@ import {
 import { saysNothing } from "../../lib/analysis/subtests.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
+import { basePatterns } from "../../lib/evidence/base_branch.ts";
+import { loadBaseBranch } from "../read/base_branch.ts";
 import { quarantineColumns } from "../read/fragments.ts";
 import { planForParameters } from "../read/snapshot.ts";
 import { loadRuns } from "../read/runs.ts";
@@ -35,7 +37,7 @@ export async function loadPolicyTests(
   repository: Repository,
   policy: QuarantinePolicy,
   { now, windowStart }: PolicyMoment,
-): Promise<{ tests: PolicyTest[]; automaticCount: number }> {
+): Promise<{ tests: PolicyTest[]; automaticCount: number; baseBranch: string }> {
   const { organizationId, repositoryId } = repository;
   // Plans the following statements for their parameters.
   await planForParameters(tx);
@@ -53,7 +55,10 @@ export async function loadPolicyTests(
   const candidates = (await selectDisruptionCounts(tx, scope)).filter((row) =>
     row.disruptionCount >= policy.disruptions && entryOf(row.testNo) === null
   ).map(({ testNo }) => testNo);
-  if (automaticCount + candidates.length === 0) return { tests: [], automaticCount };
+  if (automaticCount + candidates.length === 0) {
+    return { tests: [], automaticCount, baseBranch: "" };
+  }
+  const baseBranch = await loadBaseBranch(tx, { repositoryId, now });
 
   const lastFailures = await tx<{ testNo: number; id: string }[]>`
     select test_no as "testNo", max(encode(submission_id, 'hex') collate "C") as id
@@ -90,6 +95,7 @@ export async function loadPolicyTests(
   const historyOf = policyRuns(runs, {
     testNos,
     brokenRuns,
+    base: basePatterns(baseBranch),
     disrupted: (submissionId) => disrupted.get(submissionId)?.map(({ testNo }) => testNo) ?? [],
   });
   const ambiguousRows = await tx<{ testNo: number }[]>`
@@ -114,7 +120,7 @@ export async function loadPolicyTests(
     const own = { runs: historyOf.get(testNo)!, quarantine, leftAt };
     return { ...test, history: { ...own, isAmbiguous, failsWithSubtests } };
   });
-  return { tests: found.sort((a, b) => a.id < b.id ? -1 : 1), automaticCount };
+  return { tests: found.sort((a, b) => a.id < b.id ? -1 : 1), automaticCount, baseBranch };
 }
 
 /** The tests whose disruptions of the window say nothing of their own, where subtests have some too. */

@@ -77,8 +77,8 @@ export async function applyPolicy(
 ): Promise<(PolicyDecision & { test: PolicyTest })[]> {
   const { isDryRun = false, origin, ...moment } = options;
   const decide = async (tx: Queryable) => {
-    const { tests, automaticCount } = await loadPolicyTests(tx, repository, policy, moment);
-    return decideQuarantine(tests, policy, { automaticCount, ...moment });
+    const { tests, ...found } = await loadPolicyTests(tx, repository, policy, moment);
+    return decideQuarantine(tests, policy, { ...found, ...moment });
   };
   const decisions = await readSnapshot(sql, decide);
   const isChange = ({ action }: PolicyDecision) => action === "enter" || action === "leave";

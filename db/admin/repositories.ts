@@ -170,6 +170,19 @@ export async function renameRepository(
   return row ?? null;
 }
 
+/** Sets the base branch of a repository, in a transaction; `null`: that of CI or of the builds. */
+export async function setBaseBranch(
+  tx: Queryable,
+  { organizationId, repositoryId }: Pick<Repository, "organizationId" | "repositoryId">,
+  baseBranch: string | null,
+): Promise<void> {
+  // Pages and verdicts that are cached are of the branch before.
+  await bumpDataVersion(tx, repositoryId);
+  await tx`
+    update repository set base_branch = ${baseBranch}
+    where organization_id = ${organizationId} and repository_id = ${repositoryId}`;
+}
+
 /** Deletes a repository and all its data, in a transaction. */
 export async function deleteRepository(
   tx: Queryable,

@@ -7,6 +7,7 @@ import { loadRuns } from "./runs.ts";
 import { loadTexts } from "./texts.ts";
 
 interface SubmissionAttempt extends TestAttempt, TestIdentity {
+  testNo: number;
   /** 24 hex digits; for a failure the id of its event. */
   id: string;
   /** 24 hex digits. */
@@ -58,6 +59,7 @@ export async function loadSubmissionTests(tx: Queryable, options: {
       return {
         ...attempt,
         ...identity,
+        testNo,
         id: eventId(submissionId, failure?.resultNo ?? run.resultCount + position),
         testId: testId(idPrefix, testHash),
         text: failure && texts.get(failure.textId)!,

@@ -3,7 +3,7 @@ import { SECONDS_PER_DAY } from "../base/time.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { type Run, TestHistories } from "./run.ts";
 import { isMassFailure } from "./test_counts.ts";
-import { DEFAULT_BASE } from "./verdict.ts";
+import { matchesPatterns, type Patterns } from "../query/submission_filter.ts";
 
 /** The values of a policy, durations in seconds. */
 export interface QuarantinePolicy {
@@ -79,13 +79,15 @@ export function massFailures(runs: readonly Run<"results">[]): Set<string> {
  * configurations, and quarantine would hide what fails in one of them.
  *
  * @param runs oldest first
+ * @param options.base patterns of the branches that count as the base branch
  * @param options.disrupted the tests whose disruptions in a submission count
  */
 export function policyRuns(
   runs: readonly Run<"codeVersion" | "branch" | "job" | "results">[],
-  { testNos, brokenRuns, disrupted }: {
+  { testNos, brokenRuns, base, disrupted }: {
     testNos: ReadonlySet<number>;
     brokenRuns: ReadonlySet<string>;
+    base: Patterns;
     disrupted: (submissionId: string) => readonly number[];
   },
 ): Map<number, PolicyRun[]> {
@@ -107,7 +109,7 @@ export function policyRuns(
         isDisrupted: disruptedIn.get(submissionId)!.has(testNo) &&
           (run.job !== "" || results.includes(true)),
         isMassFailure: brokenRuns.has(submissionId),
-        isOnBase: run.branch === DEFAULT_BASE,
+        isOnBase: run.branch !== null && matchesPatterns(run.branch, base),
       });
     });
     found.set(testNo, own);
@@ -137,11 +139,18 @@ export interface PolicyMoment {
 export function decideQuarantine<Test extends { history: PolicyHistory }>(
   tests: readonly Test[],
   policy: QuarantinePolicy,
-  { automaticCount, ...moment }: PolicyMoment & { automaticCount: number },
+  { automaticCount, baseBranch, ...moment }: PolicyMoment & {
+    automaticCount: number;
+    baseBranch: string;
+  },
 ): (PolicyDecision & { test: Test })[] {
   const decided = tests.map((test) => {
     const evidence = evidenceOf(test.history, moment);
-    return { test, evidence, ...decideAlone(test.history, evidence, policy, moment.now) };
+    return {
+      test,
+      evidence,
+      ...decideAlone(test.history, evidence, policy, { now: moment.now, baseBranch }),
+    };
   });
   let free = policy.maxTests - automaticCount +
     decided.filter(({ action }) => action === "leave").length;
@@ -160,7 +169,7 @@ function decideAlone(
   history: PolicyHistory,
   { disruptions, codeVersions, results, latest, isOneStretch, failsOnBase }: Evidence,
   policy: QuarantinePolicy,
-  now: number,
+  { now, baseBranch }: { now: number; baseBranch: string },
 ): PolicyDecision {
   const calm = calmSince(history, policy, now);
   if (history.quarantine?.quarantineType === "manual") {
@@ -186,7 +195,7 @@ function decideAlone(
   if (passed * 2 < latest.length) return skip("broken, not flaky");
   if (failsOnBase) {
     return skip(
-      `it failed in each of its last ${LATEST_BASE_RUNS} runs on ${DEFAULT_BASE}: broken, not flaky`,
+      `it failed in each of its last ${LATEST_BASE_RUNS} runs on ${baseBranch}: broken, not flaky`,
     );
   }
   if (isOneStretch && disruptions > 1) {

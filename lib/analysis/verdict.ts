@@ -8,9 +8,6 @@ export const VERDICTS = [...NOT_NEW_VERDICTS, "new"] as const;
 /** `flaky`: disruptive in the window; `known`: it also failed in the window on the base branch. */
 export type Verdict = typeof VERDICTS[number];
 
-/** The branch whose failures make a verdict `known`, unless another is given. */
-export const DEFAULT_BASE = "main";
-
 /** The first verdict that applies to a failed test; `tracked` is its entry in the lists, if any. */
 export function verdictOf(tracked: TrackedTest | undefined, hasFailedOnBase: boolean): Verdict {
   if (tracked?.quarantine) return "quarantined";

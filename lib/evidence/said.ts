@@ -72,12 +72,12 @@ function sayShare({ notTheChange, of, from }: Share): string {
     : from === "organization"
     ? " in this organization"
     : "";
-  return `${percentOf(notTheChange, of)} % of failures like this were not the change${where} ` +
+  return `${sayPercent(notTheChange, of)} % of failures like this were not the change${where} ` +
     `(${notTheChange} of ${of})`;
 }
 
-/** Rounded, but 0 and 100 only if exact. */
-function percentOf(part: number, of: number): number {
+/** A share in percent: rounded, but 0 and 100 only if exact. */
+export function sayPercent(part: number, of: number): number {
   if (part === 0) return 0;
   if (part === of) return 100;
   return Math.min(99, Math.max(1, Math.round(part * 100 / of)));

@@ -50,6 +50,13 @@ export function readName(given: string): string {
   throw new RangeError(`${length} characters: expected at most ${MAX_NAME_CHARACTERS}`);
 }
 
+/** The name of one branch, which may be empty. */
+export function readBranch(given: string): string {
+  const text = readText(given);
+  if (!text.includes("*")) return text;
+  throw new SyntaxError(`${excerpt(text)} is a pattern: expected the name of one branch`);
+}
+
 /**
  * A URL of http or https, which may be empty: pages and clients make a link of it. Without its user and
  * password, because links are public to all readers.

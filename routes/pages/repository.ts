@@ -1,4 +1,5 @@
 /** `/repos/{owner}/{name}`: one repository. */
+import { loadConclusionRecord } from "../../db/read/conclusion_record.ts";
 import { loadFailures, type ShownGroup } from "../../db/read/failures.ts";
 import { loadFlakyMicroseconds } from "../../db/read/flaky_time.ts";
 import { loadNewlyFlakyTests } from "../../db/read/newly_flaky_tests.ts";
@@ -12,6 +13,7 @@ import {
   failedTestsByBuild,
   type TestCost,
 } from "../../lib/analysis/build_costs.ts";
+import { SHARE_DAYS } from "../../lib/evidence/shares.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
@@ -30,6 +32,7 @@ import { buildOutcome } from "./builds.ts";
 import { changeText, inOutages } from "./repositories.ts";
 import { chartDays, daysOf, historyCharts, rangeLinks, wrongRange } from "./history.ts";
 import { definePage, type PageRequest, someTests, uploadCommand } from "./page.ts";
+import { recordSection } from "./record.ts";
 
 const NEW_DAYS = 7;
 const MAX_ROWS = 10;
@@ -53,7 +56,7 @@ export const repositoryPage = definePage({
     const { today, load, query: { days } } = request;
     const newDay = today - NEW_DAYS;
     const since = newDay * SECONDS_PER_DAY;
-    const [overviews, failures, recent, newTests, flakyMicroseconds] = await Promise.all([
+    const [overviews, failures, recent, newTests, flakyMicroseconds, record] = await Promise.all([
       load(loadOverviews, { firstDay: today - daysOf(days) + 1, withBefore: true }),
       load(loadFailures, { filter: ALL_SUBMISSIONS }),
       load(loadSubmissionsPage, {
@@ -63,6 +66,7 @@ export const repositoryPage = definePage({
       }),
       load(loadNewlyFlakyTests, { since, limit: MAX_ROWS }),
       load(loadFlakyMicroseconds, { since }),
+      load(loadConclusionRecord, { since: (today - SHARE_DAYS) * SECONDS_PER_DAY }),
     ]);
     const [overview] = overviews as [Overview];
     const failedTests = failedTestsByBuild(failures.failures);
@@ -94,7 +98,8 @@ ${costTable(costs, page)}
 ${newTable(newTests, newDay, page)}
 <h2>Recent builds</h2>
 ${await buildTable(recent.submissions, failedTests, page)}
-<p>${page.link.builds(overview, "All builds")}</p>`,
+<p>${page.link.builds(overview, "All builds")}</p>
+${recordSection(record)}`,
     };
   },
 });

@@ -6,6 +6,7 @@ import {
   listRepositories,
   renameRepository,
   type Repository,
+  setBaseBranch,
 } from "../../../db/admin/repositories.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
@@ -19,6 +20,8 @@ import {
   type LoggedChange,
 } from "../command.ts";
 import { argument, option, repositoryId, repositoryName } from "../parameters.ts";
+import { readWith } from "../../base/read_with.ts";
+import { readBranch } from "../../intake/upload_values.ts";
 import { Failure } from "../../base/failure.ts";
 import { openOrganization, ORG, requireRepository, YES } from "../organization.ts";
 import { repositoryRecord } from "../resource_json.ts";
@@ -81,6 +84,36 @@ const renameCommand = command({
   },
 });
 
+const setCommand = command({
+  name: "set",
+  summary: "Set the base branch of a repository, to which its changes go; print OWNER/NAME",
+  example: "repo set acme/shop --org acme --base trunk",
+  details: [
+    "Without one the base branch is the default branch as CI says, otherwise the first of main, master, trunk " +
+    "and develop that has builds of the last 90 days, otherwise the branch with most of them. An empty --base " +
+    "returns to that.",
+  ],
+  input: {
+    repository: REPOSITORY,
+    org: ORG,
+    base: option("<branch>", "base branch", readWith(readBranch)),
+  },
+  async run({ org, repository, base }, context) {
+    const { sql, organization } = await openOrganization(context, org, repository.owner);
+    const present = await requireRepository(sql, organization, repository);
+    const { organizationId, repositoryNumber } = present;
+    const baseBranch = base || null;
+    await writeTransaction(sql, async (tx) => {
+      await setBaseBranch(tx, present, baseBranch);
+      const detail = { repository_id: repositoryNumber, base_branch: baseBranch };
+      const subject = formatRepositoryName(present);
+      await context.logChange(tx, { organizationId, subject, detail });
+    });
+    const record = { ...repositoryRecord(present), base_branch: baseBranch };
+    await context.print(formatRepositoryName(present), record);
+  },
+});
+
 const deleteCommand = command({
   name: "delete",
   summary: "Delete a repository and all its data; print OWNER/NAME",
@@ -101,9 +134,9 @@ const deleteCommand = command({
 
 export const repoCommands: AddCommand = group({
   name: "repo",
-  summary: "Create, list, rename and delete repositories",
+  summary: "Create, list, rename, set up and delete repositories",
   example: "repo list --org acme",
-  commands: [createCommand, listCommand, renameCommand, deleteCommand],
+  commands: [createCommand, listCommand, renameCommand, setCommand, deleteCommand],
 });
 
 /** Makes a change, logs it, and prints the repository. */

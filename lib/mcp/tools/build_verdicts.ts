@@ -2,7 +2,6 @@
 import * as v from "valibot";
 import { failureCause, fingerprint } from "../../analysis/failure_groups.ts";
 import { ownersOf } from "../../analysis/test_tags.ts";
-import { USUAL_BASE_BRANCHES } from "../../evidence/base_branch.ts";
 import {
   defineTool,
   described,
@@ -95,6 +94,8 @@ const verdictsPage = v.object({
   tests: v.array(verdict),
   expected_test_count: v.nullable(v.number()),
 });
+
+const conclusionsPage = v.object({ base_branch: v.string() });
 
 const testDetails = v.object({ tags: v.array(v.string()) });
 
@@ -226,7 +227,7 @@ async function findBuild(repo: Repo, wanted: Wanted): Promise<Build | null> {
 async function findSubmissions(repo: Repo, wanted: Wanted): Promise<Submission[]> {
   const { build_url, commit, pull, branch } = wanted;
   const isNamed = [build_url, commit, pull].some((one) => one !== undefined);
-  const branches = branch ?? (isNamed ? undefined : USUAL_BASE_BRANCHES.join(","));
+  const branches = branch ?? (isNamed ? undefined : await baseBranchOf(repo));
   const found: Submission[] = [];
   let after: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
@@ -241,9 +242,16 @@ async function findSubmissions(repo: Repo, wanted: Wanted): Promise<Submission[]
     if (isEnough || metadata.after === null) break;
     after = metadata.after;
   }
-  if (isNamed || branch !== undefined) return found;
-  const base = USUAL_BASE_BRANCHES.find((name) => found.some((one) => one.branch === name));
-  return found.filter((one) => one.branch === base);
+  return found;
+}
+
+async function baseBranchOf(repo: Repo): Promise<string> {
+  const found = await repo.get({
+    path: pathOf(repo, "conclusions"),
+    query: { days: 1 },
+    notFound: unknownRepository(`${repo.owner}/${repo.name}`),
+  }, conclusionsPage);
+  return found.base_branch;
 }
 
 function isWanted(one: Submission, { build_url, commit, pull }: Wanted): boolean {
@@ -412,7 +420,7 @@ function nextStep(
 function nothingFound({ build_url, commit, pull, branch }: Wanted): string {
   const what = build_url ?? commit ?? (pull === undefined ? branch : `pull request ${pull}`);
   return what === undefined
-    ? "No build of main, master, trunk or develop in 14 days: give a branch. " +
+    ? "No build of the base branch in 14 days: give a branch. " +
       "list_recent_submissions has those that there are."
     : `No build of ${what} in 14 days: list_recent_submissions has those that there are.`;
 }

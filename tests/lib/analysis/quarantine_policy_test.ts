@@ -51,7 +51,7 @@ function decided(runs: PolicyRun[], more: Partial<PolicyHistory> = {}, automatic
       ...more,
     },
   };
-  const moment = { now: NOW, windowStart: NOW - 14 * DAY, automaticCount };
+  const moment = { now: NOW, windowStart: NOW - 14 * DAY, automaticCount, baseBranch: "main" };
   return decideQuarantine([test], DEFAULT_POLICY, moment)
     .map(({ action, reason }) => `${action}: ${reason}`).join();
 }
@@ -160,6 +160,7 @@ describe("a test enters the quarantine", () => {
       now: NOW,
       windowStart: NOW - 14 * DAY,
       automaticCount: DEFAULT_POLICY.maxTests,
+      baseBranch: "main",
     };
     assert.deepEqual(
       decideQuarantine(tests, DEFAULT_POLICY, moment).map(({ test, action }) =>
@@ -227,6 +228,7 @@ describe("the runs that a policy decides by", () => {
     const found = policyRuns(runs, {
       testNos: new Set([1, 2, 3]),
       brokenRuns: new Set([runs[1]!.submissionId]),
+      base: ["main"],
       disrupted: (id) => id === runs[0]!.submissionId ? [1] : [],
     });
     const first = { codeVersion: "v1", isMassFailure: false, isOnBase: true };
@@ -247,6 +249,7 @@ describe("the runs that a policy decides by", () => {
       const [own] = policyRuns([run], {
         testNos: new Set([1]),
         brokenRuns: new Set(),
+        base: ["main"],
         disrupted: () => [1],
       }).get(1)!;
       return own!.isDisrupted;

@@ -342,7 +342,7 @@ class Year {
       tests.push({ name, history });
     }
     this.mostAtOnce = Math.max(this.mostAtOnce, automaticCount);
-    const moment = { automaticCount, now, windowStart };
+    const moment = { automaticCount, baseBranch: "main", now, windowStart };
     for (const { test: { name }, action } of decideQuarantine(tests, this.#policy, moment)) {
       const entries = this.entries.get(name) ?? [];
       if (action === "enter") {

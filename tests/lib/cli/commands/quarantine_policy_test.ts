@@ -177,6 +177,26 @@ describeWithDatabases("quarantine apply", (database) => {
     assert.match(reason, /: it fails only with its subtests, which count$/);
   });
 
+  it("does not quarantine what is broken on the base branch of the repository", async () => {
+    const other = await createFixture(database(), { name: "bases" });
+    const project = await other.addRepository("acme", "project");
+    const failsAtLast = [
+      { name: "broken" },
+      { name: "broken", conclusion: "failure" as const, message: "refused" },
+    ];
+    for (const [day, branch] of [[6, "main"], ...[5, 4, 3, 2, 1].map((day) => [day, "next"])]) {
+      await other.upload(project, branch === "main" ? [{ name: "broken" }] : failsAtLast, {
+        commitOid: `ba5e00${day}`,
+        recordedAt: NOW - Number(day) * DAY,
+        branch: String(branch),
+      });
+    }
+    const apply = async () => (await cli("quarantine apply --org bases --dry-run")).stdout;
+    assert.match(await apply(), /^enter\t/);
+    await cli("repo set acme/project --org bases --base next");
+    assert.match(await apply(), /^skip\t.*failed in each of its last 5 runs on next: broken/);
+  });
+
   it("does not count disruptions of a broken environment", async () => {
     const { organization: { name } } = fixture;
     const down = await fixture.addRepository("acme", "down");

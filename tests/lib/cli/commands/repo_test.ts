@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { findOrganization } from "../../../../db/admin/organizations.ts";
 import { createRepository, findOrCreateRepository } from "../../../../db/admin/repositories.ts";
 import { findRepository } from "../../../../db/admin/repositories.ts";
+import { loadBaseBranch } from "../../../../db/read/base_branch.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { commandLine, NOON } from "../run_in_process.ts";
 
@@ -108,6 +109,22 @@ describeWithDatabases("repo", (database) => {
   it("renames to another spelling of the same name", async () => {
     await cli("repo create re/case --org acme");
     assert.equal((await cli("repo rename re/case RE/Case --org acme")).stdout, "RE/Case\n");
+  });
+
+  it("sets a base branch, and answers are known to have changed", async () => {
+    await cli("repo create base/x --org acme");
+    const { repositoryId } = await stored("base", "x");
+    const version = await dataVersion(repositoryId);
+    const set = await cli("repo set base/x --org acme --base trunk");
+    assert.deepEqual(set, { code: 0, stdout: "base/x\n", stderr: "" });
+    assert.equal(await dataVersion(repositoryId), version + 1);
+    const base = () => loadBaseBranch(database().sql, { repositoryId, now: NOON });
+    assert.equal(await base(), "trunk");
+    const { stdout } = await cli("repo set base/x --org acme --json --base".split(" ").concat(""));
+    assert.equal(JSON.parse(stdout).base_branch, null);
+    assert.equal(await base(), "main");
+    const pattern = await cli("repo set base/x --org acme --base release/*");
+    assert.deepEqual([pattern.code, /is a pattern: expected/.test(pattern.stderr)], [2, true]);
   });
 
   it("does not rename to a taken name, nor an unknown repository", async () => {

@@ -1,0 +1,49 @@
+import { firstSubmissionId } from "../../lib/base/identity.ts";
+import type { Evidence } from "../../lib/evidence/evidence.ts";
+import {
+  type ConclusionRecord,
+  conclusionRecord,
+  type SaidFailures,
+} from "../../lib/evidence/record.ts";
+import type { ShareSource } from "../../lib/evidence/shares.ts";
+import type { Truth } from "../../lib/evidence/truth.ts";
+import type { Queryable } from "../connection/sql.ts";
+import { loadBaseBranch } from "./base_branch.ts";
+
+interface Row {
+  evidence: Evidence;
+  isOnBase: boolean;
+  notTheChange: number | null;
+  of: number;
+  from: ShareSource;
+  truth: Truth | null;
+  count: number;
+}
+
+/**
+ * What was said of the failures of a repository that were recorded since a moment, and what became of them.
+ * Repeats of a failure at one code version count once.
+ */
+export async function loadConclusionRecord(
+  sql: Queryable,
+  { repositoryId, now, since }: {
+    repositoryId: number;
+    /** Seconds since 1970, as `since`. */
+    now: number;
+    since: number;
+  },
+): Promise<ConclusionRecord & { baseBranch: string }> {
+  const rows = await sql<Row[]>`
+    select evidence, is_on_base as "isOnBase", share_not_the_change as "notTheChange",
+      share_of as "of", share_from as "from", truth, count(*)::int as count
+    from failure_evidence
+    where repository_id = ${repositoryId} and not is_repeat
+      and submission_id >= decode(${firstSubmissionId(since)}, 'hex')
+    group by 1, 2, 3, 4, 5, 6`;
+  const failures = rows.map(({ notTheChange, of, from, ...row }): SaidFailures => ({
+    ...row,
+    share: notTheChange === null ? null : { notTheChange, of, from },
+  }));
+  const baseBranch = await loadBaseBranch(sql, { repositoryId, now });
+  return { baseBranch, ...conclusionRecord(failures) };
+}

@@ -1,0 +1,107 @@
+/** How often the conclusions on failures of a repository were right: a sentence, with a table behind. */
+import type { loadConclusionRecord } from "../../db/read/conclusion_record.ts";
+import { formatCount, plural } from "../../lib/base/text.ts";
+import { EVIDENCE } from "../../lib/evidence/evidence.ts";
+import { sayPercent } from "../../lib/evidence/said.ts";
+import { PUBLISHED, SHARE_DAYS } from "../../lib/evidence/shares.ts";
+import { table } from "../../lib/html/elements.ts";
+import { type Markup, markup } from "../../lib/html/markup.ts";
+
+type Record = Awaited<ReturnType<typeof loadConclusionRecord>>;
+
+/** Digits of a Brier score. */
+const SCORE_DIGITS = 3;
+
+/** The record of the last 90 days; before there is one, the published shares that stand in for it. */
+export function recordSection(record: Record): Markup {
+  return markup`<h2>How often “is it mine?” was right</h2>
+<details><summary>${recordSentence(record)}</summary>
+${record.rows.length > 0 && recordTable(record)}
+${
+    record.brier !== null &&
+    markup`<p>Brier score ${record.brier.toFixed(SCORE_DIGITS)}: the mean square error of
+what was said, 0 is perfect. Always saying the average would score ${
+      record.brierBaseRate!.toFixed(SCORE_DIGITS)
+    }.</p>`
+  }
+${record.brier === null && publishedTable()}
+</details>`;
+}
+
+function recordSentence({ notYours, yours, unclearCount, rows }: Record): string {
+  const resolved = notYours.of + yours.of + unclearCount;
+  if (resolved === 0) {
+    const said = rows.reduce((sum, row) => sum + row.said, 0);
+    const what = said === 0
+      ? `No test failed in the last ${SHARE_DAYS} days`
+      : `Of ${
+        plural(said, "failure")
+      } in the last ${SHARE_DAYS} days none has shown yet whether it was the change`;
+    return `${what}: until then a year of Apache Ozone stands in.`;
+  }
+  const parts = [
+    ...notYours.of > 0
+      ? [
+        `${sayPercent(notYours.right, notYours.of)} % of those called not yours were not the ` +
+        `change (${notYours.right} of ${notYours.of})`,
+      ]
+      : [],
+    ...yours.of > 0
+      ? [
+        `${sayPercent(yours.right, yours.of)} % of those called yours were the change or the ` +
+        `environment (${yours.right} of ${yours.of})`,
+      ]
+      : [],
+    ...unclearCount > 0
+      ? [`${formatCount(unclearCount)} ${unclearCount === 1 ? "was" : "were"} called unclear`]
+      : [],
+  ];
+  return `Of ${
+    plural(resolved, "failure")
+  } in the last ${SHARE_DAYS} days that showed whether they were the ` +
+    `change: ${parts.join("; ")}.`;
+}
+
+function recordTable({ rows, baseBranch }: Record): Markup {
+  return table(
+    "What became of failures",
+    [
+      "Evidence|name",
+      "Branch|nowrap",
+      "Failures|number",
+      "Not the change|number",
+      "The change|number",
+      "Open|number wide",
+    ],
+    rows.map((row) => [
+      markup`<code>${row.evidence}</code>`,
+      row.isOnBase ? markup`<bdi>${baseBranch}</bdi>` : "others",
+      formatCount(row.said),
+      formatCount(row.notTheChange),
+      formatCount(row.theChange),
+      formatCount(row.open),
+    ]),
+  );
+}
+
+function publishedTable(): Markup {
+  const rows = EVIDENCE.flatMap((evidence) => {
+    const share = PUBLISHED[evidence];
+    if (!share) return [];
+    const percent = `${sayPercent(share.notTheChange, share.of)} %`;
+    return [[
+      markup`<code>${evidence}</code>`,
+      percent,
+      `${share.notTheChange} of ${share.of}`,
+    ]];
+  });
+  return markup`<p>In a year of Apache Ozone's master, June 2021 to June 2022, so many failures with this evidence
+were not the change. They stand in for failures on the base branch; off it nothing is known.</p>
+${
+    table(
+      "Shares of Apache Ozone",
+      ["Evidence|name", "Not the change|number", "Failures|number"],
+      rows,
+    )
+  }`;
+}
