@@ -6,7 +6,11 @@ import { isGitId } from "../lib/base/commit.ts";
 import { quote } from "../lib/base/quote.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 import { TEST_STATES } from "../lib/evidence/states.ts";
-import { type HistoryVersion, testEvidence } from "../lib/evidence/test_evidence.ts";
+import {
+  type HistoryVersion,
+  type TestEvidence,
+  testEvidence,
+} from "../lib/evidence/test_evidence.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import { GoneError } from "../lib/http/request/snapshot_reader.ts";
@@ -25,7 +29,8 @@ const counts = {
 
 const probability = v.pipe(v.number(), v.minValue(0), v.maxValue(1));
 
-const since = parameters.parsed(
+/** A commit that is meant as the repair of a test. */
+export const repairCommit = parameters.parsed(
   (text) => {
     if (text === "" || isGitId(text)) return text.toLowerCase();
     throw new SyntaxError(`invalid commit ${quote(text)}: expected 7 to 64 hex digits`);
@@ -46,7 +51,7 @@ export const testEvidenceRoute = defineJsonRoute({
   description:
     "How the test ran on the base branch, in the environment with its worst state: the last 2,000 runs, " +
     "without outages. A run failed when any attempt did.",
-  query: { since, environment: parameters.environment },
+  query: { since: repairCommit, environment: parameters.environment },
   schema: schemas.object("TestEvidence", {
     state: schemas.described(
       v.picklist(TEST_STATES),
@@ -97,31 +102,35 @@ export const testEvidenceRoute = defineJsonRoute({
     ]);
     if (commitOid !== "" && repair === null) throw new GoneError();
     const found = testEvidence(runs, { isDisruptive: disruptionCount > 0, repair });
-    const { state, environment, since, calm, ...last } = found;
-    return {
-      state,
-      environment,
-      runs: last.runs,
-      failures: last.failures,
-      rate: last.rate,
-      rate_low: last.rateLow,
-      rate_high: last.rateHigh,
-      segments: last.segments.map(({ runs, failures, from, to }) => ({
-        runs,
-        failures,
-        rate: failures / runs,
-        from: versionView(from),
-        to: versionView(to),
-      })),
-      since: since && { ...since, from: versionView(since.from), to: versionView(since.to) },
-      calm: calm && {
-        passes: calm.passes,
-        by_chance: calm.byChance,
-        passes_needed: calm.passesNeeded,
-      },
-    };
+    return evidenceView(found);
   },
 });
+
+/** The evidence for a test as the API and the command line show it. */
+export function evidenceView({ state, environment, since, calm, ...last }: TestEvidence) {
+  return {
+    state,
+    environment,
+    runs: last.runs,
+    failures: last.failures,
+    rate: last.rate,
+    rate_low: last.rateLow,
+    rate_high: last.rateHigh,
+    segments: last.segments.map(({ runs, failures, from, to }) => ({
+      runs,
+      failures,
+      rate: failures / runs,
+      from: versionView(from),
+      to: versionView(to),
+    })),
+    since: since && { ...since, from: versionView(since.from), to: versionView(since.to) },
+    calm: calm && {
+      passes: calm.passes,
+      by_chance: calm.byChance,
+      passes_needed: calm.passesNeeded,
+    },
+  };
+}
 
 function versionView({ commitOid, treeOid, recordedAt }: HistoryVersion) {
   return {

@@ -24,18 +24,26 @@ interface BaseHistory {
   runs: HistoryRun[];
   /** `null` when no commit was given, or it has no run on the base branch. */
   repair: Repair | null;
+  base: string;
+  /** Seconds since 1970, by environment: the oldest run on the base branch, with the test or without. */
+  firstRecordedAt: Map<string, number>;
 }
 
-/** @param options.commitOid whole or abbreviated, in lower case; `""` for none */
+/**
+ * @param options.commitOid whole or abbreviated, in lower case; `""` for none
+ * @param options.laterCommits commits that contain it: if it has no run itself, the first run of one of them
+ * counts
+ */
 export async function loadBaseHistory(
   sql: Queryable,
-  { repositoryId, testNo, now, environments, commitOid }: {
+  { repositoryId, testNo, now, environments, commitOid, laterCommits = new Set() }: {
     repositoryId: number;
     testNo: number;
     /** Seconds since 1970. */
     now: number;
     environments: Patterns;
     commitOid: string;
+    laterCommits?: ReadonlySet<string>;
   },
 ): Promise<BaseHistory> {
   const base = await loadBaseBranch(sql, { repositoryId, now });
@@ -44,11 +52,14 @@ export async function loadBaseHistory(
   const selected = new SelectedTests([testNo]);
   const runs: HistoryRun[] = [];
   const counts = new Map<string, number>();
+  const firstRecordedAt = new Map<string, number>();
   let repair: Repair | null = null;
   let submissions = 0;
   for await (const run of eachRun(sql, { repositoryId, columns: COLUMNS, filter, where })) {
     const { results, isOutage, submissionId: _, ...version } = run;
-    if (commitOid !== "" && version.commitOid.toLowerCase().startsWith(commitOid)) {
+    firstRecordedAt.set(version.environment, version.recordedAt);
+    const commit = version.commitOid.toLowerCase();
+    if (commitOid !== "" && commit.startsWith(commitOid) || laterCommits.has(commit)) {
       repair = { commitOid, recordedAt: version.recordedAt };
     }
     const count = counts.get(version.environment) ?? 0;
@@ -62,5 +73,5 @@ export async function loadBaseHistory(
     }
     if (++submissions === MAX_SUBMISSIONS) break;
   }
-  return { runs: runs.reverse(), repair };
+  return { runs: runs.reverse(), repair, base, firstRecordedAt };
 }

@@ -13,6 +13,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   upload: async () => (await import("./upload.ts")).uploadCommand,
   receive: async () => (await import("./receive.ts")).receiveCommand,
   flaky: async () => (await import("./flaky.ts")).flakyCommand,
+  evidence: async () => (await import("./evidence.ts")).evidenceCommand,
   slow: async () => (await import("./slow.ts")).slowCommand,
   watch: async () => (await import("./watch.ts")).watchCommand,
   digest: async () => (await import("./digest.ts")).digestCommand,

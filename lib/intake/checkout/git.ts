@@ -7,7 +7,7 @@ const TIMEOUT_MS = 10_000;
 export type Git = typeof runGit;
 
 /** Commands that read only: they run nothing that the configuration of a checkout names. */
-const READING = ["config", "rev-parse", "symbolic-ref"];
+const READING = ["config", "rev-list", "rev-parse", "symbolic-ref"];
 
 /**
  * Runs git in the current folder and returns its output, trimmed; `""` when it fails. A checkout of
@@ -35,6 +35,14 @@ export async function commitOf(revision: string, git: Git): Promise<string> {
   if (revision === "" || revision.startsWith("-")) return "";
   const commit = await git(["rev-parse", "--verify", "--quiet", `${revision}^{commit}`]);
   return isGitId(commit) ? commit : "";
+}
+
+/** The commits of the checkout that contain a commit, itself left out; none when it is unknown. */
+export async function commitsAfter(commit: string, git: Git): Promise<Set<string>> {
+  const whole = await commitOf(commit, git);
+  if (whole === "") return new Set();
+  const list = await git(["rev-list", "--ancestry-path", "HEAD", "--all", `^${whole}`]);
+  return new Set(list.split("\n").filter(isGitId));
 }
 
 /** The git tree of a commit, `""` when the checkout does not know it. */

@@ -17,10 +17,7 @@ import {
 /** Fields that a test has by the parameter `include`. */
 const expansions = {
   tags: v.array(v.string()),
-  disruptiveness_ratio: described(
-    v.number(),
-    "0 to 1: disruptions / results that passed or failed",
-  ),
+  disruptiveness_ratio: described(v.number(), "0 to 1"),
   nondeterministic_negative_result_count: integer("disruptions"),
   nondeterminism_first_recorded_at: described(v.nullable(v.string()), "First disruption ever"),
   recent_nondeterministic_negative_result: described(
@@ -66,16 +63,13 @@ export const findFlakyTests = defineTool({
     ),
     sort: v.optional(v.picklist(TEST_ORDERS), TEST_ORDERS[0]),
     quarantined: v.optional(
-      described(
-        v.boolean(),
-        "true: the quarantined tests instead",
-      ),
+      v.boolean(),
       false,
     ),
     ...pageArguments(25),
   },
   output: {
-    count: integer("All pages"),
+    count: integer(""),
     tests,
     next_cursor: nextCursor,
   },

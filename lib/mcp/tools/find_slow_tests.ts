@@ -44,11 +44,11 @@ export const findSlowTests = defineTool({
       SLOW_ORDERS[0],
     ),
     branch: v.optional(
-      described(v.string(), "Such as main,release/*"),
+      described(v.string(), "main,release/*"),
     ),
     ...pageArguments(25),
   },
-  output: { count: integer("All pages"), tests, next_cursor: nextCursor },
+  output: { count: integer(""), tests, next_cursor: nextCursor },
   page: ({ repository: { owner, name } }) => ["repos", owner, name, "slow-tests"],
   run: ({ repository: { owner, name }, ...query }, get) =>
     get(

@@ -11,7 +11,7 @@ import {
   timestamp,
 } from "./tool.ts";
 
-const input = { test_id: idArgument("the id of a test from find_flaky_tests") };
+const input = { test_id: idArgument("an id from find_flaky_tests") };
 
 const events = v.array(v.object({
   id: v.string(),
@@ -51,8 +51,8 @@ const test = v.object({
   quarantine_reason: v.nullable(v.string()),
   quarantine_owner: v.nullable(v.string()),
   quarantine_expires_at: v.nullable(v.string()),
-  disruptiveness_ratio: described(v.number(), "14 days"),
-  nondeterministic_negative_result_count: integer("14 days"),
+  disruptiveness_ratio: v.number(),
+  nondeterministic_negative_result_count: integer(""),
   nondeterminism_first_recorded_at: v.nullable(v.string()),
   pass_rate: v.nullable(v.number()),
   avg_duration_ms: v.nullable(v.number()),
@@ -62,8 +62,8 @@ const group = v.object({
   fingerprint: v.string(),
   message: v.string(),
   body,
-  count: integer("Failures, 14 days"),
-  disruption_count: integer("Of those, disruptions"),
+  count: integer(""),
+  disruption_count: integer(""),
   first_recorded_at: timestamp,
   last_recorded_at: timestamp,
   branches: v.array(v.string()),
@@ -87,12 +87,12 @@ export const getTestDetails = defineTool({
   input,
   output: {
     test,
-    owners: described(v.array(v.string()), "From CODEOWNERS"),
+    owners: v.array(v.string()),
     failures: described(
       v.array(group),
       `By cause, the ${MAX_GROUPS} largest`,
     ),
-    failure_group_count: integer("Of all causes"),
+    failure_group_count: integer(""),
     failed_runs: described(runs, `The latest ${MAX_RUNS}`),
     passed_runs: described(runs, `The latest ${MAX_RUNS}`),
   },
@@ -121,6 +121,58 @@ export const getTestDetails = defineTool({
       passed_runs: passed.runs,
     };
   },
+});
+
+const version = v.object({
+  commit_oid: v.string(),
+  tree_oid: v.string(),
+  recorded_at: timestamp,
+});
+
+const outcomes = { runs: integer(""), failures: integer("") };
+
+const evidence = {
+  state: v.string(),
+  environment: v.string(),
+  ...outcomes,
+  rate: v.nullable(v.number()),
+  rate_low: v.number(),
+  rate_high: v.number(),
+  segments: described(
+    v.array(v.object({ ...outcomes, rate: v.number(), from: version, to: version })),
+    "Oldest first",
+  ),
+  since: described(
+    v.nullable(v.object({ from: version, to: version, changes: integer("") })),
+    "Start of the last",
+  ),
+  calm: v.nullable(v.object({
+    passes: integer("Since the last failure or commit"),
+    by_chance: described(v.nullable(v.number()), "null: failed again"),
+    passes_needed: integer(""),
+  })),
+};
+
+export const getTestEvidence = defineTool({
+  name: "get_test_evidence",
+  description:
+    "One test on the base branch: broken, flaky, healthy or new, since which changes, and whether it is " +
+    "repaired: passes_needed passes prove it",
+  input: {
+    ...input,
+    since: described(v.optional(v.string()), "Commit that repairs it"),
+    environment: v.optional(v.string()),
+  },
+  output: evidence,
+  page: ({ test_id }) => ["tests", test_id.toLowerCase()],
+  run: ({ test_id, ...query }, get) =>
+    get({
+      path: ["api", "tests", test_id, "evidence"],
+      query,
+      notFound: `${
+        unknownTest(test_id)
+      } With since: no run of that commit on the base branch is stored.`,
+    }, v.object(evidence)),
 });
 
 function unknownTest(testId: string): string {

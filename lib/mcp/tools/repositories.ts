@@ -52,7 +52,7 @@ export const getRepoFlakiness = percentageTool({
     "builds. Next: find_flaky_tests",
   path: ["api", "v1", "flaky", "badges"],
   colorOf: flakinessColor,
-  percentage: "0 to 100; null: no builds in the last 14 days",
+  percentage: "0 to 100",
 });
 
 export const getRepoCoverage = percentageTool({
@@ -62,7 +62,7 @@ export const getRepoCoverage = percentageTool({
     "null: none",
   path: ["api", "v1", "coverage", "badges"],
   colorOf: coverageColor,
-  percentage: "0 to 100; null: no coverage report yet",
+  percentage: "0 to 100",
 });
 
 /** A tool that reads one of the two badges. */
@@ -77,7 +77,7 @@ function percentageTool({ path, colorOf, percentage, ...words }: {
   const badge = v.pipe(v.string(), v.includes("<svg"));
   return defineTool({
     ...words,
-    input: { repository: repositoryArgument("owner/name") },
+    input: { repository: repositoryArgument("") },
     output: {
       repository: v.string(),
       percentage: described(v.nullable(v.number()), percentage),

@@ -33,14 +33,14 @@ const submission = v.object({
 const submissionsPage = page({ submissions: v.array(submission) });
 
 const attempt = v.object({
-  test_case_id: described(v.string(), "test_id of get_test_details"),
+  test_case_id: v.string(),
   ...testEntries,
   conclusion: v.string(),
-  duration_us: integer("Microseconds"),
+  duration_us: integer(""),
   message: v.nullable(v.string()),
   body: v.nullable(body),
   run_count: integer("2 and more: retries"),
-  is_disruption: described(v.boolean(), "It also passed on the same code"),
+  is_disruption: v.boolean(),
 });
 const attemptsPage = page({ tests: v.array(attempt) });
 
@@ -53,7 +53,7 @@ export const listRecentSubmissions = defineTool({
   output: {
     owner: v.string(),
     name: v.string(),
-    count: integer("All pages"),
+    count: integer(""),
     submissions: v.array(submission),
     next_cursor: nextCursor,
   },
@@ -81,7 +81,7 @@ export const getSubmissionTestResults = defineTool({
   },
   output: {
     submission_id: v.string(),
-    count: integer("All pages"),
+    count: integer(""),
     tests: v.array(attempt),
     next_cursor: nextCursor,
   },
@@ -118,17 +118,17 @@ const readSubmission = v.object({
   commit_oid: v.string(),
   branch: v.string(),
   recorded_at: timestamp,
-  failed_count: integer("Failed attempts"),
+  failed_count: integer(""),
 });
 
 const group = v.object({
-  fingerprint: described(v.string(), "The same in get_test_details"),
+  fingerprint: v.string(),
   message: v.string(),
   body,
-  count: integer("Failed attempts"),
+  count: integer(""),
   disruption_count: integer("Of flaky tests"),
-  submission_count: integer("CI runs"),
-  test_count: integer("Tests"),
+  submission_count: integer(""),
+  test_count: integer(""),
   tests: described(v.array(v.object({ id: v.string(), ...testEntries })), `${MAX_TESTS} at most`),
   owners: v.array(v.string()),
   latest_build_url: v.string(),
@@ -143,15 +143,15 @@ export const getRecentFailures = defineTool({
   input: {
     repository: repositoryPath,
     submissions: numberArgument(10, MAX_SUBMISSIONS, "How many of the latest to read"),
-    branch: v.optional(described(v.string(), "Only these: main,release/*")),
+    branch: v.optional(described(v.string(), "main,release/*")),
   },
   output: {
     owner: v.string(),
     name: v.string(),
     submissions: v.array(readSubmission),
     groups: described(v.array(group), `The ${MAX_GROUPS} largest, largest first`),
-    group_count: integer("Of all causes"),
-    ungrouped_count: integer(`Failed attempts after the first ${MAX_ATTEMPTS} of a CI run`),
+    group_count: integer(""),
+    ungrouped_count: integer(`Attempts beyond ${MAX_ATTEMPTS} of a CI run`),
   },
   page: ({ repository: { owner, name } }) => ["repos", owner, name],
   async run({ repository: { owner, name }, submissions: limit, branch }, get) {

@@ -65,10 +65,13 @@ export function inputSchema({ input }: Tool): StandardSchema {
  * lists and objects, the description names the fields.
  */
 export function outputSchema({ output }: Tool): StandardSchema {
-  return compact(toStandardJsonSchema(output), ({ properties }) => ({
-    type: "object",
-    properties: mapped(properties, describedOutput),
-  }));
+  return compact(toStandardJsonSchema(output), ({ properties }) => {
+    const said = new Map<string, string>();
+    return {
+      type: "object",
+      properties: mapped(properties, (one, name) => describedOutput(one, name, said)),
+    };
+  });
 }
 
 type StandardSchema = ReturnType<typeof toStandardJsonSchema>;
@@ -95,7 +98,8 @@ function compact(
 /** Without the dialect, which is the protocol's default, and what the messages of errors tell. */
 function shortInput({ $schema: _, properties, required, ...schema }: JsonSchema): JsonSchema {
   const short = (one: JsonSchema) => {
-    const { pattern: _, minLength: _length, items: _items, default: preset, ...rest } = one;
+    const { pattern: _, minLength: _length, minimum: _minimum, items: _items, ...shown } = one;
+    const { default: preset, ...rest } = shown;
     if (rest.description === "") delete rest.description;
     return preset === undefined || preset === "" || Array.isArray(preset)
       ? rest
@@ -105,15 +109,17 @@ function shortInput({ $schema: _, properties, required, ...schema }: JsonSchema)
   return { ...schema, properties: mapped(properties, short), ...!isEmpty && { required } };
 }
 
-function mapped(properties: unknown, map: (schema: JsonSchema) => JsonSchema) {
+function mapped(properties: unknown, map: (schema: JsonSchema, name: string) => JsonSchema) {
   return Object.fromEntries(
-    Object.entries(properties as Record<string, JsonSchema>).map(([name, one]) => [name, map(one)]),
+    Object.entries(properties as Record<string, JsonSchema>)
+      .map(([name, one]) => [name, map(one, name)]),
   );
 }
 
-function describedOutput(schema: JsonSchema): JsonSchema {
+/** @param said the field by its fields: equal ones are named once */
+function describedOutput(schema: JsonSchema, name: string, said: Map<string, string>): JsonSchema {
   const { isNullable, value } = withoutNull(schema);
-  const fields = fieldsOf(value);
+  const fields = fieldsOf(value, name, said);
   const description = [schema.description, fields].filter(Boolean).join(": ");
   return {
     type: isNullable ? [value.type, "null"] : value.type,
@@ -122,12 +128,17 @@ function describedOutput(schema: JsonSchema): JsonSchema {
 }
 
 /** The names of the fields of an object or of the items of a list, with what is to be said of them. */
-function fieldsOf(schema: JsonSchema): string {
+function fieldsOf(schema: JsonSchema, owner: string, said: Map<string, string>): string {
   const { items, properties } = withoutNull(schema).value;
-  if (items) return fieldsOf(items as JsonSchema);
-  return Object.entries(properties ?? {}).map(([name, one]) => {
+  if (items) return fieldsOf(items as JsonSchema, owner, said);
+  if (!properties) return "";
+  const key = JSON.stringify(properties);
+  const earlier = said.get(key);
+  if (earlier !== undefined) return `as ${earlier}`;
+  said.set(key, owner);
+  return Object.entries(properties).map(([name, one]) => {
     const { description } = one as JsonSchema;
-    const fields = fieldsOf(one as JsonSchema);
+    const fields = fieldsOf(one as JsonSchema, name, said);
     const note = [description, fields].filter(Boolean).join(": ");
     return note ? `${name} (${note})` : name;
   }).join(", ");
@@ -198,7 +209,7 @@ export const repositoryPath = v.pipe(
 
 /** `limit` and `after` of a list. */
 export function pageArguments(defaultLimit: number) {
-  const after = described(v.string(), "next_cursor of the page before");
+  const after = described(v.string(), "next_cursor");
   return { limit: numberArgument(defaultLimit, 100, ""), after: v.optional(after) };
 }
 

@@ -50,7 +50,7 @@ describe("the agent tools over standard input", () => {
         { id: 2, method: "tools/list" },
       );
       assert.equal(initialized.result.protocolVersion, agreed);
-      assert.equal(listed.result.tools.length, 12);
+      assert.equal(listed.result.tools.length, 13);
     });
   }
 });

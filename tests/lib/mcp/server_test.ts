@@ -42,7 +42,7 @@ describe("the agent tool server", () => {
 
   it("describes every tool, its arguments and its output, as read-only", async () => {
     const { tools } = await connection.client.listTools();
-    assert.equal(tools.length, 12);
+    assert.equal(tools.length, 13);
     for (const tool of tools) {
       assert.ok((tool.description?.length ?? 0) > 100, tool.name);
       assert.equal(tool.annotations?.readOnlyHint, true, tool.name);
@@ -68,6 +68,7 @@ describe("the agent tool server", () => {
         find_slow_tests: ["repository"],
         get_recent_failures: ["repository"],
         get_test_details: ["test_id"],
+        get_test_evidence: ["test_id"],
       },
     );
   });

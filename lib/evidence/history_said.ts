@@ -1,0 +1,98 @@
+/** The history of a test in words. */
+import { shortCommit } from "../base/commit.ts";
+import { formatCount, plural } from "../base/text.ts";
+import type { TestEvidence } from "./test_evidence.ts";
+
+/** What the sentences name beyond the evidence. */
+interface Named {
+  /** The base branch. */
+  base: string;
+  /** A day such as `12 Nov`, from seconds since 1970. */
+  day(seconds: number): string;
+  /** Whether the base branch has runs from before the test had its first one. */
+  wasAdded: boolean;
+}
+
+/** `fails in 3.1 % of runs on main (7 of 226, 95 %: 1.3 to 5.9)`. */
+export function sayRate(
+  { runs, failures, rate, rateLow, rateHigh }: TestEvidence,
+  { base }: Pick<Named, "base">,
+): string {
+  if (rate === null) return `has no run on ${base}`;
+  if (failures === 0) {
+    return `passed in ${runs === 1 ? "its run" : `all ${plural(runs, "run")}`} on ${base}`;
+  }
+  const interval = `95 %: ${percent(rateLow)} to ${percent(rateHigh)}`;
+  const counts = `${formatCount(failures)} of ${formatCount(runs)}`;
+  return `fails in ${percent(rate)} % of runs on ${base} (${counts}, ${interval})`;
+}
+
+/**
+ * `since 12 to 14 Nov, one of 9 changes`, `since it was added (12 runs since 3 May)` or `for as long as it is
+ * stored (1,204 runs since 3 May)`; `""` without a run.
+ */
+export function saySince(
+  { runs, since, segments }: TestEvidence,
+  { day, wasAdded }: Pick<Named, "day" | "wasAdded">,
+): string {
+  const [first] = segments;
+  if (!first) return "";
+  if (since) {
+    const [from, to] = [day(since.from.recordedAt), day(since.to.recordedAt)];
+    const days = from === to ? from : `${from} to ${to}`;
+    return `since ${days}, ${
+      since.changes === 1 ? "one change" : `one of ${plural(since.changes, "change")}`
+    }`;
+  }
+  const stored = `(${plural(runs, "run")} since ${day(first.from.recordedAt)})`;
+  return `${wasAdded ? "since it was added" : "for as long as it is stored"} ${stored}`;
+}
+
+/** `before in 0 of 412`: the segment before the last one; `""` without one. */
+export function sayBefore({ segments }: TestEvidence): string {
+  const before = segments.at(-2);
+  return before ? `before in ${formatCount(before.failures)} of ${formatCount(before.runs)}` : "";
+}
+
+/** `64 passes since the last failure; a test that fails as often passes that many times with 12 %`. */
+export function sayCalm({ calm }: TestEvidence): string {
+  if (!calm || calm.byChance === null || calm.passes === 0) return "";
+  return `${passesOf(calm)} since the last failure; a test that fails as often ` +
+    `passes that many times with ${percent(calm.byChance)} %`;
+}
+
+/** What passes since a commit that is meant as the repair prove. */
+export type RepairProof = "enough" | "not yet" | "failed again";
+
+/** What the calm since a commit proves. */
+export function repairProof(
+  { passes, byChance, passesNeeded }: NonNullable<TestEvidence["calm"]>,
+): RepairProof {
+  if (byChance === null) return "failed again";
+  return passes >= passesNeeded ? "enough" : "not yet";
+}
+
+/** What the runs since a commit that is meant as the repair say, with {@linkcode repairProof} in front. */
+export function sayRepair(
+  calm: NonNullable<TestEvidence["calm"]>,
+  { commitOid }: { commitOid: string },
+): string {
+  const proof = repairProof(calm);
+  const passes = `${passesOf(calm)} since ${shortCommit(commitOid)}`;
+  if (calm.byChance === null) return `${proof}: ${passes}, and a failure`;
+  const lucky = Math.round(100 * calm.byChance);
+  const would = `${lucky === 0 ? "fewer than 1" : lucky} would still pass by luck`;
+  const needed = `${formatCount(calm.passesNeeded)} passes are needed for 95 %`;
+  return `${proof}: ${passes}; of 100 tests that fail as often, ${would}; ${needed}`;
+}
+
+function passesOf({ passes }: { passes: number }): string {
+  return passes === 1 ? "1 pass" : `${formatCount(passes)} passes`;
+}
+
+/** In percent with two digits; 100 only if exact. */
+function percent(share: number): string {
+  if (share >= 1) return "100";
+  const value = Math.min(99, Number((100 * share).toPrecision(2)));
+  return share > 0 && value < 0.01 ? "less than 0.01" : String(value);
+}

@@ -1,0 +1,47 @@
+import { afterEach, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { WEB_URL } from "../connect.ts";
+import { closeAll, notFound, over } from "./over.ts";
+
+afterEach(closeAll);
+
+const ID = "5f3a9c0e7b12d4a86f01c2e3";
+
+const VERSION = { commit_oid: "c0ffee00", tree_oid: "", recorded_at: "2026-01-31T08:00:00Z" };
+
+const EVIDENCE = {
+  state: "flaky",
+  environment: "Linux",
+  runs: 226,
+  failures: 7,
+  rate: 0.031,
+  rate_low: 0.013,
+  rate_high: 0.059,
+  segments: [{ runs: 226, failures: 7, rate: 0.031, from: VERSION, to: VERSION }],
+  since: null,
+  calm: { passes: 64, by_chance: 0.12, passes_needed: 118 },
+};
+
+describe("get_test_evidence", () => {
+  it("says how many passes prove that a commit repaired a test", async () => {
+    const { api, call } = await over(() => Response.json(EVIDENCE));
+    const { structuredContent } = await call("get_test_evidence", {
+      test_id: ID,
+      since: "c0ffee00",
+      environment: "Linux",
+    });
+    const path = `/api/tests/${ID}/evidence?since=c0ffee00&environment=Linux`;
+    assert.equal(api.received[0]?.url, path);
+    assert.deepEqual(structuredContent, { web_url: `${WEB_URL}/tests/${ID}`, ...EVIDENCE });
+  });
+
+  it("says what may be unknown", async () => {
+    const { call } = await over(notFound);
+    const { isError, content } = await call("get_test_evidence", {
+      test_id: ID,
+      since: "c0ffee00",
+    });
+    assert.equal(isError, true);
+    assert.match(JSON.stringify(content), /no run of that commit/);
+  });
+});
