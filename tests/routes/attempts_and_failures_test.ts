@@ -101,6 +101,12 @@ describeWithDatabases("attempts and failures", (database) => {
       body: "Error: second",
       run_count: 1,
       is_disruption: true,
+      evidence: "passed_here",
+      blame: "not_yours",
+      share: 1,
+      share_of: 288,
+      share_from: "published",
+      evidence_url: "",
       ran_at: "2026-09-21T14:11:40Z",
     });
     const events = await (await fixture.get(`/api/tests/${first.test_case_id}/results`)).json();
