@@ -34,6 +34,14 @@ const submissionSchema = schemas.object("Submission", {
     "processing until its results are counted, then processed or failed",
   ),
   test_result_count: schemas.count("Results: every attempt of every test, skipped ones included"),
+  exit_code: schemas.nullable(
+    schemas.count("0 to 255"),
+    "How the command that ran the tests ended, where the client says so",
+  ),
+  failed_without_test: schemas.described(
+    v.boolean(),
+    "Whether that command failed, although no test did: its log says why",
+  ),
   notes: schemas.described(
     v.array(v.string()),
     "What was repaired, ignored or left out of the upload, such as a report that was cut off",

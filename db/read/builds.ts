@@ -3,7 +3,7 @@ import { countFailedTests } from "../../lib/analysis/build_costs.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
-import { buildKeyOf, isSelected } from "./fragments.ts";
+import { buildKeyOf, isFailedWithoutTest, isSelected } from "./fragments.ts";
 
 export const BUILD_OUTCOMES = ["all", "failed", "flaky", "passed"] as const;
 
@@ -29,6 +29,8 @@ export interface BuildRow {
   flakyTestCount: number;
   /** Tests with other failures only. */
   failedTestCount: number;
+  /** Whether a command that ran its tests failed, although no test did. */
+  failedWithoutTest: boolean;
 }
 
 interface BuildsQuery {
@@ -38,7 +40,10 @@ interface BuildsQuery {
   filter: SubmissionFilter;
   /** In lower case; all must be found: {@linkcode isFound}. */
   words: readonly string[];
-  /** `failed`: with a failure that is not a disruption; `passed`: without any. */
+  /**
+   * `failed`: with a failure that is not a disruption, or failed without a failed test; `passed`: with none
+   * of these.
+   */
   outcome: BuildOutcome;
   /** The number of builds before the page. */
   offset: number;
@@ -83,11 +88,12 @@ function selectBuilds(
       select 1 from negative_result n
       where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
         and n.is_disruption = ${isDisruption}))`;
+  const isRed = tx`bool_or(${isFailedWithoutTest(tx)})`;
   const conditions = {
     all: tx`true`,
-    failed: hasNegative(false),
+    failed: tx`(${hasNegative(false)} or ${isRed})`,
     flaky: hasNegative(true),
-    passed: tx`not ${hasNegative(false)} and not ${hasNegative(true)}
+    passed: tx`not ${hasNegative(false)} and not ${hasNegative(true)} and not ${isRed}
       and bool_and(s.status = 'processed')`,
   };
   return tx<Page[]>`
@@ -104,6 +110,7 @@ function selectBuilds(
         case when bool_or(s.status = 'processing') then 'processing'
           when bool_or(s.status = 'failed') then 'failed' else 'processed' end as status,
         array_to_json(array_remove(array_agg(distinct s.environment), '')) as environments,
+        ${isRed} as "failedWithoutTest",
         count(*)::int as "submissionCount", sum(s.test_result_count)::int as "testResultCount"
       from submission s
       where s.repository_id = ${repositoryId}

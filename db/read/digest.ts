@@ -2,7 +2,7 @@ import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import type { DisruptedTest } from "../../lib/digest/digest.ts";
 import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { buildKeyOf } from "./fragments.ts";
+import { buildKeyOf, isFailedWithoutTest } from "./fragments.ts";
 
 /** Times in seconds since 1970. */
 interface DigestPeriods {
@@ -62,6 +62,18 @@ export async function loadDisruptedTests(
     disruptions_before: disruptionsBefore,
     is_new: isNew,
   }));
+}
+
+/** The builds since a moment that ended red without a failed test. */
+export async function countFailedWithoutTest(
+  sql: Queryable,
+  { repositoryId, since }: { repositoryId: number; since: number },
+): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(distinct ${buildKeyOf(sql)})::int as count from submission s
+    where s.repository_id = ${repositoryId} and ${isFailedWithoutTest(sql)}
+      and s.submission_id >= decode(${firstSubmissionId(since)}, 'hex')`;
+  return row!.count;
 }
 
 /** Sorted owners of a repository's disruptive or quarantined tests, by test id (24 hex digits). */

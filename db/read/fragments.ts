@@ -37,6 +37,12 @@ export function isOfBase(sql: Queryable, base: Patterns) {
   return sql`coalesce(s.branch like any(${patterns()}) or s.queue_base like any(${patterns()}), false)`;
 }
 
+/** SQL: whether the command behind the row `s` of `submission` failed, although no test did. */
+export function isFailedWithoutTest(sql: Queryable) {
+  return sql`(s.status = 'processed' and coalesce(s.exit_code, 0) <> 0
+    and coalesce(s.failed_test_count, 0) = 0)`;
+}
+
 /** SQL: whether the row `s` of `submission` is of one of the jobs. */
 export function isOfJob(sql: Queryable, jobs: Patterns) {
   if (jobs === null) return sql`true`;

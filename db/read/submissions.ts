@@ -2,7 +2,7 @@ import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
-import { isSelected } from "./fragments.ts";
+import { isFailedWithoutTest, isSelected } from "./fragments.ts";
 
 export interface SubmissionRow {
   /** 24 hex digits. */
@@ -33,6 +33,10 @@ export interface SubmissionRow {
   recordedAt: number;
   status: "processing" | "processed" | "failed";
   testResultCount: number;
+  /** How the command that ran the tests ended; `null` when unknown. */
+  exitCode: number | null;
+  /** Whether that command failed, although no test did. */
+  failedWithoutTest: boolean;
   /** What was repaired, ignored or left out of the upload. */
   notes: string[];
 }
@@ -44,6 +48,7 @@ function submissionColumns(sql: Queryable) {
     s.pull_number::float8 as "pullNumber", s.pull_title as "pullTitle", s.author,
     extract(epoch from s.recorded_at)::float8 as "recordedAt",
     s.status, s.test_result_count as "testResultCount",
+    s.exit_code as "exitCode", ${isFailedWithoutTest(sql)} as "failedWithoutTest",
     array_to_json(s.notes) as notes`;
 }
 
@@ -109,8 +114,6 @@ export interface BuildPart extends SubmissionRow {
   ranTestCount: number | null;
   /** Whether its failures are an outage, which other branches had too. */
   isOutage: boolean;
-  /** How the command that ran the tests ended; `null` when unknown. */
-  exitCode: number | null;
 }
 
 /**
@@ -127,7 +130,7 @@ export async function loadBuild(
       (select count(distinct n.test_no)::int from negative_result n
         where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
       ) as "failedTestCount", s.ran_test_count as "ranTestCount",
-      s.is_outage as "isOutage", s.exit_code as "exitCode"
+      s.is_outage as "isOutage"
     from submission o
     join submission s on s.repository_id = o.repository_id
       and s.submission_id >= decode(${firstSubmissionId(recordedAt - SECONDS_PER_DAY)}, 'hex')

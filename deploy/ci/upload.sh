@@ -12,6 +12,7 @@
 #   TEST_ANALYTICS_STRICT    true: exit code 1 when the upload fails; otherwise a warning and 0
 #   TEST_ANALYTICS_REPOSITORY, _COMMIT, _TREE, _BRANCH, _ENVIRONMENT, _JOB, _SHARD, _ATTEMPT, _BUILD_URL
 #                            override what CI says
+#   TEST_ANALYTICS_EXIT_CODE how the tests ended (default: 1 in a job that failed, 0 in one that did not)
 #   MATRIX                   on GitHub Actions the values of the matrix: ${{ toJSON(matrix) }}
 set -u
 
@@ -427,6 +428,12 @@ for file in .github/CODEOWNERS CODEOWNERS docs/CODEOWNERS .gitlab/CODEOWNERS; do
     break
   fi
 done
+# Where the exit code of the tests is not known, it is that of the job.
+exit_code=${TEST_ANALYTICS_EXIT_CODE:-}
+case $exit_code:${TEST_ANALYTICS_JOB_STATUS:-${CI_JOB_STATUS:-}} in
+  :success) exit_code=0 ;;
+  :failure | :failed) exit_code=1 ;;
+esac
 ci_lines >"$work/ci.env"
 cat >"$work/buildpulse.yml" <<YAML
 version: "1.0"
@@ -442,6 +449,7 @@ ci:
   job: "$(quoted "${TEST_ANALYTICS_JOB:-}")"
   shard: "$(quoted "${TEST_ANALYTICS_SHARD:-}")"
   attempt: "$(quoted "${TEST_ANALYTICS_ATTEMPT:-}")"
+  exit_code: "$(quoted "$exit_code")"
 tags: "$(quoted "${TEST_ANALYTICS_TAGS:-}")"
 YAML
 tar -czf "$work.gz" -C "$work" . || give_up "tar failed"

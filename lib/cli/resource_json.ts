@@ -23,6 +23,7 @@ export function submissionRecord({ treeOid, branch, ...rest }: StoredSubmission)
     shard: shard || null,
     attempt: attempt || null,
     runner: runner || null,
+    exit_code: rest.exitCode,
     pull_number: pullNumber,
     pull_title: pullTitle || null,
     author: author || null,

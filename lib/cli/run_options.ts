@@ -20,6 +20,7 @@ import { UsageError } from "../base/failure.ts";
 import {
   readBuildUrl,
   readCommit,
+  readExitCode,
   readGitId,
   readName,
   readRecordedAt,
@@ -60,6 +61,12 @@ export const RUN_OPTIONS = {
     "<name>",
     "attempt of the job in its build, counted from 1 (default: from the CI job)",
     v.optional(readWith(readName)),
+  ),
+  exitCode: option(
+    "<n>",
+    "how the command that ran the tests ended: other than 0 without a failed test is shown",
+    // A step that did not end has an empty value.
+    v.optional(readWith((text) => text === "" ? undefined : readExitCode(text))),
   ),
   attempts: ATTEMPTS,
   buildUrl: option(
@@ -169,6 +176,7 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
     shard: given.shard ?? readFact(found, "shard", readName) ?? "",
     attempt: given.attempt ?? readFact(found, "attempt", readName) ?? "",
     runner: readFact(found, "runner", readName) ?? "",
+    exitCode: given.exitCode ?? null,
     buildUrl: given.buildUrl ?? readFact(found, "buildUrl", readBuildUrl) ?? "",
     // A job may upload results of another repository.
     repositoryUrl: given.repo === undefined ? found?.repositoryUrl ?? "" : "",

@@ -58,6 +58,8 @@ export interface DigestInput extends Entries {
     flakyMicroseconds: number;
     /** Builds of the period with more than 20 % of at least 20 tests failed. */
     outageCount: number;
+    /** Builds of the period whose tests' command failed, although no test did. */
+    failedWithoutTestCount: number;
   }[];
   tests: DisruptedTest[];
 }
@@ -87,6 +89,8 @@ export interface Digest {
     builds: number;
     /** Builds of the period in which more than 20 % of at least 20 tests failed. */
     outages: number;
+    /** Builds of the period that ended red without a failed test. */
+    failed_without_test: number;
     /** Seconds of tests that flaky failures cost in the period. */
     flaky_seconds: number;
   }[];
@@ -101,12 +105,13 @@ export function composeDigest(
   const shown = repositories.filter(({ now, before }) => now.buildCount + before.buildCount > 0);
   return {
     ...head,
-    repositories: shown.map(({ repository, now, before, outageCount, flakyMicroseconds }) => ({
+    repositories: shown.map(({ repository, now, before, flakyMicroseconds, ...counts }) => ({
       repository,
       flakiness: percentageOf(now),
       flakiness_before: percentageOf(before),
       builds: now.buildCount,
-      outages: outageCount,
+      outages: counts.outageCount,
+      failed_without_test: counts.failedWithoutTestCount,
       flaky_seconds: Math.round(flakyMicroseconds / 1_000_000),
     })),
     groups: head.group_by ? groupsByOwner(input) : [groupOf(null, input)],

@@ -106,14 +106,14 @@ function repositoryLines(
   ];
 }
 
-/** Whether a repository had neither flaky builds nor outages, now and before. */
-function isQuiet({ flakiness, flakiness_before, outages }: Repository): boolean {
+/** Whether a repository had neither flaky builds nor unusual ones, now and before. */
+function isQuiet({ flakiness, flakiness_before, ...counts }: Repository): boolean {
   return [flakiness, flakiness_before].every((one) => one === null || one === "0%") &&
-    outages === 0;
+    counts.outages + counts.failed_without_test === 0;
 }
 
 function repositoryText(
-  { flakiness, flakiness_before, builds, outages, flaky_seconds }: Repository,
+  { flakiness, flakiness_before, builds, outages, failed_without_test, flaky_seconds }: Repository,
 ): string {
   const now = flakiness === null
     ? "no builds"
@@ -122,7 +122,10 @@ function repositoryText(
     ? `; flaky failures cost ${formatDuration(1_000_000 * flaky_seconds)} of tests`
     : "";
   const outage = outages > 0 ? `; ${plural(outages, "build")} in an outage` : "";
-  return `${now}, ${flakiness_before ?? "no builds"} before${cost}${outage}`;
+  const red = failed_without_test > 0
+    ? `; ${plural(failed_without_test, "build")} ended red without a failed test`
+    : "";
+  return `${now}, ${flakiness_before ?? "no builds"} before${cost}${outage}${red}`;
 }
 
 function linesOf(

@@ -35,6 +35,7 @@ export function withCi(
     shard,
     attempt,
     runner,
+    exitCode: "",
     buildUrl: run.buildUrl,
     repositoryUrl: run.repositoryUrl,
     // Of archives that the earlier reporter wrote, whose values follow rules of their own.

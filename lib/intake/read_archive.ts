@@ -32,6 +32,7 @@ import type { RunValues } from "./upload_values.ts";
 import {
   readBuildUrl,
   readCommit,
+  readExitCode,
   readGitId,
   readName,
   readRecordedAt,
@@ -206,6 +207,16 @@ export function parseFacts(
   };
   const name = (key: "environment" | "job" | "shard" | "attempt" | "runner") =>
     read(key, () => readName(metadata?.[key] ?? ""), "");
+  const archiveExitCode = () => {
+    const text = metadata?.exitCode ?? "";
+    if (text === "") return null;
+    try {
+      return readExitCode(text);
+    } catch (error) {
+      onNote(`${archive}: ignored the exit code: ${errorMessage(error)}`);
+      return null;
+    }
+  };
   const split = splitTags(tags);
   if (given.tags === undefined && split.length !== tags.length) {
     onNote(`${archive}: split tags at white space and commas`);
@@ -225,6 +236,7 @@ export function parseFacts(
     shard: given.shard ?? name("shard"),
     attempt: given.attempt ?? name("attempt"),
     runner: name("runner"),
+    exitCode: given.exitCode ?? archiveExitCode(),
     buildUrl: given.buildUrl ?? archiveBuildUrl(),
     // Only a link: not worth an error.
     repositoryUrl: ownRepository !== "" && isOther(ownRepository)

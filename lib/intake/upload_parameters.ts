@@ -8,6 +8,7 @@ import { excerpt } from "../report/report_error.ts";
 import type { RunValues } from "./upload_values.ts";
 import {
   readBuildUrl,
+  readExitCode,
   readGitId,
   readName,
   readRecordedAt,
@@ -28,6 +29,7 @@ const schemaAt = (now: number) =>
     job: optional(readName),
     shard: optional(readName),
     attempt: optional(readName),
+    exit_code: optional(readExitCode),
     build_url: optional(readBuildUrl),
     recorded_at: optional((text) => readRecordedAt(parseTimestamp(text), now)),
     tags: optional((text) => readTags(text.split(","))),
@@ -43,8 +45,9 @@ export function readUploadParameters(
 ): { given: RunValues; errors?: undefined } | { errors: ParameterErrors } {
   const read = parseParameters(schemaAt(now), search);
   if (read.errors) return read;
-  const { repository: repo, build_url: buildUrl, recorded_at: recordedAt, ...rest } = read.values;
-  return { given: { ...rest, repo, buildUrl, recordedAt } };
+  const { repository: repo, build_url: buildUrl, recorded_at: recordedAt, ...others } = read.values;
+  const { exit_code: exitCode, ...rest } = others;
+  return { given: { ...rest, repo, buildUrl, exitCode, recordedAt } };
 }
 
 /** The errors of fields that say something else than the address. */

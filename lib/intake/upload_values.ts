@@ -19,6 +19,7 @@ export interface RunValues {
   job?: string | undefined;
   shard?: string | undefined;
   attempt?: string | undefined;
+  exitCode?: number | undefined;
   buildUrl?: string | undefined;
   /** Seconds since 1970. */
   recordedAt?: number | undefined;
@@ -48,6 +49,12 @@ export function readName(given: string): string {
   const length = [...text].length;
   if (length <= MAX_NAME_CHARACTERS) return text;
   throw new RangeError(`${length} characters: expected at most ${MAX_NAME_CHARACTERS}`);
+}
+
+/** How the command that ran the tests ended, as shells count it. */
+export function readExitCode(text: string): number {
+  if (/^\d{1,3}$/.test(text) && Number(text) <= 255) return Number(text);
+  throw new SyntaxError(`invalid exit code ${excerpt(text)}: expected 0 to 255`);
 }
 
 /** The name of one branch, which may be empty. */

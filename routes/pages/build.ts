@@ -68,6 +68,7 @@ export const buildPage = definePage({
       content: markup`<h1><bdi>Build ${buildName(latest)}</bdi></h1>
 ${buildFigures(parts, repository!, page)}
 ${buildNotes(parts)}
+${redJobs(parts).map((text) => markup`<p><b>Ended red without a failed test</b>: ${text}</p>`)}
 ${missing.map((text) => markup`<p><b>Not whole</b>: ${text}</p>`)}
 ${failed.length > 0 && headline(judged)}
 ${massFailureNote(parts)}
@@ -102,6 +103,12 @@ change is probably not the cause. The gate excuses nothing.</p>`
       : markup`<p><b>Together</b>${place}: ${count} failed, on this branch alone, so the change is the probable
 cause. The gate excuses nothing.</p>`;
   });
+}
+
+/** The jobs of a build that ended red without a failed test, with their exit codes. */
+function redJobs(parts: readonly BuildPart[]): string[] {
+  return parts.filter(({ failedWithoutTest }) => failedWithoutTest)
+    .map(({ job, exitCode }) => `exit code ${exitCode}${job && ` of ${job}`}`);
 }
 
 /** Uploads with jobs that are compared with the base branch. */
@@ -316,8 +323,9 @@ function noFailures(
   missing: readonly string[],
 ): string {
   if (status !== "processed") return NO_FAILURES[status];
-  const isRed = parts.some(({ exitCode }) => exitCode !== null && exitCode !== 0);
-  if (isRed) return "The job ended red without a failed test: its log says why.";
+  if (parts.some(({ failedWithoutTest }) => failedWithoutTest)) {
+    return "The log of the job says why it ended red.";
+  }
   if (missing.length > 0) return "No test failed, but not all of them ran.";
   return NO_FAILURES.processed;
 }

@@ -52,6 +52,10 @@ const buildSchema = schemas.object("Build", {
   id: schemas.described(schemas.objectId, "Id of its latest submission"),
   name: schemas.text("What the pages call it"),
   outcome: schemas.text("processing, upload failed, failed, flaky or passed, as on the page"),
+  failed_without_test: schemas.described(
+    v.boolean(),
+    "Whether a command that ran its tests failed, although no test did",
+  ),
   failed_test_count: schemas.count("Tests with a failure that is not a disruption"),
   flaky_test_count: schemas.count("Tests with a disruption"),
   test_result_count: schemas.count("Results of all its submissions"),
@@ -238,6 +242,7 @@ function buildItem(
     id: build.submissionId,
     name: buildName(build),
     outcome: outcomeOf(build),
+    failed_without_test: build.failedWithoutTest,
     failed_test_count: failedTestCount,
     flaky_test_count: flakyTestCount,
     test_result_count: build.testResultCount,
@@ -254,22 +259,27 @@ function buildItem(
 }
 
 /** A build with a failure that is not a disruption is `failed`, whatever else it has. */
-function outcomeOf({ status, flakyTestCount, failedTestCount }: BuildRow) {
+function outcomeOf({ status, flakyTestCount, failedTestCount, failedWithoutTest }: BuildRow) {
   if (status !== "processed") return status === "failed" ? "upload failed" : status;
-  return failedTestCount > 0 ? "failed" : flakyTestCount > 0 ? "flaky" : "passed";
+  if (failedTestCount > 0 || failedWithoutTest) return "failed";
+  return flakyTestCount > 0 ? "flaky" : "passed";
 }
 
 /** What became of a build: how many of its tests failed, and how many of them flaky. */
 export function buildOutcome(
-  { status, failedCount, flakyCount }: {
+  { status, failedCount, flakyCount, failedWithoutTest }: {
     status: BuildRow["status"];
     failedCount: number;
     flakyCount: number;
+    failedWithoutTest: boolean;
   },
 ): Content {
   if (status !== "processed") return status === "failed" ? "upload failed" : status;
   const failed = failedCount > 0 && `${formatCount(failedCount)} failed`;
   const flaky = flakyCount > 0 && `${formatCount(flakyCount)} flaky`;
+  if (!failed && failedWithoutTest) {
+    return [together(glyph("failed"), " red"), " without a failed test"];
+  }
   if (!failed && !flaky) return together(glyph("passed"), " passed");
   return [
     together(glyph(failed ? "failed" : "flaky"), " ", failed || flaky),

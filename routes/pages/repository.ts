@@ -248,5 +248,6 @@ function outcomeOf(parts: readonly SubmissionRow[], tests: FailedTests | undefin
     status: unfinished?.status ?? "processed",
     failedCount: tests?.others.size ?? 0,
     flakyCount: tests?.flaky.size ?? 0,
+    failedWithoutTest: parts.some((part) => part.failedWithoutTest),
   });
 }

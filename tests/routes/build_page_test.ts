@@ -49,6 +49,24 @@ describeWithDatabases("the page of a build", (database) => {
     assert.match(silent, /1 quarantined: the gate excuses it/);
   });
 
+  it("says that a job ended red without a failed test, as lists of builds do", async () => {
+    const repository = await fixture.addRepository("acme", "crashes");
+    const more = { exitCode: 134, job: "unit", buildUrl: "https://ci.example/crash" };
+    const { submissionId } = await fixture.upload(repository, [{ name: "b" }], more);
+    const read = async (path: string) => parseHtml(await (await fixture.get(path)).text()).text;
+    const page = await read(`/repos/acme/crashes/builds/${submissionId}`);
+    assert.match(page, /Ended red without a failed test: exit code 134 of unit/);
+    assert.doesNotMatch(page, /nothing to fix/);
+    assert.match(await read("/repos/acme/crashes"), /red without a failed test/);
+    const builds = "/repos/acme/crashes/builds";
+    assert.match(await read(`${builds}?outcome=failed`), /red without a failed test/);
+    assert.doesNotMatch(await read(`${builds}?outcome=passed`), /red without/);
+    const { submissions: [submission] } = await (await fixture.get(
+      "/api/repos/acme/crashes/submissions",
+    )).json();
+    assert.deepEqual([submission.exit_code, submission.failed_without_test], [134, true]);
+  });
+
   it("shows the pull request, the author and the job as CI said", async () => {
     await database().sql`
       update repository set url = 'https://github.com/acme/shop'

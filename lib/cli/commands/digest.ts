@@ -7,7 +7,11 @@ import { applyPolicy, loadPolicy } from "../../../db/admin/quarantine_policy.ts"
 import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import { loadBuildCounts } from "../../../db/read/badges.ts";
-import { loadDisruptedTests, loadOwnersOfTrackedTests } from "../../../db/read/digest.ts";
+import {
+  countFailedWithoutTest,
+  loadDisruptedTests,
+  loadOwnersOfTrackedTests,
+} from "../../../db/read/digest.ts";
 import { loadFlakyMicroseconds } from "../../../db/read/flaky_time.ts";
 import { DEFAULT_POLICY } from "../../analysis/quarantine_policy.ts";
 import { parseTestId, type TestIdentity } from "../../base/identity.ts";
@@ -129,6 +133,7 @@ async function loadInput(
       now: await loadBuildCounts(sql, { repositoryId, windowStart }),
       before: await loadBuildCounts(sql, { repositoryId, ...previous }),
       outageCount: new Set(outages.map(buildKey)).size,
+      failedWithoutTestCount: await countFailedWithoutTest(sql, { repositoryId, since: begin }),
       flakyMicroseconds: await loadFlakyMicroseconds(sql, { repositoryId, since: begin }),
     });
     for (const test of await loadDisruptedTests(sql, { repositoryId, periods })) {

@@ -75,6 +75,7 @@ async function prepareReports(options: Options, context: CommandContext, listene
 async function prepareArchive(options: Options, context: CommandContext, listener: Listener) {
   const { repo, tree, branch, environment, job, shard, attempt, buildUrl, recordedAt, tags } =
     options;
+  const { exitCode } = options;
   const { coverage, codeowners } = options;
   const [path = ""] = options.reports;
   const commit = await givenCommit(options, context);
@@ -87,6 +88,7 @@ async function prepareArchive(options: Options, context: CommandContext, listene
     job,
     shard,
     attempt,
+    exitCode,
     buildUrl,
     recordedAt,
     tags,

@@ -23,6 +23,7 @@ export interface ArchiveMetadata {
   shard: string;
   attempt: string;
   runner: string;
+  exitCode: string;
   buildUrl: string;
   repositoryUrl: string;
   /** Name of the CI service, such as `jenkins`. */
@@ -47,6 +48,7 @@ export const METADATA_KEYS = {
     shard: ":shard",
     attempt: ":attempt",
     runner: ":runner",
+    exitCode: ":exit_code",
     buildUrl: ":build_url",
     repositoryUrl: ":repository_url",
     tags: ":tags",
@@ -62,6 +64,7 @@ export const METADATA_KEYS = {
     shard: "ci.shard",
     attempt: "ci.attempt",
     runner: "ci.runner",
+    exitCode: "ci.exit_code",
     buildUrl: "ci.build_url",
     repositoryUrl: "git.repository_url",
     tags: "tags",
@@ -142,6 +145,7 @@ export function parseMetadata(text: string, file: string): ArchiveMetadata {
     shard: textAt(keys.shard),
     attempt: textAt(keys.attempt),
     runner: textAt(keys.runner),
+    exitCode: textAt(keys.exitCode),
     buildUrl: textAt(keys.buildUrl),
     repositoryUrl: textAt(keys.repositoryUrl) ||
       (isNested ? "" : REPOSITORY_URL_KEYS.map(textAt).find((url) => url !== "") ?? ""),

@@ -21,6 +21,8 @@ export interface RunFacts extends Partial<ToldFacts> {
   /** Attempt of the job in its build, and the machine that ran the tests; `""` when unknown. */
   attempt: string;
   runner: string;
+  /** How the command that ran the tests ended; `null` when unknown. */
+  exitCode?: number | null;
   /** `""` when there is none. */
   buildUrl: string;
   /** Page of the repository, `""` when it is not known. */
@@ -105,6 +107,7 @@ function metadataText(facts: ArchiveFacts): string {
       shard: facts.shard || undefined,
       attempt: facts.attempt || undefined,
       runner: facts.runner || undefined,
+      exit_code: facts.exitCode ?? undefined,
     },
     tags: facts.tags,
     timestamp: formatTimestamp(facts.recordedAt),

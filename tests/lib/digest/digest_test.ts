@@ -37,6 +37,7 @@ const FACTS: DigestInput = {
       now: { buildCount: 40, disruptedBuildCount: 5 },
       before: { buildCount: 0, disruptedBuildCount: 0 },
       outageCount: 0,
+      failedWithoutTestCount: 0,
       flakyMicroseconds: 90_400_000,
     },
     {
@@ -44,6 +45,7 @@ const FACTS: DigestInput = {
       now: { buildCount: 0, disruptedBuildCount: 0 },
       before: { buildCount: 0, disruptedBuildCount: 0 },
       outageCount: 0,
+      failedWithoutTestCount: 0,
       flakyMicroseconds: 0,
     },
   ],
@@ -75,6 +77,7 @@ describe("the digest", () => {
         flakiness_before: null,
         builds: 40,
         outages: 0,
+        failed_without_test: 0,
         flaky_seconds: 90,
       },
     ]);

@@ -45,6 +45,7 @@ describeWithDatabases("digest", (database) => {
         flakiness_before: "100%",
         builds: 4,
         outages: 0,
+        failed_without_test: 0,
         flaky_seconds: 0,
       },
     ]);
@@ -81,6 +82,18 @@ describeWithDatabases("digest", (database) => {
     const { stdout } = await run("digest --org outages --json");
     assert.equal(JSON.parse(stdout).repositories[0].outages, 2);
     assert.match((await run("digest --org outages")).stdout, /; 2 builds in an outage/);
+  });
+
+  it("counts the builds of the period that ended red without a failed test", async () => {
+    const { fixture, shop } = await createShop(database(), "crashes");
+    for (const [days, exitCode] of [[1, 134], [2, 0], [3, null], [9, 1]] as const) {
+      const recordedAt = NOW - days * DAY;
+      await fixture.upload(shop, [{ name: "a" }], { recordedAt, exitCode });
+    }
+    const { stdout } = await run("digest --org crashes --json");
+    assert.equal(JSON.parse(stdout).repositories[0].failed_without_test, 1);
+    const { stdout: text } = await run("digest --org crashes");
+    assert.match(text, /; 1 build ended red without a failed test/);
   });
 
   it("names the same tests after old submissions were pruned", async () => {

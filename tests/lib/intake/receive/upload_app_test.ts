@@ -66,7 +66,7 @@ describeWithDatabases("an upload", (database) => {
 
   async function stored(path: string, organization = "acme") {
     const [row] = await database().sql`
-      select s.key, commit_oid, tree_oid, branch, environment, job, shard, attempt, runner,
+      select s.key, commit_oid, tree_oid, branch, environment, job, shard, attempt, runner, exit_code,
         build_url, to_json(tags) as tags,
         extract(epoch from recorded_at)::float8 as recorded_at, test_result_count,
         (select covered_line_count::int from coverage_report c
@@ -82,7 +82,7 @@ describeWithDatabases("an upload", (database) => {
   it("one report needs a commit, and takes other facts as parameters", async () => {
     const path = newPath();
     const facts = `commit=${SHA.toUpperCase()}&tree=${TREE}&branch=main&tags=a,b` +
-      "&environment=Windows-X64&job=unit&shard=2/8&attempt=3" +
+      "&environment=Windows-X64&job=unit&shard=2/8&attempt=3&exit_code=1" +
       "&build_url=https://me:secret@ci.example/1&recorded_at=2026-01-31T08:00:00%2B01:00";
     const key = await accepted(await receiver.send(`${path}?${facts}`, token, { body: JUNIT }));
     assert.match(key, /^acme\/repository-\d+\/20260131T070000Z-[0-9a-f]{16}\.gz$/);
@@ -98,6 +98,7 @@ describeWithDatabases("an upload", (database) => {
       shard: "2/8",
       attempt: "3",
       runner: "",
+      exit_code: 1,
       build_url: "https://ci.example/1",
       tags: ["a", "b"],
       recorded_at: Date.UTC(2026, 0, 31, 7) / 1000,
@@ -216,6 +217,7 @@ describeWithDatabases("an upload", (database) => {
       shard: "",
       attempt: "",
       runner: "",
+      exit_code: null,
       build_url: "",
       tags: [],
       recorded_at: Date.UTC(2026, 0, 30, 8) / 1000,
@@ -354,7 +356,7 @@ describeWithDatabases("an upload", (database) => {
     const unknown = `/upload/acme/shop?comit=${SHA}&tree=x&__proto__=1`;
     await refused(await receiver.send(unknown, token, { body: JUNIT }), 400, {
       comit:
-        /^unknown parameter: expected repository, commit, tree, branch, environment, job, shard, attempt, build_url, recorded_at, tags$/,
+        /^unknown parameter: expected repository, commit, tree, branch, environment, job, shard, attempt, exit_code, build_url, recorded_at, tags$/,
       ["__proto__"]: /^unknown parameter/,
       tree: /expected 7 to 64 hex digits/,
     });
