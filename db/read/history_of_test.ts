@@ -1,11 +1,8 @@
 /** Queries about the past of one test, beyond the window. */
-import { hasSameCode } from "../../lib/analysis/run.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
-import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { isRecordedSince } from "./fragments.ts";
-import { loadFirstDisrupted, loadTestRuns, type RunVersion } from "./runs_of_test.ts";
 
 /** The failures of a test on a day. */
 export interface FailureDay {
@@ -47,34 +44,4 @@ export async function loadFailureDays(
         and ${isRecordedSince(sql, first)}
     ) f
     group by f.day`;
-}
-
-/** The first disruption of a test, and its last pass at another version of the code before. */
-interface FirstDisruption {
-  disrupted: RunVersion;
-  /** `null` when none is stored. */
-  clean: RunVersion | null;
-}
-
-/** How long before the first disruption a pass is looked for. */
-const SEARCHED_SECONDS = 90 * SECONDS_PER_DAY;
-/** Passes before it at the same version of the code. */
-const MAX_RERUNS = 20;
-
-/** When a test became flaky; `null` when no disruption is stored. */
-export async function loadFirstDisruption(
-  sql: Queryable,
-  test: { repositoryId: number; testNo: number },
-): Promise<FirstDisruption | null> {
-  const disrupted = await loadFirstDisrupted(sql, test);
-  if (!disrupted) return null;
-  const runs = await loadTestRuns(sql, {
-    ...test,
-    windowStart: disrupted.recordedAt - SEARCHED_SECONDS,
-    filter: ALL_SUBMISSIONS,
-    status: "passed",
-    after: { submissionId: disrupted.submissionId, runCount: 0 },
-    limit: MAX_RERUNS,
-  });
-  return { disrupted, clean: runs.find((run) => !hasSameCode(run, disrupted)) ?? null };
 }

@@ -22,7 +22,7 @@ import { loadTexts } from "./texts.ts";
 const VERSION_COLUMNS = ["commitOid", "treeOid", "branch", "environment", "buildUrl"] as const;
 
 /** The code version of a run. */
-export type RunVersion = Run<typeof VERSION_COLUMNS[number]>;
+type RunVersion = Run<typeof VERSION_COLUMNS[number]>;
 
 /** An attempt of a test in a run. */
 export interface TestRun extends TestAttempt, RunVersion {

@@ -1,5 +1,5 @@
 /** The runs of one test on the base branch. */
-import { SelectedTests } from "../../lib/analysis/run.ts";
+import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
 import {
   type HistoryRun,
   MAX_HISTORY_RUNS,
@@ -16,12 +16,25 @@ import { eachRun } from "./runs.ts";
 /** Enough for ten environments with all runs that count; bounds the time of a request. */
 const MAX_SUBMISSIONS = 10 * MAX_HISTORY_RUNS;
 
-const COLUMNS = ["commitOid", "treeOid", "code", "environment", "isOutage", "results"] as const;
+const COLUMNS = [
+  "commitOid",
+  "treeOid",
+  "code",
+  "environment",
+  "job",
+  "shard",
+  "runner",
+  "isOutage",
+  "results",
+] as const;
+
+/** A run of the test, and where it ran. */
+type BaseRun = HistoryRun & Run<"job" | "shard" | "runner">;
 
 /** How a test ran on the base branch. */
 interface BaseHistory {
   /** Oldest first, without outages and without runs in which it was only skipped. */
-  runs: HistoryRun[];
+  runs: BaseRun[];
   /** `null` when no commit was given, or it has no run on the base branch. */
   repair: Repair | null;
   base: string;
@@ -50,13 +63,13 @@ export async function loadBaseHistory(
   const filter = { branches: null, environments };
   const where = isOfBase(sql, basePatterns(base));
   const selected = new SelectedTests([testNo]);
-  const runs: HistoryRun[] = [];
+  const runs: BaseRun[] = [];
   const counts = new Map<string, number>();
   const firstRecordedAt = new Map<string, number>();
   let repair: Repair | null = null;
   let submissions = 0;
   for await (const run of eachRun(sql, { repositoryId, columns: COLUMNS, filter, where })) {
-    const { results, isOutage, submissionId: _, ...version } = run;
+    const { results, isOutage, ...version } = run;
     firstRecordedAt.set(version.environment, version.recordedAt);
     const commit = version.commitOid.toLowerCase();
     if (commitOid !== "" && commit.startsWith(commitOid) || laterCommits.has(commit)) {

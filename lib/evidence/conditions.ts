@@ -8,6 +8,33 @@ interface ConditionedRun {
   values: Readonly<Record<string, string>>;
 }
 
+/** Under which conditions a run of a test ran; texts are `""` when unknown. */
+interface RunConditions {
+  environment: string;
+  job: string;
+  shard: string;
+  runner: string;
+  /** Seconds since 1970. */
+  recordedAt: number;
+}
+
+const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+
+/** The conditions of a run as values by dimension; hours and weekdays are those of UTC. */
+export function conditionsOfRun(
+  { environment, job, shard, runner, recordedAt }: RunConditions,
+): Record<string, string> {
+  const time = new Date(recordedAt * 1000);
+  return {
+    ...environment && { environment },
+    ...job && { job },
+    ...shard && { shard },
+    ...runner && { runner },
+    hour: String(time.getUTCHours()).padStart(2, "0"),
+    weekday: WEEKDAYS[time.getUTCDay()]!,
+  };
+}
+
 /** A value of a dimension with more failures than chance explains. */
 interface Condition {
   dimension: string;

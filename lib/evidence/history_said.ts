@@ -91,7 +91,7 @@ function passesOf({ passes }: { passes: number }): string {
 }
 
 /** In percent with two digits; 100 only if exact. */
-function percent(share: number): string {
+export function percent(share: number): string {
   if (share >= 1) return "100";
   const value = Math.min(99, Number((100 * share).toPrecision(2)));
   return share > 0 && value < 0.01 ? "less than 0.01" : String(value);

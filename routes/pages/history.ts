@@ -31,16 +31,20 @@ export function rangeLinks(shown: string, addressOf: (range: string) => Markup):
   return markup`<p class="ranges">Charts of the last ${links} days</p>`;
 }
 
-/** The page for wrong parameters of a page with charts: the choice of the ranges of time. */
+/**
+ * The page for wrong parameters of a page with charts: the choice of the ranges of time, and the other field
+ * that the page has.
+ */
 export function wrongRange(
   errors: ParameterErrors,
   { parameters: given }: { parameters: parameters.RawParameters },
+  otherField: Markup | "" = "",
 ): Page {
   const title = "Invalid address";
   return {
     title,
     content: markup`<h1>${title}</h1>
-<form class="filters">${rangeField("Charts", "90", errors)}
+<form class="filters">${otherField}${rangeField("Charts", "90", errors)}
 <button>Show</button>${hiddenFields(keptParameters(given))}</form>`,
   };
 }

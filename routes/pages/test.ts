@@ -5,27 +5,26 @@ import { listQuarantineLog } from "../../db/read/quarantine_log.ts";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
 import { loadDurationsOfTest, loadWeeklyMedians } from "../../db/read/durations_of_tests.ts";
 import { loadTestDetails, type TestDetails } from "../../db/read/details_of_test.ts";
+import { loadFailureDays, loadFirstUploadDay } from "../../db/read/history_of_test.ts";
+import { loadBaseHistory } from "../../db/read/test_evidence.ts";
 import {
-  loadFailureDays,
-  loadFirstDisruption,
-  loadFirstUploadDay,
-} from "../../db/read/history_of_test.ts";
-import {
+  loadFirstDisrupted,
   loadSubmissionRuns,
   loadTestRuns,
   type SubmissionRuns,
   type TestRun,
 } from "../../db/read/runs_of_test.ts";
 import { disruptivenessThousandths, passRateThousandths } from "../../lib/analysis/tracked_test.ts";
-import { isGitId, shortCommit } from "../../lib/base/commit.ts";
+import { shortCommit } from "../../lib/base/commit.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { formatTenths } from "../../lib/badge/percentage.ts";
 import { plural } from "../../lib/base/text.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { outcomeStrip, type RunStatus } from "../../lib/html/charts.ts";
+import { baseHistory, repairField } from "./test_history.ts";
 import { rerunCommand } from "../../lib/html/commands.ts";
-import { forgeOf, shownBranch } from "../../lib/html/forge_links.ts";
+import { shownBranch } from "../../lib/html/forge_links.ts";
 import {
   breakable,
   emptyState,
@@ -47,6 +46,7 @@ import {
 } from "./history.ts";
 import { definePage, organizationWord, placeOf } from "./page.ts";
 import { quarantineSection, type TestPage } from "./quarantine.ts";
+import { repairCommit } from "../test_evidence.ts";
 
 const SHOWN_RUNS = 100;
 const MAX_ROWS = 10;
@@ -56,8 +56,9 @@ const LONG_NAME = 120;
 export const testPage = definePage({
   path: "/tests/:id",
   resource: "test in path",
-  query: { days: chartDays },
-  showErrors: wrongRange,
+  query: { days: chartDays, since: repairCommit },
+  showErrors: (errors, request) =>
+    wrongRange(errors, request, repairField(request.parameters, errors)),
   async show(request) {
     const { load, today, query } = request;
     const [{ testNo }] = request.repositories as [RepositoryVersion & { testNo: number }];
@@ -77,6 +78,7 @@ export const testPage = definePage({
       first,
       durations,
       medians,
+      history,
     ] = await Promise.all([
       load(loadRepositoryDetails, {}),
       load(loadTestDetails, {}),
@@ -85,9 +87,10 @@ export const testPage = definePage({
       load(loadFailures, everything),
       load(loadFailureDays, { firstDay: loadedDay }),
       load(loadFirstUploadDay, {}).then((day) => day ?? today),
-      load(loadFirstDisruption, {}),
+      load(loadFirstDisrupted, {}),
       load(loadDurationsOfTest, {}),
       load(loadWeeklyMedians, { testNos: [testNo], end, weeks }),
+      load(loadBaseHistory, { environments: null, commitOid: query.since }),
     ]);
     const { organizationId } = request.caller!;
     const [log, organization] = await Promise.all([
@@ -105,20 +108,24 @@ ${
       }
 <p class="soft">${placeOf(test)}</p>
 <p>${test.tags.map(page.link.tag)}</p>
+${baseHistory(history, page)}
 ${testFigures(submissions, first, page)}
 ${failsOnlyIn(submissions)}
 <h2>Latest runs</h2>
 ${runs.length > 0 ? strip(runs, page) : NO_RUNS}
 <h2>How it fails</h2>
 ${causes(failures, runs, page)}
-${rangeLinks(query.days, (days) => request.pathTo(["tests", test.id], { days }))}
+${
+        rangeLinks(query.days, (days) =>
+          request.pathTo(["tests", test.id], { ...query.since && { since: query.since }, days }))
+      }
 <div class="pair">${failureBars(days, { today, firstDay, firstUploadDay })}${
         durations && durationChart(durations, medians.get(testNo)!, { today, firstUploadDay })
       }</div>
 <div class="pair"><section><h2>Runs by branch</h2>
 ${runsTable(submissions, "branch")}</section>${environmentTable(submissions)}</div>
-<h2 id="since">When it became flaky</h2>
-${since(first, page)}
+<h2 id="since">First flaky failure</h2>
+${firstFlaky(first, page)}
 <h2 id="quarantine">Quarantine</h2>
 ${quarantineSection(log, page)}
 <h2>Run it again</h2>
@@ -146,8 +153,7 @@ function testFigures(
     [
       "First flaky",
       at(firstDisruptionAt),
-      first && markup`${link.commit(repository, first.disrupted.commitOid)}, <a href="#since">what
-changed</a>`,
+      first && link.commit(repository, first.commitOid),
     ],
     ["Latest flaky", at(latestDisruption?.recordedAt ?? null)],
     [
@@ -283,31 +289,20 @@ function runsTable(
   return table(`Runs by ${column}`, columns, rows);
 }
 
-type FirstDisruption = Awaited<ReturnType<typeof loadFirstDisruption>>;
+type FirstDisruption = Awaited<ReturnType<typeof loadFirstDisrupted>>;
 
-function since(first: FirstDisruption, { at, link, repository, test }: TestPage): Markup {
+function firstFlaky(first: FirstDisruption, { at, link, repository, test }: TestPage): Markup {
   const { firstDisruptionAt } = test;
   if (firstDisruptionAt === null) {
     return emptyState("It never failed on code on which it also passed.");
   }
-  if (!first || recordedAtOf(first.disrupted.submissionId) !== firstDisruptionAt) {
+  if (first?.recordedAt !== firstDisruptionAt) {
     return markup`<p>${at(firstDisruptionAt)}; that run is no longer stored.</p>`;
   }
-  const { disrupted, clean } = first;
-  const version = ({ commitOid, branch, submissionId }: typeof disrupted) =>
-    markup`${link.commit(repository, commitOid)}${
-      branch && markup` on <b>${shownBranch(branch)}</b>`
-    },
-${link.build(repository, submissionId)}`;
-  const before = clean
-    ? markup`Last pass on other code before: ${version(clean)}.`
-    : "No earlier pass on other code is stored.";
-  const range = [clean?.commitOid ?? "", disrupted.commitOid] as const;
-  const compare = forgeOf(repository.url)?.compare(...range) ?? "";
-  const changes = range.every(isGitId) &&
-    markup`<p>The cause may lie in ${externalLink(compare, "the changes between them")}:</p>
-${verbatim(`git log --oneline ${range.join("..")}`)}`;
-  return markup`<p>First flaky failure: ${version(disrupted)}.<br>${before}</p>${changes}`;
+  const { commitOid, branch, submissionId } = first;
+  return markup`<p>${link.commit(repository, commitOid)}${
+    branch && markup` on <b>${shownBranch(branch)}</b>`
+  }, ${link.build(repository, submissionId)}</p>`;
 }
 
 function rerun(test: TestDetails): Markup {

@@ -7,6 +7,9 @@ import { bodyOf, createShop, type Fixture, idOf, NOW } from "./fixture.ts";
 
 const ROUTE = "/api/tests/:id/evidence";
 
+/** A page without its head. */
+const mainOf = (page: string) => page.slice(page.indexOf("<main"));
+
 /** A commit of the base branch. */
 const commitAt = (index: number) => `c${index.toString(16).padStart(39, "0")}`;
 
@@ -93,5 +96,54 @@ describeWithDatabases("the evidence for a test", (database) => {
       assert.equal((await fixture.get(`${path}?since=${commit}`)).status, 404, commit);
     }
     assert.equal((await fixture.get(`${path}?since=HEAD`)).status, 400);
+  });
+
+  const page = async (query = "") =>
+    mainOf(await (await fixture.get(`/tests/${idOf(shop, { name: "a" })}${query}`)).text());
+
+  it("is in the first lines of the page of the test", async () => {
+    const shown = await page();
+    assert.match(
+      shown,
+      /<b class="state broken">Broken<\/b>: fails in 100 % of runs on main \(4 of 4, 95 %: 54 to 99\) in\s+<b>Linux<\/b> since 21 Sep, one of \d+ changes; before in 0 of 12\./,
+    );
+    assert.ok(shown.indexOf("Broken") < shown.indexOf("Latest runs"));
+    assert.doesNotMatch(shown, /The cause may lie/);
+  });
+
+  it("keeps the commit that is meant as the fix in the form, with what its runs say", async () => {
+    const failed = await page(`?since=${commitAt(4)}&days=30`);
+    assert.match(failed, new RegExp(`name="since" value="${commitAt(4)}"`));
+    assert.match(failed, /<input type="hidden" name="days" value="30">/);
+    assert.match(failed, /role="status">failed again: 8 passes since c000000, and a failure\./);
+    assert.match(await page("?since=eeeeeeee"), /no run of this commit on main is stored/);
+    const wrong = await fixture.get(`/tests/${idOf(shop, { name: "a" })}?since=HEAD`);
+    assert.equal(wrong.status, 400);
+    assert.match(
+      mainOf(await wrong.text()),
+      /value="HEAD"[^>]*aria-invalid[^]*invalid commit "HEAD"/,
+    );
+  });
+
+  it("says where a flaky test fails, and is silent about what may be chance", async () => {
+    const repository = await fixture.addRepository("acme", "where");
+    for (const index of Array(40).keys()) {
+      const isFailed = index % 8 === 0;
+      const result = { name: "w", ...isFailed && { conclusion: "failure" as const } };
+      await fixture.upload(repository, [result], {
+        branch: "main",
+        recordedAt: NOW - 50_000 + index,
+        commitOid: commitAt(index),
+        runner: index % 4 === 0 ? "r1" : "r2",
+        job: ["unit", "e2e", "lint"][index % 3]!,
+      });
+    }
+    const shown = await (await fixture.get(`/tests/${idOf(repository, { name: "w" })}`)).text();
+    assert.match(
+      shown,
+      /<li>on the runner <b>r1<\/b>: in 5 of 10 runs, elsewhere in 0 of 30<\/li>/,
+    );
+    // 2 of 14 in one job, 1 or 2 in the others.
+    assert.doesNotMatch(shown, /in the job/);
   });
 });

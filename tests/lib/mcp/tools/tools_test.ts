@@ -248,6 +248,7 @@ describe("every tool", () => {
     },
     get_recent_failures: { owner: "acme", name: "web" },
     get_test_details: { test_id: "5f3a9c0e7b12d4a86f01c2e3" },
+    get_test_evidence: { test_id: "5f3a9c0e7b12d4a86f01c2e3" },
   };
   const [ID, WEB] = ["5f3a9c0e7b12d4a86f01c2e3", { owner: "group/sub", name: "wbe" }];
   const UNKNOWN: [tool: string, args: Record<string, unknown>, message: RegExp][] = [
