@@ -1,6 +1,6 @@
 -- A role for `test-analytics receive`: it calls functions that look up and record the use of a token
--- whose hash it has, and with the hash of a quarantine token change the entry of a test. It can read and
--- write no table.
+-- whose hash it has, look up what is trusted of an issuer of identity tokens, and with the hash of a
+-- quarantine token change the entry of a test. It can read and write no table.
 --
 -- Run it in the program's database as the user who runs `test-analytics migrate`, or as a superuser.
 -- A user without CREATEROLE needs the role to exist: an administrator runs
@@ -34,6 +34,7 @@ begin
     to_regprocedure('upload_token(text, timestamptz)'),
     to_regprocedure('record_token_use(text, timestamptz)'),
     to_regprocedure('quarantine_token(text, timestamptz)'),
+    to_regprocedure('trusts_of_issuer(text)'),
     to_regprocedure('lock_test(text, timestamptz, bigint, bigint)'),
     to_regprocedure('change_quarantine(text, timestamptz, bigint, bigint, jsonb, jsonb)')]
   loop

@@ -58,6 +58,9 @@ begin
     execute format('revoke update, delete on change from %I', writer);
     execute format('revoke delete on repository from %I', writer);
   end if;
+  if to_regclass('trusted_issuer') is not null then
+    execute format('revoke all on trusted_issuer from %I', writer);
+  end if;
   -- It sends their messages, which it signs with their secrets.
   if to_regclass('webhook') is not null then
     execute format('revoke insert, update, delete on webhook from %I', writer);

@@ -25,8 +25,8 @@ export async function gitlabTemplate(): Promise<string> {
   // In a subshell, so that it neither ends the job nor changes its shell.
   const block = `(\n${script})\n`.replaceAll(/^(?=.)/gm, "      ");
   return `# Uploads test reports to \`test-analytics receive\`. Made from upload.sh, which describes the variables,
-# by tools/ci_template.ts. UPLOAD_TOKEN is a masked variable of the group. One project has it for
-# all others:
+# by tools/ci_template.ts. UPLOAD_TOKEN is a masked variable of the group; without it, the job uploads with
+# its identity token. One project has it for all others:
 #
 #   include: { project: acme/ci, ref: v1, file: /test-analytics.yml }
 #   test:
@@ -42,11 +42,14 @@ export async function gitlabTemplate(): Promise<string> {
 
 # Runs also when the tests failed, and never changes the outcome of the job.
 .test-analytics:
+  id_tokens: &id_tokens
+    TEST_ANALYTICS_ID_TOKEN: { aud: $TEST_ANALYTICS_URL }
   after_script:
     - &upload |
 ${block}
 # A job of its own, for TEST_ANALYTICS_STRICT: it needs the reports as artifacts of the tests' job.
 .test-analytics-job:
+  id_tokens: *id_tokens
   when: always
   script:
     - *upload

@@ -197,6 +197,9 @@ export async function deleteRepository(
       status = case status when 'processed' then 'deleted' else status end
     where repository_id = ${repositoryId}`;
   await tx`delete from api_token where repository_id = ${repositoryId}`;
+  await tx`
+    delete from trusted_issuer
+    where organization_id = ${organizationId} and repository_id = ${repositoryId}`;
   // Messages of webhooks for all repositories name its tests too.
   await tx`
     delete from webhook_delivery

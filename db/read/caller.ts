@@ -7,7 +7,7 @@ import { type Queryable, textsIn } from "../connection/sql.ts";
 /** An organization, by a valid token of it. */
 export interface Caller {
   organizationId: number;
-  /** `null` for a reader whom a trusted proxy signed in. */
+  /** `null` for a reader whom a trusted proxy signed in, and for a job with an identity token. */
   tokenId: number | null;
 }
 
@@ -193,7 +193,8 @@ function isNamed(sql: Queryable, { ownerKey, nameKey, repositoryNumber }: NamedS
 
 /** Who uploads or quarantines tests: an organization, by a valid token for that. */
 export interface Uploader extends Caller {
-  tokenId: number;
+  /** What the limits of one token are counted by. */
+  id: string;
   organizationName: string;
   /** What the token is called in `token list`. */
   label: string | null;
@@ -225,6 +226,7 @@ export async function loadUploader(
   // Never of the whole organization, even if its repository should be missing.
   if (row.repository_id !== null && name === null) return null;
   return {
+    id: `token ${row.api_token_id}`,
     organizationId: row.organization_id,
     tokenId: row.api_token_id,
     organizationName: row.organization_name,

@@ -20,6 +20,18 @@ create type quarantined_test as (
   quarantine_expires_at timestamp with time zone
 );
 
+create type trust as (
+  organization_id integer,
+  trusted_issuer_id integer,
+  organization_name text,
+  claims jsonb,
+  repository_id bigint,
+  repository_owner text,
+  repository_name text,
+  repository_claim text,
+  keys jsonb
+);
+
 create type uploader as (
   organization_id integer,
   api_token_id integer,
@@ -319,6 +331,20 @@ create table test_tag_set (
   constraint test_tag_set_pkey PRIMARY KEY (repository_id, digest)
 );
 
+create table trusted_issuer (
+  organization_id integer not null,
+  trusted_issuer_id integer not null generated always as identity,
+  issuer text not null,
+  claims jsonb not null,
+  repository_id bigint,
+  repository_claim text,
+  keys jsonb,
+  created_at timestamp(0) with time zone not null,
+  constraint trusted_issuer_pkey PRIMARY KEY (organization_id, trusted_issuer_id),
+  constraint trusted_issuer_organization_id_fkey FOREIGN KEY (organization_id) REFERENCES organization(organization_id)
+);
+CREATE INDEX trusted_issuer_issuer ON trusted_issuer USING btree (issuer);
+
 create table webhook (
   organization_id integer not null,
   webhook_id integer not null generated always as identity,
@@ -559,6 +585,24 @@ create function stored_test(repository_id bigint, test_hash bigint)
 AS $function$
   select t.test_no from test t
   where t.repository_id = $1 and t.test_hash = $2
+$function$;
+
+create function trusts_of_issuer(of_issuer text)
+ RETURNS SETOF trust
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+AS $function$
+begin
+  return query
+    select t.organization_id, t.trusted_issuer_id, o.name, t.claims, t.repository_id, r.owner, r.name,
+      t.repository_claim, t.keys
+    from trusted_issuer t
+    join organization o on o.organization_id = t.organization_id
+    left join repository r
+      on r.organization_id = t.organization_id and r.repository_id = t.repository_id
+    where t.issuer = of_issuer;
+end
 $function$;
 
 create function upload_token(token_hash text, moment timestamp with time zone)

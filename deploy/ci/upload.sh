@@ -3,7 +3,9 @@
 # and the GitLab template in this folder run it; it runs anywhere with these variables:
 #
 #   TEST_ANALYTICS_URL       address of the upload door, such as https://reports.example
-#   UPLOAD_TOKEN             of `test-analytics token create --org NAME --upload`
+#   UPLOAD_TOKEN             of `test-analytics token create --org NAME --upload`; without one an identity
+#                            token is used: GitHub's, if the job has the permission id-token: write
+#   TEST_ANALYTICS_ID_TOKEN  identity token of another service, for TEST_ANALYTICS_URL
 #   TEST_ANALYTICS_REPORTS   JUnit reports: files, folders (all *.xml below them) and globs, one a line;
 #                            ** matches any number of folders
 #   TEST_ANALYTICS_COVERAGE  coverage reports: files and globs, one a line
@@ -401,11 +403,26 @@ pack_all() {
 url=${TEST_ANALYTICS_URL:-}
 url=${url%/}
 [ -n "$url" ] || give_up "TEST_ANALYTICS_URL (the input url) is empty: expected the address of the upload door"
-[ -n "${UPLOAD_TOKEN:-}" ] ||
-  give_up "UPLOAD_TOKEN (the input token) is empty: create one with \`test-analytics token create --org NAME --upload\`; builds of forks have no secrets"
 for program in curl tar; do
   command -v "$program" >/dev/null || give_up "$program is not installed"
 done
+# Tokens are passed on standard input: other users can see arguments.
+authorization() { printf 'header = "Authorization: Bearer %s"\n' "$1"; }
+token=${UPLOAD_TOKEN:-}
+rejected="UPLOAD_TOKEN: create one with \`test-analytics token create --org NAME --upload\`"
+if [ -z "$token" ]; then
+  token=${TEST_ANALYTICS_ID_TOKEN:-}
+  rejected="the identity token of this job"
+  if [ -z "$token" ] && [ -n "${ACTIONS_ID_TOKEN_REQUEST_URL:-}" ]; then
+    token=$(authorization "${ACTIONS_ID_TOKEN_REQUEST_TOKEN:-}" |
+      curl --config - --silent --fail --connect-timeout 10 --max-time 30 --retry 3 --get \
+        --data-urlencode "audience=$url" "$ACTIONS_ID_TOKEN_REQUEST_URL" |
+      sed -n 's/.*"value" *: *"\([^"]*\)".*/\1/p')
+    [ -n "$token" ] || give_up "GitHub issued no identity token"
+  fi
+fi
+[ -n "$token" ] ||
+  give_up "UPLOAD_TOKEN (the input token) is empty: create one with \`test-analytics token create --org NAME --upload\`, or give the job an identity token (on GitHub the permission id-token: write); builds of forks have neither"
 
 # In a container the checkout may belong to another user.
 git="git -c safe.directory=*"
@@ -454,8 +471,7 @@ tags: "$(quoted "${TEST_ANALYTICS_TAGS:-}")"
 YAML
 tar -czf "$work.gz" -C "$work" . || give_up "tar failed"
 
-# The token is passed on standard input: other users can see arguments.
-status=$(printf 'header = "Authorization: Bearer %s"\n' "$UPLOAD_TOKEN" |
+status=$(authorization "$token" |
   curl --config - --silent --show-error --connect-timeout 10 --retry 3 --retry-connrefused \
     --retry-max-time "${TEST_ANALYTICS_TIMEOUT:-120}" --max-time "${TEST_ANALYTICS_TIMEOUT:-120}" --header "Content-Type: application/gzip" \
     --upload-file "$work.gz" --output "$work.out" --write-out '%{http_code}' \
@@ -469,8 +485,8 @@ case $status in
     [ -z "${GITHUB_OUTPUT:-}" ] || printf '%s\n' "key=$key" >>"$GITHUB_OUTPUT"
     ;;
   000 | 1??) give_up "$url does not answer: $(tail -n 1 "$work/error")" ;;
-  401) give_up "$url does not accept UPLOAD_TOKEN: create one with \`test-analytics token create --org NAME --upload\`" ;;
+  401) give_up "$url does not accept $rejected: $answer" ;;
   413) give_up "the reports are too large for $url: $answer" ;;
-  503) give_up "$url cannot store anything now: its storage is full or unavailable" ;;
+  503) give_up "$url cannot store anything now: ${answer:-its storage is full or unavailable}" ;;
   *) give_up "$url answered $status: $answer" ;;
 esac

@@ -104,10 +104,11 @@ const TABLE = {
     "",
     "serve, up, watch, mcp, gate, comment, digest: base URL of links to pages (default: the URL called; digest: no links)",
   ],
-  UPLOAD_URL: [
+  PUBLIC_UPLOAD_URL: [
     "",
-    "serve, up: base URL for uploads, in the commands that pages show",
+    "serve, up, receive: base URL for uploads, in the commands that pages show, and the audience of identity tokens",
   ],
+  UPLOAD_URL: ["", "used if PUBLIC_UPLOAD_URL is unset"],
   GITHUB_STEP_SUMMARY: [
     "",
     "gate, comment: file to which the outcome is appended as Markdown",

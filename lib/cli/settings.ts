@@ -105,7 +105,7 @@ export function readApiAccess(environment: Environment): ApiSettings {
  */
 export function readPublicUrl(
   environment: Environment,
-  name: "PUBLIC_URL" | "UPLOAD_URL" = "PUBLIC_URL",
+  name: "PUBLIC_URL" | "PUBLIC_UPLOAD_URL" | "UPLOAD_URL" = "PUBLIC_URL",
 ): string {
   const text = setting(environment, name).trim();
   if (text === "") return "";
@@ -117,6 +117,12 @@ export function readPublicUrl(
     );
   }
   return url.origin + url.pathname.replace(/\/+$/, "");
+}
+
+/** The address for uploads as its users see it; see {@linkcode readPublicUrl}. @throws {TypeError} */
+export function readPublicUploadUrl(environment: Environment): string {
+  return readPublicUrl(environment, "PUBLIC_UPLOAD_URL") ||
+    readPublicUrl(environment, "UPLOAD_URL");
 }
 
 /** A PostgreSQL server when there is a URL, otherwise the embedded database in the folder. */

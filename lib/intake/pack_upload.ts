@@ -18,6 +18,7 @@ import { ARCHIVE_LIMITS as LIMITS } from "../report/limits.ts";
 import { inOrderOfAttempts } from "../analysis/repetition/report_order.ts";
 import { fileSource } from "../storage/folder.ts";
 import type { StoredFile } from "../storage/storage.ts";
+import type { ClaimedRun } from "../ci/claims.ts";
 import { formatCi, parseCi } from "../ci/variables.ts";
 import { readCiLines } from "./ci_facts.ts";
 import { FilesToPack, packArchive } from "./files_to_pack.ts";
@@ -29,6 +30,7 @@ import {
   repositoryIn,
 } from "./read_archive.ts";
 import type { UploadFiles } from "./read_files.ts";
+import { withClaims } from "./claimed_facts.ts";
 import type { RunValues } from "./upload_values.ts";
 import { UploadNotes } from "./upload_notes.ts";
 import { type FormFile, readForm } from "./form.ts";
@@ -47,6 +49,8 @@ export interface UploadToPack {
   parameters: [name: string, value: string][];
   /** The repository of the path; `null` when it names none. */
   repo: RepositoryName | null;
+  /** The run of the identity token: it takes precedence over what the client says. */
+  claims?: ClaimedRun | undefined;
   /** Seconds since 1970. */
   now: number;
   /** Whether the results are used, or only looked through for errors. */
@@ -126,7 +130,7 @@ export async function packUpload(upload: UploadToPack): Promise<PackedUpload> {
  * @throws {UploadError} when a value is invalid, or said twice in different ways
  */
 function givenBy(
-  { parameters, repo, now }: UploadToPack,
+  { parameters, repo, claims, now }: UploadToPack,
   fields: URLSearchParams = new URLSearchParams(),
 ): Given {
   const address = new URLSearchParams(parameters);
@@ -136,18 +140,25 @@ function givenBy(
     throw new UploadError(400, { ...read.errors, ...errors });
   }
   const { given } = read;
-  checkRepository(repo, given.repo && formatRepositoryName(given.repo), "the parameter");
+  const named = given.repo && formatRepositoryName(given.repo);
+  checkRepository(repo, named, "the parameter");
+  if (claims && named && !isSameName(named, formatRepositoryName(claims.repository))) {
+    const own = quote(formatRepositoryName(claims.repository));
+    throw new UploadError(400, {
+      repository: [`the parameter names ${quote(named)}: expected ${own}, as in the token`],
+    });
+  }
   return {
     ...given,
-    repo: given.repo ?? repo ?? undefined,
-    hasParameter: given.repo !== undefined,
+    repo: claims?.repository ?? given.repo ?? repo ?? undefined,
+    hasParameter: claims !== undefined || given.repo !== undefined,
   };
 }
 
 /** @throws {UploadError} when the path names another repository */
 function checkRepository(repo: RepositoryName | null, named: string | undefined, source: string) {
   const inPath = repo && formatRepositoryName(repo);
-  if (!inPath || !named || named === "/" || caseKey(named) === caseKey(inPath)) return;
+  if (!inPath || !named || named === "/" || isSameName(named, inPath)) return;
   // A forge may live below a path of its host.
   if (caseKey(named).endsWith(`/${caseKey(inPath)}`)) return;
   throw new UploadError(400, {
@@ -155,6 +166,10 @@ function checkRepository(repo: RepositoryName | null, named: string | undefined,
       `${source} belongs to ${quote(named)}: expected ${quote(inPath)}, as in the address`,
     ],
   });
+}
+
+function isSameName(one: string, other: string): boolean {
+  return caseKey(one) === caseKey(other);
 }
 
 /** @throws {UploadError} when nothing names the repository or the commit */
@@ -200,10 +215,14 @@ async function packFiles(
 
 async function contentsOfFiles(
   handle: number,
-  { files: received, ci, given }: ReceivedFiles,
-  { repo, now, organization }: UploadToPack,
+  { files: received, ci, given: ofClient }: ReceivedFiles,
+  { repo, claims, now, organization }: UploadToPack,
 ): Promise<UploadContents> {
   const run = readCiLines(ci);
+  const given = {
+    ...ofClient,
+    commit: ofClient.commit ?? (run?.commit ? undefined : claims?.commit),
+  };
   if (!given.hasParameter) checkRepository(repo, run?.repository, "ci");
   const missing = {
     ...given.commit === undefined && !run?.commit &&
@@ -229,7 +248,7 @@ async function contentsOfFiles(
   const notes = new UploadNotes("upload");
   const onNote = (text: string) => notes.add(text);
   const options = { archive: "upload", given, ci, now, recordedAt: now, onNote };
-  const facts = checkFound(parseFacts(null, options));
+  const facts = withClaims(checkFound(parseFacts(null, options)), claims, onNote);
   const found = files.map(({ path }, ordinal) => ({ path, ordinal }));
   return {
     content: { facts: { ...facts, organization }, codeowners, ci: formatCi(parseCi(ci)), files },
@@ -256,8 +275,8 @@ function pathOf(part: "report" | "coverage", name: string): string {
 
 /** The archive with the parameters, the organization, and only the files that are read. */
 async function contentsOfArchive(path: string, upload: UploadToPack): Promise<UploadContents> {
-  const { repo, now, organization } = upload;
-  const given = givenBy(upload);
+  const { repo, claims, now, organization } = upload;
+  const ofClient = givenBy(upload);
   const source = { ...fileSource(path), name: "archive" };
   const { name } = source;
   const notes = new UploadNotes(name);
@@ -265,6 +284,8 @@ async function contentsOfArchive(path: string, upload: UploadToPack): Promise<Up
   const contents = await inspectArchive(source, { onNote });
   const { metadata, ci, codeowners, reports, coverage } = contents;
   const run = readCiLines(ci);
+  const otherwise = metadata?.commit || run?.commit ? undefined : claims?.commit;
+  const given = { ...ofClient, commit: ofClient.commit ?? otherwise };
   if (!given.hasParameter) {
     checkRepository(
       repo,
@@ -274,7 +295,7 @@ async function contentsOfArchive(path: string, upload: UploadToPack): Promise<Up
     checkRepository(repo, metadata?.repository ? "" : run?.repository, "ci");
   }
   const options = { archive: name, given, ci, now, recordedAt: now, onNote };
-  const facts = checkFound(parseFacts(metadata, options));
+  const facts = withClaims(checkFound(parseFacts(metadata, options)), claims, onNote);
   const ordinals = new Set([...reports, ...coverage].map(({ ordinal }) => ordinal));
   const files = async function* (): AsyncGenerator<FileToPack, void> {
     const entries = readEntries(source.open(), { archive: name });

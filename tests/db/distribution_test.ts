@@ -12,7 +12,14 @@ import {
 } from "./distribution_rules.ts";
 
 /** Tables about repositories on the coordinator: they are read before the repository is known. */
-const LOOKED_UP = ["api_token", "archive", "repository", "webhook", "webhook_delivery"];
+const LOOKED_UP = [
+  "api_token",
+  "archive",
+  "repository",
+  "trusted_issuer",
+  "webhook",
+  "webhook_delivery",
+];
 
 describeWithDatabases("the tables that Citus distributes", (database) => {
   let distribution: Distribution;

@@ -11,6 +11,7 @@ import { findReports } from "../../lib/report/report_files.ts";
 import { copyTemplate } from "../database.ts";
 import { type Running, start } from "../e2e/program.ts";
 import { createAcme, prepare } from "../e2e/prepare.ts";
+import { type Issuer, startIssuer } from "../lib/intake/receive/issuer.ts";
 import { waitUntil } from "../wait_until.ts";
 import {
   gitlabTemplate,
@@ -32,6 +33,8 @@ interface Inputs {
   tags?: string;
   timeout?: string;
   strict?: string;
+  /** What the service issues. */
+  idToken?: string;
 }
 
 /** How a job ended. */
@@ -99,7 +102,35 @@ describe("the scripts for CI jobs", () => {
     servers.push(server);
     return `http://127.0.0.1:${server.addr.port}`;
   }
+  /** The address at which GitHub issues an identity token for an upload door. */
+  function identityTokens(token: string, url: string): string {
+    const server = Deno.serve(
+      { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+      (request) => {
+        const { searchParams } = new URL(request.url);
+        assert.equal(request.headers.get("authorization"), "Bearer planted");
+        assert.deepEqual(Object.fromEntries(searchParams), {
+          "api-version": "2.0",
+          audience: url.replace(/\/$/, ""),
+        });
+        return Response.json({ count: 1, value: token });
+      },
+    );
+    servers.push(server);
+    return `http://127.0.0.1:${server.addr.port}/token?api-version=2.0`;
+  }
+
   const stored = () => receiver(Response.json({ key: "acme/shop/1.gz" }, { status: 202 }));
+
+  /** Forwards requests to another address. */
+  function startProxy(target: () => string) {
+    const server = Deno.serve(
+      { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+      ({ url, method, headers, body }) =>
+        fetch(target() + new URL(url).pathname, { method, headers, body }),
+    );
+    return { url: `http://127.0.0.1:${server.addr.port}`, close: () => server.shutdown() };
+  }
 
   async function shell(script: string, environment: Record<string, string>): Promise<Ended> {
     const { code, stdout, stderr } = await new Deno.Command("sh", {
@@ -113,7 +144,7 @@ describe("the scripts for CI jobs", () => {
   }
 
   /** Runs the step of the action as the runner does. */
-  async function github(inputs: Inputs): Promise<Ended> {
+  async function github({ idToken, ...inputs }: Inputs): Promise<Ended> {
     const action = parse(await Deno.readTextFile(join(FOLDER, "action.yml")));
     const [step] = action.runs.steps;
     const given: Record<string, string | undefined> = { token: TOKEN, ...inputs };
@@ -124,6 +155,10 @@ describe("the scripts for CI jobs", () => {
     });
     return await shell(step.run, {
       ...Object.fromEntries(environment),
+      ...idToken !== undefined && {
+        ACTIONS_ID_TOKEN_REQUEST_URL: identityTokens(idToken, inputs.url),
+        ACTIONS_ID_TOKEN_REQUEST_TOKEN: "planted",
+      },
       GITHUB_ACTIONS: "true",
       GITHUB_ACTION_PATH: FOLDER,
       GITHUB_REPOSITORY: "acme/shop",
@@ -136,16 +171,19 @@ describe("the scripts for CI jobs", () => {
   }
 
   /** Runs what the template runs after the tests. */
-  async function gitlab({ url, token = TOKEN, ...inputs }: Inputs): Promise<Ended> {
+  async function gitlab({ url, token = TOKEN, idToken, ...inputs }: Inputs): Promise<Ended> {
     const template = parse(await Deno.readTextFile(TEMPLATE_FILE));
-    const [script] = template[".test-analytics"].after_script;
-    assert.deepEqual(template[".test-analytics-job"], { when: "always", script: [script] });
+    const { after_script: [script], id_tokens } = template[".test-analytics"];
+    assert.deepEqual(id_tokens, { TEST_ANALYTICS_ID_TOKEN: { aud: "$TEST_ANALYTICS_URL" } });
+    const { when, ...job } = template[".test-analytics-job"];
+    assert.deepEqual([when, job], ["always", { id_tokens, script: [script] }]);
     const environment = Object.entries(inputs)
       .map(([name, value]) => [`TEST_ANALYTICS_${name.toUpperCase()}`, value]);
     return await shell(script, {
       ...Object.fromEntries(environment),
       TEST_ANALYTICS_URL: url,
       UPLOAD_TOKEN: token,
+      ...idToken !== undefined && { TEST_ANALYTICS_ID_TOKEN: idToken },
       GITLAB_CI: "true",
       CI_JOB_TOKEN: "planted",
       AWS_SECRET_ACCESS_KEY: "planted",
@@ -163,9 +201,14 @@ describe("the scripts for CI jobs", () => {
     let environment: Record<string, string>;
     let service: Running;
     let token: string;
+    let issuer: Issuer;
+    let proxy: { url: string; close(): Promise<void> };
 
     before(async () => {
-      environment = { DATA_DIR: await copyTemplate() };
+      issuer = await startIssuer();
+      // The address for which tokens are is known before the service listens.
+      proxy = await startProxy(() => service.uploadUrl);
+      environment = { DATA_DIR: await copyTemplate(), PUBLIC_UPLOAD_URL: proxy.url };
       token = (await createAcme(environment)).upload;
       service = await start(["up", "--port", "0", "--upload-port", "0"], environment);
       await Deno.writeTextFile(
@@ -177,10 +220,31 @@ describe("the scripts for CI jobs", () => {
     });
     after(async () => {
       await service.stop("SIGTERM");
+      await proxy.close();
+      await issuer.close();
       await Deno.remove(environment.DATA_DIR!, { recursive: true });
     });
 
     for (const [job, repository] of [[github, "acme/shop"], [gitlab, "acme/web/shop"]] as const) {
+      it(`a job of ${repository} uploads with the identity token of its service`, async () => {
+        const claims = job === github
+          ? { repository, repository_owner: "acme", sha: commit, ref: "refs/heads/topic" }
+          : { project_path: repository, namespace_path: "acme/web", sha: commit, ref: "topic" };
+        const claim = job === github ? "repository_owner=acme" : "namespace_path=acme/web";
+        const exp = Math.floor(Date.now() / 1000) + 300;
+        const all = { ...claims, run_id: "9", pipeline_id: "9", aud: proxy.url, exp };
+        const idToken = await issuer.token({ ...all, iat: undefined, nbf: undefined });
+        const inputs = { url: `${proxy.url}/`, token: "", idToken, reports: "flaky.xml" };
+        const refused = await job(inputs);
+        assert.match(refused.output, /does not accept the identity token of this job: .*trusted/);
+        assert.ok(!refused.output.includes(idToken));
+        const add = ["trust", "add", "--org", "acme", "--issuer", issuer.url, "--claims", claim];
+        await prepare(environment, [add]);
+        const { code, output } = await job({ ...inputs, strict: "true" });
+        assert.equal(code, 0, output);
+        assert.match(output, /: stored \(reports: 1, coverage files: 0\): acme/);
+      });
+
       it(`the flaky test of a job of ${repository} is listed`, async () => {
         const url = service.uploadUrl;
         const stored = await job({ url, token, reports: "flaky.xml", strict: "true" });

@@ -150,6 +150,7 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
       "lock_test(text,timestamp with time zone,bigint,bigint) execute",
       "quarantine_token(text,timestamp with time zone) execute",
       "record_token_use(text,timestamp with time zone) execute",
+      "trusts_of_issuer(text) execute",
       "upload_token(text,timestamp with time zone) execute",
     ]);
     await refuses("receiver", [
@@ -165,6 +166,7 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
       "select * from schema_migration",
       "select * from quarantine",
       "select * from valid_token('upload', 'x', now())",
+      "select * from trusted_issuer",
       "select * from webhook",
       "select * from webhook_delivery",
       "select add_webhook_messages(1, 1, 'test.flaky', '', now(), '{}', '[{}]')",
@@ -238,6 +240,9 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
       "update change set author = ''",
       "delete from change",
       "delete from repository",
+      "select * from trusted_issuer",
+      "insert into trusted_issuer (organization_id) values (1)",
+      "select * from trusts_of_issuer('')",
       "insert into webhook (organization_id) values (1)",
       "update webhook set url = ''",
       "delete from webhook",
@@ -258,6 +263,8 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
       "set transaction read write; select nextval('repository_id_sequence')",
       "set transaction read write; select record_token_use('', now())",
       "select * from upload_token('', now())",
+      "set transaction read write; delete from trusted_issuer",
+      "select * from trusts_of_issuer('')",
     ]);
   });
 

@@ -19,6 +19,7 @@ import attempt from "./0018_attempt.sql" with { type: "text" };
 import evidence from "./0019_evidence.sql" with { type: "text" };
 import knownOnBase from "./0020_known_on_base.sql" with { type: "text" };
 import toldByCi from "./0021_told_by_ci.sql" with { type: "text" };
+import trustedIssuer from "./0022_trusted_issuer.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -43,4 +44,5 @@ export const migrations: readonly string[] = [
   evidence,
   knownOnBase,
   toldByCi,
+  trustedIssuer,
 ];

@@ -9,6 +9,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<AddCommand>>> = {
   org: async () => (await import("./org.ts")).orgCommands,
   repo: async () => (await import("./repo.ts")).repoCommands,
   token: async () => (await import("./token.ts")).tokenCommands,
+  trust: async () => (await import("./trust.ts")).trustCommands,
   ingest: async () => (await import("./ingest.ts")).ingestCommand,
   upload: async () => (await import("./upload.ts")).uploadCommand,
   receive: async () => (await import("./receive.ts")).receiveCommand,

@@ -3,6 +3,7 @@ import { canReadSchemaVersion } from "../../../db/admin/diagnostics.ts";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { isDenied } from "../../../db/connection/errors.ts";
 import { loadUploader } from "../../../db/read/caller.ts";
+import { loadTrusts } from "../../../db/read/trusts.ts";
 import { aborted } from "../../base/delay.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { errorCode } from "../../base/error.ts";
@@ -13,7 +14,7 @@ import { DiskRoom } from "../../storage/disk_room.ts";
 import { openInbox } from "../../storage/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../../intake/receive/receiver.ts";
 import { runService, SERVICE_SETTINGS } from "../run_service.ts";
-import { readSettings } from "../settings.ts";
+import { readPublicUploadUrl, readSettings } from "../settings.ts";
 import { parseS3Url, STORAGE_VARIABLES } from "../../storage/s3_storage.ts";
 
 /** One token look-up per upload. */
@@ -26,7 +27,8 @@ export const receiveCommand: AddCommand = command({
   details: [
     "PUT or POST /upload/OWNER/NAME?commit=OID with one JUnit report, a form with any number of " +
     "files report, coverage and codeowners, or an archive of `upload`; needs an upload token " +
-    "(`token create --upload`). The response is 202 once the archive is stored durably.",
+    "(`token create --upload`), or an identity token of a CI service that `trust add` trusts, for " +
+    "PUBLIC_UPLOAD_URL. The response is 202 once the archive is stored durably.",
     "POST /quarantine/OWNER/NAME with test=ID and optionally by, reason, owner and expires, and DELETE " +
     "/quarantine/OWNER/NAME/ID, quarantine and release a test; they need a quarantine token " +
     "(`token create --quarantine`).",
@@ -34,7 +36,7 @@ export const receiveCommand: AddCommand = command({
     "can do nothing else.",
   ],
   settings: ["HOST", ...UPLOAD_SETTINGS, "TRUSTED_PROXIES", ...SERVICE_SETTINGS],
-  environment: ["UPLOAD_PORT", ...STORAGE_VARIABLES],
+  environment: ["UPLOAD_PORT", "PUBLIC_UPLOAD_URL", "UPLOAD_URL", ...STORAGE_VARIABLES],
   input: {
     to: option("<target>", "folder, or s3://BUCKET/PREFIX", location),
     port: option(
@@ -49,6 +51,7 @@ export const receiveCommand: AddCommand = command({
     const problems: string[] = [];
     const { UPLOAD_PORT } = readSettings(["UPLOAD_PORT"], { environment, flags: {}, problems });
     if (problems.length > 0) throw new UsageError(problems.join("; "));
+    const publicUrl = readPublicUploadUrl(environment);
     const inbox = openInbox(options.to, environment, { isPrivate: true });
     const room = parseS3Url(options.to, "--to") ? undefined : new DiskRoom(options.to);
     await runService(context, settings, {
@@ -65,6 +68,7 @@ export const receiveCommand: AddCommand = command({
             writable,
             inbox,
             room,
+            publicUrl,
             host: settings.HOST,
             port: options.port ?? UPLOAD_PORT,
             settings,
@@ -120,6 +124,7 @@ const MISSING = ["42883", "42704", "42703"];
 async function checkTokenAccess({ sql }: Database): Promise<void> {
   try {
     await loadUploader(sql, "quarantine", { hash: "", now: 0 });
+    await loadTrusts(sql, "");
   } catch (error) {
     if (MISSING.includes(errorCode(error))) throw cannotMigrate("older");
     if (!isDenied(error)) throw error;

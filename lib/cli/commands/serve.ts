@@ -19,7 +19,7 @@ import { Failure } from "../../base/failure.ts";
 import { listenOrFail } from "../../http/server/listen_or_fail.ts";
 import { flag } from "../parameters.ts";
 import { runService, SERVICE_SETTINGS } from "../run_service.ts";
-import { readPublicUrl, type SettingValues } from "../settings.ts";
+import { readPublicUploadUrl, readPublicUrl, type SettingValues } from "../settings.ts";
 import { toolEndpoint } from "../tool_endpoint.ts";
 
 const SCHEMA_CHECK_MS = 1_000;
@@ -53,7 +53,7 @@ export const serveCommand: AddCommand = command({
     "value. OTEL_DENO=true exports traces and metrics by OpenTelemetry.",
   ],
   settings: API_SETTINGS,
-  environment: ["PUBLIC_URL", "UPLOAD_URL"],
+  environment: ["PUBLIC_URL", "PUBLIC_UPLOAD_URL", "UPLOAD_URL"],
   createsDatabase: true,
   input: { check: flag("check settings, database and schema, and exit") },
   async run({ check }, context, settings) {
@@ -152,7 +152,7 @@ export async function serveUntilStopped(
   // Installs the signal handlers, so that a signal during startup counts.
   const { stop } = io;
   const publicUrl = readPublicUrl(io.environment);
-  const uploadUrl = readPublicUrl(io.environment, "UPLOAD_URL");
+  const uploadUrl = readPublicUploadUrl(io.environment);
   const server = listenOrFail(
     options,
     () =>

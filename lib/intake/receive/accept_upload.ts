@@ -27,16 +27,16 @@ export interface Acceptance {
 export async function acceptUpload(
   { inbox, readers, accepted }: Acceptance,
   upload: Omit<UploadToPack, "keepsResults">,
-  { byteCount, tokenId, check }: {
+  { byteCount, uploaderId, check }: {
     byteCount: number;
-    tokenId: number;
+    uploaderId: string;
     /** Throws when the upload may not be for this repository. */
     check(repository: RepositoryName): void;
   },
 ): Promise<{ key: string; notes: string[] }> {
   const keepsResults = accepted !== undefined;
   const { archive, facts, files, notes } = await readers.use(
-    { byteCount, tokenId },
+    { byteCount, uploaderId },
     (reader) => reader.pack({ ...upload, keepsResults }, byteCount),
   );
   check(facts.repository);

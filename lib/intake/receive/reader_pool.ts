@@ -8,7 +8,7 @@ const READERS = Math.min(Math.max(navigator.hardwareConcurrency - 1, 1), 4);
 /** What decides about the turn of an upload. */
 interface Turn {
   byteCount: number;
-  tokenId: number;
+  uploaderId: string;
 }
 
 /**
@@ -27,11 +27,11 @@ export class ReaderPool {
 
   /** Calls `act` with a reader once it is the turn of an upload. */
   async use<T>(
-    { byteCount, tokenId }: Turn,
+    { byteCount, uploaderId }: Turn,
     act: (reader: ArchiveReader) => Promise<T>,
   ): Promise<T> {
     const lane = byteCount > LARGE_BYTES ? this.#large : this.#small;
-    return await lane.use(tokenId, act);
+    return await lane.use(uploaderId, act);
   }
 
   /** Starts the threads before the first upload: meanwhile no request is answered. */
@@ -49,16 +49,16 @@ export class ReaderPool {
 /** Readers that share a queue. */
 class Lane {
   readonly #idle: ArchiveReader[];
-  /** Waiting uploads by token; the first token is the next. */
-  readonly #waiting = new Map<number, ((reader: ArchiveReader) => void)[]>();
+  /** Waiting uploads by uploader; the first uploader is the next. */
+  readonly #waiting = new Map<string, ((reader: ArchiveReader) => void)[]>();
 
   constructor(readonly readers: readonly ArchiveReader[]) {
     this.#idle = [...readers];
   }
 
-  async use<T>(tokenId: number, act: (reader: ArchiveReader) => Promise<T>): Promise<T> {
+  async use<T>(uploaderId: string, act: (reader: ArchiveReader) => Promise<T>): Promise<T> {
     const reader = await new Promise<ArchiveReader>((start) => {
-      this.#waiting.set(tokenId, [...this.#waiting.get(tokenId) ?? [], start]);
+      this.#waiting.set(uploaderId, [...this.#waiting.get(uploaderId) ?? [], start]);
       this.#startNext();
     });
     try {
@@ -72,9 +72,9 @@ class Lane {
   #startNext(): void {
     const [next] = this.#waiting;
     if (!next || this.#idle.length === 0) return;
-    const [tokenId, [start, ...others]] = next;
-    this.#waiting.delete(tokenId);
-    if (others.length > 0) this.#waiting.set(tokenId, others);
+    const [uploaderId, [start, ...others]] = next;
+    this.#waiting.delete(uploaderId);
+    if (others.length > 0) this.#waiting.set(uploaderId, others);
     start!(this.#idle.pop()!);
   }
 }

@@ -47,8 +47,8 @@ export class RunningUploads {
   }
 
   /** Counts an upload as running until its `end`. @throws {UploadQuotaError} */
-  begin({ tokenId, organizationId }: Uploader): RunningUpload {
-    const keys = { token: `token ${tokenId}`, organization: `organization ${organizationId}` };
+  begin({ id, organizationId }: Uploader): RunningUpload {
+    const keys = { token: id, organization: `organization ${organizationId}` };
     for (const scope of SCOPES) {
       const { uploads = 0 } = this.#running.get(keys[scope]) ?? {};
       if (uploads < this.quotas[scope].uploads) continue;

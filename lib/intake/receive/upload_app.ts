@@ -4,14 +4,17 @@
 import { join } from "node:path";
 import type { Database } from "../../../db/connection/connect.ts";
 import { loadUploader, type Uploader, validUploadTokenHashes } from "../../../db/read/caller.ts";
+import { trustedIssuers } from "../../../db/read/trusts.ts";
 import { errorCode, errorMessage } from "../../base/error.ts";
 import { errorFields } from "../../base/log.ts";
 import { caseKey } from "../../base/identity.ts";
+import { quote } from "../../base/quote.ts";
 import {
   formatRepositoryName,
   parseRepositoryName,
   type RepositoryName,
 } from "../../base/repository_name.ts";
+import type { ClaimedRun } from "../../ci/claims.ts";
 import type { App, Context } from "../../http/request/context.ts";
 import {
   ALLOWED_METHODS,
@@ -32,6 +35,7 @@ import { ReportError } from "../../report/report_error.ts";
 import { isSystemFault } from "../system_fault.ts";
 import { type Acceptance, acceptUpload } from "./accept_upload.ts";
 import { changeQuarantine } from "./change_quarantine.ts";
+import { createIdentityTokens, issuerOf, readIdentityToken } from "./identity_token.ts";
 import { type BodyLimits, receiveBody } from "./receive_body.ts";
 import {
   RunningChanges,
@@ -60,6 +64,8 @@ export interface UploadContext
   /** Parent of a folder for each upload. */
   workFolder: string;
   limits: BodyLimits;
+  /** The public address of this door, without a slash at its end: identity tokens are for it. `""`: unknown. */
+  publicUrl: string;
   /** Above it, the response is 503. */
   maxRunningUploads: number;
   /** Above it, the response is 429. */
@@ -71,8 +77,20 @@ export function createUploadApp(context: UploadContext): App {
   const { log, metrics } = context;
   const throttle = createTokenThrottle({
     log,
-    loadExisting: (hashes) => validUploadTokenHashes(context.sql, { hashes, now: context.now() }),
+    // Of an identity token its issuer, which no hash looks like.
+    async loadExisting(keys) {
+      const { http: issuers = [], hash: hashes = [] } = Object.groupBy(
+        keys,
+        (key) => key.startsWith("http") ? "http" : "hash",
+      );
+      const found = await Promise.all([
+        validUploadTokenHashes(context.sql, { hashes, now: context.now() }),
+        trustedIssuers(context.sql, issuers),
+      ]);
+      return found[0].union(found[1]);
+    },
   });
+  const checkIdentityToken = createIdentityTokens({ ...context, audience: context.publicUrl });
   let uploadCount = 0;
   const running = new RunningUploads(context.quotas);
   const changes = new RunningChanges();
@@ -104,16 +122,31 @@ export function createUploadApp(context: UploadContext): App {
     const type = path.startsWith("/quarantine/") ? "quarantine" : "upload";
     const found = await authenticate(request, { type, address: logged.address, now });
     const isOfApi = API_PATH.test(path);
-    if ("problem" in found) return unauthorizedClient(isOfApi ? OTHER_PORT : found.problem);
-    const { uploader, hash } = found;
+    if ("problem" in found) {
+      if (found.isLogged) logged.more.reason = found.problem;
+      return unauthorizedClient(isOfApi ? OTHER_PORT : found.problem);
+    }
+    if ("unavailable" in found) {
+      logged.more.reason = found.unavailable;
+      return unavailable(found.unavailable);
+    }
+    const { uploader, hash, claims } = found;
     logged.caller = uploader;
+    if (found.trustId !== undefined) logged.more.trusted_issuer_id = found.trustId;
     const target = targetOf(path, request.method);
     if (!target) return isOfApi ? notFound(OTHER_PORT) : notFound();
     const { repo, rest, methods } = target;
     logged.route = `/${type}${repo ? "/:owner/:name" : ""}${rest === null ? "" : "/:id"}`;
     if (!methods.includes(request.method)) return methodNotAllowed(methods);
     const other = repo && otherRepository(uploader, repo);
-    if (other !== null) return wrongRepository(other);
+    if (other !== null) {
+      const named = formatRepositoryName(repo!);
+      return claims
+        ? forbidden(
+          `the job of this token is of ${quote(other)}, the address is of ${quote(named)}`,
+        )
+        : wrongRepository(other);
+    }
     if (type === "quarantine" && repo) {
       const change = changes.begin(uploader.organizationId);
       try {
@@ -148,11 +181,12 @@ export function createUploadApp(context: UploadContext): App {
         organization: uploader.organizationName,
         parameters: [...parameters],
         repo,
+        claims,
         now,
       };
       const { key, notes } = await acceptUpload(context, upload, {
         byteCount,
-        tokenId: uploader.tokenId,
+        uploaderId: uploader.id,
         check(repository) {
           const other = otherRepository(uploader, repository);
           if (other !== null) throw new WrongRepositoryError(other);
@@ -173,7 +207,11 @@ export function createUploadApp(context: UploadContext): App {
   async function authenticate(
     { headers }: Request,
     { type, address, now }: { type: ReceiverTokenType; address: string; now: number },
-  ): Promise<{ uploader: Uploader; hash: string } | { problem: string }> {
+  ): Promise<Authenticated | { problem: string; isLogged?: boolean } | { unavailable: string }> {
+    const identityToken = type === "upload"
+      ? readIdentityToken(headers.get("authorization"))
+      : null;
+    if (identityToken !== null) return await authenticateJob(identityToken, address);
     const token = readReceiverToken(headers.get("authorization"), type);
     if ("problem" in token) return token;
     const { hash } = token;
@@ -184,6 +222,32 @@ export function createUploadApp(context: UploadContext): App {
     else throttle.recordWrong(address);
     return uploader ? { uploader, hash } : { problem };
   }
+
+  /** Looks up for every request what is trusted, so that what no longer is is rejected immediately. */
+  async function authenticateJob(token: string, address: string) {
+    const issuer = issuerOf(token);
+    const isThrottled = issuer.startsWith("http") && !await throttle.mayBeValid(address, issuer);
+    const found = isThrottled
+      ? { problem: "the issuer of the identity token is not trusted" }
+      : await checkIdentityToken(token);
+    if ("problem" in found) {
+      throttle.recordWrong(address);
+      return { ...found, isLogged: true };
+    }
+    if ("unavailable" in found) return found;
+    const { uploader, run, trustId } = found;
+    return { uploader, hash: "", claims: run, trustId };
+  }
+}
+
+/** Who sends a request with a valid token. */
+interface Authenticated {
+  uploader: Uploader;
+  /** Of the token, `""` for an identity token. */
+  hash: string;
+  /** What an identity token says about the run. */
+  claims?: ClaimedRun;
+  trustId?: number;
 }
 
 /** The token is for another repository than the upload names. */
@@ -244,8 +308,12 @@ function targetOf(path: string, method: string): Target | null {
   }
 }
 
-function unavailable(): Response {
-  return new Response(null, { status: 503, headers: { "retry-after": RETRY_AFTER_SECONDS } });
+function unavailable(message?: string): Response {
+  const response = message === undefined
+    ? new Response(null, { status: 503 })
+    : jsonResponse(503, { message });
+  response.headers.set("retry-after", RETRY_AFTER_SECONDS);
+  return response;
 }
 
 /** The response to an upload that failed, and the reason for the log. */

@@ -42,6 +42,19 @@ const COLUMNS: Record<string, Record<string, string>> = {
     subject: "change.subject",
     detail: "change.detail",
   },
+  // An import must not open the door of another service: `trust add` does, deliberately.
+  trusted_issuer: Object.fromEntries(
+    [
+      "organization_id",
+      "trusted_issuer_id",
+      "issuer",
+      "claims",
+      "repository_id",
+      "repository_claim",
+      "keys",
+      "created_at",
+    ].map((column) => [column, "(trusted issuers are not exported)"]),
+  ),
   // A copy of an organization would send its messages twice, and an export has no secrets.
   webhook: Object.fromEntries(
     [

@@ -35,8 +35,22 @@ describeWithDatabases("the functions for upload tokens", (database) => {
     assert.deepEqual(
       await Promise.all(hashes.map((hash) => loadUploader(sql, "upload", { hash, now: NOW }))),
       [
-        { organizationId: 1, tokenId: 1, organizationName: "Acme", label: null, repository: null },
-        { organizationId: 1, tokenId: 2, organizationName: "Acme", label: null, repository: null },
+        {
+          id: "token 1",
+          organizationId: 1,
+          tokenId: 1,
+          organizationName: "Acme",
+          label: null,
+          repository: null,
+        },
+        {
+          id: "token 2",
+          organizationId: 1,
+          tokenId: 2,
+          organizationName: "Acme",
+          label: null,
+          repository: null,
+        },
         ...Array(7).fill(null),
       ],
     );

@@ -29,6 +29,7 @@ import { loadTarget } from "../../../db/admin/webhook_deliveries.ts";
 import { sendWebhooks } from "../../../lib/webhook_sender/send_webhooks.ts";
 import { silentLog } from "../../silent_log.ts";
 import { loadUploader, validUploadTokenHashes } from "../../../db/read/caller.ts";
+import { loadTrusts, trustedIssuers } from "../../../db/read/trusts.ts";
 import { findRepository } from "../../../db/admin/repositories.ts";
 import { parseTestId, testId } from "../../../lib/base/identity.ts";
 import { hashToken, makeToken } from "../../../lib/base/token.ts";
@@ -234,6 +235,11 @@ async function organizationsAndTokens(program: Program): Promise<void> {
   await recordTokenUses(program.database.sql, [{ hash, hour: NOON }]);
   await program.run(`token revoke ${id}`);
   await program.run(`token revoke ${id}`);
+  const trust = "trust add --org big --issuer github --claims repository_owner=big";
+  const trusted = (await program.run(trust)).trim();
+  await program.run(trust);
+  await program.run("trust list --org big");
+  await program.run(`trust remove ${trusted} --org big`);
 }
 
 /** A report in which `flaky` fails and passes, and the others pass. All failures have one cause. */
@@ -434,6 +440,8 @@ async function watching(program: Program): Promise<void> {
     assert.equal(await loadUploader(sql, type, { hash: "", now: NOON }), null);
   }
   assert.equal((await validUploadTokenHashes(sql, { hashes: [""], now: NOON })).size, 0);
+  assert.deepEqual(await loadTrusts(sql, ""), []);
+  assert.equal((await trustedIssuers(sql, [""])).size, 0);
   await extendClaim(sql, { ...claim, leaseSeconds: 60 });
   const repositoryId = await shopId(sql);
   await sql.begin((tx) => assignArchive(tx, { ...claim, repositoryId }));

@@ -16,8 +16,8 @@ describe("the pool of readers", () => {
       pool,
       started,
       settle,
-      use: (name: string, byteCount = SMALL, tokenId = 1) =>
-        pool.use({ byteCount, tokenId }, async () => {
+      use: (name: string, byteCount = SMALL, uploaderId = "a") =>
+        pool.use({ byteCount, uploaderId }, async () => {
           started.push(name);
           await new Promise<void>((resolve) => gates.set(name, resolve));
         }),
@@ -52,9 +52,9 @@ describe("the pool of readers", () => {
   it("has the tokens take turns", async () => {
     const { pool, started, settle, use, finish } = startPool(1);
     const all = [
-      ...["a1", "a2", "a3", "a4"].map((name) => use(name, SMALL, 1)),
-      ...["b1", "b2"].map((name) => use(name, SMALL, 2)),
-      use("c1", SMALL, 3),
+      ...["a1", "a2", "a3", "a4"].map((name) => use(name, SMALL, "a")),
+      ...["b1", "b2"].map((name) => use(name, SMALL, "b")),
+      use("c1", SMALL, "c"),
     ];
     await settle();
     for (let served = 0; served < all.length; served++) await finish(started[served]!);
@@ -67,7 +67,7 @@ describe("the pool of readers", () => {
     const { pool } = startPool(1);
     for (let i = 0; i < 3; i++) {
       await assert.rejects(
-        pool.use({ byteCount: LARGE, tokenId: 1 }, () => Promise.reject(new Error("broken"))),
+        pool.use({ byteCount: LARGE, uploaderId: "a" }, () => Promise.reject(new Error("broken"))),
         /broken/,
       );
     }

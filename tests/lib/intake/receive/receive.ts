@@ -51,6 +51,7 @@ export async function createReceiver(
     readers,
     workFolder: work.path,
     limits: { maxBytes: 10_000_000, idleMs: 5_000, timeoutMs: 60_000, stop, ...limits },
+    publicUrl: "",
     maxRunningUploads: 10,
     quotas: {
       token: { uploads: 10, bytes: 10_000_000 },

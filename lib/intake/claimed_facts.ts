@@ -1,0 +1,32 @@
+/** The facts of an upload with those of its identity token, which take precedence. */
+import { claimedBranch, claimedBuildUrl, type ClaimedRun } from "../ci/claims.ts";
+import { excerpt } from "../report/report_error.ts";
+import type { FoundFacts } from "./read_archive.ts";
+
+/** The facts that count. A note says where the client said something else. */
+export function withClaims(
+  facts: FoundFacts,
+  run: ClaimedRun | undefined,
+  onNote: (text: string) => void,
+): FoundFacts {
+  if (!run) return facts;
+  const choose = (name: string, given: string, claimed: string) => {
+    if (given !== "" && given !== claimed) {
+      const taken = claimed === "" ? "none" : excerpt(claimed);
+      onNote(`took the ${name} of the token, ${taken}, in place of ${excerpt(given)}`);
+    }
+    return claimed;
+  };
+  const { commit = facts.commitOid } = run;
+  const isSameCode = commit.startsWith(facts.commitOid);
+  const branch = facts.branch ?? "";
+  return {
+    ...facts,
+    commitOid: isSameCode ? commit : choose("commit", facts.commitOid, commit),
+    // The tree belongs to its commit.
+    treeOid: isSameCode ? facts.treeOid : null,
+    branch: choose("branch", branch, claimedBranch(run, branch)) || null,
+    attempt: choose("attempt", facts.attempt, run.attempt ?? facts.attempt),
+    buildUrl: choose("build URL", facts.buildUrl, claimedBuildUrl(run, facts.buildUrl)),
+  };
+}
