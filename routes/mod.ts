@@ -16,6 +16,7 @@ import { durations, slowTests } from "./durations.ts";
 import examples from "./examples.json" with { type: "json" };
 import { repositoryFailures, testFailures } from "./failures.ts";
 import { buildPage } from "./pages/build.ts";
+import { buildOfRunPage } from "./pages/build_of_run.ts";
 import { buildsPage } from "./pages/builds.ts";
 import { flakyTestsPage } from "./pages/flaky_tests.ts";
 import {
@@ -83,6 +84,7 @@ export const pages: readonly Endpoint[] = [
   ownersPage,
   ownerPage,
   buildPage,
+  buildOfRunPage,
   buildsPage,
   coveragePage,
   ...guidePages,

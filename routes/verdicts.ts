@@ -135,6 +135,7 @@ export const verdicts = defineJsonRoute({
     run_tree: ofRun("Tree", "9bd0e1f"),
     run_branch: ofRun("Branch", "fix-cart"),
     run_build_url: ofRun("Build URL", "https://ci.example.com/builds/7"),
+    run_queue_base: ofRun("Branch that a merge queue tests for", "main"),
     run_test_count: countOfRun("Tests that passed or failed", "482"),
     run_failed_test_count: countOfRun("Tests that failed", "3"),
     run_causes: causesParameter,
@@ -231,6 +232,7 @@ interface GivenRun {
   run_tree?: string;
   run_branch?: string;
   run_build_url?: string;
+  run_queue_base?: string;
   run_test_count?: number | undefined;
   run_failed_test_count?: number | undefined;
 }
@@ -250,6 +252,7 @@ function runOf(given: GivenRun, askedCount: number) {
     attempt: text(given.run_attempt),
     branch: text(given.run_branch),
     buildUrl: text(given.run_build_url),
+    queueBase: text(given.run_queue_base),
     counts: { ran: given.run_test_count ?? 0, failed },
   };
 }

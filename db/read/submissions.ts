@@ -117,6 +117,25 @@ export interface BuildPart extends SubmissionRow {
 }
 
 /**
+ * The latest submission of a CI run, or the one with a key: its id, `null` when there is none.
+ *
+ * @param options.buildUrl `""` for none, as `key`
+ */
+export async function loadBuildOfRun(
+  sql: Queryable,
+  { repositoryId, buildUrl, key }: { repositoryId: number; buildUrl: string; key: string },
+): Promise<string | null> {
+  const [row] = await sql<{ id: string }[]>`
+    select encode(s.submission_id, 'hex') as id
+    from submission s
+    where s.repository_id = ${repositoryId}
+      and (s.build_url <> '' and s.build_url = ${buildUrl} or s.key = ${key})
+    order by s.submission_id desc
+    limit 1`;
+  return row?.id ?? null;
+}
+
+/**
  * The submissions of the build that a submission belongs to: those with its build URL within a day of
  * it, newest first; that one alone without a URL.
  */

@@ -189,6 +189,7 @@ EVENT_REPOSITORY_DEFAULT_BRANCH
 EVENT_WORKFLOW_RUN_HEAD_BRANCH
 EVENT_WORKFLOW_RUN_HEAD_COMMIT_AUTHOR_NAME
 EVENT_WORKFLOW_RUN_HEAD_REPOSITORY_FULL_NAME
+EVENT_WORKFLOW_RUN_HEAD_REPOSITORY_OWNER_LOGIN
 EVENT_WORKFLOW_RUN_HEAD_SHA
 EVENT_WORKFLOW_RUN_HTML_URL
 EVENT_WORKFLOW_RUN_PULL_REQUESTS_0_NUMBER
@@ -483,6 +484,11 @@ case $status in
     case $answer in *'"notes":'*) warn "$(printf '%s' "$answer" | sed 's/.*"notes"://; s/}$//')" ;; esac
     printf '%s\n' "test-analytics: stored (reports: $reports, coverage files: $count): $key"
     [ -z "${GITHUB_OUTPUT:-}" ] || printf '%s\n' "key=$key" >>"$GITHUB_OUTPUT"
+    page=$(printf '%s' "$answer" | sed -n 's/.*"web_url" *: *"\(https*:[^"\\]*\)".*/\1/p' | tr -d '\000-\037')
+    if [ -n "$page" ]; then
+      printf '%s\n' "test-analytics: $page"
+      [ -z "${GITHUB_STEP_SUMMARY:-}" ] || printf '\n[All tests of this build](%s)\n' "$page" >>"$GITHUB_STEP_SUMMARY"
+    fi
     ;;
   000 | 1??) give_up "$url does not answer: $(tail -n 1 "$work/error")" ;;
   401) give_up "$url does not accept $rejected: $answer" ;;

@@ -24,6 +24,21 @@ export function parseRepositoryName(text: string): RepositoryName {
   return { owner: parts.join("/"), name };
 }
 
+/**
+ * The address that leads to the page of a build, stored or not yet; `""` when nothing identifies it.
+ *
+ * @param pagesUrl without a trailing slash; `""` when unknown
+ */
+export function buildPage(
+  pagesUrl: string,
+  repository: string,
+  { buildUrl, key = "" }: { buildUrl: string; key?: string },
+): string {
+  const [name, value] = buildUrl === "" ? ["key", key] : ["url", buildUrl];
+  if (pagesUrl === "" || value === "") return "";
+  return `${repositoryPage(pagesUrl, repository)}/build?${new URLSearchParams([[name!, value!]])}`;
+}
+
 /** The address of the page of a repository `owner/name`. @param pagesUrl without a trailing slash */
 export function repositoryPage(pagesUrl: string, repository: string): string {
   const { owner, name } = parseRepositoryName(repository);

@@ -77,9 +77,13 @@ export interface Service {
   startedAt?: Fact;
 }
 
+// Only the event workflow_run has these: it starts a job after the run that tested.
+const OF_RUN = "EVENT_WORKFLOW_RUN_HEAD_SHA";
+
 const GITHUB_EVENT = [
   "GITHUB_EVENT_NAME",
   "GITHUB_REF",
+  OF_RUN,
   "EVENT_WORKFLOW_RUN_HEAD_BRANCH",
   "EVENT_PULL_REQUEST_HEAD_REF",
   "GITHUB_HEAD_REF",
@@ -87,8 +91,8 @@ const GITHUB_EVENT = [
 ];
 
 /** The branch of the pull request or run that an event is about; `undefined` when it is about neither. */
-function headBranch(event: string, [ofRun, ofPull, head, base]: string[]): string | undefined {
-  if (event === "workflow_run") return ofRun;
+function headBranch([run, ofRun, ofPull, head, base]: string[]): string | undefined {
+  if (run) return ofRun;
   if (ofPull) return ofPull;
   // A branch with the name of its base is a fork's, whose owner only the event tells.
   return head ? (head === base ? "" : head) : undefined;
@@ -105,43 +109,40 @@ const GITHUB = {
     (event, head, commit) => event === "pull_request_target" && head || commit,
   ),
   // workflow_run runs at the default branch after the run that tested.
-  reportedCommit: by(
-    ["GITHUB_EVENT_NAME", "EVENT_WORKFLOW_RUN_HEAD_SHA"],
-    (event, head) => event === "workflow_run" ? head : "",
-  ),
+  reportedCommit: [`$${OF_RUN}`],
   branch: by(
     GITHUB_EVENT,
-    (event, ref, ...heads) =>
-      headBranch(event, heads) ?? (event === "issue_comment" ? "" : branchOf(ref)),
+    (event, ref, ...heads) => headBranch(heads) ?? (event === "issue_comment" ? "" : branchOf(ref)),
   ),
   // Only of these events the branch is that of what was tested, whatever a job checks out.
   branchOfOtherCommit: by(
     GITHUB_EVENT,
     (event, ref, ...heads) =>
-      headBranch(event, heads) ?? (["push", "merge_group"].includes(event) ? branchOf(ref) : ""),
+      headBranch(heads) ?? (["push", "merge_group"].includes(event) ? branchOf(ref) : ""),
   ),
   fork: by(
     [
-      "GITHUB_EVENT_NAME",
+      OF_RUN,
       "EVENT_PULL_REQUEST_HEAD_REPO_FULL_NAME",
       "EVENT_WORKFLOW_RUN_HEAD_REPOSITORY_FULL_NAME",
+      "EVENT_WORKFLOW_RUN_HEAD_REPOSITORY_OWNER_LOGIN",
     ],
-    (event, ofPull, ofRun) => event === "workflow_run" ? ofRun : ofPull,
+    (run, ofPull, ofRun, owner) => run ? ofRun || owner : ofPull,
   ),
   folder: ["$GITHUB_WORKSPACE"],
   // The values of a matrix are in no variable: MATRIX has them. The tests of workflow_run ran elsewhere.
   environment: by(
-    ["GITHUB_EVENT_NAME", "RUNNER_OS", "RUNNER_ARCH"],
-    (event, os, arch) => event !== "workflow_run" && os && arch ? `${os}-${arch}` : "",
+    [OF_RUN, "RUNNER_OS", "RUNNER_ARCH"],
+    (run, os, arch) => !run && os && arch ? `${os}-${arch}` : "",
   ),
   job: ["$GITHUB_JOB"],
   attempt: by(
-    ["GITHUB_EVENT_NAME", "EVENT_WORKFLOW_RUN_RUN_ATTEMPT", "GITHUB_RUN_ATTEMPT"],
-    (event, ofRun, own) => event === "workflow_run" ? ofRun : own,
+    [OF_RUN, "EVENT_WORKFLOW_RUN_RUN_ATTEMPT", "GITHUB_RUN_ATTEMPT"],
+    (run, ofRun, own) => run ? ofRun : own,
   ),
   runner: by(
-    ["GITHUB_EVENT_NAME", "RUNNER_NAME"],
-    (event, name) => event === "workflow_run" ? "" : name,
+    [OF_RUN, "RUNNER_NAME"],
+    (run, name) => run ? "" : name,
   ),
   repositoryUrl: [
     "$GITHUB_SERVER_URL/$GITHUB_REPOSITORY",
@@ -176,14 +177,13 @@ export const SERVICES: readonly Service[] = [
     // Its pages count the runs of a repository.
     buildUrl: by(
       [
-        "GITHUB_EVENT_NAME",
+        OF_RUN,
         "EVENT_WORKFLOW_RUN_HTML_URL",
         "GITHUB_SERVER_URL",
         "GITHUB_REPOSITORY",
         "GITHUB_RUN_NUMBER",
       ],
-      (event, url, server, repository, number) =>
-        event === "workflow_run" ? url : runPage(server, repository, number),
+      (run, url, server, repository, number) => run ? url : runPage(server, repository, number),
     ),
   },
   {
@@ -193,14 +193,14 @@ export const SERVICES: readonly Service[] = [
     ...GITHUB,
     buildUrl: by(
       [
-        "GITHUB_EVENT_NAME",
+        OF_RUN,
         "EVENT_WORKFLOW_RUN_HTML_URL",
         "GITHUB_SERVER_URL",
         "GITHUB_REPOSITORY",
         "GITHUB_RUN_ID",
       ],
-      (event, url, server, repository, id) =>
-        event === "workflow_run"
+      (run, url, server, repository, id) =>
+        run
           // The page of another attempt than the first one ends with its number.
           ? url.replace(/\/attempts\/\d+$/, "")
           : runPage(server || "https://github.com", repository, id),

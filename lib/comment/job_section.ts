@@ -35,6 +35,8 @@ interface JobReport extends Pick<Section, "job" | "run" | "runner" | "writtenAt"
   zone: TimeZone;
   /** Address of the job or build; `""` when unknown. */
   buildUrl: string;
+  /** The page of the build; `""` when unknown. */
+  page: string;
   failed: readonly ReportedTest[];
   /** Tests that failed and passed on a retry. */
   flaky: readonly ReportedTest[];
@@ -96,7 +98,7 @@ export function jobSection(report: JobReport): Section {
   };
 }
 
-function heading({ job, commit, buildUrl, failed, flaky, problems }: JobReport): string {
+function heading({ job, commit, buildUrl, page, failed, flaky, problems }: JobReport): string {
   const counts = [
     ...failed.length > 0 ? [`${failed.length} failed`] : [],
     ...flaky.length > 0 ? [`${flaky.length} flaky`] : [],
@@ -104,8 +106,10 @@ function heading({ job, commit, buildUrl, failed, flaky, problems }: JobReport):
   ];
   const found = counts.length === 0 ? "resolved" : counts.join(", ");
   const at = commit === "" ? "" : ` at ${safeCode(shortCommit(commit), COMMIT_CHARACTERS)}`;
-  const link = buildUrl === "" ? "" : `, ${markdownLink("build", buildUrl)}`;
-  return `#### ${safeCode(job, NAME_CHARACTERS)}: ${found}${at}${link}`;
+  const links = [["build", buildUrl], ["all tests", page]] as const;
+  const linked = links.filter(([, url]) => url !== "")
+    .map(([text, url]) => `, ${markdownLink(text, url)}`).join("");
+  return `#### ${safeCode(job, NAME_CHARACTERS)}: ${found}${at}${linked}`;
 }
 
 function list<Item>(title: string, items: readonly Item[], line: (item: Item) => string): string[] {

@@ -79,10 +79,10 @@ export async function findTarget(
         "`comment --dry-run` prints the text",
     );
   }
+  const isOfRun = (await readEvent(environment)).workflow_run !== undefined;
   // The requests that a workflow_run names may be of another repository.
-  const isOfRun = get("GITHUB_EVENT_NAME") === "workflow_run";
   const given = pull ?? (isOfRun ? null : numberIn(run?.pullNumber ?? ""));
-  const head = headOf(run, get);
+  const head = isOfRun || get("GITHUB_EVENT_NAME") === "push" ? headOf(run) : null;
   if (given === null && head === null) return null;
   const apiUrl = baseAddress(environment, "GITHUB_API_URL");
   const access = gitHubAccess({ apiUrl, token: checkToken("GITHUB_TOKEN", gitHubToken), stop });
@@ -118,9 +118,8 @@ function unsupportedForge(get: Get): string | null {
 }
 
 /** The commit of a run that was not started for a pull request, and its branch as `owner:branch`. */
-function headOf(run: CiJob | null, get: Get): { head: string; commit: string } | null {
-  const isOfBranch = ["push", "workflow_run"].includes(get("GITHUB_EVENT_NAME"));
-  if (!run || !isOfBranch || run.branch === "" || run.commit === "") return null;
+function headOf(run: CiJob | null): { head: string; commit: string } | null {
+  if (!run || run.branch === "" || run.commit === "") return null;
   const { branch, commit, repository } = run;
   const owner = repository.split("/")[0];
   return { head: branch.includes(":") ? branch : `${owner}:${branch}`, commit };

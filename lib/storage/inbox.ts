@@ -68,7 +68,11 @@ export function openInbox(
 }
 
 /** Responses of `receive`. */
-const RECEIVED = v.pipe(v.string(), v.parseJson(), v.object({ key: v.string() }));
+const RECEIVED = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.object({ key: v.string(), web_url: v.optional(v.string(), "") }),
+);
 const REFUSED = v.pipe(
   v.string(),
   v.parseJson(),
@@ -86,7 +90,12 @@ const REFUSED = v.pipe(
  */
 export function openTarget(
   to: string,
-  { environment, repository }: { environment: Environment; repository: RepositoryName },
+  { environment, repository, onPage }: {
+    environment: Environment;
+    repository: RepositoryName;
+    /** Called with the page of the build, if `receive` names it. */
+    onPage?: (url: string) => void;
+  },
 ): Inbox {
   if (!/^https?:\/\//i.test(to)) {
     const expected = "a folder, s3://BUCKET/PREFIX or https://";
@@ -107,7 +116,7 @@ export function openTarget(
     put: (file, name) =>
       token === undefined
         ? putHttp(url, name, file)
-        : putToReceiver(url, { token, repository }, file),
+        : putToReceiver(url, { token, repository, onPage }, file),
   };
 }
 
@@ -123,15 +132,28 @@ function readUploadToken(environment: Environment): string | undefined {
 /** Puts an archive to `receive`; returns its key there. */
 async function putToReceiver(
   base: URL,
-  { token, repository }: { token: string; repository: RepositoryName },
+  { token, repository, onPage }: {
+    token: string;
+    repository: RepositoryName;
+    onPage: ((url: string) => void) | undefined;
+  },
   file: StoredFile,
 ): Promise<string> {
   const url = new URL(base);
   const path = formatRepositoryName(repository).split("/").map(encodeURIComponent).join("/");
   url.pathname = `${url.pathname.replace(/\/$/, "")}/upload/${path}`;
   const received = v.safeParse(RECEIVED, await putTo(url, `Bearer ${token}`, file));
-  if (received.success) return received.output.key;
+  if (received.success) {
+    const { key, web_url: page } = received.output;
+    if (isLink(page)) onPage?.(page);
+    return key;
+  }
   throw new StorageError(`PUT ${url}: expected the address of \`${PROGRAM} receive\``);
+}
+
+/** Whether a text can be written to a log as a link. */
+function isLink(text: string): boolean {
+  return /^https?:\/\/[\x21-\x7e]{1,2000}$/.test(text);
 }
 
 /** Uses a presigned URL as it is; appends the name to a URL that ends with a slash. */

@@ -167,6 +167,7 @@ describe("the scripts for CI jobs", () => {
       GITHUB_RUN_ID: "7",
       GITHUB_TOKEN: "planted",
       GITHUB_OUTPUT: join(checkout, "output"),
+      GITHUB_STEP_SUMMARY: join(checkout, "summary.md"),
     });
   }
 
@@ -208,7 +209,11 @@ describe("the scripts for CI jobs", () => {
       issuer = await startIssuer();
       // The address for which tokens are is known before the service listens.
       proxy = await startProxy(() => service.uploadUrl);
-      environment = { DATA_DIR: await copyTemplate(), PUBLIC_UPLOAD_URL: proxy.url };
+      environment = {
+        DATA_DIR: await copyTemplate(),
+        PUBLIC_UPLOAD_URL: proxy.url,
+        PUBLIC_URL: "https://pages.example",
+      };
       token = (await createAcme(environment)).upload;
       service = await start(["up", "--port", "0", "--upload-port", "0"], environment);
       await Deno.writeTextFile(
@@ -250,6 +255,12 @@ describe("the scripts for CI jobs", () => {
         const stored = await job({ url, token, reports: "flaky.xml", strict: "true" });
         assert.equal(stored.code, 0, stored.output);
         assert.match(stored.output, /: stored \(reports: 1, coverage files: 0\): acme/);
+        const [page] = /https:\/\/pages\.example\S+/.exec(stored.output) ?? [""];
+        assert.match(page, /\/repos\/acme(%2Fweb)?\/shop\/build\?url=https\S+7$/);
+        if (job === github) {
+          const summary = await Deno.readTextFile(join(checkout, "summary.md"));
+          assert.equal(summary, `\n[All tests of this build](${page})\n`);
+        }
         const flaky = ["flaky", "--org", "acme", "--repo", repository, "--json"];
         let listed = "";
         await waitUntil("the test is listed", async () => {

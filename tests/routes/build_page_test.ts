@@ -98,4 +98,20 @@ describeWithDatabases("the page of a build", (database) => {
       ]
     ) assert.ok(shown.includes(part), `${part}: ${shown}`);
   });
+
+  it("is found by its CI run or key, as soon as it is stored", async () => {
+    const buildUrl = "https://ci.example/7?a=b&c=d";
+    const { submissionId } = await fixture.upload(shop, [{ name: "b" }], { buildUrl, key: "7.gz" });
+    for (const query of [`url=${encodeURIComponent(buildUrl)}`, "key=7.gz"]) {
+      const found = await fixture.get(`/repos/acme/shop/build?${query}`);
+      assert.equal(found.status, 302, query);
+      assert.match(found.headers.get("location")!, new RegExp(`builds/${submissionId}$`));
+    }
+    for (const query of ["", "?url=", "?key=%00", "?url=https://ci.example/8"]) {
+      const missing = await fixture.get(`/repos/acme/shop/build${query}`);
+      assert.equal(missing.status, 200, query);
+      assert.match(parseHtml(await missing.text()).text, /This build is not stored/);
+    }
+    assert.equal((await fixture.get("/repos/acme/other/build?key=7.gz")).status, 404);
+  });
 });

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { readWith } from "../../base/read_with.ts";
 import { UsageError } from "../../base/failure.ts";
 import { MAX_LISTED } from "../../comment/job_section.ts";
-import { headline } from "../../comment/sections.ts";
+import { headline, isNoteworthy } from "../../comment/sections.ts";
 import { identityKey, isKnownFor } from "../../gate/rule.ts";
 import { describeOutage } from "../../gate/summary.ts";
 import { readName } from "../../intake/upload_values.ts";
@@ -17,6 +17,7 @@ import {
   sectionOfRun,
 } from "../gate_run/pull_comment.ts";
 import { readRunReports } from "../gate_run/run_reports.ts";
+import { buildPageOf, showBuildPage } from "../build_link.ts";
 import { ASKED_RUN_OPTIONS, givenRun } from "../run_options.ts";
 import { ATTEMPTS, flag, option, REPO_OF_JOB, REPORTS, wholeNumber } from "../parameters.ts";
 
@@ -78,7 +79,7 @@ export const commentCommand: AddCommand = command({
       run: givenRun(asked),
     });
     try {
-      const { repository, folder } = await checkout;
+      const { repository, folder, run: ofCi } = await checkout;
       const run = await readRunReports(reports, { before: null, checkoutFolder: folder, attempts });
       const { failed, flaky } = run.attempts;
       const { problem, ...found } = await lookup.finish({
@@ -87,7 +88,9 @@ export const commentCommand: AddCommand = command({
         attempts: run.attempts,
       });
       const { verdicts } = found;
-      const options = { repository, job, pull, zone };
+      const buildUrl = asked.buildUrl ?? ofCi.buildUrl;
+      const page = problem === null ? buildPageOf({ repository, buildUrl }, context) : "";
+      const options = { repository, job, pull, zone, page };
       const judged = {
         verdicts,
         failed: failed.map((test) => {
@@ -122,6 +125,7 @@ export const commentCommand: AddCommand = command({
       if (place === null) await appendToSummary(section, context);
       const { text: _, ...facts } = section;
       if (json || place !== null) await context.print(place ?? "", { comment: place, ...facts });
+      if (isNoteworthy(section)) await showBuildPage(page, context);
     } finally {
       lookup.close();
     }

@@ -44,6 +44,7 @@ import {
 import { readRunReports, snapshotReports } from "../gate_run/run_reports.ts";
 import { runCommand } from "../gate_run/run_command.ts";
 import { plainLine } from "../output.ts";
+import { buildPageOf, showBuildPage } from "../build_link.ts";
 import { errorMessage } from "../../base/error.ts";
 
 const exitCode = wholeNumber({ min: 0, max: 255 });
@@ -152,7 +153,7 @@ export const gateCommand: AddCommand = command({
       : { code: options.exitCode, signal: null };
     let exitCode = end.code ?? 1;
     try {
-      const { repository, folder } = await checkout;
+      const { repository, folder, run: ofCi } = await checkout;
       const { attempts } = options;
       const run = await readRunReports(reports, { before, checkoutFolder: folder, attempts });
       const testsExitCode = end.code ?? (run.isPassed ? 0 : 1);
@@ -167,12 +168,15 @@ export const gateCommand: AddCommand = command({
       exitCode = summary.exit_code;
       await show(summary, options.summary, context);
       const judged = judgedRun(summary, { run, found });
+      const buildUrl = options.buildUrl ?? ofCi.buildUrl;
+      const page = found.problem === null ? buildPageOf({ repository, buildUrl }, context) : "";
       annotateFailures(judged, context);
       if (options.comment) {
         const zone = zoneOfComment(context);
-        const section = await sectionOfRun(judged, { repository, job, zone }, context);
+        const section = await sectionOfRun(judged, { repository, job, zone, page }, context);
         await commentOnPull(section, { repository }, context);
       }
+      await showBuildPage(page, context, { summary: options.summary });
     } catch (error) {
       // An error of the gate must not change the exit code of the tests.
       context.note(`gate: ${errorMessage(error)}`);

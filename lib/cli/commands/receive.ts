@@ -14,7 +14,7 @@ import { DiskRoom } from "../../storage/disk_room.ts";
 import { openInbox } from "../../storage/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../../intake/receive/receiver.ts";
 import { runService, SERVICE_SETTINGS } from "../run_service.ts";
-import { readPublicUploadUrl, readSettings } from "../settings.ts";
+import { readPublicUploadUrl, readPublicUrl, readSettings } from "../settings.ts";
 import { parseS3Url, STORAGE_VARIABLES } from "../../storage/s3_storage.ts";
 
 /** One token look-up per upload. */
@@ -36,7 +36,13 @@ export const receiveCommand: AddCommand = command({
     "can do nothing else.",
   ],
   settings: ["HOST", ...UPLOAD_SETTINGS, "TRUSTED_PROXIES", ...SERVICE_SETTINGS],
-  environment: ["UPLOAD_PORT", "PUBLIC_UPLOAD_URL", "UPLOAD_URL", ...STORAGE_VARIABLES],
+  environment: [
+    "UPLOAD_PORT",
+    "PUBLIC_URL",
+    "PUBLIC_UPLOAD_URL",
+    "UPLOAD_URL",
+    ...STORAGE_VARIABLES,
+  ],
   input: {
     to: option("<target>", "folder, or s3://BUCKET/PREFIX", location),
     port: option(
@@ -48,6 +54,7 @@ export const receiveCommand: AddCommand = command({
   async run(options, context, settings) {
     const { io } = context;
     const { environment, now, stop } = io;
+    const pagesUrl = readPublicUrl(environment);
     const problems: string[] = [];
     const { UPLOAD_PORT } = readSettings(["UPLOAD_PORT"], { environment, flags: {}, problems });
     if (problems.length > 0) throw new UsageError(problems.join("; "));
@@ -74,6 +81,7 @@ export const receiveCommand: AddCommand = command({
             settings,
             trustedProxies: settings.TRUSTED_PROXIES,
             now,
+            pagesUrl,
           });
           io.stderr(`listening on ${receiver.url}\n`);
           logStarted();

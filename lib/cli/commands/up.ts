@@ -101,6 +101,7 @@ export const upCommand: AddCommand = command({
             portOption: "--upload-port",
             settings,
             now,
+            pagesUrl,
           });
           stderr(`receiving uploads on ${receiver.url}\n`);
           await runTogether(io.stop, (stop) => [

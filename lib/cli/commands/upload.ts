@@ -13,6 +13,7 @@ import { ciLines } from "../../intake/checkout/mod.ts";
 import { archiveName, FilesToPack, packArchive } from "../../intake/files_to_pack.ts";
 import { readUploadFiles } from "../../intake/read_files.ts";
 import { progressListener } from "../output.ts";
+import { showBuildPage } from "../build_link.ts";
 import { factsOfRun, requireFiles, RUN_OPTIONS } from "../run_options.ts";
 import { openTarget } from "../../storage/inbox.ts";
 import { openWorkFolder } from "../../storage/work_folder.ts";
@@ -24,7 +25,7 @@ export const uploadCommand: AddCommand = command({
   summary: "Pack the reports of one CI run into an archive for `watch` and print its location",
   example: "upload --to s3://ci-reports --repo acme/shop reports/",
   moreExamples: ["upload --to https://reports.example reports/"],
-  environment: ["UPLOAD_TOKEN", "UPLOAD_TOKEN_FILE", ...STORAGE_VARIABLES],
+  environment: ["UPLOAD_TOKEN", "UPLOAD_TOKEN_FILE", "GITHUB_STEP_SUMMARY", ...STORAGE_VARIABLES],
   usesDatabase: false,
   input: {
     reports: REPORTS,
@@ -39,7 +40,12 @@ export const uploadCommand: AddCommand = command({
     requireFiles(options);
     const { environment } = context.io;
     const facts = await factsOfRun(options, context);
-    const target = openTarget(options.to, { environment, repository: facts.repository });
+    let page = "";
+    const target = openTarget(options.to, {
+      environment,
+      repository: facts.repository,
+      onPage: (url) => page = url,
+    });
     const listener = progressListener(context);
     // A broken report should fail the job that can fix it, not `watch`.
     const { reports, attempts, coverage } = options;
@@ -65,7 +71,9 @@ export const uploadCommand: AddCommand = command({
         recorded_at: formatTimestamp(facts.recordedAt),
         test_result_count: read.results?.content.resultCount ?? 0,
         byte_count: archive.size,
+        web_url: page,
       });
+      await showBuildPage(page, context);
     } finally {
       await work.close();
     }

@@ -61,6 +61,8 @@ interface CiRun {
   commit: string;
   tree: string;
   branch: string;
+  /** The branch that a merge queue tests for. */
+  queueBase: string;
 }
 
 interface Checkout {
@@ -91,6 +93,7 @@ export async function findCheckout(
     commit,
     tree: found.tree || await treeOf(commit, git),
     branch,
+    queueBase: found.queueBase,
   };
   if (given) return { repository: given, folder, run };
   const name = found.repository;
@@ -332,6 +335,7 @@ async function loadVerdicts(
           run_tree: run.tree,
           run_branch: run.branch,
           run_build_url: run.buildUrl,
+          run_queue_base: run.queueBase,
           run_test_count: counts.ran,
           run_failed_test_count: counts.failed,
           run_causes: isMassFailure(counts) ? formatCauses(causeCounts) : undefined,

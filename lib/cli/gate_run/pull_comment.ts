@@ -72,6 +72,8 @@ interface CommentOptions {
   zone: TimeZone;
   /** Number of the pull or merge request; by default from the CI job. */
   pull?: number | undefined;
+  /** The page of the build; `""` when unknown. */
+  page: string;
 }
 
 const MAX_JOB_CHARACTERS = 100;
@@ -96,7 +98,7 @@ export function factsOf(
 /** The section of this job, in the comment on its pull request. */
 export async function sectionOfRun(
   run: CommentedRun,
-  { job, zone }: Omit<CommentOptions, "pull">,
+  { job, zone, page }: Omit<CommentOptions, "pull">,
   { io }: Pick<CommandContext, "io">,
 ): Promise<Section> {
   const { environment, git = runGit } = io;
@@ -139,6 +141,7 @@ export async function sectionOfRun(
     // The commit of a job for a pull request is a merge that its author has never seen.
     commit: tested?.head_sha ?? pull?.head?.sha ?? facts?.commit ?? "",
     buildUrl: tested?.html_url ?? facts?.buildUrl ?? "",
+    page,
     failed: run.failed.map((test): ReportedTest => ({
       ...reported(test),
       ...concluded(test),

@@ -5,6 +5,7 @@ import type { RepositoryName } from "../../base/repository_name.ts";
 import type { AcceptedUploads } from "../accepted_uploads.ts";
 import { archiveName } from "../files_to_pack.ts";
 import type { UploadToPack } from "../pack_upload.ts";
+import type { FoundFacts } from "../read_archive.ts";
 import type { ReaderPool } from "./reader_pool.ts";
 
 /** Where uploads go. */
@@ -18,8 +19,8 @@ export interface Acceptance {
 }
 
 /**
- * Checks an upload as `ingest` does and stores it as an archive. Returns its key, and what was
- * repaired, ignored or left out.
+ * Checks an upload as `ingest` does and stores it as an archive. Returns its key, what was repaired,
+ * ignored or left out, and its facts.
  *
  * @throws {UploadError} when the parameters do not fit the files
  * @throws {ReportError} when a file cannot be read
@@ -33,7 +34,7 @@ export async function acceptUpload(
     /** Throws when the upload may not be for this repository. */
     check(repository: RepositoryName): void;
   },
-): Promise<{ key: string; notes: string[] }> {
+): Promise<{ key: string; notes: string[]; facts: FoundFacts }> {
   const keepsResults = accepted !== undefined;
   const { archive, facts, files, notes } = await readers.use(
     { byteCount, uploaderId },
@@ -42,5 +43,5 @@ export async function acceptUpload(
   check(facts.repository);
   const key = await inbox.put(archive, archiveName(facts, archive.digest));
   if (files) accepted?.add({ key, read: { facts, files } });
-  return { key, notes };
+  return { key, notes, facts };
 }

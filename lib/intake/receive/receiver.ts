@@ -32,7 +32,7 @@ const CLEAN_UP_MS = 2_000;
 export async function startReceiver(
   { database, writable, inbox, host, port, portOption, settings, ...context }:
     & Pick<Context, "log" | "metrics" | "trustedProxies" | "onTokenUse">
-    & Pick<UploadContext, "now" | "accepted" | "room" | "publicUrl">
+    & Pick<UploadContext, "now" | "accepted" | "room" | "publicUrl" | "pagesUrl">
     & {
       /** For looking up tokens. */
       database: Database;

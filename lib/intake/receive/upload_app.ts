@@ -10,6 +10,7 @@ import { errorFields } from "../../base/log.ts";
 import { caseKey } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
 import {
+  buildPage,
   formatRepositoryName,
   parseRepositoryName,
   type RepositoryName,
@@ -61,6 +62,8 @@ export interface UploadContext
    * repository: look-ups of tokens need others.
    */
   writableSql: Database["sql"];
+  /** Address of the pages without a trailing slash; `""`: no links. */
+  pagesUrl: string;
   /** Parent of a folder for each upload. */
   workFolder: string;
   limits: BodyLimits;
@@ -184,7 +187,7 @@ export function createUploadApp(context: UploadContext): App {
         claims,
         now,
       };
-      const { key, notes } = await acceptUpload(context, upload, {
+      const { key, notes, facts } = await acceptUpload(context, upload, {
         byteCount,
         uploaderId: uploader.id,
         check(repository) {
@@ -194,7 +197,13 @@ export function createUploadApp(context: UploadContext): App {
       });
       Object.assign(logged.more, { bytes: byteCount, key });
       metrics?.count("upload_bytes_total", {}, byteCount);
-      return jsonResponse(202, notes.length > 0 ? { key, notes } : { key });
+      const repository = formatRepositoryName(facts.repository);
+      const page = buildPage(context.pagesUrl, repository, { buildUrl: facts.buildUrl, key });
+      return jsonResponse(202, {
+        key,
+        ...page !== "" && { web_url: page },
+        ...notes.length > 0 && { notes },
+      });
     } finally {
       end();
       receiving?.end();

@@ -33,6 +33,7 @@ export function hostileSection(text: string): Section {
     writtenAt: 1_769_947_200,
     zone: UTC,
     commit: "a1b2c3d",
+    page: "",
     buildUrl: BUILD,
     failed: ["new", "known", "flaky", "quarantined", "unknown"].map((verdict) =>
       hostileTest(text, { verdict })

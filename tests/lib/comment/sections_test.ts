@@ -138,6 +138,7 @@ describe("the section of a job", () => {
       writtenAt: 1,
       zone: parseTimeZone("Asia/Tokyo"),
       commit: "0123456789abcdef",
+      page: "",
       buildUrl: "https://ci.example/7",
       failed: [
         test("flaky", {

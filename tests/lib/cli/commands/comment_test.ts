@@ -81,12 +81,14 @@ describe("comment", () => {
     assert.deepEqual(stderr.trim().split("\n"), [
       "::error file=cart.ts,title=new%3A shop > Cart > broken::expected 1, found 2",
       "::error file=cart.ts,title=known%3A shop > Cart > known::expected 1, found 2",
+      "build: https://flaky.example/repos/acme/shop/build?" +
+      "url=https%3A%2F%2Fgithub.com%2Facme%2Fshop%2Factions%2Fruns%2F1",
     ]);
     const { body } = given.forge.comments[0]!;
     assert.match(body, /^<!-- .*\n\*\*3 tests failed: 1 is probably yours, 2 are not\.\*\*\n/);
     assert.match(
       body,
-      /#### `CI \/ unit`: 3 failed at `a1b2c3d`, \[build\]\(https:\/\/github\.com\/acme\/shop\/actions\/runs\/1\)/,
+      /#### `CI \/ unit`: 3 failed at `a1b2c3d`, \[build\]\(https:\/\/github\.com\/acme\/shop\/actions\/runs\/1\), \[all tests\]\(https:\/\/flaky\.example\/repos\/acme\/shop\/build\?url=\S+\)/,
     );
     assert.match(
       body,
@@ -249,7 +251,7 @@ describe("comment", () => {
     assert.deepEqual([code, stdout], [0, ""]);
     assert.match(
       stderr,
-      /^::error .*\ncomment: 127\.0\.0\.1:\d+ answered with status 403: Resource not accessible by integration: the token may not comment there, as in pull requests from forks\n$/,
+      /^::error .*\ncomment: 127\.0\.0\.1:\d+ answered with status 403: Resource not accessible by integration: the token may not comment there, as in pull requests from forks\nbuild: .*\n$/,
     );
     assert.match(
       await readFile(summary, "utf8"),
@@ -261,12 +263,18 @@ describe("comment", () => {
     const given = await setUp();
     const path = await given.fixture.write("report.xml", reportOf({ broken: "failed" }));
     const cases: [Record<string, string>, RegExp][] = [
-      [{ GITHUB_TOKEN: "" }, /\ncomment: GITHUB_TOKEN is missing: expected a token .*\n$/],
+      [
+        { GITHUB_TOKEN: "" },
+        /\ncomment: GITHUB_TOKEN is missing: expected a token .*\nbuild: .*\n$/,
+      ],
       [
         { GITHUB_REF: "refs/heads/main" },
-        /\ncomment: this run belongs to no open pull request: .*\n$/,
+        /\ncomment: this run belongs to no open pull request: .*\nbuild: .*\n$/,
       ],
-      [{ GITHUB_API_URL: "nowhere" }, /\ncomment: GITHUB_API_URL is not an address: .*\n$/],
+      [
+        { GITHUB_API_URL: "nowhere" },
+        /\ncomment: GITHUB_API_URL is not an address: .*\nbuild: .*\n$/,
+      ],
     ];
     for (const [environment, message] of cases) {
       const { code, stdout, stderr } = await run(given, ["comment", path], environment);

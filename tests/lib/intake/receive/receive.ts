@@ -43,6 +43,7 @@ export async function createReceiver(
   const { signal: stop } = new AbortController();
   const readers = new ReaderPool({ stop });
   const app = createUploadApp({
+    pagesUrl: "",
     sql,
     writableSql: sql,
     log: silentLog,
