@@ -72,7 +72,7 @@ export async function loadPolicyTests(
   const firstId = [windowId, ...starts].sort()[0]!;
   const runs = await loadRuns(tx, {
     repositoryId,
-    columns: ["codeVersion", "branch", "job", "results"],
+    columns: ["codeVersion", "branch", "queueBase", "job", "results"],
     where: tx`s.submission_id >= decode(${firstId}, 'hex')`,
     order: "oldest first",
   });

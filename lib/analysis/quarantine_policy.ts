@@ -3,7 +3,8 @@ import { SECONDS_PER_DAY } from "../base/time.ts";
 import type { Quarantine } from "./quarantine.ts";
 import { type Run, TestHistories } from "./run.ts";
 import { isMassFailure } from "./test_counts.ts";
-import { matchesPatterns, type Patterns } from "../query/submission_filter.ts";
+import { countsForBase } from "../evidence/base_branch.ts";
+import type { Patterns } from "../query/submission_filter.ts";
 
 /** The values of a policy, durations in seconds. */
 export interface QuarantinePolicy {
@@ -83,7 +84,7 @@ export function massFailures(runs: readonly Run<"results">[]): Set<string> {
  * @param options.disrupted the tests whose disruptions in a submission count
  */
 export function policyRuns(
-  runs: readonly Run<"codeVersion" | "branch" | "job" | "results">[],
+  runs: readonly Run<"codeVersion" | "branch" | "queueBase" | "job" | "results">[],
   { testNos, brokenRuns, base, disrupted }: {
     testNos: ReadonlySet<number>;
     brokenRuns: ReadonlySet<string>;
@@ -109,7 +110,7 @@ export function policyRuns(
         isDisrupted: disruptedIn.get(submissionId)!.has(testNo) &&
           (run.job !== "" || results.includes(true)),
         isMassFailure: brokenRuns.has(submissionId),
-        isOnBase: run.branch !== null && matchesPatterns(run.branch, base),
+        isOnBase: countsForBase({ ...run, branch: run.branch ?? "" }, base),
       });
     });
     found.set(testNo, own);

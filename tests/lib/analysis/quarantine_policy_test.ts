@@ -218,10 +218,16 @@ describe("the runs that a policy decides by", () => {
   const runs = [
     runOf(1, { 1: ["negative", "unknown", "positive"], 2: ["skipped"] }, {
       codeVersion: "v1",
-      branch: "main",
+      branch: "fix",
+      queueBase: "main",
       job: "",
     }),
-    runOf(2, { 1: ["positive"], 2: ["negative"] }, { codeVersion: "v2", branch: null, job: "" }),
+    runOf(2, { 1: ["positive"], 2: ["negative"] }, {
+      codeVersion: "v2",
+      branch: null,
+      queueBase: "",
+      job: "",
+    }),
   ];
 
   it("are those with a positive or negative result of each test", () => {
@@ -245,7 +251,7 @@ describe("the runs that a policy decides by", () => {
 
   it("have no disruption that another upload of an unknown job would prove", () => {
     const isDisrupted = (job: string, kinds: ("negative" | "positive")[]) => {
-      const run = runOf(1, { 1: kinds }, { codeVersion: "v1", branch: "main", job });
+      const run = runOf(1, { 1: kinds }, { codeVersion: "v1", branch: "main", queueBase: "", job });
       const [own] = policyRuns([run], {
         testNos: new Set([1]),
         brokenRuns: new Set(),
