@@ -39,6 +39,8 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
 
   before(async () => {
     folder = await Deno.makeTempDir({ prefix: "test-analytics-proxy-" });
+    // Started by root, nginx writes bodies to files in it as another user.
+    await Deno.chmod(folder, 0o755);
     demo = await start(["demo", "--port", "0", "--json"], {});
     token = JSON.parse(demo.stdout()).token;
     const { success } = await new Deno.Command("openssl", {
@@ -186,6 +188,102 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
     } finally {
       client.close();
     }
+  });
+
+  /** Servers in place of the API and the door, which answer with their name and the size of the body. */
+  async function withFakes(
+    body: (address: Record<"api" | "door", string>) => Promise<void>,
+  ): Promise<void> {
+    const fake = (name: string) =>
+      Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, async (request) => {
+        const { byteLength } = await request.arrayBuffer();
+        const organization = request.headers.get("x-organization") ?? "";
+        return new Response(`${name} ${byteLength} ${organization}`.trim());
+      });
+    const servers = { api: fake("api"), door: fake("door") };
+    const address = (server: typeof servers.api) => `127.0.0.1:${server.addr.port}`;
+    try {
+      await body({ api: address(servers.api), door: address(servers.door) });
+    } finally {
+      await servers.api.shutdown();
+      await servers.door.shutdown();
+    }
+  }
+
+  const MEBIBYTE = 1 << 20;
+
+  /** Who answers a POST, with the size of its body; or the status. */
+  async function answerOf(url: string, bytes: number, client?: Deno.HttpClient): Promise<string> {
+    const response = await fetch(url, {
+      method: "POST",
+      body: new Uint8Array(bytes),
+      ...client && { client },
+    });
+    const text = await response.text();
+    return response.ok ? text : String(response.status);
+  }
+
+  it("passes uploads, quarantine and agents on with the nginx example", {
+    skip: NGINX === "",
+  }, async () => {
+    await withFakes(async ({ api, door }) => {
+      const [port, plainPort] = [freePort(), freePort()];
+      const example = (await read("deploy/nginx.conf"))
+        .replace("127.0.0.1:8000", api).replace("127.0.0.1:8001", door)
+        .replaceAll(/\/etc\/letsencrypt\/\S+\/fullchain\.pem/g, join(folder, "cert.pem"))
+        .replaceAll(/\/etc\/letsencrypt\/\S+\/privkey\.pem/g, join(folder, "key.pem"))
+        .replaceAll("flaky.example.com", "localhost")
+        .replace("listen 443 ssl", `listen 127.0.0.1:${port} ssl`)
+        .replace("listen 80;", `listen 127.0.0.1:${plainPort};`);
+      const config = join(folder, "paths.conf");
+      await Deno.writeTextFile(config, nginxConfig(example));
+      const client = Deno.createHttpClient({
+        caCerts: [await Deno.readTextFile(join(folder, "cert.pem"))],
+      });
+      const base = `https://localhost:${port}`;
+      try {
+        await behind(NGINX, nginxArgs(config), `http://127.0.0.1:${plainPort}/health`, async () => {
+          for (const path of ["/upload", "/upload/acme/shop", "/quarantine/acme/shop"]) {
+            assert.equal(await answerOf(base + path, 3 * MEBIBYTE, client), `door ${3 * MEBIBYTE}`);
+          }
+          assert.equal(await answerOf(`${base}/mcp`, MEBIBYTE, client), `api ${MEBIBYTE}`);
+          assert.equal(await answerOf(`${base}/mcp`, MEBIBYTE + 1, client), "413");
+          assert.equal(await answerOf(`${base}/api/repos`, 2_000, client), "413");
+          assert.equal(await answerOf(`${base}/uploads`, 10, client), "api 10");
+        });
+      } finally {
+        client.close();
+      }
+    });
+  });
+
+  it("asks agents and CI for no password of nginx that signs readers in", {
+    skip: NGINX === "",
+  }, async () => {
+    await withFakes(async ({ api, door }) => {
+      const port = freePort();
+      await Deno.writeTextFile(join(folder, "htpasswd"), "ada:{PLAIN}secret\n");
+      const locations = (await snippet("nginx", "Signing readers in"))
+        .replaceAll("127.0.0.1:8000", api).replaceAll("127.0.0.1:8001", door)
+        .replace("/etc/nginx/htpasswd", join(folder, "htpasswd"));
+      const config = join(folder, "signed_in.conf");
+      await Deno.writeTextFile(
+        config,
+        nginxConfig(`server { listen 127.0.0.1:${port}; ${locations} }`),
+      );
+      const base = `http://127.0.0.1:${port}`;
+      await behind(NGINX, nginxArgs(config), `${base}/api/`, async () => {
+        assert.equal(await answerOf(`${base}/mcp`, MEBIBYTE), `api ${MEBIBYTE}`);
+        assert.equal(await answerOf(`${base}/api/repos`, 0), "api 0");
+        assert.equal(await answerOf(`${base}/upload`, 2 * MEBIBYTE), `door ${2 * MEBIBYTE}`);
+        assert.equal(await answerOf(`${base}/quarantine/acme/shop`, 10), "door 10");
+        assert.equal(await answerOf(`${base}/repos`, 0), "401");
+        const signedIn = await fetch(`${base}/repos`, {
+          headers: { authorization: `Basic ${btoa("ada:secret")}` },
+        });
+        assert.equal(await signedIn.text(), "api 0 acme");
+      });
+    });
   });
 
   it("has a valid Caddy example", { skip: CADDY === "" }, async () => {
