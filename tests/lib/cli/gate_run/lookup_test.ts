@@ -20,6 +20,7 @@ describe("the lookup of quarantined tests", () => {
         commit: "",
         tree: "",
         branch: "",
+        queueBase: "",
       },
     };
     const environment = { PLATFORM_API_URL: api.url, PLATFORM_API_TOKEN: FAKE_TOKEN };
