@@ -57,6 +57,17 @@ export async function listTokens(sql: Queryable, organizationId: number): Promis
     order by api_token_id`;
 }
 
+/** The number of tokens that are valid and expire by a time. */
+export async function countExpiringTokens(
+  sql: Queryable,
+  { now, by }: { now: number; by: number },
+): Promise<number> {
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count from api_token
+    where valid_until > to_timestamp(${now}) and valid_until <= to_timestamp(${by})`;
+  return row!.count;
+}
+
 /** Revokes a token; `revoked` is false when it already was. `null` when it does not exist. */
 export async function revokeToken(
   sql: Queryable,

@@ -27,6 +27,11 @@ const TABLE = {
     "serve, up: header in which a trusted proxy passes the organization",
     "<name>",
   ],
+  USER_HEADER: [
+    "",
+    "serve, up: header in which a trusted proxy passes the name of the person, for the log",
+    "<name>",
+  ],
   TRUSTED_PROXIES: ["", "services: addresses or networks of trusted reverse proxies", "<list>"],
   OPS_HOST: ["127.0.0.1", "services: address for readiness and metrics", "<address>"],
   OPS_PORT: ["", "services: port for readiness and metrics (no token required)", "<n>"],

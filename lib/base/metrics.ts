@@ -15,6 +15,7 @@ const DESCRIPTIONS = {
     "counter",
     "Look-ups of tokens, each for all requests that came together.",
   ],
+  tokens_expiring: ["gauge", "Valid tokens that expire within 14 days."],
   throttled_requests_total: ["counter", "Wrong tokens refused without a look-up of their own."],
   database_statement_seconds: ["histogram", "Statements and transactions, waiting included."],
   database_wait_seconds: ["histogram", "Time that statements waited for a connection."],

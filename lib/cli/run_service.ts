@@ -35,10 +35,12 @@ interface Service extends Pick<Context, "log" | "metrics" | "onTokenUse"> {
 export async function runService(
   { io, database: location }: CommandContext,
   settings: SettingValues<typeof SERVICE_SETTINGS[number]>,
-  { open, body, checkReady = checkCurrentSchema }: {
+  { open, body, checkReady = checkCurrentSchema, refreshMetrics }: {
     open(): Promise<Database>;
     /** Throws when it is not ready. */
     checkReady?(database: Database): Promise<void>;
+    /** Sets the metrics that are in the database, whenever the metrics are read. */
+    refreshMetrics?(database: Database, metrics: Metrics): Promise<void>;
     body(service: Service): Promise<void>;
   },
 ): Promise<void> {
@@ -64,6 +66,7 @@ export async function runService(
       metrics,
       log,
       checkReady: () => checkReady(database),
+      refreshMetrics: metrics && refreshMetrics && (() => refreshMetrics(database, metrics)),
     });
     try {
       await body({
@@ -89,11 +92,12 @@ export async function runService(
 /** Serves readiness and metrics; `null` without a port. @throws {Failure} when it cannot listen */
 function startOps(
   database: Database,
-  { settings: { OPS_HOST: host, OPS_PORT: port }, metrics, log, checkReady }: {
+  { settings: { OPS_HOST: host, OPS_PORT: port }, metrics, log, checkReady, refreshMetrics }: {
     settings: SettingValues<"OPS_HOST" | "OPS_PORT">;
     metrics: Metrics | undefined;
     log: Log;
     checkReady(): Promise<void>;
+    refreshMetrics?: (() => Promise<void>) | undefined;
   },
 ) {
   if (port === undefined || !metrics) return null;
@@ -103,7 +107,7 @@ function startOps(
   });
   const server = listenOrFail(
     { host, port, portOption: "--ops-port" },
-    () => serveOps({ host, port, metrics, log, checkReady }),
+    () => serveOps({ host, port, metrics, log, checkReady, refreshMetrics }),
   );
   log.info("serving readiness and metrics", { url: server.url });
   return { close: () => server.shutdown() };

@@ -6,7 +6,10 @@ import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { readWith } from "../base/read_with.ts";
 import { parseTimeZone } from "../base/time_zone.ts";
 import { parseTrustedProxies } from "../http/request/client_address.ts";
-import { organizationHeaderProblem } from "../http/request/organization_header.ts";
+import {
+  organizationHeaderProblem,
+  userHeaderProblem,
+} from "../http/request/organization_header.ts";
 import { location, oneOf, option, port, readInput, wholeNumber } from "./parameters.ts";
 import { lineOfText } from "../base/value_schemas.ts";
 import { readSecret } from "../base/secret.ts";
@@ -21,6 +24,7 @@ export const SETTING_SCHEMAS = {
   UPLOAD_PORT: port,
   TRUSTED_PROXIES: readWith(parseTrustedProxies),
   ORGANIZATION_HEADER: v.pipe(v.string(), v.regex(/^[\w-]*$/, "expected the name of a header")),
+  USER_HEADER: v.pipe(v.string(), v.regex(/^[\w-]*$/, "expected the name of a header")),
   OPS_HOST: lineOfText,
   OPS_PORT: v.pipe(v.string(), v.transform((text) => text || undefined), v.optional(port)),
   LOG_LEVEL: oneOf(LOG_LEVELS),
@@ -74,9 +78,10 @@ export function readSettings<Name extends CheckedSetting>(
     values[name] = result.output;
     texts[name] = String(text);
   }
-  const { ORGANIZATION_HEADER: header, TRUSTED_PROXIES: proxies = "" } = texts;
-  if (header && problems.length === count) {
-    const problem = organizationHeaderProblem(header, proxies);
+  const { ORGANIZATION_HEADER: header = "", USER_HEADER: user = "", TRUSTED_PROXIES = "" } = texts;
+  if (problems.length === count) {
+    const problem = organizationHeaderProblem(header, TRUSTED_PROXIES) ??
+      userHeaderProblem(user, header, TRUSTED_PROXIES);
     if (problem !== null) problems.push(problem);
   }
   return values as SettingValues<Name>;

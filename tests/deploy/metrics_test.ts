@@ -49,6 +49,7 @@ function ruleTests(rules: string) {
     [`test_analytics_webhook_attempts_total{outcome="delivered",${job}}`]: "0+1x90",
     [`test_analytics_http_requests_total{route="/api",status="200",${job}}`]: "0+600x90",
     [`test_analytics_http_requests_total{route="/api",status="500",${job}}`]: "0x90",
+    [`test_analytics_tokens_expiring{${job}}`]: "0x90",
     [`test_analytics_disk_free_bytes{${job}}`]: "9000x90",
     [`test_analytics_disk_needed_bytes{${job}}`]: "1000x90",
   };
@@ -72,6 +73,7 @@ function ruleTests(rules: string) {
     }],
     ["Restarts", { [`process_start_time_seconds{${job}}`]: "1x20 2x10 3x10 4x10 5x40" }],
     ["WatchStuck", { [`test_analytics_last_sweep_timestamp_seconds{${job}}`]: "0x90" }],
+    ["TokensExpire", { [`test_analytics_tokens_expiring{${job}}`]: "1x90" }],
     ["Backlog", { [`test_analytics_archives_oldest_seconds{${job}}`]: "1000x90" }],
   ];
   return {

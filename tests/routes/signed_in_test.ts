@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { parseTrustedProxies } from "../../lib/http/request/client_address.ts";
+import { createLog } from "../../lib/base/log.ts";
 import { silentLog } from "../silent_log.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp } from "../../routes/mod.ts";
@@ -23,13 +24,20 @@ describeWithDatabases("a header of a trusted proxy", (database) => {
   async function ask(
     path: string,
     headers: Record<string, string>,
-    { peer = PROXY, organizationHeader = "X-Organization", proxies = "10.0.0.0/24" } = {},
+    {
+      peer = PROXY,
+      organizationHeader = "X-Organization",
+      userHeader = "",
+      proxies = "10.0.0.0/24",
+      log = silentLog,
+    } = {},
   ): Promise<[status: number, body: string]> {
     const app = createApp({
       sql: database().sql,
       now: () => NOW,
       windowSeconds: WINDOW_SECONDS,
-      log: silentLog,
+      log,
+      userHeader,
       trustedProxies: parseTrustedProxies(proxies),
       organizationHeader,
     });
@@ -49,6 +57,19 @@ describeWithDatabases("a header of a trusted proxy", (database) => {
     }
     assert.equal((await ask("/docs", { "x-organization": "Acme" }))[0], 200);
     assert.equal((await ask("/repos/other/secret", { "x-organization": "Acme" }))[0], 404);
+  });
+
+  it("may name the person, who is then in the log", async () => {
+    const lines: string[] = [];
+    const log = createLog({ write: (line) => void lines.push(line), now: () => NOW });
+    const options = { userHeader: "X-Forwarded-User", log };
+    const headers = { "x-organization": "Acme", "x-forwarded-user": `ada\t${"x".repeat(300)}` };
+    assert.equal((await ask("/repos", headers, options))[0], 200);
+    assert.ok(lines.at(-1)!.includes(`user="ada ${"x".repeat(196)}..."`), lines.at(-1));
+    // From another address, and without the setting, it is any client's.
+    await ask("/repos", headers, { ...options, peer: "192.0.2.1" });
+    await ask("/repos", headers, { log });
+    for (const line of lines.slice(1)) assert.doesNotMatch(line, /user=/);
   });
 
   it("means nothing unless it names an organization", async () => {

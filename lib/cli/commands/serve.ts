@@ -1,5 +1,6 @@
 import { dirname, resolve } from "node:path";
 import { loadServerState } from "../../../db/admin/diagnostics.ts";
+import { countExpiringTokens } from "../../../db/admin/tokens.ts";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { isDenied } from "../../../db/connection/errors.ts";
 import { inspectEmbedded } from "../../../db/embedded/folder.ts";
@@ -12,6 +13,8 @@ import {
 import { aborted, pause } from "../../base/delay.ts";
 import { errorMessage } from "../../base/error.ts";
 import type { SettingName } from "../../base/config.ts";
+import type { Metrics } from "../../base/metrics.ts";
+import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import type { CliIo } from "../io.ts";
 import { cannotMigrate, cannotReadSchema, reopen, requireReadableTokens } from "../database.ts";
@@ -24,11 +27,15 @@ import { toolEndpoint } from "../tool_endpoint.ts";
 
 const SCHEMA_CHECK_MS = 1_000;
 
+/** Time enough to replace a token. */
+const EXPIRING_SECONDS = 14 * SECONDS_PER_DAY;
+
 export const API_SETTINGS = [
   "HOST",
   "PORT",
   "TRUSTED_PROXIES",
   "ORGANIZATION_HEADER",
+  "USER_HEADER",
   ...SERVICE_SETTINGS,
   "DATABASE_POOL_SIZE",
   "STATEMENT_TIMEOUT_MS",
@@ -64,6 +71,7 @@ export const serveCommand: AddCommand = command({
           ...readingOptions(context, settings),
           readOnly: true,
         }),
+      refreshMetrics: countTokens(context.io),
       async body({ logStarted, ...service }) {
         await requireReadableTokens(service.database);
         await serveUntilStopped(context.io, {
@@ -125,11 +133,20 @@ export function readingOptions({ database }: CommandContext, settings: ServeSett
   };
 }
 
+/** Counts the tokens that expire soon: nothing else tells the people who have them. */
+export function countTokens({ now }: CliIo) {
+  return async ({ sql }: Database, metrics: Metrics): Promise<void> => {
+    const count = await countExpiringTokens(sql, { now: now(), by: now() + EXPIRING_SECONDS });
+    metrics.set("tokens_expiring", count);
+  };
+}
+
 /** Where the API listens, and its limits. */
 export function apiOptions(settings: ServeSettings) {
   return {
     trustedProxies: settings.TRUSTED_PROXIES,
     organizationHeader: settings.ORGANIZATION_HEADER,
+    userHeader: settings.USER_HEADER,
     host: settings.HOST,
     port: settings.PORT,
     requestTimeoutMs: settings.REQUEST_TIMEOUT_MS,

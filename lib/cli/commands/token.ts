@@ -23,13 +23,27 @@ import {
   tokenPrefix,
 } from "../parameters.ts";
 import { duration, lineOfText, MAX_LIFETIME_SECONDS, timestamp } from "../../base/value_schemas.ts";
+import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { Failure, UsageError } from "../../base/failure.ts";
 import { openOrganization, ORG, requireRepository } from "../organization.ts";
 
 const EXPIRES_AT = option(
   "<timestamp>",
-  "when it expires: RFC 3339 with a time zone (default: never)",
+  "when it expires: RFC 3339 with a time zone",
   v.optional(timestamp),
+);
+
+/**
+ * A token that a person holds is forgotten some day. Those in CI and in a README are not: what they do would
+ * stop without a word.
+ */
+const API_TOKEN_SECONDS = 365 * SECONDS_PER_DAY;
+
+/** A duration in seconds; `null`: never. */
+const lifetime = v.lazy((text) =>
+  text === "never"
+    ? v.pipe(v.literal("never"), v.transform(() => null))
+    : duration({ max: MAX_LIFETIME_SECONDS })
 );
 
 /** The options that choose the type of a token. */
@@ -49,8 +63,8 @@ const createCommand = command({
     label: option("<text>", "description for `token list`", v.optional(lineOfText)),
     expiresIn: option(
       "<duration>",
-      "how long it is valid, such as 90d or 12h",
-      v.optional(duration({ max: MAX_LIFETIME_SECONDS })),
+      "how long it is valid, such as 90d or 12h, or never (default: 365d for the API, never for other tokens)",
+      v.optional(lifetime),
     ),
     expiresAt: EXPIRES_AT,
     legacy: hidden(flag("token in the earlier format; requires purchase units above 0")),
@@ -83,6 +97,9 @@ const createCommand = command({
     const repository = repo &&
       await requireRepository(sql, organization, repo, { isPreparation: true });
     const { plain, ...token } = makeToken(type);
+    const seconds = expiresIn === undefined && type === "api_token"
+      ? API_TOKEN_SECONDS
+      : expiresIn ?? null;
     const stored = await storeToken(sql, context, {
       organizationId: organization.organizationId,
       ...repository && { repositoryId: repository.repositoryId },
@@ -91,7 +108,7 @@ const createCommand = command({
       hash: token.hash,
       label: label ?? null,
       createdAt: context.now,
-      expiresAt: expiresIn === undefined ? expiresAt ?? null : context.now + expiresIn,
+      expiresAt: expiresAt ?? (seconds === null ? null : context.now + seconds),
     });
     if (!stored?.isNew) throw new Error("a random token already exists");
     if (type === "legacy" && organization.purchaseUnitCount === 0) {

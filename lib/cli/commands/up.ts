@@ -16,7 +16,13 @@ import { readPublicUploadUrl, readPublicUrl } from "../settings.ts";
 import { sendWebhooks } from "../../webhook_sender/send_webhooks.ts";
 import { DiskRoom, EMBEDDED_FLOOR_BYTES, INBOX_FLOOR_BYTES } from "../../storage/disk_room.ts";
 import { FolderStorage } from "../../storage/folder.ts";
-import { API_SETTINGS, apiOptions, readingOptions, serveUntilStopped } from "./serve.ts";
+import {
+  API_SETTINGS,
+  apiOptions,
+  countTokens,
+  readingOptions,
+  serveUntilStopped,
+} from "./serve.ts";
 
 /** Listing a nearly empty folder is cheap. */
 const SWEEP_SECONDS = 1;
@@ -51,6 +57,7 @@ export const upCommand: AddCommand = command({
         await checkWritable(database);
         room.check();
       },
+      refreshMetrics: countTokens(context.io),
       async body({ database, logStarted, ...service }) {
         await requireWritable(database, {
           task: "`up` receives and stores uploads",

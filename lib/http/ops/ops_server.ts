@@ -8,7 +8,7 @@ import { refuseInvalidHost, urlOf } from "../server/server.ts";
 const READY_TIMEOUT_MS = 2_000;
 
 /** Listens until it is shut down. @throws errors of `Deno.serve`, such as `AddrInUse` */
-export function serveOps({ host, port, metrics, log, checkReady }: {
+export function serveOps({ host, port, metrics, log, checkReady, refreshMetrics }: {
   host: string;
   /** 0 takes any free port. */
   port: number;
@@ -16,6 +16,8 @@ export function serveOps({ host, port, metrics, log, checkReady }: {
   log: Log;
   /** Resolves when the database responds and its schema is right, otherwise rejects. */
   checkReady(): Promise<void>;
+  /** Loads what the database knows; called whenever the metrics are read. */
+  refreshMetrics?: (() => Promise<void>) | undefined;
 }): { url: string; shutdown(): Promise<void> } {
   let wasReady = true;
   const readiness = async () => {
@@ -39,6 +41,10 @@ export function serveOps({ host, port, metrics, log, checkReady }: {
       case "/ready":
         return await readiness();
       case "/metrics":
+        // Without the database the others still count, and the last known value of these.
+        if (refreshMetrics) {
+          await isDoneWithin(refreshMetrics(), READY_TIMEOUT_MS).catch(() => false);
+        }
         return new Response(metrics.text(), {
           headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },
         });

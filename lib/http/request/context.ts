@@ -28,6 +28,8 @@ export interface Context {
   uploadUrl?: string;
   /** The header by which a trusted proxy names the organization of a page's reader; "" for none. */
   organizationHeader?: string;
+  /** The header by which a trusted proxy names the person, for the log; "" for none. */
+  userHeader?: string;
   /** Called at most once an hour per token. */
   onTokenUse?(use: TokenUse): void;
   metrics?: Metrics;

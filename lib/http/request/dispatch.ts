@@ -7,6 +7,7 @@ import { isTransient } from "../../../db/connection/errors.ts";
 import type { Caller, CallerScope } from "../../../db/read/caller.ts";
 import { organizationUuid } from "../../base/identity.ts";
 import { errorFields } from "../../base/log.ts";
+import { cutText, oneLine } from "../../base/text.ts";
 import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { localDay, type TimeZone, UTC } from "../../base/time_zone.ts";
 import { RequestOverError, TestCache } from "../test_cache/cache.ts";
@@ -35,6 +36,9 @@ import { type CheckedRequest, createSnapshotReader, GoneError } from "./snapshot
 
 // Share of the cache for tests: they take longer to load than responses to make from them.
 const TESTS_SHARE = 0.6;
+
+/** Of the name of a person in the log. */
+const MAX_USER_CHARACTERS = 200;
 
 const systemSeconds = () => Math.floor(Date.now() / 1000);
 
@@ -116,7 +120,9 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     if (route) logged.route = route.path;
     const now = clock();
     const moment = { now, windowStart: now - context.windowSeconds };
-    const organization = organizationNamedBy(peer, request.headers, context);
+    const organization = proxyHeader(context.organizationHeader, peer, request.headers, context);
+    const user = proxyHeader(context.userHeader, peer, request.headers, context);
+    if (user) logged.more.user = cutText(oneLine(user), MAX_USER_CHARACTERS);
     const found = await authenticate(
       request.headers.get("authorization"),
       { access, badgeToken, organization, address, selection, ...moment },
@@ -278,12 +284,12 @@ function isOwn(organizationId: string | undefined, caller: Caller | null): boole
     organizationId.toLowerCase() === organizationUuid(caller.organizationId);
 }
 
-/** The organization that the header of a trusted proxy names; a client's own header means nothing. */
-function organizationNamedBy(
+/** What the header of a trusted proxy says, if one is set; a client's own header means nothing. */
+function proxyHeader(
+  name: string | undefined,
   peer: string,
   headers: Headers,
-  { organizationHeader, trustedProxies }: Context,
+  { trustedProxies }: Context,
 ): string | null {
-  const isBelieved = organizationHeader && trustedProxies && isTrusted(trustedProxies, peer);
-  return isBelieved ? headers.get(organizationHeader) : null;
+  return name && trustedProxies && isTrusted(trustedProxies, peer) ? headers.get(name) : null;
 }

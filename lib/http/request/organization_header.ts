@@ -26,10 +26,7 @@ const OTHER_HEADERS = new RegExp(
  */
 export function organizationHeaderProblem(header: string, proxies: string): string | null {
   if (header === "") return null;
-  if (OTHER_HEADERS.test(header)) {
-    return `ORGANIZATION_HEADER: clients send ${quote(header)} themselves: expected a header of ` +
-      "its own, such as X-Organization";
-  }
+  if (OTHER_HEADERS.test(header)) return ownHeader("ORGANIZATION_HEADER", header, "X-Organization");
   const networks = proxyNetworks(proxies);
   if (networks.length === 0) {
     return `ORGANIZATION_HEADER: ${quote(header)} signs readers in without a token, but no proxy ` +
@@ -39,6 +36,31 @@ export function organizationHeaderProblem(header: string, proxies: string): stri
   if (!wide) return null;
   return `TRUSTED_PROXIES: with ORGANIZATION_HEADER all addresses in ${quote(wide.entry)} sign ` +
     "readers in without a token: expected the addresses of the proxies";
+}
+
+/** What is wrong with the header in which trusted proxies name the person; `null` when nothing is. */
+export function userHeaderProblem(
+  header: string,
+  organizationHeader: string,
+  proxies: string,
+): string | null {
+  if (header === "") return null;
+  if (OTHER_HEADERS.test(header)) return ownHeader("USER_HEADER", header, "X-Forwarded-User");
+  if (header.toLowerCase() === organizationHeader.toLowerCase()) {
+    return "USER_HEADER: it is ORGANIZATION_HEADER as well: expected a header of its own";
+  }
+  if (proxyNetworks(proxies).length > 0) return null;
+  return `USER_HEADER: no proxy is trusted to set ${
+    quote(header)
+  }: expected TRUSTED_PROXIES with ` +
+    "the addresses of the proxies";
+}
+
+function ownHeader(setting: string, header: string, example: string): string {
+  return `${setting}: clients send ${
+    quote(header)
+  } themselves: expected a header of its own, such ` +
+    `as ${example}`;
 }
 
 function isWide(

@@ -25,6 +25,7 @@ import {
   removeQuarantineByToken,
 } from "../../../db/admin/quarantine_by_token.ts";
 import { recordTokenUses } from "../../../db/admin/tokens.ts";
+import { countExpiringTokens } from "../../../db/admin/tokens.ts";
 import { loadTarget } from "../../../db/admin/webhook_deliveries.ts";
 import { sendWebhooks } from "../../../lib/webhook_sender/send_webhooks.ts";
 import { silentLog } from "../../silent_log.ts";
@@ -440,6 +441,7 @@ async function watching(program: Program): Promise<void> {
     assert.equal(await loadUploader(sql, type, { hash: "", now: NOON }), null);
   }
   assert.equal((await validUploadTokenHashes(sql, { hashes: [""], now: NOON })).size, 0);
+  assert.equal(await countExpiringTokens(sql, { now: 0, by: 1 }), 0);
   assert.deepEqual(await loadTrusts(sql, ""), []);
   assert.equal((await trustedIssuers(sql, [""])).size, 0);
   await extendClaim(sql, { ...claim, leaseSeconds: 60 });

@@ -1,5 +1,6 @@
 import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
+import { countExpiringTokens } from "../../../../db/admin/tokens.ts";
 import { hashToken, makeToken } from "../../../../lib/base/token.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { commandLine, NOON } from "../run_in_process.ts";
@@ -101,6 +102,37 @@ describeWithDatabases("token", (database) => {
       assert.equal(code, 2);
       assert.match(stderr, reason);
     }
+  });
+
+  it("for the API expires after 365 days unless told otherwise, and no other does", async () => {
+    for (
+      const [flags, expected] of [
+        ["", "2027-02-01T12:00:00Z"],
+        ["--expires-in never", null],
+        ["--upload", null],
+        ["--quarantine", null],
+        ["--upload --expires-in 12h", "2026-02-02T00:00:00Z"],
+      ] as const
+    ) {
+      const { stdout, stderr } = await cli(`token create --org acme --json ${flags}`.trim());
+      assert.equal(JSON.parse(stdout).expires_at, expected, flags + stderr);
+    }
+    const both = await cli(
+      "token create --org acme --expires-in never --expires-at 2027-01-01T00:00:00Z",
+    );
+    assert.equal(both.code, 2);
+  });
+
+  it("is counted while it is valid and expires soon", async () => {
+    const { sql } = database();
+    const count = () => countExpiringTokens(sql, { now: NOON, by: NOON + 14 * 86_400 });
+    const before = await count();
+    const create = async (length: string) =>
+      JSON.parse((await cli(`token create --org acme --json --expires-in ${length}`)).stdout);
+    for (const length of ["14d", "1s", "15d", "never"]) await create(length);
+    await cli("token create --org acme --expires-at 2026-02-01T12:00:00Z");
+    await cli(`token revoke ${(await create("1d")).api_token_id}`);
+    assert.equal(await count(), before + 2);
   });
 
   it("takes any expiry, past ones and other zones too", async () => {

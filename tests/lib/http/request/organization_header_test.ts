@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { organizationHeaderProblem } from "../../../../lib/http/request/organization_header.ts";
+import {
+  organizationHeaderProblem,
+  userHeaderProblem,
+} from "../../../../lib/http/request/organization_header.ts";
 import { withoutDatabase } from "../../cli/run_in_process.ts";
 
 describe("the header that signs readers in", () => {
@@ -51,6 +54,22 @@ describe("the header that signs readers in", () => {
         /^ORGANIZATION_HEADER: clients send ".*" themselves: expected a header of its own/,
       );
     }
+  });
+
+  it("has a second one for the name of the person, with the same rules", async () => {
+    assert.equal(userHeaderProblem("", "", ""), null);
+    assert.equal(userHeaderProblem("X-Forwarded-User", "X-Organization", "127.0.0.1"), null);
+    for (
+      const [user, organization, proxies, message] of [
+        ["Cookie", "", "127.0.0.1", /^USER_HEADER: clients send "Cookie" themselves/],
+        ["X-Forwarded-User", "", "", /^USER_HEADER: no proxy is trusted/],
+        ["x-name", "X-Name", "127.0.0.1", /^USER_HEADER: it is ORGANIZATION_HEADER as well/],
+      ] as const
+    ) assert.match(userHeaderProblem(user, organization, proxies) ?? "", message);
+    const environment = { USER_HEADER: "X-Forwarded-User" };
+    const { code, stderr } = await withoutDatabase("serve --check", { environment });
+    assert.equal(code, 2);
+    assert.match(stderr, /no proxy is trusted to set "X-Forwarded-User"/);
   });
 
   for (const line of ["serve --check", "serve", "up"]) {
