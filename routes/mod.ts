@@ -35,6 +35,7 @@ import { documentation, health, tokenCheck } from "./service.ts";
 import { submissions, submissionTests } from "./submissions.ts";
 import { disruptiveTests, flakyTests } from "./flaky_tests.ts";
 import { testEvidenceRoute } from "./test_evidence.ts";
+import { testStates } from "./test_states.ts";
 import { testDetails, testResults, testRuns } from "./tests.ts";
 import { verdicts } from "./verdicts.ts";
 
@@ -50,6 +51,7 @@ export const routes: readonly Route[] = withExamples([
   repositoryFailures,
   durations,
   slowTests,
+  testStates,
   verdicts,
   conclusions,
   testDetails,

@@ -22,6 +22,13 @@ const versionSchema = schemas.object("CodeVersion", {
   recorded_at: schemas.described(schemas.timestamp, "Its first run"),
 });
 
+/** Where the last segment began. */
+export const changeSchema = schemas.object("SegmentChange", {
+  from: schemas.described(versionSchema, "The last code version before the range"),
+  to: schemas.described(versionSchema, "The last code version of the range"),
+  changes: schemas.count("Code versions after from up to to"),
+});
+
 const counts = {
   runs: schemas.count("Submissions in which it ran"),
   failures: schemas.count("Of those, with a failed attempt"),
@@ -74,11 +81,7 @@ export const testEvidenceRoute = defineJsonRoute({
       "Stretches of constant failure rate, oldest first",
     ),
     since: schemas.nullable(
-      schemas.object("SegmentChange", {
-        from: schemas.described(versionSchema, "The last code version before the range"),
-        to: schemas.described(versionSchema, "The last code version of the range"),
-        changes: schemas.count("Code versions after from up to to"),
-      }),
+      changeSchema,
       "Where the last segment began, with 99 %",
     ),
     calm: schemas.nullable(
@@ -123,13 +126,18 @@ export function evidenceView({ state, environment, since, calm, ...last }: TestE
       from: versionView(from),
       to: versionView(to),
     })),
-    since: since && { ...since, from: versionView(since.from), to: versionView(since.to) },
+    since: sinceView(since),
     calm: calm && {
       passes: calm.passes,
       by_chance: calm.byChance,
       passes_needed: calm.passesNeeded,
     },
   };
+}
+
+/** Where the last segment began, as the API shows it. */
+export function sinceView(since: TestEvidence["since"]) {
+  return since && { ...since, from: versionView(since.from), to: versionView(since.to) };
 }
 
 function versionView({ commitOid, treeOid, recordedAt }: HistoryVersion) {

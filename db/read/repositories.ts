@@ -4,6 +4,7 @@ import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { buildKeyOf, isActive } from "./fragments.ts";
+import { loadRerunRepositories } from "./reruns.ts";
 
 export interface RepositoryDetails extends RepositoryName {
   repositoryId: number;
@@ -78,10 +79,11 @@ interface OverviewQuery {
 
 /** The details and figures of the given repositories that still exist, in the same order. */
 export async function loadOverviews(tx: Queryable, query: OverviewQuery) {
-  const [details, counts, days] = await Promise.all([
+  const [details, counts, days, reruns] = await Promise.all([
     loadRepositoryDetails(tx, query),
     selectCounts(tx, query),
     selectBuildDays(tx, query),
+    loadRerunRepositories(tx, query),
   ]);
   const countsOf = new Map(counts.map((row) => [row.repositoryId, row]));
   const daysOf = Map.groupBy(days, ({ repositoryId }) => repositoryId);
@@ -90,6 +92,8 @@ export async function loadOverviews(tx: Queryable, query: OverviewQuery) {
     return {
       ...repository,
       ...countsOf.get(repository.repositoryId)!,
+      /** Whether any code was run again in the window. */
+      hasReruns: reruns.has(repository.repositoryId),
       /** Builds of the window. */
       builds: rows.find(({ period }) => period === "window") ?? NO_BUILDS,
       /** Builds of the time of the same length before it, with `withBefore`. */

@@ -12,9 +12,7 @@ import type { Queryable } from "../connection/sql.ts";
 import { loadBaseBranch } from "./base_branch.ts";
 import { isOfBase } from "./fragments.ts";
 import { eachRun } from "./runs.ts";
-
-/** Enough for ten environments with all runs that count; bounds the time of a request. */
-const MAX_SUBMISSIONS = 10 * MAX_HISTORY_RUNS;
+import { MAX_BASE_SUBMISSIONS } from "./test_states.ts";
 
 const COLUMNS = [
   "commitOid",
@@ -84,7 +82,7 @@ export async function loadBaseHistory(
         runs.push({ ...version, ...outcome });
       });
     }
-    if (++submissions === MAX_SUBMISSIONS) break;
+    if (++submissions === MAX_BASE_SUBMISSIONS) break;
   }
   return { runs: runs.reverse(), repair, base, firstRecordedAt };
 }

@@ -32,14 +32,27 @@ export interface DigestEntry extends DigestTest {
   owner: string | null;
 }
 
+/** A test by its history on the base branch. */
+export interface DigestState extends DigestTest {
+  /** Runs of the last segment, and those that failed. */
+  runs: number;
+  failures: number;
+  /** Where the segment began: after `from`, up to `to`; `null` when all stored runs are in it. */
+  since: { from: string; to: string; changes: number } | null;
+}
+
 /** Builds of a window. */
 interface Builds {
   buildCount: number;
   disruptedBuildCount: number;
 }
 
-/** Quarantine entries, with the field names of the JSON. */
+/** Tests by state and quarantine entries, with the field names of the JSON. */
 interface Entries {
+  /** All of their latest runs on the base branch failed. */
+  broken: DigestState[];
+  /** They fail now and then on the base branch, and were not disruptive: nothing ran them again. */
+  flaky_without_reruns: DigestState[];
   /** Began in the period. */
   quarantine_began: DigestEntry[];
   /** End within the same length of time from now. */
@@ -54,6 +67,8 @@ export interface DigestInput extends Entries {
     repository: string;
     now: Builds;
     before: Builds;
+    /** Whether any code was run again; without it, flakiness cannot be known. */
+    hasReruns: boolean;
     /** Microseconds of tests in the period. */
     flakyMicroseconds: number;
     /** Builds of the period with more than 20 % of at least 20 tests failed. */
@@ -83,7 +98,7 @@ export interface Digest {
   group_by: "owner" | null;
   repositories: {
     repository: string;
-    /** As on the badge; `null` without a build. */
+    /** As on the badge; `null` without a build, or if no code was run again. */
     flakiness: string | null;
     flakiness_before: string | null;
     builds: number;
@@ -107,7 +122,7 @@ export function composeDigest(
     ...head,
     repositories: shown.map(({ repository, now, before, flakyMicroseconds, ...counts }) => ({
       repository,
-      flakiness: percentageOf(now),
+      flakiness: counts.hasReruns || now.disruptedBuildCount > 0 ? percentageOf(now) : null,
       flakiness_before: percentageOf(before),
       builds: now.buildCount,
       outages: counts.outageCount,
@@ -130,6 +145,8 @@ function groupsByOwner({ tests, ...entries }: Lists): DigestGroup[] {
       tests.filter((test) => ownersOf(test).includes(owner));
     return groupOf(owner, {
       tests: own(tests),
+      broken: own(entries.broken),
+      flaky_without_reruns: own(entries.flaky_without_reruns),
       quarantine_began: own(entries.quarantine_began),
       quarantine_ends: own(entries.quarantine_ends),
       quarantine_may_be_released: own(entries.quarantine_may_be_released),

@@ -11,7 +11,7 @@ import {
   slackLink,
 } from "../base/text.ts";
 import { localDate, type TimeZone, UTC } from "../base/time_zone.ts";
-import type { Digest, DigestEntry, DigestGroup, DisruptedTest } from "./digest.ts";
+import type { Digest, DigestEntry, DigestGroup, DigestState, DisruptedTest } from "./digest.ts";
 
 /** Maximum number of tests in a section. */
 const MAX_NAMED = 10;
@@ -107,7 +107,8 @@ function repositoryLines(
 }
 
 /** Whether a repository had neither flaky builds nor unusual ones, now and before. */
-function isQuiet({ flakiness, flakiness_before, ...counts }: Repository): boolean {
+function isQuiet({ flakiness, flakiness_before, builds, ...counts }: Repository): boolean {
+  if (flakiness === null && builds > 0) return false;
   return [flakiness, flakiness_before].every((one) => one === null || one === "0%") &&
     counts.outages + counts.failed_without_test === 0;
 }
@@ -116,7 +117,7 @@ function repositoryText(
   { flakiness, flakiness_before, builds, outages, failed_without_test, flaky_seconds }: Repository,
 ): string {
   const now = flakiness === null
-    ? "no builds"
+    ? builds === 0 ? "no builds" : `nothing of ${plural(builds, "build")} was run twice`
     : `${flakiness} of ${plural(builds, "build")} ${builds === 1 ? "was" : "were"} flaky`;
   const cost = flaky_seconds > 0
     ? `; flaky failures cost ${formatDuration(1_000_000 * flaky_seconds)} of tests`
@@ -138,14 +139,17 @@ function linesOf(
   const ends = new Map(group.quarantine_ends.map((entry) => [entry.id, entry]));
   const released = new Set(group.quarantine_may_be_released.map(({ id }) => id));
   const costs = new Map(group.cost_most_builds.map((test) => [test.id, test]));
-  const sections: [title: string, tests: readonly (DisruptedTest | DigestEntry)[]][] = [
-    ["Became flaky", group.became_flaky],
-    ["Cost most builds", group.cost_most_builds],
-    ["Quarantine began", group.quarantine_began],
-    ["Quarantine ends", group.quarantine_ends],
-    ["May be released", group.quarantine_may_be_released],
-    ["Calmed down", group.calmed_down],
-  ];
+  const sections: [title: string, tests: readonly (DisruptedTest | DigestEntry | DigestState)[]][] =
+    [
+      ["Broken now", group.broken],
+      ["Became flaky", group.became_flaky],
+      ["Cost most builds", group.cost_most_builds],
+      ["Fail now and then, never run again", group.flaky_without_reruns],
+      ["Quarantine began", group.quarantine_began],
+      ["Quarantine ends", group.quarantine_ends],
+      ["May be released", group.quarantine_may_be_released],
+      ["Calmed down", group.calmed_down],
+    ];
   const seen = new Set<string>();
   const shown = sections.flatMap(([title, tests]) => {
     const unseen = tests.filter(({ id }) => !seen.has(id));
@@ -162,19 +166,27 @@ function linesOf(
   return [heading(2, group.owner === null ? "No owner" : code(group.owner)), ...shown];
 
   /** A test, with all that the digest says about it. */
-  function lineOf(test: DisruptedTest | DigestEntry): string {
+  function lineOf(test: DisruptedTest | DigestEntry | DigestState): string {
     const { id } = test;
     const name = link(cut(fullTestName(test)), pagesUrl && `${pagesUrl}/tests/${id}`);
     const cost = costs.get(id) ?? ("builds" in test && test.disruptions > 0 ? test : undefined);
     const entry = began.get(id);
     const end = ends.get(id);
     const facts = [
+      ..."failures" in test ? [historyOf(test)] : [],
       ...cost ? [costOf(cost)] : [],
       ...entry ? [`quarantined${beginOf(entry)}`] : [],
       ...end ? [`quarantine ends ${localDate(end.at, zone)}`] : [],
       ...released.has(id) ? ["may be released"] : [],
     ];
     return `${name} in ${code(test.repository)}${facts.length > 0 ? `: ${facts.join("; ")}` : ""}`;
+  }
+
+  function historyOf({ failures, runs, since }: DigestState): string {
+    const failed = `failed in ${failures} of ${plural(runs, "run")}`;
+    if (since === null) return failed;
+    const [from, to] = [localDate(since.from, zone), localDate(since.to, zone)];
+    return `${failed} since ${from === to ? from : `${from} to ${to}`}`;
   }
 
   function beginOf({ reason, owner }: DigestEntry): string {

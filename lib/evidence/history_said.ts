@@ -27,23 +27,25 @@ export function sayRate(
   return `fails in ${percent(rate)} % of runs on ${base} (${counts}, ${interval})`;
 }
 
+/** `since 12 to 14 Nov, one of 9 changes`; `""` with one segment. */
+export function sayChange({ since }: Pick<TestEvidence, "since">, day: Named["day"]): string {
+  if (!since) return "";
+  const [from, to] = [day(since.from.recordedAt), day(since.to.recordedAt)];
+  const changes = since.changes === 1 ? "one change" : `one of ${plural(since.changes, "change")}`;
+  return `since ${from === to ? from : `${from} to ${to}`}, ${changes}`;
+}
+
 /**
- * `since 12 to 14 Nov, one of 9 changes`, `since it was added (12 runs since 3 May)` or `for as long as it is
- * stored (1,204 runs since 3 May)`; `""` without a run.
+ * {@linkcode sayChange}, `since it was added (12 runs since 3 May)`, or `for as long as it is stored (1,204 runs
+ * since 3 May)`; `""` without a run.
  */
 export function saySince(
-  { runs, since, segments }: TestEvidence,
+  { runs, since, segments }: Pick<TestEvidence, "runs" | "since" | "segments">,
   { day, wasAdded }: Pick<Named, "day" | "wasAdded">,
 ): string {
   const [first] = segments;
   if (!first) return "";
-  if (since) {
-    const [from, to] = [day(since.from.recordedAt), day(since.to.recordedAt)];
-    const days = from === to ? from : `${from} to ${to}`;
-    return `since ${days}, ${
-      since.changes === 1 ? "one change" : `one of ${plural(since.changes, "change")}`
-    }`;
-  }
+  if (since) return sayChange({ since }, day);
   const stored = `(${plural(runs, "run")} since ${day(first.from.recordedAt)})`;
   return `${wasAdded ? "since it was added" : "for as long as it is stored"} ${stored}`;
 }

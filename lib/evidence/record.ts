@@ -22,7 +22,7 @@ export interface SaidFailures {
 }
 
 /** What became of the failures with one evidence, on the base branch or off it. */
-export interface RecordRow {
+interface RecordRow {
   evidence: Evidence;
   isOnBase: boolean;
   said: number;

@@ -15,7 +15,7 @@ const MIN_HEALTHY_RUNS = 10;
 /** The history of a test in one environment. */
 interface HistoryFacts {
   /** Oldest first. */
-  segments: readonly Segment[];
+  segments: readonly Pick<Segment, "runs" | "failures">[];
   /** Runs of the last segment whose final attempt failed. */
   lastFinalFailures: number;
   /** Whether the test is disruptive in the window. */

@@ -7,6 +7,7 @@ import {
   NO_BUILDS,
   type Overview,
 } from "../../db/read/repositories.ts";
+import { countBrokenTests } from "../../db/read/test_states.ts";
 import { wilsonLowerBound } from "../../lib/analysis/wilson.ts";
 import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
@@ -28,11 +29,16 @@ const SHOWN_DAYS = 14;
 /** `/`: redirects to the list of repositories. */
 export const homePage = definePage({ path: "/", show: ({ pathTo }) => pathTo(["repos"]) });
 
+/** A repository in the list. */
+interface Listed extends Overview {
+  brokenTestCount: number;
+}
+
 interface SortableColumn {
   /** As `table` takes it. */
   head: string;
   /** The value by which it sorts, the highest first; absent where it does not. */
-  by?(overview: Overview): number;
+  by?(overview: Listed): number;
 }
 
 const COLUMNS = {
@@ -49,6 +55,7 @@ const COLUMNS = {
   builds: { head: "Builds|number wide", by: ({ builds }) => builds.buildCount },
   outages: { head: "In outages|number wide", by: ({ builds }) => builds.outageBuildCount },
   days: { head: "By day|wide" },
+  broken: { head: "Broken|number", by: ({ brokenTestCount }) => brokenTestCount },
   tests: { head: "Flaky tests|number", by: ({ flakyTestCount }) => flakyTestCount },
   quarantined: {
     head: "Quarantined|number wide",
@@ -67,6 +74,7 @@ const ORDERS = [
   "change",
   "builds",
   "outages",
+  "broken",
   "tests",
   "quarantined",
   "coverage",
@@ -92,6 +100,7 @@ const overviewSchema = schemas.object("RepositoryOverview", {
   disrupted_build_count: schemas.count("Builds with a disruption"),
   outage_build_count: schemas.count("Builds in an outage"),
   build_count_before: schemas.count("Builds in the 14 days before"),
+  broken_test_count: schemas.count("Tests of which the latest runs on the base branch all failed"),
   flaky_test_count: schemas.count("Flaky tests that are not quarantined"),
   quarantined_test_count: schemas.count("Quarantined tests"),
   coverage: schemas.nullable(schemas.share, "Share of covered lines"),
@@ -144,9 +153,16 @@ ${found.length > 0 && downloadLinks(["repos"], page)}`,
 /** All repositories, and those that match the filter, sorted. */
 async function findOverviews(
   page: Pick<ListPage, "today" | "load" | "query">,
-): Promise<{ all: Overview[]; found: Overview[] }> {
+): Promise<{ all: Listed[]; found: Listed[] }> {
   const firstDay = page.today - SHOWN_DAYS + 1;
-  const all = await page.load(loadOverviews, { firstDay, withBefore: true });
+  const [overviews, broken] = await Promise.all([
+    page.load(loadOverviews, { firstDay, withBefore: true }),
+    page.load(countBrokenTests, {}),
+  ]);
+  const all = overviews.map((one) => ({
+    ...one,
+    brokenTestCount: broken.get(one.repositoryId) ?? 0,
+  }));
   const words = foldCase(page.query.q ?? "").split(/\s+/);
   const matching = all.filter((one) =>
     words.every((word) => foldCase(formatRepositoryName(one)).includes(word))
@@ -154,24 +170,35 @@ async function findOverviews(
   return { all, found: sorted(matching, page.query.sort) };
 }
 
-function overviewItem(overview: Overview): v.InferOutput<typeof overviewSchema> {
+function overviewItem(overview: Listed): v.InferOutput<typeof overviewSchema> {
   const { builds, buildsBefore, coveredLineCount, lineCount } = overview;
   const shareOf = (count: number, all: number) =>
     all === 0 ? null : Math.floor(1000 * count / all) / 1000;
   return {
     repository: formatRepositoryName(overview),
-    flakiness: shareOf(builds.disruptedBuildCount, builds.buildCount),
+    flakiness: isNeverRerun(overview)
+      ? null
+      : shareOf(builds.disruptedBuildCount, builds.buildCount),
     flakiness_before: shareOf(buildsBefore.disruptedBuildCount, buildsBefore.buildCount),
     build_count: builds.buildCount,
     failed_build_count: builds.failedBuildCount,
     disrupted_build_count: builds.disruptedBuildCount,
     outage_build_count: builds.outageBuildCount,
     build_count_before: buildsBefore.buildCount,
+    broken_test_count: overview.brokenTestCount,
     flaky_test_count: overview.flakyTestCount,
     quarantined_test_count: overview.quarantinedTestCount,
     coverage: shareOf(coveredLineCount ?? 0, lineCount ?? 0),
     last_recorded_at: timestampOrNull(overview.lastRecordedAt),
   };
+}
+
+/** In place of the flakiness of a repository that never ran any code twice. */
+export const NEVER_RERUN = "nothing was run twice";
+
+/** Whether the flakiness of a repository cannot be known, because it never ran any code twice. */
+export function isNeverRerun({ builds, hasReruns }: Overview): boolean {
+  return !hasReruns && builds.disruptedBuildCount === 0;
 }
 
 /** How many builds were outages, which the flakiness contains. */
@@ -183,7 +210,7 @@ const SORTED_BY_BOUND =
   markup`<p class="soft">Sorted by the lower end of the 95 % interval of the flakiness: a repository
 with few builds does not come first by chance.</p>`;
 
-function sorted(overviews: readonly Overview[], order: typeof ORDERS[number]): Overview[] {
+function sorted(overviews: readonly Listed[], order: typeof ORDERS[number]): Listed[] {
   const { by }: SortableColumn = COLUMNS[order];
   // They come in the order of their names.
   return by ? overviews.toSorted((a, b) => by(b) - by(a)) : [...overviews];
@@ -195,17 +222,18 @@ function share({ buildCount, disruptedBuildCount }: BuildTotals): number | null 
 }
 
 /** Figures of all listed repositories, against the 14 days before. */
-function totals(overviews: readonly Overview[]): Markup {
+function totals(overviews: readonly Listed[]): Markup {
   const now = sumOf(overviews.map(({ builds }) => builds));
+  const isNever = overviews.every(isNeverRerun);
   const before = sumOf(overviews.map(({ buildsBefore }) => buildsBefore));
-  const sum = (count: (one: Overview) => number) =>
+  const sum = (count: (one: Listed) => number) =>
     overviews.reduce((total, one) => total + count(one), 0);
   const quarantinedCount = sum(({ quarantinedTestCount }) => quarantinedTestCount);
   return keyFigures(
     [
       "Flakiness",
-      flakinessBadge(now).percentage ?? "–",
-      changeText(now, before) || "no builds before",
+      isNever ? "–" : flakinessBadge(now).percentage ?? "–",
+      isNever ? NEVER_RERUN : changeText(now, before) || "no builds before",
     ],
     [
       "Builds",
@@ -214,6 +242,11 @@ function totals(overviews: readonly Overview[]): Markup {
         `${formatCount(before.buildCount)} in the 14 days before`,
         now.outageBuildCount > 0 && markup`<br>${inOutages(now)}`,
       ],
+    ],
+    [
+      "Broken tests",
+      formatCount(sum(({ brokenTestCount }) => brokenTestCount)),
+      "of the base branch",
     ],
     ["Flaky tests", formatCount(sum(({ flakyTestCount }) => flakyTestCount)), "not quarantined"],
     ["Quarantined", formatCount(quarantinedCount), quarantinedCount === 1 ? "test" : "tests"],
@@ -269,7 +302,7 @@ ${sort && markup`<input type="hidden" name="sort" value="${sort}">`}
 
 function repositoryTable(
   caption: string,
-  overviews: readonly Overview[],
+  overviews: readonly Listed[],
   page: ListPage,
 ): Markup {
   const { query, parameters: { q }, pathTo } = page;
@@ -291,7 +324,7 @@ function isOrder(name: string): name is typeof ORDERS[number] {
   return ORDERS.some((order) => order === name);
 }
 
-function overviewRow(overview: Overview, { today, link, at }: ListPage): Content[] {
+function overviewRow(overview: Listed, { today, link, at }: ListPage): Content[] {
   const { builds, buildsBefore, flakyTestCount, quarantinedTestCount } = overview;
   const repository = formatRepositoryName(overview);
   const firstDay = today - SHOWN_DAYS + 1;
@@ -301,12 +334,15 @@ function overviewRow(overview: Overview, { today, link, at }: ListPage): Content
   });
   return [
     link.repository(overview),
-    flakinessBadge(builds).percentage ?? "–",
+    isNeverRerun(overview)
+      ? markup`<span title="${NEVER_RERUN}">–</span>`
+      : flakinessBadge(builds).percentage ?? "–",
     changeOf(builds, buildsBefore).replace(" points", "") || "–",
     formatCount(builds.buildCount),
     builds.outageBuildCount > 0 && formatCount(builds.outageBuildCount),
     builds.buildCount > 0 &&
     sparkline({ title: "Builds with a flaky failure by day, oldest first", values }),
+    overview.brokenTestCount > 0 && formatCount(overview.brokenTestCount),
     link.inventory({ repository, quarantine: "false" }, formatCount(flakyTestCount)),
     link.inventory({ repository, quarantine: "true" }, formatCount(quarantinedTestCount)),
     coverageBadge(overview).percentage ?? "–",

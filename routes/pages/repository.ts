@@ -5,6 +5,7 @@ import { loadFlakyMicroseconds } from "../../db/read/flaky_time.ts";
 import { loadNewlyFlakyTests } from "../../db/read/newly_flaky_tests.ts";
 import { loadOverviews, type Overview } from "../../db/read/repositories.ts";
 import { loadSubmissionsPage, type SubmissionRow } from "../../db/read/submissions.ts";
+import { loadTestStates } from "../../db/read/test_states.ts";
 import { loadTestNames } from "../../db/read/names_of_tests.ts";
 import {
   buildKey,
@@ -29,8 +30,10 @@ import {
 } from "../../lib/html/elements.ts";
 import { type Content, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { buildOutcome } from "./builds.ts";
-import { changeText, inOutages } from "./repositories.ts";
+import { changeText, inOutages, isNeverRerun, NEVER_RERUN } from "./repositories.ts";
 import { chartDays, daysOf, historyCharts, rangeLinks, wrongRange } from "./history.ts";
+import { BAD_STATES } from "../test_states.ts";
+import { stateSections } from "./test_states.ts";
 import { definePage, type PageRequest, someTests, uploadCommand } from "./page.ts";
 import { recordSection } from "./record.ts";
 
@@ -56,18 +59,25 @@ export const repositoryPage = definePage({
     const { today, load, query: { days } } = request;
     const newDay = today - NEW_DAYS;
     const since = newDay * SECONDS_PER_DAY;
-    const [overviews, failures, recent, newTests, flakyMicroseconds, record] = await Promise.all([
-      load(loadOverviews, { firstDay: today - daysOf(days) + 1, withBefore: true }),
-      load(loadFailures, { filter: ALL_SUBMISSIONS }),
-      load(loadSubmissionsPage, {
-        filter: ALL_SUBMISSIONS,
-        after: null,
-        limit: RECENT_SUBMISSIONS,
-      }),
-      load(loadNewlyFlakyTests, { since, limit: MAX_ROWS }),
-      load(loadFlakyMicroseconds, { since }),
-      load(loadConclusionRecord, { since: (today - SHARE_DAYS) * SECONDS_PER_DAY }),
-    ]);
+    const [overviews, failures, recent, newTests, flakyMicroseconds, record, states] = await Promise
+      .all([
+        load(loadOverviews, { firstDay: today - daysOf(days) + 1, withBefore: true }),
+        load(loadFailures, { filter: ALL_SUBMISSIONS }),
+        load(loadSubmissionsPage, {
+          filter: ALL_SUBMISSIONS,
+          after: null,
+          limit: RECENT_SUBMISSIONS,
+        }),
+        load(loadNewlyFlakyTests, { since, limit: MAX_ROWS }),
+        load(loadFlakyMicroseconds, { since }),
+        load(loadConclusionRecord, { since: (today - SHARE_DAYS) * SECONDS_PER_DAY }),
+        load(loadTestStates, {
+          states: BAD_STATES,
+          withoutReruns: false,
+          offset: 0,
+          limit: Infinity,
+        }),
+      ]);
     const [overview] = overviews as [Overview];
     const failedTests = failedTestsByBuild(failures.failures);
     const costs = costliestTests(failedTests.values(), MAX_ROWS);
@@ -90,6 +100,7 @@ ${repositoryFigures(page, flakyMicroseconds)}
       }">Slow tests</a> · ${page.link.builds(overview, "All builds")} · ${
         page.link.inventory({ repository, quarantine: "false" }, "Flaky tests")
       }</p>
+${stateSections(states, page)}
 ${charts(page, days)}
 ${causes.length > 0 && causeTable(causes, page)}
 <h2>Tests that cost the most builds</h2>
@@ -126,8 +137,8 @@ function repositoryFigures(page: RepositoryPage, flakyMicroseconds: number): Mar
   return keyFigures(
     [
       "Flakiness",
-      flakinessBadge(builds).percentage ?? "–",
-      [
+      isNeverRerun(overview) ? "–" : flakinessBadge(builds).percentage ?? "–",
+      isNeverRerun(overview) ? NEVER_RERUN : [
         `${builds.disruptedBuildCount} of ${plural(builds.buildCount, "build")}` +
         (builds.outageBuildCount > 0 ? `; ${inOutages(builds)}` : ""),
         change && markup`<br>${change}`,

@@ -132,7 +132,7 @@ describeWithDatabases("the numbers on pages", (database) => {
     for (const { full_name: name } of repositories) {
       const row = shown.find(([first]) => first === name)!;
       const list = `/api/v1/flaky/tests?repository=${name}`;
-      assert.deepEqual([row[1], row[6], row[7], row[8]], [
+      assert.deepEqual([row[1], row[7], row[8], row[9]], [
         await badge("flaky", name),
         String((await json(`${list}&quarantine=false`)).count),
         String((await json(list)).count),

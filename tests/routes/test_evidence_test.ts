@@ -121,7 +121,7 @@ describeWithDatabases("the evidence for a test", (database) => {
     assert.equal(wrong.status, 400);
     assert.match(
       mainOf(await wrong.text()),
-      /value="HEAD"[^>]*aria-invalid[^]*invalid commit "HEAD"/,
+      /value="HEAD"[^>]*aria-invalid[^]*invalid commit &quot;HEAD&quot;/,
     );
   });
 

@@ -12,12 +12,22 @@ import {
   loadDisruptedTests,
   loadOwnersOfTrackedTests,
 } from "../../../db/read/digest.ts";
+import { loadTestNames } from "../../../db/read/names_of_tests.ts";
+import { loadRerunRepositories } from "../../../db/read/reruns.ts";
+import { loadTestStates, type TestInState } from "../../../db/read/test_states.ts";
+import { BAD_STATES } from "../../../routes/test_states.ts";
 import { loadFlakyMicroseconds } from "../../../db/read/flaky_time.ts";
+import { ownersOf } from "../../analysis/test_tags.ts";
 import { DEFAULT_POLICY } from "../../analysis/quarantine_policy.ts";
 import { parseTestId, type TestIdentity } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp, WINDOW_SECONDS } from "../../base/time.ts";
-import { composeDigest, type DigestEntry, type DigestInput } from "../../digest/digest.ts";
+import {
+  composeDigest,
+  type DigestEntry,
+  type DigestInput,
+  type DigestState,
+} from "../../digest/digest.ts";
 import { digestMarkdown, digestSlack } from "../../digest/format.ts";
 import { type AddCommand, command } from "../command.ts";
 import { oneOf, option, repositoryName } from "../parameters.ts";
@@ -81,6 +91,24 @@ export const digestCommand: AddCommand = command({
 
 const MAX_OUTAGES = 10_000;
 
+/** A test by its history, for a digest. */
+function stateOf(
+  { id, runs, failures, since, ...test }: TestInState,
+  { repository, owners }: { repository: string; owners: string[] },
+): DigestState {
+  return {
+    ...testRecord(id, repository, test),
+    owners,
+    runs,
+    failures,
+    since: since && {
+      from: formatTimestamp(since.from.recordedAt),
+      to: formatTimestamp(since.to.recordedAt),
+      changes: since.changes,
+    },
+  };
+}
+
 /** Loads the input that a digest of some repositories of an organization compares. */
 async function loadInput(
   sql: Database["sql"],
@@ -114,6 +142,8 @@ async function loadInput(
   const input: DigestInput = {
     repositories: [],
     tests: [],
+    broken: [],
+    flaky_without_reruns: [],
     quarantine_began: [],
     quarantine_ends: [],
     quarantine_may_be_released: [],
@@ -134,8 +164,30 @@ async function loadInput(
       before: await loadBuildCounts(sql, { repositoryId, ...previous }),
       outageCount: new Set(outages.map(buildKey)).size,
       failedWithoutTestCount: await countFailedWithoutTest(sql, { repositoryId, since: begin }),
+      hasReruns: (await loadRerunRepositories(sql, { repositoryIds: [repositoryId], windowStart }))
+        .size > 0,
       flakyMicroseconds: await loadFlakyMicroseconds(sql, { repositoryId, since: begin }),
     });
+    const { tests: states } = await loadTestStates(sql, {
+      ...repository,
+      now,
+      windowStart,
+      states: BAD_STATES,
+      withoutReruns: false,
+      offset: 0,
+      limit: Infinity,
+    });
+    const named = await loadTestNames(sql, {
+      repositoryId,
+      now,
+      testIds: states.map(({ id }) => id),
+    });
+    for (const state of states) {
+      if (state.state === "flaky" && state.isDisruptive) continue;
+      const list = state.state === "broken" ? input.broken : input.flaky_without_reruns;
+      const tags = named.get(state.id)?.ownerTags ?? [];
+      list.push(stateOf(state, { repository: name, owners: ownersOf(tags) }));
+    }
     for (const test of await loadDisruptedTests(sql, { repositoryId, periods })) {
       input.tests.push({ ...test, repository: name, owners: owners.get(test.id) ?? [] });
     }

@@ -1,7 +1,11 @@
 import * as v from "valibot";
+import type { Repository } from "../../../db/admin/repositories.ts";
+import type { Database } from "../../../db/connection/connect.ts";
 import { readSnapshot } from "../../../db/read/snapshot.ts";
+import { loadTestStates, type TestInState } from "../../../db/read/test_states.ts";
 import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import { isDisruptive } from "../../../routes/flaky_tests.ts";
+import { BAD_STATES, testInStateView } from "../../../routes/test_states.ts";
 import { COLUMNS, disruptiveTestView } from "../../../routes/test_fields.ts";
 import type { TrackedTest } from "../../analysis/tracked_test.ts";
 import { parseTestId } from "../../base/identity.ts";
@@ -11,7 +15,7 @@ import * as parameters from "../../http/request/parameters.ts";
 import { TestCollection } from "../../http/test_cache/collection.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { LIST_OPTIONS } from "../list_options.ts";
-import { option, repositoryName } from "../parameters.ts";
+import { flag, option, repositoryName } from "../parameters.ts";
 import { plainLine } from "../output.ts";
 import { oneLine } from "../../base/text.ts";
 import { openOrganization, ORG, selectRepositories } from "../organization.ts";
@@ -34,6 +38,9 @@ export const flakyCommand: AddCommand = command({
     "Prints a table on a terminal, otherwise tab-separated lines: id, OWNER/NAME, share of disruptions in " +
     "the results, disruptions, time of the latest, suite, class, name, file. With --json the " +
     "objects of /api/repos/{owner}/{name}/tests; without --repo they also have `repository`.",
+    "--states lists the tests that are broken or flaky by their history on the base branch, also those that " +
+    "never run twice on the same code: id, OWNER/NAME, state, failures, runs, suite, class, name, file; " +
+    "with --json the objects of /api/repos/{owner}/{name}/states. Other filters do not apply to it.",
   ],
   example: "flaky --org acme --repo acme/shop",
   moreExamples: ["flaky --branch main --q 'checkout tags:nightly' --sort recency"],
@@ -41,12 +48,17 @@ export const flakyCommand: AddCommand = command({
     org: ORG,
     repo: option("<owner/name>", "repository (default: all)", v.optional(repositoryName)),
     sort: option("<order>", "disruptivenessRatio (default), or recency", parameters.sort),
+    states: flag("list broken and flaky tests by their history on the base branch instead"),
     q: option("<terms>", "search, as the parameter q of the API", parameters.search),
     ...LIST_OPTIONS,
   },
-  async run({ org, repo, ...query }, context) {
+  async run({ org, repo, states: byStates, ...query }, context) {
     const { sql, organization } = await openOrganization(context, org, repo?.owner);
     const repositories = await selectRepositories(sql, organization, repo);
+    if (byStates) {
+      const listed = await listStates(sql, repositories, { ...query, now: context.now });
+      return await printStates(listed, context, { showRepository: repo === undefined });
+    }
     const states = await readSnapshot(sql, (tx) =>
       loadTrackedTests(tx, {
         repositoryIds: repositories.map(({ repositoryId }) => repositoryId),
@@ -66,6 +78,82 @@ export const flakyCommand: AddCommand = command({
     await print(listed, context, { count, showRepository: repo === undefined });
   },
 });
+
+interface ListedState {
+  repository: string;
+  test: TestInState;
+}
+
+/** The broken and flaky tests of some repositories, broken ones first. */
+async function listStates(
+  sql: Database["sql"],
+  repositories: readonly Repository[],
+  { now, limit }: { now: number; limit: number },
+): Promise<ListedState[]> {
+  const listed: ListedState[] = [];
+  for (const one of repositories) {
+    const { tests } = await readSnapshot(sql, (tx) =>
+      loadTestStates(tx, {
+        ...one,
+        now,
+        windowStart: now - WINDOW_SECONDS,
+        states: BAD_STATES,
+        withoutReruns: false,
+        offset: 0,
+        limit,
+      }));
+    listed.push(...tests.map((test) => ({ repository: formatRepositoryName(one), test })));
+  }
+  const rank = ({ test }: ListedState) => BAD_STATES.indexOf(test.state);
+  return listed.sort((a, b) => rank(a) - rank(b)).slice(0, limit);
+}
+
+async function printStates(
+  listed: readonly ListedState[],
+  { io, json }: CommandContext,
+  { showRepository }: { showRepository: boolean },
+): Promise<void> {
+  if (json) {
+    const records = listed.map(({ repository, test }) => ({
+      ...testInStateView(test),
+      ...showRepository && { repository },
+    }));
+    return await io.stdout(`${JSON.stringify(records)}\n`);
+  }
+  if (io.columns === undefined) {
+    const lines = listed.map(({ repository, test }) =>
+      plainLine([
+        test.id,
+        repository,
+        test.state,
+        test.failures,
+        test.runs,
+        test.suite,
+        test.class,
+        test.name,
+        test.file,
+      ])
+    );
+    return await io.stdout(lines.map((line) => `${line}\n`).join(""));
+  }
+  if (listed.length === 0) return io.stderr("no test is broken or flaky on the base branch\n");
+  const rows = listed.map(({ repository, test }) => [
+    test.state,
+    `${test.failures} of ${test.runs}`,
+    test.name,
+    ...showRepository ? [repository] : [],
+    test.id,
+  ]);
+  const columns: Column[] = [
+    { title: "STATE" },
+    { title: "FAILED", align: "right" },
+    { title: "TEST", cut: "end" },
+    ...showRepository ? [{ title: "REPOSITORY", cut: "end" as const }] : [],
+    { title: "ID" },
+  ];
+  const lines = tableLines(columns, rows.map((row) => row.map(oneLine)), io.columns);
+  await io.stdout(lines.map((line) => `${line}\n`).join(""));
+}
 
 async function print(
   listed: Listed[],

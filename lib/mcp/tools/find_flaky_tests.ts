@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { ApiError } from "../../api_client/client.ts";
 import { TEST_ORDERS } from "../../analysis/order.ts";
 import {
   defineTool,
@@ -27,6 +28,23 @@ const expansions = {
 };
 
 const tests = v.array(v.object({ id: v.string(), ...testEntries, ...expansions }));
+
+/** Tests with `without_reruns`. */
+const testsInState = v.array(v.object({
+  id: v.string(),
+  ...testEntries,
+  state: v.string(),
+  rate: v.nullable(v.number()),
+}));
+
+/** Tests of both kinds. */
+const shownTests = v.array(v.object({
+  id: v.string(),
+  ...testEntries,
+  ...v.partial(v.object(expansions)).entries,
+  state: v.optional(v.string()),
+  rate: v.optional(v.nullable(v.number())),
+}));
 
 const tag = v.pipe(
   v.string(),
@@ -58,10 +76,14 @@ export const findFlakyTests = defineTool({
       v.pipe(
         v.string(),
         v.isoDate(({ received }) => `invalid day ${received}: expected YYYY-MM-DD`),
-        v.description("YYYY-MM-DD: disrupted since"),
+        v.description("Disrupted since"),
       ),
     ),
     sort: v.optional(v.picklist(TEST_ORDERS), TEST_ORDERS[0]),
+    without_reruns: v.optional(
+      described(v.boolean(), "Broken or flaky by history instead; needs repository"),
+      false,
+    ),
     quarantined: v.optional(
       v.boolean(),
       false,
@@ -70,12 +92,25 @@ export const findFlakyTests = defineTool({
   },
   output: {
     count: integer(""),
-    tests,
+    tests: shownTests,
     next_cursor: nextCursor,
   },
   page: ({ repository }) =>
     repository === undefined ? ["flaky-tests"] : pageOfRepository(repository),
-  async run({ search, tags, since, repository, quarantined, ...query }, get) {
+  async run({ search, tags, since, repository, quarantined, without_reruns, ...query }, get) {
+    if (without_reruns) {
+      if (repository === undefined) {
+        throw new ApiError(
+          "without_reruns needs repository as owner/name: list_repositories has them.",
+        );
+      }
+      const { sort: _, ...range } = query;
+      return await get({
+        path: ["api", ...pageOfRepository(repository), "states"],
+        query: { ...range, without_reruns },
+        notFound: unknownRepository(repository),
+      }, page({ tests: testsInState }));
+    }
     const terms = [
       search.trim(),
       tags.length === 0 ? "" : `tags:${tags.join(",")}`,

@@ -101,7 +101,7 @@ function shortInput({ $schema: _, properties, required, ...schema }: JsonSchema)
     const { pattern: _, minLength: _length, minimum: _minimum, items: _items, ...shown } = one;
     const { default: preset, ...rest } = shown;
     if (rest.description === "") delete rest.description;
-    return preset === undefined || preset === "" || Array.isArray(preset)
+    return preset === undefined || preset === "" || preset === false || Array.isArray(preset)
       ? rest
       : { ...rest, default: preset };
   };

@@ -48,6 +48,7 @@ const PATHS = [
   "/api/repos/acme/NAME/failures",
   "/api/repos/acme/NAME/durations?by=test",
   "/api/repos/acme/NAME/slow-tests",
+  "/api/repos/acme/NAME/states",
   "/repos/acme/NAME/slow-tests",
   "/api/repos/acme/NAME/verdicts?tests=TEST&base=m*",
   "/api/repos/acme/NAME/submissions/SUBMISSION/tests",

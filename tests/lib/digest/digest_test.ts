@@ -36,6 +36,7 @@ const FACTS: DigestInput = {
       repository: "acme/shop",
       now: { buildCount: 40, disruptedBuildCount: 5 },
       before: { buildCount: 0, disruptedBuildCount: 0 },
+      hasReruns: true,
       outageCount: 0,
       failedWithoutTestCount: 0,
       flakyMicroseconds: 90_400_000,
@@ -44,6 +45,7 @@ const FACTS: DigestInput = {
       repository: "acme/empty",
       now: { buildCount: 0, disruptedBuildCount: 0 },
       before: { buildCount: 0, disruptedBuildCount: 0 },
+      hasReruns: true,
       outageCount: 0,
       failedWithoutTestCount: 0,
       flakyMicroseconds: 0,
@@ -56,6 +58,8 @@ const FACTS: DigestInput = {
     test("older", [2, 1, 0]),
     test("again", [1, 0, 0]),
   ],
+  broken: [],
+  flaky_without_reruns: [],
   quarantine_began: [entry("worse", ["@acme/pay"])],
   quarantine_ends: [entry("older")],
   quarantine_may_be_released: [],
@@ -133,7 +137,14 @@ describe("the digest", () => {
 
   it("is the body of a request to Slack, in which names are no markup", () => {
     const tests = [test("<!channel> `a` & b|c", [1, 0, 1])];
-    const input = { ...FACTS, tests, quarantine_began: [], quarantine_ends: [] };
+    const input = {
+      ...FACTS,
+      tests,
+      broken: [],
+      flaky_without_reruns: [],
+      quarantine_began: [],
+      quarantine_ends: [],
+    };
     const digest = composeDigest(input, { ...HEAD, group_by: "owner" });
     const markdown = digestMarkdown(digest);
     assert.ok(markdown.includes("- `` shop > Cart > <!channel> `a` & b|c ``"), markdown);
@@ -221,6 +232,8 @@ describe("the digest", () => {
     const nothing = {
       repositories: [],
       tests: [],
+      broken: [],
+      flaky_without_reruns: [],
       quarantine_began: [],
       quarantine_ends: [],
       quarantine_may_be_released: [],

@@ -1,0 +1,284 @@
+/** The states of the tests of a repository on its base branch. */
+import { type Run, TestHistories, type TestList } from "../../lib/analysis/run.ts";
+import { wilsonLowerBound } from "../../lib/analysis/wilson.ts";
+import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
+import { basePatterns } from "../../lib/evidence/base_branch.ts";
+import {
+  stateIn,
+  TEST_STATES,
+  type TestState,
+  worstEnvironment,
+} from "../../lib/evidence/states.ts";
+import {
+  type HistoryRun,
+  MAX_HISTORY_RUNS,
+  runOutcome,
+  type TestEvidence,
+  testEvidence,
+} from "../../lib/evidence/test_evidence.ts";
+import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
+import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
+import { loadBaseBranch } from "./base_branch.ts";
+import { isOfBase } from "./fragments.ts";
+import { eachRun } from "./runs.ts";
+
+/** Enough for ten environments with all runs that count; bounds the time of a request. */
+export const MAX_BASE_SUBMISSIONS = 10 * MAX_HISTORY_RUNS;
+
+const COLUMNS = ["commitOid", "treeOid", "code", "environment", "isOutage", "results"] as const;
+
+type BaseRun = Run<typeof COLUMNS[number]>;
+
+/** The last segment of a test's history. */
+type StateFacts = Pick<
+  TestEvidence,
+  "state" | "environment" | "runs" | "failures" | "rate" | "since"
+>;
+
+export interface TestInState extends TestIdentity, StateFacts {
+  /** 24 lower-case hex digits. */
+  id: string;
+  /** Whether it is disruptive in the window: it failed and passed on the same code. */
+  isDisruptive: boolean;
+}
+
+interface StatesQuery {
+  repositoryId: number;
+  idPrefix: number;
+  now: number;
+  windowStart: number;
+  states: readonly TestState[];
+  /** Leaves out tests that are disruptive in the window. */
+  withoutReruns: boolean;
+  limit: number;
+  offset: number;
+}
+
+/** The tests in some states, the worst state first, and how many there are; `base` is the base branch. */
+export async function loadTestStates(
+  sql: Queryable,
+  { repositoryId, idPrefix, now, windowStart, states, withoutReruns, ...page }: StatesQuery,
+): Promise<{ count: number; tests: TestInState[]; base: string }> {
+  const base = await loadBaseBranch(sql, { repositoryId, now });
+  const runs = await loadBaseRuns(sql, { repositoryId, base });
+  const disruptive = await selectDisruptive(sql, { repositoryId, windowStart });
+  const found = statesOfFailing(runs, disruptive);
+  if (states.some((state) => state === "healthy" || state === "new")) {
+    for (const [testNo, facts] of statesOfOthers(runs, found)) found.set(testNo, facts);
+  }
+  const wanted = [...found].filter(([testNo, { state }]) =>
+    states.includes(state) && !(withoutReruns && disruptive.has(testNo))
+  );
+  const names = await loadIdentities(sql, {
+    repositoryId,
+    idPrefix,
+    testNos: wanted.map(([testNo]) => testNo),
+  });
+  const tests = wanted.flatMap(([testNo, facts]) => {
+    // Pruned tests have no name any more.
+    const identity = names.get(testNo);
+    return identity ? [{ ...identity, ...facts, isDisruptive: disruptive.has(testNo) }] : [];
+  }).sort(compareStates);
+  return {
+    base,
+    count: tests.length,
+    tests: tests.slice(page.offset, page.offset + page.limit),
+  };
+}
+
+/** Failed submissions in a row after which a test may be broken. */
+const FAILED_IN_A_ROW = 3;
+
+/**
+ * How many tests are broken, by repository; of tests that ran at least three times in the window. Only tests that
+ * failed in the last three submissions of a job can be, and their history alone is read.
+ */
+export async function countBrokenTests(
+  sql: Queryable,
+  { repositoryIds, now, windowStart }: {
+    repositoryIds: readonly number[];
+    now: number;
+    windowStart: number;
+  },
+): Promise<Map<number, number>> {
+  const rows = await sql<{ repositoryId: number; testNos: number[] }[]>`
+    select f.repository_id::float8 as "repositoryId", array_to_json(array_agg(distinct f.test_no)) as "testNos"
+    from (
+      select n.repository_id, n.test_no
+      from (
+        select s.repository_id, s.submission_id, s.branch, s.job, s.environment, s.shard,
+          row_number() over (
+            partition by s.repository_id, s.branch, s.job, s.environment, s.shard
+            order by s.submission_id desc) as place
+        from submission s
+        where s.repository_id = any(${arrayOf(repositoryIds)}::bigint[]) and s.status = 'processed'
+          and not s.is_outage
+          and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+      ) latest
+      join negative_result n on n.repository_id = latest.repository_id
+        and n.submission_id = latest.submission_id
+      where latest.place <= ${FAILED_IN_A_ROW}
+        and n.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
+      group by n.repository_id, n.test_no, latest.branch, latest.job, latest.environment, latest.shard
+      having count(distinct n.submission_id) = ${FAILED_IN_A_ROW}
+    ) f
+    group by f.repository_id`;
+  const counts = new Map<number, number>();
+  for (const { repositoryId, testNos } of rows) {
+    const base = await loadBaseBranch(sql, { repositoryId, now });
+    const runs = await loadBaseRuns(sql, { repositoryId, base });
+    const states = statesOf(runs, { testNos: new Set(testNos), disruptive: new Set() });
+    counts.set(repositoryId, [...states.values()].filter(({ state }) => state === "broken").length);
+  }
+  return counts;
+}
+
+/** The worst state first, then by the failure rate, of which small samples do not come first. */
+function compareStates(a: TestInState, b: TestInState): number {
+  const bound = ({ failures, runs }: TestInState) => wilsonLowerBound(failures, runs);
+  return TEST_STATES.indexOf(a.state) - TEST_STATES.indexOf(b.state) || bound(b) - bound(a) ||
+    (a.id < b.id ? -1 : 1);
+}
+
+/** The runs on the base branch without outages, oldest first. */
+async function loadBaseRuns(
+  sql: Queryable,
+  { repositoryId, base }: { repositoryId: number; base: string },
+): Promise<BaseRun[]> {
+  const where = isOfBase(sql, basePatterns(base));
+  const filter = ALL_SUBMISSIONS;
+  const runs: BaseRun[] = [];
+  let submissions = 0;
+  for await (const run of eachRun(sql, { repositoryId, columns: COLUMNS, filter, where })) {
+    if (!run.isOutage) runs.push(run);
+    if (++submissions === MAX_BASE_SUBMISSIONS) break;
+  }
+  return runs.reverse();
+}
+
+/** By test_no: the states of tests that failed in a run, or are disruptive. */
+function statesOfFailing(
+  runs: readonly BaseRun[],
+  disruptive: ReadonlySet<number>,
+): Map<number, StateFacts> {
+  const testNos = new Set(disruptive);
+  for (const { results } of runs) {
+    results.eachException((testNo, { counts }) => {
+      if (counts.negative > 0) testNos.add(testNo);
+    });
+  }
+  return statesOf(runs, { testNos, disruptive });
+}
+
+/** By test_no: the states of some tests. */
+function statesOf(
+  runs: readonly BaseRun[],
+  { testNos, disruptive }: { testNos: ReadonlySet<number>; disruptive: ReadonlySet<number> },
+): Map<number, StateFacts> {
+  const outcomes = runs.map(outcomesOf);
+  const indexed = runs.map((run, index) => ({ ...run, index }));
+  const histories = new TestHistories(indexed, testNos);
+  const found = new Map<number, StateFacts>();
+  for (const testNo of testNos) {
+    const history: HistoryRun[] = [];
+    histories.each(testNo, ({ index }, attempts) => {
+      const { passed, failed, failedAtLast } = outcomes[index]!;
+      if (attempts.counts.negative === 0) {
+        if (attempts.counts.positive > 0) history.push(passed);
+      } else history.push(runOutcome(attempts)?.hasFailedAtLast ? failedAtLast : failed);
+    });
+    const isDisruptive = disruptive.has(testNo);
+    found.set(testNo, testEvidence(history, { isDisruptive, repair: null }));
+  }
+  return found;
+}
+
+/** The three outcomes of a run, which all of its tests share: there may be millions of them. */
+function outcomesOf({ commitOid, treeOid, code, environment, recordedAt }: BaseRun) {
+  const version = { commitOid, treeOid, code, environment, recordedAt };
+  return {
+    passed: { ...version, hasFailed: false, hasFailedAtLast: false },
+    failed: { ...version, hasFailed: true, hasFailedAtLast: false },
+    failedAtLast: { ...version, hasFailed: true, hasFailedAtLast: true },
+  };
+}
+
+/** By test_no: the states of tests that never failed, which follow from how often they ran. */
+function statesOfOthers(
+  runs: readonly BaseRun[],
+  known: ReadonlyMap<number, unknown>,
+): Map<number, StateFacts> {
+  const found = new Map<number, StateFacts[]>();
+  for (const [environment, own] of Map.groupBy(runs, (run) => run.environment)) {
+    const counts = new Map<number, number>();
+    const add = (testNo: number, count: number) => {
+      if (!known.has(testNo)) counts.set(testNo, (counts.get(testNo) ?? 0) + count);
+    };
+    const lists = new Map<TestList, number>();
+    for (const { results } of own) {
+      lists.set(results.tests, (lists.get(results.tests) ?? 0) + 1);
+      results.eachException((testNo, attempts) => {
+        if (!runOutcome(attempts)) add(testNo, -1);
+      });
+    }
+    for (const [{ testNos }, count] of lists) {
+      for (const testNo of testNos) add(testNo, count);
+    }
+    for (const [testNo, count] of counts) {
+      const facts = neverFailed(environment, Math.min(count, MAX_HISTORY_RUNS));
+      const earlier = found.get(testNo);
+      if (earlier) earlier.push(facts);
+      else found.set(testNo, [facts]);
+    }
+  }
+  return new Map(
+    Array.from(found, ([testNo, environments]) => [testNo, worstEnvironment(environments)!]),
+  );
+}
+
+function neverFailed(environment: string, runs: number): StateFacts {
+  return {
+    state: stateIn({
+      segments: [{ runs, failures: 0 }],
+      lastFinalFailures: 0,
+      isDisruptive: false,
+    }),
+    environment,
+    runs,
+    failures: 0,
+    rate: runs > 0 ? 0 : null,
+    since: null,
+  };
+}
+
+/** The tests with a disruption in the window. */
+async function selectDisruptive(
+  sql: Queryable,
+  { repositoryId, windowStart }: { repositoryId: number; windowStart: number },
+): Promise<Set<number>> {
+  const rows = await sql<{ testNo: number }[]>`
+    select d.test_no as "testNo" from disruptive_test d
+    where d.repository_id = ${repositoryId}
+      and d.latest_submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')`;
+  return new Set(rows.map(({ testNo }) => testNo));
+}
+
+async function loadIdentities(
+  sql: Queryable,
+  { repositoryId, idPrefix, testNos }: {
+    repositoryId: number;
+    idPrefix: number;
+    testNos: readonly number[];
+  },
+): Promise<Map<number, TestIdentity & { id: string }>> {
+  const rows = await sql<(TestIdentity & { testNo: number; testHash: number })[]>`
+    select t.test_no as "testNo", t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file
+    from test t
+    where t.repository_id = ${repositoryId} and t.test_no = any(${integersIn(sql, testNos)})`;
+  return new Map(
+    rows.map(({ testNo, testHash, ...identity }) => [
+      testNo,
+      { id: testId(idPrefix, testHash), ...identity },
+    ]),
+  );
+}

@@ -1,0 +1,56 @@
+/** The tests of a repository that are broken, or fail now and then without being run again. */
+import type { loadTestStates, TestInState } from "../../db/read/test_states.ts";
+import { formatCount, plural } from "../../lib/base/text.ts";
+import { percent, sayChange } from "../../lib/evidence/history_said.ts";
+import { sayDay } from "../../lib/evidence/said.ts";
+import { table } from "../../lib/html/elements.ts";
+import { forgeOf } from "../../lib/html/forge_links.ts";
+import { type Content, externalAddress, externalLink, markup } from "../../lib/html/markup.ts";
+import type { PageRequest } from "./page.ts";
+
+const MAX_ROWS = 10;
+
+type States = Awaited<ReturnType<typeof loadTestStates>>;
+
+/** Nothing where no test is broken, or none fails without being run again. */
+export function stateSections(
+  { tests, base }: States,
+  page: PageRequest & { overview: { url: string } },
+): Content {
+  const broken = tests.filter(({ state }) => state === "broken");
+  const others = tests.filter(({ state, isDisruptive }) => state === "flaky" && !isDisruptive);
+  return [
+    broken.length > 0 && markup`<h2 id="broken">Broken on ${base}</h2>
+${stateTable(broken, "Broken tests", page)}`,
+    others.length > 0 &&
+    markup`<h2 id="intermittent">Fail now and then on ${base}, and never ran again</h2>
+<p class="soft">Flaky by their history: no run of them was repeated on the same code, so that they are not
+counted as flaky elsewhere.</p>
+${stateTable(others, "Tests that fail now and then", page)}`,
+  ];
+}
+
+function stateTable(
+  tests: readonly TestInState[],
+  caption: string,
+  { link, overview, zone }: PageRequest & { overview: { url: string } },
+): Content {
+  const rows = tests.slice(0, MAX_ROWS).map((test) => {
+    const { id, rate, runs, failures, since } = test;
+    const compare = since
+      ? forgeOf(overview.url)?.compare(since.from.commitOid, since.to.commitOid) ?? ""
+      : "";
+    const said = sayChange(test, (seconds) => sayDay(seconds, zone)) || "as long as it is stored";
+    return [
+      link.test(id, test),
+      rate === null ? "–" : `${percent(rate)} %`,
+      `${formatCount(failures)} of ${formatCount(runs)}`,
+      externalAddress(compare) ? externalLink(compare, said) : said,
+    ];
+  });
+  const more = tests.length - rows.length;
+  const columns = ["Test|name", "Fails in|number", "Runs|number wide", "Since|wide"];
+  return markup`${table(caption, columns, rows)}${
+    more > 0 && markup`<p>${plural(more, "more test")}: <code>flaky --states</code> lists them.</p>`
+  }`;
+}

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import type { Repository } from "../../db/admin/repositories.ts";
+import { describeWithDatabases } from "../database.ts";
+import { commandLine } from "../lib/cli/run_in_process.ts";
+import { bodyOf, createShop, DAY, type Fixture, flaky, idOf, NOW } from "./fixture.ts";
+
+const ROUTE = "/api/repos/:owner/:name/states";
+
+/** A commit of the base branch. */
+const commitAt = (index: number) => `c${index.toString(16).padStart(39, "0")}`;
+
+/** Outcomes by test, one sign for each run on main, oldest first: none of them runs the same code again. */
+const HISTORIES = {
+  broken: "............FFFF",
+  brokenSoon: "..............FF",
+  flaky: "..F....F.....F..",
+  healthy: "................",
+  young: "            ....",
+};
+
+describeWithDatabases("the states of tests", (database) => {
+  const cli = commandLine(database, { now: () => NOW });
+  let fixture: Fixture;
+  let shop: Repository;
+
+  before(async () => {
+    ({ fixture, shop } = await createShop(database()));
+    for (const index of HISTORIES.broken.split("").keys()) {
+      const results = Object.entries(HISTORIES).flatMap(([name, { [index]: sign }]) =>
+        sign === " " ? [] : [{ name, ...sign === "F" && { conclusion: "failure" as const } }]
+      );
+      await fixture.upload(shop, results, {
+        branch: "main",
+        commitOid: commitAt(index),
+        recordedAt: NOW - 5_000 + index,
+      });
+    }
+  });
+
+  const get = async (query = "") =>
+    await bodyOf(await fixture.get(`/api/repos/acme/shop/states${query}`), ROUTE);
+  const names = ({ tests }: { tests: { name: string }[] }) => tests.map(({ name }) => name);
+
+  it("are broken and flaky unless others are asked for, broken ones first", async () => {
+    const found = await get();
+    assert.deepEqual(names(found), ["broken", "brokenSoon", "flaky"]);
+    assert.equal(found.count, 3);
+    const [broken, soon, flaky] = found.tests;
+    assert.equal(broken.id, idOf(shop, { name: "broken" }));
+    assert.deepEqual([broken.state, broken.rate], ["broken", 1]);
+    assert.equal(broken.since.to.commit_oid > commitAt(11), true);
+    // Two failed runs are no breakage.
+    assert.equal(soon.state, "flaky");
+    assert.deepEqual([flaky.state, flaky.rate, flaky.since], ["flaky", 3 / 16, null]);
+  });
+
+  it("are selected by name, and are a list like others", async () => {
+    assert.deepEqual(names(await get("?state=healthy")), ["healthy"]);
+    assert.deepEqual(names(await get("?state=new,%20broken")), ["broken", "young"]);
+    const page = await get("?state=broken,flaky&limit=1");
+    assert.deepEqual([names(page), page.count], [["broken"], 3]);
+    const next = await get(`?limit=1&after=${page.metadata.after}`);
+    assert.deepEqual(names(next), ["brokenSoon"]);
+    assert.equal((await fixture.get("/api/repos/acme/shop/states?state=bad")).status, 400);
+    assert.equal((await fixture.get("/api/repos/acme/none/states")).status, 404);
+  });
+
+  it("are on the page of the repository, broken first, and nowhere 0 % without a repetition", async () => {
+    const page = await (await fixture.get("/repos/acme/shop")).text();
+    const main = page.slice(page.indexOf("<main"));
+    assert.match(main, /<h2 id="broken">Broken on main<\/h2>/);
+    assert.match(main, /Fail now and then on main, and never ran again/);
+    assert.ok(main.indexOf("Broken on main") < main.indexOf("Fail now and then"));
+    assert.match(main, /<dt>Flakiness<\/dt><dd>–<small>nothing was run twice/);
+    const list = await (await fixture.get("/repos")).text();
+    assert.match(list, /title="nothing was run twice">–/);
+    assert.match(list, /<a href="[^"]*sort=broken">Broken<\/a>/);
+    assert.match(list, /<dt>Broken tests<\/dt><dd>1</);
+    const csv = await (await fixture.get("/repos.csv")).text();
+    assert.match(csv, /broken_test_count/);
+  });
+
+  it("are listed on the terminal and in the digest", async () => {
+    const { code, stdout } = await cli("flaky --states --repo acme/shop");
+    assert.equal(code, 0);
+    assert.deepEqual(
+      stdout.trim().split("\n").map((line) => line.split("\t").slice(1, 5)),
+      [
+        ["acme/shop", "broken", "4", "4"],
+        ["acme/shop", "flaky", "2", "2"],
+        ["acme/shop", "flaky", "3", "16"],
+      ],
+    );
+    const { stdout: json } = await cli("flaky --states --repo acme/shop --json");
+    assert.deepEqual(JSON.parse(json), (await get()).tests);
+    const { stdout: digest } = await cli("digest");
+    assert.match(
+      digest,
+      /## Broken now \(1\)[^]*> broken[^]*: failed in 4 of 4 runs since 2026-09-21/,
+    );
+    assert.match(digest, /## Fail now and then, never run again \(2\)/);
+    assert.match(digest, /nothing of 16 builds was run twice/);
+  });
+
+  it("leave disruptive tests out with without_reruns", async () => {
+    const repository = await fixture.addRepository("acme", "twice");
+    await fixture.upload(repository, flaky("again"), { branch: "main", recordedAt: NOW - DAY });
+    const path = "/api/repos/acme/twice/states";
+    assert.deepEqual(names(await bodyOf(await fixture.get(path), ROUTE)), ["again"]);
+    assert.equal((await bodyOf(await fixture.get(`${path}?without_reruns=true`), ROUTE)).count, 0);
+    const page = await (await fixture.get("/repos/acme/twice")).text();
+    assert.match(page, /<dt>Flakiness<\/dt><dd>100%/);
+  });
+});
