@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { loadCauses } from "../db/read/causes.ts";
-import { loadJobRuns, loadMassFailures } from "../db/read/job_runs.ts";
+import { loadExpectedPlaces, loadJobRuns, loadMassFailures } from "../db/read/job_runs.ts";
 import { type AskedTest, loadJudgedRun } from "../db/read/verdicts.ts";
 import { medianOf } from "../lib/analysis/test_counts.ts";
 import { verdictOf, VERDICTS } from "../lib/analysis/verdict.ts";
@@ -139,6 +139,11 @@ export const verdicts = defineJsonRoute({
     run_test_count: countOfRun("Tests that passed or failed", "482"),
     run_failed_test_count: countOfRun("Tests that failed", "3"),
     run_causes: causesParameter,
+    expected_files: parameters.parsed(
+      (text) => text !== "" && text !== "false",
+      "Any value but false: also the files that are expected in the run",
+      { jsonSchema: { type: "string" }, example: "true", acceptsAnyText: true },
+    ),
   },
   schema: schemas.object("TestVerdicts", {
     tests: v.array(verdictSchema),
@@ -161,6 +166,14 @@ export const verdicts = defineJsonRoute({
       schemas.count("Tests"),
       "Median number of tests that were skipped in them",
     ),
+    expected_files: schemas.nullable(
+      v.array(schemas.object("ExpectedFile", {
+        file: schemas.text('"" for a class of tests without a file'),
+        class: schemas.text("Class of one of its tests"),
+      })),
+      "With expected_files: the files that ran in each of the last 3 submissions of this job, environment and " +
+        "shard on the base branch, and the classes of tests without a file",
+    ),
     outage: schemas.nullable(
       schemas.object("Outage", { runs: v.array(outageRunSchema) }),
       "The latest 10 submissions of the last two hours in which more than 20 % of at least 20 tests " +
@@ -179,10 +192,11 @@ export const verdicts = defineJsonRoute({
     });
     const { base } = judged;
     const testHashes = [...new Set(judged.tests.map(({ testHash }) => testHash))];
-    const [{ tests: tracked }, causes, runs, outages] = await Promise.all([
+    const [{ tests: tracked }, causes, runs, expectedFiles, outages] = await Promise.all([
       loadTests(),
       load(loadCauses, { testHashes }),
       load(loadJobRuns, { ...run, base }),
+      of.expected_files ? load(loadExpectedPlaces, { ...run, base }) : null,
       load(loadMassFailures, {
         since: now - OUTAGE_SECONDS,
         limit: MAX_OUTAGE_RUNS,
@@ -218,6 +232,7 @@ export const verdicts = defineJsonRoute({
       expected_skipped_count: isKnown
         ? medianOf(runs.map(({ skippedTestCount }) => skippedTestCount))
         : null,
+      expected_files: expectedFiles,
       outage: outages.length > 0 ? { runs: outages.map((one) => jsonRecord(one)) } : null,
     };
   },

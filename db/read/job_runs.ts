@@ -1,8 +1,10 @@
 /** What a run is compared with: earlier runs of its job, and others that failed on a large scale. */
 import { MASS_FAILURE } from "../../lib/analysis/test_counts.ts";
 import type { Run } from "../../lib/analysis/run.ts";
+import { compareTexts } from "../../lib/base/text.ts";
+import type { TestPlace } from "../../lib/gate/missing_places.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
-import type { Queryable } from "../connection/sql.ts";
+import { integersIn, type Queryable } from "../connection/sql.ts";
 import { isOfBase } from "./fragments.ts";
 import { loadRuns } from "./runs.ts";
 
@@ -11,6 +13,15 @@ export interface Job {
   job: string;
   environment: string;
   shard: string;
+}
+
+/** A run of a job, as earlier runs of the job are compared with it. */
+interface ComparedJob extends Job {
+  repositoryId: number;
+  /** Runs of this build are left out; `""` when unknown. */
+  buildUrl: string;
+  /** Patterns of the branches that count as the base branch. */
+  base: Patterns;
 }
 
 /** Tests that ran, and that were only skipped, in a run. */
@@ -25,21 +36,75 @@ const COMPARED_RUNS = 10;
 /** The last runs of a job on some branches, newest first; none of a job without a name. */
 export async function loadJobRuns(
   sql: Queryable,
-  { repositoryId, job, environment, shard, base }:
-    & Job
-    & { repositoryId: number; base: Patterns },
+  job: ComparedJob,
 ): Promise<JobRun[]> {
   const runs = await loadRuns(sql, {
-    repositoryId,
+    repositoryId: job.repositoryId,
     columns: ["ranTestCount", "skippedTestCount"],
-    where: sql`s.job <> '' and s.job = ${job} and s.environment = ${environment}
-      and s.shard = ${shard} and s.ran_test_count > 0 and ${isOfBase(sql, base)}`,
+    where: isRunOfJob(sql, job),
     limit: COMPARED_RUNS,
   });
   return runs.map((run) => ({
     ranTestCount: run.ranTestCount!,
     skippedTestCount: run.skippedTestCount!,
   }));
+}
+
+/** SQL: whether the row `s` of `submission` is a run of a job in another build. */
+function isRunOfJob(
+  sql: Queryable,
+  { job, environment, shard, buildUrl, base }: Omit<ComparedJob, "repositoryId">,
+) {
+  return sql`s.job <> '' and s.job = ${job} and s.environment = ${environment}
+    and s.shard = ${shard} and s.ran_test_count > 0 and ${isOfBase(sql, base)}
+    ${buildUrl === "" ? sql`` : sql`and s.build_url <> ${buildUrl}`}`;
+}
+
+/** Runs in which a file was there until it counts as missing. */
+const EXPECTING_RUNS = 3;
+
+/**
+ * The files that ran in each of the last 3 runs of a job, and the classes of tests without one, sorted;
+ * `null` with fewer runs.
+ */
+export async function loadExpectedPlaces(
+  sql: Queryable,
+  job: ComparedJob,
+): Promise<TestPlace[] | null> {
+  const { repositoryId } = job;
+  const runs = await loadRuns(sql, {
+    repositoryId,
+    columns: ["results"],
+    where: isRunOfJob(sql, job),
+    limit: EXPECTING_RUNS,
+  });
+  if (runs.length < EXPECTING_RUNS) return null;
+  const testNosOf = runs.map(({ results }) => {
+    const ran: number[] = [];
+    results.eachTest((testNo, { counts: { positive, negative, unknown } }) => {
+      if (positive + negative + unknown > 0) ran.push(testNo);
+    });
+    return ran;
+  });
+  const tests = await sql<(TestPlace & { testNo: number })[]>`
+    select test_no as "testNo", file, class from test
+    where repository_id = ${repositoryId}
+      and test_no = any(${integersIn(sql, new Set(testNosOf.flat()))})`;
+  const byTest = new Map(tests.map((test) => [test.testNo, test]));
+  const placesOf = testNosOf.map((testNos) => {
+    const places = new Map<string, TestPlace>();
+    for (const testNo of testNos) {
+      const { file, class: className } = byTest.get(testNo)!;
+      const key = JSON.stringify(file === "" ? { className } : { file });
+      const known = places.get(key);
+      if (!known || className < known.class) places.set(key, { file, class: className });
+    }
+    return places;
+  });
+  const [latest, ...before] = placesOf as [Map<string, TestPlace>, ...Map<string, TestPlace>[]];
+  return [...latest].filter(([key]) => before.every((places) => places.has(key)))
+    .map(([, place]) => place)
+    .sort((a, b) => compareTexts(a.file, b.file) || compareTexts(a.class, b.class));
 }
 
 /** A run in which so many tests failed that they may have one reason. */

@@ -44,6 +44,8 @@ interface JobReport extends Pick<Section, "job" | "run" | "runner" | "writtenAt"
   problems: readonly string[];
   /** Why the service did not answer; `null` when it did. */
   serviceProblem: string | null;
+  /** What says that not all tests ran; `null` when they did, or when that is not known. */
+  notWhole: string | null;
   /** What it means that so many tests failed; `null` when they are not so many. */
   outage: string | null;
 }
@@ -66,7 +68,7 @@ const MESSAGE_CHARACTERS = 200;
 
 /** Makes the section of a job. */
 export function jobSection(report: JobReport): Section {
-  const { job, run, runner, writtenAt, failed, flaky, problems, outage } = report;
+  const { job, run, runner, writtenAt, failed, flaky, problems, notWhole, outage } = report;
   const blamed = (blame: Blame | null) => failed.filter((test) => test.blame === blame);
   return {
     job,
@@ -79,8 +81,10 @@ export function jobSection(report: JobReport): Section {
     unknown: blamed(null).length,
     flaky: flaky.length,
     broken: problems.length,
+    ...notWhole !== null && { isPart: true },
     text: [
       heading(report),
+      ...notWhole === null ? [] : [`**Not whole**: ${safeCode(notWhole, MESSAGE_CHARACTERS)}`],
       ...outage === null ? [] : [`Many tests failed: ${safeCode(outage, MESSAGE_CHARACTERS)}`],
       ...report.serviceProblem === null || failed.length === 0
         ? []

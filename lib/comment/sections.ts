@@ -31,6 +31,8 @@ const META = v.object({
   flaky: count,
   /** Reports that cannot be read, and failures outside of tests. */
   broken: count,
+  /** Whether not all tests ran. */
+  isPart: v.optional(v.boolean()),
 });
 
 /** The section of one job. */
@@ -125,8 +127,19 @@ export function commentBody(sections: readonly Section[]): string {
 
 /** `4 tests failed: 1 is probably yours, 1 is unclear, 2 are not.` */
 export function headline(sections: readonly Section[]): string {
-  const sum = (field: "failed" | "yours" | "unclear" | "unknown" | "flaky" | "broken") =>
-    sections.reduce((total, section) => total + section[field], 0);
+  const sum = (field: Counted) => sections.reduce((total, section) => total + section[field], 0);
+  const partial = sections.filter(({ isPart }) => isPart).length;
+  const part = partial === 0
+    ? ""
+    : sections.length === 1
+    ? "Not all tests ran. "
+    : `Not all tests ran in ${plural(partial, "job")}. `;
+  return part + countsOf(sum);
+}
+
+type Counted = "failed" | "yours" | "unclear" | "unknown" | "flaky" | "broken";
+
+function countsOf(sum: (field: Counted) => number): string {
   const failed = sum("failed");
   const broken = sum("broken");
   const flaky = sum("flaky");

@@ -7,6 +7,7 @@ import { formatCount, plural } from "../base/text.ts";
 import { formatTimestamp } from "../base/time.ts";
 import { NO_TEXT } from "../analysis/failure_causes.ts";
 import { isSubtest } from "../analysis/subtests.ts";
+import { placeName, type TestPlace } from "./missing_places.ts";
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
@@ -74,6 +75,9 @@ export interface FailedTest extends TestIdentity {
   saysNothing?: true;
 }
 
+/** Percentage of the usual tests that may be missing in a whole run, unless it is given. */
+export const DEFAULT_MAX_MISSING = 5;
+
 /** Which failures of a quarantined test are excused: of causes that it is known for, or all. */
 export const CAUSES = ["seen", "any"] as const;
 
@@ -87,6 +91,8 @@ export interface EarlierRuns {
   baseTestCounts: readonly number[];
   /** Median number of skipped tests in them; `null` when unknown. */
   expectedSkippedCount: number | null;
+  /** The files and classes that ran in each of the last 3; `null` when unknown. */
+  expectedPlaces: readonly TestPlace[] | null;
 }
 
 /** Input of the rule. */
@@ -115,6 +121,8 @@ export interface GateInput {
   massFailure: MassFailure | null;
   /** `null` when the request failed, or was not made. */
   earlier: EarlierRuns | null;
+  /** Expected files and classes of which no test is in the reports, and that were there to run. */
+  missingPlaces: readonly TestPlace[];
   /** Seconds since 1970. */
   now: number;
 }
@@ -208,7 +216,10 @@ function notExcusable(input: GateInput): string | null {
  * that is not known.
  */
 export function comparison(
-  { counts: { ran, skipped }, earlier, maxMissing }: GateInput,
+  { counts: { ran, skipped }, earlier, maxMissing }: Pick<
+    GateInput,
+    "counts" | "earlier" | "maxMissing"
+  >,
 ): { missing: string | null; unchecked: string | null } {
   const unchecked = (why: string) => ({
     missing: null,
@@ -241,6 +252,27 @@ export function comparison(
     };
   }
   return { missing: null, unchecked: null };
+}
+
+/** Named in the reason, at most. */
+const MAX_NAMED_PLACES = 3;
+
+/** What says that a run is not whole; `null` when it is, or when that is not known. */
+export function notWhole(
+  input: Pick<GateInput, "counts" | "earlier" | "maxMissing" | "missingPlaces">,
+): string | null {
+  const { missing } = comparison(input);
+  const { missingPlaces } = input;
+  if (missingPlaces.length === 0) return missing;
+  const names = missingPlaces.slice(0, MAX_NAMED_PLACES).map(placeName).join(", ");
+  const more = missingPlaces.length > MAX_NAMED_PLACES ? ", ..." : "";
+  const kind = missingPlaces.every(({ file }) => file === "") ? "test class" : "test file";
+  const count = missingPlaces.length;
+  const plurals = kind === "test class" ? "test classes" : "test files";
+  const places = `${
+    count === 1 ? `1 ${kind} has` : `${formatCount(count)} ${plurals} have`
+  } no test in the reports, unlike the last 3 runs on the base branch: ${names}${more}`;
+  return missing === null ? places : `${missing}; ${places}`;
 }
 
 /** The reason not to excuse the failures, or `null`. */
@@ -281,7 +313,7 @@ function reasonNotToExcuse(input: GateInput): string | null {
   if (input.cause === "seen" && input.earlier === null) {
     return "the causes that quarantined tests are known for are unknown (--cause)";
   }
-  const problem = notExcusable(input) ?? comparison(input).missing;
+  const problem = notExcusable(input) ?? notWhole(input);
   if (problem !== null) return problem;
   const unclearCount = unclear.filter((test) => !quarantineOf(test, input)).length;
   if (unclearCount > 0) return `the outcome of ${plural(unclearCount, "test")} is unknown`;

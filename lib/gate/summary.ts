@@ -17,6 +17,7 @@ import {
   IDENTITY,
   identityKey,
   isExcusable,
+  notWhole,
   type QuarantinedTest,
   quarantineOf,
 } from "./rule.ts";
@@ -106,6 +107,8 @@ export function summarize(
     dry_run: dryRun,
     reason: decision.reason,
     expected_test_count: input.earlier?.expectedTestCount ?? null,
+    not_whole: notWhole(input),
+    failed_without_test: testsExitCode !== 0 && isWithoutFailure(input),
     headline: headlineOf(failed, verdicts),
     mass_failure: input.massFailure,
     outage: isMassFailure(input.counts)
@@ -159,6 +162,7 @@ type Line = (string | number | null)[];
 export function summaryLines(summary: GateSummary): Line[] {
   const { failed, passed, ending, outage, note } = summary;
   return [
+    ...incomplete(summary),
     ...failed.some(({ blame }) => blame !== null) ? [[summary.headline]] : [],
     ...outage ? [[outage.kind ?? "many failed", outageText(outage)]] : [],
     ...outage?.other_runs.slice(0, MAX_NAMED).map((run): Line => [
@@ -187,6 +191,31 @@ export function summaryLines(summary: GateSummary): Line[] {
   ];
 }
 
+/** Whether no report has a failure, neither of a test nor outside of one. */
+function isWithoutFailure({ counts, reports }: Pick<GateInput, "counts" | "reports">): boolean {
+  return counts.failed === 0 &&
+    reports.every(({ failuresOutsideTests }) => failuresOutsideTests.length === 0);
+}
+
+/** What is known to be missing from the reports: said before everything else. */
+function incomplete(
+  { failed_without_test, not_whole, tests_exit_code }: Pick<
+    GateSummary,
+    "failed_without_test" | "not_whole" | "tests_exit_code"
+  >,
+): [what: string, text: string][] {
+  return [
+    ...failed_without_test
+      ? [["red without a failed test", `exit code ${tests_exit_code}`] as [string, string]]
+      : [],
+    ...not_whole === null ? [] : [["not whole", not_whole] as [string, string]],
+  ];
+}
+
+function capitalized(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** In the order in which the Markdown lists them; others come last. */
 const VERDICT_ORDER = ["new", "quarantined, new cause", "unknown", "known", "flaky", "quarantined"];
 
@@ -200,6 +229,7 @@ export function summaryMarkdown(summary: GateSummary, pagesUrl = ""): string {
   const failed = summary.failed.toSorted((a, b) => rankOf(a) - rankOf(b));
   const head = [
     `### Test gate${repository && `: ${markdownCode(repository)}`}`,
+    ...incomplete(summary).map(([what, text]) => `**${capitalized(what)}**: ${markdownCode(text)}`),
     ...summary.failed.length === 0 ? [] : [`**${summary.headline}**`],
     `**Exit code ${summary.exit_code}**: ${markdownCode(conclusion(summary))}`,
     ...outage

@@ -228,6 +228,45 @@ describeWithDatabases("verdicts", (database) => {
     assert.deepEqual(await shown(after), [0, []]);
   });
 
+  it("come with the files that ran in each of the last 3 runs of the job, on request", async () => {
+    const other = await fixture.addRepository("acme", "files");
+    const run = async (files: string[], more = {}) => {
+      const tests = files.map((file, index) => ({
+        name: `${index}`,
+        file: file.startsWith("Class") ? "" : file,
+        class: file.startsWith("Class") ? file : "c",
+      }));
+      await fixture.upload(other, tests, {
+        job: "unit",
+        branch: "main",
+        recordedAt: NOW - 1000 + ++runs,
+        commitOid: `f11e00${runs}`,
+        buildUrl: `https://ci.example/${runs}`,
+        ...more,
+      });
+    };
+    let runs = 0;
+    const path = "/api/repos/acme/files/verdicts?tests=0123456789abc&run_job=unit";
+    const expected = async (more = "&expected_files=true") =>
+      (await bodyOf(await fixture.get(path + more), VERDICTS)).expected_files;
+    await run(["a.ts", "b.ts", "ClassA"]);
+    await run(["a.ts", "b.ts", "ClassA"]);
+    assert.equal(await expected(), null);
+    await run(["a.ts", "ClassA", "new.ts"]);
+    await run(["b.ts"], { branch: "other" });
+    await run(["b.ts"], { job: "other" });
+    const both = [{ file: "", class: "ClassA" }, { file: "a.ts", class: "c" }];
+    assert.deepEqual(await expected(), both);
+    assert.equal(await expected(""), null);
+    // The upload of this very run says nothing about it.
+    await run(["b.ts"], { buildUrl: "https://ci.example/own" });
+    const own = `&expected_files=true&run_build_url=${
+      encodeURIComponent("https://ci.example/own")
+    }`;
+    assert.deepEqual(await expected(own), both);
+    assert.deepEqual(await expected(), []);
+  });
+
   it("come with the outages of the last two hours", async () => {
     const other = await fixture.addRepository("acme", "outages");
     const tests = (failed: number) =>

@@ -3,7 +3,7 @@ import { readWith } from "../../base/read_with.ts";
 import { UsageError } from "../../base/failure.ts";
 import { MAX_LISTED } from "../../comment/job_section.ts";
 import { headline, isNoteworthy } from "../../comment/sections.ts";
-import { identityKey, isKnownFor } from "../../gate/rule.ts";
+import { DEFAULT_MAX_MISSING, identityKey, isKnownFor, notWhole } from "../../gate/rule.ts";
 import { describeOutage } from "../../gate/summary.ts";
 import { readName } from "../../intake/upload_values.ts";
 import { type AddCommand, command } from "../command.ts";
@@ -16,6 +16,7 @@ import {
   factsOf,
   sectionOfRun,
 } from "../gate_run/pull_comment.ts";
+import { findMissingPlaces } from "../gate_run/missing_places.ts";
 import { readRunReports } from "../gate_run/run_reports.ts";
 import { buildPageOf, showBuildPage } from "../build_link.ts";
 import { ASKED_RUN_OPTIONS, givenRun } from "../run_options.ts";
@@ -87,7 +88,8 @@ export const commentCommand: AddCommand = command({
         failed: [...failed, ...flaky.slice(0, MAX_LISTED)],
         attempts: run.attempts,
       });
-      const { verdicts } = found;
+      const { verdicts, earlier } = found;
+      const missing = await findMissingPlaces(earlier, { places: run.places, folder });
       const buildUrl = asked.buildUrl ?? ofCi.buildUrl;
       const page = problem === null ? buildPageOf({ repository, buildUrl }, context) : "";
       const options = { repository, job, pull, zone, page };
@@ -107,6 +109,12 @@ export const commentCommand: AddCommand = command({
         attempts: run.attempts,
         reports: run.reports,
         serviceProblem: problem,
+        notWhole: notWhole({
+          counts: run.attempts.counts,
+          earlier,
+          maxMissing: DEFAULT_MAX_MISSING,
+          missingPlaces: missing,
+        }),
         outage: describeOutage(
           run.attempts.counts,
           verdicts?.massFailure ?? null,

@@ -10,7 +10,8 @@ import { setting } from "../../base/config.ts";
 import { readWith } from "../../base/read_with.ts";
 import { parseTimeZone, type TimeZone, UTC } from "../../base/time_zone.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
-import { CAUSES, decideExitCode, type GateInput } from "../../gate/rule.ts";
+import { CAUSES, decideExitCode, DEFAULT_MAX_MISSING, type GateInput } from "../../gate/rule.ts";
+import type { TestPlace } from "../../gate/missing_places.ts";
 import {
   describeOutage,
   type GateSummary,
@@ -41,6 +42,7 @@ import {
   factsOf,
   sectionOfRun,
 } from "../gate_run/pull_comment.ts";
+import { findMissingPlaces } from "../gate_run/missing_places.ts";
 import { readRunReports, snapshotReports } from "../gate_run/run_reports.ts";
 import { runCommand } from "../gate_run/run_command.ts";
 import { plainLine } from "../output.ts";
@@ -84,7 +86,7 @@ const INPUT = {
   maxMissing: option(
     "<n%>",
     "percentage of the tests of the job's earlier runs that may be missing (default: 5%)",
-    v.optional(percentage, "5%"),
+    v.optional(percentage, `${DEFAULT_MAX_MISSING}%`),
   ),
   job: option(
     "<name>",
@@ -147,6 +149,7 @@ export const gateCommand: AddCommand = command({
       base,
       environment: io.environment,
       run: givenRun(options),
+      hasCommand: afterDashes !== null,
     });
     const end: TestsEnd = afterDashes
       ? await runCommand(afterDashes, { stdoutTo: context.json ? "stderr" : "stdout" })
@@ -163,7 +166,9 @@ export const gateCommand: AddCommand = command({
         failed,
         attempts: run.attempts,
       });
-      const input = gateInput(options, { end, testsExitCode, run, found, now: io.now() });
+      const missing = await findMissingPlaces(found.earlier, { places: run.places, folder });
+      const facts = { end, testsExitCode, run, found, missing, now: io.now() };
+      const input = gateInput(options, facts);
       const summary = summaryOf(input, { run, found, repository, dryRun: options.dryRun });
       exitCode = summary.exit_code;
       await show(summary, options.summary, context);
@@ -217,11 +222,12 @@ function gateInput(
   { failureCodes, maxExcused, cause, maxMissing }: {
     failureCodes?: number[] | undefined;
   } & Pick<GateInput, "maxExcused" | "cause" | "maxMissing">,
-  { end, testsExitCode, run, found, now }: {
+  { end, testsExitCode, run, found, missing, now }: {
     end: TestsEnd;
     testsExitCode: number;
     run: RunReports;
     found: Found;
+    missing: TestPlace[];
     now: number;
   },
 ): GateInput {
@@ -236,7 +242,8 @@ function gateInput(
     maxMissing,
     counts,
     massFailure: found.verdicts?.massFailure ?? null,
-    earlier: found.verdicts?.earlier ?? null,
+    earlier: found.earlier,
+    missingPlaces: missing,
     signal: end.signal ?? found.signal,
     reports,
     failed,
@@ -268,7 +275,7 @@ function summaryOf(
 
 /** The run with what is known of its failures, for annotations and the comment. */
 function judgedRun(
-  { failed }: GateSummary,
+  { failed, not_whole: notWhole }: GateSummary,
   { run: { attempts, reports }, found: { quarantined, verdicts, problem } }: {
     run: RunReports;
     found: Found;
@@ -284,6 +291,7 @@ function judgedRun(
     attempts,
     reports,
     serviceProblem: problem,
+    notWhole,
     outage: describeOutage(
       attempts.counts,
       verdicts?.massFailure ?? null,

@@ -1,4 +1,8 @@
-/** Looks up quarantined tests while the tests run, and verdicts on the failed tests afterwards. */
+/**
+ * Looks up quarantined tests before the tests run and after them, and then the verdicts on the failed ones.
+ * An entry that was added while the tests ran counts; if the service is away afterwards, what it said before
+ * does.
+ */
 import * as v from "valibot";
 import {
   type ApiClient,
@@ -8,7 +12,7 @@ import {
 } from "../../api_client/client.ts";
 import type { Environment } from "../../base/config.ts";
 import { isMassFailure } from "../../analysis/test_counts.ts";
-import { shortTestId } from "../../base/identity.ts";
+import { shortTestId, type TestIdentity } from "../../base/identity.ts";
 import {
   formatRepositoryName,
   parseRepositoryName,
@@ -18,6 +22,7 @@ import { VERSION } from "../../base/version.ts";
 import type { MassFailure } from "../../evidence/evidence.ts";
 import type { CauseCount } from "../../evidence/mass_failure.ts";
 import type { FinalAttempts } from "../../gate/final_attempts.ts";
+import type { TestPlace } from "../../gate/missing_places.ts";
 import {
   type EarlierRuns,
   type FailedTest,
@@ -104,21 +109,31 @@ export async function findCheckout(
   }
 }
 
+/** What the service knew before the tests ran. */
+interface KnownBefore {
+  /** By {@linkcode identityKey}. */
+  quarantined: Map<string, QuarantinedTest>;
+  earlier: EarlierRuns | null;
+}
+
 /**
  * Requests the quarantined tests, without waiting for the response.
  *
- * @returns `finish` waits for it, retries if that failed, then requests the verdicts on failed tests: both
- * by `identityKey`, `null` when not requested or failed; `problem` says why a request failed, and `signal`
- * names one that was received while waiting. `close` cancels the requests in progress.
+ * @returns `finish` requests them again after a command, otherwise waits for them and retries if that failed,
+ * then requests the verdicts on failed tests: both by `identityKey`, `null` when not requested or failed;
+ * `problem` says why a request failed, and `signal` names one that was received while waiting. `close`
+ * cancels the requests in progress.
  */
 export function startLookup(
   checkout: ReturnType<typeof findCheckout>,
-  { environment, base, run: given, timeoutMs = LOOKUP_TIMEOUT_MS }: {
+  { environment, base, run: given, hasCommand = false, timeoutMs = LOOKUP_TIMEOUT_MS }: {
     environment: Environment;
     /** `""` for that of the repository. */
     base: string;
     /** Overrides what the CI job says. */
     run: Partial<CiRun>;
+    /** Whether a command runs the tests in between. */
+    hasCommand?: boolean;
     timeoutMs?: number;
   },
 ) {
@@ -128,26 +143,59 @@ export function startLookup(
     const { api, repository } = await service;
     return await loadQuarantined(api, repository, signal);
   };
+  const verdictsOn = async (
+    tests: readonly AskedTest[],
+    attempts: TestRun["attempts"] | null,
+    signal: AbortSignal,
+  ) => {
+    const { api, repository, run } = await service;
+    const query = { repository, tests, attempts, base, run: runAsGiven(run, given) };
+    return await loadVerdicts(api, query, signal);
+  };
   const timeout = AbortSignal.timeout(timeoutMs);
-  const first = settled(
-    list(AbortSignal.any([cancel.signal, timeout])).catch((error) => {
+  const first = settled<KnownBefore>(
+    loadFirst(AbortSignal.any([cancel.signal, timeout])).catch((error) => {
       throw timeout.aborted ? timeoutError(timeoutMs) : error;
     }),
   );
 
+  async function loadFirst(signal: AbortSignal): Promise<KnownBefore> {
+    const quarantined = await list(signal);
+    if (!hasCommand || quarantined.size === 0) return { quarantined, earlier: null };
+    // Without it only their causes are missing.
+    const verdicts = await settled(verdictsOn([...quarantined.values()], null, signal));
+    return { quarantined, earlier: verdicts.value?.earlier ?? null };
+  }
+
+  /** The quarantined tests after the tests ran; of tests that passed those of before are enough. */
+  async function listAfterwards(exitCode: number) {
+    if (hasCommand && exitCode !== 0) return await settled(list(cancel.signal));
+    const { value, problem } = await first;
+    if (value || exitCode === 0) return { value: value?.quarantined ?? null, problem };
+    return await settled(list(cancel.signal));
+  }
+
   async function request({ exitCode, failed, attempts }: TestRun) {
-    let { value: quarantined, problem } = await first;
-    if (!quarantined && exitCode !== 0) {
-      ({ value: quarantined, problem } = await settled(list(cancel.signal)));
+    const latest = await listAfterwards(exitCode);
+    const before = latest.value ? null : (await first).value;
+    const quarantined = latest.value ?? before?.quarantined ?? null;
+    const earlier = before?.earlier ?? null;
+    let { problem } = latest;
+    if (!quarantined || failed.length === 0 || before) {
+      return { quarantined, verdicts: null, earlier, problem };
     }
-    if (!quarantined || failed.length === 0) return { quarantined, verdicts: null, problem };
-    const { api, repository, run } = await service;
-    const query = { repository, tests: failed, attempts, base, run: runAsGiven(run, given) };
-    const { value: verdicts, problem: verdictsProblem } = await settled(
-      loadVerdicts(api, query, cancel.signal),
-    );
-    if (verdicts) addAliases(quarantined, verdicts);
-    return { quarantined, verdicts, problem: verdictsProblem };
+    const found = await settled(verdictsOn(failed, attempts, cancel.signal));
+    problem = found.problem;
+    if (found.value) addAliases(quarantined, found.value);
+    else if (hasCommand) {
+      return {
+        quarantined,
+        verdicts: null,
+        earlier: (await first).value?.earlier ?? null,
+        problem,
+      };
+    }
+    return { quarantined, verdicts: found.value, earlier: found.value?.earlier ?? null, problem };
   }
 
   return {
@@ -253,6 +301,8 @@ const VERDICT_LIST = v.object({
   expected_test_count: v.nullable(v.number()),
   base_test_counts: v.array(v.number()),
   expected_skipped_count: v.nullable(v.number()),
+  // A service of an earlier version does not know them.
+  expected_files: v.nullish(v.array(v.object({ file: v.string(), class: v.string() }))),
   outage: v.nullable(v.object({ runs: v.array(OUTAGE_RUN) })),
 });
 
@@ -298,9 +348,14 @@ function formatCauses(counts: readonly CauseCount[]): string {
 /** Of one test; an address has room for 8 kB. */
 const MAX_CAUSES = 5;
 
-/** A failed test, as the API takes it. */
-function formatTest(test: FailedTest): string {
-  const causes = [test.fingerprint, ...test.otherFingerprints ?? []].slice(0, MAX_CAUSES);
+/** A test that verdicts are requested on; without a cause it need not have failed. */
+type AskedTest = TestIdentity & Partial<FailedTest>;
+
+/** A test, as the API takes it. */
+function formatTest(test: AskedTest): string {
+  const { fingerprint, otherFingerprints = [] } = test;
+  const causes = [...fingerprint === undefined ? [] : [fingerprint], ...otherFingerprints]
+    .slice(0, MAX_CAUSES);
   const facts = [...causes, ...test.hasPassed ? ["passed"] : []];
   return `${shortTestId(test)}:${facts.join(".")}`;
 }
@@ -308,16 +363,18 @@ function formatTest(test: FailedTest): string {
 /** The verdicts on tests, and what the service knows of earlier runs. */
 async function loadVerdicts(
   api: ApiClient,
-  { repository, tests, attempts: { counts, causeCounts }, base, run }: {
+  { repository, tests, attempts, base, run }: {
     repository: RepositoryName;
-    tests: readonly FailedTest[];
-    attempts: TestRun["attempts"];
+    tests: readonly AskedTest[];
+    /** `null` before the tests have run. */
+    attempts: TestRun["attempts"] | null;
     base: string;
     run: CiRun;
   },
   signal: AbortSignal,
 ): Promise<Verdicts> {
   const found = new Map<string, ServiceVerdict>();
+  let expectedPlaces: TestPlace[] | null = null;
   let last: v.InferOutput<typeof VERDICT_LIST>;
   for (let start = 0; start < tests.length; start += PAGE_SIZE) {
     const page = tests.slice(start, start + PAGE_SIZE);
@@ -336,15 +393,22 @@ async function loadVerdicts(
           run_branch: run.branch,
           run_build_url: run.buildUrl,
           run_queue_base: run.queueBase,
-          run_test_count: counts.ran,
-          run_failed_test_count: counts.failed,
-          run_causes: isMassFailure(counts) ? formatCauses(causeCounts) : undefined,
+          ...attempts && {
+            run_test_count: attempts.counts.ran,
+            run_failed_test_count: attempts.counts.failed,
+            run_causes: isMassFailure(attempts.counts)
+              ? formatCauses(attempts.causeCounts)
+              : undefined,
+          },
+          // Of the same job on all pages.
+          expected_files: start === 0 ? "true" : undefined,
         },
         notFound: repositoryNotFound(repository),
       },
       VERDICT_LIST,
       signal,
     );
+    expectedPlaces ??= last.expected_files ?? null;
     // In the order of the question; a service of an earlier version leaves out new failures.
     const answered = last.tests;
     const byId = new Map(answered.map((test) => [test.id.slice(-SHORT_ID_DIGITS), test]));
@@ -362,6 +426,7 @@ async function loadVerdicts(
       expectedTestCount: last!.expected_test_count,
       baseTestCounts: last!.base_test_counts,
       expectedSkippedCount: last!.expected_skipped_count,
+      expectedPlaces,
     },
     // An upload of this run may be among them.
     otherOutages:

@@ -58,6 +58,8 @@ interface CommentedRun {
   reports: readonly Pick<GateReport, "problem" | "failuresOutsideTests">[];
   /** Why the service did not answer; `null` when it did. */
   serviceProblem: string | null;
+  /** What says that not all tests ran; `null` when they did, or when that is not known. */
+  notWhole: string | null;
   /** What it means that so many tests failed; `null` when they are not so many. */
   outage: string | null;
 }
@@ -153,6 +155,7 @@ export async function sectionOfRun(
       ...failuresOutsideTests.map((failure) => `a failure outside of a test: ${failure}`),
     ]),
     serviceProblem: run.serviceProblem,
+    notWhole: run.notWhole,
     outage: run.outage,
   });
 }

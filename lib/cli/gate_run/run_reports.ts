@@ -3,6 +3,7 @@ import { UsageError } from "../../base/failure.ts";
 import { quote } from "../../base/quote.ts";
 import { SubmissionBuilder } from "../../analysis/submission_content.ts";
 import { finalAttempts } from "../../gate/final_attempts.ts";
+import { placesOf } from "../../gate/missing_places.ts";
 import type { GateReport } from "../../gate/rule.ts";
 import { readFileChunks } from "../../report/file_chunks.ts";
 import { readReport } from "../../report/read_report.ts";
@@ -89,6 +90,7 @@ export async function readRunReports(
   return {
     reports,
     attempts: finalAttempts(content),
+    places: placesOf(content.testHashes.keys().map(content.identityAt)),
     isPassed: isClean && reports.length > 0 && content.negatives.length === 0,
   };
 }

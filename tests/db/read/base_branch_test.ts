@@ -45,6 +45,7 @@ describeWithDatabases("the base branch", (database) => {
     const runs = await loadJobRuns(database().sql, {
       repositoryId: shop.repositoryId,
       ...job,
+      buildUrl: "",
       base: basePatterns("main"),
     });
     assert.equal(runs.length, 3);

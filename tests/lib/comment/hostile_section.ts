@@ -41,6 +41,7 @@ export function hostileSection(text: string): Section {
     flaky: [hostileTest(text)],
     problems: [text],
     serviceProblem: text,
+    notWhole: null,
     outage: null,
   });
 }

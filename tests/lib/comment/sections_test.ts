@@ -160,6 +160,7 @@ describe("the section of a job", () => {
       flaky: [test("retried", {})],
       problems: [],
       serviceProblem: null,
+      notWhole: null,
       outage: null,
     });
     assert.equal(

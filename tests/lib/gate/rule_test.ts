@@ -51,7 +51,12 @@ const CAUSE = "0123456789abcdef";
 const OTHER_CAUSE = "fedcba9876543210";
 
 /** The job ran 100 tests, 2 of them skipped, on the base branch. */
-const USUAL = { expectedTestCount: 98, baseTestCounts: [98, 98, 99, 98], expectedSkippedCount: 2 };
+const USUAL = {
+  expectedTestCount: 98,
+  baseTestCounts: [98, 98, 99, 98],
+  expectedSkippedCount: 2,
+  expectedPlaces: null,
+};
 
 function listed(...tests: (TestIdentity & Partial<QuarantinedTest>)[]) {
   return new Map(tests.map((test) => [
@@ -81,6 +86,7 @@ const BASIS = {
   maxMissing: 5,
   counts: { ran: 98, skipped: 2, failed: 1 },
   massFailure: null as MassFailure | null,
+  missingPlaces: [],
   now: NOW,
 };
 
@@ -324,6 +330,18 @@ const CASES: [title: string, changes: Changes, code: number, reason: string][] =
   ["as many are skipped as may be", ran(98, 6), 0, "quarantined"],
   ["a suite does not list all tests", { reports: [CUT_OFF] }, 1, "8 tests in the totals, 6 listed"],
   [
+    "a file is missing, however many tests it has",
+    { missingPlaces: [{ file: "pay.test.ts", class: "pay" }] },
+    1,
+    "1 test file has no test in the reports, unlike the last 3 runs on the base branch: pay.test.ts",
+  ],
+  [
+    "classes without a file are missing",
+    { missingPlaces: [{ file: "", class: "Cart" }, { file: "", class: "Pay" }], maxMissing: 100 },
+    1,
+    "2 test classes have no test in the reports, unlike the last 3 runs on the base branch: Cart, Pay",
+  ],
+  [
     "the job is unknown",
     { ...ran(10), earlier: { expectedTestCount: null, expectedSkippedCount: null } },
     0,
@@ -439,8 +457,14 @@ const anyInput: fc.Arbitrary<GateInput> = fc.record({
       expectedTestCount: fc.constantFrom(98, 98, null),
       baseTestCounts: fc.oneof(fc.constant([98, 98, 98]), fc.array(count, { maxLength: 5 })),
       expectedSkippedCount: fc.constantFrom(2, 2, 2, null),
+      expectedPlaces: fc.constant(null),
     }),
     { freq: 8 },
+  ),
+  missingPlaces: fc.oneof(
+    fc.constant([]),
+    fc.constant([]),
+    fc.array(fc.record({ file: text, class: text }), { maxLength: 2 }),
   ),
   unclear: fc.oneof(fc.constant([]), fc.array(test, { maxLength: 1 })),
   maxExcused: fc.constantFrom(0, 1, 2, 10),
@@ -502,6 +526,7 @@ const CONDITIONS: [string, (input: GateInput) => boolean][] = [
         ),
   ],
   ["a whole run", (f) => isWhole(f)],
+  ["every file", (f) => f.missingPlaces.length === 0],
   ["no outage", (f) => f.counts.ran < 20 || f.counts.failed <= f.counts.ran / 5],
   ["few enough", (f) => f.failed.length <= f.maxExcused],
 ];
@@ -559,6 +584,7 @@ describe("the rule of the gate, for any input", () => {
       { reports: [CUT_OFF] },
       { failed: [{ ...PAYS, fingerprint: OTHER_CAUSE }] },
       ran(10),
+      { missingPlaces: [{ file: "a.ts", class: "" }] },
       { counts: { ran: 98, skipped: 2, failed: 40 } },
       { maxExcused: 0 },
     ];

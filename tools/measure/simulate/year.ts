@@ -222,7 +222,9 @@ class Year {
         expectedTestCount: testCount,
         baseTestCounts: [testCount, testCount, testCount],
         expectedSkippedCount: 0,
+        expectedPlaces: null,
       },
+      missingPlaces: [],
       now: at,
     }).isExcused;
   }

@@ -99,6 +99,41 @@ describe("a quarantined test with several failures", () => {
   }
 });
 
+describe("gate and a file that did not load", () => {
+  const known: Known = {
+    ...FLAKY,
+    earlier: {
+      ...USUAL,
+      expected_files: [{ file: "cart.ts", class: "Cart" }, { file: "pay.ts", class: "Pay" }],
+    },
+  };
+
+  it("excuses nothing, and says so before everything else", async () => {
+    const requests: URL[] = [];
+    const { code, stdout } = await gate(known, reportWith({ passed: 11 }), { requests });
+    assert.equal(code, 1);
+    assert.match(
+      stdout,
+      /^not whole\t1 test file has no test in the reports, .*: pay\.ts\n1 test failed/,
+    );
+    assert.match(stdout, /^exit code 1\t1 test file has no test in the reports/m);
+    assert.equal(requests.at(-1)!.searchParams.get("expected_files"), "true");
+  });
+
+  it("excuses as before where the service knows no files", async () => {
+    const { code } = await gate({ ...known, earlier: USUAL }, reportWith({ passed: 11 }));
+    assert.equal(code, 0);
+  });
+});
+
+describe("gate after a crash", () => {
+  it("says that it ended red without a failed test", async () => {
+    const { code, stdout } = await gate(FLAKY, reportOf({ good: "passed" }));
+    assert.equal(code, 1);
+    assert.match(stdout, /^red without a failed test\texit code 1\n/);
+  });
+});
+
 describe("gate and the cause of a failure", () => {
   const known = (causes: string[]): Known => ({
     quarantined: [{ ...testNamed("flaky"), causes }],

@@ -1,5 +1,6 @@
 import { afterEach, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
+import { existsSync, writeFileSync } from "node:fs";
 import { readFile, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { FAKE_TOKEN } from "../../api_client/fake_api.ts";
@@ -50,8 +51,58 @@ async function runGate(
   return await gate(created, [...options, ...around(path, reportOf(tests), code)]);
 }
 
+/** A service that answers differently once the tests have run, which wait for what it says before. */
+async function changing(
+  before: Known,
+  afterwards: (request: Request) => Response,
+): Promise<{ created: GateFixture; args: string[] }> {
+  const created: GateFixture = await fixture(before, (request) => {
+    if (existsSync(path)) return afterwards(request);
+    const isLast = before.quarantined.length === 0 || request.url.includes("/verdicts?");
+    if (isLast) writeFileSync(answered, "");
+    return answer(request, before);
+  });
+  const path = join(created.folder, "report.xml");
+  const answered = join(created.folder, "answered");
+  // For 10 seconds at most.
+  const script = 'i=0; while [ ! -e "$3" ] && [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done; ' +
+    'printf %s "$1" > "$2"; exit 1';
+  const report = reportOf({ flaky: "failed", good: "passed" });
+  return { created, args: [path, "--", "sh", "-c", script, "sh", report, path, answered] };
+}
+
 afterEach(async () => {
   for (const created of fixtures.splice(0)) await created.close();
+});
+
+describe("gate around a command, and the quarantined tests", () => {
+  it("counts an entry that was added while the tests ran", async () => {
+    const { created, args } = await changing(
+      { quarantined: [] },
+      (request) => answer(request, FLAKY),
+    );
+    const { code, stdout } = await gate(created, args);
+    assert.equal(code, 0, stdout);
+  });
+
+  it("does not count one that was removed", async () => {
+    const { created, args } = await changing(
+      FLAKY,
+      (request) => answer(request, { quarantined: [] }),
+    );
+    assert.equal((await gate(created, args)).code, 1);
+  });
+
+  it("uses what the service said before the tests, with the causes, when it is away afterwards", async () => {
+    const { created, args } = await changing(FLAKY, () => new Response(null, { status: 401 }));
+    const { code, stdout, stderr } = await gate(created, args);
+    assert.equal(code, 0, stdout);
+    assert.match(stderr, /^gate: /m);
+    const known = { quarantined: [{ ...testNamed("flaky"), causes: ["0123456789abcdef"] }] };
+    const other = await changing(known, () => new Response(null, { status: 401 }));
+    const ending = await gate(other.created, other.args);
+    assert.deepEqual([ending.code, /quarantined, new cause/.test(ending.stdout)], [1, true]);
+  });
 });
 
 describe("gate around a command", () => {

@@ -40,6 +40,7 @@ interface EarlierAnswer {
   base_test_counts: number[];
   expected_skipped_count: number | null;
   outage: { runs: OutageRun[] } | null;
+  expected_files?: { file: string; class: string }[] | null;
   mass_failure?: "outage" | "together" | null;
 }
 

@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { findMissingPlaces } from "../../../lib/cli/gate_run/missing_places.ts";
+import { missingPlaces, placesOf, type TestPlace } from "../../../lib/gate/missing_places.ts";
+
+const test = (file: string, className: string) => ({
+  suite: "",
+  class: className,
+  name: "a",
+  file,
+});
+
+const place = (file: string, className: string): TestPlace => ({ file, class: className });
+
+describe("a place that is expected in a run", () => {
+  it("is missing when no test of its file is in the reports", () => {
+    const expected = [place("cart.ts", "Cart"), place("pay.ts", "Pay")];
+    const reported = placesOf([test("cart.ts", "Other"), test("new.ts", "Pay")]);
+    assert.deepEqual(missingPlaces(expected, reported), [place("pay.ts", "Pay")]);
+  });
+
+  it("is a class where tests have no file", () => {
+    const expected = [place("", "Cart"), place("", "Pay")];
+    assert.deepEqual(missingPlaces(expected, placesOf([test("", "Cart")])), [place("", "Pay")]);
+  });
+
+  it("is found by its class where only one of the two names the file", () => {
+    assert.deepEqual(missingPlaces([place("cart.ts", "Cart")], placesOf([test("", "Cart")])), []);
+    assert.deepEqual(missingPlaces([place("", "Cart")], placesOf([test("cart.ts", "Cart")])), []);
+  });
+});
+
+describe("a missing file", () => {
+  let folder: string;
+  const earlier = { expectedPlaces: [place("cart.ts", "Cart"), place("pay.ts", "Pay")] };
+  const places = placesOf([test("cart.ts", "Cart")]);
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "test-analytics-missing-"));
+    await writeFile(join(folder, "cart.ts"), "");
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it("is missing when it is there to run", async () => {
+    await writeFile(join(folder, "pay.ts"), "");
+    assert.deepEqual(await findMissingPlaces(earlier, { places, folder }), [
+      place("pay.ts", "Pay"),
+    ]);
+  });
+
+  it("is not missing when it was deleted in the checkout", async () => {
+    assert.deepEqual(await findMissingPlaces(earlier, { places, folder }), []);
+  });
+
+  it("is missing when reports do not name files as the checkout does, or without a checkout", async () => {
+    const others = placesOf([test("src/other.ts", "Other"), test("cart.ts", "Cart")]);
+    await rm(join(folder, "cart.ts"));
+    const missing = [place("pay.ts", "Pay")];
+    assert.deepEqual(await findMissingPlaces(earlier, { places: others, folder }), missing);
+    assert.deepEqual(await findMissingPlaces(earlier, { places, folder: "" }), missing);
+  });
+
+  it("is unknown where the service does not say what is expected", async () => {
+    assert.deepEqual(await findMissingPlaces({ expectedPlaces: null }, { places, folder }), []);
+    assert.deepEqual(await findMissingPlaces(null, { places, folder }), []);
+  });
+});
