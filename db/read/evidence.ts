@@ -11,6 +11,7 @@ import {
   type EarlierFailure,
   findEvidence,
   type Finding,
+  type KnownOfTest,
   type KnownRun,
   type MassFailure,
   MIN_TOGETHER,
@@ -72,12 +73,6 @@ export interface FoundConclusion extends Conclusion {
   isKnownOnBase: boolean;
 }
 
-interface Conclusions {
-  massFailure: MassFailure | null;
-  /** In the order of the failures. */
-  conclusions: FoundConclusion[];
-}
-
 /** How far back failures count as seen. */
 const MEMORY_DAYS = 365;
 
@@ -87,61 +82,91 @@ const MAX_RUNS = 1_000;
 /** Enough to find the run before of a test in a job with as many shards. */
 const MAX_BRANCH_RUNS = 50;
 
-/** The evidence for the failures of a run, with shares and blame. */
+interface RunOptions {
+  repositoryId: number;
+  run: EvidenceRun;
+  /** The causes of all tests that failed in the run. */
+  causeCounts: Iterable<CauseCount>;
+  /** Patterns of the branches that count as the base branch. */
+  base: Patterns;
+  /** Seconds since 1970. */
+  windowStart: number;
+}
+
+/** The evidence for the failures of a run, with shares and blame; in their order. */
 export async function findConclusions(
   sql: Queryable,
-  { repositoryId, run, failures, causeCounts, base, windowStart }: {
-    repositoryId: number;
-    run: EvidenceRun;
+  { failures, causeCounts, ...options }: Omit<RunOptions, "causeCounts"> & {
     failures: readonly AskedFailure[];
-    /** The causes of all tests that failed in the run; those of `failures` unless given. */
+    /** Those of `failures` unless given. */
     causeCounts?: readonly CauseCount[] | undefined;
-    /** Patterns of the branches that count as the base branch. */
-    base: Patterns;
-    /** Seconds since 1970. */
-    windowStart: number;
   },
-): Promise<Conclusions> {
+): Promise<{ massFailure: MassFailure | null; conclusions: FoundConclusion[] }> {
+  const own = failures.map(({ causes }) => ({ causes: knownCauses(causes), testCount: 1 }));
+  const { massFailure, conclusionsOn } = await openRun(sql, {
+    ...options,
+    causeCounts: causeCounts ?? own,
+  });
+  return { massFailure, conclusions: await conclusionsOn(failures) };
+}
+
+/** Loads what concerns all failures of a run. */
+export async function openRun(
+  sql: Queryable,
+  { repositoryId, run, causeCounts, base, windowStart }: RunOptions,
+): Promise<{
+  massFailure: MassFailure | null;
+  /** The evidence for some of its failures, in their order. */
+  conclusionsOn(failures: readonly AskedFailure[]): Promise<FoundConclusion[]>;
+}> {
   const isOnBase = countsForBase(run, base);
-  const known = failures.map(({ causes, ...failure }) => ({
-    ...failure,
-    causes: causes.filter((cause) => cause !== NO_TEXT),
-  }));
   const lately = isMassFailure(run.counts) || run.counts.failed >= MIN_TOGETHER
     ? await loadLatelySeen(sql, { repositoryId, run, base })
     : { inDay: new Set<string>(), inHours: new Set<string>() };
-  const counts = causeCounts ?? known.map(({ causes }) => ({ causes, testCount: 1 }));
-  const massFailure = massFailureOf(run.counts, counts, lately.inHours);
+  const massFailure = massFailureOf(run.counts, causeCounts, lately.inHours);
   const failedRun = {
     branch: run.branch,
     isOnBase,
     massFailure,
     failedTestCount: run.counts.failed,
   };
-  const testNos = known.flatMap(({ testNo }) => testNo ?? []);
-  const stored = await loadKnown(sql, { repositoryId, run, testNos, base });
-  const findings = known.map(({ testNo, causes, hasPassed }) => {
-    const ofTest = stored(testNo);
-    const passedIn = hasPassed
-      ? { submissionId: run.submissionId ?? "", branch: run.branch }
-      : ofTest.passedIn;
-    const own = new Set(causes);
-    const windowId = firstSubmissionId(windowStart);
-    const isKnownOnBase = ofTest.base.latest?.hasFailed === true ||
-      ofTest.failures.some((one) =>
-        one.isOnBase && one.submissionId >= windowId && one.causes.some((cause) => own.has(cause))
-      );
-    const finding = findEvidence(causes, failedRun, { ...ofTest, passedIn }, lately.inDay);
-    return { ...finding, isKnownOnBase };
-  });
-  const shareFor = await loadShares(sql, { repositoryId, isOnBase, moment: run.moment }, findings);
-  return {
-    massFailure,
-    conclusions: findings.map((finding) => {
+  const windowId = firstSubmissionId(windowStart);
+  const history = { repositoryId, run, base };
+  let runs: Promise<HistoryRuns> | undefined;
+  const shares = new Shares(sql, { repositoryId, isOnBase, moment: run.moment });
+  const conclusionsOn = async (failures: readonly AskedFailure[]) => {
+    const testNos = failures.flatMap(({ testNo }) => testNo ?? []);
+    const stored = testNos.length === 0 ? () => NOTHING_KNOWN : await loadKnown(
+      sql,
+      { ...history, runs: await (runs ??= loadHistory(sql, history)) },
+      testNos,
+    );
+    const findings = failures.map(({ testNo, hasPassed, ...failure }) => {
+      const causes = knownCauses(failure.causes);
+      const ofTest = stored(testNo);
+      const passedIn = hasPassed
+        ? { submissionId: run.submissionId ?? "", branch: run.branch }
+        : ofTest.passedIn;
+      const own = new Set(causes);
+      const isKnownOnBase = ofTest.base.latest?.hasFailed === true ||
+        ofTest.failures.some((one) =>
+          one.isOnBase && one.submissionId >= windowId && one.causes.some((cause) => own.has(cause))
+        );
+      const finding = findEvidence(causes, failedRun, { ...ofTest, passedIn }, lately.inDay);
+      return { ...finding, isKnownOnBase };
+    });
+    const shareFor = await shares.load(findings);
+    return findings.map((finding) => {
       const share = shareFor(finding);
       return { ...finding, isOnBase, share, blame: blameOf(finding.evidence, share) };
-    }),
+    });
   };
+  return { massFailure, conclusionsOn };
+}
+
+/** The causes without unknown ones, which are equal to no other. */
+export function knownCauses(causes: readonly string[]): string[] {
+  return causes.filter((cause) => cause !== NO_TEXT);
 }
 
 /** SQL: whether the row `s` of `submission` is this run itself. */
@@ -188,23 +213,27 @@ type HistoryRun = Run<"branch" | "environment" | "job" | "code" | "isOutage" | "
 
 const HISTORY_COLUMNS = ["branch", "environment", "job", "code", "isOutage", "results"] as const;
 
-/** What is stored of tests, by test_no. */
-async function loadKnown(
+interface HistoryOptions {
+  repositoryId: number;
+  run: EvidenceRun;
+  base: Patterns;
+}
+
+/** The runs that are looked at for every failure of a run. */
+interface HistoryRuns {
+  sameVersion: HistoryRun[];
+  onBase: HistoryRun[];
+  onBranch: HistoryRun[];
+}
+
+async function loadHistory(
   sql: Queryable,
-  { repositoryId, run, testNos, base }: {
-    repositoryId: number;
-    run: EvidenceRun;
-    testNos: readonly number[];
-    base: Patterns;
-  },
-) {
+  { repositoryId, run, base }: HistoryOptions,
+): Promise<HistoryRuns> {
   const memory = isBefore(sql, run, MEMORY_DAYS * SECONDS_PER_DAY);
   const isOther = sql`not ${isOwn(sql, run)}`;
   const load = (where: ReturnType<typeof isBefore>, limit: number): Promise<HistoryRun[]> =>
     loadRuns(sql, { repositoryId, columns: HISTORY_COLUMNS, where, limit });
-  if (testNos.length === 0) {
-    return () => ({ passedIn: null, base: NO_BASE_RUNS, failures: [], before: null });
-  }
   const sameVersion = run.code === null ? [] : await load(
     sql`s.code_version = ${run.code} and s.environment = ${run.environment} and s.job = ${run.job}
       and ${memory} ${
@@ -223,6 +252,24 @@ async function loadKnown(
   const onBranch = run.branch === ""
     ? []
     : await load(sql`s.branch = ${run.branch} and ${memory} and ${isOther}`, MAX_BRANCH_RUNS);
+  return { sameVersion, onBase, onBranch };
+}
+
+const NOTHING_KNOWN: KnownOfTest = {
+  passedIn: null,
+  base: NO_BASE_RUNS,
+  failures: [],
+  before: null,
+};
+
+/** What is stored of tests, by test_no. */
+async function loadKnown(
+  sql: Queryable,
+  { repositoryId, run, base, runs: { sameVersion, onBase, onBranch } }: HistoryOptions & {
+    runs: HistoryRuns;
+  },
+  testNos: readonly number[],
+): Promise<(testNo: number | null) => KnownOfTest> {
   const failures = await loadEarlierFailures(sql, { repositoryId, run, testNos, base });
   const selected = new SelectedTests(testNos);
   const passed = new Map<number, KnownRun>();
@@ -271,7 +318,12 @@ function runsBefore(
   return any;
 }
 
-/** The failures of tests in other submissions of the last 365 days, oldest first, by test_no. */
+/**
+ * The failures of tests in other submissions of the last 365 days, oldest first, by test_no.
+ *
+ * `offset 0` has each test looked up by itself. Where the repository has more failures than the planner
+ * knows of, as within a first upload of many, it reads all failures of each submission for every test.
+ */
 async function loadEarlierFailures(
   sql: Queryable,
   { repositoryId, run, testNos, base }: {
@@ -291,12 +343,15 @@ async function loadEarlierFailures(
         encode(string_agg(n.fingerprint || coalesce(n.other_fingerprints, ''), ''), 'hex') as causes,
         s.code_version = ${run.code ?? ""} as "isSameCode",
         ${isOfBase(sql, base)} as "isOnBase"
-      from negative_result n
+      from (
+        select n.submission_id, n.fingerprint, n.other_fingerprints from negative_result n
+        where n.repository_id = ${repositoryId} and n.test_no = t.test_no
+          and ${isRecordedSince(sql, firstSubmissionId(run.moment - MEMORY_DAYS * SECONDS_PER_DAY))}
+          and n.submission_id < decode(${firstSubmissionId(run.moment + 1)}, 'hex')
+        offset 0
+      ) n
       join submission s on s.repository_id = ${repositoryId} and s.submission_id = n.submission_id
-      where n.repository_id = ${repositoryId} and n.test_no = t.test_no
-        and ${isRecordedSince(sql, firstSubmissionId(run.moment - MEMORY_DAYS * SECONDS_PER_DAY))}
-        and n.submission_id < decode(${firstSubmissionId(run.moment + 1)}, 'hex')
-        and s.status = 'processed' and not ${isOwn(sql, run)}
+      where s.status = 'processed' and not ${isOwn(sql, run)}
       group by n.submission_id, s.branch, s.queue_base, s.code_version
       order by n.submission_id desc
       limit ${MAX_RUNS}
@@ -304,39 +359,59 @@ async function loadEarlierFailures(
     order by t.test_no, n."submissionId"`;
   const failures = rows.map(({ causes, ...row }) => ({
     ...row,
-    causes: splitFingerprints(causes).filter((cause) => cause !== NO_TEXT),
+    causes: knownCauses(splitFingerprints(causes)),
   }));
   return Map.groupBy(failures, ({ testNo }) => testNo);
 }
 
-/** The share for each finding, from the failures whose truth has come out. */
-async function loadShares(
-  sql: Queryable,
-  { repositoryId, isOnBase, moment }: { repositoryId: number; isOnBase: boolean; moment: number },
-  findings: readonly Finding[],
-): Promise<(finding: Pick<Finding, "evidence">) => Share | null> {
-  if (findings.length === 0) return () => null;
-  const since = moment - SHARE_DAYS * SECONDS_PER_DAY;
-  const period = { since, until: moment };
-  const repository = await loadTruthCounts(sql, { repositoryIds: [repositoryId], ...period });
-  const isKnown = ({ evidence }: Pick<Finding, "evidence">) =>
-    evidence === "outage" ||
-    repository.some((one) =>
-      one.evidence === evidence && one.isOnBase === isOnBase &&
-      one.notTheChange + one.theChange >= MIN_RESOLVED
-    );
-  let organization: TruthCounts[] = [];
-  if (!findings.every(isKnown)) {
-    const others = await sql<{ repositoryId: number }[]>`
+/** Shares, from the failures whose truth has come out, loaded once and only where they are needed. */
+class Shares {
+  readonly #sql: Queryable;
+  readonly #options: { repositoryId: number; isOnBase: boolean; moment: number };
+  #repository: Promise<TruthCounts[]> | undefined;
+  #organization: Promise<TruthCounts[]> | undefined;
+
+  constructor(
+    sql: Queryable,
+    options: { repositoryId: number; isOnBase: boolean; moment: number },
+  ) {
+    this.#sql = sql;
+    this.#options = options;
+  }
+
+  /** The share for each finding. */
+  async load(
+    findings: readonly Finding[],
+  ): Promise<(finding: Pick<Finding, "evidence">) => Share | null> {
+    if (findings.length === 0) return () => null;
+    const { repositoryId, isOnBase } = this.#options;
+    const repository = await (this.#repository ??= this.#count([repositoryId]));
+    const isKnown = ({ evidence }: Pick<Finding, "evidence">) =>
+      evidence === "outage" ||
+      repository.some((one) =>
+        one.evidence === evidence && one.isOnBase === isOnBase &&
+        one.notTheChange + one.theChange >= MIN_RESOLVED
+      );
+    const organization = findings.every(isKnown)
+      ? []
+      : await (this.#organization ??= this.#countOrganization());
+    return ({ evidence }) => shareOf(evidence, { isOnBase, repository, organization });
+  }
+
+  async #countOrganization(): Promise<TruthCounts[]> {
+    const { repositoryId } = this.#options;
+    const rows = await this.#sql<{ repositoryId: number }[]>`
       select o.repository_id::float8 as "repositoryId"
       from repository r join repository o on o.organization_id = r.organization_id
       where r.repository_id = ${repositoryId}`;
-    const repositoryIds = others.map((one) => one.repositoryId);
-    if (repositoryIds.length > 1) {
-      organization = await loadTruthCounts(sql, { repositoryIds, ...period });
-    }
+    return rows.length > 1 ? await this.#count(rows.map((one) => one.repositoryId)) : [];
   }
-  return ({ evidence }) => shareOf(evidence, { isOnBase, repository, organization });
+
+  async #count(repositoryIds: number[]): Promise<TruthCounts[]> {
+    const { moment } = this.#options;
+    const since = moment - SHARE_DAYS * SECONDS_PER_DAY;
+    return await loadTruthCounts(this.#sql, { repositoryIds, since, until: moment });
+  }
 }
 
 /** What became of the failures that were recorded in a period; repeats and outages do not count. */

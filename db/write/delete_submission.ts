@@ -47,7 +47,7 @@ export async function deleteSubmission(
       delete from submission
       where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
     // Without it the legs of its code version may differ again.
-    await detectDisruptions(tx, { ...submission, own: [] });
+    await detectDisruptions(tx, submission);
     await resolveTruths(tx, changed, failed);
     await markArchivesDeleted(tx, { repositoryId, keys: [key] });
     await bumpDataVersion(tx, repositoryId);

@@ -13,7 +13,6 @@ import {
 } from "../../lib/analysis/disruptions.ts";
 import { groupOf, isSetUp } from "../../lib/analysis/repetition/set_up.ts";
 import { findLegs, type Legs } from "../../lib/analysis/repetition/submissions.ts";
-import { MORE_CAUSES } from "../../lib/analysis/failure_causes.ts";
 import type { Run } from "../../lib/analysis/run.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
@@ -22,6 +21,14 @@ import { type Fragment, integersIn, type Queryable, textsIn } from "../connectio
 import { messageOf } from "../read/texts.ts";
 import { codeVersionOf, hasCodeVersion } from "../read/fragments.ts";
 import { loadRuns } from "../read/runs.ts";
+import {
+  type NewNegative,
+  NewNegatives,
+  rangesOfTests,
+  type TestRange,
+  TESTS_AT_ONCE,
+} from "./new_negatives.ts";
+import type { TestNos } from "./tests.ts";
 
 /** How the note of unnamed legs begins. */
 export const LEGS_NOTE = "unnamed legs:";
@@ -35,19 +42,18 @@ export async function storeNegatives(
   repositoryId: number,
   given: NewResults & { codeVersion: string },
 ): Promise<StoredNegatives> {
-  const own = newNegatives(given);
+  const negatives = new NewNegatives(given);
   const mayHaveOthers = await mayHaveDisruptions(tx, repositoryId, given);
-  const { disruptions, newlyDisruptive, newDisruptions, legs } = mayHaveOthers
-    ? await detectDisruptions(tx, { repositoryId, own, ...given })
+  const { newlyDisruptive, newDisruptions, legs } = mayHaveOthers
+    ? await detectDisruptions(tx, { repositoryId, negatives, ...given })
     : NO_DISRUPTIONS;
-  for (const negative of own) negative.isDisruption = disruptions.has(negative);
-  await insertNegatives(tx, repositoryId, own);
+  await insertNegatives(tx, repositoryId, negatives);
   return {
-    disruptionCount: own.filter(({ isDisruption }) => isDisruption).length,
+    disruptionCount: negatives.disruptionCount,
     newlyDisruptive,
     newDisruptions,
     legsNote: legs && await noteOfLegs(tx, repositoryId, given.submissionId, legs),
-    negatives: own,
+    negatives,
     mayHaveOthers,
   };
 }
@@ -56,7 +62,7 @@ interface StoredNegatives extends Pick<Disruptions, "newlyDisruptive" | "newDisr
   disruptionCount: number;
   /** What is to be said about the submission if nobody told it apart from another; `null` otherwise. */
   legsNote: string | null;
-  negatives: readonly (Pick<NewNegative, "testNo" | "fingerprint" | "otherFingerprints">)[];
+  negatives: NewNegatives;
   /** False if the code version has no other submission. */
   mayHaveOthers: boolean;
 }
@@ -65,27 +71,7 @@ interface NewResults {
   submissionId: string;
   content: SubmissionContent;
   /** The test_no of the tests with failures, by test_hash. */
-  failedTestNos: ReadonlyMap<number, number>;
-}
-
-/** A failure or error of the submission. */
-interface NewNegative extends NegativeResult {
-  conclusion: "failure" | "error";
-  textId: string;
-  fingerprint: string;
-  /** Hex; `null` without any. */
-  otherFingerprints: string | null;
-}
-
-function newNegatives({ submissionId, content, failedTestNos }: NewResults): NewNegative[] {
-  const { negatives, texts } = content;
-  return negatives.map(({ testHash, textNo, otherFingerprints: others, ...negative }) => {
-    const { textId, fingerprint, message } = texts[textNo]!;
-    const testNo = failedTestNos.get(testHash)!;
-    const otherFingerprints = others?.filter((one) => one !== MORE_CAUSES).join("") || null;
-    const text = { textId, fingerprint, otherFingerprints, message };
-    return { ...negative, ...text, submissionId, testNo, isDisruption: false };
-  });
+  failedTestNos: Pick<TestNos, "get">;
 }
 
 const NEGATIVES_PER_STATEMENT = 2_000;
@@ -93,20 +79,10 @@ const NEGATIVES_PER_STATEMENT = 2_000;
 async function insertNegatives(
   tx: Queryable,
   repositoryId: number,
-  negatives: NewNegative[],
+  negatives: NewNegatives,
 ): Promise<void> {
-  // In the order of the primary key, so that pages of its index are filled one after the other. Only numbers are
-  // sorted, and rows are made of a batch at a time, because there may be a million.
-  const order = Uint32Array.from(negatives.keys()).sort((left, right) => {
-    const [a, b] = [negatives[left]!, negatives[right]!];
-    return Number(a.isDisruption) - Number(b.isDisruption) || a.testNo - b.testNo ||
-      a.resultNo - b.resultNo;
-  });
-  for (let start = 0; start < order.length; start += NEGATIVES_PER_STATEMENT) {
-    const batch = Array.from(order.subarray(start, start + NEGATIVES_PER_STATEMENT), (index) => {
-      const { message: _, ...row } = negatives[index]!;
-      return row;
-    });
+  // In the order of the primary key, so that pages of its index are filled one after the other.
+  const insert = async (batch: Omit<NewNegative, "message">[]) => {
     await tx`
       insert into negative_result (repository_id, submission_id, result_no, test_no, is_disruption,
         conclusion, text_id, fingerprint, other_fingerprints)
@@ -116,7 +92,14 @@ async function insertNegatives(
       from json_to_recordset(${JSON.stringify(batch)}::text::json) as t("submissionId" text,
         "resultNo" int, "testNo" int, "isDisruption" boolean, conclusion text, "textId" text,
         fingerprint text, "otherFingerprints" text)`;
+  };
+  let batch: Omit<NewNegative, "message">[] = [];
+  for (const { message: _, ...row } of negatives.inOrder()) {
+    if (batch.push(row) < NEGATIVES_PER_STATEMENT) continue;
+    await insert(batch);
+    batch = [];
   }
+  if (batch.length > 0) await insert(batch);
 }
 
 /** A negative result that an upload has made a disruption: its own, or an earlier one. */
@@ -125,17 +108,13 @@ export type NewDisruption = Pick<NegativeResult, "testNo" | "submissionId" | "re
 interface Disruptions {
   /** Runs of its code version that nothing distinguishes. */
   legs: Legs<VersionRun> | null;
-  disruptions: ReadonlySet<NegativeResult>;
   newlyDisruptive: TestIdentity[];
   newDisruptions: NewDisruption[];
 }
 
-const NO_DISRUPTIONS: Disruptions = {
-  legs: null,
-  disruptions: new Set(),
-  newlyDisruptive: [],
-  newDisruptions: [],
-};
+const ALL_TESTS: TestRange = { first: 0, last: 2 ** 31 - 1 };
+
+const NO_DISRUPTIONS: Disruptions = { legs: null, newlyDisruptive: [], newDisruptions: [] };
 
 /**
  * False for most uploads: the only one of its code version, in which no test failed and passed. The rest
@@ -200,28 +179,83 @@ async function noteOfLegs(
     "--shard 2/8 for parts, --job NAME for other ways to run, or --attempt 2 for a run again";
 }
 
-/** Marks earlier negative results and updates the disruptive tests. */
+/** Marks negative results at a code version as disruptions, and updates the disruptive tests. */
 export async function detectDisruptions(
   tx: Queryable,
-  { repositoryId, submissionId, codeVersion, own }: {
+  { repositoryId, submissionId, codeVersion, negatives = null }: {
     repositoryId: number;
     submissionId: string;
     codeVersion: string;
-    /** The negative results of the new submission. */
-    own: NegativeResult[];
+    /** The negative results of a new submission: they are marked here, and are not stored yet. */
+    negatives?: NewNegatives | null;
   },
 ): Promise<Disruptions> {
-  const earlier = await loadNegatives(tx, repositoryId, hasCodeVersion(tx, [codeVersion]));
-  const negatives = [...own, ...earlier];
+  const isAtVersion = hasCodeVersion(tx, [codeVersion]);
+  const known = await loadNegatives(
+    tx,
+    repositoryId,
+    tx`${isAtVersion} limit ${TESTS_AT_ONCE + 1}`,
+  );
+  const count = known.length + (negatives?.length ?? 0);
   const version = { repositoryId, submissionId, codeVersion };
-  if (negatives.length === 0 && !await mayBeLeg(tx, version)) return NO_DISRUPTIONS;
+  if (count === 0 && !await mayBeLeg(tx, version)) return NO_DISRUPTIONS;
   const runs = await loadVersionRuns(tx, { repositoryId, codeVersions: [codeVersion] });
-  const facts = await loadTestFacts(tx, { repositoryId, testNos: testNosOf(negatives) });
-  const found = findDisruptions(runs, negatives, facts);
   const legs = findLegs(runs);
+  const all: Disruptions = { legs, newlyDisruptive: [], newDisruptions: [] };
+  const isSmall = count <= TESTS_AT_ONCE;
+  const ranges = isSmall ? [ALL_TESTS] : rangesOfTests(
+    await loadFailedTestNos(tx, { repositoryId, isAtVersion, others: negatives?.testNos ?? [] }),
+  );
+  for (const range of ranges) {
+    const own = negatives?.ofTests(range) ?? [];
+    const earlier = isSmall ? known : await loadNegatives(
+      tx,
+      repositoryId,
+      tx`${isAtVersion} and n.test_no between ${range.first} and ${range.last}`,
+    );
+    const found = await detectInTests(tx, { repositoryId, runs, legs, own, earlier });
+    for (const one of own) if (found.disruptions.has(one)) negatives!.markDisruption(one);
+    all.newlyDisruptive.push(...found.newlyDisruptive);
+    all.newDisruptions.push(...found.newDisruptions);
+  }
+  return all;
+}
+
+/** The tests with negative results at a code version, and others; ascending. */
+async function loadFailedTestNos(
+  tx: Queryable,
+  { repositoryId, isAtVersion, others }: {
+    repositoryId: number;
+    isAtVersion: Fragment;
+    others: Iterable<number>;
+  },
+): Promise<Int32Array> {
+  const [row] = await tx<{ testNos: number[] | null }[]>`
+    select array_to_json(array_agg(distinct n.test_no)) as "testNos"
+    from submission s
+    join negative_result n using (repository_id, submission_id)
+    where s.repository_id = ${repositoryId} and ${isAtVersion}`;
+  return Int32Array.from(new Set([...row!.testNos ?? [], ...others])).sort();
+}
+
+/** Detects the disruptions of some tests, of which all negative results at a code version are given. */
+async function detectInTests(
+  tx: Queryable,
+  { repositoryId, runs, legs, own, earlier }: {
+    repositoryId: number;
+    /** All runs at the code version. */
+    runs: (VersionRun & Run<"codeVersion">)[];
+    legs: Legs<VersionRun> | null;
+    own: NegativeResult[];
+    earlier: NegativeResult[];
+  },
+): Promise<Omit<Disruptions, "legs"> & { disruptions: ReadonlySet<NegativeResult> }> {
+  const negatives = [...own, ...earlier];
+  const facts = await loadTestFacts(tx, { repositoryId, testNos: testNosOf(negatives) });
+  const found = findDisruptions(runs, negatives, facts, { provesBetween: legs === null });
   if (legs) await withdrawUnproved(tx, { repositoryId, found, earlier, runs });
-  if (found.length === 0) return { ...NO_DISRUPTIONS, legs };
   const disruptions = new Set(found.flatMap((test) => test.disruptions));
+  if (found.length === 0) return { disruptions, newlyDisruptive: [], newDisruptions: [] };
   const newDisruptions = [...disruptions].filter(({ isDisruption }) => !isDisruption)
     .map(({ testNo, submissionId, resultNo }) => ({ testNo, submissionId, resultNo }));
   await markDisruptions(tx, {
@@ -239,7 +273,7 @@ export async function detectDisruptions(
     select suite, class, name, file from test
     where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, newTestNos)})
     order by array_position(${integersIn(tx, newTestNos)}, test_no)`;
-  return { disruptions, newlyDisruptive, newDisruptions, legs };
+  return { disruptions, newlyDisruptive, newDisruptions };
 }
 
 /**

@@ -6,6 +6,7 @@ import { recordedAtOf } from "../../lib/base/identity.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import type { MassFailure } from "../../lib/evidence/evidence.ts";
+import type { CauseCount } from "../../lib/evidence/mass_failure.ts";
 import {
   MIN_FAILED_VERSIONS,
   type Truth,
@@ -14,8 +15,15 @@ import {
 } from "../../lib/evidence/truth.ts";
 import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
 import { loadBaseBranch } from "../read/base_branch.ts";
-import { findConclusions, type FoundConclusion } from "../read/evidence.ts";
+import { type FoundConclusion, knownCauses, openRun } from "../read/evidence.ts";
 import { loadRuns } from "../read/runs.ts";
+import {
+  type NewNegative,
+  type NewNegatives,
+  rangesOfTests,
+  type TestRange,
+  TESTS_AT_ONCE,
+} from "./new_negatives.ts";
 
 /** A submission whose results are stored. */
 interface EvidenceSubmission {
@@ -32,58 +40,66 @@ interface EvidenceSubmission {
   counts: Pick<TestCounts, "ran" | "failed">;
 }
 
-/** A negative result of it. */
-export interface StoredFailure {
-  testNo: number;
-  fingerprint: string;
-  /** Fingerprints one after the other; `null` without any. */
-  otherFingerprints: string | null;
-}
-
-/**
- * Stores the evidence for the failed tests of a new submission.
- */
+/** Stores the evidence for the failed tests of a new submission. */
 export async function storeEvidence(
   tx: Queryable,
-  { submission, code, failures }: {
+  { submission, code, negatives }: {
     submission: EvidenceSubmission;
     code: string;
-    failures: readonly StoredFailure[];
+    negatives: NewNegatives;
   },
 ): Promise<MassFailure | null> {
-  if (failures.length === 0) return null;
+  if (negatives.length === 0) return null;
   const { repositoryId, submissionId } = submission;
   const moment = recordedAtOf(submissionId);
   const base = await loadBaseBranch(tx, { repositoryId, now: moment });
-  const byTest = Map.groupBy(failures, ({ testNo }) => testNo);
   const [own] = await loadRuns(tx, {
     repositoryId,
     columns: ["results"],
     submissionIds: [submissionId],
   });
-  const passed = new Set<number>();
-  own!.results.each(new SelectedTests(byTest.keys()), (testNo, { counts }) => {
-    if (counts.positive > 0) passed.add(testNo);
-  });
-  const asked = Array.from(byTest, ([testNo, ofTest]) => ({
-    testNo,
-    causes: [...new Set(ofTest.flatMap(causesOf))],
-    hasPassed: passed.has(testNo),
-  }));
-  const { massFailure, conclusions } = await findConclusions(tx, {
+  const ranges = rangesOfTests(negatives.testNos);
+  const { massFailure, conclusionsOn } = await openRun(tx, {
     repositoryId,
     run: { ...submission, branch: submission.branch ?? "", code, moment },
-    failures: asked,
+    causeCounts: causeCounts(negatives, ranges),
     base: basePatterns(base),
     windowStart: moment - WINDOW_SECONDS,
   });
   if (massFailure === "outage") await markOutage(tx, { repositoryId, submissionId });
-  const rows = conclusions.map((one, index) => rowOf(asked[index]!.testNo, one));
-  await insertEvidence(tx, { repositoryId, submissionId, rows });
+  for (const range of ranges) {
+    const byTest = Map.groupBy(negatives.ofTests(range), ({ testNo }) => testNo);
+    const passed = new Set<number>();
+    own!.results.each(new SelectedTests(byTest.keys()), (testNo, { counts }) => {
+      if (counts.positive > 0) passed.add(testNo);
+    });
+    const asked = Array.from(byTest, ([testNo, ofTest]) => ({
+      testNo,
+      causes: [...new Set(ofTest.flatMap(causesOf))],
+      hasPassed: passed.has(testNo),
+    }));
+    const conclusions = await conclusionsOn(asked);
+    const rows = conclusions.map((one, index) => rowOf(asked[index]!.testNo, one));
+    await insertEvidence(tx, { repositoryId, submissionId, rows });
+  }
   return massFailure;
 }
 
-function causesOf({ fingerprint, otherFingerprints }: StoredFailure): string[] {
+/** The causes of each test that failed. */
+function* causeCounts(
+  negatives: NewNegatives,
+  ranges: readonly TestRange[],
+): Generator<CauseCount, void> {
+  for (const range of ranges) {
+    for (const ofTest of Map.groupBy(negatives.ofTests(range), ({ testNo }) => testNo).values()) {
+      yield { causes: knownCauses(ofTest.flatMap(causesOf)), testCount: 1 };
+    }
+  }
+}
+
+function causesOf(
+  { fingerprint, otherFingerprints }: Pick<NewNegative, "fingerprint" | "otherFingerprints">,
+): string[] {
   return [fingerprint, ...splitFingerprints(otherFingerprints ?? "")];
 }
 
@@ -219,17 +235,18 @@ interface ChangedVersion {
   branch: string | null;
 }
 
-/** The tests that failed at a code version, and the branches on which it ran then. */
+/** The tests that failed at a code version, by the branches on which it ran then. */
 export async function loadFailedTests(
   tx: Queryable,
   { repositoryId, version }: Pick<ChangedVersion, "repositoryId" | "version">,
-): Promise<{ testNo: number; branch: string | null }[]> {
-  return await tx<{ testNo: number; branch: string | null }[]>`
-    select distinct f.test_no as "testNo", s.branch
+): Promise<{ branch: string | null; testNos: number[] }[]> {
+  return await tx<{ branch: string | null; testNos: number[] }[]>`
+    select s.branch, array_to_json(array_agg(distinct f.test_no)) as "testNos"
     from submission s
     join failure_evidence f on f.repository_id = ${repositoryId} and f.submission_id = s.submission_id
     where s.repository_id = ${repositoryId} and s.code_version = ${version.code}
-      and s.environment = ${version.environment} and s.job = ${version.job}`;
+      and s.environment = ${version.environment} and s.job = ${version.job}
+    group by s.branch`;
 }
 
 /**
@@ -241,13 +258,17 @@ export async function loadFailedTests(
 export async function resolveTruths(
   tx: Queryable,
   changed: ChangedVersion,
-  failed: readonly { testNo: number; branch: string | null }[],
+  failed: readonly { branch: string | null; testNos: readonly number[] }[],
 ): Promise<void> {
   if (failed.length === 0) return;
-  const testNos = new Set(failed.map(({ testNo }) => testNo));
+  const testNos = Int32Array.from(failed.flatMap((one) => one.testNos)).sort()
+    .filter((testNo, index, all) => testNo !== all[index - 1]);
   for (const branch of new Set([changed.branch, ...failed.map((one) => one.branch)])) {
     const runs = await loadNeighbours(tx, { ...changed, branch });
-    await resolveOnBranch(tx, { ...changed, testNos, runs });
+    for (let start = 0; start < testNos.length; start += TESTS_AT_ONCE) {
+      const batch = [...testNos.subarray(start, start + TESTS_AT_ONCE)];
+      await resolveOnBranch(tx, { ...changed, testNos: batch, runs });
+    }
   }
 }
 
@@ -300,11 +321,11 @@ interface TestVersion extends VersionRuns {
 async function resolveOnBranch(
   tx: Queryable,
   { repositoryId, version, submissionId, testNos, runs }: ChangedVersion & {
-    testNos: ReadonlySet<number>;
+    testNos: readonly number[];
     runs: readonly TruthRun[];
   },
 ): Promise<void> {
-  const byTest = new Map([...testNos].map((testNo) => [testNo, new Map<string, TestVersion>()]));
+  const byTest = new Map(testNos.map((testNo) => [testNo, new Map<string, TestVersion>()]));
   const selected = new SelectedTests(testNos);
   for (const { submissionId: firstId, code, isOutage, results } of runs) {
     results.each(selected, (testNo, { counts: { positive, negative } }) => {

@@ -13,9 +13,9 @@ import {
   importEvidence,
   loadFailedTests,
   resolveTruths,
-  type StoredFailure,
   storeEvidence,
 } from "./evidence.ts";
+import type { NewNegatives } from "./new_negatives.ts";
 import { storeTexts } from "./store_texts.ts";
 import { bumpForAddition, type LockedRepository, lockRepository } from "./repository_row.ts";
 import {
@@ -219,7 +219,7 @@ async function storeConclusions(
   submission: Omit<SubmissionHead, "key"> & { submissionId: string },
   { content, negatives, mayHaveOthers }: {
     content: SubmissionContent;
-    negatives: readonly StoredFailure[];
+    negatives: NewNegatives;
     mayHaveOthers: boolean;
   },
 ): Promise<boolean> {
@@ -241,7 +241,7 @@ async function storeConclusions(
       counts: countTests(content.exceptions, content.testHashes.length),
     },
     code,
-    failures: negatives,
+    negatives,
   });
   const version = { code, environment, job };
   const failed = await loadFailedTests(tx, { repositoryId, version });

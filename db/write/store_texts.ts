@@ -1,5 +1,5 @@
 /** Stores the messages and stack traces of failures, and deletes unreferenced ones. */
-import type { CompressedText } from "../../lib/analysis/failure_texts.ts";
+import { failureText, type FailureTexts } from "../../lib/analysis/failure_texts.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { storedTexts } from "../read/texts.ts";
 
@@ -14,10 +14,11 @@ const MAX_UNASKED_BYTES = 100_000;
 /** Stores the texts that the repository, which must be locked, does not have yet. */
 export async function storeTexts(
   tx: Queryable,
-  { repositoryId, texts }: { repositoryId: number; texts: readonly CompressedText[] },
+  { repositoryId, texts }: { repositoryId: number; texts: FailureTexts },
 ): Promise<void> {
-  for (let start = 0; start < texts.length; start += TEXTS_PER_BATCH) {
-    const batch = texts.slice(start, start + TEXTS_PER_BATCH);
+  for (let start = 0; start < texts.count; start += TEXTS_PER_BATCH) {
+    const length = Math.min(TEXTS_PER_BATCH, texts.count - start);
+    const batch = Array.from({ length }, (_, offset) => failureText(texts, start + offset));
     const byteCount = batch.reduce(
       (sum, { message, body }) => sum + message.length + body.length,
       0,

@@ -1,6 +1,6 @@
 /** Tests, and lists of their numbers, each stored once for all submissions that ran the same tests. */
 import { encodeTestList } from "../../lib/analysis/columns.ts";
-import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
+import { indexOfTest, type SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import { encodeOverheads } from "../../lib/analysis/suite_overheads.ts";
 import { testHash, type TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
@@ -26,7 +26,7 @@ export async function storeTestList(
   { repositoryId, content }: { repositoryId: number; content: SubmissionContent },
 ): Promise<{
   testListNo: number;
-  failedTestNos: Map<number, number>;
+  failedTestNos: TestNos;
   ambiguousTestNos: number[];
   overheads: Uint8Array;
 }> {
@@ -36,8 +36,7 @@ export async function storeTestList(
     return await insertTestList(tx, { ...list, testNos });
   };
   const testListNo = await findTestListNo(tx, list) ?? await insert();
-  const failed = new Set(content.negatives.map(({ testHash }) => testHash));
-  const failedTestNos = await testNosByHash(tx, repositoryId, failed);
+  const failedTestNos = await failedTests(tx, repositoryId, content);
   const ambiguous = await testNosByHash(tx, repositoryId, content.ambiguousTestHashes);
   const first = content.overheads.map(({ testHash }) => testHash);
   const overheads = encodeOverheads(
@@ -45,6 +44,38 @@ export async function storeTestList(
     await testNosByHash(tx, repositoryId, first),
   );
   return { testListNo, failedTestNos, ambiguousTestNos: [...ambiguous.values()], overheads };
+}
+
+/** The test_no of tests by test_hash, by column: there may be a million. */
+export class TestNos {
+  readonly #testHashes: Float64Array;
+  readonly #testNos: Int32Array;
+
+  /** @param testHashes ascending */
+  constructor(testHashes: Float64Array, testNos: Int32Array) {
+    this.#testHashes = testHashes;
+    this.#testNos = testNos;
+  }
+
+  get(testHash: number): number | undefined {
+    return this.#testNos[indexOfTest(this.#testHashes, testHash)];
+  }
+}
+
+/** The tests of an upload with failures. All of its tests are stored. */
+async function failedTests(
+  tx: Queryable,
+  repositoryId: number,
+  { negatives }: Pick<SubmissionContent, "negatives">,
+): Promise<TestNos> {
+  const testHashes = negatives.testHashes.slice().sort();
+  const testNos = new Int32Array(testHashes.length);
+  for (let start = 0; start < testHashes.length; start += TESTS_PER_STATEMENT) {
+    const batch = testHashes.subarray(start, start + TESTS_PER_STATEMENT);
+    const found = await testNosByHash(tx, repositoryId, new Set(batch));
+    batch.forEach((hash, offset) => testNos[start + offset] = found.get(hash)!);
+  }
+  return new TestNos(testHashes, testNos);
 }
 
 /** Stores the tests that are new to the repository, with it locked. Returns all test_no, in order. */

@@ -73,7 +73,10 @@ function countKinds(kinds: readonly AttemptKind[]): ResultCounts {
 }
 
 /** Copies an array to the start of a longer one, and returns that. */
-export function enlarge<T extends Int32Array | Float64Array | Uint8Array>(from: T, to: T): T {
+export function enlarge<T extends Int32Array | Uint32Array | Float64Array | Uint8Array>(
+  from: T,
+  to: T,
+): T {
   to.set(from);
   return to;
 }

@@ -70,6 +70,8 @@ export function findDisruptions(
   runs: readonly VersionRun[],
   negatives: readonly NegativeResult[],
   facts: TestFacts,
+  /** Whether one run can repeat another: not where legs are unnamed. */
+  { provesBetween = findLegs(runs) === null }: { provesBetween?: boolean } = {},
 ): { test: DisruptiveTest; disruptions: NegativeResult[] }[] {
   const failedIn = new Map<number, Set<string>>();
   for (const { testNo, submissionId } of negatives) {
@@ -77,7 +79,6 @@ export function findDisruptions(
     failedIn.set(testNo, own.add(submissionId));
   }
   const passedIn = findPasses(runs, failedIn.keys(), facts);
-  const provesBetween = findLegs(runs) === null;
   const isProved = (testNo: number) => {
     const failed = failedIn.get(testNo)!;
     const passed = passedIn.get(testNo) ?? [];

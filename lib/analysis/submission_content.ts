@@ -13,15 +13,12 @@ import {
   type ResultColumns,
 } from "./columns.ts";
 import { causesOfOtherMessages, otherCauses } from "./failure_causes.ts";
-import { type CompressedText, TextCollector } from "./failure_texts.ts";
+import { type FailureTexts, TextCollector } from "./failure_texts.ts";
 import type { SuiteOverhead } from "../report/report_reader.ts";
 import type { TestOverhead } from "./suite_overheads.ts";
 import { identityIn, IdentityStore, type StoredIdentities } from "./identity_store.ts";
-import {
-  CaseFlag,
-  type CollectedNegative,
-  type CollectedReport,
-} from "./repetition/collected_results.ts";
+import { NegativeCollector, type Negatives } from "./negatives.ts";
+import { CaseFlag, type CollectedReport } from "./repetition/collected_results.ts";
 import { mergeResults } from "./repetition/merge_results.ts";
 
 export interface SubmissionContent extends ResultColumns {
@@ -39,9 +36,9 @@ export interface SubmissionContent extends ResultColumns {
   /** The machine that all reports name; absent without one. */
   hostname?: string | undefined;
   /** The failures and errors, in the order of the report. */
-  negatives: CollectedNegative[];
+  negatives: Negatives;
   /** The texts of the negative results, each once. */
-  texts: CompressedText[];
+  texts: FailureTexts;
 }
 
 /** The content as plain data, which can be sent to another thread. */
@@ -73,7 +70,7 @@ export class SubmissionBuilder {
   /** Only if a report has them. */
   #variants: Int32Array | null = null;
   readonly #identities = new IdentityStore();
-  readonly #negatives: CollectedNegative[] = [];
+  readonly #negatives = new NegativeCollector();
   readonly #texts = new TextCollector();
   readonly #reports: CollectedReport[] = [];
   readonly #overheads: TestOverhead[] = [];
@@ -98,7 +95,7 @@ export class SubmissionBuilder {
     if (isNegative(conclusion)) {
       const textNo = this.#texts.add(result);
       const otherFingerprints = result.otherMessages &&
-        otherCauses(this.#texts.texts[textNo]!.fingerprint, causesOfOtherMessages(result));
+        otherCauses(this.#texts.fingerprintAt(textNo), causesOfOtherMessages(result));
       this.#negatives.push({
         testHash: hash,
         resultNo,
@@ -122,7 +119,7 @@ export class SubmissionBuilder {
   /** Ends a report: from its results on, equal cases are judged by the rule of its tool. */
   endReport(report: ReportedTool): void {
     this.#reports.push({ ...report, end: this.#count });
-    this.#textCount = this.#texts.texts.length;
+    this.#textCount = this.#texts.count;
     this.#overheadCount = this.#overheads.length;
   }
 
@@ -134,8 +131,7 @@ export class SubmissionBuilder {
     this.#identities.truncate(end);
     this.#texts.truncate(this.#textCount);
     this.#overheads.splice(this.#overheadCount);
-    const kept = this.#negatives.findLastIndex(({ resultNo }) => resultNo < end) + 1;
-    this.#negatives.splice(kept);
+    this.#negatives.truncate(end);
   }
 
   finish({ onNote }: { onNote?: (note: string) => void } = {}): ContentData & SubmissionContent {
@@ -160,19 +156,19 @@ export class SubmissionBuilder {
       durations: this.#durations.subarray(0, this.#count),
       flags: this.#flags.subarray(0, this.#count),
       variants: this.#variants,
-      negatives: this.#negatives,
+      negatives: this.#negatives.finish(),
     };
     const ambiguous = new Set<number>();
     // Nearly every report has each test once.
     const identityOf = (testIndex: number) => identityIn(identities, firstResults[testIndex]!);
     const isPlain = this.#count === testHashes.length &&
-      (this.#reports.length < 2 || this.#negatives.length === 0);
+      (this.#reports.length < 2 || collected.negatives.length === 0);
     const results = isPlain ? collected : mergeResults(collected, {
       testHashes,
       identityOf,
       reports: this.#reports,
       emptyText: () => this.#texts.add({ message: "", body: "" }),
-      fingerprintOf: (textNo) => this.#texts.texts[textNo]!.fingerprint,
+      fingerprintOf: (textNo) => this.#texts.fingerprintAt(textNo),
       onAmbiguous: (testIndex) => ambiguous.add(testHashes[testIndex]!),
       onMerged: (report, { count, first }) =>
         onNote?.(sharedNamesNote(
@@ -200,7 +196,7 @@ export class SubmissionBuilder {
       overheads: this.#overheads,
       hostname: commonHostname(this.#reports),
       negatives: results.negatives,
-      texts: this.#texts.texts,
+      texts: this.#texts.finish(),
     });
   }
 
@@ -246,7 +242,10 @@ export function withTestHashes(
       listHash: listHashOf(testHashes),
       identityAt: (index) => content.identityAt(order[index]!),
       ambiguousTestHashes: content.ambiguousTestHashes.map(newHash),
-      negatives: content.negatives.map((one) => ({ ...one, testHash: newHash(one.testHash) })),
+      negatives: {
+        ...content.negatives,
+        testHashes: content.negatives.testHashes.map(newHash),
+      },
       overheads: content.overheads.map((one) => ({ ...one, testHash: newHash(one.testHash) })),
       ...encodeResults(testHashes.length, {
         testIndexes: Uint32Array.from(testIndexes),

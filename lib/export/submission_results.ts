@@ -1,6 +1,7 @@
 import { ATTEMPT_KINDS, encodeResults, kindOf } from "../analysis/columns.ts";
 import { otherCauses } from "../analysis/failure_causes.ts";
 import { TextCollector } from "../analysis/failure_texts.ts";
+import { type CollectedNegative, NegativeCollector } from "../analysis/negatives.ts";
 import { listHashOf, type SubmissionContent } from "../analysis/submission_content.ts";
 import type { TestTags } from "../analysis/test_tags.ts";
 import { parseShortTestId } from "../base/identity.ts";
@@ -20,7 +21,7 @@ export class SubmissionResults {
   readonly #testIndexes: number[] = [];
   readonly #kinds: number[] = [];
   readonly #durations: number[] = [];
-  readonly #negatives: SubmissionContent["negatives"] = [];
+  readonly #negatives: CollectedNegative[] = [];
   readonly #texts = new TextCollector({ maxBytes: MAX_TEXT_BYTES });
   /** Distinct tags of single tests, and the group of each test: 0 for none, otherwise 1 + its index. */
   readonly #groups: string[][] = [];
@@ -44,7 +45,7 @@ export class SubmissionResults {
       const testHash = this.#testHashes.at(-1)!;
       const textNo = this.#texts.add({ message: message ?? "", body: body ?? "" });
       const otherFingerprints = record.other_fingerprints &&
-        otherCauses(this.#texts.texts[textNo]!.fingerprint, record.other_fingerprints);
+        otherCauses(this.#texts.fingerprintAt(textNo), record.other_fingerprints);
       this.#negatives.push({
         testHash,
         resultNo,
@@ -109,6 +110,8 @@ export class SubmissionResults {
     if (negatives.some(({ resultNo }, index) => resultNo === negatives[index - 1]?.resultNo)) {
       throw new SyntaxError("two of its results have the same result_no");
     }
+    const collected = new NegativeCollector();
+    for (const negative of negatives) collected.push(negative);
     const testHashes = Float64Array.from(this.#testHashes);
     const content: SubmissionContent = {
       resultCount,
@@ -128,8 +131,8 @@ export class SubmissionResults {
         microseconds: overhead_us,
         isOneClass: is_one_class,
       })),
-      negatives,
-      texts: this.#texts.texts,
+      negatives: collected.finish(),
+      texts: this.#texts.finish(),
     };
     const hasTags = this.#groups.length > 0;
     return { content, testTags: hasTags ? { groups: this.#groups, groupOf: this.#groupOf } : null };

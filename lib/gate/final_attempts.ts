@@ -6,7 +6,13 @@ import {
   type SubmissionContent,
 } from "../analysis/submission_content.ts";
 import { otherCauses } from "../analysis/failure_causes.ts";
-import { decodeBody, type FailureText } from "../analysis/failure_texts.ts";
+import {
+  decodeBody,
+  type FailureText,
+  failureText,
+  fingerprintAt,
+} from "../analysis/failure_texts.ts";
+import { eachNegative } from "../analysis/negatives.ts";
 import { testHash, type TestIdentity } from "../base/identity.ts";
 import type { CauseCount } from "../evidence/mass_failure.ts";
 import type { FailedTest } from "./rule.ts";
@@ -51,14 +57,14 @@ export function finalAttempts(content: ContentData & SubmissionContent): FinalAt
   });
   const identities = (indexes: number[]) =>
     indexes.sort((a, b) => firstResults[a]! - firstResults[b]!).map(content.identityAt);
-  const negatives = Map.groupBy(content.negatives, ({ testHash }) => testHash);
+  const negatives = Map.groupBy(eachNegative(content.negatives), ({ testHash }) => testHash);
   const lastText = (test: TestIdentity) => {
     const last = negatives.get(testHash(test))?.at(-1);
-    return last && content.texts[last.textNo]!;
+    return last && failureText(content.texts, last.textNo);
   };
   const causesOf = (hash: number) =>
     negatives.get(hash)!.flatMap(({ textNo, otherFingerprints = [] }) => [
-      content.texts[textNo]!.fingerprint,
+      fingerprintAt(content.texts, textNo),
       ...otherFingerprints,
     ]);
   const withCauses = (test: TestIdentity): FailedTest => {

@@ -98,7 +98,20 @@ function withoutFunctions(files: UploadFiles | null): ArrayBuffer[] {
   const { identityAt: _, ...content } = results.content;
   // The main thread adds the function again.
   results.content = content as typeof results.content;
-  const { chunks, positions } = content.identities;
-  const arrays = [content.testHashes, content.firstResults, positions, ...chunks];
+  const { identities, negatives, texts } = content;
+  const arrays = [
+    content.testHashes,
+    content.firstResults,
+    identities.positions,
+    ...identities.chunks,
+    negatives.testHashes,
+    negatives.resultNos,
+    negatives.textNos,
+    negatives.errors,
+    texts.ids,
+    texts.fingerprints,
+    texts.positions,
+    ...texts.chunks,
+  ];
   return arrays.map(({ buffer }) => buffer as ArrayBuffer);
 }

@@ -1,19 +1,8 @@
 /** The results of an upload as they were collected, and their cases. */
 import { ATTEMPT_KINDS, CONCLUSION_OF_KIND } from "../columns.ts";
+import { negativeOf, type Negatives } from "../negatives.ts";
 import type { Conclusion } from "../../report/result.ts";
 import { type EqualCase, type EqualCasesRule, type ReportedTool, ruleAt } from "./equal_cases.ts";
-
-/** A failure or error. */
-export interface CollectedNegative {
-  testHash: number;
-  /** Position of the result in its submission. */
-  resultNo: number;
-  conclusion: "failure" | "error";
-  /** Index of its text in `texts`. */
-  textNo: number;
-  /** Fingerprints of its causes other than its text's, sorted; absent without any. */
-  otherFingerprints?: string[];
-}
 
 /** Results in the order of their reports; all arrays have the same length. */
 export interface CollectedResults {
@@ -27,8 +16,7 @@ export interface CollectedResults {
   flags: Uint8Array;
   /** `null` if nothing tells cases of one name apart. */
   variants: Int32Array | null;
-  /** Ascending by `resultNo`. */
-  negatives: CollectedNegative[];
+  negatives: Negatives;
 }
 
 /** Bits of `CollectedResults.flags`. */
@@ -121,20 +109,6 @@ export function casesOf(results: CollectedResults, resultNos: Uint32Array): Equa
 export function conclusionOf({ kinds, negatives }: CollectedResults, resultNo: number): Conclusion {
   const kind = ATTEMPT_KINDS[kinds[resultNo]!]!;
   return kind === "negative"
-    ? negativeAt(negatives, resultNo)!.conclusion
+    ? negativeOf(negatives, resultNo)!.conclusion
     : CONCLUSION_OF_KIND[kind];
-}
-
-export function negativeAt(
-  negatives: readonly CollectedNegative[],
-  resultNo: number,
-): CollectedNegative | undefined {
-  let low = 0;
-  let high = negatives.length - 1;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (negatives[middle]!.resultNo < resultNo) low = middle + 1;
-    else high = middle;
-  }
-  return negatives[low]?.resultNo === resultNo ? negatives[low] : undefined;
 }

@@ -3,13 +3,12 @@ import type { TestIdentity } from "../../base/identity.ts";
 import { type Conclusion, isNegative } from "../../report/result.ts";
 import { ATTEMPT_KINDS, kindOf } from "../columns.ts";
 import { otherCauses } from "../failure_causes.ts";
+import { type CollectedNegative, negativeAt, NegativeCollector, negativeOf } from "../negatives.ts";
 import {
   casesOf,
-  type CollectedNegative,
   type CollectedReport,
   type CollectedResults,
   conclusionOf,
-  negativeAt,
   reportOf,
   ruleOf,
   segmentsByTest,
@@ -145,8 +144,8 @@ function changeOf(
   const durations = own.map((each) => results.durations[each]!);
   const durationMicroseconds = durations.reduce((sum, each) => sum + each, 0);
   if (!isNegative(conclusion)) return { conclusion, durationMicroseconds, textNo: -1 };
-  const negatives = own.flatMap((each) => negativeAt(results.negatives, each) ?? []);
-  const textNo = negativeAt(results.negatives, messageOf)?.textNo ?? emptyText();
+  const negatives = own.flatMap((each) => negativeOf(results.negatives, each) ?? []);
+  const textNo = negativeOf(results.negatives, messageOf)?.textNo ?? emptyText();
   const otherFingerprints = otherCauses(
     fingerprintOf(textNo),
     negatives.flatMap((one) => [fingerprintOf(one.textNo), ...one.otherFingerprints ?? []]),
@@ -201,14 +200,13 @@ function changed(
   testHashes: Float64Array,
 ): CollectedResults {
   const { testIndexes, kinds, durations, flags, variants } = results;
-  const negatives: CollectedNegative[] = [];
+  const negatives = new NegativeCollector();
   let count = 0;
   let negativeNo = 0;
   for (let resultNo = 0; resultNo < testIndexes.length; resultNo++) {
     const change = changes.get(resultNo);
-    const own = results.negatives[negativeNo];
-    const isOwn = own?.resultNo === resultNo;
-    if (isOwn) negativeNo++;
+    const hasFailed = results.negatives.resultNos[negativeNo] === resultNo;
+    const own = hasFailed ? negativeAt(results.negatives, negativeNo++) : null;
     if (change === null) continue;
     const testIndex = testIndexes[resultNo]!;
     testIndexes[count] = testIndex;
@@ -219,7 +217,7 @@ function changed(
     if (change && isNegative(change.conclusion)) {
       const { conclusion, durationMicroseconds: _, ...causes } = change;
       negatives.push({ testHash: testHashes[testIndex]!, resultNo: count, conclusion, ...causes });
-    } else if (!change && isOwn) {
+    } else if (!change && own) {
       negatives.push({ ...own, resultNo: count });
     }
     count++;
@@ -230,6 +228,6 @@ function changed(
     durations: durations.subarray(0, count),
     flags: flags.subarray(0, count),
     variants,
-    negatives,
+    negatives: negatives.finish(),
   };
 }

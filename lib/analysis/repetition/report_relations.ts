@@ -1,10 +1,10 @@
 /** How the reports of one upload stand to each other: which repeat earlier ones, or stand in others. */
 import type { TestIdentity } from "../../base/identity.ts";
 import { ATTEMPT_KINDS } from "../columns.ts";
+import { negativeOf } from "../negatives.ts";
 import {
   type CollectedReport,
   type CollectedResults,
-  negativeAt,
   reportOf,
   type VisitSegments,
 } from "./collected_results.ts";
@@ -119,7 +119,7 @@ function hasSetUpFailure(
   identityOf: (testIndex: number) => TestIdentity,
 ): boolean {
   return reports.length > 1 &&
-    negatives.some(({ resultNo }) => isSetUp(identityOf(testIndexes[resultNo]!)));
+    negatives.resultNos.some((resultNo) => isSetUp(identityOf(testIndexes[resultNo]!)));
 }
 
 /** The tests of a report. */
@@ -154,7 +154,7 @@ function repeatedReports(
     const counts = new Map<string, number>();
     for (let no = reports[reportIndex - 1]?.end ?? 0; no < reports[reportIndex]!.end; no++) {
       const { testIndexes, kinds, durations, negatives } = results;
-      const textNo = negativeAt(negatives, no)?.textNo ?? -1;
+      const textNo = negativeOf(negatives, no)?.textNo ?? -1;
       const key = `${testIndexes[no]} ${kinds[no]} ${durations[no]} ${textNo}`;
       counts.set(key, (counts.get(key) ?? 0) + 1);
     }

@@ -4,6 +4,7 @@ import { beforeEach, it } from "@std/testing/bdd";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Upload } from "../../../db/write/store_submission.ts";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
+import { TESTS_AT_ONCE } from "../../../db/write/new_negatives.ts";
 import { describeWithDatabases } from "../../database.ts";
 import { createFixture, DAY, type Fixture, NOW } from "../../routes/fixture.ts";
 
@@ -62,6 +63,31 @@ describeWithDatabases("the evidence of an upload", (database) => {
     assert.deepEqual(await evidenceOf(failed), { a: ["first", null] });
     await upload({ a: null }, { ...MINE, commitOid: "aaaaaaa1" });
     assert.deepEqual(await evidenceOf(failed), { a: ["first", "not_the_change"] });
+  });
+
+  it("and disruptions of more failures than are handled at once are those of each test", async () => {
+    const count = TESTS_AT_ONCE + 10;
+    const names = Array.from({ length: count }, (_, number) => `test ${number}`);
+    const isStable = (number: number) => number % 100 !== 0;
+    const run = (message: (number: number) => string | null) =>
+      Object.fromEntries(names.map((name, number) => [name, message(number)]));
+    const code = { ...MINE, job: "", commitOid: "aaaaaaa1" };
+    const first = await upload(run((number) => `broken ${number}`), code);
+    const second = await upload(
+      run((number) => isStable(number) ? `broken ${number}` : null),
+      code,
+    );
+    const flaky = names.filter((_, number) => !isStable(number));
+    assert.deepEqual(second.newlyDisruptive.map(({ name }) => name).sort(), flaky.toSorted());
+    assert.equal(second.newDisruptions.length, flaky.length);
+    const evidence = Object.entries(await evidenceOf(first));
+    const resolved = evidence.filter(([, [, truth]]) => truth !== null);
+    assert.equal(evidence.length, count);
+    assert.deepEqual(
+      resolved.map(([name, [, truth]]) => `${name}: ${truth}`).sort(),
+      flaky.map((name) => `${name}: not_the_change`).sort(),
+    );
+    assert.equal(Object.keys(await evidenceOf(second)).length, count - flaky.length);
   });
 
   it("is the change after two more runs without a pass; a pass that is deleted no longer counts", async () => {

@@ -5,6 +5,7 @@ import {
   decodeBody,
   encodeBody,
   type FailureText,
+  failureText,
   TextCollector,
   textIdOf,
 } from "../../../lib/analysis/failure_texts.ts";
@@ -26,6 +27,11 @@ function withBody({ message, body }: CompressedText): FailureText {
   return { message, body: decodeBody(body) };
 }
 
+function textsOf(collector: TextCollector): CompressedText[] {
+  const texts = collector.finish();
+  return Array.from({ length: texts.count }, (_, textNo) => failureText(texts, textNo));
+}
+
 describe("the body of a failure", () => {
   it("comes back, whatever it is", () => {
     const bodies = [
@@ -34,6 +40,8 @@ describe("the body of a failure", () => {
       "\0",
       "ü€😀\r\n\t",
       "\ufeffbom",
+      "€".repeat(99),
+      "a".repeat(100),
       "a".repeat(16_384),
       "€".repeat(16_384),
     ];
@@ -65,7 +73,7 @@ describe("the texts of a submission", () => {
     const texts = [trace(1), trace(2), { message: "", body: "" }, { message: "only", body: "" }];
     const numbers = [0, 1, 0, 2, 3, 2, 1].map((index) => collector.add(texts[index]!));
     assert.deepEqual(numbers, [0, 1, 0, 2, 3, 2, 1]);
-    const found = collector.texts;
+    const found = textsOf(collector);
     assert.deepEqual(found.map(withBody), texts);
     assert.deepEqual(found.map(({ textId }) => textId), texts.map(textIdOf));
     for (const { fingerprint } of found) assert.match(fingerprint, /^[0-9a-f]{16}$/);
@@ -74,10 +82,24 @@ describe("the texts of a submission", () => {
   it("may be many, in little memory", () => {
     const collector = new TextCollector();
     for (let number = 0; number < 30_000; number++) collector.add(trace(number));
-    const bytes = collector.texts.reduce((sum, { body }) => sum + body.length, 0);
+    const found = textsOf(collector);
+    const bytes = found.reduce((sum, { body }) => sum + body.length, 0);
     assert.ok(bytes < 12e6, `${bytes} bytes`);
-    assert.equal(collector.texts.length, 30_000);
-    assert.deepEqual(withBody(collector.texts[29_999]!), trace(29_999));
+    assert.equal(found.length, 30_000);
+    assert.deepEqual(withBody(found[29_999]!), trace(29_999));
+  });
+
+  it("are forgotten from a number on, and may be added again", () => {
+    const collector = new TextCollector();
+    for (let number = 0; number < 100; number++) collector.add(trace(number));
+    const { byteCount } = collector;
+    collector.truncate(40);
+    assert.ok(collector.byteCount < byteCount / 2, `${collector.byteCount} of ${byteCount} bytes`);
+    assert.equal(collector.add(trace(39)), 39);
+    assert.equal(collector.add(trace(70)), 40);
+    assert.equal(collector.add(trace(70)), 40);
+    const found = textsOf(collector).map(withBody);
+    assert.deepEqual(found, [...Array.from({ length: 40 }, (_, no) => trace(no)), trace(70)]);
   });
 
   it("keep only their messages beyond a limit", () => {
@@ -90,7 +112,7 @@ describe("the texts of a submission", () => {
       collector.add({ message: `failed ${number}`, body: bodies[number]! });
     }
     assert.equal(collector.add({ message: "failed 0", body: bodies[0]! }), 0);
-    const texts = collector.texts.map(withBody);
+    const texts = textsOf(collector).map(withBody);
     assert.deepEqual(texts.map(({ message }) => message), texts.map((_, n) => `failed ${n}`));
     assert.equal(texts.length, count);
     const whole = texts.findIndex(({ body }) => body.length < 16_000);

@@ -1,7 +1,9 @@
-/** Makes columns of a given number of results; prints the greatest memory that took, in bytes. */
+/** Makes columns of a given number of results of one conclusion; prints the greatest memory that took, in bytes. */
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 
 const COUNT = Number(Deno.args[0]);
+const conclusion = Deno.args[1] as "passing" | "failure";
+const hasFailed = conclusion === "failure";
 
 function peak(): number {
   return Number(/VmHWM:\s+(\d+)/.exec(Deno.readTextFileSync("/proc/self/status"))?.[1]) * 1024;
@@ -15,10 +17,10 @@ for (let number = 0; number < COUNT; number++) {
     class: `Class${Math.floor(number / 20)}`,
     name: `case number ${number}`,
     file: "",
-    conclusion: "passing",
+    conclusion,
     durationMicroseconds: number,
-    message: "",
-    body: "",
+    message: hasFailed ? `expected ${number}` : "",
+    body: hasFailed ? `expected ${number}\n    at case number ${number}` : "",
   });
 }
 const content = builder.finish();

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
+import { eachNegative } from "../../../lib/analysis/negatives.ts";
 import { forEachException, forEachTest } from "../../../lib/analysis/columns.ts";
-import { decodeBody } from "../../../lib/analysis/failure_texts.ts";
+import { decodeBody, failureText } from "../../../lib/analysis/failure_texts.ts";
 import { indexOfTest, SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { testHash } from "../../../lib/base/identity.ts";
 import { PLAIN_CASE, type TestResult } from "../../../lib/report/result.ts";
@@ -133,11 +134,15 @@ describe("the content of a submission", () => {
       result("v", { conclusion: "failure", ...first }),
     ]);
     assert.deepEqual(
-      negatives.map(({ resultNo, conclusion, textNo }) => [resultNo, conclusion, textNo]),
+      Array.from(
+        eachNegative(negatives),
+        ({ resultNo, conclusion, textNo }) => [resultNo, conclusion, textNo],
+      ),
       [[0, "failure", 0], [2, "error", 1], [3, "failure", 0]],
     );
     assert.deepEqual(
-      texts.map(({ message, body }) => ({ message, body: decodeBody(body) })),
+      [0, 1].map((textNo) => failureText(texts, textNo))
+        .map(({ message, body }) => ({ message, body: decodeBody(body) })),
       [first, { message: "second", body: "" }],
     );
   });

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto";
 import { ATTEMPT_KINDS, encodeResults, kindOf } from "../../../lib/analysis/columns.ts";
 import { TextCollector } from "../../../lib/analysis/failure_texts.ts";
+import { NegativeCollector } from "../../../lib/analysis/negatives.ts";
 import type { SubmissionContent } from "../../../lib/analysis/submission_content.ts";
 import { testHash, type TestIdentity } from "../../../lib/base/identity.ts";
 import { isNegative } from "../../../lib/report/result.ts";
@@ -37,7 +38,7 @@ export class Columns {
     const testIndexes: number[] = [];
     const kinds: number[] = [];
     const durations: number[] = [];
-    const negatives: SubmissionContent["negatives"] = [];
+    const negatives = new NegativeCollector();
     const texts = new TextCollector();
     for (const attempt of attempts) {
       const { test, conclusion, durationMicroseconds } = attempt;
@@ -65,8 +66,8 @@ export class Columns {
         kinds: Uint8Array.from(kinds),
         durations: Float64Array.from(durations),
       }),
-      negatives,
-      texts: texts.texts,
+      negatives: negatives.finish(),
+      texts: texts.finish(),
     };
   }
 

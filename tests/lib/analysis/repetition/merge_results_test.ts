@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
+import { eachNegative } from "../../../../lib/analysis/negatives.ts";
+import { failureText } from "../../../../lib/analysis/failure_texts.ts";
 import { forEachTest } from "../../../../lib/analysis/columns.ts";
 import { SubmissionBuilder } from "../../../../lib/analysis/submission_content.ts";
 import type { EqualCasesRule } from "../../../../lib/analysis/repetition/equal_cases.ts";
@@ -49,8 +51,8 @@ describe("equal cases of a report", () => {
     assert.deepEqual(attempts, { a: "negative 4", b: "positive 2", c: "negative 4" });
     assert.equal(content.resultCount, 3);
     assert.deepEqual(
-      content.negatives.map(({ resultNo, conclusion, textNo }) => (
-        { resultNo, conclusion, message: content.texts[textNo]!.message }
+      Array.from(eachNegative(content.negatives), ({ resultNo, conclusion, textNo }) => (
+        { resultNo, conclusion, message: failureText(content.texts, textNo).message }
       )),
       [
         { resultNo: 0, conclusion: "failure", message: "a broke" },
@@ -70,8 +72,9 @@ describe("equal cases of a report", () => {
       ...more,
     });
     const causesOf = (...results: TestResult[]) =>
-      read(TESTS, results).content.negatives.map(({ otherFingerprints = [] }) =>
-        otherFingerprints.length
+      Array.from(
+        eachNegative(read(TESTS, results).content.negatives),
+        ({ otherFingerprints = [] }) => otherFingerprints.length,
       );
     assert.deepEqual(causesOf(failed("x"), failed("y"), result("a", "passing")), [1]);
     assert.deepEqual(causesOf(failed("x 1"), failed("x 2")), [0]);
@@ -205,7 +208,7 @@ describe("equal cases of a report", () => {
     builder.add(result("a", "passing"));
     builder.endReport({ file: "f", tool: "", rule: ATTEMPTS, surplusCaseCount: 0 });
     const { resultCount, negatives } = builder.finish();
-    assert.deepEqual([resultCount, negatives.map(({ resultNo }) => resultNo)], [4, [0, 2]]);
+    assert.deepEqual([resultCount, [...negatives.resultNos]], [4, [0, 2]]);
   });
 
   it("in 100,000 pairs are merged within seconds, with five names in the note", () => {

@@ -1,0 +1,122 @@
+/** The negative results of a submission that is being stored. */
+import { MORE_CAUSES } from "../../lib/analysis/failure_causes.ts";
+import type { NegativeResult } from "../../lib/analysis/disruptions.ts";
+import { failureText } from "../../lib/analysis/failure_texts.ts";
+import { indexOfNegative, negativeAt } from "../../lib/analysis/negatives.ts";
+import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
+import type { TestNos } from "./tests.ts";
+
+/** A failure or error of the submission. */
+export interface NewNegative extends NegativeResult {
+  conclusion: "failure" | "error";
+  textId: string;
+  fingerprint: string;
+  /** Hex; `null` without any. */
+  otherFingerprints: string | null;
+}
+
+/** From the first to the last test_no. */
+export interface TestRange {
+  first: number;
+  last: number;
+}
+
+/** Tests whose failures are handled at once, with all that is known of them. */
+export const TESTS_AT_ONCE = 5_000;
+
+/** Ranges that contain so many of the given test_no each, which are ascending. */
+export function rangesOfTests(testNos: Int32Array): TestRange[] {
+  const count = Math.ceil(testNos.length / TESTS_AT_ONCE);
+  return Array.from({ length: count }, (_, index) => {
+    const range = testNos.subarray(index * TESTS_AT_ONCE, (index + 1) * TESTS_AT_ONCE);
+    return { first: range[0]!, last: range.at(-1)! };
+  });
+}
+
+/** More than the results of an upload: a test_no and an index in one number, to be sorted. */
+const INDEX_RANGE = 2 ** 21;
+
+/** Makes objects only of what is read: there may be a million, which take 400 MB. */
+export class NewNegatives {
+  readonly length: number;
+  /** Each test that failed once, ascending. */
+  readonly testNos: Int32Array;
+  readonly #content: SubmissionContent;
+  readonly #submissionId: string;
+  // The negatives of the content are numbered by their index.
+  readonly #testNos: Int32Array;
+  /** 1 for a disruption. */
+  readonly #disruptions: Uint8Array;
+  /** Indexes by test_no, and in the order of the report. */
+  readonly #order: Uint32Array;
+
+  constructor({ submissionId, content, failedTestNos }: {
+    submissionId: string;
+    content: SubmissionContent;
+    /** The test_no of the tests with failures, by test_hash. */
+    failedTestNos: Pick<TestNos, "get">;
+  }) {
+    const { testHashes, length } = content.negatives;
+    this.length = length;
+    this.#content = content;
+    this.#submissionId = submissionId;
+    this.#disruptions = new Uint8Array(length);
+    this.#testNos = Int32Array.from(testHashes, (hash) => failedTestNos.get(hash)!);
+    const keys = Float64Array.from(this.#testNos, (testNo, index) => testNo * INDEX_RANGE + index);
+    this.#order = Uint32Array.from(keys.sort(), (key) => key % INDEX_RANGE);
+    this.testNos = this.#testNos.slice().sort()
+      .filter((testNo, place, all) => testNo !== all[place - 1]);
+  }
+
+  get disruptionCount(): number {
+    return this.#disruptions.reduce((sum, one) => sum + one, 0);
+  }
+
+  /** Those of some tests, in the order of the report. */
+  ofTests({ first, last }: TestRange): NewNegative[] {
+    const indexes = this.#order.slice(this.#placeOf(first), this.#placeOf(last + 1)).sort();
+    return Array.from(indexes, (index) => this.#at(index));
+  }
+
+  /** All, by test and in the order of the report: first what is no disruption, then the disruptions. */
+  *inOrder(): Generator<NewNegative, void> {
+    for (const isDisruption of [0, 1]) {
+      for (const index of this.#order) {
+        if (this.#disruptions[index] === isDisruption) yield this.#at(index);
+      }
+    }
+  }
+
+  markDisruption({ resultNo }: Pick<NewNegative, "resultNo">): void {
+    this.#disruptions[indexOfNegative(this.#content.negatives, resultNo)] = 1;
+  }
+
+  /** How many are of tests before this one. */
+  #placeOf(testNo: number): number {
+    let low = 0;
+    let high = this.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#testNos[this.#order[middle]!]! < testNo) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  #at(index: number): NewNegative {
+    const { negatives, texts } = this.#content;
+    const { resultNo, conclusion, textNo, otherFingerprints } = negativeAt(negatives, index);
+    const { textId, fingerprint, message } = failureText(texts, textNo);
+    return {
+      submissionId: this.#submissionId,
+      testNo: this.#testNos[index]!,
+      resultNo,
+      conclusion,
+      textId,
+      fingerprint,
+      message,
+      otherFingerprints: otherFingerprints?.filter((one) => one !== MORE_CAUSES).join("") || null,
+      isDisruption: this.#disruptions[index] === 1,
+    };
+  }
+}
