@@ -15,6 +15,7 @@
 #   TEST_ANALYTICS_REPOSITORY, _COMMIT, _TREE, _BRANCH, _ENVIRONMENT, _JOB, _SHARD, _ATTEMPT, _BUILD_URL
 #                            override what CI says
 #   TEST_ANALYTICS_EXIT_CODE how the tests ended (default: 1 in a job that failed, 0 in one that did not)
+#   TEST_ANALYTICS_PATH_PREFIX  folder of the checkout that relative paths in reports begin at (default: found)
 #   MATRIX                   on GitHub Actions the values of the matrix: ${{ toJSON(matrix) }}
 set -u
 
@@ -131,6 +132,7 @@ CI_MERGE_REQUEST_TITLE
 CI_NODE_INDEX
 CI_NODE_TOTAL
 CI_OPEN_MERGE_REQUESTS
+CI_PIPELINE_CREATED_AT
 CI_PIPELINE_STARTED
 CI_PIPELINE_URL
 CI_PROJECT_DIR
@@ -322,6 +324,27 @@ ci_lines() {
   ci_line HEAD_FOLDER "$($git rev-parse --show-toplevel 2>/dev/null)"
 }
 
+# In a monorepo, a tool may write the paths of a package. Prints the folder of the checkout that the paths
+# of a report begin at: of its first files that decides which does not exist from the top, but from a folder
+# above the report.
+prefix_of() {
+  if [ -n "${TEST_ANALYTICS_PATH_PREFIX:-}" ] || [ -z "$checkout" ]; then return; fi
+  top=$(cd "$checkout" 2>/dev/null && pwd -P) && above=$(cd "$(dirname "$1")" && pwd -P) || return
+  dd if="$1" bs=65536 count=1 2>/dev/null | LC_ALL=C grep -oE '[[:space:]]file="[^"&]+"' | head -n 20 |
+    sed 's/^.file="//; s/"$//; s,\\,/,g; s,^\(\./*\)*,,' | while IFS= read -r file; do
+    case $file in /* | [A-Za-z]:* | ../*) continue ;; esac
+    [ ! -e "$top/$file" ] || break
+    folder=$above
+    while [ "${folder#"$top"/}" != "$folder" ]; do
+      if [ -e "$folder/$file" ]; then
+        printf '%s\n' "${folder#"$top"/}"
+        break 2
+      fi
+      folder=${folder%/*}
+    done
+  done
+}
+
 # Copies a file into a folder of the archive, below its own path.
 pack() {
   path_inside=$(printf '%s' "$1" | sed 's,//*,/,g; s,^\(\.*/\)*,,; s,/\.\./,/,g')
@@ -334,6 +357,10 @@ pack() {
     inside=$work/$2/$number/$path_inside
   done
   mkdir -p "$(dirname "$inside")" && cp "$1" "$inside" && count=$((count + 1))
+  folder_inside=${inside#"$work"/}
+  folder_inside=${folder_inside%/*}
+  if [ "$2" = coverage ] || grep -qF "$folder_inside	" "$work/path-prefixes.txt" 2>/dev/null; then return; fi
+  printf '%s\t%s\n' "$folder_inside" "$(prefix_of "$1")" >>"$work/path-prefixes.txt"
 }
 
 # What a glob matches, as the program reads it: the shell has no **. Hidden files are passed over, and
@@ -453,6 +480,8 @@ case $exit_code:${TEST_ANALYTICS_JOB_STATUS:-${CI_JOB_STATUS:-}} in
   :failure | :failed) exit_code=1 ;;
 esac
 ci_lines >"$work/ci.env"
+grep -q '	.' "$work/path-prefixes.txt" 2>/dev/null || rm -f "$work/path-prefixes.txt"
+[ -z "${TEST_ANALYTICS_PATH_PREFIX:-}" ] || printf '\t%s\n' "$TEST_ANALYTICS_PATH_PREFIX" >"$work/path-prefixes.txt"
 cat >"$work/buildpulse.yml" <<YAML
 version: "1.0"
 git:

@@ -73,7 +73,7 @@ export interface Service {
   pullTitle?: Fact;
   /** Name of the commit's author. */
   author?: Fact;
-  /** RFC 3339, or seconds or milliseconds since 1970. */
+  /** When the build or job began: RFC 3339, or seconds or milliseconds since 1970. */
   startedAt?: Fact;
 }
 
@@ -241,7 +241,8 @@ export const SERVICES: readonly Service[] = [
     openPull: by(["CI_OPEN_MERGE_REQUESTS"], (list) => list.split(",")[0]!.replace(/^.*!/, "")),
     pullTitle: ["$CI_MERGE_REQUEST_TITLE"],
     author: ["$CI_COMMIT_AUTHOR"],
-    startedAt: ["$CI_JOB_STARTED_AT"],
+    // Reports may be artifacts of an earlier job of the pipeline.
+    startedAt: ["$CI_PIPELINE_CREATED_AT", "$CI_JOB_STARTED_AT"],
   },
   {
     title: "CircleCI",
@@ -479,7 +480,7 @@ export const SERVICES: readonly Service[] = [
     defaultBranch: ["$CI_REPO_DEFAULT_BRANCH"],
     pullNumber: ["$CI_COMMIT_PULL_REQUEST"],
     author: ["$CI_COMMIT_AUTHOR"],
-    startedAt: ["$CI_STEP_STARTED", "$CI_PIPELINE_STARTED"],
+    startedAt: ["$CI_PIPELINE_STARTED", "$CI_STEP_STARTED"],
   },
   {
     title: "Drone",

@@ -3,6 +3,7 @@ import * as v from "valibot";
 import { commitOf, runGit, treeOf } from "../intake/checkout/git.ts";
 import { type DetectedRun, toldFacts } from "../ci/mod.ts";
 import { describeCheckout, detectCiJob } from "../intake/checkout/mod.ts";
+import { type JobStart, readJobStart } from "../intake/stale_reports.ts";
 import { isGitId } from "../base/commit.ts";
 import { readWith } from "../base/read_with.ts";
 import { caseKey } from "../base/identity.ts";
@@ -11,6 +12,7 @@ import {
   parseRepositoryName,
   type RepositoryName,
 } from "../base/repository_name.ts";
+import { readPathPrefix } from "../report/path_prefix.ts";
 import type { ArchiveFacts } from "../report/archive/mod.ts";
 import type { CommandContext } from "./command.ts";
 import { ATTEMPTS, option, REPO_OF_JOB } from "./parameters.ts";
@@ -28,6 +30,12 @@ import {
   readText,
   type RunValues,
 } from "../intake/upload_values.ts";
+
+const PATH_PREFIX = option(
+  "<folder>",
+  "folder of the checkout that relative paths in reports begin at (default: found, if the reports lie below it)",
+  v.optional(readWith(readPathPrefix)),
+);
 
 export const RUN_OPTIONS = {
   repo: REPO_OF_JOB,
@@ -74,6 +82,7 @@ export const RUN_OPTIONS = {
     "URL of the CI run, shared by its shards",
     v.optional(readWith(readBuildUrl)),
   ),
+  pathPrefix: PATH_PREFIX,
   recordedAt: option(
     "<timestamp>",
     "when the tests ran: RFC 3339 with a time zone (default: now)",
@@ -109,6 +118,7 @@ export const ASKED_RUN_OPTIONS = {
   shard: RUN_OPTIONS.shard,
   attempt: RUN_OPTIONS.attempt,
   buildUrl: RUN_OPTIONS.buildUrl,
+  pathPrefix: PATH_PREFIX,
   base: option(
     "<branches>",
     "branches that count as the base branch (default: that of the repository)",
@@ -118,7 +128,11 @@ export const ASKED_RUN_OPTIONS = {
 
 /** What is given of them. */
 export function givenRun(
-  given: { [Name in Exclude<keyof typeof ASKED_RUN_OPTIONS, "base"> | "job"]?: string | undefined },
+  given: {
+    [Name in Exclude<keyof typeof ASKED_RUN_OPTIONS, "base" | "pathPrefix"> | "job"]?:
+      | string
+      | undefined;
+  },
 ) {
   const { commit, tree, branch, environment, job, shard, attempt, buildUrl } = given;
   const run = { commit, tree, branch, environment, job, shard, attempt, buildUrl };
@@ -129,6 +143,17 @@ export function givenRun(
 
 /** Digits of SHA-1; ids of SHA-256 are longer. */
 const WHOLE_ID_LENGTH = 40;
+
+/** When the job began whose reports are uploaded; `null` outside of CI, and for reports of another time. */
+export async function jobStartOf(
+  { commitOid }: Pick<ArchiveFacts, "commitOid">,
+  { recordedAt }: Pick<RunValues, "recordedAt">,
+  { io }: Pick<CommandContext, "io">,
+): Promise<JobStart | null> {
+  if (recordedAt !== undefined) return null;
+  const git = io.git ?? runGit;
+  return await readJobStart(await detectCiJob(io.environment, git), { commit: commitOid, git });
+}
 
 /** @throws {UsageError} when there is nothing to read */
 export function requireFiles({ reports, coverage }: { reports: string[]; coverage: string[] }) {

@@ -26,12 +26,14 @@ import {
   type FilesToRead,
   type FoundFacts,
   parseFacts,
+  pathPrefixes,
   readFiles,
   repositoryIn,
 } from "./read_archive.ts";
 import type { UploadFiles } from "./read_files.ts";
 import { withClaims } from "./claimed_facts.ts";
 import type { RunValues } from "./upload_values.ts";
+import { formatPathPrefixes, parsePathPrefixes } from "../report/path_prefix.ts";
 import { UploadNotes } from "./upload_notes.ts";
 import { type FormFile, readForm } from "./form.ts";
 import { UploadError } from "./upload_error.ts";
@@ -188,6 +190,7 @@ async function pack(
     areNamed,
     codeowners: content.codeowners,
     checkoutFolder,
+    pathPrefixes: parsePathPrefixes(content.pathPrefixes ?? ""),
     maxKept,
   });
   const archive = await packArchive(path, content);
@@ -251,7 +254,13 @@ async function contentsOfFiles(
   const facts = withClaims(checkFound(parseFacts(null, options)), claims, onNote);
   const found = files.map(({ path }, ordinal) => ({ path, ordinal }));
   return {
-    content: { facts: { ...facts, organization }, codeowners, ci: formatCi(parseCi(ci)), files },
+    content: {
+      facts: { ...facts, organization },
+      codeowners,
+      ci: formatCi(parseCi(ci)),
+      pathPrefixes: formatPathPrefixes(pathPrefixes(given, "")),
+      files,
+    },
     toRead: {
       name: "upload",
       reports: inOrderOfAttempts(
@@ -309,6 +318,7 @@ async function contentsOfArchive(path: string, upload: UploadToPack): Promise<Up
       facts: { ...facts, organization, checkoutFolder },
       codeowners,
       ci: formatCi(parseCi(ci)),
+      pathPrefixes: formatPathPrefixes(pathPrefixes(given, contents.pathPrefixes)),
       files: files(),
     },
     toRead: { name, reports, coverage, open: (files) => readArchived(source, files, contents) },

@@ -14,6 +14,7 @@ import { TAG_LIMITS } from "../report/limits.ts";
 import { isGitId } from "../base/commit.ts";
 import { errorMessage } from "../base/error.ts";
 import { excerpt, ReportError } from "../report/report_error.ts";
+import { type FolderPrefix, parsePathPrefixes, prefixOf } from "../report/path_prefix.ts";
 import type { StreamedReport } from "../report/read_report_files.ts";
 import { caseKey } from "../base/identity.ts";
 import { formatRepositoryName, parseRepositoryName } from "../base/repository_name.ts";
@@ -69,6 +70,8 @@ interface ReadFilesOptions {
   /** Text of a CODEOWNERS file; `null` when there is none. */
   codeowners: string | null;
   checkoutFolder: string;
+  /** Where relative paths of reports begin, by the folders of the archive. */
+  pathPrefixes: readonly FolderPrefix[];
   /** See {@link ReadArchiveOptions}. */
   hasOwnCoverage?: boolean | undefined;
   /** The uploader named every file: one of another kind is an error. */
@@ -133,6 +136,7 @@ export async function readArchive(
     {
       codeowners: options.codeowners ?? contents.codeowners,
       checkoutFolder: contents.metadata?.checkoutFolder ?? "",
+      pathPrefixes: pathPrefixes(options.given, contents.pathPrefixes),
       hasOwnCoverage: options.hasOwnCoverage,
     },
   );
@@ -256,6 +260,12 @@ export function parseFacts(
   return { facts, problem: found };
 }
 
+/** Where relative paths of reports begin: as the uploader says, else as the archive does. */
+export function pathPrefixes(given: RunValues, text: string): FolderPrefix[] {
+  const { pathPrefix } = given;
+  return pathPrefix === undefined ? parsePathPrefixes(text) : [{ folder: "", prefix: pathPrefix }];
+}
+
 /** `OWNER/NAME` in what a reporter wrote as the repository, which may be an address. */
 export function repositoryIn(
   text: string,
@@ -301,7 +311,7 @@ function usableTags(
 export async function readFiles(
   { name, reports, open, ...files }: FilesToRead,
   listener: Listener,
-  { codeowners, checkoutFolder, hasOwnCoverage = false, areNamed = false, maxKept }:
+  { codeowners, checkoutFolder, pathPrefixes, hasOwnCoverage = false, areNamed = false, maxKept }:
     ReadFilesOptions,
 ): Promise<Omit<UploadFiles, "notes">> {
   const coverage = hasOwnCoverage ? [] : files.coverage;
@@ -309,7 +319,13 @@ export async function readFiles(
     files: readonly ArchivedFile[],
   ): AsyncGenerator<StreamedReport, void> {
     for await (const { path, bytes } of open(files)) {
-      yield { path: `${name}: ${path}`, isNamed: areNamed, mayBeIncomplete: true, bytes };
+      yield {
+        path: `${name}: ${path}`,
+        isNamed: areNamed,
+        mayBeIncomplete: true,
+        pathPrefix: prefixOf(path, pathPrefixes),
+        bytes,
+      };
     }
   };
   const owners = codeowners === null ? null : { text: codeowners, root: "" };

@@ -10,12 +10,14 @@ import { parseCodeowners } from "../report/codeowners.ts";
 import { CoverageCollector, type CoverageTotals } from "../report/coverage/mod.ts";
 import { readReportFiles, type StreamedReport } from "../report/read_report_files.ts";
 import { type Advice, ReportExaminer } from "../report/report_advice.ts";
+import { findPathPrefix } from "../report/path_prefix.ts";
 import { ReportError } from "../report/report_error.ts";
 import { findReports, type ReportFile, type SkippedEntry } from "../report/report_files.ts";
 import { isNegative } from "../report/result.ts";
 import { quote } from "../base/quote.ts";
 import { Failure } from "../base/failure.ts";
 import { errorCode, errorMessage } from "../base/error.ts";
+import { type JobStart, withoutStale } from "./stale_reports.ts";
 import { UploadNotes } from "./upload_notes.ts";
 
 const RESULTS_PER_PROGRESS = 1_000;
@@ -83,19 +85,32 @@ type CoverageFile = Pick<StreamedReport, "path" | "bytes">;
 
 /** Reads the reports and coverage reports of an upload. @throws {ReportError} */
 export async function readUploadFiles(
-  { reports, attempts, coverage, ...context }: {
+  { reports, attempts, coverage, pathPrefix, jobStart = null, onFound, ...context }: {
     reports: string[];
+    /** The folder of the checkout that relative paths begin at; found for each report unless given. */
+    pathPrefix?: string | undefined;
     /** Whether the reports are given in the order of attempts. */
     attempts?: boolean | undefined;
+    /** Reports from before are left out; `null` when unknown. */
+    jobStart?: JobStart | null | undefined;
+    /** Called with the reports that are read. */
+    onFound?(reports: readonly ReportFile[]): void;
     coverage: string[];
   } & ReportOptions,
   listener: Listener,
 ): Promise<UploadFiles> {
   const notes = new UploadNotes();
   const noting = notes.of(listener);
-  const found = reports.length > 0
+  const all = reports.length > 0
     ? await findReports(reports, noteSkipped(noting), { areAttempts: attempts })
     : [];
+  const fresh = jobStart ? await withoutStale(all, jobStart, noting.note) : all;
+  if (fresh.length < all.length && fresh.length === 0) {
+    throw new Failure("all reports are from before the job began: have it write them again");
+  }
+  const { checkoutFolder = "" } = context;
+  const found = await withPathPrefixes(fresh, { pathPrefix, checkoutFolder });
+  onFound?.(found);
   const sizes = await Promise.all(
     found.map(({ path }) => stat(path).then(({ size }) => size, () => 0)),
   );
@@ -105,6 +120,19 @@ export async function readUploadFiles(
     : null;
   const totals = coverage.length > 0 ? await readCoverage(openAll(coverage), noting) : null;
   return { results, coverage: totals, notes: notes.list };
+}
+
+/** Reports with the folders of the checkout that their relative paths begin at. */
+async function withPathPrefixes(
+  reports: readonly ReportFile[],
+  { pathPrefix, checkoutFolder }: { pathPrefix: string | undefined; checkoutFolder: string },
+): Promise<ReportFile[]> {
+  const found: ReportFile[] = [];
+  for (const report of reports) {
+    const prefix = pathPrefix ?? await findPathPrefix(report.path, checkoutFolder);
+    found.push({ ...report, pathPrefix: prefix });
+  }
+  return found;
 }
 
 /** Notes what is not read although it has the name of a report. Links are left out on purpose. */

@@ -4,6 +4,7 @@ import { readWith } from "../base/read_with.ts";
 import { parseRepositoryName } from "../base/repository_name.ts";
 import { parseTimestamp } from "../base/time.ts";
 import type { ParameterErrors } from "../http/request/errors.ts";
+import { readPathPrefix } from "../report/path_prefix.ts";
 import { excerpt } from "../report/report_error.ts";
 import type { RunValues } from "./upload_values.ts";
 import {
@@ -31,6 +32,7 @@ const schemaAt = (now: number) =>
     attempt: optional(readName),
     exit_code: optional(readExitCode),
     build_url: optional(readBuildUrl),
+    path_prefix: optional(readPathPrefix),
     recorded_at: optional((text) => readRecordedAt(parseTimestamp(text), now)),
     tags: optional((text) => readTags(text.split(","))),
   });
@@ -46,8 +48,8 @@ export function readUploadParameters(
   const read = parseParameters(schemaAt(now), search);
   if (read.errors) return read;
   const { repository: repo, build_url: buildUrl, recorded_at: recordedAt, ...others } = read.values;
-  const { exit_code: exitCode, ...rest } = others;
-  return { given: { ...rest, repo, buildUrl, exitCode, recordedAt } };
+  const { exit_code: exitCode, path_prefix: pathPrefix, ...rest } = others;
+  return { given: { ...rest, repo, buildUrl, exitCode, pathPrefix, recordedAt } };
 }
 
 /** The errors of fields that say something else than the address. */

@@ -21,6 +21,8 @@ export interface RunValues {
   attempt?: string | undefined;
   exitCode?: number | undefined;
   buildUrl?: string | undefined;
+  /** The folder of the checkout that relative paths in reports begin at. */
+  pathPrefix?: string | undefined;
   /** Seconds since 1970. */
   recordedAt?: number | undefined;
   tags?: string[] | undefined;

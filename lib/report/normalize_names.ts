@@ -3,6 +3,8 @@
  * suite's own time stamp. Everything else is unchanged.
  */
 
+import { withPrefix } from "./path_prefix.ts";
+
 // Distinct addresses numbered in one report; further ones stay as they are.
 const MAX_ADDRESSES = 10_000;
 
@@ -58,17 +60,29 @@ const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000;
 /** Normalizes the names of one report. */
 export class NameNormalizer {
   readonly #checkoutFolder: string;
+  readonly #pathPrefix: string;
   /** By the rest of the name and its test, the numbers of addresses. */
   readonly #ordinals = new Map<string, Map<string, number>>();
   #addressCount = 0;
 
-  /** @param checkoutFolder where the repository was checked out, `""` if unknown */
-  constructor(checkoutFolder = "") {
+  /**
+   * @param checkoutFolder where the repository was checked out, `""` if unknown
+   * @param pathPrefix the folder in it that relative paths of files begin at, `""` for its root
+   */
+  constructor(checkoutFolder = "", pathPrefix = "") {
     this.#checkoutFolder = checkoutFolder.replace(/[\\/]+$/, "");
+    this.#pathPrefix = pathPrefix;
   }
 
-  /** The path of a test's file, as every system writes it: with `/`, and without `./` in front. */
+  /** The path of a test's file, from the top of the repository as far as that is known. */
   path(file: string): string {
+    const isRelative = !ABSOLUTE.test(file);
+    const path = this.#plainPath(file);
+    return isRelative ? withPrefix(path, this.#pathPrefix) : path;
+  }
+
+  /** A path as every system writes it: with `/`, and without `./` in front. */
+  #plainPath(file: string): string {
     const path = this.file(file);
     if (!path.includes("\\") && !path.startsWith("./")) return path;
     return path.replaceAll("\\", "/").replace(/^(?:\.\/+)+/, "");
@@ -90,7 +104,7 @@ export class NameNormalizer {
 
   /** A name that may be the path of a file: only then it has other slashes on Windows. */
   #fileOrName(name: string): string {
-    return name.includes("\\") && WINDOWS_FILE.test(name) ? this.path(name) : this.file(name);
+    return name.includes("\\") && WINDOWS_FILE.test(name) ? this.#plainPath(name) : this.file(name);
   }
 
   /**

@@ -51,6 +51,7 @@ export async function readReportFiles(
       const read = await readReport(hashed(bytes, hash, options.onBytes), {
         ...options,
         file: file.path,
+        pathPrefix: file.pathPrefix ?? options.pathPrefix,
         maxResultCount: maxResultCount - resultCount,
       });
       options.onReport?.({ ...read.tool, attempt: file.attempt });

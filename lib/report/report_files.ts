@@ -13,6 +13,8 @@ export interface ReportFile {
   mayBeIncomplete?: boolean;
   /** Which attempt it is, from 1, if the arguments are given in the order of attempts. */
   attempt?: number | undefined;
+  /** The folder of the checkout that its relative paths begin at; `""` for the root. */
+  pathPrefix?: string;
 }
 
 /** With the next step, as one test framework has it. */

@@ -37,6 +37,8 @@ export interface ReportOptions {
   onOverhead?(test: TestIdentity, overhead: SuiteOverhead): void;
   /** Where the repository was checked out: paths below it become paths inside the repository. */
   checkoutFolder?: string | undefined;
+  /** The folder in the checkout that relative paths of files begin at. */
+  pathPrefix?: string | undefined;
   /** How many more results the upload may have, after its other files. */
   maxResultCount?: number;
   /** The table of JUnit's dialects; empty to read every report as one of an unknown tool. */

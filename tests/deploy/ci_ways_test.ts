@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { parse } from "yaml";
 import { readArchive } from "../../lib/intake/read_archive.ts";
+import { testHash } from "../../lib/base/identity.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { CI_NAMES } from "../../lib/ci/variables.ts";
 import { fileSource } from "../../lib/storage/folder.ts";
@@ -55,6 +56,8 @@ describeWithDatabase("a job of each service", (database) => {
   let server: Deno.HttpServer<Deno.NetAddr>;
   let url: string;
   let token: string;
+  /** The tests of the archive that was looked at last. */
+  let stored: number[];
 
   const git = async (args: string[]) => {
     const { success, stdout } = await new Deno.Command("git", {
@@ -97,12 +100,13 @@ describeWithDatabase("a job of each service", (database) => {
     const text = new TextDecoder().decode(gunzipSync(await Deno.readFile(file)));
     assert.doesNotMatch(text, new RegExp(`${SECRET}|user:secret`));
     const now = Math.floor(Date.now() / 1000);
-    const { facts } = await readArchive(fileSource(file), {
+    const { facts, files: { results } } = await readArchive(fileSource(file), {
       given: {},
       now,
       recordedAt: now,
       listener: { note: () => {} },
     });
+    stored = [...results!.content.testHashes];
     // Another way in the same second may make the same archive.
     await Deno.remove(file);
     return {
@@ -225,6 +229,54 @@ describeWithDatabase("a job of each service", (database) => {
       return { ...facts, repository: `${owner}/${name}` };
     },
   };
+
+  it("has the paths of the checkout in a monorepo", async () => {
+    const app = join(checkout, "packages/app");
+    await Deno.mkdir(join(app, "src"), { recursive: true });
+    await Deno.mkdir(join(app, "reports"));
+    await Deno.writeTextFile(join(app, "src/a.test.ts"), "");
+    const identity = { suite: "unit", class: "cart", name: "adds", file: "src/a.test.ts" };
+    await Deno.writeTextFile(
+      join(app, "reports/junit.xml"),
+      `<testsuite name="unit"><testcase classname="cart" name="adds" file="src/a.test.ts"/></testsuite>`,
+    );
+    const job = { GITHUB_ACTIONS: "true", GITHUB_REPOSITORY: "acme/shop", GITHUB_SHA: commit };
+    const sent = { ...job, TEST_ANALYTICS_URL: url, UPLOAD_TOKEN: token };
+    const reports = "packages/app/reports";
+    const script = `sh "${DEPLOY}upload.sh"`;
+    const upload = async (...more: string[]) => {
+      const options = ["--to", url, ...more, join(checkout, reports)];
+      const { code, stderr } = await cli(["upload", ...options], {
+        environment: { ...job, UPLOAD_TOKEN: token },
+        git,
+        now: () => Math.floor(Date.now() / 1000),
+      });
+      assert.equal(code, 0, stderr);
+      await storedFacts();
+    };
+    const run = async (environment: Record<string, string>) =>
+      void await shell(script, environment);
+    const curl = (prefix: string) =>
+      `curl --silent --fail-with-body -H "Authorization: Bearer $UPLOAD_TOKEN" -F commit=${commit} \
+        -F path_prefix=${prefix} -F report=@${reports}/junit.xml ${url}/upload/acme/shop >/dev/null`;
+    const found = "packages/app/src/a.test.ts";
+    const given = "other/src/a.test.ts";
+    const cases: [file: string, send: () => Promise<void>][] = [
+      [found, () => run({ ...sent, TEST_ANALYTICS_REPORTS: reports })],
+      [
+        given,
+        () =>
+          run({ ...sent, TEST_ANALYTICS_REPORTS: reports, TEST_ANALYTICS_PATH_PREFIX: "other" }),
+      ],
+      [found, () => upload()],
+      [given, () => upload("--path-prefix", "./other/")],
+      [given, async () => void await shell(curl("other"), { UPLOAD_TOKEN: token })],
+    ];
+    for (const [file, send] of cases) {
+      await send();
+      assert.deepEqual(stored, [testHash({ ...identity, file })], file);
+    }
+  });
 
   for (const title of Object.keys(examples(""))) {
     it(`is the same through every client: ${title}`, async () => {

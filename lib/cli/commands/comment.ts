@@ -81,7 +81,8 @@ export const commentCommand: AddCommand = command({
     });
     try {
       const { repository, folder, run: ofCi } = await checkout;
-      const run = await readRunReports(reports, { before: null, checkoutFolder: folder, attempts });
+      const checkedOut = { checkoutFolder: folder, pathPrefix: asked.pathPrefix };
+      const run = await readRunReports(reports, { before: null, ...checkedOut, attempts });
       const { failed, flaky } = run.attempts;
       const { problem, ...found } = await lookup.finish({
         exitCode: failed.length === 0 ? 0 : 1,

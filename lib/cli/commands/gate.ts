@@ -157,8 +157,9 @@ export const gateCommand: AddCommand = command({
     let exitCode = end.code ?? 1;
     try {
       const { repository, folder, run: ofCi } = await checkout;
-      const { attempts } = options;
-      const run = await readRunReports(reports, { before, checkoutFolder: folder, attempts });
+      const { attempts, pathPrefix } = options;
+      const checkedOut = { checkoutFolder: folder, pathPrefix };
+      const run = await readRunReports(reports, { before, ...checkedOut, attempts });
       const testsExitCode = end.code ?? (run.isPassed ? 0 : 1);
       const { failed } = run.attempts;
       const found = await lookup.finish({

@@ -10,7 +10,7 @@ import { ArchiveReader } from "../../intake/archive_reader.ts";
 import { findCodeowners } from "../codeowners_file.ts";
 import { progressListener } from "../output.ts";
 import { type Listener, readUploadFiles, type UploadFiles } from "../../intake/read_files.ts";
-import { factsOfRun, givenCommit, requireFiles, RUN_OPTIONS } from "../run_options.ts";
+import { factsOfRun, givenCommit, jobStartOf, requireFiles, RUN_OPTIONS } from "../run_options.ts";
 import { type StoredUpload, storeUpload } from "../../intake/store_upload.ts";
 import { openOrganization, ORG } from "../organization.ts";
 import { fileSource } from "../../storage/folder.ts";
@@ -65,9 +65,10 @@ async function prepareReports(options: Options, context: CommandContext, listene
   const facts = await factsOfRun(options, context);
   const codeowners = await findCodeowners(options.codeowners, context);
   const { checkoutFolder } = facts;
+  const jobStart = await jobStartOf(facts, options, context);
   return async () => ({
     facts,
-    files: await readUploadFiles({ ...options, codeowners, checkoutFolder }, listener),
+    files: await readUploadFiles({ ...options, codeowners, checkoutFolder, jobStart }, listener),
   });
 }
 
@@ -75,7 +76,7 @@ async function prepareReports(options: Options, context: CommandContext, listene
 async function prepareArchive(options: Options, context: CommandContext, listener: Listener) {
   const { repo, tree, branch, environment, job, shard, attempt, buildUrl, recordedAt, tags } =
     options;
-  const { exitCode } = options;
+  const { exitCode, pathPrefix } = options;
   const { coverage, codeowners } = options;
   const [path = ""] = options.reports;
   const commit = await givenCommit(options, context);
@@ -89,6 +90,7 @@ async function prepareArchive(options: Options, context: CommandContext, listene
     shard,
     attempt,
     exitCode,
+    pathPrefix,
     buildUrl,
     recordedAt,
     tags,

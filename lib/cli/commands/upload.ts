@@ -2,7 +2,8 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type ArchiveContent, type ArchiveFacts, archivePath } from "../../report/archive/mod.ts";
 import { readFileChunks } from "../../report/file_chunks.ts";
-import { findReports } from "../../report/report_files.ts";
+import { formatPathPrefixes } from "../../report/path_prefix.ts";
+import type { ReportFile } from "../../report/report_files.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { findCodeowners } from "../codeowners_file.ts";
@@ -14,7 +15,7 @@ import { archiveName, FilesToPack, packArchive } from "../../intake/files_to_pac
 import { readUploadFiles } from "../../intake/read_files.ts";
 import { progressListener } from "../output.ts";
 import { showBuildPage } from "../build_link.ts";
-import { factsOfRun, requireFiles, RUN_OPTIONS } from "../run_options.ts";
+import { factsOfRun, jobStartOf, requireFiles, RUN_OPTIONS } from "../run_options.ts";
 import { openTarget } from "../../storage/inbox.ts";
 import { openWorkFolder } from "../../storage/work_folder.ts";
 import { STORAGE_VARIABLES } from "../../storage/s3_storage.ts";
@@ -48,11 +49,19 @@ export const uploadCommand: AddCommand = command({
     });
     const listener = progressListener(context);
     // A broken report should fail the job that can fix it, not `watch`.
-    const { reports, attempts, coverage } = options;
-    const read = await readUploadFiles({ reports, attempts, coverage }, listener);
+    const { reports, attempts, coverage, pathPrefix } = options;
+    const { checkoutFolder = "" } = facts;
+    let found: readonly ReportFile[] = [];
+    const onFound = (reports: readonly ReportFile[]) => void (found = reports);
+    const jobStart = await jobStartOf(facts, options, context);
+    const read = await readUploadFiles(
+      { reports, attempts, coverage, pathPrefix, checkoutFolder, jobStart, onFound },
+      listener,
+    );
     const codeowners = await findCodeowners(options.codeowners, context);
     const content = await archiveContent({
       ...options,
+      reports: found,
       facts,
       codeowners: codeowners?.text ?? null,
       ci: await ciLines(environment, context.io.git ?? runGit),
@@ -81,28 +90,34 @@ export const uploadCommand: AddCommand = command({
 });
 
 async function archiveContent(
-  { facts, codeowners, ci, reports, attempts, coverage }: {
+  { facts, codeowners, ci, reports, coverage, pathPrefix }: {
     facts: ArchiveFacts;
     codeowners: string | null;
     ci: string;
-    reports: string[];
-    attempts: boolean | undefined;
+    reports: readonly ReportFile[];
     coverage: string[];
+    pathPrefix?: string | undefined;
   },
 ): Promise<ArchiveContent> {
   const packed = new FilesToPack();
+  const prefixes = new Map<string, string>();
   const add = async (file: string, path: string) =>
     packed.add(path, { size: (await stat(file)).size, open: () => readFileChunks(file) });
-  const found = reports.length > 0
-    ? await findReports(reports, undefined, { areAttempts: attempts })
-    : [];
-  for (const { path, attempt } of found) {
+  for (const { path, attempt, pathPrefix: ownPrefix = "" } of reports) {
     // What reads the archive knows the order by these names.
     const name = attempt === undefined
       ? path
       : path.replace(/(?:\.[^./\\]*)?$/, (end) => `.attempt_${attempt}${end}`);
-    await add(path, archivePath("test-results", name));
+    const inside = archivePath("test-results", name);
+    await add(path, inside);
+    const folder = pathPrefix === undefined ? inside.replace(/\/[^/]*$/, "") : "";
+    if (!prefixes.has(folder)) {
+      prefixes.set(folder, ownPrefix);
+    }
   }
   for (const path of coverage) await add(path, archivePath("coverage", path));
-  return { facts, codeowners, ci, files: packed.files };
+  const folders = Array.from(prefixes, ([folder, prefix]) => ({ folder, prefix }));
+  const isPlain = folders.every(({ prefix }) => prefix === "");
+  const pathPrefixes = isPlain ? "" : formatPathPrefixes(folders);
+  return { facts, codeowners, ci, pathPrefixes, files: packed.files };
 }

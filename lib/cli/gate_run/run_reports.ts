@@ -6,6 +6,7 @@ import { finalAttempts } from "../../gate/final_attempts.ts";
 import { placesOf } from "../../gate/missing_places.ts";
 import type { GateReport } from "../../gate/rule.ts";
 import { readFileChunks } from "../../report/file_chunks.ts";
+import { findPathPrefix } from "../../report/path_prefix.ts";
 import { readReport } from "../../report/read_report.ts";
 import { ReportError } from "../../report/report_error.ts";
 import { findReports, type ReportFile, type SkippedEntry } from "../../report/report_files.ts";
@@ -45,9 +46,11 @@ export async function snapshotReports(reportArguments: readonly string[]) {
  */
 export async function readRunReports(
   reportArguments: readonly string[],
-  { before, checkoutFolder, attempts: areAttempts = false }: {
+  { before, checkoutFolder, pathPrefix, attempts: areAttempts = false }: {
     before: ReportSnapshot | null;
     checkoutFolder: string;
+    /** The folder of the checkout that relative paths begin at; found for each report unless given. */
+    pathPrefix?: string | undefined;
     /** Whether the arguments are given in the order of attempts. */
     attempts?: boolean | undefined;
   },
@@ -68,6 +71,7 @@ export async function readRunReports(
       const { tool } = await readReport(readFileChunks(path), {
         file: path,
         checkoutFolder,
+        pathPrefix: pathPrefix ?? await findPathPrefix(path, checkoutFolder),
         onFailureOutside: (failure) => failuresOutsideTests.push(failure),
         onUnlisted: (suite) => unlistedTests.push(suite),
         onResult(result, reported) {

@@ -26,6 +26,8 @@ export interface ArchiveContents {
   metadata: ArchiveMetadata | null;
   /** Text of `ci.env`, the variables of the CI job; `""` when there is none. */
   ci: string;
+  /** Text of `path-prefixes.txt`; `""` when there is none. */
+  pathPrefixes: string;
   /** Text of `CODEOWNERS`; `null` when there is none. */
   codeowners: string | null;
   /** In natural order of their paths. */
@@ -48,6 +50,9 @@ interface InspectOptions {
 /** The file with the variables of the CI job. */
 export const CI_FILE = "ci.env";
 
+/** The file with the folders of the checkout that paths in reports begin at. */
+export const PREFIXES_FILE = "path-prefixes.txt";
+
 const REPORT_FOLDERS = ["test_results/", "test-results/"];
 const COVERAGE_FOLDER = "coverage/";
 // Enough for a declaration and a comment before the root element.
@@ -65,6 +70,7 @@ export async function inspectArchive(
   const digest = createHash("sha256");
   let metadata: ArchiveMetadata | null = null;
   let ci = "";
+  let pathPrefixes = "";
   let codeowners: string | null = null;
   const reports = new Map<string, ArchivedFile>();
   const coverage = new Map<string, ArchivedFile>();
@@ -84,6 +90,8 @@ export async function inspectArchive(
     } else if (path === CI_FILE) {
       ci = await textOf(entry, file, limits.metadataBytes);
       options.onCi?.(ci);
+    } else if (path === PREFIXES_FILE) {
+      pathPrefixes = await textOf(entry, file, limits.metadataBytes);
     } else if (path === "CODEOWNERS") {
       codeowners = await textOf(entry, file, limits.codeownersBytes);
     } else if (path.startsWith(COVERAGE_FOLDER)) {
@@ -98,6 +106,7 @@ export async function inspectArchive(
   return {
     metadata,
     ci,
+    pathPrefixes,
     codeowners,
     reports: inOrderOfAttempts([...reports.values()]),
     coverage: [...coverage.values()].sort((a, b) => a.ordinal - b.ordinal),

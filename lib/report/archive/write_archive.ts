@@ -5,7 +5,7 @@ import { stringify } from "yaml";
 import { formatTimestamp } from "../../base/time.ts";
 import type { ToldFacts } from "../../ci/mod.ts";
 import type { RepositoryName } from "../../base/repository_name.ts";
-import { CI_FILE } from "./contents.ts";
+import { CI_FILE, PREFIXES_FILE } from "./contents.ts";
 import { type TarFile, writeTar } from "./tar.ts";
 
 /** When, where and on which code the tests of an upload ran. */
@@ -60,6 +60,8 @@ export interface ArchiveContent {
   codeowners: string | null;
   /** The variables of the CI job, as lines; `""` when there are none. */
   ci?: string;
+  /** Lines of {@linkcode formatPathPrefixes}. */
+  pathPrefixes?: string;
   files: Iterable<FileToPack> | AsyncIterable<FileToPack>;
 }
 
@@ -68,7 +70,7 @@ const COMPRESSION_LEVEL = 3;
 
 /** The bytes of an archive, as they are made. Reading fails when a file has another size. */
 export function writeArchive(
-  { facts, codeowners, ci = "", files }: ArchiveContent,
+  { facts, codeowners, ci = "", pathPrefixes = "", files }: ArchiveContent,
 ): AsyncIterable<Uint8Array> {
   async function* all(): AsyncGenerator<TarFile, void> {
     const modifiedAt = facts.recordedAt;
@@ -78,6 +80,7 @@ export function writeArchive(
     };
     yield textFile("buildpulse.yml", metadataText(facts));
     if (ci !== "") yield textFile(CI_FILE, ci);
+    if (pathPrefixes !== "") yield textFile(PREFIXES_FILE, pathPrefixes);
     if (codeowners !== null) yield textFile("CODEOWNERS", codeowners);
     for await (const { path, size, open } of files) {
       yield { name: path, size, modifiedAt, bytes: open() };

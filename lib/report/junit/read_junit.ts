@@ -105,7 +105,7 @@ export class JUnitReader implements XmlFormatReader {
   constructor(options: ReportOptions, xml: XmlReader) {
     this.#options = options;
     this.#recognizer = new ToolRecognizer(options.dialects);
-    this.#names = new NameNormalizer(options.checkoutFolder);
+    this.#names = new NameNormalizer(options.checkoutFolder, options.pathPrefix);
     this.#xml = xml;
     this.#sink = new ResultSink(options, (found) => xml.input.fail("limit", found, "fewer"));
   }

@@ -39,7 +39,7 @@ export class CtrfReader implements ReportReader {
     this.#options = options;
     this.tool = toolOf(FORMATS.ctrf, options.file);
     this.#sink = new ResultSink(options);
-    this.#names = new NameNormalizer(options.checkoutFolder);
+    this.#names = new NameNormalizer(options.checkoutFolder, options.pathPrefix);
     this.#totals = new Totals(options);
     this.#json = new JsonStream(options.file, {
       "results.tool": (tool) => this.#readTool(objectIn(tool)),

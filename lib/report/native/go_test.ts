@@ -51,7 +51,7 @@ export class GoTestReader implements ReportReader {
   constructor(options: ReportOptions) {
     this.#options = options;
     this.#sink = new ResultSink(options);
-    this.#names = new NameNormalizer(options.checkoutFolder);
+    this.#names = new NameNormalizer(options.checkoutFolder, options.pathPrefix);
     this.tool = toolOf(FORMATS.goTest, options.file);
   }
 

@@ -47,7 +47,7 @@ export class NUnitReader implements XmlFormatReader {
     this.#xml = xml;
     this.tool = toolOf(FORMATS.nunit, options.file);
     this.#sink = new ResultSink(options);
-    this.#names = new NameNormalizer(options.checkoutFolder);
+    this.#names = new NameNormalizer(options.checkoutFolder, options.pathPrefix);
     this.#totals = new Totals(options);
   }
 

@@ -77,7 +77,7 @@ export class TrxReader implements XmlFormatReader {
     this.#xml = xml;
     this.tool = toolOf(FORMATS.trx, options.file);
     this.#sink = new ResultSink(options);
-    this.#names = new NameNormalizer(options.checkoutFolder);
+    this.#names = new NameNormalizer(options.checkoutFolder, options.pathPrefix);
     this.#totals = new Totals(options);
   }
 

@@ -1,0 +1,111 @@
+/** Reports that are older than the job: a workspace that is kept may have those of an earlier build. */
+import { open, stat } from "node:fs/promises";
+import type { CiJob } from "../ci/mod.ts";
+import { formatTimestamp } from "../base/time.ts";
+import type { ReportFile } from "../report/report_files.ts";
+import type { Git } from "./checkout/git.ts";
+
+/** When a job began, in seconds since 1970; `null` each when unknown. */
+export interface JobStart {
+  /** As its service says. */
+  startedAt: number | null;
+  /** When its commit was checked out, and made. */
+  checkedOutAt: number | null;
+  committedAt: number | null;
+}
+
+// Clocks of containers and devices, and file systems, are less exact.
+const TOLERANCE_SECONDS = 60;
+/** Enough for the first suites of a report. */
+const READ_BYTES = 64 * 1024;
+/** Earlier times are those of tests that set the clock, or of reproducible builds. */
+const FIRST_YEAR = 2010;
+
+/** When a job began; of its checkout only if that has the commit. `null` outside of CI. */
+export async function readJobStart(
+  job: CiJob | null,
+  { commit, git }: { commit: string; git: Git },
+): Promise<JobStart | null> {
+  if (!job) return null;
+  const { startedAt } = job;
+  const head = await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
+  if (head !== commit) return { startedAt, checkedOutAt: null, committedAt: null };
+  const folder = await git(["rev-parse", "--absolute-git-dir"]);
+  // Written by a checkout, not by a commit on a branch.
+  const file = folder === "" ? null : await stat(`${folder}/HEAD`).catch(() => null);
+  const committedAt = await git(["log", "-1", "--no-show-signature", "--format=%ct"]);
+  return {
+    startedAt,
+    checkedOutAt: file && Math.floor(file.mtimeMs / 1000),
+    committedAt: /^\d{1,11}$/.test(committedAt) ? Number(committedAt) : null,
+  };
+}
+
+/**
+ * Leaves out what is older than the job. Where the service does not say when it began, a report may have come
+ * from an earlier job of the build as an artifact: then it is old only if it lay there before the checkout, or if it is
+ * older than its commit.
+ */
+export async function withoutStale(
+  reports: readonly ReportFile[],
+  { startedAt, checkedOutAt, committedAt }: JobStart,
+  note: (text: string) => void,
+): Promise<ReportFile[]> {
+  const fresh: ReportFile[] = [];
+  for (const report of reports) {
+    const times = await timesOf(report.path);
+    const written = times?.reported ?? times?.modified ?? Infinity;
+    const lay = Math.max(written, times?.modified ?? Infinity);
+    const start = startedAt !== null && isBefore(written, startedAt)
+      ? startedAt
+      : startedAt === null && checkedOutAt !== null && isBefore(lay, checkedOutAt)
+      ? checkedOutAt
+      : committedAt !== null && isBefore(written, committedAt)
+      ? committedAt
+      : null;
+    if (start === null) fresh.push(report);
+    else {
+      note(
+        `${report.path}: is of ${formatTimestamp(Math.floor(written))}, before the job began ` +
+          `(${formatTimestamp(start)}): left out`,
+      );
+    }
+  }
+  return fresh;
+}
+
+function isBefore(seconds: number, start: number): boolean {
+  return seconds < start - TOLERANCE_SECONDS;
+}
+
+/** The latest time that the first suites of a report have, and when the file was written. */
+async function timesOf(
+  path: string,
+): Promise<{ reported: number | undefined; modified: number } | null> {
+  const file = await stat(path).catch(() => null);
+  // A pipe is written now.
+  if (!file?.isFile()) return null;
+  const handle = await open(path);
+  try {
+    const { buffer, bytesRead } = await handle.read(new Uint8Array(READ_BYTES));
+    const text = new TextDecoder().decode(buffer.subarray(0, bytesRead));
+    const times = [...text.matchAll(/\stimestamp="([^"]{1,40})"/g)]
+      .flatMap(([, time = ""]) => secondsOf(time) ?? []);
+    const reported = times.length === 0 ? undefined : Math.max(...times);
+    return { reported, modified: file.mtimeMs / 1000 };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Without a zone it may be UTC or local time: the later one. */
+function secondsOf(text: string): number | null {
+  const [, moment, zone] = /^(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?)\s*(Z|[+-]\d\d:?\d\d)?$/
+    .exec(text.trim()) ?? [];
+  if (moment === undefined) return null;
+  const plain = moment.replace(" ", "T").replace(",", ".").replace(/(\.\d{3})\d+$/, "$1");
+  const zones = zone === undefined ? ["Z", ""] : [zone.replace(/(\d\d)(\d\d)$/, "$1:$2")];
+  const times = zones.map((zone) => Date.parse(plain + zone) / 1000).filter(Number.isFinite);
+  const seconds = Math.max(...times);
+  return new Date(seconds * 1000).getUTCFullYear() >= FIRST_YEAR ? seconds : null;
+}
