@@ -152,6 +152,14 @@ const INCLUDED = {
     schema: schemas.nullable(schemas.timestamp, "The first second after the quarantine"),
     value: ({ quarantine }) => timestampOrNull(quarantine?.quarantineExpiresAt ?? null),
   }),
+  quarantine_environment: field({
+    schema: schemas.nullable(
+      v.string(),
+      "Environments in which it is quarantined, separated by commas, in which * stands for any characters; " +
+        "null also for all of them",
+    ),
+    value: ({ quarantine }) => quarantine?.quarantineEnvironment ?? null,
+  }),
 } satisfies Record<string, Field>;
 
 /** Fields of the disruptive tests of a repository; each has had a disruption. */

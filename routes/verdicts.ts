@@ -212,7 +212,10 @@ export const verdicts = defineJsonRoute({
         const latest = known?.latestDisruption ?? null;
         return {
           ...test,
-          verdict: verdictOf(known, conclusion.isKnownOnBase),
+          verdict: verdictOf(known, {
+            environment: run.environment,
+            hasFailedOnBase: conclusion.isKnownOnBase,
+          }),
           ...views.conclusion(conclusion),
           share_not_the_change: conclusion.share && conclusion.share.notTheChange,
           base_run_count: conclusion.baseRunCount,

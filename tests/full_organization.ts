@@ -190,6 +190,7 @@ async function addQuarantines(
     quarantineReason: 'see "TICKET-1"',
     quarantineOwner: "@acme/web",
     quarantineExpiresAt: NOW + 9 * DAY,
+    quarantineEnvironment: null,
   });
   const changed = await findTest(database.sql, parseTestId(quarantined("Ünit 0"))!);
   await database.sql.begin((tx) =>
@@ -200,12 +201,14 @@ async function addQuarantines(
       quarantineReason: "TICKET-2",
       quarantineOwner: null,
       quarantineExpiresAt: null,
+      quarantineEnvironment: null,
     }, { author: "ci", command: "quarantine add" })
   );
   await quarantine(database, quarantined("ok 5"), { quarantineType: "automatic" });
   await quarantine(database, quarantined("broken"), {
     quarantinedAt: NOW - 9 * DAY,
     quarantineExpiresAt: NOW - 2 * DAY,
+    quarantineEnvironment: null,
   });
   await quarantine(database, quarantined("fast"));
   await release(database, quarantined("fast"), { at: NOW + 1 });

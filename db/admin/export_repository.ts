@@ -171,6 +171,7 @@ function quarantineRecord(entry: Quarantine | undefined): ExportRecord<"test">["
     reason: entry.quarantineReason,
     owner: entry.quarantineOwner,
     expires_at: entry.quarantineExpiresAt,
+    environment: entry.quarantineEnvironment,
   };
 }
 

@@ -316,12 +316,13 @@ async function insertQuarantines(
   if (rows.length === 0) return;
   await tx`
     insert into quarantine (repository_id, test_no, quarantined_at, quarantined_by,
-      quarantine_type, quarantine_reason, quarantine_owner, quarantine_expires_at)
+      quarantine_type, quarantine_reason, quarantine_owner, quarantine_expires_at,
+      quarantine_environment)
     select ${repositoryId}, test_no, to_timestamp(quarantined_at), quarantined_by,
-      quarantine_type, reason, owner, to_timestamp(expires_at)
+      quarantine_type, reason, owner, to_timestamp(expires_at), environment
     from json_to_recordset(${JSON.stringify(rows)}::text::json) as t(test_no int,
       quarantined_at float8, quarantined_by text, quarantine_type text, reason text, owner text,
-      expires_at float8)`;
+      expires_at float8, environment text)`;
 }
 
 /** Returns `null` when another repository has the prefix. */

@@ -44,7 +44,7 @@ export async function findTest(
 
 /**
  * Quarantines a test, in a transaction, and logs it. An entry that has not ended keeps its date, author
- * and type; reason, owner and end are changed where they are given.
+ * and type; reason, owner, end and environment are changed where they are given.
  * @throws {RangeError} when the test was deleted since it was found
  */
 export async function addQuarantine(
@@ -101,11 +101,13 @@ async function changeEntry(
   if (action !== "removed") {
     const { count } = await tx`
       insert into quarantine (repository_id, test_no, quarantined_at, quarantined_by,
-        quarantine_type, quarantine_reason, quarantine_owner, quarantine_expires_at)
+        quarantine_type, quarantine_reason, quarantine_owner, quarantine_expires_at,
+        quarantine_environment)
       select repository_id, test_no, to_timestamp(${quarantine.quarantinedAt}),
         ${quarantine.quarantinedBy}::text, ${quarantine.quarantineType}::text,
         ${quarantine.quarantineReason}::text, ${quarantine.quarantineOwner}::text,
-        to_timestamp(${quarantine.quarantineExpiresAt}::float8)
+        to_timestamp(${quarantine.quarantineExpiresAt}::float8),
+        ${quarantine.quarantineEnvironment}::text
       from test where repository_id = ${repositoryId} and test_no = ${testNo}`;
     if (count === 0) throw new RangeError(`test ${id} was deleted`);
   }
@@ -152,6 +154,8 @@ export function changeDetail(
     reason: quarantine.quarantineReason,
     owner: quarantine.quarantineOwner,
     expires_at: quarantine.quarantineExpiresAt,
+    ...quarantine.quarantineEnvironment !== null &&
+      { environment: quarantine.quarantineEnvironment },
   };
 }
 

@@ -36,7 +36,8 @@ export async function lockTest(tx: Queryable, by: TestByToken): Promise<LockedTe
       extract(epoch from quarantined_at)::float8 as "quarantinedAt",
       quarantined_by as "quarantinedBy", quarantine_type as "quarantineType",
       quarantine_reason as "quarantineReason", quarantine_owner as "quarantineOwner",
-      extract(epoch from quarantine_expires_at)::float8 as "quarantineExpiresAt"
+      extract(epoch from quarantine_expires_at)::float8 as "quarantineExpiresAt",
+      quarantine_environment as "quarantineEnvironment"
     from lock_test(${by.hash}, to_timestamp(${by.now}::float8), ${by.idPrefix}, ${by.testHash})`;
   if (!row) return null;
   const { owner, repositoryName, suite, class: className, name, file, ...entry } = row;

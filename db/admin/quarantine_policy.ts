@@ -100,6 +100,7 @@ export async function applyPolicy(
           quarantineReason: reason,
           quarantineOwner: await ownerOf(tx, test),
           quarantineExpiresAt: now + policy.expires,
+          quarantineEnvironment: null,
         }, origin);
       }
     }

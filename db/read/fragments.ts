@@ -90,5 +90,6 @@ export function quarantineColumns(sql: Queryable) {
   return sql`extract(epoch from q.quarantined_at)::float8 as "quarantinedAt",
     q.quarantined_by as "quarantinedBy", q.quarantine_type as "quarantineType",
     q.quarantine_reason as "quarantineReason", q.quarantine_owner as "quarantineOwner",
-    extract(epoch from q.quarantine_expires_at)::float8 as "quarantineExpiresAt"`;
+    extract(epoch from q.quarantine_expires_at)::float8 as "quarantineExpiresAt",
+    q.quarantine_environment as "quarantineEnvironment"`;
 }

@@ -19,12 +19,13 @@ export async function listQuarantineLog(
     select extract(epoch from changed_at)::float8 as at, subject as "testId",
       d.quarantine as action, d.repository, d.suite, d.class, d.name, d.file,
       coalesce(d.by, author) as author, d.type as "quarantineType", d.reason as "quarantineReason",
-      d.owner as "quarantineOwner", d.expires_at as "quarantineExpiresAt"
+      d.owner as "quarantineOwner", d.expires_at as "quarantineExpiresAt",
+      d.environment as "quarantineEnvironment"
     from change
     -- Other changes have fields of these names with other types.
     cross join jsonb_to_record(case when detail ? 'quarantine' then detail end) as d(
       quarantine text, repository text, suite text, class text, name text, file text, by text,
-      type text, reason text, owner text, expires_at float8)
+      type text, reason text, owner text, expires_at float8, environment text)
     where organization_id = ${organizationId} and d.quarantine is not null
       and (${testId}::text is null or subject = ${testId})
     order by change_id`;

@@ -116,6 +116,7 @@ export function trackedTestBase(
       quarantineReason: row.quarantineReason,
       quarantineOwner: row.quarantineOwner,
       quarantineExpiresAt: row.quarantineExpiresAt,
+      quarantineEnvironment: row.quarantineEnvironment,
     },
   };
 }

@@ -17,7 +17,8 @@ create type quarantined_test as (
   quarantine_type text,
   quarantine_reason text,
   quarantine_owner text,
-  quarantine_expires_at timestamp with time zone
+  quarantine_expires_at timestamp with time zone,
+  quarantine_environment text
 );
 
 create type trust as (
@@ -191,6 +192,7 @@ create table quarantine (
   quarantine_reason text,
   quarantine_owner text,
   quarantine_expires_at timestamp(0) with time zone,
+  quarantine_environment text,
   constraint quarantine_pkey PRIMARY KEY (repository_id, test_no),
   constraint quarantine_quarantine_type_check CHECK ((quarantine_type = ANY (ARRAY['manual'::text, 'automatic'::text])))
 );
@@ -477,10 +479,12 @@ begin
   where q.repository_id = changed.repository_id and q.test_no = changed.test_no;
   if entry is not null then
     insert into quarantine (repository_id, test_no, quarantined_at, quarantined_by,
-      quarantine_type, quarantine_reason, quarantine_owner, quarantine_expires_at)
+      quarantine_type, quarantine_reason, quarantine_owner, quarantine_expires_at,
+      quarantine_environment)
     values (changed.repository_id, changed.test_no, to_timestamp((entry->>'quarantinedAt')::float8),
       entry->>'quarantinedBy', entry->>'quarantineType', entry->>'quarantineReason',
-      entry->>'quarantineOwner', to_timestamp((entry->>'quarantineExpiresAt')::float8));
+      entry->>'quarantineOwner', to_timestamp((entry->>'quarantineExpiresAt')::float8),
+      entry->>'quarantineEnvironment');
   end if;
   update repository_state s set data_version = data_version + 1
   where s.repository_id = changed.repository_id;
@@ -524,7 +528,7 @@ begin
     select found_repository.organization_id, found_repository.repository_id,
       found_repository.owner, found_repository.name, t.test_no, t.suite, t.class, t.name, t.file,
       q.quarantined_at::timestamptz, q.quarantined_by, q.quarantine_type, q.quarantine_reason,
-      q.quarantine_owner, q.quarantine_expires_at::timestamptz
+      q.quarantine_owner, q.quarantine_expires_at::timestamptz, q.quarantine_environment
     from test t
     left join quarantine q on q.repository_id = t.repository_id and q.test_no = t.test_no
     where t.repository_id = found_repository.repository_id and t.test_hash = hash_of_test;

@@ -1,4 +1,5 @@
 import type { TestIdentity } from "../base/identity.ts";
+import { matchesPatterns, parsePatterns } from "../query/submission_filter.ts";
 
 export interface Quarantine {
   /** Seconds since 1970. */
@@ -9,6 +10,17 @@ export interface Quarantine {
   quarantineOwner: string | null;
   /** The first second after the quarantine; `null` without an end. */
   quarantineExpiresAt: number | null;
+  /** Patterns of the environments that it is limited to, separated by commas; `null` for all. */
+  quarantineEnvironment: string | null;
+}
+
+/** Whether an entry covers an environment, `""` when unknown. */
+export function coversEnvironment(
+  { quarantineEnvironment }: Pick<Quarantine, "quarantineEnvironment">,
+  environment: string,
+): boolean {
+  return quarantineEnvironment === null ||
+    matchesPatterns(environment, parsePatterns(quarantineEnvironment, "environment"));
 }
 
 /** The entry unless it has ended at `now`, in seconds since 1970. SQL: `isActive`. */
@@ -18,8 +30,8 @@ export function activeQuarantine(entry: Quarantine | null, now: number): Quarant
 }
 
 /**
- * The entry of a test that is quarantined again: it keeps its date, author and type; reason, owner and
- * end come from `entry` where it has them.
+ * The entry of a test that is quarantined again: it keeps its date, author and type; reason, owner, end
+ * and environment come from `entry` where it has them.
  */
 export function changedQuarantine(active: Quarantine, entry: Quarantine): Quarantine {
   return {
@@ -27,6 +39,7 @@ export function changedQuarantine(active: Quarantine, entry: Quarantine): Quaran
     quarantineReason: entry.quarantineReason ?? active.quarantineReason,
     quarantineOwner: entry.quarantineOwner ?? active.quarantineOwner,
     quarantineExpiresAt: entry.quarantineExpiresAt ?? active.quarantineExpiresAt,
+    quarantineEnvironment: entry.quarantineEnvironment ?? active.quarantineEnvironment,
   };
 }
 
@@ -45,6 +58,7 @@ export interface QuarantineEvent
   /** Reason of the entry, or of its removal. */
   quarantineReason: string | null;
   quarantineOwner: string | null;
+  quarantineEnvironment: string | null;
 }
 
 /**

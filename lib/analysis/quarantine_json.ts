@@ -26,5 +26,6 @@ export function quarantineRecord(
     quarantine_reason: quarantine?.quarantineReason ?? null,
     quarantine_owner: quarantine?.quarantineOwner ?? null,
     quarantine_expires_at: timestampOrNull(quarantine?.quarantineExpiresAt ?? null),
+    quarantine_environment: quarantine?.quarantineEnvironment ?? null,
   };
 }

@@ -1,3 +1,4 @@
+import { coversEnvironment } from "./quarantine.ts";
 import type { TrackedTest } from "./tracked_test.ts";
 
 /** Verdicts on failures that are not new. */
@@ -8,9 +9,18 @@ export const VERDICTS = [...NOT_NEW_VERDICTS, "new"] as const;
 /** `flaky`: disruptive in the window; `known`: it also failed in the window on the base branch. */
 export type Verdict = typeof VERDICTS[number];
 
-/** The first verdict that applies to a failed test; `tracked` is its entry in the lists, if any. */
-export function verdictOf(tracked: TrackedTest | undefined, hasFailedOnBase: boolean): Verdict {
-  if (tracked?.quarantine) return "quarantined";
+/**
+ * The first verdict that applies to a failed test; `tracked` is its entry in the lists, if any.
+ *
+ * @param run the environment in which it failed, and whether it failed on the base branch as well
+ */
+export function verdictOf(
+  tracked: TrackedTest | undefined,
+  { environment, hasFailedOnBase }: { environment: string; hasFailedOnBase: boolean },
+): Verdict {
+  if (tracked?.quarantine && coversEnvironment(tracked.quarantine, environment)) {
+    return "quarantined";
+  }
   if (tracked && tracked.disruptionCount > 0) return "flaky";
   return hasFailedOnBase ? "known" : "new";
 }

@@ -145,6 +145,7 @@ const SCHEMAS = {
       reason: maybe(text),
       owner: maybe(text),
       expires_at: maybe(timestamp),
+      environment: maybe(text),
     })),
   }),
   /** An upload, followed by its results. */

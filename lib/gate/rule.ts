@@ -6,6 +6,7 @@ import type { MassFailure } from "../evidence/evidence.ts";
 import { formatCount, plural } from "../base/text.ts";
 import { formatTimestamp } from "../base/time.ts";
 import { NO_TEXT } from "../analysis/failure_causes.ts";
+import { coversEnvironment } from "../analysis/quarantine.ts";
 import { isSubtest } from "../analysis/subtests.ts";
 import { placeName, type TestPlace } from "./missing_places.ts";
 
@@ -25,6 +26,8 @@ export const QUARANTINED_TEST = v.object({
   /** `null` when the quarantine has no end. */
   quarantine_expires_at: v.nullable(v.pipe(v.string(), v.regex(TIMESTAMP))),
   quarantine_owner: v.nullable(v.string()),
+  /** Patterns of the environments that it is limited to; an earlier service has none. */
+  quarantine_environment: v.nullish(v.string()),
 });
 export type QuarantinedTest = v.InferOutput<typeof QUARANTINED_TEST>;
 
@@ -110,6 +113,8 @@ export interface GateInput {
   failed: readonly FailedTest[];
   /** Tests whose final attempt has no known outcome. */
   unclear: readonly TestIdentity[];
+  /** The environment of the run, `""` when unknown. */
+  environment: string;
   /** By {@linkcode identityKey}; `null` when unknown because the request failed. */
   quarantined: ReadonlyMap<string, QuarantinedTest> | null;
   maxExcused: number;
@@ -132,13 +137,15 @@ export function identityKey({ suite, class: className, name, file }: TestIdentit
   return JSON.stringify([suite, className, name, file]);
 }
 
-/** The active quarantine of a test. */
+/** The active quarantine of a test in the environment of the run. */
 export function quarantineOf(
   test: TestIdentity,
-  { quarantined, now }: Pick<GateInput, "quarantined" | "now">,
+  { quarantined, environment, now }: Pick<GateInput, "quarantined" | "environment" | "now">,
 ): QuarantinedTest | undefined {
   const entry = quarantined?.get(identityKey(test));
   if (!entry) return undefined;
+  const { quarantine_environment: quarantineEnvironment = null } = entry;
+  if (!coversEnvironment({ quarantineEnvironment }, environment)) return undefined;
   const end = entry.quarantine_expires_at;
   return end === null || formatTimestamp(now) < end ? entry : undefined;
 }

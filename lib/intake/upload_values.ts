@@ -7,6 +7,7 @@ import { MAX_NAME_CHARACTERS } from "../ci/mod.ts";
 import type { RepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp } from "../base/time.ts";
 import { TAG_LIMITS } from "../report/limits.ts";
+import { parsePatterns } from "../query/submission_filter.ts";
 import { excerpt } from "../report/report_error.ts";
 
 /** The facts of a run that its uploader gave, by options or parameters. */
@@ -51,6 +52,11 @@ export function readName(given: string): string {
   const length = [...text].length;
   if (length <= MAX_NAME_CHARACTERS) return text;
   throw new RangeError(`${length} characters: expected at most ${MAX_NAME_CHARACTERS}`);
+}
+
+/** Patterns of environments, as the filter `environment` takes them; `null` for all. */
+export function readEnvironments(text: string): string | null {
+  return parsePatterns(readText(text), "environment")?.join() ?? null;
 }
 
 /** How the command that ran the tests ended, as shells count it. */

@@ -55,7 +55,10 @@ export const buildPage = definePage({
     const { baseBranch, conclusions } = await page.load(loadBuildConclusions, {
       submissionIds: parts.map(({ submissionId }) => submissionId),
     });
-    const judged = await withVerdicts(page, failed, conclusions);
+    const environmentOf = new Map(
+      parts.map(({ submissionId, environment }) => [submissionId, environment]),
+    );
+    const judged = await withVerdicts(page, failed, { conclusions, environmentOf });
     const missing = await missingTests(page, parts, baseBranch);
     const { status } = parts.find(({ status }) => status !== "processed") ?? latest;
     return {
@@ -169,7 +172,11 @@ function headline(failed: readonly JudgedFailure[]): Markup {
 async function withVerdicts(
   { load, loadTests }: PageRequest,
   failed: readonly BuildFailure[],
-  conclusions: ReadonlyMap<string, ConclusionsOfTests>,
+  { conclusions, environmentOf }: {
+    conclusions: ReadonlyMap<string, ConclusionsOfTests>;
+    /** By submission. */
+    environmentOf: ReadonlyMap<string, string>;
+  },
 ): Promise<JudgedFailure[]> {
   if (failed.length === 0) return [];
   const { tests } = await loadTests();
@@ -177,7 +184,11 @@ async function withVerdicts(
   const judged = failed.map((failure): JudgedFailure => {
     const conclusion = conclusions.get(failure.submissionId)?.get(failure.testNo);
     const isKnown = conclusion?.isKnownOnBase === true;
-    return { ...failure, conclusion, verdict: verdictOf(tracked.get(failure.testId), isKnown) };
+    const run = {
+      environment: environmentOf.get(failure.submissionId) ?? "",
+      hasFailedOnBase: isKnown,
+    };
+    return { ...failure, conclusion, verdict: verdictOf(tracked.get(failure.testId), run) };
   });
   const quarantined = judged.filter(({ verdict }) => verdict === "quarantined");
   // The causes of a test may take 10 ms. The gate excuses so many failures only with `--max-excused`.

@@ -21,8 +21,9 @@ export function quarantineSection(log: readonly QuarantineEvent[], page: TestPag
   const { test, at, link } = page;
   const { quarantine: entry } = test;
   const reason = entry?.quarantineReason && `: ${entry.quarantineReason}`;
+  const where = entry?.quarantineEnvironment && `, in ${entry.quarantineEnvironment} only`;
   const state = entry
-    ? markup`<p>Quarantined ${at(entry.quarantinedAt)}, ${entry.quarantineType}${reason}.
+    ? markup`<p>Quarantined ${at(entry.quarantinedAt)}, ${entry.quarantineType}${where}${reason}.
 Owner: <b>${
       entry.quarantineOwner === null ? "none" : link.owner(entry.quarantineOwner)
     }</b>; end: ${at(entry.quarantineExpiresAt)}. To end it

@@ -140,6 +140,7 @@ export async function databaseOrganization(
         quarantineReason: reason,
         quarantineOwner: owner,
         quarantineExpiresAt: expiresAt,
+        quarantineEnvironment: null,
       };
       const stored = await test(testId);
       const added = await sql.begin((tx) => addQuarantine(tx, stored, entry, ORIGIN));

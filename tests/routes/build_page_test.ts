@@ -49,6 +49,27 @@ describeWithDatabases("the page of a build", (database) => {
     assert.match(silent, /1 quarantined: the gate excuses it/);
   });
 
+  it("counts a quarantine that is limited to environments in these only", async () => {
+    await fixture.upload(shop, flaky("limited"), { recordedAt: NOW - DAY });
+    const id = idOf(shop, { name: "limited" });
+    await quarantine(database(), id, { quarantineEnvironment: "Windows*" });
+    const failure = failed("limited failed", { name: "limited" });
+    const verdictIn = async (environment: string) => {
+      const { submissionId } = await fixture.upload(shop, [failure], {
+        commitOid: `ab${environment.length}0000`,
+        environment,
+      });
+      const page = await fixture.get(`/repos/acme/shop/builds/${submissionId}`);
+      const { tests } = await (await fixture.get(
+        `/api/repos/acme/shop/verdicts?tests=${id}&run_environment=${environment}`,
+      )).json();
+      const [shown] = /1 (?:quarantined|flaky):/.exec(parseHtml(await page.text()).text) ?? [];
+      return [shown, tests[0].verdict];
+    };
+    assert.deepEqual(await verdictIn("Windows-X64"), ["1 quarantined:", "quarantined"]);
+    assert.deepEqual(await verdictIn("Linux-X64"), ["1 flaky:", "flaky"]);
+  });
+
   it("says that a job ended red without a failed test, as lists of builds do", async () => {
     const repository = await fixture.addRepository("acme", "crashes");
     const more = { exitCode: 134, job: "unit", buildUrl: "https://ci.example/crash" };

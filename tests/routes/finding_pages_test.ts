@@ -25,6 +25,7 @@ describeWithDatabases("the pages to find tests", (database) => {
     await quarantine(database(), idOf(shop, { name: "pays twice" }), {
       quarantineReason: "slow bank",
       quarantineExpiresAt: NOW + 3 * DAY,
+      quarantineEnvironment: null,
     });
     await quarantine(database(), idOf(web, { name: "nobody's" }), { quarantineOwner: "eve" });
     const globex = await createFixture(database(), { name: "globex" });

@@ -153,6 +153,7 @@ const ENTRY: Quarantine = {
   quarantineReason: null,
   quarantineOwner: null,
   quarantineExpiresAt: null,
+  quarantineEnvironment: null,
 };
 
 const ORIGIN = { author: "test", command: "quarantine" };

@@ -131,6 +131,7 @@ describeWithDatabases("GET /api/v1/flaky/tests", (database) => {
       quarantine_reason: null,
       quarantine_owner: null,
       quarantine_expires_at: null,
+      quarantine_environment: null,
     });
   });
 

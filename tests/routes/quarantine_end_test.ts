@@ -22,6 +22,7 @@ describeWithDatabases("the end of a quarantine", (database) => {
       quarantineReason: "slow mail server",
       quarantineOwner: "@web",
       quarantineExpiresAt: END,
+      quarantineEnvironment: null,
     });
     await quarantine(database(), idOf(shop, { name: "stays" }));
     await quarantine(database(), idOf(shop, { name: "calm" }), { quarantineExpiresAt: END + DAY });

@@ -135,6 +135,7 @@ async function fillExample({ sql }: Database, { now }: { now: number }) {
     quarantineReason: "the mail server of the test environment is slow",
     quarantineOwner: "@acme/messaging",
     quarantineExpiresAt: now + 5 * SECONDS_PER_DAY,
+    quarantineEnvironment: null,
   } as const;
   const origin = { author: "demo", command: "demo" };
   await sql.begin((tx) => addQuarantine(tx, quarantined, quarantine, origin));

@@ -168,7 +168,8 @@ export const gateCommand: AddCommand = command({
         attempts: run.attempts,
       });
       const missing = await findMissingPlaces(found.earlier, { places: run.places, folder });
-      const facts = { end, testsExitCode, run, found, missing, now: io.now() };
+      const environment = options.environment ?? ofCi.environment;
+      const facts = { end, testsExitCode, run, found, missing, environment, now: io.now() };
       const input = gateInput(options, facts);
       const summary = summaryOf(input, { run, found, repository, dryRun: options.dryRun });
       exitCode = summary.exit_code;
@@ -223,12 +224,13 @@ function gateInput(
   { failureCodes, maxExcused, cause, maxMissing }: {
     failureCodes?: number[] | undefined;
   } & Pick<GateInput, "maxExcused" | "cause" | "maxMissing">,
-  { end, testsExitCode, run, found, missing, now }: {
+  { end, testsExitCode, run, found, missing, environment, now }: {
     end: TestsEnd;
     testsExitCode: number;
     run: RunReports;
     found: Found;
     missing: TestPlace[];
+    environment: string;
     now: number;
   },
 ): GateInput {
@@ -245,6 +247,7 @@ function gateInput(
     massFailure: found.verdicts?.massFailure ?? null,
     earlier: found.earlier,
     missingPlaces: missing,
+    environment,
     signal: end.signal ?? found.signal,
     reports,
     failed,

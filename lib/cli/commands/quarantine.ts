@@ -27,6 +27,8 @@ import {
   WINDOW_SECONDS,
 } from "../../base/time.ts";
 import { PROGRAM } from "../../base/version.ts";
+import { readWith } from "../../base/read_with.ts";
+import { readEnvironments } from "../../intake/upload_values.ts";
 import { type AddCommand, command, type CommandContext, group } from "../command.ts";
 import { argument, flag, oneOf, option, repositoryName, wholeNumber } from "../parameters.ts";
 import {
@@ -64,8 +66,13 @@ const addCommand = command({
       "when the quarantine ends: 30d, or RFC 3339 (default: never)",
       v.optional(expiry),
     ),
+    environment: option(
+      "<globs>",
+      "environments in which its failures are excused, separated by commas, such as Windows* (default: all)",
+      v.optional(readWith(readEnvironments)),
+    ),
   },
-  async run({ testId: parts, by, type, reason, owner, expires }, context) {
+  async run({ testId: parts, by, type, reason, owner, expires, environment }, context) {
     const { now } = context;
     const expiresAt = expires?.(now) ?? null;
     if (expiresAt !== null && expiresAt <= now) {
@@ -84,6 +91,7 @@ const addCommand = command({
         quarantineReason: reason ?? null,
         quarantineOwner: owner ?? null,
         quarantineExpiresAt: expiresAt,
+        quarantineEnvironment: environment ?? null,
       }, origin));
     const { id } = test;
     if (result.outcome !== "added") {
@@ -116,11 +124,43 @@ const removeCommand = command({
   },
 });
 
+/** The columns of lists. New fields are in JSON only, because scripts count columns. */
+const LISTED = [
+  "id",
+  "repository",
+  "suite",
+  "class",
+  "name",
+  "file",
+  "quarantined_at",
+  "quarantined_by",
+  "quarantine_type",
+  "quarantine_reason",
+  "quarantine_owner",
+  "quarantine_expires_at",
+] as const;
+
+const LOGGED = [
+  "at",
+  "action",
+  "id",
+  "repository",
+  "suite",
+  "class",
+  "name",
+  "file",
+  "author",
+  "quarantine_type",
+  "quarantine_reason",
+  "quarantine_owner",
+  "quarantine_expires_at",
+] as const;
+
 const listCommand = command({
   name: "list",
   summary:
     "List quarantined tests: id, OWNER/NAME, suite, class, name, file, quarantined, by, type, reason, " +
-    "owner, end",
+    "owner, end; --json also has its environments",
   example: "quarantine list --org acme",
   input: { org: ORG },
   async run({ org }, context) {
@@ -128,7 +168,7 @@ const listCommand = command({
     const tests = await listQuarantined(sql, organizationId, context.now);
     await context.printList(
       tests.map((test) => quarantineRecord(test, test)),
-      undefined,
+      LISTED,
       ["id", "repository", "name", "quarantined_by", "quarantine_expires_at"],
     );
   },
@@ -138,7 +178,7 @@ const logCommand = command({
   name: "log",
   summary:
     "List additions, changes, removals and ends, oldest first: time, action, id, OWNER/NAME, suite, " +
-    "class, name, file, author, type, reason, owner, end",
+    "class, name, file, author, type, reason, owner, end; --json also has its environments",
   example: "quarantine log --org acme",
   input: {
     org: ORG,
@@ -161,8 +201,9 @@ const logCommand = command({
         quarantine_reason: event.quarantineReason,
         quarantine_owner: event.quarantineOwner,
         quarantine_expires_at: timestampOrNull(event.quarantineExpiresAt),
+        quarantine_environment: event.quarantineEnvironment,
       })),
-      undefined,
+      LOGGED,
       ["at", "action", "id", "name", "author", "quarantine_reason"],
     );
   },

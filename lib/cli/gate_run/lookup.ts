@@ -275,7 +275,7 @@ async function loadQuarantined(
         query: {
           repository: formatRepositoryName(repository),
           quarantine: true,
-          include: "quarantine_expires_at,quarantine_owner",
+          include: "quarantine_expires_at,quarantine_owner,quarantine_environment",
           limit: PAGE_SIZE,
           after: after ?? undefined,
         },

@@ -12,10 +12,12 @@ import { quarantineRecord } from "../../analysis/quarantine_json.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { caseKey } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
+import { readWith } from "../../base/read_with.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { expiry, lineOfText, testIdentifier } from "../../base/value_schemas.ts";
 import { badRequest, jsonResponse, notFound } from "../../http/request/errors.ts";
 import { parseParameters } from "../parameters.ts";
+import { readEnvironments } from "../upload_values.ts";
 import { type BodyLimits, receiveText } from "./receive_body.ts";
 
 /** Parameters of a form are a few lines of text. */
@@ -28,6 +30,7 @@ const ADDITION = v.object({
   reason: text,
   owner: text,
   expires: v.optional(expiry),
+  environment: v.optional(readWith(readEnvironments)),
 });
 const REMOVAL = v.object({ by: text, reason: text });
 
@@ -85,7 +88,7 @@ export async function changeQuarantine(
 
   const read = parseParameters(ADDITION, parameters);
   if (read.errors) return badRequest(read.errors);
-  const { test: id, by = null, reason = null, owner = null, expires } = read.values;
+  const { test: id, by = null, reason = null, owner = null, expires, environment } = read.values;
   const expiresAt = expires?.(now) ?? null;
   if (expiresAt !== null && expiresAt <= now) {
     const times = `"${formatTimestamp(expiresAt)}" is not after ${formatTimestamp(now)}`;
@@ -99,6 +102,7 @@ export async function changeQuarantine(
       quarantineReason: reason,
       quarantineOwner: owner,
       quarantineExpiresAt: expiresAt,
+      quarantineEnvironment: environment ?? null,
     };
     const result = await addQuarantineByToken(tx, { hash, now, ...id }, { test, entry, origin });
     return changed(result.outcome, quarantineRecord(test, result.quarantine));

@@ -225,6 +225,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     quarantine_reason: "test.quarantine",
     quarantine_owner: "test.quarantine",
     quarantine_expires_at: "test.quarantine",
+    quarantine_environment: "test.quarantine",
   },
   coverage_report: {
     repository_id: REPOSITORY,

@@ -119,6 +119,7 @@ describeWithDatabases("the changes of tracked tests", (database) => {
             await quarantine(database(), test!.id, {
               quarantinedAt: now,
               quarantineExpiresAt: end,
+              quarantineEnvironment: null,
             });
           }
         },

@@ -29,6 +29,8 @@ const LANDED: Record<string, string> = {
   "0020_known_on_base.sql": "ed48b25a11b931deb9730e7cd181ba6f00f331766febcd49c944f83db1572b10",
   "0021_told_by_ci.sql": "d2a2919987aff377f9b3b3e70eb2354335b80d6089b7d5e22db80d88c7d3a46d",
   "0022_trusted_issuer.sql": "44642c7d9e2e58552e71d4628a737ceb170055ec24fae8d3b8c0dbdda19d2787",
+  "0023_quarantine_environment.sql":
+    "70594a650e031e9ca41fc238883d33cebbd673750336a3251198cfb7a9b1d7aa",
 };
 
 const FOLDER = new URL("../../../db/schema/migrations/", import.meta.url);

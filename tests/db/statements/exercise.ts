@@ -357,6 +357,7 @@ async function quarantines(program: Program): Promise<void> {
       quarantineReason: null,
       quarantineOwner: null,
       quarantineExpiresAt: null,
+      quarantineEnvironment: null,
     };
     const { quarantine } = await addQuarantineByToken(tx, by, { test, entry, origin });
     const added = { ...test, active: quarantine };

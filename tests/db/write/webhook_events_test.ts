@@ -254,6 +254,7 @@ describeWithDatabases("the events of a webhook", (database) => {
       quarantineReason: "slow mail",
       quarantineOwner: "@mail",
       quarantineExpiresAt: NOW + 30 * DAY,
+      quarantineEnvironment: null,
     };
     await quarantine(database(), a, entry);
     const [added, ...more] = await fixture.send();
@@ -314,6 +315,7 @@ describeWithDatabases("the events of a webhook", (database) => {
           quarantineReason: null,
           quarantineOwner: null,
           quarantineExpiresAt: null,
+          quarantineEnvironment: null,
         }, { author: "", command: "" });
         throw new Error("lost");
       }),

@@ -36,6 +36,7 @@ function entry(more: Partial<Quarantine> = {}): Quarantine {
     quarantineReason: null,
     quarantineOwner: null,
     quarantineExpiresAt: null,
+    quarantineEnvironment: null,
     ...more,
   };
 }

@@ -27,6 +27,7 @@ function change(
     quarantineReason: null,
     quarantineOwner: null,
     quarantineExpiresAt: end,
+    quarantineEnvironment: null,
   };
 }
 
@@ -83,6 +84,7 @@ describe("the end of a manual entry", () => {
     quarantineReason: null,
     quarantineOwner: null,
     quarantineExpiresAt: end,
+    quarantineEnvironment: null,
   });
 
   it("is the decision of a person once it has passed", () => {

@@ -87,6 +87,7 @@ const BASIS = {
   counts: { ran: 98, skipped: 2, failed: 1 },
   massFailure: null as MassFailure | null,
   missingPlaces: [],
+  environment: "Linux-X64",
   now: NOW,
 };
 
@@ -320,6 +321,25 @@ const CASES: [title: string, changes: Changes, code: number, reason: string][] =
     "1 of 2 failed tests failed for a new cause (--cause), 1 is not quarantined",
   ],
 
+  [
+    "the quarantine is limited to other environments",
+    { quarantined: listed({ ...PAYS, quarantine_environment: "Windows*,macOS-ARM64" }) },
+    1,
+    "the failed test is not quarantined",
+  ],
+  [
+    "the quarantine covers this environment",
+    { quarantined: listed({ ...PAYS, quarantine_environment: "Windows*,Linux-*" }) },
+    0,
+    "quarantined",
+  ],
+  [
+    "the quarantine is limited to an environment, and that of the run is unknown",
+    { quarantined: listed({ ...PAYS, quarantine_environment: "Linux-*" }), environment: "" },
+    1,
+    "the failed test is not quarantined",
+  ],
+
   // Runs that are not whole.
   ["tests are missing", ran(93), 1, "only 93 of about 98 tests ran (--max-missing)"],
   ["as many are missing as may be", ran(94), 0, "quarantined"],
@@ -466,6 +486,7 @@ const anyInput: fc.Arbitrary<GateInput> = fc.record({
     fc.constant([]),
     fc.array(fc.record({ file: text, class: text }), { maxLength: 2 }),
   ),
+  environment: fc.constant(""),
   unclear: fc.oneof(fc.constant([]), fc.array(test, { maxLength: 1 })),
   maxExcused: fc.constantFrom(0, 1, 2, 10),
   now: fc.constant(NOW),

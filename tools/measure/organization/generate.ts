@@ -257,6 +257,7 @@ async function quarantineSome(
       quarantineReason: `TICKET-${random.below(900)}`,
       quarantineOwner: `@acme/team-${1 + random.below(OWNER_COUNT)}`,
       quarantineExpiresAt: now + (1 + random.below(20)) * SECONDS_PER_DAY,
+      quarantineEnvironment: null,
     });
   }
 }

@@ -225,6 +225,7 @@ class Year {
         expectedPlaces: null,
       },
       missingPlaces: [],
+      environment: "",
       now: at,
     }).isExcused;
   }
@@ -365,6 +366,7 @@ function automaticEntry({ from, until }: Entry): Quarantine {
     quarantineReason: null,
     quarantineOwner: null,
     quarantineExpiresAt: until,
+    quarantineEnvironment: null,
   };
 }
 

@@ -62,7 +62,26 @@ describeWithDatabases("quarantine", (database) => {
       quarantine_reason: null,
       quarantine_owner: null,
       quarantine_expires_at: null,
+      quarantine_environment: null,
     });
+  });
+
+  it("limits an entry to environments: elsewhere the test is not quarantined", async () => {
+    const id = await makeTest("limited");
+    const add = (...more: string[]) => cli(["quarantine", "add", id, ...more, "--json"]);
+    const { stdout } = await add("--environment", "Windows*, macOS-ARM64");
+    const environments = (text: string) => JSON.parse(text).quarantine_environment;
+    assert.equal(environments(stdout), "Windows*,macOS-ARM64");
+    assert.equal(environments((await add("--reason", "slow")).stdout), "Windows*,macOS-ARM64");
+    assert.equal(environments((await add("--environment", "Windows*")).stdout), "Windows*");
+    const listed = JSON.parse((await cli("quarantine list --org acme --json")).stdout);
+    const own = listed.find((test: { id: string }) => test.id === id);
+    assert.equal(own.quarantine_environment, "Windows*");
+    const log = JSON.parse((await cli(`quarantine log --org acme --test ${id} --json`)).stdout);
+    assert.deepEqual(
+      log.map((event: { quarantine_environment: string }) => event.quarantine_environment),
+      ["Windows*,macOS-ARM64", "Windows*,macOS-ARM64", "Windows*"],
+    );
   });
 
   it("keeps reason, owner and end of an entry, and changes them where they are given", async () => {

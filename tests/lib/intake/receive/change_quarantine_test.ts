@@ -141,6 +141,16 @@ describeWithDatabases("quarantine over HTTP", (database) => {
     assert.equal(unchanged.outcome, "unchanged");
   });
 
+  it("an entry may be limited to environments, and stays so when its reason changes", async () => {
+    const test = await newTest();
+    const [, added] = await post({ test, environment: "Windows*" });
+    const [, changed] = await post({ test, reason: "slow" });
+    assert.deepEqual(
+      [added.quarantine_environment, changed.quarantine_environment, changed.outcome],
+      ["Windows*", "Windows*", "changed"],
+    );
+  });
+
   it("DELETE ends a quarantine, and is harmless when repeated", async () => {
     const test = await newTest();
     await post({ test });
