@@ -7,7 +7,7 @@ export const TEST_STATES = ["broken", "flaky", "healthy", "new"] as const;
 export type TestState = typeof TEST_STATES[number];
 
 /** Fewer failed runs in a row are an accident as well as a breakage. */
-const MIN_BROKEN_RUNS = 3;
+export const MIN_BROKEN_RUNS = 3;
 
 /** Fewer runs without a failure say little. */
 const MIN_HEALTHY_RUNS = 10;

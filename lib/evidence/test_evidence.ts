@@ -3,7 +3,7 @@ import { type Attempts, finalOutcome } from "../analysis/columns.ts";
 import { rateInterval } from "./beta.ts";
 import { type Calm, calmAfter } from "./calm.ts";
 import { changeRange, findSegments, type VersionOutcome } from "./segments.ts";
-import { stateIn, type TestState, worstEnvironment } from "./states.ts";
+import { MIN_BROKEN_RUNS, stateIn, type TestState, worstEnvironment } from "./states.ts";
 
 /** More runs of an environment say nothing about today. */
 export const MAX_HISTORY_RUNS = 2_000;
@@ -113,7 +113,9 @@ function environmentEvidence(
   const { low, high } = rateInterval(last);
   const failing = segments.findLast(({ failures }) => failures > 0);
   return {
-    state: stateIn({ segments, lastFinalFailures, isDisruptive }),
+    state: failsSince(runs.slice(-MAX_HISTORY_RUNS))
+      ? "broken"
+      : stateIn({ segments, lastFinalFailures, isDisruptive }),
     environment: runs[0]?.environment ?? "",
     runs: last.runs,
     failures: last.failures,
@@ -139,6 +141,22 @@ function environmentEvidence(
       ? calmOf(versions.slice(failing.first).flatMap(({ runs }) => runs))
       : null,
   };
+}
+
+/**
+ * Whether a test broke without a change: the calendar, a certificate or a service breaks code that passed before,
+ * which its code version hides. Its runs in the order of time show it.
+ *
+ * @param runs of an environment, oldest first
+ */
+function failsSince(runs: readonly HistoryRun[]): boolean {
+  if (!runs.slice(-MIN_BROKEN_RUNS).every(({ hasFailedAtLast }) => hasFailedAtLast)) return false;
+  const segments = findSegments(
+    runs.map(({ hasFailed }) => ({ runs: 1, failures: Number(hasFailed) })),
+  );
+  const last = segments.at(-1);
+  return last !== undefined && last.runs >= MIN_BROKEN_RUNS &&
+    runs.slice(last.first).every(({ hasFailedAtLast }) => hasFailedAtLast);
 }
 
 /** The code versions of the runs of an environment, in the order of their first runs. */

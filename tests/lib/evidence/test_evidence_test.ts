@@ -65,6 +65,15 @@ describe("the evidence for a test", () => {
     assert.ok(from.recordedAt < 200 && to.recordedAt >= 200);
   });
 
+  it("is broken from the third failed run on when code broke that passed before", () => {
+    // The last two versions, as when a certificate expires: the same code passed the day before.
+    const runs = runsOf(".".repeat(100) + "...FFF").map((run, index) =>
+      index < 100 ? run : { ...run, code: index < 104 ? "before" : "after" }
+    );
+    assert.equal(testEvidence(runs, WITHOUT).state, "broken");
+    assert.equal(testEvidence(runs.slice(0, -1), WITHOUT).state, "flaky");
+  });
+
   it("counts runs of one tree as one version, at its first run", () => {
     const runs = runsOf("F.F.").map((run, index) => (
       { ...run, code: index < 2 ? "one" : "other", treeOid: index < 2 ? "one" : "other" }

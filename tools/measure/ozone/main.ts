@@ -2,8 +2,10 @@
  * Replays a year of Apache Ozone's CI through the program, and counts how often its conclusions were right:
  *
  *     deno task measure ozone FOLDER [--quick] [--database URL]
+ *     deno task measure ozone FOLDER --histories
  *
- * FOLDER has `history.ndjson.gz` and `truth.tsv`. `--quick` replays the first quarter.
+ * FOLDER has `history.ndjson.gz` and `truth.tsv`. `--quick` replays the first quarter. `--histories` prints what
+ * the histories of the tests say, without a database: in a minute instead of 15.
  */
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -28,12 +30,17 @@ import {
   type ShareSource,
 } from "../../../lib/evidence/shares.ts";
 import type { Truth } from "../../../lib/evidence/truth.ts";
+import { printHistories } from "./histories.ts";
 import { readUploads } from "./uploads.ts";
 
 const { values, positionals } = parseArgs({
   args: process.argv.slice(2),
   allowPositionals: true,
-  options: { quick: { type: "boolean" }, database: { type: "string" } },
+  options: {
+    quick: { type: "boolean" },
+    database: { type: "string" },
+    histories: { type: "boolean" },
+  },
 });
 const [folder] = positionals;
 if (!folder) {
@@ -43,6 +50,11 @@ if (!folder) {
 
 function print(line: string): void {
   process.stdout.write(`${line}\n`);
+}
+
+if (values.histories) {
+  await printHistories(folder, print);
+  process.exit(0);
 }
 
 const QUARTER_SECONDS = 91 * 24 * 3600;
