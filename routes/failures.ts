@@ -1,9 +1,11 @@
 /** The routes about the causes of failures, of a test and of a repository. */
 import * as v from "valibot";
+import { loadGroupsOfTests } from "../db/read/failing_together.ts";
 import { loadFailures } from "../db/read/failures.ts";
 import { jsonRecord } from "../lib/base/json_record.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
+import * as views from "./response_parts.ts";
 import * as schemas from "./schemas.ts";
 
 const groupEntries = {
@@ -80,6 +82,49 @@ export const repositoryFailures = defineJsonRoute({
       failures: groups.map(({ submissionId: _id, testCount, tests, ...group }) =>
         jsonRecord({ ...group, testCount, tests })
       ),
+    };
+  },
+});
+
+const MAX_GROUPS = 50;
+const MAX_TESTS = 100;
+
+export const testGroups = defineJsonRoute({
+  path: "/api/repos/:owner/:name/groups",
+  operationId: "listTestGroups",
+  tag: "Repositories",
+  summary: "Tests that fail together",
+  description:
+    "Tests that failed in the last 14 days, on all branches, in groups with probably one fault: their failing runs " +
+    "overlap by at least half, with at least 3 common ones, or they share a cause. The group that cost most " +
+    "builds comes first. A test that fails alone is a group of its own.",
+  query: {},
+  list: { field: "groups" },
+  schema: schemas.object("TestGroups", {
+    count: schemas.count(`All groups; at most ${MAX_GROUPS} are listed`),
+    groups: v.array(schemas.object("TestGroup", {
+      builds: schemas.count("Builds with a failure of one of its tests"),
+      tests: schemas.described(
+        v.array(schemas.object("GroupedTest", schemas.test)),
+        `Its tests, at most ${MAX_TESTS}`,
+      ),
+      fingerprints: schemas.described(
+        v.array(schemas.fingerprint),
+        "Causes of its failures, without unknown ones",
+      ),
+    })),
+  }),
+  resource: "repository in path",
+  async handler({ load }) {
+    const limits = { maxGroups: MAX_GROUPS, maxTests: MAX_TESTS };
+    const { count, groups } = await load(loadGroupsOfTests, limits);
+    return {
+      count,
+      groups: groups.map(({ builds, tests, fingerprints }) => ({
+        builds,
+        tests: tests.map(views.test),
+        fingerprints,
+      })),
     };
   },
 });

@@ -14,7 +14,7 @@ import { coverageBadgeRoute, flakyBadge } from "./badges.ts";
 import { conclusions } from "./conclusions.ts";
 import { durations, slowTests } from "./durations.ts";
 import examples from "./examples.json" with { type: "json" };
-import { repositoryFailures, testFailures } from "./failures.ts";
+import { repositoryFailures, testFailures, testGroups } from "./failures.ts";
 import { buildPage } from "./pages/build.ts";
 import { buildOfRunPage } from "./pages/build_of_run.ts";
 import { buildsPage } from "./pages/builds.ts";
@@ -49,6 +49,7 @@ export const routes: readonly Route[] = withExamples([
   submissionTests,
   disruptiveTests,
   repositoryFailures,
+  testGroups,
   durations,
   slowTests,
   testStates,

@@ -111,6 +111,24 @@ function testNosOf(rows: readonly FailuresRow[]): Set<number> {
   return testNos;
 }
 
+/** The failures of a repository in the window. */
+export async function loadFailureRows(
+  sql: Queryable,
+  { repositoryId, windowStart }: Pick<FailuresQuery, "repositoryId" | "windowStart">,
+): Promise<{ submissionId: string; testNo: number; fingerprint: string }[]> {
+  const rows = await selectFailures(sql, { repositoryId, windowStart, testNo: null });
+  return rows.flatMap(({ submissionId, failures }) => {
+    const digits = failures.toHex();
+    const view = viewOf(failures);
+    return Array.from({ length: failures.length / FAILURE_BYTES }, (_, index) => {
+      const start = index * FAILURE_BYTES;
+      const end = start + FINGERPRINT_BYTES;
+      const fingerprint = digits.slice(2 * start, 2 * end);
+      return { submissionId, testNo: view.getInt32(end), fingerprint };
+    });
+  });
+}
+
 interface FoundTests {
   runs: readonly Run<"branch" | "buildUrl">[];
   /** Index of each test's id, by test_no. */
@@ -170,7 +188,13 @@ function* readFailures(
   }
 }
 
-function selectFailures(sql: Queryable, { repositoryId, testNo, windowStart }: FailuresQuery) {
+function selectFailures(
+  sql: Queryable,
+  { repositoryId, testNo, windowStart }: Pick<
+    FailuresQuery,
+    "repositoryId" | "testNo" | "windowStart"
+  >,
+) {
   const firstId = firstSubmissionId(windowStart);
   const isWanted = testNo === null
     ? sql`n.submission_id >= decode(${firstId}, 'hex')`

@@ -1,6 +1,6 @@
 import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import { parseTestId, testId, type TestIdentity } from "../../lib/base/identity.ts";
-import { arrayOf, type Queryable } from "../connection/sql.ts";
+import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
 import { isActive } from "./fragments.ts";
 
 interface NamedTest extends TestIdentity {
@@ -42,5 +42,26 @@ export async function loadTestNames(
       and ${isActive(sql, now)}`;
   return new Map(
     rows.map(({ testHash, ...test }) => [testId(parsed[0]!.idPrefix, testHash), test]),
+  );
+}
+
+/** The ids and names of tests of a repository, by test_no; pruned tests are left out. */
+export async function loadIdentities(
+  sql: Queryable,
+  { repositoryId, idPrefix, testNos }: {
+    repositoryId: number;
+    idPrefix: number;
+    testNos: readonly number[];
+  },
+): Promise<Map<number, TestIdentity & { id: string }>> {
+  const rows = await sql<(TestIdentity & { testNo: number; testHash: number })[]>`
+    select t.test_no as "testNo", t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file
+    from test t
+    where t.repository_id = ${repositoryId} and t.test_no = any(${integersIn(sql, testNos)})`;
+  return new Map(
+    rows.map(({ testNo, testHash, ...identity }) => [
+      testNo,
+      { id: testId(idPrefix, testHash), ...identity },
+    ]),
   );
 }

@@ -1,7 +1,7 @@
 /** The states of the tests of a repository on its base branch. */
 import { type Run, TestHistories, type TestList } from "../../lib/analysis/run.ts";
 import { wilsonLowerBound } from "../../lib/analysis/wilson.ts";
-import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
+import { firstSubmissionId, type TestIdentity } from "../../lib/base/identity.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import {
   stateIn,
@@ -17,9 +17,10 @@ import {
   testEvidence,
 } from "../../lib/evidence/test_evidence.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
-import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
+import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { loadBaseBranch } from "./base_branch.ts";
 import { isOfBase } from "./fragments.ts";
+import { loadIdentities } from "./names_of_tests.ts";
 import { eachRun } from "./runs.ts";
 
 /** Enough for ten environments with all runs that count; bounds the time of a request. */
@@ -261,24 +262,4 @@ async function selectDisruptive(
     where d.repository_id = ${repositoryId}
       and d.latest_submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')`;
   return new Set(rows.map(({ testNo }) => testNo));
-}
-
-async function loadIdentities(
-  sql: Queryable,
-  { repositoryId, idPrefix, testNos }: {
-    repositoryId: number;
-    idPrefix: number;
-    testNos: readonly number[];
-  },
-): Promise<Map<number, TestIdentity & { id: string }>> {
-  const rows = await sql<(TestIdentity & { testNo: number; testHash: number })[]>`
-    select t.test_no as "testNo", t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file
-    from test t
-    where t.repository_id = ${repositoryId} and t.test_no = any(${integersIn(sql, testNos)})`;
-  return new Map(
-    rows.map(({ testNo, testHash, ...identity }) => [
-      testNo,
-      { id: testId(idPrefix, testHash), ...identity },
-    ]),
-  );
 }

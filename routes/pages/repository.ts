@@ -1,6 +1,7 @@
 /** `/repos/{owner}/{name}`: one repository. */
 import { loadConclusionRecord } from "../../db/read/conclusion_record.ts";
 import { loadFailures, type ShownGroup } from "../../db/read/failures.ts";
+import { type GroupOfTests, loadGroupsOfTests } from "../../db/read/failing_together.ts";
 import { loadFlakyMicroseconds } from "../../db/read/flaky_time.ts";
 import { loadNewlyFlakyTests } from "../../db/read/newly_flaky_tests.ts";
 import { loadOverviews, type Overview } from "../../db/read/repositories.ts";
@@ -39,6 +40,7 @@ import { recordSection } from "./record.ts";
 
 const NEW_DAYS = 7;
 const MAX_ROWS = 10;
+const MAX_GROUP_TESTS = 5;
 /** Enough for ten builds in ten shards. */
 const RECENT_SUBMISSIONS = 100;
 
@@ -59,25 +61,27 @@ export const repositoryPage = definePage({
     const { today, load, query: { days } } = request;
     const newDay = today - NEW_DAYS;
     const since = newDay * SECONDS_PER_DAY;
-    const [overviews, failures, recent, newTests, flakyMicroseconds, record, states] = await Promise
-      .all([
-        load(loadOverviews, { firstDay: today - daysOf(days) + 1, withBefore: true }),
-        load(loadFailures, { filter: ALL_SUBMISSIONS }),
-        load(loadSubmissionsPage, {
-          filter: ALL_SUBMISSIONS,
-          after: null,
-          limit: RECENT_SUBMISSIONS,
-        }),
-        load(loadNewlyFlakyTests, { since, limit: MAX_ROWS }),
-        load(loadFlakyMicroseconds, { since }),
-        load(loadConclusionRecord, { since: (today - SHARE_DAYS) * SECONDS_PER_DAY }),
-        load(loadTestStates, {
-          states: BAD_STATES,
-          withoutReruns: false,
-          offset: 0,
-          limit: Infinity,
-        }),
-      ]);
+    const [overviews, failures, recent, newTests, flakyMicroseconds, record, groups, states] =
+      await Promise
+        .all([
+          load(loadOverviews, { firstDay: today - daysOf(days) + 1, withBefore: true }),
+          load(loadFailures, { filter: ALL_SUBMISSIONS }),
+          load(loadSubmissionsPage, {
+            filter: ALL_SUBMISSIONS,
+            after: null,
+            limit: RECENT_SUBMISSIONS,
+          }),
+          load(loadNewlyFlakyTests, { since, limit: MAX_ROWS }),
+          load(loadFlakyMicroseconds, { since }),
+          load(loadConclusionRecord, { since: (today - SHARE_DAYS) * SECONDS_PER_DAY }),
+          load(loadGroupsOfTests, { maxGroups: MAX_ROWS, maxTests: MAX_GROUP_TESTS }),
+          load(loadTestStates, {
+            states: BAD_STATES,
+            withoutReruns: false,
+            offset: 0,
+            limit: Infinity,
+          }),
+        ]);
     const [overview] = overviews as [Overview];
     const failedTests = failedTestsByBuild(failures.failures);
     const costs = costliestTests(failedTests.values(), MAX_ROWS);
@@ -102,6 +106,7 @@ ${repositoryFigures(page, flakyMicroseconds)}
       }</p>
 ${stateSections(states, page)}
 ${charts(page, days)}
+${groups.count > 0 && groupTable(groups.groups, page)}
 ${causes.length > 0 && causeTable(causes, page)}
 <h2>Tests that cost the most builds</h2>
 ${costTable(costs, page)}
@@ -203,6 +208,26 @@ function newTable(tests: NewlyFlakyTests, newDay: number, page: RepositoryPage):
   const query = { repository: page.repository, quarantine: "false", q };
   return markup`${table("Flaky for the first time", columns, rows)}
 <p>${page.link.inventory(query, "All new flaky tests")}</p>`;
+}
+
+/** Tests that fail together have probably one fault: a row for each, the costliest first. */
+function groupTable(groups: readonly GroupOfTests[], { link }: RepositoryPage): Markup {
+  const rows = groups.filter(({ tests }) => tests.length > 0)
+    .map(({ builds, tests, testCount, fingerprints }) => {
+      const [first] = tests as [typeof tests[0]];
+      const links = tests.map((test) => link.test(test.id, test));
+      const name = testCount === 1 ? links[0] : [
+        markup`<b>${plural(testCount, "test")}</b> that fail together, such as `,
+        markup`<bdi>${first.name}</bdi>`,
+        someTests(testCount, links),
+      ];
+      return [name, formatCount(builds), formatCount(fingerprints.length)];
+    });
+  const columns = ["Tests|name", "Failed builds|number", "Causes|number wide"];
+  return markup`<h2 id="repair">What to repair first</h2>
+<p class="soft">Tests of which half of the failed runs are common, or that share a cause, are one row: there is
+probably one fault behind them. All branches, flaky or not.</p>
+${table("What to repair first", columns, rows)}`;
 }
 
 function causeTable(causes: readonly ShownGroup[], page: RepositoryPage): Markup {

@@ -120,6 +120,7 @@ export function requests(
     ["/api/repos/acme/shop/durations", 200],
     ["/api/repos/acme/shop/slow-tests", 200],
     ["/api/repos/acme/shop/states", 200],
+    ["/api/repos/acme/shop/groups", 200],
     ["/repos/acme/shop/slow-tests", 200],
     ["/api/repos/acme/shop/durations?by=class&branch=main&environment=Linux&job=unit", 200],
     ["/api/repos/acme/shop/durations?by=test&as_of=2100-01-01T00:00:00Z", 200],

@@ -49,6 +49,7 @@ const PATHS = [
   "/api/repos/acme/NAME/durations?by=test",
   "/api/repos/acme/NAME/slow-tests",
   "/api/repos/acme/NAME/states",
+  "/api/repos/acme/NAME/groups",
   "/repos/acme/NAME/slow-tests",
   "/api/repos/acme/NAME/verdicts?tests=TEST&base=m*",
   "/api/repos/acme/NAME/submissions/SUBMISSION/tests",
