@@ -5,6 +5,7 @@ import {
   type PolicyMoment,
   policyRuns,
   type QuarantinePolicy,
+  RETURN_SECONDS,
 } from "../../lib/analysis/quarantine_policy.ts";
 import {
   activeQuarantine,
@@ -12,7 +13,7 @@ import {
   type Quarantine,
 } from "../../lib/analysis/quarantine.ts";
 import { saysNothing } from "../../lib/analysis/subtests.ts";
-import { firstSubmissionId } from "../../lib/base/identity.ts";
+import { firstSubmissionId, parseTestId, testIdPrefix } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import { loadBaseBranch } from "../read/base_branch.ts";
@@ -52,8 +53,13 @@ export async function loadPolicyTests(
   );
   const automaticCount = automatic.length;
   const scope = { repositoryIds: arrayOf([repositoryId]), firstId: windowId };
-  const candidates = (await selectDisruptionCounts(tx, scope)).filter((row) =>
-    row.disruptionCount >= policy.disruptions && entryOf(row.testNo) === null
+  const counts = (await selectDisruptionCounts(tx, scope))
+    .filter(({ testNo }) => entryOf(testNo) === null);
+  const releases = counts.length === 0
+    ? new Map<number, number>()
+    : await loadReleases(tx, repository, { since: now - RETURN_SECONDS });
+  const candidates = counts.filter((row) =>
+    row.disruptionCount >= policy.disruptions || releases.has(row.testNo)
   ).map(({ testNo }) => testNo);
   if (automaticCount + candidates.length === 0) {
     return { tests: [], automaticCount, baseBranch: "" };
@@ -85,7 +91,8 @@ export async function loadPolicyTests(
   const brokenRuns = massFailures(runs);
   const counting = disruptions.filter(({ submissionId }) => !brokenRuns.has(submissionId));
   const countingOf = Map.groupBy(counting, ({ testNo }) => testNo);
-  const hasEnough = (testNo: number) => (countingOf.get(testNo)?.length ?? 0) >= policy.disruptions;
+  const hasEnough = (testNo: number) =>
+    (countingOf.get(testNo)?.length ?? 0) >= (releases.has(testNo) ? 1 : policy.disruptions);
   const testNos = new Set([...automatic, ...candidates.filter(hasEnough)]);
   const testRows = await tx<IdentityRow[]>`
     select ${identityColumns(tx)} from test t
@@ -117,10 +124,35 @@ export async function loadPolicyTests(
     const leftAt = Math.max(removals.get(id) ?? 0, endOfManualEntry(entries.get(testNo), now));
     const isAmbiguous = ambiguous.has(testNo);
     const failsWithSubtests = parents.has(testNo);
-    const own = { runs: historyOf.get(testNo)!, quarantine, leftAt };
+    const releasedAt = releases.get(testNo) ?? 0;
+    const own = { runs: historyOf.get(testNo)!, quarantine, leftAt, releasedAt };
     return { ...test, history: { ...own, isAmbiguous, failsWithSubtests } };
   });
   return { tests: found.sort((a, b) => a.id < b.id ? -1 : 1), automaticCount, baseBranch };
+}
+
+/** `quarantined_by` of an automatic entry, and the author of its release. */
+export const POLICY = "policy";
+
+/** When the policy last released tests of a repository, by test_no, in seconds since 1970. */
+async function loadReleases(
+  tx: Queryable,
+  { organizationId, repositoryId, idPrefix }: Repository,
+  { since }: { since: number },
+): Promise<Map<number, number>> {
+  const rows = await tx<{ id: string; at: number }[]>`
+    select subject as id, extract(epoch from max(changed_at))::float8 as at from change
+    where organization_id = ${organizationId} and starts_with(subject, ${testIdPrefix(idPrefix)})
+      and detail->>'quarantine' = 'removed' and detail->>'by' = ${POLICY}
+      and changed_at >= to_timestamp(${since}::float8)
+    group by subject`;
+  const moments = new Map(rows.map(({ id, at }) => [parseTestId(id)!.testHash, at]));
+  const tests = await tx<{ testNo: number; testHash: number }[]>`
+    select t.test_no as "testNo", t.test_hash::float8 as "testHash" from test t
+    where t.repository_id = ${repositoryId} and t.test_hash = any(${
+    arrayOf([...moments.keys()])
+  }::bigint[])`;
+  return new Map(tests.map(({ testNo, testHash }) => [testNo, moments.get(testHash)!]));
 }
 
 /** The tests whose disruptions of the window say nothing of their own, where subtests have some too. */
@@ -151,4 +183,37 @@ async function findParents(
       and n.is_disruption and n.test_no = any(${integersIn(tx, parents)})`;
   for (const { testNo, ...text } of texts) if (!saysNothing(text)) parents.delete(testNo);
   return parents;
+}
+
+/** How many tests the policy released, and how many of them failed again within 60 days. */
+export async function countReleases(
+  sql: Queryable,
+  { organizationId }: { organizationId: number },
+  repositories: readonly Repository[],
+): Promise<{ released: number; failedAgain: number }> {
+  const total = { released: 0, failedAgain: 0 };
+  for (const { repositoryId, idPrefix } of repositories) {
+    const rows = await sql<{ id: string; at: number }[]>`
+      select subject as id, extract(epoch from changed_at)::float8 as at from change
+      where organization_id = ${organizationId} and starts_with(subject, ${testIdPrefix(idPrefix)})
+        and detail->>'quarantine' = 'removed' and detail->>'by' = ${POLICY}`;
+    const moments = rows.map(({ id, at }) => ({
+      hash: parseTestId(id)!.testHash,
+      firstId: firstSubmissionId(at),
+      endId: firstSubmissionId(at + RETURN_SECONDS),
+    }));
+    const [found] = await sql<{ count: number }[]>`
+      select count(*)::int as count
+      from json_to_recordset(${JSON.stringify(moments)}::text::json) as m(
+        hash bigint, "firstId" text, "endId" text)
+      join test t on t.repository_id = ${repositoryId} and t.test_hash = m.hash
+      where exists (
+        select 1 from negative_result n
+        where n.repository_id = ${repositoryId} and n.test_no = t.test_no
+          and n.submission_id > decode(m."firstId", 'hex')
+          and n.submission_id < decode(m."endId", 'hex'))`;
+    total.released += rows.length;
+    total.failedAgain += found!.count;
+  }
+  return total;
 }

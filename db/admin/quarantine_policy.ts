@@ -12,12 +12,9 @@ import type { Queryable } from "../connection/sql.ts";
 import { readSnapshot } from "../read/snapshot.ts";
 import { lockRepository } from "../write/repository_row.ts";
 import { writeTransaction } from "../write/transaction.ts";
-import { loadPolicyTests, type PolicyTest } from "./quarantine_candidates.ts";
+import { loadPolicyTests, POLICY, type PolicyTest } from "./quarantine_candidates.ts";
 import { addQuarantine, type Origin, removeQuarantine } from "./quarantine.ts";
 import type { Repository } from "./repositories.ts";
-
-/** `quarantined_by` of an automatic entry. */
-const POLICY = "policy";
 
 /**
  * Sets the policy of a repository, or with `null` of all repositories without their own. The policy

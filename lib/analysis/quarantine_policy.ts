@@ -37,6 +37,8 @@ export const DEFAULT_POLICY: QuarantinePolicy = {
 
 /** A test that passed fewer than half of its latest results is broken, not flaky. */
 const LATEST_RESULTS = 20;
+/** A test that fails again within this time after the policy released it enters again at once. */
+export const RETURN_SECONDS = 60 * SECONDS_PER_DAY;
 /** A test that failed at the end of each of its latest runs on the base branch is broken as well. */
 const LATEST_BASE_RUNS = 5;
 
@@ -62,6 +64,8 @@ export interface PolicyHistory {
    * The end of an automatic entry does not count: a test that is still flaky enters again.
    */
   leftAt: number;
+  /** When the policy last released it, in seconds since 1970; 0 for never. */
+  releasedAt: number;
   /** Whether it stood for several tests of one name in a report of the window. */
   isAmbiguous: boolean;
   /** Whether its disruptions of the window say nothing of their own, and subtests have some too. */
@@ -182,13 +186,18 @@ function decideAlone(
   const found = `${plural(disruptions, "disruption")} at ${versions}, ` +
     `${passed} of its last ${latest.length} results passed`;
   const skip = (why: string): PolicyDecision => ({ action: "skip", reason: `${found}: ${why}` });
-  if (disruptions < policy.disruptions) {
+  const isBack = history.releasedAt > 0 && history.releasedAt === history.leftAt &&
+    now - history.releasedAt <= RETURN_SECONDS && disruptions > 0;
+  const days = Math.floor((now - history.releasedAt) / SECONDS_PER_DAY);
+  if (!isBack && disruptions < policy.disruptions) {
     return skip(`needs ${plural(policy.disruptions, "disruption")}`);
   }
-  if (codeVersions < policy.codeVersions) {
+  if (!isBack && codeVersions < policy.codeVersions) {
     return skip(`needs ${plural(policy.codeVersions, "code version")}`);
   }
-  if (results < policy.minResults) return skip(`needs ${plural(policy.minResults, "result")}`);
+  if (!isBack && results < policy.minResults) {
+    return skip(`needs ${plural(policy.minResults, "result")}`);
+  }
   if (history.isAmbiguous) {
     return skip("a report has several tests of this name, which may be what differs");
   }
@@ -204,7 +213,8 @@ function decideAlone(
   }
   // It would leave immediately.
   if (calm.isReleased) return skip(calm.text);
-  return { action: "enter", reason: found };
+  const again = isBack ? `: it failed again, released ${plural(days, "day")} ago` : "";
+  return { action: "enter", reason: `${found}${again}` };
 }
 
 /** Evidence for entering: results of the window, since `leftAt`. */

@@ -47,6 +47,7 @@ function decided(runs: PolicyRun[], more: Partial<PolicyHistory> = {}, automatic
       runs,
       quarantine: null,
       leftAt: 0,
+      releasedAt: 0,
       isAmbiguous: false,
       failsWithSubtests: false,
       ...more,
@@ -67,6 +68,19 @@ describe("a test enters the quarantine", () => {
       decided(flaky),
       "enter: 3 disruptions at 3 code versions, 7 of its last 10 results passed",
     );
+  });
+
+  it("at its first disruption within 60 days after the policy released it", () => {
+    const again = [run("fp", 1)];
+    const released = (days: number) => ({ leftAt: NOW - days * DAY, releasedAt: NOW - days * DAY });
+    assert.match(
+      decided(again, released(30)),
+      /^enter: 1 disruption .*: it failed again, released 30 days ago$/,
+    );
+    assert.match(decided(again, released(61)), /^skip: 1 disruption/);
+    // Somebody removed a later entry by hand.
+    assert.match(decided(again, { ...released(30), leftAt: NOW - 2 * DAY }), /^skip: 1 disruption/);
+    assert.match(decided([passes(3, 1)], released(30)), /^skip: 0 disruptions/);
   });
 
   it("not with one of them fewer, outside of the window, or before it left the last time", () => {
@@ -150,7 +164,14 @@ describe("a test enters the quarantine", () => {
     );
     const test = (name: string, runs: PolicyRun[], quarantine: Quarantine | null = null) => ({
       name,
-      history: { runs, quarantine, leftAt: 0, isAmbiguous: false, failsWithSubtests: false },
+      history: {
+        runs,
+        quarantine,
+        leftAt: 0,
+        releasedAt: 0,
+        isAmbiguous: false,
+        failsWithSubtests: false,
+      },
     });
     const tests = [
       test("less", flaky),

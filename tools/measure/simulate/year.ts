@@ -340,6 +340,7 @@ class Year {
         quarantine,
         leftAt,
         isAmbiguous: name.startsWith("twin"),
+        releasedAt: 0,
         failsWithSubtests: false,
       };
       tests.push({ name, history });

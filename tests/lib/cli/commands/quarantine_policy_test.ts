@@ -272,6 +272,22 @@ describeWithDatabases("quarantine apply", (database) => {
     assert.equal(log[1].quarantine_reason, reason);
   });
 
+  it("quarantines a released test again at its first disruption within 60 days", async () => {
+    const at = (days: number) => ({ now: () => NOW + days * DAY });
+    const show = async () => (await cli("quarantine policy show --org acme", at(9))).stderr;
+    const said = (count: number) =>
+      new RegExp(`^of 1 test that the policy released, ${count} failed again within 60 days`, "m");
+    assert.match(await show(), said(0));
+    await fixture.upload(shop, flaky("bad"), { recordedAt: NOW + 8 * DAY, commitOid: "c0ffee8" });
+    const { stdout } = await cli("quarantine apply --org acme", at(8.5));
+    assert.match(
+      actions(stdout).join("\n"),
+      /^enter bad: 1 disruption at 1 code version, 1 of its last 2 results passed: it failed again, released 2 days ago$/m,
+    );
+    assert.match(await show(), said(1));
+    await cli(`quarantine remove ${idOf(shop, { name: "bad" })} --by ada`, at(8.6));
+  });
+
   it("keeps manual entries", async () => {
     const id = idOf(shop, { name: "good" });
     await cli(`quarantine add ${id} --by ada`);
