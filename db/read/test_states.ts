@@ -2,6 +2,7 @@
 import { type Run, TestHistories, type TestList } from "../../lib/analysis/run.ts";
 import { wilsonLowerBound } from "../../lib/analysis/wilson.ts";
 import { firstSubmissionId, type TestIdentity } from "../../lib/base/identity.ts";
+import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import {
   stateIn,
@@ -26,7 +27,16 @@ import { eachRun } from "./runs.ts";
 /** Enough for ten environments with all runs that count; bounds the time of a request. */
 export const MAX_BASE_SUBMISSIONS = 10 * MAX_HISTORY_RUNS;
 
-const COLUMNS = ["commitOid", "treeOid", "code", "environment", "isOutage", "results"] as const;
+const COLUMNS = [
+  "commitOid",
+  "treeOid",
+  "code",
+  "environment",
+  "job",
+  "shard",
+  "isOutage",
+  "results",
+] as const;
 
 type BaseRun = Run<typeof COLUMNS[number]>;
 
@@ -35,6 +45,23 @@ type StateFacts = Pick<
   TestEvidence,
   "state" | "environment" | "runs" | "failures" | "rate" | "since"
 >;
+
+/** A test that had failures, and does not run in its job any more. */
+export interface StoppedTest extends TestIdentity {
+  /** 24 lower-case hex digits. */
+  id: string;
+  /** Its last run, in seconds since 1970. */
+  lastRunAt: number;
+  /** Passes since its last failure, and how many would have shown that it is calm. */
+  passes: number;
+  passesNeeded: number;
+}
+
+/** Runs of its job without a test after which it stopped running. */
+const STOPPED_RUNS = 20;
+
+/** A test that stopped earlier is forgotten. */
+const STOPPED_SECONDS = 90 * SECONDS_PER_DAY;
 
 export interface TestInState extends TestIdentity, StateFacts {
   /** 24 lower-case hex digits. */
@@ -55,15 +82,21 @@ interface StatesQuery {
   offset: number;
 }
 
-/** The tests in some states, the worst state first, and how many there are; `base` is the base branch. */
+/**
+ * The tests in some states, the worst state first, and how many there are; `base` is the base branch, and
+ * `stopped` the tests that stopped running in the last 90 days, the latest first.
+ */
 export async function loadTestStates(
   sql: Queryable,
   { repositoryId, idPrefix, now, windowStart, states, withoutReruns, ...page }: StatesQuery,
-): Promise<{ count: number; tests: TestInState[]; base: string }> {
+): Promise<{ count: number; tests: TestInState[]; base: string; stopped: StoppedTest[] }> {
   const base = await loadBaseBranch(sql, { repositoryId, now });
   const runs = await loadBaseRuns(sql, { repositoryId, base });
   const disruptive = await selectDisruptive(sql, { repositoryId, windowStart });
-  const found = statesOfFailing(runs, disruptive);
+  const stopped = new Map<number, Omit<StoppedTest, keyof TestIdentity | "id">>();
+  const found = statesOfFailing(runs, disruptive, (testNo, last) => {
+    if (last.lastRunAt >= now - STOPPED_SECONDS) stopped.set(testNo, last);
+  });
   if (states.some((state) => state === "healthy" || state === "new")) {
     for (const [testNo, facts] of statesOfOthers(runs, found)) found.set(testNo, facts);
   }
@@ -73,7 +106,7 @@ export async function loadTestStates(
   const names = await loadIdentities(sql, {
     repositoryId,
     idPrefix,
-    testNos: wanted.map(([testNo]) => testNo),
+    testNos: [...wanted.map(([testNo]) => testNo), ...stopped.keys()],
   });
   const tests = wanted.flatMap(([testNo, facts]) => {
     // Pruned tests have no name any more.
@@ -82,6 +115,10 @@ export async function loadTestStates(
   }).sort(compareStates);
   return {
     base,
+    stopped: [...stopped].flatMap(([testNo, last]) => {
+      const identity = names.get(testNo);
+      return identity ? [{ ...identity, ...last }] : [];
+    }).sort((a, b) => b.lastRunAt - a.lastRunAt || (a.id < b.id ? -1 : 1)),
     count: tests.length,
     tests: tests.slice(page.offset, page.offset + page.limit),
   };
@@ -161,6 +198,7 @@ async function loadBaseRuns(
 function statesOfFailing(
   runs: readonly BaseRun[],
   disruptive: ReadonlySet<number>,
+  onStopped: OnStopped,
 ): Map<number, StateFacts> {
   const testNos = new Set(disruptive);
   for (const { results } of runs) {
@@ -168,30 +206,60 @@ function statesOfFailing(
       if (counts.negative > 0) testNos.add(testNo);
     });
   }
-  return statesOf(runs, { testNos, disruptive });
+  return statesOf(runs, { testNos, disruptive, onStopped });
 }
+
+type OnStopped = (
+  testNo: number,
+  last: Omit<StoppedTest, keyof TestIdentity | "id">,
+) => void;
 
 /** By test_no: the states of some tests. */
 function statesOf(
   runs: readonly BaseRun[],
-  { testNos, disruptive }: { testNos: ReadonlySet<number>; disruptive: ReadonlySet<number> },
+  { testNos, disruptive, onStopped }: {
+    testNos: ReadonlySet<number>;
+    disruptive: ReadonlySet<number>;
+    onStopped?: OnStopped;
+  },
 ): Map<number, StateFacts> {
   const outcomes = runs.map(outcomesOf);
   const indexed = runs.map((run, index) => ({ ...run, index }));
+  const runsAfter = laterRunsOfJob(runs);
   const histories = new TestHistories(indexed, testNos);
   const found = new Map<number, StateFacts>();
   for (const testNo of testNos) {
     const history: HistoryRun[] = [];
+    let last = -1;
     histories.each(testNo, ({ index }, attempts) => {
       const { passed, failed, failedAtLast } = outcomes[index]!;
-      if (attempts.counts.negative === 0) {
-        if (attempts.counts.positive > 0) history.push(passed);
-      } else history.push(runOutcome(attempts)?.hasFailedAtLast ? failedAtLast : failed);
+      const { positive, negative } = attempts.counts;
+      if (positive + negative === 0) return;
+      last = index;
+      if (negative === 0) history.push(passed);
+      else history.push(runOutcome(attempts)?.hasFailedAtLast ? failedAtLast : failed);
     });
     const isDisruptive = disruptive.has(testNo);
-    found.set(testNo, testEvidence(history, { isDisruptive, repair: null }));
+    const evidence = testEvidence(history, { isDisruptive, repair: null });
+    found.set(testNo, evidence);
+    const { calm } = evidence;
+    if (calm && last >= 0 && runsAfter[last]! >= STOPPED_RUNS) {
+      const { passes, passesNeeded } = calm;
+      onStopped?.(testNo, { lastRunAt: runs[last]!.recordedAt, passes, passesNeeded });
+    }
   }
   return found;
+}
+
+/** For each run, how many later ones its job has, in the same environment and shard. */
+function laterRunsOfJob(runs: readonly BaseRun[]): number[] {
+  const counts = new Map<string, number>();
+  return runs.toReversed().map(({ job, environment, shard }) => {
+    const key = JSON.stringify([job, environment, shard]);
+    const count = counts.get(key) ?? 0;
+    counts.set(key, count + 1);
+    return count;
+  }).reverse();
 }
 
 /** The three outcomes of a run, which all of its tests share: there may be millions of them. */

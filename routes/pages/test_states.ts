@@ -1,5 +1,5 @@
 /** The tests of a repository that are broken, or fail now and then without being run again. */
-import type { loadTestStates, TestInState } from "../../db/read/test_states.ts";
+import type { loadTestStates, StoppedTest, TestInState } from "../../db/read/test_states.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { percent, sayChange } from "../../lib/evidence/history_said.ts";
 import { sayDay } from "../../lib/evidence/said.ts";
@@ -14,9 +14,11 @@ type States = Awaited<ReturnType<typeof loadTestStates>>;
 
 /** Nothing where no test is broken, or none fails without being run again. */
 export function stateSections(
-  { tests, base }: States,
+  { tests: all, base, stopped }: States,
   page: PageRequest & { overview: { url: string } },
 ): Content {
+  const gone = new Set(stopped.map(({ id }) => id));
+  const tests = all.filter(({ id }) => !gone.has(id));
   const broken = tests.filter(({ state }) => state === "broken");
   const others = tests.filter(({ state, isDisruptive }) => state === "flaky" && !isDisruptive);
   return [
@@ -27,7 +29,29 @@ ${stateTable(broken, "Broken tests", page)}`,
 <p class="soft">Flaky by their history: no run of them was repeated on the same code, so that they are not
 counted as flaky elsewhere.</p>
 ${stateTable(others, "Tests that fail now and then", page)}`,
+    stopped.length > 0 && markup`<h2 id="stopped">Stopped running</h2>
+<p class="soft">They failed on ${base}, and the last 20 runs of their job do not have them. Only those that passed
+often enough before were calm.</p>
+${stoppedTable(stopped, page)}`,
   ];
+}
+
+function stoppedTable(stopped: readonly StoppedTest[], { link, at }: PageRequest): Content {
+  const rows = stopped.slice(0, MAX_ROWS).map((test) => {
+    const { id, lastRunAt, passes, passesNeeded } = test;
+    const isCalm = passes >= passesNeeded;
+    return [
+      link.test(id, test),
+      at(lastRunAt),
+      `${isCalm ? "calm" : "not calm"}: ${formatCount(passes)} of ${
+        formatCount(passesNeeded)
+      } passes`,
+    ];
+  });
+  const more = stopped.length - rows.length;
+  return markup`${
+    table("Tests that stopped running", ["Test|name", "Last run|nowrap", "Before|wide"], rows)
+  }${more > 0 && markup`<p>${plural(more, "more test")}.</p>`}`;
 }
 
 function stateTable(

@@ -103,6 +103,29 @@ describeWithDatabases("the states of tests", (database) => {
     assert.match(digest, /nothing of 16 builds was run twice/);
   });
 
+  it("do not have tests that stopped running, which have a list of their own", async () => {
+    const repository = await fixture.addRepository("acme", "stopped");
+    for (const index of Array(60).keys()) {
+      const failed = { conclusion: "failure" as const };
+      const results = [
+        { name: "stays" },
+        ...index < 30 ? [{ name: "leaves", ...index % 9 === 0 && failed }] : [],
+        ...index < 41 ? [{ name: "soon", ...index % 9 === 0 && failed }] : [],
+      ];
+      await fixture.upload(repository, results, {
+        branch: "main",
+        job: "unit",
+        commitOid: commitAt(index),
+        recordedAt: NOW - 9_000 + index,
+      });
+    }
+    const page = await (await fixture.get("/repos/acme/stopped")).text();
+    const [others, stopped] = page.slice(page.indexOf('id="intermittent"')).split('id="stopped"');
+    assert.match(stopped!, />leaves<[^]*not calm: 2 of \d+ passes/);
+    assert.ok(!stopped!.split("</table>")[0]!.includes(">soon<"));
+    assert.ok(others!.includes(">soon<") && !others!.includes(">leaves<"));
+  });
+
   it("leave disruptive tests out with without_reruns", async () => {
     const repository = await fixture.addRepository("acme", "twice");
     await fixture.upload(repository, flaky("again"), { branch: "main", recordedAt: NOW - DAY });
