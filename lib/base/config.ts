@@ -114,6 +114,12 @@ const TABLE = {
     "serve, up, receive: base URL for uploads, in the commands that pages show, and the audience of identity tokens",
   ],
   UPLOAD_URL: ["", "used if PUBLIC_UPLOAD_URL is unset"],
+  OIDC_ISSUER: ["", "serve, up: provider of OpenID Connect with which people sign in to the pages"],
+  OIDC_CLIENT_ID: ["", "serve, up: id of this service at OIDC_ISSUER"],
+  OIDC_CLIENT_SECRET: ["", "serve, up: secret of this service at OIDC_ISSUER"],
+  OIDC_CLIENT_SECRET_FILE: ["", "serve, up: file that contains OIDC_CLIENT_SECRET"],
+  OIDC_ORGANIZATION: ["", "serve, up: organization of all who may sign in"],
+  OIDC_ORGANIZATION_CLAIM: ["", "serve, up: claim that has the organization of a person instead"],
   GITHUB_STEP_SUMMARY: [
     "",
     "gate, comment: file to which the outcome is appended as Markdown",

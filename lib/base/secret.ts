@@ -8,7 +8,7 @@ import { errorMessage } from "./error.ts";
  */
 export function readSecret(
   environment: Environment,
-  name: "DATABASE_URL" | "PLATFORM_API_TOKEN" | "UPLOAD_TOKEN",
+  name: "DATABASE_URL" | "PLATFORM_API_TOKEN" | "UPLOAD_TOKEN" | "OIDC_CLIENT_SECRET",
 ): string | undefined {
   const own = environment[name];
   const path = environment[`${name}_FILE`];

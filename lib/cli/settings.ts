@@ -1,11 +1,12 @@
 /** Validation of settings. Options take precedence over the environment. */
 import * as v from "valibot";
 import { type ApiSettings, readApiSettings, TOKEN_VARIABLE } from "../api_client/api_settings.ts";
-import { type Environment, kebabCase, setting } from "../base/config.ts";
+import { type Environment, kebabCase, setting, type SettingName } from "../base/config.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { readWith } from "../base/read_with.ts";
 import { parseTimeZone } from "../base/time_zone.ts";
 import { parseTrustedProxies } from "../http/request/client_address.ts";
+import type { SignInSettings } from "../http/sign_in/sign_in.ts";
 import {
   organizationHeaderProblem,
   userHeaderProblem,
@@ -128,6 +129,47 @@ export function readPublicUrl(
 export function readPublicUploadUrl(environment: Environment): string {
   return readPublicUrl(environment, "PUBLIC_UPLOAD_URL") ||
     readPublicUrl(environment, "UPLOAD_URL");
+}
+
+/** The environment variables of {@linkcode readSignIn}. */
+export const SIGN_IN_VARIABLES = [
+  "OIDC_ISSUER",
+  "OIDC_CLIENT_ID",
+  "OIDC_CLIENT_SECRET",
+  "OIDC_CLIENT_SECRET_FILE",
+  "OIDC_ORGANIZATION",
+  "OIDC_ORGANIZATION_CLAIM",
+] as const satisfies readonly SettingName[];
+
+/** How people sign in; `null` unless a provider is set. @throws {TypeError} when a setting is missing */
+export function readSignIn(environment: Environment): SignInSettings | null {
+  const issuer = setting(environment, "OIDC_ISSUER").trim();
+  if (issuer === "") return null;
+  checkAddress("OIDC_ISSUER", issuer);
+  const publicUrl = readPublicUrl(environment);
+  if (publicUrl === "") throw new TypeError("OIDC_ISSUER: expected PUBLIC_URL as well");
+  checkAddress("PUBLIC_URL", publicUrl);
+  const clientId = setting(environment, "OIDC_CLIENT_ID").trim();
+  const clientSecret = readSecret(environment, "OIDC_CLIENT_SECRET") ?? "";
+  if (clientId === "" || clientSecret === "") {
+    throw new TypeError("OIDC_ISSUER: expected OIDC_CLIENT_ID and OIDC_CLIENT_SECRET as well");
+  }
+  const name = setting(environment, "OIDC_ORGANIZATION").trim();
+  const claim = setting(environment, "OIDC_ORGANIZATION_CLAIM").trim();
+  if ((name === "") === (claim === "")) {
+    throw new TypeError(
+      "OIDC_ISSUER: expected either OIDC_ORGANIZATION or OIDC_ORGANIZATION_CLAIM as well",
+    );
+  }
+  return { issuer, clientId, clientSecret, organization: name ? { name } : { claim }, publicUrl };
+}
+
+/** Checks that what is sent to an address cannot be read on the way. @throws {TypeError} */
+function checkAddress(name: SettingName, text: string): void {
+  const url = URL.parse(text);
+  const isLocal = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(url?.hostname ?? "");
+  if (url?.protocol === "https:" || url?.protocol === "http:" && isLocal) return;
+  throw new TypeError(`${name}: for sign-in expected https://, or an address of this machine`);
 }
 
 /** A PostgreSQL server when there is a URL, otherwise the embedded database in the folder. */

@@ -48,6 +48,8 @@ interface Frame {
   /** The parameters of the page, as they were sent. */
   parameters: Readonly<Record<string, string>>;
   zone: TimeZone;
+  /** Whether the reader can sign out. */
+  hasSession?: boolean;
   /** What is wrong with the parameter `tz`. */
   zoneErrors?: readonly string[] | undefined;
 }
@@ -74,7 +76,9 @@ export function layout({ title, crumbs = [], content }: Page, frame: Frame | nul
       crumbs.map((crumb) => markup`<li>${crumb}</li>`)
     }</ol></nav>`;
   return documentHead(`${title} · ${PRODUCT}`) +
-    markup`<header class="top">${LOGO}<span class="product">${PRODUCT}</span>${navigation}</header>
+    markup`<header class="top">${LOGO}<span class="product">${PRODUCT}</span>${navigation}${
+      frame?.hasSession && signOutForm(frame)
+    }</header>
 <main id="main" tabindex="-1">
 ${trail}
 ${content}
@@ -88,6 +92,12 @@ last 14 days unless they say otherwise; ${
 </body>
 </html>
 `;
+}
+
+function signOutForm({ pathTo }: Frame): Markup {
+  return markup`<form method="post" action="${
+    pathTo(["sign-out"])
+  }"><button>Sign out</button></form>`;
 }
 
 /** Shows the same page in another time zone. */

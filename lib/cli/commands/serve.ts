@@ -22,7 +22,13 @@ import { Failure } from "../../base/failure.ts";
 import { listenOrFail } from "../../http/server/listen_or_fail.ts";
 import { flag } from "../parameters.ts";
 import { runService, SERVICE_SETTINGS } from "../run_service.ts";
-import { readPublicUploadUrl, readPublicUrl, type SettingValues } from "../settings.ts";
+import {
+  readPublicUploadUrl,
+  readPublicUrl,
+  readSignIn,
+  type SettingValues,
+  SIGN_IN_VARIABLES,
+} from "../settings.ts";
 import { toolEndpoint } from "../tool_endpoint.ts";
 
 const SCHEMA_CHECK_MS = 1_000;
@@ -60,7 +66,7 @@ export const serveCommand: AddCommand = command({
     "value. OTEL_DENO=true exports traces and metrics by OpenTelemetry.",
   ],
   settings: API_SETTINGS,
-  environment: ["PUBLIC_URL", "PUBLIC_UPLOAD_URL", "UPLOAD_URL"],
+  environment: ["PUBLIC_URL", "PUBLIC_UPLOAD_URL", "UPLOAD_URL", ...SIGN_IN_VARIABLES],
   createsDatabase: true,
   input: { check: flag("check settings, database and schema, and exit") },
   async run({ check }, context, settings) {
@@ -170,11 +176,16 @@ export async function serveUntilStopped(
   const { stop } = io;
   const publicUrl = readPublicUrl(io.environment);
   const uploadUrl = readPublicUploadUrl(io.environment);
+  const signInSettings = readSignIn(io.environment);
+  // Loaded where it is used: its packages take time and memory.
+  const signIn = signInSettings && (await import("../../http/sign_in/sign_in.ts"))
+    .createSignIn(signInSettings, { log: options.log, now: io.now });
   const server = listenOrFail(
     options,
     () =>
       serve({
         ...options,
+        ...signIn && { signIn },
         uploadUrl,
         sql: database.sql,
         onTimeout: () => database.renew(),

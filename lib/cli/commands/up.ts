@@ -12,7 +12,7 @@ import { watchArchives } from "../../intake/watch_loop.ts";
 import { inboxFolder, openInbox } from "../../storage/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../../intake/receive/receiver.ts";
 import { checkCurrentSchema, checkWritable, runService, runTogether } from "../run_service.ts";
-import { readPublicUploadUrl, readPublicUrl } from "../settings.ts";
+import { readPublicUploadUrl, readPublicUrl, SIGN_IN_VARIABLES } from "../settings.ts";
 import { sendWebhooks } from "../../webhook_sender/send_webhooks.ts";
 import { DiskRoom, EMBEDDED_FLOOR_BYTES, INBOX_FLOOR_BYTES } from "../../storage/disk_room.ts";
 import { FolderStorage } from "../../storage/folder.ts";
@@ -44,7 +44,7 @@ export const upCommand: AddCommand = command({
     "second stops immediately. Uploads in the inbox are processed after the next start.",
   ],
   settings: [...API_SETTINGS, "UPLOAD_PORT", ...UPLOAD_SETTINGS, ...FAILED_SETTINGS],
-  environment: ["PUBLIC_URL", "PUBLIC_UPLOAD_URL", "UPLOAD_URL"],
+  environment: ["PUBLIC_URL", "PUBLIC_UPLOAD_URL", "UPLOAD_URL", ...SIGN_IN_VARIABLES],
   createsDatabase: true,
   input: {},
   run(_, context, settings) {

@@ -3,6 +3,7 @@ import type { TokenUse } from "../../../db/admin/tokens.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Log } from "../../base/log.ts";
 import type { Metrics } from "../../base/metrics.ts";
+import type { SignIn } from "../sign_in/sign_in.ts";
 import type { TimeZone } from "../../base/time_zone.ts";
 
 /** Responds to a request from a peer with this IP address; never throws. */
@@ -28,6 +29,8 @@ export interface Context {
   uploadUrl?: string;
   /** The header by which a trusted proxy names the organization of a page's reader; "" for none. */
   organizationHeader?: string;
+  /** Signs people in, if a provider is configured. */
+  signIn?: SignIn | undefined;
   /** The header by which a trusted proxy names the person, for the log; "" for none. */
   userHeader?: string;
   /** Called at most once an hour per token. */

@@ -65,6 +65,8 @@ interface RoutedRequest extends Moment {
   parsed: ParsedUrl & { route: Endpoint };
   zone: TimeZone;
   authenticated: Authenticated;
+  /** Whether the caller is signed in by a cookie, and can sign out. */
+  hasSession: boolean;
   deadline: number;
   /** Completes an error response, with a page for people. */
   refuse(response: Response): Promise<Response>;
@@ -113,24 +115,47 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     const { route, badgeToken, selection } = parsed;
     const { isPerson, access, zone } = askerOf(request, parsed, context);
     const hasToken = request.headers.has("authorization");
+    const signInAt = context.signIn ? signInAddress(parsed.root, request.url) : null;
     const refuse = async (response: Response) => {
-      const page = isPerson ? await errorPage(response, { ...parsed, hasToken, zone }) : response;
+      const page = isPerson
+        ? await errorPage(response, { ...parsed, hasToken, zone, signInAt })
+        : response;
       return completeError(request, page, requestId);
     };
     if (route) logged.route = route.path;
+    const { signIn } = context;
+    const signing = await signIn?.respond(request, splitUrl(request.url));
+    if (signing) {
+      logged.route = "/sign-in";
+      return completeError(request, signing, requestId);
+    }
     const now = clock();
     const moment = { now, windowStart: now - context.windowSeconds };
     const organization = proxyHeader(context.organizationHeader, peer, request.headers, context);
-    const user = proxyHeader(context.userHeader, peer, request.headers, context);
+    // A token that is sent counts, and not the cookie.
+    const session = access === "token or basic" && !hasToken && !organization
+      ? await signIn?.session(request.headers) ?? null
+      : null;
+    const user = session?.name ?? proxyHeader(context.userHeader, peer, request.headers, context);
     if (user) logged.more.user = cutText(oneLine(user), MAX_USER_CHARACTERS);
     const found = await authenticate(
       request.headers.get("authorization"),
-      { access, badgeToken, organization, address, selection, ...moment },
+      {
+        access,
+        badgeToken,
+        organization: organization || session && session.organization,
+        address,
+        selection,
+        ...moment,
+      },
     );
     if (!found) {
       // Clients of the tools show it to their user; the API says nothing, as the earlier version did.
       if (route?.respond) return await refuse(unauthorizedClient(NO_TOOL_TOKEN));
-      return await refuse(unauthorized(route && access === "token or basic" ? "Basic" : "Bearer"));
+      const asksForBasic = route && access === "token or basic" &&
+        // A browser would ask for a password before it shows the page with the way to sign in.
+        !(signIn && isPerson && !hasToken);
+      return await refuse(unauthorized(asksForBasic ? "Basic" : "Bearer"));
     }
     const { caller } = found.scope;
     logged.caller = caller;
@@ -150,6 +175,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
       parsed: { ...parsed, route },
       zone,
       authenticated: found,
+      hasSession: session !== null,
       deadline,
       refuse,
       ...moment,
@@ -235,7 +261,7 @@ function askerOf(
 
 /** Everything that the response depends on, of what a handler saw. */
 function keyOf(
-  { parsed: { route, parameters, root }, zone, now }: RoutedRequest,
+  { parsed: { route, parameters, root }, zone, hasSession, now }: RoutedRequest,
   { caller, organizationName, repositories }: CallerScope,
   { windowSeconds, uploadUrl = "" }: Context,
 ): ResponseKey {
@@ -244,7 +270,14 @@ function keyOf(
     parameters,
     windowSeconds,
     page: route.isPage
-      ? { root, today: dayOf(now), zone: zone.name, zoneDay: localDay(now, zone), uploadUrl }
+      ? {
+        root,
+        today: dayOf(now),
+        zone: zone.name,
+        zoneDay: localDay(now, zone),
+        uploadUrl,
+        hasSession,
+      }
       : null,
     now: route.isOfThisSecond ? now : null,
     organizationId: route.resource && caller ? caller.organizationId : null,
@@ -254,10 +287,25 @@ function keyOf(
 }
 
 function checkedRequest(routed: RoutedRequest, query: unknown): CheckedRequest {
-  const { parsed, authenticated, deadline, zone, now, windowStart } = routed;
+  const { parsed, authenticated, hasSession, deadline, zone, now, windowStart } = routed;
   const { parameters, root } = parsed;
-  const request = { query, parameters, root, today: dayOf(now), zone, now, windowStart };
+  const request = {
+    query,
+    parameters,
+    root,
+    hasSession,
+    today: dayOf(now),
+    zone,
+    now,
+    windowStart,
+  };
   return { request, parsed, authenticated, deadline };
+}
+
+/** The address that signs in and leads back to a page. */
+function signInAddress(root: string, url: string): string {
+  const { path, search } = splitUrl(url);
+  return `${root}sign-in?to=${encodeURIComponent(path + search)}`;
 }
 
 /** In days since 1970. */

@@ -8,12 +8,14 @@ import type { Endpoint } from "./route.ts";
 /** Converts an error response to a page with the next step, which may be the route's own. */
 export async function errorPage(
   response: Response,
-  { root, route, parameters, hasToken, zone }:
+  { root, route, parameters, hasToken, zone, signInAt }:
     & Pick<ParsedUrl, "root" | "route" | "parameters">
     & {
       /** Whether the request had a token, which was wrong if the response is 401. */
       hasToken: boolean;
       zone: TimeZone;
+      /** The address that signs a person in, `null` when tokens are the only way. */
+      signInAt: string | null;
     },
 ): Promise<Response> {
   const { status } = response;
@@ -24,7 +26,7 @@ export async function errorPage(
   const { tz: _, ...withoutZone } = parameters;
   const kept = zoneErrors ? withoutZone : parameters;
   const pathTo = pathsFrom(root, keptParameters(kept));
-  const [title, content] = describe(status, errors ?? {}, { pathTo, hasToken });
+  const [title, content] = describe(status, errors ?? {}, { pathTo, hasToken, signInAt });
   const own = errors && route?.errorPage?.(others, { parameters: kept, root });
   const html = layout(
     own ?? { title, content: markup`<h1>${title}</h1>${content}` },
@@ -52,12 +54,15 @@ function errorsOf(
 function describe(
   status: number,
   errors: ParameterErrors,
-  { pathTo, hasToken }: { pathTo: PathTo; hasToken: boolean },
+  { pathTo, hasToken, signInAt }: { pathTo: PathTo; hasToken: boolean; signInAt: string | null },
 ): [title: string, content: Markup] {
   if (status === 401) {
     const wrong = hasToken &&
       markup`<p>The token was not accepted: it is unknown, expired, revoked, or
 of another kind.</p>`;
+    if (signInAt !== null) {
+      return ["Sign in", markup`${wrong}<p><a class="button" href="${signInAt}">Sign in</a></p>`];
+    }
     return [
       "Sign in",
       markup`${wrong}<p>Reload this page and enter an API token as the password, with any user name. The

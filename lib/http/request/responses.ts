@@ -48,9 +48,16 @@ export interface ResponseKey {
   windowSeconds: number;
   /**
    * Of a page: its links begin with `root`, it says how many days ago something was, in a time zone, and its
-   * commands have the address for uploads.
+   * commands have the address for uploads. Only with a session it has a form to sign out.
    */
-  page: { root: string; today: number; zone: string; zoneDay: number; uploadUrl: string } | null;
+  page: {
+    root: string;
+    today: number;
+    zone: string;
+    zoneDay: number;
+    uploadUrl: string;
+    hasSession: boolean;
+  } | null;
   /** Seconds since 1970 where the response depends on the second, otherwise `null`. */
   now: number | null;
   /** `null` for a route without data, whose response is the same for every caller. */

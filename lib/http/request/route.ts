@@ -43,6 +43,8 @@ export interface ApiRequest<Query = unknown> extends CallerScope, Moment {
   root: string;
   /** The day of the request, in days since 1970. */
   today: number;
+  /** Whether a page is for a person who is signed in by a cookie, and can sign out. */
+  hasSession: boolean;
   /** The time zone of the times on a page. */
   zone: TimeZone;
   /** Runs a query in the snapshot of the request. */

@@ -1,0 +1,55 @@
+/** Cookies that only this service can read and make: encrypted and signed, with an end. */
+import { EncryptJWT, jwtDecrypt } from "jose";
+import { hkdfSync } from "node:crypto";
+import * as v from "valibot";
+
+/** Larger than any that this service makes. */
+const MAX_CHARACTERS = 4_096;
+
+const ALGORITHMS = { alg: "dir", enc: "A256GCM" } as const;
+
+/** Seals and opens cookies with a key that follows from a secret: a restart changes nothing. */
+export function createSeal(secret: string) {
+  const key = new Uint8Array(hkdfSync("sha256", secret, "", "test-analytics cookies", 32));
+
+  /** @param options.purpose a cookie for one purpose is worthless for another */
+  async function seal(
+    content: Record<string, string>,
+    { purpose, now, seconds }: { purpose: string; now: number; seconds: number },
+  ): Promise<string> {
+    return await new EncryptJWT(content).setProtectedHeader(ALGORITHMS).setAudience(purpose)
+      .setIssuedAt(now).setExpirationTime(now + seconds).encrypt(key);
+  }
+
+  /** The content of a sealed cookie; `null` when it was changed, has ended or is for something else. */
+  async function open<Schema extends v.GenericSchema>(
+    text: string,
+    { purpose, now, schema }: { purpose: string; now: number; schema: Schema },
+  ): Promise<v.InferOutput<Schema> | null> {
+    if (text === "" || text.length > MAX_CHARACTERS) return null;
+    try {
+      const { payload } = await jwtDecrypt(text, key, {
+        audience: purpose,
+        currentDate: new Date(now * 1000),
+        keyManagementAlgorithms: [ALGORITHMS.alg],
+        contentEncryptionAlgorithms: [ALGORITHMS.enc],
+        requiredClaims: ["exp"],
+      });
+      const read = v.safeParse(schema, payload);
+      return read.success ? read.output : null;
+    } catch {
+      return null;
+    }
+  }
+
+  return { seal, open };
+}
+
+/** The value of a cookie of a request, `""` when it has none. */
+export function cookieOf(headers: Headers, name: string): string {
+  for (const part of (headers.get("cookie") ?? "").split(";")) {
+    const [, key, value = ""] = /^\s*([^=\s]+)=(\S*)\s*$/.exec(part) ?? [];
+    if (key === name) return value;
+  }
+  return "";
+}

@@ -1,0 +1,301 @@
+/**
+ * Sign-in of people by OpenID Connect: the authorization code flow with PKCE, state and nonce, by
+ * `oauth4webapi`. Nothing is stored: what the service has to remember is in sealed cookies.
+ */
+import * as oauth from "oauth4webapi";
+import * as v from "valibot";
+import { errorCode, errorMessage } from "../../base/error.ts";
+import type { Log } from "../../base/log.ts";
+import { cutText, oneLine } from "../../base/text.ts";
+import { layout, PAGE_HEADERS } from "../../html/layout.ts";
+import { type Markup, markup } from "../../html/markup.ts";
+import { cookieOf, createSeal } from "./sealed_cookies.ts";
+
+/** A working day. */
+const SESSION_SECONDS = 12 * 60 * 60;
+/** Time to enter a password and a second factor. */
+const PENDING_SECONDS = 10 * 60;
+/** For a request to the provider, and how long what its discovery document says is used. */
+const TIMEOUT_MS = 10_000;
+const FRESH_MS = 10 * 60_000;
+const MAX_BODY_BYTES = 256 * 1024;
+const MAX_NAME_CHARACTERS = 200;
+const MAX_PATH_CHARACTERS = 1_000;
+
+/** Who is signed in. */
+interface Session {
+  organization: string;
+  /** The name of the person, for the log. */
+  name: string;
+}
+
+/** What sign-in needs to know. */
+export interface SignInSettings {
+  issuer: string;
+  clientId: string;
+  clientSecret: string;
+  /** The organization of all who may sign in, or the claim that names each person's. */
+  organization: { name: string } | { claim: string };
+  /** The address of the service as its users see it, without a slash at its end. */
+  publicUrl: string;
+}
+
+/** Signs people in. */
+export interface SignIn {
+  /** Responds to the paths of sign-in, `null` for any other. */
+  respond(request: Request, url: { path: string; search: string }): Promise<Response | null>;
+  /** Who is signed in by the cookie of a request. */
+  session(headers: Headers): Promise<Session | null>;
+}
+
+const SESSION = v.object({ iss: v.string(), organization: v.string(), name: v.string() });
+const PENDING = v.object({
+  verifier: v.string(),
+  state: v.string(),
+  nonce: v.string(),
+  to: v.string(),
+});
+
+/** Creates what signs people in. The provider is first asked when somebody signs in. */
+export function createSignIn(
+  settings: SignInSettings,
+  { log, now }: { log: Log; now(): number },
+): SignIn {
+  const { publicUrl, clientId, clientSecret } = settings;
+  const issuer = new URL(settings.issuer);
+  const redirectUri = `${publicUrl}/sign-in/callback`;
+  const cookiePath = new URL(publicUrl).pathname;
+  // With this prefix no other host, such as one of the same domain, can set the cookie.
+  const prefix = cookiePath === "/" ? "__Host-" : "__Secure-";
+  const names = { session: `${prefix}session`, pending: `${prefix}sign-in` };
+  const { seal, open } = createSeal(clientSecret);
+  const http = {
+    [oauth.customFetch]: boundedFetch,
+    [oauth.allowInsecureRequests]: issuer.protocol === "http:",
+  };
+  const client = (): oauth.Client => ({
+    client_id: clientId,
+    [oauth.clockSkew]: now() - Math.floor(Date.now() / 1000),
+  });
+
+  let provider: { metadata: Promise<oauth.AuthorizationServer>; askedAt: number } | null = null;
+  /** Single-flight: concurrent callers share one request. A failure is not kept. */
+  async function providerMetadata(): Promise<oauth.AuthorizationServer> {
+    const at = performance.now();
+    if (!provider || at - provider.askedAt > FRESH_MS) {
+      const metadata = oauth.discoveryRequest(issuer, http)
+        .then((response) => oauth.processDiscoveryResponse(issuer, response));
+      provider = { metadata, askedAt: at };
+    }
+    try {
+      return await provider.metadata;
+    } catch (error) {
+      provider = null;
+      throw error;
+    }
+  }
+
+  function cookie(name: string, value: string, seconds: number): string {
+    return `${name}=${value}; Path=${cookiePath}; Max-Age=${seconds}; HttpOnly; Secure; SameSite=Lax`;
+  }
+
+  function redirect(location: string, cookies: readonly string[]): Response {
+    const response = new Response(null, { status: 302, headers: { location } });
+    for (const one of cookies) response.headers.append("set-cookie", one);
+    return response;
+  }
+
+  /** Sends the browser to the provider. */
+  async function begin(search: string): Promise<Response> {
+    const { authorization_endpoint: endpoint } = await providerMetadata();
+    const target = URL.parse(endpoint ?? "");
+    if (!target || target.protocol !== issuer.protocol && target.protocol !== "https:") {
+      throw new Error("the provider has no address for sign-in");
+    }
+    const [verifier, state, nonce] = [
+      oauth.generateRandomCodeVerifier(),
+      oauth.generateRandomState(),
+      oauth.generateRandomNonce(),
+    ];
+    const to = pathWithin(new URLSearchParams(search).get("to") ?? "");
+    const sealed = await seal({ verifier, state, nonce, to }, {
+      purpose: "sign-in",
+      now: now(),
+      seconds: PENDING_SECONDS,
+    });
+    const parameters = {
+      client_id: clientId,
+      redirect_uri: redirectUri,
+      response_type: "code",
+      scope: "openid profile email",
+      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: "S256",
+      state,
+      nonce,
+    };
+    for (const [name, value] of Object.entries(parameters)) target.searchParams.set(name, value);
+    return redirect(target.href, [cookie(names.pending, sealed, PENDING_SECONDS)]);
+  }
+
+  /** Takes the person back from the provider. */
+  async function finish(search: string, headers: Headers): Promise<Response> {
+    const pending = await open(cookieOf(headers, names.pending), {
+      purpose: "sign-in",
+      now: now(),
+      schema: PENDING,
+    });
+    if (!pending) {
+      return failed(400, "it was not begun in this browser, or more than 10 minutes ago");
+    }
+    const { verifier, state, nonce, to } = pending;
+    const address = new URL(redirectUri + search);
+    const provider = await providerMetadata();
+    const answer = oauth.validateAuthResponse(provider, client(), address, state);
+    const methods = provider.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+    const authentication = methods.includes("client_secret_basic")
+      ? oauth.ClientSecretBasic(clientSecret)
+      : oauth.ClientSecretPost(clientSecret);
+    const response = await oauth.authorizationCodeGrantRequest(
+      provider,
+      client(),
+      authentication,
+      answer,
+      redirectUri,
+      verifier,
+      http,
+    );
+    const result = await oauth.processAuthorizationCodeResponse(provider, client(), response, {
+      expectedNonce: nonce,
+      requireIdToken: true,
+    });
+    await oauth.validateApplicationLevelSignature(provider, response, http);
+    const claims = oauth.getValidatedIdTokenClaims(result)!;
+    const organization = organizationOf(claims);
+    if (organization === null) return failed(403, "the account belongs to no organization here");
+    const session = { iss: settings.issuer, organization, name: nameOf(claims) };
+    const sealed = await seal(session, {
+      purpose: "session",
+      now: now(),
+      seconds: SESSION_SECONDS,
+    });
+    log.info("signed in", { user: session.name, organization });
+    return redirect(publicUrl + to, [
+      cookie(names.session, sealed, SESSION_SECONDS),
+      cookie(names.pending, "", 0),
+    ]);
+  }
+
+  function organizationOf(claims: oauth.IDToken): string | null {
+    if ("name" in settings.organization) return settings.organization.name;
+    const value = claims[settings.organization.claim];
+    const only = Array.isArray(value) && value.length === 1 ? value[0] : value;
+    return typeof only === "string" && only !== "" ? only : null;
+  }
+
+  /** A page that says why, and the way to begin again. */
+  function failed(status: number, reason: string): Response {
+    return page(
+      status,
+      "Sign-in failed",
+      markup`<p>You are not signed in: ${reason}. <a href="${publicUrl}/sign-in">Sign in again</a>.</p>`,
+    );
+  }
+
+  async function attempt(act: () => Promise<Response>): Promise<Response> {
+    try {
+      return await act();
+    } catch (error) {
+      log.warn("sign-in failed", {
+        error: cutText(oneLine(errorMessage(error)), 300),
+        code: errorCode(error) || undefined,
+      });
+      // What the provider says is wrong is about the person's request; the rest about the provider.
+      const isRefused = error instanceof oauth.AuthorizationResponseError;
+      return isRefused
+        ? failed(403, "the provider refused it")
+        : failed(502, "the provider cannot be reached, or its response is not valid");
+    }
+  }
+
+  return {
+    async respond({ method, headers }, { path: given, search }) {
+      const path = given.replace(/(?<=.)\/$/, "");
+      if (path === "/sign-in" && isRead(method)) return await attempt(() => begin(search));
+      if (path === "/sign-in/callback" && isRead(method)) {
+        return await attempt(() => finish(search, headers));
+      }
+      if (path !== "/sign-out" || !(isRead(method) || method === "POST")) return null;
+      const isOwn = !["cross-site", "same-site"].includes(headers.get("sec-fetch-site") ?? "");
+      if (!isOwn) return page(403, "Sign out", markup`<p>The request came from another site.</p>`);
+      const response = page(
+        200,
+        "Signed out",
+        markup`<p>You are signed out. <a href="${publicUrl}/sign-in">Sign in</a>.</p>`,
+      );
+      response.headers.append("set-cookie", cookie(names.session, "", 0));
+      return response;
+    },
+    async session(headers) {
+      const found = await open(cookieOf(headers, names.session), {
+        purpose: "session",
+        now: now(),
+        schema: SESSION,
+      });
+      if (found?.iss !== settings.issuer) return null;
+      const { organization, name } = found;
+      // A setting that was changed since counts.
+      return "name" in settings.organization
+        ? { organization: settings.organization.name, name }
+        : { organization, name };
+    },
+  };
+}
+
+function isRead(method: string): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
+function page(status: number, title: string, content: Markup): Response {
+  const html = layout({ title, content: markup`<h1>${title}</h1>${content}` }, null);
+  return new Response(new TextEncoder().encode(html), {
+    status,
+    headers: { ...PAGE_HEADERS, "content-type": "text/html; charset=utf-8" },
+  });
+}
+
+/** A path of this service; the start page in place of anything that could lead elsewhere. */
+export function pathWithin(text: string): string {
+  const origin = "http://service.invalid";
+  const url = text.startsWith("/") && text.length <= MAX_PATH_CHARACTERS
+    ? URL.parse(text, origin)
+    : null;
+  const isPlain = /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(text);
+  return url?.origin === origin && isPlain ? url.pathname + url.search : "/";
+}
+
+/** What the log calls a person. */
+function nameOf(claims: oauth.IDToken): string {
+  const known = [claims.preferred_username, claims.email, claims.name, claims.sub];
+  const name = known.find((value) => typeof value === "string" && value.trim() !== "");
+  return cutText(oneLine(String(name)), MAX_NAME_CHARACTERS);
+}
+
+/** A request to the provider, bounded in time and size. Redirects are not followed. */
+async function boundedFetch(url: string, options: RequestInit): Promise<Response> {
+  const timeout = new AbortController();
+  const timer = setTimeout(() => timeout.abort(), TIMEOUT_MS);
+  try {
+    const response = await fetch(url, { ...options, redirect: "manual", signal: timeout.signal });
+    const chunks: Uint8Array<ArrayBuffer>[] = [];
+    let bytes = 0;
+    for await (const chunk of response.body ?? []) {
+      bytes += chunk.length;
+      if (bytes > MAX_BODY_BYTES) throw new Error("the response of the provider is too large");
+      chunks.push(chunk);
+    }
+    const { status, headers } = response;
+    return new Response(bytes === 0 ? null : await new Blob(chunks).bytes(), { status, headers });
+  } finally {
+    clearTimeout(timer);
+  }
+}
