@@ -5,6 +5,7 @@ import { fullTestName, markdownLink, plural } from "../base/text.ts";
 import { localDate, type TimeZone } from "../base/time_zone.ts";
 import type { Blame } from "../evidence/shares.ts";
 import { safeCode } from "./safe_markdown.ts";
+import { FAILED_LISTS, keysOf } from "./shared_tests.ts";
 import type { Section } from "./sections.ts";
 
 /** A test that failed, or that passed only on a retry. */
@@ -50,14 +51,6 @@ interface JobReport extends Pick<Section, "job" | "run" | "runner" | "writtenAt"
   outage: string | null;
 }
 
-/** The lists of failed tests, in their order. */
-const LISTS: readonly [title: string, blame: Blame | null][] = [
-  ["Probably yours", "yours"],
-  ["Unclear", "unclear"],
-  ["Failed", null],
-  ["Not yours", "not_yours"],
-];
-
 /** Limit of each list; the job summary and the page of the build have the others. */
 export const MAX_LISTED = 25;
 
@@ -81,6 +74,7 @@ export function jobSection(report: JobReport): Section {
     unknown: blamed(null).length,
     flaky: flaky.length,
     broken: problems.length,
+    tests: keysOf(failed, flaky),
     ...notWhole !== null && { isPart: true },
     text: [
       heading(report),
@@ -94,7 +88,7 @@ export function jobSection(report: JobReport): Section {
         problems,
         (problem) => `- ${safeCode(problem, MESSAGE_CHARACTERS)}`,
       ),
-      ...LISTS.flatMap(([title, blame]) =>
+      ...FAILED_LISTS.flatMap(([title, blame]) =>
         list(title, blamed(blame), (test) => testItem(test, report))
       ),
       ...list("Passed only on a retry", flaky, (test) => testItem(test, report)),

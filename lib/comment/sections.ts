@@ -9,6 +9,7 @@
 import * as v from "valibot";
 import { compareTexts, plural } from "../base/text.ts";
 import { sayBlameCounts } from "../evidence/said.ts";
+import { countTests, cutKeys, maxKeys, ownLines, shareLines } from "./shared_tests.ts";
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
@@ -31,6 +32,8 @@ const META = v.object({
   flaky: count,
   /** Reports that cannot be read, and failures outside of tests. */
   broken: count,
+  /** Keys of its tests; of an earlier version without. */
+  tests: v.optional(v.pipe(v.string(), v.maxLength(1_000))),
   /** Whether not all tests ran. */
   isPart: v.optional(v.boolean()),
 });
@@ -69,7 +72,7 @@ export function parseComment(body: string): Section[] {
   // Editing a comment in a browser changes its line ends.
   for (const [, meta = "", text = ""] of body.replaceAll("\r\n", "\n").matchAll(SECTION)) {
     const parsed = v.safeParse(META, decode(meta));
-    if (parsed.success) sections.push({ ...parsed.output, text });
+    if (parsed.success) sections.push({ ...parsed.output, text: ownLines(text) });
   }
   return sections;
 }
@@ -112,45 +115,45 @@ export function areSameRuns(a: readonly Section[], b: readonly Section[]): boole
 /** The comment with these sections, which are merged already; at most 60,000 characters. */
 export function commentBody(sections: readonly Section[]): string {
   const shown = mostImportant(sections);
+  const texts = shareLines(shown);
   const head = `${COMMENT_MARK}\n**${headline(sections)}**`;
   const frames = shown.map((section) => {
     const { text: _, ...meta } = section;
+    if (meta.tests !== undefined) meta.tests = cutKeys(meta.tests, maxKeys(shown.length));
     return `\n\n<!-- test-analytics section ${encode(meta)} -->\n\n${SECTION_END}`;
   });
   const room = MAX_COMMENT_CHARACTERS - head.length - frames.join("").length;
-  const limit = equalLimit(shown.map(({ text }) => text.length), room);
-  const parts = shown.map(({ text }, index) =>
+  const limit = equalLimit(texts.map(({ length }) => length), room);
+  const parts = texts.map((text, index) =>
     frames[index]!.replace("-->\n", () => `-->\n${cutLines(text, limit)}`)
   );
   return head + parts.join("");
 }
 
-/** `4 tests failed: 1 is probably yours, 1 is unclear, 2 are not.` */
+/** `4 tests failed: 1 is probably yours, 1 is unclear, 2 are not.` A test of several jobs counts once. */
 export function headline(sections: readonly Section[]): string {
-  const sum = (field: Counted) => sections.reduce((total, section) => total + section[field], 0);
   const partial = sections.filter(({ isPart }) => isPart).length;
   const part = partial === 0
     ? ""
     : sections.length === 1
     ? "Not all tests ran. "
     : `Not all tests ran in ${plural(partial, "job")}. `;
-  return part + countsOf(sum);
+  return part + countsOf(sections);
 }
 
-type Counted = "failed" | "yours" | "unclear" | "unknown" | "flaky" | "broken";
-
-function countsOf(sum: (field: Counted) => number): string {
-  const failed = sum("failed");
-  const broken = sum("broken");
-  const flaky = sum("flaky");
+function countsOf(sections: readonly Section[]): string {
+  const { flaky, unknown, notYours, ...blamed } = countTests(sections.map((section) => {
+    const { failed, yours, unclear, unknown, flaky, tests } = section;
+    const notYours = failed - yours - unclear - unknown;
+    return { counts: { yours, unclear, unknown, notYours, flaky }, tests };
+  }));
+  const broken = sections.reduce((total, section) => total + section.broken, 0);
   const incomplete = broken === 0 ? "" : ` ${plural(broken, "problem")} of the reports.`;
-  if (failed === 0) {
+  if (blamed.yours + blamed.unclear + unknown + notYours === 0) {
     if (flaky === 0) return incomplete.trim() || "Resolved: the tests that failed here pass.";
     return `No test failed. ${plural(flaky, "test")} passed only on a retry.${incomplete}`;
   }
-  const [yours, unclear, unknown] = [sum("yours"), sum("unclear"), sum("unknown")];
-  const blames = { yours, unclear, not_yours: failed - yours - unclear - unknown };
-  return sayBlameCounts(blames, { unknown }) + incomplete;
+  return sayBlameCounts({ ...blamed, not_yours: notYours }, { unknown }) + incomplete;
 }
 
 /** If there are too many sections: first the ones that still report something, then the last runs'. */
