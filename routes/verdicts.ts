@@ -66,6 +66,7 @@ const verdictSchema = schemas.object("TestVerdict", {
     "The first that applies: quarantined; flaky: a disruption in the last 14 days; known: its latest run on " +
       "the base branch failed, or it failed there in the last 14 days with this cause; new",
   ),
+  owners: schemas.described(v.array(v.string()), "Owners of its file, from CODEOWNERS"),
   ...schemas.conclusion,
   share_not_the_change: schemas.nullable(
     schemas.count("Failures"),

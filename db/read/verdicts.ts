@@ -4,6 +4,7 @@ import {
   testId,
   type TestIdentity,
 } from "../../lib/base/identity.ts";
+import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import type { MassFailure } from "../../lib/evidence/evidence.ts";
 import type { CauseCount } from "../../lib/evidence/mass_failure.ts";
@@ -34,6 +35,7 @@ interface JudgedTest extends TestIdentity {
   /** Its latest failure on the base branch in the window, `null` when it did not fail. */
   failure: { recordedAt: number; buildUrl: string; message: string } | null;
   conclusion: ShownConclusion;
+  owners: string[];
 }
 
 interface JudgedRun {
@@ -52,6 +54,7 @@ interface TestRow extends TestIdentity {
   submissionId: string | null;
   buildUrl: string;
   message: string;
+  owners: string[];
 }
 
 /**
@@ -119,6 +122,7 @@ export async function loadJudgedRun(
         class: row?.class ?? "",
         name: row?.name ?? "",
         file: row?.file ?? "",
+        owners: row?.owners ?? [],
         failure: row?.submissionId
           ? {
             recordedAt: recordedAtOf(row.submissionId),
@@ -144,7 +148,12 @@ async function selectTests(
 ): Promise<TestRow[]> {
   return await sql<TestRow[]>`
     select t.test_no as "testNo", t.test_hash::float8 as "testHash",
-      t.alias_hash::float8 as "aliasHash", t.suite, t.class, t.name, t.file, failure.*
+      t.alias_hash::float8 as "aliasHash", t.suite, t.class, t.name, t.file, failure.*,
+      array_to_json(array(
+        select substr(g.tag, ${OWNER_TAG.length + 1}::int) from test_tag g
+        where g.repository_id = ${repositoryId} and starts_with(g.tag, ${OWNER_TAG})
+          and g.tests @> t.test_no
+        order by g.tag)) as owners
     from test t
     left join lateral (
       select encode(s.submission_id, 'hex') as "submissionId", s.build_url as "buildUrl",

@@ -18,8 +18,7 @@ export interface ReportedTest extends TestIdentity {
   page: string;
   /** The last disruption, otherwise the last failure on the base branch. */
   last: { recorded_at: string; build_url: string } | null;
-  /** `""` without one. */
-  owner: string;
+  owners: readonly string[];
   /** Whose the failure probably is; `null` when unknown. */
   blame: Blame | null;
   /** The conclusion as a sentence, Markdown in which names are inert; `""` without one. */
@@ -58,6 +57,8 @@ export const MAX_LISTED = 25;
 const COMMIT_CHARACTERS = 10;
 const NAME_CHARACTERS = 200;
 const MESSAGE_CHARACTERS = 200;
+/** Of one test. */
+const MAX_OWNERS = 3;
 
 /** Makes the section of a job. */
 export function jobSection(report: JobReport): Section {
@@ -118,7 +119,7 @@ function list<Item>(title: string, items: readonly Item[], line: (item: Item) =>
 }
 
 function testItem(test: ReportedTest, { zone }: Pick<JobReport, "zone">): string {
-  const { message, page, last, owner, said, evidenceUrl, verdict } = test;
+  const { message, page, last, owners, said, evidenceUrl, verdict } = test;
   const facts = [
     ...message === "" ? [] : [safeCode(message, MESSAGE_CHARACTERS)],
     ...said === ""
@@ -126,7 +127,11 @@ function testItem(test: ReportedTest, { zone }: Pick<JobReport, "zone">): string
       : [evidenceUrl === "" ? said : `${said} (${markdownLink("run", evidenceUrl)})`],
     ...verdict.startsWith("quarantined") ? [verdict] : [],
     ...last ? [`last seen ${markdownLink(localDate(last.recorded_at, zone), last.build_url)}`] : [],
-    ...owner === "" ? [] : [`owner ${safeCode(owner, NAME_CHARACTERS)}`],
+    ...owners.length === 0
+      ? []
+      : [`owner ${
+        owners.slice(0, MAX_OWNERS).map((one) => safeCode(one, NAME_CHARACTERS)).join(", ")
+      }`],
     ...page === "" ? [] : [markdownLink("history", page)],
   ];
   const name = `- ${safeCode(fullTestName(test), NAME_CHARACTERS)}`;

@@ -43,6 +43,7 @@ export const SERVICE_VERDICT = v.object({
   recent_base_negative_result: FAILURE,
   causes: v.array(v.string()),
   // A service of an earlier version has none of these.
+  owners: v.optional(v.array(v.string()), []),
   evidence: v.optional(v.picklist(EVIDENCE)),
   blame: v.optional(v.picklist(BLAMES)),
   share: v.nullish(v.number()),
@@ -147,6 +148,7 @@ export function summarize(
           null,
         recent_base_negative_result: known?.recent_base_negative_result ?? null,
         quarantine_owner: quarantine?.quarantine_owner ?? null,
+        owners: known?.owners ?? [],
       };
     }),
     passed: quarantined.filter(hasPassed),
@@ -292,6 +294,13 @@ export function describeOutage(
   return `${count}, so the change is probably not the cause; ${others}`;
 }
 
+/** Who is to look at a failure: the owner of the quarantine, otherwise those of the file. */
+export function ownersOf(
+  { quarantine_owner: owner, owners }: Pick<FailedTest, "quarantine_owner" | "owners">,
+): string[] {
+  return owner ? [owner] : owners;
+}
+
 /** The id of a test that the service knows: it answers about new ones, too, without their names. */
 export function idOf(known: ServiceVerdict | undefined): string | null {
   return known && known.name + known.class + known.suite !== "" ? known.id : null;
@@ -370,7 +379,7 @@ function markdownRow(test: FailedTest, pagesUrl: string): string {
     test.said === "" ? "" : markdownCode(test.said),
     percentage(test),
     last ? markdownLink(last.recorded_at.replace("T", " ").replace("Z", ""), last.build_url) : "",
-    test.quarantine_owner ? markdownCode(test.quarantine_owner) : "",
+    ownersOf(test).map((owner) => markdownCode(owner)).join(", "),
   ];
   return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }

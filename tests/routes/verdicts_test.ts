@@ -49,6 +49,19 @@ describeWithDatabases("verdicts", (database) => {
     );
   }
 
+  it("name the owners of the test's file, and of no other", async () => {
+    const owned = { name: "owned", conclusion: "failure" as const, message: "oops" };
+    await fixture.upload(shop, [owned], {
+      commitOid: "ccccccc1",
+      tags: ["owner:@acme/web", "nightly", "owner:@acme/core"],
+    });
+    const ids = ["owned", "broken", "missing"].map((name) => idOf(shop, { name })).join(",");
+    const response = await fixture.get(`/api/repos/acme/shop/verdicts?tests=${ids}`);
+    const { tests } = await bodyOf(response, VERDICTS);
+    const owners = tests.map((test: { owners: string[] }) => test.owners);
+    assert.deepEqual(owners, [["@acme/core", "@acme/web"], [], []]);
+  });
+
   it("are the first of quarantined, flaky and known that applies; every test is answered", async () => {
     const names = ["broken", "flaky", "aside", "released", "elsewhere", "old", "good", "missing"];
     assert.deepEqual(await verdicts(names), {

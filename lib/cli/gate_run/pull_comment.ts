@@ -15,7 +15,7 @@ import { createPatience, type PublishClock, publishSection } from "../../forge/p
 import { findTarget, readEvent } from "../../forge/target.ts";
 import type { FinalAttempts } from "../../gate/final_attempts.ts";
 import { type GateReport, identityKey, type QuarantinedTest } from "../../gate/rule.ts";
-import { type GateSummary, idOf, sayVerdict } from "../../gate/summary.ts";
+import { type GateSummary, idOf, ownersOf, sayVerdict } from "../../gate/summary.ts";
 import { safeCode } from "../../comment/safe_markdown.ts";
 import { runGit } from "../../intake/checkout/git.ts";
 import { detectCiJob } from "../../intake/checkout/mod.ts";
@@ -36,6 +36,7 @@ type KnownFacts = Pick<
   GateSummary["failed"][number],
   | "id"
   | "quarantine_owner"
+  | "owners"
   | "recent_nondeterministic_negative_result"
   | "recent_base_negative_result"
 >;
@@ -92,6 +93,7 @@ export function factsOf(
   return {
     id: known ? idOf(known) : null,
     quarantine_owner: quarantined?.get(identityKey(test))?.quarantine_owner ?? null,
+    owners: known?.owners ?? [],
     recent_nondeterministic_negative_result: known?.recent_nondeterministic_negative_result ?? null,
     recent_base_negative_result: known?.recent_base_negative_result ?? null,
   };
@@ -117,7 +119,7 @@ export async function sectionOfRun(
     message: run.attempts.failureOf(test)?.message ?? "",
     page: test.id === null ? "" : `${base}/tests/${test.id}`,
     last: test.recent_nondeterministic_negative_result ?? test.recent_base_negative_result,
-    owner: test.quarantine_owner ?? "",
+    owners: ownersOf(test),
     blame: null,
     said: "",
     evidenceUrl: "",

@@ -16,7 +16,7 @@ function hostileTest(text: string, changes: Partial<ReportedTest> = {}): Reporte
     message: text,
     page: PAGE,
     last: { recorded_at: "2026-01-31T08:00:00Z", build_url: BUILD },
-    owner: text,
+    owners: [text],
     blame: null,
     said: "",
     evidenceUrl: "",

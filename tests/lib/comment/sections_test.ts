@@ -125,7 +125,7 @@ describe("the section of a job", () => {
       message: "",
       page: "",
       last: null,
-      owner: "",
+      owners: [],
       blame: null,
       said: "",
       evidenceUrl: "",
@@ -149,7 +149,7 @@ describe("the section of a job", () => {
           message: "timed out",
           page: "https://flaky.example/tests/1",
           last: { recorded_at: "2026-01-30T15:00:00Z", build_url: "https://ci.example/3" },
-          owner: "@acme/cart",
+          owners: ["@acme/cart"],
         }),
         test("new", {
           message: "expected 1, found 2",

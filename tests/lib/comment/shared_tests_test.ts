@@ -22,7 +22,7 @@ function failed(name: string, blame: Blame | null, more: Partial<ReportedTest> =
     message: `${name} broke`,
     page: "",
     last: null,
-    owner: "",
+    owners: [],
     blame,
     said: "",
     evidenceUrl: "",

@@ -156,7 +156,7 @@ describe("comment", () => {
     assert.match(body, /#### `my job`: 1 flaky, 1 problem/);
   });
 
-  it("tells owner and page of quarantined tests, and of those that passed only on a retry", async () => {
+  it("tells owners and page of quarantined tests, and of those that passed only on a retry", async () => {
     const given = await setUp();
     const fixture = await gateFixture({
       quarantined: [
@@ -166,6 +166,7 @@ describe("comment", () => {
       verdicts: [{
         ...testNamed("unstable"),
         verdict: "flaky",
+        owners: ["@acme/web", "@acme/core"],
         recent_nondeterministic_negative_result: {
           recorded_at: "2026-01-31T08:00:00Z",
           build_url: "https://ci.example.com/builds/7",
@@ -194,7 +195,8 @@ describe("comment", () => {
         "- `shop > Cart > retried (cart.ts)`",
         "  `expected 1, found 2` · owner `@acme/mail` · HISTORY",
         "- `shop > Cart > unstable (cart.ts)`",
-        "  `expected 1, found 2` · last seen [2026-01-31](https://ci.example.com/builds/7) · HISTORY",
+        "  `expected 1, found 2` · last seen [2026-01-31](https://ci.example.com/builds/7) · " +
+        "owner `@acme/web`, `@acme/core` · HISTORY",
         "- `shop > Cart > fresh (cart.ts)`",
         "  `expected 1, found 2`\n",
       ].join("\n"),
