@@ -496,7 +496,13 @@ begin
     where t.repository_id = changed.repository_id and starts_with(t.tag, 'owner:')
       and t.tests @> changed.test_no;
     perform add_webhook_messages(changed.organization_id, changed.repository_id,
-      'quarantine.' || (line->'detail'->>'quarantine'), coalesce(line->'detail'->>'by', ''), moment,
+      'quarantine.' || (line->'detail'->>'quarantine'),
+      -- Only what one author adds is collected for an hour.
+      case line->'detail'->>'quarantine'
+        when 'added' then coalesce(line->'detail'->>'by', '')
+        else line->>'subject'
+      end,
+      moment,
       jsonb_build_object('repository', line->'detail'->'repository'),
       jsonb_build_array((line->'detail') - 'quarantine' - 'repository'
         || jsonb_build_object('id', line->'subject', 'owners', owners)));

@@ -31,6 +31,7 @@ const LANDED: Record<string, string> = {
   "0022_trusted_issuer.sql": "44642c7d9e2e58552e71d4628a737ceb170055ec24fae8d3b8c0dbdda19d2787",
   "0023_quarantine_environment.sql":
     "70594a650e031e9ca41fc238883d33cebbd673750336a3251198cfb7a9b1d7aa",
+  "0024_removal_by_token.sql": "f3257f5b04faba2bf1778101850466493facba9507d25194b2a8d7d5867be2d6",
 };
 
 const FOLDER = new URL("../../../db/schema/migrations/", import.meta.url);

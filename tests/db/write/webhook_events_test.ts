@@ -2,8 +2,11 @@
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import { findTest } from "../../../db/admin/quarantine.ts";
+import { lockTest, removeQuarantineByToken } from "../../../db/admin/quarantine_by_token.ts";
 import { findRepository, type Repository } from "../../../db/admin/repositories.ts";
+import { insertToken } from "../../../db/admin/tokens.ts";
 import { parseTestId, testHash, testId } from "../../../lib/base/identity.ts";
+import { makeToken } from "../../../lib/base/token.ts";
 import { describeWithDatabases } from "../../database.ts";
 import { quarantine, release } from "../../routes/fixture.ts";
 import { REFUSED, WebhookFixture } from "../../webhooks.ts";
@@ -296,6 +299,39 @@ describeWithDatabases("the events of a webhook", (database) => {
     ]);
     fixture.now += HOUR;
     assert.deepEqual(await fixture.sent(), []);
+  });
+
+  it("of removals with a token do not wait for those of other tests", async () => {
+    const fixture = await create();
+    await fixture.upload("1111111", { a: "+", b: "+" });
+    await fixture.addWebhook();
+    const { organizationId } = fixture.organization;
+    const { type, prefix: tokenPrefix, hash } = makeToken("quarantine");
+    await insertToken(database().sql, {
+      organizationId,
+      type,
+      tokenPrefix,
+      hash,
+      label: null,
+      createdAt: NOW,
+      expiresAt: null,
+    });
+    const removal = { removedAt: NOW, removedBy: null, reason: null };
+    for (const name of ["a", "b"]) {
+      const id = await idOf(fixture, name);
+      await quarantine(database(), id, { quarantinedAt: NOW });
+      await database().sql.begin(async (tx) => {
+        const by = { hash, now: NOW, ...parseTestId(id)! };
+        const test = (await lockTest(tx, by))!;
+        const origin = { author: "token 1", command: "quarantine remove" };
+        assert.ok(await removeQuarantineByToken(tx, by, { test, removal, origin }));
+      });
+    }
+    const sent = await fixture.sent();
+    assert.deepEqual(sent.filter((one) => one.startsWith("quarantine.removed")).sort(), [
+      "quarantine.removed a",
+      "quarantine.removed b",
+    ]);
   });
 
   it("are part of the transaction: what is rolled back is not sent", async () => {
