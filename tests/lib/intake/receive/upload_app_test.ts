@@ -356,7 +356,7 @@ describeWithDatabases("an upload", (database) => {
     const unknown = `/upload/acme/shop?comit=${SHA}&tree=x&__proto__=1`;
     await refused(await receiver.send(unknown, token, { body: JUNIT }), 400, {
       comit:
-        /^unknown parameter: expected repository, commit, tree, branch, environment, job, shard, attempt, exit_code, build_url, recorded_at, tags$/,
+        /^unknown parameter: expected repository, commit, tree, branch, environment, job, shard, attempt, exit_code, build_url, path_prefix, recorded_at, tags$/,
       ["__proto__"]: /^unknown parameter/,
       tree: /expected 7 to 64 hex digits/,
     });
