@@ -1,5 +1,6 @@
 /** Reports that are older than the job: a workspace that is kept may have those of an earlier build. */
-import { open, stat } from "node:fs/promises";
+import { open, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
 import type { CiJob } from "../ci/mod.ts";
 import { formatTimestamp } from "../base/time.ts";
 import type { ReportFile } from "../report/report_files.ts";
@@ -9,9 +10,8 @@ import type { Git } from "./checkout/git.ts";
 export interface JobStart {
   /** As its service says. */
   startedAt: number | null;
-  /** When its commit was checked out, and made. */
-  checkedOutAt: number | null;
-  committedAt: number | null;
+  /** When its commit was checked out, and where to. */
+  checkout: { folder: string; at: number } | null;
 }
 
 // Clocks of containers and devices, and file systems, are less exact.
@@ -29,49 +29,46 @@ export async function readJobStart(
   if (!job) return null;
   const { startedAt } = job;
   const head = await git(["rev-parse", "--verify", "--quiet", "HEAD"]);
-  if (head !== commit) return { startedAt, checkedOutAt: null, committedAt: null };
-  const folder = await git(["rev-parse", "--absolute-git-dir"]);
+  if (head === "" || head !== commit) return { startedAt, checkout: null };
+  const folder = await git(["rev-parse", "--show-toplevel"]);
   // Written by a checkout, not by a commit on a branch.
-  const file = folder === "" ? null : await stat(`${folder}/HEAD`).catch(() => null);
-  const committedAt = await git(["log", "-1", "--no-show-signature", "--format=%ct"]);
-  return {
-    startedAt,
-    checkedOutAt: file && Math.floor(file.mtimeMs / 1000),
-    committedAt: /^\d{1,11}$/.test(committedAt) ? Number(committedAt) : null,
-  };
+  const file = await stat(`${await git(["rev-parse", "--absolute-git-dir"])}/HEAD`)
+    .catch(() => null);
+  const at = file && Math.floor(file.mtimeMs / 1000);
+  return { startedAt, checkout: folder === "" || at === null ? null : { folder, at } };
 }
 
 /**
  * Leaves out what is older than the job. Where the service does not say when it began, a report may have come
- * from an earlier job of the build as an artifact: then it is old only if it lay there before the checkout, or if it is
- * older than its commit.
+ * from an earlier job of the build as an artifact: then only one is old that lay in the checkout before.
  */
 export async function withoutStale(
   reports: readonly ReportFile[],
-  { startedAt, checkedOutAt, committedAt }: JobStart,
+  { startedAt, checkout }: JobStart,
   note: (text: string) => void,
 ): Promise<ReportFile[]> {
   const fresh: ReportFile[] = [];
   for (const report of reports) {
     const times = await timesOf(report.path);
-    const written = times?.reported ?? times?.modified ?? Infinity;
-    const lay = Math.max(written, times?.modified ?? Infinity);
-    const start = startedAt !== null && isBefore(written, startedAt)
-      ? startedAt
-      : startedAt === null && checkedOutAt !== null && isBefore(lay, checkedOutAt)
-      ? checkedOutAt
-      : committedAt !== null && isBefore(written, committedAt)
-      ? committedAt
-      : null;
-    if (start === null) fresh.push(report);
+    const modified = times?.modified ?? Infinity;
+    const written = times?.reported ?? modified;
+    const isStale = startedAt !== null
+      ? isBefore(written, startedAt)
+      : checkout !== null && isBefore(Math.max(written, modified), checkout.at) &&
+        await isBelow(report.path, checkout.folder);
+    if (!isStale) fresh.push(report);
     else {
-      note(
-        `${report.path}: is of ${formatTimestamp(Math.floor(written))}, before the job began ` +
-          `(${formatTimestamp(start)}): left out`,
-      );
+      const start = formatTimestamp(startedAt ?? checkout!.at);
+      const time = formatTimestamp(Math.floor(written));
+      note(`${report.path}: is of ${time}, before the job began (${start}): left out`);
     }
   }
   return fresh;
+}
+
+async function isBelow(path: string, folder: string): Promise<boolean> {
+  const [real, top] = await Promise.all([realpath(path), realpath(folder)]);
+  return real.startsWith(join(top, "/"));
 }
 
 function isBefore(seconds: number, start: number): boolean {

@@ -5,7 +5,7 @@ import { type JobStart, withoutStale } from "../../../lib/intake/stale_reports.t
 
 /** 2026-11-28T09:00:00Z. */
 const START = 1_795_856_400;
-const NONE: JobStart = { startedAt: null, checkedOutAt: null, committedAt: null };
+const NONE: JobStart = { startedAt: null, checkout: null };
 
 describe("a report that is older than the job", () => {
   let folder: string;
@@ -45,11 +45,12 @@ describe("a report that is older than the job", () => {
   });
 
   it("is one that lay there before the checkout, not an artifact of an earlier job", async () => {
-    const start = { ...NONE, checkedOutAt: START, committedAt: START - 3_600 };
+    const start = { ...NONE, checkout: { folder, at: START } };
     assert.equal(await isRead(start, "2026-11-28T08:50:00Z", START + 10), true);
     assert.equal(await isRead(start, "2026-11-28T08:50:00Z", START - 600), false);
-    assert.equal(await isRead(start, "2026-11-28T07:50:00Z", START + 10), false);
     assert.equal(await isRead(start, "", START - 600), false);
+    const other = { folder: await Deno.makeTempDir({ dir: folder }), at: START };
+    assert.equal(await isRead({ ...NONE, checkout: other }, "", START - 600), true);
     assert.equal(await isRead(NONE, "2026-11-27T08:50:00Z", START - 600), true);
   });
 });
