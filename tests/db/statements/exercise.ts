@@ -70,7 +70,10 @@ export async function exerciseRoutes(database: Database): Promise<void> {
   await askAll();
   // What is kept in memory is brought up to date: by an upload, and by what falls out of the window.
   const shop = await findRepository(database.sql, { ...fixture.organization, ...SHOP_NAME });
-  await fixture.upload(shop!, [...flaky("another"), { name: "quiet" }], { tags: ["late"] });
+  await fixture.upload(shop!, [...flaky("another"), { name: "quiet" }], {
+    tags: ["late"],
+    defaultBranch: "main",
+  });
   await askAll();
   fixture.clock.now += 14 * DAY - 3 * 3_600;
   await askAll();
@@ -154,6 +157,7 @@ export function requests(
     [`/tests/${testId}`, 200],
     [`/tests/${quietTestId}`, 200],
     [`/repos/acme/shop/builds/${submissionId}`, 200],
+    ["/repos/acme/shop/build?url=https://ci.example/none", 200],
     ["/tests", 200],
     ["/tests?q=ok+a&repository=shop", 200],
     ["/owners", 200],
