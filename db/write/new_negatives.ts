@@ -61,11 +61,24 @@ export class NewNegatives {
     this.#content = content;
     this.#submissionId = submissionId;
     this.#disruptions = new Uint8Array(length);
-    this.#testNos = Int32Array.from(testHashes, (hash) => failedTestNos.get(hash)!);
-    const keys = Float64Array.from(this.#testNos, (testNo, index) => testNo * INDEX_RANGE + index);
-    this.#order = Uint32Array.from(keys.sort(), (key) => key % INDEX_RANGE);
-    this.testNos = this.#testNos.slice().sort()
-      .filter((testNo, place, all) => testNo !== all[place - 1]);
+    // Loops, because requests wait meanwhile: with callbacks a million take a second longer.
+    this.#testNos = new Int32Array(length);
+    const keys = new Float64Array(length);
+    for (let index = 0; index < length; index++) {
+      const testNo = failedTestNos.get(testHashes[index]!)!;
+      this.#testNos[index] = testNo;
+      keys[index] = testNo * INDEX_RANGE + index;
+    }
+    keys.sort();
+    this.#order = new Uint32Array(length);
+    const testNos = new Int32Array(length);
+    let testCount = 0;
+    for (let place = 0; place < length; place++) {
+      const testNo = Math.floor(keys[place]! / INDEX_RANGE);
+      this.#order[place] = keys[place]! - testNo * INDEX_RANGE;
+      if (testCount === 0 || testNos[testCount - 1] !== testNo) testNos[testCount++] = testNo;
+    }
+    this.testNos = testNos.subarray(0, testCount);
   }
 
   get disruptionCount(): number {
