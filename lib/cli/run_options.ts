@@ -24,6 +24,7 @@ import {
   readCommit,
   readExitCode,
   readGitId,
+  readGivenBuildUrl,
   readName,
   readRecordedAt,
   readTags,
@@ -80,7 +81,7 @@ export const RUN_OPTIONS = {
   buildUrl: option(
     "<url>",
     "URL of the CI run, shared by its shards",
-    v.optional(readWith(readBuildUrl)),
+    v.optional(readWith(readGivenBuildUrl)),
   ),
   pathPrefix: PATH_PREFIX,
   recordedAt: option(

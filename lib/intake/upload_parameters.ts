@@ -8,9 +8,9 @@ import { readPathPrefix } from "../report/path_prefix.ts";
 import { excerpt } from "../report/report_error.ts";
 import type { RunValues } from "./upload_values.ts";
 import {
-  readBuildUrl,
   readExitCode,
   readGitId,
+  readGivenBuildUrl,
   readName,
   readRecordedAt,
   readTags,
@@ -31,7 +31,7 @@ const schemaAt = (now: number) =>
     shard: optional(readName),
     attempt: optional(readName),
     exit_code: optional(readExitCode),
-    build_url: optional(readBuildUrl),
+    build_url: optional(readGivenBuildUrl),
     path_prefix: optional(readPathPrefix),
     recorded_at: optional((text) => readRecordedAt(parseTimestamp(text), now)),
     tags: optional((text) => readTags(text.split(","))),

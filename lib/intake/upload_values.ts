@@ -83,6 +83,18 @@ export function readBuildUrl(text: string): string {
   throw new SyntaxError(`invalid build URL ${excerpt(url)}: ${expected}`);
 }
 
+/** A build URL that somebody gives: one with a user or password is refused, not shortened. */
+export function readGivenBuildUrl(text: string): string {
+  const url = readBuildUrl(text);
+  if (url === text.trim()) return url;
+  throw new SyntaxError(
+    `invalid build URL ${
+      excerpt(url)
+    } with a user or password: expected one without, because all ` +
+      "readers see it",
+  );
+}
+
 /** A git id in lower case. Any other text, such as `HEAD`, would join the results of different code. */
 export function readGitId(text: string, what: "commit" | "tree"): string {
   if (isGitId(text)) return text.toLowerCase();

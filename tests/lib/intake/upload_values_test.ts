@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { authorOf } from "../../../lib/cli/author.ts";
-import { readBuildUrl } from "../../../lib/intake/upload_values.ts";
+import { readBuildUrl, readGivenBuildUrl } from "../../../lib/intake/upload_values.ts";
 
 describe("a build URL", () => {
   it("is a URL of http or https, as it is, without user and password", () => {
@@ -14,6 +14,16 @@ describe("a build URL", () => {
       "https://ada@ci.example/a@b": "https://ci.example/a@b",
     };
     for (const [text, url] of Object.entries(right)) assert.equal(readBuildUrl(text), url);
+  });
+
+  it("that somebody gives is refused with a user or password, which the message leaves out", () => {
+    assert.equal(readGivenBuildUrl(" https://ci.example/a@b "), "https://ci.example/a@b");
+    for (const user of ["ada", "ada:s3cr3t"]) {
+      assert.throws(() => readGivenBuildUrl(`https://${user}@ci.example/7`), (error: Error) => {
+        assert.match(error.message, /^invalid build URL "https:\/\/ci\.example\/7" with a user/);
+        return true;
+      });
+    }
   });
 
   it("is no other text, which pages and clients would make a link of", () => {
