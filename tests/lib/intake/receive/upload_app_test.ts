@@ -83,7 +83,7 @@ describeWithDatabases("an upload", (database) => {
     const path = newPath();
     const facts = `commit=${SHA.toUpperCase()}&tree=${TREE}&branch=main&tags=a,b` +
       "&environment=Windows-X64&job=unit&shard=2/8&attempt=3&exit_code=1" +
-      "&build_url=https://me:secret@ci.example/1&recorded_at=2026-01-31T08:00:00%2B01:00";
+      "&build_url=https://ci.example/1&recorded_at=2026-01-31T08:00:00%2B01:00";
     const key = await accepted(await receiver.send(`${path}?${facts}`, token, { body: JUNIT }));
     assert.match(key, /^acme\/repository-\d+\/20260131T070000Z-[0-9a-f]{16}\.gz$/);
     assert.deepEqual(await receiver.files(), [key]);
@@ -348,6 +348,10 @@ describeWithDatabases("an upload", (database) => {
     });
     await refused(await receiver.send("/upload/acme/shop", token, { body: JUNIT }), 400, {
       commit: /^missing commit: expected 7 to 64 hex digits$/,
+    });
+    const secret = `/upload/acme/shop?commit=${SHA}&build_url=https://me:secret@ci.example/1`;
+    await refused(await receiver.send(secret, token, { body: JUNIT }), {
+      build_url: /^invalid build URL "https:\/\/ci\.example\/1" with a user or password/,
     });
     const script = `/upload/acme/shop?commit=${SHA}&build_url=javascript:alert(1)`;
     await refused(await receiver.send(script, token, { body: JUNIT }), 400, {
