@@ -350,7 +350,7 @@ describeWithDatabases("an upload", (database) => {
       commit: /^missing commit: expected 7 to 64 hex digits$/,
     });
     const secret = `/upload/acme/shop?commit=${SHA}&build_url=https://me:secret@ci.example/1`;
-    await refused(await receiver.send(secret, token, { body: JUNIT }), {
+    await refused(await receiver.send(secret, token, { body: JUNIT }), 400, {
       build_url: /^invalid build URL "https:\/\/ci\.example\/1" with a user or password/,
     });
     const script = `/upload/acme/shop?commit=${SHA}&build_url=javascript:alert(1)`;
