@@ -1,5 +1,5 @@
 /** Evidence in words. */
-import { plural } from "../base/text.ts";
+import { formatCount, plural } from "../base/text.ts";
 import { SECONDS_PER_DAY } from "../base/time.ts";
 import { localDay, type TimeZone } from "../base/time_zone.ts";
 import type { Evidence } from "./evidence.ts";
@@ -83,12 +83,15 @@ export function sayPercent(part: number, of: number): number {
   return Math.min(99, Math.max(1, Math.round(part * 100 / of)));
 }
 
-/**
- * `4 tests failed: 1 is probably yours, 1 is unclear, 2 are not.`
- *
- * @param options.unknown failed tests without a conclusion
- */
-export function sayBlames(blames: readonly Blame[], options: { unknown?: number } = {}): string {
+interface BlameOptions {
+  /** Failed tests without a conclusion. */
+  unknown?: number;
+  /** How many tests ran, where that is known: `4 of 27 tests failed`. */
+  ran?: number | null;
+}
+
+/** `4 tests failed: 1 is probably yours, 1 is unclear, 2 are not.` */
+export function sayBlames(blames: readonly Blame[], options: BlameOptions = {}): string {
   const count = (blame: Blame) => blames.filter((one) => one === blame).length;
   const counts = {
     yours: count("yours"),
@@ -101,10 +104,12 @@ export function sayBlames(blames: readonly Blame[], options: { unknown?: number 
 /** {@linkcode sayBlames} of numbers of failed tests. */
 export function sayBlameCounts(
   { yours, unclear, not_yours: not }: Readonly<Record<Blame, number>>,
-  { unknown = 0 }: { unknown?: number } = {},
+  { unknown = 0, ran = null }: BlameOptions = {},
 ): string {
   const total = yours + unclear + not + unknown;
-  const failed = `${plural(total, "test")} failed`;
+  const failed = ran === null
+    ? `${plural(total, "test")} failed`
+    : `${formatCount(total)} of ${plural(ran, "test")} failed`;
   if (total === unknown) {
     return `${failed}: it is unknown ${total === 1 ? "whose it is" : "whose they are"}.`;
   }

@@ -55,6 +55,23 @@ export function keyFigures(...list: readonly KeyFigure[]): Markup {
   return markup`<dl class="facts">${items}</dl>`;
 }
 
+/** Facts in lines of small letters. */
+export function factLine(...list: readonly KeyFigure[]): Markup {
+  const items = list.map(([name, value, more]) =>
+    markup`<div><dt>${name}</dt><dd>${value}${more && markup` <small>${more}</small>`}</dd></div>`
+  );
+  return markup`<dl class="fact-line">${items}</dl>`;
+}
+
+/** The answer to the first question about a page, in the colour of what it says. */
+export function band(
+  tone: "failed" | "unclear" | "neutral" | "passed",
+  answer: Content,
+  ...more: readonly Content[]
+): Markup {
+  return markup`<div class="band ${tone}"><p>${answer}</p>${more}</div>`;
+}
+
 /** A failure: a summary that expands to its content and stack trace. */
 export function failureDetails(
   summary: Content,

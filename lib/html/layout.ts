@@ -45,6 +45,8 @@ export function documentHead(title: string, style = STYLE): string {
 /** What the frame of a page for signed-in readers depends on. */
 interface Frame {
   pathTo: PathTo;
+  /** The path of the page as it is declared: `/repos/:owner/:name`; `""` on pages for errors. */
+  path: string;
   /** The parameters of the page, as they were sent. */
   parameters: Readonly<Record<string, string>>;
   zone: TimeZone;
@@ -63,14 +65,7 @@ export function keptParameters(
 
 /** The HTML document of a page. Without a frame, which only signed-in readers need, it has no links. */
 export function layout({ title, crumbs = [], content }: Page, frame: Frame | null): string {
-  const pathTo = frame?.pathTo;
-  const navigation = pathTo &&
-    markup`<nav aria-label="Main"><a href="${pathTo(["repos"])}">Repositories</a>
-<a href="${pathTo(["flaky-tests"], { quarantine: "false" })}">Flaky tests</a>
-<a href="${pathTo(["tests"])}">Tests</a>
-<a href="${pathTo(["owners"])}">Owners</a>
-<a href="${pathTo(["docs", "guides"])}">Guides</a>
-<a href="${pathTo(["docs"])}">API</a></nav>`;
+  const navigation = frame && mainNavigation(frame);
   const trail = crumbs.length > 0 &&
     markup`<nav class="crumbs" aria-label="Breadcrumbs"><ol>${
       crumbs.map((crumb) => markup`<li>${crumb}</li>`)
@@ -100,6 +95,28 @@ function signOutForm({ pathTo }: Frame): Markup {
   }"><button>Sign out</button></form>`;
 }
 
+/** The links of the main navigation, with the path of their pages. */
+const SECTIONS:
+  readonly (readonly [text: string, path: readonly string[], query?: { quarantine: string }])[] = [
+    ["Repositories", ["repos"]],
+    ["Flaky tests", ["flaky-tests"], { quarantine: "false" }],
+    ["Tests", ["tests"]],
+    ["Owners", ["owners"]],
+    ["Guides", ["docs", "guides"]],
+    ["API", ["docs"]],
+  ];
+
+function mainNavigation({ pathTo, path }: Frame): Markup {
+  const isBelow = (start: readonly string[]) => `${path}/`.startsWith(`/${start.join("/")}/`);
+  const current = SECTIONS.find(([, start]) => isBelow(start));
+  const links = SECTIONS.map((section) => {
+    const [text, start, query] = section;
+    const mark = section === current && markup` aria-current="true"`;
+    return markup`<a href="${pathTo(start, query)}"${mark}>${text}</a>\n`;
+  });
+  return markup`<nav aria-label="Main">${links}</nav>`;
+}
+
 /** Shows the same page in another time zone. */
 function zoneForm({ parameters, zone, zoneErrors }: Frame): Markup {
   // The owner of a page is in its path.
@@ -111,7 +128,11 @@ function zoneForm({ parameters, zone, zoneErrors }: Frame): Markup {
     value: tz,
     errors: zoneErrors,
   });
-  return markup`<form class="zone">${hiddenFields(others)}${field}<button>Change</button></form>`;
+  return markup`<details${
+    zoneErrors && markup` open`
+  }><summary>Other time zone</summary><form class="zone">${
+    hiddenFields(others)
+  }${field}<button>Change</button></form></details>`;
 }
 
 /** Headers of a document that contains its style sheet. `policy` is added to what all may do. */

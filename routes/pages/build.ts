@@ -20,15 +20,15 @@ import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import { sayBlames, sayConclusion, sayDay } from "../../lib/evidence/said.ts";
-import { BLAMES } from "../../lib/evidence/shares.ts";
+import { type Blame, BLAMES } from "../../lib/evidence/shares.ts";
 import { isKnownFor } from "../../lib/gate/rule.ts";
 import { buildName } from "../../lib/html/forge_links.ts";
 import { glyph } from "../../lib/html/charts.ts";
 import {
-  emptyState,
+  band,
+  factLine,
   failureDetails,
   type KeyFigure,
-  keyFigures,
   label,
   testName,
 } from "../../lib/html/elements.ts";
@@ -69,25 +69,59 @@ export const buildPage = definePage({
         page.link.builds(repository!),
       ],
       content: markup`<h1><bdi>Build ${buildName(latest)}</bdi></h1>
-${buildFigures(parts, repository!, page)}
-${buildNotes(parts)}
-${redJobs(parts).map((text) => markup`<p><b>Ended red without a failed test</b>: ${text}</p>`)}
-${missing.map((text) => markup`<p><b>Not whole</b>: ${text}</p>`)}
-${failed.length > 0 && headline(judged)}
-${massFailureNote(parts)}
-<h2>Failures</h2>
+${answer(parts, { failed: judged, retriedCount: retried.length, missing, status })}
 ${
-        failed.length > 0
-          ? await failedTests(judged, baseBranch, { ...page, repository: repository! })
-          : emptyState(noFailures(status, parts, missing))
+        failed.length > 0 &&
+        await failedTests(judged, baseBranch, { ...page, repository: repository! })
       }
 ${
         retried.length > 0 && markup`<h2>Passed after a retry</h2>
-${await shownTests(retried, page)}`
-      }`,
+${listOf(await shownTests(retried, page))}`
+      }
+${buildFacts(parts, repository!, page)}
+${buildNotes(parts)}`,
     };
   },
 });
+
+/** Whether the build failed, and whose that is. */
+function answer(
+  parts: readonly BuildPart[],
+  { failed, retriedCount, missing, status }: {
+    failed: readonly JudgedFailure[];
+    retriedCount: number;
+    missing: readonly string[];
+    status: BuildPart["status"];
+  },
+): Markup {
+  const jobs = redJobs(parts);
+  const limits = [
+    ...jobs.map((text) => markup`<p><b>Ended red without a failed test</b>: ${text}</p>`),
+    ...missing.map((text) => markup`<p><b>Not whole</b>: ${text}</p>`),
+  ];
+  if (failed.length > 0) {
+    const blames = failed.flatMap(({ conclusion }) => conclusion?.blame ?? []);
+    const unknown = failed.length - blames.length;
+    const ran = parts.length === 1 ? parts[0]!.ranTestCount : null;
+    const tone = blames.includes("yours")
+      ? "failed"
+      : blames.includes("unclear") || unknown > 0 || limits.length > 0
+      ? "unclear"
+      : "neutral";
+    // What is missing comes first: what failed is not all.
+    const whose = sayBlames(blames, { unknown, ran });
+    return band(tone, whose, limits, massFailureNote(parts));
+  }
+  if (status !== "processed") return band("neutral", NO_FAILURES[status]);
+  if (jobs.length > 0) {
+    return band("failed", "Red without a failed test: the log of the job says why.", limits);
+  }
+  if (missing.length > 0) {
+    return band("unclear", "No test failed, but not all of them ran.", limits);
+  }
+  const flaky = retriedCount > 0 && `, ${formatCount(retriedCount)} after a retry`;
+  return band("passed", markup`All tests passed${flaky}.`, markup`<p>${NO_FAILURES.processed}</p>`);
+}
 
 /** What to say of uploads in which many tests failed: an outage, or together on this branch alone. */
 function massFailureNote(parts: readonly BuildPart[]): Markup[] {
@@ -162,12 +196,6 @@ const ADVICE: Record<ShownVerdict, string> = {
   new: "neither flaky nor failing on the base branch",
 };
 
-/** Whose the failures are: the first question about a failed build. */
-function headline(failed: readonly JudgedFailure[]): Markup {
-  const blames = failed.flatMap(({ conclusion }) => conclusion?.blame ?? []);
-  return markup`<p><b>${sayBlames(blames, { unknown: failed.length - blames.length })}</b></p>`;
-}
-
 /** The failed tests with their verdicts. */
 async function withVerdicts(
   { load, loadTests }: PageRequest,
@@ -220,8 +248,26 @@ async function failedTests(
   const list = failed.toSorted((a, b) =>
     rankOf(b) - rankOf(a) || ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict)
   ).map((test) => ({ ...test, said: said(test, baseBranch, page) }));
-  return markup`<ul>${summary}</ul>${await shownTests(list, page, { isFirstOpen: true })}`;
+  const { shown, moreCount } = await shownTests(list, page, { isFirstOpen: true });
+  const byBlame = Map.groupBy(shown, ({ first }) => first.conclusion?.blame ?? "unknown");
+  const sections = [...byBlame].map(([blame, own], index) => {
+    const content = own.map(({ markup }) => markup);
+    if (index === 0) return markup`<h2>${BLAME_TITLES[blame]}</h2>${content}`;
+    const count = own.reduce((sum, { testCount }) => sum + testCount, 0);
+    return markup`<details class="others"><summary>${BLAME_TITLES[blame]}: ${
+      plural(count, "test")
+    }</summary>${content}</details>`;
+  });
+  return markup`<ul>${summary}</ul>${sections}${moreTests(moreCount)}`;
 }
+
+/** Headings over failures with a conclusion. */
+const BLAME_TITLES: Record<Blame | "unknown", string> = {
+  yours: "Probably yours",
+  unclear: "Unclear",
+  not_yours: "Not yours",
+  unknown: "Without a conclusion",
+};
 
 /** The conclusion on a failure as a sentence. */
 function said(
@@ -246,7 +292,18 @@ interface Said {
 
 type JudgedPage = PageRequest & { repository: RepositoryName };
 
-type ShownTest = BuildFailure & { verdict?: ShownVerdict; said?: Said | undefined };
+type ShownTest = BuildFailure & {
+  verdict?: ShownVerdict;
+  said?: Said | undefined;
+  conclusion?: ShownConclusion | undefined;
+};
+
+/** Tests that are shown as one. */
+interface ShownGroup {
+  first: ShownTest;
+  testCount: number;
+  markup: Markup;
+}
 
 /**
  * The first tests with their texts, and how many more there are. Tests with the same text, verdict and
@@ -256,7 +313,7 @@ async function shownTests(
   tests: readonly ShownTest[],
   page: PageRequest,
   { isFirstOpen = false } = {},
-): Promise<Markup> {
+): Promise<{ shown: ShownGroup[]; moreCount: number }> {
   const keyOf = ({ textId, verdict, said }: ShownTest) => `${textId} ${verdict} ${said?.sentence}`;
   const alike = [...Map.groupBy(tests, keyOf).values()];
   const texts = await page.load(loadTexts, {
@@ -267,15 +324,25 @@ async function shownTests(
   const groups = alike.flatMap((group) =>
     hasMessage(group[0]!) ? [group] : group.map((one) => [one])
   );
-  const shown = groups.slice(0, MAX_SHOWN);
-  const more = groups.slice(MAX_SHOWN).reduce((sum, group) => sum + group.length, 0);
-  const list = shown.map((group, index) => {
+  const moreCount = groups.slice(MAX_SHOWN).reduce((sum, group) => sum + group.length, 0);
+  const shown = groups.slice(0, MAX_SHOWN).map((group, index): ShownGroup => {
     const options = { ...page, isOpen: isFirstOpen && index === 0 };
     const [first] = group as [ShownTest];
     const text = texts.get(first.textId);
-    return group.length === 1 ? failure(first, text, options) : groupOf(group, text, options);
+    const markup = group.length === 1
+      ? failure(first, text, options)
+      : groupOf(group, text, options);
+    return { first, testCount: group.length, markup };
   });
-  return markup`${list}${more > 0 && markup`<p>And ${plural(more, "more test")}.</p>`}`;
+  return { shown, moreCount };
+}
+
+function listOf({ shown, moreCount }: { shown: readonly ShownGroup[]; moreCount: number }): Markup {
+  return markup`${shown.map(({ markup }) => markup)}${moreTests(moreCount)}`;
+}
+
+function moreTests(count: number): Markup | false {
+  return count > 0 && markup`<p>And ${plural(count, "more test")}.</p>`;
 }
 
 type ShownPage = Pick<PageRequest, "link" | "pathTo"> & { isOpen: boolean };
@@ -327,20 +394,6 @@ ${verdict && label(verdict)} <small class="message"><code>${text?.message}</code
   );
 }
 
-/** What a build without a failed test shows. */
-function noFailures(
-  status: BuildPart["status"],
-  parts: readonly BuildPart[],
-  missing: readonly string[],
-): string {
-  if (status !== "processed") return NO_FAILURES[status];
-  if (parts.some(({ failedWithoutTest }) => failedWithoutTest)) {
-    return "The log of the job says why it ended red.";
-  }
-  if (missing.length > 0) return "No test failed, but not all of them ran.";
-  return NO_FAILURES.processed;
-}
-
 /** Why a build shows no failure, by the status of its uploads. */
 const NO_FAILURES: Record<BuildPart["status"], string> = {
   processing: "Its reports are being read: reload this page in a moment.",
@@ -376,7 +429,8 @@ function eachOnce(
   return values.slice(0, MAX_VALUES).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
-function buildFigures(
+/** Where the build came from; what is unknown is left out. */
+function buildFacts(
   parts: readonly BuildPart[],
   repository: RepositoryDetails,
   { link, at }: PageRequest,
@@ -384,20 +438,20 @@ function buildFigures(
   const [{ commitOid, branch, buildUrl, recordedAt }] = parts as [BuildPart];
   const told = parts.find(({ pullNumber }) => pullNumber !== null);
   const { author = "" } = parts.find((part) => part.author !== "") ?? {};
-  const pulls: KeyFigure[] = told
-    ? [["Pull request", link.pullRequest(repository, told.pullNumber!), told.pullTitle]]
-    : [];
-  const facts = JOB_FACTS.map(([name, key]): KeyFigure => [name, eachOnce(parts, key)])
-    .filter(([, text]) => text !== "");
+  const environment = eachOnce(parts, "environment");
   const results = parts.reduce((sum, { testResultCount }) => sum + testResultCount, 0);
-  return keyFigures(
-    ["When", at(recordedAt)],
-    ["Branch", branch ? markup`<bdi>${link.branch(repository, branch)}</bdi>` : "unknown"],
-    ...pulls,
+  const facts: (KeyFigure | false)[] = [
+    !!branch && ["Branch", markup`<bdi>${link.branch(repository, branch)}</bdi>`],
+    told !== undefined &&
+    ["Pull request", link.pullRequest(repository, told.pullNumber!), told.pullTitle],
     ["Commit", link.commit(repository, commitOid), author && `by ${author}`],
-    ["Environment", eachOnce(parts, "environment") || "unknown"],
-    ...facts,
+    environment !== "" && ["Environment", environment],
+    ...JOB_FACTS.map(([name, key]): KeyFigure => [name, eachOnce(parts, key)])
+      .filter(([, text]) => text !== ""),
     ["Results", formatCount(results), `in ${plural(parts.length, "upload")}`],
-    ["CI run", externalLink(buildUrl, externalAddress(buildUrl) ? "open" : buildUrl || "unknown")],
-  );
+    ["When", at(recordedAt)],
+    buildUrl !== "" &&
+    ["CI run", externalLink(buildUrl, externalAddress(buildUrl) ? "open" : buildUrl)],
+  ];
+  return factLine(...facts.filter((fact) => fact !== false));
 }

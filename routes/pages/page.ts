@@ -72,7 +72,7 @@ interface ListOfRoute {
 
 /** Declares a page; `show` may return an address to redirect to instead. */
 export function definePage<Query extends Entries>(
-  { query, show, showErrors, list, listOf, ...page }: {
+  { path, query, show, showErrors, list, listOf, ...page }: {
     path: string;
     resource?: Resource;
     query?: Query;
@@ -85,6 +85,7 @@ export function definePage<Query extends Entries>(
 ): Endpoint {
   const endpoint: Endpoint<QueryOf<Query>> = {
     ...page,
+    path,
     access: "token or basic",
     isPage: true,
     query: v.object({ ...query, tz: timeZone }),
@@ -93,7 +94,7 @@ export function definePage<Query extends Entries>(
       const page = pageRequest(request, context);
       const shown = await show(page);
       return "content" in shown
-        ? { body: layout(shown, page), headers: PAGE_HEADERS }
+        ? { body: layout(shown, { ...page, path }), headers: PAGE_HEADERS }
         : { body: "", redirect: String(shown) };
     },
   };

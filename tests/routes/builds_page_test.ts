@@ -199,7 +199,7 @@ describeWithDatabases("the page of builds", (database) => {
     assert.equal((await read("?branch=main&days=90")).length, 2);
     assert.deepEqual(await read("?branch=none"), []);
     const csv = await (await acme.get(`${PATH}.csv?outcome=passed`)).text();
-    assert.match(csv, /^id,name,outcome,.*\r\n[0-9a-f]{24},main · 24d0c8b · #1,passed,0,0,/);
+    assert.match(csv, /^id,name,outcome,.*\r\n[0-9a-f]{24},main · 24d0c8b · #1,passed,false,0,0,/);
   });
 
   it("is read in batches, each before the last build of the one before", async () => {

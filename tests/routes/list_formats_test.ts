@@ -69,6 +69,8 @@ describeWithDatabases("a list as CSV and as lines of JSON", (database) => {
         path: `${repository}/submissions/${submissions[0].id}/tests?status=failed`,
         field: "tests",
       },
+      listConclusions: { path: `${repository}/conclusions`, field: "conclusions" },
+      listTestStates: { path: `${repository}/states`, field: "tests" },
       listDisruptiveTests: { path: `${repository}/tests?sort=recency`, field: "tests" },
       listRepositoryFailures: { path: `${repository}/failures`, field: "failures" },
       listDurations: { path: `${repository}/durations?by=test`, field: "durations" },

@@ -89,7 +89,7 @@ describeWithDatabases("the numbers on pages", (database) => {
 
   /** Key figures by their names. */
   function facts(page: Html): Record<string, string> {
-    const [list] = page.all(".facts");
+    const [list] = [".facts", ".fact-line"].flatMap((kind) => page.all(kind));
     const values = list!.all("dd").map(plain);
     return Object.fromEntries(list!.all("dt").map(({ text }, index) => [text, values[index]!]));
   }
