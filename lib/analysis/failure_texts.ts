@@ -52,7 +52,7 @@ export function failureText(texts: FailureTexts, textNo: number): CompressedText
 }
 
 /** The id of the text with a number: 20 hex digits. */
-export function textIdAt({ ids }: Pick<FailureTexts, "ids">, textNo: number): string {
+function textIdAt({ ids }: Pick<FailureTexts, "ids">, textNo: number): string {
   return ids.subarray(ID_BYTES * textNo, ID_BYTES * (textNo + 1)).toHex();
 }
 

@@ -17,7 +17,7 @@ export const FAILED_LISTS: readonly [title: string, blame: Blame | null][] = [
 /** What a job counts; a test that several jobs count differently is the first of these. */
 const COUNTS = ["yours", "unclear", "unknown", "notYours", "flaky"] as const;
 
-export type TestCount = typeof COUNTS[number];
+type TestCount = typeof COUNTS[number];
 
 // The end of its hash in base 36, and a letter for what it counts as.
 const LETTERS = "yu?nf";
@@ -55,7 +55,7 @@ export function cutKeys(keys: string, count: number): string {
 }
 
 /** What one job counts. */
-export interface CountedJob {
+interface CountedJob {
   counts: Readonly<Record<TestCount, number>>;
   /** From {@linkcode keysOf}; `undefined` of a job that wrote its section with an earlier version. */
   tests: string | undefined;
