@@ -30,6 +30,9 @@ const WRONG: Record<string, [value: string, messages: number][]> = {
   branch: [["x".repeat(2_001), 1], [Array.from({ length: 21 }, (_, n) => `b${n}`).join(), 1]],
   environment: [["x".repeat(2_001), 1], [Array.from({ length: 21 }, (_, n) => `e${n}`).join(), 1]],
   base: [["x".repeat(2_001), 1], [Array.from({ length: 21 }, (_, n) => `b${n}`).join(), 1]],
+  state: [["fail", 1], ["broken,fail", 1]],
+  without_reruns: [["maybe", 1]],
+  days: [["x", 1], ["0", 1], ["366", 1]],
   since: [["HEAD", 1], ["9f2c4e", 1], ["\0", 1]],
   tests: [
     ["", 1],
@@ -59,6 +62,7 @@ const NEVER_WRONG = [
   "run_commit",
   "run_tree",
   "run_branch",
+  "run_queue_base",
   "run_build_url",
 ];
 
@@ -320,14 +324,14 @@ describeWithDatabases("the contract", (database) => {
     const [include = []] = contract.operations.flatMap(({ parameters }) =>
       parameters.filter(({ name }) => name === "include").map(({ schema }) => schema.items?.enum)
     );
-    assert.equal(include.length, 16);
+    assert.equal(include.length, 17);
     for (const quarantine of ["true", "false"]) {
       const response = await send(
         `/api/v1/flaky/tests?quarantine=${quarantine}&include=${include}`,
       );
       const { tests } = JSON.parse(new TextDecoder().decode(response.body));
       assert.ok(tests.length >= 2);
-      for (const test of tests) assert.equal(Object.keys(test).length, 5 + 16 + 2);
+      for (const test of tests) assert.equal(Object.keys(test).length, 5 + 17 + 2);
     }
     const { results } = await (await there.fixture.get(`/api/tests/${there.quietTestId}/results`))
       .json();

@@ -71,6 +71,7 @@ describeWithDatabases("a list as CSV and as lines of JSON", (database) => {
       },
       listConclusions: { path: `${repository}/conclusions`, field: "conclusions" },
       listTestStates: { path: `${repository}/states`, field: "tests" },
+      listTestGroups: { path: `${repository}/groups`, field: "groups" },
       listDisruptiveTests: { path: `${repository}/tests?sort=recency`, field: "tests" },
       listRepositoryFailures: { path: `${repository}/failures`, field: "failures" },
       listDurations: { path: `${repository}/durations?by=test`, field: "durations" },
