@@ -2,6 +2,7 @@ import { BASE_DAYS, DEFAULT_BASE, USUAL_BASE_BRANCHES } from "../../lib/evidence
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
+import { buildKeyOf } from "./fragments.ts";
 
 /**
  * The base branch of a repository: the one that was set, else the default branch as CI says, else the first
@@ -32,6 +33,6 @@ export async function loadBaseBranch(
     where s.repository_id = ${repositoryId} and s.branch <> ''
       and s.submission_id >= decode(${since}, 'hex') and s.status = 'processed'
     group by s.branch
-    order by count(*) desc, s.branch collate "C" limit 1`;
+    order by count(distinct ${buildKeyOf(sql)}) desc, s.branch collate "C" limit 1`;
   return most?.branch ?? DEFAULT_BASE;
 }

@@ -115,6 +115,20 @@ export class Oracle {
     return this.state.submissions.filter((submission) => submission.repository === repository);
   }
 
+  /** The first usual name with builds in 90 days, otherwise the branch with most of them. */
+  baseBranch(repository: number): string {
+    const since = this.now - 90 * 86_400;
+    const recent = this.submissionsOf(repository).filter((one) =>
+      one.status === "processed" && !one.isPruned && one.branch && one.recordedAt >= since
+    );
+    const buildsOn = (branch: string) =>
+      new Set(recent.filter((one) => one.branch === branch).map((one) => this.build(one))).size;
+    const usual = ["main", "master", "trunk", "develop"].find((branch) => buildsOn(branch) > 0);
+    const branches = recent.map(({ branch }) => branch!)
+      .sort((a, b) => buildsOn(b) - buildsOn(a) || compareCharacters(a, b));
+    return usual ?? branches[0] ?? "main";
+  }
+
   /** A submission that is not pruned. */
   storedSubmission(repository: number, id: string): PlainSubmission | undefined {
     return this.submissionsOf(repository).find((one) => one.id === id && !one.isPruned);

@@ -58,10 +58,14 @@ export class PolicyRules {
 
   /** Its final attempt failed in each of its last five runs on the base branch. */
   failsOnBase(test: KnownTest): boolean {
-    const rows = this.evidence(test).filter(({ submission }) => submission.branch === "main");
+    const rows = this.evidence(test).filter((row) => this.isOnBase(row));
     const runs = new Map(rows.map((row) => [row.submission.id, row]));
     const latest = [...runs.values()].slice(-5);
     return latest.length === 5 && latest.every((row) => this.oracle.isNegative(row));
+  }
+
+  isOnBase({ submission: { branch, repository } }: Row): boolean {
+    return branch === this.oracle.baseBranch(repository);
   }
 
   /** In a report of the window it stood for several tests of one name. */

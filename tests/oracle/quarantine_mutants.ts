@@ -160,7 +160,7 @@ export const QUARANTINE_MUTANTS: Record<string, OracleClass> = {
   "four runs on the base branch are enough": rulesWith((Rules) =>
     class extends Rules {
       override failsOnBase(test: KnownTest): boolean {
-        const rows = this.evidence(test).filter(({ submission }) => submission.branch === "main");
+        const rows = this.evidence(test).filter((row) => this.isOnBase(row));
         const latest = [...new Map(rows.map((row) => [row.submission.id, row])).values()].slice(-5);
         return latest.length >= 4 && latest.every((row) => this.oracle.isNegative(row));
       }
@@ -169,7 +169,7 @@ export const QUARANTINE_MUTANTS: Record<string, OracleClass> = {
   "the first attempt of a run decides": rulesWith((Rules) =>
     class extends Rules {
       override failsOnBase(test: KnownTest): boolean {
-        const rows = this.evidence(test).filter(({ submission }) => submission.branch === "main");
+        const rows = this.evidence(test).filter((row) => this.isOnBase(row));
         const first = new Map(rows.toReversed().map((row) => [row.submission.id, row]));
         const latest = [...first.values()].reverse().slice(-5);
         return latest.length === 5 && latest.every((row) => this.oracle.isNegative(row));

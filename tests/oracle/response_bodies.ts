@@ -23,6 +23,7 @@ export const INCLUDES = [
   "quarantine_reason",
   "quarantine_owner",
   "quarantine_expires_at",
+  "quarantine_environment",
 ] as const;
 
 export type Include = typeof INCLUDES[number];
@@ -174,6 +175,7 @@ function expansionsOf(oracle: Oracle, test: KnownTest): Record<Include, { [name:
     avg_duration_ms: { avg_duration_ms: oracle.averageDuration(test) },
     quarantine_reason: { quarantine_reason: quarantine?.reason ?? null },
     quarantine_owner: { quarantine_owner: quarantine?.owner ?? null },
+    quarantine_environment: { quarantine_environment: null },
     quarantine_expires_at: {
       quarantine_expires_at: quarantine?.expiresAt ? timestamp(quarantine.expiresAt) : null,
     },

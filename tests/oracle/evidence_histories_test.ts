@@ -1,0 +1,265 @@
+/**
+ * Random histories of uploads: the evidence for each failure is that of `evidence_rules.ts`, and the gate, the
+ * comment and the page of a build say the same of a run, before its upload and after it.
+ * `EVIDENCE_HISTORIES=200` makes it longer.
+ */
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { after, before, it } from "@std/testing/bdd";
+import type { Repository } from "../../db/admin/repositories.ts";
+import type { TestResult } from "../../lib/report/result.ts";
+import { Random } from "../../tools/measure/bench/random.ts";
+import { describeWithDatabases } from "../database.ts";
+import { withoutDatabase } from "../lib/cli/run_in_process.ts";
+import { type FakeApi, startFakeApi } from "../lib/api_client/fake_api.ts";
+import { NO_CI } from "../no_ci.ts";
+import { createFixture, DAY, type Fixture, NOW } from "../routes/fixture.ts";
+import { parseHtml } from "../routes/html.ts";
+import { EvidenceRules, type PlainConclusion, type PlainRun } from "./evidence_rules.ts";
+
+const HISTORIES = Number(process.env.EVIDENCE_HISTORIES ?? 2);
+const UPLOADS = 25;
+
+/** Tests whose sentences are looked for in each place. */
+const MAX_LOOKED_FOR = 5;
+
+const TESTS = ["a", "b", "c"];
+const MESSAGES = ["timeout", "refused", ""];
+const BRANCHES = ["main", "main", "main", "fix", "other", ""];
+/** Seconds between uploads. */
+const GAPS = [600, 1_800, 5_400, 20_000, DAY, DAY, 3 * DAY, 9 * DAY];
+
+/** The attempts of a test: most often it passes. */
+function randomAttempts(random: Random): (string | null)[] {
+  const message = MESSAGES[random.below(MESSAGES.length)]!;
+  const kind = random.below(10);
+  return kind < 5 ? [null] : kind < 9 ? [message] : [message, null];
+}
+
+function randomTests(random: Random): Map<string, (string | null)[]> {
+  const tests = new Map<string, (string | null)[]>();
+  for (const name of TESTS) if (random.below(8) > 0) tests.set(name, randomAttempts(random));
+  // Enough for many tests to fail at once, and for ten to fail that are not so many.
+  const crowd = [0, 0, 0, 22, 60][random.below(5)]!;
+  const failing = [0, 0, 6, 11, 20][random.below(5)]!;
+  const message = MESSAGES[random.below(2)]!;
+  for (let index = 0; index < crowd; index++) {
+    tests.set(`crowd ${index}`, [index < failing ? message : null]);
+  }
+  if (tests.size === 0) tests.set("a", [null]);
+  return tests;
+}
+
+/** Uploads in the order of time; a commit is of one branch. */
+function* randomRuns(random: Random): Generator<PlainRun, void> {
+  let at = NOW - 300 * DAY;
+  let commits = 0;
+  const make = (
+    branch: string,
+    tests: PlainRun["tests"],
+    more: Partial<PlainRun> = {},
+  ): PlainRun => {
+    at += GAPS[random.below(GAPS.length)]!;
+    return {
+      at,
+      branch,
+      commit: `c0ffee${String(++commits).padStart(4, "0")}`,
+      job: random.below(6) > 0 ? "unit" : "slow",
+      environment: random.below(6) > 0 ? "Linux-X64" : "Windows-X64",
+      build: `https://ci.example/${commits}`,
+      attempt: "1",
+      tests,
+      ...more,
+    };
+  };
+  const same = { job: "unit", environment: "Linux-X64" };
+  if (random.below(2) > 0) {
+    for (let count = 0; count < 20; count++) yield make("main", new Map([["a", [null]]]), same);
+  }
+  if (random.below(2) > 0) {
+    // A record of failures that were not the change.
+    for (let count = 0; count < 11; count++) {
+      const failed = make("other", new Map([["b", ["timeout"]]]), same);
+      yield failed;
+      at += 60;
+      yield { ...failed, at, attempt: "2", tests: new Map([["b", [null]]]) };
+    }
+  }
+  let last = null as PlainRun | null;
+  for (let count = 0; count < UPLOADS; count++) {
+    const run = make(BRANCHES[random.below(BRANCHES.length)]!, randomTests(random));
+    if (last !== null && random.below(3) === 0) {
+      const attempt = String(Number(last.attempt) + 1);
+      last = { ...last, at: run.at, tests: run.tests, attempt };
+    } else {
+      last = run;
+    }
+    yield last;
+  }
+}
+
+function resultsOf({ tests }: PlainRun): Partial<TestResult>[] {
+  return [...tests].flatMap(([name, attempts]) =>
+    attempts.map((message) => ({
+      name,
+      ...message !== null && { conclusion: "failure" as const, message },
+    }))
+  );
+}
+
+function reportOf({ tests }: PlainRun): string {
+  const cases = [...tests].map(([name, attempts]) => {
+    const element = attempts.includes(null) ? "flakyFailure" : "failure";
+    const failures = attempts.filter((message) => message !== null)
+      .map((message) => `<${element}${message && ` message="${message}"`}/>`);
+    return `<testcase classname="Class" name="${name}" file="test.ts">${
+      failures.join("")
+    }</testcase>`;
+  });
+  return `<testsuite name="suite">${cases.join("")}</testsuite>`;
+}
+
+interface Said {
+  name: string;
+  evidence: string | null;
+  blame: string | null;
+  share: number | null;
+  share_of: number | null;
+  share_from: string | null;
+}
+
+/** A conclusion with the field names of the API. */
+function shown(name: string, { evidence, blame, share }: PlainConclusion): Said {
+  return {
+    name,
+    evidence,
+    blame,
+    share: share && Math.floor(share.notTheChange * 1000 / share.of) / 1000,
+    share_of: share && share.of,
+    share_from: share && share.from,
+  };
+}
+
+const factsOf = ({ name, evidence, blame, share, share_of, share_from }: Said): Said => ({
+  name,
+  evidence,
+  blame,
+  share,
+  share_of,
+  share_from,
+});
+
+const byName = (a: Said, b: Said) => a.name < b.name ? -1 : 1;
+
+describeWithDatabases("the evidence in random histories", (database) => {
+  let api: FakeApi;
+  let folder: string;
+  let fixture: Fixture;
+  let repository: Repository;
+
+  before(async () => {
+    api = startFakeApi((request) => fixture.app(request));
+    folder = await mkdtemp(join(tmpdir(), "test-analytics-evidence-"));
+  });
+  after(async () => {
+    await api.close();
+    await rm(folder, { recursive: true });
+  });
+
+  /** Runs a command as the job of a run. */
+  async function command(words: string[], run: PlainRun): Promise<string> {
+    const report = join(folder, "report.xml");
+    await writeFile(report, reportOf(run));
+    const facts = [
+      ...["--repo", "acme/shop", "--job", run.job, "--environment", run.environment],
+      ...["--commit", run.commit, "--build-url", run.build, "--attempt", run.attempt],
+      ...run.branch === "" ? [] : ["--branch", run.branch],
+    ];
+    const { stdout, stderr } = await withoutDatabase([...words, ...facts, report], {
+      environment: {
+        ...NO_CI,
+        PLATFORM_API_URL: api.url,
+        PLATFORM_API_TOKEN: fixture.token,
+      },
+      git: () => Promise.resolve(""),
+      now: () => run.at,
+    });
+    assert.notEqual(stdout, "", stderr);
+    return stdout;
+  }
+
+  async function gate(run: PlainRun) {
+    const { headline, failed } = JSON.parse(
+      await command(["gate", "--exit-code", "1", "--json"], run),
+    );
+    return {
+      headline,
+      failed: (failed as (Said & { said: string })[]).map((one) => ({
+        ...factsOf(one),
+        said: one.said,
+      })),
+    };
+  }
+
+  for (let seed = 1; seed <= HISTORIES; seed++) {
+    it(`is that of the definitions, the same in every place (seed ${seed})`, async () => {
+      fixture = await createFixture(database(), { name: `histories-${seed}` });
+      repository = await fixture.addRepository("acme", "shop");
+      const rules = new EvidenceRules();
+      for (const run of randomRuns(new Random(seed))) await check(run, rules);
+    });
+  }
+
+  async function check(run: PlainRun, rules: EvidenceRules): Promise<void> {
+    fixture.clock.now = run.at;
+    const expected = rules.conclude(run);
+    const failedAtLast = [...expected].filter(([name]) => !run.tests.get(name)!.includes(null))
+      .map(([name, one]) => shown(name, one)).sort(byName);
+    const what = JSON.stringify({ ...run, tests: [...run.tests] });
+    const beforeUpload = failedAtLast.length > 0 ? await gate(run) : null;
+    if (beforeUpload) {
+      const found = beforeUpload.failed.map(factsOf).sort(byName);
+      assert.deepEqual(found, failedAtLast, `gate before ${what}`);
+    }
+    const { tests: _, at: recordedAt, commit: commitOid, build: buildUrl, ...facts } = run;
+    const { submissionId } = await fixture.upload(repository, resultsOf(run), {
+      ...facts,
+      branch: run.branch || null,
+      recordedAt,
+      uploadedAt: run.at,
+      commitOid,
+      buildUrl,
+    });
+    rules.add(run);
+    const path = `/api/repos/acme/shop/submissions/${submissionId}/tests?status=failed&limit=100`;
+    const { tests } = await (await fixture.get(path)).json();
+    assert.deepEqual(
+      tests.map(factsOf).sort(byName),
+      [...expected].map(([name, one]) => shown(name, one)).sort(byName),
+      `stored ${what}`,
+    );
+    if (!beforeUpload) return;
+    const afterwards = await gate(run);
+    assert.deepEqual(afterwards, beforeUpload, `gate after ${what}`);
+    const page = await pageOf(submissionId);
+    const comment = (await command(["comment", "--dry-run"], run)).replaceAll("`", "");
+    const [first] = comment.split("\n");
+    // A run that is not whole says so before.
+    assert.equal(first!.replace("Not all tests ran. ", ""), `**${afterwards.headline}**`, what);
+    if (run.attempt === "1") {
+      assert.ok(page.includes(afterwards.headline), `${afterwards.headline}: ${page}`);
+    }
+    for (const { said } of afterwards.failed.slice(0, MAX_LOOKED_FOR)) {
+      assert.ok(comment.includes(said), `${said}: ${comment}`);
+      if (run.attempt === "1") assert.ok(page.includes(said), `${said}: ${page}`);
+    }
+  }
+
+  async function pageOf(submissionId: string): Promise<string> {
+    const page = await fixture.get(`/repos/acme/shop/builds/${submissionId}`);
+    return parseHtml(await page.text()).text;
+  }
+});

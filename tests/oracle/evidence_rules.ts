@@ -1,0 +1,222 @@
+/**
+ * The evidence for failures over plain runs, in the slowest and most obvious way. Shares nothing with the
+ * program but the fingerprints of causes and the published shares.
+ */
+import { PUBLISHED } from "../../lib/evidence/shares.ts";
+
+const HOUR = 3_600;
+const DAY = 24 * HOUR;
+
+/** A run in one job and environment. */
+export interface PlainRun {
+  /** Seconds since 1970; no two are equal. */
+  at: number;
+  /** `""` when unknown. */
+  branch: string;
+  commit: string;
+  job: string;
+  environment: string;
+  build: string;
+  attempt: string;
+  /** The attempts of each test: `null` passed, otherwise its cause, `""` when unknown. */
+  tests: ReadonlyMap<string, readonly (string | null)[]>;
+}
+
+export interface PlainShare {
+  notTheChange: number;
+  of: number;
+  from: string;
+}
+
+export interface PlainConclusion {
+  evidence: string;
+  isOnBase: boolean;
+  share: PlainShare | null;
+  blame: string;
+}
+
+/** Everything that is stored, with what was concluded. */
+export class EvidenceRules {
+  readonly runs: PlainRun[] = [];
+  readonly #concluded = new Map<PlainRun, Map<string, PlainConclusion>>();
+  readonly #outages = new Set<PlainRun>();
+
+  /** Stores a run with what is concluded from its failures. */
+  add(run: PlainRun): Map<string, PlainConclusion> {
+    const concluded = this.conclude(run);
+    if (this.massFailure(run) === "outage") this.#outages.add(run);
+    this.runs.push(run);
+    this.#concluded.set(run, concluded);
+    return concluded;
+  }
+
+  conclude(run: PlainRun): Map<string, PlainConclusion> {
+    const names = [...run.tests.keys()].filter((name) => hasFailed(run, name));
+    return new Map(names.map((name) => {
+      const evidence = this.evidence(run, name);
+      const isOnBase = run.branch === "main";
+      const share = this.share(run.at, evidence, isOnBase);
+      return [name, { evidence, isOnBase, share, blame: this.blame(evidence, share) }];
+    }));
+  }
+
+  evidence(run: PlainRun, name: string): string {
+    const causes = causesOf(run, name);
+    const ran = this.runs.filter((one) =>
+      one.at >= run.at - 365 * DAY && ranIn(one, name) && !this.isOwn(one, run)
+    );
+    const isAlike = (one: PlainRun) => causesOf(one, name).some((cause) => causes.includes(cause));
+    const passedHere = ran.some((one) => isSameVersion(one, run) && hasPassed(one, name));
+    if (hasPassed(run, name) || passedHere) return "passed_here";
+
+    const onBase = this.sameJobIfAny(ran.filter((one) => one.branch === "main"), run);
+    const latest = onBase.filter((one) => one.commit !== run.commit && !this.#outages.has(one))
+      .at(-1);
+    if (latest && hasFailed(latest, name) && isAlike(latest)) return "fails_on_base";
+
+    const kind = this.massFailure(run);
+    if (kind === "outage") return "outage";
+    const lately = this.causesElsewhere(run, DAY);
+    const isNewHere = !causes.some((cause) => lately.has(cause));
+    if (kind === "together" || failedTests(run).length >= 10 && isNewHere) return "together";
+
+    const failed = ran.filter((one) =>
+      hasFailed(one, name) && (run.branch !== "" || one.branch === "main")
+    );
+    const atOtherCode = failed.filter((one) => one.commit !== run.commit);
+    const elsewhere = atOtherCode.filter((one) =>
+      isAlike(one) && (one.branch === "main" || one.branch !== run.branch)
+    );
+    const before = run.branch === ""
+      ? undefined
+      : this.sameJobIfAny(ran.filter((one) => one.branch === run.branch), run).at(-1);
+    const failedBefore = before !== undefined && hasFailed(before, name) && isAlike(before);
+    if (elsewhere.length > 0 && !failedBefore) return "seen_elsewhere";
+    if (atOtherCode.length > 0 && !failed.some(isAlike)) return "new_cause";
+    if (onBase.length === 0) return "new_test";
+    const isClean = !onBase.some((one) => hasFailed(one, name));
+    return onBase.length >= 20 && isClean ? "first" : "few";
+  }
+
+  /** The run itself, as its upload. */
+  isOwn(one: PlainRun, run: PlainRun): boolean {
+    return one.build === run.build && one.job === run.job &&
+      one.environment === run.environment && one.attempt === run.attempt;
+  }
+
+  /** Those of the same job in the same environment, or all if there is none. */
+  sameJobIfAny(runs: PlainRun[], { job, environment }: PlainRun): PlainRun[] {
+    const same = runs.filter((one) => one.job === job && one.environment === environment);
+    return same.length > 0 ? same : runs;
+  }
+
+  /** The causes that other branches had lately. */
+  causesElsewhere(run: PlainRun, seconds: number): Set<string> {
+    const others = this.runs.filter((one) =>
+      one.at >= run.at - seconds && one.branch !== "" &&
+      (run.branch === "" ? one.branch === "main" : one.branch !== run.branch) &&
+      !this.isOwn(one, run)
+    );
+    return new Set(
+      others.flatMap((one) => [...one.tests.keys()].flatMap((name) => causesOf(one, name))),
+    );
+  }
+
+  massFailure(run: PlainRun): "outage" | "together" | null {
+    const ran = [...run.tests.keys()].filter((name) => ranIn(run, name)).length;
+    const failed = failedTests(run);
+    if (ran < 20 || failed.length <= ran / 5) return null;
+    const lately = this.causesElsewhere(run, 2 * HOUR);
+    const seen = failed.filter((name) => causesOf(run, name).some((cause) => lately.has(cause)));
+    return seen.length >= failed.length / 2 ? "outage" : "together";
+  }
+
+  share(at: number, evidence: string, isOnBase: boolean): PlainShare | null {
+    const truths = [...this.#concluded].flatMap(([run, concluded]) => {
+      if (run.at < at - 90 * DAY) return [];
+      return [...concluded].flatMap(([name, one]) => {
+        if (one.evidence !== evidence || one.isOnBase !== isOnBase) return [];
+        if (evidence === "outage" || this.isRepeat(run, name)) return [];
+        return this.truth(run, name) ?? [];
+      });
+    });
+    if (truths.length >= 10) {
+      const notTheChange = truths.filter((truth) => truth === "not_the_change").length;
+      return { notTheChange, of: truths.length, from: "repository" };
+    }
+    const published = isOnBase ? PUBLISHED[evidence as keyof typeof PUBLISHED] : undefined;
+    return published ? { ...published, from: "published" } : null;
+  }
+
+  isRepeat(run: PlainRun, name: string): boolean {
+    return this.runs.some((one) =>
+      one.at < run.at && isSameVersion(one, run) && hasFailed(one, name)
+    );
+  }
+
+  /** What came out of a failure so far; `null` while it is open. */
+  truth(run: PlainRun, name: string): "not_the_change" | "the_change" | null {
+    const here = this.countingRuns(run, name);
+    if (here.length === 0) return null;
+    if (here.some((one) => hasPassed(one, name))) return "not_the_change";
+    if (here.length >= 3) return "the_change";
+    if (run.branch === "") return null;
+    // A commit is of one branch here.
+    const onBranch = this.runs.filter((one) =>
+      one.branch === run.branch && one.job === run.job && one.environment === run.environment &&
+      ranIn(one, name)
+    );
+    const commits = [...new Set(onBranch.map(({ commit }) => commit))];
+    const counted = commits.map((commit) => this.countingRuns({ ...run, commit }, name))
+      .filter((runs) => runs.length > 0);
+    const fails = counted.map((runs) => !runs.some((one) => hasPassed(one, name)));
+    const place = counted.findIndex(([first]) => first!.commit === run.commit);
+    let [start, end] = [place, place + 1];
+    while (fails[start - 1]) start--;
+    while (fails[end]) end++;
+    return end - start >= 3 ? "the_change" : null;
+  }
+
+  /** The runs of a test at a code version; a failure in an outage says nothing. */
+  countingRuns(run: PlainRun, name: string): PlainRun[] {
+    return this.runs.filter((one) =>
+      isSameVersion(one, run) && ranIn(one, name) &&
+      (hasPassed(one, name) || !this.#outages.has(one))
+    );
+  }
+
+  blame(evidence: string, share: PlainShare | null): string {
+    if (evidence === "passed_here" || evidence === "outage") return "not_yours";
+    const rate = share && share.notTheChange / share.of;
+    if (evidence === "fails_on_base" || evidence === "seen_elsewhere") {
+      return rate !== null && rate < 0.9 ? "unclear" : "not_yours";
+    }
+    if (rate !== null) return rate < 0.5 ? "yours" : "unclear";
+    return ["together", "new_test", "first"].includes(evidence) ? "yours" : "unclear";
+  }
+}
+
+function isSameVersion(a: PlainRun, b: PlainRun): boolean {
+  return a.commit === b.commit && a.job === b.job && a.environment === b.environment;
+}
+
+function ranIn({ tests }: PlainRun, name: string): boolean {
+  return tests.has(name);
+}
+
+function hasPassed({ tests }: PlainRun, name: string): boolean {
+  return tests.get(name)?.includes(null) === true;
+}
+
+function hasFailed({ tests }: PlainRun, name: string): boolean {
+  return tests.get(name)?.some((attempt) => attempt !== null) === true;
+}
+
+function failedTests(run: PlainRun): string[] {
+  return [...run.tests.keys()].filter((name) => hasFailed(run, name));
+}
+
+/** Without unknown ones: they are equal to no other. */
+function causesOf({ tests }: PlainRun, name: string): string[] {
+  return (tests.get(name) ?? []).filter((cause): cause is string => cause !== null && cause !== "");
+}
