@@ -20,7 +20,7 @@ import { createFixture, DAY, type Fixture, NOW } from "../routes/fixture.ts";
 import { parseHtml } from "../routes/html.ts";
 import { EvidenceRules, type PlainConclusion, type PlainRun } from "./evidence_rules.ts";
 
-const HISTORIES = Number(process.env.EVIDENCE_HISTORIES ?? 2);
+const HISTORIES = Number(process.env.EVIDENCE_HISTORIES ?? 3);
 const UPLOADS = 25;
 
 /** Tests whose sentences are looked for in each place. */
@@ -28,7 +28,7 @@ const MAX_LOOKED_FOR = 5;
 
 const TESTS = ["a", "b", "c"];
 const MESSAGES = ["timeout", "refused", ""];
-const BRANCHES = ["main", "main", "main", "fix", "other", ""];
+const BRANCHES = ["main", "main", "fix", "fix", "other", ""];
 /** Seconds between uploads. */
 const GAPS = [600, 1_800, 5_400, 20_000, DAY, DAY, 3 * DAY, 9 * DAY];
 
