@@ -1,5 +1,6 @@
 /** Read-only queries for `doctor`, one function per subject. */
-import type { Queryable } from "../connection/sql.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
+import { type Queryable, textsIn } from "../connection/sql.ts";
 
 export interface ServerState {
   /** Such as `15.8`. */
@@ -106,6 +107,21 @@ export async function loadFreshness(
       order by s.submission_id desc limit 1
     ) newest on true`;
   return row!;
+}
+
+/** The latest notes of submissions that begin with some words, of each repository one for each beginning. */
+export async function loadLatestNotes(
+  sql: Queryable,
+  { windowStart, beginnings }: { windowStart: number; beginnings: readonly string[] },
+): Promise<{ repository: string; note: string }[]> {
+  return await sql<{ repository: string; note: string }[]>`
+    select distinct on (r.repository_id, b.beginning) r.owner || '/' || r.name as repository, n.note
+    from repository r
+    join submission s on s.repository_id = r.repository_id
+      and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+    cross join lateral unnest(s.notes) as n (note)
+    join unnest(${textsIn(sql, beginnings)}) as b (beginning) on starts_with(n.note, b.beginning)
+    order by r.repository_id, b.beginning, s.submission_id desc`;
 }
 
 /** Whether the user may read the version of the schema; also when there is none. */

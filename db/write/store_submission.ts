@@ -27,6 +27,11 @@ import {
 import { addTags } from "./test_tags.ts";
 import { resolveCommit } from "./abbreviated_commits.ts";
 import { findFileMatches, storeFileMatches } from "./file_matches.ts";
+import {
+  changingNamesNote,
+  mayChange,
+  MIN_EARLIER_SUBMISSIONS,
+} from "../../lib/analysis/changing_names.ts";
 import { storeTestList } from "./tests.ts";
 
 /** One upload: a CI run, or one shard of it. */
@@ -165,10 +170,15 @@ async function insertUpload(
   const commit = upload.imported ? { ...upload, notes: [] } : await resolveCommit(tx, upload);
   const { content, testTags, ...matched } = await matchFiles(tx, upload);
   const notes = [...commit.notes, ...matched.notes];
-  const { testListNo, failedTestNos, ambiguousTestNos, overheads } = await storeTestList(tx, {
-    repositoryId,
-    content,
-  });
+  const { newTests, testListNo, failedTestNos, ambiguousTestNos, overheads } = await storeTestList(
+    tx,
+    { repositoryId, content },
+  );
+  const testCount = content.testHashes.length;
+  if (
+    !upload.imported && mayChange(newTests, testCount) &&
+    await hasEarlierSubmissions(tx, { repositoryId, job: upload.job ?? "" })
+  ) notes.push(changingNamesNote(newTests, testCount));
   const testTagDigest = await addTags(tx, { repositoryId, testListNo }, { tags, testTags });
 
   const columns = { content, digest, testListNo, testTagDigest, ambiguousTestNos, overheads };
@@ -211,6 +221,19 @@ async function insertUpload(
     isOutage,
     notes,
   };
+}
+
+/** Whether the names of the tests of a job are known from enough submissions. */
+async function hasEarlierSubmissions(
+  tx: Queryable,
+  { repositoryId, job }: { repositoryId: number; job: string },
+): Promise<boolean> {
+  const [row] = await tx<{ count: number }[]>`
+    select count(*)::int as count from (
+      select 1 from submission
+      where repository_id = ${repositoryId} and job = ${job} and status = 'processed'
+      limit ${MIN_EARLIER_SUBMISSIONS + 1}) s`;
+  return row!.count > MIN_EARLIER_SUBMISSIONS;
 }
 
 /** Stores the evidence for the failures of an upload, and what it shows of others; returns whether it is an outage. */

@@ -1,4 +1,5 @@
 /** Tests, and lists of their numbers, each stored once for all submissions that ran the same tests. */
+import type { NewTests } from "../../lib/analysis/changing_names.ts";
 import { encodeTestList } from "../../lib/analysis/columns.ts";
 import { indexOfTest, type SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import { encodeOverheads } from "../../lib/analysis/suite_overheads.ts";
@@ -19,7 +20,7 @@ const LISTS_PER_STATEMENT = 100;
 /**
  * Stores the list of an upload's tests, and the new ones among them, with the repository locked. Returns
  * the number of the list, the test_no of the tests with failures by test_hash, the test_no of ambiguous
- * tests, and the time of suites beyond their tests.
+ * tests, the time of suites beyond their tests, and which tests are new.
  */
 export async function storeTestList(
   tx: Queryable,
@@ -29,10 +30,13 @@ export async function storeTestList(
   failedTestNos: TestNos;
   ambiguousTestNos: number[];
   overheads: Uint8Array;
+  newTests: NewTests;
 }> {
+  let newTests: NewTests = { count: 0, examples: [] };
   const list = { repositoryId, listHash: content.listHash };
   const insert = async () => {
-    const testNos = await storeTests(tx, { repositoryId, content });
+    const { testNos, ...stored } = await storeTests(tx, { repositoryId, content });
+    newTests = stored.newTests;
     return await insertTestList(tx, { ...list, testNos });
   };
   const testListNo = await findTestListNo(tx, list) ?? await insert();
@@ -43,7 +47,8 @@ export async function storeTestList(
     content.overheads,
     await testNosByHash(tx, repositoryId, first),
   );
-  return { testListNo, failedTestNos, ambiguousTestNos: [...ambiguous.values()], overheads };
+  const ambiguousTestNos = [...ambiguous.values()];
+  return { testListNo, failedTestNos, ambiguousTestNos, overheads, newTests };
 }
 
 /** The test_no of tests by test_hash, by column: there may be a million. */
@@ -78,11 +83,11 @@ async function failedTests(
   return new TestNos(testHashes, testNos);
 }
 
-/** Stores the tests that are new to the repository, with it locked. Returns all test_no, in order. */
+/** Stores the tests that are new to the repository, with it locked. Returns all test_no, in order, too. */
 async function storeTests(
   tx: Queryable,
   { repositoryId, content }: { repositoryId: number; content: TestContent },
-): Promise<Int32Array> {
+): Promise<{ testNos: Int32Array; newTests: NewTests }> {
   const { testHashes } = content;
   const testNos = new Int32Array(testHashes.length);
   const unknown: number[] = [];
@@ -95,8 +100,9 @@ async function storeTests(
       else testNos[start + offset] = testNo;
     });
   }
-  if (unknown.length === 0) return testNos;
   const count = unknown.length;
+  const newTests = { count, examples: unknown.slice(0, 2).map(content.identityAt) };
+  if (count === 0) return { testNos, newTests };
   const first = await takeNumbers(tx, { repositoryId, column: "next_test_no", count });
   for (let start = 0; start < count; start += TESTS_PER_STATEMENT) {
     // Numbers ascend with test_hash, so that the differences in a list are small.
@@ -107,7 +113,7 @@ async function storeTests(
     await insertTests(tx, repositoryId, tests);
     await removeAliases(tx, repositoryId, tests);
   }
-  return testNos;
+  return { testNos, newTests };
 }
 
 /**

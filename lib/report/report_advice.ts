@@ -50,9 +50,27 @@ export const FILE_OPTIONS: Readonly<Record<string, string>> = {
 // In one report, whose names follow one pattern.
 const EXAMINED_RESULTS = 1_000;
 
-// Ids, times with a day, addresses, numbers of the size of a time stamp.
-const VARYING =
-  /\b[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\b0x[\da-f]{6,16}\b|\b1\d{9}(?:\d{3})?\b/i;
+/** What names that change with every run contain. */
+const VARYING_PARTS: readonly RegExp[] = [
+  // UUIDs, addresses in memory, time stamps.
+  /\b[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b/i,
+  /\b0x[\da-f]{6,16}\b/i,
+  /\b1\d{9}(?:\d{3})?\b/,
+  // Days, with a time or without.
+  /\b20\d\d-[01]\d-[0-3]\d(?!\d)/,
+  // Temporary paths.
+  /(?:^|[^\w])\/(?:tmp|var\/folders)\/|\\Temp\\/i,
+  // Ports that the system chooses, as a parameter or after a host.
+  /[[(:=](?:3276[89]|327[7-9]\d|32[89]\d\d|3[3-9]\d{3}|[45]\d{4}|60\d{3})\b/,
+  // Random numbers and words, and hashes, as a parameter.
+  /[[(,=]0\.\d{9,}[\]),]/,
+  /[[(,=](?=[a-z]*\d)(?=\d*[a-z])(?:[\da-f]{10,40}|(?=(?:[a-z]*\d){2})[a-z\d]{10,32})[\]),]/,
+];
+
+function mayVary(name: string): boolean {
+  return VARYING_PARTS.some((part) => part.test(name));
+}
+
 const ABSOLUTE = /^(?:[\\/]|[A-Za-z]:[\\/])/;
 
 /** Examines reports while they are read. */
@@ -70,7 +88,7 @@ export class ReportExaminer {
     if (!isNewCase) this.#hasAttempts = true;
     if (this.#resultCount++ >= EXAMINED_RESULTS) return;
     if (file !== "") this.#hasFile = true;
-    if (this.#varying === undefined && VARYING.test(name)) this.#varying = name;
+    if (this.#varying === undefined && mayVary(name)) this.#varying = name;
     if (this.#absolute === undefined && ABSOLUTE.test(file)) this.#absolute = file;
   }
 

@@ -4,14 +4,18 @@ import {
   type Freshness,
   isWriterRefused,
   loadFreshness,
+  loadLatestNotes,
   loadServerState,
   type ServerState,
 } from "../../../db/admin/diagnostics.ts";
 import { findSetAside } from "../../../db/admin/archives.ts";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
+import type { Queryable } from "../../../db/connection/sql.ts";
 import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
 import { inspectEmbedded } from "../../../db/embedded/folder.ts";
 import { loadWorkers, type Worker } from "../../../db/schema/distribute.ts";
+import { LEGS_NOTE } from "../../../db/write/disruptions.ts";
+import { CHANGING_NAMES_NOTE } from "../../analysis/changing_names.ts";
 import { checkSchema, SCHEMA_VERSION, type SchemaStatus } from "../../../db/schema/migrate.ts";
 import { SubmissionBuilder } from "../../analysis/submission_content.ts";
 import { freeBytes } from "../../base/files.ts";
@@ -200,7 +204,18 @@ async function examineDatabase(
     ...findings,
     assessFreshness(await loadFreshness(sql, { windowStart: now - WINDOW_SECONDS }), { now }),
     ...assessSetAside(await findSetAside(sql)),
+    ...await noteworthy(sql, { windowStart: now - WINDOW_SECONDS }),
   ];
+}
+
+/** Notes of uploads that cost all later ones something, with the line that mends it. */
+async function noteworthy(
+  sql: Queryable,
+  { windowStart }: { windowStart: number },
+): Promise<Finding[]> {
+  const beginnings = [LEGS_NOTE, CHANGING_NAMES_NOTE];
+  const notes = await loadLatestNotes(sql, { windowStart, beginnings });
+  return notes.map(({ repository, note }) => warn("uploads", `${repository}: ${note}`));
 }
 
 const READ_ONLY = fail(

@@ -48,6 +48,12 @@ describe("advice about reports", () => {
         "at 2026-01-31T08:00:00Z",
         "until 1767225600",
         "0x7f7c95fd3850 is free",
+        "test_listens[41873]",
+        "test_seed[0.7281934512]",
+        "test_user[mhd7q2xkzp]",
+        "test_day[2026-11-01]",
+        "test_file[/tmp/pytest-of-ci/pytest-31/cart.json]",
+        "test_commit[3f9a2c71b0]",
       ]
     ) {
       const [found, ...others] = await advice(
@@ -60,6 +66,22 @@ describe("advice about reports", () => {
       '<testsuite name="s"><testcase name="a" file="/srv/a.php"/></testsuite>',
     );
     assert.match(found!, /^paths: the tool wrote the absolute path \/srv\/a\.php: run in the/);
+  });
+
+  it("is nothing about parameters that stay the same", async () => {
+    const names = [
+      "[8080]",
+      "[0.25]",
+      "[utf8]",
+      "[iso_8859_1]",
+      "[12000]",
+      "[authenticated]",
+      "(1, 2)",
+    ];
+    for (const name of names) {
+      const report = `<testsuite name="s"><testcase name="test${name}"/></testsuite>`;
+      assert.deepEqual(await advice(report), [], name);
+    }
   });
 
   it("is nothing about an ordinary report of an unknown tool, or one without results", async () => {
