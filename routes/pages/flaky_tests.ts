@@ -1,16 +1,20 @@
 /** `/flaky-tests`: the inventory. It has the parameters of the API. */
 import * as v from "valibot";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
+import { loadTrackedTests } from "../../db/read/tracked_tests.ts";
 import type { TrackedTest } from "../../lib/analysis/tracked_test.ts";
 import { TEST_ORDERS } from "../../lib/analysis/order.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { plural } from "../../lib/base/text.ts";
+import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { emptyState, table } from "../../lib/html/elements.ts";
 import { choiceField, otherErrors, textField } from "../../lib/html/forms.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
-import { filterOf } from "../../lib/http/request/parameters.ts";
+import { choice, filterOf } from "../../lib/http/request/parameters.ts";
+import { TestCollection } from "../../lib/http/test_cache/collection.ts";
+import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { flakyTests, inventoryParameters, isListedBy, listsFlaky } from "../flaky_tests.ts";
 import { COLUMNS, include, INCLUDE_NAMES } from "../test_fields.ts";
 import { definePage, downloadLinks, nothingUploaded, type PageRequest } from "./page.ts";
@@ -23,12 +27,17 @@ interface ListPage extends PageRequest {
   linkWith(text: string, changes: Record<string, string | undefined>, attributes?: Content): Markup;
 }
 
+/** The figures of the API are those of the first range. */
+const DAYS = ["14", "30", "90"] as const;
+
+const days = choice("days", DAYS, "Disruptions and figures of so many days");
+
 const titleOf = (isFlakyView: boolean) => isFlakyView ? "Flaky tests" : "Quarantined tests";
 
 export const flakyTestsPage = definePage({
   path: "/flaky-tests",
   resource: "repositories in query",
-  query: inventoryParameters,
+  query: { ...inventoryParameters, days },
   listOf: { route: flakyTests, more: { include: v.parse(include, INCLUDE_NAMES.join(",")) } },
   showErrors(errors, { parameters, pathTo }) {
     const title = titleOf(listsFlaky(parameters));
@@ -39,7 +48,7 @@ export const flakyTestsPage = definePage({
     const { query } = request;
     const { after, limit } = query;
     const [tests, details] = await Promise.all([
-      request.loadTests({ filter: filterOf(query) }),
+      loadTests(request, { days: query.days, filter: filterOf(query) }),
       request.load(loadRepositoryDetails, {}),
     ]);
     const { count, tests: shown } = tests.list({ ...query, isListed: isListedBy(query) });
@@ -60,13 +69,26 @@ export const flakyTestsPage = definePage({
       content: markup`<h1>${title}</h1>
 <ul class="views">${view("Flaky", true, page)}${view("Quarantined", false, page)}</ul>
 ${filters(page)}
-<p>${plural(count, "test")}${range}</p>
+<p>${plural(count, "test")}${range}${
+        query.days !== DAYS[0] && `; figures of the last ${query.days} days`
+      }</p>
 ${shown.length > 0 ? testTable(shown, page) : await nothingFound(page)}
 ${turnPages(page, { path: ["flaky-tests"], offset: after, limit, count })}
-${shown.length > 0 && downloadLinks(["flaky-tests"], request)}`,
+${shown.length > 0 && query.days === DAYS[0] && downloadLinks(["flaky-tests"], request)}`,
     };
   },
 });
+
+/** The tests of a range: those of the API, or of a longer time, in which rare failures are. */
+async function loadTests(
+  { load, loadTests, now }: PageRequest,
+  { days, filter }: { days: string; filter: SubmissionFilter },
+): Promise<TestCollection> {
+  if (days === DAYS[0]) return await loadTests({ filter });
+  const windowStart = now - Number(days) * SECONDS_PER_DAY;
+  const states = await load(loadTrackedTests, { windowStart, filter });
+  return new TestCollection([...states.values()].flatMap(({ tests }) => [...tests.values()]));
+}
 
 function view(name: string, isFlaky: boolean, { isFlakyView, linkWith }: ListPage): Markup {
   const changes = { quarantine: String(!isFlaky), quarantined: undefined, after: undefined };
@@ -75,7 +97,7 @@ function view(name: string, isFlaky: boolean, { isFlakyView, linkWith }: ListPag
 }
 
 /** The fields of the form that show their own errors. */
-const FIELDS = ["q", "repository", "branch", "environment", "sort"];
+const FIELDS = ["q", "repository", "branch", "environment", "sort", "days"];
 
 const SORTS = [
   ["disruptivenessRatio", "flaky share"],
@@ -105,6 +127,15 @@ ${
       value: parameters.sort ?? "",
       options: SORTS,
       errors: errors.sort,
+    })
+  }
+${
+    choiceField({
+      name: "days",
+      label: "Time",
+      value: parameters.days ?? "",
+      options: DAYS.map((days) => [days, `last ${days} days`]),
+      errors: errors.days,
     })
   }
 <button>Show</button>

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import { describeWithDatabases } from "../database.ts";
+import { createShop, DAY, type Fixture, flaky, NOW } from "./fixture.ts";
+
+describeWithDatabases("the range of the list of flaky tests", (database) => {
+  let fixture: Fixture;
+
+  before(async () => {
+    let shop;
+    ({ fixture, shop } = await createShop(database()));
+    await fixture.upload(shop, flaky("often"), { recordedAt: NOW - DAY });
+    await fixture.upload(shop, flaky("rarely"), {
+      recordedAt: NOW - 20 * DAY,
+      commitOid: "c2c2c2c",
+    });
+    await fixture.upload(shop, flaky("once"), { recordedAt: NOW - 60 * DAY, commitOid: "c3c3c3c" });
+  });
+
+  it("is 14, 30 or 90 days, and says so where it is not that of the API", async () => {
+    for (
+      const [query, names] of [
+        ["", ["often"]],
+        ["&days=30", ["often", "rarely"]],
+        ["&days=90", ["often", "rarely", "once"]],
+      ] as const
+    ) {
+      const page = await (await fixture.get(`/flaky-tests?quarantine=false${query}`)).text();
+      for (const name of ["often", "rarely", "once"]) {
+        assert.equal(page.includes(`>${name}<`), names.some((one) => one === name), query + name);
+      }
+      assert.match(page, new RegExp(`<p>${names.length} tests?\\b`));
+      if (query === "&days=30") assert.match(page, /figures of the last 30 days/);
+    }
+  });
+
+  it("keeps the form with the message at its field when it is wrong", async () => {
+    const response = await fixture.get("/flaky-tests?quarantine=false&days=7&q=often");
+    assert.equal(response.status, 400);
+    assert.match(await response.text(), /invalid days &quot;7&quot;: expected one of 14, 30, 90/);
+  });
+});
