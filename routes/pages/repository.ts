@@ -40,7 +40,8 @@ import { recordSection } from "./record.ts";
 
 const NEW_DAYS = 7;
 const MAX_ROWS = 10;
-const MAX_GROUP_TESTS = 5;
+const MAX_GROUPS = 5;
+const MAX_GROUP_TESTS = 3;
 /** Enough for ten builds in ten shards. */
 const RECENT_SUBMISSIONS = 100;
 
@@ -74,7 +75,7 @@ export const repositoryPage = definePage({
           load(loadNewlyFlakyTests, { since, limit: MAX_ROWS }),
           load(loadFlakyMicroseconds, { since }),
           load(loadConclusionRecord, { since: (today - SHARE_DAYS) * SECONDS_PER_DAY }),
-          load(loadGroupsOfTests, { maxGroups: MAX_ROWS, maxTests: MAX_GROUP_TESTS }),
+          load(loadGroupsOfTests, { maxGroups: MAX_GROUPS, maxTests: MAX_GROUP_TESTS }),
           load(loadTestStates, {
             states: BAD_STATES,
             withoutReruns: false,

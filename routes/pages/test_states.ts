@@ -8,7 +8,7 @@ import { forgeOf } from "../../lib/html/forge_links.ts";
 import { type Content, externalAddress, externalLink, markup } from "../../lib/html/markup.ts";
 import type { PageRequest } from "./page.ts";
 
-const MAX_ROWS = 10;
+const MAX_ROWS = 5;
 
 type States = Awaited<ReturnType<typeof loadTestStates>>;
 
