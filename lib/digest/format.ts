@@ -144,7 +144,7 @@ function linesOf(
       ["Broken now", group.broken],
       ["Became flaky", group.became_flaky],
       ["Cost most builds", group.cost_most_builds],
-      ["Fail now and then, never run again", group.flaky_without_reruns],
+      ["Fail now and then, not run again", group.flaky_without_reruns],
       ["Quarantine began", group.quarantine_began],
       ["Quarantine ends", group.quarantine_ends],
       ["May be released", group.quarantine_may_be_released],

@@ -25,8 +25,8 @@ export function stateSections(
     broken.length > 0 && markup`<h2 id="broken">Broken on ${base}</h2>
 ${stateTable(broken, "Broken tests", page)}`,
     others.length > 0 &&
-    markup`<h2 id="intermittent">Fail now and then on ${base}, and never ran again</h2>
-<p class="soft">Flaky by their history: no run of them was repeated on the same code, so that they are not
+    markup`<h2 id="intermittent">Fail now and then on ${base}, and were not run again</h2>
+<p class="soft">Flaky by their history: in the last 14 days no failure of them was repeated on the same code, so that they are not
 counted as flaky elsewhere.</p>
 ${stateTable(others, "Tests that fail now and then", page)}`,
     stopped.length > 0 && markup`<h2 id="stopped">Stopped running</h2>
