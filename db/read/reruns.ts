@@ -11,19 +11,25 @@ export async function loadRerunRepositories(
   sql: Queryable,
   { repositoryIds, windowStart }: { repositoryIds: readonly number[]; windowStart: number },
 ): Promise<Set<number>> {
-  const rows = await sql<{ repositoryId: number }[]>`
-    select distinct c.repository_id::float8 as "repositoryId"
-    from (
-      select s.repository_id
-      from submission s
-      where s.repository_id = any(${arrayOf(repositoryIds)}::bigint[]) and s.status = 'processed'
-        and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
-      group by s.repository_id, s.code_version
-      having count(distinct (${buildKeyOf(sql)}, s.attempt)) > 1
-        or bool_or(s.test_result_count > s.ran_test_count + s.skipped_test_count)
-    ) c
-    union
-    select distinct d.repository_id::float8 from disruptive_test d
-    where d.repository_id = any(${arrayOf(repositoryIds)}::bigint[])`;
-  return new Set(rows.map(({ repositoryId }) => repositoryId));
+  const [repeated, disruptive] = await Promise.all([
+    sql<RepositoryRow[]>`
+      select distinct c.repository_id::float8 as "repositoryId"
+      from (
+        select s.repository_id
+        from submission s
+        where s.repository_id = any(${arrayOf(repositoryIds)}::bigint[]) and s.status = 'processed'
+          and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+        group by s.repository_id, s.code_version
+        having count(distinct (${buildKeyOf(sql)}, s.attempt)) > 1
+          or bool_or(s.test_result_count > s.ran_test_count + s.skipped_test_count)
+      ) c`,
+    sql<RepositoryRow[]>`
+      select distinct d.repository_id::float8 as "repositoryId" from disruptive_test d
+      where d.repository_id = any(${arrayOf(repositoryIds)}::bigint[])`,
+  ]);
+  return new Set([...repeated, ...disruptive].map(({ repositoryId }) => repositoryId));
+}
+
+interface RepositoryRow {
+  repositoryId: number;
 }
