@@ -20,8 +20,8 @@ export async function loadRerunRepositories(
         where s.repository_id = any(${arrayOf(repositoryIds)}::bigint[]) and s.status = 'processed'
           and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
         group by s.repository_id, s.code_version
-        having count(distinct (${buildKeyOf(sql)}, s.attempt)) > 1
-          or bool_or(s.test_result_count > s.ran_test_count + s.skipped_test_count)
+        having count(distinct (${buildKeyOf(sql)}, s.attempt))
+          + coalesce(max((s.test_result_count > s.ran_test_count + s.skipped_test_count)::int), 0) > 1
       ) c`,
     sql<RepositoryRow[]>`
       select distinct d.repository_id::float8 as "repositoryId" from disruptive_test d
