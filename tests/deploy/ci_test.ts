@@ -260,7 +260,8 @@ describe("the scripts for CI jobs", () => {
         assert.match(page, /\/repos\/acme(%2Fweb)?\/shop\/build\?url=https\S+7$/);
         if (job === github) {
           const summary = await Deno.readTextFile(join(checkout, "summary.md"));
-          assert.equal(summary, `\n[All tests of this build](${page})\n`);
+          // Other uploads of the job have theirs.
+          assert.ok(summary.endsWith(`\n[All tests of this build](${page})\n`), summary);
         }
         const flaky = ["flaky", "--org", "acme", "--repo", repository, "--json"];
         let listed = "";
