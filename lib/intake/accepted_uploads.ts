@@ -37,6 +37,7 @@ export class AcceptedUploads {
   readonly #uploads = new Map<string, AcceptedUpload>();
   readonly #waiting: AcceptedUpload[] = [];
   readonly #running = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
   #waitingBytes = 0;
   #isClosed = false;
 
@@ -68,8 +69,8 @@ export class AcceptedUploads {
   /** Stores what has begun, unless that takes too long; the next start finds the others in the inbox. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const { log, shutdownTimeoutMs } = this.context;
-    await finishRunning(this.#running, log, shutdownTimeoutMs);
+    const { log, shutdownTimeoutMs: timeoutMs } = this.context;
+    await finishRunning(this.#running, { log, stop: this.#stop, timeoutMs });
   }
 
   #startNext(): void {
@@ -93,7 +94,7 @@ export class AcceptedUploads {
       // `null`: another process has processed it, or does.
       if (!archive) return;
       const outcome = await processArchive(
-        { ...this.context, reader: this.#reader },
+        { ...this.context, reader: this.#reader, stop: this.#stop.signal },
         archive,
         read,
       );

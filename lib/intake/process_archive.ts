@@ -26,7 +26,7 @@ import { WINDOW_SECONDS } from "../base/time.ts";
 import type { Metrics } from "../base/metrics.ts";
 import { oneLine } from "../base/text.ts";
 import { findDefaultOrganization } from "../../db/admin/organizations.ts";
-import type { ArchiveStorage, StoredArchive } from "../storage/storage.ts";
+import { type ArchiveStorage, StorageError, type StoredArchive } from "../storage/storage.ts";
 import type { ArchiveReader } from "./archive_reader.ts";
 import { isSystemFault } from "./system_fault.ts";
 import type { FoundFacts, ReadArchive } from "./read_archive.ts";
@@ -37,7 +37,8 @@ import { errorMessage } from "../base/error.ts";
 // Of an archive that an error of the program keeps from being stored.
 const MAX_ATTEMPTS = 20;
 const MAX_REASON_CHARACTERS = 2_000;
-const SHUTDOWN_TIMEOUT_MS = 10_000;
+// With the time to roll back, a service with a large upload ends within 5 seconds.
+const SHUTDOWN_TIMEOUT_MS = 3_000;
 
 export interface WatcherContext {
   sql: Database["sql"];
@@ -50,6 +51,8 @@ export interface WatcherContext {
   now(): number;
   listener: Listener;
   log: Log;
+  /** Aborted by {@linkcode finishRunning}: what is being stored is rolled back and released. */
+  stop?: AbortSignal;
   metrics?: Metrics | undefined;
   /** Origin of the entries that the quarantine policy adds and removes. */
   origin: Origin;
@@ -165,18 +168,27 @@ export async function completeArchive(
   }
 }
 
+/** After the shutdown timeout, for the statement that is running. */
+const ROLL_BACK_MS = 2_000;
+
 /**
  * Waits at shutdown for archives that are being stored: a transaction may wait for a lock for minutes.
- * Those that are left are rolled back when the database is closed, and processed after the next start.
+ * Those that are left are rolled back and released, so that their end does not count as a crash, and
+ * processed after the next start.
  */
 export async function finishRunning(
   running: ReadonlySet<Promise<unknown>>,
-  log: Log,
-  timeoutMs = SHUTDOWN_TIMEOUT_MS,
+  { log, stop, timeoutMs = SHUTDOWN_TIMEOUT_MS }: {
+    log: Log;
+    stop: AbortController;
+    timeoutMs?: number | undefined;
+  },
 ): Promise<void> {
   const count = running.size;
   if (await isDoneWithin(Promise.all(running), timeoutMs)) return;
   log.warn("shutdown timeout: archives were left for the next start", { count });
+  stop.abort(new StorageError("the process is ending"));
+  await isDoneWithin(Promise.all(running), ROLL_BACK_MS);
 }
 
 async function intake(
@@ -189,14 +201,14 @@ async function intake(
     read: ReadUpload | undefined;
   },
 ): Promise<IntakeOutcome> {
-  const { sql, organization: given, now, listener, log, origin } = context;
+  const { sql, organization: given, now, listener, log, origin, stop } = context;
   const note = (text: string) => listener.note(`${archive.key}: ${text}`);
   read?.files.notes.forEach(note);
   const { facts, files } = read ?? await readAndShow(context, { archive, claim, shown });
   const organization = given ?? await organizationOf(sql, facts);
   // Not the moment before it was read: what counts as of a moment then would change later.
   const moment = now();
-  const stored = await storeUpload(sql, organization, facts, files, { now: moment, claim });
+  const stored = await storeUpload(sql, organization, facts, files, { now: moment, claim, stop });
   stored.notes.forEach(note);
   await applyPolicyAfterUpload(sql, stored.repository, { now: now(), origin, log });
   return stored.outcome;

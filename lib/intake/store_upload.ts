@@ -23,8 +23,9 @@ export async function storeUpload(
   organization: Organization,
   facts: RunFacts,
   { results, coverage, notes }: UploadFiles,
-  { now, claim }: {
+  { now, claim, stop }: {
     now: number;
+    stop?: AbortSignal | undefined;
     /** Of the archive that brought it; the transaction ends it. */
     claim?: ArchiveClaim;
   },
@@ -46,7 +47,7 @@ export async function storeUpload(
     const status = duplicate && submission?.key !== key ? "duplicate" : "processed";
     if (claim) await finishArchive(tx, claim, { status });
     return { repository, submission, duplicate };
-  });
+  }, stop);
   return {
     repository,
     outcome: {

@@ -92,6 +92,7 @@ async function sweepUntilStopped(
 class Workers {
   readonly #idle: ArchiveReader[];
   readonly #running = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
   /** Resolves at the end: archives that wait for a lock do not delay it. */
   readonly #stopped: Promise<void>;
   /** The first error that is not the fault of an archive. */
@@ -119,7 +120,9 @@ class Workers {
 
   start(archive: StoredArchive): void {
     const reader = this.#idle.pop()!;
-    const task = processArchive({ ...this.watcher, metrics: this.options.metrics, reader }, archive)
+    const { metrics } = this.options;
+    const stop = this.#stop.signal;
+    const task = processArchive({ ...this.watcher, metrics, reader, stop }, archive)
       // `null`: another watcher has it.
       .then((outcome) => outcome && this.#finish(archive, outcome))
       .catch((error) => void (this.#problem ??= { error }))
@@ -155,7 +158,8 @@ class Workers {
   }
 
   async close(): Promise<void> {
-    await finishRunning(this.#running, this.watcher.log, this.options.shutdownTimeoutMs);
+    const { shutdownTimeoutMs: timeoutMs } = this.options;
+    await finishRunning(this.#running, { log: this.watcher.log, stop: this.#stop, timeoutMs });
     for (const reader of this.#idle) reader.close();
   }
 }

@@ -194,6 +194,38 @@ describeWithDatabases("accepted uploads", (database) => {
     await stored(waiting, one);
   });
 
+  it("an upload that the end of the process interrupts is released: that is no crash", async () => {
+    const { sql, kind } = database();
+    if (kind === "embedded") return;
+    const { accepted } = makeContext();
+    accepted.add(await upload());
+    await accepted.close();
+    const release = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const holding = sql.begin(async (tx) => {
+      await tx`select 1 from repository_state for update`;
+      locked.resolve();
+      await release.promise;
+    });
+    await locked.promise;
+    const { watcher, metrics } = makeContext();
+    lines = [];
+    const interrupted = new AcceptedUploads({ ...watcher, metrics, shutdownTimeoutMs: 100 });
+    const one = await upload();
+    interrupted.add(one);
+    const closing = interrupted.close();
+    await waitUntil("the timeout", () => lines.join().includes("shutdown timeout"));
+    release.resolve();
+    await holding;
+    await closing;
+    const rows = await sql`
+      select status, claim_id, attempt_count, lost_count from archive where key = ${one.key}`;
+    assert.deepEqual([...rows], [
+      { status: "processing", claim_id: null, attempt_count: 0, lost_count: 0 },
+    ]);
+    await stored(makeContext().accepted, one);
+  });
+
   it("an upload is stored again after its submission was deleted, and once otherwise", async () => {
     const one = await upload();
     for (const [isStored, deletes] of [[true, false], [false, true], [true, false]] as const) {
