@@ -17,8 +17,10 @@ import {
   canReadSchemaVersion,
   isWriterRefused,
   loadFreshness,
+  loadLatestNotes,
   loadServerState,
 } from "../../../db/admin/diagnostics.ts";
+import { loadExpectedPlaces } from "../../../db/read/job_runs.ts";
 import {
   addQuarantineByToken,
   lockTest,
@@ -299,6 +301,8 @@ async function uploads(program: Program): Promise<void> {
   }
   await program.run("ingest --org big --repo big/new --commit c000001 FOLDER/a.xml");
   await program.run("repo rename big/new big/renamed --org big");
+  await program.run("repo set big/renamed --org big --base trunk");
+  await expectFiles(program);
   await program.run("submission list --org big --repo big/shop");
 }
 
@@ -484,12 +488,26 @@ async function pruning(program: Program): Promise<void> {
   await program.run("prune --keep 90d --org big --repo big/old");
 }
 
+/** Three runs of a job: its files are expected from then on. */
+async function expectFiles(program: Program): Promise<void> {
+  for (const commit of ["e000001", "e000002", "e000003"]) {
+    const run = `--commit ${commit} --branch main --job expected --build-url https://ci/${commit}`;
+    await program.run(`ingest --org big --repo big/expected ${run} FOLDER/a.xml`);
+  }
+  const { sql } = program.database;
+  const [repository] = await sql<{ repositoryId: number }[]>`
+    select repository_id::float8 as "repositoryId" from repository where name = 'expected'`;
+  const job = { job: "expected", environment: "", shard: "", buildUrl: "", base: ["main"] };
+  assert.ok(await loadExpectedPlaces(sql, { ...repository!, ...job }));
+}
+
 async function diagnosis({ database: { sql } }: Program): Promise<void> {
   await loadServerState(sql);
   assert.ok(await canReadSchemaVersion(sql));
   assert.ok(!await isWriterRefused(sql));
   assert.equal((await findSetAside(sql)).length, 0);
   await loadFreshness(sql, { windowStart: NOON });
+  await loadLatestNotes(sql, { windowStart: NOON, beginnings: ["a note"] });
 }
 
 async function transfer(program: Program): Promise<void> {

@@ -17,7 +17,11 @@ const FIRST_VERSION =
   /^insert into repository_state \(repository_id, id_prefix, data_version\) values \(/;
 
 /** The one statement about all repositories: the counts of `doctor`. */
-const UNRESTRICTED = ['select count(*)::integer as "repositoryCount"'];
+const UNRESTRICTED = [
+  'select count(*)::integer as "repositoryCount"',
+  // Notes of all repositories, for doctor as well.
+  "select distinct on (r.repository_id, b.beginning)",
+];
 
 const recorder = new StatementRecorder();
 
