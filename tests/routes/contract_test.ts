@@ -51,6 +51,7 @@ const WRONG: Record<string, [value: string, messages: number][]> = {
 
 /** Parameters that accept any text. */
 const NEVER_WRONG = [
+  "expected_files",
   "quarantine",
   "quarantined",
   "include",
