@@ -182,6 +182,7 @@ export async function exerciseCommands(database: Database): Promise<void> {
     await uploads(program);
     await legs(program);
     await outage(program);
+    await manyFailures(program);
     await quarantines(program);
     await webhooks(program);
     await watching(program);
@@ -316,6 +317,18 @@ async function legs(program: Program): Promise<void> {
     "--build-url https://ci.example/legs";
   await program.run(`${leg} FOLDER/a.xml`);
   await program.run(`${leg} FOLDER/hook.xml`);
+}
+
+/** More failures than one statement looks at, at a version that has some already. */
+async function manyFailures(program: Program): Promise<void> {
+  const cases = Array.from(
+    { length: 5_001 },
+    (_, no) => `<testcase name="t${no}"><failure/></testcase>`,
+  );
+  await program.write("many.xml", `<testsuite>${cases.join("")}</testsuite>`);
+  for (const file of ["failing", "many"]) {
+    await program.run(`ingest --org big --repo big/many --commit c000001 FOLDER/${file}.xml`);
+  }
 }
 
 /** All tests fail on two branches at the same time. */
