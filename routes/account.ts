@@ -1,3 +1,4 @@
+// Tests: tests/routes/contract_test.ts
 /** The routes about what the token can read: its organization and the repositories of it. */
 import * as v from "valibot";
 import { loadRepositoryDetails } from "../db/read/repositories.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/routes/contract_test.ts
 /** The route table, from which the router, OpenAPI and the documentation are generated, and its server. */
 import { WINDOW_SECONDS } from "../lib/base/time.ts";
 import type { App, Context } from "../lib/http/request/context.ts";

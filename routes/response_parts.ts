@@ -1,3 +1,4 @@
+// Tests: tests/routes/durations_test.ts tests/routes/failures_test.ts
 /** The parts of responses that routes share, with the names of their schemas. */
 import type { ShownConclusion } from "../db/read/conclusions.ts";
 import type { TestAttempt } from "../lib/analysis/attempts.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/routes/conclusions_test.ts tests/routes/durations_test.ts
 /** The schemas that responses share. */
 import * as v from "valibot";
 import { EVIDENCE } from "../lib/evidence/evidence.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/routes/contract_test.ts
 /** The routes about the service itself: whether it answers, whether a token is valid, and its API. */
 import * as v from "valibot";
 import { llmsText } from "../lib/http/llms_txt/document.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/routes/flaky_tests_test.ts tests/routes/list_formats_test.ts
 /**
  * The fields of a test in lists: one row for each, with its schema, its value, and its column on the
  * page of tests and in `flaky`. The schemas of the API, `include` and the reference come from here.

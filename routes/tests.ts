@@ -1,3 +1,4 @@
+// Tests: tests/routes/contract_test.ts
 /** The routes about one test: its fields, its latest disruptions, and its runs. */
 import * as v from "valibot";
 import { loadDisruptionEvents } from "../db/read/disruption_events.ts";

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { dirname, join, posix, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, it } from "@std/testing/bdd";
 import { imports } from "./import_graph.ts";
+import { mirrorOf, namedTests } from "./run.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -217,6 +219,17 @@ describe("the architecture", () => {
     assert.deepEqual([...loaded].filter((file) => file.startsWith("db/")), []);
     const packages = (await Promise.all([...loaded].map(importsOf))).flat();
     for (const name of ["postgres", "@electric-sql/pglite"]) assert.ok(!packages.includes(name));
+  });
+
+  it("has a test for each file: one that mirrors it, or those that its first line names", async () => {
+    const files = (await Promise.all(["lib", "db", "routes"].map(sources))).flat();
+    const wrong: string[] = [];
+    for (const file of files) {
+      const named = namedTests(await readFile(join(ROOT, file), "utf8"));
+      const tests = named.length > 0 ? named : [mirrorOf(file)];
+      if (!tests.every((test) => existsSync(join(ROOT, test)))) wrong.push(file);
+    }
+    assert.deepEqual(wrong, []);
   });
 
   it("keeps SQL inside db", async () => {

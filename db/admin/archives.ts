@@ -1,3 +1,4 @@
+// Tests: tests/db/admin/archive_locks_test.ts
 /**
  * The queue of archives that watchers found. A watcher claims an archive with a lease that it keeps
  * extending; when it dies, the lease expires and another watcher takes over. The results are stored

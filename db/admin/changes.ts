@@ -1,3 +1,4 @@
+// Tests: tests/db/write/webhook_events_test.ts tests/lib/intake/receive/change_quarantine_test.ts
 /** The log of changes that the command line made. Rows are only added, never changed or deleted. */
 import type { Queryable } from "../connection/sql.ts";
 

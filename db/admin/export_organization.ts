@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/export_test.ts
 /** Reads an organization as the records of an export (lib/export/records.ts), in batches. */
 import type { QuarantinePolicy } from "../../lib/analysis/quarantine_policy.ts";
 import type { Quarantine } from "../../lib/analysis/quarantine.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/export_test.ts
 /**
  * Reads a repository as the records of an export, in short statements: on the embedded database all other
  * requests wait for a transaction, and a large export takes minutes.

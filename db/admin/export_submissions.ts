@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/export_test.ts
 /** Reads the submissions of a repository and their results as records of an export. */
 import { type StoredFailure, testAttempts } from "../../lib/analysis/attempts.ts";
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/import_test.ts
 /**
  * Stores the records of an export as a new organization, in one transaction: an import that fails or is killed
  * leaves nothing. Other clients of the embedded database wait meanwhile.

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/import_test.ts
 /** Stores the records of one repository of an export, in batches. */
 import type { DisruptiveTest } from "../../lib/analysis/disruptions.ts";
 import type { QuarantinePolicy } from "../../lib/analysis/quarantine_policy.ts";

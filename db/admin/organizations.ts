@@ -1,3 +1,4 @@
+// Tests: tests/db/schema/distribute_test.ts tests/db/write/store_submission_test.ts
 import { caseKey } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
 

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/quarantine_test.ts
 import { isDeepStrictEqual } from "node:util";
 import {
   activeQuarantine,

@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/receive/change_quarantine_test.ts
 /**
  * Changes of quarantine with a quarantine token. They call functions of the database, which check the
  * token: the role of `receive` may read and write no table.

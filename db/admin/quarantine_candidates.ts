@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/quarantine_test.ts
 /** Loads the tests that a quarantine policy decides about, with their histories. */
 import {
   massFailures,

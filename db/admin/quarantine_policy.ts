@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/quarantine_test.ts
 /** The quarantine policies of organizations and repositories: stored, listed and applied. */
 import {
   decideQuarantine,

@@ -1,3 +1,4 @@
+// Tests: tests/routes/repositories_test.ts
 import { caseKey, repositoryIdPrefix } from "../../lib/base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Queryable } from "../connection/sql.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/db/write/webhook_events_test.ts tests/lib/webhook_sender/send_webhooks_test.ts
 /** Events that time causes: tests that calm down, quarantine entries that end soon or have ended. */
 import {
   firstSubmissionId,

@@ -1,3 +1,4 @@
+// Tests: tests/db/schema/upload_token_test.ts tests/lib/cli/commands/token_test.ts
 import type { TokenType } from "../../lib/base/token.ts";
 import type { Queryable } from "../connection/sql.ts";
 

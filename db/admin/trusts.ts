@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/trust_test.ts
 /** The issuers of identity tokens that organizations trust. */
 import type { Queryable } from "../connection/sql.ts";
 

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/webhook_test.ts tests/lib/webhook_sender/send_webhooks_test.ts
 /** Deliveries of messages to webhooks: claimed, finished, listed, sent again, deleted. */
 import { OPENING_EVENTS, type WebhookEvent } from "../../lib/webhook/events.ts";
 import type { WebhookFormat, WebhookMessage } from "../../lib/webhook/message.ts";

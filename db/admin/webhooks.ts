@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/webhook_test.ts tests/lib/webhook_sender/send_webhooks_test.ts
 /** The webhooks of organizations. Only {@linkcode ../admin/webhook_deliveries.ts} reads their secrets. */
 import type { WebhookEvent } from "../../lib/webhook/events.ts";
 import type { WebhookFormat } from "../../lib/webhook/message.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/db/connection/pool_test.ts
 import { sameError } from "./errors.ts";
 
 /** Pause after a failed attempt: too short for a user to notice. */

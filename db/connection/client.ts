@@ -1,3 +1,4 @@
+// Tests: tests/db/connection/connect_test.ts tests/db/connection/connection_queues_test.ts
 import process from "node:process";
 import postgres from "postgres";
 

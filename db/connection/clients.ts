@@ -1,3 +1,4 @@
+// Tests: tests/db/connection/pool_test.ts
 /** The postgres.js client of a pool, and those that it replaced. */
 import type { Socket } from "node:net";
 import type postgres from "postgres";

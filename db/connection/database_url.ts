@@ -1,3 +1,4 @@
+// Tests: tests/db/connection/connect_test.ts tests/lib/cli/database_test.ts
 /** Settings that a server would refuse: libpq's in copied URLs, and one that we handle. */
 const REMOVED_SETTINGS = [
   "channel_binding",

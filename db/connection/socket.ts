@@ -1,3 +1,4 @@
+// Tests: tests/db/connection/connect_test.ts
 /**
  * Sockets for postgres.js, made here so that it notices every lost connection. With its own sockets
  * version 3.4.9 never settles a statement that is sent between a socket's `error` and `close`, and

@@ -1,3 +1,4 @@
+// Tests: tests/db/connection/pool_test.ts tests/db/connection/pooler_test.ts
 import type postgres from "postgres";
 
 /** Anything that runs queries: a pool, one connection, or a transaction. */

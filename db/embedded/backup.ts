@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/backup_test.ts
 import { readdir } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import type postgres from "postgres";

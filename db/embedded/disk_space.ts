@@ -1,3 +1,4 @@
+// Tests: tests/db/embedded/full_disk_test.ts
 import { freeBytes } from "../../lib/base/files.ts";
 
 const MEGABYTE = 1024 * 1024;

@@ -1,3 +1,4 @@
+// Tests: tests/db/embedded/maintenance_test.ts
 import { NodeFS } from "@electric-sql/pglite/nodefs";
 import fs from "node:fs";
 

@@ -1,3 +1,4 @@
+// Tests: tests/db/embedded/maintenance_test.ts
 import type { PGliteOptions } from "@electric-sql/pglite";
 
 /** The files of the embedded PostgreSQL other than its JavaScript. */

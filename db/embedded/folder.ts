@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/backup_test.ts tests/lib/cli/commands/doctor_test.ts
 import { open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";

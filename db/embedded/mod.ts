@@ -1,3 +1,4 @@
+// Tests: tests/db/connection/connect_test.ts tests/db/embedded/full_disk_test.ts
 import { connect, createServer, type Server, type Socket } from "node:net";
 import {
   claimSocket,

@@ -1,3 +1,4 @@
+// Tests: tests/db/embedded/maintenance_test.ts
 import { DatabaseError } from "../database_error.ts";
 import { embeddedFiles } from "./files.ts";
 import type { Session } from "./session.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/routes/badges_test.ts
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Queryable } from "../connection/sql.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/mcp/tools/get_build_verdicts_test.ts tests/routes/failures_test.ts
 import { failedTests } from "../../lib/analysis/failed_tests.ts";
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import { testId, type TestIdentity } from "../../lib/base/identity.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/routes/builds_page_test.ts
 /** The builds of a repository: the submissions that share a build URL, or one without. */
 import { countFailedTests } from "../../lib/analysis/build_costs.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/db/schema/upload_token_test.ts tests/lib/http/request/parsed_url_test.ts
 /** Who is calling, and the repositories that the request names: the first statement of any request. */
 import type { WindowVersion } from "../../lib/base/data_version.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/db/schema/other_fingerprints_test.ts tests/routes/verdicts_test.ts
 import { failureCause, fingerprint, splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { hasHash } from "./fragments.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/routes/conclusions_test.ts
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Evidence } from "../../lib/evidence/evidence.ts";
 import {

@@ -1,3 +1,4 @@
+// Tests: tests/routes/submissions_test.ts
 /** Conclusions on failures: as they were stored at upload, or found now. */
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import { SelectedTests } from "../../lib/analysis/run.ts";

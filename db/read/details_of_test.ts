@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/evidence_test.ts tests/routes/test_evidence_test.ts
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { TrackedTestBase } from "../../lib/analysis/tests_state.ts";
 import { activeQuarantine } from "../../lib/analysis/quarantine.ts";

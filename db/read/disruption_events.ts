@@ -1,3 +1,4 @@
+// Tests: tests/db/read/fragments_test.ts
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { messageOf } from "./texts.ts";

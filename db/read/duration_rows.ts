@@ -1,3 +1,4 @@
+// Tests: tests/routes/durations_test.ts
 /** Rows that the queries about durations share. */
 import {
   type DurationUnit,

@@ -1,3 +1,4 @@
+// Tests: tests/routes/durations_test.ts
 import {
   type DurationUnit,
   type GroupDurations,

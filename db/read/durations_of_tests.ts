@@ -1,3 +1,4 @@
+// Tests: tests/db/read/base_branch_test.ts tests/routes/durations_test.ts
 /** Durations of single tests, for pages. */
 import { type GroupDurations, groupsOf, runsByWeek } from "../../lib/analysis/durations.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/db/write/evidence_test.ts
 /** What was known of failed tests at a moment: the evidence for failures, and how often it was right. */
 import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";

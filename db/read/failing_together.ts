@@ -1,3 +1,4 @@
+// Tests: tests/routes/failures_test.ts
 /** Tests of a repository that fail together: what to repair first. */
 import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
 import { buildKey } from "../../lib/analysis/build_costs.ts";

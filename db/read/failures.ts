@@ -1,3 +1,4 @@
+// Tests: tests/routes/failures_test.ts
 import {
   type FailedAttempt,
   type FailureGroup,

@@ -1,3 +1,4 @@
+// Tests: tests/routes/flaky_time_test.ts
 import { flakyTime } from "../../lib/analysis/flaky_time.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_WEEK } from "../../lib/base/time.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/db/read/base_branch_test.ts tests/oracle/evidence_histories_test.ts
 /** Queries about the past of one test, beyond the window. */
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";

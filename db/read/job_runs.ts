@@ -1,3 +1,4 @@
+// Tests: tests/db/read/base_branch_test.ts
 /** What a run is compared with: earlier runs of its job, and others that failed on a large scale. */
 import { MASS_FAILURE } from "../../lib/analysis/test_counts.ts";
 import type { Run } from "../../lib/analysis/run.ts";

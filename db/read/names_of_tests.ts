@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/digest_test.ts
 import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import { parseTestId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/flaky_test.ts tests/routes/flaky_range_test.ts
 import { testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
 

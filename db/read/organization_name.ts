@@ -1,3 +1,4 @@
+// Tests: tests/db/write/changing_names_test.ts tests/routes/organizations_test.ts
 import type { Queryable } from "../connection/sql.ts";
 
 /** The name of an organization that exists. */

@@ -1,3 +1,4 @@
+// Tests: tests/db/read/base_branch_test.ts tests/db/read/tracked_tests_test.ts
 /** Owners of tests, from CODEOWNERS: tests have them as tags `owner:WHO`. */
 import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";

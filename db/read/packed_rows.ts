@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/digest_test.ts tests/routes/durations_test.ts
 /** Integers that a statement packs into one value: thousands of rows take 6 to 20 ms longer. */
 import { integersIn, type Queryable } from "../connection/sql.ts";
 

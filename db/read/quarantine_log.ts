@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/quarantine_test.ts
 import { type QuarantineEvent, withEnds } from "../../lib/analysis/quarantine.ts";
 import type { Queryable } from "../connection/sql.ts";
 

@@ -1,3 +1,4 @@
+// Tests: tests/routes/quarantine_end_test.ts
 /** Queries about repositories: what they are called, and their figures. */
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";

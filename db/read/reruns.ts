@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/digest_test.ts
 /** Whether anything was run again: without it, no test can be disruptive. */
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";

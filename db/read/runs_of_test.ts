@@ -1,3 +1,4 @@
+// Tests: tests/db/read/base_branch_test.ts tests/db/read/tracked_tests_test.ts
 import {
   type AttemptStatus,
   hasStatus,

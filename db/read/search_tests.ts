@@ -1,3 +1,4 @@
+// Tests: tests/routes/finding_pages_test.ts
 /** Tests of any state, by words of their names. */
 import { testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/db/read/tracked_tests_test.ts
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
 

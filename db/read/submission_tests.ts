@@ -1,3 +1,4 @@
+// Tests: tests/routes/submissions_test.ts
 import type { AttemptStatus, StoredFailure, TestAttempt } from "../../lib/analysis/attempts.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import { attemptsPage } from "../../lib/analysis/submission_attempts.ts";

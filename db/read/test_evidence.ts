@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/evidence_test.ts tests/routes/test_evidence_test.ts
 /** The runs of one test on the base branch. */
 import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
 import {

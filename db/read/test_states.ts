@@ -1,3 +1,4 @@
+// Tests: tests/routes/test_states_test.ts
 /** The states of the tests of a repository on its base branch. */
 import { type Run, TestHistories, type TestList } from "../../lib/analysis/run.ts";
 import { wilsonLowerBound } from "../../lib/analysis/wilson.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/db/write/store_texts_test.ts
 /** The texts of failures: message and body, each stored once per repository. */
 import { decodeBody, type FailureText } from "../../lib/analysis/failure_texts.ts";
 import { idsIn, type Queryable } from "../connection/sql.ts";

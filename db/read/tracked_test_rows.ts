@@ -1,3 +1,4 @@
+// Tests: tests/db/read/tracked_tests_test.ts
 /** SQL and rows that several queries about tracked tests share. */
 import type { Quarantine } from "../../lib/analysis/quarantine.ts";
 import type { StateVersion, TrackedTestBase } from "../../lib/analysis/tests_state.ts";

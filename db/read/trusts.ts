@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/receive/identity_token_test.ts tests/lib/intake/receive/upload_app_test.ts
 /** What is trusted of the issuers of identity tokens. */
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";

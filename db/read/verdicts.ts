@@ -1,3 +1,4 @@
+// Tests: tests/routes/verdicts_test.ts
 import {
   firstSubmissionId,
   recordedAtOf,

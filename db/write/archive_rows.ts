@@ -1,3 +1,4 @@
+// Tests: tests/db/write/prune_test.ts
 import { type Queryable, textsIn } from "../connection/sql.ts";
 
 /**

@@ -1,3 +1,4 @@
+// Tests: tests/db/write/store_submission_test.ts
 import { findDisruptions } from "../../lib/analysis/disruptions.ts";
 import type { Database } from "../connection/connect.ts";
 import { codeVersionOf, hasCodeVersion } from "../read/fragments.ts";

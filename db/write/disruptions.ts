@@ -1,3 +1,4 @@
+// Tests: tests/db/write/store_submission_test.ts
 /** Negative results, which of them are disruptions at a code version, and the disruptive tests. */
 import { isDeepStrictEqual } from "node:util";
 import {

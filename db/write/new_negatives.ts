@@ -1,3 +1,4 @@
+// Tests: tests/db/write/evidence_test.ts tests/db/write/store_submission_test.ts
 /** The negative results of a submission that is being stored. */
 import { MORE_CAUSES } from "../../lib/analysis/failure_causes.ts";
 import type { NegativeResult } from "../../lib/analysis/disruptions.ts";

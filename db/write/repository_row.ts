@@ -1,3 +1,4 @@
+// Tests: tests/db/write/file_matches_test.ts tests/db/write/prune_test.ts
 /** The lock and the data version of a repository, which every change of its data uses. */
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Queryable } from "../connection/sql.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/db/write/store_submission_test.ts
 /** Rows of submissions. One whose archive is being processed or has failed is listed, without results. */
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import { countTests } from "../../lib/analysis/test_counts.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/db/write/file_matches_test.ts tests/db/write/prune_test.ts
 /** Tests, and lists of their numbers, each stored once for all submissions that ran the same tests. */
 import type { NewTests } from "../../lib/analysis/changing_names.ts";
 import { encodeTestList } from "../../lib/analysis/columns.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/db/schema/migrate_test.ts tests/db/write/prune_test.ts
 import type postgres from "postgres";
 import { requireSchemaVersion } from "../schema/migrate.ts";
 

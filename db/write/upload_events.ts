@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/store_upload_test.ts
 /** The events of an upload: tests that become flaky, outages that begin and end. */
 import { isMassFailure, type TestCounts } from "../../lib/analysis/test_counts.ts";
 import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";

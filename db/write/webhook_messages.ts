@@ -1,3 +1,4 @@
+// Tests: tests/db/write/webhook_events_test.ts
 /** The outbox of webhooks: messages are added in the transaction of their event. */
 import type { WebhookEvent } from "../../lib/webhook/events.ts";
 import type { WebhookItem } from "../../lib/webhook/message.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/evidence_test.ts tests/lib/cli/commands/flaky_test.ts
 /** The attempts of one test in a submission: its columns joined with its stored failures. */
 import type { RunPosition } from "../base/cursor.ts";
 import { type Conclusion, isNegative } from "../report/result.ts";

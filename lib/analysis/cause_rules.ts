@@ -1,3 +1,4 @@
+// Tests: tests/lib/analysis/failure_groups_test.ts
 /**
  * What varies from run to run in messages of one cause, and what does not. A stored fingerprint was computed
  * by the rules of its time: docs/reference/failure_groups.md says what a change of them means.

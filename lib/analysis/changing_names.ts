@@ -1,3 +1,4 @@
+// Tests: tests/db/write/changing_names_test.ts
 /** Names of tests that change with every run: such a test is never seen twice. */
 import { quote } from "../base/quote.ts";
 import { fullTestName } from "../base/text.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/analysis/repetition/merge_results_test.ts tests/lib/analysis/submission_content_test.ts
 /**
  * The causes of a failure beyond the one of its message: of its other assertions, of its tear-down, of
  * several tests with one name. Each is a fingerprint of 16 hex digits.

@@ -1,3 +1,4 @@
+// Tests: tests/lib/analysis/repetition/merge_results_test.ts tests/lib/analysis/submission_content_test.ts
 /** The failures and errors of an upload. */
 import { enlarge } from "./columns.ts";
 

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/quarantine_test.ts tests/lib/intake/receive/change_quarantine_test.ts
 /** JSON of a test and its quarantine, for commands and the responses of `receive`. */
 import type { TestIdentity } from "../base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";

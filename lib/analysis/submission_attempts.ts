@@ -1,3 +1,4 @@
+// Tests: tests/routes/submissions_test.ts
 import {
   type AttemptStatus,
   countNonNegative,

@@ -1,3 +1,4 @@
+// Tests: tests/lib/gate/final_attempts_test.ts tests/lib/gate/rule_test.ts
 /** Tests that fail because a subtest failed: of Go, pytest, and Deno's steps. */
 import { type CompressedText, decodeBody } from "./failure_texts.ts";
 import type { TestIdentity } from "../base/identity.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/analysis/run_test.ts tests/lib/analysis/submission_content_test.ts
 /** The time of suites beyond their tests: hooks, imports, the start of a fork. */
 import type { SuiteOverhead } from "../report/report_reader.ts";
 import { VarintReader, VarintWriter } from "./varint.ts";

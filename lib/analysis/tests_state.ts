@@ -1,3 +1,4 @@
+// Tests: tests/db/read/tracked_tests_test.ts tests/lib/http/test_cache/cache_test.ts
 /**
  * The tests of a repository that lists can show, at one version of its data and window. An upload and
  * the rolling window change little of it, so a state is derived from an earlier one: 13 ms after an

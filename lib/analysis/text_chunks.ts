@@ -1,3 +1,4 @@
+// Tests: tests/lib/analysis/failure_texts_test.ts
 const CHUNK_BYTES = 1 << 20;
 const LENGTH_BYTES = 4;
 /** Bytes of UTF-8 that a UTF-16 code unit takes at most. */

@@ -1,3 +1,4 @@
+// Tests: tests/db/read/tracked_tests_test.ts tests/lib/analysis/order_test.ts
 import type { TestIdentity } from "../base/identity.ts";
 import type { Quarantine } from "./quarantine.ts";
 import type { RunTotals } from "./run_counts.ts";

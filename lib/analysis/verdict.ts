@@ -1,3 +1,4 @@
+// Tests: tests/routes/verdicts_test.ts
 import { coversEnvironment } from "./quarantine.ts";
 import type { TrackedTest } from "./tracked_test.ts";
 

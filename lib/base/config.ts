@@ -1,3 +1,4 @@
+// Tests: tests/lib/api_client/api_settings_test.ts tests/lib/ci/services_test.ts
 /** The environment variables. Options take precedence; an empty value counts as unset. */
 
 type Row = readonly [standard: string, meaning: string, value?: string];

@@ -1,3 +1,4 @@
+// Tests: tests/lib/http/test_cache/cache_test.ts
 /** The version of a repository's data, which changes with every upload, deletion and quarantine. */
 interface DataVersion {
   /** Never equal to a version of another repository that had the same number before. */

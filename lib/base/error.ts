@@ -1,3 +1,4 @@
+// Tests: tests/db/connection/errors_test.ts tests/lib/base/log_test.ts
 /** Message of a caught value; the code or name of an error without one, as of Node.js's network. */
 export function errorMessage(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

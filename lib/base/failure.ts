@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/backup_test.ts tests/lib/cli/commands/comment_test.ts
 /** Errors whose message is meant for the user; the command line turns them into exit codes. */
 
 /** The command line is wrong: exit code 2. */

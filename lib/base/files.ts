@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/backup_test.ts tests/lib/cli/commands/doctor_test.ts
 import fs from "node:fs";
 import { dirname } from "node:path";
 

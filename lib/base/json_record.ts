@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/import_test.ts tests/lib/cli/commands/prune_test.ts
 import { timestampOrNull } from "./time.ts";
 
 /** `createdAt` as `created_at`. */

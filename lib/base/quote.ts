@@ -1,3 +1,4 @@
+// Tests: tests/lib/base/cursor_test.ts tests/lib/base/time_zone_test.ts
 const QUOTED_CHARACTERS = 100;
 
 /** A text as an error message quotes it: cut after 100 characters (code points). */

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/comment_test.ts tests/lib/cli/commands/gate_test.ts
 import * as v from "valibot";
 
 /** Schema of a text that a function parses, which throws a SyntaxError or RangeError. */

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/settings_test.ts
 import type { Environment } from "./config.ts";
 import { errorMessage } from "./error.ts";
 

@@ -1,3 +1,4 @@
+// Tests: tests/db/embedded/maintenance_test.ts
 /**
  * Standard error of the process. Commands write synchronously. A service must not: once its pipe is
  * full, because the reader is stuck, a synchronous write blocks the process until the pipe is read.

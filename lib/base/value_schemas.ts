@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/digest_test.ts tests/lib/cli/commands/evidence_test.ts
 /** Schemas of values that commands and uploads take as text; their messages quote it. */
 import * as v from "valibot";
 import { parseTestId } from "./identity.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/doctor_test.ts tests/lib/cli/commands/import_test.ts
 import config from "../../deno.json" with { type: "json" };
 
 /** The version of this program. */

@@ -1,3 +1,4 @@
+// Tests: tests/lib/ci/ci_test.ts tests/lib/ci/services_test.ts
 /** The values of a matrix: an environment, except for those that number shards. */
 
 const INDEX_NAMES = /^(?:shard|shard_?index|ci_node_index|node_?index)$/i;

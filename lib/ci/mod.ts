@@ -1,3 +1,4 @@
+// Tests: tests/lib/ci/ci_test.ts tests/lib/ci/services_test.ts
 /** What the variables of a CI job mean: repository, commit, branch, build URL and so on. */
 import { isGitId } from "../base/commit.ts";
 import { parseTimestamp } from "../base/time.ts";

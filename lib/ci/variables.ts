@@ -1,3 +1,4 @@
+// Tests: tests/lib/ci/ci_test.ts tests/lib/intake/pack_upload_test.ts
 /**
  * What a client sends of a CI job: lines `NAME=value` of the variables that the table of services names,
  * of the checkout (`HEAD_...`), of a matrix and of the event that started a run of GitHub (`EVENT_...`).

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/backup_test.ts tests/lib/intake/upload_values_test.ts
 import { hostname, userInfo } from "node:os";
 import type { Environment } from "../base/config.ts";
 import { readBuildUrl } from "../intake/upload_values.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/comment_test.ts tests/lib/cli/commands/gate_test.ts
 /** The link to the page of a build, with which `upload`, `gate` and `comment` end. */
 import { appendFile } from "node:fs/promises";
 import { pagesUrlOf } from "../api_client/api_settings.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/backup_test.ts tests/lib/cli/commands/comment_test.ts
 /** Commands: their definition, and the context they run in. */
 import { type Command, type CommanderError, Option } from "commander";
 import type { Change } from "../../db/admin/changes.ts";

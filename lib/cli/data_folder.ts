@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/doctor_test.ts
 /** The folder of the embedded database and of the inbox of `up`. */
 
 /** The mode of the data folder, such as `755`, if others than its owner have any rights; else `null`. */

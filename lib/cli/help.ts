@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/program_test.ts
 /** The sections of `--help` below the options. */
 import { Help } from "commander";
 import {

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/serve_test.ts tests/lib/cli/commands/watch_test.ts
 import type { Database } from "../../db/connection/connect.ts";
 import type { Environment } from "../base/config.ts";
 import type { pause } from "../base/delay.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/flaky_test.ts
 import * as v from "valibot";
 import * as parameters from "../http/request/parameters.ts";
 import { option, wholeNumber } from "./parameters.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/serve_test.ts tests/lib/cli/commands/watch_test.ts
 /** Destinations of log lines: standard error, and telemetry when it is enabled. */
 import type { Environment } from "../base/config.ts";
 import { createLog, type Log } from "../base/log.ts";

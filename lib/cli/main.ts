@@ -1,3 +1,4 @@
+// Tests: tests/deploy/ci_chain_test.ts tests/deploy/ci_test.ts
 import process from "node:process";
 import { Worker } from "node:worker_threads";
 import type { Environment } from "../base/config.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/digest_test.ts tests/lib/cli/commands/export_test.ts
 /** Finds the organization and the repositories that the options of a command name. */
 import * as v from "valibot";
 import {

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/backup_test.ts tests/lib/cli/commands/comment_test.ts
 /** Arguments and options of commands, and the schemas of their values, whose messages quote them. */
 import * as v from "valibot";
 import { kebabCase } from "../base/config.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/serve_test.ts tests/lib/cli/commands/watch_test.ts
 /** Shared setup of `serve`, `receive`, `watch` and `up`: log, database, operators' port, uses of tokens. */
 import { isWriterRefused } from "../../db/admin/diagnostics.ts";
 import type { Database } from "../../db/connection/connect.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/split_test.ts
 /** Requests what the service knows about durations. */
 import * as v from "valibot";
 import type { DurationUnit } from "../analysis/durations.ts";

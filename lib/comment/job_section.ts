@@ -1,3 +1,4 @@
+// Tests: tests/lib/comment/sections_test.ts
 /** The section of a job: what failed in it, by verdict, with what is known of each test. */
 import { shortCommit } from "../base/commit.ts";
 import type { TestIdentity } from "../base/identity.ts";

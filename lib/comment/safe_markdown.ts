@@ -1,3 +1,4 @@
+// Tests: tests/lib/comment/shared_tests_test.ts
 /** Untrusted text in Markdown of GitHub, Forgejo, Gitea and GitLab. */
 import { cutText, markdownCode, showDirections } from "../base/text.ts";
 

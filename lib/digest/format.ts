@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/digest_test.ts tests/lib/digest/digest_test.ts
 /** Formats a digest as text: what changed first, each test once, quiet repositories in one line. */
 import { repositoryPage } from "../base/repository_name.ts";
 import {

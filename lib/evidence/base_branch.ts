@@ -1,3 +1,4 @@
+// Tests: tests/db/read/base_branch_test.ts
 /** The base branch of a repository: changes are made against it, and its failures are not theirs. */
 
 import { matchesPatterns, type Patterns } from "../query/submission_filter.ts";

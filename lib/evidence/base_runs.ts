@@ -1,3 +1,4 @@
+// Tests: tests/lib/evidence/evidence_test.ts
 /** How tests ran on the base branch. */
 import { type Run, SelectedTests } from "../analysis/run.ts";
 import type { BaseRuns } from "./evidence.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/evidence_test.ts
 /** The history of a test in words. */
 import { shortCommit } from "../base/commit.ts";
 import { formatCount, plural } from "../base/text.ts";

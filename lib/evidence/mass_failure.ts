@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/gate_run/lookup_test.ts tests/lib/evidence/evidence_test.ts
 /** Runs in which many tests fail: outages, which other branches have too, and changes that break much. */
 import { isMassFailure, type TestCounts } from "../analysis/test_counts.ts";
 import type { MassFailure } from "./evidence.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/evidence_test.ts tests/lib/evidence/shares_test.ts
 /** Evidence in words. */
 import { formatCount, plural } from "../base/text.ts";
 import { SECONDS_PER_DAY } from "../base/time.ts";

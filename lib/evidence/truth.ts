@@ -1,3 +1,4 @@
+// Tests: tests/lib/evidence/record_test.ts tests/lib/evidence/shares_test.ts
 /** Whether a failure was due to the change: what later runs of the same code, and of its branch, showed. */
 
 /** `not_the_change`: the same code passed, too; `the_change`: that, or the environment. */

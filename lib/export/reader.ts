@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/import_test.ts
 import { createHash } from "node:crypto";
 import { errorMessage } from "../base/error.ts";
 import { Failure } from "../base/failure.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/db/admin/export_columns_test.ts tests/docs/reference_test.ts
 /**
  * The records of an export: what an organization consists of, independent of the database's tables. Each
  * is a line of JSON with a `type`; docs/reference/export.md describes them. Schemas are strict: a

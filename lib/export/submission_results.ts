@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/import_test.ts
 import { ATTEMPT_KINDS, encodeResults, kindOf } from "../analysis/columns.ts";
 import { otherCauses } from "../analysis/failure_causes.ts";
 import { TextCollector } from "../analysis/failure_texts.ts";

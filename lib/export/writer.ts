@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/export_test.ts
 import { createHash } from "node:crypto";
 import { BUILD } from "../base/version.ts";
 import { type ContentRecord, type ExportRecord, FORMAT_VERSION, formatRecord } from "./records.ts";

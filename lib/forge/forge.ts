@@ -1,3 +1,4 @@
+// Tests: tests/lib/forge/publish_test.ts tests/lib/forge/target_test.ts
 /** What a forge such as GitHub has to offer: the comments that this program wrote on a pull request. */
 
 export interface Comment {

@@ -1,3 +1,4 @@
+// Tests: tests/lib/forge/publish_test.ts tests/lib/forge/target_test.ts
 /** Comments on a pull request of GitHub, and of GitHub Enterprise, Gitea and Forgejo, which have its interface. */
 import * as v from "valibot";
 import { type MarkedComment, type PullComments, unlessDeleted, type WaitToRetry } from "./forge.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/forge/publish_test.ts tests/lib/forge/target_test.ts
 /** Notes on a merge request of GitLab. */
 import * as v from "valibot";
 import { type MarkedComment, type PullComments, unlessDeleted } from "./forge.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/forge/publish_test.ts tests/lib/forge/target_test.ts
 /** Requests to the API of a forge: bounded in time and size, classified errors, pages. */
 import * as v from "valibot";
 import { errorMessage } from "../base/error.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/forge/publish_test.ts tests/lib/forge/target_test.ts
 /**
  * Which comments on a pull request are this program's own. Anybody may comment on a public pull request and
  * copy the mark, so the author decides. A token that may not read its own user (GitHub Actions, Forgejo and

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/comment_test.ts tests/lib/cli/commands/gate_test.ts
 /** The output of the gate: the failed tests with their verdicts, what was excused, the exit code. */
 import * as v from "valibot";
 import { VERDICTS } from "../analysis/verdict.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/badge/badge_test.ts tests/lib/html/markup_test.ts
 import { showCodePoint, showDirections } from "../base/text.ts";
 
 const ENTITIES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };

@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/archive_reader_test.ts
 /**
  * The worker thread of {@link ArchiveReader}: this module runs in it. It gets the bytes of an archive
  * from the main thread, so it needs neither credentials nor the kind of storage. Uploads that it packs

@@ -1,3 +1,4 @@
+// Tests: tests/deploy/ci_ways_test.ts tests/lib/intake/pack_upload_test.ts
 /** The variables of a CI job in an upload: facts where the uploader gives none. */
 import { parseRepositoryName } from "../base/repository_name.ts";
 import { type CiJob, readCi } from "../ci/mod.ts";

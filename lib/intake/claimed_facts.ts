@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/pack_upload_test.ts
 /** The facts of an upload with those of its identity token, which take precedence. */
 import { claimedBranch, claimedBuildUrl, type ClaimedRun } from "../ci/claims.ts";
 import { excerpt } from "../report/report_error.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/pack_upload_test.ts
 /** The files of an archive, the archive, and its name. */
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/pack_upload_test.ts
 import { Buffer } from "node:buffer";
 import { closeSync, createReadStream, openSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";

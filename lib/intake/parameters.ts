@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/receive/change_quarantine_test.ts
 import * as v from "valibot";
 import type { ParameterErrors } from "../http/request/errors.ts";
 import { shorten } from "../report/report_error.ts";

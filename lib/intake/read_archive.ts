@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/archive_reader_test.ts tests/lib/intake/process_archive_test.ts
 /** Reads archives. Opens no database. */
 import {
   type ArchiveContents,

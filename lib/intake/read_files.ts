@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/pack_upload_test.ts tests/lib/intake/process_archive_test.ts
 /** Reads the files of an upload: reports, coverage, CODEOWNERS. Opens no database. */
 import { stat } from "node:fs/promises";
 import {

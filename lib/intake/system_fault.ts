@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/pack_upload_test.ts tests/lib/intake/process_archive_test.ts
 import * as database from "../../db/connection/errors.ts";
 import { ReportError } from "../report/report_error.ts";
 import { StorageError } from "../storage/storage.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/pack_upload_test.ts tests/lib/intake/receive/upload_app_test.ts
 import type { ParameterErrors } from "../http/request/errors.ts";
 
 /** The upload is rejected; messages by parameter or part. */

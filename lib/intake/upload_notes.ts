@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/pack_upload_test.ts
 /** The notes of an upload, which its submission keeps. */
 import { oneLine } from "../base/text.ts";
 

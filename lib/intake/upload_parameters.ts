@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/pack_upload_test.ts tests/lib/intake/receive/upload_app_test.ts
 /** The parameters of an upload: in the address, or as fields of the form. */
 import * as v from "valibot";
 import { readWith } from "../base/read_with.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/tool_endpoint_test.ts tests/lib/mcp/tools/get_build_verdicts_test.ts
 /** The agent tools over HTTP: one request, one response, nothing kept between them. */
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { createApiClient } from "../api_client/client.ts";

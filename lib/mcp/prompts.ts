@@ -1,3 +1,4 @@
+// Tests: tests/lib/mcp/server_test.ts
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import type { McpServer } from "@modelcontextprotocol/server";
 import * as v from "valibot";

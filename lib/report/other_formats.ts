@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/junit/read_junit_test.ts tests/lib/report/native/formats_test.ts
 /** Known formats that are not read, each with the line that makes a report of it that is. */
 
 export interface OtherFormat {

@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/read_report_files_test.ts tests/lib/report/report_files_test.ts
 /**
  * Why a report was refused: it is empty or cut off (`incomplete`), it is not well-formed or lacks
  * something required (`malformed`), it is XML of another kind (`not-junit`), or no coverage report (`not-coverage`), it exceeds a limit

@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/read_report_files_test.ts
 /** What the readers of all formats of reports share. */
 import type { TestIdentity } from "../base/identity.ts";
 import type { ReportedTool } from "../analysis/repetition/equal_cases.ts";

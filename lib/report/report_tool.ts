@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/junit/recognize_tool_test.ts tests/lib/report/report_advice_test.ts
 /** The tools whose reports are read, or the formats: what the rows of their tables share. */
 import type { EqualCasesRule } from "../analysis/repetition/equal_cases.ts";
 import type { FailureRules } from "./test_case.ts";

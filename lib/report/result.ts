@@ -1,3 +1,4 @@
+// Tests: tests/lib/analysis/repetition/merge_results_test.ts
 /**
  * The outcome of one attempt of one test.
  *

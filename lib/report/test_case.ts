@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/junit/case_attributes_test.ts
 /** One case of a report, and the results it stands for. */
 import type { TestIdentity } from "../base/identity.ts";
 import { detach } from "../base/text.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/split_test.ts
 /** Says what a plan expects. */
 import type { DurationUnit } from "../analysis/durations.ts";
 import { formatCount, formatDuration, plural } from "../base/text.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/storage/http_target_test.ts tests/lib/storage/s3_test.ts
 /** Where archives are stored: a folder, a bucket, an address of `receive`, or an HTTP URL for a PUT. */
 import { join } from "node:path";
 import * as v from "valibot";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/storage/http_target_test.ts tests/lib/storage/s3_test.ts
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import http, { type AgentOptions, type IncomingMessage } from "node:http";

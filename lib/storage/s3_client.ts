@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/watch_s3_test.ts tests/lib/storage/s3_test.ts
 /** A client for S3-compatible storage: list, get, put, with retries. Requests are signed by aws4fetch. */
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";

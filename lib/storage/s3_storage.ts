@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/watch_s3_test.ts tests/lib/storage/s3_test.ts
 /** Archives in a bucket of S3-compatible storage: its address, its settings, its objects. */
 import { type Environment, setting, type SettingName } from "../base/config.ts";
 import type { ArchiveSource } from "../report/archive/mod.ts";

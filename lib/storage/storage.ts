@@ -1,3 +1,4 @@
+// Tests: tests/lib/storage/disk_room_test.ts tests/lib/storage/folder_test.ts
 import { addAbortSignal, type Readable } from "node:stream";
 import { pause } from "../base/delay.ts";
 import { errorMessage } from "../base/error.ts";

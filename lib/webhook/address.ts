@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/webhook_test.ts tests/lib/webhook/rules_test.ts
 /** Addresses that webhooks may be sent to. */
 import { BlockList, isIP, isIPv6 } from "node:net";
 

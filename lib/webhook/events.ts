@@ -1,3 +1,4 @@
+// Tests: tests/lib/webhook/message_test.ts tests/lib/webhook/rules_test.ts
 /** The events of webhooks, and the hysteresis that keeps a test that comes and goes from filling a channel. */
 import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../base/time.ts";
 

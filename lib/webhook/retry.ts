@@ -1,3 +1,4 @@
+// Tests: tests/lib/webhook/rules_test.ts tests/lib/webhook_sender/send_webhooks_test.ts
 /** When a delivery is attempted again. All in seconds. */
 import { SECONDS_PER_DAY } from "../base/time.ts";
 

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/webhook_test.ts tests/lib/webhook/rules_test.ts
 /** Signatures as Standard Webhooks describes them. */
 import { Buffer } from "node:buffer";
 import { createHmac, randomBytes } from "node:crypto";

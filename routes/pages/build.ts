@@ -1,3 +1,4 @@
+// Tests: tests/routes/build_page_test.ts
 /** `/repos/{owner}/{name}/builds/{submission id}`: one build, with all its submissions. */
 import { type BuildFailure, loadBuildFailures } from "../../db/read/build_failures.ts";
 import { loadCauses } from "../../db/read/causes.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/routes/build_page_test.ts
 /** `/repos/{owner}/{name}/build`: redirects to the build of a CI run, which clients know before it is stored. */
 import { loadBuildOfRun } from "../../db/read/submissions.ts";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";

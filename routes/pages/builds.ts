@@ -1,3 +1,4 @@
+// Tests: tests/routes/builds_page_test.ts
 /** `/repos/{owner}/{name}/builds`: all builds of a repository. */
 import * as v from "valibot";
 import { BUILD_OUTCOMES, type BuildRow, loadBuilds } from "../../db/read/builds.ts";

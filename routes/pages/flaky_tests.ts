@@ -1,3 +1,4 @@
+// Tests: tests/routes/flaky_range_test.ts tests/routes/pages_test.ts
 /** `/flaky-tests`: the inventory. It has the parameters of the API. */
 import * as v from "valibot";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";

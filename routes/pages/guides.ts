@@ -1,3 +1,4 @@
+// Tests: tests/routes/guides_test.ts
 /** `/docs/guides` and below: the guides and the reference, from the Markdown of the project. */
 import * as v from "valibot";
 import { FILE_PATHS } from "../../lib/http/guides/files.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/routes/page_parameters_test.ts tests/routes/pages_test.ts
 /** Charts of the last weeks, by day and by week. */
 import { type BuildDay, type BuildTotals, NO_BUILDS } from "../../db/read/repositories.ts";
 import type { FailureDay } from "../../db/read/history_of_test.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/routes/page_parameters_test.ts tests/routes/pages_test.ts
 /** `/owners` and `/owners/{owner}`: whose tests are flaky or quarantined. */
 import { loadFlakyMicroseconds } from "../../db/read/flaky_time.ts";
 import { loadOwners } from "../../db/read/owners.ts";

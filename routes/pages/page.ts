@@ -1,3 +1,4 @@
+// Tests: tests/routes/page_parameters_test.ts tests/routes/pages_test.ts
 /** Shared code of all pages. Pages are not part of the API: the route table does not list them. */
 import * as v from "valibot";
 import { loadOrganizationName } from "../../db/read/organization_name.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/routes/page_parameters_test.ts tests/routes/pages_test.ts
 /** Turning the pages of a list: which items this one has, and links to the ones before and after. */
 import { encodeOffsetCursor } from "../../lib/base/cursor.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";

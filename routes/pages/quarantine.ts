@@ -1,3 +1,4 @@
+// Tests: tests/routes/quarantine_end_test.ts
 /** What the page of a test says about its quarantine, with the commands that begin or end it. */
 import type { TestDetails } from "../../db/read/details_of_test.ts";
 import type { RepositoryDetails } from "../../db/read/repositories.ts";

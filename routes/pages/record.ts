@@ -1,3 +1,4 @@
+// Tests: tests/routes/conclusions_test.ts
 /** How often the conclusions on failures of a repository were right: a sentence, with a table behind. */
 import type { loadConclusionRecord } from "../../db/read/conclusion_record.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/routes/repositories_page_test.ts
 /** The list of repositories, and redirects to it and to a repository. */
 import type * as v from "valibot";
 import {

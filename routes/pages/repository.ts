@@ -1,3 +1,4 @@
+// Tests: tests/routes/pages_test.ts tests/routes/repositories_page_test.ts
 /** `/repos/{owner}/{name}`: one repository. */
 import { loadConclusionRecord } from "../../db/read/conclusion_record.ts";
 import { loadFailures, type ShownGroup } from "../../db/read/failures.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/routes/pages_test.ts tests/routes/slow_tests_test.ts
 /** `/repos/{owner}/{name}/slow-tests`: the tests of a repository by the time they take. */
 import { loadWeeklyMedians } from "../../db/read/durations_of_tests.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/routes/page_parameters_test.ts tests/routes/pages_test.ts
 /** `/tests/{id}`: one test. */
 import type { RepositoryVersion } from "../../db/read/caller.ts";
 import { loadFailures, type ShownGroups } from "../../db/read/failures.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/routes/page_parameters_test.ts tests/routes/pages_test.ts
 /** The history of a test on the base branch: its state, since when, and whether it is repaired. */
 import type { loadBaseHistory } from "../../db/read/test_evidence.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/routes/test_states_test.ts
 /** The tests of a repository that are broken, or fail now and then without being run again. */
 import type { loadTestStates, StoppedTest, TestInState } from "../../db/read/test_states.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/routes/page_parameters_test.ts tests/routes/pages_test.ts
 /** `/tests`: every test by its name, healthy ones too. */
 import * as v from "valibot";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/db/schema/archive_states_test.ts tests/db/schema/distribute_test.ts
 import initial from "./0001_initial.sql" with { type: "text" };
 import build from "./0002_build.sql" with { type: "text" };
 import archiveStates from "./0003_archive_states.sql" with { type: "text" };

@@ -1,3 +1,4 @@
+// Tests: tests/lib/analysis/repetition/merge_results_test.ts
 /** The results of an upload as they were collected, and their cases. */
 import { ATTEMPT_KINDS, CONCLUSION_OF_KIND } from "../columns.ts";
 import { negativeOf, type Negatives } from "../negatives.ts";

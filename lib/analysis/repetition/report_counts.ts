@@ -1,3 +1,4 @@
+// Tests: tests/lib/analysis/repetition/merge_results_test.ts tests/lib/analysis/repetition/reports_test.ts
 /** What the equal cases of each report show: whether its run was repeated as a whole, and in which order. */
 import type { TestIdentity } from "../../base/identity.ts";
 import {

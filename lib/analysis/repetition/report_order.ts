@@ -1,3 +1,4 @@
+// Tests: tests/lib/analysis/repetition/reports_test.ts
 /** What the paths of reports say about the order of attempts. */
 import { compareTexts } from "../../base/text.ts";
 

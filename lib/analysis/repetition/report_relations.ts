@@ -1,3 +1,4 @@
+// Tests: tests/lib/analysis/repetition/merge_results_test.ts tests/lib/analysis/repetition/reports_test.ts
 /** How the reports of one upload stand to each other: which repeat earlier ones, or stand in others. */
 import type { TestIdentity } from "../../base/identity.ts";
 import { ATTEMPT_KINDS } from "../columns.ts";

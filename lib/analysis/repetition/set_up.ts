@@ -1,3 +1,4 @@
+// Tests: tests/lib/analysis/repetition/submissions_test.ts
 /**
  * The fourth rule of repetition: set-up. A case that stands for a file, class or hook that failed is only
  * written when it fails. It passed wherever tests of its file or class ran and none of these cases stands.

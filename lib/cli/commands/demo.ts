@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/completion_test.ts tests/lib/cli/program_test.ts
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/completion_test.ts tests/lib/cli/program_test.ts
 import { type AddCommand, command } from "../command.ts";
 import { Failure, UsageError } from "../../base/failure.ts";
 

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/completion_test.ts tests/lib/cli/program_test.ts
 import { VERSION } from "../../base/version.ts";
 import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../api_client/api_settings.ts";
 import { readApiAccess, readPublicUrl } from "../settings.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/completion_test.ts tests/lib/cli/program_test.ts
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { distributeDatabase } from "../../../db/schema/distribute.ts";
 import { migrate } from "../../../db/schema/migrate.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/completion_test.ts tests/lib/cli/program_test.ts
 import type { AddCommand } from "../command.ts";
 
 /** Every command by name, in the order of `--help`. Loaded one by one: a command starts sooner. */

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/org_log_test.ts tests/lib/cli/program_test.ts
 import * as v from "valibot";
 import { listChanges } from "../../../db/admin/changes.ts";
 import {

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/completion_test.ts tests/lib/cli/program_test.ts
 import * as v from "valibot";
 import { canReadSchemaVersion } from "../../../db/admin/diagnostics.ts";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";

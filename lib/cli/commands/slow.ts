@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/completion_test.ts tests/lib/cli/program_test.ts
 import * as v from "valibot";
 import { loadSlowTests, type SlowTest } from "../../../db/read/slow_tests.ts";
 import { readSnapshot } from "../../../db/read/snapshot.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/completion_test.ts tests/lib/cli/program_test.ts
 import { chmod, mkdir, realpath } from "node:fs/promises";
 import { listOrganizations } from "../../../db/admin/organizations.ts";
 import { openDatabase } from "../../../db/connection/connect.ts";

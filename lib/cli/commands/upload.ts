@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/upload_to_receiver_test.ts tests/lib/cli/program_test.ts
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type ArchiveContent, type ArchiveFacts, archivePath } from "../../report/archive/mod.ts";

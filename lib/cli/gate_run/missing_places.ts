@@ -1,3 +1,4 @@
+// Tests: tests/lib/gate/missing_places_test.ts
 /** Files that ran before, are there to run, and are missing from the reports of a run. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/comment_test.ts
 /** Comments what failed on the pull request of the CI job. */
 import { appendFile } from "node:fs/promises";
 import { pagesUrlOf } from "../../api_client/api_settings.ts";

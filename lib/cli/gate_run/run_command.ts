@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/gate_test.ts tests/lib/cli/gate_run/lookup_test.ts
 // Signals from a terminal or a CI service; SIGKILL cannot be passed on.
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/comment_test.ts tests/lib/cli/commands/gate_test.ts
 import { stat } from "node:fs/promises";
 import { UsageError } from "../../base/failure.ts";
 import { quote } from "../../base/quote.ts";

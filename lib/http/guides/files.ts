@@ -1,3 +1,4 @@
+// Tests: tests/routes/guides_test.ts
 /** Files that the guides refer to: where they are in the project, by their names below `docs/files/`. */
 export const FILE_PATHS: Readonly<Record<string, string>> = {
   "action.yml": "deploy/ci/action.yml",

@@ -1,3 +1,4 @@
+// Tests: tests/lib/http/docs_page/page_test.ts tests/lib/http/llms_txt/document_test.ts
 /** What documents the API: its title and rules, and the parameters, fields and examples of a route. */
 import { toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";

@@ -1,3 +1,4 @@
+// Tests: tests/docs/reference_test.ts tests/lib/http/llms_txt/document_test.ts
 /** The OpenAPI 3.1 document, generated from the route table. */
 import { toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/http/server/server_test.ts
 /** `GET /ready` and `GET /metrics` on a port of their own, without a token. */
 import { isDoneWithin } from "../../base/delay.ts";
 import type { Log } from "../../base/log.ts";

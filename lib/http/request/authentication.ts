@@ -1,3 +1,4 @@
+// Tests: tests/lib/http/request/parsed_url_test.ts tests/lib/intake/receive/upload_app_test.ts
 /**
  * Who is calling: reads the token of the `Authorization` header and looks it up. The plain token goes no
  * further than this module.

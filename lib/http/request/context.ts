@@ -1,3 +1,4 @@
+// Tests: tests/lib/http/request/token_throttle_test.ts tests/lib/http/server/server_test.ts
 import type { BlockList } from "node:net";
 import type { TokenUse } from "../../../db/admin/tokens.ts";
 import type { Database } from "../../../db/connection/connect.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/http/docs_page/page_test.ts tests/lib/http/request/parsed_url_test.ts
 /**
  * The steps of a request: route, authentication, resource, parameters, response. The order of these
  * checks is part of the API: it determines what a client without a token can find out.

@@ -1,3 +1,4 @@
+// Tests: tests/lib/http/request/list_export_test.ts tests/lib/http/request/parsed_url_test.ts
 /** Error responses. No other module creates the body of an error. */
 import * as v from "valibot";
 import { JSON_MEDIA_TYPE, jsonBody } from "./json_body.ts";

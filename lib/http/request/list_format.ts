@@ -1,3 +1,4 @@
+// Tests: tests/lib/http/request/list_export_test.ts
 /** The formats of a whole list, besides pages of JSON: comma-separated values, and JSON by line. */
 import type * as v from "valibot";
 import { csvLine, type CsvValue } from "../../base/csv.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/http/request/parsed_url_test.ts tests/lib/http/request/responses_test.ts
 /**
  * The parameters that routes share: schemas that turn the text of a request into a value, or say why
  * it is invalid. An empty parameter is the same as an absent one unless noted.

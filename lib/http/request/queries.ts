@@ -1,3 +1,4 @@
+// Tests: tests/lib/http/request/parsed_url_test.ts tests/lib/http/test_cache/cache_test.ts
 /** The queries of a request, which all read its snapshot. */
 import type { RepositoryVersion } from "../../../db/read/caller.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";

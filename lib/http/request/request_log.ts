@@ -1,3 +1,4 @@
+// Tests: tests/lib/http/server/server_test.ts tests/lib/intake/receive/upload_app_test.ts
 /** Runs the requests of an app, each with an id and in limited time, and logs and counts them. */
 import type { Caller } from "../../../db/read/caller.ts";
 import { clientAddress } from "./client_address.ts";

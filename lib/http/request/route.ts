@@ -1,3 +1,4 @@
+// Tests: tests/lib/http/request/parsed_url_test.ts tests/lib/http/request/responses_test.ts
 /** Routes: rows of the route table, and the input and output of their handlers. */
 import * as v from "valibot";
 import type { Caller, CallerScope } from "../../../db/read/caller.ts";

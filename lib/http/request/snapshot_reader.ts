@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/evidence_test.ts tests/routes/test_evidence_test.ts
 /** Runs handlers: what one reads of the database is of one snapshot. */
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { type CallerScope, loadCallers } from "../../../db/read/caller.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/serve_test.ts
 import { Failure } from "../../base/failure.ts";
 
 /** Starts a server. @throws {Failure} when it cannot listen on the address */

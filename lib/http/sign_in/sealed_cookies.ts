@@ -1,3 +1,4 @@
+// Tests: tests/lib/http/sign_in/sign_in_test.ts
 /** Cookies that only this service can read and make: encrypted and signed, with an end. */
 import { EncryptJWT, jwtDecrypt } from "jose";
 import { hkdfSync } from "node:crypto";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/http/test_cache/cache_test.ts
 import { sortTests, type TestOrder } from "../../analysis/order.ts";
 import type { RunCounts } from "../../analysis/run_counts.ts";
 import type { TrackedTest } from "../../analysis/tracked_test.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/checkout/checkout_test.ts tests/lib/intake/stale_reports_test.ts
 import { isGitId } from "../../base/commit.ts";
 import { readGitUrl } from "../../ci/git_url.ts";
 

@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/checkout/checkout_test.ts
 /** Detects the CI job or git checkout that the program runs in: its repository, commit, branch, build URL and so on. */
 import { readFile } from "node:fs/promises";
 import type { Environment } from "../../base/config.ts";

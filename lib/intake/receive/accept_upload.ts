@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/receive/upload_app_test.ts
 /** Has the received body of an upload checked and packed, and stores the archive in the inbox. */
 import type { DiskRoom } from "../../storage/disk_room.ts";
 import type { Inbox } from "../../storage/inbox.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/receive/change_quarantine_test.ts tests/lib/intake/receive/upload_app_test.ts
 import { Buffer } from "node:buffer";
 import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";

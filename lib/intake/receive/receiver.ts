@@ -1,3 +1,4 @@
+// Tests: tests/lib/cli/commands/upload_to_receiver_test.ts tests/lib/cli/program_test.ts
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Context } from "../../http/request/context.ts";
 import { DRAIN_TIMEOUT_MS, listen, type RunningServer } from "../../http/server/server.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/receive/upload_app_test.ts
 import { TOKEN_PURPOSES, type TokenType, tokenType } from "../../base/token.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { readToken } from "../../http/request/authentication.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/mcp/server_test.ts tests/lib/mcp/tools/get_build_verdicts_test.ts
 /** The tool that says of one build what failed, whose it is, and what to do. */
 import * as v from "valibot";
 import { failureCause, fingerprint } from "../../analysis/failure_groups.ts";

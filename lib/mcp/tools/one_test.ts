@@ -1,3 +1,4 @@
+// Tests: tests/lib/mcp/server_test.ts
 /** Tools about one test. */
 import * as v from "valibot";
 import { ownersOf } from "../../analysis/test_tags.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/mcp/server_test.ts
 /** Tools about the CI runs of a repository, and what failed in them. */
 import * as v from "valibot";
 import { ATTEMPT_STATUSES } from "../../analysis/attempts.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/mcp/tools/find_flaky_tests_test.ts tests/lib/mcp/tools/find_slow_tests_test.ts
 /** The type of a tool, and schemas that several tools share. */
 import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/coverage/refusal_test.ts tests/lib/report/growth_test.ts
 import { excerpt } from "../report_error.ts";
 import type { CoverageMap } from "./coverage_map.ts";
 import { CoverageFormatError, type FormatReader, notCoverage } from "./format_reader.ts";

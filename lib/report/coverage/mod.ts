@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/coverage/refusal_test.ts tests/lib/report/growth_test.ts
 /** Coverage reports in, covered lines and lines that can be covered out. */
 import { otherFormat } from "../other_formats.ts";
 import { excerpt, ReportError } from "../report_error.ts";

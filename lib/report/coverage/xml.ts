@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/coverage/refusal_test.ts tests/lib/report/growth_test.ts
 import type { ReportPosition } from "../report_error.ts";
 import { type XmlHandler, XmlReader } from "../xml/reader.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/coverage/formats_test.ts
 /** The elements of the XML coverage formats. */
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import type { CoverageTotals } from "./coverage_map.ts";

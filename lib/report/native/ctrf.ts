@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/archive/contents_test.ts tests/lib/report/native/formats_test.ts
 /** CTRF, the Common Test Report Format: https://ctrf.io. */
 import type { TestIdentity } from "../../base/identity.ts";
 import type { ReportedTool } from "../../analysis/repetition/equal_cases.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/native/formats_test.ts tests/lib/report/report_advice_test.ts
 /** What formats other than JUnit share: a row for each, and their cases. */
 import type { TestIdentity } from "../../base/identity.ts";
 import type { ReportedTool } from "../../analysis/repetition/equal_cases.ts";

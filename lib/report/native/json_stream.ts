@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/archive/contents_test.ts tests/lib/report/native/formats_test.ts
 import { REPORT_LIMITS } from "../limits.ts";
 import { limitError } from "../report_error.ts";
 import { malformed } from "./json_text.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/archive/contents_test.ts tests/lib/report/native/formats_test.ts
 /** Values of JSON from outside, which may be of any type. */
 import { excerpt, ReportError } from "../report_error.ts";
 import { FORBIDDEN, REPLACEMENT, UNDECODABLE } from "../xml/characters.ts";

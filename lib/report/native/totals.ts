@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/archive/contents_test.ts tests/lib/report/native/formats_test.ts
 import { plural } from "../../base/text.ts";
 import { excerpt } from "../report_error.ts";
 import type { ReportOptions } from "../report_reader.ts";

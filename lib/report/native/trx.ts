@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/archive/contents_test.ts tests/lib/report/native/formats_test.ts
 /** TRX, the results of Visual Studio's tests: `dotnet test --logger trx`. */
 import { detach } from "../../base/text.ts";
 import type { ReportedTool } from "../../analysis/repetition/equal_cases.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/xml/reader_test.ts
 /** Replaces a character that cannot be kept. */
 export const REPLACEMENT = "\ufffd";
 

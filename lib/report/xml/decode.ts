@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/archive/contents_test.ts tests/lib/report/coverage/refusal_test.ts
 /** Decodes the bytes of an XML file with the encoding that the file declares. */
 import { excerpt, ReportError } from "../report_error.ts";
 import { REPLACEMENT, UNDECODABLE } from "./characters.ts";

@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/xml/reader_test.ts
 /** The text of an XML document as it arrives: its characters, references, positions and errors. */
 import { REPORT_LIMITS } from "../limits.ts";
 import {

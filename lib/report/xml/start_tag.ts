@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/junit/case_attributes_test.ts tests/lib/report/xml/reader_test.ts
 import { REPORT_LIMITS } from "../limits.ts";
 import { excerpt, shorten } from "../report_error.ts";
 import { detach } from "../../base/text.ts";
