@@ -76,10 +76,10 @@ const claimList = readWith((text): Record<string, string> => {
 const addCommand = command({
   name: "add",
   summary: "Accept uploads with identity tokens of a CI service, without a secret; prints an id",
-  example: "trust add --org acme --issuer github --claims repository_owner=acme",
+  example: "trust add --issuer github --claims repository_owner=acme",
   moreExamples: [
-    "trust add --org acme --issuer https://gitlab.example.com --claims namespace_path=acme",
-    "trust add --org acme --issuer https://ci.example --claims project=5 --repo acme/shop",
+    "trust add --issuer gitlab --claims namespace_path=acme",
+    "trust add --issuer https://ci.example --claims id=5 --repo a/b",
   ],
   details: [
     "A job may upload if the service signed its token (OpenID Connect) for PUBLIC_UPLOAD_URL of `up` or " +

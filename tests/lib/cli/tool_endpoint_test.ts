@@ -83,7 +83,7 @@ describeWithDatabases("POST /mcp", (database) => {
 
   it("serves the tools and prompts to the official client, with the token of the API", async () => {
     const client = await connect(service());
-    assert.equal((await client.listTools()).tools.length, 12);
+    assert.equal((await client.listTools()).tools.length, 13);
     assert.equal((await client.listPrompts()).prompts.length, 4);
     const { structuredContent, isError } = await client.callTool({
       name: "find_flaky_tests",

@@ -226,6 +226,9 @@ describeWithDatabases("repo", (database) => {
       values (${(await organization()).organizationId}, 'badge', ${repositoryId},
         ${`hash ${repositoryId}`}, ${at})`;
     const { organizationId } = await organization();
+    await sql`
+      insert into trusted_issuer (organization_id, issuer, claims, repository_id, created_at)
+      values (${organizationId}, 'https://ci.example', '{"id":"5"}', ${repositoryId}, ${at})`;
     const webhook = async (ofRepository: number | null) => {
       const [row] = await sql<{ webhookId: number }[]>`
         insert into webhook (organization_id, url, secret, events, repository_id, format,

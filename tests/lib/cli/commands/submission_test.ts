@@ -57,6 +57,10 @@ describeWithDatabases("submission", (database) => {
       attempt: null,
       runner: null,
       shard: null,
+      pull_number: null,
+      pull_title: null,
+      author: null,
+      exit_code: null,
       test_result_count: 2,
       notes: [],
     });
