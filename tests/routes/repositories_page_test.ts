@@ -65,7 +65,7 @@ describeWithDatabases("the page of repositories", (database) => {
     assert.deepEqual(lines.map((line) => line.split(",").slice(0, 4).join()), [
       "acme/often,0.75,0.5,16",
       "acme/once,1,,1",
-      "acme/calm,0,,3",
+      "acme/calm,,,3",
       "acme/quiet,,0,0",
     ]);
   });

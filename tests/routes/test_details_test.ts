@@ -61,6 +61,7 @@ describeWithDatabases("GET /api/tests/{id}", (database) => {
       avg_duration_ms: 1.1,
       quarantine_reason: null,
       quarantine_owner: null,
+      quarantine_environment: null,
       quarantine_expires_at: null,
     });
   });
