@@ -1,10 +1,13 @@
 // Tests: tests/routes/flaky_time_test.ts
-import { flakyTime } from "../../lib/analysis/flaky_time.ts";
+/** The test time that flaky failures caused. */
+import { eventOf, flakyTime } from "../../lib/analysis/flaky_time.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
-import { SECONDS_PER_WEEK } from "../../lib/base/time.ts";
+import { SECONDS_PER_DAY, SECONDS_PER_WEEK } from "../../lib/base/time.ts";
+import { basePatterns, countsForBase } from "../../lib/evidence/base_branch.ts";
 import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
+import { loadBaseBranches } from "./base_branch.ts";
 import { integersOf } from "./packed_rows.ts";
-import { loadRuns, withDurations } from "./runs.ts";
+import { loadRunsByRepository, withDurations } from "./runs.ts";
 
 /** A job is run again within hours or days. */
 const REPEATED_WITHIN_SECONDS = SECONDS_PER_WEEK;
@@ -12,59 +15,118 @@ const REPEATED_WITHIN_SECONDS = SECONDS_PER_WEEK;
 /**
  * Microseconds of tests that flaky failures cost a repository since a moment: {@linkcode flakyTime}.
  *
+ * @param options.since seconds since 1970, as `now`
  * @param options.testHashes only failures of these tests; of all tests unless given
  */
 export async function loadFlakyMicroseconds(
   sql: Queryable,
-  { repositoryId, since, testHashes }: {
+  { repositoryId, since, ...query }: {
     repositoryId: number;
-    /** Seconds since 1970. */
     since: number;
+    now: number;
     testHashes?: readonly number[];
   },
 ): Promise<number> {
+  const found = await loadFlakyTime(sql, {
+    ...query,
+    repositoryIds: [repositoryId],
+    starts: [since],
+  });
+  return found.get(repositoryId)?.[0] ?? 0;
+}
+
+/**
+ * Microseconds of tests that flaky failures cost in each of the last weeks, oldest first; the last one ends with
+ * today. Repositories without any are left out.
+ */
+export async function loadFlakyWeeks(
+  sql: Queryable,
+  { repositoryIds, now, today, weekCount }: {
+    repositoryIds: readonly number[];
+    now: number;
+    /** In days since 1970. */
+    today: number;
+    weekCount: number;
+  },
+): Promise<Map<number, number[]>> {
+  const starts = Array.from(
+    { length: weekCount },
+    (_, week) => (today + 1) * SECONDS_PER_DAY - (weekCount - week) * SECONDS_PER_WEEK,
+  );
+  return await loadFlakyTime(sql, { repositoryIds, now, starts });
+}
+
+/** @param query.starts of the periods, in seconds since 1970, ascending */
+async function loadFlakyTime(
+  sql: Queryable,
+  { repositoryIds, now, starts, testHashes }: {
+    repositoryIds: readonly number[];
+    now: number;
+    starts: readonly number[];
+    testHashes?: readonly number[];
+  },
+): Promise<Map<number, number[]>> {
+  const since = starts[0]!;
+  const ids = arrayOf(repositoryIds);
   const isCounted = testHashes
     ? sql`n.test_no = any(array(
         select t.test_no from test t
-        where t.repository_id = ${repositoryId}
+        where t.repository_id = any(${ids}::bigint[])
           and t.test_hash = any(array(select unnest(${arrayOf(testHashes)}::text::bigint[])))))`
     : sql`true`;
-  const repeatedSince = since - REPEATED_WITHIN_SECONDS;
-  const disruptions = await sql<{ submissionId: string; code: string; tests: Uint8Array }[]>`
-    select encode(s.submission_id, 'hex') as "submissionId", s.code_version as code, d.tests
-    from submission s
-    cross join lateral (
-      select string_agg(int4send(n.test_no), '') as tests
+  const repeatedSince = firstSubmissionId(since - REPEATED_WITHIN_SECONDS);
+  const disruptions = await sql<
+    { repositoryId: number; submissionId: string; code: string; tests: Uint8Array }[]
+  >`
+    select s.repository_id::float8 as "repositoryId", encode(s.submission_id, 'hex') as "submissionId",
+      s.code_version as code, d.tests
+    from (
+      select n.repository_id, n.submission_id, string_agg(int4send(n.test_no), '') as tests
       from negative_result n
-      where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
-        and n.is_disruption and ${isCounted}
+      where n.repository_id = any(${ids}::bigint[]) and n.is_disruption and ${isCounted}
+        and n.submission_id >= decode(${repeatedSince}, 'hex')
+      group by n.repository_id, n.submission_id
     ) d
-    where s.repository_id = ${repositoryId} and s.status = 'processed' and d.tests is not null
-      and s.submission_id >= decode(${firstSubmissionId(repeatedSince)}, 'hex')
-      and s.code_version in (
-        select e.code_version from submission e
-        where e.repository_id = ${repositoryId}
-          and e.submission_id >= decode(${firstSubmissionId(since)}, 'hex'))`;
-  const disrupted = new Map(
-    disruptions.map(({ submissionId, tests }) => [submissionId, new Set(integersOf(tests))]),
-  );
+    join submission s on s.repository_id = d.repository_id and s.submission_id = d.submission_id
+    where s.repository_id = any(${ids}::bigint[]) and s.status = 'processed'`;
+  if (disruptions.length === 0) return new Map();
+  const byRepository = Map.groupBy(disruptions, (one) => one.repositoryId);
   // The exceptions of all other code need not be read.
   const codes = new Set(disruptions.map(({ code }) => code));
-  const loaded = await loadRuns(sql, {
-    repositoryId,
-    columns: ["codeVersion", "job", "tests", "results"],
-    since: repeatedSince,
-    where: sql`s.code_version = any(${textsIn(sql, [...codes])})`,
-    order: "oldest first",
-  });
-  const runs = loaded.map((run) => (
-    { ...run, disrupted: disrupted.get(run.submissionId) ?? new Set<number>() }
-  ));
-  const { microseconds, incomplete } = flakyTime(runs, since);
-  if (incomplete.length === 0) return microseconds;
-  const timed = new Map(runs.map((run) => [run.submissionId, run]));
-  for await (const run of withDurations(sql, { repositoryId, runs: incomplete })) {
-    timed.set(run.submissionId, run);
+  const [bases, loaded] = await Promise.all([
+    loadBaseBranches(sql, { repositoryIds: [...byRepository.keys()], now }),
+    loadRunsByRepository(sql, {
+      repositoryIds: arrayOf(byRepository.keys()),
+      firstId: repeatedSince,
+      columns: ["codeVersion", "job", "branch", "queueBase", "buildUrl", "tests", "results"],
+      where: sql`s.code_version = any(${textsIn(sql, [...codes])})`,
+    }),
+  ]);
+  const found = new Map<number, number[]>();
+  for (const [repositoryId, own] of byRepository) {
+    const base = basePatterns(bases.get(repositoryId)!);
+    const disrupted = new Map(
+      own.map(({ submissionId, tests }) => [submissionId, new Set(integersOf(tests))]),
+    );
+    const runs = (loaded.get(repositoryId) ?? []).map((run) => {
+      const { branch, queueBase } = run;
+      const isOnBase = countsForBase({ branch: branch ?? "", queueBase }, base);
+      return {
+        ...run,
+        event: eventOf({ ...run, isOnBase }),
+        disrupted: disrupted.get(run.submissionId) ?? new Set<number>(),
+      };
+    }).sort((a, b) => a.submissionId < b.submissionId ? -1 : 1);
+    const { microseconds, incomplete } = flakyTime(runs, starts);
+    if (incomplete.length === 0) {
+      found.set(repositoryId, microseconds);
+      continue;
+    }
+    const timed = new Map(runs.map((run) => [run.submissionId, run]));
+    for await (const run of withDurations(sql, { repositoryId, runs: incomplete })) {
+      timed.set(run.submissionId, run);
+    }
+    found.set(repositoryId, flakyTime([...timed.values()], starts).microseconds);
   }
-  return flakyTime([...timed.values()], since).microseconds;
+  return found;
 }

@@ -9,38 +9,51 @@ export type FlakyRun =
   & {
     /** The tests with a disruption in this run. */
     disrupted: ReadonlySet<number>;
+    /** As {@linkcode eventOf} names it. */
+    event: string;
   };
 
 /**
- * Microseconds that flaky failures cost: the failed attempts of flaky tests and, of runs that repeat a test
- * which had failed flaky at last on the same code, the time of all tests. Such a run is a job that was run
- * again.
+ * Names what made CI run: a nightly run of the same code is another event. On the base branch that is the build;
+ * on another branch all builds of one code, which nothing but its author runs again.
+ */
+export function eventOf(
+  { buildUrl, branch, isOnBase }: { buildUrl: string; branch: string | null; isOnBase: boolean },
+): string {
+  return !isOnBase && branch ? `branch ${branch}` : `build ${buildUrl}`;
+}
+
+/**
+ * Microseconds that flaky failures caused, by period: the failed attempts of flaky tests and, of runs that repeat a
+ * test which had failed flaky at last on the same code for the same event, the time of all tests. Such a run is a
+ * job that was run again.
  *
  * @param runs oldest first
- * @param since seconds since 1970: the time of earlier runs does not count, they only tell what is repeated
+ * @param starts of the periods, in seconds since 1970, ascending: the time of earlier runs does not count, they only
+ * tell what is repeated
  * @returns also the runs whose time is missing because it takes their durations
  */
 export function flakyTime<Given extends FlakyRun>(
   runs: readonly Given[],
-  since: number,
-): { microseconds: number; incomplete: Given[] } {
-  let microseconds = 0;
+  starts: readonly number[],
+): { microseconds: number[]; incomplete: Given[] } {
+  const microseconds = starts.map(() => 0);
   const incomplete: Given[] = [];
-  /** The tests whose flaky failures made a run fail, by code version and job. */
+  /** The tests whose flaky failures made a run fail, by code version, job and event. */
   const failed = new Map<string, Set<number>>();
   for (const run of runs) {
     const { tests, durations } = run;
-    const version = `${run.codeVersion} ${run.job}`;
+    const version = `${run.codeVersion} ${run.job} ${run.event}`;
     const repeatable = failed.get(version);
     const isRepeated = repeatable !== undefined &&
       tests.testNos.some((testNo) => repeatable.has(testNo));
     const { failedMicroseconds, failedTests } = flakyFailures(run);
-    if (run.recordedAt >= since) {
-      if (!isRepeated && failedTests.length === 0) microseconds += failedMicroseconds;
-      else if (!durations) incomplete.push(run);
-      else if (isRepeated) {
-        microseconds += durations.microseconds().reduce((sum, one) => sum + one, 0);
-      } else microseconds += failedMicroseconds;
+    const period = starts.findLastIndex((start) => run.recordedAt >= start);
+    if (period >= 0) {
+      const isComplete = !isRepeated && failedTests.length === 0;
+      if (!isComplete && !durations) incomplete.push(run);
+      else if (!isRepeated) microseconds[period]! += failedMicroseconds;
+      else for (const one of durations!.microseconds()) microseconds[period]! += one;
     }
     if (failedTests.length === 0) continue;
     if (repeatable) failedTests.forEach((testNo) => repeatable.add(testNo));

@@ -172,7 +172,7 @@ ${
           [
             "Cost of flaky failures",
             formatDuration(microseconds),
-            `of tests, last ${COST_DAYS} days`,
+            `failed attempts and jobs run again, last ${COST_DAYS} days`,
           ],
           ["Quarantined", String(quarantined.length), quarantined.length === 1 ? "test" : "tests"],
           ["Ending soon", String(ending.length), `within ${ENDING_DAYS} days`],

@@ -1,6 +1,6 @@
 // Tests: tests/routes/repositories_page_test.ts
 /** The list of repositories, and redirects to it and to a repository. */
-import type * as v from "valibot";
+import * as v from "valibot";
 import {
   type BuildTotals,
   loadOverviews,
@@ -8,14 +8,15 @@ import {
   NO_BUILDS,
   type Overview,
 } from "../../db/read/repositories.ts";
+import { loadFlakyWeeks } from "../../db/read/flaky_time.ts";
 import { countBrokenTests } from "../../db/read/test_states.ts";
 import { wilsonLowerBound } from "../../lib/analysis/wilson.ts";
 import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
-import { formatCount } from "../../lib/base/text.ts";
+import { formatCount, formatDuration } from "../../lib/base/text.ts";
 import { timestampOrNull } from "../../lib/base/time.ts";
 import { sparkline } from "../../lib/html/charts.ts";
-import { emptyState, keyFigures, table } from "../../lib/html/elements.ts";
+import { emptyState, type KeyFigure, keyFigures, table } from "../../lib/html/elements.ts";
 import { hiddenFields, otherErrors } from "../../lib/html/forms.ts";
 import { keptParameters } from "../../lib/html/layout.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
@@ -27,12 +28,17 @@ import { definePage, downloadLinks, nothingUploaded, type PageRequest } from "./
 
 const SHOWN_DAYS = 14;
 
+/** Weeks of the cost of flaky failures. */
+const COST_WEEKS = 8;
+
 /** `/`: redirects to the list of repositories. */
 export const homePage = definePage({ path: "/", show: ({ pathTo }) => pathTo(["repos"]) });
 
 /** A repository in the list. */
 interface Listed extends Overview {
   brokenTestCount: number;
+  /** Microseconds of tests that flaky failures cost in each of the last weeks, oldest first. */
+  flakyWeeks: readonly number[];
 }
 
 interface SortableColumn {
@@ -104,6 +110,10 @@ const overviewSchema = schemas.object("RepositoryOverview", {
   broken_test_count: schemas.count("Tests of which the latest runs on the base branch all failed"),
   flaky_test_count: schemas.count("Flaky tests that are not quarantined"),
   quarantined_test_count: schemas.count("Quarantined tests"),
+  flaky_seconds_by_week: schemas.described(
+    v.array(schemas.count("Seconds")),
+    "Seconds of tests that flaky failures cost in each of the last 8 weeks, oldest first; the last one ends today",
+  ),
   coverage: schemas.nullable(schemas.share, "Share of covered lines"),
   last_recorded_at: schemas.nullable(schemas.timestamp, "Time of the latest submission"),
 });
@@ -156,13 +166,17 @@ async function findOverviews(
   page: Pick<ListPage, "today" | "load" | "query">,
 ): Promise<{ all: Listed[]; found: Listed[] }> {
   const firstDay = page.today - SHOWN_DAYS + 1;
-  const [overviews, broken] = await Promise.all([
+  const { today } = page;
+  const [overviews, broken, costs] = await Promise.all([
     page.load(loadOverviews, { firstDay, withBefore: true }),
     page.load(countBrokenTests, {}),
+    page.load(loadFlakyWeeks, { today, weekCount: COST_WEEKS }),
   ]);
+  const noCost = Array.from({ length: COST_WEEKS }, () => 0);
   const all = overviews.map((one) => ({
     ...one,
     brokenTestCount: broken.get(one.repositoryId) ?? 0,
+    flakyWeeks: costs.get(one.repositoryId) ?? noCost,
   }));
   const words = foldCase(page.query.q ?? "").split(/\s+/);
   const matching = all.filter((one) =>
@@ -189,6 +203,7 @@ function overviewItem(overview: Listed): v.InferOutput<typeof overviewSchema> {
     broken_test_count: overview.brokenTestCount,
     flaky_test_count: overview.flakyTestCount,
     quarantined_test_count: overview.quarantinedTestCount,
+    flaky_seconds_by_week: overview.flakyWeeks.map((time) => Math.round(time / 1_000_000)),
     coverage: shareOf(coveredLineCount ?? 0, lineCount ?? 0),
     last_recorded_at: timestampOrNull(overview.lastRecordedAt),
   };
@@ -251,8 +266,29 @@ function totals(overviews: readonly Listed[]): Markup {
     ],
     ["Flaky tests", formatCount(sum(({ flakyTestCount }) => flakyTestCount)), "not quarantined"],
     ["Quarantined", formatCount(quarantinedCount), quarantinedCount === 1 ? "test" : "tests"],
+    costFigure(overviews),
     ["Repositories", formatCount(overviews.length)],
   );
+}
+
+/** What flaky failures cost in the last 7 days, in the 7 days before, and by week. */
+function costFigure(overviews: readonly Listed[]): KeyFigure {
+  const weeks = Array.from(
+    { length: COST_WEEKS },
+    (_, week) => overviews.reduce((sum, { flakyWeeks }) => sum + flakyWeeks[week]!, 0),
+  );
+  const most = Math.max(...weeks);
+  return ["Cost of flaky failures", formatDuration(weeks.at(-1)!), [
+    `failed attempts and jobs run again, last 7 days; ${
+      formatDuration(weeks.at(-2)!)
+    } in the 7 days before`,
+    most > 0 && sparkline({
+      title: `Cost of flaky failures by week, the last ${COST_WEEKS}, oldest first`,
+      values: weeks,
+      top: most,
+      format: formatDuration,
+    }),
+  ]];
 }
 
 function sumOf(counts: readonly BuildTotals[]): BuildTotals {

@@ -160,7 +160,7 @@ function repositoryFigures(page: RepositoryPage, flakyMicroseconds: number): Mar
     [
       "Cost of flaky failures",
       formatDuration(flakyMicroseconds),
-      `of tests, last ${NEW_DAYS} days`,
+      `failed attempts and jobs run again, last ${NEW_DAYS} days`,
     ],
     ["Coverage", coverageBadge(overview).percentage ?? "–", "of lines, latest report"],
     ["Last upload", page.at(overview.lastRecordedAt)],

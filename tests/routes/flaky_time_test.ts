@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
-import { loadFlakyMicroseconds } from "../../db/read/flaky_time.ts";
+import { loadFlakyMicroseconds, loadFlakyWeeks } from "../../db/read/flaky_time.ts";
 import type { Upload } from "../../db/write/store_submission.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import type { Conclusion } from "../../lib/report/result.ts";
@@ -38,7 +38,7 @@ describeWithDatabases("the time that flaky failures cost", (database) => {
     }
     const { repositoryId } = repository;
     const since = NOW - 7 * DAY;
-    const found = await loadFlakyMicroseconds(database().sql, { repositoryId, since });
+    const found = await loadFlakyMicroseconds(database().sql, { repositoryId, now: NOW, since });
     return { seconds: found / 1_000_000, repository };
   }
 
@@ -71,6 +71,43 @@ describeWithDatabases("the time that flaky failures cost", (database) => {
     );
   });
 
+  it("is not that of nightly runs of the same code, but of all builds of a branch", async () => {
+    const built = (branch: string, build: number): Partial<Upload> => (
+      { branch, buildUrl: `https://ci.example.com/${next}/${build}`, attempt: "1" }
+    );
+    const nightly = await cost([FAILED, built("main", 1)], [PASSED, built("main", 2)]);
+    assert.equal(nightly.seconds, 5);
+    const again = { ...built("main", 1), attempt: "2" };
+    assert.equal((await cost([FAILED, built("main", 1)], [PASSED, again])).seconds, 5 + 604);
+    const pull = await cost([FAILED, built("fix", 1)], [PASSED, built("fix", 2)]);
+    // Without a build on a usual base branch, "fix" would be taken for it.
+    assert.equal(pull.seconds, 5);
+    const main: [Report, Partial<Upload>] = [SLOW, { ...built("main", 3), commitOid: "d3d3d3d" }];
+    const off = await cost(main, [FAILED, built("fix", 1)], [PASSED, built("fix", 2)]);
+    assert.equal(off.seconds, 5 + 604);
+  });
+
+  it("is that of each week, for several repositories at once", async () => {
+    const before = { recordedAt: NOW - 9 * DAY };
+    const first = await cost(
+      [FAILED, before],
+      [PASSED, { recordedAt: before.recordedAt + 1 }],
+      [FAILED, { commitOid: "e5e5e5e" }],
+      [PASSED, { commitOid: "e5e5e5e" }],
+    );
+    const second = await cost([[...SLOW, ["a", 5, "failure"], ["a", 4]]]);
+    const none = await cost([PASSED]);
+    const repositoryIds = [first, second, none].map(({ repository }) => repository.repositoryId);
+    const today = Math.floor(NOW / DAY);
+    const query = { repositoryIds, now: NOW, today, weekCount: 3 };
+    const found = await loadFlakyWeeks(database().sql, query);
+    const inSeconds = (one: { repository: Repository }) =>
+      found.get(one.repository.repositoryId)?.map((time) => time / 1_000_000);
+    assert.deepEqual(inSeconds(first), [0, 609, 609]);
+    assert.deepEqual(inSeconds(second), [0, 0, 5]);
+    assert.equal(inSeconds(none), undefined);
+  });
+
   it("is nothing for failures that are not flaky", async () => {
     assert.equal((await cost([FAILED], [FAILED])).seconds, 0);
   });
@@ -84,7 +121,7 @@ describeWithDatabases("the time that flaky failures cost", (database) => {
       const since = NOW - 7 * DAY;
       const testHashes = names.map((name) => parseTestId(idOf(repository, { name }))!.testHash);
       const { repositoryId } = repository;
-      const query = { repositoryId, since, testHashes };
+      const query = { repositoryId, now: NOW, since, testHashes };
       return await loadFlakyMicroseconds(database().sql, query) / 1_000_000;
     };
     assert.equal(await ofTests("a"), 5 + 606);
@@ -98,9 +135,14 @@ describeWithDatabases("the time that flaky failures cost", (database) => {
   it("is shown on the page of a repository and in the digest", async () => {
     const { repository } = await cost([FAILED], [PASSED]);
     const html = await (await fixture.get(`/repos/acme/${repository.name}`)).text();
-    assert.match(html, /10 m 9 s<small>of tests, last 7 days<\/small>/);
+    assert.match(html, /10 m 9 s<small>failed attempts and jobs run again, last 7 days<\/small>/);
     const cli = commandLine(database, { now: () => NOW });
     const digest = await cli(`digest --org acme --repo acme/${repository.name}`);
     assert.match(digest.stdout, /flaky failures cost 10 m 9 s of tests/);
+    const list = await (await fixture.get(`/repos.ndjson?q=${repository.name}`)).text();
+    const [item] = list.trim().split("\n").map((line) => JSON.parse(line));
+    assert.deepEqual(item.flaky_seconds_by_week, [0, 0, 0, 0, 0, 0, 0, 609]);
+    const all = await (await fixture.get(`/repos?q=${repository.name}`)).text();
+    assert.match(all, /Cost of flaky failures[^]*10 m 9 s/);
   });
 });

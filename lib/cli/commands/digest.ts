@@ -166,7 +166,7 @@ async function loadInput(
       failedWithoutTestCount: await countFailedWithoutTest(sql, { repositoryId, since: begin }),
       hasReruns: (await loadRerunRepositories(sql, { repositoryIds: [repositoryId], windowStart }))
         .size > 0,
-      flakyMicroseconds: await loadFlakyMicroseconds(sql, { repositoryId, since: begin }),
+      flakyMicroseconds: await loadFlakyMicroseconds(sql, { repositoryId, now, since: begin }),
     });
     const { tests: states } = await loadTestStates(sql, {
       ...repository,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import type { Attempt } from "../../../lib/analysis/columns.ts";
-import { type FlakyRun, flakyTime } from "../../../lib/analysis/flaky_time.ts";
+import { eventOf, type FlakyRun, flakyTime } from "../../../lib/analysis/flaky_time.ts";
 import { runOf } from "./run_of.ts";
 
 const passed = (seconds: number): Attempt => ({
@@ -11,9 +11,9 @@ const passed = (seconds: number): Attempt => ({
 const failed = (seconds: number): Attempt => ({ ...passed(seconds), kind: "negative" });
 
 /** A run of tests 1 and 2 of one job; a failure of test 1 is a disruption. */
-function run(at: number, first: Attempt[], job = "unit"): FlakyRun {
+function run(at: number, first: Attempt[], job = "unit", event = "build 1"): FlakyRun {
   const disrupted = new Set(first.some(({ kind }) => kind === "negative") ? [1] : []);
-  return runOf(at, { 1: first, 2: [passed(100)] }, { job, codeVersion: "tree:1", disrupted });
+  return runOf(at, { 1: first, 2: [passed(100)] }, { job, event, codeVersion: "tree:1", disrupted });
 }
 
 /** The same run, as it is before its durations are loaded. */
@@ -22,7 +22,7 @@ function untimed(run: FlakyRun): FlakyRun {
   return rest;
 }
 
-const seconds = (...runs: FlakyRun[]) => flakyTime(runs, 10).microseconds / 1_000_000;
+const seconds = (...runs: FlakyRun[]) => flakyTime(runs, [10]).microseconds[0]! / 1_000_000;
 
 describe("the time of flaky failures", () => {
   it("is that of failed attempts, and of jobs that were run again", () => {
@@ -35,6 +35,15 @@ describe("the time of flaky failures", () => {
     assert.equal(seconds(run(9, [failed(5)]), run(10, [passed(4)])), 104);
   });
 
+  it("is not that of another run of the same code, such as a nightly one", () => {
+    assert.equal(seconds(run(10, [failed(5)]), run(11, [passed(4)], "unit", "build 2")), 5);
+  });
+
+  it("is that of each period by itself", () => {
+    const runs = [run(9, [failed(5)]), run(10, [failed(5)]), run(20, [passed(4)])];
+    assert.deepEqual(flakyTime(runs, [10, 20]).microseconds, [105_000_000, 104_000_000]);
+  });
+
   it("needs the durations of the runs whose time depends on them, and of no others", () => {
     const runs = [
       run(8, [failed(1)], "other"),
@@ -42,9 +51,21 @@ describe("the time of flaky failures", () => {
       run(11, [failed(5)], "lint"),
       run(12, [passed(4)], "lint"),
     ];
-    const { incomplete, microseconds } = flakyTime(runs.map(untimed), 10);
+    const { incomplete, microseconds } = flakyTime(runs.map(untimed), [10]);
     assert.deepEqual(incomplete.map(({ recordedAt }) => recordedAt), [11, 12]);
-    assert.equal(microseconds, 5_000_000);
-    assert.deepEqual(flakyTime(runs, 10).incomplete, []);
+    assert.deepEqual(microseconds, [5_000_000]);
+    assert.deepEqual(flakyTime(runs, [10]).incomplete, []);
+  });
+});
+
+describe("the event of a run", () => {
+  it("is its build on the base branch, and its branch elsewhere", () => {
+    const at = (branch: string | null, buildUrl: string, isOnBase = false) =>
+      eventOf({ branch, buildUrl, isOnBase });
+    assert.notEqual(at("main", "/1", true), at("main", "/2", true));
+    assert.equal(at("fix", "/1"), at("fix", "/2"));
+    assert.notEqual(at("fix", "/1"), at("other", "/1"));
+    assert.notEqual(at(null, "/1"), at(null, "/2"));
+    assert.equal(at(null, ""), at(null, ""));
   });
 });
