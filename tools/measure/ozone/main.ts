@@ -30,6 +30,7 @@ import {
   type ShareSource,
 } from "../../../lib/evidence/shares.ts";
 import type { Truth } from "../../../lib/evidence/truth.ts";
+import { BRANCH, ENVIRONMENT, isSame, pageOf, verdictsOn } from "./agreement.ts";
 import { printHistories } from "./histories.ts";
 import { readUploads } from "./uploads.ts";
 
@@ -85,22 +86,26 @@ async function replay(): Promise<void> {
   let start = 0;
   /** Milliseconds of uploads without and with failures. */
   const took: [number[], number[]] = [[], []];
-  for await (
-    const { results, commit, tree, job, url, attempt, recordedAt } of readUploads(folder!)
-  ) {
+  let agreed = 0;
+  const idPrefix = await idPrefixOf(repositoryId);
+  for await (const upload of readUploads(folder!)) {
+    const { results, commit, tree, job, url, attempt, recordedAt } = upload;
     start ||= recordedAt;
     if (values.quick && recordedAt > start + QUARTER_SECONDS) break;
     const builder = new SubmissionBuilder();
     for (const result of results) builder.add(result);
     const content = builder.finish();
+    const hasFailed = content.negatives.length > 0;
+    const place = { repositoryId, idPrefix };
+    const gate = hasFailed ? await verdictsOn(sql, place, upload) : null;
     const startedAt = performance.now();
-    await writeTransaction(sql, (tx) =>
+    const { submissionId } = await writeTransaction(sql, (tx) =>
       storeSubmission(tx, {
         repositoryId,
         commitOid: commit,
         treeOid: tree,
-        branch: "master",
-        environment: "Linux-X64",
+        branch: BRANCH,
+        environment: ENVIRONMENT,
         job,
         attempt: String(attempt),
         buildUrl: url,
@@ -111,17 +116,28 @@ async function replay(): Promise<void> {
         content,
         coverage: null,
       }));
-    const hasFailed = content.negatives.length > 0;
     took[hasFailed ? 1 : 0].push(performance.now() - startedAt);
-    if (hasFailed) withFailures++;
+    if (gate) {
+      withFailures++;
+      const comment = await verdictsOn(sql, place, upload);
+      const page = await pageOf(sql, { repositoryId, submissionId, now: recordedAt });
+      if (isSame([gate, comment, page])) agreed++;
+      else process.stderr.write(`page, comment and gate differ: ${url}\n`);
+    }
     if (++count % 500 === 0) process.stderr.write(`${count} uploads\n`);
   }
   const median = (times: number[]) => times.sort((a, b) => a - b)[times.length >> 1]?.toFixed(1);
   print(
     `${count} uploads, ${withFailures} with failures; median ${median(took[0])} ms without ` +
-      `failures, ${median(took[1])} ms with some.\n`,
+      `failures, ${median(took[1])} ms with some. Page, comment and gate agree in ${agreed}.\n`,
   );
   await printTable(repositoryId);
+}
+
+async function idPrefixOf(repositoryId: number): Promise<number> {
+  const [row] = await database.sql<{ idPrefix: number }[]>`
+    select id_prefix::float8 as "idPrefix" from repository where repository_id = ${repositoryId}`;
+  return row!.idPrefix;
 }
 
 interface Row {
