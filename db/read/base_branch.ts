@@ -27,9 +27,7 @@ export async function loadBaseBranches(
   const ids = arrayOf(repositoryIds);
   const isBuild = sql`s.repository_id = any(${ids}::bigint[])
     and s.repository_id = r.repository_id and s.status = 'processed'
-    and s.submission_id >= decode(${
-    firstSubmissionId(now - BASE_DAYS * SECONDS_PER_DAY)
-  }, 'hex')`;
+    and s.submission_id >= decode(${firstSubmissionId(now - BASE_DAYS * SECONDS_PER_DAY)}, 'hex')`;
   const rows = await sql<{ repositoryId: number; branch: string | null }[]>`
     select r.repository_id::float8 as "repositoryId",
       coalesce(r.base_branch, r.default_branch, (

@@ -1,11 +1,11 @@
-// Tests: tests/routes/failures_test.ts
+// Tests: tests/routes/failures_test.ts tests/routes/flaky_groups_page_test.ts
 /** Tests of a repository that fail together: what to repair first. */
 import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
 import { buildKey } from "../../lib/analysis/build_costs.ts";
-import type { TestIdentity } from "../../lib/base/identity.ts";
+import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { groupFailures } from "../../lib/evidence/groups.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
-import type { Queryable } from "../connection/sql.ts";
+import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { loadFailureRows } from "./failures.ts";
 import { loadIdentities } from "./names_of_tests.ts";
 import { loadRuns } from "./runs.ts";
@@ -60,4 +60,54 @@ export async function loadGroupsOfTests(
       tests: testNos.slice(0, maxTests).flatMap((testNo) => names.get(testNo) ?? []),
     })),
   };
+}
+
+/** A submission id and a fingerprint. */
+const FAILURE_DIGITS = { submissionId: 24, fingerprint: 16 };
+
+/**
+ * The ids (24 hex digits) of disruptive tests that fail together, for the lists in which a group is one row. Tests
+ * that fail alone are left out.
+ */
+export async function loadGroupsOfDisruptiveTests(
+  sql: Queryable,
+  { repositoryIds, windowStart }: { repositoryIds: readonly number[]; windowStart: number },
+): Promise<string[][]> {
+  const ids = arrayOf(repositoryIds);
+  const first = firstSubmissionId(windowStart);
+  // One row for each test: thousands of failures as rows take as long as all the rest.
+  const rows = await sql<
+    { repositoryId: number; idPrefix: number; testNo: number; testHash: number; failures: string }[]
+  >`
+    select t.repository_id::float8 as "repositoryId", r.id_prefix::float8 as "idPrefix",
+      t.test_no as "testNo", t.test_hash::float8 as "testHash", f.failures
+    from (
+      select n.repository_id, n.test_no,
+        encode(string_agg(n.submission_id || n.fingerprint, ''), 'hex') as failures
+      from disruptive_test d
+      join negative_result n on n.repository_id = d.repository_id and n.test_no = d.test_no
+        and n.submission_id >= decode(${first}, 'hex')
+      where d.repository_id = any(${ids}::bigint[]) and n.repository_id = any(${ids}::bigint[])
+        and d.latest_submission_id >= decode(${first}, 'hex')
+      group by n.repository_id, n.test_no
+    ) f
+    join test t on t.repository_id = f.repository_id and t.test_no = f.test_no
+    join repository r on r.repository_id = t.repository_id
+    where t.repository_id = any(${ids}::bigint[]) and r.repository_id = any(${ids}::bigint[])`;
+  return [...Map.groupBy(rows, ({ repositoryId }) => repositoryId).values()].flatMap((own) => {
+    const idOf = new Map(own.map((row) => [row.testNo, testId(row.idPrefix, row.testHash)]));
+    return groupFailures(own.flatMap(failedRuns)).filter(({ testNos }) => testNos.length > 1)
+      .map(({ testNos }) => testNos.map((testNo) => idOf.get(testNo)!));
+  });
+}
+
+function failedRuns({ testNo, failures }: { testNo: number; failures: string }) {
+  const { submissionId: idDigits, fingerprint: causeDigits } = FAILURE_DIGITS;
+  const length = idDigits + causeDigits;
+  return Array.from({ length: failures.length / length }, (_, index) => {
+    const runId = failures.slice(index * length, index * length + idDigits);
+    const fingerprint = failures.slice(index * length + idDigits, (index + 1) * length);
+    const fingerprints = fingerprint === NO_TEXT ? [] : [fingerprint];
+    return { testNo, runId, buildId: runId, fingerprints };
+  });
 }

@@ -54,6 +54,20 @@ export function groupFailures(failures: readonly FailedRun[]): FailureGroup[] {
   }).sort((a, b) => b.builds - a.builds || a.testNos[0]! - b.testNos[0]!);
 }
 
+/**
+ * One row for each group: of tests in some order, those of a group follow the first of them.
+ *
+ * @param groups ids of tests, each in one group; a test in none is a row of its own
+ */
+export function rowsOfGroups<Test extends { id: string }>(
+  tests: readonly Test[],
+  groups: readonly (readonly string[])[],
+): [Test, ...Test[]][] {
+  const groupOf = new Map(groups.flatMap((ids) => ids.map((id) => [id, ids] as const)));
+  const rows = Map.groupBy(tests, ({ id }) => groupOf.get(id) ?? id);
+  return [...rows.values()] as [Test, ...Test[]][];
+}
+
 /** Compares all pairs by sets of bits: 2,000 tests with 200 runs take 30 ms. */
 function joinOverlapping(failures: readonly (readonly FailedRun[])[], groups: DisjointSets): void {
   const runNos = new Map<string, number>();

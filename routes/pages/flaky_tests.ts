@@ -1,24 +1,25 @@
-// Tests: tests/routes/flaky_range_test.ts tests/routes/pages_test.ts
+// Tests: tests/routes/flaky_groups_page_test.ts tests/routes/flaky_range_test.ts tests/routes/pages_test.ts
 /** `/flaky-tests`: the inventory. It has the parameters of the API. */
 import * as v from "valibot";
+import { loadGroupsOfDisruptiveTests } from "../../db/read/failing_together.ts";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
 import { loadTrackedTests } from "../../db/read/tracked_tests.ts";
 import type { TrackedTest } from "../../lib/analysis/tracked_test.ts";
 import { TEST_ORDERS } from "../../lib/analysis/order.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
-import { plural } from "../../lib/base/text.ts";
+import { formatCount, plural } from "../../lib/base/text.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
+import { rowsOfGroups } from "../../lib/evidence/groups.ts";
 import { emptyState, table } from "../../lib/html/elements.ts";
 import { choiceField, otherErrors, textField } from "../../lib/html/forms.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { choice, filterOf } from "../../lib/http/request/parameters.ts";
 import { TestCollection } from "../../lib/http/test_cache/collection.ts";
-import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { flakyTests, inventoryParameters, isListedBy, listsFlaky } from "../flaky_tests.ts";
 import { COLUMNS, include, INCLUDE_NAMES } from "../test_fields.ts";
-import { definePage, downloadLinks, nothingUploaded, type PageRequest } from "./page.ts";
+import { definePage, downloadLinks, nothingUploaded, type PageRequest, someTests } from "./page.ts";
 import { shownRange, turnPages } from "./paging.ts";
 
 interface ListPage extends PageRequest {
@@ -30,6 +31,9 @@ interface ListPage extends PageRequest {
 
 /** The figures of the API are those of the first range. */
 const DAYS = ["14", "30", "90"] as const;
+
+/** Tests of a group that are named. */
+const MAX_TOGETHER = 10;
 
 const days = choice("days", DAYS, "Disruptions and figures of so many days");
 
@@ -48,11 +52,16 @@ export const flakyTestsPage = definePage({
     const { parameters, pathTo } = request;
     const { query } = request;
     const { after, limit } = query;
-    const [tests, details] = await Promise.all([
-      loadTests(request, { days: query.days, filter: filterOf(query) }),
+    const windowStart = request.now - Number(query.days) * SECONDS_PER_DAY;
+    const [tests, details, groups] = await Promise.all([
+      loadTests(request, { windowStart, query }),
       request.load(loadRepositoryDetails, {}),
+      request.load(loadGroupsOfDisruptiveTests, { windowStart }),
     ]);
-    const { count, tests: shown } = tests.list({ ...query, isListed: isListedBy(query) });
+    const all = { after: 0, limit: Infinity, isListed: isListedBy(query) };
+    const { count, tests: found } = tests.list({ ...query, ...all });
+    const rows = rowsOfGroups(found, groups);
+    const shown = rows.slice(after, after + limit);
     const page: ListPage = {
       ...request,
       isFlakyView: listsFlaky(query),
@@ -63,18 +72,20 @@ export const flakyTestsPage = definePage({
       },
     };
     const title = titleOf(page.isFlakyView);
-    const range = shownRange({ offset: after, count, shown: shown.length });
+    const range = shownRange({ offset: after, count: rows.length, shown: shown.length });
+    const together = rows.length < count &&
+      ` in ${plural(rows.length, "row")}: tests that fail together are one`;
     return {
       title,
       crumbs: [request.link.repositories],
       content: markup`<h1>${title}</h1>
 <ul class="views">${view("Flaky", true, page)}${view("Quarantined", false, page)}</ul>
 ${filters(page)}
-<p>${plural(count, "test")}${range}${
+<p>${plural(count, "test")}${together}${range}${
         query.days !== DAYS[0] && `; figures of the last ${query.days} days`
       }</p>
 ${shown.length > 0 ? testTable(shown, page) : await nothingFound(page)}
-${turnPages(page, { path: ["flaky-tests"], offset: after, limit, count })}
+${turnPages(page, { path: ["flaky-tests"], offset: after, limit, count: rows.length })}
 ${shown.length > 0 && query.days === DAYS[0] && downloadLinks(["flaky-tests"], request)}`,
     };
   },
@@ -82,11 +93,14 @@ ${shown.length > 0 && query.days === DAYS[0] && downloadLinks(["flaky-tests"], r
 
 /** The tests of a range: those of the API, or of a longer time, in which rare failures are. */
 async function loadTests(
-  { load, loadTests, now }: PageRequest,
-  { days, filter }: { days: string; filter: SubmissionFilter },
+  { load, loadTests }: PageRequest,
+  { windowStart, query }: {
+    windowStart: number;
+    query: Parameters<typeof filterOf>[0] & { days: string };
+  },
 ): Promise<TestCollection> {
-  if (days === DAYS[0]) return await loadTests({ filter });
-  const windowStart = now - Number(days) * SECONDS_PER_DAY;
+  const filter = filterOf(query);
+  if (query.days === DAYS[0]) return await loadTests({ filter });
   const states = await load(loadTrackedTests, { windowStart, filter });
   return new TestCollection([...states.values()].flatMap(({ tests }) => [...tests.values()]));
 }
@@ -161,7 +175,10 @@ async function nothingFound(page: ListPage): Promise<Markup> {
   );
 }
 
-function testTable(tests: readonly TrackedTest[], page: ListPage): Markup {
+function testTable(
+  list: readonly [TrackedTest, ...TrackedTest[]][],
+  page: ListPage,
+): Markup {
   const { link, linkWith, parameters, at } = page;
   const heads = COLUMNS.map(({ page: head, sort }) => {
     const [name = "", className] = head.split("|");
@@ -173,7 +190,7 @@ function testTable(tests: readonly TrackedTest[], page: ListPage): Markup {
       ...isSorted && { order: "descending" as const },
     };
   });
-  const rows = tests.map((test) => {
+  const rows = list.map(([test, ...others]) => {
     const { latestDisruption: latest, quarantine } = test;
     const author = quarantine?.quarantinedBy && ` by ${quarantine.quarantinedBy}`;
     const reason = quarantine?.quarantineReason && `: ${quarantine.quarantineReason}`;
@@ -186,6 +203,13 @@ function testTable(tests: readonly TrackedTest[], page: ListPage): Markup {
       quarantine && markup`<small>Quarantined ${at(quarantine.quarantinedAt)}${author}${reason}.
 ${end}: ${at(quarantine.quarantineExpiresAt)}.</small>`,
       test.tags.map((tag) => markup` ${link.tag(tag)}`),
+      others.length > 0 && someTests(
+        others.length,
+        others.slice(0, MAX_TOGETHER).map((other) => link.test(other.id, other)),
+        `and ${formatCount(others.length)} more that ${
+          others.length === 1 ? "fails" : "fail"
+        } with it`,
+      ),
     ];
     return [
       name,

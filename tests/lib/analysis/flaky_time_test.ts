@@ -13,7 +13,12 @@ const failed = (seconds: number): Attempt => ({ ...passed(seconds), kind: "negat
 /** A run of tests 1 and 2 of one job; a failure of test 1 is a disruption. */
 function run(at: number, first: Attempt[], job = "unit", event = "build 1"): FlakyRun {
   const disrupted = new Set(first.some(({ kind }) => kind === "negative") ? [1] : []);
-  return runOf(at, { 1: first, 2: [passed(100)] }, { job, event, codeVersion: "tree:1", disrupted });
+  return runOf(at, { 1: first, 2: [passed(100)] }, {
+    job,
+    event,
+    codeVersion: "tree:1",
+    disrupted,
+  });
 }
 
 /** The same run, as it is before its durations are loaded. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { groupFailures } from "../../../lib/evidence/groups.ts";
+import { groupFailures, rowsOfGroups } from "../../../lib/evidence/groups.ts";
 
 /** Failures of a test in runs, each a build of its own. */
 function failures(testNo: number, runs: string, ...fingerprints: string[]) {
@@ -47,5 +47,13 @@ describe("groups of failures", () => {
     const sameBuild = failures(1, "ab", "x").map((one) => ({ ...one, buildId: "1" }));
     const found = groupFailures([...sameBuild, ...failures(2, "cd", "y")]);
     assert.deepEqual(found.map(({ testNos, builds }) => [testNos[0], builds]), [[2, 2], [1, 1]]);
+  });
+});
+
+describe("rows of groups", () => {
+  it("put the tests of a group behind the first of them, in their order", () => {
+    const tests = ["a", "b", "c", "d"].map((id) => ({ id }));
+    const rows = rowsOfGroups(tests, [["d", "b", "x"]]);
+    assert.deepEqual(rows.map((row) => row.map(({ id }) => id)), [["a"], ["b", "d"], ["c"]]);
   });
 });

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { before, it } from "@std/testing/bdd";
+import { describeWithDatabases } from "../database.ts";
+import { createShop, type Fixture, NOW } from "./fixture.ts";
+import { parseHtml } from "./html.ts";
+
+describeWithDatabases("tests that fail together in the list of flaky tests", (database) => {
+  let fixture: Fixture;
+
+  before(async () => {
+    let shop;
+    ({ fixture, shop } = await createShop(database()));
+    const other = await fixture.addRepository("acme", "web");
+    const fail = (message: string, ...names: string[]) =>
+      names.flatMap((name) => [
+        { name, conclusion: "failure" as const, message, body: message },
+        { name },
+      ]);
+    await fixture.upload(shop, [
+      ...fail("database is away", "reads", "writes", "deletes"),
+      ...fail("expected 1, found 2", "adds"),
+    ], { recordedAt: NOW - 100 });
+    // Another repository has another fault, whatever its message.
+    await fixture.upload(other, fail("database is away", "logs in"), { recordedAt: NOW - 90 });
+  });
+
+  it("are one row, which names the others when it is opened", async () => {
+    const page = parseHtml(await (await fixture.get("/flaky-tests?quarantine=false")).text());
+    assert.match(page.text, /5 tests in 3 rows: tests that fail together are one/);
+    const rows = page.all("tbody").flatMap((body) => body.all("tr"));
+    assert.equal(rows.length, 3);
+    const [together] = rows.filter(({ text }) => /and 2 more that fail with it/.test(text));
+    assert.equal(together!.all("details").length, 1);
+    for (const name of ["reads", "writes", "deletes"]) assert.match(together!.text, RegExp(name));
+  });
+
+  it("count as one row for the pages of the list", async () => {
+    const read = async (query: string) =>
+      parseHtml(await (await fixture.get(`/flaky-tests?quarantine=false&${query}`)).text());
+    const first = await read("limit=2");
+    assert.equal(first.all("tbody").flatMap((body) => body.all("tr")).length, 2);
+    const next = first.all("a").find(({ text }) => /next/i.test(text))!;
+    const after = new URL(next.attributes["href"]!, "http://x").searchParams.get("after");
+    const second = await read(`limit=2&after=${after}`);
+    assert.equal(second.all("tbody").flatMap((body) => body.all("tr")).length, 1);
+  });
+});
