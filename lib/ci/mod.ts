@@ -107,7 +107,9 @@ export function readCi(variables: CiVariables): CiJob | null {
   const pullNumber = pullIn(service.pullNumber);
   const matrix = readMatrix(variables.MATRIX ?? "");
   const isDefault = code.branch !== "" && code.branch === defaultBranch;
-  const branch = pullNumber !== "" && isDefault ? "" : code.branch;
+  // The branch that a pull request is for cannot be its own: it is that of a fork, which is not told.
+  const isTarget = code.branch !== "" && code.branch === read(service.targetBranch);
+  const branch = pullNumber !== "" && (isDefault || isTarget) ? "" : code.branch;
   return {
     title: service.title,
     repository,
@@ -270,6 +272,8 @@ function liesIn(folder: string, other: string): boolean {
   if (folder === "" || other === "") return true;
   const plain = (path: string) =>
     `${path.replaceAll("\\", "/").replace(/\/+$/, "")}/`.toLowerCase();
+  // CircleCI names a folder below that of its user.
+  if (other.startsWith("~/")) return plain(folder).includes(plain(other).slice(1));
   return plain(folder).startsWith(plain(other));
 }
 

@@ -49,6 +49,8 @@ export interface Service {
   branchOfOtherCommit?: Fact;
   /** Repository of the branch, its address or its owner, when that may be a fork. */
   fork?: Fact;
+  /** The branch that a pull request is for, where a fork's owner may not be told. */
+  targetBranch?: Fact;
   /** The branch that a merge queue tests for, unless the name of the queue's branch says so. */
   queueBase?: Fact;
   /** The folder that the service checked the repository out to. */
@@ -79,6 +81,12 @@ export interface Service {
 
 // Only the event workflow_run has these: it starts a job after the run that tested.
 const OF_RUN = "EVENT_WORKFLOW_RUN_HEAD_SHA";
+
+/**
+ * Of services where running a build again makes another one: the cells of a matrix, whose values are in no
+ * variable, are then not taken for repetitions of each other.
+ */
+const ONLY_ATTEMPT = by([], () => "1");
 
 const GITHUB_EVENT = [
   "GITHUB_EVENT_NAME",
@@ -166,6 +174,25 @@ const GITHUB = {
   ),
   author: ["$EVENT_WORKFLOW_RUN_HEAD_COMMIT_AUTHOR_NAME", "$EVENT_HEAD_COMMIT_AUTHOR_NAME"],
 } satisfies Partial<Service>;
+
+/** Their versions are the values of a matrix. */
+const LANGUAGES_OF_TRAVIS = [
+  "COMPILER",
+  "DART_VERSION",
+  "GO_VERSION",
+  "HAXE_VERSION",
+  "JDK_VERSION",
+  "JULIA_VERSION",
+  "NODE_VERSION",
+  "OTP_RELEASE",
+  "PERL_VERSION",
+  "PHP_VERSION",
+  "PYTHON_VERSION",
+  "R_VERSION",
+  "RUBY_VERSION",
+  "RUST_VERSION",
+  "SCALA_VERSION",
+];
 
 /** The first one that is present is used. */
 export const SERVICES: readonly Service[] = [
@@ -268,7 +295,8 @@ export const SERVICES: readonly Service[] = [
     page: "https://buildkite.com/docs/pipelines/configure/environment-variables",
     presence: ["BUILDKITE"],
     commit: ["$BUILDKITE_COMMIT"],
-    branch: ["$BUILDKITE_BRANCH"],
+    // For a tag, BUILDKITE_BRANCH is the tag.
+    branch: by(["BUILDKITE_TAG", "BUILDKITE_BRANCH"], (tag, branch) => tag ? "" : branch),
     fork: by(
       ["BUILDKITE_PULL_REQUEST", "BUILDKITE_PULL_REQUEST_REPO"],
       (pull, repository) => pull === "false" ? "" : repository,
@@ -302,7 +330,20 @@ export const SERVICES: readonly Service[] = [
     ),
     fork: ["$TRAVIS_PULL_REQUEST_SLUG"],
     folder: ["$TRAVIS_BUILD_DIR"],
-    environment: ["$TRAVIS_OS_NAME-$TRAVIS_CPU_ARCH", "$TRAVIS_OS_NAME"],
+    environment: by(
+      [
+        "TRAVIS_OS_NAME",
+        "TRAVIS_CPU_ARCH",
+        ...LANGUAGES_OF_TRAVIS.map((language) => `TRAVIS_${language}`),
+      ],
+      (os, architecture, ...versions) =>
+        [
+          [os, architecture].filter(Boolean).join("-"),
+          ...versions.map((version, index) =>
+            version && `${LANGUAGES_OF_TRAVIS[index]!.replace(/_.*$/, "").toLowerCase()} ${version}`
+          ),
+        ].filter(Boolean).join(" "),
+    ),
     job: ["$TRAVIS_JOB_NAME"],
     buildUrl: ["$TRAVIS_BUILD_WEB_URL", "$TRAVIS_JOB_WEB_URL"],
     pullNumber: ["$TRAVIS_PULL_REQUEST"],
@@ -398,6 +439,7 @@ export const SERVICES: readonly Service[] = [
     repository: ["$BITBUCKET_REPO_FULL_NAME"],
     commit: ["$BITBUCKET_COMMIT"],
     branch: ["$BITBUCKET_BRANCH"],
+    targetBranch: ["$BITBUCKET_PR_DESTINATION_BRANCH"],
     folder: ["$BITBUCKET_CLONE_DIR"],
     // Steps have no name in the variables.
     shard: numbered({
@@ -423,6 +465,7 @@ export const SERVICES: readonly Service[] = [
         branchOf(ref || version) ||
         (trigger.startsWith("branch/") ? trigger.slice("branch/".length) : ""),
     ),
+    targetBranch: by(["CODEBUILD_WEBHOOK_BASE_REF"], branchOf),
     folder: ["$CODEBUILD_SRC_DIR"],
     job: ["$CODEBUILD_BATCH_BUILD_IDENTIFIER"],
     buildUrl: ["$CODEBUILD_BUILD_URL"],
@@ -439,8 +482,8 @@ export const SERVICES: readonly Service[] = [
     presence: ["CIRRUS_CI"],
     repository: ["$CIRRUS_REPO_FULL_NAME"],
     commit: ["$CIRRUS_CHANGE_IN_REPO"],
-    // Of a pull request pull/5.
-    branch: ["$CIRRUS_BRANCH"],
+    // Of a pull request pull/5, of a tag the tag.
+    branch: by(["CIRRUS_TAG", "CIRRUS_BRANCH"], (tag, branch) => tag ? "" : branch),
     folder: ["$CIRRUS_WORKING_DIR"],
     environment: ["$CIRRUS_OS-$CIRRUS_ARCH", "$CIRRUS_OS"],
     job: ["$CIRRUS_TASK_NAME"],
@@ -471,9 +514,11 @@ export const SERVICES: readonly Service[] = [
       ["CI_COMMIT_SOURCE_BRANCH", "CI_COMMIT_TAG", "CI_COMMIT_BRANCH"],
       (source, tag, branch) => source || (tag ? "" : branch),
     ),
+    targetBranch: ["$CI_COMMIT_TARGET_BRANCH"],
     folder: ["$CI_WORKSPACE"],
     environment: ["$CI_SYSTEM_PLATFORM"],
     job: ["$CI_WORKFLOW_NAME $CI_STEP_NAME", "$CI_WORKFLOW_NAME"],
+    attempt: ONLY_ATTEMPT,
     runner: ["$CI_MACHINE"],
     buildUrl: ["$CI_PIPELINE_URL"],
     repositoryUrl: ["$CI_REPO_URL"],
@@ -492,6 +537,7 @@ export const SERVICES: readonly Service[] = [
       ["DRONE_PULL_REQUEST", "DRONE_SOURCE_BRANCH", "DRONE_TAG", "DRONE_BRANCH"],
       (pull, source, tag, branch) => pull && source || (tag ? "" : branch),
     ),
+    targetBranch: ["$DRONE_TARGET_BRANCH"],
     folder: ["$DRONE_WORKSPACE"],
     environment: ["$DRONE_STAGE_OS-$DRONE_STAGE_ARCH"],
     job: ["$DRONE_STAGE_NAME $DRONE_STEP_NAME", "$DRONE_STAGE_NAME"],
@@ -521,10 +567,15 @@ export const SERVICES: readonly Service[] = [
     presence: ["JENKINS_URL", "JENKINS_HOME"],
     commit: ["$GIT_COMMIT"],
     branch: by(
-      ["CHANGE_BRANCH", "BRANCH_NAME", "GIT_BRANCH"],
-      (ofPull, branch, remote) =>
-        ofPull || branch || remote.replace(/^(refs\/heads\/|(refs\/remotes\/)?origin\/)/, ""),
+      ["CHANGE_BRANCH", "TAG_NAME", "BRANCH_NAME", "GIT_BRANCH"],
+      (ofPull, tag, branch, remote) => {
+        // For a tag, BRANCH_NAME is the tag.
+        if (tag) return "";
+        const local = remote.replace(/^(refs\/heads\/|(refs\/remotes\/)?origin\/)/, "");
+        return ofPull || branch || (local === "detached" ? "" : local);
+      },
     ),
+    targetBranch: ["$CHANGE_TARGET"],
     fork: ["$CHANGE_FORK"],
     folder: ["$WORKSPACE"],
     job: by(["JOB_NAME", "BRANCH_NAME", "STAGE_NAME"], (name, branch, stage) => {
@@ -532,6 +583,7 @@ export const SERVICES: readonly Service[] = [
       const job = branch ? name.replace(/\/[^/]*$/, "") : name;
       return [job, stage].filter((text) => text !== "").join(" ");
     }),
+    attempt: ONLY_ATTEMPT,
     runner: ["$NODE_NAME"],
     buildUrl: ["$BUILD_URL"],
     repositoryUrl: ["$GIT_URL", "$GIT_URL_1"],

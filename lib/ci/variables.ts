@@ -47,9 +47,9 @@ const KNOWN = new Set(CI_NAMES);
 const MAX_CI_CHARACTERS = 64 * 1024;
 const MAX_VALUE_CHARACTERS = 2_000;
 
-/** Cuts user and password off the addresses in a text. */
+/** Cuts user and password off the addresses in a text, up to the last @; the end of a text in JSON ends one. */
 function withoutCredentials(text: string): string {
-  return text.replaceAll(/([A-Za-z][A-Za-z0-9+.-]*:\/\/)[^/?#\s@]*@/g, "$1");
+  return text.replaceAll(/([A-Za-z][A-Za-z0-9+.-]*:\/\/)[^/?#\s"]*@/g, "$1");
 }
 
 function cleanValue(text: string): string {

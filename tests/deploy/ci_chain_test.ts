@@ -13,8 +13,36 @@ import { waitUntil } from "../wait_until.ts";
 const SCRIPT = fileURLToPath(new URL("../../deploy/ci/upload.sh", import.meta.url));
 const PUSHES = 3;
 
-/** A job of GitHub Actions as its runner describes it. */
-type Job = Record<"RUNNER_OS" | "GITHUB_RUN_ATTEMPT", string>;
+const SECRET = "planted-secret";
+const SECRETS = {
+  GITHUB_TOKEN: SECRET,
+  CI_JOB_TOKEN: SECRET,
+  AWS_SECRET_ACCESS_KEY: SECRET,
+};
+
+/** What the CI service says of a job in addition to the commit. */
+type Job = Record<string, string>;
+
+const github = (system: string, attempt: number): Job => ({
+  GITHUB_ACTIONS: "true",
+  GITHUB_EVENT_NAME: "push",
+  GITHUB_SERVER_URL: `https://x-access-token:${SECRET}@github.com`,
+  GITHUB_REF: "refs/heads/main",
+  GITHUB_JOB: "unit",
+  GITHUB_RUN_ATTEMPT: String(attempt),
+  RUNNER_OS: system,
+  RUNNER_ARCH: "X64",
+  RUNNER_NAME: `https://user:${SECRET}@runner`,
+});
+
+/** A cell of a matrix: its values are in no variable. */
+const jenkins = (node: string): Job => ({
+  JENKINS_URL: "https://jenkins.example/",
+  JOB_NAME: "shop/main",
+  STAGE_NAME: "Test",
+  BRANCH_NAME: "main",
+  NODE_NAME: node,
+});
 
 describe("a test that always fails on one system", () => {
   let environment: Record<string, string>;
@@ -40,7 +68,8 @@ describe("a test that always fails on one system", () => {
     await git(["remote", "add", "origin", "https://github.com/acme/shop.git"]);
   });
   after(async () => {
-    await service.stop("SIGTERM");
+    const { stderr } = await service.stop("SIGTERM");
+    assert.ok(!stderr.includes(SECRET));
     await Deno.remove(environment.DATA_DIR!, { recursive: true });
     await Deno.remove(checkout, { recursive: true });
   });
@@ -53,18 +82,13 @@ describe("a test that always fails on one system", () => {
     await git([...author, "commit", "--quiet", "--message", String(push)]);
   }
 
-  async function jobOf(repository: string, job: Job): Promise<Record<string, string>> {
-    return {
-      GITHUB_ACTIONS: "true",
-      GITHUB_EVENT_NAME: "push",
-      GITHUB_REPOSITORY: repository,
-      GITHUB_SHA: await git(["rev-parse", "HEAD"]),
-      GITHUB_REF: "refs/heads/main",
-      GITHUB_RUN_ID: String(push),
-      GITHUB_JOB: "unit",
-      RUNNER_ARCH: "X64",
-      ...job,
-    };
+  async function jobOf(repository: string, job: Job): Promise<Job> {
+    const commit = await git(["rev-parse", "HEAD"]);
+    const build = `https://user:${SECRET}@jenkins.example/job/shop/${push}/`;
+    const address = `https://user:${SECRET}@github.com/${repository}.git`;
+    return job.JENKINS_URL
+      ? { ...job, GIT_URL: address, GIT_COMMIT: commit, BUILD_URL: build }
+      : { ...job, GITHUB_REPOSITORY: repository, GITHUB_SHA: commit, GITHUB_RUN_ID: String(push) };
   }
 
   /** Writes the report of a job. */
@@ -86,6 +110,7 @@ describe("a test that always fails on one system", () => {
       env: {
         PATH: process.env.PATH ?? "",
         HOME: checkout,
+        ...SECRETS,
         ...await jobOf(repository, job),
         TEST_ANALYTICS_URL: service.uploadUrl,
         TEST_ANALYTICS_REPORTS: "junit.xml",
@@ -98,14 +123,17 @@ describe("a test that always fails on one system", () => {
 
   /** Waits until so many submissions are processed. */
   async function untilProcessed(repository: string, count: number): Promise<void> {
-    const url = `${service.url}/api/repos/${repository}/submissions?limit=100`;
     await waitUntil(`${count} submissions of ${repository}`, async () => {
-      const response = await fetch(url, { headers: { authorization: `Bearer ${tokens.api}` } });
-      const { submissions = [] } = await response.json();
+      const { submissions = [] } = await read(`/api/repos/${repository}/submissions?limit=100`);
       return submissions.filter((one: { status: string }) => one.status === "processed").length ===
         count;
     });
   }
+
+  const authorization = () => ({ authorization: `Bearer ${tokens.api}` });
+
+  const read = async (path: string) =>
+    await (await fetch(service.url + path, { headers: authorization() })).json();
 
   const quarantined = async () =>
     (await prepare(environment, [["quarantine", "list", "--org", "acme"]])).join("");
@@ -129,35 +157,64 @@ describe("a test that always fails on one system", () => {
     return code;
   }
 
-  it("stays red: it is not flaky, and no policy quarantines it", async () => {
-    const [linux, windows] = ["Linux", "Windows"].map((RUNNER_OS): Job => ({
-      RUNNER_OS,
-      GITHUB_RUN_ATTEMPT: "1",
-    }));
-    for (let count = 1; count <= PUSHES; count++) {
+  const LEGS: Record<string, { repository: string; linux: Job; windows: Job }> = {
+    "environments of GitHub Actions": {
+      repository: "acme/paths",
+      linux: github("Linux", 1),
+      windows: github("Windows", 1),
+    },
+    "cells of a matrix of Jenkins, which no variable distinguishes": {
+      repository: "acme/cells",
+      linux: jenkins("agent-1"),
+      windows: jenkins("agent-2"),
+    },
+  };
+  for (const [name, { repository, linux, windows }] of Object.entries(LEGS)) {
+    it(`stays red: it is not flaky, and no policy quarantines it: ${name}`, async () => {
+      for (let count = 1; count <= PUSHES; count++) {
+        await commitNext();
+        await upload(repository, linux, false);
+        await upload(repository, windows, true);
+        await untilProcessed(repository, 2 * count);
+      }
+      assert.deepEqual((await read(`/api/repos/${repository}/tests`)).tests, []);
+      assert.doesNotMatch(await quarantined(), /joins/);
       await commitNext();
-      await upload("acme/paths", linux!, false);
-      await upload("acme/paths", windows!, true);
-      await untilProcessed("acme/paths", 2 * count);
-    }
-    assert.doesNotMatch(await quarantined(), /joins/);
-    await commitNext();
-    assert.equal(await gate("acme/paths", windows!), 1);
-  });
+      assert.equal(await gate(repository, windows), 1);
+    });
+  }
 
   it("is quarantined and excused when it fails now and then on the same system", async () => {
-    const attempt = (number: number): Job => ({
-      RUNNER_OS: "Windows",
-      GITHUB_RUN_ATTEMPT: String(number),
-    });
     for (let count = 1; count <= PUSHES; count++) {
       await commitNext();
-      await upload("acme/shop", attempt(1), true);
-      await upload("acme/shop", attempt(2), false);
+      await upload("acme/shop", github("Windows", 1), true);
+      await upload("acme/shop", github("Windows", 2), false);
       await untilProcessed("acme/shop", 2 * count);
     }
     await waitUntil("the policy was applied", async () => /joins/.test(await quarantined()));
     await commitNext();
-    assert.equal(await gate("acme/shop", attempt(1)), 0);
+    assert.equal(await gate("acme/shop", github("Windows", 1)), 0);
+  });
+
+  it("shows no secret of its jobs on a page or in the API", async () => {
+    const paths = ["/repos", "/flaky-tests", "/api/me/repositories", "/api/v1/flaky/tests"];
+    for (const repository of ["acme/paths", "acme/cells", "acme/shop"]) {
+      const { submissions } = await read(`/api/repos/${repository}/submissions?limit=100`);
+      paths.push(
+        `/repos/${repository}`,
+        `/repos/${repository}/builds`,
+        `/api/repos/${repository}/submissions`,
+        `/api/repos/${repository}/failures`,
+        ...submissions.flatMap(({ id }: { id: string }) => [
+          `/repos/${repository}/builds/${id}`,
+          `/api/repos/${repository}/submissions/${id}/tests`,
+        ]),
+      );
+    }
+    for (const path of paths) {
+      const response = await fetch(service.url + path, { headers: authorization() });
+      assert.equal(response.status, 200, path);
+      assert.ok(!(await response.text()).includes(SECRET), path);
+    }
   });
 });

@@ -183,6 +183,13 @@ describe("the code that was tested", () => {
     assert.equal(read({ ...ofRun, ...checkout(HEAD) }).tree, TREE);
   });
 
+  it("is HEAD in the folder of CircleCI, which begins with a tilde", () => {
+    const circle = { CIRCLECI: "true", CIRCLE_SHA1: MAIN, CIRCLE_WORKING_DIRECTORY: "~/project" };
+    const at = (HEAD_FOLDER: string) => code({ ...circle, HEAD_COMMIT: HEAD, HEAD_FOLDER }).commit;
+    assert.equal(at("/home/circleci/project"), HEAD);
+    assert.equal(at("/tmp/tools"), MAIN);
+  });
+
   it("is never at the default branch when it is of a pull request", () => {
     const own = { EVENT_PULL_REQUEST_HEAD_REPO_FULL_NAME: '"acme/shop"' };
     assert.equal(code({ ...pull, ...own }).branch, "");
@@ -248,6 +255,13 @@ describe("the lines of a client", () => {
       }),
       "CHANGE_TITLE=a GITHUB_SHA=3\nHEAD_ORIGIN=ssh://b/c/d\n",
     );
+  });
+
+  it("lose a whole password with an at sign, and nothing of a matrix", () => {
+    const credentials = parseCi("GIT_URL=https://user:p@ss@git.example/acme/shop\n");
+    assert.equal(credentials.GIT_URL, "https://git.example/acme/shop");
+    const MATRIX = '{"registry":"https://npm.example","manager":"pnpm@9"}';
+    assert.equal(parseCi(`MATRIX=${MATRIX}\n`).MATRIX, MATRIX);
   });
 
   it("have the texts of an event as JSON", () => {

@@ -307,6 +307,96 @@ describe("the environment of AWS CodeBuild", () => {
   });
 });
 
+describe("the branch", () => {
+  const jenkins = { JENKINS_URL: "https://jenkins.example/", JOB_NAME: "shop/x" };
+  const buildkite = { BUILDKITE: "true", BUILDKITE_PULL_REQUEST: "false" };
+  const tags: Record<string, Environment> = {
+    "a tag of Jenkins": { ...jenkins, BRANCH_NAME: "v1", TAG_NAME: "v1" },
+    "a commit of Jenkins at no branch": { ...jenkins, GIT_BRANCH: "detached" },
+    "a tag of Buildkite": { ...buildkite, BUILDKITE_BRANCH: "v1", BUILDKITE_TAG: "v1" },
+    "a tag of Cirrus CI": { CIRRUS_CI: "true", CIRRUS_BRANCH: "v1", CIRRUS_TAG: "v1" },
+  };
+  for (const [name, environment] of Object.entries(tags)) {
+    it(`is none for ${name}`, async () => {
+      assert.equal((await factsOf(environment)).branch, "");
+    });
+  }
+
+  // A branch with the name of the branch that it is for can only be a fork's, whose owner is not told.
+  const pulls: Record<string, (branch: string) => Environment> = {
+    "Jenkins": (branch) => ({
+      ...jenkins,
+      BRANCH_NAME: "PR-5",
+      CHANGE_ID: "5",
+      CHANGE_BRANCH: branch,
+      CHANGE_TARGET: "main",
+    }),
+    "AWS CodeBuild": (branch) => ({
+      CODEBUILD_BUILD_ID: "shop:1",
+      CODEBUILD_WEBHOOK_TRIGGER: "pr/5",
+      CODEBUILD_WEBHOOK_HEAD_REF: `refs/heads/${branch}`,
+      CODEBUILD_WEBHOOK_BASE_REF: "refs/heads/main",
+    }),
+    "Bitbucket Pipelines": (branch) => ({
+      BITBUCKET_BUILD_NUMBER: "8",
+      BITBUCKET_PR_ID: "5",
+      BITBUCKET_BRANCH: branch,
+      BITBUCKET_PR_DESTINATION_BRANCH: "main",
+    }),
+    "Drone": (branch) => ({
+      DRONE: "true",
+      DRONE_PULL_REQUEST: "5",
+      DRONE_SOURCE_BRANCH: branch,
+      DRONE_TARGET_BRANCH: "main",
+      DRONE_BRANCH: "main",
+    }),
+    "Woodpecker CI": (branch) => ({
+      CI: "woodpecker",
+      CI_COMMIT_PULL_REQUEST: "5",
+      CI_COMMIT_SOURCE_BRANCH: branch,
+      CI_COMMIT_TARGET_BRANCH: "main",
+      CI_COMMIT_BRANCH: "main",
+    }),
+  };
+  for (const [name, of] of Object.entries(pulls)) {
+    it(`is none for a pull request of a fork's branch with the base's name: ${name}`, async () => {
+      assert.equal((await factsOf(of("fix"))).branch, "fix");
+      assert.equal((await factsOf(of("main"))).branch, "");
+    });
+  }
+
+  it("is that of the fork where Jenkins tells it, also with the base's name", async () => {
+    const environment = { ...pulls.Jenkins!("main"), CHANGE_FORK: "fork-er" };
+    const git = { GIT_URL: "https://github.com/acme/shop.git" };
+    assert.equal((await factsOf({ ...environment, ...git })).branch, "fork-er:main");
+  });
+});
+
+describe("jobs of a matrix", () => {
+  it("are environments by the versions of languages that Travis CI names", async () => {
+    const job = { TRAVIS: "true", TRAVIS_OS_NAME: "linux", TRAVIS_CPU_ARCH: "amd64" };
+    const of = async (more: Environment) =>
+      (await detectCiJob({ ...job, ...more }, noGit))?.environment;
+    assert.equal(await of({ TRAVIS_PYTHON_VERSION: "3.8" }), "linux-amd64 python 3.8");
+    assert.equal(
+      await of({ TRAVIS_NODE_VERSION: "20", TRAVIS_RUBY_VERSION: "3.3" }),
+      "linux-amd64 node 20 ruby 3.3",
+    );
+    assert.equal(await of({}), "linux-amd64");
+  });
+
+  // Running a build again makes another build there.
+  const again: Record<string, Environment> = {
+    Jenkins: { JENKINS_URL: "https://jenkins.example/" },
+    "Woodpecker CI": { CI: "woodpecker" },
+  };
+  for (const [name, environment] of Object.entries(again)) {
+    it(`are of one attempt in a build of ${name}, so that they repeat nothing`, async () => {
+      assert.equal((await detectCiJob(environment, noGit))?.attempt, "1");
+    });
+  }
+});
+
 describe("detecting CI", () => {
   it("finds nothing outside of it, nor in variables that are empty", async () => {
     assert.equal(await detectCiJob({ HOME: "/root", CI: "true" }, noGit), null);
