@@ -52,6 +52,10 @@ export interface ToldFacts {
 export interface CiJob extends DetectedRun {
   /** Such as `GitHub Actions`. */
   title: string;
+  /** Whether the pull request of the branch has to be looked up. */
+  searchesPull: boolean;
+  /** Where the repository is, such as `GitLab`; `""` if the service does not say. */
+  forge: string;
   /** What a person should know about it. */
   notes: string[];
 }
@@ -112,6 +116,8 @@ export function readCi(variables: CiVariables): CiJob | null {
   const branch = pullNumber !== "" && (isDefault || isTarget) ? "" : code.branch;
   return {
     title: service.title,
+    searchesPull: read(service.searchesPull) !== "",
+    forge: read(service.forge),
     repository,
     repositoryUrl: fromUrl.page || checkout.page,
     ...code,

@@ -73,6 +73,10 @@ export interface Service {
   /** The first pull request that is open for the branch, if the job was not started for one. */
   openPull?: Fact;
   pullTitle?: Fact;
+  /** Not empty when the pull request of the branch has to be looked up: no variable has its number. */
+  searchesPull?: Fact;
+  /** Where the repository is, if the service says so. */
+  forge?: Fact;
   /** Name of the commit's author. */
   author?: Fact;
   /** When the build or job began: RFC 3339, or seconds or milliseconds since 1970. */
@@ -172,6 +176,11 @@ const GITHUB = {
     ["EVENT_PULL_REQUEST_TITLE", "EVENT_ISSUE_PULL_REQUEST_URL", "EVENT_ISSUE_TITLE"],
     (title, isPull, ofIssue) => title || isPull && ofIssue,
   ),
+  // The requests that a workflow_run names may be of another repository.
+  searchesPull: by(
+    [OF_RUN, "GITHUB_EVENT_NAME"],
+    (run, event) => run || event === "push" ? "true" : "",
+  ),
   author: ["$EVENT_WORKFLOW_RUN_HEAD_COMMIT_AUTHOR_NAME", "$EVENT_HEAD_COMMIT_AUTHOR_NAME"],
 } satisfies Partial<Service>;
 
@@ -267,6 +276,7 @@ export const SERVICES: readonly Service[] = [
     // Such as acme/shop!7,acme/shop!9.
     openPull: by(["CI_OPEN_MERGE_REQUESTS"], (list) => list.split(",")[0]!.replace(/^.*!/, "")),
     pullTitle: ["$CI_MERGE_REQUEST_TITLE"],
+    forge: by([], () => "GitLab"),
     author: ["$CI_COMMIT_AUTHOR"],
     // Reports may be artifacts of an earlier job of the pipeline.
     startedAt: ["$CI_PIPELINE_CREATED_AT", "$CI_JOB_STARTED_AT"],
@@ -430,6 +440,10 @@ export const SERVICES: readonly Service[] = [
     ),
     repositoryUrl: ["$BUILD_REPOSITORY_URI"],
     pullNumber: ["$SYSTEM_PULLREQUEST_PULLREQUESTNUMBER", "$SYSTEM_PULLREQUEST_PULLREQUESTID"],
+    forge: by(
+      ["BUILD_REPOSITORY_PROVIDER"],
+      (provider) => provider === "TfsGit" ? "Azure Repos" : "",
+    ),
     author: ["$BUILD_SOURCEVERSIONAUTHOR"],
   },
   {
@@ -453,6 +467,7 @@ export const SERVICES: readonly Service[] = [
     ],
     repositoryUrl: ["$BITBUCKET_GIT_HTTP_ORIGIN"],
     pullNumber: ["$BITBUCKET_PR_ID"],
+    forge: by([], () => "Bitbucket"),
   },
   {
     title: "AWS CodeBuild",

@@ -26,6 +26,9 @@ const EVENT = v.object({
   workflow_run: v.optional(HEAD),
 });
 
+/** Forges without support for comments. */
+const UNSUPPORTED = ["Bitbucket", "Azure Repos"];
+
 /** Where to comment; `null` when the run belongs to no pull request. */
 interface CommentTarget {
   comments: PullComments;
@@ -58,7 +61,7 @@ export async function findTarget(
   const gitHubToken = setting(environment, "GITHUB_TOKEN").trim();
   const apiToken = setting(environment, "PLATFORM_API_TOKEN").trim();
   const secretsWith = (token: string) => [apiToken, token].filter((secret) => secret !== "");
-  const isGitLab = get("GITLAB_CI") !== "" || gitHubToken === "" && gitLabToken !== "";
+  const isGitLab = run?.forge === "GitLab" || gitHubToken === "" && gitLabToken !== "";
   if (isGitLab) {
     const number = pull ?? numberIn(run?.pullNumber ?? "");
     if (number === null) return null;
@@ -72,17 +75,14 @@ export async function findTarget(
     });
     return { comments, place: `${repository}!${number}` };
   }
-  const other = gitHubToken === "" ? unsupportedForge(get) : null;
-  if (other !== null) {
+  if (gitHubToken === "" && UNSUPPORTED.includes(run?.forge ?? "")) {
     throw new Failure(
-      `comments on ${other} are not supported: only on GitHub, GitLab, Gitea and Forgejo; ` +
+      `comments on ${run?.forge} are not supported: only on GitHub, GitLab, Gitea and Forgejo; ` +
         "`comment --dry-run` prints the text",
     );
   }
-  const isOfRun = (await readEvent(environment)).workflow_run !== undefined;
-  // The requests that a workflow_run names may be of another repository.
-  const given = pull ?? (isOfRun ? null : numberIn(run?.pullNumber ?? ""));
-  const head = isOfRun || get("GITHUB_EVENT_NAME") === "push" ? headOf(run) : null;
+  const given = pull ?? (run?.searchesPull ? null : numberIn(run?.pullNumber ?? ""));
+  const head = run?.searchesPull ? headOf(run) : null;
   if (given === null && head === null) return null;
   const apiUrl = baseAddress(environment, "GITHUB_API_URL");
   const access = gitHubAccess({ apiUrl, token: checkToken("GITHUB_TOKEN", gitHubToken), stop });
@@ -106,15 +106,6 @@ export async function readEvent(environment: Environment): Promise<v.InferOutput
   } catch {
     return {};
   }
-}
-
-type Get = (name: string) => string;
-
-/** The forge of a CI job that has no support for comments, by its name. */
-function unsupportedForge(get: Get): string | null {
-  if (get("BITBUCKET_BUILD_NUMBER") !== "") return "Bitbucket";
-  if (get("BUILD_REPOSITORY_PROVIDER") === "TfsGit") return "Azure Repos";
-  return null;
 }
 
 /** The commit of a run that was not started for a pull request, and its branch as `owner:branch`. */

@@ -405,7 +405,8 @@ describe("detecting CI", () => {
 
   it("leaves missing facts empty", async () => {
     const job = await detectCiJob({ GITLAB_CI: "true" }, noGit);
-    assert.deepEqual(job, { ...UNKNOWN_RUN, title: "GitLab CI", notes: [] });
+    const ofService = { title: "GitLab CI", forge: "GitLab", searchesPull: false, notes: [] };
+    assert.deepEqual(job, { ...UNKNOWN_RUN, ...ofService });
   });
 
   it("asks git for the commit where the job names something else, and for its tree", async () => {
