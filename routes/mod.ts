@@ -28,6 +28,8 @@ import {
 } from "./pages/repositories.ts";
 import { guideFiles, guidePages } from "./pages/guides.ts";
 import { ownerPage, ownersPage } from "./pages/owners.ts";
+import { ownTokens, revocation } from "./pages/own_tokens.ts";
+import { quarantining, releasing } from "./pages/quarantine_forms.ts";
 import { repositoryPage } from "./pages/repository.ts";
 import { slowTestsPage } from "./pages/slow_tests.ts";
 import { testPage } from "./pages/test.ts";
@@ -94,13 +96,20 @@ export const pages: readonly Endpoint[] = [
   ...guidePages,
 ];
 
+/** What people who are signed in do on the pages of a service that can write. */
+const actions: readonly Endpoint[] = [quarantining, releasing, ownTokens, revocation];
+
 /** Further endpoints, which may call the app that they are part of. */
 type MoreEndpoints = (app: App) => readonly Endpoint[];
 
 /** Creates the app of the API and the pages. */
 export function createApp(context: Context, more: MoreEndpoints = () => []): App {
   const app: App = (request, peer) => dispatch(request, peer);
-  const dispatch = createDispatcher([...routes, ...pages, ...guideFiles, ...more(app)], context);
+  const hasActions = context.signIn && context.writableSql;
+  const dispatch = createDispatcher(
+    [...routes, ...pages, ...hasActions ? actions : [], ...guideFiles, ...more(app)],
+    context,
+  );
   return dispatch;
 }
 

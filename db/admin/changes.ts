@@ -15,6 +15,9 @@ export interface Change {
   detail: Readonly<Record<string, string | number | null>>;
 }
 
+/** Who makes a change, and with which command. */
+export type Origin = Pick<Change, "author" | "command">;
+
 /** Adds a change of an organization to the log, in the transaction that makes it. */
 export async function insertChange(
   tx: Queryable,

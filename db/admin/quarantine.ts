@@ -15,10 +15,8 @@ import {
   loadOwnersOfTests,
   loadSubscribedEvents,
 } from "../write/webhook_messages.ts";
-import { type Change, insertChange } from "./changes.ts";
+import { type Change, insertChange, type Origin } from "./changes.ts";
 import { listRepositories, type Repository, repositoryColumns } from "./repositories.ts";
-
-export type Origin = Pick<Change, "author" | "command">;
 
 export interface StoredTest extends TestIdentity {
   /** 24 lower-case hex digits. */

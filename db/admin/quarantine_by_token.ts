@@ -13,7 +13,8 @@ import { testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Queryable } from "../connection/sql.ts";
 import type { TokenLookUp } from "../read/caller.ts";
-import { changeDetail, type Origin, type Removal } from "./quarantine.ts";
+import type { Origin } from "./changes.ts";
+import { changeDetail, type Removal } from "./quarantine.ts";
 
 /** A test that is changed with a token. */
 interface TestByToken extends TokenLookUp {

@@ -14,7 +14,8 @@ import { readSnapshot } from "../read/snapshot.ts";
 import { lockRepository } from "../write/repository_row.ts";
 import { writeTransaction } from "../write/transaction.ts";
 import { loadPolicyTests, POLICY, type PolicyTest } from "./quarantine_candidates.ts";
-import { addQuarantine, type Origin, removeQuarantine } from "./quarantine.ts";
+import type { Origin } from "./changes.ts";
+import { addQuarantine, removeQuarantine } from "./quarantine.ts";
 import type { Repository } from "./repositories.ts";
 
 /**

@@ -1,6 +1,10 @@
 // Tests: tests/db/schema/upload_token_test.ts tests/lib/cli/commands/token_test.ts
+import { jsonRecord } from "../../lib/base/json_record.ts";
 import type { TokenType } from "../../lib/base/token.ts";
+import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
+import { writeTransaction } from "../write/transaction.ts";
+import { insertChange, type Origin } from "./changes.ts";
 
 /** A stored token, without its hash. */
 export interface Token {
@@ -25,6 +29,8 @@ export type NewTokenRow =
     hash: string;
     /** The repository of a token for one repository. */
     repositoryId?: number;
+    /** Who made it on the pages, see {@linkcode listOwnTokens}. */
+    person?: string;
   };
 
 /**
@@ -36,11 +42,11 @@ export async function insertToken(
   token: NewTokenRow,
 ): Promise<{ token: Token; isNew: boolean } | null> {
   const [inserted] = await sql<Token[]>`
-    insert into api_token (organization_id, type, repository_id, token_prefix, hash, label,
+    insert into api_token (organization_id, type, repository_id, person, token_prefix, hash, label,
       created_at, expires_at)
     values (${token.organizationId}, ${token.type}, ${token.repositoryId ?? null},
-      ${token.tokenPrefix}, ${token.hash}, ${token.label}, to_timestamp(${token.createdAt}),
-      to_timestamp(${token.expiresAt}::float8))
+      ${token.person ?? null}, ${token.tokenPrefix}, ${token.hash}, ${token.label},
+      to_timestamp(${token.createdAt}), to_timestamp(${token.expiresAt}::float8))
     on conflict (hash) do nothing
     returning ${columns(sql)}`;
   if (inserted) return { token: inserted, isNew: true };
@@ -48,6 +54,68 @@ export async function insertToken(
     select ${columns(sql)} from api_token
     where hash = ${token.hash} and organization_id = ${token.organizationId}`;
   return present ? { token: present, isNew: false } : null;
+}
+
+/** Stores a token as {@linkcode insertToken}, in a transaction of its own, and logs a new one. */
+export async function storeToken(
+  sql: Database["sql"],
+  token: NewTokenRow,
+  origin: Origin,
+): ReturnType<typeof insertToken> {
+  return await writeTransaction(sql, async (tx) => {
+    const stored = await insertToken(tx, token);
+    if (stored?.isNew) await logChange(tx, stored.token, token.createdAt, origin);
+    return stored;
+  });
+}
+
+/** Revokes a token as {@linkcode revokeToken}, in a transaction of its own, and logs it. */
+export async function revokeStoredToken(
+  sql: Database["sql"],
+  given: Parameters<typeof revokeToken>[1],
+  origin: Origin,
+): ReturnType<typeof revokeToken> {
+  return await writeTransaction(sql, async (tx) => {
+    const result = await revokeToken(tx, given);
+    if (result?.revoked) await logChange(tx, result.token, given.revokedAt, origin);
+    return result;
+  });
+}
+
+async function logChange(
+  tx: Queryable,
+  token: Token,
+  changedAt: number,
+  origin: Origin,
+): Promise<void> {
+  const { organizationId, apiTokenId, label, type } = token;
+  const { expires_at, repository } = jsonRecord(token);
+  await insertChange(tx, {
+    ...origin,
+    organizationId,
+    changedAt,
+    subject: String(apiTokenId),
+    detail: { label, type, expires_at, ...repository !== null && { repository } },
+  });
+}
+
+/** The valid tokens that a person made on the pages, oldest first. */
+export async function listOwnTokens(
+  sql: Queryable,
+  { organizationId, person, now }: Owner & { now: number },
+): Promise<Token[]> {
+  return await sql<Token[]>`
+    select ${columns(sql)} from api_token
+    where organization_id = ${organizationId} and person = ${person}
+      and valid_until > to_timestamp(${now})
+    order by api_token_id`;
+}
+
+/** A person of an organization. */
+interface Owner {
+  organizationId: number;
+  /** Issuer and subject of the person's account. */
+  person: string;
 }
 
 /** All tokens of an organization, oldest first. */
@@ -69,18 +137,26 @@ export async function countExpiringTokens(
   return row!.count;
 }
 
-/** Revokes a token; `revoked` is false when it already was. `null` when it does not exist. */
+/**
+ * Revokes a token; `revoked` is false when it already was. `null` when it does not exist.
+ *
+ * @param options.of only a token that this person made
+ */
 export async function revokeToken(
   sql: Queryable,
-  { apiTokenId, revokedAt }: { apiTokenId: number; revokedAt: number },
+  { apiTokenId, revokedAt, of }: { apiTokenId: number; revokedAt: number; of?: Owner },
 ): Promise<{ token: Token; revoked: boolean } | null> {
+  const isMeant = of
+    ? sql`organization_id = ${of.organizationId} and person = ${of.person}
+        and api_token_id = ${apiTokenId}`
+    : sql`api_token_id = ${apiTokenId}`;
   const [revoked] = await sql<Token[]>`
     update api_token set revoked_at = to_timestamp(${revokedAt})
-    where api_token_id = ${apiTokenId} and revoked_at is null
+    where ${isMeant} and revoked_at is null
     returning ${columns(sql)}`;
   if (revoked) return { token: revoked, revoked: true };
   const [present] = await sql<Token[]>`
-    select ${columns(sql)} from api_token where api_token_id = ${apiTokenId}`;
+    select ${columns(sql)} from api_token where ${isMeant}`;
   return present ? { token: present, revoked: false } : null;
 }
 

@@ -60,6 +60,7 @@ CASE
     WHEN (revoked_at IS NULL) THEN COALESCE(expires_at, 'infinity'::timestamp with time zone)
     ELSE '-infinity'::timestamp with time zone
 END) stored,
+  person text,
   constraint api_token_pkey PRIMARY KEY (organization_id, api_token_id),
   constraint api_token_hash_key UNIQUE (hash),
   constraint api_token_check CHECK (((type = ANY (ARRAY['upload'::text, 'quarantine'::text])) OR ((repository_id IS NOT NULL) = (type = 'badge'::text)))),

@@ -1,4 +1,5 @@
 import type { TestIdentity } from "../base/identity.ts";
+import { formatTimestamp } from "../base/time.ts";
 import { matchesPatterns, parsePatterns } from "../query/submission_filter.ts";
 
 export interface Quarantine {
@@ -12,6 +13,40 @@ export interface Quarantine {
   quarantineExpiresAt: number | null;
   /** Patterns of the environments that it is limited to, separated by commas; `null` for all. */
   quarantineEnvironment: string | null;
+}
+
+/** What is said about an entry on the command line, over HTTP or in a form. */
+export interface NewEntry {
+  by?: string | null | undefined;
+  type?: Quarantine["quarantineType"];
+  reason?: string | null | undefined;
+  owner?: string | null | undefined;
+  /** The end in seconds since 1970, for a given `now`. */
+  expires?: ((now: number) => number) | undefined;
+  environment?: string | null | undefined;
+}
+
+/** A new entry, or what is wrong with its end. */
+export function newEntry(
+  { by = null, type = "manual", reason = null, owner = null, expires, environment = null }:
+    NewEntry,
+  now: number,
+): { entry: Quarantine } | { wrongEnd: string } {
+  const end = expires?.(now) ?? null;
+  if (end !== null && end <= now) {
+    return { wrongEnd: `"${formatTimestamp(end)}" is not after ${formatTimestamp(now)}` };
+  }
+  return {
+    entry: {
+      quarantinedAt: now,
+      quarantinedBy: by,
+      quarantineType: type,
+      quarantineReason: reason,
+      quarantineOwner: owner,
+      quarantineExpiresAt: end,
+      quarantineEnvironment: environment,
+    },
+  };
 }
 
 /** Whether an entry covers an environment, `""` when unknown. */

@@ -121,6 +121,11 @@ const TABLE = {
   OIDC_CLIENT_SECRET_FILE: ["", "serve, up: file that contains OIDC_CLIENT_SECRET"],
   OIDC_ORGANIZATION: ["", "serve, up: organization of all who may sign in"],
   OIDC_ORGANIZATION_CLAIM: ["", "serve, up: claim that has the organization of a person instead"],
+  OIDC_EDITORS: [
+    "",
+    "up: groups whose members may quarantine tests and make API tokens on the pages, separated by commas",
+  ],
+  OIDC_GROUPS_CLAIM: ["groups", "serve, up: claim that has the groups of a person"],
   GITHUB_STEP_SUMMARY: [
     "",
     "gate, comment: file to which the outcome is appended as Markdown",

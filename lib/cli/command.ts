@@ -1,7 +1,7 @@
 // Tests: tests/lib/cli/commands/backup_test.ts tests/lib/cli/commands/comment_test.ts
 /** Commands: their definition, and the context they run in. */
 import { type Command, type CommanderError, Option } from "commander";
-import type { Change } from "../../db/admin/changes.ts";
+import type { Change, Origin } from "../../db/admin/changes.ts";
 import type { Database } from "../../db/connection/connect.ts";
 import type { Queryable } from "../../db/connection/sql.ts";
 import {
@@ -52,7 +52,7 @@ export interface CommandContext {
   /** Prints a line on standard error. */
   note(text: string): void;
   /** The author and the command of a change, for the log of an organization. */
-  origin(): Pick<Change, "author" | "command">;
+  origin(): Origin;
   /** Adds a change by this command to the log of an organization, in the transaction that makes it. */
   logChange(tx: Queryable, change: LoggedChange): Promise<void>;
 }

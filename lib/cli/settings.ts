@@ -139,6 +139,8 @@ export const SIGN_IN_VARIABLES = [
   "OIDC_CLIENT_SECRET_FILE",
   "OIDC_ORGANIZATION",
   "OIDC_ORGANIZATION_CLAIM",
+  "OIDC_EDITORS",
+  "OIDC_GROUPS_CLAIM",
 ] as const satisfies readonly SettingName[];
 
 /** How people sign in; `null` unless a provider is set. @throws {TypeError} when a setting is missing */
@@ -161,7 +163,16 @@ export function readSignIn(environment: Environment): SignInSettings | null {
       "OIDC_ISSUER: expected either OIDC_ORGANIZATION or OIDC_ORGANIZATION_CLAIM as well",
     );
   }
-  return { issuer, clientId, clientSecret, organization: name ? { name } : { claim }, publicUrl };
+  const groups = setting(environment, "OIDC_EDITORS").split(",").map((group) => group.trim())
+    .filter((group) => group !== "");
+  return {
+    issuer,
+    clientId,
+    clientSecret,
+    organization: name ? { name } : { claim },
+    editors: { groups, claim: setting(environment, "OIDC_GROUPS_CLAIM").trim() },
+    publicUrl,
+  };
 }
 
 /** Checks that what is sent to an address cannot be read on the way. @throws {TypeError} */

@@ -4,17 +4,19 @@ import { type Markup, markup } from "./markup.ts";
 
 /** A field of text, with what is wrong with its value. */
 export function textField(
-  { name, label, hint, value = "", errors }: {
+  { name, id = name, label, hint, value = "", errors }: {
     name: string;
+    /** Where a page has several fields of the name. */
+    id?: string;
     label: string;
     hint: string;
     value?: string | undefined;
     errors?: readonly string[] | undefined;
   },
 ): Markup {
-  return markup`<div><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${value}" placeholder="${hint}" autocomplete="off" spellcheck="false"${
-    errors && isDescribedBy(name)
-  }>${errors && ownErrors(name, errors)}</div>`;
+  return markup`<div><label for="${id}">${label}</label><input id="${id}" name="${name}" value="${value}" placeholder="${hint}" autocomplete="off" spellcheck="false"${
+    errors && isDescribedBy(id)
+  }>${errors && ownErrors(id, errors)}</div>`;
 }
 
 function isDescribedBy(name: string): Markup {

@@ -53,6 +53,8 @@ interface Frame {
   zone: TimeZone;
   /** Whether the reader can sign out. */
   hasSession?: boolean;
+  /** Whether the reader may act, and has tokens of their own. */
+  isEditor?: boolean;
   /** What is wrong with the parameter `tz`. */
   zoneErrors?: readonly string[] | undefined;
 }
@@ -90,10 +92,11 @@ last 14 days unless they say otherwise; ${
 `;
 }
 
-function signOutForm({ pathTo }: Frame): Markup {
+function signOutForm({ pathTo, isEditor }: Frame): Markup {
+  const tokens = isEditor && markup`<a href="${pathTo(["tokens"])}">Your tokens</a> `;
   return markup`<form method="post" action="${
     pathTo(["sign-out"])
-  }"><button>Sign out</button></form>`;
+  }">${tokens}<button>Sign out</button></form>`;
 }
 
 /** The links of the main navigation, with the path of their pages. */

@@ -11,7 +11,7 @@ import {
   releaseArchive,
 } from "../../db/admin/archives.ts";
 import { findOrganization, type Organization } from "../../db/admin/organizations.ts";
-import type { Origin } from "../../db/admin/quarantine.ts";
+import type { Origin } from "../../db/admin/changes.ts";
 import { applyPolicy, loadPolicy } from "../../db/admin/quarantine_policy.ts";
 import { findOrCreateRepository, type Repository } from "../../db/admin/repositories.ts";
 import type { Database } from "../../db/connection/connect.ts";

@@ -17,7 +17,7 @@ import {
   readTags,
   readText,
 } from "./upload_values.ts";
-import { parseParameters } from "./parameters.ts";
+import { parseValues } from "../http/request/parse_values.ts";
 
 const optional = <T>(read: (text: string) => T) => v.optional(readWith(read));
 
@@ -46,7 +46,7 @@ export function readUploadParameters(
   search: URLSearchParams,
   now: number,
 ): { given: RunValues; errors?: undefined } | { errors: ParameterErrors } {
-  const read = parseParameters(schemaAt(now), search);
+  const read = parseValues(schemaAt(now), search);
   if (read.errors) return read;
   const { repository: repo, build_url: buildUrl, recorded_at: recordedAt, ...others } = read.values;
   const { exit_code: exitCode, path_prefix: pathPrefix, ...rest } = others;

@@ -77,6 +77,7 @@ export function definePage<Query extends Entries>(
     path: string;
     resource?: Resource;
     query?: Query;
+    hasForms?: boolean;
     list?: PageList<QueryOf<Query>>;
     listOf?: ListOfRoute;
     show(request: PageRequest<QueryOf<Query>>): Promise<Page | Markup> | Page | Markup;
@@ -95,7 +96,10 @@ export function definePage<Query extends Entries>(
       const page = pageRequest(request, context);
       const shown = await show(page);
       return "content" in shown
-        ? { body: layout(shown, { ...page, path }), headers: PAGE_HEADERS }
+        ? {
+          body: layout(shown, { ...page, path, isEditor: page.editor !== null }),
+          headers: PAGE_HEADERS,
+        }
         : { body: "", redirect: String(shown) };
     },
   };

@@ -8,6 +8,7 @@ import { shellWord } from "../../lib/base/quote.ts";
 import { together, verbatim } from "../../lib/html/elements.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 import { type PageRequest, uploadAddress } from "./page.ts";
+import { quarantineForms } from "./quarantine_forms.ts";
 
 /** The request for the page of a test. */
 export interface TestPage extends PageRequest {
@@ -27,15 +28,23 @@ export function quarantineSection(log: readonly QuarantineEvent[], page: TestPag
     ? markup`<p>Quarantined ${at(entry.quarantinedAt)}, ${entry.quarantineType}${where}${reason}.
 Owner: <b>${
       entry.quarantineOwner === null ? "none" : link.owner(entry.quarantineOwner)
-    }</b>; end: ${at(entry.quarantineExpiresAt)}. To end it
-now:</p>`
-    : markup`<p>It is not quarantined. To quarantine it for two weeks, with the reason in place of
-<code>WHY</code>:</p>`;
+    }</b>; end: ${at(entry.quarantineExpiresAt)}. ${!page.editor && "To end it now:"}</p>`
+    : markup`<p>It is not quarantined. ${
+      !page.editor && markup`To quarantine it for two weeks, with the reason in place of
+<code>WHY</code>:`
+    }</p>`;
   const events = log.toReversed().map((event) =>
     markup`<li>${at(event.at)}: <b>${event.action}</b>${event.author && ` by ${event.author}`}${
       event.quarantineReason && `: ${event.quarantineReason}`
     }</li>`
   );
+  const shownLog = events.length > 0 && markup`<h3>Log</h3><ul>${events}</ul>`;
+  if (page.editor) {
+    const owner = ownerOf(test, "");
+    return markup`${state}${
+      quarantineForms({ ...page, id: test.id, entry, owner }, page.editor)
+    }${shownLog}`;
+  }
   const { overHttp, onServer } = quarantineCommands(page);
   return markup`${state}${verbatim(overHttp)}
 <p class="soft">${
@@ -44,19 +53,19 @@ now:</p>`
 ${together("--quarantine")}</code>: a team has one for all of its tests (<a href="${
     page.pathTo(["docs", "guides", "quarantine"])
   }">guide</a>). On the server:</p>
-${verbatim(onServer)}${events.length > 0 && markup`<h3>Log</h3><ul>${events}</ul>`}`;
+${verbatim(onServer)}${shownLog}`;
 }
 
-/** The only owner of a test, from CODEOWNERS; a placeholder when there are none or several. */
-function ownerOf({ tags }: TestDetails): string {
+/** The only owner of a test, from CODEOWNERS; `otherwise` when there are none or several. */
+function ownerOf({ tags }: TestDetails, otherwise: string): string {
   const owners = ownersOf(tags);
-  return owners.length === 1 ? owners[0]! : "WHO";
+  return owners.length === 1 ? owners[0]! : otherwise;
 }
 
 /** The commands that quarantine a test, or release it. */
 function quarantineCommands({ test, repository, uploadUrl }: TestPage) {
   const { id } = test;
-  const owner = ownerOf(test);
+  const owner = ownerOf(test, "WHO");
   const path = [...repository.owner.split("/"), repository.name].map(encodeURIComponent).join("/")
     // An interactive bash expands it, also between double quotes.
     .replaceAll("!", "%21");

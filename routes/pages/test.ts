@@ -57,6 +57,7 @@ const LONG_NAME = 120;
 export const testPage = definePage({
   path: "/tests/:id",
   resource: "test in path",
+  hasForms: true,
   query: { days: chartDays, since: repairCommit },
   showErrors: (errors, request) =>
     wrongRange(errors, request, repairField(request.parameters, errors)),

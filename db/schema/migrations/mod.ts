@@ -23,6 +23,7 @@ import toldByCi from "./0021_told_by_ci.sql" with { type: "text" };
 import trustedIssuer from "./0022_trusted_issuer.sql" with { type: "text" };
 import quarantineEnvironment from "./0023_quarantine_environment.sql" with { type: "text" };
 import removalByToken from "./0024_removal_by_token.sql" with { type: "text" };
+import tokenOfPerson from "./0025_token_of_person.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -50,4 +51,5 @@ export const migrations: readonly string[] = [
   trustedIssuer,
   quarantineEnvironment,
   removalByToken,
+  tokenOfPerson,
 ];

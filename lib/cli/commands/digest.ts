@@ -1,7 +1,8 @@
 import { loadMassFailures } from "../../../db/read/job_runs.ts";
 import { buildKey } from "../../analysis/build_costs.ts";
 import * as v from "valibot";
-import { listQuarantined, type Origin } from "../../../db/admin/quarantine.ts";
+import type { Origin } from "../../../db/admin/changes.ts";
+import { listQuarantined } from "../../../db/admin/quarantine.ts";
 import { listQuarantineLog } from "../../../db/read/quarantine_log.ts";
 import { applyPolicy, loadPolicy } from "../../../db/admin/quarantine_policy.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";

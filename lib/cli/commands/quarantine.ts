@@ -17,6 +17,7 @@ import { countReleases } from "../../../db/admin/quarantine_candidates.ts";
 import { listRepositories } from "../../../db/admin/repositories.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
+import { newEntry } from "../../analysis/quarantine.ts";
 import { quarantineRecord, testRecord } from "../../analysis/quarantine_json.ts";
 import { DEFAULT_POLICY, type QuarantinePolicy } from "../../analysis/quarantine_policy.ts";
 import { testId } from "../../base/identity.ts";
@@ -74,27 +75,13 @@ const addCommand = command({
       v.optional(readWith(readEnvironments)),
     ),
   },
-  async run({ testId: parts, by, type, reason, owner, expires, environment }, context) {
-    const { now } = context;
-    const expiresAt = expires?.(now) ?? null;
-    if (expiresAt !== null && expiresAt <= now) {
-      throw new UsageError(
-        `--expires: "${formatTimestamp(expiresAt)}" is not after ${formatTimestamp(now)}`,
-      );
-    }
+  async run({ testId: parts, ...given }, context) {
+    const read = newEntry(given, context.now);
+    if ("wrongEnd" in read) throw new UsageError(`--expires: ${read.wrongEnd}`);
     const { sql } = await context.openDatabase();
     const test = await requireTest(sql, parts);
     const origin = context.origin();
-    const result = await writeTransaction(sql, (tx) =>
-      addQuarantine(tx, test, {
-        quarantinedAt: now,
-        quarantinedBy: by ?? null,
-        quarantineType: type,
-        quarantineReason: reason ?? null,
-        quarantineOwner: owner ?? null,
-        quarantineExpiresAt: expiresAt,
-        quarantineEnvironment: environment ?? null,
-      }, origin));
+    const result = await writeTransaction(sql, (tx) => addQuarantine(tx, test, read.entry, origin));
     const { id } = test;
     if (result.outcome !== "added") {
       const change = result.outcome === "changed" ? "its entry is changed" : "unchanged";

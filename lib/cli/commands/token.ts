@@ -1,17 +1,9 @@
 import * as v from "valibot";
-import {
-  insertToken,
-  listTokens,
-  type NewTokenRow,
-  revokeToken,
-  type Token,
-} from "../../../db/admin/tokens.ts";
-import type { Database } from "../../../db/connection/connect.ts";
-import { writeTransaction } from "../../../db/write/transaction.ts";
+import { listTokens, revokeStoredToken, storeToken, type Token } from "../../../db/admin/tokens.ts";
 import { makeToken } from "../../base/token.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { jsonRecord } from "../../base/json_record.ts";
-import { type AddCommand, command, type CommandContext, group } from "../command.ts";
+import { type AddCommand, command, group } from "../command.ts";
 import {
   argument,
   flag,
@@ -100,7 +92,7 @@ const createCommand = command({
     const seconds = expiresIn === undefined && type === "api_token"
       ? API_TOKEN_SECONDS
       : expiresIn ?? null;
-    const stored = await storeToken(sql, context, {
+    const stored = await storeToken(sql, {
       organizationId: organization.organizationId,
       ...repository && { repositoryId: repository.repositoryId },
       type,
@@ -109,7 +101,7 @@ const createCommand = command({
       label: label ?? null,
       createdAt: context.now,
       expiresAt: expiresAt ?? (seconds === null ? null : context.now + seconds),
-    });
+    }, context.origin());
     if (!stored?.isNew) throw new Error("a random token already exists");
     if (type === "legacy" && organization.purchaseUnitCount === 0) {
       context.note(
@@ -143,7 +135,7 @@ const importCommand = command({
   },
   async run({ org, hash, prefix, expiresAt }, context) {
     const { sql, organization } = await openOrganization(context, org);
-    const stored = await storeToken(sql, context, {
+    const stored = await storeToken(sql, {
       organizationId: organization.organizationId,
       type: hash.type,
       tokenPrefix: prefix ?? null,
@@ -151,7 +143,7 @@ const importCommand = command({
       label: null,
       createdAt: context.now,
       expiresAt: expiresAt ?? null,
-    });
+    }, context.origin());
     // Does not tell which organization has it.
     if (!stored) throw new Failure("cannot import the token: its hash is already used");
     const { token } = stored;
@@ -203,11 +195,8 @@ const revokeCommand = command({
   input: { tokenId: argument("id, as in `token list`", rowId) },
   async run({ tokenId }, context) {
     const { sql } = await context.openDatabase();
-    const result = await writeTransaction(sql, async (tx) => {
-      const result = await revokeToken(tx, { apiTokenId: tokenId, revokedAt: context.now });
-      if (result?.revoked) await context.logChange(tx, changeOf(result.token));
-      return result;
-    });
+    const revocation = { apiTokenId: tokenId, revokedAt: context.now };
+    const result = await revokeStoredToken(sql, revocation, context.origin());
     if (!result) {
       throw new Failure(
         `token ${tokenId} is unknown: \`${PROGRAM} token list --org NAME\` shows all`,
@@ -217,28 +206,6 @@ const revokeCommand = command({
     await context.print(String(tokenId), jsonRecord(result.token));
   },
 });
-
-async function storeToken(
-  sql: Database["sql"],
-  context: CommandContext,
-  token: NewTokenRow,
-): ReturnType<typeof insertToken> {
-  return await writeTransaction(sql, async (tx) => {
-    const stored = await insertToken(tx, token);
-    if (stored?.isNew) await context.logChange(tx, changeOf(stored.token));
-    return stored;
-  });
-}
-
-function changeOf(token: Token) {
-  const { organizationId, apiTokenId, label, type } = token;
-  const { expires_at, repository } = jsonRecord(token);
-  return {
-    organizationId,
-    subject: String(apiTokenId),
-    detail: { label, type, expires_at, ...repository !== null && { repository } },
-  };
-}
 
 /** `no_plan`: a legacy token of an organization without purchase units. */
 function stateOf(token: Token, now: number, purchaseUnitCount: number): string {

@@ -113,7 +113,11 @@ export const upCommand: AddCommand = command({
           });
           stderr(`receiving uploads on ${receiver.url}\n`);
           await runTogether(io.stop, (stop) => [
-            serveUntilStopped({ ...io, stop }, { ...shared, onReady: () => logStarted() }),
+            serveUntilStopped({ ...io, stop }, {
+              ...shared,
+              writableSql: writable.sql,
+              onReady: () => logStarted(),
+            }),
             cleanInboxUntil(stop, { ...watcher, metrics, room }, {
               seconds: settings.FAILED_UPLOAD_DAYS * SECONDS_PER_DAY,
               bytes: settings.FAILED_UPLOAD_MB * MEGABYTE,

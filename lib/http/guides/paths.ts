@@ -1,4 +1,3 @@
-// Tests: tests/routes/guides_test.ts
 // Written by `deno task fix`.
 /** Paths below `docs/`, and in the addresses of the pages; without extension. */
 export const DOCUMENT_PATHS = [

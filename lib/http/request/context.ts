@@ -32,6 +32,8 @@ export interface Context {
   organizationHeader?: string;
   /** Signs people in, if a provider is configured. */
   signIn?: SignIn | undefined;
+  /** Connections for what people who are signed in change; absent where nothing is written. */
+  writableSql?: Database["sql"] | undefined;
   /** The header by which a trusted proxy names the person, for the log; "" for none. */
   userHeader?: string;
   /** Called at most once an hour per token. */

@@ -14,11 +14,13 @@ import { localDay, type TimeZone, UTC } from "../../base/time_zone.ts";
 import { RequestOverError, TestCache } from "../test_cache/cache.ts";
 import { type Authenticated, createAuthentication } from "./authentication.ts";
 import { isTrusted } from "./client_address.ts";
+import { createActions } from "./actions.ts";
 import { type App, type Context, REQUEST_TIMEOUT_MS } from "./context.ts";
 import { errorPage } from "./error_page.ts";
 import {
   ALLOWED_METHODS,
   badRequest,
+  forbidden,
   internalServerError,
   methodNotAllowed,
   notFound,
@@ -32,7 +34,7 @@ import { createUrlParser, findResource, isInPath, type ParsedUrl, splitUrl } fro
 import type { Moment } from "./queries.ts";
 import { type LoggedRequest, logRequests } from "./request_log.ts";
 import { acceptedFormat, completeError, createResponder, type ResponseKey } from "./responses.ts";
-import type { Endpoint, ListSource } from "./route.ts";
+import type { Editor, Endpoint, ListSource } from "./route.ts";
 import { type CheckedRequest, createSnapshotReader, GoneError } from "./snapshot_reader.ts";
 
 // Share of the cache for tests: they take longer to load than responses to make from them.
@@ -51,6 +53,10 @@ const UPLOAD_PORT = "Not Found: this port only reads; uploads go to the port of 
 const NO_TOOL_TOKEN = "the token is missing, unknown, revoked or expired: expected the header " +
   '"Authorization: Bearer" with an API token, as `token create` prints it';
 
+const NO_SESSION =
+  "This needs a person who is signed in: a token, or the header of a proxy, only reads";
+const NO_EDITOR = "You may read, but not change anything: the operator names the groups that may";
+
 /** Who asks, and in which way. */
 interface Asker {
   /** A person, for whom errors are pages. */
@@ -68,6 +74,7 @@ interface RoutedRequest extends Moment {
   authenticated: Authenticated;
   /** Whether the caller is signed in by a cookie, and can sign out. */
   hasSession: boolean;
+  editor: Editor | null;
   deadline: number;
   /** Completes an error response, with a page for people. */
   refuse(response: Response): Promise<Response>;
@@ -82,6 +89,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
   const responder = createResponder(cacheBytes * (1 - TESTS_SHARE));
   const read = createSnapshotReader(context, new TestCache(cacheBytes * TESTS_SHARE));
   const exportList = createExporter(context);
+  const act = createActions(context);
 
   return logRequests({ ...context, requestTimeoutMs }, async (request, logged) => {
     const deadline = performance.now() + requestTimeoutMs;
@@ -89,8 +97,11 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
       try {
         return await authenticated(request, logged, deadline);
       } catch (error) {
-        // Requests only read: they can be repeated.
-        if (attempt === 1 && isTransient(error) && performance.now() <= deadline) continue;
+        // What only reads can be repeated.
+        const isRead = ALLOWED_METHODS.includes(request.method);
+        if (isRead && attempt === 1 && isTransient(error) && performance.now() <= deadline) {
+          continue;
+        }
         const { requestId, route } = logged;
         // The server has answered and logged a request that is over.
         if (!(error instanceof RequestOverError)) {
@@ -165,10 +176,16 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
       return await refuse(isUpload ? notFound(UPLOAD_PORT) : notFound());
     }
     const { methods = ALLOWED_METHODS } = route;
+    const editor = session && context.writableSql && session.isEditor ? session : null;
+    if (route.act && !editor) return await refuse(forbidden(session ? NO_EDITOR : NO_SESSION));
     if (!methods.includes(request.method)) return await refuse(methodNotAllowed(methods));
     if (route.respond && caller) {
       const response = await route.respond(request, { peer, requestId, caller });
       return completeError(request, response, requestId);
+    }
+    if (route.act && session && caller) {
+      const action = { ...moment, request, session, caller, parsed: { ...parsed, route }, zone };
+      return await act({ ...action, scope: found.scope, refuse, requestId });
     }
     return await respond({
       request,
@@ -177,6 +194,7 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
       zone,
       authenticated: found,
       hasSession: session !== null,
+      editor,
       deadline,
       refuse,
       ...moment,
@@ -262,7 +280,7 @@ function askerOf(
 
 /** Everything that the response depends on, of what a handler saw. */
 function keyOf(
-  { parsed: { route, parameters, root }, zone, hasSession, now }: RoutedRequest,
+  { parsed: { route, parameters, root }, zone, hasSession, editor, now }: RoutedRequest,
   { caller, organizationName, repositories }: CallerScope,
   { windowSeconds, uploadUrl = "" }: Context,
 ): ResponseKey {
@@ -278,6 +296,7 @@ function keyOf(
         zoneDay: localDay(now, zone),
         uploadUrl,
         hasSession,
+        formToken: editor && (route.hasForms ? editor.formToken : ""),
       }
       : null,
     now: route.isOfThisSecond ? now : null,
@@ -288,13 +307,14 @@ function keyOf(
 }
 
 function checkedRequest(routed: RoutedRequest, query: unknown): CheckedRequest {
-  const { parsed, authenticated, hasSession, deadline, zone, now, windowStart } = routed;
+  const { parsed, authenticated, hasSession, editor, deadline, zone, now, windowStart } = routed;
   const { parameters, root } = parsed;
   const request = {
     query,
     parameters,
     root,
     hasSession,
+    editor,
     today: dayOf(now),
     zone,
     now,

@@ -27,7 +27,9 @@ export async function errorPage(
   const { tz: _, ...withoutZone } = parameters;
   const kept = zoneErrors ? withoutZone : parameters;
   const pathTo = pathsFrom(root, keptParameters(kept));
-  const [title, content] = describe(status, errors ?? {}, { pathTo, hasToken, signInAt });
+  const [title, content] = [403, 429].includes(status)
+    ? ["Not done", markup`<p>${body.message}.</p>`]
+    : describe(status, errors ?? {}, { pathTo, hasToken, signInAt });
   const own = errors && route?.errorPage?.(others, { parameters: kept, root });
   const html = layout(
     own ?? { title, content: markup`<h1>${title}</h1>${content}` },

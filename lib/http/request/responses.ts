@@ -48,7 +48,8 @@ export interface ResponseKey {
   windowSeconds: number;
   /**
    * Of a page: its links begin with `root`, it says how many days ago something was, in a time zone, and its
-   * commands have the address for uploads. Only with a session it has a form to sign out.
+   * commands have the address for uploads. Only with a session it has a form to sign out, and only for those
+   * who may act a link to their tokens (`""`) and forms, with the token of the session.
    */
   page: {
     root: string;
@@ -57,6 +58,7 @@ export interface ResponseKey {
     zoneDay: number;
     uploadUrl: string;
     hasSession: boolean;
+    formToken: string | null;
   } | null;
   /** Seconds since 1970 where the response depends on the second, otherwise `null`. */
   now: number | null;

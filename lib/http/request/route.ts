@@ -1,6 +1,7 @@
 // Tests: tests/lib/http/request/parsed_url_test.ts tests/lib/http/request/responses_test.ts
 /** Routes: rows of the route table, and the input and output of their handlers. */
 import * as v from "valibot";
+import type { Database } from "../../../db/connection/connect.ts";
 import type { Caller, CallerScope } from "../../../db/read/caller.ts";
 import type { TimeZone } from "../../base/time_zone.ts";
 import type { Page } from "../../html/layout.ts";
@@ -46,6 +47,8 @@ export interface ApiRequest<Query = unknown> extends CallerScope, Moment {
   today: number;
   /** Whether a page is for a person who is signed in by a cookie, and can sign out. */
   hasSession: boolean;
+  /** A person who may act, on a service that can write. */
+  editor: Editor | null;
   /** The time zone of the times on a page. */
   zone: TimeZone;
   /** Runs a query in the snapshot of the request. */
@@ -105,6 +108,31 @@ interface Client {
   caller: Caller;
 }
 
+/** A person who is signed in and may act. */
+export interface Editor {
+  name: string;
+  /** Issuer and subject of the account. */
+  person: string;
+  /** What forms send along. */
+  formToken: string;
+}
+
+/** What a person who may act requests: a form that was sent, or a page that depends on the person. */
+export interface Action extends Moment {
+  editor: Editor;
+  caller: Caller;
+  /** `null` for a page. */
+  form: URLSearchParams | null;
+  /** The test in the path. */
+  test: { idPrefix: number; testHash: number } | null;
+  parameters: RawParameters;
+  root: string;
+  zone: TimeZone;
+}
+
+/** The page to show, with status 400 if the form is wrong; or where to go next, relative to this address. */
+export type ActionResult = { page: Page; isWrong?: boolean } | { redirect: string };
+
 /** Runs `handle` with the request and a snapshot of its own. */
 export type ReadBatch<Query = unknown> = <T>(
   handle: (request: ApiRequest<Query>) => Promise<T>,
@@ -138,6 +166,10 @@ export interface Endpoint<Query = unknown> {
   methods?: readonly string[];
   /** Answers the request itself, in place of the handler: it may have a body, and is never cached. */
   respond?(request: Request, client: Client): Promise<Response>;
+  /** What people who are signed in do here, in place of the handler. The response is never cached. */
+  act?(action: Action, sql: Database["sql"]): Promise<ActionResult>;
+  /** Whether the page has forms for people who may act: it is cached for each session. */
+  hasForms?: boolean;
   /** Absent when the response is not a list. */
   list?: ListSource<Query>;
   /** The page for wrong parameters, where it is more than their messages: a form that keeps its values. */

@@ -1,7 +1,7 @@
 // Tests: tests/lib/http/sign_in/sign_in_test.ts
 /** Cookies that only this service can read and make: encrypted and signed, with an end. */
 import { EncryptJWT, jwtDecrypt } from "jose";
-import { hkdfSync } from "node:crypto";
+import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import * as v from "valibot";
 
 /** Larger than any that this service makes. */
@@ -11,11 +11,14 @@ const ALGORITHMS = { alg: "dir", enc: "A256GCM" } as const;
 
 /** Seals and opens cookies with a key that follows from a secret: a restart changes nothing. */
 export function createSeal(secret: string) {
-  const key = new Uint8Array(hkdfSync("sha256", secret, "", "test-analytics cookies", 32));
+  const keyFor = (use: string) =>
+    new Uint8Array(hkdfSync("sha256", secret, "", `test-analytics ${use}`, 32));
+  const key = keyFor("cookies");
+  const formKey = keyFor("forms");
 
   /** @param options.purpose a cookie for one purpose is worthless for another */
   async function seal(
-    content: Record<string, string>,
+    content: Record<string, string | string[]>,
     { purpose, now, seconds }: { purpose: string; now: number; seconds: number },
   ): Promise<string> {
     return await new EncryptJWT(content).setProtectedHeader(ALGORITHMS).setAudience(purpose)
@@ -43,7 +46,18 @@ export function createSeal(secret: string) {
     }
   }
 
-  return { seal, open };
+  /** What the forms of a session send along: no other site, and no other session, knows it. */
+  function formToken(cookie: string): string {
+    return createHmac("sha256", formKey).update(cookie).digest("base64url");
+  }
+
+  return { seal, open, formToken };
+}
+
+/** Compares in a time that says nothing about the difference. */
+export function isEqual(given: string, expected: string): boolean {
+  const [a, b] = [given, expected].map((text) => new TextEncoder().encode(text));
+  return a!.length === b!.length && timingSafeEqual(a!, b!);
 }
 
 /** The value of a cookie of a request, `""` when it has none. */

@@ -9,7 +9,8 @@ import type { Log } from "../../base/log.ts";
 import { cutText, oneLine } from "../../base/text.ts";
 import { layout, PAGE_HEADERS } from "../../html/layout.ts";
 import { type Markup, markup } from "../../html/markup.ts";
-import { cookieOf, createSeal } from "./sealed_cookies.ts";
+import { FORM_TOKEN } from "./form_token.ts";
+import { cookieOf, createSeal, isEqual } from "./sealed_cookies.ts";
 
 /** A working day. */
 const SESSION_SECONDS = 12 * 60 * 60;
@@ -19,14 +20,27 @@ const PENDING_SECONDS = 10 * 60;
 const TIMEOUT_MS = 10_000;
 const FRESH_MS = 10 * 60_000;
 const MAX_BODY_BYTES = 256 * 1024;
-const MAX_NAME_CHARACTERS = 200;
+/** The clock of the provider may differ from ours. An ID token is issued while we wait for it. */
+const MAX_CLOCK_DIFFERENCE_SECONDS = 30;
+/** Short enough for the label of a token. */
+const MAX_NAME_CHARACTERS = 100;
+/** As OpenID Connect limits the subject. */
+const MAX_SUBJECT_CHARACTERS = 255;
+const MAX_ORGANIZATION_CHARACTERS = 200;
+const MAX_GROUPS = 10;
 const MAX_PATH_CHARACTERS = 1_000;
 
 /** Who is signed in. */
-interface Session {
+export interface Session {
   organization: string;
   /** The name of the person, for the log. */
   name: string;
+  /** Issuer and subject of the account: a name may change, or belong to somebody else one day. */
+  person: string;
+  /** Whether the person is in a group that may act. */
+  isEditor: boolean;
+  /** What forms send along, against requests that other sites forge. */
+  formToken: string;
 }
 
 /** What sign-in needs to know. */
@@ -36,6 +50,8 @@ export interface SignInSettings {
   clientSecret: string;
   /** The organization of all who may sign in, or the claim that names each person's. */
   organization: { name: string } | { claim: string };
+  /** The groups that may act, and the claim that names the groups of a person. */
+  editors: { groups: readonly string[]; claim: string };
   /** The address of the service as its users see it, without a slash at its end. */
   publicUrl: string;
 }
@@ -46,9 +62,17 @@ export interface SignIn {
   respond(request: Request, url: { path: string; search: string }): Promise<Response | null>;
   /** Who is signed in by the cookie of a request. */
   session(headers: Headers): Promise<Session | null>;
+  /** What is wrong with a form that a session sent; `null` if a page of this service sent it. */
+  forgery(headers: Headers, form: URLSearchParams, session: Session): string | null;
 }
 
-const SESSION = v.object({ iss: v.string(), organization: v.string(), name: v.string() });
+const SESSION = v.object({
+  iss: v.string(),
+  sub: v.string(),
+  organization: v.string(),
+  name: v.string(),
+  groups: v.array(v.string()),
+});
 const PENDING = v.object({
   verifier: v.string(),
   state: v.string(),
@@ -61,14 +85,14 @@ export function createSignIn(
   settings: SignInSettings,
   { log, now }: { log: Log; now(): number },
 ): SignIn {
-  const { publicUrl, clientId, clientSecret } = settings;
+  const { publicUrl, clientId, clientSecret, editors } = settings;
   const issuer = new URL(settings.issuer);
   const redirectUri = `${publicUrl}/sign-in/callback`;
   const cookiePath = new URL(publicUrl).pathname;
   // With this prefix no other host, such as one of the same domain, can set the cookie.
   const prefix = cookiePath === "/" ? "__Host-" : "__Secure-";
   const names = { session: `${prefix}session`, pending: `${prefix}sign-in` };
-  const { seal, open } = createSeal(clientSecret);
+  const { seal, open, formToken } = createSeal(clientSecret);
   const http = {
     [oauth.customFetch]: boundedFetch,
     [oauth.allowInsecureRequests]: issuer.protocol === "http:",
@@ -76,6 +100,7 @@ export function createSignIn(
   const client = (): oauth.Client => ({
     client_id: clientId,
     [oauth.clockSkew]: now() - Math.floor(Date.now() / 1000),
+    [oauth.clockTolerance]: MAX_CLOCK_DIFFERENCE_SECONDS,
   });
 
   let provider: { metadata: Promise<oauth.AuthorizationServer>; askedAt: number } | null = null;
@@ -107,7 +132,8 @@ export function createSignIn(
 
   /** Sends the browser to the provider. */
   async function begin(search: string): Promise<Response> {
-    const { authorization_endpoint: endpoint } = await providerMetadata();
+    const { authorization_endpoint: endpoint, scopes_supported: scopes = [] } =
+      await providerMetadata();
     const target = URL.parse(endpoint ?? "");
     if (!target || target.protocol !== issuer.protocol && target.protocol !== "https:") {
       throw new Error("the provider has no address for sign-in");
@@ -127,7 +153,8 @@ export function createSignIn(
       client_id: clientId,
       redirect_uri: redirectUri,
       response_type: "code",
-      scope: "openid profile email",
+      // Some providers name groups only if they are asked to; others refuse a scope that they do not know.
+      scope: ["openid profile email", ...scopes.filter((scope) => scope === "groups")].join(" "),
       code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
       code_challenge_method: "S256",
       state,
@@ -170,9 +197,26 @@ export function createSignIn(
     });
     await oauth.validateApplicationLevelSignature(provider, response, http);
     const claims = oauth.getValidatedIdTokenClaims(result)!;
+    const difference = Math.abs(claims.iat - now());
+    if (difference > MAX_CLOCK_DIFFERENCE_SECONDS) {
+      log.warn("sign-in failed", { error: "the clocks differ", seconds: difference });
+      return failed(
+        502,
+        `the clocks of the provider and of this service differ by ${difference} s, expected at most ${MAX_CLOCK_DIFFERENCE_SECONDS} s`,
+      );
+    }
+    if (claims.sub.length > MAX_SUBJECT_CHARACTERS) throw new Error("the subject is too long");
     const organization = organizationOf(claims);
     if (organization === null) return failed(403, "the account belongs to no organization here");
-    const session = { iss: settings.issuer, organization, name: nameOf(claims) };
+    const session = {
+      iss: settings.issuer,
+      sub: claims.sub,
+      organization,
+      name: nameOf(claims),
+      // Those that count, so that the cookie stays small.
+      groups: groupsOf(claims).filter((group) => editors.groups.includes(group))
+        .slice(0, MAX_GROUPS),
+    };
     const sealed = await seal(session, {
       purpose: "session",
       now: now(),
@@ -189,7 +233,13 @@ export function createSignIn(
     if ("name" in settings.organization) return settings.organization.name;
     const value = claims[settings.organization.claim];
     const only = Array.isArray(value) && value.length === 1 ? value[0] : value;
-    return typeof only === "string" && only !== "" ? only : null;
+    const isName = typeof only === "string" && only !== "" &&
+      only.length <= MAX_ORGANIZATION_CHARACTERS;
+    return isName ? only : null;
+  }
+
+  function groupsOf(claims: oauth.IDToken): string[] {
+    return [claims[editors.claim]].flat().filter((group) => typeof group === "string");
   }
 
   /** A page that says why, and the way to begin again. */
@@ -210,7 +260,8 @@ export function createSignIn(
         code: errorCode(error) || undefined,
       });
       // What the provider says is wrong is about the person's request; the rest about the provider.
-      const isRefused = error instanceof oauth.AuthorizationResponseError;
+      const isRefused = error instanceof oauth.AuthorizationResponseError ||
+        error instanceof oauth.ResponseBodyError && error.error === "invalid_grant";
       return isRefused
         ? failed(403, "the provider refused it")
         : failed(502, "the provider cannot be reached, or its response is not valid");
@@ -236,17 +287,35 @@ export function createSignIn(
       return response;
     },
     async session(headers) {
-      const found = await open(cookieOf(headers, names.session), {
+      const cookie = cookieOf(headers, names.session);
+      const found = await open(cookie, {
         purpose: "session",
         now: now(),
         schema: SESSION,
       });
       if (found?.iss !== settings.issuer) return null;
-      const { organization, name } = found;
-      // A setting that was changed since counts.
-      return "name" in settings.organization
-        ? { organization: settings.organization.name, name }
-        : { organization, name };
+      const { organization, name, iss, sub, groups } = found;
+      // Settings that were changed since count.
+      return {
+        organization: "name" in settings.organization ? settings.organization.name : organization,
+        name,
+        person: `${iss} ${sub}`,
+        isEditor: groups.some((group) => editors.groups.includes(group)),
+        formToken: formToken(cookie),
+      };
+    },
+    forgery(headers, form, session) {
+      const origin = headers.get("origin");
+      const site = headers.get("sec-fetch-site");
+      const isOwnOrigin = origin === null ? site !== null : origin === new URL(publicUrl).origin;
+      if (!isOwnOrigin || site !== null && site !== "same-origin") {
+        return "the form was not sent from a page of this service";
+      }
+      // Two of them are none: which one counts would be a guess.
+      const [given = "", ...more] = form.getAll(FORM_TOKEN);
+      return more.length === 0 && isEqual(given, session.formToken)
+        ? null
+        : "the form is not of this session: reload the page and send it again";
     },
   };
 }
@@ -276,8 +345,8 @@ export function pathWithin(text: string): string {
 /** What the log calls a person. */
 function nameOf(claims: oauth.IDToken): string {
   const known = [claims.preferred_username, claims.email, claims.name, claims.sub];
-  const name = known.find((value) => typeof value === "string" && value.trim() !== "");
-  return cutText(oneLine(String(name)), MAX_NAME_CHARACTERS);
+  const names = known.map((value) => typeof value === "string" ? oneLine(value).trim() : "");
+  return cutText(names.find((name) => name !== "") ?? "unnamed", MAX_NAME_CHARACTERS - 3);
 }
 
 /** A request to the provider, bounded in time and size. Redirects are not followed. */

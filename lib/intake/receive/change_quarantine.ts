@@ -8,15 +8,15 @@ import {
 } from "../../../db/admin/quarantine_by_token.ts";
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Uploader } from "../../../db/read/caller.ts";
+import { newEntry } from "../../analysis/quarantine.ts";
 import { quarantineRecord } from "../../analysis/quarantine_json.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { caseKey } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
 import { readWith } from "../../base/read_with.ts";
-import { formatTimestamp } from "../../base/time.ts";
 import { expiry, lineOfText, testIdentifier } from "../../base/value_schemas.ts";
 import { badRequest, jsonResponse, notFound } from "../../http/request/errors.ts";
-import { parseParameters } from "../parameters.ts";
+import { parseValues } from "../../http/request/parse_values.ts";
 import { readEnvironments } from "../upload_values.ts";
 import { type BodyLimits, receiveText } from "./receive_body.ts";
 
@@ -75,7 +75,7 @@ export async function changeQuarantine(
   if (isRemoval) {
     const id = v.safeParse(testIdentifier, rest);
     if (!id.success) return notFound();
-    const read = parseParameters(REMOVAL, parameters);
+    const read = parseValues(REMOVAL, parameters);
     if (read.errors) return badRequest(read.errors);
     const { by = null, reason = null } = read.values;
     return await change(id.output, async (tx, test) => {
@@ -86,24 +86,13 @@ export async function changeQuarantine(
     });
   }
 
-  const read = parseParameters(ADDITION, parameters);
+  const read = parseValues(ADDITION, parameters);
   if (read.errors) return badRequest(read.errors);
-  const { test: id, by = null, reason = null, owner = null, expires, environment } = read.values;
-  const expiresAt = expires?.(now) ?? null;
-  if (expiresAt !== null && expiresAt <= now) {
-    const times = `"${formatTimestamp(expiresAt)}" is not after ${formatTimestamp(now)}`;
-    return badRequest({ expires: [times] });
-  }
+  const { test: id, ...values } = read.values;
+  const made = newEntry(values, now);
+  if ("wrongEnd" in made) return badRequest({ expires: [made.wrongEnd] });
+  const { entry } = made;
   return await change(id, async (tx, test) => {
-    const entry = {
-      quarantinedAt: now,
-      quarantinedBy: by,
-      quarantineType: "manual" as const,
-      quarantineReason: reason,
-      quarantineOwner: owner,
-      quarantineExpiresAt: expiresAt,
-      quarantineEnvironment: environment ?? null,
-    };
     const result = await addQuarantineByToken(tx, { hash, now, ...id }, { test, entry, origin });
     return changed(result.outcome, quarantineRecord(test, result.quarantine));
   });

@@ -1,3 +1,4 @@
+// Tests: tests/lib/intake/receive/upload_app_test.ts
 /** Limits the uploads that run at the same time, in number and in bytes. */
 import type { Uploader } from "../../../db/read/caller.ts";
 
@@ -84,32 +85,6 @@ export class RunningUploads {
           running.bytes -= ownBytes;
           if (--running.uploads === 0) this.#running.delete(keys[scope]);
         }
-      },
-    };
-  }
-}
-
-/** Changes of quarantine of an organization that may run at the same time. */
-const MAX_CHANGES = 4;
-
-/** The running changes of quarantine: one after another waits for the lock of its repository. */
-export class RunningChanges {
-  readonly #running = new Map<number, number>();
-
-  /** Counts a change as running until its `end`. @throws {UploadQuotaError} */
-  begin(organizationId: number): { end(): void } {
-    const count = this.#running.get(organizationId) ?? 0;
-    if (count >= MAX_CHANGES) {
-      throw new UploadQuotaError(
-        `${count} changes of quarantine of this organization are running: repeat this one later`,
-      );
-    }
-    this.#running.set(organizationId, count + 1);
-    return {
-      end: () => {
-        const left = this.#running.get(organizationId)! - 1;
-        if (left === 0) this.#running.delete(organizationId);
-        else this.#running.set(organizationId, left);
       },
     };
   }

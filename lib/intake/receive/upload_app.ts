@@ -9,6 +9,7 @@ import { errorCode, errorMessage } from "../../base/error.ts";
 import { errorFields } from "../../base/log.ts";
 import { caseKey } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
+import { RunningChanges, TOO_MANY_CHANGES } from "../../base/running_changes.ts";
 import {
   buildPage,
   formatRepositoryName,
@@ -38,12 +39,7 @@ import { type Acceptance, acceptUpload } from "./accept_upload.ts";
 import { changeQuarantine } from "./change_quarantine.ts";
 import { createIdentityTokens, issuerOf, readIdentityToken } from "./identity_token.ts";
 import { type BodyLimits, receiveBody } from "./receive_body.ts";
-import {
-  RunningChanges,
-  RunningUploads,
-  type UploadQuota,
-  UploadQuotaError,
-} from "./running_uploads.ts";
+import { RunningUploads, type UploadQuota, UploadQuotaError } from "./running_uploads.ts";
 import { UploadError } from "../upload_error.ts";
 import { readUploadParameters } from "../upload_parameters.ts";
 import { invalidToken, readReceiverToken, type ReceiverTokenType } from "./upload_token.ts";
@@ -152,6 +148,7 @@ export function createUploadApp(context: UploadContext): App {
     }
     if (type === "quarantine" && repo) {
       const change = changes.begin(uploader.organizationId);
+      if (!change) return tooManyRequests(TOO_MANY_CHANGES, RETRY_AFTER_SECONDS);
       try {
         const { writableSql: sql, limits } = context;
         const given = { request, rest, search: new URLSearchParams(search), repo, hash, now };

@@ -22,6 +22,7 @@ describe("the settings of sign-in", () => {
       clientId: "test-analytics",
       clientSecret: "s3cr3t",
       organization: { name: "acme" },
+      editors: { groups: [], claim: "groups" },
       publicUrl: "https://flaky.example/below",
     };
     assert.deepEqual(readSignIn(COMPLETE), settings);
@@ -29,6 +30,11 @@ describe("the settings of sign-in", () => {
     assert.deepEqual(readSignIn({ ...COMPLETE, ...claim }), {
       ...settings,
       organization: { claim: "org" },
+    });
+    const groups = { OIDC_EDITORS: " qa, , leads", OIDC_GROUPS_CLAIM: "roles" };
+    assert.deepEqual(readSignIn({ ...COMPLETE, ...groups }), {
+      ...settings,
+      editors: { groups: ["qa", "leads"], claim: "roles" },
     });
     const file = await Deno.makeTempFile();
     await Deno.writeTextFile(file, "s3cr3t\n");

@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import Provider from "oidc-provider";
 import assert from "node:assert/strict";
 
-/** A provider whose accounts have any name and password. */
+/** A provider whose accounts have any name and password. All but `guest` are in the group `qa`. */
 export interface TestProvider {
   issuer: string;
   close(): Promise<void>;
@@ -26,12 +26,17 @@ export async function startProvider(redirectUri: string): Promise<TestProvider> 
       response_types: ["code"],
       grant_types: ["authorization_code"],
     }],
-    claims: { openid: ["sub", "preferred_username", "organization"] },
+    claims: { openid: ["sub", "preferred_username", "organization", "groups"] },
     conformIdTokenClaims: false,
     cookies: { keys: ["x"] },
     findAccount: (_: unknown, id: string) => ({
       accountId: id,
-      claims: () => ({ sub: id, preferred_username: `${id}@acme.example`, organization: "Acme" }),
+      claims: () => ({
+        sub: id,
+        preferred_username: `${id}@acme.example`,
+        organization: "Acme",
+        groups: id === "guest" ? ["guests"] : ["staff", "qa"],
+      }),
     }),
   });
   server.on("request", provider.callback());

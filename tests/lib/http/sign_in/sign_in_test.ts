@@ -4,7 +4,11 @@ import assert from "node:assert/strict";
 import { createLog } from "../../../../lib/base/log.ts";
 import { WINDOW_SECONDS } from "../../../../lib/base/time.ts";
 import type { App } from "../../../../lib/http/request/context.ts";
-import { createSignIn, pathWithin } from "../../../../lib/http/sign_in/sign_in.ts";
+import {
+  createSignIn,
+  pathWithin,
+  type SignInSettings,
+} from "../../../../lib/http/sign_in/sign_in.ts";
 import { createApp } from "../../../../routes/mod.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { createFixture } from "../../../routes/fixture.ts";
@@ -38,25 +42,30 @@ describeWithDatabases("sign-in", (database) => {
   });
   after(() => provider.close());
 
-  function appWith(
+  function settingsOf(
     {
       organization = { name: "Acme" } as { name: string } | { claim: string },
       clientSecret = CLIENT_SECRET,
       issuer = provider.issuer,
-    } = {},
-  ): App {
-    const settings = {
+      publicUrl = PUBLIC_URL,
+    },
+  ): SignInSettings {
+    return {
       issuer,
       clientId: CLIENT_ID,
       clientSecret,
       organization,
-      publicUrl: PUBLIC_URL,
+      editors: { groups: ["qa"], claim: "groups" },
+      publicUrl,
     };
+  }
+
+  function appWith(options: Parameters<typeof settingsOf>[0] = {}): App {
     return createApp({
       sql: database().sql,
       windowSeconds: WINDOW_SECONDS,
       log,
-      signIn: createSignIn(settings, { log, now }),
+      signIn: createSignIn(settingsOf(options), { log, now }),
     });
   }
 
@@ -154,7 +163,7 @@ describeWithDatabases("sign-in", (database) => {
     const again = await app(
       new Request(`http://127.0.0.1:8000${back}`, { headers: { cookie: pending } }),
     );
-    assert.equal(again.status, 502);
+    assert.equal(again.status, 403);
     await again.body?.cancel();
   });
 
@@ -220,7 +229,7 @@ describeWithDatabases("sign-in", (database) => {
   it("takes the organization of a claim, and refuses who has none", async () => {
     const app = appWith({ organization: { claim: "organization" } });
     assert.equal((await visit(app, "/repos", await signedIn(app))).status, 200);
-    const without = appWith({ organization: { claim: "groups" } });
+    const without = appWith({ organization: { claim: "team" } });
     const cookies = new Cookies();
     const begun = await visit(without, "/sign-in", cookies);
     const back = await passThrough(begun.headers.get("location")!, "ada");
@@ -242,6 +251,70 @@ describeWithDatabases("sign-in", (database) => {
     const away = await visit(appWith({ issuer: "http://127.0.0.1:1" }), "/sign-in", new Cookies());
     assert.equal(away.status, 502);
     assert.match(away.text, /provider cannot be reached/);
+  });
+
+  it("is refused when the clocks differ by a minute, in either direction", async () => {
+    const app = appWith();
+    for (const [difference, status] of [[-60, 502], [60, 502], [-10, 302], [10, 302]] as const) {
+      ahead = difference;
+      const cookies = new Cookies();
+      const begun = await visit(app, "/sign-in", cookies);
+      const back = await passThrough(begun.headers.get("location")!, "ada");
+      const done = await visit(app, back.slice(PUBLIC_URL.length), cookies);
+      ahead = 0;
+      assert.equal(done.status, status, String(difference));
+      if (status === 302) continue;
+      assert.match(done.text, /the clocks of the provider and of this service differ by \d\d s/);
+      assert.equal(cookies.get(SESSION), undefined);
+    }
+  });
+
+  it("has cookies for its own path where the service is below one", async () => {
+    const publicUrl = "https://example.org/below";
+    const below = await startProvider(`${publicUrl}/sign-in/callback`);
+    try {
+      const app = appWith({ issuer: below.issuer, publicUrl });
+      const cookies = new Cookies();
+      // The proxy removes the path.
+      const begun = await visit(app, "/sign-in?to=/owners", cookies);
+      const back = await passThrough(begun.headers.get("location")!, "ada");
+      assert.ok(back.startsWith(`${publicUrl}/sign-in/callback?`), back);
+      const done = await visit(app, back.slice(publicUrl.length), cookies);
+      assert.equal(done.headers.get("location"), `${publicUrl}/owners`);
+      for (const response of [begun, done]) {
+        for (const line of response.headers.getSetCookie()) {
+          assert.match(
+            line,
+            /^__Secure-[a-z-]+=[^;]*; Path=\/below; .*HttpOnly; Secure; SameSite=Lax$/,
+          );
+        }
+      }
+      assert.equal((await visit(app, "/repos", cookies)).status, 200);
+      const ended = await visit(app, "/sign-out", cookies, { method: "POST" });
+      assert.match(
+        ended.headers.getSetCookie()[0]!,
+        /^__Secure-session=; Path=\/below; Max-Age=0;/,
+      );
+    } finally {
+      await below.close();
+    }
+  });
+
+  it("knows who may act by the groups of the provider", async () => {
+    for (const [account, isEditor] of [["ada", true], ["guest", false]] as const) {
+      const app = appWith();
+      const cookies = await signedIn(app, account);
+      const settings = settingsOf({});
+      const session = await createSignIn(settings, { log, now })
+        .session(new Headers({ cookie: cookies.header }));
+      assert.equal(session?.isEditor, isEditor, account);
+      assert.equal(session?.person, `${provider.issuer} ${account}`);
+      // Of a group that has lost the right since then.
+      const others = { ...settings, editors: { groups: ["leads"], claim: "groups" } };
+      const later = await createSignIn(others, { log, now })
+        .session(new Headers({ cookie: cookies.header }));
+      assert.equal(later?.isEditor, false);
+    }
   });
 
   it("is not ended by the page of another site", async () => {

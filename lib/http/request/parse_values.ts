@@ -1,13 +1,13 @@
 // Tests: tests/lib/intake/receive/change_quarantine_test.ts
 import * as v from "valibot";
-import type { ParameterErrors } from "../http/request/errors.ts";
-import { shorten } from "../report/report_error.ts";
+import type { ParameterErrors } from "./errors.ts";
+import { shorten } from "../../report/report_error.ts";
 
 /**
  * Parses the parameters of a request, or returns the errors of all that are unknown or invalid. Empty
  * ones count as absent; of a repeated one the first counts.
  */
-export function parseParameters<Entries extends v.ObjectEntries>(
+export function parseValues<Entries extends v.ObjectEntries>(
   schema: v.ObjectSchema<Entries, undefined>,
   parameters: URLSearchParams,
 ):

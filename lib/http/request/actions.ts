@@ -1,0 +1,125 @@
+// Tests: tests/routes/actions_test.ts
+/** What people who are signed in do: the checks of a form before it changes anything, and the response. */
+import type { Caller, CallerScope } from "../../../db/read/caller.ts";
+import { RunningChanges, TOO_MANY_CHANGES } from "../../base/running_changes.ts";
+import type { TimeZone } from "../../base/time_zone.ts";
+import { keptParameters, layout, PAGE_HEADERS } from "../../html/layout.ts";
+import { pathsFrom } from "../../html/markup.ts";
+import type { Session } from "../sign_in/sign_in.ts";
+import type { Context } from "./context.ts";
+import { badRequest, forbidden, notFound, tooManyRequests } from "./errors.ts";
+import { findResource, isInPath, type ParsedUrl } from "./parsed_url.ts";
+import type { Moment } from "./queries.ts";
+import { commonHeaders } from "./responses.ts";
+import type { Endpoint } from "./route.ts";
+
+/** A form is a few lines of text. */
+const MAX_FORM_BYTES = 16_384;
+/** Time to send it. */
+const FORM_TIMEOUT_MS = 10_000;
+const RETRY_AFTER_SECONDS = "5";
+
+/** A request of a person who may act. */
+interface ActionRequest extends Moment {
+  request: Request;
+  requestId: string;
+  session: Session;
+  caller: Caller;
+  scope: CallerScope;
+  parsed: ParsedUrl & { route: Endpoint };
+  zone: TimeZone;
+  refuse(response: Response): Promise<Response>;
+}
+
+/** Creates the function that responds to people who may act. */
+export function createActions({ signIn, writableSql }: Context) {
+  const changes = new RunningChanges();
+
+  return async (given: ActionRequest): Promise<Response> => {
+    const { request, session, caller, scope, parsed, refuse } = given;
+    const { route } = parsed;
+    if (isInPath(route) && findResource(parsed, scope).isMissing) return await refuse(notFound());
+    if (request.method !== "POST") return await respond(given, null);
+    const form = await readForm(request);
+    if (typeof form === "string") return await refuse(badRequest({ form: [form] }));
+    const problem = signIn!.forgery(request.headers, form, session);
+    if (problem !== null) return await refuse(forbidden(problem));
+    const change = changes.begin(caller.organizationId);
+    if (!change) return await refuse(tooManyRequests(TOO_MANY_CHANGES, RETRY_AFTER_SECONDS));
+    try {
+      return await respond(given, form);
+    } finally {
+      change.end();
+    }
+  };
+
+  async function respond(
+    { request, requestId, session, caller, parsed, zone, now, windowStart }: ActionRequest,
+    form: URLSearchParams | null,
+  ): Promise<Response> {
+    const { route, selection, parameters, root } = parsed;
+    const test = selection.kind === "test" ? selection : null;
+    const result = await route.act!({
+      editor: session,
+      caller,
+      form,
+      test,
+      parameters,
+      root,
+      zone,
+      now,
+      windowStart,
+    }, writableSql!);
+    const headers = new Headers(commonHeaders(requestId, "no-store"));
+    if ("redirect" in result) {
+      headers.set("location", result.redirect);
+      return new Response(null, { status: 303, headers });
+    }
+    const html = layout(result.page, {
+      pathTo: pathsFrom(root, keptParameters(parameters)),
+      path: route.path,
+      parameters,
+      zone,
+      hasSession: true,
+      isEditor: true,
+    });
+    const bytes = new TextEncoder().encode(html);
+    for (const [name, value] of Object.entries(PAGE_HEADERS)) headers.set(name, value);
+    headers.set("content-type", "text/html; charset=utf-8");
+    headers.set("content-length", String(bytes.length));
+    const status = result.isWrong ? 400 : 200;
+    return new Response(request.method === "HEAD" ? null : bytes, { status, headers });
+  }
+}
+
+/** The fields of a form, or what is wrong with it. */
+async function readForm({ body, headers }: Request): Promise<URLSearchParams | string> {
+  const [type = ""] = (headers.get("content-type") ?? "").split(";");
+  if (type.trim().toLowerCase() !== "application/x-www-form-urlencoded") {
+    return "expected a form (application/x-www-form-urlencoded)";
+  }
+  const reader = body?.getReader();
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+    reader?.cancel().catch(() => {});
+  }, FORM_TIMEOUT_MS);
+  try {
+    const decoder = new TextDecoder();
+    let [text, bytes] = ["", 0];
+    for (let part = await reader?.read(); part && !part.done; part = await reader!.read()) {
+      bytes += part.value.length;
+      if (bytes > MAX_FORM_BYTES) {
+        await reader!.cancel();
+        return `more than ${MAX_FORM_BYTES} bytes: expected shorter texts`;
+      }
+      text += decoder.decode(part.value, { stream: true });
+    }
+    // What arrived of it is another form.
+    return isLate
+      ? `it took longer than ${FORM_TIMEOUT_MS / 1000} s`
+      : new URLSearchParams(text + decoder.decode());
+  } finally {
+    clearTimeout(timer);
+  }
+}
