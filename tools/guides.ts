@@ -18,10 +18,11 @@ export function guideFiles(): Record<string, string> {
   const importLine = (name: string, path: string) =>
     `import ${name} from "../../../${path}" with { type: "text" };\n`;
   return {
-    "lib/http/guides/paths.ts": HEAD +
+    "lib/http/guides/paths.ts": "// Tests: tests/routes/guides_test.ts\n" + HEAD +
       "/** Paths below `docs/`, and in the addresses of the pages; without extension. */\n" +
       `export const DOCUMENT_PATHS = ${JSON.stringify(paths)} as const;\n`,
-    "lib/http/guides/texts.ts": HEAD +
+    "lib/http/guides/texts.ts": "// Tests: tests/lib/http/docs_page/page_test.ts " +
+      "tests/lib/http/llms_txt/document_test.ts\n" + HEAD +
       "/** The texts of the documentation. Loaded with the first request for one. */\n" +
       importLine("index", "docs/README.md") +
       paths.map((path) => importLine(nameOf(path), `docs/${path}.md`)).join("") +

@@ -16,7 +16,7 @@ export interface Quarantine {
 }
 
 /** What is said about an entry on the command line, over HTTP or in a form. */
-export interface NewEntry {
+interface NewEntry {
   by?: string | null | undefined;
   type?: Quarantine["quarantineType"];
   reason?: string | null | undefined;

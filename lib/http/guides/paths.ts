@@ -1,3 +1,4 @@
+// Tests: tests/routes/guides_test.ts
 // Written by `deno task fix`.
 /** Paths below `docs/`, and in the addresses of the pages; without extension. */
 export const DOCUMENT_PATHS = [

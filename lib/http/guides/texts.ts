@@ -1,3 +1,4 @@
+// Tests: tests/lib/http/docs_page/page_test.ts tests/lib/http/llms_txt/document_test.ts
 // Written by `deno task fix`.
 /** The texts of the documentation. Loaded with the first request for one. */
 import index from "../../../docs/README.md" with { type: "text" };
