@@ -144,6 +144,26 @@ describeWithDatabases("pruning", (database) => {
     assert.equal(late.disruptionCount, 1);
   });
 
+  it("deletes old submissions of a commit that only another job or environment ran again", async () => {
+    const fixture = await newFixture();
+    const repository = await fixture.addRepository("acme", "shop");
+    const kept: string[] = [];
+    const runs = [
+      { job: "unit", environment: "linux" },
+      { job: "e2e", environment: "linux" },
+      { job: "unit", environment: "windows" },
+    ];
+    for (const run of runs) {
+      await fixture.upload(repository, [{ name: "a" }], { ...run, recordedAt: OLD });
+    }
+    for (const recordedAt of [OLD, NOW]) {
+      const run = { job: "lint", environment: "linux", recordedAt };
+      kept.push((await fixture.upload(repository, [{ name: "b" }], run)).key);
+    }
+    assert.equal((await prune(repository)).submissionCount, runs.length);
+    assert.deepEqual(await keysOf(repository), kept);
+  });
+
   it("deletes submissions of the second before the moment, not of the moment itself", async () => {
     const fixture = await newFixture();
     const repository = await fixture.addRepository("acme", "shop");
