@@ -1,25 +1,21 @@
 // Tests: tests/lib/http/docs_page/page_test.ts tests/lib/http/request/parsed_url_test.ts
 /**
- * The steps of a request: route, authentication, resource, parameters, response. The order of these
- * checks is part of the API: it determines what a client without a token can find out.
+ * The first steps of a request: route and authentication. The order of these checks, and of those in
+ * `route_response.ts`, is part of the API: it determines what a client without a token can find out.
  */
 import * as v from "valibot";
 import { isTransient } from "../../../db/connection/errors.ts";
-import type { Caller, CallerScope } from "../../../db/read/caller.ts";
-import { organizationUuid } from "../../base/identity.ts";
 import { errorFields } from "../../base/log.ts";
 import { cutText, oneLine } from "../../base/text.ts";
-import { SECONDS_PER_DAY } from "../../base/time.ts";
-import { localDay, type TimeZone, UTC } from "../../base/time_zone.ts";
-import { RequestOverError, TestCache } from "../test_cache/cache.ts";
-import { type Authenticated, createAuthentication } from "./authentication.ts";
-import { isTrusted } from "./client_address.ts";
+import { type TimeZone, UTC } from "../../base/time_zone.ts";
+import { RequestOverError } from "../test_cache/cache.ts";
 import { createActions } from "./actions.ts";
+import { createAuthentication } from "./authentication.ts";
+import { isTrusted } from "./client_address.ts";
 import { type App, type Context, REQUEST_TIMEOUT_MS } from "./context.ts";
 import { errorPage } from "./error_page.ts";
 import {
   ALLOWED_METHODS,
-  badRequest,
   forbidden,
   internalServerError,
   methodNotAllowed,
@@ -27,18 +23,12 @@ import {
   unauthorized,
   unauthorizedClient,
 } from "./errors.ts";
-import { createExporter } from "./list_export.ts";
-import { createLines, type ListFormat } from "./list_format.ts";
-import { type RawParameters, readParameters, timeZone as timeZoneParameter } from "./parameters.ts";
-import { createUrlParser, findResource, isInPath, type ParsedUrl, splitUrl } from "./parsed_url.ts";
-import type { Moment } from "./queries.ts";
+import { type RawParameters, timeZone as timeZoneParameter } from "./parameters.ts";
+import { createUrlParser, type ParsedUrl, splitUrl } from "./parsed_url.ts";
 import { type LoggedRequest, logRequests } from "./request_log.ts";
-import { acceptedFormat, completeError, createResponder, type ResponseKey } from "./responses.ts";
-import type { Editor, Endpoint, ListSource } from "./route.ts";
-import { type CheckedRequest, createSnapshotReader, GoneError } from "./snapshot_reader.ts";
-
-// Share of the cache for tests: they take longer to load than responses to make from them.
-const TESTS_SHARE = 0.6;
+import { completeError } from "./responses.ts";
+import type { Endpoint } from "./route.ts";
+import { createRouteResponder } from "./route_response.ts";
 
 /** Of the name of a person in the log. */
 const MAX_USER_CHARACTERS = 200;
@@ -65,30 +55,12 @@ interface Asker {
   zone: TimeZone;
 }
 
-/** A request with a valid token for a route. */
-interface RoutedRequest extends Moment {
-  request: Request;
-  requestId: string;
-  parsed: ParsedUrl & { route: Endpoint };
-  zone: TimeZone;
-  authenticated: Authenticated;
-  /** Whether the caller is signed in by a cookie, and can sign out. */
-  hasSession: boolean;
-  editor: Editor | null;
-  deadline: number;
-  /** Completes an error response, with a page for people. */
-  refuse(response: Response): Promise<Response>;
-}
-
 /** Creates the app of a route table; its caches are its own. */
 export function createDispatcher(routes: readonly Endpoint[], context: Context): App {
-  const { metrics, now: clock = systemSeconds, requestTimeoutMs = REQUEST_TIMEOUT_MS } = context;
+  const { now: clock = systemSeconds, requestTimeoutMs = REQUEST_TIMEOUT_MS } = context;
   const parseUrl = createUrlParser(routes);
   const authenticate = createAuthentication(context);
-  const cacheBytes = Math.max(1, (context.cacheSizeMb ?? 80) * 1024 * 1024);
-  const responder = createResponder(cacheBytes * (1 - TESTS_SHARE));
-  const read = createSnapshotReader(context, new TestCache(cacheBytes * TESTS_SHARE));
-  const exportList = createExporter(context);
+  const respond = createRouteResponder(context);
   const act = createActions(context);
 
   return logRequests({ ...context, requestTimeoutMs }, async (request, logged) => {
@@ -143,19 +115,14 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     }
     const now = clock();
     const moment = { now, windowStart: now - context.windowSeconds };
-    const organization = proxyHeader(context.organizationHeader, peer, request.headers, context);
-    // A token that is sent counts, and not the cookie.
-    const session = access === "token or basic" && !hasToken && !organization
-      ? await signIn?.session(request.headers) ?? null
-      : null;
-    const user = session?.name ?? proxyHeader(context.userHeader, peer, request.headers, context);
+    const { user, organization, session } = await signedIn(request.headers, peer, access);
     if (user) logged.more.user = cutText(oneLine(user), MAX_USER_CHARACTERS);
     const found = await authenticate(
       request.headers.get("authorization"),
       {
         access,
         badgeToken,
-        organization: organization || session && session.organization,
+        organization,
         address,
         selection,
         ...moment,
@@ -201,64 +168,18 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     });
   }
 
-  /** Responds from the cache, or with what the handler of the route returns. */
-  async function respond(routed: RoutedRequest): Promise<Response> {
-    const { request, requestId, parsed, authenticated: { scope }, refuse } = routed;
-    const { route, parameters } = parsed;
-    const resource = findResource(parsed, scope);
-    if (isInPath(route) && resource.isMissing) return await refuse(notFound());
-    const response = { route, requestId, key: keyOf(routed, scope, context) };
-    const format = parsed.format ??
-      (route.list ? acceptedFormat(request.headers.get("accept")) : null);
-    if (format === null) {
-      // The key includes parameters and repositories: for a cached response they passed the checks.
-      const cached = responder.cached(request, response);
-      metrics?.count("response_cache_total", { result: cached ? "hit" : "miss" });
-      if (cached) return await cached;
-    }
-    const { value: query, errors } = readParameters(parameters, route.query);
-    const allErrors = { ...resource.errors, ...errors };
-    if (Object.keys(allErrors).length > 0) return await refuse(badRequest(allErrors));
-    if (resource.isMissing || !isOwn(parameters.organization_id, scope.caller)) {
-      return await refuse(notFound());
-    }
-    const checked = checkedRequest(routed, query);
-    try {
-      if (format !== null && route.list) return await sendList(routed, checked, format, route.list);
-      const unchanged = responder.unchanged(request, response);
-      if (unchanged) return unchanged;
-      const { scope: seen, result } = await read(checked, (read) => route.handler(read, context));
-      const key = keyOf(routed, seen, context);
-      return await responder.created(request, { route, requestId, key }, result);
-    } catch (error) {
-      if (error instanceof GoneError) return await refuse(notFound());
-      throw error;
-    }
-  }
-
-  /** Responds with the whole list of a route. */
-  async function sendList(
-    routed: RoutedRequest,
-    checked: CheckedRequest,
-    format: ListFormat,
-    list: ListSource,
-  ): Promise<Response> {
-    const { request, requestId, parsed, authenticated: { scope } } = routed;
-    let seen: CallerScope | undefined;
-    return await exportList(request, {
-      requestId,
-      format,
-      isNegotiated: parsed.format === null,
-      fileName: parsed.route.path.split("/").at(-1)!,
-      key: () => keyOf(routed, seen ?? scope, context),
-    }, {
-      lines: createLines(format, list.columns(checked.request.query)),
-      batches: list.batches(async (handle) => {
-        const { scope, result } = await read(checked, handle);
-        seen ??= scope;
-        return result;
-      }, context),
-    });
+  /** The person and the organization that a trusted proxy or the cookie of a session names. */
+  async function signedIn(headers: Headers, peer: string, access: Endpoint["access"]) {
+    const organization = proxyHeader(context.organizationHeader, peer, headers, context);
+    // A token takes precedence over the cookie.
+    const session = access === "token or basic" && !headers.has("authorization") && !organization
+      ? await context.signIn?.session(headers) ?? null
+      : null;
+    return {
+      user: session?.name ?? proxyHeader(context.userHeader, peer, headers, context),
+      organization: organization || session && session.organization,
+      session,
+    };
   }
 }
 
@@ -278,60 +199,10 @@ function askerOf(
   };
 }
 
-/** Everything that the response depends on, of what a handler saw. */
-function keyOf(
-  { parsed: { route, parameters, root }, zone, hasSession, editor, now }: RoutedRequest,
-  { caller, organizationName, repositories }: CallerScope,
-  { windowSeconds, uploadUrl = "" }: Context,
-): ResponseKey {
-  return {
-    path: route.path,
-    parameters,
-    windowSeconds,
-    page: route.isPage
-      ? {
-        root,
-        today: dayOf(now),
-        zone: zone.name,
-        zoneDay: localDay(now, zone),
-        uploadUrl,
-        hasSession,
-        formToken: editor && (route.hasForms ? editor.formToken : ""),
-      }
-      : null,
-    now: route.isOfThisSecond ? now : null,
-    organizationId: route.resource && caller ? caller.organizationId : null,
-    organizationName,
-    repositories,
-  };
-}
-
-function checkedRequest(routed: RoutedRequest, query: unknown): CheckedRequest {
-  const { parsed, authenticated, hasSession, editor, deadline, zone, now, windowStart } = routed;
-  const { parameters, root } = parsed;
-  const request = {
-    query,
-    parameters,
-    root,
-    hasSession,
-    editor,
-    today: dayOf(now),
-    zone,
-    now,
-    windowStart,
-  };
-  return { request, parsed, authenticated, deadline };
-}
-
 /** The address that signs in and leads back to a page. */
 function signInAddress(root: string, url: string): string {
   const { path, search } = splitUrl(url);
   return `${root}sign-in?to=${encodeURIComponent(path + search)}`;
-}
-
-/** In days since 1970. */
-function dayOf(now: number): number {
-  return Math.floor(now / SECONDS_PER_DAY);
 }
 
 /** Whether a person asks, who is signed in to the pages by HTTP Basic. */
@@ -344,13 +215,6 @@ function isSignedInBrowser(headers: Headers): boolean {
 function zoneOf({ tz }: RawParameters, { timeZone = UTC }: Context): TimeZone {
   const result = v.safeParse(timeZoneParameter, tz);
   return result.success && result.output || timeZone;
-}
-
-/** Whether an `organization_id` is absent, empty, or the caller's own. */
-function isOwn(organizationId: string | undefined, caller: Caller | null): boolean {
-  if (!organizationId) return true;
-  return caller !== null &&
-    organizationId.toLowerCase() === organizationUuid(caller.organizationId);
 }
 
 /** What the header of a trusted proxy says, if one is set; a client's own header means nothing. */

@@ -7,7 +7,8 @@ import type { SettingName } from "../../base/config.ts";
 import type { Inbox } from "../../storage/inbox.ts";
 import { openWorkFolder } from "../../storage/work_folder.ts";
 import { ReaderPool } from "./reader_pool.ts";
-import { createUploadApp, type UploadContext } from "./upload_app.ts";
+import { createUploadApp } from "./upload_app.ts";
+import type { UploadContext } from "./upload_context.ts";
 
 export const UPLOAD_SETTINGS = [
   "MAX_UPLOAD_MB",

@@ -9,7 +9,8 @@ import { makeToken, type TokenType } from "../../../../lib/base/token.ts";
 import { openInbox } from "../../../../lib/storage/inbox.ts";
 import { openWorkFolder } from "../../../../lib/storage/work_folder.ts";
 import { ReaderPool } from "../../../../lib/intake/receive/reader_pool.ts";
-import { createUploadApp, type UploadContext } from "../../../../lib/intake/receive/upload_app.ts";
+import { createUploadApp } from "../../../../lib/intake/receive/upload_app.ts";
+import type { UploadContext } from "../../../../lib/intake/receive/upload_context.ts";
 import type { App } from "../../../../lib/http/request/context.ts";
 import { NOON } from "../../cli/run_in_process.ts";
 
