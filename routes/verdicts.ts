@@ -122,7 +122,7 @@ export const verdicts = defineJsonRoute({
   tag: "Repositories",
   summary: "Verdicts on failed tests",
   description:
-    "For each of the given tests, in their order, what is known of its failure: the evidence, whose it " +
+    "For each of the given tests, in their order, what is known about its failure: the evidence, whose it " +
     "probably is, and how often that was right. It takes the run as it is uploaded; a run that is stored has " +
     "the evidence of its upload.",
   query: {

@@ -15,7 +15,7 @@ import type { ContentRecord, ExportRecord } from "../../lib/export/records.ts";
 import type { Database } from "../connection/connect.ts";
 import { type Queryable, type Range, rangesIn } from "../connection/sql.ts";
 import { readSnapshot } from "../read/snapshot.ts";
-import { loadDisruptiveTests } from "../write/disruptions.ts";
+import { loadDisruptiveTests } from "../write/disruptive_tests.ts";
 import { exportResults, loadSubmissions } from "./export_submissions.ts";
 
 /** A repository to be read. */

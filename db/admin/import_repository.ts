@@ -13,7 +13,7 @@ import {
 import type { ExportPolicy, ExportRecord } from "../../lib/export/records.ts";
 import { SubmissionResults } from "../../lib/export/submission_results.ts";
 import { type Queryable, rangesOf } from "../connection/sql.ts";
-import { storeDisruptiveTests } from "../write/disruptions.ts";
+import { storeDisruptiveTests } from "../write/disruptive_tests.ts";
 import { bumpForAddition, lockRepository, takeNumbers } from "../write/repository_row.ts";
 import { storeCoverage, storeSubmission } from "../write/store_submission.ts";
 import { insertSubmission, showFailed } from "../write/submission_rows.ts";

@@ -92,7 +92,7 @@ export function isOutdated(error: unknown): boolean {
 
 type Send = (...args: unknown[]) => unknown;
 
-/** What is known of a running transaction. */
+/** A running transaction. */
 export interface TransactionState {
   /** Set once it has settled, also because its connection was lost. */
   isOver: boolean;

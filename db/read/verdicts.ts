@@ -28,7 +28,7 @@ export interface AskedTest {
   hasPassed: boolean;
 }
 
-/** A test with what is known of its failure in the run. */
+/** A test with the facts about its failure in the run. */
 interface JudgedTest extends TestIdentity {
   /** 24 lower-case hex digits. */
   id: string;

@@ -22,7 +22,7 @@ export interface TestRange {
   last: number;
 }
 
-/** Tests whose failures are handled at once, with all that is known of them. */
+/** Tests whose failures are handled together. */
 export const TESTS_AT_ONCE = 5_000;
 
 /** Ranges that contain so many of the given test_no each, which are ascending. */

@@ -7,7 +7,8 @@ import { keyedSubmissionId, submissionId, type TestIdentity } from "../../lib/ba
 import { repositoryUrlFrom } from "../../lib/base/repository_url.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { type NewDisruption, storeNegatives } from "./disruptions.ts";
+import type { NewDisruption } from "./disruptions.ts";
+import { storeNegatives } from "./store_negatives.ts";
 import {
   type ImportedEvidence,
   importEvidence,
@@ -246,7 +247,7 @@ async function storeConclusions(
     mayHaveOthers: boolean;
   },
 ): Promise<boolean> {
-  // Most uploads: nothing failed, and nobody ran this code before.
+  // Most uploads: nothing failed, and this code was not run before.
   if (negatives.length === 0 && !mayHaveOthers) return false;
   const { repositoryId, submissionId, branch } = submission;
   const { environment = "", job = "", shard = "", attempt = "" } = submission;

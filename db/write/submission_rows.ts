@@ -7,7 +7,7 @@ import { arrayOf, type Queryable, textArray } from "../connection/sql.ts";
 import { codeVersionOf } from "../read/fragments.ts";
 import { bumpForAddition, lockRepository } from "./repository_row.ts";
 
-/** What is known of a submission before its reports are read. */
+/** The facts of a submission before its reports are read. */
 export interface SubmissionHead {
   repositoryId: number;
   key: string;

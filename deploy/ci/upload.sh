@@ -315,7 +315,7 @@ plain() { printf '%s' "$1" | tr '\000-\037' ' ' | sed 's,\([A-Za-z][A-Za-z0-9+.-
 
 ci_line() { [ -z "$2" ] || printf '%s=%s\n' "$1" "$(plain "$2")"; }
 
-# What is known of GitHub's event: pull_request.number is EVENT_PULL_REQUEST_NUMBER. One token of the
+# Facts of GitHub's event: pull_request.number is EVENT_PULL_REQUEST_NUMBER. One token of the
 # JSON a line.
 event_lines() {
   [ -f "${GITHUB_EVENT_PATH:-}" ] || return

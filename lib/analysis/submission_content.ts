@@ -305,7 +305,7 @@ function configurationsNote(name: string, count: number, files: [string, string]
     ? `the test ${quote(name)} stands`
     : `${count} tests stand in several reports, such as ${quote(name)}`;
   return `${which} in ${files.join(" and ")}, which do not say that one repeats the other: they ` +
-    "count as one result, which failed if any of them did. To tell them apart, upload each with its " +
+    "count as one result, which failed if any of them did. To distinguish them, upload each with its " +
     "own --environment or --job, or have the tool write the file of each test; --attempts says that " +
     "the reports are attempts in this order";
 }

@@ -7,7 +7,7 @@ import { readMatrix } from "./matrix.ts";
 import { type Fact, type Service, SERVICES } from "./services.ts";
 import { type CiVariables, namesOfFact } from "./variables.ts";
 
-/** What is known of a run from its CI service or checkout; `""` means unknown. */
+/** What the CI service or checkout says about a run; `""` means unknown. */
 export interface DetectedRun {
   repository: string;
   /** Page of the repository, without credentials. */
@@ -39,7 +39,7 @@ export interface DetectedRun {
   startedAt: number | null;
 }
 
-/** What is kept of a run for readers; `""` when unknown. */
+/** The facts of a run that are stored and shown; `""` when unknown. */
 export interface ToldFacts {
   /** `null` when there is no pull request. */
   pullNumber: number | null;

@@ -61,7 +61,7 @@ export interface Service {
   job?: Fact;
   /** Which shard of how many, from 1. */
   shard?: Fact | NumberedShard;
-  /** Which attempt of the job, from 1, when somebody runs it again in the same build. */
+  /** The attempt of the job, from 1: re-running a job in the same build counts up. */
   attempt?: Fact;
   runner?: Fact;
   buildUrl: Fact;

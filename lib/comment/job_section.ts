@@ -1,5 +1,5 @@
 // Tests: tests/lib/comment/sections_test.ts
-/** The section of a job: what failed in it, by verdict, with what is known of each test. */
+/** The section of a job: what failed in it, by verdict, with the facts about each test. */
 import { shortCommit } from "../base/commit.ts";
 import type { TestIdentity } from "../base/identity.ts";
 import { fullTestName, markdownLink, plural } from "../base/text.ts";

@@ -17,7 +17,7 @@ const META = v.object({
   job: v.string(),
   /** Number of the run, and of its attempt: the last run of a job counts. */
   run: v.strictTuple([count, count]),
-  /** Tells jobs of one name in one run apart, such as the jobs of a matrix; `""` when unknown. */
+  /** Distinguishes jobs of one name in one run, such as the jobs of a matrix; `""` when unknown. */
   runner: v.string(),
   /** Seconds since 1970. */
   writtenAt: count,

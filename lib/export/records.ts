@@ -118,7 +118,7 @@ const SCHEMAS = {
     default_branch: maybe(text),
     created_at: timestamp,
   }),
-  /** A test, with what is known of it beyond the submissions that are still stored. */
+  /** A test, and what is known about it beyond the stored submissions. */
   test: v.strictObject({
     type: v.literal("test"),
     repository_id: repositoryId,

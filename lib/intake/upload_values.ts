@@ -83,7 +83,7 @@ export function readBuildUrl(text: string): string {
   throw new SyntaxError(`invalid build URL ${excerpt(url)}: ${expected}`);
 }
 
-/** A build URL that somebody gives: one with a user or password is refused, not shortened. */
+/** A build URL from an option: one with a user or password is refused, not shortened. */
 export function readGivenBuildUrl(text: string): string {
   const url = readBuildUrl(text);
   if (url === text.trim()) return url;

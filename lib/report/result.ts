@@ -43,11 +43,11 @@ export interface Reported {
   isBare: boolean;
   /** True when the report says that the case is a retry. */
   isRetry: boolean;
-  /** Differs between cases that the report tells apart, by line, id, group or device; otherwise 0. */
+  /** Differs between cases that the report distinguishes by line, id, group or device; otherwise 0. */
   variant: number;
 }
 
-/** A case without retries that nothing tells apart from others of its name. */
+/** A case without retries that nothing distinguishes from others of its name. */
 export const PLAIN_CASE: Reported = {
   isNewCase: true,
   isBare: false,

@@ -35,7 +35,7 @@ export interface CaseFacts {
   conclusion: Conclusion;
   /** Whether it was skipped where no outcome says how it ended. */
   isNeverRun?: boolean;
-  /** Differs between cases of one name that the report tells apart; otherwise 0. */
+  /** Differs between cases of one name that the report distinguishes; otherwise 0. */
   variant?: number;
   /** Whether the report says that it is a retry. */
   isRetry?: boolean;

@@ -64,7 +64,7 @@ export function lastStage(
     );
 }
 
-/** Builds the image; `note` is told what differs from the Dockerfile. */
+/** Builds the image; `note` receives what differs from the Dockerfile. */
 export async function buildImage(
   folder: string,
   { base, binary, buildah, note }: ImageOptions & {

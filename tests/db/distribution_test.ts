@@ -85,7 +85,7 @@ describe("the rules of distribution", () => {
     isIdentity: false,
     ...more,
   });
-  const beside: [string, string][] = [["repository_id", "repository_id"], ["x", "x"]];
+  const colocated: [string, string][] = [["repository_id", "repository_id"], ["x", "x"]];
 
   const cases: [string, Partial<Catalogue>, RegExp | null][] = [
     [
@@ -103,15 +103,15 @@ describe("the rules of distribution", () => {
       { uniqueIndexes: [{ table: "l", name: "i", columns: ["x"] }] },
       null,
     ],
-    ["a key to what lies beside", { foreignKeys: [key("b", "a", beside)] }, null],
+    ["a key to a colocated row", { foreignKeys: [key("b", "a", colocated)] }, null],
     [
-      "a key to what lies elsewhere",
+      "a key to a row elsewhere",
       { foreignKeys: [key("b", "a", [["x", "x"], ["repository_id", "y"]])] },
       /^foreign key b_a/,
     ],
-    ["a key to the coordinator", { foreignKeys: [key("b", "l", beside)] }, /^foreign key b_l/],
-    ["a key from the coordinator", { foreignKeys: [key("l", "a", beside)] }, /^foreign key l_a/],
-    ["a key within the coordinator", { foreignKeys: [key("l", "l", beside)] }, null],
+    ["a key to the coordinator", { foreignKeys: [key("b", "l", colocated)] }, /^foreign key b_l/],
+    ["a key from the coordinator", { foreignKeys: [key("l", "a", colocated)] }, /^foreign key l_a/],
+    ["a key within the coordinator", { foreignKeys: [key("l", "l", colocated)] }, null],
     ["a trigger", { triggers: [{ table: "a", name: "t" }] }, /^trigger t of a/],
     ["a constant default", { columns: [column({ expression: "'{}'::text[]" })] }, null],
     ["a default of a sequence", {

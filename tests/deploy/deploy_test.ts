@@ -157,7 +157,7 @@ describe("the container", () => {
 });
 
 describe("the workflows", () => {
-  it("pin every action by its commit, with the version beside it", async () => {
+  it("pin every action by its commit, with the version next to it", async () => {
     const used: string[] = [];
     for (const folder of [".github/workflows", "deploy/ci", "docs/guides"]) {
       for await (const { name } of Deno.readDir(join(ROOT, folder))) {

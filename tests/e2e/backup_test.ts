@@ -134,7 +134,7 @@ describeBackup("a backup of the embedded database", (dataDir) =>
     close: () => Promise.resolve(),
   }));
 
-describeBackup("a backup of a PostgreSQL server and the inbox beside it", async (dataDir) => {
+describeBackup("a backup of a PostgreSQL server and its inbox", async (dataDir) => {
   const database = await openTestServer(SERVER);
   const [row] = await database.sql<{ name: string }[]>`select current_database() as name`;
   const url = withDatabase(SERVER, row!.name);

@@ -1,7 +1,7 @@
 // deno-lint-ignore-file no-console -- a program of its own
 /**
  * Makes the reports of the laboratory: installs each tool (packages of npm and Debian), runs it on its
- * project with planted tests, and keeps the reports as fixtures with their truth beside them. Says what
+ * project with planted tests, and keeps the reports as fixtures, each with its truth. Says what
  * changed. The tests read the fixtures only.
  *
  * `deno run -A tests/laboratory/main.ts [TOOL...]`, all without arguments. `LABORATORY_PYTHONPATH` names folders with the

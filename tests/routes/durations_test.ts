@@ -107,7 +107,7 @@ describeWithDatabases("durations", (database) => {
     ]);
   });
 
-  it("are of 20 runs of a file beside tests without one", async () => {
+  it("are of 20 runs of a file, and of tests without one", async () => {
     const files = [timed("a.ts", 1), timed("b.ts", 0)];
     const both = [...files.slice(0, 1), timed("", 1, { name: "other" })];
     const { path } = await repositoryOf(

@@ -89,7 +89,7 @@ describeWithDatabases("the pages about an outage", (database) => {
     ]);
   });
 
-  it("keep flakiness, and show beside it what outages contributed", async () => {
+  it("keep flakiness, and show next to it what outages contributed", async () => {
     const page = parseHtml(await read("/repos"));
     const cells = (row: Html) => row.all().filter(({ name }) => name === "th" || name === "td");
     const at = cells(page.all("thead")[0]!).findIndex(({ text }) => text === "In outages");

@@ -15,7 +15,7 @@ export interface CollectedResults {
   durations: Float64Array;
   /** `CaseFlag`s. */
   flags: Uint8Array;
-  /** `null` if nothing tells cases of one name apart. */
+  /** `null` if nothing distinguishes cases of one name. */
   variants: Int32Array | null;
   negatives: Negatives;
 }

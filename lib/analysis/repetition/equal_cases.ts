@@ -71,7 +71,7 @@ export interface EqualCase {
   isBare: boolean;
   /** True when the report says that it is a retry. */
   isRetry: boolean;
-  /** Differs between tests of one name that the report tells apart; 0 when it does not say. */
+  /** Differs between tests of one name that the report distinguishes; otherwise 0. */
   variant: number;
 }
 

@@ -6,7 +6,7 @@ import { compareTexts } from "../../base/text.ts";
 export interface AttemptSign {
   /**
    * 0 without a sign, which is the first attempt. Otherwise the number of its sign, or `Infinity` for the
-   * final report beside a folder of earlier attempts.
+   * final report next to a folder of earlier attempts.
    */
   rank: number;
   /** The path without its sign: equal for the attempts of one series. */
@@ -16,7 +16,7 @@ export interface AttemptSign {
 // A number after one of these words; "run" only as `run_2_of_3`.
 const SIGN =
   /(?<![a-z])(?:(?:attempts?|retry|retries|reruns?)[-_. ]?0*(\d{1,6})(?!\d)|run[-_. ]?0*(\d{1,6})[-_. ]of[-_. ]?\d{1,6}(?!\d))/gi;
-// Folders of earlier attempts, beside the report of the last: Bazel, and others.
+// Folders of earlier attempts next to the report of the last one, as Bazel writes them.
 const EARLIER_FOLDER = /(?:^|\/)(?:test_attempts|Retries)\//g;
 
 /** The signs in the paths of an upload's reports, by path. */

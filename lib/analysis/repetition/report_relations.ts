@@ -141,7 +141,7 @@ function testsOf(
   };
 }
 
-/** Reports whose tests all stand equally in another: one merged from several beside its parts. */
+/** Reports whose tests are all in another one too: the parts of a merged report. */
 function repeatedReports(
   results: CollectedResults,
   sharing: ReadonlyMap<number, ReadonlySet<number>>,

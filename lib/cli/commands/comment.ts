@@ -31,7 +31,7 @@ export const commentCommand: AddCommand = command({
     "One comment on the pull request of GitHub, Gitea or Forgejo (GITHUB_TOKEN), or one note on the " +
     "merge request of GitLab (GITLAB_TOKEN), with a section for each job. It is written only if a test " +
     "failed or passed on a retry, and edited afterwards. Jobs that write at once keep each other's " +
-    "sections; --job tells them apart.",
+    "sections, named by --job.",
     "If it cannot be written, as in pull requests from forks, the job summary of GitHub Actions gets " +
     "the section.",
   ],

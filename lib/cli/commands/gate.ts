@@ -277,7 +277,7 @@ function summaryOf(
   });
 }
 
-/** The run with what is known of its failures, for annotations and the comment. */
+/** The run and the verdicts of its failures, for annotations and the comment. */
 function judgedRun(
   { failed, not_whole: notWhole }: GateSummary,
   { run: { attempts, reports }, found: { quarantined, verdicts, problem } }: {

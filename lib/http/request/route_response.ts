@@ -21,7 +21,7 @@ import { type CheckedRequest, createSnapshotReader, GoneError } from "./snapshot
 const TESTS_SHARE = 0.6;
 
 /** A request with a valid token for a route. */
-export interface RoutedRequest extends Moment {
+interface RoutedRequest extends Moment {
   request: Request;
   requestId: string;
   parsed: ParsedUrl & { route: Endpoint };

@@ -80,7 +80,7 @@ const PENDING = v.object({
   to: v.string(),
 });
 
-/** Creates what signs people in. The provider is first asked when somebody signs in. */
+/** Creates the sign-in. The provider is first contacted at the first sign-in. */
 export function createSignIn(
   settings: SignInSettings,
   { log, now }: { log: Log; now(): number },

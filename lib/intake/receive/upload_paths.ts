@@ -18,7 +18,7 @@ const MAX_NAME_CHARACTERS = 500;
 const TEST_ID = /^[0-9a-f]{24}$/i;
 
 /** What a path names. */
-export interface Target {
+interface Target {
   /** `null`: the upload names it. */
   repo: RepositoryName | null;
   /** What follows the repository: a test id, or nothing. */

@@ -100,7 +100,7 @@ const conclusionsPage = v.object({ base_branch: v.string() });
 
 const testDetails = v.object({ tags: v.array(v.string()) });
 
-/** Texts that are empty, and facts that nobody knows, are left out. */
+/** Without empty texts and unknown facts. */
 const failedTest = v.object({
   id: v.string(),
   name: v.string(),

@@ -15,7 +15,7 @@ export const OUTCOME_KINDS: ReadonlyMap<string, OutcomeKind> = new Map([
   ["rerunError", { conclusion: "error", isAttempt: true }],
 ]);
 
-// What tools write to tell tests of one name apart.
+// Attributes that distinguish tests of one name.
 const VARIANT_ATTRIBUTES = ["line", "id", "group", "device", "project", "browser"];
 // The id of a suite is its place in the report; its host may be a project or a device.
 const SUITE_VARIANT_ATTRIBUTES = ["group", "device", "project", "browser", "hostname"];
@@ -45,7 +45,7 @@ export function factsOf(
   };
 }
 
-/** A number that differs where the attributes of a suite that tell tests apart do; 0 without any. */
+/** A number for the attributes of a suite that distinguish tests; 0 without any. */
 export function variantOfSuite(attributes: XmlAttributes): number {
   return variantOf(attributes, 0, SUITE_VARIANT_ATTRIBUTES);
 }

@@ -307,7 +307,7 @@ async function uploads(program: Program): Promise<void> {
   await program.run("submission list --org big --repo big/shop");
 }
 
-/** Two legs of a matrix that nobody told apart, the second with a hook that failed. */
+/** Two legs of a matrix without names, the second with a hook that failed. */
 async function legs(program: Program): Promise<void> {
   await program.write(
     "hook.xml",

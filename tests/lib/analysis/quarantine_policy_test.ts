@@ -78,7 +78,7 @@ describe("a test enters the quarantine", () => {
       /^enter: 1 disruption .*: it failed again, released 30 days ago$/,
     );
     assert.match(decided(again, released(61)), /^skip: 1 disruption/);
-    // Somebody removed a later entry by hand.
+    // A later entry was removed by hand.
     assert.match(decided(again, { ...released(30), leftAt: NOW - 2 * DAY }), /^skip: 1 disruption/);
     assert.match(decided([passes(3, 1)], released(30)), /^skip: 0 disruptions/);
   });

@@ -52,7 +52,7 @@ describe("a time zone", () => {
     assert.equal(localDay(-1, tokyo), 0);
   });
 
-  it("is told apart by its difference from UTC", () => {
+  it("is distinguished by its difference from UTC", () => {
     const offset = (name: string, text: string) =>
       formatOffset(parseTimestamp(text), parseTimeZone(name));
     assert.equal(offset("Europe/Berlin", "2026-07-01T00:00:00Z"), "UTC+2");

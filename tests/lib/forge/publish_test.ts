@@ -294,7 +294,7 @@ describe("the section of a job", () => {
     assert.deepEqual(written(forge), ["unit 2"]);
   });
 
-  it("stands beside that of a job with the same name in the same run", async () => {
+  it("is kept with that of another job with the same name in the same run", async () => {
     const forge = start("github");
     for (const runner of ["a", "b"]) {
       await publishSection(

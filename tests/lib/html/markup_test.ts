@@ -67,7 +67,7 @@ describe("names", () => {
     assert.equal(breaks("a".repeat(50)), `${"a".repeat(24)}|${"a".repeat(24)}|aa`);
   });
 
-  it("are told apart by suite, class and file, each said once", () => {
+  it("differ by suite, class or file, each shown once", () => {
     const place = (suite: string, className: string, file: string) =>
       testPlace({ suite, class: className, file });
     assert.equal(place("a.test.ts", "a.test.ts", "a.test.ts"), "a.test.ts");

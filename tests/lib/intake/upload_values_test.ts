@@ -16,7 +16,7 @@ describe("a build URL", () => {
     for (const [text, url] of Object.entries(right)) assert.equal(readBuildUrl(text), url);
   });
 
-  it("that somebody gives is refused with a user or password, which the message leaves out", () => {
+  it("from an option is refused with a user or password, which the message omits", () => {
     assert.equal(readGivenBuildUrl(" https://ci.example/a@b "), "https://ci.example/a@b");
     for (const user of ["ada", "ada:s3cr3t"]) {
       assert.throws(() => readGivenBuildUrl(`https://${user}@ci.example/7`), (error: Error) => {

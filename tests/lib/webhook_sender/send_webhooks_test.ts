@@ -48,7 +48,7 @@ describeWithDatabases("sending to webhooks", (database) => {
     assert.equal(delivery!.messageId, posted[0]!.id);
   });
 
-  it("gives up after three days, and sends again with the same id when it is told to", async () => {
+  it("gives up after three days, and sends again with the same id on `webhook resend`", async () => {
     const fixture = await create();
     await fixture.addWebhook();
     await fixture.makeFlaky(["a"]);

@@ -41,7 +41,7 @@ async function uploadUntilFull(disk: string, say: (text: string) => void): Promi
   let up = await startUp();
   let uploadCount = 0;
   let accepted = 0;
-  /** Uploads by as many clients, which wait as they are told. */
+  /** Uploads by as many clients, which obey Retry-After. */
   const upload = async (until: number) => {
     while (uploadCount < until) {
       const commit = (++uploadCount).toString(16).padStart(40, "0");

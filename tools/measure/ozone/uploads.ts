@@ -131,7 +131,7 @@ function resultOf(
   };
 }
 
-/** What is known of the classes that ran, and of their methods. */
+/** The classes that ran, and their methods. */
 class ClassHistory {
   readonly #logs = new Map<string, { at: string; classes: NonNullable<Job["classes"]> }[]>();
   readonly #methods = new Map<

@@ -105,7 +105,7 @@ describe("a report that does not say so", () => {
   const cases: [string, Record<string, string>, Record<string, string>][] = [
     ["runs all of them", { "1.xml": "x/a- x/b+", "2.xml": "x/a+ x/b+" }, { a: "-", b: "+" }],
     [
-      "repeats a test that had passed beside one that failed",
+      "repeats a test that had passed next to one that failed",
       { "1.xml": "x/a- x/b+ x/c+", "2.xml": "x/a+ x/b+" },
       { a: "-", b: "+", c: "+" },
     ],
@@ -147,7 +147,7 @@ describe("a report that does not say so", () => {
 });
 
 describe("a report that was merged from others", () => {
-  it("counts once beside its parts", () => {
+  it("counts once together with its parts", () => {
     const { tests, notes } = read({
       "all.xml": "x/a-100 x/b+200 y/c+300",
       "x.xml": "x/a-100 x/b+200",

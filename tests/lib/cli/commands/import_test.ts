@@ -251,7 +251,7 @@ describeWithDatabases("import", (database) => {
     assert.match(stderr, /cannot read "no\/such\/file": /);
   });
 
-  it("makes a copy beside the original, with other ids where they are taken", async () => {
+  it("makes a copy next to the original, with other ids where they are taken", async () => {
     const { code, stdout, stderr } = await importLines(lines, "--json");
     assert.equal(code, 0, stderr);
     const copy = JSON.parse(stdout);

@@ -75,7 +75,7 @@ describeWithDatabases("webhook", (database) => {
     assert.match((await cli("org log --org acme")).stdout, /webhook remove/);
   });
 
-  it("shows another organization's to nobody", async () => {
+  it("does not show another organization's", async () => {
     const added = JSON.parse(
       (await cli("webhook add --org other --url https://example.com/ --json")).stdout,
     );

@@ -49,7 +49,7 @@ describe("a whole list", () => {
     const request = new Request("http://x/", { headers: { "accept-encoding": "gzip" } });
     const response = await exportList(request, context, { lines, batches });
     await pause(50);
-    assert.ok(state.read <= 3, `${state.read} batches that nobody took`);
+    assert.ok(state.read <= 3, `${state.read} batches that were not consumed`);
     await response.body!.cancel();
   });
 

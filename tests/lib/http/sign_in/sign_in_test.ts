@@ -204,7 +204,7 @@ describeWithDatabases("sign-in", (database) => {
       });
       assert.equal(status, 401, value.slice(0, 40));
     }
-    // A restart signs nobody out, a new secret everybody.
+    // Sessions outlive a restart, but not a new secret.
     assert.equal((await visit(appWith(), "/repos", cookies)).status, 200);
     const other = appWith({ clientSecret: "another" });
     assert.equal((await visit(other, "/repos", cookies)).status, 401);

@@ -141,7 +141,7 @@ describeWithDatabases("the cache of tests", (database) => {
     });
   });
 
-  it("runs loads of many repositories one at a time, and others beside them", async () => {
+  it("runs loads of many repositories one at a time, and others concurrently", async () => {
     await withCache(async (cache, tx, counts) => {
       await Promise.all(
         [false, true].map((withTime) => cache.load(tx, newRequest({ withTime }))),

@@ -1,0 +1,44 @@
+// Tests: tests/db/write/store_submission_test.ts
+import type { TestFacts } from "../../lib/analysis/disruptions.ts";
+import { groupOf, isSetUp } from "../../lib/analysis/repetition/set_up.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
+import { integersIn, type Queryable, textsIn } from "../connection/sql.ts";
+
+/** The facts about failed tests that the rules of repetition need. */
+export async function loadTestFacts(
+  sql: Queryable,
+  { repositoryId, testNos }: { repositoryId: number; testNos: ReadonlySet<number> },
+): Promise<TestFacts> {
+  type Row = TestIdentity & { testNo: number };
+  const rows = await sql<Row[]>`
+    select test_no as "testNo", suite, class, name, file from test
+    where repository_id = ${repositoryId} and test_no = any(${integersIn(sql, testNos)})`;
+  const withFile = new Set(rows.filter(({ file }) => file !== "").map(({ testNo }) => testNo));
+  const setUps = rows.filter(isSetUp);
+  const groups = new Map<string, { tests: number[]; setUps: number[] }>();
+  const groupOfTest = new Map<number, string>();
+  for (const row of setUps) {
+    const group = groupOf(row);
+    groups.set(group, { tests: [], setUps: [] });
+    groupOfTest.set(row.testNo, group);
+  }
+  const named = (kind: string) =>
+    textsIn(
+      sql,
+      [...groups.keys()].filter((group) => group.startsWith(`${kind} `))
+        .map((group) => group.slice(kind.length + 1)),
+    );
+  const members = groups.size === 0 ? [] : await sql<Row[]>`
+    select test_no as "testNo", suite, class, name, file from test
+    where repository_id = ${repositoryId} and (file = any(${named("file")})
+      or class = any(${named("class")}) or suite = any(${named("suite")})
+      or test_no = any(${integersIn(sql, groupOfTest.keys())}))`;
+  for (const row of members) {
+    const group = groups.get(groupOf(row));
+    if (group) (isSetUp(row) ? group.setUps : group.tests).push(row.testNo);
+  }
+  return {
+    hasFile: (testNo) => withFile.has(testNo),
+    setUpOf: (testNo) => groups.get(groupOfTest.get(testNo) ?? ""),
+  };
+}
