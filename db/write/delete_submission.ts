@@ -33,7 +33,7 @@ export async function deleteSubmission(
     if (!submission) return false;
     const { repositoryId, submissionId } = submission;
     await withdrawDisruptions(tx, submission);
-    const changed = { ...submission, version: submission };
+    const changed = { ...submission, version: submission, isNew: false };
     const failed = await loadFailedTests(tx, changed);
     await tx`
       delete from coverage_report

@@ -233,20 +233,59 @@ interface ChangedVersion {
   /** That run. */
   submissionId: string;
   branch: string | null;
+  /** Whether the run came: its evidence was stored as open just now. */
+  isNew: boolean;
 }
 
-/** The tests that failed at a code version, by the branches on which it ran then. */
+/** What failed at a code version. */
+interface FailedTests {
+  /** Of its submissions with failures, each once. */
+  branches: readonly (string | null)[];
+  /** Each test once, ascending. */
+  testNos: Int32Array;
+}
+
+/**
+ * The tests that failed at a code version, and the branches on which they did. Some thousands at once: one
+ * statement for a million took 6 s, in which the embedded database does nothing else.
+ */
 export async function loadFailedTests(
   tx: Queryable,
   { repositoryId, version }: Pick<ChangedVersion, "repositoryId" | "version">,
-): Promise<{ branch: string | null; testNos: number[] }[]> {
-  return await tx<{ branch: string | null; testNos: number[] }[]>`
-    select s.branch, array_to_json(array_agg(distinct f.test_no)) as "testNos"
-    from submission s
-    join failure_evidence f on f.repository_id = ${repositoryId} and f.submission_id = s.submission_id
-    where s.repository_id = ${repositoryId} and s.code_version = ${version.code}
-      and s.environment = ${version.environment} and s.job = ${version.job}
-    group by s.branch`;
+): Promise<FailedTests> {
+  const branches = new Set<string | null>();
+  const batches: number[][] = [];
+  for (let after: number | undefined = -1; after !== undefined;) {
+    const rows: { branch: string | null; testNos: number[] }[] = await tx`
+      select s.branch, array_to_json(array(
+        select f.test_no from failure_evidence f
+        where f.repository_id = ${repositoryId} and f.submission_id = s.submission_id
+          and f.test_no > ${after}
+        order by f.test_no limit ${TESTS_AT_ONCE})) as "testNos"
+      from submission s
+      where s.repository_id = ${repositoryId} and s.code_version = ${version.code}
+        and s.environment = ${version.environment} and s.job = ${version.job}`;
+    const failed = rows.filter(({ testNos }) => testNos.length > 0);
+    for (const { branch, testNos } of failed) {
+      branches.add(branch);
+      batches.push(testNos);
+    }
+    // Every submission is read up to here, and some have more.
+    after = failed.filter(({ testNos }) => testNos.length === TESTS_AT_ONCE)
+      .map(({ testNos }) => testNos.at(-1)!).sort((a, b) => a - b)[0];
+  }
+  return { branches: [...branches], testNos: distinctOf(batches) };
+}
+
+/** The numbers of all lists, each once, ascending. */
+function distinctOf(lists: readonly number[][]): Int32Array {
+  const all = new Int32Array(lists.reduce((sum, { length }) => sum + length, 0));
+  let end = 0;
+  for (const list of lists) {
+    all.set(list, end);
+    end += list.length;
+  }
+  return all.sort().filter((number, index) => number !== all[index - 1]);
 }
 
 /**
@@ -258,16 +297,17 @@ export async function loadFailedTests(
 export async function resolveTruths(
   tx: Queryable,
   changed: ChangedVersion,
-  failed: readonly { branch: string | null; testNos: readonly number[] }[],
+  { branches, testNos }: FailedTests,
 ): Promise<void> {
-  if (failed.length === 0) return;
-  const testNos = Int32Array.from(failed.flatMap((one) => one.testNos)).sort()
-    .filter((testNo, index, all) => testNo !== all[index - 1]);
-  for (const branch of new Set([changed.branch, ...failed.map((one) => one.branch)])) {
+  if (testNos.length === 0) return;
+  const all = new Set([changed.branch, ...branches]);
+  // What one branch shows of the new failures replaces what another did.
+  const isNew = changed.isNew && all.size === 1;
+  for (const branch of all) {
     const runs = await loadNeighbours(tx, { ...changed, branch });
     for (let start = 0; start < testNos.length; start += TESTS_AT_ONCE) {
       const batch = [...testNos.subarray(start, start + TESTS_AT_ONCE)];
-      await resolveOnBranch(tx, { ...changed, testNos: batch, runs });
+      await resolveOnBranch(tx, { ...changed, isNew, testNos: batch, runs });
     }
   }
 }
@@ -275,7 +315,7 @@ export async function resolveTruths(
 /** The runs of a branch around a code version, oldest first, and those of their code on other branches. */
 async function loadNeighbours(
   tx: Queryable,
-  { repositoryId, version, submissionId, branch }: ChangedVersion,
+  { repositoryId, version, submissionId, branch }: Omit<ChangedVersion, "isNew">,
 ): Promise<TruthRun[]> {
   const { code, environment, job } = version;
   const isHere = tx`s.environment = ${environment} and s.job = ${job}`;
@@ -320,7 +360,7 @@ interface TestVersion extends VersionRuns {
 /** Updates truths and repeats of tests at the code version, and at those in reach. */
 async function resolveOnBranch(
   tx: Queryable,
-  { repositoryId, version, submissionId, testNos, runs }: ChangedVersion & {
+  { repositoryId, version, submissionId, isNew, testNos, runs }: ChangedVersion & {
     testNos: readonly number[];
     runs: readonly TruthRun[];
   },
@@ -358,7 +398,11 @@ async function resolveOnBranch(
         id,
         truth,
         isRepeat: repeat > 0,
-      }));
+      })).filter(({ id, isRepeat }) => {
+        // That is how they were stored: of a large upload it is the most.
+        const isAsStored = isNew && id === submissionId && truth === null && !isRepeat;
+        return !isAsStored;
+      });
     });
   });
   if (rows.length === 0) return;

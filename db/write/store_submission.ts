@@ -269,7 +269,8 @@ async function storeConclusions(
   });
   const version = { code, environment, job };
   const failed = await loadFailedTests(tx, { repositoryId, version });
-  await resolveTruths(tx, { repositoryId, version, submissionId, branch }, failed);
+  const changed = { repositoryId, version, submissionId, branch, isNew: true };
+  await resolveTruths(tx, changed, failed);
   return massFailure === "outage";
 }
 

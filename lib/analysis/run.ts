@@ -96,20 +96,24 @@ export class TestList {
 /** Some tests, looked up once in each list. */
 export class SelectedTests {
   readonly testNos: Int32Array;
-  /** Place of each among them by test_no, -1 of others. */
+  /** The least test_no. */
+  readonly #first: number;
+  /** Place of each among them by test_no, from the least to the greatest; -1 of others. */
   readonly #places: Int32Array;
   readonly #indexes = new Map<TestList, Int32Array>();
 
   constructor(testNos: Iterable<number>) {
     this.testNos = Int32Array.from(testNos);
     const end = this.testNos.reduce((end, testNo) => Math.max(end, testNo + 1), 0);
-    this.#places = new Int32Array(end).fill(-1);
-    for (const [place, testNo] of this.testNos.entries()) this.#places[testNo] = place;
+    const first = this.testNos.reduce((first, testNo) => Math.min(first, testNo), end);
+    this.#first = first;
+    this.#places = new Int32Array(end - first).fill(-1);
+    for (const [place, testNo] of this.testNos.entries()) this.#places[testNo - first] = place;
   }
 
   /** The place of a test among them; -1 when it is not selected. */
   placeOf(testNo: number): number {
-    return this.#places[testNo] ?? -1;
+    return this.#places[testNo - this.#first] ?? -1;
   }
 
   /** Whether a list has each of them, by their places: 1 or 0. */
@@ -124,7 +128,7 @@ export class SelectedTests {
     const known = this.#indexes.get(tests);
     if (known) return known;
     const { testNos } = tests;
-    const found = new Int32Array(testNos.length);
+    const found = new Int32Array(Math.min(testNos.length, this.testNos.length));
     let count = 0;
     for (let index = 0; index < testNos.length; index++) {
       if (this.placeOf(testNos[index]!) >= 0) found[count++] = index;
