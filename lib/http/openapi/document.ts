@@ -163,16 +163,14 @@ function responsesOf({ access, resource, summary, query, response, list }: Route
   // Without the charset: generated clients look up the bare media type.
   const type = mediaType?.replace(/;.*/, "");
   const text = type && { [type]: { schema: { type: "string" }, example } };
-  const files = list && Object.values(LIST_MEDIA_TYPES)
-    .map((type) => [type, { schema: { type: "string" } }]);
-  const content = schema
-    ? { ...jsonContent(schema, example), ...files && Object.fromEntries(files) }
-    : text;
+  const content = schema ? jsonContent(schema, example) : text;
+  // In words: of further media types generated clients make `{...} | string`.
+  const files = list ? `. As a file: ${Object.values(LIST_MEDIA_TYPES).join(" or ")}` : "";
   const canBeInvalid = Object.values(query.entries).some((entry) =>
     !v.getMetadata(entry).acceptsAnyText
   );
   return {
-    [status]: { description: summary, ...(content && { content }) },
+    [status]: { description: summary + files, ...(content && { content }) },
     ...(status === 200 && { 304: shared("NotModified") }),
     ...(canBeInvalid && { 400: shared("BadRequest") }),
     ...(access !== "public" && { 401: shared("Unauthorized") }),
