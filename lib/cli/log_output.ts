@@ -44,5 +44,11 @@ export async function withLog(
       "log lines are not exported: expected OTEL_DENO_CONSOLE=replace in addition to OTEL_DENO",
     );
   }
+  if (isTelemetry && !io.environment.OTEL_EXPORTER_OTLP_TIMEOUT) {
+    log.warn(
+      "each last export may take 10 s, and an end that takes longer is one by SIGALRM: expected " +
+        "OTEL_EXPORTER_OTLP_TIMEOUT=1000 in addition to OTEL_DENO",
+    );
+  }
   await body(log);
 }

@@ -20,12 +20,15 @@ const EXPORT_TIMEOUT_MS = 10_000;
 /** With this timeout for each export, the last ones, 14 at most, end in time by themselves. */
 const SHORT_EXPORT_MS = 1_000;
 
+/** Where the runtime exports to if nothing is set. */
+const DEFAULT_ENDPOINT = "http://localhost:4318";
+
 /** Runs the command line of this process to its end. */
 export async function main(): Promise<void> {
   const io = processIo();
   const code = await runCli(Deno.args, io);
   await flushStderr();
-  endProcess(code, io.environment);
+  await endProcess(code, io.environment);
 }
 
 /**
@@ -34,13 +37,30 @@ export async function main(): Promise<void> {
  * event loop is empty drops the gauges first, but then waits for every last export: with a collector
  * that does not respond, and the standard timeout of 10 s each, for a minute and more.
  */
-function endProcess(code: number, environment: Environment): void {
+async function endProcess(code: number, environment: Environment): Promise<void> {
   if (!isTelemetryOn(environment)) Deno.exit(code);
   Deno.exitCode = code;
   const timeoutMs = Number(environment.OTEL_EXPORTER_OTLP_TIMEOUT);
   const isShort = timeoutMs > 0 && timeoutMs <= SHORT_EXPORT_MS;
-  if (isShort) Deno.unrefTimer(setTimeout(() => exitInTime(code), DRAIN_TIMEOUT_MS));
-  else exitInTime(code);
+  // The runtime has read its variables: a timeout that is not set cannot be set any more.
+  if (isShort || await isCollectorResponsive(environment)) {
+    Deno.unrefTimer(setTimeout(() => exitInTime(code), DRAIN_TIMEOUT_MS));
+  } else exitInTime(code);
+}
+
+/** Whether the collector responds to any request, or refuses it, instead of keeping it waiting. */
+async function isCollectorResponsive(
+  { OTEL_EXPORTER_OTLP_ENDPOINT }: Environment,
+): Promise<boolean> {
+  try {
+    const response = await fetch(OTEL_EXPORTER_OTLP_ENDPOINT || DEFAULT_ENDPOINT, {
+      signal: AbortSignal.timeout(SHORT_EXPORT_MS),
+    });
+    await response.body?.cancel();
+    return true;
+  } catch (error) {
+    return (error as Error).name !== "TimeoutError";
+  }
 }
 
 /** Ends the process with a last export; by SIGALRM, from a thread that is not blocked, when that hangs. */

@@ -49,8 +49,10 @@ describe("a process with telemetry", () => {
       return Response.json({});
     });
     try {
-      for (let round = 0; round < 3; round++) {
-        const server = await start(["serve", "--port", "0"], environment(receiver.url));
+      // The timeout of the units twice, and the standard one of users who set nothing.
+      for (const timeout of ["1000", "1000", "", ""]) {
+        const variables = environment(receiver.url, { OTEL_EXPORTER_OTLP_TIMEOUT: timeout });
+        const server = await start(["serve", "--port", "0"], variables);
         const asked = Array.from({ length: 200 }, async () => {
           const response = await fetch(`${server.url}/health`);
           await response.body?.cancel();

@@ -35,8 +35,6 @@ describe("telemetry", () => {
     OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
     OTEL_METRIC_EXPORT_INTERVAL: "200",
-    // As the units and the image set it: without it the last exports may end by a signal.
-    OTEL_EXPORTER_OTLP_TIMEOUT: "1000",
   });
 
   it("arrives at a receiver: a trace, a metric and a log line, which belong together", async () => {
