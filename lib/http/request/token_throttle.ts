@@ -14,7 +14,7 @@ const PERIOD_MS = 60_000;
 const WRONG_MS = 5_000;
 
 /** Ten statements per second, independent of the number of requests. */
-const BATCH_INTERVAL_MS = 100;
+export const BATCH_INTERVAL_MS = 100;
 
 /** Bounds the memory: 100 bytes each. */
 const MAX_ADDRESSES = 10_000;
@@ -65,9 +65,14 @@ export function createTokenThrottle(
     counts.set(address, count, { noUpdateTTL: count < MAX_WRONG_TOKENS });
   }
 
+  /** Whether an address sent many wrong tokens. */
+  function isThrottled(address: string): boolean {
+    return (counts.get(address) ?? 0) >= MAX_WRONG_TOKENS;
+  }
+
   /** False when the address is throttled and the token is not valid. */
   async function mayBeValid(address: string, hash: string): Promise<boolean> {
-    if ((counts.get(address) ?? 0) < MAX_WRONG_TOKENS) return true;
+    if (!isThrottled(address)) return true;
     if (wrong.has(hash)) return false;
     if (await exists(hash, hash)) return true;
     wrong.set(hash, true);
@@ -75,5 +80,5 @@ export function createTokenThrottle(
     return false;
   }
 
-  return { recordWrong, mayBeValid };
+  return { recordWrong, mayBeValid, isThrottled };
 }

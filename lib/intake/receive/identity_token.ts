@@ -6,12 +6,15 @@ import { createLocalJWKSet, decodeJwt, errors, type JSONWebKeySet, jwtVerify } f
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Uploader } from "../../../db/read/caller.ts";
 import { loadTrusts, type Trust } from "../../../db/read/trusts.ts";
+import { pause } from "../../base/delay.ts";
 import { caseKey } from "../../base/identity.ts";
 import type { Log } from "../../base/log.ts";
 import { quote } from "../../base/quote.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { PROGRAM } from "../../base/version.ts";
+import { createBatches } from "../../http/request/batches.ts";
+import { BATCH_INTERVAL_MS } from "../../http/request/token_throttle.ts";
 import { type ClaimedRun, claimedRun, type Claims, hasClaim } from "../../ci/claims.ts";
 import { IssuerKeys, KeysUnavailableError } from "./issuer_keys.ts";
 
@@ -42,7 +45,7 @@ export function issuerOf(token: string): string {
   return typeof issuer === "string" ? issuer.replace(/\/$/, "") : "";
 }
 
-/** Creates the function that checks identity tokens. */
+/** Creates the function that checks identity tokens, with few statements if their sender is throttled. */
 export function createIdentityTokens(
   { sql, log, now, audience }: {
     sql: Database["sql"];
@@ -52,15 +55,22 @@ export function createIdentityTokens(
     /** Whom tokens are for: the public address of this door, without a slash at its end. */
     audience: string;
   },
-): (token: string) => Promise<Identity> {
+): (token: string, options: { isThrottled: boolean }) => Promise<Identity> {
   const issuerKeys = new IssuerKeys({ log });
+  const loadThrottled = createBatches(
+    (issuers: readonly string[]) => Promise.all(issuers.map((one) => loadTrusts(sql, one))),
+    { wait: () => pause(BATCH_INTERVAL_MS) },
+  );
 
-  return async (token) => {
+  return async (token, { isThrottled }) => {
     if (audience === "") return { problem: "identity tokens need PUBLIC_UPLOAD_URL on the server" };
     const claims = claimsOf(token);
     if (!claims) return { problem: "malformed identity token" };
     const issuer = issuerOf(token);
-    const trusts = await loadTrusts(sql, issuer);
+    // A flood of wrong tokens of a trusted issuer shares its statements, with the valid ones in it.
+    const trusts = isThrottled
+      ? await loadThrottled(issuer, issuer)
+      : await loadTrusts(sql, issuer);
     if (trusts.length === 0) {
       return {
         problem: `the issuer ${quote(issuer)} is not trusted: \`${PROGRAM} trust add\` trusts it`,

@@ -4,9 +4,9 @@ import { errorMessage } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import { VERSION } from "../../base/version.ts";
 
-/** Issuers change their keys within days and publish new ones before. */
+/** Issuers change their keys within days and publish new ones before. Older ones are looked up again. */
 const FRESH_MS = 10 * 60_000;
-/** Keys that an issuer may have withdrawn are used while it is away, but not for longer. */
+/** Keys that an issuer may have withdrawn are used while it is slow or away, but not for longer. */
 const USABLE_MS = 60 * 60_000;
 /** Between two look-ups of an issuer that failed. */
 const RETRY_MS = 5_000;
@@ -72,13 +72,10 @@ class CachedKeys {
   /** The keys, no older than necessary. @throws {KeysUnavailableError} */
   async load(): Promise<JWTVerifyGetKey> {
     const age = this.#clock.now() - this.#loadedAt;
-    if (this.#keys && age < FRESH_MS) return this.#keys;
-    try {
-      return await this.#lookUp();
-    } catch (error) {
-      if (this.#keys && age < USABLE_MS) return this.#keys;
-      throw error;
-    }
+    if (!this.#keys || age >= USABLE_MS) return await this.#lookUp();
+    // No upload waits for it, and its failure is logged.
+    if (age >= FRESH_MS) this.#lookUp().catch(() => {});
+    return this.#keys;
   }
 
   /** Whether other keys than the given ones are known, or may be looked up. */

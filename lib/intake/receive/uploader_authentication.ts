@@ -77,10 +77,11 @@ export function createUploaderAuthentication(
 
   async function byIdentityToken(token: string, address: string): Promise<Authentication> {
     const issuer = issuerOf(token);
-    const isThrottled = issuer.startsWith("http") && !await throttle.mayBeValid(address, issuer);
-    const found = isThrottled
+    const isThrottled = throttle.isThrottled(address);
+    const isUnknown = issuer.startsWith("http") && !await throttle.mayBeValid(address, issuer);
+    const found = isUnknown
       ? { problem: "the issuer of the identity token is not trusted" }
-      : await checkIdentityToken(token);
+      : await checkIdentityToken(token, { isThrottled });
     if ("problem" in found) {
       throttle.recordWrong(address);
       return { ...found, isLogged: true };

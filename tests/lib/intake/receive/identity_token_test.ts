@@ -516,6 +516,39 @@ describeWithDatabases("an upload with an identity token", (database) => {
     assert.equal((await send(await issuer.token(GITHUB_CLAIMS))).status, 202);
   });
 
+  it("shares its statements with the wrong ones that its address sends", async () => {
+    let statements = 0;
+    const counted = new Proxy(database().sql, {
+      apply(target, self, given) {
+        if (String(given[0]).includes("trusts_of_issuer(")) statements++;
+        return Reflect.apply(target, self, given);
+      },
+    });
+    const busy = await createReceiver(counted, { publicUrl: AUDIENCE, log });
+    try {
+      const forged = await issuer.token(GITHUB_CLAIMS, await makeKey("first"));
+      tokens.push(forged);
+      const flood = (count: number) =>
+        Promise.all(Array.from({ length: count }, async () => {
+          const response = await busy.send("/upload", forged, { body: JUNIT });
+          assert.equal(response.status, 401);
+          await response.body?.cancel();
+        }));
+      for (let count = 0; count < 20; count++) await flood(1);
+      statements = 0;
+      const good = await issuer.token(GITHUB_CLAIMS);
+      tokens.push(good);
+      const sent = busy.send("/upload", good, { body: JUNIT });
+      await flood(200);
+      const response = await sent;
+      assert.equal(response.status, 202, await response.text());
+      // One each if nothing were shared; on a slow machine the flood takes several batches.
+      assert.ok(statements < 100, String(statements));
+    } finally {
+      await busy.close();
+    }
+  });
+
   function claimsOf(token: string) {
     const payload = Uint8Array.fromBase64(token.split(".")[1]!, { alphabet: "base64url" });
     return JSON.parse(new TextDecoder().decode(payload));

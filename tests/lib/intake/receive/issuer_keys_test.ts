@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { jwtVerify } from "jose";
 import { IssuerKeys } from "../../../../lib/intake/receive/issuer_keys.ts";
 import { createLog } from "../../../../lib/base/log.ts";
+import { waitUntil } from "../../../wait_until.ts";
 import { NOON } from "../../cli/run_in_process.ts";
 import { type Issuer, type Key, makeKey, startIssuer } from "./issuer.ts";
 
@@ -49,7 +50,20 @@ describe("the keys of an issuer", () => {
     assert.equal(loads(), 1);
     now += MINUTE;
     await check();
-    assert.equal(loads(), 2);
+    await waitUntil("the keys are loaded again", () => loads() === 2);
+  });
+
+  it("are used without a wait while a slow issuer is looked up again", async () => {
+    await check();
+    const end = Promise.withResolvers<Response>();
+    issuer.respond = () => end.promise;
+    now += 11 * MINUTE;
+    // None of these returns if it waits.
+    await Promise.all(Array.from({ length: 5 }, () => check()));
+    await waitUntil("the issuer is asked again", () => issuer.requests.length === 3);
+    end.resolve(new Response(null, { status: 500 }));
+    await waitUntil("the failure is logged", () => lines.length === 1);
+    await check();
   });
 
   it("are used for an hour while the issuer is away, and not for longer", async () => {
