@@ -105,7 +105,14 @@ ${
 ${
     tokens.length === 0 ? emptyState("You have no token.") : table(
       "Your tokens",
-      ["Label|name", "Begins with", "Created|nowrap wide", "Ends|nowrap", "Last used|nowrap", ""],
+      [
+        "Label|name",
+        "Begins with",
+        "Created|nowrap wide",
+        "Ends|nowrap",
+        "Last used|nowrap",
+        "Revoke",
+      ],
       tokens.map((token) => [
         markup`<bdi>${token.label}</bdi>`,
         markup`<code>${token.tokenPrefix}</code>`,

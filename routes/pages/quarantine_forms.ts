@@ -25,6 +25,9 @@ const text = v.optional(lineOfText);
 const ENTRY = v.object({ reason: text, owner: text, expires: v.optional(expiry) });
 const RELEASE = v.object({ reason: text });
 
+/** A page with a wrong form, opened again, leads back to the test. */
+const METHODS = ["GET", "HEAD", "POST"];
+
 /** What the forms of a test are filled with. */
 interface QuarantinedTest {
   pathTo: PathTo;
@@ -81,7 +84,7 @@ function entryForm(
       value: valueOf("expires", entry ? end === null ? "" : formatTimestamp(end) : "14d"),
       errors: wrong?.errors.expires,
     })
-  }<button>${entry ? "Change" : "Quarantine"}</button>${
+  }<button>${wrong ? "Save" : entry ? "Change" : "Quarantine"}</button>${
     wrong && otherErrors(wrong.errors, ["reason", "owner", "expires"])
   }</form>`;
 }
@@ -108,10 +111,11 @@ function releaseForm(
 export const quarantining = defineAction({
   path: "/tests/:id/quarantine",
   resource: "test in path",
-  methods: ["POST"],
+  methods: METHODS,
   async act(action, sql) {
     const { editor, form, now } = action;
-    const read = readForm(form!, ENTRY);
+    if (!form) return toTest(action);
+    const read = readForm(form, ENTRY);
     if (read.errors) return await wrongForm(action, sql, entryForm, read.errors);
     const made = newEntry({ ...read.values, by: editor.name }, now);
     if ("wrongEnd" in made) {
@@ -129,10 +133,11 @@ export const quarantining = defineAction({
 export const releasing = defineAction({
   path: "/tests/:id/release",
   resource: "test in path",
-  methods: ["POST"],
+  methods: METHODS,
   async act(action, sql) {
     const { editor, form, now } = action;
-    const read = readForm(form!, RELEASE);
+    if (!form) return toTest(action);
+    const read = readForm(form, RELEASE);
     if (read.errors) return await wrongForm(action, sql, releaseForm, read.errors);
     const test = await requireTest(action, sql);
     const removal = {

@@ -307,7 +307,13 @@ describeWithDatabases("what people who are signed in do", (database) => {
       (await post(app, `${path}?form_token=${own}`, {}, { cookie, ...OWN })).status,
       403,
     );
-    for (const method of ["GET", "PUT", "DELETE"]) {
+    // A form is sent; an address that leads here does nothing.
+    const followed = await get(app, `${path}?reason=x&form_token=${own}`, { cookie });
+    assert.deepEqual(
+      [followed.status, followed.headers.get("location")],
+      [303, `../../tests/${id}#quarantine`],
+    );
+    for (const method of ["PUT", "DELETE", "PATCH"]) {
       const response = await app(
         new Request(`http://127.0.0.1${path}`, { method, headers: { cookie, ...OWN } }),
       );
