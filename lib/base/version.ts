@@ -1,4 +1,6 @@
 // Tests: tests/lib/cli/commands/doctor_test.ts tests/lib/cli/commands/import_test.ts
+import { fileURLToPath } from "node:url";
+import { commitOfCheckout } from "./checkout_commit.ts";
 import config from "../../deno.json" with { type: "json" };
 
 /** The version of this program. */
@@ -10,8 +12,10 @@ export const PROGRAM: string = import.meta.url.endsWith(".ts") ? "deno task cli"
 /** Defined by the bundler; empty when it was not run in a git checkout. */
 declare const BUILD_COMMIT: string;
 
-/** The git commit of the build; empty when run from source or unknown. */
-export const COMMIT: string = typeof BUILD_COMMIT === "string" ? BUILD_COMMIT : "";
+/** The git commit of the build, or of the checkout it runs from; empty when unknown. */
+export const COMMIT: string = typeof BUILD_COMMIT === "string"
+  ? BUILD_COMMIT
+  : commitOfCheckout(fileURLToPath(new URL("../../", import.meta.url)));
 
 /** Defined by the bundler: a digest of the bundle. */
 declare const BUILD_DIGEST: string;
