@@ -105,11 +105,19 @@ export async function checkSchema(sql: Queryable): Promise<SchemaStatus> {
   return statusOf(await readMigrations(sql), migrations);
 }
 
-/** Fails when another version has migrated the database. @throws {SchemaVersionError} */
-export async function requireSchemaVersion(sql: Queryable): Promise<void> {
-  const [row] = await sql<{ version: number }[]>`
-    select coalesce(max(version), 0)::integer as version from schema_migration`;
-  if (row!.version === SCHEMA_VERSION) return;
+/**
+ * Fails when another version has migrated the database. Returns the server process and the start of the
+ * transaction.
+ * @throws {SchemaVersionError}
+ */
+export async function requireSchemaVersion(
+  sql: Queryable,
+): Promise<{ pid: number; startedAt: string }> {
+  const [row] = await sql<{ version: number; pid: number; startedAt: string }[]>`
+    select coalesce(max(version), 0)::integer as version, pg_backend_pid() as pid,
+      now()::text as "startedAt"
+    from schema_migration`;
+  if (row!.version === SCHEMA_VERSION) return row!;
   const { build = null } = (await readMigrations(sql)).at(-1) ?? {};
   throw new SchemaVersionError(versionMismatch(row!.version, SCHEMA_VERSION, build));
 }

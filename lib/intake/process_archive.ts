@@ -171,6 +171,9 @@ export async function completeArchive(
 /** After the shutdown timeout, for the statement that is running. */
 const ROLL_BACK_MS = 2_000;
 
+// Counted in ticks: a statement of the embedded database keeps timers waiting, too.
+const ROLL_BACK_TICK_MS = 100;
+
 /**
  * Waits at shutdown for archives that are being stored: a transaction may wait for a lock for minutes.
  * Those that are left are rolled back and released, so that their end does not count as a crash, and
@@ -188,7 +191,9 @@ export async function finishRunning(
   if (await isDoneWithin(Promise.all(running), timeoutMs)) return;
   log.warn("shutdown timeout: archives were left for the next start", { count });
   stop.abort(new StorageError("the process is ending"));
-  await isDoneWithin(Promise.all(running), ROLL_BACK_MS);
+  for (let waitedMs = 0; waitedMs < ROLL_BACK_MS; waitedMs += ROLL_BACK_TICK_MS) {
+    if (await isDoneWithin(Promise.all(running), ROLL_BACK_TICK_MS)) return;
+  }
 }
 
 async function intake(

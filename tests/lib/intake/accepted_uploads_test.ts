@@ -47,6 +47,8 @@ describeWithDatabases("accepted uploads", (database) => {
       listener: { note: () => {} },
       log: createLog({ write: (line) => void lines.push(line), now: () => NOW }),
       origin: { author: "test", command: "up" },
+      // What waits for its end is not interrupted on a slow machine.
+      shutdownTimeoutMs: 60_000,
     };
     return { watcher, stop, metrics, accepted: new AcceptedUploads({ ...watcher, metrics }) };
   }
@@ -220,6 +222,35 @@ describeWithDatabases("accepted uploads", (database) => {
     await closing;
     const rows = await sql`
       select status, claim_id, attempt_count, lost_count from archive where key = ${one.key}`;
+    assert.deepEqual([...rows], [
+      { status: "processing", claim_id: null, attempt_count: 0, lost_count: 0 },
+    ]);
+    await stored(makeContext().accepted, one);
+  });
+
+  it("an upload whose statement waits for a lock is released before the process ends", async () => {
+    const { sql, kind } = database();
+    if (kind === "embedded") return;
+    const { accepted } = makeContext();
+    accepted.add(await upload());
+    await accepted.close();
+    const release = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const holding = sql.begin(async (tx) => {
+      await tx`select 1 from repository_state for update`;
+      locked.resolve();
+      await release.promise;
+    });
+    await locked.promise;
+    const { watcher, metrics } = makeContext();
+    const interrupted = new AcceptedUploads({ ...watcher, metrics, shutdownTimeoutMs: 100 });
+    const one = await upload();
+    interrupted.add(one);
+    await interrupted.close();
+    const rows = await sql`
+      select status, claim_id, attempt_count, lost_count from archive where key = ${one.key}`;
+    release.resolve();
+    await holding;
     assert.deepEqual([...rows], [
       { status: "processing", claim_id: null, attempt_count: 0, lost_count: 0 },
     ]);
