@@ -31,6 +31,7 @@ import { ownerPage, ownersPage } from "./pages/owners.ts";
 import { ownTokens, revocation } from "./pages/own_tokens.ts";
 import { quarantining, releasing } from "./pages/quarantine_forms.ts";
 import { repositoryPage } from "./pages/repository.ts";
+import { searchPage } from "./pages/search.ts";
 import { slowTestsPage } from "./pages/slow_tests.ts";
 import { testPage } from "./pages/test.ts";
 import { testsPage } from "./pages/tests.ts";
@@ -93,6 +94,7 @@ export const pages: readonly Endpoint[] = [
   buildOfRunPage,
   buildsPage,
   coveragePage,
+  searchPage,
   ...guidePages,
 ];
 

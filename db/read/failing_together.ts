@@ -4,8 +4,9 @@ import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
 import { buildKey } from "../../lib/analysis/build_costs.ts";
 import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { groupFailures } from "../../lib/evidence/groups.ts";
-import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
+import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
+import { buildKeyOf, isSelected } from "./fragments.ts";
 import { loadFailureRows } from "./failures.ts";
 import { loadIdentities } from "./names_of_tests.ts";
 import { loadRuns } from "./runs.ts";
@@ -99,6 +100,42 @@ export async function loadGroupsOfDisruptiveTests(
     return groupFailures(own.flatMap(failedRuns)).filter(({ testNos }) => testNos.length > 1)
       .map(({ testNos }) => testNos.map((testNo) => idOf.get(testNo)!));
   });
+}
+
+/**
+ * The builds with a flaky failure of each test since a moment, by the id of the test; the names of builds are
+ * of no use but to count them.
+ */
+export async function loadLostBuilds(
+  sql: Queryable,
+  { repositoryIds, windowStart, filter }: {
+    repositoryIds: readonly number[];
+    windowStart: number;
+    filter: SubmissionFilter;
+  },
+): Promise<Map<string, Set<string>>> {
+  const ids = arrayOf(repositoryIds);
+  const rows = await sql<{ idPrefix: number; testHash: number; builds: string }[]>`
+    select r.id_prefix::float8 as "idPrefix", t.test_hash::float8 as "testHash", f.builds
+    from (
+      select n.repository_id, n.test_no,
+        encode(string_agg(distinct int8send(hashtextextended(${
+    buildKeyOf(sql)
+  }, 0)), ''), 'hex') as builds
+      from negative_result n
+      join submission s on s.repository_id = n.repository_id and s.submission_id = n.submission_id
+      where n.repository_id = any(${ids}::bigint[]) and s.repository_id = any(${ids}::bigint[])
+        and n.is_disruption and n.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+        and ${isSelected(sql, filter)}
+      group by n.repository_id, n.test_no
+    ) f
+    join test t on t.repository_id = f.repository_id and t.test_no = f.test_no
+    join repository r on r.repository_id = t.repository_id
+    where t.repository_id = any(${ids}::bigint[]) and r.repository_id = any(${ids}::bigint[])`;
+  return new Map(rows.map(({ idPrefix, testHash, builds }) => [
+    testId(idPrefix, testHash),
+    new Set(builds.match(/.{16}/g)),
+  ]));
 }
 
 function failedRuns({ testNo, failures }: { testNo: number; failures: string }) {

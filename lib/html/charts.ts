@@ -163,6 +163,15 @@ export function sparkline({ title, values, className = "flaky", top = 100, forma
   );
 }
 
+/** A share of something as a bar, next to its figure. */
+export function shareBar(
+  { share, className }: { share: number; className: "passed" | "flaky" | "failed" },
+): Markup {
+  const [width, height] = [44, 10];
+  const length = share > 0 ? Math.max(2, round(width * Math.min(1, share))) : 0;
+  return markup`<svg class="bar" viewBox="0 0 ${width} ${height}" aria-hidden="true"><rect width="${width}" height="${height}"/><rect class="${className}" width="${length}" height="${height}"/></svg>`;
+}
+
 type Point = readonly [x: number, y: number, index: number];
 
 function pointList(points: readonly Point[]): string {

@@ -44,8 +44,8 @@ export function table(
 <tbody>${rows.map((row) => markup`<tr>${cells(row)}</tr>\n`)}</tbody></table></div>`;
 }
 
-/** A key figure, with a detail in small letters. */
-export type KeyFigure = readonly [name: string, value: Content, more?: Content];
+/** A key figure, with a detail in small letters, and whether it is left out on a phone. */
+export type KeyFigure = readonly [name: string, value: Content, more?: Content, className?: "wide"];
 
 /** A list of key figures. */
 export function keyFigures(...list: readonly KeyFigure[]): Markup {
@@ -58,8 +58,10 @@ export function keyFigures(...list: readonly KeyFigure[]): Markup {
 
 /** Facts in lines of small letters. */
 export function factLine(...list: readonly KeyFigure[]): Markup {
-  const items = list.map(([name, value, more]) =>
-    markup`<div><dt>${name}</dt><dd>${value}${more && markup` <small>${more}</small>`}</dd></div>`
+  const items = list.map(([name, value, more, className]) =>
+    markup`<div${className && markup` class="${className}"`}><dt>${name}</dt><dd>${value}${
+      more && markup` <small>${more}</small>`
+    }</dd></div>`
   );
   return markup`<dl class="fact-line">${items}</dl>`;
 }

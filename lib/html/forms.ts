@@ -16,7 +16,7 @@ export function textField(
 ): Markup {
   return markup`<div><label for="${id}">${label}</label><input id="${id}" name="${name}" value="${value}" placeholder="${hint}" autocomplete="off" spellcheck="false"${
     errors && isDescribedBy(id)
-  }>${errors && ownErrors(id, errors)}</div>`;
+  }></div>${errors && ownErrors(id, errors)}`;
 }
 
 function isDescribedBy(name: string): Markup {
@@ -58,5 +58,5 @@ export function choiceField(
   );
   return markup`<div><label for="${name}">${label}</label><select id="${name}" name="${name}"${
     errors && isDescribedBy(name)
-  }>${items}</select>${errors && ownErrors(name, errors)}</div>`;
+  }>${items}</select></div>${errors && ownErrors(name, errors)}`;
 }

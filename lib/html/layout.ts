@@ -75,8 +75,8 @@ export function layout({ title, crumbs = [], content }: Page, frame: Frame | nul
     }</ol></nav>`;
   return documentHead(`${title} · ${PRODUCT}`) +
     markup`<header class="top">${LOGO}<span class="product">${PRODUCT}</span>${navigation}${
-      frame?.hasSession && signOutForm(frame)
-    }</header>
+      frame && searchForm(frame)
+    }${frame?.hasSession && signOutForm(frame)}</header>
 <main id="main" tabindex="-1">
 ${trail}
 ${content}
@@ -94,9 +94,16 @@ last 14 days unless they say otherwise; ${
 
 function signOutForm({ pathTo, isEditor }: Frame): Markup {
   const tokens = isEditor && markup`<a href="${pathTo(["tokens"])}">Your tokens</a> `;
-  return markup`<form method="post" action="${
+  return markup`<form class="session" method="post" action="${
     pathTo(["sign-out"])
   }">${tokens}<button>Sign out</button></form>`;
+}
+
+/** The one field that finds everything. */
+function searchForm({ pathTo, parameters }: Frame): Markup {
+  return markup`<form class="search" action="${pathTo(["search"])}">${
+    hiddenFields(keptParameters(parameters))
+  }<label class="hidden" for="find">Search</label><input id="find" type="search" name="q" placeholder="commit, #pull request, test, repository" autocomplete="off" spellcheck="false"></form>`;
 }
 
 /** The links of the main navigation, with the path of their pages. */

@@ -1,11 +1,10 @@
 // Tests: tests/routes/flaky_groups_page_test.ts tests/routes/flaky_range_test.ts tests/routes/pages_test.ts
 /** `/flaky-tests`: the inventory. It has the parameters of the API. */
 import * as v from "valibot";
-import { loadGroupsOfDisruptiveTests } from "../../db/read/failing_together.ts";
+import { loadGroupsOfDisruptiveTests, loadLostBuilds } from "../../db/read/failing_together.ts";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
 import { loadTrackedTests } from "../../db/read/tracked_tests.ts";
 import type { TrackedTest } from "../../lib/analysis/tracked_test.ts";
-import { TEST_ORDERS } from "../../lib/analysis/order.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
@@ -19,7 +18,7 @@ import { choice, filterOf } from "../../lib/http/request/parameters.ts";
 import { TestCollection } from "../../lib/http/test_cache/collection.ts";
 import { flakyTests, inventoryParameters, isListedBy, listsFlaky } from "../flaky_tests.ts";
 import { COLUMNS, include, INCLUDE_NAMES } from "../test_fields.ts";
-import { definePage, downloadLinks, nothingUploaded, type PageRequest, someTests } from "./page.ts";
+import { definePage, downloadLinks, nothingUploaded, type PageRequest, placeOf } from "./page.ts";
 import { shownRange, turnPages } from "./paging.ts";
 
 interface ListPage extends PageRequest {
@@ -34,6 +33,15 @@ const DAYS = ["14", "30", "90"] as const;
 
 /** Tests of a group that are named. */
 const MAX_TOGETHER = 10;
+
+/** The order of the page unless `sort` says another: the tests that cost most builds first. */
+const BY_BUILDS = "builds";
+
+/** Some tests that fail together, and the builds with a flaky failure of one of them. */
+interface Row {
+  tests: [TrackedTest, ...TrackedTest[]];
+  buildCount: number;
+}
 
 const days = choice("days", DAYS, "Disruptions and figures of so many days");
 
@@ -53,14 +61,15 @@ export const flakyTestsPage = definePage({
     const { query } = request;
     const { after, limit } = query;
     const windowStart = request.now - Number(query.days) * SECONDS_PER_DAY;
-    const [tests, details, groups] = await Promise.all([
+    const [tests, details, groups, builds] = await Promise.all([
       loadTests(request, { windowStart, query }),
       request.load(loadRepositoryDetails, {}),
       request.load(loadGroupsOfDisruptiveTests, { windowStart }),
+      request.load(loadLostBuilds, { windowStart, filter: filterOf(query) }),
     ]);
     const all = { after: 0, limit: Infinity, isListed: isListedBy(query) };
     const { count, tests: found } = tests.list({ ...query, ...all });
-    const rows = rowsOfGroups(found, groups);
+    const rows = sortedRows(rowsOfGroups(found, groups), { builds, order: orderOf(parameters) });
     const shown = rows.slice(after, after + limit);
     const page: ListPage = {
       ...request,
@@ -75,15 +84,15 @@ export const flakyTestsPage = definePage({
     const range = shownRange({ offset: after, count: rows.length, shown: shown.length });
     const together = rows.length < count &&
       ` in ${plural(rows.length, "row")}: tests that fail together are one`;
+    const counted = markup`<p class="soft">${plural(count, "test")}${together}${range}${
+      query.days !== DAYS[0] && `; figures of the last ${query.days} days`
+    }</p>`;
     return {
       title,
-      crumbs: [request.link.repositories],
-      content: markup`<h1>${title}</h1>
+      content: markup`<div class="head"><h1>${title}</h1>
 <ul class="views">${view("Flaky", true, page)}${view("Quarantined", false, page)}</ul>
+${counted}</div>
 ${filters(page)}
-<p>${plural(count, "test")}${together}${range}${
-        query.days !== DAYS[0] && `; figures of the last ${query.days} days`
-      }</p>
 ${shown.length > 0 ? testTable(shown, page) : await nothingFound(page)}
 ${turnPages(page, { path: ["flaky-tests"], offset: after, limit, count: rows.length })}
 ${shown.length > 0 && query.days === DAYS[0] && downloadLinks(["flaky-tests"], request)}`,
@@ -105,6 +114,23 @@ async function loadTests(
   return new TestCollection([...states.values()].flatMap(({ tests }) => [...tests.values()]));
 }
 
+/** The order of the rows, as the address says. */
+function orderOf({ sort }: PageRequest["parameters"]): string {
+  return sort || BY_BUILDS;
+}
+
+/** The rows with the builds that they cost; by these, unless they are sorted already. */
+function sortedRows(
+  groups: readonly [TrackedTest, ...TrackedTest[]][],
+  { builds, order }: { builds: ReadonlyMap<string, ReadonlySet<string>>; order: string },
+): Row[] {
+  const rows = groups.map((tests): Row => {
+    const lost = new Set(tests.flatMap(({ id }) => [...builds.get(id) ?? []]));
+    return { tests, buildCount: lost.size };
+  });
+  return order === BY_BUILDS ? rows.toSorted((a, b) => b.buildCount - a.buildCount) : rows;
+}
+
 function view(name: string, isFlaky: boolean, { isFlakyView, linkWith }: ListPage): Markup {
   const changes = { quarantine: String(!isFlaky), quarantined: undefined, after: undefined };
   const current = isFlaky === isFlakyView && markup` aria-current="page"`;
@@ -115,6 +141,7 @@ function view(name: string, isFlaky: boolean, { isFlakyView, linkWith }: ListPag
 const FIELDS = ["q", "repository", "branch", "environment", "sort", "days"];
 
 const SORTS = [
+  ["", "builds lost"],
   ["disruptivenessRatio", "flaky share"],
   ["recency", "latest failure"],
 ] as const;
@@ -153,9 +180,10 @@ ${
       errors: errors.days,
     })
   }
-<button>Show</button>
-<p class="soft">Words of name, suite, class or file; also <code>tags:owner:@web</code>,
-<code>first-seen:&gt;=2026-01-31</code> and <code>last-seen:&lt;2026-01-31</code>.</p></form>`;
+<button>Show</button></form>
+<details><summary>What the search understands</summary><p>Words of name, suite, class or file; also
+<code>tags:owner:@web</code>, <code>first-seen:&gt;=2026-01-31</code> and
+<code>last-seen:&lt;2026-01-31</code>.</p></details>`;
 }
 
 async function nothingFound(page: ListPage): Promise<Markup> {
@@ -176,49 +204,69 @@ async function nothingFound(page: ListPage): Promise<Markup> {
 }
 
 function testTable(
-  list: readonly [TrackedTest, ...TrackedTest[]][],
+  list: readonly Row[],
   page: ListPage,
 ): Markup {
   const { link, linkWith, parameters, at } = page;
+  const order = orderOf(parameters);
   const heads = COLUMNS.map(({ page: head, sort }) => {
     const [name = "", className] = head.split("|");
     if (!sort) return { name, className };
-    const isSorted = (parameters.sort ?? TEST_ORDERS[0]) === sort;
+    const isSorted = order === sort;
     return {
       name: linkWith(name, { sort, after: undefined }),
       className,
       ...isSorted && { order: "descending" as const },
     };
   });
-  const rows = list.map(([test, ...others]) => {
+  const rows = list.map(({ tests: [test, ...others], buildCount }) => {
     const { latestDisruption: latest, quarantine } = test;
     const author = quarantine?.quarantinedBy && ` by ${quarantine.quarantinedBy}`;
     const reason = quarantine?.quarantineReason && `: ${quarantine.quarantineReason}`;
     const end = quarantine?.quarantineOwner
       ? markup`Owner: ${link.owner(quarantine.quarantineOwner)}; end`
       : "End";
+    const repository = link.repository(page.repositoryOf.get(parseTestId(test.id)!.idPrefix)!);
+    const owners = test.tags.map((tag) => markup`${link.tag(tag)} `);
+    const message = latest && markup`<code>${latest.message}</code>`;
+    const line = markup`<small class="line">${owners}${placeOf(test)} ${message}</small>`;
+    const group = others.length > 0 && [
+      line,
+      others.slice(0, MAX_TOGETHER).map((other) =>
+        markup`<small class="line">${link.testName(other.id, other)} ${placeOf(other)}</small>`
+      ),
+      others.length > MAX_TOGETHER &&
+      markup`<small>and ${plural(others.length - MAX_TOGETHER, "more test")}</small>`,
+    ];
     const name = [
-      link.test(test.id, test),
-      latest && markup`<small class="message"><code>${latest.message}</code></small>`,
+      link.testName(test.id, test),
+      group
+        ? markup`<details><summary>and ${formatCount(others.length)} more that ${
+          others.length === 1 ? "fails" : "fail"
+        } with it</summary>${group}</details>`
+        : line,
+      markup`<small class="narrow">${repository}</small>`,
       quarantine && markup`<small>Quarantined ${at(quarantine.quarantinedAt)}${author}${reason}.
 ${end}: ${at(quarantine.quarantineExpiresAt)}.</small>`,
-      test.tags.map((tag) => markup` ${link.tag(tag)}`),
-      others.length > 0 && someTests(
-        others.length,
-        others.slice(0, MAX_TOGETHER).map((other) => link.test(other.id, other)),
-        `and ${formatCount(others.length)} more that ${
-          others.length === 1 ? "fails" : "fail"
-        } with it`,
-      ),
     ];
     return [
       name,
-      link.repository(page.repositoryOf.get(parseTestId(test.id)!.idPrefix)!),
+      formatCount(buildCount),
+      repository,
       ...COLUMNS.map(({ cell }) => {
         const shown = cell(test);
         return typeof shown === "object" ? at(shown.at) : shown;
       }),
     ];
   });
-  return table("Tests", ["Test|name", "Repository|wide nowrap", ...heads], rows);
+  const builds = {
+    name: linkWith("Builds lost", { sort: undefined, after: undefined }),
+    className: "number",
+    ...order === BY_BUILDS && { order: "descending" as const },
+  };
+  const names = [{ name: "Test", className: "name" }, builds, {
+    name: "Repository",
+    className: "wide nowrap",
+  }];
+  return table("Tests", [...names, ...heads], rows, "lines");
 }

@@ -199,6 +199,10 @@ function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
       const address = pathTo(["repos", owner, name, "builds", submissionId]);
       return markup`<a href="${address}">${at(recordedAtOf(submissionId))}</a>`;
     },
+    /** The name of a test, without its place. */
+    testName(id: string, { name }: TestIdentity): Markup {
+      return markup`<a href="${pathTo(["tests", id])}">${testName(name)}</a>`;
+    },
     test(id: string, test: TestIdentity): Markup {
       return markup`<a href="${pathTo(["tests", id])}">${testName(test.name)}</a>
 <small>${placeOf(test)}</small>`;
@@ -208,7 +212,7 @@ function linksWith(pathTo: PathTo, at: PageRequest["at"]) {
     /** A tag of a test; an owner's leads to the owner's page. */
     tag(tag: string): Markup {
       const who = ownerOfTag(tag);
-      return label(who ? owner(who, tag) : tag);
+      return label(who ? owner(who) : tag);
     },
     inventory(query: Record<string, string>, text: Content): Markup {
       return markup`<a href="${pathTo(["flaky-tests"], query)}">${text}</a>`;

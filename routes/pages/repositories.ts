@@ -15,8 +15,8 @@ import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { formatCount, formatDuration } from "../../lib/base/text.ts";
 import { timestampOrNull } from "../../lib/base/time.ts";
-import { sparkline } from "../../lib/html/charts.ts";
-import { emptyState, type KeyFigure, keyFigures, table } from "../../lib/html/elements.ts";
+import { glyph, shareBar, sparkline } from "../../lib/html/charts.ts";
+import { emptyState, factLine, type KeyFigure, table, together } from "../../lib/html/elements.ts";
 import { hiddenFields, otherErrors } from "../../lib/html/forms.ts";
 import { keptParameters } from "../../lib/html/layout.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
@@ -26,10 +26,8 @@ import { foldCase } from "../../lib/query/parse.ts";
 import * as schemas from "../schemas.ts";
 import { definePage, downloadLinks, nothingUploaded, type PageRequest } from "./page.ts";
 
-const SHOWN_DAYS = 14;
-
-/** Weeks of the cost of flaky failures. */
-const COST_WEEKS = 8;
+/** Weeks of the trend, and of the cost of flaky failures. */
+const WEEKS = 8;
 
 /** `/`: redirects to the list of repositories. */
 export const homePage = definePage({ path: "/", show: ({ pathTo }) => pathTo(["repos"]) });
@@ -54,16 +52,17 @@ const COLUMNS = {
     head: "Flakiness|number",
     by: ({ builds }) => wilsonLowerBound(builds.disruptedBuildCount, builds.buildCount),
   },
+  broken: { head: "Broken|number", by: ({ brokenTestCount }) => brokenTestCount },
+  tests: { head: "Flaky tests|number", by: ({ flakyTestCount }) => flakyTestCount },
+  cost: { head: "Cost|number wide", by: ({ flakyWeeks }) => flakyWeeks.at(-1)! },
+  weeks: { head: "8 weeks|wide" },
   change: {
     head: "Change|number wide",
     // Below every change: nothing to compare with.
     by: ({ builds, buildsBefore }) => changeOfShare(builds, buildsBefore) ?? -2,
   },
   builds: { head: "Builds|number wide", by: ({ builds }) => builds.buildCount },
-  outages: { head: "In outages|number wide", by: ({ builds }) => builds.outageBuildCount },
-  days: { head: "By day|wide" },
-  broken: { head: "Broken|number", by: ({ brokenTestCount }) => brokenTestCount },
-  tests: { head: "Flaky tests|number", by: ({ flakyTestCount }) => flakyTestCount },
+  outages: { head: "Outages|number wide", by: ({ builds }) => builds.outageBuildCount },
   quarantined: {
     head: "Quarantined|number wide",
     by: ({ quarantinedTestCount }) => quarantinedTestCount,
@@ -83,6 +82,7 @@ const ORDERS = [
   "outages",
   "broken",
   "tests",
+  "cost",
   "quarantined",
   "coverage",
   "upload",
@@ -125,7 +125,7 @@ export const repositoriesPage = definePage({
   query,
   showErrors(errors, { parameters: { sort: _, ...parameters }, pathTo }) {
     const title = "Repositories";
-    return { title, content: markup`<h1>${title}</h1>${filter({ parameters, pathTo }, errors)}` };
+    return { title, content: heading(title, filter({ parameters, pathTo }, errors)) };
   },
   list: {
     item: overviewSchema,
@@ -143,10 +143,8 @@ export const repositoriesPage = definePage({
     }
     return {
       title,
-      content: markup`<h1>${title}</h1>
+      content: markup`${heading(title, all.length > 1 && filter(page))}
 ${totals(found)}
-${all.length > 1 && filter(page)}
-${active.length > 1 && page.query.sort === "flakiness" && SORTED_BY_BOUND}
 ${active.length > 0 && repositoryTable("Repositories", active, page)}
 ${found.length === 0 && emptyState("No repository matches. Remove a word of the filter.")}
 ${
@@ -165,14 +163,14 @@ ${found.length > 0 && downloadLinks(["repos"], page)}`,
 async function findOverviews(
   page: Pick<ListPage, "today" | "load" | "query">,
 ): Promise<{ all: Listed[]; found: Listed[] }> {
-  const firstDay = page.today - SHOWN_DAYS + 1;
   const { today } = page;
+  const firstDay = today + 1 - 7 * WEEKS;
   const [overviews, broken, costs] = await Promise.all([
     page.load(loadOverviews, { firstDay, withBefore: true }),
     page.load(countBrokenTests, {}),
-    page.load(loadFlakyWeeks, { today, weekCount: COST_WEEKS }),
+    page.load(loadFlakyWeeks, { today, weekCount: WEEKS }),
   ]);
-  const noCost = Array.from({ length: COST_WEEKS }, () => 0);
+  const noCost = Array.from({ length: WEEKS }, () => 0);
   const all = overviews.map((one) => ({
     ...one,
     brokenTestCount: broken.get(one.repositoryId) ?? 0,
@@ -222,9 +220,21 @@ export function inOutages({ outageBuildCount: count }: Overview["builds"]): stri
   return `${formatCount(count)} in ${count === 1 ? "an outage" : "outages"}`;
 }
 
-const SORTED_BY_BOUND =
-  markup`<p class="soft">Sorted by the lower end of the 95 % interval of the flakiness: a repository
-with few builds does not come first by chance.</p>`;
+/** Explains the heads whose words do not. */
+const HEAD_TITLES: Partial<Record<keyof typeof COLUMNS, string>> = {
+  flakiness:
+    "Share of builds with a flaky failure, a failure of a test that also passed on the same code. " +
+    "Sorted by the lower end of its 95 % interval, so that few builds do not come first by chance",
+  change: "Points of flakiness more or less than in the 14 days before",
+  outages: "Builds in which many tests failed at once",
+  broken: "Tests whose latest runs on the base branch all failed",
+  cost: "Test time of failed attempts and of jobs that ran again, of the last 7 days",
+};
+
+/** The title, and the filter in the same line. */
+function heading(title: string, filter: Content): Markup {
+  return markup`<div class="head"><h1>${title}</h1>${filter}</div>`;
+}
 
 function sorted(overviews: readonly Listed[], order: typeof ORDERS[number]): Listed[] {
   const { by }: SortableColumn = COLUMNS[order];
@@ -245,45 +255,37 @@ function totals(overviews: readonly Listed[]): Markup {
   const sum = (count: (one: Listed) => number) =>
     overviews.reduce((total, one) => total + count(one), 0);
   const quarantinedCount = sum(({ quarantinedTestCount }) => quarantinedTestCount);
-  return keyFigures(
+  return factLine(
+    costFigure(overviews),
     [
       "Flakiness",
       isNever ? "–" : flakinessBadge(now).percentage ?? "–",
-      isNever ? NEVER_RERUN : changeText(now, before) || "no builds before",
+      isNever ? NEVER_RERUN : changeOf(now, before),
+      "wide",
     ],
+    ["Broken tests", formatCount(sum(({ brokenTestCount }) => brokenTestCount))],
+    ["Flaky tests", formatCount(sum(({ flakyTestCount }) => flakyTestCount)), null, "wide"],
+    ["Quarantined", formatCount(quarantinedCount), null, "wide"],
     [
       "Builds",
       formatCount(now.buildCount),
-      [
-        `${formatCount(before.buildCount)} in the 14 days before`,
-        now.outageBuildCount > 0 && markup`<br>${inOutages(now)}`,
-      ],
+      null,
+      "wide",
     ],
-    [
-      "Broken tests",
-      formatCount(sum(({ brokenTestCount }) => brokenTestCount)),
-      "of the base branch",
-    ],
-    ["Flaky tests", formatCount(sum(({ flakyTestCount }) => flakyTestCount)), "not quarantined"],
-    ["Quarantined", formatCount(quarantinedCount), quarantinedCount === 1 ? "test" : "tests"],
-    costFigure(overviews),
-    ["Repositories", formatCount(overviews.length)],
   );
 }
 
-/** What flaky failures cost in the last 7 days, in the 7 days before, and by week. */
+/** What flaky failures cost in the last 7 days and by week. */
 function costFigure(overviews: readonly Listed[]): KeyFigure {
   const weeks = Array.from(
-    { length: COST_WEEKS },
+    { length: WEEKS },
     (_, week) => overviews.reduce((sum, { flakyWeeks }) => sum + flakyWeeks[week]!, 0),
   );
   const most = Math.max(...weeks);
-  return ["Cost of flaky failures", formatDuration(weeks.at(-1)!), [
-    `failed attempts and jobs run again, last 7 days; ${
-      formatDuration(weeks.at(-2)!)
-    } in the 7 days before`,
+  return ["Flaky failures cost", formatDuration(weeks.at(-1)!), [
+    "in 7 days ",
     most > 0 && sparkline({
-      title: `Cost of flaky failures by week, the last ${COST_WEEKS}, oldest first`,
+      title: `Cost of flaky failures by week, the last ${WEEKS}, oldest first`,
       values: weeks,
       top: most,
       format: formatDuration,
@@ -333,7 +335,7 @@ function filter(
     otherErrors(errors, [])
   }
 ${sort && markup`<input type="hidden" name="sort" value="${sort}">`}
-<div><label for="q">Repository</label><input id="q" name="q" value="${q}" placeholder="part of owner/name" autocomplete="off" spellcheck="false"></div>
+<div><label class="hidden" for="q">Repository</label><input id="q" name="q" value="${q}" placeholder="part of owner/name" autocomplete="off" spellcheck="false"></div>
 <button>Show</button>${hiddenFields(keptParameters(parameters))}</form>`;
 }
 
@@ -344,7 +346,9 @@ function repositoryTable(
 ): Markup {
   const { query, parameters: { q }, pathTo } = page;
   const heads = Object.entries(COLUMNS).map(([name, { head }]) => {
-    const [text = "", className] = head.split("|");
+    const [word = "", className] = head.split("|");
+    const title = HEAD_TITLES[name as keyof typeof COLUMNS];
+    const text = title ? markup`<span title="${title}">${word}</span>` : word;
     if (!isOrder(name)) return { name: text, className };
     const address = pathTo(["repos"], { ...q && { q }, sort: name });
     const order = name === "name" ? "ascending" as const : "descending" as const;
@@ -361,30 +365,59 @@ function isOrder(name: string): name is typeof ORDERS[number] {
   return ORDERS.some((order) => order === name);
 }
 
-function overviewRow(overview: Listed, { today, link, at }: ListPage): Content[] {
-  const { builds, buildsBefore, flakyTestCount, quarantinedTestCount } = overview;
+function overviewRow(overview: Listed, { today, link, at, pathTo }: ListPage): Content[] {
+  const { owner, name, builds, buildsBefore, flakyTestCount, quarantinedTestCount } = overview;
   const repository = formatRepositoryName(overview);
-  const firstDay = today - SHOWN_DAYS + 1;
-  const values = Array.from({ length: SHOWN_DAYS }, (_, index) => {
-    const day = overview.days.find(({ day }) => day === firstDay + index);
-    return day ? 100 * day.disruptedBuildCount / day.buildCount : null;
-  });
+  const broken = overview.brokenTestCount > 0 &&
+    together(
+      glyph("failed"),
+      markup` <a href="${pathTo(["repos", owner, name])}#broken">${
+        formatCount(overview.brokenTestCount)
+      }</a>`,
+    );
+  const cost = overview.flakyWeeks.at(-1)!;
   return [
     link.repository(overview),
-    isNeverRerun(overview)
-      ? markup`<span title="${NEVER_RERUN}">–</span>`
-      : flakinessBadge(builds).percentage ?? "–",
+    shownFlakiness(overview),
+    broken,
+    link.inventory({ repository, quarantine: "false" }, formatCount(flakyTestCount)),
+    cost > 0 && formatDuration(cost),
+    flakinessByWeek(overview, today),
     changeOf(builds, buildsBefore).replace(" points", "") || "–",
     formatCount(builds.buildCount),
     builds.outageBuildCount > 0 && formatCount(builds.outageBuildCount),
-    builds.buildCount > 0 &&
-    sparkline({ title: "Builds with a flaky failure by day, oldest first", values }),
-    overview.brokenTestCount > 0 && formatCount(overview.brokenTestCount),
-    link.inventory({ repository, quarantine: "false" }, formatCount(flakyTestCount)),
     link.inventory({ repository, quarantine: "true" }, formatCount(quarantinedTestCount)),
     coverageBadge(overview).percentage ?? "–",
     at(overview.lastRecordedAt),
   ];
+}
+
+const BAR_COLORS = {
+  green: "passed",
+  light_green: "passed",
+  yellow: "flaky",
+  red: "failed",
+  unknown: "passed",
+} as const;
+
+/** The flakiness with a bar in the colour of its badge. */
+function shownFlakiness(overview: Listed): Content {
+  const { builds } = overview;
+  const { percentage, color } = flakinessBadge(builds);
+  if (isNeverRerun(overview)) return markup`<span title="${NEVER_RERUN}">–</span>`;
+  if (percentage === null) return "–";
+  return together(shareBar({ share: share(builds)!, className: BAR_COLORS[color] }), percentage);
+}
+
+/** The flakiness of the last weeks as a small chart; nothing without a build. */
+function flakinessByWeek({ days }: Listed, today: number): Content {
+  if (days.length === 0) return null;
+  const weeks = Map.groupBy(days, ({ day }) => WEEKS - 1 - Math.floor((today - day) / 7));
+  const values = Array.from({ length: WEEKS }, (_, week) => {
+    const shown = share(sumOf(weeks.get(week) ?? []));
+    return shown === null ? null : 100 * shown;
+  });
+  return sparkline({ title: "Builds with a flaky failure by week, oldest first", values });
 }
 
 /** `/coverage`, an address of the earlier service: the repository, or all of them. */

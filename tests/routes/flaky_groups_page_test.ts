@@ -44,4 +44,33 @@ describeWithDatabases("tests that fail together in the list of flaky tests", (da
     const second = await read(`limit=2&after=${after}`);
     assert.equal(second.all("tbody").flatMap((body) => body.all("tr")).length, 1);
   });
+
+  it("are sorted by the builds that they cost, each once, unless another order is chosen", async () => {
+    const shop = await fixture.addRepository("acme", "sorted");
+    const fail = (name: string, message: string) => [
+      { name, conclusion: "failure" as const, message, body: message },
+      { name },
+    ];
+    const upload = (build: number, age: number, ...results: ReturnType<typeof fail>[]) =>
+      fixture.upload(shop, results.flat(), {
+        commitOid: `e${build}`.padEnd(7, "0"),
+        buildUrl: `https://ci.example.org/${build}/`,
+        recordedAt: NOW - age,
+      });
+    await upload(1, 500, fail("often", "one"), fail("with it", "one"));
+    await upload(2, 400, fail("often", "one"));
+    // Two uploads of one build.
+    await upload(3, 300, fail("once", "two"));
+    await upload(3, 200, fail("once", "two"));
+    const rows = async (query = "") => {
+      const path = `/flaky-tests?quarantine=false&repository=acme/sorted${query}`;
+      const page = parseHtml(await (await fixture.get(path)).text());
+      return page.all("tbody").flatMap((body) => body.all("tr")).map((row) => [
+        row.all("bdi")[0]!.text,
+        row.all("td")[0]!.text,
+      ]);
+    };
+    assert.deepEqual(await rows(), [["often", "2"], ["once", "1"]]);
+    assert.deepEqual(await rows("&sort=recency"), [["once", "1"], ["often", "2"]]);
+  });
 });

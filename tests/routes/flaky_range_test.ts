@@ -29,7 +29,7 @@ describeWithDatabases("the range of the list of flaky tests", (database) => {
       for (const name of ["often", "rarely", "once"]) {
         assert.equal(page.includes(`>${name}<`), names.some((one) => one === name), query + name);
       }
-      assert.match(page, new RegExp(`<p>${names.length} tests?\\b`));
+      assert.match(page, new RegExp(`<p class="soft">${names.length} tests?\\b`));
       if (query === "&days=30") assert.match(page, /figures of the last 30 days/);
     }
   });

@@ -92,7 +92,7 @@ describeWithDatabases("the pages about an outage", (database) => {
   it("keep flakiness, and show next to it what outages contributed", async () => {
     const page = parseHtml(await read("/repos"));
     const cells = (row: Html) => row.all().filter(({ name }) => name === "th" || name === "td");
-    const at = cells(page.all("thead")[0]!).findIndex(({ text }) => text === "In outages");
+    const at = cells(page.all("thead")[0]!).findIndex(({ text }) => text === "Outages");
     const row = page.all("tr").find(({ text }) => text.startsWith("acme/hit"))!;
     assert.deepEqual([cells(row)[1]!.text, cells(row)[at]!.text], ["33.3%", "1"]);
     assert.match(await read("/repos/acme/hit"), /1 of 3 builds; 1 in an outage/);

@@ -51,10 +51,11 @@ describeWithDatabases("the page of repositories", (database) => {
     page.all("tr").find((row) => row.all("th")[0]?.text.trim() === name)!.all("td")
       .map(({ text }) => text.trim());
 
-  it("puts few builds behind many, and says so", async () => {
+  it("puts few builds behind many, and says so at the head of the column", async () => {
     const page = await read("/repos");
     assert.deepEqual(names(page), ["acme/often", "acme/once", "acme/calm"]);
-    assert.match(page.text, /lower end of the 95 % interval/);
+    const title = page.all("thead")[0]!.all("span")[0]!.attributes.title!;
+    assert.match(title, /lower end of its 95 % interval/);
   });
 
   it("is a whole list as CSV, in the order and with the filter of the page", async () => {
@@ -81,11 +82,30 @@ describeWithDatabases("the page of repositories", (database) => {
   it("compares with the 14 days before, for each and in total", async () => {
     const page = await read("/repos");
     // 12 of 16 after 1 of 2.
-    assert.deepEqual(cells(page, "acme/often").slice(0, 3), ["75%", "+25", "16"]);
-    assert.equal(cells(page, "acme/once")[1], "–");
-    const [totals] = page.all(".facts");
+    const heads = page.all("thead")[0]!.all("th").map(({ text }) => text);
+    const cell = (name: string, head: string) => cells(page, name)[heads.indexOf(head) - 1];
+    assert.deepEqual(
+      ["Flakiness", "Change", "Builds"].map((head) => cell("acme/often", head)),
+      ["75%", "+25", "16"],
+    );
+    assert.equal(cell("acme/once", "Change"), "–");
+    const [totals] = page.all(".fact-line");
     // 13 of 20 after 1 of 3.
-    assert.match(totals!.text, /65%.*\+31\.7 points.*20.*3 in the 14 days before/s);
+    assert.match(totals!.text, /65%.*\+31\.7 points.*20/s);
+  });
+
+  it("draws the flakiness as a bar in the colour of its badge, and as a trend of eight weeks", async () => {
+    const page = await read("/repos");
+    const rowOf = (name: string) => page.all("tr").find(({ text }) => text.startsWith(name))!;
+    const [bar] = rowOf("acme/often").all(".bar");
+    const [, filled] = bar!.all("rect");
+    assert.deepEqual([filled!.attributes.class, filled!.attributes.width], ["failed", "33"]);
+    assert.equal(rowOf("acme/calm").all(".bar").length, 0);
+    const [trend] = rowOf("acme/often").all(".sparkline");
+    assert.equal(
+      trend!.attributes["aria-label"],
+      "Builds with a flaky failure by week, oldest first: none, none, 100%, none, none, 50%, none, 75%",
+    );
   });
 
   it("sorts by its heads, which keep the filter, and marks the column", async () => {
@@ -115,7 +135,7 @@ describeWithDatabases("the page of repositories", (database) => {
   it("keeps the filter when nothing matches, and shows it as text", async () => {
     const page = await read("/repos?q=%3Cb%3E");
     assert.match(page.text, /No repository matches/);
-    assert.equal(page.all("input")[0]!.attributes.value, "<b>");
+    assert.equal(page.all(".filters")[0]!.all("input")[0]!.attributes.value, "<b>");
   });
 
   it("names an order that does not exist", async () => {
@@ -126,6 +146,6 @@ describeWithDatabases("the page of repositories", (database) => {
     // The form to correct it, without what is wrong.
     const fields = page.all(".filters")[0]!.all("input").map(({ attributes }) => attributes.name);
     assert.deepEqual(fields, ["q"]);
-    assert.equal(page.all("input")[0]!.attributes.value, "of");
+    assert.equal(page.all(".filters")[0]!.all("input")[0]!.attributes.value, "of");
   });
 });

@@ -162,6 +162,8 @@ export function requests(
     ["/repos/acme/shop/build?url=https://ci.example/none", 200],
     ["/tests", 200],
     ["/tests?q=ok+a&repository=shop", 200],
+    ["/search?q=abcdef0", 302],
+    ["/search?q=%2377", 302],
     ["/owners", 200],
     ["/owners/%40acme%2Fweb", 200],
     ["/repos/acme/shop/builds", 200],
