@@ -45,20 +45,26 @@ describe("the reference of the HTTP API", () => {
   });
 
   it("has the paths, parameters and defaults of the route table", () => {
+    type Row = [name?: string, place?: string, preset?: string];
+    const listedIn = (chapter: string) =>
+      [...chapter.matchAll(/^- `(\w+)` \((path|query), .*?(?:default `(\S+)`)?\): /gm)]
+        .map(([, name, place, preset]): Row => [name, place, preset]);
+    const byName = (rows: Row[]) => rows.toSorted(([a = ""], [b = ""]) => a < b ? -1 : 1);
+    const [, common = ""] = /^## Common parameters$([^]*?)^## /m.exec(api) ?? [];
     for (const route of routes) {
       const [, rest = ""] = api.split(`\`GET ${pathTemplate(route.path)}\`\n`);
       const [chapter = ""] = rest.split(/^##/m);
-      const listed = [
-        ...chapter.matchAll(/^- `(\w+)` \((path|query), .*?(?:default `(\S+)`)?\): /gm),
-      ]
-        .map(([, name, place, preset]) => [name, place, preset]);
+      const [, names = ""] = /^Common parameters: (.*)\.$/m.exec(chapter) ?? [];
+      const named = listedIn(common).filter(([name]) => names.split(", ").includes(`\`${name}\``));
       assert.deepEqual(
-        listed,
-        describedParameters(route).map(({ name, place, jsonSchema }) => [
-          name,
-          place,
-          jsonSchema.default === undefined ? undefined : String(jsonSchema.default),
-        ]),
+        byName([...listedIn(chapter), ...named]),
+        byName(
+          describedParameters(route).map(({ name, place, jsonSchema }) => [
+            name,
+            place,
+            jsonSchema.default === undefined ? undefined : String(jsonSchema.default),
+          ]),
+        ),
         route.path,
       );
     }

@@ -35,33 +35,52 @@ const ACCESS: Record<Access, string> = {
   "token or badge token": "Requires a token, or a badge token as the query parameter `token`.",
 };
 
+/** Parameters that at least so many endpoints have with the same description are described once. */
+const COMMON_ENDPOINTS = 3;
+
 /** Creates the text. */
 export function llmsText(routes: readonly Route[]): string {
   const overview = routes.map(({ path, summary }) => `| \`${pathTemplate(path)}\` | ${summary} |`);
+  const common = commonLines(routes);
   return [
     `# ${API_TITLE}`,
     `> ${API_SUMMARY}`,
     introduction.trimEnd(),
     ["| path | response |", "| --- | --- |", ...overview].join("\n"),
     GENERAL_RULES,
+    "## Common parameters",
+    "Many endpoints have these parameters; their chapters only name them.",
+    [...common].join("\n"),
     ...Object.entries(TAGS).flatMap(([tag, description]) => [
       `## ${tag}`,
       description,
       GROUP_TEXTS[tag as Tag]?.trimEnd(),
-      ...routes.filter((route) => route.tag === tag).map(endpointChapter),
+      ...routes.filter((route) => route.tag === tag).map((route) => endpointChapter(route, common)),
     ]),
     otherInterfaces.trimEnd(),
   ].filter((part) => part !== undefined).join("\n\n") + "\n";
 }
 
-function endpointChapter(route: Route): string {
+/** The lines of common parameters, by name. */
+function commonLines(routes: readonly Route[]): ReadonlySet<string> {
+  const lines = routes.flatMap((route) => describedParameters(route).map(parameterLine));
+  const byLine = Map.groupBy(lines, (line) => line);
+  const common = [...byLine].filter(([, { length }]) => length >= COMMON_ENDPOINTS);
+  return new Set(common.map(([line]) => line).sort());
+}
+
+function endpointChapter(route: Route, common: ReadonlySet<string>): string {
   const { summary, description, access, resource, path } = route;
-  const parameters = describedParameters(route);
+  const [own, shared] = [false, true].map((isCommon) =>
+    describedParameters(route).filter((one) => common.has(parameterLine(one)) === isCommon)
+  ) as [DescribedParameter[], DescribedParameter[]];
+  const names = shared.map(({ name }) => `\`${name}\``).join(", ");
   return [
     `### ${summary}: \`GET ${pathTemplate(path)}\``,
     description,
     ACCESS[access] + (resource ? " 404 if the resource does not exist." : ""),
-    ...(parameters.length > 0 ? ["Parameters:", parameters.map(parameterLine).join("\n")] : []),
+    ...(own.length > 0 ? ["Parameters:", own.map(parameterLine).join("\n")] : []),
+    ...(shared.length > 0 ? [`Common parameters: ${names}.`] : []),
     responseText(route),
   ].join("\n\n");
 }

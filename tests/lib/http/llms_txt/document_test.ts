@@ -38,13 +38,18 @@ describe("the prose reference", () => {
     }
   });
 
-  it("has every parameter with its description, default and example", () => {
+  it("has every parameter with its description, default and example, or names it as a common one", () => {
+    const [, common = ""] = /^## Common parameters$([^]*?)^## /m.exec(text) ?? [];
     for (const route of routes) {
       const chapter = chapterOf(route.path);
       for (
         const { name, required, description, jsonSchema, example } of describedParameters(route)
       ) {
-        const line = chapter.split("\n").find((line) => line.startsWith(`- \`${name}\` (`)) ?? "";
+        const [, names = ""] = /^Common parameters: (.*)\.$/m.exec(chapter) ?? [];
+        const isCommon = names.split(", ").includes(`\`${name}\``);
+        const lines = (isCommon ? common : chapter).split("\n")
+          .filter((line) => line.startsWith(`- \`${name}\` (`));
+        const line = lines.find((line) => line.includes(`${description}.`)) ?? "";
         assert.ok(line.includes(`${description}.`), `${name} of ${route.path}`);
         assert.ok(line.includes(required ? "required" : "optional"), line);
         assert.ok(line.includes(`\`${example}\``), line);
