@@ -27,20 +27,48 @@ export function apiText(): string {
 
 /** The generated parts of the command line's reference, by the name of their mark. */
 export function markedParts(): Record<string, string> {
-  return { commands: leafCommands().map(chapter).join("\n\n"), environment: environmentTable() };
+  const commands = leafCommands();
+  const byLine = Map.groupBy(commands.flatMap(({ command }) => ownOptions(command)), optionLine);
+  const candidates = [...byLine].filter(([, { length }]) => length >= COMMON_COMMANDS)
+    .map(([line, [option]]) => [line, `\`${option!.long}\``] as const);
+  // An option that means one of two things is described where it is.
+  const common = new Map(
+    candidates.filter(([line, name]) =>
+      candidates.every(([other, otherName]) => other === line || otherName !== name)
+    ).sort(([a], [b]) => a < b ? -1 : 1),
+  );
+  const chapters = [
+    "### Common options",
+    "Several commands have these options; their chapters only name them.",
+    [...common.keys()].join("\n"),
+    ...commands.map((one) => chapter(one, common)),
+  ];
+  return { commands: chapters.join("\n\n"), environment: environmentTable() };
 }
 
-function chapter({ path, command }: { path: string; command: Command }): string {
+/** Options that at least so many commands have with the same description are described once. */
+const COMMON_COMMANDS = 3;
+
+function ownOptions(command: Command): Option[] {
+  return command.options.filter((option) => !SHARED_OPTIONS.includes(option.long ?? ""));
+}
+
+function chapter(
+  { path, command }: { path: string; command: Command },
+  common: ReadonlyMap<string, string>,
+): string {
+  const options = ownOptions(command).map(optionLine);
   const lines = [
     ...command.registeredArguments.map(argumentLine),
-    ...command.options.filter((option) => !SHARED_OPTIONS.includes(option.long ?? ""))
-      .map(optionLine),
+    ...options.filter((line) => !common.has(line)),
   ];
+  const names = options.flatMap((line) => common.get(line) ?? []);
   const takesDatabase = command.options.some(({ long }) => long === "--database-url");
   return [
     `### ${path}`,
     `${command.summary()}.${takesDatabase ? "" : " Does not use your database."}`,
     ...lines.length > 0 ? [lines.join("\n")] : [],
+    ...names.length > 0 ? [`Common options: ${names.join(", ")}.`] : [],
   ].join("\n\n");
 }
 
