@@ -28,7 +28,10 @@ export function apiText(): string {
 /** The generated parts of the command line's reference, by the name of their mark. */
 export function markedParts(): Record<string, string> {
   const commands = leafCommands();
-  const byLine = Map.groupBy(commands.flatMap(({ command }) => ownOptions(command)), optionLine);
+  const byLine = Map.groupBy(
+    commands.flatMap(({ command }) => ownOptions(command).filter((option) => !settingOf(option))),
+    optionLine,
+  );
   const candidates = [...byLine].filter(([, { length }]) => length >= COMMON_COMMANDS)
     .map(([line, [option]]) => [line, `\`${option!.long}\``] as const);
   // An option that means one of two things is described where it is.
@@ -49,6 +52,13 @@ export function markedParts(): Record<string, string> {
 /** Options that at least so many commands have with the same description are described once. */
 const COMMON_COMMANDS = 3;
 
+/** The variable that an option overrides, which the table of variables describes. */
+function settingOf({ description }: Option): string | undefined {
+  const [, text = "", name] = /^(.*) \(default: ([A-Z][A-Z_]*)(?:, or .*)?\)$/.exec(description) ??
+    [];
+  return SETTINGS.find((one) => one.name === name && one.meaning.endsWith(text))?.name;
+}
+
 function ownOptions(command: Command): Option[] {
   return command.options.filter((option) => !SHARED_OPTIONS.includes(option.long ?? ""));
 }
@@ -57,7 +67,11 @@ function chapter(
   { path, command }: { path: string; command: Command },
   common: ReadonlyMap<string, string>,
 ): string {
-  const options = ownOptions(command).map(optionLine);
+  const options = ownOptions(command).filter((option) => !settingOf(option)).map(optionLine);
+  const settings = ownOptions(command).flatMap((option) => {
+    const name = settingOf(option);
+    return name ? [`\`${option.flags}\` (\`${name}\`)`] : [];
+  });
   const lines = [
     ...command.registeredArguments.map(argumentLine),
     ...options.filter((line) => !common.has(line)),
@@ -68,6 +82,7 @@ function chapter(
     `### ${path}`,
     `${command.summary()}.${takesDatabase ? "" : " Does not use your database."}`,
     ...lines.length > 0 ? [lines.join("\n")] : [],
+    ...settings.length > 0 ? [`[Settings](#environment): ${settings.join(", ")}.`] : [],
     ...names.length > 0 ? [`Common options: ${names.join(", ")}.`] : [],
   ].join("\n\n");
 }

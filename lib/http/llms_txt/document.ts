@@ -30,7 +30,8 @@ const GROUP_TEXTS: Partial<Record<Tag, string>> = {
 
 const ACCESS: Record<Access, string> = {
   public: "No token required.",
-  token: "Requires a token.",
+  // As nearly all do: the chapter on authentication says so.
+  token: "",
   "token or basic": "Requires a token, also accepted as the password of HTTP Basic.",
   "token or badge token": "Requires a token, or a badge token as the query parameter `token`.",
 };
@@ -70,7 +71,7 @@ function commonLines(routes: readonly Route[]): ReadonlySet<string> {
 }
 
 function endpointChapter(route: Route, common: ReadonlySet<string>): string {
-  const { summary, description, access, resource, path } = route;
+  const { summary, description, access, path } = route;
   const [own, shared] = [false, true].map((isCommon) =>
     describedParameters(route).filter((one) => common.has(parameterLine(one)) === isCommon)
   ) as [DescribedParameter[], DescribedParameter[]];
@@ -78,7 +79,7 @@ function endpointChapter(route: Route, common: ReadonlySet<string>): string {
   return [
     `### ${summary}: \`GET ${pathTemplate(path)}\``,
     description,
-    ACCESS[access] + (resource ? " 404 if the resource does not exist." : ""),
+    ...(ACCESS[access] ? [ACCESS[access]] : []),
     ...(own.length > 0 ? ["Parameters:", own.map(parameterLine).join("\n")] : []),
     ...(shared.length > 0 ? [`Common parameters: ${names}.`] : []),
     responseText(route),
