@@ -3,6 +3,7 @@ import {
   type FailedAttempt,
   type FailureGroup,
   groupFailures,
+  UNKNOWN_CAUSE,
 } from "../../lib/analysis/failure_groups.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import { buildKey, type FailureInBuild } from "../../lib/analysis/build_costs.ts";
@@ -65,7 +66,12 @@ export async function loadFailures(
   const testIds = Array.from(hashes.values(), (hash) => testId(idPrefix, hash));
   const indexes = new Map(Array.from(hashes.keys(), (testNo, index) => [testNo, index]));
   const found = { runs, indexes, testIds };
-  const { count, groups } = groupFailures(readFailures(rows, found), testIds);
+  const attempts = readFailures(rows, found);
+  // Failures of several tests have a cause in common only if it is known.
+  const { count, groups } = groupFailures(
+    query.testNo === null ? withKnownCause(attempts) : attempts,
+    testIds,
+  );
   const latest = await selectLatest(tx, repositoryId, groups.map((group) => group.latest));
   const textIds = latest.map(({ textId }) => textId);
   const texts = await loadTexts(tx, { repositoryId, textIds });
@@ -81,6 +87,10 @@ export async function loadFailures(
       return { fingerprint, ...text, ...group, branches, ...build, submissionId };
     }),
   };
+}
+
+function* withKnownCause(attempts: Iterable<Failure>): Iterable<Failure> {
+  for (const attempt of attempts) if (attempt.fingerprint !== UNKNOWN_CAUSE) yield attempt;
 }
 
 interface Failure extends FailedAttempt {

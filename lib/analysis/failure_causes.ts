@@ -4,11 +4,11 @@
  * several tests with one name. Each is a fingerprint of 16 hex digits.
  */
 import { MORE_FAILURES, type TestResult } from "../report/result.ts";
-import { failureCause, fingerprint } from "./failure_groups.ts";
+import { failureCause, fingerprint, UNKNOWN_CAUSE } from "./failure_groups.ts";
 import { isEmptyLine } from "./subtests.ts";
 
 /** The cause of a failure without a text: some plugins write none, and another attempt has the cause. */
-export const NO_TEXT = fingerprint("");
+export const NO_TEXT = UNKNOWN_CAUSE;
 
 /** Stands for the causes that are too many to be kept. Not stored: no test is known for it. */
 export const MORE_CAUSES = fingerprint(MORE_FAILURES);

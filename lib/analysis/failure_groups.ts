@@ -1,5 +1,6 @@
 /** Groups failures by cause: their messages are equal except for values that vary from run to run. */
 import { createHash } from "node:crypto";
+import { compareTexts } from "../base/text.ts";
 import { firstLine } from "../report/bounded_text.ts";
 import { isNoCause } from "../report/says_nothing.ts";
 import { CAUSE_RULES } from "./cause_rules.ts";
@@ -38,6 +39,9 @@ export function fingerprint(cause: string): string {
   return createHash("sha256").update(cause).digest("hex").slice(0, 16);
 }
 
+/** The fingerprint of an unknown cause, which is equal to no other: no text of the failure says anything. */
+export const UNKNOWN_CAUSE = fingerprint("");
+
 /** The fingerprints that stand one after the other. */
 export function splitFingerprints(joined: string): string[] {
   return joined.match(/.{16}/g) ?? [];
@@ -64,7 +68,8 @@ const MAX_TESTS = 20;
 
 /**
  * Groups failures, in any order, by cause: the 50 largest groups, the largest first, and the number of
- * all. Ties go to the latest failure, then to the smaller fingerprint. One pass, as there may be 100,000.
+ * all. A failure of an unknown cause is alone. Ties go to the latest failure, then to the smaller fingerprint.
+ * One pass, as there may be 100,000.
  */
 export function groupFailures<T extends FailedAttempt>(
   attempts: Iterable<T>,
@@ -73,7 +78,8 @@ export function groupFailures<T extends FailedAttempt>(
   const groups = new Map<string, Group<T>>();
   for (const attempt of attempts) {
     const { fingerprint, test, branch, recordedAt, isDisruption } = attempt;
-    let group = groups.get(fingerprint);
+    const key = fingerprint === UNKNOWN_CAUSE ? `${attempt.position}` : fingerprint;
+    let group = groups.get(key);
     if (!group) {
       group = {
         fingerprint,
@@ -84,7 +90,7 @@ export function groupFailures<T extends FailedAttempt>(
         branches: new Set(),
         tests: [],
       };
-      groups.set(fingerprint, group);
+      groups.set(key, group);
     }
     group.count++;
     if (isDisruption) group.disruptionCount++;
@@ -95,7 +101,7 @@ export function groupFailures<T extends FailedAttempt>(
   }
   const largest = [...groups.values()].sort((a, b) =>
     b.count - a.count || b.latest.recordedAt - a.latest.recordedAt ||
-    (a.fingerprint < b.fingerprint ? -1 : 1)
+    compareTexts(a.fingerprint, b.fingerprint) || b.latest.position - a.latest.position
   ).slice(0, MAX_GROUPS);
   return { count: groups.size, groups: largest.map((group) => summarize(group, testIds)) };
 }

@@ -264,6 +264,9 @@ function commonHostname(reports: readonly CollectedReport[]): string | undefined
 
 const DAY_MICROSECONDS = 24 * 60 * 60 * 1e6;
 
+/** Most tests take less: 548,392,417 are nanoseconds, not 9 minutes in microseconds. */
+const ORDINARY_SECONDS = 60;
+
 interface ImpossibleTimes {
   count: number;
   first: { resultNo: number; microseconds: number };
@@ -292,7 +295,7 @@ function impossibleTimesNote(
   const seconds = Math.round(microseconds / 1e6);
   // The first unit in which it would be an ordinary time.
   const [unit] = ([["milliseconds", 1e3], ["microseconds", 1e6], ["nanoseconds", 1e9]] as const)
-    .find(([, parts]) => seconds / parts < 60 * 60) ?? ["nanoseconds"];
+    .find(([, parts]) => seconds / parts < ORDINARY_SECONDS) ?? ["nanoseconds"];
   const others = count === 1 ? "" : `, and ${count - 1} more results`;
   return `the test ${
     quote(name)

@@ -13,7 +13,9 @@ const CUT_OFF = /\n\.\.\. \d+ more characters$/;
 export const GO_OUTPUT = {
   isNoise(line) {
     // The last two are testify's.
-    return /^(?:=== (?:RUN|PAUSE|CONT|NAME|FAIL)|--- (?:FAIL|PASS|SKIP))\b/.test(line) ||
+    return /^(?:# |FAIL\s+\S+ \[|=== (?:RUN|PAUSE|CONT|NAME|FAIL)\b|--- (?:FAIL|PASS|SKIP)\b)/.test(
+      line,
+    ) ||
       /^[^\s:]+\.go:\d+:$|^Error Trace:/.test(line);
   },
   // Failures look like lines of the log: what is only logged may be taken for a failure, not the other way round.

@@ -135,6 +135,11 @@ class XmlReportReader implements ReportReader, XmlHandler {
     this.#reader!.close(name);
   }
 
+  /** `cargo test` writes a document for each of its binaries to one output. */
+  takesAnother(): boolean {
+    return this.#reader instanceof JUnitReader;
+  }
+
   end(): void {
     // Without an element it throws.
     this.#xml.end();

@@ -1,10 +1,11 @@
 /** What a report hides by the way its tool writes it, and the line that mends it. */
 import type { ReportedTool } from "../analysis/repetition/equal_cases.ts";
+import { isSetUp } from "../analysis/repetition/set_up.ts";
 import type { Reported, TestResult } from "./result.ts";
 
 /** Something about the reports of one tool that makes their tests worth less. */
 export interface Advice {
-  /** `retries`, `files`, `names` or `paths`. */
+  /** `retries`, `files`, `loading`, `names` or `paths`. */
   about: string;
   found: string;
   /** The line that mends it. */
@@ -47,6 +48,11 @@ export const FILE_OPTIONS: Readonly<Record<string, string>> = {
   pytest: "pytest --junitxml=report.xml -o junit_family=xunit1",
 };
 
+/** What makes a tool write the files that it could not load; without it, they are in no report. */
+export const LOADING_OPTIONS: Readonly<Record<string, string>> = {
+  jest: "JEST_JUNIT_REPORT_TEST_SUITE_ERRORS=true jest --reporters=default --reporters=jest-junit",
+};
+
 // In one report, whose names follow one pattern.
 const EXAMINED_RESULTS = 1_000;
 
@@ -81,10 +87,13 @@ export class ReportExaminer {
   #resultCount = 0;
   #hasFile = false;
   #hasAttempts = false;
+  #hasSetUp = false;
   #varying: string | undefined;
   #absolute: string | undefined;
 
-  add({ name, file }: TestResult, { isNewCase }: Reported): void {
+  add(result: TestResult, { isNewCase }: Reported): void {
+    const { name, file } = result;
+    if (isSetUp(result)) this.#hasSetUp = true;
     if (!isNewCase) this.#hasAttempts = true;
     if (this.#resultCount++ >= EXAMINED_RESULTS) return;
     if (file !== "") this.#hasFile = true;
@@ -111,6 +120,9 @@ export class ReportExaminer {
           FILE_OPTIONS[tool],
         );
       }
+      if (!this.#hasSetUp) {
+        add("loading", `${tool} leaves out files that did not load`, LOADING_OPTIONS[tool]);
+      }
       if (this.#varying !== undefined) {
         const found = `the name "${this.#varying.slice(0, 100)}" seems to differ in every run`;
         add("names", found, "give the test or its parameters a name that stays the same");
@@ -126,7 +138,7 @@ export class ReportExaminer {
   /** Forgets a report that is left out. */
   discardReport(): void {
     this.#resultCount = 0;
-    this.#hasFile = this.#hasAttempts = false;
+    this.#hasFile = this.#hasAttempts = this.#hasSetUp = false;
     this.#varying = this.#absolute = undefined;
   }
 

@@ -1,14 +1,21 @@
 /** Failure groups in the most obvious way: filtered again for each of their fields. */
-import type { FailedAttempt } from "../../lib/analysis/failure_groups.ts";
+import { type FailedAttempt, fingerprint } from "../../lib/analysis/failure_groups.ts";
+import { compareTexts } from "../../lib/base/text.ts";
 
 /** A failure with the id of its test. */
 type PlainFailure = Omit<FailedAttempt, "position" | "test"> & { testId: string };
 
+/** An unknown cause is equal to no other: the failure itself. */
+function causeOf(failure: PlainFailure): unknown {
+  return failure.fingerprint === fingerprint("") ? failure : failure.fingerprint;
+}
+
 /** The groups of attempts, oldest first. */
 export function plainGroups<T extends PlainFailure>(attempts: T[]) {
-  const fingerprints = [...new Set(attempts.map(({ fingerprint }) => fingerprint))];
-  const groups = fingerprints.map((fingerprint) => {
-    const own = attempts.filter((attempt) => attempt.fingerprint === fingerprint);
+  const causes = new Set(attempts.map(causeOf));
+  const groups = [...causes].toReversed().map((cause) => {
+    const own = attempts.filter((attempt) => causeOf(attempt) === cause);
+    const { fingerprint } = own[0]!;
     const failuresOf = (test: string) => own.filter(({ testId }) => testId === test).length;
     const tests = [...new Set(own.map(({ testId }) => testId))].sort()
       .toSorted((a, b) => failuresOf(b) - failuresOf(a));
@@ -24,7 +31,7 @@ export function plainGroups<T extends PlainFailure>(attempts: T[]) {
       testCount: tests.length,
     };
   })
-    .sort((a, b) => a.fingerprint < b.fingerprint ? -1 : 1)
+    .sort((a, b) => compareTexts(a.fingerprint, b.fingerprint))
     .toSorted((a, b) => b.lastRecordedAt - a.lastRecordedAt)
     .toSorted((a, b) => b.count - a.count);
   return { count: groups.length, groups: groups.slice(0, 50) };

@@ -382,6 +382,8 @@ export function failureGroups(
   tests: KnownTest[],
   { withTests }: { withTests: boolean },
 ): { [name: string]: Json } {
+  const known = (failure: { fingerprint: string }) =>
+    !withTests || failure.fingerprint !== fingerprint("");
   const failures = oracle.failures(tests).map(({ test, row }) => ({
     fingerprint: fingerprint(oracle.cause(row)),
     testId: test.id,
@@ -389,7 +391,7 @@ export function failureGroups(
     recordedAt: row.submission.recordedAt,
     isDisruption: oracle.isDisruption(test, row),
     row,
-  }));
+  })).filter(known);
   const { count, groups } = plainGroups(failures);
   return {
     count,

@@ -53,7 +53,10 @@ export const ingestCommand: AddCommand = command({
     for (const note of stored.notes) listener.note(note);
     for (const line of summaryLines(stored, files, facts, context)) listener.note(line);
     const advice = stored.outcome.duplicate ? [] : files.results?.advice ?? [];
-    for (const { found, instead } of advice) listener.note(`${found}: ${instead}`);
+    for (const { about, found, instead } of advice) {
+      // Nothing in a report tells whether this helps: only doctor says it.
+      if (about !== "loading") listener.note(`${found}: ${instead}`);
+    }
     listener.clear();
     const { key } = stored.outcome;
     if (key !== null || context.json) await context.print(key ?? "", stored.outcome);

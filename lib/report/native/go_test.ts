@@ -1,6 +1,7 @@
 // Tests: tests/lib/report/archive/contents_test.ts tests/lib/report/native/formats_test.ts
 /** `go test -json`: one event in each line, among lines of other tools. */
 import type { ReportedTool } from "../../analysis/repetition/equal_cases.ts";
+import type { TestIdentity } from "../../base/identity.ts";
 import { TextEnd } from "../bounded_text.ts";
 import { NameNormalizer } from "../normalize_names.ts";
 import { REPORT_LIMITS } from "../limits.ts";
@@ -22,6 +23,10 @@ interface Event {
   Test?: unknown;
   Output?: unknown;
   Elapsed?: unknown;
+  /** What was built, in place of a package. */
+  ImportPath?: unknown;
+  /** The build whose failure let a package fail. */
+  FailedBuild?: unknown;
 }
 
 const OUTCOMES: ReadonlyMap<string, Outcome["conclusion"] | "passing"> = new Map([
@@ -33,7 +38,10 @@ const OUTCOMES: ReadonlyMap<string, Outcome["conclusion"] | "passing"> = new Map
 
 // The events of a package, without a test, that end it.
 const PACKAGE_ENDS: ReadonlySet<string> = new Set(["pass", "fail", "skip"]);
-const NOT_BUILT = /^FAIL\s+\S+ \[(?:build|setup) failed\]/;
+const NOT_BUILT = /^FAIL\s+(\S+) \[(?:build|setup) failed\]/;
+
+/** Builds whose output is kept; the packages of others are named without it. */
+const MAX_BUILDS = 1_000;
 
 export class GoTestReader implements ReportReader {
   readonly tool: ReportedTool;
@@ -46,6 +54,12 @@ export class GoTestReader implements ReportReader {
   readonly #failedPackages = new Set<string>();
   /** Packages that began and did not end. */
   readonly #openPackages = new Set<string>();
+  /** Packages that were not built, each of which is a result. */
+  readonly #notBuilt = new Set<string>();
+  /** What compilers wrote, by build. */
+  readonly #builds = new Map<string, TextEnd>();
+  /** Builds that failed, whose packages are not known yet. */
+  readonly #failedBuilds = new Set<string>();
   #rest = "";
   #line = 0;
 
@@ -77,13 +91,15 @@ export class GoTestReader implements ReportReader {
     for (const packageName of this.#openPackages) {
       this.#options.onUnlisted?.(`${this.#place}: package ${excerpt(packageName)} did not end`);
     }
+    for (const _ of this.#failedBuilds) this.#failureOutside("a package did not compile");
   }
 
   #readLine(line: string, errorKind?: "incomplete"): void {
     this.#line++;
     if (!line.startsWith("{")) {
       // Go before 1.24 says it outside of the events.
-      if (NOT_BUILT.test(line)) this.#failureOutside("a package did not compile");
+      const packageName = NOT_BUILT.exec(line)?.[1];
+      if (packageName !== undefined) this.#packageNotBuilt(packageName, line);
       return;
     }
     let event: Event;
@@ -101,8 +117,14 @@ export class GoTestReader implements ReportReader {
       else this.#openPackages.add(packageName);
     }
     if (name !== "" && packageName !== "") this.#testEvent(action, { packageName, name, event });
-    else if (action === "fail" && packageName !== "") this.#packageFailed(packageName);
-    else if (action === "build-fail") this.#failureOutside("a package did not compile");
+    else if (action === "fail" && packageName !== "") {
+      const build = nameIn(event.FailedBuild);
+      if (build === "") this.#packageFailed(packageName);
+      else this.#packageNotBuilt(packageName, this.#builds.get(build)?.toString() ?? "");
+      this.#failedBuilds.delete(build);
+    } else if (action === "build-output") {
+      this.#buildOutput(nameIn(event.ImportPath), textIn(event.Output));
+    } else if (action === "build-fail") this.#failedBuilds.add(nameIn(event.ImportPath));
     else if (action === "output" && textIn(event.Output).startsWith("panic: ")) {
       this.#failureOutside(`package ${packageName} panicked outside of a test`);
     }
@@ -148,6 +170,30 @@ export class GoTestReader implements ReportReader {
     }
   }
 
+  #buildOutput(build: string, text: string): void {
+    let output = this.#builds.get(build);
+    if (!output) {
+      if (this.#builds.size >= MAX_BUILDS) return;
+      this.#builds.set(build, output = new TextEnd());
+    }
+    output.add(text);
+  }
+
+  /** A result of its own, since none of its tests has one. */
+  #packageNotBuilt(packageName: string, text: string): void {
+    if (this.#notBuilt.has(packageName)) return;
+    this.#checkNames(packageName);
+    this.#notBuilt.add(packageName);
+    this.#openPackages.delete(packageName);
+    const identity = this.#identityOf(packageName, packageName);
+    // The line that names what was built says nothing about the cause.
+    const message = text.split("\n").find((line) => !/^(?:#|FAIL\b|\s*$)/.test(line));
+    this.#sink.add(caseOf(identity, FORMATS.goTest, {
+      seconds: 0,
+      outcomes: [{ conclusion: "error", message, text }],
+    }));
+  }
+
   // After a panic or a time-out no event ends the tests that were running.
   #packageFailed(packageName: string): void {
     for (const [key, test] of this.#running) {
@@ -156,7 +202,7 @@ export class GoTestReader implements ReportReader {
       this.#failedPackages.add(packageName);
       this.#add(test, "failure", 0);
     }
-    if (!this.#failedPackages.delete(packageName)) {
+    if (!this.#failedPackages.delete(packageName) && !this.#notBuilt.has(packageName)) {
       this.#failureOutside(`package ${packageName} failed outside of a test`);
     }
   }
@@ -166,18 +212,21 @@ export class GoTestReader implements ReportReader {
     outcome: Outcome["conclusion"] | "passing",
     seconds: number,
   ): void {
+    const text = outcome === "failure" ? output.toString() : "";
+    this.#sink.add(caseOf(this.#identityOf(packageName, name), FORMATS.goTest, {
+      seconds,
+      outcomes: outcome === "passing" ? [] : [{ conclusion: outcome, text }],
+    }));
+  }
+
+  #identityOf(packageName: string, name: string): TestIdentity {
     const suite = this.#names.suite(packageName, undefined);
     const className = this.#names.class(packageName);
-    const identity = {
+    return {
       suite,
       class: className,
       name: this.#names.name(name, suite, className),
       file: "",
     };
-    const text = outcome === "failure" ? output.toString() : "";
-    this.#sink.add(caseOf(identity, FORMATS.goTest, {
-      seconds,
-      outcomes: outcome === "passing" ? [] : [{ conclusion: outcome, text }],
-    }));
   }
 }

@@ -18,6 +18,8 @@ export interface XmlHandler {
   open(name: string, attributes: XmlAttributes): void;
   /** The innermost open element ends. */
   close(name: string): void;
+  /** Whether another document may follow in the file, after an XML declaration of its own. */
+  takesAnother?(): boolean;
 }
 
 /** A part of the document that is passed through up to its terminator. */
@@ -33,6 +35,7 @@ const SECTIONS: readonly Section[] = [
   // The XML declaration as well: the decoder has read it.
   { start: "<?", terminator: "?>", isText: false },
 ];
+const DECLARATION = /<\?xml[ \t\r\n]/y;
 const DOCTYPE_START = "<!DOCTYPE";
 // With its internal subset, which may contain comments and instructions.
 const DOCTYPE =
@@ -215,6 +218,13 @@ export class XmlReader {
   #beginSection(tagStart: number): boolean {
     const { text } = this.input;
     const isThere = ({ start }: { start: string }) => text.startsWith(start, tagStart);
+    if (this.#sawRoot && this.#open.length === 0 && this.#handler.takesAnother?.()) {
+      const declaration = "<?xml ";
+      const isCut = text.length - tagStart < declaration.length;
+      if (isCut && declaration.startsWith(text.slice(tagStart))) return false;
+      DECLARATION.lastIndex = tagStart;
+      this.#sawRoot = !DECLARATION.test(text);
+    }
     const section = SECTIONS.find(isThere);
     if (section && (!section.isText || this.#open.length > 0)) {
       this.#section = section;

@@ -5,6 +5,7 @@ import {
   failureCause,
   fingerprint,
   groupFailures,
+  UNKNOWN_CAUSE,
 } from "../../../lib/analysis/failure_groups.ts";
 import { CAUSES } from "./failure_messages.ts";
 
@@ -91,6 +92,20 @@ describe("groups of failures", () => {
       },
     ]);
     assert.deepEqual(groupFailures([], []), { count: 0, groups: [] });
+  });
+
+  it("of an unknown cause are one each, the latest first", () => {
+    const { count, groups } = groupFailures(
+      [1, 2, 3].map((position) =>
+        attempt({ fingerprint: UNKNOWN_CAUSE, position, test: position })
+      ),
+      IDS,
+    );
+    assert.equal(count, 3);
+    assert.deepEqual(groups.map(({ latest, count }) => [latest.position, count]), [[3, 1], [2, 1], [
+      1,
+      1,
+    ]]);
   });
 
   it("of the same size are ordered by their latest failure, then by fingerprint", () => {

@@ -3,7 +3,12 @@ import { describe, it } from "@std/testing/bdd";
 import { DIALECTS } from "../../../lib/report/junit/dialects.ts";
 import { FORMATS } from "../../../lib/report/native/format.ts";
 import { readReport } from "../../../lib/report/read_report.ts";
-import { FILE_OPTIONS, HIDDEN_RETRIES, ReportExaminer } from "../../../lib/report/report_advice.ts";
+import {
+  FILE_OPTIONS,
+  HIDDEN_RETRIES,
+  LOADING_OPTIONS,
+  ReportExaminer,
+} from "../../../lib/report/report_advice.ts";
 
 async function advice(...reports: string[]): Promise<string[]> {
   const examiner = new ReportExaminer();
@@ -23,21 +28,31 @@ const jest = (inside: string) =>
 describe("advice about reports", () => {
   it("names tools of the table", () => {
     const tools = new Set([...DIALECTS, ...Object.values(FORMATS)].map(({ tool }) => tool));
-    for (const tool of [...Object.keys(HIDDEN_RETRIES), ...Object.keys(FILE_OPTIONS)]) {
+    for (
+      const tool of [
+        ...Object.keys(HIDDEN_RETRIES),
+        ...Object.keys(FILE_OPTIONS),
+        ...Object.keys(LOADING_OPTIONS),
+      ]
+    ) {
       assert.ok(tools.has(tool), tool);
     }
   });
 
   it("is what a tool hides, once for all its reports", async () => {
     const report = jest('<testcase name="b" classname="c"/>');
-    const [retries, files, ...others] = await advice(report, report);
+    const [retries, files, loading, ...others] = await advice(report, report);
     assert.match(retries!, /^retries: jest reports the last attempt .*: upload CTRF/);
     assert.match(files!, /^files: jest wrote no file .*: JEST_JUNIT_ADD_FILE_ATTRIBUTE=true jest/);
+    assert.match(loading!, /^loading: .*: JEST_JUNIT_REPORT_TEST_SUITE_ERRORS=true jest/);
     assert.deepEqual(others, []);
   });
 
   it("is nothing about retries that the report has, and files that it has", async () => {
-    const report = jest('<testcase name="b" file="b.js"><flakyFailure message="m"/></testcase>');
+    const report = jest(
+      '<testcase name="b" file="b.js"><flakyFailure message="m"/></testcase>' +
+        '<testcase classname="Test suite failed to run" name="/srv/a.js"><error/></testcase>',
+    );
     assert.deepEqual(await advice(report), []);
   });
 
