@@ -130,7 +130,8 @@ export async function loadBuildOfRun(
     select encode(s.submission_id, 'hex') as id
     from submission s
     where s.repository_id = ${repositoryId}
-      and (s.build_url <> '' and s.build_url = ${buildUrl} or s.key = ${key})
+      and (s.build_url <> '' and md5(s.build_url) = md5(${buildUrl}) and s.build_url = ${buildUrl}
+        or s.key = ${key})
     order by s.submission_id desc
     limit 1`;
   return row?.id ?? null;

@@ -229,6 +229,7 @@ create table repository_state (
   addition_count bigint not null default 0,
   next_test_no integer not null default 0,
   next_test_list_no integer not null default 0,
+  rules integer not null default 1,
   constraint repository_state_pkey PRIMARY KEY (repository_id)
 );
 
@@ -291,6 +292,7 @@ END) stored,
   constraint submission_upload_digest_check CHECK ((length(upload_digest) = 16))
 );
 CREATE INDEX submission_branch ON submission USING btree (repository_id, branch, submission_id);
+CREATE INDEX submission_build ON submission USING btree (repository_id, md5(build_url)) WHERE (build_url <> ''::text);
 CREATE INDEX submission_code_version ON submission USING btree (repository_id, code_version);
 CREATE INDEX submission_data_version ON submission USING btree (repository_id, data_version);
 CREATE INDEX submission_job ON submission USING btree (repository_id, job, environment, shard, submission_id) WHERE (job <> ''::text);

@@ -220,7 +220,7 @@ function testNosOf(negatives: readonly NegativeResult[]): Set<number> {
 }
 
 /** All runs at some code versions. */
-async function loadVersionRuns(
+export async function loadVersionRuns(
   sql: Queryable,
   { repositoryId, codeVersions }: { repositoryId: number; codeVersions: string[] },
 ): Promise<(VersionRun & Run<"codeVersion">)[]> {

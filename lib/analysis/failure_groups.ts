@@ -78,7 +78,7 @@ export function groupFailures<T extends FailedAttempt>(
   const groups = new Map<string, Group<T>>();
   for (const attempt of attempts) {
     const { fingerprint, test, branch, recordedAt, isDisruption } = attempt;
-    const key = fingerprint === UNKNOWN_CAUSE ? `${attempt.position}` : fingerprint;
+    const key = fingerprint === UNKNOWN_CAUSE ? `unknown ${attempt.position}` : fingerprint;
     let group = groups.get(key);
     if (!group) {
       group = {

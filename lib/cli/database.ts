@@ -3,6 +3,7 @@ import { type Database, type DatabaseOptions, openDatabase } from "../../db/conn
 import { isDenied, isReadOnly, isTransient } from "../../db/connection/errors.ts";
 import { inspectEmbedded } from "../../db/embedded/folder.ts";
 import { checkSchema, migrate } from "../../db/schema/migrate.ts";
+import { judgeAgain } from "../../db/write/judge_again.ts";
 import { pause } from "../base/delay.ts";
 import { PROGRAM } from "../base/version.ts";
 import { shellWord } from "../base/quote.ts";
@@ -65,18 +66,23 @@ export async function openForChanges(
   });
 }
 
-/** Migrates the schema to this version. @throws {Failure} when that is not possible */
+/** Migrates the schema to this version, and judges what is stored by its rules. @throws {Failure} when that is not possible */
 export async function ensureCurrentSchema({ sql }: Database): Promise<void> {
   let state: string | null = null;
   try {
     const { problem, ...found } = await checkSchema(sql);
     ({ state } = found);
-    if (state === "current") return;
     if (problem !== null) throw new Failure(problem);
-    await migrate(sql);
+    if (state !== "current") await migrate(sql);
   } catch (error) {
     if (!isReadOnly(error) && !isDenied(error)) throw error;
     throw state === null ? cannotReadSchema() : cannotMigrate(state);
+  }
+  try {
+    await judgeAgain(sql);
+  } catch (error) {
+    // Who may only read leaves it to those who write.
+    if (!isReadOnly(error) && !isDenied(error)) throw error;
   }
 }
 

@@ -24,6 +24,7 @@ import trustedIssuer from "./0022_trusted_issuer.sql" with { type: "text" };
 import quarantineEnvironment from "./0023_quarantine_environment.sql" with { type: "text" };
 import removalByToken from "./0024_removal_by_token.sql" with { type: "text" };
 import tokenOfPerson from "./0025_token_of_person.sql" with { type: "text" };
+import judgedAgain from "./0026_judged_again.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -52,4 +53,5 @@ export const migrations: readonly string[] = [
   quarantineEnvironment,
   removalByToken,
   tokenOfPerson,
+  judgedAgain,
 ];

@@ -3,6 +3,8 @@ import { openDatabase } from "../../../db/connection/connect.ts";
 import { distributeDatabase } from "../../../db/schema/distribute.ts";
 import { migrate } from "../../../db/schema/migrate.ts";
 import { type AddCommand, command } from "../command.ts";
+import { plural } from "../../base/text.ts";
+import { judgeAgain } from "../../../db/write/judge_again.ts";
 import { flag } from "../parameters.ts";
 
 export const migrateCommand: AddCommand = command({
@@ -19,6 +21,14 @@ export const migrateCommand: AddCommand = command({
       context.note(
         from === to ? `schema version ${to} is current` : `migrated from schema ${from} to ${to}`,
       );
+      const moved = await judgeAgain(database.sql);
+      if (moved > 0) {
+        context.note(
+          `judged what is stored by the rules of this version: the first disruption of ${
+            plural(moved, "test")
+          } moved, see \`org log --org NAME\``,
+        );
+      }
       if (citus) {
         const tables = await distributeDatabase(database.sql);
         context.note(

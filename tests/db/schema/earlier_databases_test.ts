@@ -5,8 +5,10 @@ import { insertToken } from "../../../db/admin/tokens.ts";
 import { isDistributed } from "../../../db/schema/distribute.ts";
 import { migrate, SCHEMA_VERSION } from "../../../db/schema/migrate.ts";
 import { migrations } from "../../../db/schema/migrations/mod.ts";
+import { judgeAgain } from "../../../db/write/judge_again.ts";
 import { findOrganization } from "../../../db/admin/organizations.ts";
 import { listRepositories } from "../../../db/admin/repositories.ts";
+import { UNKNOWN_CAUSE } from "../../../lib/analysis/failure_groups.ts";
 import { WINDOW_SECONDS } from "../../../lib/base/time.ts";
 import { makeToken } from "../../../lib/base/token.ts";
 import { createApp } from "../../../routes/mod.ts";
@@ -33,6 +35,7 @@ describeWithDatabases("a database of an earlier version", (database) => {
       await migrate(sql, migrations.slice(0, version));
       for (const line of rows.trim().split("\n")) await sql.unsafe(line);
       assert.deepEqual(await migrate(sql), { from: version, to: SCHEMA_VERSION });
+      assert.equal(await judgeAgain(sql), 0, "no first disruption moved");
 
       const organization = await findOrganization(sql, "acme & SÖHNE");
       assert.ok(organization);
@@ -53,6 +56,7 @@ describeWithDatabases("a database of an earlier version", (database) => {
         assert.equal(response.status, 200, `${path}: ${text}`);
         const body = typeof expected === "string" ? text : JSON.parse(text);
         if (path.includes("/verdicts?")) withoutVerdicts(body, expected as Verdicts);
+        if (/^\/api\/repos\/.*\/failures/.test(path)) withoutUnknownCauses(expected as Failures);
         assertContains(body, expected, path);
       }
 
@@ -62,6 +66,19 @@ describeWithDatabases("a database of an earlier version", (database) => {
     });
   }
 });
+
+/** A response with the failures of a repository by cause. */
+interface Failures {
+  count: number;
+  failures: { fingerprint: string }[];
+}
+
+/** Earlier versions took failures without a known cause for failures of one cause. */
+function withoutUnknownCauses(expected: Failures): void {
+  const known = expected.failures.filter(({ fingerprint }) => fingerprint !== UNKNOWN_CAUSE);
+  expected.count -= expected.failures.length - known.length;
+  expected.failures = known;
+}
 
 /** A response of the verdicts. */
 interface Verdicts {
