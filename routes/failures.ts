@@ -44,7 +44,8 @@ export const testFailures = defineJsonRoute({
   summary: "Causes of the failures of one test",
   description:
     "Failures and errors of the test in the last 14 days in groups of one cause, the largest first. " +
-    "Two failures have one cause when their messages differ only in numbers, times, ids and the like.",
+    "Two failures have one cause when their messages differ only in numbers, times, ids and the like. " +
+    "One of an unknown cause, whose texts say nothing, is a group of its own.",
   query: parameters.submissionFilter,
   list: { field: "failures" },
   schema: schemas.object("FailureGroups", { count: groupCount, failures: v.array(groupSchema) }),
@@ -67,7 +68,8 @@ export const repositoryFailures = defineJsonRoute({
   summary: "Causes of the failures of a repository",
   description:
     "Failures and errors of all tests in the last 14 days in groups of one cause, the largest " +
-    "first: a broken service behind forty tests is one group.",
+    "first: a broken service behind forty tests is one group. Failures of an unknown cause, whose " +
+    "texts say nothing, are in none.",
   query: parameters.submissionFilter,
   list: { field: "failures" },
   schema: schemas.object("RepositoryFailureGroups", {
