@@ -3,7 +3,7 @@ import { type Database, type DatabaseOptions, openDatabase } from "../../db/conn
 import { isDenied, isReadOnly, isTransient } from "../../db/connection/errors.ts";
 import { inspectEmbedded } from "../../db/embedded/folder.ts";
 import { checkSchema, migrate } from "../../db/schema/migrate.ts";
-import { judgeAgain } from "../../db/write/judge_again.ts";
+import { judgeAgain } from "../../db/admin/judge_again.ts";
 import { pause } from "../base/delay.ts";
 import { PROGRAM } from "../base/version.ts";
 import { shellWord } from "../base/quote.ts";

@@ -4,7 +4,7 @@ import { distributeDatabase } from "../../../db/schema/distribute.ts";
 import { migrate } from "../../../db/schema/migrate.ts";
 import { type AddCommand, command } from "../command.ts";
 import { plural } from "../../base/text.ts";
-import { judgeAgain } from "../../../db/write/judge_again.ts";
+import { judgeAgain } from "../../../db/admin/judge_again.ts";
 import { flag } from "../parameters.ts";
 
 export const migrateCommand: AddCommand = command({

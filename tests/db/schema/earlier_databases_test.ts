@@ -5,7 +5,7 @@ import { insertToken } from "../../../db/admin/tokens.ts";
 import { isDistributed } from "../../../db/schema/distribute.ts";
 import { migrate, SCHEMA_VERSION } from "../../../db/schema/migrate.ts";
 import { migrations } from "../../../db/schema/migrations/mod.ts";
-import { judgeAgain } from "../../../db/write/judge_again.ts";
+import { judgeAgain } from "../../../db/admin/judge_again.ts";
 import { findOrganization } from "../../../db/admin/organizations.ts";
 import { listRepositories } from "../../../db/admin/repositories.ts";
 import { UNKNOWN_CAUSE } from "../../../lib/analysis/failure_groups.ts";

@@ -4,7 +4,7 @@ import { listChanges } from "../../../db/admin/changes.ts";
 import type { Organization } from "../../../db/admin/organizations.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import { loadDisruptiveTests, storeDisruptiveTests } from "../../../db/write/disruptive_tests.ts";
-import { judgeAgain } from "../../../db/write/judge_again.ts";
+import { judgeAgain } from "../../../db/admin/judge_again.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
 import { formatTimestamp } from "../../../lib/base/time.ts";
 import { commitSubmission } from "../../commit_submission.ts";

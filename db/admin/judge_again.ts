@@ -16,19 +16,19 @@ import { compareTexts, fullTestName } from "../../lib/base/text.ts";
 import { formatTimestamp } from "../../lib/base/time.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { VERSION } from "../../lib/base/version.ts";
-import { type Change, insertChanges } from "../admin/changes.ts";
+import { type Change, insertChanges } from "./changes.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
 import { codeVersionOf, hasCodeVersion } from "../read/fragments.ts";
-import { loadVersionRuns } from "./disruptions.ts";
+import { loadVersionRuns } from "../write/disruptions.ts";
 import {
   deleteDisruptiveTests,
   loadDisruptiveTests,
   storeDisruptiveTests,
-} from "./disruptive_tests.ts";
-import { loadNegatives, markDisruptions } from "./negative_rows.ts";
-import { bumpDataVersion, lockRepository } from "./repository_row.ts";
-import { loadTestFacts } from "./test_facts.ts";
-import { writeTransaction } from "./transaction.ts";
+} from "../write/disruptive_tests.ts";
+import { loadNegatives, markDisruptions } from "../write/negative_rows.ts";
+import { bumpDataVersion, lockRepository } from "../write/repository_row.ts";
+import { loadTestFacts } from "../write/test_facts.ts";
+import { writeTransaction } from "../write/transaction.ts";
 
 /** The version of the rules; repositories of an earlier one are judged again. */
 const RULES = 1;
