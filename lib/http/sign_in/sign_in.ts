@@ -88,7 +88,7 @@ export function createSignIn(
   const { publicUrl, clientId, clientSecret, editors } = settings;
   const issuer = new URL(settings.issuer);
   const redirectUri = `${publicUrl}/sign-in/callback`;
-  const cookiePath = new URL(publicUrl).pathname;
+  const { pathname: cookiePath, origin: ownOrigin } = new URL(publicUrl);
   // With this prefix no other host, such as one of the same domain, can set the cookie.
   const prefix = cookiePath === "/" ? "__Host-" : "__Secure-";
   const names = { session: `${prefix}session`, pending: `${prefix}sign-in` };
@@ -276,7 +276,8 @@ export function createSignIn(
         return await attempt(() => finish(search, headers));
       }
       if (path !== "/sign-out" || !(isRead(method) || method === "POST")) return null;
-      const isOwn = !["cross-site", "same-site"].includes(headers.get("sec-fetch-site") ?? "");
+      const isOwn = !["cross-site", "same-site"].includes(headers.get("sec-fetch-site") ?? "") &&
+        (headers.get("origin") ?? ownOrigin) === ownOrigin;
       if (!isOwn) return page(403, "Sign out", markup`<p>The request came from another site.</p>`);
       const response = page(
         200,
@@ -307,7 +308,7 @@ export function createSignIn(
     forgery(headers, form, session) {
       const origin = headers.get("origin");
       const site = headers.get("sec-fetch-site");
-      const isOwnOrigin = origin === null ? site !== null : origin === new URL(publicUrl).origin;
+      const isOwnOrigin = origin === null ? site !== null : origin === ownOrigin;
       if (!isOwnOrigin || site !== null && site !== "same-origin") {
         return "the form was not sent from a page of this service";
       }

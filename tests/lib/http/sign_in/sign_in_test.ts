@@ -320,8 +320,15 @@ describeWithDatabases("sign-in", (database) => {
   it("is not ended by the page of another site", async () => {
     const app = appWith();
     const cookies = await signedIn(app);
-    const forged = { method: "POST", headers: { "sec-fetch-site": "cross-site" } };
-    assert.equal((await visit(app, "/sign-out", cookies, forged)).status, 403);
+    const forgeries: Record<string, string>[] = [
+      { "sec-fetch-site": "cross-site" },
+      { origin: "https://evil.example" },
+      { origin: "null" },
+    ];
+    for (const headers of forgeries) {
+      const forged = { method: "POST", headers };
+      assert.equal((await visit(app, "/sign-out", cookies, forged)).status, 403);
+    }
     assert.equal((await visit(app, "/repos", cookies)).status, 200);
   });
 
