@@ -24,6 +24,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     api_token_id: "(another in each database)",
     type: "token.token_type",
     repository_id: "token.repository_id",
+    person: "(an account of the provider of one service; the label has the name)",
     token_prefix: "token.prefix",
     hash: "token.hash",
     label: "token.label",

@@ -100,7 +100,10 @@ describeWithDatabases("sign-in", (database) => {
     assert.equal(page.status, 200);
     assert.match(page.text, /acme\/shop/);
     assert.doesNotMatch(page.text, /secret/);
-    assert.match(page.text, /<form method="post" action="sign-out"><button>Sign out/);
+    assert.match(
+      page.text,
+      /<form class="session" method="post" action="sign-out"><button>Sign out/,
+    );
     assert.match(lines.at(-1)!, /status=200 .*user=ada@acme\.example/);
     assert.equal((await visit(app, "/repos/other/secret", cookies)).status, 404);
     const ended = await visit(app, "/sign-out", cookies, { method: "POST" });
