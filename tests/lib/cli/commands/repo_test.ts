@@ -18,34 +18,6 @@ describeWithDatabases("repo", (database) => {
     await cli("org create globex");
   });
 
-  it("creates a repository and prints OWNER/NAME", async () => {
-    const ending = await cli("repo create acme/first --org ACME");
-    assert.deepEqual(ending, { code: 0, stdout: "acme/first\n", stderr: "" });
-  });
-
-  it("takes a name once in an organization, regardless of case", async () => {
-    await cli("repo create Group/Sub/Shop --org acme");
-    const taken = await cli("repo create group/SUB/shop --org acme");
-    assert.deepEqual([taken.code, taken.stdout], [1, ""]);
-    assert.equal(taken.stderr, 'error: repository "Group/Sub/Shop" already exists\n');
-    assert.equal((await cli("repo create group/sub/shop --org globex")).code, 0);
-  });
-
-  it("gives the next free number, or the one that was asked for", async () => {
-    const first = JSON.parse((await cli("repo create n/1 --org acme --json")).stdout);
-    const next = first.repository_id + 1;
-    const given = await cli(`repo create n/2 --org acme --json --id ${next}`);
-    assert.equal(JSON.parse(given.stdout).repository_id, next);
-    const skipped = JSON.parse((await cli("repo create n/3 --org acme --json")).stdout);
-    assert.equal(skipped.repository_id, next + 1);
-    const taken = await cli(`repo create n/4 --org acme --id ${next}`);
-    assert.deepEqual([taken.code, taken.stdout], [1, ""]);
-    assert.match(taken.stderr, new RegExp(`repository id ${next} is already used`));
-    assert.equal((await cli(`repo create n/4 --org globex --id ${next}`)).code, 0);
-    const greatest = await cli("repo create n/5 --org acme --id 9007199254740991 --json");
-    assert.equal(JSON.parse(greatest.stdout).repository_id, 9007199254740991);
-  });
-
   it("is created by an upload that succeeds; one that fails uses up no number", async () => {
     await cli("org create uploads");
     const creation = {
@@ -66,36 +38,6 @@ describeWithDatabases("repo", (database) => {
     }
   });
 
-  it("counts the numbers of each organization by itself", async () => {
-    await cli("org create counter");
-    for (const name of ["a/1", "a/2"]) await cli(`repo create ${name} --org acme`);
-    for (const [name, number] of [["a/1", 1], ["a/2", 2]] as const) {
-      const { stdout } = await cli(`repo create ${name} --org counter --json`);
-      assert.equal(JSON.parse(stdout).repository_id, number);
-    }
-  });
-
-  it("lists an organization's own", async () => {
-    await cli("org create lister");
-    await cli("repo create b/2 --org lister");
-    await cli("repo create B/1 --org lister");
-    const { stdout } = await cli("repo list --org lister");
-    assert.match(stdout, /^B\/1\t\d+\t2026-02-01T12:00:00Z\nb\/2\t\d+\t2026-02-01T12:00:00Z\n$/);
-    const [record] = JSON.parse((await cli("repo list --org lister --json")).stdout);
-    assert.deepEqual(Object.keys(record), [
-      "organization_id",
-      "repository_id",
-      "owner",
-      "name",
-      "created_at",
-    ]);
-  });
-
-  it("knows no repository of an unknown organization", async () => {
-    const { code, stderr } = await cli("repo list --org nobody");
-    assert.deepEqual([code, /organization "nobody" is unknown/.test(stderr)], [1, true]);
-  });
-
   it("renames: the ids stay, and answers are known to have changed", async () => {
     await cli("repo create re/old --org acme");
     const before = await stored("re", "old");
@@ -104,11 +46,6 @@ describeWithDatabases("repo", (database) => {
     const after = await stored("re", "new");
     assert.deepEqual(after, { ...before, name: "new" });
     assert.equal(await dataVersion(before.repositoryId), version + 1);
-  });
-
-  it("renames to another spelling of the same name", async () => {
-    await cli("repo create re/case --org acme");
-    assert.equal((await cli("repo rename re/case RE/Case --org acme")).stdout, "RE/Case\n");
   });
 
   it("sets a base branch, and answers are known to have changed", async () => {
@@ -123,22 +60,6 @@ describeWithDatabases("repo", (database) => {
     const { stdout } = await cli("repo set base/x --org acme --json --base".split(" ").concat(""));
     assert.equal(JSON.parse(stdout).base_branch, null);
     assert.equal(await base(), "main");
-    const pattern = await cli("repo set base/x --org acme --base release/*");
-    assert.deepEqual([pattern.code, /is a pattern: expected/.test(pattern.stderr)], [2, true]);
-  });
-
-  it("does not rename to a taken name, nor an unknown repository", async () => {
-    await cli("repo create re/a --org acme");
-    await cli("repo create re/b --org acme");
-    const taken = await cli("repo rename re/a RE/B --org acme");
-    assert.deepEqual([taken.code, taken.stderr], [
-      1,
-      'error: repository "RE/B" already exists\n',
-    ]);
-    const unknown = await cli("repo rename re/nothing re/c --org acme");
-    assert.equal(unknown.code, 1);
-    assert.match(unknown.stderr, /repository "re\/nothing" is unknown in "acme"/);
-    assert.equal((await cli("repo rename re/a re/c --org globex")).code, 1);
   });
 
   it("makes other test ids for a new repository under a name that was renamed away", async () => {
