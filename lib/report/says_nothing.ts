@@ -4,7 +4,8 @@
 const PLACEHOLDER =
   /^(?:(?:test )?failed[.!]?|test (?:failure|error)|\d+ assertion(?:\(s\)|s)? failed[.!]?|(?:[\w$]+\.){0,20}assertion(?:failed)?error:?)$/i;
 // Lines of Go's tests.
-const OF_GO = /^(?:=== (?:RUN|PAUSE|CONT|NAME|FAIL)|--- (?:FAIL|PASS|SKIP))\b/;
+const OF_GO =
+  /^(?:(?:=== (?:RUN|PAUSE|CONT|NAME|FAIL)|--- (?:FAIL|PASS|SKIP))\b|FAIL\s+\S+ \[(?:build|setup) failed\])/;
 // The bare class of an exception: `java.lang.IllegalStateException`, `RSpec::...::NotMetError`.
 const EXCEPTION =
   /^(?:[\w$]{1,100}(?:\.|::|\\)){0,20}[\w$]{0,100}(?:Error|Exception|Failure|Fault):?$/;

@@ -13,6 +13,7 @@ describe("a line of a failure", () => {
         "2 assertions failed",
         "=== RUN   TestApi",
         "--- FAIL: TestApi (0.01s)",
+        "FAIL\tshop/cart [build failed]",
         "java.lang.AssertionError",
         "RSpec::Expectations::MultipleExpectationsNotMetError",
         "java.lang.IllegalStateException:",
