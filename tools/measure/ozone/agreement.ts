@@ -6,7 +6,7 @@ import { failureCause, fingerprint } from "../../../lib/analysis/failure_groups.
 import { shortTestId, testHash } from "../../../lib/base/identity.ts";
 import { WINDOW_SECONDS } from "../../../lib/base/time.ts";
 import type { Conclusion } from "../../../lib/evidence/said.ts";
-import { isNegative, type TestResult } from "../../../lib/report/result.ts";
+import { isNegative } from "../../../lib/report/result.ts";
 import type { OzoneUpload } from "./uploads.ts";
 
 /** Of all uploads. */
