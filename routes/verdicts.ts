@@ -1,6 +1,11 @@
 import * as v from "valibot";
 import { loadCauses } from "../db/read/causes.ts";
-import { loadExpectedPlaces, loadJobRuns, loadMassFailures } from "../db/read/job_runs.ts";
+import {
+  loadExpectedPlaces,
+  loadIsFailedWithoutTest,
+  loadJobRuns,
+  loadMassFailures,
+} from "../db/read/job_runs.ts";
 import { type AskedTest, loadJudgedRun } from "../db/read/verdicts.ts";
 import { medianOf } from "../lib/analysis/test_counts.ts";
 import { verdictOf, VERDICTS } from "../lib/analysis/verdict.ts";
@@ -48,7 +53,7 @@ const countOfRun = (what: string, example: string) =>
       }
       return Number(text);
     },
-    `${what} in the run`,
+    what,
     { jsonSchema: { type: "string", pattern: "^[0-9]{1,9}$" }, example },
   );
 
@@ -137,8 +142,9 @@ export const verdicts = defineJsonRoute({
     run_branch: ofRun("Branch", "fix-cart"),
     run_build_url: ofRun("Build URL", "https://ci.example.com/builds/7"),
     run_queue_base: ofRun("Branch that a merge queue tests for", "main"),
-    run_test_count: countOfRun("Tests that passed or failed", "482"),
-    run_failed_test_count: countOfRun("Tests that failed", "3"),
+    run_test_count: countOfRun("Tests that passed or failed in the run", "482"),
+    run_failed_test_count: countOfRun("Tests that failed in the run", "3"),
+    run_exit_code: countOfRun("Exit code of the command that ran the tests", "1"),
     run_causes: causesParameter,
     expected_files: parameters.parsed(
       (text) => text !== "" && text !== "false",
@@ -148,6 +154,10 @@ export const verdicts = defineJsonRoute({
   },
   schema: schemas.object("TestVerdicts", {
     tests: v.array(verdictSchema),
+    failed_without_test: schemas.described(
+      v.boolean(),
+      "Whether the run ended red without a failed test: by run_exit_code, or as it is stored",
+    ),
     base_branch: schemas.text("The base branch"),
     mass_failure: schemas.described(
       v.nullable(v.picklist(["outage", "together"])),
@@ -193,7 +203,7 @@ export const verdicts = defineJsonRoute({
     });
     const { base } = judged;
     const testHashes = [...new Set(judged.tests.map(({ testHash }) => testHash))];
-    const [{ tests: tracked }, causes, runs, expectedFiles, outages] = await Promise.all([
+    const [{ tests: tracked }, causes, runs, expectedFiles, outages, isRed] = await Promise.all([
       loadTests(),
       load(loadCauses, { testHashes }),
       load(loadJobRuns, { ...run, base }),
@@ -203,6 +213,9 @@ export const verdicts = defineJsonRoute({
         limit: MAX_OUTAGE_RUNS,
         notOnBranch: run.branch,
       }),
+      of.run_exit_code === undefined
+        ? load(loadIsFailedWithoutTest, run)
+        : of.run_exit_code !== 0 && run.counts.failed === 0,
     ]);
     const counts = runs.map(({ ranTestCount }) => ranTestCount);
     const isKnown = runs.length >= MIN_JOB_RUNS;
@@ -229,6 +242,7 @@ export const verdicts = defineJsonRoute({
           causes: causes.get(testHash) ?? [],
         };
       }),
+      failed_without_test: isRed,
       base_branch: judged.baseBranch,
       mass_failure: judged.massFailure,
       expected_test_count: isKnown ? medianOf(counts) : null,

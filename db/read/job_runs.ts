@@ -2,11 +2,12 @@
 /** What a run is compared with: earlier runs of its job, and others that failed on a large scale. */
 import { MASS_FAILURE } from "../../lib/analysis/test_counts.ts";
 import type { Run } from "../../lib/analysis/run.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
 import { compareTexts } from "../../lib/base/text.ts";
-import type { TestPlace } from "../../lib/gate/missing_places.ts";
+import { missingPlaces, placesOf, type TestPlace } from "../../lib/gate/missing_places.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
-import { isOfBase } from "./fragments.ts";
+import { isFailedWithoutTest, isOfBase } from "./fragments.ts";
 import { loadRuns } from "./runs.ts";
 
 /** A job of the CI service in an environment, and one of its shards. */
@@ -59,6 +60,22 @@ function isRunOfJob(
   return sql`s.job <> '' and s.job = ${job} and s.environment = ${environment}
     and s.shard = ${shard} and s.ran_test_count > 0 and ${isOfBase(sql, base)}
     ${buildUrl === "" ? sql`` : sql`and s.build_url <> ${buildUrl}`}`;
+}
+
+/** Whether the latest upload of a run ended red without a failed test; no run without a build is known. */
+export async function loadIsFailedWithoutTest(
+  sql: Queryable,
+  { repositoryId, buildUrl, job, environment, shard, attempt }: Omit<ComparedJob, "base"> & {
+    attempt: string;
+  },
+): Promise<boolean> {
+  if (buildUrl === "") return false;
+  const [latest] = await sql<{ isRed: boolean }[]>`
+    select ${isFailedWithoutTest(sql)} as "isRed" from submission s
+    where s.repository_id = ${repositoryId} and s.build_url = ${buildUrl} and s.job = ${job}
+      and s.environment = ${environment} and s.shard = ${shard} and s.attempt = ${attempt}
+    order by s.submission_id desc limit 1`;
+  return latest?.isRed ?? false;
 }
 
 /** Runs in which a file was there until it counts as missing. */
@@ -150,4 +167,31 @@ export async function loadMassFailures(
 export function isMassFailureRow(sql: Queryable) {
   return sql`(s.ran_test_count >= ${MASS_FAILURE.minTests}::int
     and s.failed_test_count * 100 > s.ran_test_count * ${MASS_FAILURE.failedPercent}::int)`;
+}
+
+/** The files, and the classes of tests without one, of the last 3 runs of a job that a stored run lacks. */
+export async function loadMissingPlaces(
+  sql: Queryable,
+  { submissionId, ...job }: ComparedJob & { submissionId: string },
+): Promise<TestPlace[]> {
+  const { repositoryId } = job;
+  const columns = ["tests", "results"] as const;
+  const [[own], earlier] = await Promise.all([
+    loadRuns(sql, { repositoryId, columns, submissionIds: [submissionId] }),
+    loadRuns(sql, {
+      repositoryId,
+      columns,
+      where: isRunOfJob(sql, job),
+      limit: EXPECTING_RUNS,
+    }),
+  ]);
+  if (!own || earlier.length < EXPECTING_RUNS) return [];
+  const listed = new Set(own.tests.testNos);
+  // Most runs have the tests of the one before.
+  if (earlier[0]!.tests.testNos.every((testNo) => listed.has(testNo))) return [];
+  const expected = await loadExpectedPlaces(sql, job);
+  const tests = await sql<TestIdentity[]>`
+    select suite, class, name, file from test
+    where repository_id = ${repositoryId} and test_no = any(${integersIn(sql, listed)})`;
+  return missingPlaces(expected ?? [], placesOf(tests));
 }

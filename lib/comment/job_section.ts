@@ -47,6 +47,8 @@ interface JobReport extends Pick<Section, "job" | "run" | "runner" | "writtenAt"
   serviceProblem: string | null;
   /** What says that not all tests ran; `null` when they did, or when that is not known. */
   notWhole: string | null;
+  /** How the tests ended, when they ended red without a failed test; otherwise `null`. */
+  redExitCode: number | null;
   /** What it means that so many tests failed; `null` when they are not so many. */
   outage: string | null;
 }
@@ -64,6 +66,7 @@ const MAX_OWNERS = 3;
 /** Makes the section of a job. */
 export function jobSection(report: JobReport): Section {
   const { job, run, runner, writtenAt, failed, flaky, problems, notWhole, outage } = report;
+  const { redExitCode } = report;
   const blamed = (blame: Blame | null) => failed.filter((test) => test.blame === blame);
   return {
     job,
@@ -78,8 +81,12 @@ export function jobSection(report: JobReport): Section {
     broken: problems.length,
     tests: keysOf(failed, flaky),
     ...notWhole !== null && { isPart: true },
+    ...redExitCode !== null && { isRed: true },
     text: [
       heading(report),
+      ...redExitCode === null ? [] : [
+        `**Ended red without a failed test**: exit code ${redExitCode}. The log of the job says why.`,
+      ],
       ...notWhole === null ? [] : [`**Not whole**: ${safeCode(notWhole, MESSAGE_CHARACTERS)}`],
       ...outage === null ? [] : [`Many tests failed: ${safeCode(outage, MESSAGE_CHARACTERS)}`],
       ...report.serviceProblem === null || failed.length === 0
@@ -98,10 +105,13 @@ export function jobSection(report: JobReport): Section {
   };
 }
 
-function heading({ job, commit, buildUrl, page, failed, flaky, problems }: JobReport): string {
+function heading(
+  { job, commit, buildUrl, page, failed, flaky, problems, redExitCode }: JobReport,
+): string {
   const counts = [
     ...failed.length > 0 ? [`${failed.length} failed`] : [],
     ...flaky.length > 0 ? [`${flaky.length} flaky`] : [],
+    ...redExitCode === null ? [] : ["red without a failed test"],
     ...problems.length > 0 ? [plural(problems.length, "problem")] : [],
   ];
   const found = counts.length === 0 ? "resolved" : counts.join(", ");

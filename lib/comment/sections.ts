@@ -36,6 +36,8 @@ const META = v.object({
   tests: v.optional(v.pipe(v.string(), v.maxLength(1_000))),
   /** Whether not all tests ran. */
   isPart: v.optional(v.boolean()),
+  /** Whether it ended red without a failed test. */
+  isRed: v.optional(v.boolean()),
 });
 
 /** The section of one job. */
@@ -62,8 +64,8 @@ const MAX_SECTIONS = 100;
 const CUT = "\n- and more, which did not fit";
 
 /** Whether a job has anything to report; the section of one that has not only replaces an earlier one. */
-export function isNoteworthy({ failed, flaky, broken }: Section): boolean {
-  return failed + flaky + broken > 0;
+export function isNoteworthy({ failed, flaky, broken, isRed }: Section): boolean {
+  return failed + flaky + broken > 0 || isRed === true;
 }
 
 /** The sections of a comment. What is not as this module writes it is left out. */
@@ -132,13 +134,14 @@ export function commentBody(sections: readonly Section[]): string {
 
 /** `4 tests failed: 1 is probably yours, 1 is unclear, 2 are not.` A test of several jobs counts once. */
 export function headline(sections: readonly Section[]): string {
+  const where = (count: number) => sections.length === 1 ? "" : ` in ${plural(count, "job")}`;
+  const red = sections.filter(({ isRed }) => isRed).length;
   const partial = sections.filter(({ isPart }) => isPart).length;
-  const part = partial === 0
-    ? ""
-    : sections.length === 1
-    ? "Not all tests ran. "
-    : `Not all tests ran in ${plural(partial, "job")}. `;
-  return part + countsOf(sections);
+  return [
+    ...red === 0 ? [] : [`Ended red without a failed test${where(red)}.`],
+    ...partial === 0 ? [] : [`Not all tests ran${where(partial)}.`],
+    countsOf(sections),
+  ].join(" ");
 }
 
 function countsOf(sections: readonly Section[]): string {
@@ -150,6 +153,7 @@ function countsOf(sections: readonly Section[]): string {
   const broken = sections.reduce((total, section) => total + section.broken, 0);
   const incomplete = broken === 0 ? "" : ` ${plural(broken, "problem")} of the reports.`;
   if (blamed.yours + blamed.unclear + unknown + notYours === 0) {
+    if (flaky === 0 && sections.some(({ isRed }) => isRed)) return `No test failed.${incomplete}`;
     if (flaky === 0) return incomplete.trim() || "Resolved: the tests that failed here pass.";
     return `No test failed. ${plural(flaky, "test")} passed only on a retry.${incomplete}`;
   }

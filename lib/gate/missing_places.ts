@@ -1,5 +1,6 @@
 /** Files and classes that ran before and are missing from a run. */
 import type { TestIdentity } from "../base/identity.ts";
+import { formatCount } from "../base/text.ts";
 
 /** A file with tests and the class of one of them, or a class of tests without a file. */
 export interface TestPlace {
@@ -42,7 +43,33 @@ export function missingPlaces(
   );
 }
 
-/** A file or class, as it is named to people. */
-export function placeName({ file, class: className }: TestPlace): string {
-  return file || className;
+/** Named at most. */
+const MAX_NAMED = 3;
+
+/**
+ * What says that a run is not whole, such as `212 of about 482 tests ran; 3 test processes ended without a
+ * report`; `null` when nothing does.
+ *
+ * @param run.missing the tests that are missing by their number
+ * @param run.cutOffCount reports that are empty or cut off
+ */
+export function sayNotWhole(
+  { missing, places, cutOffCount }: {
+    missing: string | null;
+    places: readonly TestPlace[];
+    cutOffCount: number;
+  },
+): string | null {
+  const parts = missing === null ? [] : [missing];
+  const ended = places.length + cutOffCount;
+  if (ended > 0) {
+    const names = places.slice(0, MAX_NAMED).map(({ file, class: className }) => file || className);
+    const more = places.length > MAX_NAMED ? ", ..." : "";
+    const which = places.length === 0
+      ? ""
+      : `, unlike the last 3 runs on the base branch: ${names.join(", ")}${more}`;
+    const processes = `${formatCount(ended)} test ${ended === 1 ? "process" : "processes"}`;
+    parts.push(`${processes} ended without a report${which}`);
+  }
+  return parts.length === 0 ? null : parts.join("; ");
 }

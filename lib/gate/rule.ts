@@ -8,7 +8,7 @@ import { formatTimestamp } from "../base/time.ts";
 import { NO_TEXT } from "../analysis/failure_causes.ts";
 import { coversEnvironment } from "../analysis/quarantine.ts";
 import { isSubtest } from "../analysis/subtests.ts";
-import { placeName, type TestPlace } from "./missing_places.ts";
+import { sayNotWhole, type TestPlace } from "./missing_places.ts";
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
@@ -38,6 +38,8 @@ export interface GateReport {
   isFresh: boolean;
   /** Why it cannot be read; `null` when it is complete. */
   problem: string | null;
+  /** Whether it is empty or cut off: the process that wrote it died. */
+  isCutOff?: true;
   /** Failures and errors that belong to no test, with their positions. */
   failuresOutsideTests: readonly string[];
   /** Suites whose totals declare more tests than they list, with their positions. */
@@ -244,42 +246,28 @@ export function comparison(
   }
   if (ran < expected - tolerance) {
     return {
-      missing: `only ${formatCount(ran)} of about ${
-        formatCount(expected)
-      } tests ran (--max-missing)`,
+      missing: `${formatCount(ran)} of about ${formatCount(expected)} tests ran`,
       unchecked: null,
     };
   }
   if (skipped > expectedSkippedCount + tolerance) {
     return {
-      missing: `${
-        plural(skipped, "test")
-      } skipped, usually ${expectedSkippedCount} (--max-missing)`,
+      missing: `${plural(skipped, "test")} skipped, usually ${expectedSkippedCount}`,
       unchecked: null,
     };
   }
   return { missing: null, unchecked: null };
 }
 
-/** Named in the reason, at most. */
-const MAX_NAMED_PLACES = 3;
-
 /** What says that a run is not whole; `null` when it is, or when that is not known. */
 export function notWhole(
-  input: Pick<GateInput, "counts" | "earlier" | "maxMissing" | "missingPlaces">,
+  input: Pick<GateInput, "counts" | "earlier" | "maxMissing" | "missingPlaces" | "reports">,
 ): string | null {
-  const { missing } = comparison(input);
-  const { missingPlaces } = input;
-  if (missingPlaces.length === 0) return missing;
-  const names = missingPlaces.slice(0, MAX_NAMED_PLACES).map(placeName).join(", ");
-  const more = missingPlaces.length > MAX_NAMED_PLACES ? ", ..." : "";
-  const kind = missingPlaces.every(({ file }) => file === "") ? "test class" : "test file";
-  const count = missingPlaces.length;
-  const plurals = kind === "test class" ? "test classes" : "test files";
-  const places = `${
-    count === 1 ? `1 ${kind} has` : `${formatCount(count)} ${plurals} have`
-  } no test in the reports, unlike the last 3 runs on the base branch: ${names}${more}`;
-  return missing === null ? places : `${missing}; ${places}`;
+  return sayNotWhole({
+    missing: comparison(input).missing,
+    places: input.missingPlaces,
+    cutOffCount: input.reports.filter(({ isCutOff }) => isCutOff).length,
+  });
 }
 
 /** The reason not to excuse the failures, or `null`. */
@@ -320,8 +308,10 @@ function reasonNotToExcuse(input: GateInput): string | null {
   if (input.cause === "seen" && input.earlier === null) {
     return "the causes that quarantined tests are known for are unknown (--cause)";
   }
-  const problem = notExcusable(input) ?? notWhole(input);
+  const problem = notExcusable(input);
   if (problem !== null) return problem;
+  const partly = notWhole(input);
+  if (partly !== null) return comparison(input).missing ? `${partly} (--max-missing)` : partly;
   const unclearCount = unclear.filter((test) => !quarantineOf(test, input)).length;
   if (unclearCount > 0) return `the outcome of ${plural(unclearCount, "test")} is unknown`;
   if (failed.length > maxExcused) {

@@ -195,7 +195,11 @@ export function summaryLines(summary: GateSummary): Line[] {
 }
 
 /** Whether no report has a failure, neither of a test nor outside of one. */
-function isWithoutFailure({ counts, reports }: Pick<GateInput, "counts" | "reports">): boolean {
+export function isWithoutFailure(
+  { counts, reports }: Pick<GateInput, "counts"> & {
+    reports: readonly Pick<GateInput["reports"][number], "failuresOutsideTests">[];
+  },
+): boolean {
   return counts.failed === 0 &&
     reports.every(({ failuresOutsideTests }) => failuresOutsideTests.length === 0);
 }

@@ -8,7 +8,7 @@ import {
   type ShownConclusion,
   storedMassFailure,
 } from "../../db/read/conclusions.ts";
-import { loadJobRuns } from "../../db/read/job_runs.ts";
+import { loadJobRuns, loadMissingPlaces } from "../../db/read/job_runs.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { type BuildPart, loadBuild } from "../../db/read/submissions.ts";
 import { loadTexts } from "../../db/read/texts.ts";
@@ -22,6 +22,7 @@ import { formatCount, plural } from "../../lib/base/text.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import { sayBlames, sayConclusion, sayDay } from "../../lib/evidence/said.ts";
 import { type Blame, BLAMES } from "../../lib/evidence/shares.ts";
+import { sayNotWhole } from "../../lib/gate/missing_places.ts";
 import { isKnownFor } from "../../lib/gate/rule.ts";
 import { buildName } from "../../lib/html/forge_links.ts";
 import { glyph } from "../../lib/html/charts.ts";
@@ -165,12 +166,19 @@ async function missingTests(
   const named = parts.filter(({ job, status }) => job !== "" && status === "processed");
   const found = await Promise.all(
     named.slice(0, MAX_COMPARED).map(async (part) => {
-      const runs = await load(loadJobRuns, { ...part, base: basePatterns(baseBranch) });
+      const ofJob = { ...part, base: basePatterns(baseBranch) };
+      const [runs, places] = await Promise.all([
+        load(loadJobRuns, ofJob),
+        load(loadMissingPlaces, ofJob),
+      ]);
       const counts = runs.map(({ ranTestCount }) => ranTestCount);
       const usual = counts.length >= MIN_JOB_RUNS ? medianOf(counts)! : 0;
       const ran = part.ranTestCount ?? usual;
-      if (ran * 100 >= usual * MIN_PERCENT) return [];
-      return [`${formatCount(ran)} of about ${formatCount(usual)} tests ran in ${part.job}`];
+      const missing = ran * 100 < usual * MIN_PERCENT
+        ? `${formatCount(ran)} of about ${formatCount(usual)} tests ran`
+        : null;
+      const said = sayNotWhole({ missing, places, cutOffCount: 0 });
+      return said === null ? [] : [`${said} (${part.job})`];
     }),
   );
   return found.flat();

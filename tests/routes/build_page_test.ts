@@ -88,6 +88,26 @@ describeWithDatabases("the page of a build", (database) => {
     assert.deepEqual([submission.exit_code, submission.failed_without_test], [134, true]);
   });
 
+  it("says that a test process ended without a report, however few tests that are", async () => {
+    const repository = await fixture.addRepository("acme", "processes");
+    const many = Array.from({ length: 40 }, (_, index) => ({ name: `t${index}`, file: "many.ts" }));
+    const job = { job: "unit", branch: "main" };
+    for (const days of [4, 3, 2]) {
+      await fixture.upload(repository, [...many, { name: "b", file: "pay.ts" }], {
+        ...job,
+        recordedAt: NOW - days * DAY,
+      });
+    }
+    const { submissionId } = await fixture.upload(repository, many, { ...job, branch: "fix" });
+    const path = `/repos/acme/processes/builds/${submissionId}`;
+    const { text } = parseHtml(await (await fixture.get(path)).text());
+    assert.match(
+      text,
+      /Not whole: 1 test process ended without a report, unlike the last 3 runs on the base branch: pay\.ts/,
+    );
+    assert.doesNotMatch(text, /nothing to fix/);
+  });
+
   it("shows the pull request, the author and the job as CI said", async () => {
     await database().sql`
       update repository set url = 'https://github.com/acme/shop'

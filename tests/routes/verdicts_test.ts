@@ -335,4 +335,21 @@ describeWithDatabases("verdicts", (database) => {
     assert.deepEqual(await verdicts(["broken"]), { broken: "known" });
     fixture.clock.now = NOW;
   });
+
+  it("say that the run ended red without a failed test, by its exit code or as it is stored", async () => {
+    const run = { job: "unit", buildUrl: "https://ci.example.org/crash", attempt: "1" };
+    await fixture.upload(shop, [{ name: "good" }], { ...run, exitCode: 134, commitOid: "eeeeee1" });
+    const isRed = async (query: Record<string, string>) => {
+      const search = new URLSearchParams({ tests: idOf(shop, { name: "good" }), ...query });
+      const response = await fixture.get(`/api/repos/acme/shop/verdicts?${search}`);
+      return (await bodyOf(response, VERDICTS)).failed_without_test;
+    };
+    assert.equal(await isRed({ run_exit_code: "134", run_failed_test_count: "0" }), true);
+    assert.equal(await isRed({ run_exit_code: "0", run_failed_test_count: "0" }), false);
+    assert.equal(await isRed({ run_exit_code: "1", run_failed_test_count: "1" }), false);
+    const stored = { run_build_url: run.buildUrl, run_job: run.job, run_attempt: run.attempt };
+    assert.equal(await isRed(stored), true);
+    assert.equal(await isRed({ ...stored, run_attempt: "2" }), false);
+    assert.equal(await isRed({}), false);
+  });
 });

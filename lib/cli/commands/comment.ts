@@ -4,7 +4,7 @@ import { UsageError } from "../../base/failure.ts";
 import { MAX_LISTED } from "../../comment/job_section.ts";
 import { headline, isNoteworthy } from "../../comment/sections.ts";
 import { DEFAULT_MAX_MISSING, identityKey, isKnownFor, notWhole } from "../../gate/rule.ts";
-import { describeOutage } from "../../gate/summary.ts";
+import { describeOutage, isWithoutFailure } from "../../gate/summary.ts";
 import { readName } from "../../intake/upload_values.ts";
 import { type AddCommand, command } from "../command.ts";
 import { findCheckout, startLookup } from "../gate_run/lookup.ts";
@@ -64,6 +64,11 @@ export const commentCommand: AddCommand = command({
       "title of the section (default: name of the CI job)",
       v.optional(readWith(readName)),
     ),
+    exitCode: option(
+      "<n>",
+      "exit code of the tests (default: 1 if a test failed, otherwise 0)",
+      v.undefinedable(wholeNumber({ min: 0, max: 255 })),
+    ),
     ...ASKED_RUN_OPTIONS,
     dryRun: flag("print the section as Markdown instead of writing it"),
   },
@@ -84,8 +89,9 @@ export const commentCommand: AddCommand = command({
       const checkedOut = { checkoutFolder: folder, pathPrefix: asked.pathPrefix };
       const run = await readRunReports(reports, { before: null, ...checkedOut, attempts });
       const { failed, flaky } = run.attempts;
+      const { exitCode = failed.length === 0 ? 0 : 1 } = asked;
       const { problem, ...found } = await lookup.finish({
-        exitCode: failed.length === 0 ? 0 : 1,
+        exitCode,
         failed: [...failed, ...flaky.slice(0, MAX_LISTED)],
         attempts: run.attempts,
       });
@@ -115,7 +121,11 @@ export const commentCommand: AddCommand = command({
           earlier,
           maxMissing: DEFAULT_MAX_MISSING,
           missingPlaces: missing,
+          reports: run.reports,
         }),
+        redExitCode: exitCode !== 0 && isWithoutFailure({ ...run.attempts, ...run })
+          ? exitCode
+          : null,
         outage: describeOutage(
           run.attempts.counts,
           verdicts?.massFailure ?? null,

@@ -279,7 +279,7 @@ function summaryOf(
 
 /** The run and the verdicts of its failures, for annotations and the comment. */
 function judgedRun(
-  { failed, not_whole: notWhole }: GateSummary,
+  { failed, not_whole: notWhole, failed_without_test, tests_exit_code }: GateSummary,
   { run: { attempts, reports }, found: { quarantined, verdicts, problem } }: {
     run: RunReports;
     found: Found;
@@ -296,6 +296,7 @@ function judgedRun(
     reports,
     serviceProblem: problem,
     notWhole,
+    redExitCode: failed_without_test ? tests_exit_code : null,
     outage: describeOutage(
       attempts.counts,
       verdicts?.massFailure ?? null,

@@ -62,6 +62,8 @@ interface CommentedRun {
   serviceProblem: string | null;
   /** What says that not all tests ran; `null` when they did, or when that is not known. */
   notWhole: string | null;
+  /** How the tests ended, when they ended red without a failed test; otherwise `null`. */
+  redExitCode: number | null;
   /** What it means that so many tests failed; `null` when they are not so many. */
   outage: string | null;
 }
@@ -159,6 +161,7 @@ export async function sectionOfRun(
     ]),
     serviceProblem: run.serviceProblem,
     notWhole: run.notWhole,
+    redExitCode: run.redExitCode,
     outage: run.outage,
   });
 }

@@ -63,6 +63,7 @@ export async function readRunReports(
     const failuresOutsideTests: string[] = [];
     const unlistedTests: string[] = [];
     let problem: string | null = null;
+    let isCutOff = false;
     const isFresh = before === null || await isNewer(path, before);
     if (!await isRegularFile(path) && !(before === null && hasWriter(path))) {
       reports.push(unread({ path, reason: "is a named pipe, which is not read", isLink: false }));
@@ -85,8 +86,16 @@ export async function readRunReports(
       // Coverage often lies in the same folder, and holds no failures.
       if (error.kind === "not-junit" && !isNamed && await isCoverage(path)) continue;
       problem = error.message;
+      isCutOff = error.kind === "incomplete";
     }
-    reports.push({ path, isFresh, problem, failuresOutsideTests, unlistedTests });
+    reports.push({
+      path,
+      isFresh,
+      problem,
+      ...isCutOff && { isCutOff },
+      failuresOutsideTests,
+      unlistedTests,
+    });
   }
   const isClean = reports.every(({ problem, failuresOutsideTests }) =>
     problem === null && failuresOutsideTests.length === 0

@@ -48,6 +48,7 @@ const submission = v.object({
   job: v.optional(v.string(), ""),
   shard: v.optional(v.string(), ""),
   test_result_count: v.number(),
+  failed_without_test: v.optional(v.boolean(), false),
   pull_request: v.optional(v.nullable(v.union([v.number(), v.string()])), null),
 });
 type Submission = v.InferOutput<typeof submission>;
@@ -121,7 +122,7 @@ type FailedTest = v.InferOutput<typeof failedTest>;
 export const getBuildVerdicts = defineTool({
   name: "get_build_verdicts",
   description:
-    "Which failures made a build red, whose they are, and what to do, in one call. Give build_url, commit, " +
+    "Which failures made a build red, whose they are, and what to do. Give build_url, commit, " +
     "pull or branch; none: the latest red build of the base branch. Next: get_test_details",
   input: {
     repository: repositoryPath,
@@ -139,6 +140,7 @@ export const getBuildVerdicts = defineTool({
       recorded_at: timestamp,
       failed_count: integer("Failed tests"),
     })),
+    failed_without_test: v.boolean(),
     failed: described(v.array(failedTest), `${MAX_TESTS} at most, new ones first`),
     flaky: described(
       v.array(v.object({ id: v.string(), name: v.string() })),
@@ -146,7 +148,7 @@ export const getBuildVerdicts = defineTool({
     ),
     whole: described(
       v.nullable(v.boolean()),
-      "All tests ran that run on the base branch; null: unknown",
+      "All usual tests ran; null: unknown",
     ),
     next_step: v.string(),
   },
@@ -169,6 +171,7 @@ export const getBuildVerdicts = defineTool({
         view(one, { verdict, owners: await ownersOfTest(repo, one, verdict), webUrl })
       ),
     );
+    const isRed = parts.some((part) => part.failed_without_test);
     const web = ["repos", repository.owner, repository.name, "builds", latest.id]
       .map(encodeURIComponent).join("/");
     return shortened({
@@ -180,10 +183,11 @@ export const getBuildVerdicts = defineTool({
         recorded_at: latest.recorded_at,
         failed_count: failed.length,
       },
+      failed_without_test: isRed,
       failed: tests,
       flaky: flaky.slice(0, MAX_TESTS).map(({ test_case_id: id, name }) => ({ id, name })),
       whole,
-      next_step: nextStep(tests, { count: failed.length, whole }),
+      next_step: nextStep(tests, { count: failed.length, whole, isRed }),
       web_url: `${webUrl}/${web}`,
     });
   },
@@ -208,7 +212,7 @@ interface Build {
   attempts: Attempt[];
 }
 
-const NOTHING = { build: null, failed: [], flaky: [], whole: null };
+const NOTHING = { build: null, failed_without_test: false, failed: [], flaky: [], whole: null };
 
 const pathOf = ({ owner, name }: Repo, ...rest: string[]) => ["api", "repos", owner, name, ...rest];
 
@@ -220,7 +224,8 @@ async function findBuild(repo: Repo, wanted: Wanted): Promise<Build | null> {
   for (const parts of builds.slice(0, MAX_BUILDS)) {
     const build = { parts, attempts: await failedAttempts(repo, parts) };
     latest ??= build;
-    if (build.attempts.length > 0) return build;
+    const isRed = build.attempts.length > 0 || parts.some((part) => part.failed_without_test);
+    if (isRed) return build;
   }
   return latest;
 }
@@ -398,11 +403,13 @@ function view(
 /** What to do, in one or two sentences. */
 function nextStep(
   tests: readonly FailedTest[],
-  { count, whole }: { count: number; whole: boolean | null },
+  { count, whole, isRed }: { count: number; whole: boolean | null; isRed: boolean },
 ): string {
   const partly = whole === false ? " Not all tests ran: look at the log of the job, too." : "";
+  const red = isRed ? "A job ended red without a failed test: look at its log. " : "";
   const [first] = tests;
   if (!first) {
+    if (isRed) return red.trim();
     return whole === false
       ? "No test failed, but not all ran: look at the log of the job."
       : "No test failed. If the job is red, look at its log.";
@@ -411,10 +418,10 @@ function nextStep(
     blame === undefined ? verdict === "new" : blame !== "not_yours";
   const yours = tests.filter(isYours).length;
   if (yours === 0) {
-    return `None of the ${count} is probably due to the change: run the job again.${partly}`;
+    return `${red}None of the ${count} is probably due to the change: run the job again.${partly}`;
   }
   const owners = first.owners.length > 0 ? `; ask ${first.owners.join(", ")}` : "";
-  return `Begin with the first test: get_test_details has its stack traces and passes${owners}. ` +
+  return `${red}Begin with the first test: get_test_details has its stack traces and passes${owners}. ` +
     `Tests with one cause have one reason.${partly}`;
 }
 

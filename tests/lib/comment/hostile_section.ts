@@ -42,6 +42,7 @@ export function hostileSection(text: string): Section {
     problems: [text],
     serviceProblem: text,
     notWhole: null,
+    redExitCode: null,
     outage: null,
   });
 }

@@ -161,6 +161,7 @@ describe("the section of a job", () => {
       problems: [],
       serviceProblem: null,
       notWhole: null,
+      redExitCode: null,
       outage: null,
     });
     assert.equal(

@@ -45,6 +45,7 @@ function job(name: string, failed: ReportedTest[], flaky: ReportedTest[] = []): 
     problems: [],
     serviceProblem: null,
     notWhole: null,
+    redExitCode: null,
     outage: null,
   });
 }

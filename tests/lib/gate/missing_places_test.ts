@@ -4,7 +4,12 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findMissingPlaces } from "../../../lib/cli/gate_run/missing_places.ts";
-import { missingPlaces, placesOf, type TestPlace } from "../../../lib/gate/missing_places.ts";
+import {
+  missingPlaces,
+  placesOf,
+  sayNotWhole,
+  type TestPlace,
+} from "../../../lib/gate/missing_places.ts";
 
 const test = (file: string, className: string) => ({
   suite: "",
@@ -66,5 +71,24 @@ describe("a missing file", () => {
   it("is unknown where the service does not say what is expected", async () => {
     assert.deepEqual(await findMissingPlaces({ expectedPlaces: null }, { places, folder }), []);
     assert.deepEqual(await findMissingPlaces(null, { places, folder }), []);
+  });
+});
+
+describe("a run that is not whole", () => {
+  const say = (places: number, cutOffCount: number, missing: string | null = null) => {
+    const missed = Array.from({ length: places }, (_, index) => place(`${index}.ts`, ""));
+    return sayNotWhole({ missing, places: missed, cutOffCount });
+  };
+
+  it("is said with what is missing, and the processes that ended without a report", () => {
+    assert.equal(say(0, 0), null);
+    assert.equal(
+      say(0, 3, "212 of about 482 tests ran"),
+      "212 of about 482 tests ran; 3 test processes ended without a report",
+    );
+    assert.equal(
+      say(4, 1),
+      "5 test processes ended without a report, unlike the last 3 runs on the base branch: 0.ts, 1.ts, 2.ts, ...",
+    );
   });
 });

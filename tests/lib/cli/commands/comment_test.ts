@@ -152,7 +152,10 @@ describe("comment", () => {
     await given.fixture.write("a/broken.xml", "<testsuite>");
     await run(given, ["comment", "--job", "my job", join(given.fixture.folder, "a")]);
     const { body } = given.forge.comments[0]!;
-    assert.match(body, /\*\*No test failed\. 1 test passed only on a retry\. 1 problem of/);
+    assert.match(
+      body,
+      /\*\*Not all tests ran\. No test failed\. 1 test passed only on a retry\. 1 problem of/,
+    );
     assert.match(body, /#### `my job`: 1 flaky, 1 problem/);
   });
 
@@ -299,6 +302,17 @@ describe("comment", () => {
     assert.match(stdout, /\nNo verdicts: `` PLATFORM_API_TOKEN is missing/);
     assert.match(stdout, /\n\*\*Failed\*\* \(1\)\n/);
     assert.deepEqual(given.forge.received, []);
+  });
+
+  it("says before anything else that the job ended red without a failed test", async () => {
+    const given = await setUp();
+    const path = await given.fixture.write("report.xml", reportOf({ good: "passed" }));
+    const { stdout } = await run(given, ["comment", "--exit-code", "134", path]);
+    assert.equal(stdout, "acme/shop#12\n");
+    assert.match(
+      given.forge.comments[0]!.body,
+      /\*\*Ended red without a failed test\. No test failed\.\*\*[^]*#### `CI \/ unit`: red without a failed test.*\n\n\*\*Ended red without a failed test\*\*: exit code 134/,
+    );
   });
 
   it("prints with --json what was written", async () => {

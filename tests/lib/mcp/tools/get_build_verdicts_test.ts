@@ -147,4 +147,12 @@ describeWithDatabases("get_build_verdicts", (database) => {
     assert.equal(whole, false);
     assert.match(next_step, /Not all tests ran/);
   });
+
+  it("says that a job ended red without a failed test", async () => {
+    const crash = { branch: "crash", job: "unit", exitCode: 134, buildUrl: `${BUILD}9` };
+    await fixture.upload(shop, [{ name: "t1" }], crash);
+    const { failed_without_test, failed, next_step } = await call({ build_url: `${BUILD}9` });
+    assert.deepEqual([failed_without_test, failed], [true, []]);
+    assert.equal(next_step, "A job ended red without a failed test: look at its log.");
+  });
 });
