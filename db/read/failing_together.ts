@@ -8,6 +8,7 @@ import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submissi
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { buildKeyOf, isSelected } from "./fragments.ts";
 import { loadFailureRows } from "./failures.ts";
+import { buildKeyOf } from "./fragments.ts";
 import { loadIdentities } from "./names_of_tests.ts";
 import { loadRuns } from "./runs.ts";
 
@@ -61,6 +62,34 @@ export async function loadGroupsOfTests(
       tests: testNos.slice(0, maxTests).flatMap((testNo) => names.get(testNo) ?? []),
     })),
   };
+}
+
+/** The disruptive tests of a repository that fail together since a moment, with the builds they cost. */
+export async function loadFlakyFaults(
+  sql: Queryable,
+  { repositoryId, idPrefix, since }: { repositoryId: number; idPrefix: number; since: number },
+): Promise<{ builds: number; tests: string[] }[]> {
+  const rows = await sql<
+    { testHash: number; runId: string; buildId: string; fingerprint: string }[]
+  >`
+    select t.test_hash::float8 as "testHash", encode(n.submission_id, 'hex') as "runId",
+      ${buildKeyOf(sql)} as "buildId", encode(n.fingerprint, 'hex') as fingerprint
+    from negative_result n
+    join submission s on s.repository_id = n.repository_id and s.submission_id = n.submission_id
+    join test t on t.repository_id = n.repository_id and t.test_no = n.test_no
+    where n.repository_id = ${repositoryId} and n.is_disruption
+      and n.submission_id >= decode(${firstSubmissionId(since)}, 'hex')`;
+  const hashes = [...new Set(rows.map(({ testHash }) => testHash))];
+  const places = new Map(hashes.map((hash, index) => [hash, index]));
+  const groups = groupFailures(rows.map(({ testHash, fingerprint, ...run }) => ({
+    ...run,
+    testNo: places.get(testHash)!,
+    fingerprints: fingerprint === NO_TEXT ? [] : [fingerprint],
+  })));
+  return groups.filter(({ testNos }) => testNos.length > 1).map(({ builds, testNos }) => ({
+    builds,
+    tests: testNos.map((place) => testId(idPrefix, hashes[place]!)),
+  }));
 }
 
 /** A submission id and a fingerprint. */

@@ -56,8 +56,12 @@ export async function loadFlakyWeeks(
   return await loadFlakyTime(sql, { repositoryIds, now, starts });
 }
 
-/** @param query.starts of the periods, in seconds since 1970, ascending */
-async function loadFlakyTime(
+/**
+ * Microseconds by period, of the repositories that have any.
+ *
+ * @param query.starts of the periods, in seconds since 1970, ascending
+ */
+export async function loadFlakyTime(
   sql: Queryable,
   { repositoryIds, now, starts, testHashes }: {
     repositoryIds: readonly number[];

@@ -44,7 +44,7 @@ type BaseRun = Run<typeof COLUMNS[number]>;
 /** The last segment of a test's history. */
 type StateFacts = Pick<
   TestEvidence,
-  "state" | "environment" | "runs" | "failures" | "rate" | "since"
+  "state" | "environment" | "runs" | "failures" | "rate" | "since" | "calm"
 >;
 
 /** A test that had failures, and does not run in its job any more. */
@@ -53,10 +53,24 @@ export interface StoppedTest extends TestIdentity {
   id: string;
   /** Its last run, in seconds since 1970. */
   lastRunAt: number;
+  /** When its job had run 20 times without it. */
+  stoppedAt: number;
   /** Passes since its last failure, and how many would have shown that it is calm. */
   passes: number;
   passesNeeded: number;
 }
+
+/** A test that failed, and passes since, but not yet often enough to be called calm. */
+interface ProvingTest extends TestIdentity {
+  /** 24 lower-case hex digits. */
+  id: string;
+  /** Passes since its last failure, and how many are needed. */
+  passes: number;
+  passesNeeded: number;
+}
+
+/** A test that is more probably unchanged than repaired is not being proved. */
+const MAX_CHANCE_OF_PROOF = 0.5;
 
 /** Runs of its job without a test after which it stopped running. */
 const STOPPED_RUNS = 20;
@@ -84,13 +98,20 @@ interface StatesQuery {
 }
 
 /**
- * The tests in some states, the worst state first, and how many there are; `base` is the base branch, and
- * `stopped` the tests that stopped running in the last 90 days, the latest first.
+ * The tests in some states, the worst state first, and how many there are; `base` is the base branch, `stopped`
+ * the tests that stopped running in the last 90 days, the latest first, and `proving` those that pass again, the
+ * ones with the fewest passes left first.
  */
 export async function loadTestStates(
   sql: Queryable,
   { repositoryId, idPrefix, now, windowStart, states, withoutReruns, ...page }: StatesQuery,
-): Promise<{ count: number; tests: TestInState[]; base: string; stopped: StoppedTest[] }> {
+): Promise<{
+  count: number;
+  tests: TestInState[];
+  base: string;
+  stopped: StoppedTest[];
+  proving: ProvingTest[];
+}> {
   const base = await loadBaseBranch(sql, { repositoryId, now });
   const runs = await loadBaseRuns(sql, { repositoryId, base });
   const disruptive = await selectDisruptive(sql, { repositoryId, windowStart });
@@ -101,13 +122,23 @@ export async function loadTestStates(
   if (states.some((state) => state === "healthy" || state === "new")) {
     for (const [testNo, facts] of statesOfOthers(runs, found)) found.set(testNo, facts);
   }
+  const proving = [...found].flatMap(([testNo, { state, calm }]) => {
+    const { passes = 0, passesNeeded = 0, byChance = 1 } = calm ?? {};
+    const isProving = state !== "broken" && !stopped.has(testNo) && passes < passesNeeded &&
+      byChance! <= MAX_CHANCE_OF_PROOF;
+    return isProving ? [{ testNo, passes, passesNeeded }] : [];
+  });
   const wanted = [...found].filter(([testNo, { state }]) =>
     states.includes(state) && !(withoutReruns && disruptive.has(testNo))
   );
   const names = await loadIdentities(sql, {
     repositoryId,
     idPrefix,
-    testNos: [...wanted.map(([testNo]) => testNo), ...stopped.keys()],
+    testNos: [
+      ...wanted.map(([testNo]) => testNo),
+      ...stopped.keys(),
+      ...proving.map(({ testNo }) => testNo),
+    ],
   });
   const tests = wanted.flatMap(([testNo, facts]) => {
     // Pruned tests have no name any more.
@@ -120,6 +151,12 @@ export async function loadTestStates(
       const identity = names.get(testNo);
       return identity ? [{ ...identity, ...last }] : [];
     }).sort((a, b) => b.lastRunAt - a.lastRunAt || (a.id < b.id ? -1 : 1)),
+    proving: proving.flatMap(({ testNo, ...passes }) => {
+      const identity = names.get(testNo);
+      return identity ? [{ ...identity, ...passes }] : [];
+    }).sort((a, b) =>
+      (a.passesNeeded - a.passes) - (b.passesNeeded - b.passes) || (a.id < b.id ? -1 : 1)
+    ),
     count: tests.length,
     tests: tests.slice(page.offset, page.offset + page.limit),
   };
@@ -226,7 +263,7 @@ function statesOf(
 ): Map<number, StateFacts> {
   const outcomes = runs.map(outcomesOf);
   const indexed = runs.map((run, index) => ({ ...run, index }));
-  const runsAfter = laterRunsOfJob(runs);
+  const stopTimes = stopTimesOf(runs);
   const histories = new TestHistories(indexed, testNos);
   const found = new Map<number, StateFacts>();
   for (const testNo of testNos) {
@@ -244,22 +281,26 @@ function statesOf(
     const evidence = testEvidence(history, { isDisruptive, repair: null });
     found.set(testNo, evidence);
     const { calm } = evidence;
-    if (calm && last >= 0 && runsAfter[last]! >= STOPPED_RUNS) {
+    const stoppedAt = stopTimes[last] ?? null;
+    if (calm && stoppedAt !== null) {
       const { passes, passesNeeded } = calm;
-      onStopped?.(testNo, { lastRunAt: runs[last]!.recordedAt, passes, passesNeeded });
+      const lastRunAt = runs[last]!.recordedAt;
+      onStopped?.(testNo, { lastRunAt, stoppedAt, passes, passesNeeded });
     }
   }
   return found;
 }
 
-/** For each run, how many later ones its job has, in the same environment and shard. */
-function laterRunsOfJob(runs: readonly BaseRun[]): number[] {
-  const counts = new Map<string, number>();
-  return runs.toReversed().map(({ job, environment, shard }) => {
+/** For each run, when its job had run 20 more times, in the same environment and shard; `null` if it has not. */
+function stopTimesOf(runs: readonly BaseRun[]): (number | null)[] {
+  const later = new Map<string, number[]>();
+  return runs.toReversed().map(({ job, environment, shard, recordedAt }) => {
     const key = JSON.stringify([job, environment, shard]);
-    const count = counts.get(key) ?? 0;
-    counts.set(key, count + 1);
-    return count;
+    const times = later.get(key) ?? [];
+    later.set(key, times);
+    const stoppedAt = times.at(-STOPPED_RUNS) ?? null;
+    times.push(recordedAt);
+    return stoppedAt;
   }).reverse();
 }
 
@@ -318,6 +359,7 @@ function neverFailed(environment: string, runs: number): StateFacts {
     failures: 0,
     rate: runs > 0 ? 0 : null,
     since: null,
+    calm: null,
   };
 }
 

@@ -1,5 +1,6 @@
 /** The digest: changes in flaky and quarantined tests during a period that ends now. */
 import type { TestIdentity } from "../base/identity.ts";
+import { rowsOfGroups } from "../evidence/groups.ts";
 import { formatTenths, tenthsOfPercent } from "../badge/percentage.ts";
 
 /** A test in a digest. */
@@ -41,6 +42,46 @@ export interface DigestState extends DigestTest {
   since: { from: string; to: string; changes: number } | null;
 }
 
+/** A test that failed before and passes since, but not yet often enough to be called calm. */
+export interface DigestProof extends DigestTest {
+  /** Passes since its last failure, and how many are needed. */
+  passes: number;
+  passes_needed: number;
+}
+
+/** A test that had failures and that its job does not run any more. */
+export interface DigestStopped extends DigestTest {
+  last_run_at: string;
+  /** Whether it had passed often enough to be called calm. */
+  was_calm: boolean;
+}
+
+/** Tests that fail together, or one test alone: probably one fault. */
+interface DigestFault {
+  /** `owner/name`. */
+  repository: string;
+  /** Builds of the period with a flaky failure of one of them. */
+  builds: number;
+  /** Ids of the tests. */
+  tests: string[];
+}
+
+/** Jobs of the period that ended red, by kind: the first that applies. */
+export interface RedJobs {
+  /** Many tests failed, as on other branches. */
+  outage: number;
+  /** Many tests failed, on this branch alone. */
+  together: number;
+  /** Every test that failed at last also passed on the same code. */
+  flaky: number;
+  /** Other tests failed. */
+  failed: number;
+  /** The tests' command failed, although no test did. */
+  without_test: number;
+}
+
+const NO_RED_JOBS: RedJobs = { outage: 0, together: 0, flaky: 0, failed: 0, without_test: 0 };
+
 /** Builds of a window. */
 interface Builds {
   buildCount: number;
@@ -53,6 +94,10 @@ interface Entries {
   broken: DigestState[];
   /** They fail now and then on the base branch, and were not disruptive: nothing ran them again. */
   flaky_without_reruns: DigestState[];
+  /** They failed, and pass since: whether they are repaired is not proved yet. */
+  being_proved: DigestProof[];
+  /** Their jobs do not run them any more since the period. */
+  stopped: DigestStopped[];
   /** Began in the period. */
   quarantine_began: DigestEntry[];
   /** End within the same length of time from now. */
@@ -71,12 +116,18 @@ export interface DigestInput extends Entries {
     hasReruns: boolean;
     /** Microseconds of tests in the period. */
     flakyMicroseconds: number;
+    /** The same of the period before. */
+    flakyMicrosecondsBefore: number;
+    /** Jobs of the period. */
+    redJobs: RedJobs;
     /** Builds of the period with more than 20 % of at least 20 tests failed. */
     outageCount: number;
     /** Builds of the period whose tests' command failed, although no test did. */
     failedWithoutTestCount: number;
   }[];
   tests: DisruptedTest[];
+  /** Tests that fail together: at least two each. */
+  faults: DigestFault[];
 }
 
 /** The changes of all tests, or of the tests of one owner. */
@@ -87,6 +138,8 @@ export interface DigestGroup extends Entries {
   calmed_down: DisruptedTest[];
   /** Most builds first. */
   cost_most_builds: DisruptedTest[];
+  /** The same by fault: tests that fail together are one. Most builds first. */
+  faults: DigestFault[];
 }
 
 /** A digest, with the field names of the JSON. */
@@ -96,6 +149,16 @@ export interface Digest {
   until: string;
   /** `null`: all tests are in one group. */
   group_by: "owner" | null;
+  /** Of all repositories that are listed. */
+  totals: {
+    repositories: number;
+    builds: number;
+    red_jobs: RedJobs;
+    broken_tests: number;
+    flaky_tests: number;
+    flaky_seconds: number;
+    flaky_seconds_before: number;
+  };
   repositories: {
     repository: string;
     /** As on the badge; `null` without a build, or if no code was run again. */
@@ -108,6 +171,9 @@ export interface Digest {
     failed_without_test: number;
     /** Seconds of tests that flaky failures cost in the period. */
     flaky_seconds: number;
+    /** Of the period before. */
+    flaky_seconds_before: number;
+    red_jobs: RedJobs;
   }[];
   groups: DigestGroup[];
 }
@@ -118,8 +184,26 @@ export function composeDigest(
   head: Pick<Digest, "organization" | "since" | "until" | "group_by">,
 ): Digest {
   const shown = repositories.filter(({ now, before }) => now.buildCount + before.buildCount > 0);
+  const sum = (count: (one: typeof shown[number]) => number) =>
+    shown.reduce((total, one) => total + count(one), 0);
+  const redJobs = { ...NO_RED_JOBS };
+  for (const kind of Object.keys(redJobs) as (keyof RedJobs)[]) {
+    redJobs[kind] = sum((one) => one.redJobs[kind]);
+  }
+  const disruptive = input.tests.filter(({ disruptions }) => disruptions > 0);
   return {
     ...head,
+    totals: {
+      repositories: shown.length,
+      builds: sum(({ now }) => now.buildCount),
+      red_jobs: redJobs,
+      broken_tests: input.broken.length,
+      flaky_tests: new Set([...disruptive, ...input.flaky_without_reruns].map(({ id }) => id)).size,
+      flaky_seconds: secondsOf(sum(({ flakyMicroseconds }) => flakyMicroseconds)),
+      flaky_seconds_before: secondsOf(
+        sum(({ flakyMicrosecondsBefore }) => flakyMicrosecondsBefore),
+      ),
+    },
     repositories: shown.map(({ repository, now, before, flakyMicroseconds, ...counts }) => ({
       repository,
       flakiness: counts.hasReruns || now.disruptedBuildCount > 0 ? percentageOf(now) : null,
@@ -127,15 +211,21 @@ export function composeDigest(
       builds: now.buildCount,
       outages: counts.outageCount,
       failed_without_test: counts.failedWithoutTestCount,
-      flaky_seconds: Math.round(flakyMicroseconds / 1_000_000),
+      flaky_seconds: secondsOf(flakyMicroseconds),
+      flaky_seconds_before: secondsOf(counts.flakyMicrosecondsBefore),
+      red_jobs: counts.redJobs,
     })),
     groups: head.group_by ? groupsByOwner(input) : [groupOf(null, input)],
   };
 }
 
+function secondsOf(microseconds: number): number {
+  return Math.round(microseconds / 1_000_000);
+}
+
 type Lists = Omit<DigestInput, "repositories">;
 
-function groupsByOwner({ tests, ...entries }: Lists): DigestGroup[] {
+function groupsByOwner({ tests, faults, ...entries }: Lists): DigestGroup[] {
   const all: DigestTest[] = [tests, Object.values(entries).flat()].flat();
   // Tests without an owner come last.
   const sorted = [...new Set(all.flatMap(ownersOf))]
@@ -145,8 +235,11 @@ function groupsByOwner({ tests, ...entries }: Lists): DigestGroup[] {
       tests.filter((test) => ownersOf(test).includes(owner));
     return groupOf(owner, {
       tests: own(tests),
+      faults,
       broken: own(entries.broken),
       flaky_without_reruns: own(entries.flaky_without_reruns),
+      being_proved: own(entries.being_proved),
+      stopped: own(entries.stopped),
       quarantine_began: own(entries.quarantine_began),
       quarantine_ends: own(entries.quarantine_ends),
       quarantine_may_be_released: own(entries.quarantine_may_be_released),
@@ -158,17 +251,32 @@ function ownersOf({ owners }: DigestTest): (string | null)[] {
   return owners.length > 0 ? [...owners] : [null];
 }
 
-function groupOf(owner: string | null, { tests, ...entries }: Lists): DigestGroup {
+function groupOf(owner: string | null, { tests, faults, ...entries }: Lists): DigestGroup {
   const byCost = tests.toSorted((a, b) =>
     b.builds - a.builds || b.disruptions - a.disruptions || (a.id < b.id ? -1 : 1)
   );
+  const costly = byCost.filter(({ builds }) => builds > 0);
   return {
     owner,
     became_flaky: byCost.filter((test) => test.disruptions > 0 && test.is_new),
     calmed_down: byCost.filter((test) => test.disruptions === 0),
-    cost_most_builds: byCost.filter(({ builds }) => builds > 0),
+    cost_most_builds: costly,
+    faults: faultsOf(costly, faults),
     ...entries,
   };
+}
+
+/** The faults behind some tests, most builds first; a test that fails alone is one of its own. */
+function faultsOf(costly: readonly DisruptedTest[], faults: readonly DigestFault[]): DigestFault[] {
+  const faultOf = new Map(faults.flatMap((fault) => fault.tests.map((id) => [id, fault] as const)));
+  return rowsOfGroups(costly, faults.map(({ tests }) => tests)).map((tests) => {
+    const [{ id, repository, builds }] = tests;
+    return {
+      repository,
+      builds: faultOf.get(id)?.builds ?? builds,
+      tests: tests.map(({ id }) => id),
+    };
+  }).sort((a, b) => b.builds - a.builds);
 }
 
 function percentageOf({ buildCount, disruptedBuildCount }: Builds): string | null {

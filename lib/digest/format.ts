@@ -3,6 +3,7 @@
 import { repositoryPage } from "../base/repository_name.ts";
 import {
   cutText,
+  formatCount,
   formatDuration,
   fullTestName,
   markdownCode,
@@ -12,7 +13,16 @@ import {
   slackLink,
 } from "../base/text.ts";
 import { localDate, type TimeZone, UTC } from "../base/time_zone.ts";
-import type { Digest, DigestEntry, DigestGroup, DigestState, DisruptedTest } from "./digest.ts";
+import type {
+  Digest,
+  DigestEntry,
+  DigestGroup,
+  DigestProof,
+  DigestState,
+  DigestStopped,
+  DisruptedTest,
+  RedJobs,
+} from "./digest.ts";
 
 /** Maximum number of tests in a section. */
 const MAX_NAMED = 10;
@@ -64,6 +74,8 @@ export function digestSlack(digest: Digest, pagesUrl = "", zone = UTC): string {
   return JSON.stringify({ text: textOf(digest, SLACK, { pagesUrl, zone }).trim() });
 }
 
+type ListedTest = DisruptedTest | DigestEntry | DigestState | DigestProof | DigestStopped;
+
 /** Where its links lead, and the time zone of its days. */
 interface Frame {
   pagesUrl: string;
@@ -80,11 +92,47 @@ function textOf(digest: Digest, syntax: Syntax, { pagesUrl, zone }: Frame): stri
   );
   const lines = [
     heading(1, `Flaky tests of ${code(organization)}, ${days}`),
+    ...headline(digest),
     ...changes.length > 0 ? changes : ["\nNothing changed."],
     heading(2, "Repositories"),
     ...repositoryLines(digest, syntax, pagesUrl),
   ];
   return `${lines.join("\n").replaceAll(/\n{3,}/g, "\n\n").trim()}\n`;
+}
+
+/** What the week was, in two or three sentences; nothing without a build. */
+function headline({ totals, group_by }: Digest): string[] {
+  const { red_jobs: red, broken_tests: broken, flaky_tests: flaky, builds } = totals;
+  if (builds === 0) return [];
+  const redCount = Object.values(red).reduce((sum, count) => sum + count, 0);
+  const kinds = redCount === 0 ? "" : `: ${redKinds(red)}`;
+  const cost = totals.flaky_seconds + totals.flaky_seconds_before === 0
+    ? ""
+    : ` Flaky failures cost ${formatDuration(1_000_000 * totals.flaky_seconds)} of tests, ${
+      formatDuration(1_000_000 * totals.flaky_seconds_before)
+    } in the period before.`;
+  const where = totals.repositories === 1 ? "" : ` in ${plural(totals.repositories, "repository")}`
+    .replace("repositorys", "repositories");
+  const each = group_by === "owner" ? " A test with several owners is listed for each." : "";
+  return [
+    `\n${plural(redCount, "job")} ended red${where}${kinds}. ${plural(broken, "test")} ${
+      broken === 1 ? "is" : "are"
+    } broken, ${flaky} ${flaky === 1 ? "is" : "are"} flaky.${cost}${each}`,
+  ];
+}
+
+const RED_KINDS: Record<keyof RedJobs, string> = {
+  failed: "with failures that are not flaky",
+  flaky: "with flaky ones only",
+  together: "with many failures on one branch alone",
+  outage: "in an outage",
+  without_test: "without a failed test",
+};
+
+function redKinds(red: RedJobs): string {
+  const kinds = Object.keys(RED_KINDS) as (keyof RedJobs)[];
+  return kinds.filter((kind) => red[kind] > 0)
+    .map((kind) => `${formatCount(red[kind])} ${RED_KINDS[kind]}`).join(", ");
 }
 
 type Repository = Digest["repositories"][number];
@@ -140,17 +188,21 @@ function linesOf(
   const ends = new Map(group.quarantine_ends.map((entry) => [entry.id, entry]));
   const released = new Set(group.quarantine_may_be_released.map(({ id }) => id));
   const costs = new Map(group.cost_most_builds.map((test) => [test.id, test]));
-  const sections: [title: string, tests: readonly (DisruptedTest | DigestEntry | DigestState)[]][] =
-    [
-      ["Broken now", group.broken],
-      ["Became flaky", group.became_flaky],
-      ["Cost most builds", group.cost_most_builds],
-      ["Fail now and then, not run again", group.flaky_without_reruns],
-      ["Quarantine began", group.quarantine_began],
-      ["Quarantine ends", group.quarantine_ends],
-      ["May be released", group.quarantine_may_be_released],
-      ["Calmed down", group.calmed_down],
-    ];
+  // Of tests that fail together, the first stands for all.
+  const faults = new Map(group.faults.map((fault) => [fault.tests[0]!, fault]));
+  const others = new Set(group.faults.flatMap(({ tests }) => tests.slice(1)));
+  const sections: [title: string, tests: readonly ListedTest[]][] = [
+    ["Broken now", group.broken],
+    ["Became flaky", group.became_flaky.filter(({ id }) => !others.has(id))],
+    ["Cost most builds", [...faults.keys()].map((id) => costs.get(id)!)],
+    ["Pass again, not proved yet", group.being_proved],
+    ["Fail now and then, not run again", group.flaky_without_reruns],
+    ["Stopped running", group.stopped],
+    ["Quarantine began", group.quarantine_began],
+    ["Quarantine ends", group.quarantine_ends],
+    ["May be released", group.quarantine_may_be_released],
+    ["Calmed down", group.calmed_down],
+  ];
   const seen = new Set<string>();
   const shown = sections.flatMap(([title, tests]) => {
     const unseen = tests.filter(({ id }) => !seen.has(id));
@@ -167,15 +219,38 @@ function linesOf(
   return [heading(2, group.owner === null ? "No owner" : code(group.owner)), ...shown];
 
   /** A test, with all that the digest says about it. */
-  function lineOf(test: DisruptedTest | DigestEntry | DigestState): string {
+  function lineOf(test: ListedTest): string {
     const { id } = test;
     const name = link(cut(fullTestName(test)), pagesUrl && `${pagesUrl}/tests/${id}`);
     const cost = costs.get(id) ?? ("builds" in test && test.disruptions > 0 ? test : undefined);
     const entry = began.get(id);
     const end = ends.get(id);
+    const fault = faults.get(id);
+    const together = fault && fault.tests.length > 1
+      ? [
+        `with ${plural(fault.tests.length - 1, "more test")} that ${
+          fault.tests.length === 2 ? "fails" : "fail"
+        } with it, ${plural(fault.builds, "build")}`,
+      ]
+      : [];
     const facts = [
       ..."failures" in test ? [historyOf(test)] : [],
+      ..."passes" in test
+        ? [
+          `${
+            plural(test.passes, "pass").replace(/passs$/, "passes")
+          } since, ${formatCount(test.passes_needed)} needed`,
+        ]
+        : [],
+      ..."was_calm" in test
+        ? [
+          `last run ${localDate(test.last_run_at, zone)}, ${
+            test.was_calm ? "calm" : "not calm"
+          } then`,
+        ]
+        : [],
       ...cost ? [costOf(cost)] : [],
+      ...together,
       ...entry ? [`quarantined${beginOf(entry)}`] : [],
       ...end ? [`quarantine ends ${localDate(end.at, zone)}`] : [],
       ...released.has(id) ? ["may be released"] : [],

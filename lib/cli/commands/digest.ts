@@ -10,6 +10,7 @@ import type { Database } from "../../../db/connection/connect.ts";
 import { loadBuildCounts } from "../../../db/read/badges.ts";
 import {
   countFailedWithoutTest,
+  countRedJobs,
   loadDisruptedTests,
   loadOwnersOfTrackedTests,
 } from "../../../db/read/digest.ts";
@@ -17,7 +18,8 @@ import { loadTestNames } from "../../../db/read/names_of_tests.ts";
 import { loadRerunRepositories } from "../../../db/read/reruns.ts";
 import { loadTestStates, type TestInState } from "../../../db/read/test_states.ts";
 import { BAD_STATES } from "../../../routes/test_states.ts";
-import { loadFlakyMicroseconds } from "../../../db/read/flaky_time.ts";
+import { loadFlakyFaults } from "../../../db/read/failing_together.ts";
+import { loadFlakyTime } from "../../../db/read/flaky_time.ts";
 import { ownersOf } from "../../analysis/test_tags.ts";
 import { DEFAULT_POLICY } from "../../analysis/quarantine_policy.ts";
 import { parseTestId, type TestIdentity } from "../../base/identity.ts";
@@ -110,6 +112,19 @@ function stateOf(
   };
 }
 
+/** What flaky failures cost in the period, and in the one before. */
+async function flakyCosts(
+  sql: Database["sql"],
+  { begin, since, ...query }: { repositoryId: number; now: number; begin: number; since: number },
+) {
+  const [before = 0, now = 0] = (await loadFlakyTime(sql, {
+    repositoryIds: [query.repositoryId],
+    now: query.now,
+    starts: [begin - since, begin],
+  })).get(query.repositoryId) ?? [];
+  return { flakyMicroseconds: now, flakyMicrosecondsBefore: before };
+}
+
 /** Loads the input that a digest of some repositories of an organization compares. */
 async function loadInput(
   sql: Database["sql"],
@@ -143,8 +158,11 @@ async function loadInput(
   const input: DigestInput = {
     repositories: [],
     tests: [],
+    faults: [],
     broken: [],
     flaky_without_reruns: [],
+    being_proved: [],
+    stopped: [],
     quarantine_began: [],
     quarantine_ends: [],
     quarantine_may_be_released: [],
@@ -167,9 +185,10 @@ async function loadInput(
       failedWithoutTestCount: await countFailedWithoutTest(sql, { repositoryId, since: begin }),
       hasReruns: (await loadRerunRepositories(sql, { repositoryIds: [repositoryId], windowStart }))
         .size > 0,
-      flakyMicroseconds: await loadFlakyMicroseconds(sql, { repositoryId, now, since: begin }),
+      ...await flakyCosts(sql, { repositoryId, now, begin, since }),
+      redJobs: await countRedJobs(sql, { repositoryId, since: begin }),
     });
-    const { tests: states } = await loadTestStates(sql, {
+    const { tests: states, stopped, proving } = await loadTestStates(sql, {
       ...repository,
       now,
       windowStart,
@@ -181,8 +200,25 @@ async function loadInput(
     const named = await loadTestNames(sql, {
       repositoryId,
       now,
-      testIds: states.map(({ id }) => id),
+      testIds: [states, stopped, proving].flat().map(({ id }) => id),
     });
+    const recordOf = (test: TestIdentity & { id: string }) => ({
+      ...testRecord(test.id, name, test),
+      owners: ownersOf(named.get(test.id)?.ownerTags ?? []),
+    });
+    for (const test of proving) {
+      const { passes, passesNeeded: passes_needed } = test;
+      input.being_proved.push({ ...recordOf(test), passes, passes_needed });
+    }
+    for (const test of stopped) {
+      if (test.stoppedAt < begin) continue;
+      const last_run_at = formatTimestamp(test.lastRunAt);
+      const was_calm = test.passes >= test.passesNeeded;
+      input.stopped.push({ ...recordOf(test), last_run_at, was_calm });
+    }
+    for (const fault of await loadFlakyFaults(sql, { ...repository, since: begin })) {
+      input.faults.push({ repository: name, ...fault });
+    }
     for (const state of states) {
       if (state.state === "flaky" && state.isDisruptive) continue;
       const list = state.state === "broken" ? input.broken : input.flaky_without_reruns;

@@ -20,7 +20,7 @@ import {
   loadLatestNotes,
   loadServerState,
 } from "../../../db/admin/diagnostics.ts";
-import { loadExpectedPlaces } from "../../../db/read/job_runs.ts";
+import { loadExpectedPlaces, loadMissingPlaces } from "../../../db/read/job_runs.ts";
 import {
   addQuarantineByToken,
   lockTest,
@@ -514,6 +514,14 @@ async function expectFiles(program: Program): Promise<void> {
     select repository_id::float8 as "repositoryId" from repository where name = 'expected'`;
   const job = { job: "expected", environment: "", shard: "", buildUrl: "", base: ["main"] };
   assert.ok(await loadExpectedPlaces(sql, { ...repository!, ...job }));
+  const others = '<testsuite name="s"><testcase classname="Other" name="other"/></testsuite>';
+  await program.write("others.xml", others);
+  const other = "--commit e000004 --branch fix --job expected FOLDER/others.xml";
+  await program.run(`ingest --org big --repo big/expected ${other}`);
+  const [run] = await sql<{ submissionId: string }[]>`
+    select encode(submission_id, 'hex') as "submissionId" from submission
+    where repository_id = ${repository!.repositoryId} and commit_oid = 'e000004'`;
+  await loadMissingPlaces(sql, { ...repository!, ...job, ...run! });
 }
 
 async function diagnosis({ database: { sql } }: Program): Promise<void> {

@@ -40,6 +40,8 @@ const FACTS: DigestInput = {
       outageCount: 0,
       failedWithoutTestCount: 0,
       flakyMicroseconds: 90_400_000,
+      flakyMicrosecondsBefore: 30_000_000,
+      redJobs: { outage: 0, together: 1, flaky: 5, failed: 2, without_test: 0 },
     },
     {
       repository: "acme/empty",
@@ -49,6 +51,8 @@ const FACTS: DigestInput = {
       outageCount: 0,
       failedWithoutTestCount: 0,
       flakyMicroseconds: 0,
+      flakyMicrosecondsBefore: 0,
+      redJobs: { outage: 0, together: 0, flaky: 0, failed: 0, without_test: 0 },
     },
   ],
   tests: [
@@ -58,8 +62,11 @@ const FACTS: DigestInput = {
     test("older", [2, 1, 0]),
     test("again", [1, 0, 0]),
   ],
+  faults: [],
   broken: [],
   flaky_without_reruns: [],
+  being_proved: [],
+  stopped: [],
   quarantine_began: [entry("worse", ["@acme/pay"])],
   quarantine_ends: [entry("older")],
   quarantine_may_be_released: [],
@@ -83,6 +90,8 @@ describe("the digest", () => {
         outages: 0,
         failed_without_test: 0,
         flaky_seconds: 90,
+        flaky_seconds_before: 30,
+        red_jobs: { outage: 0, together: 1, flaky: 5, failed: 2, without_test: 0 },
       },
     ]);
     const names = (tests: { name: string }[]) => tests.map(({ name }) => name);
@@ -111,6 +120,8 @@ describe("the digest", () => {
     assert.equal(
       digestMarkdown(composeDigest(FACTS, { ...HEAD, group_by: null })),
       `# Flaky tests of \`acme\`, 2026-01-25 to 2026-02-01
+
+8 jobs ended red: 2 with failures that are not flaky, 5 with flaky ones only, 1 with many failures on one branch alone. 0 tests are broken, 4 are flaky. Flaky failures cost 1 m 30 s of tests, 30 s in the period before.
 
 ## Became flaky (1)
 
@@ -232,6 +243,9 @@ describe("the digest", () => {
     const nothing = {
       repositories: [],
       tests: [],
+      faults: [],
+      being_proved: [],
+      stopped: [],
       broken: [],
       flaky_without_reruns: [],
       quarantine_began: [],
@@ -241,6 +255,52 @@ describe("the digest", () => {
     assert.match(
       digestMarkdown(composeDigest(nothing, { ...HEAD, group_by: null })),
       /\n\nNothing changed\.\n\n## Repositories\n\nNo builds\.\n$/,
+    );
+  });
+
+  it("counts faults: tests that fail together are one row, with the builds of all", () => {
+    const tests = ["a", "b", "c"].map((name) => test(name, [3, 1, 2]));
+    const [a, b] = tests as [DisruptedTest, DisruptedTest, DisruptedTest];
+    const faults = [{ repository: "acme/shop", builds: 3, tests: [a.id, b.id] }];
+    const digest = composeDigest({ ...FACTS, tests, faults }, { ...HEAD, group_by: null });
+    assert.deepEqual(digest.groups[0]!.faults.map(({ builds, tests }) => [builds, tests.length]), [
+      [3, 2],
+      [2, 1],
+    ]);
+    assert.match(
+      digestMarkdown(digest),
+      /## Cost most builds \(2\)\n\n- `shop > Cart > a` in `acme\/shop`: .*with 1 more test that fails with it, 3 builds/,
+    );
+  });
+
+  it("adds up the repositories, and says what is being proved and what stopped", () => {
+    const record = test("quiet", [0, 0, 0]);
+    const digest = composeDigest({
+      ...FACTS,
+      being_proved: [{ ...record, passes: 64, passes_needed: 95 }],
+      stopped: [{
+        ...test("gone", [0, 0, 0]),
+        last_run_at: "2026-01-30T12:00:00Z",
+        was_calm: false,
+      }],
+    }, { ...HEAD, group_by: null });
+    const { red_jobs: _, ...totals } = digest.totals;
+    assert.deepEqual(totals, {
+      repositories: 1,
+      builds: 40,
+      broken_tests: 0,
+      flaky_tests: 4,
+      flaky_seconds: 90,
+      flaky_seconds_before: 30,
+    });
+    const text = digestMarkdown(digest);
+    assert.match(
+      text,
+      /## Pass again, not proved yet \(1\)\n\n- .*quiet.*: 64 passes since, 95 needed/,
+    );
+    assert.match(
+      text,
+      /## Stopped running \(1\)\n\n- .*gone.*: last run 2026-01-30, not calm then/,
     );
   });
 });

@@ -47,6 +47,8 @@ describeWithDatabases("digest", (database) => {
         outages: 0,
         failed_without_test: 0,
         flaky_seconds: 0,
+        flaky_seconds_before: 0,
+        red_jobs: { outage: 0, together: 0, flaky: 3, failed: 0, without_test: 0 },
       },
     ]);
     const names = (list: string) => group[list].map(({ name }: { name: string }) => name);
