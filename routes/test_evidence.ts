@@ -1,6 +1,7 @@
 /** The history of one test on the base branch: its state, since when, and whether it is calm. */
 import * as v from "valibot";
 import { loadTestDetails } from "../db/read/details_of_test.ts";
+import { loadFirstDisrupted } from "../db/read/runs_of_test.ts";
 import { loadBaseHistory } from "../db/read/test_evidence.ts";
 import { isGitId } from "../lib/base/commit.ts";
 import { quote } from "../lib/base/quote.ts";
@@ -96,18 +97,52 @@ export const testEvidenceRoute = defineJsonRoute({
       }),
       "What its passes say",
     ),
+    first_disruption: schemas.nullable(
+      schemas.object("FirstDisruption", {
+        recorded_at: schemas.timestamp,
+        build_url: schemas.buildUrl,
+        commit_oid: schemas.commit,
+        branch: schemas.branch,
+        author: schemas.text('Author of the commit as CI tells it, "" when it does not'),
+        pull_request: schemas.nullable(schemas.count("Number"), "Pull or merge request"),
+        pull_request_title: schemas.text('Its title, "" when it is not known'),
+      }),
+      "Where it was flaky for the first time, in any branch; null when that run is not stored",
+    ),
   }),
   resource: "test in path",
   async handler({ load, query: { since: commitOid, environment: environments } }) {
-    const [{ disruptionCount }, { runs, repair }] = await Promise.all([
+    const [{ disruptionCount, firstDisruptionAt }, { runs, repair }, first] = await Promise.all([
       load(loadTestDetails, {}),
       load(loadBaseHistory, { environments, commitOid }),
+      load(loadFirstDisrupted, {}),
     ]);
     if (commitOid !== "" && repair === null) throw new GoneError();
     const found = testEvidence(runs, { isDisruptive: disruptionCount > 0, repair });
-    return evidenceView(found);
+    return { ...evidenceView(found), first_disruption: firstDisruptionView(first, firstDisruptionAt) };
   },
 });
+
+/**
+ * The first disruption of a test as the API and the command line show it.
+ *
+ * @param first the first one that is stored: an earlier one may be pruned
+ */
+export function firstDisruptionView(
+  first: Awaited<ReturnType<typeof loadFirstDisrupted>>,
+  firstDisruptionAt: number | null,
+) {
+  if (first === null || first.recordedAt !== firstDisruptionAt) return null;
+  return {
+    recorded_at: formatTimestamp(first.recordedAt),
+    build_url: first.buildUrl,
+    commit_oid: first.commitOid,
+    branch: first.branch,
+    author: first.author,
+    pull_request: first.pullNumber,
+    pull_request_title: first.pullTitle,
+  };
+}
 
 /** The evidence for a test as the API and the command line show it. */
 export function evidenceView({ state, environment, since, calm, ...last }: TestEvidence) {

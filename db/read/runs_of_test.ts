@@ -13,7 +13,7 @@ import type { ResultCounts } from "../../lib/analysis/columns.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import type { Run } from "../../lib/analysis/run.ts";
 import type { RunPosition } from "../../lib/base/cursor.ts";
-import { firstSubmissionId } from "../../lib/base/identity.ts";
+import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { isRecordedSince, weekOfNegative } from "./fragments.ts";
@@ -122,21 +122,36 @@ export async function loadSubmissionRuns(
   return found;
 }
 
-/** The run with a test's first disruption; `null` when no disruption is stored. */
+/** The submission of a disruption, with what CI told about it. */
+interface FirstDisruption {
+  submissionId: string;
+  /** In seconds since 1970. */
+  recordedAt: number;
+  commitOid: string;
+  /** `""` when unknown, as build URL, author and title. */
+  branch: string;
+  buildUrl: string;
+  author: string;
+  pullNumber: number | null;
+  pullTitle: string;
+}
+
+/** The first disruption of a test that is still stored; `null` without one. */
 export async function loadFirstDisrupted(
   tx: Queryable,
   { repositoryId, testNo }: { repositoryId: number; testNo: number },
-): Promise<RunVersion | null> {
-  const [run] = await loadRuns(tx, {
-    repositoryId,
-    columns: VERSION_COLUMNS,
-    where: tx`s.submission_id = (
+): Promise<FirstDisruption | null> {
+  const [found] = await tx<Omit<FirstDisruption, "recordedAt">[]>`
+    select encode(s.submission_id, 'hex') as "submissionId", s.commit_oid as "commitOid",
+      coalesce(s.branch, '') as branch, s.build_url as "buildUrl", s.author,
+      s.pull_number::float8 as "pullNumber", s.pull_title as "pullTitle"
+    from submission s
+    where s.repository_id = ${repositoryId} and s.submission_id = (
       select n.submission_id from negative_result n
       where n.repository_id = ${repositoryId} and n.test_no = ${testNo} and n.is_disruption
       order by ${weekOfNegative(tx)}, n.submission_id
-      limit 1)`,
-  });
-  return run ?? null;
+      limit 1)`;
+  return found ? { ...found, recordedAt: recordedAtOf(found.submissionId) } : null;
 }
 
 /** The failures of a test in some submissions, in the order of the report. */

@@ -237,9 +237,9 @@ function linesOf(
       ..."failures" in test ? [historyOf(test)] : [],
       ..."passes" in test
         ? [
-          `${
-            plural(test.passes, "pass").replace(/passs$/, "passes")
-          } since, ${formatCount(test.passes_needed)} needed`,
+          `${plural(test.passes, "pass").replace(/passs$/, "passes")} since, ${
+            formatCount(test.passes_needed)
+          } needed`,
         ]
         : [],
       ..."was_calm" in test

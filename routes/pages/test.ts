@@ -301,10 +301,12 @@ function firstFlaky(first: FirstDisruption, { at, link, repository, test }: Test
   if (first?.recordedAt !== firstDisruptionAt) {
     return markup`<p>${at(firstDisruptionAt)}; that run is no longer stored.</p>`;
   }
-  const { commitOid, branch, submissionId } = first;
-  return markup`<p>${link.commit(repository, commitOid)}${
+  const { commitOid, branch, submissionId, author, pullNumber, pullTitle } = first;
+  const pull = pullNumber !== null &&
+    markup`, ${link.pullRequest(repository, pullNumber)} ${pullTitle}`;
+  return markup`<p>${link.commit(repository, commitOid)}${author && ` by ${author}`}${
     branch && markup` on <b>${shownBranch(branch)}</b>`
-  }, ${link.build(repository, submissionId)}</p>`;
+  }${pull}, ${link.build(repository, submissionId)}</p>`;
 }
 
 function rerun(test: TestDetails): Markup {

@@ -3,7 +3,7 @@ import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
 import type { Upload } from "../../db/write/store_submission.ts";
 import { describeWithDatabases } from "../database.ts";
-import { bodyOf, createShop, type Fixture, idOf, NOW } from "./fixture.ts";
+import { bodyOf, createShop, DAY, type Fixture, flaky, idOf, NOW } from "./fixture.ts";
 
 const ROUTE = "/api/tests/:id/evidence";
 
@@ -145,5 +145,29 @@ describeWithDatabases("the evidence for a test", (database) => {
     );
     // 2 of 14 in one job, 1 or 2 in the others.
     assert.doesNotMatch(shown, /in the job/);
+  });
+
+  it("names the commit, author and pull request at which it was flaky for the first time", async () => {
+    const first = {
+      commitOid: "abcdef1",
+      branch: "fix",
+      author: "Ada",
+      pullNumber: 12,
+      pullTitle: "Faster carts",
+    };
+    await fixture.upload(shop, flaky("new"), { ...first, recordedAt: NOW - DAY });
+    await fixture.upload(shop, flaky("new"), { commitOid: "abcdef2" });
+    const path = `/api/tests/${idOf(shop, { name: "new" })}/evidence`;
+    const { first_disruption } = await bodyOf(await fixture.get(path), ROUTE);
+    const { recorded_at: _, build_url: __, ...facts } = first_disruption;
+    assert.deepEqual(facts, {
+      commit_oid: "abcdef1",
+      branch: "fix",
+      author: "Ada",
+      pull_request: 12,
+      pull_request_title: "Faster carts",
+    });
+    const page = await (await fixture.get(`/tests/${idOf(shop, { name: "new" })}`)).text();
+    assert.match(page, /by Ada on <b>[^]*#12[^]*Faster carts/);
   });
 });

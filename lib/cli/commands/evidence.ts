@@ -2,8 +2,9 @@ import { findTest } from "../../../db/admin/quarantine.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { loadTestDetails } from "../../../db/read/details_of_test.ts";
 import { readSnapshot } from "../../../db/read/snapshot.ts";
+import { loadFirstDisrupted } from "../../../db/read/runs_of_test.ts";
 import { loadBaseHistory } from "../../../db/read/test_evidence.ts";
-import { evidenceView } from "../../../routes/test_evidence.ts";
+import { evidenceView, firstDisruptionView } from "../../../routes/test_evidence.ts";
 import { isGitId } from "../../base/commit.ts";
 import { errorMessage } from "../../base/error.ts";
 import { UsageError } from "../../base/failure.ts";
@@ -61,7 +62,7 @@ export const evidenceCommand: AddCommand = command({
     ),
   },
   async run({ testId: parts, since, environment: environments }, context) {
-    const { found, base, commitOid } = await answered(async () => {
+    const { found, base, commitOid, first } = await answered(async () => {
       const git = context.io.git ?? runGit;
       const commitOid = await readCommit(since, git);
       const { sql } = await context.openDatabase();
@@ -83,7 +84,11 @@ export const evidenceCommand: AddCommand = command({
         });
       return await readSnapshot(sql, async (tx) => {
         const windowStart = now - WINDOW_SECONDS;
-        const { disruptionCount } = await loadTestDetails(tx, { ...key, windowStart });
+        const { disruptionCount, firstDisruptionAt } = await loadTestDetails(tx, {
+          ...key,
+          windowStart,
+        });
+        const first = firstDisruptionView(await loadFirstDisrupted(tx, key), firstDisruptionAt);
         let history = await load(tx);
         history = history.repair ? history : await load(tx, await commitsAfter(commitOid, git));
         const { runs, repair, base } = history;
@@ -95,11 +100,11 @@ export const evidenceCommand: AddCommand = command({
           );
         }
         const found = testEvidence(runs, { isDisruptive: disruptionCount > 0, repair });
-        return { found, base, commitOid };
+        return { found, base, commitOid, first };
       });
     });
     const calm = found.calm!;
-    await show(found, context, { base, commitOid });
+    await show(found, context, { base, commitOid, first });
     const exitCode = EXIT_CODES[repairProof(calm)];
     if (exitCode !== 0) throw new ExitWith(exitCode);
   },
@@ -108,9 +113,17 @@ export const evidenceCommand: AddCommand = command({
 async function show(
   found: ReturnType<typeof testEvidence>,
   { io, json }: CommandContext,
-  { base, commitOid }: { base: string; commitOid: string },
+  { base, commitOid, first }: {
+    base: string;
+    commitOid: string;
+    first: ReturnType<typeof firstDisruptionView>;
+  },
 ): Promise<void> {
-  if (json) return await io.stdout(`${JSON.stringify(evidenceView(found))}\n`);
+  if (json) {
+    return await io.stdout(
+      `${JSON.stringify({ ...evidenceView(found), first_disruption: first })}\n`,
+    );
+  }
   const named = { base, day: (seconds: number) => sayDay(seconds, UTC), wasAdded: false };
   const history = [sayRate(found, named), saySince(found, named)].filter(Boolean).join(" ");
   const place = found.environment === "" ? "" : ` in ${found.environment}`;

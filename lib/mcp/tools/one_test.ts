@@ -83,7 +83,7 @@ const runs = v.array(v.object({
 export const getTestDetails = defineTool({
   name: "get_test_details",
   description:
-    "One test, flaky or not, to repair it: its failures by cause with stack traces, the commits and builds " +
+    "One test, flaky or not: its failures by cause with stack traces, the commits and builds " +
     "where it failed and passed, its time, owners and quarantine",
   input,
   output: {
@@ -150,15 +150,16 @@ const evidence = {
   calm: v.nullable(v.object({
     passes: integer("Since the last failure or commit"),
     by_chance: described(v.nullable(v.number()), "null: failed again"),
-    passes_needed: integer(""),
+    passes_needed: integer("To prove it"),
   })),
+  first_disruption: v.nullable(v.record(v.string(), v.unknown())),
 };
 
 export const getTestEvidence = defineTool({
   name: "get_test_evidence",
   description:
     "One test on the base branch: broken, flaky, healthy or new, since which changes, and whether it is " +
-    "repaired: passes_needed passes prove it",
+    "repaired",
   input: {
     ...input,
     since: described(v.optional(v.string()), "Commit that repairs it"),
