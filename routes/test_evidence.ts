@@ -119,7 +119,10 @@ export const testEvidenceRoute = defineJsonRoute({
     ]);
     if (commitOid !== "" && repair === null) throw new GoneError();
     const found = testEvidence(runs, { isDisruptive: disruptionCount > 0, repair });
-    return { ...evidenceView(found), first_disruption: firstDisruptionView(first, firstDisruptionAt) };
+    return {
+      ...evidenceView(found),
+      first_disruption: firstDisruptionView(first, firstDisruptionAt),
+    };
   },
 });
 

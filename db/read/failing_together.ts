@@ -8,7 +8,6 @@ import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submissi
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { buildKeyOf, isSelected } from "./fragments.ts";
 import { loadFailureRows } from "./failures.ts";
-import { buildKeyOf } from "./fragments.ts";
 import { loadIdentities } from "./names_of_tests.ts";
 import { loadRuns } from "./runs.ts";
 
