@@ -33,7 +33,13 @@ const issuer = readWith((text) => {
   const known = ISSUERS[text.toLowerCase()];
   if (known !== undefined) return known;
   const url = text.length > MAX_CHARACTERS ? null : URL.parse(text);
-  const rest = url && [url.username, url.password, url.search, url.hash].join("");
+  // It is not quoted.
+  if (url && url.username + url.password !== "") {
+    throw new SyntaxError(
+      "the address has a user or password: expected one without, such as https://gitlab.example.com",
+    );
+  }
+  const rest = url && url.search + url.hash;
   if (!url || rest !== "" || !/^https?:$/.test(url.protocol)) {
     throw new SyntaxError(
       `invalid issuer ${quote(text)}: expected github, gitlab or an address such as ` +
