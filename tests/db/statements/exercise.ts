@@ -26,8 +26,12 @@ import {
   lockTest,
   removeQuarantineByToken,
 } from "../../../db/admin/quarantine_by_token.ts";
-import { recordTokenUses } from "../../../db/admin/tokens.ts";
-import { countExpiringTokens } from "../../../db/admin/tokens.ts";
+import {
+  countExpiringTokens,
+  listOwnTokens,
+  recordTokenUses,
+  revokeToken,
+} from "../../../db/admin/tokens.ts";
 import { loadTarget } from "../../../db/admin/webhook_deliveries.ts";
 import { sendWebhooks } from "../../../lib/webhook_sender/send_webhooks.ts";
 import { silentLog } from "../../silent_log.ts";
@@ -243,8 +247,13 @@ async function organizationsAndTokens(program: Program): Promise<void> {
   await program.run(`token import --org big --hash ${hash}`);
   await program.run(`token import --org big --hash ${hash}`);
   await program.run("token list --org big");
-  const id = JSON.parse(token).api_token_id;
-  await recordTokenUses(program.database.sql, [{ hash, hour: NOON }]);
+  const { api_token_id: id, organization_id: organizationId } = JSON.parse(token);
+  const { sql } = program.database;
+  await recordTokenUses(sql, [{ hash, hour: NOON }]);
+  // What people do on the pages.
+  const of = { organizationId, person: "https://login.example ada" };
+  await listOwnTokens(sql, { ...of, now: NOON });
+  assert.equal(await revokeToken(sql, { apiTokenId: id, revokedAt: NOON, of }), null);
   await program.run(`token revoke ${id}`);
   await program.run(`token revoke ${id}`);
   const trust = "trust add --org big --issuer github --claims repository_owner=big";
