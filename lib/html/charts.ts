@@ -18,9 +18,11 @@ const HEIGHT = 120;
 /** Bars of the first days of a repository are no wider. */
 const MAX_BAR_WIDTH = 40;
 
-/** One bar a day, of stacked parts, with axes, a legend, and the figures. */
-export function dayBars({ title, note, today, series, days }: {
+/** One bar a day or a week, of stacked parts, with axes, a legend, and the figures. */
+export function dayBars({ title, note, today, unit = "day", series, days }: {
   title: string;
+  /** What a bar is of; a week is named by its first day. */
+  unit?: "day" | "week";
   /** Said below the title. */
   note?: Content;
   /** Days since 1970. */
@@ -51,17 +53,17 @@ export function dayBars({ title, note, today, series, days }: {
   return figure({
     title,
     note,
-    alternative: `${partsText(series, totals)}; at most ${most} a day`,
+    alternative: `${partsText(series, totals)}; at most ${most} a ${unit}`,
     drawing: bars,
     scale: { ...scale, format: String },
-    labels: days.map(({ day }) => day === today ? "today" : formatDay(day)),
+    labels: days.map(({ day }) => unit === "day" && day === today ? "today" : formatDay(day)),
     legend: series.map(({ name, className, width: share }, part) => {
       const [x, width] = [6 - share * 5, share * 10];
       const shape =
         markup`<rect class="${className}" x="${x}" y="1" width="${width}" height="11"/>`;
       return legendItem(shape, `${name} ${totals[part]}`);
     }),
-    head: ["Day", ...series.map(({ name }) => name)],
+    head: [unit === "day" ? "Day" : "Week from", ...series.map(({ name }) => name)],
     rows: shown.toReversed().map(({ day, parts }) => [formatDay(day), ...parts]),
   });
 }
@@ -212,15 +214,18 @@ function small(shape: Markup): Markup {
 
 const STRIP_COLUMNS = 50;
 
-/** One shape for each run, oldest first, in rows of 50. */
+/** One shape for each run, oldest first, in rows of 50; each leads to its build. */
 export function outcomeStrip({ title, runs }: {
   title: string;
-  runs: readonly { outcome: RunStatus; text: string }[];
+  runs: readonly { outcome: RunStatus; text: string; address: Markup }[];
 }): Markup {
   const columns = Math.min(STRIP_COLUMNS, runs.length);
-  const marks = runs.map(({ outcome, text }, index) => {
+  const marks = runs.map(({ outcome, text, address }, index) => {
     const [x, y] = [index % columns * 14 + 1, Math.floor(index / columns) * 20 + 4];
-    return markup`<g transform="translate(${x} ${y})"><title>${text}</title>${GLYPHS[outcome]}</g>`;
+    // The failed runs are a list below: the keyboard need not pass all of them here.
+    return markup`<a href="${address}" tabindex="-1" transform="translate(${x} ${y})"><title>${text}</title><path class="target" d="M-1 -4H13V16H-1Z"/>${
+      GLYPHS[outcome]
+    }</a>`;
   });
   const groups = Map.groupBy(runs, ({ outcome }) => outcome);
   const counts = (Object.keys(GLYPHS) as RunStatus[]).filter((outcome) => groups.has(outcome))
@@ -228,7 +233,7 @@ export function outcomeStrip({ title, runs }: {
   const alternative = counts.map(({ text }) => text).join(", ");
   const size = [columns * 14, Math.ceil(runs.length / columns) * 20] as const;
   const scaled = markup`class="chart" width="${1.4 * size[0]}" height="${1.4 * size[1]}"`;
-  const svg = image(`${title}: ${alternative}`, size, marks, scaled);
+  const svg = image(`${title}: ${alternative}`, size, marks, scaled, "group");
   const legend = counts.map(({ outcome, text }) => legendItem(GLYPHS[outcome], text));
   return markup`<figure class="strip">${svg}
 <p class="ends"><span>oldest</span><span>newest</span></p>
@@ -302,8 +307,9 @@ function image(
   [width, height]: readonly [number, number],
   content: Content,
   attributes = markup`class="chart"`,
+  role: "img" | "group" = "img",
 ): Markup {
-  return markup`<svg ${attributes} viewBox="0 0 ${width} ${height}" role="img" aria-label="${alternative}"><title>${alternative}</title>${content}</svg>`;
+  return markup`<svg ${attributes} viewBox="0 0 ${width} ${height}" role="${role}" aria-label="${alternative}"><title>${alternative}</title>${content}</svg>`;
 }
 
 function legendItem(shape: Markup, text: string): Markup {

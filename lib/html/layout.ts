@@ -8,7 +8,7 @@ import { type Content, type Markup, markup, type PathTo } from "./markup.ts";
 import style from "./style.css" with { type: "text" };
 
 /** The name of the service on its pages. */
-const PRODUCT = "test-analytics";
+export const PRODUCT = "test-analytics";
 
 export const STYLE: string = style;
 
@@ -117,9 +117,12 @@ const SECTIONS:
     ["API", ["docs"]],
   ];
 
-function mainNavigation({ pathTo, path }: Frame): Markup {
+/** The links to the main pages, with the one that is shown. */
+export function mainNavigation({ pathTo, path }: Pick<Frame, "pathTo" | "path">): Markup {
   const isBelow = (start: readonly string[]) => `${path}/`.startsWith(`/${start.join("/")}/`);
-  const current = SECTIONS.find(([, start]) => isBelow(start));
+  // The longest: the guides are below the documentation of the API.
+  const current = SECTIONS.filter(([, start]) => isBelow(start))
+    .toSorted(([, a], [, b]) => b.length - a.length)[0];
   const links = SECTIONS.map((section) => {
     const [text, start, query] = section;
     const mark = section === current && markup` aria-current="true"`;

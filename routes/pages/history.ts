@@ -90,22 +90,33 @@ function weeksOf<Day>(days: readonly Day[]): Day[][] {
   return rest > 0 ? [days.slice(0, rest), ...whole] : whole;
 }
 
+/** Longer times are drawn by week: bars of single days are too thin to compare. */
+const MAX_SINGLE_DAYS = 31;
+
+/** The bars of some days, or of their weeks. */
+function barsOf(days: readonly { day: number; parts: readonly number[] }[]) {
+  if (days.length <= MAX_SINGLE_DAYS) return { unit: "day" as const, days };
+  const weeks = weeksOf(days).map((week) => ({
+    day: week[0]!.day,
+    parts: week[0]!.parts.map((_, part) => week.reduce((sum, { parts }) => sum + parts[part]!, 0)),
+  }));
+  return { unit: "week" as const, days: weeks };
+}
+
 /**
- * Builds by day since the first upload, and the share of failed builds by week. A build with a failure that
+ * Builds by day or week since the first upload, and the share of failed builds by week. A build with a failure that
  * is not flaky counts as failed, whatever else it has.
  */
 export function historyCharts(builds: readonly BuildDay[], today: number): Markup {
   const days = withoutGaps(builds, { today, empty: NO_BUILDS });
+  const shown = barsOf(days.map((
+    { day, buildCount, failedBuildCount: failed, otherFailedBuildCount: other },
+  ) => ({ day, parts: [other, failed - other, buildCount - failed] })));
   const bars = dayBars({
-    title: "Builds by day",
+    title: `Builds by ${shown.unit}`,
     today,
     series: [FAILED, FLAKY, PASSED],
-    days: days.map((
-      { day, buildCount, failedBuildCount: failed, otherFailedBuildCount: other },
-    ) => ({
-      day,
-      parts: [other, failed - other, buildCount - failed],
-    })),
+    ...shown,
   });
   const weeks = weeksOf(days);
   const shares = (count: "failedBuildCount" | "disruptedBuildCount") =>
@@ -128,7 +139,7 @@ export function historyCharts(builds: readonly BuildDay[], today: number): Marku
 /** The first day of the failures that {@linkcode failureBars} compares, in days since 1970. */
 export const firstComparedDay = (today: number): number => today + 1 - 2 * WINDOW_DAYS;
 
-/** The failures of a test by day since a day, or since the first upload to its repository. */
+/** The failures of a test by day or week since a day, or since the first upload to its repository. */
 export function failureBars(
   failures: readonly FailureDay[],
   { today, firstDay, firstUploadDay }: { today: number; firstDay: number; firstUploadDay: number },
@@ -143,18 +154,19 @@ export function failureBars(
       0,
     );
   const start = today + 1 - WINDOW_DAYS;
+  const shownBars = barsOf(days.map(({ day, disruptionCount, otherCount }) => ({
+    day,
+    parts: [disruptionCount, otherCount],
+  })));
   return dayBars({
-    title: "Failures by day",
+    title: `Failures by ${shownBars.unit}`,
     // The window begins at a time of day: its first failures may be of the day before.
     note: markup`${inDays(start, Infinity)} since ${formatDay(start)}, ${
       firstUploadDay < start ? inDays(firstComparedDay(today), start) : "no upload"
     } in the 14 days before`,
     today,
     series: [FLAKY, FAILED],
-    days: days.map(({ day, disruptionCount, otherCount }) => ({
-      day,
-      parts: [disruptionCount, otherCount],
-    })),
+    ...shownBars,
   });
 }
 

@@ -323,7 +323,7 @@ function changeOf(now: BuildTotals, before: BuildTotals): string {
 /** The change against the 14 days before, below the figure that it is of. */
 export function changeText(now: BuildTotals, before: BuildTotals): string {
   const change = changeOf(now, before);
-  return change && `${change} in 14 days`;
+  return change && `${change} against the 14 days before`;
 }
 
 function filter(

@@ -22,14 +22,7 @@ import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { formatCount, formatDuration, plural } from "../../lib/base/text.ts";
-import {
-  emptyState,
-  formatDay,
-  isoDay,
-  keyFigures,
-  label,
-  table,
-} from "../../lib/html/elements.ts";
+import { emptyState, factLine, formatDay, isoDay, label, table } from "../../lib/html/elements.ts";
 import { type Content, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { buildOutcome } from "./builds.ts";
 import { changeText, inOutages, isNeverRerun, NEVER_RERUN } from "./repositories.ts";
@@ -99,24 +92,23 @@ export const repositoryPage = definePage({
       title: repository,
       crumbs: [request.link.repositories],
       content: markup`<h1>${repository}</h1>
-${overview.url && markup`<p>${externalLink(overview.url, overview.url)}</p>`}
 ${repositoryFigures(page, flakyMicroseconds)}
 <p><a href="${
         request.pathTo(["repos", overview.owner, overview.name, "slow-tests"])
       }">Slow tests</a> · ${page.link.builds(overview, "All builds")} · ${
         page.link.inventory({ repository, quarantine: "false" }, "Flaky tests")
-      }</p>
+      }${overview.url && markup` · ${externalLink(overview.url, overview.url)}`}</p>
 ${stateSections(states, page)}
-${charts(page, days)}
-${groups.count > 0 && groupTable(groups.groups, page)}
-${causes.length > 0 && causeTable(causes, page)}
 <h2>Tests that cost the most builds</h2>
 ${costTable(costs, page)}
-<h2>Flaky for the first time since ${formatDay(newDay)}</h2>
-${newTable(newTests, newDay, page)}
+${groups.count > 0 && groupTable(groups.groups, page)}
 <h2>Recent builds</h2>
 ${await buildTable(recent.submissions, failedTests, page)}
 <p>${page.link.builds(overview, "All builds")}</p>
+<h2>New flaky tests since ${formatDay(newDay)}</h2>
+${newTable(newTests, newDay, page)}
+${causes.length > 0 && causeTable(causes, page)}
+${charts(page, days)}
 ${recordSection(record)}`,
     };
   },
@@ -141,14 +133,14 @@ function repositoryFigures(page: RepositoryPage, flakyMicroseconds: number): Mar
   const change = changeText(builds, buildsBefore);
   const link = (count: number, quarantine: string) =>
     page.link.inventory({ repository, quarantine }, formatCount(count));
-  return keyFigures(
+  return factLine(
     [
       "Flakiness",
       isNeverRerun(overview) ? "–" : flakinessBadge(builds).percentage ?? "–",
       isNeverRerun(overview) ? NEVER_RERUN : [
         `${builds.disruptedBuildCount} of ${plural(builds.buildCount, "build")}` +
         (builds.outageBuildCount > 0 ? `; ${inOutages(builds)}` : ""),
-        change && markup`<br>${change}`,
+        change && `; ${change}`,
       ],
     ],
     ["Flaky tests", link(flakyTestCount, "false"), "not quarantined"],
@@ -160,9 +152,9 @@ function repositoryFigures(page: RepositoryPage, flakyMicroseconds: number): Mar
     [
       "Cost of flaky failures",
       formatDuration(flakyMicroseconds),
-      `failed attempts and jobs run again, last ${NEW_DAYS} days`,
+      markup`<span title="Failed attempts, and jobs that ran again">in ${NEW_DAYS} days</span>`,
     ],
-    ["Coverage", coverageBadge(overview).percentage ?? "–", "of lines, latest report"],
+    ["Coverage", coverageBadge(overview).percentage ?? "–", "of lines"],
     ["Last upload", page.at(overview.lastRecordedAt)],
   );
 }

@@ -23,14 +23,14 @@ import { formatTenths } from "../../lib/badge/percentage.ts";
 import { plural } from "../../lib/base/text.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { outcomeStrip, type RunStatus } from "../../lib/html/charts.ts";
-import { baseHistory, repairField } from "./test_history.ts";
+import { baseHistory, repairField, repairForm } from "./test_history.ts";
 import { rerunCommand } from "../../lib/html/commands.ts";
 import { shownBranch } from "../../lib/html/forge_links.ts";
 import {
   breakable,
   emptyState,
+  factLine,
   failureDetails,
-  keyFigures,
   table,
   testName,
   verbatim,
@@ -108,15 +108,20 @@ ${
         [...test.name].length > LONG_NAME && markup`<details><summary>The whole name</summary>
 <p>${test.name}</p></details>`
       }
-<p class="soft">${placeOf(test)}</p>
-<p>${test.tags.map(page.link.tag)}</p>
+<p class="soft">${test.tags.map(page.link.tag)} ${placeOf(test)}</p>
 ${baseHistory(history, page)}
-${testFigures(submissions, first, page)}
 ${failsOnlyIn(submissions)}
-<h2>Latest runs</h2>
+${testFigures(submissions, first, page)}
 ${runs.length > 0 ? strip(runs, page) : NO_RUNS}
 <h2>How it fails</h2>
 ${causes(failures, runs, page)}
+<h2>What to do</h2>
+<h3>Run it again</h3>
+${rerun(test)}
+<h3 id="quarantine">Quarantine it</h3>
+${quarantineSection(log, page)}
+<h3 id="fix">Prove a fix</h3>
+${repairForm(history, page)}
 ${
         rangeLinks(query.days, (days) =>
           request.pathTo(["tests", test.id], { ...query.since && { since: query.since }, days }))
@@ -128,10 +133,6 @@ ${
 ${runsTable(submissions, "branch")}</section>${environmentTable(submissions)}</div>
 <h2 id="since">First flaky failure</h2>
 ${firstFlaky(first, page)}
-<h2 id="quarantine">Quarantine</h2>
-${quarantineSection(log, page)}
-<h2>Run it again</h2>
-${rerun(test)}
 <p class="soft">Id <code>${test.id}</code></p>`,
     };
   },
@@ -149,7 +150,7 @@ function testFigures(
   const passRate = passRateThousandths(totals);
   const share = disruptivenessThousandths({ ...totals, disruptionCount });
   const counted = plural(totals.countedResultCount, "result");
-  return keyFigures(
+  return factLine(
     ["Flaky share", formatTenths(share), `${disruptionCount} of ${counted}`],
     ["Pass rate", passRate === null ? "–" : formatTenths(passRate)],
     [
@@ -182,13 +183,20 @@ function outcomeOf({ conclusion, failure }: TestRun): RunStatus {
   return conclusion === "skipped" || conclusion === "unknown" ? conclusion : "passed";
 }
 
-function strip(runs: readonly TestRun[], { link, repository, at }: TestPage): Markup {
+function strip(runs: readonly TestRun[], { link, repository, at, pathTo }: TestPage): Markup {
   const shapes = runs.toReversed().map((run) => {
     const branch = shownBranch(run.branch ?? "");
     const where = [branch && ` on ${branch}`, run.environment && ` in ${run.environment}`]
       .filter(Boolean).join("");
     const outcome = outcomeOf(run);
-    return { outcome, text: `${outcome}${where}, ${shortCommit(run.commitOid)}` };
+    const address = pathTo([
+      "repos",
+      repository.owner,
+      repository.name,
+      "builds",
+      run.submissionId,
+    ]);
+    return { outcome, text: `${outcome}${where}, ${shortCommit(run.commitOid)}`, address };
   });
   const rows = runs.filter(({ failure }) => failure !== null).map((run) => [
     link.namedBuild(repository, run),

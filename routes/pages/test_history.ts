@@ -44,7 +44,14 @@ const DIMENSION_WORDS: Readonly<Record<string, string>> = {
   weekday: "on",
 };
 
-/** State, since when, calm, and the form for a commit that is meant as the repair. */
+const STATE_TONES: Readonly<Record<TestState, string>> = {
+  broken: "failed",
+  flaky: "unclear",
+  healthy: "passed",
+  new: "neutral",
+};
+
+/** State, since when, calm, and what the runs since a commit say that is meant as the repair. */
 export function baseHistory(history: BaseHistory, page: TestPage): Markup {
   const { base, firstRecordedAt, runs } = history;
   const { repository, test, zone } = page;
@@ -65,14 +72,16 @@ export function baseHistory(history: BaseHistory, page: TestPage): Markup {
   const place = hasSeveral && markup` in <b>${environment || "an unknown environment"}</b>`;
   const before = sayBefore(found);
   const calm = sayCalm(found);
-  return markup`<section aria-label="History on the base branch">
+  return markup`<section aria-label="History on the base branch" class="band said ${
+    STATE_TONES[state]
+  }">
 <p><b class="state ${state}">${STATE_WORDS[state]}</b>: ${sayRate(found, named)}${place} ${
     saySince(found, named)
   }${changes}${before && `; ${before}`}.</p>
 ${calm && markup`<p>${calm}.</p>`}
 ${state === "flaky" && failsWhere(runs)}
-${segments.length > 1 && segmentDetails(found, page)}
-${repairForm(history, page)}</section>`;
+${repairAnswer(history, page)}</section>
+${segments.length > 1 && segmentDetails(found, page)}`;
 }
 
 /** The conditions that the failures of a test prefer. */
@@ -118,18 +127,22 @@ function segmentDetails({ segments }: TestEvidence, { at, link, repository }: Te
 ${table("Segments of constant failure rate", columns, rows, "dense")}</details>`;
 }
 
-/** The form for a commit that is meant as the repair, and what the runs since that commit say. */
-function repairForm({ base, repair, runs }: BaseHistory, page: TestPage): Markup {
-  const { parameters, test } = page;
+/** What the runs since the commit that is meant as the repair say. */
+function repairAnswer({ repair, runs }: BaseHistory, { test }: TestPage): Markup | null {
+  const isDisruptive = test.disruptionCount > 0;
+  const answer = repair && sayRepair(testEvidence(runs, { isDisruptive, repair }).calm!, repair);
+  return answer ? markup`<p role="status">${answer}.</p>` : null;
+}
+
+/** The form for a commit that is meant as the repair. */
+export function repairForm({ base, repair }: BaseHistory, { parameters }: TestPage): Markup {
   const { since = "", days } = parameters;
   const isUnknown = since !== "" && repair === null;
   const errors = { since: [`no run of this commit on ${base} is stored`] };
-  const isDisruptive = test.disruptionCount > 0;
-  const answer = repair && sayRepair(testEvidence(runs, { isDisruptive, repair }).calm!, repair);
   return markup`<form class="filters">${repairField(parameters, isUnknown ? errors : {})}
 <button>Count its passes</button>${
     hiddenFields({ ...days && { days }, ...keptParameters(parameters) })
-  }${answer && markup`<p role="status">${answer}.</p>`}</form>`;
+  }</form>`;
 }
 
 /** The field for a commit that is meant as the repair. */

@@ -112,11 +112,20 @@ function testDocsPage(site: Site): void {
     for (const address of [`${base}docs`, `${base}docs/`]) {
       const { context, page, complaints, requests } = await visit(address);
       const links = await page.evaluate<string[]>(
-        `[...document.querySelectorAll("header a")].map((link) => link.href)`,
+        `[...document.querySelectorAll("header a, .formats a")].map((link) => link.href)`,
       );
       assert.deepEqual(
         links,
-        ["repos", "docs/guides", "openapi.yaml", "llms-full.txt"].map((path) => base + path),
+        [
+          "repos",
+          "flaky-tests?quarantine=false",
+          "tests",
+          "owners",
+          "docs/guides",
+          "docs",
+          "openapi.yaml",
+          "llms-full.txt",
+        ].map((path) => base + path),
       );
       await page.getByLabel("API token").fill(site.token);
       const section = await send(page, "listSubmissions", REPOSITORY);

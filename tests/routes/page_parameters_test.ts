@@ -92,7 +92,7 @@ describeWithDatabases("the parameters of pages", (database) => {
     const { pathname } = new URL(links[0]!.attributes.href!, `http://x${test}`);
     assert.equal(pathname, test);
     // Figures of the window do not depend on it.
-    const facts = (page: Html) => page.all(".facts dd").map(({ text }) => text);
+    const facts = (page: Html) => page.all(".fact-line dd").map(({ text }) => text);
     assert.deepEqual(facts(week), facts(await read(test)));
   });
 });

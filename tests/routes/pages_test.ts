@@ -230,9 +230,9 @@ describeWithDatabases("the pages", (database) => {
     await acme.upload(weeks, flaky("a week ago"), { recordedAt: NOW - 7 * DAY + 60 });
     await acme.upload(weeks, flaky("earlier"), { recordedAt: NOW - 9 * DAY, commitOid: "abcdef1" });
     const page = await read("/repos/acme/weeks");
-    const list = page.text.slice(page.text.indexOf("Flaky for the first time since 14 Sep"));
+    const list = page.text.slice(page.text.indexOf("New flaky tests since 14 Sep"));
     assert.match(list, /a week ago/);
-    assert.doesNotMatch(list.slice(0, list.indexOf("Recent builds")), /earlier/);
+    assert.doesNotMatch(list.slice(0, list.indexOf("Charts of the last")), /earlier/);
   });
 
   it("say what was left out of a build, and whether its change is probably the cause", async () => {

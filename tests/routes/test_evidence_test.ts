@@ -107,7 +107,7 @@ describeWithDatabases("the evidence for a test", (database) => {
       shown,
       /<b class="state broken">Broken<\/b>: fails in 100 % of runs on main \(4 of 4, 95 %: 54 to 99\) in\s+<b>Linux<\/b> since 21 Sep, one of \d+ changes; before in 0 of 12\./,
     );
-    assert.ok(shown.indexOf("Broken") < shown.indexOf("Latest runs"));
+    assert.ok(shown.indexOf("Broken") < shown.indexOf("The latest"));
     assert.doesNotMatch(shown, /The cause may lie/);
   });
 

@@ -21,7 +21,7 @@ const PURCHASE_UNITS = "legacy tokens are valid only above 0";
 
 const createCommand = command({
   name: "create",
-  summary: "Create an organization and print its name",
+  summary: "Create an organization, and the database if there is none; print its name",
   example: "org create acme",
   createsDatabase: true,
   input: {

@@ -1,8 +1,16 @@
 /** The documentation page: one HTML document drawn from the route table. It loads nothing else. */
 import { escapeHtml } from "../../html/escape.ts";
-import { documentHead, documentHeaders, hashSource, LOGO, STYLE } from "../../html/layout.ts";
+import {
+  documentHead,
+  documentHeaders,
+  hashSource,
+  LOGO,
+  mainNavigation,
+  PRODUCT,
+  STYLE,
+} from "../../html/layout.ts";
 import { renderMarkdown } from "../../html/markdown.ts";
-import type { Markup } from "../../html/markup.ts";
+import { type Markup, pathsFrom } from "../../html/markup.ts";
 import { responseText } from "../llms_txt/document.ts";
 import {
   API_DESCRIPTION,
@@ -30,11 +38,8 @@ export function docsPage(
   }));
   const body = `${documentHead(`${API_TITLE}: API`, style)}<header class="top">
 ${LOGO}
-<span class="product">${escapeHtml(API_TITLE)}</span>
-<nav aria-label="Main"><a href="repos">Repositories</a>
-<a href="docs/guides">Guides</a>
-<a href="openapi.yaml">OpenAPI</a>
-<a href="llms-full.txt">Plain text</a></nav>
+<span class="product">${PRODUCT}</span>
+${mainNavigation({ pathTo: pathsFrom(""), path: "/docs" })}
 <form class="token"><label for="token">API token</label>
 <input id="token" type="password" autocomplete="off" spellcheck="false" placeholder="tk_..."></form>
 </header>
@@ -44,6 +49,7 @@ ${groups.map(({ tag, routes }) => contentsOf(tag, routes)).join("\n")}
 </nav>
 <main id="main" tabindex="-1">
 <h1>${escapeHtml(API_SUMMARY)}</h1>
+<p class="formats">The same as <a href="openapi.yaml">OpenAPI</a> and as <a href="llms-full.txt">plain text</a>.</p>
 <p>To send requests from this page, enter an API token above. It is kept only until you leave the
 page.</p>
 <noscript><p>Sending requests needs JavaScript.</p></noscript>

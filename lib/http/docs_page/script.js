@@ -2,7 +2,7 @@
 
 // The page's own path may end with a slash; all paths are relative, for services behind a prefix.
 const base = new URL(location.pathname.endsWith("/") ? "../" : "./", location.href);
-for (const link of document.querySelectorAll("header a")) {
+for (const link of document.querySelectorAll("header a, .formats a")) {
   link.href = new URL(link.getAttribute("href"), base);
 }
 const token = document.getElementById("token");

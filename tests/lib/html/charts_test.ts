@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { dayBars, outcomeStrip, sparkline, trend } from "../../../lib/html/charts.ts";
-import type { Markup } from "../../../lib/html/markup.ts";
+import { type Markup, markup } from "../../../lib/html/markup.ts";
 
 /** The attributes of the elements with this name. */
 function elements(chart: Markup, name: string): Record<string, string>[] {
@@ -140,13 +140,20 @@ describe("a strip of outcomes", () => {
     const outcomes = ["passed", "passed", "flaky", "failed", "skipped", "unknown"] as const;
     const chart = outcomeStrip({
       title: "Runs",
-      runs: outcomes.map((outcome) => ({ outcome, text: `<${outcome}>` })),
+      runs: outcomes.map((outcome, index) => ({
+        outcome,
+        text: `<${outcome}>`,
+        address: markup`builds/${index}`,
+      })),
     });
     assert.match(
       String(chart),
       /aria-label="Runs: 2 passed, 1 flaky, 1 failed, 1 skipped, 1 unknown"/,
     );
-    assert.match(String(chart), /<title>&lt;flaky&gt;<\/title><path class="flaky"/);
-    assert.equal(String(chart).match(/<g /g)?.length, 6);
+    assert.match(
+      String(chart),
+      /<a href="builds\/2"[^>]*><title>&lt;flaky&gt;<\/title>(<path class="target"[^>]*>)<path class="flaky"/,
+    );
+    assert.equal(String(chart).match(/<a /g)?.length, 6);
   });
 });
