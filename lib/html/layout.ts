@@ -103,7 +103,7 @@ function signOutForm({ pathTo, isEditor }: Frame): Markup {
 function searchForm({ pathTo, parameters }: Frame): Markup {
   return markup`<form class="search" action="${pathTo(["search"])}">${
     hiddenFields(keptParameters(parameters))
-  }<label class="hidden" for="find">Search</label><input id="find" type="search" name="q" placeholder="commit, #pull request, test, repository" autocomplete="off" spellcheck="false"></form>`;
+  }<label class="hidden" for="find">Find</label><input id="find" type="search" name="q" placeholder="commit, #pull request, test, repository" autocomplete="off" spellcheck="false"></form>`;
 }
 
 /** The links of the main navigation, with the path of their pages. */

@@ -234,7 +234,7 @@ describeWithDatabases("the numbers on pages", (database) => {
         : run.conclusion
     );
     const [strip] = page.all(".strip");
-    const drawn = strip?.all("g").map((mark) => mark.all("title")[0]!.text.split(/[ ,]/)[0]) ?? [];
+    const drawn = strip?.all("a").map((mark) => mark.all("title")[0]!.text.split(/[ ,]/)[0]) ?? [];
     assert.deepEqual(drawn, outcomes.toReversed());
     const byBranch = rows(page, "Runs by branch").map((row) => row.slice(0, 3).join());
     const counted = runs.filter((run: Json) => run.conclusion === "passing" || negative(run));
