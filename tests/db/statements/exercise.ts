@@ -32,6 +32,7 @@ import {
   recordTokenUses,
   revokeToken,
 } from "../../../db/admin/tokens.ts";
+import { writeTransaction } from "../../../db/write/transaction.ts";
 import { loadTarget } from "../../../db/admin/webhook_deliveries.ts";
 import { sendWebhooks } from "../../../lib/webhook_sender/send_webhooks.ts";
 import { silentLog } from "../../silent_log.ts";
@@ -483,6 +484,13 @@ async function watching(program: Program): Promise<void> {
   const repositoryId = await shopId(sql);
   await sql.begin((tx) => assignArchive(tx, { ...claim, repositoryId }));
   await releaseArchive(sql, { ...claim, reason: "silent", isAttempt: true });
+  // What happens only when the process ends during a large upload.
+  const stop = new AbortController();
+  const stopped = writeTransaction(sql, (tx) => {
+    stop.abort(new Error("stopped"));
+    return tx`select 1`;
+  }, stop.signal);
+  await assert.rejects(stopped, /stopped/);
   // As `up` does.
   assert.deepEqual(await findFailedArchives(sql, { source: claim.source, archives }), []);
   await recordVersions(sql, { source: claim.source, archives: [{ key: claim.key, version: "2" }] });
