@@ -50,8 +50,8 @@ const MAX_PAUSE_MS = 4_000;
 /** A job does not wait longer for its comment, which twenty other jobs may be changing. */
 const TOTAL_MS = 120_000;
 
-/** What requests that fail may cost a job: with the last one less than 30 s. */
-const MAX_LOST_MS = 22_000;
+/** What requests that fail may cost a job: with the last one and the start of the program less than 30 s. */
+const MAX_LOST_MS = 20_000;
 
 /** Time, for tests: `scale` shortens all pauses. */
 export interface PublishClock {
