@@ -221,7 +221,7 @@ async function intake(
 
 /** Reads an archive, and lists it under its repository as soon as that is known. */
 async function readAndShow(
-  { sql, storage, reader, organization: given, now, listener }: WatcherContext,
+  { sql, storage, reader, organization: given, now, listener, stop }: WatcherContext,
   { archive, claim, shown }: {
     archive: StoredArchive;
     claim: ArchiveClaim;
@@ -253,7 +253,7 @@ async function readAndShow(
       const { repositoryId } = await findOrCreateRepository(tx, creation);
       shown.key = await assignArchive(tx, { ...claim, repositoryId });
       await showProcessing(tx, { ...facts, repositoryId, key: shown.key, uploadedAt: moment });
-    });
+    }, stop);
   }
 }
 

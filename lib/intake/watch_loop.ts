@@ -95,6 +95,7 @@ class Workers {
   readonly #stop = new AbortController();
   /** Resolves at the end: archives that wait for a lock do not delay it. */
   readonly #stopped: Promise<void>;
+  #closing: Promise<void> | null = null;
   /** The first error that is not the fault of an archive. */
   #problem: { error: unknown } | null = null;
   failed = 0;
@@ -108,6 +109,8 @@ class Workers {
     const { workers, stop } = options;
     this.#idle = Array.from({ length: workers }, () => new ArchiveReader({ stop }));
     this.#stopped = aborted(stop);
+    // Not after the sweep: its statements wait for what is being stored, if the database has one session.
+    void this.#stopped.then(() => this.close());
   }
 
   /** Waits for a reader, or `stop`. */
@@ -157,7 +160,12 @@ class Workers {
     await Promise.race([Promise.all(this.#running), this.#stopped]);
   }
 
+  /** Waits for what is being stored, unless that takes too long. */
   async close(): Promise<void> {
+    await (this.#closing ??= this.#finishRunning());
+  }
+
+  async #finishRunning(): Promise<void> {
     const { shutdownTimeoutMs: timeoutMs } = this.options;
     await finishRunning(this.#running, { log: this.watcher.log, stop: this.#stop, timeoutMs });
     for (const reader of this.#idle) reader.close();

@@ -123,7 +123,8 @@ export const upCommand: AddCommand = command({
               bytes: settings.FAILED_UPLOAD_MB * MEGABYTE,
             }),
             sendWebhooks({ sql: database.sql, now, log, metrics, pagesUrl }, { stop }),
-            aborted(stop).then(() => receiver.shutdown()).then(() => accepted.close()),
+            // Together: requests of the receiver wait for what is being stored, if the database has one session.
+            aborted(stop).then(() => Promise.all([receiver.shutdown(), accepted.close()])),
             watchArchives({
               ...watcher,
               storage: new FolderStorage(source, { isInbox: true, stop }),

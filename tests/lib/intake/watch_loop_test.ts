@@ -143,6 +143,56 @@ describeWithDatabases("watching", (database) => {
     await pause(300);
   });
 
+  it("releases an archive that waits for a lock while a sweep still waits, too", async () => {
+    const { sql, kind } = database();
+    if (kind === "embedded") return;
+    const stop = new AbortController();
+    const storage = new FolderStorage(folder, { stop: stop.signal, isInbox: true });
+    const { list } = storage;
+    const swept = Promise.withResolvers<void>();
+    let waits: "no" | "soon" | "now" = "no";
+    Object.assign(storage, {
+      async *list() {
+        if (waits === "soon") {
+          waits = "now";
+          await swept.promise;
+        }
+        yield* list.call(storage);
+      },
+    });
+    await addArchives(1);
+    const { ended, until } = watch(storage, stop.signal, { shutdownTimeoutMs: 100 });
+    await until(1);
+    const release = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const holding = sql.begin(async (tx) => {
+      await tx`select 1 from repository_state for update`;
+      locked.resolve();
+      await release.promise;
+    });
+    await locked.promise;
+    await addArchives(2);
+    const isClaimed = async () => {
+      const rows = await sql`
+        select 1 from archive where source = ${storage.name} and key = ${keyOf(2)}
+          and claim_id is not null`;
+      return rows.length > 0;
+    };
+    try {
+      await waitUntil("it is claimed", isClaimed);
+      waits = "soon";
+      await waitUntil("a sweep waits", () => waits === "now");
+      stop.abort();
+      await waitUntil("it is released", async () => !await isClaimed());
+    } finally {
+      release.resolve();
+      swept.resolve();
+      stop.abort();
+      await holding;
+      await ended;
+    }
+  });
+
   it("retries archives less and less often during an outage, and all after it", async () => {
     await addArchives(1, 2, 3);
     const stop = new AbortController();
