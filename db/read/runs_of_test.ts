@@ -17,7 +17,7 @@ import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { isRecordedSince, weekOfNegative } from "./fragments.ts";
-import { eachRun, loadRuns, withDurations } from "./runs.ts";
+import { eachRun, withDurations } from "./runs.ts";
 import { loadTexts } from "./texts.ts";
 
 const VERSION_COLUMNS = ["commitOid", "treeOid", "branch", "environment", "buildUrl"] as const;
