@@ -20,7 +20,12 @@ import {
   loadLatestNotes,
   loadServerState,
 } from "../../../db/admin/diagnostics.ts";
-import { loadExpectedPlaces, loadMissingPlaces } from "../../../db/read/job_runs.ts";
+import { judgeAgain } from "../../../db/admin/judge_again.ts";
+import {
+  loadExpectedPlaces,
+  loadIsFailedWithoutTest,
+  loadMissingPlaces,
+} from "../../../db/read/job_runs.ts";
 import {
   addQuarantineByToken,
   lockTest,
@@ -195,6 +200,7 @@ export async function exerciseCommands(database: Database): Promise<void> {
     await watching(program);
     await pruning(program);
     await diagnosis(program);
+    await judging(program);
     await transfer(program);
     await removal(program);
   } finally {
@@ -539,6 +545,21 @@ async function expectFiles(program: Program): Promise<void> {
     select encode(submission_id, 'hex') as "submissionId" from submission
     where repository_id = ${repository!.repositoryId} and commit_oid = 'e000004'`;
   await loadMissingPlaces(sql, { ...repository!, ...job, ...run! });
+  const build = { ...job, buildUrl: "https://ci/e000003", attempt: "" };
+  assert.ok(!await loadIsFailedWithoutTest(sql, { ...repository!, ...build }));
+}
+
+/** As after an upgrade from rules by which a test was first flaky at another time. */
+async function judging({ database: { sql } }: Program): Promise<void> {
+  const repositoryId = await shopId(sql);
+  await sql`
+    update disruptive_test set first_disruption_at = first_disruption_at + interval '1 second'
+    where repository_id = ${repositoryId}`;
+  await sql`
+    update negative_result set is_disruption = not is_disruption
+    where repository_id = ${repositoryId}`;
+  await sql`update repository_state set rules = 0 where repository_id = ${repositoryId}`;
+  await judgeAgain(sql);
 }
 
 async function diagnosis({ database: { sql } }: Program): Promise<void> {

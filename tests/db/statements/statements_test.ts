@@ -21,6 +21,8 @@ const UNRESTRICTED = [
   'select count(*)::integer as "repositoryCount"',
   // Notes of all repositories, for doctor as well.
   "select distinct on (r.repository_id, b.beginning)",
+  // Once after an upgrade.
+  'select repository_id::float8 as "repositoryId" from repository_state where rules <',
 ];
 
 const recorder = new StatementRecorder();
