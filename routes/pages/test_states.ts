@@ -1,5 +1,5 @@
 // Tests: tests/routes/test_states_test.ts
-/** The tests of a repository that are broken, or fail now and then without being run again. */
+/** The tests of a repository that are broken, or sometimes fail without a rerun. */
 import type { loadTestStates, StoppedTest, TestInState } from "../../db/read/test_states.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { percent, sayChange } from "../../lib/evidence/history_said.ts";
@@ -26,10 +26,10 @@ export function stateSections(
     broken.length > 0 && markup`<h2 id="broken">Broken on ${base}</h2>
 ${stateTable(broken, "Broken tests", page)}`,
     others.length > 0 &&
-    markup`<h2 id="intermittent">Fail now and then on ${base}, and were not run again</h2>
-<p class="soft">Flaky by their history: in the last 14 days no failure of them was repeated on the same code, so that they are not
-counted as flaky elsewhere.</p>
-${stateTable(others, "Tests that fail now and then", page)}`,
+    markup`<h2 id="intermittent">Sometimes fail on ${base}, not rerun</h2>
+<p class="soft">Flaky by their history. In the last 14 days none of their failures was rerun on the same code, so other figures do
+not count them.</p>
+${stateTable(others, "Tests that sometimes fail", page)}`,
     stopped.length > 0 && markup`<h2 id="stopped">Stopped running</h2>
 <p class="soft">They failed on ${base}, and the last 20 runs of their job do not have them. Only those that passed
 often enough before were calm.</p>

@@ -113,6 +113,7 @@ const COLUMNS: Record<string, Record<string, string>> = {
     addition_count: "(of the caches of this database)",
     next_test_no: "(another in each database)",
     next_test_list_no: "(another in each database)",
+    rules: "(what an import derives follows the present ones)",
   },
   test: {
     repository_id: REPOSITORY,
