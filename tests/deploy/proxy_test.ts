@@ -211,6 +211,8 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
   }
 
   const MEBIBYTE = 1 << 20;
+  /** The largest form that the pages take. */
+  const FORM_BYTES = 16 * 1024;
 
   /** Who answers a POST, with the size of its body; or the status. */
   async function answerOf(url: string, bytes: number, client?: Deno.HttpClient): Promise<string> {
@@ -223,7 +225,7 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
     return response.ok ? text : String(response.status);
   }
 
-  it("passes uploads, quarantine and agents on with the nginx example", {
+  it("passes uploads, quarantine, agents and forms of the pages on with the nginx example", {
     skip: NGINX === "",
   }, async () => {
     await withFakes(async ({ api, door }) => {
@@ -248,7 +250,10 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
           }
           assert.equal(await answerOf(`${base}/mcp`, MEBIBYTE, client), `api ${MEBIBYTE}`);
           assert.equal(await answerOf(`${base}/mcp`, MEBIBYTE + 1, client), "413");
-          assert.equal(await answerOf(`${base}/api/repos`, 2_000, client), "413");
+          for (const path of ["/tests/0123456789abcdef01234567/quarantine", "/tokens"]) {
+            assert.equal(await answerOf(base + path, FORM_BYTES, client), `api ${FORM_BYTES}`);
+            assert.equal(await answerOf(base + path, FORM_BYTES + 1, client), "413");
+          }
           assert.equal(await answerOf(`${base}/uploads`, 10, client), "api 10");
         });
       } finally {
