@@ -421,7 +421,11 @@ export const SERVICES: readonly Service[] = [
       // `MultiMachine` with `parallel`.
       matrix: { variable: "SYSTEM_PARALLELEXECUTIONTYPE", isOf: isAzureMatrix },
     }),
-    attempt: ["$SYSTEM_JOBATTEMPT"],
+    // Running a stage again counts up its number; that of a job may stay behind.
+    attempt: by(
+      ["SYSTEM_STAGEATTEMPT", "SYSTEM_JOBATTEMPT"],
+      (ofStage, ofJob) => String(Math.max(Number(ofStage), Number(ofJob)) || ""),
+    ),
     runner: ["$AGENT_NAME"],
     buildUrl: by(
       [

@@ -263,6 +263,20 @@ describe("the environment of Azure Pipelines", () => {
     assert.equal(facts.repository, "acme/shop");
     assert.equal(facts.branch, "fix");
   });
+
+  it("has another attempt when the stage or the job was run again", async () => {
+    const attemptOf = async (more: Environment) =>
+      (await detectCiJob({ TF_BUILD: "True", ...more }, noGit))?.attempt;
+    const counted = (stage: string, job: string) =>
+      attemptOf({ SYSTEM_STAGEATTEMPT: stage, SYSTEM_JOBATTEMPT: job });
+    assert.equal(await counted("1", "1"), "1");
+    assert.equal(await counted("2", "1"), "2");
+    assert.equal(await counted("1", "2"), "2");
+    // "Rerun failed jobs" counts both.
+    assert.equal(await counted("10", "9"), "10");
+    assert.equal(await attemptOf({ SYSTEM_JOBATTEMPT: "3" }), "3");
+    assert.equal(await attemptOf({}), "");
+  });
 });
 
 describe("the environment of Bitbucket Pipelines", () => {
