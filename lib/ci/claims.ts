@@ -33,8 +33,8 @@ const EVENTS_OF_BASE = ["workflow_run", "issue_comment", "pull_request_target"];
 
 /**
  * The run of a job, by the claims of GitHub, otherwise by those of GitLab, otherwise only the repository: of the
- * claim that `repositoryClaim` names, or the only one that is trusted. `null` when nothing names a
- * repository.
+ * claim that `repositoryClaim` names; without such a name, the only one that is trusted. `null` when nothing
+ * names a repository.
  */
 export function claimedRun(
   claims: Claims,
@@ -47,7 +47,8 @@ export function claimedRun(
   const named = repositoryClaim === null
     ? text("repository") || text("project_path")
     : repositoryIn(text(repositoryClaim));
-  const found = named === "" ? repository : repositoryOf(named);
+  // A build of a fork may lack the claim: without it, it is not of the only repository that is trusted.
+  const found = named === "" && repositoryClaim === null ? repository : repositoryOf(named);
   if (!found) return null;
   if (text("repository") !== "") return { repository: found, ...runOfGitHub(text) };
   if (text("project_path") !== "") return { repository: found, ...runOfGitLab(text) };
@@ -106,7 +107,11 @@ export function claimedBranch(
   { branch, pullBranch, baseBranches }: ClaimedRun,
   given: string,
 ): string {
-  if (branch === undefined) return baseBranches.includes(given) ? "" : given;
+  if (branch === undefined) {
+    // What a merge queue tests counts for its base branch.
+    const isOfQueue = baseBranches.length > 0 && given.startsWith("gh-readonly-queue/");
+    return isOfQueue || baseBranches.includes(given) ? "" : given;
+  }
   return pullBranch !== "" && given.endsWith(`:${pullBranch}`) ? given : branch;
 }
 

@@ -91,6 +91,7 @@ describe("the claims of GitHub", () => {
           ["feature", "feature"],
           ["main", ""],
           ["release", ""],
+          ["gh-readonly-queue/main/pr-5-0123456", ""],
           ["", ""],
         ] as const
       ) assert.equal(claimedBranch(run, given), expected, given);
@@ -160,6 +161,13 @@ describe("the claims of another service", () => {
     assert.equal(claimedRun({ repository: "shop" }, NONE), null);
     assert.equal(claimedRun({ repository: "../shop" }, NONE), null);
     assert.deepEqual(runOf({ pipeline_slug: "shop" }, { repository: SHOP }).repository, SHOP);
+  });
+
+  it("that lack the claim of the repository are of none, not even of the only one that is trusted", () => {
+    for (const claims of [{}, { origin: "" }, { origin: ["acme/shop"] }]) {
+      const trust = { repositoryClaim: "origin", repository: SHOP };
+      assert.equal(claimedRun({ ...GITHUB_CLAIMS, ...claims }, trust), null);
+    }
   });
 });
 
