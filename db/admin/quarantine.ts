@@ -159,7 +159,7 @@ export function changeDetail(
 }
 
 /** The entry of a test, unless it has ended. */
-async function findActive(
+export async function findActive(
   tx: Queryable,
   { testNo, repository: { repositoryId } }: StoredTest,
   now: number,

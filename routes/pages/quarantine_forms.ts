@@ -3,6 +3,7 @@
 import * as v from "valibot";
 import {
   addQuarantine,
+  findActive,
   findTest,
   removeQuarantine,
   type StoredTest,
@@ -84,7 +85,7 @@ function entryForm(
       value: valueOf("expires", entry ? end === null ? "" : formatTimestamp(end) : "14d"),
       errors: wrong?.errors.expires,
     })
-  }<button>${wrong ? "Save" : entry ? "Change" : "Quarantine"}</button>${
+  }<button>${entry ? "Change" : "Quarantine"}</button>${
     wrong && otherErrors(wrong.errors, ["reason", "owner", "expires"])
   }</form>`;
 }
@@ -182,10 +183,12 @@ async function wrongForm(
   formOf: typeof entryForm | typeof releaseForm,
   errors: ParameterErrors,
 ): Promise<ActionResult> {
-  const { editor, form, root, parameters } = action;
-  const { name, id } = await requireTest(action, sql);
+  const { editor, form, now, root, parameters } = action;
+  const test = await requireTest(action, sql);
+  const { name, id } = test;
+  const entry = await findActive(sql, test, now);
   const pathTo = pathsFrom(root, keptParameters(parameters));
-  const shown = formOf({ pathTo, id, entry: null, owner: "" }, editor, { sent: form!, errors });
+  const shown = formOf({ pathTo, id, entry, owner: "" }, editor, { sent: form!, errors });
   return {
     isWrong: true,
     page: {

@@ -145,6 +145,9 @@ describeWithDatabases("what people who are signed in do", (database) => {
     const page = await get(app, `/tests/${id}`, { cookie });
     assert.match(page.text, new RegExp(`action="../tests/${id}/release"`));
     assert.match(page.text, /<b>added<\/b> by ada@acme\.example: races/);
+    const tooLong = { owner: "x".repeat(201) };
+    const wrong = await send(app, `/tests/${id}/quarantine`, tooLong, cookie);
+    assert.match(wrong.text, /<button>Change<\/button>/);
     const named = { reason: "", owner: "grace", expires: "" };
     const byGrace = await cookieOf({ name: "grace", groups: ["leads", "more"] });
     assert.equal((await send(app, `/tests/${id}/quarantine`, named, byGrace)).status, 303);
@@ -186,6 +189,7 @@ describeWithDatabases("what people who are signed in do", (database) => {
       assert.equal(wrong.status, 400);
       assert.match(wrong.text, message);
       assert.match(wrong.text, /Nothing was changed/);
+      assert.match(wrong.text, /<button>Quarantine<\/button>/);
       if (!("reason" in fields)) assert.match(wrong.text, /value="&lt;b&gt;why&lt;\/b&gt;"/);
     }
     const long = await send(app, `/tests/${id}/quarantine`, { reason: "x".repeat(17_000) }, cookie);

@@ -176,6 +176,10 @@ export function createSignIn(
     }
     const { verifier, state, nonce, to } = pending;
     const address = new URL(redirectUri + search);
+    // Two tabs, or the link of somebody else, who would be signed in.
+    if (!isEqual(address.searchParams.get("state") ?? "", state)) {
+      return failed(400, "another sign-in was begun in this browser since");
+    }
     const provider = await providerMetadata();
     const answer = oauth.validateAuthResponse(provider, client(), address, state);
     const methods = provider.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
@@ -336,11 +340,11 @@ function page(status: number, title: string, content: Markup): Response {
 /** A path of this service; the start page in place of anything that could lead elsewhere. */
 export function pathWithin(text: string): string {
   const origin = "http://service.invalid";
-  const url = text.startsWith("/") && text.length <= MAX_PATH_CHARACTERS
-    ? URL.parse(text, origin)
-    : null;
+  const url = text.startsWith("/") ? URL.parse(text, origin) : null;
   const isPlain = /^\/(?![/\\])[^\\\p{Cc}]*$/u.test(text);
-  return url?.origin === origin && isPlain ? url.pathname + url.search : "/";
+  if (url?.origin !== origin || !isPlain) return "/";
+  const path = url.pathname + url.search;
+  return path.length <= MAX_PATH_CHARACTERS ? path : "/";
 }
 
 /** What the log calls a person. */
