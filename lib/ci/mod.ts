@@ -56,6 +56,16 @@ export interface CiJob extends DetectedRun {
   searchesPull: boolean;
   /** Where the repository is, such as `GitLab`; `""` if the service does not say. */
   forge: string;
+  /** Id of the repository there; `""` when unknown. */
+  projectId: string;
+  /** Name of the workflow that has the job; `""` when unknown. */
+  workflow: string;
+  /** Name of the job with its shard and the values of its matrix; `""` where the service has no such name. */
+  fullJob: string;
+  /** The last commit of the pull request, where another one may be tested: its merge with the base. */
+  pullHead: string;
+  /** Numbers of the run and of the job in it, higher for later ones; 0 each when the run has none. */
+  order: [run: number, job: number];
   /** What a person should know about it. */
   notes: string[];
 }
@@ -113,11 +123,18 @@ export function readCi(variables: CiVariables): CiJob | null {
   const isDefault = code.branch !== "" && code.branch === defaultBranch;
   // The branch that a pull request is for cannot be its own: it is that of a fork, which is not told.
   const isTarget = code.branch !== "" && code.branch === read(service.targetBranch);
+  const attempt = numberIn(read(service.attempt));
+  const runNumber = countIn(read(service.runNumber));
   const branch = pullNumber !== "" && (isDefault || isTarget) ? "" : code.branch;
   return {
     title: service.title,
     searchesPull: read(service.searchesPull) !== "",
     forge: read(service.forge),
+    projectId: read(service.projectId),
+    workflow: read(service.workflow),
+    fullJob: read(service.fullJob),
+    pullHead: read(service.pullHead),
+    order: runNumber === 0 ? [0, 0] : [runNumber, countIn(read(service.jobNumber) || attempt)],
     repository,
     repositoryUrl: fromUrl.page || checkout.page,
     ...code,
@@ -126,7 +143,7 @@ export function readCi(variables: CiVariables): CiJob | null {
     environment: shorten([read(service.environment), matrix.values].join(" ").trim()),
     job: shorten(withoutShard(read(service.job))),
     shard: shorten(read(service.shard) || matrix.shard),
-    attempt: numberIn(read(service.attempt)),
+    attempt,
     runner: shorten(read(service.runner)),
     buildUrl: read(service.buildUrl),
     defaultBranch,
@@ -294,6 +311,11 @@ function isSame(one: string, other: string): boolean {
 
 function numberIn(text: string): string {
   return /^[1-9]\d{0,8}$/.test(text) ? text : "";
+}
+
+/** 0 when it is no number. */
+function countIn(text: string): number {
+  return /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }
 
 /** Seconds since 1970 of a time stamp, or of seconds or milliseconds. */

@@ -59,10 +59,18 @@ export interface Service {
   environment?: Fact;
   /** Name of the job; shard numbers and values of a matrix at its end are removed. */
   job?: Fact;
+  /** Name of the job that already has its shard and the values of its matrix. */
+  fullJob?: Fact;
+  /** Name of the workflow that has the job. */
+  workflow?: Fact;
   /** Which shard of how many, from 1. */
   shard?: Fact | NumberedShard;
   /** The attempt of the job, from 1: re-running a job in the same build counts up. */
   attempt?: Fact;
+  /** Number of the run, higher for a later one. */
+  runNumber?: Fact;
+  /** Number of the job in its run, higher for a later one; by default `attempt`. */
+  jobNumber?: Fact;
   runner?: Fact;
   buildUrl: Fact;
   /** URL of the repository or of its page, with credentials at times. */
@@ -73,10 +81,14 @@ export interface Service {
   /** The first pull request that is open for the branch, if the job was not started for one. */
   openPull?: Fact;
   pullTitle?: Fact;
+  /** The last commit of a pull request, where `commit` may be its merge with the base. */
+  pullHead?: Fact;
   /** Not empty when the pull request of the branch has to be looked up: no variable has its number. */
   searchesPull?: Fact;
   /** Where the repository is, if the service says so. */
   forge?: Fact;
+  /** Id of the repository there. */
+  projectId?: Fact;
   /** Name of the commit's author. */
   author?: Fact;
   /** When the build or job began: RFC 3339, or seconds or milliseconds since 1970. */
@@ -148,6 +160,11 @@ const GITHUB = {
     (run, os, arch) => !run && os && arch ? `${os}-${arch}` : "",
   ),
   job: ["$GITHUB_JOB"],
+  workflow: ["$GITHUB_WORKFLOW"],
+  runNumber: by(
+    [OF_RUN, "EVENT_WORKFLOW_RUN_ID", "GITHUB_RUN_ID"],
+    (run, ofRun, own) => run ? ofRun : own,
+  ),
   attempt: by(
     [OF_RUN, "EVENT_WORKFLOW_RUN_RUN_ATTEMPT", "GITHUB_RUN_ATTEMPT"],
     (run, ofRun, own) => run ? ofRun : own,
@@ -176,6 +193,7 @@ const GITHUB = {
     ["EVENT_PULL_REQUEST_TITLE", "EVENT_ISSUE_PULL_REQUEST_URL", "EVENT_ISSUE_TITLE"],
     (title, isPull, ofIssue) => title || isPull && ofIssue,
   ),
+  pullHead: ["$EVENT_PULL_REQUEST_HEAD_SHA"],
   // The requests that a workflow_run names may be of another repository.
   searchesPull: by(
     [OF_RUN, "GITHUB_EVENT_NAME"],
@@ -261,6 +279,9 @@ export const SERVICES: readonly Service[] = [
       (arch, job) => [arch, matrixOf(job).replaceAll(/,\s*/g, " ")].join(" ").trim(),
     ),
     job: ["$CI_JOB_NAME"],
+    fullJob: ["$CI_JOB_NAME"],
+    runNumber: ["$CI_PIPELINE_ID"],
+    jobNumber: ["$CI_JOB_ID"],
     shard: numbered({
       index: "CI_NODE_INDEX",
       total: "CI_NODE_TOTAL",
@@ -276,7 +297,10 @@ export const SERVICES: readonly Service[] = [
     // Such as acme/shop!7,acme/shop!9.
     openPull: by(["CI_OPEN_MERGE_REQUESTS"], (list) => list.split(",")[0]!.replace(/^.*!/, "")),
     pullTitle: ["$CI_MERGE_REQUEST_TITLE"],
+    // Set in pipelines for merged results and in merge trains only.
+    pullHead: ["$CI_MERGE_REQUEST_SOURCE_BRANCH_SHA"],
     forge: by([], () => "GitLab"),
+    projectId: ["$CI_PROJECT_ID"],
     author: ["$CI_COMMIT_AUTHOR"],
     // Reports may be artifacts of an earlier job of the pipeline.
     startedAt: ["$CI_PIPELINE_CREATED_AT", "$CI_JOB_STARTED_AT"],

@@ -1,30 +1,10 @@
 /** Which pull request a CI job belongs to, from its environment. */
-import * as v from "valibot";
 import { type Environment, setting } from "../base/config.ts";
 import { Failure } from "../base/failure.ts";
 import type { CiJob } from "../ci/mod.ts";
 import type { PullComments, WaitToRetry } from "./forge.ts";
 import { findPull, gitHubAccess, gitHubComments } from "./github.ts";
 import { gitLabAccess, gitLabNotes } from "./gitlab.ts";
-
-const HEAD = v.object({
-  id: v.number(),
-  run_attempt: v.optional(v.number(), 1),
-  html_url: v.string(),
-  head_sha: v.string(),
-  head_branch: v.string(),
-  head_repository: v.object({ owner: v.object({ login: v.string() }) }),
-});
-
-/** What started a run of GitHub Actions, from the file that `GITHUB_EVENT_PATH` names. */
-const EVENT = v.object({
-  pull_request: v.optional(v.object({
-    number: v.number(),
-    head: v.optional(v.object({ sha: v.string() })),
-  })),
-  /** The run whose reports a run started by `workflow_run` comments on. */
-  workflow_run: v.optional(HEAD),
-});
 
 /** Forges without support for comments. */
 const UNSUPPORTED = ["Bitbucket", "Azure Repos"];
@@ -56,7 +36,6 @@ export async function findTarget(
     wait: WaitToRetry;
   },
 ): Promise<CommentTarget | null> {
-  const get = (name: string) => environment[name]?.trim() ?? "";
   const gitLabToken = setting(environment, "GITLAB_TOKEN").trim();
   const gitHubToken = setting(environment, "GITHUB_TOKEN").trim();
   const apiToken = setting(environment, "PLATFORM_API_TOKEN").trim();
@@ -67,7 +46,7 @@ export async function findTarget(
     if (number === null) return null;
     const apiUrl = baseAddress(environment, "CI_API_V4_URL");
     const access = gitLabAccess({ apiUrl, token: checkToken("GITLAB_TOKEN", gitLabToken), stop });
-    const project = get("CI_PROJECT_ID") || repository;
+    const project = run?.projectId || repository;
     const comments = gitLabNotes(access, {
       project,
       pull: number,
@@ -94,18 +73,6 @@ export async function findTarget(
     secrets: secretsWith(gitHubToken),
   });
   return { comments, place: `${repository}#${number}` };
-}
-
-/** The event that started a run of GitHub Actions; empty elsewhere. */
-export async function readEvent(environment: Environment): Promise<v.InferOutput<typeof EVENT>> {
-  const path = environment.GITHUB_EVENT_PATH?.trim() ?? "";
-  if (path === "") return {};
-  try {
-    const event = v.safeParse(EVENT, JSON.parse(await Deno.readTextFile(path)));
-    return event.success ? event.output : {};
-  } catch {
-    return {};
-  }
 }
 
 /** The commit of a run that was not started for a pull request, and its branch as `owner:branch`. */

@@ -13,11 +13,12 @@ import { jobSection, type ReportedTest } from "../../comment/job_section.ts";
 import { headline, isNoteworthy, type Section } from "../../comment/sections.ts";
 import { ForgeError } from "../../forge/forge.ts";
 import { createPatience, type PublishClock, publishSection } from "../../forge/publish.ts";
-import { findTarget, readEvent } from "../../forge/target.ts";
+import { findTarget } from "../../forge/target.ts";
 import type { FinalAttempts } from "../../gate/final_attempts.ts";
 import { type GateReport, identityKey, type QuarantinedTest } from "../../gate/rule.ts";
 import { type GateSummary, idOf, ownersOf, sayVerdict } from "../../gate/summary.ts";
 import { safeCode } from "../../comment/safe_markdown.ts";
+import type { CiJob } from "../../ci/mod.ts";
 import { runGit } from "../../intake/checkout/git.ts";
 import { detectCiJob } from "../../intake/checkout/mod.ts";
 import type { CommandContext } from "../command.ts";
@@ -109,13 +110,8 @@ export async function sectionOfRun(
   { io }: Pick<CommandContext, "io">,
 ): Promise<Section> {
   const { environment, git = runGit } = io;
-  const get = (name: string) => environment[name]?.trim() ?? "";
   const facts = await detectCiJob(environment, git);
-  const { workflow_run: tested, pull_request: pull } = await readEvent(environment);
-  const inJob = facts?.environment ? ` (${facts.environment})` : "";
-  const ofJob = [facts?.job ?? "", facts?.shard ?? ""].filter((text) => text !== "").join(" ");
-  const workflow = get("GITHUB_WORKFLOW") === "" ? "" : `${get("GITHUB_WORKFLOW")} / `;
-  const name = get("CI_JOB_NAME") || `${workflow}${ofJob || "tests"}${inJob}`;
+  const order: Section["run"] = facts?.order ?? [0, 0];
   const base = pagesUrlOf(environment);
   const reported = (test: TestIdentity & KnownFacts) => ({
     ...test,
@@ -137,17 +133,15 @@ export async function sectionOfRun(
     };
   };
   return jobSection({
-    job: job ?? name.slice(0, MAX_JOB_CHARACTERS),
-    run: tested ? [tested.id, tested.run_attempt] : [
-      numberOf(get("GITHUB_RUN_ID") || get("CI_PIPELINE_ID")),
-      numberOf(get("GITHUB_RUN_ATTEMPT") || get("CI_JOB_ID")),
-    ],
-    runner: tested ? "" : get("RUNNER_NAME").slice(0, MAX_JOB_CHARACTERS),
+    job: job ?? titleOf(facts).slice(0, MAX_JOB_CHARACTERS),
+    run: order,
+    // Where runs have no number, the section of an earlier run on another runner would stay.
+    runner: order[0] === 0 ? "" : facts?.runner ?? "",
     writtenAt: io.now(),
     zone,
-    // The commit of a job for a pull request is a merge that its author has never seen.
-    commit: tested?.head_sha ?? pull?.head?.sha ?? facts?.commit ?? "",
-    buildUrl: tested?.html_url ?? facts?.buildUrl ?? "",
+    // The commit of a job for a pull request may be a merge that its author has never seen.
+    commit: facts?.pullHead || (facts?.commit ?? ""),
+    buildUrl: facts?.buildUrl ?? "",
     page,
     failed: run.failed.map((test): ReportedTest => ({
       ...reported(test),
@@ -164,6 +158,15 @@ export async function sectionOfRun(
     redExitCode: run.redExitCode,
     outage: run.outage,
   });
+}
+
+/** The title of the section of a job. */
+function titleOf(facts: CiJob | null): string {
+  if (!facts) return "tests";
+  const { workflow, fullJob, job, shard, environment } = facts;
+  if (fullJob !== "") return fullJob;
+  const name = [job, shard].filter((text) => text !== "").join(" ") || "tests";
+  return (workflow && `${workflow} / `) + name + (environment && ` (${environment})`);
 }
 
 /** In GitHub Actions, shows the failures next to the lines of the pull request. */
@@ -227,10 +230,6 @@ function realClock(stop: AbortSignal): PublishClock {
     random: Math.random,
     scale: 1,
   };
-}
-
-function numberOf(text: string): number {
-  return /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }
 
 /** Appends a section that could not be written as a comment to the job summary, if there is one. */

@@ -419,8 +419,18 @@ describe("detecting CI", () => {
 
   it("leaves missing facts empty", async () => {
     const job = await detectCiJob({ GITLAB_CI: "true" }, noGit);
-    const ofService = { title: "GitLab CI", forge: "GitLab", searchesPull: false, notes: [] };
-    assert.deepEqual(job, { ...UNKNOWN_RUN, ...ofService });
+    assert.deepEqual(job, {
+      ...UNKNOWN_RUN,
+      title: "GitLab CI",
+      forge: "GitLab",
+      searchesPull: false,
+      notes: [],
+      projectId: "",
+      workflow: "",
+      fullJob: "",
+      pullHead: "",
+      order: [0, 0],
+    });
   });
 
   it("asks git for the commit where the job names something else, and for its tree", async () => {
@@ -560,6 +570,56 @@ describe("environment, job and shard", () => {
   it("have at most 100 characters", async () => {
     const job = await detectCiJob({ CIRCLECI: "true", CIRCLE_JOB: "🚀".repeat(101) }, noGit);
     assert.equal(job?.job, "🚀".repeat(100));
+  });
+});
+
+describe("what a comment on a pull request says of its job", () => {
+  const commentFacts = async (environment: Environment) => {
+    const job = await detectCiJob(environment, noGit);
+    assert.ok(job);
+    const { workflow, fullJob, pullHead, order, projectId } = job;
+    return { workflow, fullJob, pullHead, order, projectId };
+  };
+
+  it("is the workflow, and run and attempt, on GitHub Actions", async () => {
+    const facts = await commentFacts({
+      GITHUB_ACTIONS: "true",
+      GITHUB_WORKFLOW: "CI",
+      GITHUB_RUN_ID: "18446744073",
+      GITHUB_RUN_ATTEMPT: "2",
+      EVENT_PULL_REQUEST_HEAD_SHA: TREE,
+    });
+    assert.deepEqual(facts, {
+      workflow: "CI",
+      fullJob: "",
+      pullHead: TREE,
+      order: [18446744073, 2],
+      projectId: "",
+    });
+  });
+
+  it("is the name with its shard, and the author's commit of a merged result, on GitLab CI", async () => {
+    const facts = await commentFacts({
+      GITLAB_CI: "true",
+      CI_JOB_NAME: "test 1/4",
+      CI_PIPELINE_ID: "70",
+      CI_JOB_ID: "9001",
+      CI_PROJECT_ID: "42",
+      CI_COMMIT_SHA: SHA,
+      CI_MERGE_REQUEST_SOURCE_BRANCH_SHA: TREE,
+    });
+    assert.deepEqual(facts, {
+      workflow: "",
+      fullJob: "test 1/4",
+      pullHead: TREE,
+      order: [70, 9001],
+      projectId: "42",
+    });
+  });
+
+  it("has no order where runs have no number, whatever the attempt", async () => {
+    const { order } = await commentFacts({ BUILDKITE: "true", BUILDKITE_RETRY_COUNT: "3" });
+    assert.deepEqual(order, [0, 0]);
   });
 });
 

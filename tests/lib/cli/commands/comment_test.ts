@@ -246,6 +246,38 @@ describe("comment", () => {
     );
   });
 
+  it("has one section for a job of Buildkite, whichever agent ran its last build", async () => {
+    const given = await setUp();
+    const path = await given.fixture.write("report.xml", reportOf({ broken: "failed" }));
+    for (const agent of ["agent 1", "agent 2"]) {
+      const { stdout, stderr } = await run(given, ["comment", path], {
+        GITHUB_ACTIONS: "",
+        BUILDKITE: "true",
+        BUILDKITE_REPO: "https://github.com/acme/shop.git",
+        BUILDKITE_COMMIT: "a".repeat(40),
+        BUILDKITE_PULL_REQUEST: "12",
+        BUILDKITE_STEP_KEY: "unit",
+        BUILDKITE_AGENT_NAME: agent,
+      });
+      assert.equal(stdout, "acme/shop#12\n", stderr);
+    }
+    assert.deepEqual(parseComment(given.forge.comments[0]!.body).map(({ job }) => job), ["unit"]);
+  });
+
+  it("names the author's commit where GitLab tests the merged result", async () => {
+    const given = await setUp();
+    const path = await given.fixture.write("report.xml", reportOf({ broken: "failed" }));
+    const { stdout, stderr } = await run(given, ["comment", "--dry-run", path], {
+      GITHUB_ACTIONS: "",
+      GITLAB_CI: "true",
+      CI_PROJECT_PATH: "acme/shop",
+      CI_JOB_NAME: "unit: [node, 20]",
+      CI_COMMIT_SHA: "b".repeat(40),
+      CI_MERGE_REQUEST_SOURCE_BRANCH_SHA: "a".repeat(40),
+    });
+    assert.match(stdout, /#### `unit: \[node, 20\]`: 1 failed at `aaaaaaa`/, stderr);
+  });
+
   it("goes to the job summary when the token may not write, with exit code 0", async () => {
     const given = await setUp({ isReadOnly: true });
     const path = await given.fixture.write("report.xml", reportOf({ broken: "failed" }));
