@@ -6,7 +6,7 @@ import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { readWith } from "../base/read_with.ts";
 import { parseTimeZone } from "../base/time_zone.ts";
 import { parseTrustedProxies } from "../http/request/client_address.ts";
-import type { SignInSettings } from "../http/sign_in/sign_in.ts";
+import type { SignInSettings } from "../http/sign_in/settings.ts";
 import {
   organizationHeaderProblem,
   userHeaderProblem,

@@ -5,7 +5,7 @@ import { RunningChanges, TOO_MANY_CHANGES } from "../../base/running_changes.ts"
 import type { TimeZone } from "../../base/time_zone.ts";
 import { keptParameters, layout, PAGE_HEADERS } from "../../html/layout.ts";
 import { pathsFrom } from "../../html/markup.ts";
-import type { Session } from "../sign_in/sign_in.ts";
+import type { Session } from "../sign_in/sessions.ts";
 import type { Context } from "./context.ts";
 import { badRequest, forbidden, notFound, tooManyRequests } from "./errors.ts";
 import { findResource, isInPath, type ParsedUrl } from "./parsed_url.ts";

@@ -3,6 +3,7 @@ import { after, before, describe, it } from "@std/testing/bdd";
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from "jose";
 import assert from "node:assert/strict";
 import { createLog } from "../../../../lib/base/log.ts";
+import type { Session } from "../../../../lib/http/sign_in/sessions.ts";
 import { createSignIn } from "../../../../lib/http/sign_in/sign_in.ts";
 import { Cookies } from "./provider.ts";
 
@@ -18,6 +19,8 @@ interface Lies {
   alg?: "none" | "HS256";
   discoveredIssuer?: string;
   noIdToken?: boolean;
+  /** What its userinfo endpoint responds with; without it, the provider has none. */
+  userInfo?: Response | Record<string, unknown>;
 }
 
 describe("sign-in with a hostile provider", () => {
@@ -43,6 +46,7 @@ describe("sign-in with a hostile provider", () => {
             authorization_endpoint: `${issuer}/auth`,
             token_endpoint: `${issuer}/token`,
             jwks_uri: `${issuer}/jwks`,
+            ...lies.userInfo && { userinfo_endpoint: `${issuer}/userinfo` },
             id_token_signing_alg_values_supported: ["RS256"],
           });
         case "/jwks":
@@ -53,6 +57,8 @@ describe("sign-in with a hostile provider", () => {
             token_type: "Bearer",
             ...!lies.noIdToken && { id_token: await idToken() },
           });
+        case "/userinfo":
+          return lies.userInfo instanceof Response ? lies.userInfo : Response.json(lies.userInfo);
         default:
           return new Response(null, { status: 404 });
       }
@@ -85,13 +91,18 @@ describe("sign-in with a hostile provider", () => {
 
   /** Signs in, as far as it goes. `more` is added to the address that leads back. */
   async function signIn(told: Lies, more = ""): Promise<[status: number, isSignedIn: boolean]> {
+    const [status, found] = await sessionAfter(told, more);
+    return [status, found !== null];
+  }
+
+  async function sessionAfter(told: Lies, more = ""): Promise<[number, Session | null]> {
     lies = told;
     const settings = {
       issuer,
       clientId: CLIENT_ID,
       clientSecret: SECRET,
       organization: { name: "acme" },
-      editors: { groups: [], claim: "groups" },
+      editors: { groups: ["qa"], claim: "groups" },
       publicUrl: PUBLIC_URL,
     };
     const { respond, session } = createSignIn(settings, { log, now });
@@ -107,12 +118,11 @@ describe("sign-in with a hostile provider", () => {
       return response!;
     };
     const begun = await ask("/sign-in", "");
-    if (begun.status !== 302) return [begun.status, false];
+    if (begun.status !== 302) return [begun.status, null];
     const asked = new URL(begun.headers.get("location")!).searchParams;
     nonce = asked.get("nonce")!;
     const done = await ask("/sign-in/callback", `?code=c0de&state=${asked.get("state")}${more}`);
-    const found = await session(new Headers({ cookie: cookies.header }));
-    return [done.status, found !== null];
+    return [done.status, await session(new Headers({ cookie: cookies.header }))];
   }
 
   it("takes what an honest one sends", async () => {
@@ -158,6 +168,29 @@ describe("sign-in with a hostile provider", () => {
       assert.ok(status === 502 || status === 403, String(status));
       assert.equal(isSignedIn, false, more);
     }
+  });
+
+  it("gives no right by a userinfo that is not the person's, or contradicts the ID token", async () => {
+    const rights = async (told: Lies) => {
+      const [status, session] = await sessionAfter(told);
+      assert.equal(status, 302);
+      return [session?.name, session?.isEditor];
+    };
+    const own = { sub: "ada", groups: ["qa"] };
+    assert.deepEqual(await rights({ userInfo: own }), ["ada", true]);
+    for (
+      const [name, userInfo] of [
+        ["another person's", { ...own, sub: "grace" }],
+        ["nobody's", { groups: ["qa"] }],
+        ["an error", new Response(null, { status: 500 })],
+        ["a redirect", new Response(null, { status: 302, headers: { location: "/userinfo" } })],
+        ["no JSON", new Response("{", { headers: { "content-type": "application/json" } })],
+        ["too large", { ...own, more: "x".repeat(300_000) }],
+      ] as [string, Response | Record<string, unknown>][]
+    ) assert.deepEqual(await rights({ userInfo }), ["ada", false], name);
+    const claims = { groups: ["guests"], preferred_username: undefined };
+    const more = { ...own, preferred_username: "ada@acme.example" };
+    assert.deepEqual(await rights({ claims, userInfo: more }), ["ada@acme.example", false]);
   });
 
   it("writes nothing secret to the log", () => {

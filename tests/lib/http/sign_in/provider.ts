@@ -12,8 +12,14 @@ export interface TestProvider {
 export const CLIENT_ID = "test-analytics";
 export const CLIENT_SECRET = "s3cr3t-of-the-client-with-32-characters";
 
-/** Starts a provider. */
-export async function startProvider(redirectUri: string): Promise<TestProvider> {
+/**
+ * Starts a provider.
+ * @param options.isThin its ID tokens have the subject alone; the other claims are at its userinfo endpoint
+ */
+export async function startProvider(
+  redirectUri: string,
+  { isThin = false } = {},
+): Promise<TestProvider> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as { port: number };
@@ -27,7 +33,7 @@ export async function startProvider(redirectUri: string): Promise<TestProvider> 
       grant_types: ["authorization_code"],
     }],
     claims: { openid: ["sub", "preferred_username", "organization", "groups"] },
-    conformIdTokenClaims: false,
+    conformIdTokenClaims: isThin,
     cookies: { keys: ["x"] },
     findAccount: (_: unknown, id: string) => ({
       accountId: id,

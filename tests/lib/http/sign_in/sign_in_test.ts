@@ -4,11 +4,8 @@ import assert from "node:assert/strict";
 import { createLog } from "../../../../lib/base/log.ts";
 import { WINDOW_SECONDS } from "../../../../lib/base/time.ts";
 import type { App } from "../../../../lib/http/request/context.ts";
-import {
-  createSignIn,
-  pathWithin,
-  type SignInSettings,
-} from "../../../../lib/http/sign_in/sign_in.ts";
+import type { SignInSettings } from "../../../../lib/http/sign_in/settings.ts";
+import { createSignIn, pathWithin } from "../../../../lib/http/sign_in/sign_in.ts";
 import { createApp } from "../../../../routes/mod.ts";
 import { describeWithDatabases } from "../../../database.ts";
 import { createFixture } from "../../../routes/fixture.ts";
@@ -319,6 +316,33 @@ describeWithDatabases("sign-in", (database) => {
       const later = await createSignIn(others, { log, now })
         .session(new Headers({ cookie: cookies.header }));
       assert.equal(later?.isEditor, false);
+    }
+  });
+
+  it("asks the provider for the claims that its ID token lacks", async () => {
+    const thin = await startProvider(`${PUBLIC_URL}/sign-in/callback`, { isThin: true });
+    try {
+      const settings = settingsOf({
+        issuer: thin.issuer,
+        organization: { claim: "organization" },
+      });
+      const signIn = createSignIn(settings, { log, now });
+      const app = createApp({
+        sql: database().sql,
+        windowSeconds: WINDOW_SECONDS,
+        log,
+        signIn,
+      });
+      for (const [account, isEditor] of [["ada", true], ["guest", false]] as const) {
+        const cookies = await signedIn(app, account);
+        const session = await signIn.session(new Headers({ cookie: cookies.header }));
+        assert.deepEqual(
+          [session?.name, session?.organization, session?.isEditor],
+          [`${account}@acme.example`, "Acme", isEditor],
+        );
+      }
+    } finally {
+      await thin.close();
     }
   });
 
