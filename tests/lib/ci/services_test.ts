@@ -567,6 +567,15 @@ describe("environment, job and shard", () => {
     });
   }
 
+  it("are complete in the guide, which names the services without an environment", async () => {
+    const guide = await Deno.readTextFile(new URL("../../../docs/guides/ci.md", import.meta.url));
+    const [, list = ""] = /No environment at all is detected on ([^.]*)\./.exec(guide) ?? [];
+    assert.deepEqual(
+      list.replaceAll(/\s+/g, " ").split(/, | and /),
+      SERVICES.filter(({ environment }) => !environment).map(({ title }) => title),
+    );
+  });
+
   it("have at most 100 characters", async () => {
     const job = await detectCiJob({ CIRCLECI: "true", CIRCLE_JOB: "🚀".repeat(101) }, noGit);
     assert.equal(job?.job, "🚀".repeat(100));
