@@ -4,6 +4,7 @@
  */
 import { isGitId } from "../base/commit.ts";
 import { parseRepositoryName, type RepositoryName } from "../base/repository_name.ts";
+import { branchOf } from "./git_ref.ts";
 import { readGitUrl } from "./git_url.ts";
 
 /** The claims of a token: JSON of its issuer. */
@@ -155,9 +156,4 @@ function gitId(text: string): string | undefined {
 
 function number(text: string): string | undefined {
   return /^[1-9]\d{0,8}$/.test(text) ? text : undefined;
-}
-
-/** The branch of a ref `refs/heads/...`, `""` for others such as tags. */
-function branchOf(ref: string): string {
-  return ref.startsWith("refs/heads/") ? ref.slice("refs/heads/".length) : "";
 }

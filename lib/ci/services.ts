@@ -2,6 +2,7 @@
  * The CI services that are detected, with the variables of each. `buildUrl` is the URL of the whole
  * run, equal for all its jobs, shards and re-runs: submissions with the same URL are one build.
  */
+import { branchOf } from "./git_ref.ts";
 
 /** Computes a fact from the values of variables, `""` each when not set. */
 interface Computed {
@@ -675,9 +676,4 @@ function shardOf(index: string, total: string): string {
 
 function countedFrom1(count: string): string {
   return /^\d{1,9}$/.test(count) ? String(Number(count) + 1) : "";
-}
-
-/** The branch of a ref `refs/heads/...`, `""` for others such as tags. */
-function branchOf(ref: string): string {
-  return ref.startsWith("refs/heads/") ? ref.slice("refs/heads/".length) : "";
 }
