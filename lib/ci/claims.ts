@@ -25,6 +25,8 @@ export interface ClaimedRun {
   /** The URL of the build, `""` when only the client knows it. */
   buildUrl: string;
   attempt?: string | undefined;
+  /** Whether the branch alone says which merge queue the run is of. */
+  isQueueInBranch?: boolean;
 }
 
 const MAX_CHARACTERS = 2_000;
@@ -75,6 +77,7 @@ function runOfGitHub(text: (name: string) => string): Run {
     runs: [id, server === "" ? text("run_number") : ""].filter((run) => run !== ""),
     buildUrl: server && id && `${server}/${text("repository")}/actions/runs/${id}`,
     attempt: number(text("run_attempt")),
+    isQueueInBranch: true,
   };
 }
 

@@ -77,6 +77,15 @@ export function parseCi(text: string): Record<string, string> {
   return knownVariables(found);
 }
 
+const QUEUE_NAMES = SERVICES.flatMap(({ queueBase = [] }) => namesOfFact(queueBase));
+
+/** Lines without those that say for which branch a merge queue is. */
+export function withoutQueue(lines: string): string {
+  const variables = parseCi(lines);
+  for (const name of QUEUE_NAMES) delete variables[name];
+  return formatCi(variables);
+}
+
 /** The lines that {@linkcode parseCi} reads. */
 export function formatCi(variables: CiVariables): string {
   return Object.entries(knownVariables(variables)).map(([name, value]) => `${name}=${value}\n`)

@@ -19,7 +19,7 @@ import { inOrderOfAttempts } from "../analysis/repetition/report_order.ts";
 import { fileSource } from "../storage/folder.ts";
 import type { StoredFile } from "../storage/storage.ts";
 import type { ClaimedRun } from "../ci/claims.ts";
-import { formatCi, parseCi } from "../ci/variables.ts";
+import { formatCi, parseCi, withoutQueue } from "../ci/variables.ts";
 import { readCiLines } from "./ci_facts.ts";
 import { FilesToPack, packArchive } from "./files_to_pack.ts";
 import {
@@ -218,9 +218,10 @@ async function packFiles(
 
 async function contentsOfFiles(
   handle: number,
-  { files: received, ci, given: ofClient }: ReceivedFiles,
+  { files: received, ci: ciOfClient, given: ofClient }: ReceivedFiles,
   { repo, claims, now, organization }: UploadToPack,
 ): Promise<UploadContents> {
+  const ci = claimedCi(claims, ciOfClient);
   const run = readCiLines(ci);
   const given = {
     ...ofClient,
@@ -275,6 +276,11 @@ async function contentsOfFiles(
   };
 }
 
+/** The variables of the client, without what the claims of its token say in another way. */
+function claimedCi(claims: ClaimedRun | undefined, ci: string): string {
+  return claims?.isQueueInBranch ? withoutQueue(ci) : ci;
+}
+
 function pathOf(part: "report" | "coverage", name: string): string {
   const plain = name.replaceAll(/\p{Cc}/gu, "_").slice(-MAX_NAME_CHARACTERS);
   const path = archivePath(part === "report" ? "test-results" : "coverage", plain);
@@ -291,7 +297,8 @@ async function contentsOfArchive(path: string, upload: UploadToPack): Promise<Up
   const notes = new UploadNotes(name);
   const onNote = (text: string) => notes.add(text);
   const contents = await inspectArchive(source, { onNote });
-  const { metadata, ci, codeowners, reports, coverage } = contents;
+  const { metadata, codeowners, reports, coverage } = contents;
+  const ci = claimedCi(claims, contents.ci);
   const run = readCiLines(ci);
   const otherwise = metadata?.commit || run?.commit ? undefined : claims?.commit;
   const given = { ...ofClient, commit: ofClient.commit ?? otherwise };

@@ -196,6 +196,30 @@ describeWithDatabases("an upload with an identity token", (database) => {
     }
   });
 
+  it("of GitHub is of no merge queue but that of its branch", async () => {
+    const ci = "BUILDKITE=true\nBUILDKITE_REPO=git@github.com:acme/shop.git\n" +
+      `BUILDKITE_COMMIT=${OTHER_SHA}\nBUILDKITE_BRANCH=feature\n` +
+      "BUILDKITE_MERGE_QUEUE_BASE_BRANCH=main\n";
+    const queue = "refs/heads/gh-readonly-queue/main/pr-5-0123456";
+    const workflow_run = { event_name: "workflow_run", ref: "refs/heads/main" };
+    for (
+      const [name, claims, expected] of [
+        ["a branch", {}, ""],
+        ["workflow_run", workflow_run, ""],
+        ["a queue", { event_name: "merge_group", ref: queue }, "main"],
+      ] as const
+    ) {
+      const body = formOf([["report", "a.xml", reportOf(`queue ${name}`)]]);
+      body.append("ci", ci);
+      const response = await send(await issuer.token({ ...GITHUB_CLAIMS, ...claims }), { body });
+      const { key } = await response.clone().json();
+      await stored(response);
+      const [row] = await database().sql<{ queueBase: string }[]>`
+        select queue_base as "queueBase" from submission where key = ${key}`;
+      assert.equal(row!.queueBase, expected, name);
+    }
+  });
+
   it("of workflow_run is of the client's commit, but never of the base branch", async () => {
     const claims = { ...GITHUB_CLAIMS, event_name: "workflow_run", ref: "refs/heads/main" };
     for (const [given, expected] of [["someone:main", "someone:main"], ["main", null]] as const) {
