@@ -228,11 +228,7 @@ function causeTable(causes: readonly ShownGroup[], page: RepositoryPage): Markup
   const rows = causes.map(({ message, testCount, tests, count, lastRecordedAt }) => {
     const links = tests.map((id) => page.link.test(id, page.names.get(id)!));
     return [
-      markup`${
-        message
-          ? markup`<code class="message">${message}</code>`
-          : "Without a message: may have several causes"
-      }
+      markup`${message ? markup`<code class="message">${message}</code>` : "Without a message"}
 ${someTests(testCount, links, plural(testCount, "test"))}`,
       formatCount(testCount),
       formatCount(count),

@@ -20,6 +20,7 @@ const EVIDENCE = {
   segments: [{ runs: 226, failures: 7, rate: 0.031, from: VERSION, to: VERSION }],
   since: null,
   calm: { passes: 64, by_chance: 0.12, passes_needed: 118 },
+  first_disruption: { ...VERSION, branch: "main", author: "ada", pull_request: 77 },
 };
 
 describe("get_test_evidence", () => {
