@@ -88,10 +88,9 @@ export function readGivenBuildUrl(text: string): string {
   const url = readBuildUrl(text);
   if (url === text.trim()) return url;
   throw new SyntaxError(
-    `invalid build URL ${
-      excerpt(url)
-    } with a user or password: expected one without, because all ` +
-      "readers see it",
+    // Its query may be a secret as well, and messages are logged.
+    `invalid build URL ${excerpt(url.replace(/[?#].*$/s, ""))} with a user or password: expected ` +
+      "one without, because all readers see it",
   );
 }
 
