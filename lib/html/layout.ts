@@ -81,7 +81,7 @@ export function layout({ title, crumbs = [], content }: Page, frame: Frame | nul
 ${trail}
 ${content}
 </main>
-<footer><p><b>Flaky</b> is a failure of a test that also passed on the same code. Figures cover the
+<footer><p>A test is <b>flaky</b> if it both failed and passed on the same code. Figures cover the
 last 14 days unless they say otherwise; ${
       !frame || frame.zone === UTC
         ? "times are UTC"

@@ -460,7 +460,7 @@ function buildFacts(
     ["Results", formatCount(results), `in ${plural(parts.length, "upload")}`],
     ["When", at(recordedAt)],
     buildUrl !== "" &&
-    ["CI run", externalLink(buildUrl, externalAddress(buildUrl) ? "open" : buildUrl)],
+    ["CI run", externalLink(buildUrl, externalAddress(buildUrl) ? "open it" : buildUrl)],
   ];
   return factLine(...facts.filter((fact) => fact !== false));
 }

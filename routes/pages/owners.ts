@@ -166,7 +166,7 @@ export const ownerPage = definePage({
       content: markup`${head}
 ${
         keyFigures(
-          ["Tests", formatCount(testCount), "that ran with this owner"],
+          ["Tests", formatCount(testCount), "owned by this team"],
           ["Flaky", String(flaky.length), "not quarantined"],
           ["Flaky failures", formatCount(costOf(tests)), "in the last 14 days"],
           [
@@ -175,7 +175,7 @@ ${
             `failed attempts and jobs run again, last ${COST_DAYS} days`,
           ],
           ["Quarantined", String(quarantined.length), quarantined.length === 1 ? "test" : "tests"],
-          ["Ending soon", String(ending.length), `within ${ENDING_DAYS} days`],
+          ["Quarantines that end", String(ending.length), `within ${ENDING_DAYS} days`],
         )
       }
 <h2>Flaky tests</h2>
@@ -184,7 +184,7 @@ ${flaky.length > 0 ? flakyTable(flaky, page) : emptyState("None of them is flaky
 ${
         quarantined.length > 0
           ? quarantineTable(quarantined, page)
-          : emptyState("None of them is quarantined.")
+          : emptyState("No test of theirs is quarantined.")
       }`,
     };
   },

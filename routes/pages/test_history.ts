@@ -128,7 +128,14 @@ ${table("Segments of constant failure rate", columns, rows, "dense")}</details>`
 }
 
 /** What the runs since the commit that is meant as the repair say. */
-function repairAnswer({ repair, runs }: BaseHistory, { test }: TestPage): Markup | null {
+function repairAnswer(
+  { base, repair, runs }: BaseHistory,
+  { test, parameters: { since = "" } }: TestPage,
+): Markup | null {
+  if (since !== "" && repair === null) {
+    return markup`<p role="status">No run of <code>${since}</code> on ${base} is stored, so nothing can be said about
+this fix.</p>`;
+  }
   const isDisruptive = test.disruptionCount > 0;
   const answer = repair && sayRepair(testEvidence(runs, { isDisruptive, repair }).calm!, repair);
   return answer ? markup`<p role="status">${answer}.</p>` : null;
@@ -149,7 +156,7 @@ export function repairForm({ base, repair }: BaseHistory, { parameters }: TestPa
 export function repairField({ since }: RawParameters, errors: ParameterErrors): Markup {
   return textField({
     name: "since",
-    label: "Commit that is meant as the fix",
+    label: "Commit with the fix",
     hint: "9f2c4e1",
     value: since,
     errors: errors.since,

@@ -116,7 +116,9 @@ describeWithDatabases("the evidence for a test", (database) => {
     assert.match(failed, new RegExp(`name="since" value="${commitAt(4)}"`));
     assert.match(failed, /<input type="hidden" name="days" value="30">/);
     assert.match(failed, /role="status">failed again: 8 passes since c000000, and a failure\./);
-    assert.match(await page("?since=eeeeeeee"), /no run of this commit on main is stored/);
+    const unknown = await page("?since=eeeeeeee");
+    assert.match(unknown, /role="status">No run of <code>eeeeeeee<\/code> on main is stored/);
+    assert.match(unknown, /no run of this commit on main is stored/);
     const wrong = await fixture.get(`/tests/${idOf(shop, { name: "a" })}?since=HEAD`);
     assert.equal(wrong.status, 400);
     assert.match(
