@@ -41,7 +41,7 @@ describe("the options of the benchmark", () => {
   it("are some sections, or all", () => {
     const args = EXAMPLE.split(" ").slice(4);
     assert.deepEqual([...readOptions(args).only], ["startup"]);
-    assert.equal(readOptions([]).only.size, 12);
+    assert.equal(readOptions([]).only.size, 13);
   });
 
   it("that make no sense are refused in words", () => {

@@ -16,6 +16,8 @@ export interface HistoryShape {
   /** Tests that are disruptive, and disruptions of all of them together. */
   disruptiveTestCount: number;
   disruptionCount: number;
+  /** Share of the results that are failures without a disruption; 0.02 % unless given. */
+  brokenShare?: number;
   /** First and last second of the history, since 1970. */
   from: number;
   until: number;
@@ -83,6 +85,7 @@ export function* builds(shape: HistoryShape): Generator<Build> {
         typicalMs,
         flakyEvery: flakyEvery(shape),
         disruptions: due - disrupted,
+        brokenShare: shape.brokenShare ?? BROKEN_SHARE,
       }),
     };
     disrupted = due;
@@ -106,12 +109,13 @@ function shardOf(shape: HistoryShape, buildNumber: number): Shard {
 
 function* attempts(
   { first, end }: Shard,
-  { random, texts, typicalMs, flakyEvery, disruptions }: {
+  { random, texts, typicalMs, flakyEvery, disruptions, brokenShare }: {
     random: Random;
     texts: Generator<Failure, never>;
     typicalMs: number[];
     flakyEvery: number;
     disruptions: number;
+    brokenShare: number;
   },
 ): Generator<Attempt> {
   const flakyHere = Math.max(1, Math.ceil((end - first) / flakyEvery));
@@ -135,7 +139,7 @@ function* attempts(
     const chance = failures > 0 ? 1 : random.next();
     if (chance < SKIPPED_SHARE) {
       yield { ...attempt, conclusion: "skipped", durationMicroseconds: 0 };
-    } else if (chance < SKIPPED_SHARE + BROKEN_SHARE) {
+    } else if (chance < SKIPPED_SHARE + brokenShare) {
       yield { ...attempt, conclusion: "error", ...texts.next().value };
     } else yield attempt;
   }

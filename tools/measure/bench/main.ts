@@ -20,6 +20,7 @@ import { measureUploads } from "./uploads.ts";
 import { fillUncached, measureUncached } from "./uncached.ts";
 import { measureExport } from "./export.ts";
 import { measureGrowth } from "./growth.ts";
+import { fillHistories, measureHistories } from "./histories.ts";
 import { measureIngest } from "./ingest.ts";
 import { describeMachine } from "./machine.ts";
 import { markdown, type Results } from "./markdown.ts";
@@ -41,6 +42,8 @@ interface Scale {
   growing: string[] | null;
   /** How often each test ran that is asked about. */
   runs: number;
+  /** How often each test ran of a long history. */
+  historyRuns: number;
 }
 
 const SCALES = {
@@ -52,6 +55,7 @@ const SCALES = {
     // The others differ from these in what they show, not in what they read.
     growing: ["submissions", "tests", "results", "inventory"],
     runs: 200,
+    historyRuns: 400,
   },
   full: {
     sizes: { small: 1_000_000, large: 100_000_000, measured: 10_000_000 },
@@ -59,6 +63,7 @@ const SCALES = {
     weighed: "measured",
     growing: null,
     runs: 1_000,
+    historyRuns: 2_000,
   },
 } satisfies Record<string, Scale>;
 
@@ -72,7 +77,9 @@ if (earlier) {
   console.log(markdown(earlier));
   Deno.exit();
 }
-const { sizes, effort, weighed, growing, runs }: Scale = quick ? SCALES.quick : SCALES.full;
+const { sizes, effort, weighed, growing, runs, historyRuns }: Scale = quick
+  ? SCALES.quick
+  : SCALES.full;
 const started = performance.now();
 const report = (line: string) => console.error(line);
 const folder = data && resolve(data);
@@ -127,6 +134,11 @@ async function measure(server: PostgresServer, databases: Databases): Promise<Re
     const databaseUrl = await server.createDatabase("uncached");
     const filled = await fillUncached(databaseUrl, { buildCount: runs, report });
     results.uncached = await measureUncached(databaseUrl, { filled, report });
+  }
+  if (section("histories")) {
+    const databaseUrl = await server.createDatabase("histories");
+    const filled = await fillHistories(databaseUrl, { runs: historyRuns, report });
+    results.histories = await measureHistories(databaseUrl, { filled, report });
   }
   if (section("pages")) {
     results.pages = await measurePages(await databases.get("measured"), { report });

@@ -6,6 +6,7 @@ import type { DoorRow } from "./door.ts";
 import type { UploadsRow } from "./uploads.ts";
 import type { ExportFigures } from "./export.ts";
 import type { GrowthRow } from "./growth.ts";
+import type { HistoryFigures } from "./histories.ts";
 import type { IngestFigures } from "./ingest.ts";
 import type { PageRow } from "./pages.ts";
 import type { StorageFigures } from "./storage.ts";
@@ -18,6 +19,7 @@ export interface Results extends Partial<AfterUploadFigures> {
   growth?: GrowthRow[];
   storage?: StorageFigures;
   uncached?: UncachedRow[];
+  histories?: HistoryFigures;
   ingest?: IngestFigures;
   door?: DoorRow[];
   uploads?: UploadsRow[];
@@ -70,6 +72,24 @@ export function markdown(results: Results): string {
         ["what", "requests", "p50 ms", "slowest ms"],
         uncached.map((row) => [row.what, whole(row.requests), two(row.p50_ms), two(row.max_ms)]),
       ),
+    );
+  }
+  if (results.histories) {
+    const { pages: rows, runs, ...own } = results.histories;
+    section(
+      `20,000 tests with ${whole(runs)} runs each, of which 2,000 failed`,
+      table(
+        ["page", "code ms", "cold ms", "first of a process ms", "after an upload ms", "again ms"],
+        rows.map((row) => [
+          row.page,
+          one(row.code_ms),
+          one(row.cold_ms),
+          one(row.first_ms),
+          one(row.after_upload_ms),
+          two(row.again_ms),
+        ]),
+      ),
+      pairs(own),
     );
   }
   if (ingest) section("Taking reports in", pairs({ ...ingest }));

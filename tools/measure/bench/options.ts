@@ -12,6 +12,7 @@ export const SECTIONS = [
     "storage",
     "after_upload",
     "uncached",
+    "histories",
     "pages",
     "startup",
     "ingest",
