@@ -4,6 +4,7 @@ import { type Run, TestHistories, type TestList } from "../../lib/analysis/run.t
 import { wilsonLowerBound } from "../../lib/analysis/wilson.ts";
 import { firstSubmissionId, type TestIdentity } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
+import { chanceOfPasses, MAX_CHANCE, passesNeeded } from "../../lib/evidence/calm.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import {
   stateIn,
@@ -12,11 +13,11 @@ import {
   worstEnvironment,
 } from "../../lib/evidence/states.ts";
 import {
-  type HistoryRun,
+  BaseHistories,
   MAX_HISTORY_RUNS,
+  outcomeByte,
   runOutcome,
-  type TestEvidence,
-  testEvidence,
+  type TestStateFacts,
 } from "../../lib/evidence/test_evidence.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
@@ -42,10 +43,12 @@ const COLUMNS = [
 type BaseRun = Run<typeof COLUMNS[number]>;
 
 /** The last segment of a test's history. */
-type StateFacts = Pick<
-  TestEvidence,
-  "state" | "environment" | "runs" | "failures" | "rate" | "since" | "calm"
->;
+type StateFacts = Omit<TestStateFacts, "passing">;
+
+/** The state of a test, and when it stopped running, in seconds since 1970. */
+interface TestFacts extends TestStateFacts {
+  stopped: { lastRunAt: number; stoppedAt: number } | null;
+}
 
 /** A test that had failures, and does not run in its job any more. */
 export interface StoppedTest extends TestIdentity {
@@ -115,51 +118,63 @@ export async function loadTestStates(
   const base = await loadBaseBranch(sql, { repositoryId, now });
   const runs = await loadBaseRuns(sql, { repositoryId, base });
   const disruptive = await selectDisruptive(sql, { repositoryId, windowStart });
-  const stopped = new Map<number, Omit<StoppedTest, keyof TestIdentity | "id">>();
-  const found = statesOfFailing(runs, disruptive, (testNo, last) => {
-    if (last.lastRunAt >= now - STOPPED_SECONDS) stopped.set(testNo, last);
-  });
+  const found = statesOfFailing(runs, disruptive);
   if (states.some((state) => state === "healthy" || state === "new")) {
     for (const [testNo, facts] of statesOfOthers(runs, found)) found.set(testNo, facts);
   }
-  const proving = [...found].flatMap(([testNo, { state, calm }]) => {
-    const { passes = 0, passesNeeded = 0, byChance = 1 } = calm ?? {};
-    const isProving = state !== "broken" && !stopped.has(testNo) && passes < passesNeeded &&
-      byChance! <= MAX_CHANCE_OF_PROOF;
-    return isProving ? [{ testNo, passes, passesNeeded }] : [];
-  });
-  const wanted = [...found].filter(([testNo, { state }]) =>
-    states.includes(state) && !(withoutReruns && disruptive.has(testNo))
+  const stopped = [...found].flatMap(([testNo, { stopped, passing }]) =>
+    stopped && stopped.lastRunAt >= now - STOPPED_SECONDS
+      ? [{ testNo, ...stopped, ...passesOf(passing!) }]
+      : []
+  );
+  const proving = [...found].flatMap(([testNo, { state, passing, stopped }]) =>
+    passing && !stopped && state !== "broken" && isProving(passing)
+      ? [{ testNo, ...passesOf(passing) }]
+      : []
+  );
+  // Tests that stopped running have a list of their own.
+  const wanted = [...found].filter(([testNo, { state, stopped }]) =>
+    states.includes(state) && !stopped && !(withoutReruns && disruptive.has(testNo))
   );
   const names = await loadIdentities(sql, {
     repositoryId,
     idPrefix,
     testNos: [
       ...wanted.map(([testNo]) => testNo),
-      ...stopped.keys(),
+      ...stopped.map(({ testNo }) => testNo),
       ...proving.map(({ testNo }) => testNo),
     ],
   });
-  const tests = wanted.flatMap(([testNo, facts]) => {
-    // Pruned tests have no name any more.
-    const identity = names.get(testNo);
-    return identity ? [{ ...identity, ...facts, isDisruptive: disruptive.has(testNo) }] : [];
-  }).sort(compareStates);
+  // Pruned tests have no name any more.
+  const named = <Facts extends { testNo: number }>(facts: readonly Facts[]) =>
+    facts.flatMap(({ testNo, ...own }) => {
+      const identity = names.get(testNo);
+      return identity ? [{ ...identity, ...own }] : [];
+    });
+  const tests = named(wanted.map(([testNo, { passing: _, stopped: __, ...facts }]) => (
+    { testNo, ...facts, isDisruptive: disruptive.has(testNo) }
+  ))).sort(compareStates);
   return {
     base,
-    stopped: [...stopped].flatMap(([testNo, last]) => {
-      const identity = names.get(testNo);
-      return identity ? [{ ...identity, ...last }] : [];
-    }).sort((a, b) => b.lastRunAt - a.lastRunAt || (a.id < b.id ? -1 : 1)),
-    proving: proving.flatMap(({ testNo, ...passes }) => {
-      const identity = names.get(testNo);
-      return identity ? [{ ...identity, ...passes }] : [];
-    }).sort((a, b) =>
+    stopped: named(stopped).sort((a, b) => b.lastRunAt - a.lastRunAt || (a.id < b.id ? -1 : 1)),
+    proving: named(proving).sort((a, b) =>
       (a.passesNeeded - a.passes) - (b.passesNeeded - b.passes) || (a.id < b.id ? -1 : 1)
     ),
     count: tests.length,
     tests: tests.slice(page.offset, page.offset + page.limit),
   };
+}
+
+type Passing = NonNullable<TestStateFacts["passing"]>;
+
+/** Whether a test passes again, but not yet often enough to be called calm. */
+function isProving({ before, passes }: Passing): boolean {
+  const chance = chanceOfPasses(before, passes);
+  return chance > MAX_CHANCE && chance <= MAX_CHANCE_OF_PROOF;
+}
+
+function passesOf({ before, passes }: Passing) {
+  return { passes, passesNeeded: passesNeeded(before) };
 }
 
 /** Failed submissions in a row after which a test may be broken. */
@@ -236,57 +251,35 @@ async function loadBaseRuns(
 function statesOfFailing(
   runs: readonly BaseRun[],
   disruptive: ReadonlySet<number>,
-  onStopped: OnStopped,
-): Map<number, StateFacts> {
+): Map<number, TestFacts> {
   const testNos = new Set(disruptive);
   for (const { results } of runs) {
     results.eachException((testNo, { counts }) => {
       if (counts.negative > 0) testNos.add(testNo);
     });
   }
-  return statesOf(runs, { testNos, disruptive, onStopped });
+  return statesOf(runs, { testNos, disruptive });
 }
-
-type OnStopped = (
-  testNo: number,
-  last: Omit<StoppedTest, keyof TestIdentity | "id">,
-) => void;
 
 /** By test_no: the states of some tests. */
 function statesOf(
   runs: readonly BaseRun[],
-  { testNos, disruptive, onStopped }: {
-    testNos: ReadonlySet<number>;
-    disruptive: ReadonlySet<number>;
-    onStopped?: OnStopped;
-  },
-): Map<number, StateFacts> {
-  const outcomes = runs.map(outcomesOf);
-  const indexed = runs.map((run, index) => ({ ...run, index }));
+  { testNos, disruptive }: { testNos: ReadonlySet<number>; disruptive: ReadonlySet<number> },
+): Map<number, TestFacts> {
   const stopTimes = stopTimesOf(runs);
-  const histories = new TestHistories(indexed, testNos);
-  const found = new Map<number, StateFacts>();
+  const attempts = new TestHistories(runs, testNos);
+  const histories = new BaseHistories(runs);
+  const outcomes = new Uint8Array(runs.length);
+  const found = new Map<number, TestFacts>();
   for (const testNo of testNos) {
-    const history: HistoryRun[] = [];
-    let last = -1;
-    histories.each(testNo, ({ index }, attempts) => {
-      const { passed, failed, failedAtLast } = outcomes[index]!;
-      const { positive, negative } = attempts.counts;
-      if (positive + negative === 0) return;
-      last = index;
-      if (negative === 0) history.push(passed);
-      else history.push(runOutcome(attempts)?.hasFailedAtLast ? failedAtLast : failed);
-    });
-    const isDisruptive = disruptive.has(testNo);
-    const evidence = testEvidence(history, { isDisruptive, repair: null });
-    found.set(testNo, evidence);
-    const { calm } = evidence;
+    attempts.writeBytes(testNo, outcomes, outcomeByte);
+    const facts = histories.state(outcomes, disruptive.has(testNo));
+    const last = outcomes.findLastIndex((outcome) => outcome > 0);
     const stoppedAt = stopTimes[last] ?? null;
-    if (calm && stoppedAt !== null) {
-      const { passes, passesNeeded } = calm;
-      const lastRunAt = runs[last]!.recordedAt;
-      onStopped?.(testNo, { lastRunAt, stoppedAt, passes, passesNeeded });
-    }
+    const stopped = facts.passing && stoppedAt !== null
+      ? { lastRunAt: runs[last]!.recordedAt, stoppedAt }
+      : null;
+    found.set(testNo, { ...facts, stopped });
   }
   return found;
 }
@@ -304,22 +297,12 @@ function stopTimesOf(runs: readonly BaseRun[]): (number | null)[] {
   }).reverse();
 }
 
-/** The three outcomes of a run, which all of its tests share: there may be millions of them. */
-function outcomesOf({ commitOid, treeOid, code, environment, recordedAt }: BaseRun) {
-  const version = { commitOid, treeOid, code, environment, recordedAt };
-  return {
-    passed: { ...version, hasFailed: false, hasFailedAtLast: false },
-    failed: { ...version, hasFailed: true, hasFailedAtLast: false },
-    failedAtLast: { ...version, hasFailed: true, hasFailedAtLast: true },
-  };
-}
-
 /** By test_no: the states of tests that never failed, which follow from how often they ran. */
 function statesOfOthers(
   runs: readonly BaseRun[],
   known: ReadonlyMap<number, unknown>,
-): Map<number, StateFacts> {
-  const found = new Map<number, StateFacts[]>();
+): Map<number, TestFacts> {
+  const found = new Map<number, TestFacts[]>();
   for (const [environment, own] of Map.groupBy(runs, (run) => run.environment)) {
     const counts = new Map<number, number>();
     const add = (testNo: number, count: number) => {
@@ -347,7 +330,7 @@ function statesOfOthers(
   );
 }
 
-function neverFailed(environment: string, runs: number): StateFacts {
+function neverFailed(environment: string, runs: number): TestFacts {
   return {
     state: stateIn({
       segments: [{ runs, failures: 0 }],
@@ -359,7 +342,8 @@ function neverFailed(environment: string, runs: number): StateFacts {
     failures: 0,
     rate: runs > 0 ? 0 : null,
     since: null,
-    calm: null,
+    passing: null,
+    stopped: null,
   };
 }
 

@@ -13,36 +13,37 @@ export interface Calm {
 }
 
 /** What may remain as chance. */
-const MAX_CHANCE = 0.05;
+export const MAX_CHANCE = 0.05;
 
 /** More passes than this prove nothing that anyone waits for. */
 const MAX_PASSES = 1_000_000_000;
 
 /** @param before the runs up to the last failure, or before a commit that is meant as the repair */
 export function calmAfter(before: VersionOutcome, passes: number): Calm {
-  return { passes, byChance: chanceOf(before, passes), passesNeeded: passesNeeded(before) };
+  return { passes, byChance: chanceOfPasses(before, passes), passesNeeded: passesNeeded(before) };
 }
 
 /**
  * The probability of `passes` runs without a failure after `failures` in `runs`:
  * B(0.3 + x, 0.5 + n - x + m) / B(0.3 + x, 0.5 + n - x).
  */
-function chanceOf({ runs, failures }: VersionOutcome, passes: number): number {
+export function chanceOfPasses({ runs, failures }: VersionOutcome, passes: number): number {
   const a = PRIOR.failures + failures;
   const b = PRIOR.passes + runs - failures;
   return Math.exp(logBeta(a, b + passes) - logBeta(a, b));
 }
 
-function passesNeeded(before: VersionOutcome): number {
+/** The smallest number of passes that happens by chance with at most 5 %. */
+export function passesNeeded(before: VersionOutcome): number {
   let high = 1;
-  while (chanceOf(before, high) > MAX_CHANCE) {
+  while (chanceOfPasses(before, high) > MAX_CHANCE) {
     if (high >= MAX_PASSES) return MAX_PASSES;
     high *= 2;
   }
   // The smallest in (low, high].
   for (let low = Math.floor(high / 2); high - low > 1;) {
     const middle = Math.floor((low + high) / 2);
-    if (chanceOf(before, middle) > MAX_CHANCE) low = middle;
+    if (chanceOfPasses(before, middle) > MAX_CHANCE) low = middle;
     else high = middle;
   }
   return high;

@@ -15,6 +15,12 @@ export interface VersionOutcome {
   failures: number;
 }
 
+/** The outcomes of the code versions of a test, oldest first. Arrays, because there may be millions of versions. */
+export interface VersionOutcomes {
+  runs: ArrayLike<number>;
+  failures: ArrayLike<number>;
+}
+
 /** A stretch of constant failure rate: code versions from `first` to before `end`. */
 export interface Segment extends VersionOutcome {
   first: number;
@@ -47,15 +53,9 @@ const TAIL = 0.005;
  *
  * @param versions oldest first
  */
-export function findSegments(versions: readonly VersionOutcome[]): Segment[] {
-  if (versions.length === 0) return [];
-  const places = changePlaces(versions);
-  const runs = [0], failures = [0];
-  for (let index = 1; index < places.length; index++) {
-    const block = sum(versions, places[index - 1]!, places[index]!);
-    runs.push(runs.at(-1)! + block.runs);
-    failures.push(failures.at(-1)! + block.failures);
-  }
+export function findSegments(versions: VersionOutcomes): Segment[] {
+  if (versions.runs.length === 0) return [];
+  const { places, runs, failures } = blocksOf(versions);
   const likelihood = createLikelihood(runs.at(-1)!);
   // By place: the best partition of all versions before it, and the place at which its last segment begins.
   const best = new Float64Array(places.length);
@@ -87,7 +87,7 @@ export function findSegments(versions: readonly VersionOutcome[]): Segment[] {
  * the segment before it and the end of the segment after it.
  */
 export function changeRange(
-  versions: readonly VersionOutcome[],
+  versions: VersionOutcomes,
   before: Segment,
   after: Segment,
 ): ChangeRange {
@@ -96,8 +96,8 @@ export function changeRange(
   const weights: number[] = [];
   let runs = 0, failures = 0;
   for (let last = before.first; last < after.end - 1; last++) {
-    runs += versions[last]!.runs;
-    failures += versions[last]!.failures;
+    runs += versions.runs[last]!;
+    failures += versions.failures[last]!;
     weights.push(
       likelihood(failures, runs) + likelihood(all.failures - failures, all.runs - runs),
     );
@@ -120,29 +120,28 @@ function reaches(limit: number): (share: number) => boolean {
   return (share) => (running += share) >= limit;
 }
 
-/** Positions at which a segment may begin or end: the first, where the outcome changes, and the end. */
-function changePlaces(versions: readonly VersionOutcome[]): number[] {
-  const places = [0];
-  for (let at = 1; at < versions.length; at++) {
-    const [one, other] = [outcomeOf(versions[at - 1]!), outcomeOf(versions[at]!)];
-    if (one === "mixed" || one !== other) places.push(at);
+/**
+ * Where a segment may begin or end: the first version, where the outcome changes, and the end; with the runs and
+ * failures before each.
+ */
+function blocksOf({ runs, failures }: VersionOutcomes) {
+  const blocks = { places: [0], runs: [0], failures: [0] };
+  let ran = 0, failed = 0;
+  const end = (at: number) => {
+    blocks.places.push(at);
+    blocks.runs.push(ran);
+    blocks.failures.push(failed);
+  };
+  let previous: "passed" | "failed" | "mixed" | null = null;
+  for (let at = 0; at < runs.length; at++) {
+    const outcome = failures[at] === 0 ? "passed" : failures[at] === runs[at] ? "failed" : "mixed";
+    if (previous !== null && (outcome === "mixed" || outcome !== previous)) end(at);
+    previous = outcome;
+    ran += runs[at]!;
+    failed += failures[at]!;
   }
-  places.push(versions.length);
-  return places;
-}
-
-function outcomeOf({ runs, failures }: VersionOutcome): "passed" | "failed" | "mixed" {
-  if (failures === 0) return "passed";
-  return failures === runs ? "failed" : "mixed";
-}
-
-function sum(versions: readonly VersionOutcome[], first: number, end: number): VersionOutcome {
-  let runs = 0, failures = 0;
-  for (let at = first; at < end; at++) {
-    runs += versions[at]!.runs;
-    failures += versions[at]!.failures;
-  }
-  return { runs, failures };
+  end(runs.length);
+  return blocks;
 }
 
 /**

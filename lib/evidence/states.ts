@@ -36,15 +36,18 @@ export function stateIn({ segments, lastFinalFailures, isDisruptive }: HistoryFa
 
 /** What decides which environment stands for a test. */
 interface EnvironmentState {
+  environment: string;
   state: TestState;
   /** Runs of the last segment. */
   runs: number;
 }
 
-/** The environment with the worst state, of equals the one with most runs; `undefined` of none. */
+/** The environment with the worst state, of equals the one with most runs, then by name; `undefined` of none. */
 export function worstEnvironment<Environment extends EnvironmentState>(
   environments: readonly Environment[],
 ): Environment | undefined {
   const rank = ({ state }: EnvironmentState) => TEST_STATES.indexOf(state);
-  return environments.toSorted((a, b) => rank(a) - rank(b) || b.runs - a.runs)[0];
+  return environments.toSorted((a, b) =>
+    rank(a) - rank(b) || b.runs - a.runs || (a.environment < b.environment ? -1 : 1)
+  )[0];
 }

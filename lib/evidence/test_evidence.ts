@@ -2,14 +2,20 @@
 import { type Attempts, finalOutcome } from "../analysis/columns.ts";
 import { rateInterval } from "./beta.ts";
 import { type Calm, calmAfter } from "./calm.ts";
-import { changeRange, findSegments, type VersionOutcome } from "./segments.ts";
+import {
+  changeRange,
+  findSegments,
+  type Segment,
+  type VersionOutcome,
+  type VersionOutcomes,
+} from "./segments.ts";
 import { MIN_BROKEN_RUNS, stateIn, type TestState, worstEnvironment } from "./states.ts";
 
 /** More runs of an environment say nothing about today. */
 export const MAX_HISTORY_RUNS = 2_000;
 
-/** How the test ended in a submission on the base branch. */
-export interface HistoryRun {
+/** What a submission on the base branch tested: the same for all of its tests. */
+export interface TestedRun {
   commitOid: string;
   treeOid: string | null;
   /** What was tested: a tree, otherwise a commit. */
@@ -17,6 +23,10 @@ export interface HistoryRun {
   environment: string;
   /** Seconds since 1970. */
   recordedAt: number;
+}
+
+/** How the test ended in a submission on the base branch. */
+export interface HistoryRun extends TestedRun {
   /** Whether any attempt failed. */
   hasFailed: boolean;
   /** Whether the final attempt failed. */
@@ -29,6 +39,19 @@ export function runOutcome(
 ): Pick<HistoryRun, "hasFailed" | "hasFailedAtLast"> | null {
   if (positive + negative === 0) return null;
   return { hasFailed: negative > 0, hasFailedAtLast: finalOutcome(kinds) === "negative" };
+}
+
+/** How a test ended in a run, as a byte: there may be millions. */
+const NOT_RUN = 0, PASSED = 1, FAILED = 2, FAILED_AT_LAST = 3;
+
+/** {@linkcode runOutcome} as a byte; 0 when the test neither passed nor failed. */
+export function outcomeByte(attempts: Attempts): number {
+  const outcome = runOutcome(attempts);
+  return outcome ? byteOf(outcome) : NOT_RUN;
+}
+
+function byteOf({ hasFailed, hasFailedAtLast }: Pick<HistoryRun, "hasFailed" | "hasFailedAtLast">) {
+  return !hasFailed ? PASSED : hasFailedAtLast ? FAILED_AT_LAST : FAILED;
 }
 
 /** A code version by its first run. */
@@ -50,7 +73,8 @@ interface Since {
 /** The passes since a commit; by no chance when there are failures among them. */
 type CalmSince = Omit<Calm, "byChance"> & { byChance: number | null };
 
-export interface TestEvidence {
+/** What a list of tests shows of the history of each. */
+export interface TestStateFacts {
   state: TestState;
   /** The environment that stands for the test; `""` when unknown. */
   environment: string;
@@ -59,12 +83,17 @@ export interface TestEvidence {
   failures: number;
   /** `null` without a run. */
   rate: number | null;
+  /** `null` when its rate is the same in all runs that are stored. */
+  since: Since | null;
+  /** The runs of the last segment that has failures, up to the last one, and the passes since; `null` without any. */
+  passing: { before: VersionOutcome; passes: number } | null;
+}
+
+export interface TestEvidence extends Omit<TestStateFacts, "passing"> {
   rateLow: number;
   rateHigh: number;
   /** Oldest first. */
   segments: HistorySegment[];
-  /** `null` when its rate is the same in all runs that are stored. */
-  since: Since | null;
   /** `null` when it never failed, unless a commit is given. */
   calm: CalmSince | null;
 }
@@ -77,11 +106,6 @@ export interface Repair {
   recordedAt: number;
 }
 
-interface Version extends HistoryVersion {
-  /** In the order of time. */
-  runs: HistoryRun[];
-}
-
 /**
  * The evidence for a test, of the environment with the worst state.
  *
@@ -91,100 +115,271 @@ export function testEvidence(
   runs: readonly HistoryRun[],
   { isDisruptive, repair }: { isDisruptive: boolean; repair: Repair | null },
 ): TestEvidence {
-  const environments = [...Map.groupBy(runs, ({ environment }) => environment).values()]
-    .map((own) => environmentEvidence(own, { isDisruptive, repair }));
-  return worstEnvironment(environments) ?? environmentEvidence([], { isDisruptive, repair });
+  return new BaseHistories(runs).evidence(Uint8Array.from(runs, byteOf), { isDisruptive, repair });
 }
 
-function environmentEvidence(
-  runs: readonly HistoryRun[],
-  { isDisruptive, repair }: { isDisruptive: boolean; repair: Repair | null },
-): TestEvidence {
-  const versions = versionsOf(runs.slice(-MAX_HISTORY_RUNS));
-  const outcomes = versions.map(({ runs }) => outcomeOf(runs));
-  const segments = findSegments(outcomes);
-  const last = segments.at(-1) ?? { first: 0, end: 0, runs: 0, failures: 0 };
-  const before = segments.at(-2);
-  const range = before && changeRange(outcomes, before, last);
-  const ordered = versions.flatMap(({ runs }) => runs);
-  const lastFinalFailures = versions.slice(last.first, last.end)
-    .flatMap(({ runs }) => runs)
-    .filter(({ hasFailedAtLast }) => hasFailedAtLast).length;
-  const { low, high } = rateInterval(last);
-  const failing = segments.findLast(({ failures }) => failures > 0);
+/** The runs of an environment. */
+interface EnvironmentRuns {
+  environment: string;
+  /** Their positions among all runs. */
+  runNos: Int32Array;
+  /** The code of each, as a number. */
+  codeNos: Int32Array;
+  codeCount: number;
+}
+
+/** The code versions of a test in an environment, in the order of their first runs. */
+interface Versions extends VersionOutcomes {
+  firstRunNos: Int32Array;
+  runs: Int32Array;
+  failures: Int32Array;
+  /** Runs of which the final attempt failed. */
+  finalFailures: Int32Array;
+  /** Runs after the last failed one. */
+  passesSince: Int32Array;
+}
+
+/** The history of a test in an environment. */
+interface EnvironmentHistory {
+  of: EnvironmentRuns;
+  outcomes: Uint8Array;
+  /** The first of the runs that count, among those of the environment. */
+  firstAt: number;
+  versions: Versions;
+  segments: Segment[];
+  last: Segment;
+}
+
+/** Runs on the base branch, for the evidence for each of thousands of tests. */
+export class BaseHistories {
+  readonly #runs: readonly TestedRun[];
+  readonly #environments: EnvironmentRuns[];
+
+  /** @param runs without outages, oldest first */
+  constructor(runs: readonly TestedRun[]) {
+    this.#runs = runs;
+    const positions = Map.groupBy(runs.keys(), (runNo) => runs[runNo]!.environment);
+    this.#environments = Array.from(positions, ([environment, runNos]) => {
+      const numbers = new Map<string, number>();
+      const codeNos = Int32Array.from(runNos, (runNo) => {
+        const { code } = runs[runNo]!;
+        const codeNo = numbers.get(code) ?? numbers.size;
+        numbers.set(code, codeNo);
+        return codeNo;
+      });
+      return { environment, runNos: Int32Array.from(runNos), codeNos, codeCount: numbers.size };
+    });
+  }
+
+  /**
+   * The state of a test in the environment with the worst one.
+   *
+   * @param outcomes {@linkcode outcomeByte} of each run
+   */
+  state(outcomes: Uint8Array, isDisruptive: boolean): TestStateFacts {
+    const { history, state } = this.#worst(outcomes, isDisruptive);
+    return this.#facts(history, state);
+  }
+
+  /** The evidence for a test, of the environment with the worst state. */
+  evidence(
+    outcomes: Uint8Array,
+    { isDisruptive, repair }: { isDisruptive: boolean; repair: Repair | null },
+  ): TestEvidence {
+    const { history, state } = this.#worst(outcomes, isDisruptive);
+    const { versions, segments, last } = history;
+    const { passing, ...facts } = this.#facts(history, state);
+    const { low, high } = rateInterval(last);
+    return {
+      ...facts,
+      rateLow: low,
+      rateHigh: high,
+      segments: segments.map(({ first, end, runs, failures }) => ({
+        runs,
+        failures,
+        from: this.#versionAt(versions, first),
+        to: this.#versionAt(versions, end - 1),
+      })),
+      calm: repair
+        ? this.#calmSince(history, repair)
+        : passing && calmAfter(passing.before, passing.passes),
+    };
+  }
+
+  #worst(outcomes: Uint8Array, isDisruptive: boolean) {
+    const found = this.#environments.flatMap((of) => {
+      const history = historyIn(of, outcomes);
+      if (history.versions.runs.length === 0) return [];
+      const state = environmentState(history, isDisruptive);
+      return [{ history, state, environment: of.environment, runs: history.last.runs }];
+    });
+    const worst = worstEnvironment(found);
+    if (worst) return worst;
+    const history = historyIn(NO_RUNS, outcomes);
+    return { history, state: environmentState(history, isDisruptive) };
+  }
+
+  #facts({ of, versions, segments, last }: EnvironmentHistory, state: TestState): TestStateFacts {
+    const before = segments.at(-2);
+    const range = before && changeRange(versions, before, last);
+    return {
+      state,
+      environment: of.environment,
+      runs: last.runs,
+      failures: last.failures,
+      rate: last.runs > 0 ? last.failures / last.runs : null,
+      since: range
+        ? {
+          from: this.#versionAt(versions, range.from),
+          to: this.#versionAt(versions, range.to),
+          changes: range.to - range.from,
+        }
+        : null,
+      passing: passingOf(versions, segments.findLast(({ failures }) => failures > 0)),
+    };
+  }
+
+  #versionAt({ firstRunNos }: Versions, place: number): HistoryVersion {
+    const { commitOid, treeOid, recordedAt } = this.#runs[firstRunNos[place]!]!;
+    return { commitOid, treeOid, recordedAt };
+  }
+
+  /** What the runs since a commit say, against all before its first one: in the order of code versions. */
+  #calmSince(history: EnvironmentHistory, { commitOid, recordedAt }: Repair): CalmSince {
+    const { outcomes } = history;
+    const runNos = inOrderOfVersions(history);
+    const runs = runNos.map((runNo) => this.#runs[runNo]!);
+    const own = runs.findIndex((run) => run.commitOid.toLowerCase().startsWith(commitOid));
+    const later = runs.findIndex((run) => run.recordedAt >= recordedAt);
+    const first = own >= 0 ? own : later >= 0 ? later : runs.length;
+    const count = (part: number[]) => ({
+      runs: part.length,
+      failures: part.filter((runNo) => outcomes[runNo] !== PASSED).length,
+    });
+    const after = count(runNos.slice(first));
+    const calm = calmAfter(count(runNos.slice(0, first)), after.runs - after.failures);
+    return { ...calm, byChance: after.failures > 0 ? null : calm.byChance };
+  }
+}
+
+const NO_RUNS: EnvironmentRuns = {
+  environment: "",
+  runNos: new Int32Array(),
+  codeNos: new Int32Array(),
+  codeCount: 0,
+};
+
+const NO_SEGMENT: Segment = { first: 0, end: 0, runs: 0, failures: 0 };
+
+function historyIn(of: EnvironmentRuns, outcomes: Uint8Array): EnvironmentHistory {
+  const firstAt = firstOfLast(of, outcomes);
+  const versions = versionsOf(of, outcomes, firstAt);
+  const segments = findSegments(versions);
+  return { of, outcomes, firstAt, versions, segments, last: segments.at(-1) ?? NO_SEGMENT };
+}
+
+/** Where the last runs of a test begin that count. */
+function firstOfLast({ runNos }: EnvironmentRuns, outcomes: Uint8Array): number {
+  let at = runNos.length;
+  for (let count = 0; at > 0 && count < MAX_HISTORY_RUNS;) {
+    if (outcomes[runNos[--at]!] !== NOT_RUN) count++;
+  }
+  return at;
+}
+
+function versionsOf(
+  { runNos, codeNos, codeCount }: EnvironmentRuns,
+  outcomes: Uint8Array,
+  firstAt: number,
+): Versions {
+  /** By code: its place among the versions, from 1 on. */
+  const places = new Int32Array(codeCount);
+  const firstRunNos = new Int32Array(codeCount);
+  const runs = new Int32Array(codeCount);
+  const failures = new Int32Array(codeCount);
+  const finalFailures = new Int32Array(codeCount);
+  const passesSince = new Int32Array(codeCount);
+  let count = 0;
+  for (let at = firstAt; at < runNos.length; at++) {
+    const outcome = outcomes[runNos[at]!];
+    if (outcome === NOT_RUN) continue;
+    let place = places[codeNos[at]!]! - 1;
+    if (place < 0) {
+      place = count++;
+      places[codeNos[at]!] = count;
+      firstRunNos[place] = runNos[at]!;
+    }
+    runs[place]!++;
+    if (outcome === PASSED) passesSince[place]!++;
+    else {
+      failures[place]!++;
+      passesSince[place] = 0;
+      if (outcome === FAILED_AT_LAST) finalFailures[place]!++;
+    }
+  }
   return {
-    state: failsSince(runs.slice(-MAX_HISTORY_RUNS))
-      ? "broken"
-      : stateIn({ segments, lastFinalFailures, isDisruptive }),
-    environment: runs[0]?.environment ?? "",
-    runs: last.runs,
-    failures: last.failures,
-    rate: last.runs > 0 ? last.failures / last.runs : null,
-    rateLow: low,
-    rateHigh: high,
-    segments: segments.map(({ first, end, runs, failures }) => ({
-      runs,
-      failures,
-      from: shown(versions[first]!),
-      to: shown(versions[end - 1]!),
-    })),
-    since: range
-      ? {
-        from: shown(versions[range.from]!),
-        to: shown(versions[range.to]!),
-        changes: range.to - range.from,
-      }
-      : null,
-    calm: repair
-      ? calmSince(ordered, repair)
-      : failing
-      ? calmOf(versions.slice(failing.first).flatMap(({ runs }) => runs))
-      : null,
+    firstRunNos,
+    runs: runs.subarray(0, count),
+    failures: failures.subarray(0, count),
+    finalFailures,
+    passesSince,
   };
+}
+
+function environmentState(history: EnvironmentHistory, isDisruptive: boolean): TestState {
+  if (failsSince(history)) return "broken";
+  const { versions: { finalFailures }, segments, last } = history;
+  const lastFinalFailures = sum(finalFailures, last.first, last.end);
+  return stateIn({ segments, lastFinalFailures, isDisruptive });
 }
 
 /**
  * Whether a test broke without a change: the calendar, a certificate or a service breaks code that passed before,
  * which its code version hides. Its runs in the order of time show it.
- *
- * @param runs of an environment, oldest first
  */
-function failsSince(runs: readonly HistoryRun[]): boolean {
-  if (!runs.slice(-MIN_BROKEN_RUNS).every(({ hasFailedAtLast }) => hasFailedAtLast)) return false;
-  const segments = findSegments(
-    runs.map(({ hasFailed }) => ({ runs: 1, failures: Number(hasFailed) })),
-  );
-  const last = segments.at(-1);
-  return last !== undefined && last.runs >= MIN_BROKEN_RUNS &&
-    runs.slice(last.first).every(({ hasFailedAtLast }) => hasFailedAtLast);
+function failsSince({ of: { runNos }, outcomes, firstAt }: EnvironmentHistory): boolean {
+  const ran = (runNo: number) => outcomes[runNo] !== NOT_RUN;
+  const failedAtLast = (runNo: number) => outcomes[runNo] === FAILED_AT_LAST;
+  const latest = runNos.findLast(ran);
+  if (latest === undefined || !failedAtLast(latest)) return false;
+  const inTime = runNos.subarray(firstAt).filter(ran);
+  if (!inTime.slice(-MIN_BROKEN_RUNS).every(failedAtLast)) return false;
+  const last = findSegments({
+    runs: inTime.map(() => 1),
+    failures: inTime.map((runNo) => Number(outcomes[runNo] !== PASSED)),
+  }).at(-1)!;
+  return last.runs >= MIN_BROKEN_RUNS && inTime.subarray(last.first).every(failedAtLast);
 }
 
-/** The code versions of the runs of an environment, in the order of their first runs. */
-function versionsOf(runs: readonly HistoryRun[]): Version[] {
-  return [...Map.groupBy(runs, ({ code }) => code).values()]
-    .map((own) => ({ ...shown(own[0]!), runs: own }));
+/** @param failing the last segment that has failures */
+function passingOf(
+  { runs, failures, passesSince }: Versions,
+  failing: Segment | undefined,
+): TestStateFacts["passing"] {
+  if (!failing) return null;
+  let last = failing.end - 1;
+  while (failures[last] === 0) last--;
+  const passes = passesSince[last]! + sum(runs, last + 1, runs.length);
+  return {
+    before: {
+      runs: sum(runs, failing.first, last + 1) - passesSince[last]!,
+      failures: failing.failures,
+    },
+    passes,
+  };
 }
 
-function shown({ commitOid, treeOid, recordedAt }: HistoryVersion): HistoryVersion {
-  return { commitOid, treeOid, recordedAt };
+/** The runs of a test, one code version after the other, by their positions. */
+function inOrderOfVersions({ of: { runNos, codeNos }, outcomes, firstAt }: EnvironmentHistory) {
+  const ran = Array.from(runNos.subarray(firstAt), (runNo, index) => ({
+    runNo,
+    codeNo: codeNos[firstAt + index]!,
+  })).filter(({ runNo }) => outcomes[runNo] !== NOT_RUN);
+  return [...Map.groupBy(ran, ({ codeNo }) => codeNo).values()].flat().map(({ runNo }) => runNo);
 }
 
-function outcomeOf(runs: readonly HistoryRun[]): VersionOutcome {
-  return { runs: runs.length, failures: runs.filter(({ hasFailed }) => hasFailed).length };
-}
-
-/** @param runs from the last segment with failures on */
-function calmOf(runs: readonly HistoryRun[]): Calm {
-  const end = runs.findLastIndex(({ hasFailed }) => hasFailed) + 1;
-  return calmAfter(outcomeOf(runs.slice(0, end)), runs.length - end);
-}
-
-/** What the runs since a commit say, against all before its first one. */
-function calmSince(runs: readonly HistoryRun[], { commitOid, recordedAt }: Repair): CalmSince {
-  const own = runs.findIndex((run) => run.commitOid.toLowerCase().startsWith(commitOid));
-  const later = runs.findIndex((run) => run.recordedAt >= recordedAt);
-  const first = own >= 0 ? own : later >= 0 ? later : runs.length;
-  const after = outcomeOf(runs.slice(first));
-  const calm = calmAfter(outcomeOf(runs.slice(0, first)), after.runs - after.failures);
-  return { ...calm, byChance: after.failures > 0 ? null : calm.byChance };
+function sum(counts: Int32Array, first: number, end: number): number {
+  let total = 0;
+  for (let at = first; at < end; at++) total += counts[at]!;
+  return total;
 }

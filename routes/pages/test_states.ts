@@ -15,11 +15,9 @@ type States = Awaited<ReturnType<typeof loadTestStates>>;
 
 /** Nothing where no test is broken, or none fails without being run again. */
 export function stateSections(
-  { tests: all, base, stopped }: States,
+  { tests, base, stopped }: States,
   page: PageRequest & { overview: { url: string } },
 ): Content {
-  const gone = new Set(stopped.map(({ id }) => id));
-  const tests = all.filter(({ id }) => !gone.has(id));
   const broken = tests.filter(({ state }) => state === "broken");
   const others = tests.filter(({ state, isDisruptive }) => state === "flaky" && !isDisruptive);
   return [

@@ -103,7 +103,7 @@ describeWithDatabases("the states of tests", (database) => {
     assert.match(digest, /nothing of 16 builds was run twice/);
   });
 
-  it("do not have tests that stopped running, which have a list of their own", async () => {
+  it("do not have tests that stopped running, however long ago, which have a list of their own", async () => {
     const repository = await fixture.addRepository("acme", "stopped");
     for (const index of Array(60).keys()) {
       const failed = { conclusion: "failure" as const };
@@ -124,6 +124,12 @@ describeWithDatabases("the states of tests", (database) => {
     assert.match(stopped!, />leaves<[^]*not calm: 2 of \d+ passes/);
     assert.ok(!stopped!.split("</table>")[0]!.includes(">soon<"));
     assert.ok(others!.includes(">soon<") && !others!.includes(">leaves<"));
+    const path = "/api/repos/acme/stopped/states";
+    assert.deepEqual(names(await bodyOf(await fixture.get(path), ROUTE)), ["soon"]);
+    const { stdout } = await cli("flaky --states --repo acme/stopped");
+    assert.deepEqual(stdout.trim().split("\n").map((line) => line.split("\t").at(-2)), ["soon"]);
+    const { stdout: digest } = await cli("digest --repo acme/stopped");
+    assert.match(digest, /## Sometimes fail, not rerun \(1\)[^]*## Stopped running \(1\)/);
   });
 
   it("leave disruptive tests out with without_reruns", async () => {

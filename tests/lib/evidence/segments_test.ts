@@ -3,6 +3,7 @@ import { describe, it } from "@std/testing/bdd";
 import fc from "fast-check";
 import { logBeta } from "../../../lib/evidence/beta.ts";
 import { changeRange, findSegments, type VersionOutcome } from "../../../lib/evidence/segments.ts";
+import { outcomesOf } from "./outcomes.ts";
 import { Random } from "../../../tools/measure/bench/random.ts";
 
 /** Versions from a text: a dot passed once, an F failed once. */
@@ -20,7 +21,7 @@ function constant(random: Random, { runs, rate }: { runs: number; rate: number }
 
 /** Starts of the segments of a history. */
 function starts(versions: readonly VersionOutcome[]): number[] {
-  return findSegments(versions).map(({ first }) => first);
+  return findSegments(outcomesOf(versions)).map(({ first }) => first);
 }
 
 /** The logarithm of how probable a partition is, by the definition. */
@@ -66,7 +67,7 @@ describe("segments of a history", () => {
 
   it("cover all versions, each once", () => {
     fc.assert(fc.property(versionsOf(200), (versions) => {
-      const segments = findSegments(versions);
+      const segments = findSegments(outcomesOf(versions));
       assert.deepEqual(segments.map(({ first }) => first), [
         0,
         ...segments.slice(0, -1).map(({ end }) => end),
@@ -77,7 +78,7 @@ describe("segments of a history", () => {
     }));
   });
 
-  it("are none without a run", () => assert.deepEqual(findSegments([]), []));
+  it("are none without a run", () => assert.deepEqual(findSegments(outcomesOf([])), []));
 
   it("show five red runs among eight hundred green ones", () => {
     const versions = history(".".repeat(400) + "FFFFF" + ".".repeat(395));
@@ -111,7 +112,7 @@ describe("segments of a history", () => {
         ...constant(random, { runs: 600, rate: 0.03 }),
         ...constant(random, { runs: 300, rate: 0 }),
       ];
-      const last = findSegments(versions).at(-1)!;
+      const last = findSegments(outcomesOf(versions)).at(-1)!;
       if (last.first > 0 && last.failures === 0) found++;
     }
     assert.ok(found >= 45, `found ${found} of 100`);
@@ -121,7 +122,7 @@ describe("segments of a history", () => {
 describe("the range of a change", () => {
   it("is the 99 % interval of its place, by the definition", () => {
     fc.assert(fc.property(versionsOf(40), (versions) => {
-      const segments = findSegments(versions);
+      const segments = findSegments(outcomesOf(versions));
       for (const [index, after] of segments.entries()) {
         const before = segments[index - 1];
         if (!before) continue;
@@ -132,7 +133,7 @@ describe("the range of a change", () => {
         const total = weights.reduce((sum, one) => sum + one, 0);
         const below = (count: number) =>
           weights.slice(0, count).reduce((sum, one) => sum + one, 0) / total;
-        const { from, to } = changeRange(versions, before, after);
+        const { from, to } = changeRange(outcomesOf(versions), before, after);
         assert.ok(below(from - before.first) < 0.005 + 1e-9);
         assert.ok(below(from - before.first + 1) >= 0.005 - 1e-9);
         assert.ok(below(to - before.first) >= 0.995 - 1e-9);
@@ -143,14 +144,14 @@ describe("the range of a change", () => {
 
   it("is one step where a test that always passed always fails", () => {
     const versions = history(".".repeat(300) + "F".repeat(200));
-    const [before, after] = findSegments(versions);
-    assert.deepEqual(changeRange(versions, before!, after!), { from: 299, to: 300 });
+    const [before, after] = findSegments(outcomesOf(versions));
+    assert.deepEqual(changeRange(outcomesOf(versions), before!, after!), { from: 299, to: 300 });
   });
 
   it("is wide where rare failures end", () => {
     const versions = history((".".repeat(30) + "F").repeat(12) + ".".repeat(600));
-    const [before, after] = findSegments(versions);
-    const { from, to } = changeRange(versions, before!, after!);
+    const [before, after] = findSegments(outcomesOf(versions));
+    const { from, to } = changeRange(outcomesOf(versions), before!, after!);
     assert.ok(from <= 372 && to >= 400, `${from} to ${to}`);
   });
 });

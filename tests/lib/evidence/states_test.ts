@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { stateIn, worstEnvironment } from "../../../lib/evidence/states.ts";
 import { findSegments } from "../../../lib/evidence/segments.ts";
+import { outcomesOf } from "./outcomes.ts";
 
 /** The state after runs: `.` passed, `F` failed, `r` failed and passed when it was repeated. */
 function stateAfter(text: string, isDisruptive = false) {
   const signs = [...text];
   const versions = signs.map((sign) => ({ runs: 1, failures: sign === "." ? 0 : 1 }));
-  const segments = findSegments(versions);
+  const segments = findSegments(outcomesOf(versions));
   const last = segments.at(-1);
   const lastFinalFailures = last
     ? signs.slice(last.first, last.end).filter((sign) => sign === "F").length
@@ -37,13 +38,17 @@ describe("the state of a test", () => {
     assert.equal(stateAfter("FFF", true), "broken");
   });
 
-  it("is the worst of its environments, of equals the one with most runs", () => {
+  it("is the worst of its environments, of equals the one with most runs, then by name", () => {
     const environments = [
-      { name: "linux", state: "healthy", runs: 900 },
-      { name: "windows", state: "flaky", runs: 20 },
-      { name: "macos", state: "flaky", runs: 30 },
+      { environment: "linux", state: "healthy", runs: 900 },
+      { environment: "windows", state: "flaky", runs: 20 },
+      { environment: "macos", state: "flaky", runs: 30 },
+      { environment: "android", state: "flaky", runs: 20 },
     ] as const;
-    assert.equal(worstEnvironment(environments)?.name, "macos");
+    const worstOf = (...indexes: number[]) =>
+      worstEnvironment(indexes.map((index) => environments[index]!))?.environment;
+    assert.equal(worstOf(0, 1, 2), "macos");
+    assert.deepEqual([worstOf(1, 3), worstOf(3, 1)], ["android", "android"]);
     assert.equal(worstEnvironment([]), undefined);
   });
 });

@@ -1,7 +1,7 @@
 /** What the histories of tests on the base branch say of the year, without a database. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { changeRange, findSegments, type VersionOutcome } from "../../../lib/evidence/segments.ts";
+import { changeRange, findSegments, type VersionOutcomes } from "../../../lib/evidence/segments.ts";
 import { type HistoryRun, testEvidence } from "../../../lib/evidence/test_evidence.ts";
 import { readUploads } from "./uploads.ts";
 
@@ -153,13 +153,14 @@ function printKnown({ all, first }: Year, named: Named[], print: (line: string) 
 `);
 }
 
-/** The outcome of each code version, with the time of its first run. */
-function versionsOf(runs: readonly HistoryRun[]): (VersionOutcome & { at: number })[] {
-  return [...Map.groupBy(runs, ({ code }) => code).values()].map((own) => ({
-    at: own[0]!.recordedAt,
-    runs: own.length,
-    failures: own.filter((run) => run.hasFailed).length,
-  }));
+/** The outcome of each code version, with the times of their first runs. */
+function versionsOf(runs: readonly HistoryRun[]): VersionOutcomes & { times: number[] } {
+  const versions = [...Map.groupBy(runs, ({ code }) => code).values()];
+  return {
+    times: versions.map(([first]) => first!.recordedAt),
+    runs: versions.map((own) => own.length),
+    failures: versions.map((own) => own.filter((run) => run.hasFailed).length),
+  };
 }
 
 /** Whether the rate fell, and whether a range in which it did contains the time of a fix. */
@@ -171,7 +172,7 @@ function dropAt(runs: readonly HistoryRun[], at: number): "none" | "elsewhere" |
     const before = segments[index - 1];
     if (!before || after.failures * before.runs >= before.failures * after.runs) continue;
     const { from, to } = changeRange(versions, before, after);
-    if (versions[from]!.at <= at && at <= versions[to]!.at) return "here";
+    if (versions.times[from]! <= at && at <= versions.times[to]!) return "here";
     found = "elsewhere";
   }
   return found;
@@ -254,12 +255,13 @@ function createRandom(seed: number): () => number {
 
 function printSimulation(print: (line: string) => void): void {
   const random = createRandom(1);
-  const simulate = (rates: readonly number[]) =>
-    rates.map((rate) => ({ runs: 1, failures: Number(random() < rate) }));
+  const simulate = (rates: readonly number[]) => rates.map((rate) => Number(random() < rate));
+  const segmentsOf = (failures: number[]) =>
+    findSegments({ runs: failures.map(() => 1), failures });
   const constant = [0.01, 0.03, 0.1, 0.3].map((rate) => {
     let changed = 0;
     for (let index = 0; index < SIMULATED; index++) {
-      if (findSegments(simulate(Array(400).fill(rate))).length > 1) changed++;
+      if (segmentsOf(simulate(Array(400).fill(rate))).length > 1) changed++;
     }
     return `${(100 * changed / SIMULATED).toFixed(1)} % at ${100 * rate} %`;
   });
@@ -269,7 +271,7 @@ function printSimulation(print: (line: string) => void): void {
     ...simulate(Array(5).fill(1)),
     ...simulate(Array(400).fill(0)),
   ];
-  print(`Segments of 800 green runs with five red ones among them: ${findSegments(five).length}\n`);
+  print(`Segments of 800 green runs with five red ones among them: ${segmentsOf(five).length}\n`);
 }
 
 function printTime(print: (line: string) => void): void {
