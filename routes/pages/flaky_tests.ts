@@ -3,21 +3,25 @@
 import * as v from "valibot";
 import { loadGroupsOfDisruptiveTests, loadLostBuilds } from "../../db/read/failing_together.ts";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
-import { loadTrackedTests } from "../../db/read/tracked_tests.ts";
 import type { TrackedTest } from "../../lib/analysis/tracked_test.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
-import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { rowsOfGroups } from "../../lib/evidence/groups.ts";
 import { emptyState, table } from "../../lib/html/elements.ts";
 import { choiceField, otherErrors, textField } from "../../lib/html/forms.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
-import { choice, filterOf } from "../../lib/http/request/parameters.ts";
-import { TestCollection } from "../../lib/http/test_cache/collection.ts";
+import { filterOf } from "../../lib/http/request/parameters.ts";
 import { flakyTests, inventoryParameters, isListedBy, listsFlaky } from "../flaky_tests.ts";
 import { COLUMNS, include, INCLUDE_NAMES } from "../test_fields.ts";
+import {
+  isApiRange,
+  listDays,
+  listRangeField,
+  loadTestsOfRange,
+  rangeStart,
+} from "./list_range.ts";
 import { definePage, downloadLinks, nothingUploaded, type PageRequest, placeOf } from "./page.ts";
 import { shownRange, turnPages } from "./paging.ts";
 
@@ -27,9 +31,6 @@ interface ListPage extends PageRequest {
   /** A link to the list with some parameters replaced or, when `undefined`, removed. */
   linkWith(text: string, changes: Record<string, string | undefined>, attributes?: Content): Markup;
 }
-
-/** The figures of the API are those of the first range. */
-const DAYS = ["14", "30", "90"] as const;
 
 /** Tests of a group that are named. */
 const MAX_TOGETHER = 10;
@@ -43,14 +44,12 @@ interface Row {
   buildCount: number;
 }
 
-const days = choice("days", DAYS, "Disruptions and figures of so many days");
-
 const titleOf = (isFlakyView: boolean) => isFlakyView ? "Flaky tests" : "Quarantined tests";
 
 export const flakyTestsPage = definePage({
   path: "/flaky-tests",
   resource: "repositories in query",
-  query: { ...inventoryParameters, days },
+  query: { ...inventoryParameters, days: listDays },
   listOf: { route: flakyTests, more: { include: v.parse(include, INCLUDE_NAMES.join(",")) } },
   showErrors(errors, { parameters, pathTo }) {
     const title = titleOf(listsFlaky(parameters));
@@ -59,13 +58,14 @@ export const flakyTestsPage = definePage({
   async show(request) {
     const { parameters, pathTo } = request;
     const { query } = request;
-    const { after, limit } = query;
-    const windowStart = request.now - Number(query.days) * SECONDS_PER_DAY;
+    const { after, limit, days } = query;
+    const filter = filterOf(query);
+    const windowStart = rangeStart(days, request);
     const [tests, details, groups, builds] = await Promise.all([
-      loadTests(request, { windowStart, query }),
+      loadTestsOfRange(request, { days, filter }),
       request.load(loadRepositoryDetails, {}),
       request.load(loadGroupsOfDisruptiveTests, { windowStart }),
-      request.load(loadLostBuilds, { windowStart, filter: filterOf(query) }),
+      request.load(loadLostBuilds, { windowStart, filter }),
     ]);
     const all = { after: 0, limit: Infinity, isListed: isListedBy(query) };
     const { count, tests: found } = tests.list({ ...query, ...all });
@@ -85,7 +85,7 @@ export const flakyTestsPage = definePage({
     const together = rows.length < count &&
       ` in ${plural(rows.length, "row")}: tests that fail together are one`;
     const counted = markup`<p class="soft">${plural(count, "test")}${together}${range}${
-      query.days !== DAYS[0] && `; figures of the last ${query.days} days`
+      !isApiRange(days) && `; figures of the last ${days} days`
     }</p>`;
     return {
       title,
@@ -95,24 +95,10 @@ ${counted}</div>
 ${filters(page)}
 ${shown.length > 0 ? testTable(shown, page) : await nothingFound(page)}
 ${turnPages(page, { path: ["flaky-tests"], offset: after, limit, count: rows.length })}
-${shown.length > 0 && query.days === DAYS[0] && downloadLinks(["flaky-tests"], request)}`,
+${shown.length > 0 && isApiRange(days) && downloadLinks(["flaky-tests"], request)}`,
     };
   },
 });
-
-/** The tests of a range: those of the API, or of a longer time, in which rare failures are. */
-async function loadTests(
-  { load, loadTests }: PageRequest,
-  { windowStart, query }: {
-    windowStart: number;
-    query: Parameters<typeof filterOf>[0] & { days: string };
-  },
-): Promise<TestCollection> {
-  const filter = filterOf(query);
-  if (query.days === DAYS[0]) return await loadTests({ filter });
-  const states = await load(loadTrackedTests, { windowStart, filter });
-  return new TestCollection([...states.values()].flatMap(({ tests }) => [...tests.values()]));
-}
 
 /** The order of the rows, as the address says. */
 function orderOf({ sort }: PageRequest["parameters"]): string {
@@ -171,15 +157,7 @@ ${
       errors: errors.sort,
     })
   }
-${
-    choiceField({
-      name: "days",
-      label: "Time",
-      value: parameters.days ?? "",
-      options: DAYS.map((days) => [days, `last ${days} days`]),
-      errors: errors.days,
-    })
-  }
+${listRangeField(parameters.days, errors)}
 <button>Show</button></form>
 <details><summary>What the search understands</summary><p>Words of name, suite, class or file; also
 <code>tags:owner:@web</code>, <code>first-seen:&gt;=2026-01-31</code> and
@@ -187,7 +165,7 @@ ${
 }
 
 async function nothingFound(page: ListPage): Promise<Markup> {
-  const { parameters: { q, branch, environment }, isFlakyView, repositories } = page;
+  const { parameters: { q, branch, environment, days = "14" }, isFlakyView, repositories } = page;
   if (repositories.length === 0) return await nothingUploaded(page);
   if (q || branch || environment) {
     return emptyState(
@@ -198,7 +176,7 @@ async function nothingFound(page: ListPage): Promise<Markup> {
     return emptyState("No test is quarantined. The page of a flaky test has the command for it.");
   }
   return emptyState(
-    "No test failed in the last 14 days on code on which it also passed. Flaky tests show when " +
+    `No test failed in the last ${days} days on code on which it also passed. Flaky tests show when ` +
       "a commit is tested twice, or when tests are retried.",
   );
 }

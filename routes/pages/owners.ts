@@ -16,6 +16,7 @@ import type { ApiRequest } from "../../lib/http/request/route.ts";
 import { foldCase } from "../../lib/query/parse.ts";
 import { isFlakyNotQuarantined } from "../flaky_tests.ts";
 import * as schemas from "../schemas.ts";
+import { listDays, listRangeLinks, loadTestsOfRange, wrongListRange } from "./list_range.ts";
 import { definePage, downloadLinks, type PageRequest, uploadCommand } from "./page.ts";
 
 const ENDING_DAYS = 7;
@@ -119,6 +120,7 @@ function costOf(tests: readonly TrackedTest[]): number {
 }
 
 interface OwnerPage extends PageRequest {
+  days: string;
   repositoryOf: ReadonlyMap<number, RepositoryDetails>;
 }
 
@@ -131,16 +133,19 @@ export const ownerPage = definePage({
       jsonSchema: { type: "string" },
       example: "@acme/web",
     }),
+    days: listDays,
   },
+  showErrors: wrongListRange,
   async show(request) {
-    const { now, link, query: { owner } } = request;
+    const { now, link, query: { owner, days } } = request;
     const [details, collection, owners] = await Promise.all([
       request.load(loadRepositoryDetails, {}),
-      request.loadTests(),
+      loadTestsOfRange(request, { days }),
       request.load(loadOwners, {}),
     ]);
     const page: OwnerPage = {
       ...request,
+      days,
       repositoryOf: new Map(details.map((one) => [one.idPrefix, one])),
     };
     const key = foldCase(owner);
@@ -168,7 +173,7 @@ ${
         keyFigures(
           ["Tests", formatCount(testCount), "owned by this team"],
           ["Flaky", String(flaky.length), "not quarantined"],
-          ["Flaky failures", formatCount(costOf(tests)), "in the last 14 days"],
+          ["Flaky failures", formatCount(costOf(tests)), `in the last ${days} days`],
           [
             "Cost of flaky failures",
             formatDuration(microseconds),
@@ -179,6 +184,7 @@ ${
         )
       }
 <h2>Flaky tests</h2>
+${listRangeLinks(days, (days) => request.pathTo(["owners", owner], { days }))}
 ${flaky.length > 0 ? flakyTable(flaky, page) : emptyState("None of them is flaky.")}
 <h2>Quarantined</h2>
 ${
@@ -230,7 +236,7 @@ function flakyTable(tests: readonly TrackedTest[], page: OwnerPage): Markup {
   const more = tests.length > rows.length &&
     markup`<p>And ${plural(tests.length - rows.length, "more test")}: ${
       page.link.inventory(
-        { quarantine: "false", q: `tags:owner:${page.parameters.owner ?? ""}` },
+        { quarantine: "false", q: `tags:owner:${page.parameters.owner ?? ""}`, days: page.days },
         "all flaky tests of this owner",
       )
     }.</p>`;

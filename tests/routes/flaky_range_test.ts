@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { describeWithDatabases } from "../database.ts";
+import { parseHtml } from "./html.ts";
 import { createShop, DAY, type Fixture, flaky, NOW } from "./fixture.ts";
 
 describeWithDatabases("the range of the list of flaky tests", (database) => {
@@ -32,6 +33,29 @@ describeWithDatabases("the range of the list of flaky tests", (database) => {
       assert.match(page, new RegExp(`<p class="soft">${names.length} tests?\\b`));
       if (query === "&days=30") assert.match(page, /figures of the last 30 days/);
     }
+  });
+
+  it("is the same on the page of an owner", async () => {
+    const owned = { tags: ["owner:@acme/web"] };
+    const { fixture, shop } = await createShop(database(), "owned");
+    await fixture.upload(shop, flaky("often"), { ...owned, recordedAt: NOW - DAY });
+    await fixture.upload(shop, flaky("rarely"), {
+      ...owned,
+      recordedAt: NOW - 20 * DAY,
+      commitOid: "c2c2c2c",
+    });
+    const owner = "/owners/%40acme%2Fweb";
+    const page = parseHtml(await (await fixture.get(owner)).text());
+    const links = page.all(".ranges")[0]!.all("a");
+    assert.deepEqual(links.map(({ text }) => text), ["14", "30", "90"]);
+    assert.ok(!page.text.includes("rarely"));
+    const { pathname, search } = new URL(links[1]!.attributes.href!, `http://x${owner}`);
+    const month = parseHtml(await (await fixture.get(pathname + search)).text());
+    assert.match(month.text, /rarely[^]*/);
+    assert.match(month.text, /in the last 30 days/);
+    const wrong = await fixture.get(`${owner}?days=7`);
+    assert.equal(wrong.status, 400);
+    assert.match(await wrong.text(), /invalid days &quot;7&quot;: expected one of 14, 30, 90/);
   });
 
   it("keeps the form with the message at its field when it is wrong", async () => {
