@@ -33,6 +33,11 @@ const GATES: Record<string, Partial<GateOptions>> = {
   "--cause any --max-missing 100%": { cause: "any", maxMissing: 100 },
 };
 
+/** With the default policy and gate. */
+const SHAPES: Record<string, Partial<Shape>> = {
+  "no return within 60 days": { mayReturn: false },
+};
+
 /** With the default policy and gate: the messages of a webhook. */
 const CHANNELS: Record<string, Partial<ChannelRules>> = {
   "the rules": {},
@@ -87,6 +92,7 @@ const COLUMNS = [
   "healthy",
   "days from fix to free",
   "released too early",
+  "released, back within 60 days",
   "entries",
   "renamed: old free, new caught",
 ];
@@ -104,6 +110,7 @@ function row(name: string, outcome: Outcome): string {
     outcome.healthyEntries.length,
     spread(outcome.daysUntilFree),
     outcome.earlyReleases,
+    `${outcome.releases}, ${outcome.returns}`,
     `${outcome.flakyEntries}, ${outcome.mostAtOnce} at once`,
     `${renamed.oldFreeAfter ?? "-"}, ${renamed.newCaughtAfter ?? "-"}`,
   ];
@@ -138,6 +145,7 @@ for (const retries of [0, 2]) {
     brokenDays: 3,
     hiccups: 10,
     cutShare: 0.03,
+    mayReturn: true,
   };
   const print = (line: string) => process.stdout.write(`${line}\n`);
   print(`\n${retries === 0 ? "Red builds are run again" : "Failed tests are retried twice"}:\n`);
@@ -148,6 +156,9 @@ for (const retries of [0, 2]) {
   }
   for (const [name, change] of Object.entries(GATES).filter(isWanted)) {
     print(row(name, simulate(shape, DEFAULT_POLICY, { ...DEFAULT_GATE, ...change })));
+  }
+  for (const [name, change] of Object.entries(SHAPES).filter(isWanted)) {
+    print(row(name, simulate({ ...shape, ...change }, DEFAULT_POLICY)));
   }
   print(`\n| ${CHANNEL_COLUMNS.join(" | ")} |`);
   print(`|${CHANNEL_COLUMNS.map(() => " - |").join("")}`);

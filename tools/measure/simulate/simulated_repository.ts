@@ -19,6 +19,8 @@ export interface Shape {
   hiccups: number;
   /** Share of builds that stop early. */
   cutShare: number;
+  /** Whether a test that the policy released enters again at once when it fails within 60 days. */
+  mayReturn: boolean;
 }
 
 /** An attempt of a test. */

@@ -4,6 +4,7 @@ import {
   decideQuarantine,
   type PolicyRun,
   type QuarantinePolicy,
+  RETURN_SECONDS,
 } from "../../../lib/analysis/quarantine_policy.ts";
 import type { Quarantine } from "../../../lib/analysis/quarantine.ts";
 import { WINDOW_SECONDS } from "../../../lib/base/time.ts";
@@ -54,6 +55,9 @@ export interface Outcome {
   daysUntilFree: number[];
   /** Releases of tests that were still flaky. */
   earlyReleases: number;
+  /** Releases of flaky tests, and those after which the test entered again within 60 days. */
+  releases: number;
+  returns: number;
   /** Entries of flaky tests, again after an end or a release too. */
   flakyEntries: number;
   mostAtOnce: number;
@@ -331,16 +335,18 @@ class Year {
         runs[build]!.isDisrupted && !runs[build]!.isMassFailure
       );
       const failures = disruptions.flatMap((build) => runs[build]!.results);
-      if (!isQuarantined && failures.length < this.#policy.disruptions) continue;
+      const leftAt = entry?.isReleased ? entry.until : 0;
+      const mayReturn = this.#shape.mayReturn && leftAt > 0 && now - leftAt <= RETURN_SECONDS;
+      const needed = mayReturn ? 1 : this.#policy.disruptions;
+      if (!isQuarantined && failures.length < needed) continue;
       const start = Math.min(this.#windowIndex, isQuarantined ? failedBuilds.at(-1)! : Infinity);
       const quarantine = isQuarantined ? automaticEntry(entry!) : null;
-      const leftAt = entry?.isReleased ? entry.until : 0;
       const history = {
         runs: runs.slice(start),
         quarantine,
         leftAt,
         isAmbiguous: name.startsWith("twin"),
-        releasedAt: 0,
+        releasedAt: mayReturn ? leftAt : 0,
         failsWithSubtests: false,
       };
       tests.push({ name, history });
@@ -393,6 +399,8 @@ function judge(
     healthyEntries: [],
     daysUntilFree: [],
     earlyReleases: 0,
+    releases: 0,
+    returns: 0,
     flakyEntries: 0,
     renamed: { oldFreeAfter: null, newCaughtAfter: null },
   };
@@ -422,6 +430,12 @@ function judge(
     outcome.flakyCount++;
     outcome.flakyEntries += own.length;
     outcome.earlyReleases += own.filter((entry) => entry.isReleased && entry.until < until).length;
+    for (const [index, entry] of own.entries()) {
+      if (!entry.isReleased) continue;
+      outcome.releases++;
+      const next = own[index + 1];
+      if (next && next.from - entry.until <= RETURN_SECONDS) outcome.returns++;
+    }
     const caught = own.find((entry) => entry.from < until);
     if (caught) {
       outcome.caughtCount++;

@@ -16,6 +16,7 @@ describe("a simulated half year with the default policy", () => {
         brokenDays: 3,
         hiccups: 5,
         cutShare: 0.05,
+        mayReturn: true,
       }, DEFAULT_POLICY);
       assert.deepEqual(outcome.brokenEntries, []);
       assert.deepEqual(outcome.healthyEntries, []);
