@@ -16,6 +16,8 @@ export interface ForgeAccess {
   stop?: AbortSignal;
   /** For one request, including the body. */
   timeoutMs?: number;
+  /** The time that is left for all requests together. */
+  leftMs?(): number;
 }
 
 interface ForgeRequest {
@@ -41,12 +43,14 @@ async function requestJson(
   { method = "GET", path, body }: ForgeRequest,
   access: ForgeAccess,
 ): Promise<{ status: number; value: unknown; headers: Headers }> {
-  const { apiUrl, headers, stop, timeoutMs = REQUEST_TIMEOUT_MS } = access;
+  const { apiUrl, headers, stop, leftMs = () => Infinity } = access;
+  let url = new URL(path.startsWith("/") ? apiUrl + path : path);
+  const { host } = url;
+  const timeoutMs = Math.min(access.timeoutMs ?? REQUEST_TIMEOUT_MS, leftMs());
+  if (timeoutMs <= 0) throw new ForgeError("transient", `${host} did not answer in time`);
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), timeoutMs);
   const signal = stop ? AbortSignal.any([stop, timeout.signal]) : timeout.signal;
-  let url = new URL(path.startsWith("/") ? apiUrl + path : path);
-  const { host } = url;
   try {
     for (let redirects = 0;; redirects++) {
       const response = await fetch(url, {
@@ -77,7 +81,7 @@ async function requestJson(
     if (error instanceof ForgeError) throw error;
     if (stop?.aborted) throw new ForgeError("failed", "stopped");
     const reason = timeout.signal.aborted
-      ? `did not answer within ${timeoutMs / 1000} seconds`
+      ? `did not answer within ${Math.round(timeoutMs) / 1000} seconds`
       : `cannot be reached (${errorMessage(error)})`;
     throw new ForgeError("transient", `${host} ${reason}`);
   } finally {

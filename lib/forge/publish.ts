@@ -50,7 +50,13 @@ const MAX_PAUSE_MS = 4_000;
 /** A job does not wait longer for its comment, which twenty other jobs may be changing. */
 const TOTAL_MS = 120_000;
 
-/** What requests that fail may cost a job: with the last one and the start of the program less than 30 s. */
+/**
+ * A job gives up when it has seen no change by another job for so long, requests included: with the start of
+ * the program less than 30 s of a forge that fails, hangs or is slow. A job alone takes about 10 s.
+ */
+const QUIET_MS = 20_000;
+
+/** What requests that fail may cost a job while others change the comment. */
 const MAX_LOST_MS = 20_000;
 
 /** Time, for tests: `scale` shortens all pauses. */
@@ -63,17 +69,27 @@ export interface PublishClock {
   scale: number;
 }
 
-/** The pauses before failed requests are repeated, and what these have cost a job. */
-export function createPatience({ pause, random, scale }: PublishClock) {
+/** The pauses before failed requests are repeated, and the time that is left for all of it. */
+export function createPatience(
+  { now, pause, random, scale }: PublishClock,
+  quietMs = QUIET_MS * scale,
+) {
+  const latestEnd = now() + TOTAL_MS * scale;
+  let end = now() + quietMs;
   let lostMs = 0;
   let pauseMs = FIRST_PAUSE_MS * scale;
   return {
+    leftMs: () => end - now(),
+    /** Another job has changed the comment. */
+    sawOtherJob() {
+      end = Math.min(now() + quietMs, latestEnd);
+    },
     /** Pauses at random, and as long as the forge asks for. @throws the error when that is too long */
     async waitToRetry(error: ForgeError): Promise<void> {
       const { tookMs = 0, retryAfterMs = 0 } = error.details;
       const waitMs = retryAfterMs + random() * Math.max(retryAfterMs, pauseMs);
       lostMs += tookMs + waitMs;
-      if (lostMs > MAX_LOST_MS * scale) throw error;
+      if (lostMs > MAX_LOST_MS * scale || now() + waitMs >= end) throw error;
       pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS * scale);
       await pause(waitMs);
     },
@@ -90,31 +106,33 @@ type Patience = ReturnType<typeof createPatience>;
  * Writes a section, unless the job has nothing to report and never had.
  *
  * @returns whether the comment has the section
- * @throws {ForgeError} when the forge refuses it, when too many requests fail, or after two minutes
+ * @throws {ForgeError} when the forge refuses it, or the time of {@linkcode createPatience} is over
  */
 export async function publishSection(
   comments: PullComments,
   section: Section,
   { patience, ...clock }: PublishClock & { patience?: Patience },
 ): Promise<boolean> {
-  const { now, pause, random, scale } = clock;
-  const { waitToRetry, succeeded } = patience ?? createPatience(clock);
-  const end = now() + TOTAL_MS * scale;
+  const { now, random, scale } = clock;
+  const { waitToRetry, succeeded, leftMs, sawOtherJob } = patience ?? createPatience(clock);
+  const pause = (milliseconds: number) =>
+    clock.pause(Math.max(0, Math.min(milliseconds, leftMs())));
   let known: Section[] = [section];
+  let others: Section[] | null = null;
   let settledAt: number | null = null;
   let hasWaited = false;
   let mayCreate = true;
   let isUnconfirmed = false;
   let missingId: number | null = null;
   let pauseMs = FIRST_PAUSE_MS * scale;
-  let failure = new ForgeError("failed", "other jobs kept changing the comment");
+  let failure = new ForgeError("failed", "the comment could not be written in time");
 
   async function backOff(): Promise<void> {
     await pause(random() * pauseMs);
     pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS * scale);
   }
 
-  while (now() < end) {
+  while (leftMs() > 0) {
     try {
       const startedAt = now();
       const marked = await comments.list(waitToRetry);
@@ -131,6 +149,7 @@ export async function publishSection(
       const sections = mergeSections(found.flatMap(({ body }) => parseComment(body)));
       if (!isNeeded(section, sections)) return false;
       known = mergeSections([...known, ...sections]);
+      noticeOthers(sections);
       if (keeper === undefined) {
         settledAt = null;
         if (!hasWaited) await pause(random() * CREATE_SPREAD_MS * scale);
@@ -166,6 +185,15 @@ export async function publishSection(
     }
   }
   throw failure;
+
+  /** Another job is at work: this one has longer, because its section may be overwritten meanwhile. */
+  function noticeOthers(sections: readonly Section[]): void {
+    const found = sections.filter((one) =>
+      !areSameRuns([one], [section]) && !replaces(section, one)
+    );
+    if (others !== null && !areSameRuns(others, found)) sawOtherJob();
+    others = found;
+  }
 
   /** Creates the comment, at most once unless the forge refuses it for now. */
   async function create(): Promise<void> {

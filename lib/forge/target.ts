@@ -27,13 +27,14 @@ interface CommentTarget {
  * @throws {ForgeError} when the pull request has to be looked up, and that fails
  */
 export async function findTarget(
-  { environment, run, repository, pull, stop, wait }: {
+  { environment, run, repository, pull, wait, ...bounds }: {
     environment: Environment;
     run: CiJob | null;
     repository: string;
     pull: number | undefined;
-    stop: AbortSignal;
     wait: WaitToRetry;
+    stop: AbortSignal;
+    leftMs(): number;
   },
 ): Promise<CommentTarget | null> {
   const gitLabToken = setting(environment, "GITLAB_TOKEN").trim();
@@ -45,7 +46,8 @@ export async function findTarget(
     const number = pull ?? numberIn(run?.pullNumber ?? "");
     if (number === null) return null;
     const apiUrl = baseAddress(environment, "CI_API_V4_URL");
-    const access = gitLabAccess({ apiUrl, token: checkToken("GITLAB_TOKEN", gitLabToken), stop });
+    const token = checkToken("GITLAB_TOKEN", gitLabToken);
+    const access = gitLabAccess({ apiUrl, token, ...bounds });
     const project = run?.projectId || repository;
     const comments = gitLabNotes(access, {
       project,
@@ -64,7 +66,8 @@ export async function findTarget(
   const head = run?.searchesPull ? headOf(run) : null;
   if (given === null && head === null) return null;
   const apiUrl = baseAddress(environment, "GITHUB_API_URL");
-  const access = gitHubAccess({ apiUrl, token: checkToken("GITHUB_TOKEN", gitHubToken), stop });
+  const token = checkToken("GITHUB_TOKEN", gitHubToken);
+  const access = gitHubAccess({ apiUrl, token, ...bounds });
   const number = given ?? await findPull(access, { repository, ...head!, wait });
   if (number === null) return null;
   const comments = gitHubComments(access, {

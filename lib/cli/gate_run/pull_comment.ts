@@ -206,6 +206,7 @@ export async function commentOnPull(
       repository: formatRepositoryName(repository),
       pull,
       stop,
+      leftMs: patience.leftMs,
       wait: patience.waitToRetry,
     });
     if (target === null) {

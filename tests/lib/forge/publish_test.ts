@@ -7,10 +7,11 @@ import {
   type Section,
 } from "../../../lib/comment/sections.ts";
 import { pause } from "../../../lib/base/delay.ts";
-import type { PullComments } from "../../../lib/forge/forge.ts";
+import { ForgeError, type PullComments } from "../../../lib/forge/forge.ts";
 import { gitHubAccess, gitHubComments } from "../../../lib/forge/github.ts";
 import { gitLabAccess, gitLabNotes } from "../../../lib/forge/gitlab.ts";
-import { publishSection } from "../../../lib/forge/publish.ts";
+import { requestOk } from "../../../lib/forge/http.ts";
+import { createPatience, publishSection } from "../../../lib/forge/publish.ts";
 import { type FakeForge, FORGE_TOKEN, type Kind, startFakeForge } from "./fake_forge.ts";
 
 const KINDS: Kind[] = ["github", "forgejo", "gitlab"];
@@ -64,6 +65,9 @@ const CLOCK = {
   scale: 0.1,
 };
 
+/** For jobs that have to succeed however slow the machine is. */
+const patientClock = () => ({ ...CLOCK, patience: createPatience(CLOCK, 60_000) });
+
 let virtualMs = 0;
 /** For jobs that write one after the other: time passes in pauses alone, however busy the machine is. */
 const ALONE = {
@@ -91,7 +95,7 @@ for (const kind of KINDS) {
       for (const run of [1, 2]) {
         const ends = await Promise.all(
           jobs(20).map((job) =>
-            publishSection(commentsOf(kind, forge), sectionOf(job, run), CLOCK)
+            publishSection(commentsOf(kind, forge), sectionOf(job, run), patientClock())
           ),
         );
         assert.ok(ends.every((isWritten) => isWritten));
@@ -115,7 +119,9 @@ for (const kind of KINDS) {
         },
       });
       await Promise.all(
-        jobs(8).map((job) => publishSection(commentsOf(kind, forge), sectionOf(job, 1), CLOCK)),
+        jobs(8).map((job) =>
+          publishSection(commentsOf(kind, forge), sectionOf(job, 1), patientClock())
+        ),
       );
       assert.deepEqual(written(forge), jobs(8).map((job) => `${job} 1`).sort());
     });
@@ -327,5 +333,110 @@ describe("the section of a job", () => {
       }),
       { kind: "transient", message: /did not answer within 0\.02 seconds/ },
     );
+  });
+});
+
+type Operation = "list" | "read" | "create" | "sign" | "update" | "remove";
+
+/** What an operation does: it takes so long, and fails with a status, or is applied. */
+type Course = { ms: number; status?: number };
+
+/** The comments of a forge that is ill, on a clock on which nothing else takes time. */
+function illForge(courseOf: (operation: Operation, callNo: number) => Course) {
+  let nowMs = 0;
+  let callNo = 0;
+  const stored: { id: number; body: string }[] = [];
+  const clock = {
+    now: () => nowMs,
+    pause(milliseconds: number) {
+      nowMs += milliseconds;
+      return Promise.resolve();
+    },
+    random: Math.random,
+    scale: 1,
+  };
+  const patience = createPatience(clock);
+  /** As `requestOk`: bounded by the timeout of a request, and by the time that is left. */
+  const answered = <Value>(operation: Operation, apply: () => Value): Promise<Value> => {
+    const { ms, status } = courseOf(operation, callNo++);
+    const limitMs = Math.min(5_000, Math.max(0, patience.leftMs()));
+    const tookMs = Math.min(ms, limitMs);
+    nowMs += tookMs;
+    if (ms >= limitMs || status !== undefined) {
+      return Promise.reject(
+        new ForgeError("transient", "ill", { status: status ?? 0, tookMs }),
+      );
+    }
+    return Promise.resolve(apply());
+  };
+  const comments: PullComments = {
+    list: () => answered("list", () => stored.map((one) => ({ ...one, isOwn: true }))),
+    read: (id) => answered("read", () => stored.find((one) => one.id === id) ?? null),
+    create: (body) => answered("create", () => stored.push({ id: 1, body })),
+    sign: () => answered("sign", () => {}),
+    update: (id, body) =>
+      answered("update", () => {
+        const found = stored.find((one) => one.id === id);
+        if (found) found.body = body;
+        return found !== undefined;
+      }),
+    remove: () => answered("remove", () => {}),
+  };
+  return { comments, stored, clock: { ...clock, patience }, now: () => nowMs };
+}
+
+describe("a forge that is ill costs a job at most 20 s", () => {
+  const isWrite = (operation: Operation) => operation !== "list" && operation !== "read";
+  const ILLNESSES: Record<string, (operation: Operation, callNo: number) => Course> = {
+    "when it answers everything with 500": () => ({ ms: 50, status: 500 }),
+    "when it answers with 500 after a while": () => ({ ms: 4_900, status: 500 }),
+    "when it never answers": () => ({ ms: Infinity }),
+    "when it lists slowly and refuses to write": (operation) =>
+      isWrite(operation) ? { ms: 50, status: 500 } : { ms: 4_800 },
+    "when it answers everything, each time after 4.8 s": () => ({ ms: 4_800 }),
+    "when it answers every second request": (_, callNo) =>
+      callNo % 2 === 0 ? { ms: 50 } : { ms: Infinity },
+    "when it falls silent after the comment was written": (_, callNo) =>
+      callNo < 6 ? { ms: 50 } : { ms: Infinity },
+    "when it fails after the comment was written": (_, callNo) =>
+      callNo < 6 ? { ms: 50 } : { ms: 50, status: 502 },
+  };
+  for (const [when, courseOf] of Object.entries(ILLNESSES)) {
+    it(when, async () => {
+      for (let attempt = 0; attempt < 20; attempt++) {
+        for (const isChanged of [false, true]) {
+          const { comments, stored, clock, now } = illForge(courseOf);
+          if (isChanged) stored.push({ id: 1, body: commentBody([sectionOf("unit", 0)]) });
+          await publishSection(comments, sectionOf("unit", 1), clock).catch((error) =>
+            assert.equal(error.name, "ForgeError")
+          );
+          assert.ok(now() <= 20_000, `${now()} ms`);
+        }
+      }
+    });
+  }
+
+  it("when it accepts what is written and never shows it", async () => {
+    const { comments, clock, now } = illForge(() => ({ ms: 50 }));
+    const forgetful: PullComments = {
+      ...comments,
+      list: async (wait) => {
+        await comments.list(wait);
+        return [{ id: 1, body: commentBody([sectionOf("unit", 0)]), isOwn: true }];
+      },
+    };
+    await assert.rejects(publishSection(forgetful, sectionOf("unit", 1), clock));
+    assert.ok(now() <= 20_000, `${now()} ms`);
+  });
+
+  it("because its requests share the time", async () => {
+    const forge = start("github", { faultOf: () => "hang" });
+    const access = { ...gitHubAccess({ apiUrl: forge.url, token: FORGE_TOKEN }) };
+    const request = (leftMs: number) =>
+      requestOk({ path: "/user" }, { ...access, leftMs: () => leftMs });
+    await assert.rejects(request(40), { message: /did not answer within 0\.04 seconds$/ });
+    assert.equal(forge.received.length, 1);
+    await assert.rejects(request(0), { message: /did not answer in time$/ });
+    assert.equal(forge.received.length, 1);
   });
 });

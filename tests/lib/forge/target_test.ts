@@ -24,6 +24,7 @@ describe("the pull request of a CI job", () => {
       repository: "acme/shop",
       pull,
       stop: new AbortController().signal,
+      leftMs: () => Infinity,
       wait: (error) => Promise.reject(error),
     });
     return target?.place ?? null;
