@@ -141,8 +141,10 @@ async function openEmbedded(options: DatabaseOptions): Promise<Database> {
     await close();
     throw error;
   }
-  // All clients share one session, which waits for no lock.
-  return { ...pool, kind: "embedded", isPooled: false, close };
+  // No network loses its connections. Statements wait for a transaction of another client, such as that of
+  // a large upload, which the end of its connection would roll back, each time it is tried again.
+  const renew = () => {};
+  return { ...pool, renew, kind: "embedded", isPooled: false, close };
 }
 
 /** Left out unless needed: with `debug`, postgres.js puts statements into its errors. */

@@ -24,9 +24,10 @@ export interface ConnectionPool {
   sql: postgres.Sql;
   /**
    * Opens new connections for later statements. Call it when statements take longer than they may:
-   * the server may be gone without having closed its connections.
+   * the server may be gone without having closed its connections. What runs on the others has a minute,
+   * unless given, to finish after all.
    */
-  renew(): void;
+  renew(timeoutMs?: number): void;
   observe(onTiming: OnTiming): void;
   /** Whether a connection pooler is between this program and the server. One that appears later is noticed. */
   detectPooler(): Promise<boolean>;
@@ -55,7 +56,7 @@ export function createPool(
     sql,
     observe: (listener) => clients.onTiming = listener,
     detectPooler: () => detectPooler(clients, sql),
-    renew: () => clients.replace(UNRESPONSIVE_TIMEOUT_MS),
+    renew: (timeoutMs = UNRESPONSIVE_TIMEOUT_MS) => clients.replace(timeoutMs),
     close: (timeoutSeconds) => clients.close(timeoutSeconds),
   };
 }

@@ -53,7 +53,11 @@ const TABLE = {
     "serve, up: statement timeout in milliseconds (PostgreSQL server only)",
     "<n>",
   ],
-  REQUEST_TIMEOUT_MS: ["30000", "serve, up: request timeout in milliseconds", "<n>"],
+  REQUEST_TIMEOUT_MS: [
+    "30000",
+    "serve, up: request timeout in milliseconds (embedded database: at most 10000)",
+    "<n>",
+  ],
   MAX_UPLOAD_MB: ["2048", "up, receive: maximum upload size in MiB", "<n>"],
   MAX_RUNNING_UPLOADS: [
     "200",

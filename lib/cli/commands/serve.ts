@@ -19,6 +19,7 @@ import { type AddCommand, command, type CommandContext } from "../command.ts";
 import type { CliIo } from "../io.ts";
 import { cannotMigrate, cannotReadSchema, reopen, requireReadableTokens } from "../database.ts";
 import { Failure } from "../../base/failure.ts";
+import { REQUEST_TIMEOUT_MS } from "../../http/request/context.ts";
 import { listenOrFail } from "../../http/server/listen_or_fail.ts";
 import { flag } from "../parameters.ts";
 import { runService, SERVICE_SETTINGS } from "../run_service.ts";
@@ -32,6 +33,12 @@ import {
 import { toolEndpoint } from "../tool_endpoint.ts";
 
 const SCHEMA_CHECK_MS = 1_000;
+
+/**
+ * The most that a request to the embedded database takes, as long as a statement to a server by default: all
+ * wait for the transaction of a large upload, and clients should not.
+ */
+const EMBEDDED_TIMEOUT_MS = 10_000;
 
 /** Time enough to replace a token. */
 const EXPIRING_SECONDS = 14 * SECONDS_PER_DAY;
@@ -180,16 +187,21 @@ export async function serveUntilStopped(
   // Loaded where it is used: its packages take time and memory.
   const signIn = signInSettings && (await import("../../http/sign_in/sign_in.ts"))
     .createSignIn(signInSettings, { log: options.log, now: io.now });
+  const requestTimeoutMs = Math.min(
+    options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
+    database.kind === "embedded" ? EMBEDDED_TIMEOUT_MS : Infinity,
+  );
   const server = listenOrFail(
     options,
     () =>
       serve({
         ...options,
+        requestTimeoutMs,
         ...signIn && { signIn },
         uploadUrl,
         sql: database.sql,
         onTimeout: () => database.renew(),
-        more: (app) => [toolEndpoint(app, { ...options, publicUrl })],
+        more: (app) => [toolEndpoint(app, { ...options, requestTimeoutMs, publicUrl })],
       }),
   );
   try {

@@ -14,6 +14,9 @@ const MAX_USER_AGENT_CHARACTERS = 200;
 
 const REPORT_INTERVAL_MS = 1_000;
 
+/** Seconds after which a request that timed out may be repeated. The API documents no 503. */
+const RETRY_AFTER_SECONDS = "5";
+
 /** Without a timeout, requests take as long as they take. */
 type LogContext = Pick<
   Context,
@@ -78,7 +81,12 @@ export function logRequests(
       more: {},
     };
     const finished = await inTime(respond(request, logged));
-    const response = finished ?? completeError(request, internalServerError(), requestId);
+    const response = finished ??
+      completeError(
+        request,
+        internalServerError({ "retry-after": RETRY_AFTER_SECONDS }),
+        requestId,
+      );
     const { route, caller, more } = logged;
     const { status } = response;
     const durationMs = performance.now() - startedAt;

@@ -5,7 +5,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { describe, it } from "@std/testing/bdd";
 import { openDatabase } from "../../../db/connection/connect.ts";
-import { openTestServer, withDatabase } from "../../database.ts";
+import { openTestEmbedded, openTestServer, withDatabase } from "../../database.ts";
 import { pause } from "../../../lib/base/delay.ts";
 
 const SECRET = "open-sesame";
@@ -172,6 +172,23 @@ describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
     } finally {
       await database.close();
       await admin.close();
+    }
+  });
+});
+
+describe("the embedded database", () => {
+  it("finishes a long transaction although requests time out meanwhile", async () => {
+    const database = await openTestEmbedded();
+    try {
+      const rows = await database.sql.begin(async (tx) => {
+        database.renew(0);
+        // Replaced connections end within 1 s.
+        await pause(1_500);
+        return await tx<{ one: number }[]>`select 1 as one`;
+      });
+      assert.deepEqual([...rows], [{ one: 1 }]);
+    } finally {
+      await database.close();
     }
   });
 });

@@ -102,7 +102,7 @@ describe("an app at its limit of running requests", () => {
 describe("a request that takes too long", () => {
   it("gets a 500 and is over: it leaves its place to others, and is counted once", async () => {
     const { ask, timeouts, release, lines, counted } = limitedApp(100);
-    const gaveUp = { status: 500, body: "", retryAfter: null };
+    const gaveUp = { status: 500, body: "", retryAfter: "5" };
     const running = Array.from({ length: MAX_RUNNING_REQUESTS }, () => ask("/slow"));
     for (const response of await Promise.all(running)) assert.deepEqual(response, gaveUp);
     assert.equal(timeouts(), 1);
