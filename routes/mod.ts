@@ -29,6 +29,7 @@ import {
 import { guideFiles, guidePages } from "./pages/guides.ts";
 import { ownerPage, ownersPage } from "./pages/owners.ts";
 import { ownTokens, revocation } from "./pages/own_tokens.ts";
+import { bulkQuarantining } from "./pages/bulk_quarantine.ts";
 import { quarantining, releasing } from "./pages/quarantine_forms.ts";
 import { repositoryPage } from "./pages/repository.ts";
 import { searchPage } from "./pages/search.ts";
@@ -99,7 +100,13 @@ export const pages: readonly Endpoint[] = [
 ];
 
 /** What people who are signed in do on the pages of a service that can write. */
-const actions: readonly Endpoint[] = [quarantining, releasing, ownTokens, revocation];
+const actions: readonly Endpoint[] = [
+  quarantining,
+  releasing,
+  bulkQuarantining,
+  ownTokens,
+  revocation,
+];
 
 /** Further endpoints, which may call the app that they are part of. */
 type MoreEndpoints = (app: App) => readonly Endpoint[];

@@ -37,11 +37,17 @@ const counts = {
 
 const probability = v.pipe(v.number(), v.minValue(0), v.maxValue(1));
 
-/** A commit that is meant as the repair of a test. */
-export const repairCommit = parameters.parsed(
+/** What is wrong with a commit that is given as the repair of a test; `null` if it may be one. */
+export function wrongRepairCommit(text: string): string | null {
+  if (text === "" || isGitId(text)) return null;
+  return `invalid commit ${quote(text)}: expected 7 to 64 hex digits`;
+}
+
+const repairCommit = parameters.parsed(
   (text) => {
-    if (text === "" || isGitId(text)) return text.toLowerCase();
-    throw new SyntaxError(`invalid commit ${quote(text)}: expected 7 to 64 hex digits`);
+    const wrong = wrongRepairCommit(text);
+    if (wrong === null) return text.toLowerCase();
+    throw new SyntaxError(wrong);
   },
   "A commit that is meant as the repair, whole or abbreviated: calm is about the runs since. 404 when " +
     "it has no run on the base branch",

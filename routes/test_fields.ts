@@ -11,6 +11,7 @@ import {
   passRateThousandths,
   type TrackedTest,
 } from "../lib/analysis/tracked_test.ts";
+import { formatPercent } from "../lib/badge/percentage.ts";
 import { formatTimestamp, timestampOrNull } from "../lib/base/time.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import * as schemas from "./schemas.ts";
@@ -47,7 +48,7 @@ const ratio = field({
     page: "Flaky share|number",
     terminal: "RATE",
     sort: "disruptivenessRatio",
-    cell: (test) => `${(disruptivenessThousandths(test) / 10).toFixed(1)}%`,
+    cell: (test) => formatPercent(disruptivenessThousandths(test)),
   },
 });
 const disruptionCount = field({

@@ -7,7 +7,17 @@ export function tenthsOfPercent(part: number, whole: number): number {
   return Math.min(Math.max(Number(tenths), 1), 999);
 }
 
-/** Formats tenths of a percent: `12.3%`, or `12%` without a tenth. */
+/** Formats tenths of a percent for a badge: `12.3%`, or `12%` without a tenth. */
 export function formatTenths(tenths: number): string {
   return `${tenths / 10}%`;
+}
+
+/** Formats tenths of a percent on pages and in texts: `12.3 %`. */
+export function formatPercent(tenths: number): string {
+  return `${tenths / 10} %`;
+}
+
+/** The percentage of a badge on pages and in texts; `–` without one. */
+export function shownPercentage({ percentage }: { percentage: string | null }): string {
+  return percentage?.replace("%", " %") ?? "–";
 }

@@ -183,7 +183,9 @@ export function composeDigest(
   { repositories, ...input }: DigestInput,
   head: Pick<Digest, "organization" | "since" | "until" | "group_by">,
 ): Digest {
-  const shown = repositories.filter(({ now, before }) => now.buildCount + before.buildCount > 0);
+  // What costs most comes first; those that cost nothing stay in the order of their names.
+  const shown = repositories.filter(({ now, before }) => now.buildCount + before.buildCount > 0)
+    .toSorted((a, b) => b.flakyMicroseconds - a.flakyMicroseconds);
   const sum = (count: (one: typeof shown[number]) => number) =>
     shown.reduce((total, one) => total + count(one), 0);
   const redJobs = { ...NO_RED_JOBS };

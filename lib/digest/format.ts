@@ -1,5 +1,6 @@
 // Tests: tests/lib/cli/commands/digest_test.ts tests/lib/digest/digest_test.ts
 /** Formats a digest as text: what changed first, each test once, quiet repositories in one line. */
+import { shownPercentage } from "../badge/percentage.ts";
 import { repositoryPage } from "../base/repository_name.ts";
 import {
   cutText,
@@ -167,7 +168,9 @@ function repositoryText(
 ): string {
   const now = flakiness === null
     ? builds === 0 ? "no builds" : `nothing of ${plural(builds, "build")} was run twice`
-    : `${flakiness} of ${plural(builds, "build")} ${builds === 1 ? "was" : "were"} flaky`;
+    : `${shownPercentage({ percentage: flakiness })} of ${plural(builds, "build")} ${
+      builds === 1 ? "was" : "were"
+    } flaky`;
   const cost = flaky_seconds > 0
     ? `; flaky failures cost ${formatDuration(1_000_000 * flaky_seconds)} of tests`
     : "";
@@ -175,7 +178,10 @@ function repositoryText(
   const red = failed_without_test > 0
     ? `; ${plural(failed_without_test, "build")} ended red without a failed test`
     : "";
-  return `${now}, ${flakiness_before ?? "no builds"} before${cost}${outage}${red}`;
+  const before = flakiness_before === null
+    ? "no builds"
+    : shownPercentage({ percentage: flakiness_before });
+  return `${now}, ${before} before${cost}${outage}${red}`;
 }
 
 function linesOf(
@@ -196,7 +202,7 @@ function linesOf(
     ["Became flaky", group.became_flaky.filter(({ id }) => !others.has(id))],
     ["Cost most builds", [...faults.keys()].map((id) => costs.get(id)!)],
     ["Pass again, not proved yet", group.being_proved],
-    ["Sometimes fail, not rerun", group.flaky_without_reruns],
+    ["Fail now and then, never run again", group.flaky_without_reruns],
     ["Stopped running", group.stopped],
     ["Quarantine began", group.quarantine_began],
     ["Quarantine ends", group.quarantine_ends],
@@ -271,7 +277,7 @@ function linesOf(
 }
 
 function costOf({ builds, disruptions }: DisruptedTest): string {
-  return `${plural(builds, "build")}, ${plural(disruptions, "disruption")}`;
+  return `${plural(builds, "build")}, ${plural(disruptions, "flaky failure")}`;
 }
 
 function cut(text: string): string {

@@ -321,7 +321,7 @@ function partsText(series: readonly Series[], parts: readonly number[]): string 
 }
 
 function percent(value: number): string {
-  return `${Math.round(value * 10) / 10}%`;
+  return `${Math.round(value * 10) / 10} %`;
 }
 
 function sum(numbers: readonly number[]): number {

@@ -87,6 +87,11 @@ const RUNNERS: readonly Runner[] = [
     words: ({ file, name }) => ["bun", "test", file, "-t", pattern(name)],
   },
   {
+    // Jest finds only files that end with `.test.ts` or `.spec.ts`, and folders `__tests__`.
+    has: ({ file }) => /(^|\/)[^/]*_test\.[cm]?[jt]sx?$/.test(file) && !file.includes("__tests__/"),
+    words: ({ file, name }) => ["deno", "test", "-A", file, "--filter", name],
+  },
+  {
     has: ({ file, name, class: className }) =>
       SCRIPT.test(file) || file === "" && name === className && name.includes(" "),
     words: ({ file, name }) => ["npx", "jest", ...file && [file], "-t", titlePattern(name)],

@@ -75,12 +75,17 @@ export function band(
   return markup`<div class="band ${tone}"><p>${answer}</p>${more}</div>`;
 }
 
-/** A failure: a summary that expands to its content and stack trace. */
-export function failureDetails(
+/** A summary that expands to a content and a stack trace. */
+export function stackTrace(
   summary: Content,
-  { content, body, isOpen }: { content: Content; body: string | undefined; isOpen: boolean },
+  { content, body, isOpen, className }: {
+    content: Content;
+    body: string | undefined;
+    isOpen: boolean;
+    className?: string;
+  },
 ): Markup {
-  return markup`<details class="cause"${isOpen && markup` open`}>
+  return markup`<details${className && markup` class="${className}"`}${isOpen && markup` open`}>
 <summary>${summary}</summary>
 ${content}${body ? verbatim(body) : markup`<p>The report has no stack trace.</p>`}
 </details>`;

@@ -105,6 +105,13 @@ export function buildName(
     .filter((part) => part !== "").join(" · ") || "build";
 }
 
+/** What names a CI run in a link to it: `ci.example, #77`; an address that is none as it is. */
+export function runName(buildUrl: string): string {
+  if (!URL.canParse(buildUrl)) return buildUrl;
+  const number = runNumberOf(buildUrl);
+  return `${new URL(buildUrl).host || buildUrl}${number === null ? "" : `, #${number}`}`;
+}
+
 /** The number of a CI run from its address; `null` for ids that say nothing to a reader, such as GitHub's. */
 function runNumberOf(buildUrl: string): number | null {
   if (!URL.canParse(buildUrl)) return null;

@@ -49,6 +49,12 @@ export function pathsFrom(root: string, kept: Readonly<Record<string, string>> =
   };
 }
 
+/** An address of this service outside of HTML, as in a redirect. */
+export function plainAddress(address: Markup): string {
+  // Addresses are encoded: nothing else in them is escaped.
+  return String(address).replaceAll("&amp;", "&");
+}
+
 /** The address of another site; `null` unless it is http or https. */
 export function externalAddress(url: string): Markup | null {
   return /^https?:\/\//i.test(url) && URL.canParse(url) ? markup`${new URL(url).href}` : null;

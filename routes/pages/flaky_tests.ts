@@ -12,9 +12,10 @@ import { emptyState, table } from "../../lib/html/elements.ts";
 import { choiceField, otherErrors, textField } from "../../lib/html/forms.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
-import { filterOf } from "../../lib/http/request/parameters.ts";
+import { filterOf, parsed } from "../../lib/http/request/parameters.ts";
 import { flakyTests, inventoryParameters, isListedBy, listsFlaky } from "../flaky_tests.ts";
 import { COLUMNS, include, INCLUDE_NAMES } from "../test_fields.ts";
+import { bulkSection } from "./bulk_quarantine.ts";
 import {
   isApiRange,
   listDays,
@@ -25,7 +26,7 @@ import {
 import { definePage, downloadLinks, nothingUploaded, type PageRequest, placeOf } from "./page.ts";
 import { shownRange, turnPages } from "./paging.ts";
 
-interface ListPage extends PageRequest {
+interface ListPage extends PageRequest<{ together: string }> {
   isFlakyView: boolean;
   repositoryOf: ReadonlyMap<number, RepositoryName>;
   /** A link to the list with some parameters replaced or, when `undefined`, removed. */
@@ -44,12 +45,20 @@ interface Row {
   buildCount: number;
 }
 
+/** Only the tests that fail together with a test, to quarantine all of them. */
+const together = parsed(
+  (text) => text.toLowerCase(),
+  "Id of a test: only the tests that fail together with it",
+  { jsonSchema: { type: "string" }, acceptsAnyText: true },
+);
+
 const titleOf = (isFlakyView: boolean) => isFlakyView ? "Flaky tests" : "Quarantined tests";
 
 export const flakyTestsPage = definePage({
   path: "/flaky-tests",
   resource: "repositories in query",
-  query: { ...inventoryParameters, days: listDays },
+  hasForms: true,
+  query: { ...inventoryParameters, days: listDays, together },
   listOf: { route: flakyTests, more: { include: v.parse(include, INCLUDE_NAMES.join(",")) } },
   showErrors(errors, { parameters, pathTo }) {
     const title = titleOf(listsFlaky(parameters));
@@ -67,9 +76,12 @@ export const flakyTestsPage = definePage({
       request.load(loadGroupsOfDisruptiveTests, { windowStart }),
       request.load(loadLostBuilds, { windowStart, filter }),
     ]);
-    const all = { after: 0, limit: Infinity, isListed: isListedBy(query) };
-    const { count, tests: found } = tests.list({ ...query, ...all });
-    const rows = sortedRows(rowsOfGroups(found, groups), { builds, order: orderOf(parameters) });
+    const whole = { after: 0, limit: Infinity, isListed: isListedBy(query) };
+    const { tests: found } = tests.list({ ...query, ...whole });
+    const all = rowsOfGroups(found, groups).filter((tests) =>
+      query.together === "" || tests.some(({ id }) => id === query.together)
+    );
+    const rows = sortedRows(all, { builds, order: orderOf(parameters) });
     const shown = rows.slice(after, after + limit);
     const page: ListPage = {
       ...request,
@@ -82,11 +94,13 @@ export const flakyTestsPage = definePage({
     };
     const title = titleOf(page.isFlakyView);
     const range = shownRange({ offset: after, count: rows.length, shown: shown.length });
-    const together = rows.length < count &&
+    const count = rows.reduce((sum, { tests }) => sum + tests.length, 0);
+    const grouped = rows.length < count &&
       ` in ${plural(rows.length, "row")}: tests that fail together are one`;
-    const counted = markup`<p class="soft">${plural(count, "test")}${together}${range}${
-      !isApiRange(days) && `; figures of the last ${days} days`
-    }</p>`;
+    const counted = markup`<p class="soft">${
+      plural(count, "test")
+    }${grouped}${range}; figures of the last ${days} days</p>`;
+    const [chosen] = query.together === "" || !page.isFlakyView ? [] : shown;
     return {
       title,
       content: markup`<div class="head"><h1>${title}</h1>
@@ -94,8 +108,14 @@ export const flakyTestsPage = definePage({
 ${counted}</div>
 ${filters(page)}
 ${shown.length > 0 ? testTable(shown, page) : await nothingFound(page)}
+${chosen && await bulkSection(chosen.tests, repositoryOf(chosen.tests[0], page), request)}
 ${turnPages(page, { path: ["flaky-tests"], offset: after, limit, count: rows.length })}
-${shown.length > 0 && isApiRange(days) && downloadLinks(["flaky-tests"], request)}`,
+${chosen && markup`<p>${page.linkWith("All flaky tests", { together: undefined })}</p>`}
+${SEARCH_HELP}
+${
+        shown.length > 0 && isApiRange(days) && !chosen &&
+        downloadLinks(["flaky-tests"], request)
+      }`,
     };
   },
 });
@@ -125,6 +145,17 @@ function view(name: string, isFlaky: boolean, { isFlakyView, linkWith }: ListPag
 
 /** The fields of the form that show their own errors. */
 const FIELDS = ["q", "repository", "branch", "environment", "sort", "days"];
+/** Those that a phone shows only when they are set. */
+const FOLDED = FIELDS.filter((name) => name !== "q");
+
+const SEARCH_HELP = markup`<details><summary>What the search understands</summary>
+<p>Words of name, suite, class or file; also <code>tags:owner:@web</code>,
+<code>first-seen:&gt;=2026-01-31</code> and <code>last-seen:&lt;2026-01-31</code>.</p></details>`;
+
+/** The repository of a test. */
+function repositoryOf({ id }: TrackedTest, page: ListPage): RepositoryName {
+  return page.repositoryOf.get(parseTestId(id)!.idPrefix)!;
+}
 
 const SORTS = [
   ["", "builds lost"],
@@ -136,15 +167,19 @@ function filters(
   { parameters, pathTo }: Pick<ListPage, "parameters" | "pathTo">,
   errors: ParameterErrors = {},
 ): Markup {
-  const kept = ["quarantine", "quarantined", "repository_id", "limit", "tz"]
+  const kept = ["quarantine", "quarantined", "repository_id", "limit", "together", "tz"]
     .filter((name) => parameters[name] !== undefined)
     .map((name) => markup`<input type="hidden" name="${name}" value="${parameters[name]}">`);
   const field = (name: string, label: string, hint: string) =>
     textField({ name, label, hint, value: parameters[name], errors: errors[name] });
+  const isNarrowed = FOLDED.some((name) => parameters[name] !== undefined || errors[name]);
   return markup`<form class="filters" action="${pathTo(["flaky-tests"])}" role="search">${kept}${
     otherErrors(errors, FIELDS)
   }
-${field("q", "Search", "words")}
+${field("q", "Search", "words of the test")}
+<details class="more"${
+    isNarrowed && markup` open`
+  }><summary>Repository, branch, order, time</summary><div class="fields">
 ${field("repository", "Repository", "all, or owner/name")}
 ${field("branch", "Branch", "all, or release/*")}
 ${field("environment", "Environment", "all, or Windows*")}
@@ -157,17 +192,18 @@ ${
       errors: errors.sort,
     })
   }
-${listRangeField(parameters.days, errors)}
-<button>Show</button></form>
-<details><summary>What the search understands</summary><p>Words of name, suite, class or file; also
-<code>tags:owner:@web</code>, <code>first-seen:&gt;=2026-01-31</code> and
-<code>last-seen:&lt;2026-01-31</code>.</p></details>`;
+${listRangeField(parameters.days, errors)}</div></details>
+<button>Show</button></form>`;
 }
 
 async function nothingFound(page: ListPage): Promise<Markup> {
-  const { parameters: { q, branch, environment, days = "14" }, isFlakyView, repositories } = page;
+  const {
+    parameters: { q, branch, environment, together, days = "14" },
+    isFlakyView,
+    repositories,
+  } = page;
   if (repositories.length === 0) return await nothingUploaded(page);
-  if (q || branch || environment) {
+  if (q || branch || environment || together) {
     return emptyState(
       "Nothing matches. Remove a word of the search, the branch or the environment.",
     );
@@ -204,7 +240,7 @@ function testTable(
     const end = quarantine?.quarantineOwner
       ? markup`Owner: ${link.owner(quarantine.quarantineOwner)}; end`
       : "End";
-    const repository = link.repository(page.repositoryOf.get(parseTestId(test.id)!.idPrefix)!);
+    const repository = link.repository(repositoryOf(test, page));
     const owners = test.tags.map((tag) => markup`${link.tag(tag)} `);
     const message = latest && markup`<code>${latest.message}</code>`;
     const line = markup`<small class="line">${owners}${placeOf(test)} ${message}</small>`;
@@ -215,20 +251,27 @@ function testTable(
       ),
       others.length > MAX_TOGETHER &&
       markup`<small>and ${plural(others.length - MAX_TOGETHER, "more test")}</small>`,
+      page.isFlakyView && page.query.together === "" &&
+      markup`<small>${
+        linkWith(`Quarantine all ${formatCount(others.length + 1)}`, {
+          together: test.id,
+          after: undefined,
+        })
+      }</small>`,
     ];
-    const name = [
+    const cell = [
       link.testName(test.id, test),
       group
-        ? markup`<details><summary>and ${formatCount(others.length)} more that ${
-          others.length === 1 ? "fails" : "fail"
-        } with it</summary>${group}</details>`
+        ? markup`<details${page.query.together !== "" && markup` open`}><summary>and ${
+          formatCount(others.length)
+        } more that ${others.length === 1 ? "fails" : "fail"} with it</summary>${group}</details>`
         : line,
       markup`<small class="narrow">${repository}</small>`,
       quarantine && markup`<small>Quarantined ${at(quarantine.quarantinedAt)}${author}${reason}.
 ${end}: ${at(quarantine.quarantineExpiresAt)}.</small>`,
     ];
     return [
-      name,
+      cell,
       formatCount(buildCount),
       repository,
       ...COLUMNS.map(({ cell }) => {

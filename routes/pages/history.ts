@@ -7,7 +7,7 @@ import { dayBars, trend } from "../../lib/html/charts.ts";
 import { formatDuration, plural } from "../../lib/base/text.ts";
 import { formatDay } from "../../lib/html/elements.ts";
 import { choiceField, hiddenFields } from "../../lib/html/forms.ts";
-import { keptParameters, type Page } from "../../lib/html/layout.ts";
+import type { Page } from "../../lib/html/layout.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
@@ -17,6 +17,13 @@ const RANGES = ["7", "14", "30", "90"] as const;
 
 /** `days` of pages with charts. */
 export const chartDays = parameters.choice("days", ["90", ...RANGES], "Days of the charts");
+
+/** `days` of pages of which everything is of one range of time. */
+export const pageDays = parameters.choice(
+  "days",
+  ["14", "7", "30", "90"],
+  "Days of the lists and charts",
+);
 
 /** The days of a range; 13 whole weeks for 90. */
 export function daysOf(range: typeof RANGES[number]): number {
@@ -32,21 +39,29 @@ export function rangeLinks(shown: string, addressOf: (range: string) => Markup):
   return markup`<p class="ranges">Charts of the last ${links} days</p>`;
 }
 
-/**
- * The page for wrong parameters of a page with charts: the choice of the ranges of time, and the other field
- * that the page has.
- */
-export function wrongRange(
-  errors: ParameterErrors,
-  { parameters: given }: { parameters: parameters.RawParameters },
-  otherField: Markup | "" = "",
-): Page {
-  const title = "Invalid address";
-  return {
-    title,
-    content: markup`<h1>${title}</h1>
-<form class="filters">${otherField}${rangeField("Charts", "90", errors)}
-<button>Show</button>${hiddenFields(keptParameters(given))}</form>`,
+/** The choice of the range of time of a whole page, with the one that is shown. */
+export function rangeTabs(shown: string, addressOf: (range: string) => Markup): Markup {
+  const items = ["14", "30", "90"].map((range) => {
+    const current = range === shown && markup` aria-current="page"`;
+    return markup`<li><a href="${addressOf(range)}"${current}>${range} days</a></li>`;
+  });
+  return markup`<ul class="views" aria-label="Range of time">${items}</ul>`;
+}
+
+/** The page for a wrong range of time: the choice of one. @param shown the range without a choice */
+export function wrongRange(shown: string) {
+  return (
+    errors: ParameterErrors,
+    { parameters: given }: { parameters: parameters.RawParameters },
+  ): Page => {
+    const title = "Invalid address";
+    const { days: _, ...others } = given;
+    return {
+      title,
+      content: markup`<h1>${title}</h1>
+<form class="filters">${rangeField("Time", shown, errors)}
+<button>Show</button>${hiddenFields(others)}</form>`,
+    };
   };
 }
 

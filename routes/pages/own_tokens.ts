@@ -9,7 +9,7 @@ import { lineOfText } from "../../lib/base/value_schemas.ts";
 import { emptyState, formatTime, table, verbatim } from "../../lib/html/elements.ts";
 import { otherErrors, textField } from "../../lib/html/forms.ts";
 import { keptParameters, type Page } from "../../lib/html/layout.ts";
-import { type Markup, markup, pathsFrom } from "../../lib/html/markup.ts";
+import { type Markup, markup, pathsFrom, plainAddress } from "../../lib/html/markup.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import type { Action, ActionResult } from "../../lib/http/request/route.ts";
 import { defineAction, formTokenField, originOf, readForm } from "./action.ts";
@@ -80,7 +80,7 @@ export const revocation = defineAction({
       return { isWrong: true, page: await tokensPage(action, sql, { errors }) };
     }
     const pathTo = pathsFrom(root, keptParameters(parameters));
-    return { redirect: String(pathTo(["tokens"])) };
+    return { redirect: plainAddress(pathTo(["tokens"])) };
   },
 });
 

@@ -5,7 +5,7 @@ import { loadOwners } from "../../db/read/owners.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { ownersOf } from "../../lib/analysis/test_tags.ts";
 import { disruptivenessThousandths, type TrackedTest } from "../../lib/analysis/tracked_test.ts";
-import { formatTenths } from "../../lib/badge/percentage.ts";
+import { formatPercent } from "../../lib/badge/percentage.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { formatCount, formatDuration, plural } from "../../lib/base/text.ts";
@@ -230,7 +230,7 @@ function flakyTable(tests: readonly TrackedTest[], page: OwnerPage): Markup {
     page.link.test(test.id, test),
     page.link.repository(repositoryOf(test, page)),
     formatCount(test.disruptionCount),
-    formatTenths(disruptivenessThousandths(test)),
+    formatPercent(disruptivenessThousandths(test)),
     page.at(test.latestDisruption?.recordedAt ?? null),
   ]);
   const more = tests.length > rows.length &&

@@ -33,6 +33,7 @@ import {
   markup,
   pathsFrom,
   type PathTo,
+  plainAddress,
 } from "../../lib/html/markup.ts";
 import type { Context } from "../../lib/http/request/context.ts";
 import { columnsOf } from "../../lib/http/request/list_format.ts";
@@ -71,6 +72,9 @@ interface ListOfRoute {
   more?: object;
 }
 
+/** A page, with status 400 if it shows what is wrong with its form; or an address to redirect to. */
+type Shown = Page & { isWrong?: boolean } | Markup;
+
 /** Declares a page; `show` may return an address to redirect to instead. */
 export function definePage<Query extends Entries>(
   { path, query, show, showErrors, list, listOf, ...page }: {
@@ -80,7 +84,7 @@ export function definePage<Query extends Entries>(
     hasForms?: boolean;
     list?: PageList<QueryOf<Query>>;
     listOf?: ListOfRoute;
-    show(request: PageRequest<QueryOf<Query>>): Promise<Page | Markup> | Page | Markup;
+    show(request: PageRequest<QueryOf<Query>>): Promise<Shown> | Shown;
     /** The page for wrong parameters, where their messages are not enough. */
     showErrors?(errors: ParameterErrors, request: Pick<PageRequest, "parameters" | "pathTo">): Page;
   },
@@ -99,8 +103,9 @@ export function definePage<Query extends Entries>(
         ? {
           body: layout(shown, { ...page, path, isEditor: page.editor !== null }),
           headers: PAGE_HEADERS,
+          ...shown.isWrong && { isWrong: true },
         }
-        : { body: "", redirect: String(shown) };
+        : { body: "", redirect: plainAddress(shown) };
     },
   };
   if (list) {
@@ -150,7 +155,7 @@ export function downloadLinks(
       pathTo([...path.slice(0, -1), `${path.at(-1)}.${format}`], filters)
     }">${text}</a>`;
   return markup`<p class="soft">The whole list: ${link("csv", "CSV")}, ${
-    link("ndjson", "lines of JSON")
+    link("ndjson", "newline-delimited JSON")
   }</p>`;
 }
 

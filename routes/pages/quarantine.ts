@@ -5,6 +5,7 @@ import type { RepositoryDetails } from "../../db/read/repositories.ts";
 import type { QuarantineEvent } from "../../lib/analysis/quarantine.ts";
 import { ownersOf } from "../../lib/analysis/test_tags.ts";
 import { shellWord } from "../../lib/base/quote.ts";
+import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { together, verbatim } from "../../lib/html/elements.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 import { type PageRequest, uploadAddress } from "./page.ts";
@@ -47,32 +48,82 @@ Owner: <b>${
   }
   const { overHttp, onServer } = quarantineCommands(page);
   return markup`${state}${verbatim(overHttp)}
-<p class="soft">${
-    !page.uploadUrl && markup`<code>UPLOAD_URL</code> is the address for uploads. `
-  }A quarantine token comes from <code>test-analytics token create --org ${page.organization}
-${together("--quarantine")}</code>: a team has one for all of its tests (<a href="${
-    page.pathTo(["docs", "guides", "quarantine"])
-  }">guide</a>). On the server:</p>
+${tokenHint(page)}
 ${verbatim(onServer)}${shownLog}`;
 }
 
+/** Where the token of the first command comes from, before the command on the server. */
+export function tokenHint(
+  { uploadUrl, organization, pathTo }: Pick<TestPage, "uploadUrl" | "organization" | "pathTo">,
+): Markup {
+  return markup`<p class="soft">${
+    !uploadUrl && markup`<code>UPLOAD_URL</code> is the address for uploads. `
+  }A quarantine token comes from <code>test-analytics token create --org ${organization}
+${together("--quarantine")}</code>: a team has one for all of its tests (<a href="${
+    pathTo(["docs", "guides", "quarantine"])
+  }">guide</a>). On the server:</p>`;
+}
+
+const IDS_PER_LINE = 3;
+
+/** The commands that quarantine several tests of a repository. */
+export function bulkCommands(
+  ids: readonly string[],
+  { owner, repository, uploadUrl }: {
+    owner: string;
+    repository: RepositoryName;
+    uploadUrl: string;
+  },
+) {
+  const lines = Array.from(
+    { length: Math.ceil(ids.length / IDS_PER_LINE) },
+    (_, line) => ids.slice(line * IDS_PER_LINE, (line + 1) * IDS_PER_LINE).join(" "),
+  );
+  const each = (command: string) =>
+    `for test in \\\n  ${lines.join(" \\\n  ")}\ndo\n  ${command.replaceAll("\n", "\n  ")}\ndone`;
+  return {
+    overHttp: each(curl(
+      `-d "test=$test" -d expires=14d`,
+      `--data-urlencode "by=$USER"`,
+      `--data-urlencode ${shellWord(`owner=${owner}`)}`,
+      `--data-urlencode "reason=WHY"`,
+      `${quarantineAddress(repository, { uploadUrl })}"`,
+    )),
+    onServer: each(
+      `test-analytics quarantine add "$test" --by "$USER" --owner ${
+        shellWord(owner)
+      } --reason WHY --expires 14d`,
+    ),
+  };
+}
+
 /** The only owner of a test, from CODEOWNERS; `otherwise` when there are none or several. */
-function ownerOf({ tags }: TestDetails, otherwise: string): string {
+export function ownerOf({ tags }: { tags: readonly string[] }, otherwise: string): string {
   const owners = ownersOf(tags);
   return owners.length === 1 ? owners[0]! : otherwise;
+}
+
+/** The address for the quarantine of a repository, at the beginning of a quoted word. */
+function quarantineAddress(
+  { owner, name }: RepositoryName,
+  page: Pick<PageRequest, "uploadUrl">,
+): string {
+  const path = [...owner.split("/"), name].map(encodeURIComponent).join("/")
+    // An interactive bash expands it, also between double quotes.
+    .replaceAll("!", "%21");
+  return `"${uploadAddress(page)}/quarantine/${path}`;
+}
+
+function curl(...words: string[]): string {
+  return ["curl --fail-with-body", '-H "Authorization: Bearer $QUARANTINE_TOKEN"', ...words]
+    .join(" \\\n  ");
 }
 
 /** The commands that quarantine a test, or release it. */
 function quarantineCommands({ test, repository, uploadUrl }: TestPage) {
   const { id } = test;
   const owner = ownerOf(test, "WHO");
-  const path = [...repository.owner.split("/"), repository.name].map(encodeURIComponent).join("/")
-    // An interactive bash expands it, also between double quotes.
-    .replaceAll("!", "%21");
-  const address = `"${uploadAddress({ uploadUrl })}/quarantine/${path}`;
-  const curl = (...words: string[]) =>
-    ["curl --fail-with-body", '-H "Authorization: Bearer $QUARANTINE_TOKEN"', ...words]
-      .join(" \\\n  ");
+  const address = quarantineAddress(repository, { uploadUrl });
   if (test.quarantine) {
     return {
       overHttp: curl("-X DELETE -G", `--data-urlencode "by=$USER"`, `${address}/${id}"`),

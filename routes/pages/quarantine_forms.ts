@@ -17,13 +17,21 @@ import { expiry, lineOfText } from "../../lib/base/value_schemas.ts";
 import { testName } from "../../lib/html/elements.ts";
 import { otherErrors, textField } from "../../lib/html/forms.ts";
 import { keptParameters } from "../../lib/html/layout.ts";
-import { type Markup, markup, pathsFrom, type PathTo } from "../../lib/html/markup.ts";
+import {
+  type Markup,
+  markup,
+  pathsFrom,
+  type PathTo,
+  plainAddress,
+} from "../../lib/html/markup.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import type { Action, ActionResult, Editor } from "../../lib/http/request/route.ts";
 import { defineAction, formTokenField, originOf, readForm } from "./action.ts";
 
 const text = v.optional(lineOfText);
-const ENTRY = v.object({ reason: text, owner: text, expires: v.optional(expiry) });
+/** The fields of an entry. */
+export const ENTRY = v.object({ reason: text, owner: text, expires: v.optional(expiry) });
+export const ENTRY_FIELDS: readonly string[] = Object.keys(ENTRY.entries);
 const RELEASE = v.object({ reason: text });
 
 /** A page with a wrong form, opened again, leads back to the test. */
@@ -40,7 +48,7 @@ interface QuarantinedTest {
 }
 
 /** A form that was sent and is wrong. */
-interface WrongForm {
+export interface WrongForm {
   sent: URLSearchParams;
   errors: ParameterErrors;
 }
@@ -52,16 +60,23 @@ export function quarantineForms(test: QuarantinedTest, editor: Editor): Markup {
     : entryForm(test, editor);
 }
 
-function entryForm(
-  { pathTo, id, entry, owner }: QuarantinedTest,
-  editor: Editor,
+function entryForm(test: QuarantinedTest, editor: Editor, wrong?: WrongForm): Markup {
+  const { pathTo, id, entry } = test;
+  return markup`<form class="acts" method="post" action="${pathTo(["tests", id, "quarantine"])}">${
+    formTokenField(editor)
+  }${entryFields(test, wrong)}<button>${entry ? "Change" : "Quarantine"}</button>${
+    wrong && otherErrors(wrong.errors, ENTRY_FIELDS)
+  }</form>`;
+}
+
+/** The fields of an entry, with what is wrong with them. */
+export function entryFields(
+  { entry, owner }: Pick<QuarantinedTest, "entry" | "owner">,
   wrong?: WrongForm,
 ): Markup {
   const valueOf = (name: string, otherwise: string) => wrong?.sent.get(name) ?? otherwise;
   const end = entry?.quarantineExpiresAt ?? null;
-  return markup`<form class="acts" method="post" action="${pathTo(["tests", id, "quarantine"])}">${
-    formTokenField(editor)
-  }${
+  return markup`${
     textField({
       name: "reason",
       label: "Reason",
@@ -85,9 +100,7 @@ function entryForm(
       value: valueOf("expires", entry ? end === null ? "" : formatTimestamp(end) : "14d"),
       errors: wrong?.errors.expires,
     })
-  }<button>${entry ? "Change" : "Quarantine"}</button>${
-    wrong && otherErrors(wrong.errors, ["reason", "owner", "expires"])
-  }</form>`;
+  }`;
 }
 
 function releaseForm(
@@ -169,7 +182,7 @@ async function requireTest(
 /** Back to the page of the test. */
 function toTest({ test, root, parameters }: Action): ActionResult {
   const pathTo = pathsFrom(root, keptParameters(parameters));
-  return { redirect: `${pathTo(["tests", idOf(test)])}#quarantine` };
+  return { redirect: `${plainAddress(pathTo(["tests", idOf(test)]))}#quarantine` };
 }
 
 function idOf(test: Action["test"]): string {

@@ -2,20 +2,33 @@
 /** How often the conclusions on failures of a repository were right: a sentence, with a table behind. */
 import type { loadConclusionRecord } from "../../db/read/conclusion_record.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
-import { EVIDENCE } from "../../lib/evidence/evidence.ts";
+import { EVIDENCE, type Evidence } from "../../lib/evidence/evidence.ts";
 import { sayPercent } from "../../lib/evidence/said.ts";
 import { PUBLISHED, SHARE_DAYS } from "../../lib/evidence/shares.ts";
 import { table } from "../../lib/html/elements.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 
-type Record = Awaited<ReturnType<typeof loadConclusionRecord>>;
+type ConclusionRecord = Awaited<ReturnType<typeof loadConclusionRecord>>;
+
+/** Evidence in words; the API has its keys. */
+const EVIDENCE_WORDS: Readonly<Record<Evidence, string>> = {
+  passed_here: "Also passed on the same code",
+  fails_on_base: "Its latest run on the base branch failed the same way",
+  outage: "In an outage",
+  together: "Many tests failed at once, on this branch alone",
+  seen_elsewhere: "Failed the same way before, on the base branch or another",
+  new_cause: "Failed before, but never like this",
+  new_test: "New: no run on the base branch",
+  first: "Never failed on the base branch",
+  few: "Too few runs on the base branch",
+};
 
 /** Digits of a Brier score. */
 const SCORE_DIGITS = 3;
 
 /** The record of the last 90 days; before there is one, the published shares that stand in for it. */
-export function recordSection(record: Record): Markup {
-  return markup`<h2>How often “is it mine?” was right</h2>
+export function recordSection(record: ConclusionRecord): Markup {
+  return markup`<h2>How often the conclusions were right</h2>
 <details><summary>${recordSentence(record)}</summary>
 ${record.rows.length > 0 && recordTable(record)}
 ${
@@ -29,7 +42,7 @@ ${record.brier === null && publishedTable()}
 </details>`;
 }
 
-function recordSentence({ notYours, yours, unclearCount, rows }: Record): string {
+function recordSentence({ notYours, yours, unclearCount, rows }: ConclusionRecord): string {
   const resolved = notYours.of + yours.of + unclearCount;
   if (resolved === 0) {
     const said = rows.reduce((sum, row) => sum + row.said, 0);
@@ -63,11 +76,11 @@ function recordSentence({ notYours, yours, unclearCount, rows }: Record): string
     `change: ${parts.join("; ")}.`;
 }
 
-function recordTable({ rows, baseBranch }: Record): Markup {
+function recordTable({ rows, baseBranch }: ConclusionRecord): Markup {
   return table(
     "What became of failures",
     [
-      "Evidence|name",
+      "Reason|name",
       "Branch|nowrap",
       "Failures|number",
       "Not the change|number",
@@ -75,7 +88,7 @@ function recordTable({ rows, baseBranch }: Record): Markup {
       "Open|number wide",
     ],
     rows.map((row) => [
-      markup`<code>${row.evidence}</code>`,
+      EVIDENCE_WORDS[row.evidence],
       row.isOnBase ? markup`<bdi>${baseBranch}</bdi>` : "others",
       formatCount(row.said),
       formatCount(row.notTheChange),
@@ -91,17 +104,17 @@ function publishedTable(): Markup {
     if (!share) return [];
     const percent = `${sayPercent(share.notTheChange, share.of)} %`;
     return [[
-      markup`<code>${evidence}</code>`,
+      EVIDENCE_WORDS[evidence],
       percent,
       `${share.notTheChange} of ${share.of}`,
     ]];
   });
-  return markup`<p>In a year of Apache Ozone's master, June 2021 to June 2022, so many failures with this evidence
+  return markup`<p>In a year of Apache Ozone's master, June 2021 to June 2022, so many failures for this reason
 were not the change. They stand in for failures on the base branch; off it nothing is known.</p>
 ${
     table(
       "Shares of Apache Ozone",
-      ["Evidence|name", "Not the change|number", "Failures|number"],
+      ["Reason|name", "Not the change|number", "Failures|number"],
       rows,
     )
   }`;

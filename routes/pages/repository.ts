@@ -19,20 +19,20 @@ import {
 import { SHARE_DAYS } from "../../lib/evidence/shares.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
+import { formatPercent, shownPercentage, tenthsOfPercent } from "../../lib/badge/percentage.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { formatCount, formatDuration, plural } from "../../lib/base/text.ts";
 import { emptyState, factLine, formatDay, isoDay, label, table } from "../../lib/html/elements.ts";
 import { type Content, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { buildOutcome } from "./builds.ts";
-import { changeText, inOutages, isNeverRerun, NEVER_RERUN } from "./repositories.ts";
-import { chartDays, daysOf, historyCharts, rangeLinks, wrongRange } from "./history.ts";
+import { changeText, inOutages, isNeverRerun, NEVER_RERUN } from "./flakiness.ts";
+import { daysOf, historyCharts, pageDays, rangeTabs, wrongRange } from "./history.ts";
 import { BAD_STATES } from "../test_states.ts";
 import { stateSections } from "./test_states.ts";
 import { definePage, type PageRequest, someTests, uploadCommand } from "./page.ts";
 import { recordSection } from "./record.ts";
 
-const NEW_DAYS = 7;
 const MAX_ROWS = 10;
 const MAX_GROUPS = 5;
 const MAX_GROUP_TESTS = 3;
@@ -41,6 +41,10 @@ const RECENT_SUBMISSIONS = 100;
 
 interface RepositoryPage extends PageRequest {
   repository: string;
+  /** The range of the lists and charts, such as `30`. */
+  days: string;
+  /** In days since 1970. */
+  firstDay: number;
   overview: Overview;
   names: Awaited<ReturnType<typeof loadTestNames>>;
 }
@@ -50,26 +54,33 @@ type NewlyFlakyTests = Awaited<ReturnType<typeof loadNewlyFlakyTests>>;
 export const repositoryPage = definePage({
   path: "/repos/:owner/:name",
   resource: "repository in path",
-  query: { days: chartDays },
-  showErrors: wrongRange,
+  query: { days: pageDays },
+  showErrors: wrongRange("14"),
   async show(request) {
     const { today, load, query: { days } } = request;
-    const newDay = today - NEW_DAYS;
-    const since = newDay * SECONDS_PER_DAY;
+    const windowStart = days === "14"
+      ? request.windowStart
+      : request.now - Number(days) * SECONDS_PER_DAY;
+    const firstDay = today - daysOf(days) + 1;
     const [overviews, failures, recent, newTests, flakyMicroseconds, record, groups, states] =
       await Promise
         .all([
-          load(loadOverviews, { firstDay: today - daysOf(days) + 1, withBefore: true }),
-          load(loadFailures, { filter: ALL_SUBMISSIONS }),
+          load(loadOverviews, { firstDay, withBefore: true }),
+          load(loadFailures, { windowStart, filter: ALL_SUBMISSIONS }),
           load(loadSubmissionsPage, {
+            windowStart,
             filter: ALL_SUBMISSIONS,
             after: null,
             limit: RECENT_SUBMISSIONS,
           }),
-          load(loadNewlyFlakyTests, { since, limit: MAX_ROWS }),
-          load(loadFlakyMicroseconds, { since }),
+          load(loadNewlyFlakyTests, { since: firstDay * SECONDS_PER_DAY, limit: MAX_ROWS }),
+          load(loadFlakyMicroseconds, { since: windowStart }),
           load(loadConclusionRecord, { since: (today - SHARE_DAYS) * SECONDS_PER_DAY }),
-          load(loadGroupsOfTests, { maxGroups: MAX_GROUPS, maxTests: MAX_GROUP_TESTS }),
+          load(loadGroupsOfTests, {
+            windowStart,
+            maxGroups: MAX_GROUPS,
+            maxTests: MAX_GROUP_TESTS,
+          }),
           load(loadTestStates, {
             states: BAD_STATES,
             withoutReruns: false,
@@ -87,17 +98,19 @@ export const repositoryPage = definePage({
     ];
     const names = await load(loadTestNames, { testIds });
     const repository = formatRepositoryName(overview);
-    const page: RepositoryPage = { ...request, repository, overview, names };
+    const page: RepositoryPage = { ...request, repository, days, firstDay, overview, names };
+    const address = ["repos", overview.owner, overview.name];
     return {
       title: repository,
       crumbs: [request.link.repositories],
-      content: markup`<h1>${repository}</h1>
+      content: markup`<div class="head"><h1>${repository}</h1>
+${rangeTabs(days, (days) => request.pathTo(address, { days }))}</div>
 ${repositoryFigures(page, flakyMicroseconds)}
-<p><a href="${
-        request.pathTo(["repos", overview.owner, overview.name, "slow-tests"])
-      }">Slow tests</a> · ${page.link.builds(overview, "All builds")} · ${
-        page.link.inventory({ repository, quarantine: "false" }, "Flaky tests")
-      }${overview.url && markup` · ${externalLink(overview.url, overview.url)}`}</p>
+<p><a href="${request.pathTo([...address, "slow-tests"])}">Slow tests</a> · ${
+        page.link.builds(overview, "All builds")
+      } · ${inventoryLink(page, {}, "Flaky tests")}${
+        overview.url && markup` · ${externalLink(overview.url, overview.url)}`
+      }</p>
 ${stateSections(states, page)}
 <h2>Tests that cost the most builds</h2>
 ${costTable(costs, page)}
@@ -105,45 +118,53 @@ ${groups.count > 0 && groupTable(groups.groups, page)}
 <h2>Recent builds</h2>
 ${await buildTable(recent.submissions, failedTests, page)}
 <p>${page.link.builds(overview, "All builds")}</p>
-<h2>New flaky tests since ${formatDay(newDay)}</h2>
-${newTable(newTests, newDay, page)}
+<h2>New flaky tests since ${formatDay(firstDay)}</h2>
+${newTable(newTests, page)}
 ${causes.length > 0 && causeTable(causes, page)}
-${charts(page, days)}
+${charts(page)}
 ${recordSection(record)}`,
     };
   },
 });
 
-/** The charts of a range of time, and links to the others; nothing before the first upload. */
-function charts(page: RepositoryPage, days: string): Content {
-  const { overview, today, pathTo } = page;
-  const isEmpty = overview.days.length === 0;
-  if (isEmpty && overview.lastRecordedAt === null) return "";
-  return [
-    rangeLinks(days, (days) => pathTo(["repos", overview.owner, overview.name], { days })),
-    isEmpty
-      ? emptyState(`No build in the last ${days} days.`)
-      : historyCharts(overview.days, today),
-  ];
+/** Builds by day or week; nothing without one. */
+function charts({ overview, today }: RepositoryPage): Content {
+  return overview.days.length > 0 && historyCharts(overview.days, today);
+}
+
+/** A link to the flaky tests of the repository in the range of the page. */
+function inventoryLink(
+  { link, repository, days }: RepositoryPage,
+  more: Record<string, string>,
+  text: Content,
+): Markup {
+  return link.inventory({
+    repository,
+    quarantine: "false",
+    ...days !== "14" && { days },
+    ...more,
+  }, text);
 }
 
 function repositoryFigures(page: RepositoryPage, flakyMicroseconds: number): Markup {
   const { repository, overview } = page;
   const { builds, buildsBefore, flakyTestCount, quarantinedTestCount } = overview;
+  // The figures of the API, which no range changes.
+  const window = page.days === "14" ? "" : " in 14 days";
   const change = changeText(builds, buildsBefore);
   const link = (count: number, quarantine: string) =>
     page.link.inventory({ repository, quarantine }, formatCount(count));
   return factLine(
     [
       "Flakiness",
-      isNeverRerun(overview) ? "–" : flakinessBadge(builds).percentage ?? "–",
+      isNeverRerun(overview) ? "–" : shownPercentage(flakinessBadge(builds)),
       isNeverRerun(overview) ? NEVER_RERUN : [
-        `${builds.disruptedBuildCount} of ${plural(builds.buildCount, "build")}` +
+        `${builds.disruptedBuildCount} of ${plural(builds.buildCount, "build")}${window}` +
         (builds.outageBuildCount > 0 ? `; ${inOutages(builds)}` : ""),
         change && `; ${change}`,
       ],
     ],
-    ["Flaky tests", link(flakyTestCount, "false"), "not quarantined"],
+    ["Flaky tests", link(flakyTestCount, "false"), `not quarantined${window}`],
     [
       "Quarantined",
       link(quarantinedTestCount, "true"),
@@ -152,40 +173,47 @@ function repositoryFigures(page: RepositoryPage, flakyMicroseconds: number): Mar
     [
       "Cost of flaky failures",
       formatDuration(flakyMicroseconds),
-      markup`<span title="Failed attempts, and jobs that ran again">in ${NEW_DAYS} days</span>`,
+      markup`<span title="Failed attempts, and jobs that ran again">in ${page.days} days</span>`,
     ],
-    ["Coverage", coverageBadge(overview).percentage ?? "–", "of lines"],
+    ["Coverage", shownPercentage(coverageBadge(overview)), "of lines"],
     ["Last upload", page.at(overview.lastRecordedAt)],
   );
 }
 
 function costTable(costs: readonly TestCost[], page: RepositoryPage): Markup {
-  const { repository, overview: { builds }, names } = page;
+  const { names, overview, days } = page;
+  const buildCount = days === "14"
+    ? overview.builds.buildCount
+    : overview.days.reduce((sum, { buildCount }) => sum + buildCount, 0);
   if (costs.length === 0) {
     return emptyState(
-      `No flaky failure in ${plural(builds.buildCount, "build")} of the last 14 days.`,
+      `No flaky failure in ${plural(buildCount, "build")} of the last ${days} days.`,
     );
   }
-  const rows = costs.map(({ testId, testCount, togetherIds, buildCount, disruptionCount }) => {
-    const test = names.get(testId)!;
-    const tags = [
-      ...test.isQuarantined ? [label("quarantined")] : [],
-      ...test.ownerTags.map(page.link.tag),
-    ].map((tag) => markup` ${tag}`);
-    const share = flakinessBadge({ ...builds, disruptedBuildCount: buildCount }).percentage;
-    const name = testCount === 1 ? [page.link.test(testId, test), tags] : [
-      markup`<b>${plural(testCount, "test")}</b> that failed together, and in no other build`,
-      someTests(testCount, togetherIds.map((id) => page.link.test(id, names.get(id)!))),
-    ];
-    return [name, buildCount, share, formatCount(testCount * disruptionCount)];
-  });
+  const rows = costs.map(
+    ({ testId, testCount, togetherIds, buildCount: lost, disruptionCount }) => {
+      const test = names.get(testId)!;
+      const tags = [
+        ...test.isQuarantined ? [label("quarantined")] : [],
+        ...test.ownerTags.map(page.link.tag),
+      ].map((tag) => markup` ${tag}`);
+      // The days of the range begin with a whole one, its failures at this time of day.
+      const share = formatPercent(tenthsOfPercent(lost, Math.max(lost, buildCount)));
+      const name = testCount === 1 ? [page.link.test(testId, test), tags] : [
+        markup`<b>${plural(testCount, "test")}</b> that failed together, and in no other build`,
+        someTests(testCount, togetherIds.map((id) => page.link.test(id, names.get(id)!))),
+      ];
+      return [name, lost, share, formatCount(testCount * disruptionCount)];
+    },
+  );
   const columns = ["Test|name", "Builds|number", "Share of builds|number wide", "Failures|number"];
   return markup`${table("Tests that cost the most builds", columns, rows)}
-<p>${page.link.inventory({ repository, quarantine: "false" }, "All flaky tests")}</p>`;
+<p>${inventoryLink(page, {}, "All flaky tests")}</p>`;
 }
 
-function newTable(tests: NewlyFlakyTests, newDay: number, page: RepositoryPage): Markup {
-  if (tests.length === 0) return emptyState("No test became flaky.");
+function newTable(tests: NewlyFlakyTests, page: RepositoryPage): Markup {
+  const { days, firstDay } = page;
+  if (tests.length === 0) return emptyState(`No test became flaky in the last ${days} days.`);
   const rows = tests.map(({ testCount, tests, firstDisruptionAt, message }) => {
     const links = tests.map((test) => page.link.test(test.id, test));
     return [
@@ -198,10 +226,9 @@ function newTable(tests: NewlyFlakyTests, newDay: number, page: RepositoryPage):
     ];
   });
   const columns = ["Test|name", "First flaky failure|nowrap", "Message|wide"];
-  const q = `first-seen:>=${isoDay(newDay)}`;
-  const query = { repository: page.repository, quarantine: "false", q };
-  return markup`${table("Flaky for the first time", columns, rows)}
-<p>${page.link.inventory(query, "All new flaky tests")}</p>`;
+  const q = `first-seen:>=${isoDay(firstDay)}`;
+  return markup`${table("New flaky tests", columns, rows)}
+<p>${inventoryLink(page, { q }, "All new flaky tests")}</p>`;
 }
 
 /** Tests that fail together have probably one fault: a row for each, the costliest first. */
@@ -247,7 +274,8 @@ async function buildTable(
   page: RepositoryPage,
 ): Promise<Markup> {
   if (submissions.length === 0) {
-    const text = markup`<p>No upload in the last 14 days. Upload the reports of a run:</p>`;
+    const text =
+      markup`<p>No upload in the last ${page.days} days. Upload the reports of a run:</p>`;
     return emptyState(text, await uploadCommand(page, page.repository));
   }
   const builds = [...Map.groupBy(submissions, buildKey)].slice(0, MAX_ROWS);

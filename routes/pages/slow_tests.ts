@@ -4,7 +4,7 @@ import { loadWeeklyMedians } from "../../db/read/durations_of_tests.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { loadSlowTests, type SlowTest } from "../../db/read/slow_tests.ts";
 import { SLOW_ORDERS, type SlowOrder } from "../../lib/analysis/slow_downs.ts";
-import { formatTenths, tenthsOfPercent } from "../../lib/badge/percentage.ts";
+import { formatPercent, tenthsOfPercent } from "../../lib/badge/percentage.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { formatDuration, plural } from "../../lib/base/text.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
@@ -129,7 +129,7 @@ function slowTable(
     [
       `Share of time|number${width}`,
       ({ totalMicroseconds }) =>
-        formatTenths(tenthsOfPercent(totalMicroseconds, Math.max(total, 1))),
+        formatPercent(tenthsOfPercent(totalMicroseconds, Math.max(total, 1))),
     ],
     [`Median by week, ${WEEKS} weeks|wide`, ({ testNo }) => weekly(weeks.get(testNo)!)],
   ];

@@ -15,27 +15,34 @@ import {
   type SubmissionRuns,
   type TestRun,
 } from "../../db/read/runs_of_test.ts";
-import { disruptivenessThousandths, passRateThousandths } from "../../lib/analysis/tracked_test.ts";
+import { disruptivenessThousandths } from "../../lib/analysis/tracked_test.ts";
 import { shortCommit } from "../../lib/base/commit.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
-import { formatTenths } from "../../lib/badge/percentage.ts";
+import { formatPercent } from "../../lib/badge/percentage.ts";
 import { plural } from "../../lib/base/text.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { outcomeStrip, type RunStatus } from "../../lib/html/charts.ts";
-import { baseHistory, repairField, repairForm } from "./test_history.ts";
+import { baseHistory, fixOf, repairForm } from "./test_history.ts";
 import { rerunCommand } from "../../lib/html/commands.ts";
 import { shownBranch } from "../../lib/html/forge_links.ts";
 import {
   breakable,
   emptyState,
   factLine,
-  failureDetails,
+  stackTrace,
   table,
   testName,
   verbatim,
 } from "../../lib/html/elements.ts";
-import { externalAddress, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
+import {
+  type Content,
+  externalAddress,
+  externalLink,
+  type Markup,
+  markup,
+} from "../../lib/html/markup.ts";
+import * as parameters from "../../lib/http/request/parameters.ts";
 import {
   chartDays,
   daysOf,
@@ -47,10 +54,17 @@ import {
 } from "./history.ts";
 import { definePage, organizationWord, placeOf } from "./page.ts";
 import { quarantineSection, type TestPage } from "./quarantine.ts";
-import { repairCommit } from "../test_evidence.ts";
+import { wrongRepairCommit } from "../test_evidence.ts";
 
 const SHOWN_RUNS = 100;
 const MAX_ROWS = 10;
+/** `since`: a wrong commit is shown at its field, on the whole page. */
+const anyCommit = parameters.parsed(
+  (text) => text,
+  "A commit that is meant as the repair, whole or abbreviated",
+  { jsonSchema: { type: "string" }, example: "9f2c4e1", acceptsAnyText: true },
+);
+
 /** Characters from which on a heading may be cut. */
 const LONG_NAME = 120;
 
@@ -58,16 +72,17 @@ export const testPage = definePage({
   path: "/tests/:id",
   resource: "test in path",
   hasForms: true,
-  query: { days: chartDays, since: repairCommit },
-  showErrors: (errors, request) =>
-    wrongRange(errors, request, repairField(request.parameters, errors)),
+  query: { days: chartDays, since: anyCommit },
+  showErrors: wrongRange("90"),
   async show(request) {
     const { load, today, query } = request;
+    const wrongCommit = wrongRepairCommit(query.since);
     const [{ testNo }] = request.repositories as [RepositoryVersion & { testNo: number }];
     const everything = { filter: ALL_SUBMISSIONS };
     const end = (today + 1) * SECONDS_PER_DAY;
     const weeks = Math.ceil(daysOf(query.days) / 7);
     const firstDay = today - daysOf(query.days) + 1;
+    const commitOid = wrongCommit === null ? query.since.toLowerCase() : "";
     const loadedDay = Math.min(firstDay, firstComparedDay(today));
     const [
       [repository],
@@ -92,7 +107,7 @@ export const testPage = definePage({
       load(loadFirstDisrupted, {}),
       load(loadDurationsOfTest, {}),
       load(loadWeeklyMedians, { testNos: [testNo], end, weeks }),
-      load(loadBaseHistory, { environments: null, commitOid: query.since }),
+      load(loadBaseHistory, { environments: null, commitOid }),
     ]);
     const { organizationId } = request.caller!;
     const [log, organization] = await Promise.all([
@@ -100,7 +115,13 @@ export const testPage = definePage({
       organizationWord(request),
     ]);
     const page: TestPage = { ...request, repository: repository!, test, organization };
+    const fix = fixOf(history, {
+      since: query.since,
+      wrongCommit,
+      isDisruptive: test.disruptionCount > 0,
+    });
     return {
+      isWrong: wrongCommit !== null,
       title: test.name,
       crumbs: [page.link.repositories, page.link.repository(page.repository)],
       content: markup`<h1>${testName(test.name)}</h1>
@@ -109,7 +130,7 @@ ${
 <p>${test.name}</p></details>`
       }
 <p class="soft">${test.tags.map(page.link.tag)} ${placeOf(test)}</p>
-${baseHistory(history, page)}
+${baseHistory(history, fix, page)}
 ${failsOnlyIn(submissions)}
 ${testFigures(submissions, first, page)}
 ${runs.length > 0 ? strip(runs, page) : NO_RUNS}
@@ -121,7 +142,7 @@ ${rerun(test)}
 <h3 id="quarantine">Quarantine it</h3>
 ${quarantineSection(log, page)}
 <h3 id="fix">Prove a fix</h3>
-${repairForm(history, page)}
+${repairForm(fix, page)}
 ${
         rangeLinks(query.days, (days) =>
           request.pathTo(["tests", test.id], { ...query.since && { since: query.since }, days }))
@@ -129,10 +150,8 @@ ${
 <div class="pair">${failureBars(days, { today, firstDay, firstUploadDay })}${
         durations && durationChart(durations, medians.get(testNo)!, { today, firstUploadDay })
       }</div>
-<div class="pair"><section><h2>Runs by branch</h2>
+<div class="pair"><section><h2>Results by branch, last 14 days</h2>
 ${runsTable(submissions, "branch")}</section>${environmentTable(submissions)}</div>
-<h2 id="since">First flaky failure</h2>
-${firstFlaky(first, page)}
 <p class="soft">Id <code>${test.id}</code></p>`,
     };
   },
@@ -143,22 +162,21 @@ const NO_RUNS = emptyState("It did not run in the last 14 days.");
 function testFigures(
   submissions: readonly SubmissionRuns[],
   first: FirstDisruption,
-  { at, link, repository, test }: TestPage,
+  page: TestPage,
 ): Markup {
+  const { at, test } = page;
   const { quarantine: entry, disruptionCount, firstDisruptionAt, latestDisruption } = test;
   const totals = totalsOf(submissions);
-  const passRate = passRateThousandths(totals);
   const share = disruptivenessThousandths({ ...totals, disruptionCount });
   const counted = plural(totals.countedResultCount, "result");
   return factLine(
-    ["Flaky share", formatTenths(share), `${disruptionCount} of ${counted}`],
-    ["Pass rate", passRate === null ? "–" : formatTenths(passRate)],
     [
-      "First flaky",
-      at(firstDisruptionAt),
-      first && link.commit(repository, first.commitOid),
+      "Flaky failures in 14 days",
+      formatPercent(share),
+      `${disruptionCount} of ${counted}`,
     ],
-    ["Latest flaky", at(latestDisruption?.recordedAt ?? null)],
+    ["First flaky failure", at(firstDisruptionAt), firstFlaky(first, page)],
+    ["Latest", at(latestDisruption?.recordedAt ?? null)],
     [
       "Quarantined",
       entry ? at(entry.quarantinedAt) : "no",
@@ -235,8 +253,8 @@ function causes(
   if (count === 0) return emptyState("It did not fail in the last 14 days.");
   const shown = groups.slice(0, MAX_ROWS).map((group, index) => {
     const summary = markup`<b class="message">${group.message || "without a message"}</b>
-<small>${plural(group.count, "failure")}, ${group.disruptionCount} flaky; first
-${at(group.firstRecordedAt)}, latest ${at(group.lastRecordedAt)}</small>`;
+<small>${plural(group.count, "failure")}, ${group.disruptionCount} flaky, in 14 days; latest
+${at(group.lastRecordedAt)}</small>`;
     const run = externalAddress(group.latestBuildUrl) &&
       markup`, ${externalLink(group.latestBuildUrl, "CI run")}`;
     const { submissionId, latestCommitOid: commitOid, latestBuildUrl: buildUrl } = group;
@@ -246,7 +264,12 @@ ${at(group.firstRecordedAt)}, latest ${at(group.lastRecordedAt)}</small>`;
       link.commit(repository, group.latestCommitOid)
     }${run}:</p>
 `;
-    return failureDetails(summary, { content, body: group.body, isOpen: index === 0 });
+    return stackTrace(summary, {
+      content,
+      body: group.body,
+      isOpen: index === 0,
+      className: "cause",
+    });
   });
   const rarer = count > MAX_ROWS &&
     markup`<p>${plural(count - MAX_ROWS, "rarer cause")} not shown.</p>`;
@@ -274,7 +297,7 @@ function failsOnlyIn(submissions: readonly SubmissionRuns[]): Markup | "" {
 function environmentTable(submissions: readonly SubmissionRuns[]): Markup | "" {
   const environments = new Set(submissions.map(({ environment }) => environment));
   if (environments.size < 2) return "";
-  return markup`<section><h2>Runs by environment</h2>
+  return markup`<section><h2>Results by environment, last 14 days</h2>
 ${runsTable(submissions, "environment")}</section>`;
 }
 
@@ -292,29 +315,29 @@ function runsTable(
       name ? breakable(name) : "unknown",
       counted,
       failed,
-      counted > 0 && formatTenths(Math.floor(1000 * failed / counted)),
+      counted > 0 && formatPercent(Math.floor(1000 * failed / counted)),
     ]);
   const title = column === "branch" ? "Branch" : "Environment";
-  const columns = [title, "Results|number", "Failures|number", "Share|number"];
-  return table(`Runs by ${column}`, columns, rows);
+  const columns = [title, "Results|number", "Failures|number", "Failed|number"];
+  return table(`Results by ${column}`, columns, rows);
 }
 
 type FirstDisruption = Awaited<ReturnType<typeof loadFirstDisrupted>>;
 
-function firstFlaky(first: FirstDisruption, { at, link, repository, test }: TestPage): Markup {
-  const { firstDisruptionAt } = test;
-  if (firstDisruptionAt === null) {
-    return emptyState("It never failed on code on which it also passed.");
-  }
-  if (first?.recordedAt !== firstDisruptionAt) {
-    return markup`<p>${at(firstDisruptionAt)}; that run is no longer stored.</p>`;
-  }
+/** The commit, author and pull request of the first flaky failure, as far as they are known. */
+function firstFlaky(first: FirstDisruption, { link, pathTo, repository, test }: TestPage): Content {
+  if (test.firstDisruptionAt === null) return "";
+  if (first?.recordedAt !== test.firstDisruptionAt) return "that run is no longer stored";
   const { commitOid, branch, submissionId, author, pullNumber, pullTitle } = first;
-  const pull = pullNumber !== null &&
-    markup`, ${link.pullRequest(repository, pullNumber)} ${pullTitle}`;
-  return markup`<p>${link.commit(repository, commitOid)}${author && ` by ${author}`}${
-    branch && markup` on <b>${shownBranch(branch)}</b>`
-  }${pull}, ${link.build(repository, submissionId)}</p>`;
+  const address = ["repos", repository.owner, repository.name, "builds", submissionId];
+  return [
+    link.commit(repository, commitOid),
+    author && ` by ${author}`,
+    branch && markup` on <bdi>${shownBranch(branch)}</bdi>`,
+    pullNumber !== null &&
+    markup`, ${link.pullRequest(repository, pullNumber)} ${pullTitle}`,
+    markup`, <a href="${pathTo(address)}">build</a>`,
+  ];
 }
 
 function rerun(test: TestDetails): Markup {

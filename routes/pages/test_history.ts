@@ -19,8 +19,6 @@ import { hiddenFields, textField } from "../../lib/html/forms.ts";
 import { forgeOf } from "../../lib/html/forge_links.ts";
 import { keptParameters } from "../../lib/html/layout.ts";
 import { externalAddress, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
-import type { ParameterErrors } from "../../lib/http/request/errors.ts";
-import type { RawParameters } from "../../lib/http/request/parameters.ts";
 import type { TestPage } from "./quarantine.ts";
 
 type BaseHistory = Awaited<ReturnType<typeof loadBaseHistory>>;
@@ -51,8 +49,42 @@ const STATE_TONES: Readonly<Record<TestState, string>> = {
   new: "neutral",
 };
 
+/** A commit that is meant as the repair. */
+interface Fix {
+  /** As it was given, `""` without one. */
+  since: string;
+  /** What is wrong with it, for its field. */
+  error: string | null;
+  /** What its runs say, or why they say nothing. */
+  answer: Markup | string | null;
+}
+
+/** What there is to say of a commit that is meant as the repair. */
+export function fixOf(
+  { base, repair, runs }: BaseHistory,
+  { since, wrongCommit, isDisruptive }: {
+    since: string;
+    wrongCommit: string | null;
+    isDisruptive: boolean;
+  },
+): Fix {
+  if (since === "") return { since, error: null, answer: null };
+  if (wrongCommit !== null) return { since, error: wrongCommit, answer: `${wrongCommit}.` };
+  if (repair === null) {
+    return {
+      since,
+      error: `no run of this commit on ${base} is stored`,
+      answer:
+        markup`No run of <code>${since}</code> on ${base} is stored, so nothing can be said about
+this fix.`,
+    };
+  }
+  const { calm } = testEvidence(runs, { isDisruptive, repair });
+  return { since, error: null, answer: `${sayRepair(calm!, repair)}.` };
+}
+
 /** State, since when, calm, and what the runs since a commit say that is meant as the repair. */
-export function baseHistory(history: BaseHistory, page: TestPage): Markup {
+export function baseHistory(history: BaseHistory, { answer }: Fix, page: TestPage): Markup {
   const { base, firstRecordedAt, runs } = history;
   const { repository, test, zone } = page;
   const found = testEvidence(runs, { isDisruptive: test.disruptionCount > 0, repair: null });
@@ -72,16 +104,30 @@ export function baseHistory(history: BaseHistory, page: TestPage): Markup {
   const place = hasSeveral && markup` in <b>${environment || "an unknown environment"}</b>`;
   const before = sayBefore(found);
   const calm = sayCalm(found);
+  const failing = stillFailing(found, history, page);
   return markup`<section aria-label="History on the base branch" class="band said ${
     STATE_TONES[state]
   }">
 <p><b class="state ${state}">${STATE_WORDS[state]}</b>: ${sayRate(found, named)}${place} ${
     saySince(found, named)
   }${changes}${before && `; ${before}`}.</p>
+${failing && markup`<p>${failing}</p>`}
 ${calm && markup`<p>${calm}.</p>`}
 ${state === "flaky" && failsWhere(runs)}
-${repairAnswer(history, page)}</section>
+${answer && markup`<p role="status">${answer}</p>`}</section>
 ${segments.length > 1 && segmentDetails(found, page)}`;
+}
+
+/** When a test failed last that has not passed often enough since to be calm; `""` where there is nothing to say. */
+function stillFailing(
+  { state, environment, calm }: TestEvidence,
+  { runs, base }: BaseHistory,
+  { at }: TestPage,
+): Markup | "" {
+  const last = runs.findLast((run) => run.environment === environment && run.hasFailed);
+  const isCalm = calm !== null && calm.passes >= calm.passesNeeded;
+  if (!last || isCalm || state === "healthy" || state === "new") return "";
+  return markup`<b>Still failing</b>: last on ${base} ${at(last.recordedAt)}.`;
 }
 
 /** The conditions that the failures of a test prefer. */
@@ -127,38 +173,19 @@ function segmentDetails({ segments }: TestEvidence, { at, link, repository }: Te
 ${table("Segments of constant failure rate", columns, rows, "dense")}</details>`;
 }
 
-/** What the runs since the commit that is meant as the repair say. */
-function repairAnswer(
-  { base, repair, runs }: BaseHistory,
-  { test, parameters: { since = "" } }: TestPage,
-): Markup | null {
-  if (since !== "" && repair === null) {
-    return markup`<p role="status">No run of <code>${since}</code> on ${base} is stored, so nothing can be said about
-this fix.</p>`;
-  }
-  const isDisruptive = test.disruptionCount > 0;
-  const answer = repair && sayRepair(testEvidence(runs, { isDisruptive, repair }).calm!, repair);
-  return answer ? markup`<p role="status">${answer}.</p>` : null;
-}
-
 /** The form for a commit that is meant as the repair. */
-export function repairForm({ base, repair }: BaseHistory, { parameters }: TestPage): Markup {
-  const { since = "", days } = parameters;
-  const isUnknown = since !== "" && repair === null;
-  const errors = { since: [`no run of this commit on ${base} is stored`] };
-  return markup`<form class="filters">${repairField(parameters, isUnknown ? errors : {})}
+export function repairForm({ since, error }: Fix, { parameters }: TestPage): Markup {
+  const { days } = parameters;
+  return markup`<form class="filters">${
+    textField({
+      name: "since",
+      label: "Commit with the fix",
+      hint: "9f2c4e1",
+      value: since,
+      errors: error === null ? undefined : [error],
+    })
+  }
 <button>Count its passes</button>${
     hiddenFields({ ...days && { days }, ...keptParameters(parameters) })
   }</form>`;
-}
-
-/** The field for a commit that is meant as the repair. */
-export function repairField({ since }: RawParameters, errors: ParameterErrors): Markup {
-  return textField({
-    name: "since",
-    label: "Commit with the fix",
-    hint: "9f2c4e1",
-    value: since,
-    errors: errors.since,
-  });
 }

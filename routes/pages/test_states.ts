@@ -24,10 +24,10 @@ export function stateSections(
     broken.length > 0 && markup`<h2 id="broken">Broken on ${base}</h2>
 ${stateTable(broken, "Broken tests", page)}`,
     others.length > 0 &&
-    markup`<h2 id="intermittent">Sometimes fail on ${base}, not rerun</h2>
-<p class="soft">Flaky by their history. In the last 14 days none of their failures was rerun on the same code, so other figures do
-not count them.</p>
-${stateTable(others, "Tests that sometimes fail", page)}`,
+    markup`<h2 id="intermittent">Fail now and then on ${base}</h2>
+<p class="soft">Nothing ran them again on the same code in the last 14 days, so the flaky tests of other lists and figures
+do not include them.</p>
+${stateTable(others, "Tests that fail now and then", page)}`,
     stopped.length > 0 && markup`<h2 id="stopped">Stopped running</h2>
 <p class="soft">They failed on ${base}, and the last 20 runs of their job do not have them. Only those that passed
 often enough before were calm.</p>

@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
 import { type FoundTest, searchTests } from "../../db/read/search_tests.ts";
 import { disruptivenessThousandths, type TrackedTest } from "../../lib/analysis/tracked_test.ts";
-import { formatTenths } from "../../lib/badge/percentage.ts";
+import { formatPercent } from "../../lib/badge/percentage.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { plural } from "../../lib/base/text.ts";
@@ -137,7 +137,7 @@ function foundItem(
 function stateOf(test: TrackedTest | undefined, { at }: PageRequest): Content {
   if (!test) return "";
   const share = test.disruptionCount > 0 &&
-    markup`<small>${formatTenths(disruptivenessThousandths(test))} of its results</small>`;
+    markup`<small>${formatPercent(disruptivenessThousandths(test))} of its results</small>`;
   if (!test.quarantine) return [label("flaky"), share];
   return [label("quarantined"), markup`<small>since ${at(test.quarantine.quarantinedAt)}</small>`];
 }

@@ -171,6 +171,50 @@ describeWithDatabases("what people who are signed in do", (database) => {
     assert.ok(lines.some((line) => /POST .*\/tests\/:id\/release.*303.*user=grace/.test(line)));
   });
 
+  it("quarantines all tests that fail together, or none of them", async () => {
+    const app = appWith();
+    const cookie = await cookieOf();
+    const cart = await acme.addRepository("acme", "cart");
+    const fail = (name: string) => [
+      { name, conclusion: "failure" as const, message: "database is away" },
+      { name },
+    ];
+    await acme.upload(cart, ["reads", "writes"].flatMap(fail), { recordedAt: NOW - 100 });
+    const ids = ["reads", "writes"].map((name) => idOf(cart, { name }));
+    const path = `/flaky-tests?quarantine=false&together=${ids[0]}`;
+    const page = await get(app, path, { cookie });
+    const [, tests = ""] = /name="tests" value="([0-9a-f ]+)"/.exec(page.text) ?? [];
+    assert.deepEqual(tests.split(" ").sort(), ids.toSorted());
+    assert.doesNotMatch(page.text, /curl --fail-with-body/);
+    for (
+      const [fields, message] of [
+        [{ tests, expires: "soon" }, /invalid end &quot;soon&quot;/],
+        [{ tests: `${tests} ${otherId}` }, /one of the tests does not exist/],
+        [{ tests: "x" }, /expected at most 500 ids of tests/],
+        [{}, /tests: missing/],
+      ] as [Record<string, string>, RegExp][]
+    ) {
+      const wrong = await send(app, "/flaky-tests/quarantine", fields, cookie);
+      assert.equal(wrong.status, 400, wrong.text);
+      assert.match(wrong.text, message);
+    }
+    assert.deepEqual(await quarantined(), []);
+    const sent = { tests, reason: "database", owner: "@acme/web", expires: "14d" };
+    const added = await send(app, "/flaky-tests/quarantine", sent, cookie);
+    assert.equal(added.status, 303, added.text);
+    assert.equal(
+      added.headers.get("location"),
+      "../flaky-tests?quarantine=true&repository=acme%2Fcart",
+    );
+    assert.deepEqual(
+      await quarantined(),
+      Array(2).fill("ada@acme.example|database|@acme/web"),
+    );
+    for (const id of ids) {
+      assert.equal((await send(app, `/tests/${id}/release`, {}, cookie)).status, 303);
+    }
+  });
+
   it("has the rules of the command line, and keeps a form that is wrong", async () => {
     const app = appWith();
     const cookie = await cookieOf();

@@ -70,6 +70,24 @@ describeWithDatabases("the page of a build", (database) => {
     assert.deepEqual(await verdictIn("Linux-X64"), ["1 flaky:", "flaky"]);
   });
 
+  it("says in the closed row of a failure why it is whose it is, with the way to the test", async () => {
+    const { submissionId } = await fixture.upload(shop, [
+      failed("first", { name: "c" }),
+      failed("second", { name: "d" }),
+    ], { commitOid: "aaaaaa6" });
+    const page = parseHtml(
+      await (await fixture.get(`/repos/acme/shop/builds/${submissionId}`)).text(),
+    );
+    const rows = page.all(".cause");
+    assert.equal(rows.length, 2);
+    for (const row of rows) {
+      const [reason] = row.all(".reason");
+      assert.match(reason!.text, /(yours|unclear): (main has no run of it|failed in)/);
+      assert.equal(row.all("details")[0]!.all(".reason").length, 0);
+      assert.match(row.all("a")[0]!.attributes.href!, /tests\/[0-9a-f]{24}$/);
+    }
+  });
+
   it("says that a job ended red without a failed test, as lists of builds do", async () => {
     const repository = await fixture.addRepository("acme", "crashes");
     const more = { exitCode: 134, job: "unit", buildUrl: "https://ci.example/crash" };

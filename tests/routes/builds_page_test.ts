@@ -86,7 +86,10 @@ describeWithDatabases("the page of builds", (database) => {
   it("names pull requests like the page of a test", async () => {
     const response = await acme.get(`/tests/${idOf(shop, { name: "b" })}`);
     const [main] = parseHtml(await response.text()).all("main");
-    assert.match(main!.text, /Runs by branch\s+BranchResultsFailuresShare\s*merge-requests\/77/);
+    assert.match(
+      main!.text,
+      /Results by branch, last 14 days\s+BranchResultsFailuresFailed\s*merge-requests\/77/,
+    );
     assert.doesNotMatch(main!.text, /refs\//);
   });
 
@@ -138,48 +141,48 @@ describeWithDatabases("the page of builds", (database) => {
     }
   });
 
-  it("leads from the page of the repository, whose charts have the same ranges of time", async () => {
+  it("leads from the page of the repository, of which everything has one range of time", async () => {
     const read = async (path: string, status = 200) => {
       const response = await acme.get(path);
       assert.equal(response.status, status, path);
       return parseHtml(await response.text());
     };
     const charts = (page: Html) => page.all(".pair")[0]!.text;
-    const all = await read("/repos/acme/shop");
-    assert.match(charts(all), /\b1 Sep\b/);
-    const week = await read("/repos/acme/shop?days=7");
-    assert.doesNotMatch(charts(week), /\b1 Sep\b/);
-    assert.doesNotMatch(charts(week), /by week/, "a line needs two weeks");
-    assert.match(charts(week), /21 Sep: 1 failed, 1 flaky, 1 passed/);
-    // The figures stay those of 14 days.
-    assert.deepEqual(
-      week.all(".facts dd").map(({ text }) => text),
-      all.all(".facts dd").map(({ text }) => text),
-    );
-    const [ranges] = week.all(".ranges");
-    assert.deepEqual(ranges!.all("a").map(({ text, attributes }) => [text, attributes.href]), [
-      ["7", "../../repos/acme/shop?days=7"],
-      ["14", "../../repos/acme/shop?days=14"],
-      ["30", "../../repos/acme/shop?days=30"],
-      ["90", "../../repos/acme/shop?days=90"],
+    const usual = await read("/repos/acme/shop");
+    assert.doesNotMatch(charts(usual), /\b1 Sep\b/);
+    assert.match(charts(usual), /21 Sep: 1 failed, 1 flaky, 1 passed/);
+    assert.match(charts(await read("/repos/acme/shop?days=90")), /\b1 Sep\b/);
+    const views = usual.all(".views")[0]!.all("a");
+    assert.deepEqual(views.map(({ text, attributes }) => [text, attributes.href]), [
+      ["14 days", "../../repos/acme/shop?days=14"],
+      ["30 days", "../../repos/acme/shop?days=30"],
+      ["90 days", "../../repos/acme/shop?days=90"],
     ]);
-    const current = ranges!.all("a").filter(({ attributes }) => attributes["aria-current"]);
-    assert.deepEqual(current.map(({ text }) => text), ["7"]);
-    assert.match(
-      (await read("/repos/acme/shop?days=8", 400)).text,
-      /one of 90, 7, 14, 30(?!,)/,
-    );
+    const current = views.filter(({ attributes }) => attributes["aria-current"]);
+    assert.deepEqual(current.map(({ text }) => text), ["14 days"]);
+    const wrong = await read("/repos/acme/shop?days=8", 400);
+    assert.match(wrong.text, /one of 14, 7, 30, 90(?!,)/);
 
     const old = await acme.addRepository("acme", "old");
-    const empty = await read("/repos/acme/old?days=7");
-    assert.deepEqual(empty.all(".ranges"), []);
-    await acme.upload(old, [{ name: "a" }], { recordedAt: NOW - 20 * DAY });
-    const quiet = await read("/repos/acme/old?days=7");
-    assert.match(quiet.text, /No build in the last 7 days/);
-    assert.equal(quiet.all(".ranges").length, 1);
+    await acme.upload(old, flaky("rare"), { recordedAt: NOW - 20 * DAY });
+    const quiet = await read("/repos/acme/old");
+    assert.match(quiet.text, /No flaky failure in 0 builds of the last 14 days/);
+    assert.match(quiet.text, /No test became flaky in the last 14 days/);
+    assert.match(quiet.text, /No upload in the last 14 days/);
+    const month = await read("/repos/acme/old?days=30");
+    const rows = (caption: string) =>
+      month.all(".scroll").filter(({ attributes }) => attributes["aria-label"] === caption)
+        .flatMap((table) => table.all("tbody")[0]!.all("tr")).map(({ text }) => text);
+    assert.match(rows("Tests that cost the most builds").join(), /rare.*1100 %1/);
+    assert.match(rows("New flaky tests").join(), /rare/);
+    assert.equal(rows("Recent builds").length, 1);
+    // Those of the badge, which no range changes, say their own.
+    assert.match(month.text, /0 of 0 builds in 14 days/);
+    const [all] = month.all("a").filter(({ text }) => text === "All flaky tests");
+    assert.match(all!.attributes.href!, /days=30/);
   });
 
-  it("is a whole list as CSV and lines of JSON, with the same filters", async () => {
+  it("is a whole list as CSV and newline-delimited JSON, with the same filters", async () => {
     const read = async (query: string) => {
       const response = await acme.get(`${PATH}.ndjson${query}`);
       assert.equal(response.status, 200);

@@ -34,6 +34,21 @@ describeWithDatabases("tests that fail together in the list of flaky tests", (da
     for (const name of ["reads", "writes", "deletes"]) assert.match(together!.text, RegExp(name));
   });
 
+  it("have the commands that quarantine all of them, where nobody may act on the page", async () => {
+    const list = parseHtml(await (await fixture.get("/flaky-tests?quarantine=false")).text());
+    const [link] = list.all("a").filter(({ text }) => text === "Quarantine all 3");
+    const path = `/${link!.attributes.href}`;
+    const page = parseHtml(await (await fixture.get(path)).text());
+    assert.equal(page.all("tbody").flatMap((body) => body.all("tr")).length, 1);
+    assert.match(page.text, /3 tests in 1 row/);
+    const [overHttp, onServer] = page.all("pre").map(({ text }) => text);
+    assert.match(overHttp!, /^for test in \\ ([0-9a-f]{24} ){3}do curl /);
+    assert.match(overHttp!, /-d "test=\$test" .*"\$UPLOAD_URL\/quarantine\/acme\/shop" done$/);
+    assert.match(onServer!, / do test-analytics quarantine add "\$test" .* done$/);
+    const none = await fixture.get("/flaky-tests?quarantine=false&together=x");
+    assert.match(await none.text(), /Nothing matches/);
+  });
+
   it("count as one row for the pages of the list", async () => {
     const read = async (query: string) =>
       parseHtml(await (await fixture.get(`/flaky-tests?quarantine=false&${query}`)).text());

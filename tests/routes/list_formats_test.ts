@@ -37,7 +37,7 @@ function parseCsv(text: string): (string | null)[][] {
   return lines;
 }
 
-describeWithDatabases("a list as CSV and as lines of JSON", (database) => {
+describeWithDatabases("a list as CSV and as newline-delimited JSON", (database) => {
   let fixture: Fixture;
   let shop: Repository;
   /** Every path of a list, with parameters, and the field of its items. */

@@ -50,6 +50,12 @@ describeWithDatabases("the search at the head of each page", (database) => {
     }
   });
 
+  it("keeps the words and the time zone where it leads to the tests", async () => {
+    const { headers } = await acme.get("/search?q=pays&tz=Asia/Tokyo");
+    const { searchParams } = new URL(headers.get("location")!, "http://x");
+    assert.deepEqual([...searchParams], [["tz", "Asia/Tokyo"], ["q", "pays"]]);
+  });
+
   it("lists what several have", async () => {
     const page = parseHtml((await target("#8"))!);
     const links = page.all("tbody")[0]!.all("th").map((one) => one.all("a")[0]!.attributes.href);

@@ -105,9 +105,9 @@ describeWithDatabases("slow tests", (database) => {
     const narrow = await cli("slow --org acme --limit 2", { columns: 80 });
     assert.equal(
       narrow.stdout,
-      "MEDIAN  SHARE  SLOWER  TEST           ID\n" +
-        `   1 m  76.9%          long           ${id("long")}\n` +
-        `   8 s   7.7%  +4 s    became slower  ${id("became slower")}\n`,
+      "MEDIAN   SHARE  SLOWER  TEST           ID\n" +
+        `   1 m  76.9 %          long           ${id("long")}\n` +
+        `   8 s   7.7 %  +4 s    became slower  ${id("became slower")}\n`,
     );
     assert.match(
       narrow.stderr,

@@ -5,7 +5,7 @@ import { readSnapshot } from "../../../db/read/snapshot.ts";
 import { loadTrackedTests } from "../../../db/read/tracked_tests.ts";
 import { slowTestView } from "../../../routes/durations.ts";
 import { slownessOf, type SlowOrder } from "../../analysis/slow_downs.ts";
-import { formatTenths, tenthsOfPercent } from "../../badge/percentage.ts";
+import { formatPercent, tenthsOfPercent } from "../../badge/percentage.ts";
 import { shortCommit } from "../../base/commit.ts";
 import { Failure } from "../../base/failure.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
@@ -147,7 +147,7 @@ function slowTable(
       !isBySlowDown,
       { title: "SHARE", align: "right" },
       ({ test, total }) =>
-        formatTenths(tenthsOfPercent(test.totalMicroseconds, Math.max(total, 1))),
+        formatPercent(tenthsOfPercent(test.totalMicroseconds, Math.max(total, 1))),
     ],
     [hasSlower, { title: "SLOWER" }, ({ test }) => slowDownText(test, isBySlowDown)],
     [

@@ -113,6 +113,11 @@ export function createResponder(maxCachedBytes: number, buildId = (ownId ??= own
     }
     const key = JSON.stringify(context.key);
     const response = prepare(result, makeEtag(buildId + key), context);
+    if (result.isWrong) {
+      const { etag: _, ...headers } = response.headers;
+      const wrong = new Response(response.body, { status: 400, headers });
+      return completeError(request, wrong, requestId);
+    }
     cache.set(key, response);
     return await respond(request, response, requestId);
   }

@@ -66,6 +66,8 @@ export interface HandlerResult {
   nextCursor?: string | null;
   /** Headers in addition to those of every response. */
   headers?: Readonly<Record<string, string>>;
+  /** Whether it is a page that shows what is wrong with its form: status 400, and not cached. */
+  isWrong?: boolean;
 }
 
 /** Describes a successful response. */
@@ -217,7 +219,8 @@ export function defineEndpoint(
 /** Items of a list that are read at a time. Most take less than 1 kB. */
 const BATCH_ITEMS = 1_000;
 
-const AS_FILE = "The whole list as CSV or as lines of JSON: `.csv` or `.ndjson` after the path.";
+const AS_FILE =
+  "The whole list as CSV or as newline-delimited JSON: `.csv` or `.ndjson` after the path.";
 
 /** The list in a response of JSON. */
 interface ListDeclaration<Query> {

@@ -1,7 +1,12 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { formatTenths, tenthsOfPercent } from "../../../lib/badge/percentage.ts";
+import {
+  formatPercent,
+  formatTenths,
+  shownPercentage,
+  tenthsOfPercent,
+} from "../../../lib/badge/percentage.ts";
 
 // The same cases each time, so that no run fails by chance.
 fc.configureGlobal({ seed: 1 });
@@ -50,5 +55,11 @@ describe("tenths of a percent", () => {
   it("are written with a tenth only where there is one", () => {
     const written = [0, 1, 10, 123, 200, 999, 1000].map(formatTenths);
     assert.deepEqual(written, ["0%", "0.1%", "1%", "12.3%", "20%", "99.9%", "100%"]);
+  });
+
+  it("have a blank in front of the sign on pages, unlike on badges", () => {
+    assert.deepEqual([formatPercent(123), formatPercent(1000)], ["12.3 %", "100 %"]);
+    assert.equal(shownPercentage({ percentage: "12.3%" }), "12.3 %");
+    assert.equal(shownPercentage({ percentage: null }), "–");
   });
 });

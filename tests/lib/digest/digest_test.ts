@@ -125,11 +125,11 @@ describe("the digest", () => {
 
 ## Became flaky (1)
 
-- \`shop > Cart > new\` in \`acme/shop\`: 1 build, 1 disruption
+- \`shop > Cart > new\` in \`acme/shop\`: 1 build, 1 flaky failure
 
 ## Cost most builds (1)
 
-- \`shop > Cart > worse\` in \`acme/shop\`: 4 builds, 6 disruptions; quarantined: \`3 disruptions\`, \`@acme/pay\`
+- \`shop > Cart > worse\` in \`acme/shop\`: 4 builds, 6 flaky failures; quarantined: \`3 disruptions\`, \`@acme/pay\`
 
 ## Quarantine ends (1)
 
@@ -141,7 +141,7 @@ describe("the digest", () => {
 
 ## Repositories
 
-- \`acme/shop\`: 12.5% of 40 builds were flaky, no builds before; flaky failures cost 1 m 30 s of tests
+- \`acme/shop\`: 12.5 % of 40 builds were flaky, no builds before; flaky failures cost 1 m 30 s of tests
 `,
     );
   });
@@ -215,7 +215,7 @@ describe("the digest", () => {
     const digest = composeDigest(input, { ...HEAD, group_by: null });
     const [, lines = ""] = digestMarkdown(digest, "").split("## Repositories\n\n");
     const [first, second, ...rest] = lines.trim().split("\n");
-    assert.match(first!, /^- `acme\/shop`: 12\.5%/);
+    assert.match(first!, /^- `acme\/shop`: 12\.5 %/);
     assert.match(second!, /^- No flaky builds: `acme\/quiet-0`, .*`acme\/quiet-19`, and 5 more$/);
     assert.deepEqual(rest, []);
   });

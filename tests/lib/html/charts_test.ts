@@ -98,10 +98,10 @@ describe("a trend", () => {
     // Those of the legend are among them.
     assert.equal(elements(chart, "circle").length, 3);
     assert.equal(elements(chart, "rect").length, 4);
-    assert.match(text, /aria-label="Share: in the latest week flaky 20%, red 60%"/);
+    assert.match(text, /aria-label="Share: in the latest week flaky 20 %, red 60 %"/);
     assert.match(
       text,
-      /8 Nov<\/th><td class="number">none<\/td><td class="number">50%<\/td>/,
+      /8 Nov<\/th><td class="number">none<\/td><td class="number">50 %<\/td>/,
     );
     assert.doesNotMatch(text, /NaN|Infinity/);
   });
@@ -130,7 +130,7 @@ describe("the axis of a trend", () => {
 describe("a sparkline", () => {
   it("says its values", () => {
     const text = String(sparkline({ title: "Flaky", values: [null, 0, 12.34] }));
-    assert.match(text, /aria-label="Flaky: none, 0%, 12.3%"/);
+    assert.match(text, /aria-label="Flaky: none, 0 %, 12.3 %"/);
     assert.doesNotMatch(String(sparkline({ title: "Flaky", values: [] })), /NaN|Infinity/);
   });
 });

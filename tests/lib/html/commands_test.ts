@@ -60,6 +60,14 @@ describe("the command that runs a test again", () => {
     );
   });
 
+  it("runs with Deno what Jest would not find", () => {
+    assert.equal(
+      command("browser/checkout_test.ts", "shop.browser.Checkout", "pays"),
+      "while deno test -A browser/checkout_test.ts --filter pays; do :; done",
+    );
+    assert.match(command("src/__tests__/cart_test.ts", "", "adds up")!, /npx jest/);
+  });
+
   it("takes the package of a test of Go from its class, where the report has no file", () => {
     assert.equal(
       command("", "example.com/shop/cart", "TestCart/adds_(1)"),

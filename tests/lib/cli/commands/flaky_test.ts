@@ -85,12 +85,12 @@ describeWithDatabases("flaky", (database) => {
   });
 
   it("prints a table on a terminal", async () => {
-    const { stdout, stderr } = await cli("flaky --repo acme/shop", { columns: 52 });
+    const { stdout, stderr } = await cli("flaky --repo acme/shop", { columns: 53 });
     assert.equal(
       stdout,
-      " RATE  FAILS    LAST  TEST  ID\n" +
-        `50.0%      1  3d ago  * p…  ${ids.pays}\n` +
-        `33.3%      1  1m ago  adds  ${ids.adds}\n` +
+      "  RATE  FAILS    LAST  TEST  ID\n" +
+        `  50 %      1  3d ago  * p…  ${ids.pays}\n` +
+        `33.3 %      1  1m ago  adds  ${ids.adds}\n` +
         "* quarantined\n",
     );
     const wide = await cli("flaky --repo acme/shop", { columns: 100 });
