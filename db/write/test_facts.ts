@@ -1,6 +1,6 @@
 // Tests: tests/db/write/store_submission_test.ts
 import type { TestFacts } from "../../lib/analysis/disruptions.ts";
-import { groupOf, isSetUp } from "../../lib/analysis/repetition/set_up.ts";
+import { groupOf, groupsOf, isSetUp } from "../../lib/analysis/repetition/set_up.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 
@@ -28,14 +28,17 @@ export async function loadTestFacts(
       [...groups.keys()].filter((group) => group.startsWith(`${kind} `))
         .map((group) => group.slice(kind.length + 1)),
     );
+  const classes = named("class");
   const members = groups.size === 0 ? [] : await sql<Row[]>`
     select test_no as "testNo", suite, class, name, file from test
     where repository_id = ${repositoryId} and (file = any(${named("file")})
-      or class = any(${named("class")}) or suite = any(${named("suite")})
+      or class = any(${classes}) or suite = any(${named("suite")})
+      or suite = 'pytest' and exists (
+        select from unnest(${classes}) as module where starts_with(class, module || '.'))
       or test_no = any(${integersIn(sql, groupOfTest.keys())}))`;
   for (const row of members) {
-    const group = groups.get(groupOf(row));
-    if (group) (isSetUp(row) ? group.setUps : group.tests).push(row.testNo);
+    if (isSetUp(row)) groups.get(groupOf(row))?.setUps.push(row.testNo);
+    else for (const group of groupsOf(row)) groups.get(group)?.tests.push(row.testNo);
   }
   return {
     hasFile: (testNo) => withFile.has(testNo),

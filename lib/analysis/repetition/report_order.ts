@@ -11,6 +11,21 @@ export interface AttemptSign {
   rank: number;
   /** The path without its sign: equal for the attempts of one series. */
   series: string;
+  /** The folder of the report, less the part that is its sign. */
+  folder: string;
+  /**
+   * Whether it repeats those of other series in its folder too: not one with a folder of its earlier
+   * attempts, which has its own.
+   */
+  repeatsFolder: boolean;
+}
+
+/** Whether a report says by its path that it repeats another. */
+export function saysToRepeat(one: AttemptSign, other: AttemptSign): boolean {
+  if (one.rank <= other.rank) return false;
+  const { folder } = one;
+  return one.series === other.series || one.repeatsFolder &&
+      (folder === "" || `${other.folder}/`.startsWith(`${folder}/`));
 }
 
 // A number after one of these words; "run" only as `run_2_of_3`.
@@ -42,17 +57,32 @@ function signOf(path: string, finals: ReadonlySet<string>): AttemptSign {
   if (earlier) {
     const inside = rest.slice(earlier.index + earlier[0].length);
     const number = sign && Number(sign[1] ?? sign[2]);
-    return { rank: number ?? firstNumber(inside) ?? 1, series: seriesOf(path, earlier.index) };
+    const series = tidied(path.slice(0, earlier.index));
+    return {
+      rank: number ?? firstNumber(inside) ?? 1,
+      series,
+      folder: series,
+      repeatsFolder: false,
+    };
   }
-  const folder = path.slice(0, path.lastIndexOf("/") + 1);
-  if (finals.has(folder)) return { rank: Infinity, series: folder.replace(/\/$/, "") };
-  if (!sign) return { rank: 0, series: tidied(rest) };
+  const folder = folderOf(path);
+  if (finals.has(folder)) {
+    const series = tidied(folder);
+    return { rank: Infinity, series, folder: series, repeatsFolder: false };
+  }
+  if (!sign) return { rank: 0, series: tidied(rest), folder: tidied(folder), repeatsFolder: true };
   const without = rest.slice(0, sign.index) + rest.slice(sign.index + sign[0].length);
-  return { rank: Number(sign[1] ?? sign[2]), series: tidied(without) };
+  return {
+    rank: Number(sign[1] ?? sign[2]),
+    series: tidied(without),
+    folder: tidied(folderOf(without)),
+    repeatsFolder: true,
+  };
 }
 
-function seriesOf(path: string, end: number): string {
-  return path.slice(0, end).replace(/\/$/, "");
+/** The folder of a path, with its slash at the end. */
+function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/") + 1);
 }
 
 function firstNumber(text: string): number | undefined {

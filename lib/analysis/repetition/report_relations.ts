@@ -9,9 +9,9 @@ import {
   reportOf,
   type VisitSegments,
 } from "./collected_results.ts";
-import { type AttemptSign, signsOf } from "./report_order.ts";
+import { type AttemptSign, saysToRepeat, signsOf } from "./report_order.ts";
 import { type ReportRelation, type ReportTests, RerunFinder } from "./reports.ts";
-import { groupOf, isSetUp } from "./set_up.ts";
+import { groupOf, groupsOf, isSetUp } from "./set_up.ts";
 
 interface RelationOptions {
   reports: readonly CollectedReport[];
@@ -42,7 +42,9 @@ export function relateReports(
   const signs = signsOf(reports.map(({ file }) => file));
   const signOf = (reportIndex: number): AttemptSign => {
     const { file, attempt } = reports[reportIndex]!;
-    return attempt === undefined ? signs.get(file)! : { rank: attempt, series: "" };
+    return attempt === undefined
+      ? signs.get(file)!
+      : { rank: attempt, series: "", folder: "", repeatsFolder: true };
   };
   /** The reports that share a test with each. */
   const sharing = new Map<number, Set<number>>();
@@ -61,12 +63,16 @@ export function relateReports(
   const repeated = repeatedReports(results, sharing, options);
   const reruns = new Set<number>();
   const isRelated = sharing.size > 0 || hasSetUpFailure(results, reports, identityOf);
-  const memory = new Map<number, { group: string; isSetUp: boolean }>();
+  const memory = new Map<number, { group: string; groups: string[]; isSetUp: boolean }>();
   const known = (testIndex: number) => {
     const before = memory.get(testIndex);
     if (before) return before;
     const identity = identityOf(testIndex);
-    const found = { group: groupOf(identity), isSetUp: isSetUp(identity) };
+    const found = {
+      group: groupOf(identity),
+      groups: groupsOf(identity),
+      isSetUp: isSetUp(identity),
+    };
     memory.set(testIndex, found);
     return found;
   };
@@ -76,25 +82,27 @@ export function relateReports(
       groupOf: (testIndex) => known(testIndex).group,
       isSetUp: (testIndex) => known(testIndex).isSetUp,
     });
-    /** Set-up that failed in the reports so far, by group, with the rank of the report. */
-    const failing = new Map<string, Map<number, number>>();
+    /** Set-up that failed in the reports so far, by group, with the sign of the report. */
+    const failing = new Map<string, Map<number, AttemptSign>>();
     reports.forEach((_, reportIndex) => {
       if (repeated.has(reportIndex)) return;
       const tests = testsOf(results, reports, reportIndex);
-      const { rank } = signOf(reportIndex);
+      const sign = signOf(reportIndex);
       const isRerun = reportIndex > 0 && finder.isRerun(tests);
       if (isRerun) reruns.add(reportIndex);
       finder.add(tests);
       const own = [...tests.testIndexes];
-      const groups = new Set(own.map((test) => known(test).group));
+      const groups = new Set(
+        own.filter((test) => !known(test).isSetUp).flatMap((test) => known(test).groups),
+      );
       const broken = new Set(
         own.filter((test) => known(test).isSetUp).map((test) => known(test).group),
       );
       for (const group of groups) {
         const failed = failing.get(group);
         if (!failed || broken.has(group)) continue;
-        for (const [test, failedAt] of failed) {
-          if (!isRerun && rank <= failedAt) continue;
+        for (const [test, failedIn] of failed) {
+          if (!isRerun && !saysToRepeat(sign, failedIn)) continue;
           healed.push(test);
           failed.delete(test);
         }
@@ -102,8 +110,8 @@ export function relateReports(
       for (const test of own) {
         const { group, isSetUp } = known(test);
         if (!isSetUp || !tests.hasFailed(test)) continue;
-        const failed = failing.get(group) ?? new Map<number, number>();
-        failing.set(group, failed.set(test, rank));
+        const failed = failing.get(group) ?? new Map<number, AttemptSign>();
+        failing.set(group, failed.set(test, sign));
       }
     });
   }

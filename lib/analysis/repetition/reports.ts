@@ -6,7 +6,7 @@
  */
 import { isNegative } from "../../report/result.ts";
 import { type MergedAttempt, mergeTests } from "./equal_cases.ts";
-import type { AttemptSign } from "./report_order.ts";
+import { type AttemptSign, saysToRepeat } from "./report_order.ts";
 
 /** How a report stands to those before it. */
 export interface ReportRelation extends AttemptSign {
@@ -37,29 +37,28 @@ export function attemptsInReports(
 ): { attempts: MergedAttempt[]; isConfiguration: boolean } {
   let all: Series[] = [];
   let isConfiguration = false;
-  for (const { relation: { rank, series, isRerun }, attempts } of parts) {
-    const earlier = all.filter((one) => one.rank < rank);
-    const own = earlier.findLast((one) => one.series === series);
+  for (const { relation: { isRerun, ...sign }, attempts } of parts) {
+    const earlier = all.filter((one) => saysToRepeat(sign, one));
+    const own = earlier.findLast((one) => one.series === sign.series);
     if (own) {
       own.attempts = [...own.attempts, ...attempts];
-      own.rank = rank;
+      own.rank = sign.rank;
     } else if (earlier.length > 0) {
       const before = mergeTests(earlier.map((one) => one.attempts));
-      all = all.filter((one) => one.rank >= rank);
-      all.push({ rank, series, attempts: [...before, ...attempts] });
+      all = all.filter((one) => !earlier.includes(one));
+      all.push({ ...sign, attempts: [...before, ...attempts] });
     } else if (isRerun && all.length > 0) {
       const before = mergeTests(all.map((one) => one.attempts));
       // Passed, then failed, is never a retry unless the path says so.
       const isRetry = isNegative(before.at(-1)!.conclusion) ||
         attempts.every(({ conclusion }) => !isNegative(conclusion));
       all = [{
-        rank,
-        series,
+        ...sign,
         attempts: isRetry ? [...before, ...attempts] : mergeTests([before, attempts]),
       }];
     } else {
       isConfiguration ||= all.length > 0;
-      all.push({ rank, series, attempts });
+      all.push({ ...sign, attempts });
     }
   }
   const merged = all.length === 1 ? all[0]!.attempts : mergeTests(all.map((one) => one.attempts));

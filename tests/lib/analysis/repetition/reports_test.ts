@@ -76,6 +76,36 @@ describe("a report that repeats others", () => {
     assert.deepEqual(tests, { a: "--", b: "-+" });
   });
 
+  it("repeats those of its folder, not those of another", () => {
+    for (
+      const reports of [
+        {
+          "x/test_attempts/attempt_1.xml": "a- b+",
+          "x/test.xml": "a- b+",
+          "y/test.xml": "a+ c+",
+        },
+        {
+          "x/shard_1_of_2/test_attempts/attempt_1.xml": "a-",
+          "x/shard_1_of_2/test.xml": "a-",
+          "x/shard_2_of_2/test.xml": "a+",
+        },
+        { "x/attempt_1.xml": "a- b+", "y/attempt_2.xml": "a+ c+" },
+      ]
+    ) assert.doesNotMatch(read(reports).tests["a"]!, /\+/);
+    for (
+      const [first, second] of [["x/a/junit.xml", "x/retry-1/junit.xml"], [
+        "x/a.xml",
+        "retry-1/b.xml",
+      ]]
+    ) {
+      assert.equal(
+        read({ [first!]: "a- b+", [second!]: "a+", "z.xml": "c+" }).tests["a"],
+        "-+",
+        first,
+      );
+    }
+  });
+
   it("is one of several that the uploader gave in the order of attempts", () => {
     const reports = { "z.xml": "a- b+", "a.xml": "a+ b+" };
     assert.equal(read(reports, { attempts: true }).tests["a"], "-+");
@@ -175,6 +205,14 @@ describe("a set-up that failed", () => {
   it("passed in a rerun of its file alone", () => {
     const { tests } = read({ "1.xml": "x.js/x.js- y.js/b+ y.js/c+ y.js/d+", "2.xml": "x.js/a+" });
     assert.deepEqual(tests, { "x.js": "-+", a: "+", b: "+", c: "+", d: "+" });
+  });
+
+  it("passed where its tests ran whose class and name are equal by default", () => {
+    const { tests } = read({
+      "attempt_1.xml": "a.js/a.js- y/b+",
+      "attempt_2.xml": "a.js/adds+ y/b+",
+    });
+    assert.equal(tests["a.js"], "-+");
   });
 
   it("did not pass where no test of its file ran, or another one stands", () => {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { findDisruptions, type SetUpGroup } from "../../../../lib/analysis/disruptions.ts";
-import { groupOf, isSetUp } from "../../../../lib/analysis/repetition/set_up.ts";
+import { groupOf, groupsOf, isSetUp } from "../../../../lib/analysis/repetition/set_up.ts";
 import type { RepeatedRun } from "../../../../lib/analysis/repetition/submissions.ts";
 import type { AttemptKind } from "../../../../lib/analysis/columns.ts";
 import { runOf } from "../run_of.ts";
@@ -133,6 +133,13 @@ describe("a set-up that failed", () => {
         { name: "sets up a cart", file: "a.js" },
         { name: "TestMainMenu", suite: "shop" },
         { name: "before each order, asks" },
+        { name: "runs after each hook" },
+        { name: "setup class of a school" },
+        { name: "AfterAll the guests leave" },
+        { name: "pings", class: "pings" },
+        { name: "cart adds an item.", class: "cart adds an item." },
+        { name: "cart.adds", class: "cart.adds", file: "cart.test.js" },
+        { name: "login", suite: "login" },
       ]
     ) assert.ok(!isSetUp({ ...test, ...one }), JSON.stringify(one));
   });
@@ -144,5 +151,9 @@ describe("a set-up that failed", () => {
     assert.equal(groupOf({ ...test, file: "", class: "" }), "suite s");
     const unloaded = { ...test, class: "Test suite failed to run", name: "src/a.js", file: "" };
     assert.equal(groupOf(unloaded), "file src/a.js");
+    const module = { suite: "pytest", class: "", name: "tests.test_cart", file: "" };
+    assert.equal(groupOf(module), "class tests.test_cart");
+    const member = { ...module, class: "tests.test_cart.TestCart", name: "test_adds" };
+    assert.ok(groupsOf(member).includes(groupOf(module)));
   });
 });
