@@ -6,12 +6,8 @@
  */
 import { parentPort } from "node:worker_threads";
 import { ReportError } from "../report/report_error.ts";
-import {
-  type FoundFacts,
-  type ReadArchive,
-  readArchive,
-  type ReadArchiveOptions,
-} from "./read_archive.ts";
+import type { FoundFacts } from "./archive_facts.ts";
+import { type ReadArchive, readArchive, type ReadArchiveOptions } from "./read_archive.ts";
 import type { ReadProgress, UploadFiles } from "./read_files.ts";
 import { errorCode, errorMessage } from "../base/error.ts";
 import { type PackedUpload, packUpload, type UploadToPack } from "./pack_upload.ts";

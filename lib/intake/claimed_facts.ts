@@ -2,7 +2,7 @@
 /** The facts of an upload with those of its identity token, which take precedence. */
 import { claimedBranch, claimedBuildUrl, type ClaimedRun } from "../ci/claims.ts";
 import { excerpt } from "../report/report_error.ts";
-import type { FoundFacts } from "./read_archive.ts";
+import type { FoundFacts } from "./archive_facts.ts";
 
 /** The facts that count. A note says where the client said something else. */
 export function withClaims(

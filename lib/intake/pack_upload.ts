@@ -22,14 +22,8 @@ import type { ClaimedRun } from "../ci/claims.ts";
 import { formatCi, parseCi, withoutQueue } from "../ci/variables.ts";
 import { readCiLines } from "./ci_facts.ts";
 import { FilesToPack, packArchive } from "./files_to_pack.ts";
-import {
-  type FilesToRead,
-  type FoundFacts,
-  parseFacts,
-  pathPrefixes,
-  readFiles,
-  repositoryIn,
-} from "./read_archive.ts";
+import { type FoundFacts, parseFacts, pathPrefixes, repositoryIn } from "./archive_facts.ts";
+import { type FilesToRead, readFiles } from "./read_archive.ts";
 import type { UploadFiles } from "./read_files.ts";
 import { withClaims } from "./claimed_facts.ts";
 import type { RunValues } from "./upload_values.ts";

@@ -4,9 +4,9 @@ import type { DiskRoom } from "../../storage/disk_room.ts";
 import type { Inbox } from "../../storage/inbox.ts";
 import type { RepositoryName } from "../../base/repository_name.ts";
 import type { AcceptedUploads } from "../accepted_uploads.ts";
+import type { FoundFacts } from "../archive_facts.ts";
 import { archiveName } from "../files_to_pack.ts";
 import type { UploadToPack } from "../pack_upload.ts";
-import type { FoundFacts } from "../read_archive.ts";
 import type { ReaderPool } from "./reader_pool.ts";
 
 /** Where uploads go. */
