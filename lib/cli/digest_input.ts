@@ -1,0 +1,262 @@
+// Tests: tests/lib/cli/commands/digest_test.ts
+/** Loads what a digest compares. */
+import type { Origin } from "../../db/admin/changes.ts";
+import { listQuarantined } from "../../db/admin/quarantine.ts";
+import { applyPolicy, loadPolicy } from "../../db/admin/quarantine_policy.ts";
+import type { Repository } from "../../db/admin/repositories.ts";
+import type { Database } from "../../db/connection/connect.ts";
+import { loadBuildCounts } from "../../db/read/badges.ts";
+import {
+  countFailedWithoutTest,
+  countRedJobs,
+  loadDisruptedTests,
+  loadOwnersOfTrackedTests,
+} from "../../db/read/digest.ts";
+import { loadFlakyFaults } from "../../db/read/failing_together.ts";
+import { loadFlakyTime } from "../../db/read/flaky_time.ts";
+import { loadMassFailures } from "../../db/read/job_runs.ts";
+import { loadTestNames } from "../../db/read/names_of_tests.ts";
+import { listQuarantineLog } from "../../db/read/quarantine_log.ts";
+import { loadRerunRepositories } from "../../db/read/reruns.ts";
+import { loadTestStates, type TestInState } from "../../db/read/test_states.ts";
+import { BAD_STATES } from "../../routes/test_states.ts";
+import { buildKey } from "../analysis/build_costs.ts";
+import { testRecord } from "../analysis/quarantine_json.ts";
+import { DEFAULT_POLICY } from "../analysis/quarantine_policy.ts";
+import { ownersOf } from "../analysis/test_tags.ts";
+import { parseTestId, type TestIdentity } from "../base/identity.ts";
+import { formatRepositoryName } from "../base/repository_name.ts";
+import { formatTimestamp, WINDOW_SECONDS } from "../base/time.ts";
+import type { DigestEntry, DigestInput, DigestState } from "../digest/digest.ts";
+
+const MAX_OUTAGES = 10_000;
+
+/** The period of a digest, in seconds since 1970. */
+interface Period {
+  begin: number;
+  now: number;
+  /** Begin of the window that ends now. */
+  windowStart: number;
+}
+
+type Sql = Database["sql"];
+
+/** Makes an entry of a digest of a quarantine entry. */
+type MakeEntry = (
+  id: string,
+  test: TestIdentity,
+  entry: { at: number; reason: string | null; owner: string | null },
+) => DigestEntry;
+
+/** Loads what a digest of some repositories of an organization compares. */
+export async function loadDigestInput(
+  sql: Sql,
+  repositories: readonly Repository[],
+  { now, since, organizationId, origin }: {
+    now: number;
+    /** Length of the period in seconds. */
+    since: number;
+    organizationId: number;
+    origin: Origin;
+  },
+): Promise<DigestInput> {
+  const period = { begin: now - since, now, windowStart: now - WINDOW_SECONDS };
+  // By id prefix: the log has the names of its time.
+  const names = new Map(repositories.map((one) => [one.idPrefix, formatRepositoryName(one)]));
+  const nameOf = (id: string) => names.get(parseTestId(id)!.idPrefix);
+  const owners = new Map<string, string[]>();
+  const entry: MakeEntry = (id, test, { at, ...more }) => ({
+    ...testRecord(id, nameOf(id)!, test),
+    owners: owners.get(id) ?? [],
+    at: formatTimestamp(at),
+    ...more,
+  });
+  const parts = [];
+  for (const repository of repositories) {
+    for (const [id, own] of await loadOwnersOfTrackedTests(sql, repository)) owners.set(id, own);
+    parts.push({
+      figures: await figuresOf(sql, repository, period),
+      states: await statesOf(sql, repository, period),
+      faults: await loadFlakyFaults(sql, { ...repository, since: period.begin }),
+      tests: await disruptedTests(sql, repository, { period, owners }),
+      releases: await releasesOf(sql, repository, { period, origin, entry }),
+    });
+  }
+  return {
+    repositories: parts.map(({ figures }) => figures),
+    tests: parts.flatMap(({ tests }) => tests),
+    faults: parts.flatMap(({ faults, figures: { repository } }) =>
+      faults.map((fault) => ({ repository, ...fault }))
+    ),
+    broken: parts.flatMap(({ states }) => states.broken),
+    flaky_without_reruns: parts.flatMap(({ states }) => states.flaky_without_reruns),
+    being_proved: parts.flatMap(({ states }) => states.being_proved),
+    stopped: parts.flatMap(({ states }) => states.stopped),
+    quarantine_may_be_released: parts.flatMap(({ releases }) => releases),
+    ...await quarantineChanges(sql, organizationId, {
+      period,
+      entry,
+      isListed: (id) => nameOf(id) !== undefined,
+    }),
+  };
+}
+
+/** The figures of a repository, now and before the period. */
+async function figuresOf(
+  sql: Sql,
+  repository: Repository,
+  { begin, now, windowStart }: Period,
+): Promise<DigestInput["repositories"][number]> {
+  const { repositoryId } = repository;
+  const before = { windowStart: begin - WINDOW_SECONDS, windowEnd: begin };
+  const outages = await loadMassFailures(sql, {
+    repositoryId,
+    since: begin,
+    limit: MAX_OUTAGES,
+    onlyOutages: true,
+  });
+  const [flakyMicrosecondsBefore = 0, flakyMicroseconds = 0] = (await loadFlakyTime(sql, {
+    repositoryIds: [repositoryId],
+    now,
+    starts: [begin - (now - begin), begin],
+  })).get(repositoryId) ?? [];
+  const rerun = await loadRerunRepositories(sql, { repositoryIds: [repositoryId], windowStart });
+  return {
+    repository: formatRepositoryName(repository),
+    now: await loadBuildCounts(sql, { repositoryId, windowStart }),
+    before: await loadBuildCounts(sql, { repositoryId, ...before }),
+    outageCount: new Set(outages.map(buildKey)).size,
+    failedWithoutTestCount: await countFailedWithoutTest(sql, { repositoryId, since: begin }),
+    hasReruns: rerun.size > 0,
+    flakyMicroseconds,
+    flakyMicrosecondsBefore,
+    redJobs: await countRedJobs(sql, { repositoryId, since: begin }),
+  };
+}
+
+/** The tests of a repository by their history on the base branch. */
+async function statesOf(
+  sql: Sql,
+  repository: Repository,
+  { begin, now, windowStart }: Period,
+): Promise<Pick<DigestInput, "broken" | "flaky_without_reruns" | "being_proved" | "stopped">> {
+  const { tests, stopped, proving } = await loadTestStates(sql, {
+    ...repository,
+    now,
+    windowStart,
+    states: BAD_STATES,
+    withoutReruns: false,
+    offset: 0,
+    limit: Infinity,
+  });
+  const names = await loadTestNames(sql, {
+    repositoryId: repository.repositoryId,
+    now,
+    testIds: [tests, stopped, proving].flat().map(({ id }) => id),
+  });
+  const name = formatRepositoryName(repository);
+  const recordOf = (test: TestIdentity & { id: string }) => ({
+    ...testRecord(test.id, name, test),
+    owners: ownersOf(names.get(test.id)?.ownerTags ?? []),
+  });
+  const stateOf = (test: TestInState) => ({ ...recordOf(test), ...historyOf(test) });
+  return {
+    broken: tests.filter(({ state }) => state === "broken").map(stateOf),
+    flaky_without_reruns: tests
+      .filter(({ state, isDisruptive }) =>
+        state !== "broken" && !(state === "flaky" && isDisruptive)
+      )
+      .map(stateOf),
+    being_proved: proving.map((test) => ({
+      ...recordOf(test),
+      passes: test.passes,
+      passes_needed: test.passesNeeded,
+    })),
+    stopped: stopped.filter(({ stoppedAt }) => stoppedAt >= begin).map((test) => ({
+      ...recordOf(test),
+      last_run_at: formatTimestamp(test.lastRunAt),
+      was_calm: test.passes >= test.passesNeeded,
+    })),
+  };
+}
+
+function historyOf(
+  { runs, failures, since }: TestInState,
+): Pick<DigestState, "runs" | "failures" | "since"> {
+  return {
+    runs,
+    failures,
+    since: since && {
+      from: formatTimestamp(since.from.recordedAt),
+      to: formatTimestamp(since.to.recordedAt),
+      changes: since.changes,
+    },
+  };
+}
+
+async function disruptedTests(
+  sql: Sql,
+  repository: Repository,
+  { period: { begin, windowStart }, owners }: {
+    period: Period;
+    owners: ReadonlyMap<string, string[]>;
+  },
+): Promise<DigestInput["tests"]> {
+  const tests = await loadDisruptedTests(sql, {
+    repositoryId: repository.repositoryId,
+    periods: { windowStart, previousWindowStart: begin - WINDOW_SECONDS, since: begin },
+  });
+  return tests.map((test) => ({
+    ...test,
+    repository: formatRepositoryName(repository),
+    owners: owners.get(test.id) ?? [],
+  }));
+}
+
+/** Entries that the policy of a repository would release. */
+async function releasesOf(
+  sql: Sql,
+  repository: Repository,
+  { period: { now, windowStart }, origin, entry }: {
+    period: Period;
+    origin: Origin;
+    entry: MakeEntry;
+  },
+): Promise<DigestEntry[]> {
+  const policy = await loadPolicy(sql, repository) ?? DEFAULT_POLICY;
+  const options = { now, windowStart, isDryRun: true, origin };
+  const decisions = await applyPolicy(sql, repository, policy, options);
+  return decisions.filter(({ action }) => action === "leave").map(({ test, reason }) => {
+    const { quarantinedAt: at, quarantineOwner: owner } = test.history.quarantine!;
+    return entry(test.id, test, { at, reason, owner });
+  });
+}
+
+/** Entries of an organization that began in the period, or end within its length from now. */
+async function quarantineChanges(
+  sql: Sql,
+  organizationId: number,
+  { period: { begin, now }, entry, isListed }: {
+    period: Period;
+    entry: MakeEntry;
+    /** Whether a test is of one of the repositories. */
+    isListed(id: string): boolean;
+  },
+): Promise<Pick<DigestInput, "quarantine_began" | "quarantine_ends">> {
+  const events = await listQuarantineLog(sql, { organizationId, now });
+  const entries = await listQuarantined(sql, organizationId, now);
+  const end = now + (now - begin);
+  return {
+    quarantine_began: events
+      .filter(({ action, at, testId }) => action === "added" && at >= begin && isListed(testId))
+      .map((event) => {
+        const { at, quarantineReason: reason, quarantineOwner: owner } = event;
+        return entry(event.testId, event, { at, reason, owner });
+      }),
+    quarantine_ends: entries.flatMap((test) => {
+      const { quarantineExpiresAt: at, quarantineReason: reason, quarantineOwner: owner } = test;
+      if (at === null || at > end || !isListed(test.id)) return [];
+      return [entry(test.id, test, { at, reason, owner })];
+    }),
+  };
+}
