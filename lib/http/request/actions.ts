@@ -1,7 +1,7 @@
 // Tests: tests/routes/actions_test.ts
 /** What people who are signed in do: the checks of a form before it changes anything, and the response. */
 import type { Caller, CallerScope } from "../../../db/read/caller.ts";
-import { RunningChanges, TOO_MANY_CHANGES } from "../../base/running_changes.ts";
+import { ConcurrencyLimit, MAX_CHANGES, TOO_MANY_CHANGES } from "../../base/concurrency_limit.ts";
 import type { TimeZone } from "../../base/time_zone.ts";
 import { keptParameters, layout, PAGE_HEADERS } from "../../html/layout.ts";
 import { pathsFrom } from "../../html/markup.ts";
@@ -33,7 +33,7 @@ interface ActionRequest extends Moment {
 
 /** Creates the function that responds to people who may act. */
 export function createActions({ signIn, writableSql }: Context) {
-  const changes = new RunningChanges();
+  const changes = new ConcurrencyLimit({ ofOrganization: MAX_CHANGES });
 
   return async (given: ActionRequest): Promise<Response> => {
     const { request, session, caller, scope, parsed, refuse } = given;
@@ -44,12 +44,12 @@ export function createActions({ signIn, writableSql }: Context) {
     if (typeof form === "string") return await refuse(badRequest({ form: [form] }));
     const problem = signIn!.forgery(request.headers, form, session);
     if (problem !== null) return await refuse(forbidden(problem));
-    const change = changes.begin(caller.organizationId);
-    if (!change) return await refuse(tooManyRequests(TOO_MANY_CHANGES, RETRY_AFTER_SECONDS));
+    const end = changes.begin(caller.organizationId);
+    if (!end) return await refuse(tooManyRequests(TOO_MANY_CHANGES, RETRY_AFTER_SECONDS));
     try {
       return await respond(given, form);
     } finally {
-      change.end();
+      end();
     }
   };
 

@@ -5,6 +5,7 @@
  * batch, and later ones may have what was uploaded meanwhile. A list of tests is of one version, because it is
  * made from the cache; when a repository is deleted during the download, the connection is cut.
  */
+import { ConcurrencyLimit } from "../../base/concurrency_limit.ts";
 import type { Log } from "../../base/log.ts";
 import { errorFields } from "../../base/log.ts";
 import { internalServerError } from "./errors.ts";
@@ -22,8 +23,7 @@ import {
 const IDLE_MS = 60_000;
 
 /** Each holds a batch of a list, a few MB at most. */
-const MAX_RUNNING = 32;
-const MAX_OF_ORGANIZATION = 16;
+const MAX_RUNNING = { ofOrganization: 16, inAll: 32 };
 
 const CHUNK_CHARACTERS = 64 * 1024;
 
@@ -41,8 +41,7 @@ interface ListContext {
 
 /** Creates the function that responds with lists; it bounds how many are sent at the same time. */
 export function createExporter({ log }: { log: Log }, { idleMs = IDLE_MS } = {}) {
-  const running = new Map<number | null, number>();
-  let total = 0;
+  const running = new ConcurrencyLimit(MAX_RUNNING);
 
   /** Responds to a request that passed all checks. Its first batch is read before anything is sent. */
   return async (
@@ -66,25 +65,13 @@ export function createExporter({ log }: { log: Log }, { idleMs = IDLE_MS } = {})
     if (request.method === "HEAD") {
       return new Response(emptyStream(), { status: 200, headers: headers() });
     }
-    const { organizationId } = key();
-    const ofOrganization = running.get(organizationId) ?? 0;
-    if (total >= MAX_RUNNING || ofOrganization >= MAX_OF_ORGANIZATION) {
+    const release = running.begin(key().organizationId);
+    if (!release) {
       log.warn("refused a list: too many are being sent", { request_id: requestId });
       // As other requests that are too many.
       const response = internalServerError({ "retry-after": "1" });
       return completeError(request, response, requestId);
     }
-    total++;
-    running.set(organizationId, ofOrganization + 1);
-    let isReleased = false;
-    const release = () => {
-      if (isReleased) return;
-      isReleased = true;
-      total--;
-      const rest = running.get(organizationId)! - 1;
-      if (rest === 0) running.delete(organizationId);
-      else running.set(organizationId, rest);
-    };
     try {
       const chunks = chunksOf(lines, batches);
       // Until here an error is a response.

@@ -1,9 +1,9 @@
 /**
  * Routes of `receive`: `PUT` or `POST /upload/OWNER/NAME`, `/quarantine/OWNER/NAME` and `GET /health`.
  */
+import { ConcurrencyLimit, MAX_CHANGES, TOO_MANY_CHANGES } from "../../base/concurrency_limit.ts";
 import { quote } from "../../base/quote.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
-import { RunningChanges, TOO_MANY_CHANGES } from "../../base/running_changes.ts";
 import type { App } from "../../http/request/context.ts";
 import {
   ALLOWED_METHODS,
@@ -32,7 +32,7 @@ import {
 export function createUploadApp(context: UploadContext): App {
   const authenticate = createUploaderAuthentication(context);
   const receiveUpload = createUploadReceiver(context);
-  const changes = new RunningChanges();
+  const changes = new ConcurrencyLimit({ ofOrganization: MAX_CHANGES });
 
   return logRequests(context, async (request, logged) => {
     const response = await respond(request, logged)
@@ -72,14 +72,14 @@ export function createUploadApp(context: UploadContext): App {
     if (type !== "quarantine" || !repo) {
       return await receiveUpload({ request, search, repo, uploader, claims, now }, logged);
     }
-    const change = changes.begin(uploader.organizationId);
-    if (!change) return tooManyRequests(TOO_MANY_CHANGES, RETRY_AFTER_SECONDS);
+    const end = changes.begin(uploader.organizationId);
+    if (!end) return tooManyRequests(TOO_MANY_CHANGES, RETRY_AFTER_SECONDS);
     try {
       const { writableSql: sql, limits } = context;
       const given = { request, rest, search: new URLSearchParams(search), repo, hash, now };
       return await changeQuarantine({ sql, limits }, { ...given, caller: uploader });
     } finally {
-      change.end();
+      end();
     }
   }
 }
