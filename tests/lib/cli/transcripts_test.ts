@@ -1,6 +1,7 @@
 /**
  * `fixtures/transcripts/`: commands with what they print, readable as documentation. A line `$ org list` is a
- * command. Its standard output follows, then its standard error after `2>`, and `[exit code 1]` if it is
+ * command, at noon or at another time: `$ 2026-02-01T13:00:00Z org list`. An argument with spaces is in
+ * double quotes. Its standard output follows, then its standard error after `2>`, and `[exit code 1]` if it is
  * not 0. `...` stands for any text of a line. `# ...` begins a section; the commands of a file run
  * one after the other in one database.
  */
@@ -8,24 +9,36 @@ import { it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { parseTimestamp } from "../../../lib/base/time.ts";
 import { describeWithDatabases } from "../../database.ts";
-import { commandLine } from "./run_in_process.ts";
+import { commandLine, NOON } from "./run_in_process.ts";
 
 const FOLDER = fileURLToPath(new URL("../../../fixtures/transcripts/", import.meta.url));
 
 interface Step {
   command: string;
+  argv: string[];
+  /** Seconds since 1970. */
+  now: number;
   expected: string;
+}
+
+function stepOf(block: string): Step {
+  const [command = "", ...lines] = block.split("\n");
+  const [, time, rest = ""] = /^(\d{4}-\S+Z )?(.*)$/.exec(command) ?? [];
+  const words = rest.match(/"[^"]*"|\S+/g) ?? [];
+  return {
+    command,
+    argv: words.map((word) => word.replaceAll(/^"|"$/g, "")),
+    now: time ? parseTimestamp(time.trim()) : NOON,
+    expected: lines.join("\n"),
+  };
 }
 
 function sectionsOf(text: string): { title: string; steps: Step[] }[] {
   return text.split(/^# /m).slice(1).map((section) => {
     const [title = "", ...commands] = section.trim().split(/\n+\$ /);
-    const steps = commands.map((block) => {
-      const [command = "", ...lines] = block.split("\n");
-      return { command, expected: lines.join("\n") };
-    });
-    return { title, steps };
+    return { title, steps: commands.map(stepOf) };
   });
 }
 
@@ -40,13 +53,13 @@ function matches(actual: string, expected: string): boolean {
   return new RegExp(`^${pattern}$`).test(actual);
 }
 
-for (const file of readdirSync(FOLDER).sort()) {
+for (const file of readdirSync(FOLDER).filter((name) => name.endsWith(".txt")).sort()) {
   describeWithDatabases(`the transcript ${file}`, (database) => {
     const cli = commandLine(() => database());
     for (const { title, steps } of sectionsOf(readFileSync(FOLDER + file, "utf8"))) {
       it(title, async () => {
-        for (const { command, expected } of steps) {
-          const actual = shown(await cli(command));
+        for (const { command, argv, now, expected } of steps) {
+          const actual = shown(await cli(argv, { now: () => now }));
           if (!matches(actual, expected)) assert.equal(actual, expected, `$ ${command}`);
         }
       });

@@ -1,3 +1,4 @@
+// More in `fixtures/transcripts/doctor.txt`.
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import process from "node:process";
@@ -26,23 +27,6 @@ describe("doctor", () => {
     assert.match(about("retries").hint, /^upload CTRF/);
     assert.match(about("files").hint, /^JEST_JUNIT_ADD_FILE_ATTRIBUTE=true/);
     assert.ok(notes.some((note) => /count as one test.*"cart same name" \(2 cases\)/.test(note)));
-  });
-
-  it("examines several reports, as a shell makes of a pattern", async () => {
-    const folder = new URL("../../../../fixtures/laboratory/", import.meta.url).pathname;
-    const files = [`${folder}jest/files.xml`, `${folder}mocha/retries.xml`];
-    const { code, stdout } = await withoutDatabase(["doctor", "--reports", ...files]);
-    assert.equal(code, 0);
-    assert.match(stdout, /files\.xml: jest, 14 results/);
-    assert.match(stdout, /retries\.xml: mocha, /);
-    const without = await withoutDatabase(["doctor", ...files]);
-    assert.deepEqual([without.code, without.stdout], [2, ""]);
-  });
-
-  it("fails for a report that cannot be read", async () => {
-    const { code, stdout } = await withoutDatabase(["doctor", "--reports", "deno.json"]);
-    assert.equal(code, 1);
-    assert.match(stdout, /^fail\treport\tdeno\.json:1:1: found /);
   });
 
   it("examines an embedded database, also while it is in use, and changes nothing", async () => {
@@ -186,11 +170,5 @@ describe("healthcheck", () => {
     const absent = await withoutDatabase("healthcheck --port 1");
     assert.equal(absent.code, 1);
     assert.match(absent.stderr, /^error: no response from http:\/\/127\.0\.0\.1:1\/health: /);
-  });
-
-  it("ends with 2 for port 0", async () => {
-    const { code, stderr } = await withoutDatabase("healthcheck --port 0");
-    assert.equal(code, 2);
-    assert.match(stderr, /^error: port 0: expected the port that serve listens on\nTry: /);
   });
 });

@@ -1,4 +1,4 @@
-/** `quarantine policy` and `quarantine apply`, of `quarantine.ts`. */
+/** `quarantine apply`, of `quarantine.ts`; `quarantine policy` is in `fixtures/transcripts/policy.txt`. */
 import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import type { Repository } from "../../../../db/admin/repositories.ts";
@@ -13,96 +13,6 @@ import {
   NOW,
 } from "../../../routes/fixture.ts";
 import { commandLine } from "../run_in_process.ts";
-
-const POLICY = {
-  repository: null,
-  state: "on",
-  disruptions: 3,
-  code_versions: 3,
-  min_results: 10,
-  max_tests: 20,
-  release_passes: 50,
-  release_after_seconds: 7 * DAY,
-  expires_seconds: 30 * DAY,
-};
-
-describeWithDatabases("quarantine policy", (database) => {
-  const cli = commandLine(database);
-
-  before(async () => {
-    for (const line of ["org create acme", "repo create acme/shop --org acme"]) {
-      assert.equal((await cli(line)).code, 0);
-    }
-  });
-
-  const show = async () =>
-    JSON.parse((await cli("quarantine policy show --org acme --json")).stdout);
-
-  it("is off unless set", async () => {
-    const { code, stdout, stderr } = await cli("quarantine policy show --org acme");
-    assert.deepEqual([code, stdout, stderr], [0, "", "the policy is off: nothing is set\n"]);
-  });
-
-  it("has the defaults unless they are given, and that of a repository wins", async () => {
-    const set = await cli("quarantine policy set --org acme --json");
-    assert.deepEqual(JSON.parse(set.stdout), POLICY);
-    const own = "--disruptions 5 --code-versions 3 --min-results 9 --max-tests 4 " +
-      "--release-passes 20 --release-after 12h --expires 2w";
-    const { stdout } = await cli(`quarantine policy set --org acme --repo acme/shop ${own}`);
-    assert.equal(stdout, "acme/shop\n");
-    const shop = {
-      repository: "acme/shop",
-      state: "on",
-      disruptions: 5,
-      code_versions: 3,
-      min_results: 9,
-      max_tests: 4,
-      release_passes: 20,
-      release_after_seconds: DAY / 2,
-      expires_seconds: 14 * DAY,
-    };
-    assert.deepEqual(await show(), [POLICY, shop]);
-    const off = await cli("quarantine policy off --org acme");
-    assert.equal(off.stderr, "repositories with a policy of their own are unchanged: acme/shop\n");
-    const without = (policy: typeof shop) =>
-      Object.fromEntries(
-        Object.keys(policy).map((name) => [name, name === "repository" ? policy.repository : null]),
-      );
-    assert.deepEqual(await show(), [{
-      ...without({ ...shop, repository: "" }),
-      repository: null,
-      state: "off",
-    }, shop]);
-    const offShop = "quarantine policy off --org acme --repo acme/shop";
-    assert.equal((await cli(offShop)).stderr, "");
-    const again = await cli(offShop);
-    assert.deepEqual(again, { ...again, code: 0, stdout: "acme/shop\n" });
-    assert.equal(again.stderr, "the policy is already off\n");
-    assert.deepEqual((await show())[1], { ...without(shop), state: "off" });
-  });
-
-  it("is logged", async () => {
-    await cli("org create logged");
-    await cli("quarantine policy set --org logged --max-tests 3");
-    const [, change] = JSON.parse((await cli("org log --org logged --json")).stdout);
-    assert.deepEqual([change.command, change.subject], ["quarantine policy set", "logged"]);
-    assert.equal(change.detail.max_tests, 3);
-  });
-
-  it("rejects invalid values", async () => {
-    for (
-      const [line, code] of [
-        ["set --org none", 1],
-        ["set --org acme --repo acme/none", 1],
-        ["set --org acme --disruptions 0", 2],
-        ["set --org acme --release-after 7", 2],
-        ["set", 2],
-      ] as const
-    ) {
-      assert.equal((await cli(`quarantine policy ${line}`)).code, code, line);
-    }
-  });
-});
 
 describeWithDatabases("quarantine apply", (database) => {
   const cli = commandLine(database, { now: () => NOW });
