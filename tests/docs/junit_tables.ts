@@ -33,24 +33,22 @@ function dialectTable(): string {
   );
 }
 
-/** The verdict on each planted test of each run, what is hidden, and how many are right. */
+/** How many verdicts on planted tests are right, which are wrong, and what reports hide. */
 async function laboratoryPart(): Promise<string> {
-  const rows: string[][] = [];
+  const misread = new Map<string, string[]>();
   let runCount = 0;
   const hidden = new Map<string, Set<string>>();
-  const versions: string[] = [];
   const count = { judged: 0, flaky: 0, found: 0, falseFlaky: 0 };
   for (const tool of laboratoryTools()) {
-    const { made, runs } = await truthOf(tool);
-    versions.push(`\`${tool}\`: ${made}`);
+    const { runs } = await truthOf(tool);
     for (const [name, run] of Object.entries(runs)) {
       const verdicts = await verdictsOf(new URL(`${tool}/`, FIXTURES), run);
       runCount++;
-      const wrong = Object.entries(run.truth)
-        .filter(([planted, truth]) => verdicts[planted] !== truth)
-        .map(([planted, truth]) => `${planted}: ${wordFor(verdicts[planted]!)}, in truth ${truth}`);
-      if (wrong.length > 0) rows.push([`\`${tool}\``, name, wrong.join("; ")]);
       for (const [planted, truth] of Object.entries(run.truth)) {
+        if (verdicts[planted] !== truth) {
+          const how = `${planted}: ${wordFor(verdicts[planted]!)}, in truth ${truth}`;
+          misread.set(how, [...misread.get(how) ?? [], `\`${tool}\` (${name})`]);
+        }
         const isFlaky = verdicts[planted] === "flaky";
         count.judged++;
         if (truth === "flaky") count.flaky++;
@@ -71,12 +69,10 @@ async function laboratoryPart(): Promise<string> {
     `${found} are found (recall ${
       share(found, flaky)
     }); the reports of the others do not contain it.`,
-    "The runs with a test that the report shows as something else:",
-    table(["tool", "run", "test"], rows),
+    "What reports show as something else, with the tools and their runs:",
+    [...misread].map(([how, runs]) => `- ${how}: ${runs.join(", ")}`).join("\n"),
     "What the reports hide, and what shows it:",
     [...hidden].map(([how, tools]) => `- ${[...tools].join(", ")}: ${how}.`).join("\n"),
-    "The versions that wrote the reports:",
-    `${versions.join("; ")}.`,
   ].join("\n\n");
 }
 

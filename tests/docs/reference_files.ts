@@ -68,10 +68,7 @@ function chapter(
   common: ReadonlyMap<string, string>,
 ): string {
   const options = ownOptions(command).filter((option) => !settingOf(option)).map(optionLine);
-  const settings = ownOptions(command).flatMap((option) => {
-    const name = settingOf(option);
-    return name ? [`\`${option.flags}\` (\`${name}\`)`] : [];
-  });
+  const settings = ownOptions(command).filter(settingOf).map(({ long }) => `\`${long}\``);
   const lines = [
     ...command.registeredArguments.map(argumentLine),
     ...options.filter((line) => !common.has(line)),

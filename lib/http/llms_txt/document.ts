@@ -5,11 +5,12 @@
 import {
   API_SUMMARY,
   API_TITLE,
+  type DescribedField,
+  describedFields,
   type DescribedParameter,
   describedParameters,
   exampleRequest,
   exampleResponse,
-  fieldLines,
   GENERAL_RULES,
   parameterType,
   pathTemplate,
@@ -36,13 +37,22 @@ const ACCESS: Record<Access, string> = {
   "token or badge token": "Requires a token, or a badge token as the query parameter `token`.",
 };
 
-/** Parameters that at least so many endpoints have with the same description are described once. */
-const COMMON_ENDPOINTS = 3;
+/** What at least so many endpoints have with the same description is described once. */
+const COMMON_ENDPOINTS = 4;
+
+/** The lines of parameters and fields that are described once. */
+interface Common {
+  parameters: ReadonlySet<string>;
+  fields: ReadonlySet<string>;
+}
 
 /** Creates the text. */
 export function llmsText(routes: readonly Route[]): string {
   const overview = routes.map(({ path, summary }) => `| \`${pathTemplate(path)}\` | ${summary} |`);
-  const common = commonLines(routes);
+  const common = {
+    parameters: commonLines(routes, (route) => describedParameters(route).map(parameterLine)),
+    fields: commonLines(routes, (route) => fieldsOf(route).filter(isDescribed).map(fieldLine)),
+  };
   return [
     `# ${API_TITLE}`,
     `> ${API_SUMMARY}`,
@@ -51,7 +61,10 @@ export function llmsText(routes: readonly Route[]): string {
     GENERAL_RULES,
     "## Common parameters",
     "Many endpoints have these parameters; their chapters only name them.",
-    [...common].join("\n"),
+    [...common.parameters].join("\n"),
+    "## Common fields",
+    "Many responses have these fields; their chapters only name them.",
+    [...common.fields].join("\n"),
     ...Object.entries(TAGS).flatMap(([tag, description]) => [
       `## ${tag}`,
       description,
@@ -62,28 +75,43 @@ export function llmsText(routes: readonly Route[]): string {
   ].filter((part) => part !== undefined).join("\n\n") + "\n";
 }
 
-/** The lines of common parameters, by name. */
-function commonLines(routes: readonly Route[]): ReadonlySet<string> {
-  const lines = routes.flatMap((route) => describedParameters(route).map(parameterLine));
-  const byLine = Map.groupBy(lines, (line) => line);
-  const common = [...byLine].filter(([, { length }]) => length >= COMMON_ENDPOINTS);
-  return new Set(common.map(([line]) => line).sort());
+/** The lines that several endpoints have, by name. */
+function commonLines(
+  routes: readonly Route[],
+  linesOf: (route: Route) => string[],
+): ReadonlySet<string> {
+  const lines = routes.flatMap((route) => [...new Set(linesOf(route))]);
+  const common = [...Map.groupBy(lines, (line) => line)]
+    .filter(([, { length }]) => length >= COMMON_ENDPOINTS).map(([line]) => line);
+  // A name that means one of two things is described where it is.
+  const byName = Map.groupBy(common, (line) => line.split(" (")[0]);
+  return new Set(common.filter((line) => byName.get(line.split(" (")[0])!.length === 1).sort());
 }
 
-function endpointChapter(route: Route, common: ReadonlySet<string>): string {
+function endpointChapter(route: Route, common: Common): string {
   const { summary, description, access, path } = route;
-  const [own, shared] = [false, true].map((isCommon) =>
-    describedParameters(route).filter((one) => common.has(parameterLine(one)) === isCommon)
-  ) as [DescribedParameter[], DescribedParameter[]];
-  const names = shared.map(({ name }) => `\`${name}\``).join(", ");
+  const [shared, own] = partition(
+    describedParameters(route),
+    (one) => common.parameters.has(parameterLine(one)),
+  );
   return [
     `### ${summary}: \`GET ${pathTemplate(path)}\``,
     description,
     ...(ACCESS[access] ? [ACCESS[access]] : []),
     ...(own.length > 0 ? ["Parameters:", own.map(parameterLine).join("\n")] : []),
-    ...(shared.length > 0 ? [`Common parameters: ${names}.`] : []),
-    responseText(route),
+    ...(shared.length > 0
+      ? [`Common parameters: ${shared.map(({ name }) => code(name)).join(", ")}.`]
+      : []),
+    responseText(route, common.fields),
   ].join("\n\n");
+}
+
+function partition<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
+  return [items.filter(isFirst), items.filter((item) => !isFirst(item))];
+}
+
+function code(text: string): string {
+  return `\`${text}\``;
 }
 
 function parameterLine(parameter: DescribedParameter): string {
@@ -97,13 +125,35 @@ function parameterLine(parameter: DescribedParameter): string {
   return `- \`${name}\` (${facts}): ${description}.` + (example ? ` Example: \`${example}\`.` : "");
 }
 
-/** The response of a route with its fields and an example, as Markdown. */
-export function responseText(route: Route): string {
+function fieldsOf({ response: { schema } }: Route): DescribedField[] {
+  return schema ? describedFields(schema) : [];
+}
+
+function isDescribed({ meaning }: DescribedField): boolean {
+  return meaning.includes("): ");
+}
+
+/** The line of a field, by its name alone. */
+function fieldLine({ name, meaning }: DescribedField): string {
+  return `- ${code(name)} ${meaning}`;
+}
+
+/**
+ * The response of a route with its fields and an example, as Markdown; fields whose lines are common are
+ * only named.
+ */
+export function responseText(route: Route, common: ReadonlySet<string> = new Set()): string {
   const { status, mediaType, schema } = route.response;
   const example = exampleResponse(route);
+  const [shared, own] = partition(fieldsOf(route), (field) => common.has(fieldLine(field)));
   return [
-    `Response: ${status}, ${mediaType ? `\`${mediaType}\`` : "no body"}.`,
-    ...(schema ? [fieldLines(schema).join("\n")] : []),
+    `Response: ${status}, ${mediaType ? code(mediaType) : "no body"}.`,
+    ...(own.length > 0
+      ? [own.map(({ path, meaning }) => `- ${code(path)} ${meaning}`).join("\n")]
+      : []),
+    ...(shared.length > 0
+      ? [`Common fields: ${shared.map(({ path }) => code(path)).join(", ")}.`]
+      : []),
     "Example:",
     fenced("sh", exampleRequest(route)),
     ...(example === undefined ? [] : [fenced(schema ? "json" : "", example)]),

@@ -83,23 +83,33 @@ interface Schema {
   items?: Schema;
 }
 
-/** Lists every field of a body, nested ones included, as lines of Markdown. */
-export function fieldLines(schema: v.GenericSchema): string[] {
+/** A field of a body. */
+export interface DescribedField {
+  name: string;
+  /** Where it is, such as `tests[].name`. */
+  path: string;
+  /** Its type and description, as Markdown. */
+  meaning: string;
+}
+
+/** Every field of a body, nested ones included. */
+export function describedFields(schema: v.GenericSchema): DescribedField[] {
   return listFields(toJsonSchema(schema, { target: "draft-2020-12" }) as Schema, "");
 }
 
-function listFields({ properties = {}, required = [], ...schema }: Schema, path: string): string[] {
-  const lines = Object.entries(properties).flatMap(([name, property]) => {
-    const own = path === "" ? name : `${path}.${name}`;
+function listFields(
+  { properties = {}, required = [], ...schema }: Schema,
+  parent: string,
+): DescribedField[] {
+  const fields = Object.entries(properties).flatMap(([name, property]) => {
+    const path = parent === "" ? name : `${parent}.${name}`;
     const condition = required.includes(name) ? "" : ", with `include`";
     const { description } = property;
-    return [
-      `- \`${own}\` (${typeOf(property)}${condition})` + (description ? `: ${description}` : ""),
-      ...listFields(property, own),
-    ];
+    const meaning = `(${typeOf(property)}${condition})` + (description ? `: ${description}` : "");
+    return [{ name, path, meaning }, ...listFields(property, path)];
   });
-  const inItems = schema.items ? listFields(schema.items, `${path}[]`) : [];
-  return [...lines, ...inItems, ...(schema.anyOf ?? []).flatMap((one) => listFields(one, path))];
+  const inItems = schema.items ? listFields(schema.items, `${parent}[]`) : [];
+  return [...fields, ...inItems, ...(schema.anyOf ?? []).flatMap((one) => listFields(one, parent))];
 }
 
 function typeOf({ type, const: constant, enum: values, items, anyOf }: Schema): string {

@@ -219,8 +219,7 @@ export function defineEndpoint(
 /** Items of a list that are read at a time. Most take less than 1 kB. */
 const BATCH_ITEMS = 1_000;
 
-const AS_FILE =
-  "The whole list as CSV or as newline-delimited JSON: `.csv` or `.ndjson` after the path.";
+const AS_FILE = "Also whole, as `.csv` or `.ndjson`.";
 
 /** The list in a response of JSON. */
 interface ListDeclaration<Query> {
