@@ -2,7 +2,8 @@
 /**
  * The queue of archives that watchers found. A watcher claims an archive with a lease that it keeps
  * extending; when it dies, the lease expires and another watcher takes over. The results are stored
- * in the transaction that ends the claim, so they are stored once.
+ * in the transaction that ends the claim, so they are stored once. What the process that accepted an archive
+ * has read is stored without a claim, whose commit would be flushed to the disk as well.
  *
  * Row locks would not do: all clients of the embedded database share one session.
  */
@@ -19,6 +20,13 @@ export interface ArchiveClaim {
   source: string;
   key: string;
   claimId: string;
+}
+
+/** An archive in its folder or bucket. */
+export interface FoundArchive {
+  source: string;
+  key: string;
+  version: string;
 }
 
 /**
@@ -157,6 +165,46 @@ export async function claimArchive(
   return row ?? null;
 }
 
+/**
+ * Records an archive that no watcher has found as processed, in the transaction that stores its upload: nothing
+ * is left of it when the process ends. Returns the key of its submission, as {@linkcode assignArchive} does.
+ * @throws {ClaimLostError} when it was found already
+ */
+export async function recordProcessed(
+  tx: Queryable,
+  { source, key, version, repositoryId }: FoundArchive & { repositoryId: number },
+): Promise<string> {
+  await lockForKeys(tx, repositoryId);
+  const [row] = await tx<{ submissionKey: string }[]>`
+    insert into archive as a
+      (source, key, version, status, repository_id, submission_key, attempt_count, found_at, finished_at)
+    values (${source}, ${key}, ${version}, 'processed', ${repositoryId},
+      case when ${isKeyTaken(tx, { source, key, repositoryId })}
+        then ${suffixed({ source, key })} else ${key} end,
+      1, now(), now())
+    on conflict (source, key) do update set
+      status = excluded.status, version = excluded.version, repository_id = excluded.repository_id,
+      submission_key = excluded.submission_key, attempt_count = 1, lost_count = 0, reason = '',
+      finished_at = excluded.finished_at
+    where ${isRewritten(tx, tx`excluded.version`)}
+    returning submission_key as "submissionKey"`;
+  if (!row) throw new ClaimLostError("another watcher has found the archive");
+  return row.submissionKey;
+}
+
+/** Notes that the results of an archive that was recorded as processed were stored by an earlier submission. */
+export async function recordDuplicate(
+  tx: Queryable,
+  { source, key }: FoundArchive,
+): Promise<void> {
+  await tx`update archive set status = 'duplicate' where source = ${source} and key = ${key}`;
+}
+
+/** Makes concurrent archives from two sources choose their keys one after the other. */
+async function lockForKeys(tx: Queryable, repositoryId: number): Promise<void> {
+  await tx`select 1 from repository_state where repository_id = ${repositoryId} for no key update`;
+}
+
 /** SQL: whether the repository has an archive with this key from another source. */
 function isKeyTaken(
   sql: Queryable,
@@ -197,8 +245,7 @@ export async function assignArchive(
   { repositoryId, ...claim }: ArchiveClaim & { repositoryId: number },
 ): Promise<string> {
   const { source, key } = claim;
-  // Makes concurrent archives from two sources choose one after the other.
-  await tx`select 1 from repository_state where repository_id = ${repositoryId} for no key update`;
+  await lockForKeys(tx, repositoryId);
   const [choice] = await tx<{ isTaken: boolean }[]>`
     select ${isKeyTaken(tx, { source, key, repositoryId })} as "isTaken"`;
   const submissionKey = choice?.isTaken ? suffixed(claim) : key;

@@ -73,13 +73,16 @@ export type ArchiveOutcome =
 /** The archive is at fault: it has failed and is not retried. */
 class ArchiveError extends Error {}
 
+/** Of an archive that was not claimed: the first attempt, of which nothing is left if the process ends. */
+const UNCLAIMED = { attemptCount: 1, lostCount: 0, reason: "" };
+
 /** What was read of an archive. */
 export type ReadUpload = Pick<ReadArchive, "facts" | "files">;
 
 /**
  * Processes an archive; `null` when another watcher does, or its results are stored.
  *
- * @param read if the door has read it; otherwise it is listed as `processing` while it is read
+ * @param read if the door has read it; otherwise it is claimed, and listed as `processing` while it is read
  */
 export async function processArchive(
   context: WatcherContext,
@@ -89,9 +92,10 @@ export async function processArchive(
   const { sql, storage, leaseSeconds, listener, metrics } = context;
   const { key, version } = archive;
   const claim: ArchiveClaim = { source: storage.name, key, claimId: randomUUID() };
-  const claimed = await claimArchive(sql, { ...claim, version, leaseSeconds });
+  const takeClaim = () => claimArchive(sql, { ...claim, version, leaseSeconds });
+  const claimed = read ? UNCLAIMED : await takeClaim();
   if (!claimed) return null;
-  const lease = setInterval(() => {
+  const lease = read ? undefined : setInterval(() => {
     extendClaim(sql, { ...claim, leaseSeconds }).catch((error) =>
       listener.note(`${key}: the lease could not be extended: ${errorMessage(error)}`)
     );
@@ -120,6 +124,7 @@ export async function processArchive(
   } catch (error) {
     const reason = oneLine(errorMessage(error)).slice(0, MAX_REASON_CHARACTERS);
     if (error instanceof ClaimLostError) {
+      if (read) return null;
       return { status: "left", key, reason, isSystemFault: false };
     }
     if (error instanceof SchemaVersionError) {
@@ -131,6 +136,7 @@ export async function processArchive(
       await releaseArchive(sql, { ...claim, reason, isAttempt: !isSystemFault(error) });
       return { status: "left", key, reason, isSystemFault: isSystemFault(error) };
     }
+    if (read && !await takeClaim()) return null;
     try {
       await failArchive(sql, { ...claim, reason, submissionKey: shown.key });
       return { status: "failed", key, reason };
@@ -214,7 +220,11 @@ async function intake(
   const organization = given ?? await organizationOf(sql, facts);
   // Not the moment before it was read: what counts as of a moment then would change later.
   const moment = now();
-  const stored = await storeUpload(sql, organization, facts, files, { now: moment, claim, stop });
+  const stored = await storeUpload(sql, organization, facts, files, {
+    now: moment,
+    stop,
+    ...read ? { found: { ...claim, version: archive.version } } : { claim },
+  });
   stored.notes.forEach(note);
   await applyPolicyAfterUpload(sql, stored.repository, { now: now(), origin, log });
   return stored.outcome;

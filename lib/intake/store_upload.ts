@@ -1,5 +1,12 @@
 /** Stores an upload that was read: all of it or nothing. */
-import { type ArchiveClaim, assignArchive, finishArchive } from "../../db/admin/archives.ts";
+import {
+  type ArchiveClaim,
+  assignArchive,
+  finishArchive,
+  type FoundArchive,
+  recordDuplicate,
+  recordProcessed,
+} from "../../db/admin/archives.ts";
 import type { Organization } from "../../db/admin/organizations.ts";
 import { findOrCreateRepository } from "../../db/admin/repositories.ts";
 import type { Database } from "../../db/connection/connect.ts";
@@ -23,18 +30,22 @@ export async function storeUpload(
   organization: Organization,
   facts: RunFacts,
   { results, coverage, notes }: UploadFiles,
-  { now, claim, stop }: {
+  { now, claim, found, stop }: {
     now: number;
     stop?: AbortSignal | undefined;
     /** Of the archive that brought it; the transaction ends it. */
-    claim?: ArchiveClaim;
+    claim?: ArchiveClaim | undefined;
+    /** The archive that brought it, if it is not claimed. */
+    found?: FoundArchive | undefined;
   },
 ) {
   const creation = { ...facts.repository, organization, createdAt: now };
   const { repository, submission, duplicate } = await writeTransaction(sql, async (tx) => {
     const repository = await findOrCreateRepository(tx, creation);
     const { repositoryId } = repository;
-    const key = claim && await assignArchive(tx, { ...claim, repositoryId });
+    const key = found
+      ? await recordProcessed(tx, { ...found, repositoryId })
+      : claim && await assignArchive(tx, { ...claim, repositoryId });
     const upload = { ...facts, coverage, notes, repositoryId, uploadedAt: now, key };
     const submission = results ? await storeSubmission(tx, { ...upload, ...results }) : null;
     if (results && submission && !submission.duplicate) {
@@ -46,6 +57,7 @@ export async function storeUpload(
     const duplicate = submission?.duplicate ?? false;
     const status = duplicate && submission?.key !== key ? "duplicate" : "processed";
     if (claim) await finishArchive(tx, claim, { status });
+    if (found && status === "duplicate") await recordDuplicate(tx, found);
     return { repository, submission, duplicate };
   }, stop);
   return {

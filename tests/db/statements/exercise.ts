@@ -10,6 +10,8 @@ import {
   findArchives,
   findFailedArchives,
   findSetAside,
+  recordDuplicate,
+  recordProcessed,
   recordVersions,
   releaseArchive,
 } from "../../../db/admin/archives.ts";
@@ -502,6 +504,11 @@ async function watching(program: Program): Promise<void> {
   await recordVersions(sql, { source: claim.source, archives: [{ key: claim.key, version: "2" }] });
   await sql`update archive set status = 'processed' where source = 'elsewhere'`;
   await recordVersions(sql, { source: claim.source, archives: [{ key: claim.key, version: "2" }] });
+  const accepted = { source: "inbox", key: "c.gz", version: "1" };
+  await sql.begin(async (tx) => {
+    await recordProcessed(tx, { ...accepted, repositoryId });
+    await recordDuplicate(tx, accepted);
+  });
 }
 
 /** More failures of one code version than one statement of `prune` deletes. */
