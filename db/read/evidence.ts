@@ -35,7 +35,7 @@ import type { Conclusion } from "../../lib/evidence/said.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
 import { isOfBase, isRecordedSince } from "./fragments.ts";
-import { loadRuns } from "./runs.ts";
+import { loadRunGroups } from "./runs.ts";
 
 /** A run as its tests failed; `""` for what is unknown. */
 export interface EvidenceRun {
@@ -43,6 +43,8 @@ export interface EvidenceRun {
   submissionId: string | null;
   /** As `submission.code_version`; `null` when unknown. */
   code: string | null;
+  /** Whether no other submission is of this code in its environment and job; not given when unknown. */
+  isOnlyRun?: boolean;
   environment: string;
   job: string;
   shard: string;
@@ -233,27 +235,30 @@ async function loadHistory(
 ): Promise<HistoryRuns> {
   const memory = isBefore(sql, run, MEMORY_DAYS * SECONDS_PER_DAY);
   const isOther = sql`not ${isOwn(sql, run)}`;
-  const load = (where: ReturnType<typeof isBefore>, limit: number): Promise<HistoryRun[]> =>
-    loadRuns(sql, { repositoryId, columns: HISTORY_COLUMNS, where, limit });
-  const sameVersion = run.code === null ? [] : await load(
-    sql`s.code_version = ${run.code} and s.environment = ${run.environment} and s.job = ${run.job}
-      and ${memory} ${
-      run.submissionId === null
-        ? sql``
-        : sql`and s.submission_id <> decode(${run.submissionId}, 'hex')`
-    }
-      ${
-      run.buildUrl === "" || run.attempt === ""
-        ? sql``
-        : sql`and not (s.build_url = ${run.buildUrl} and s.attempt = ${run.attempt})`
-    }`,
-    MAX_RUNS,
-  );
-  const onBase = await load(sql`${isOfBase(sql, base)} and ${memory} and ${isOther}`, MAX_RUNS);
-  const onBranch = run.branch === ""
-    ? []
-    : await load(sql`s.branch = ${run.branch} and ${memory} and ${isOther}`, MAX_BRANCH_RUNS);
-  return { sameVersion, onBase, onBranch };
+  return await loadRunGroups(sql, {
+    repositoryId,
+    columns: HISTORY_COLUMNS,
+    groups: {
+      sameVersion: run.code === null || run.isOnlyRun ? null : {
+        where: sql`s.code_version = ${run.code} and s.environment = ${run.environment}
+          and s.job = ${run.job} and ${memory} ${
+          run.submissionId === null
+            ? sql``
+            : sql`and s.submission_id <> decode(${run.submissionId}, 'hex')`
+        } ${
+          run.buildUrl === "" || run.attempt === ""
+            ? sql``
+            : sql`and not (s.build_url = ${run.buildUrl} and s.attempt = ${run.attempt})`
+        }`,
+        limit: MAX_RUNS,
+      },
+      onBase: { where: sql`${isOfBase(sql, base)} and ${memory} and ${isOther}`, limit: MAX_RUNS },
+      onBranch: run.branch === "" ? null : {
+        where: sql`s.branch = ${run.branch} and ${memory} and ${isOther}`,
+        limit: MAX_BRANCH_RUNS,
+      },
+    },
+  });
 }
 
 const NOTHING_KNOWN: KnownOfTest = {

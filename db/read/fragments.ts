@@ -61,6 +61,11 @@ export function codeVersionOf(sql: Queryable) {
   return sql`(s.code_version || ' ' || s.environment || chr(10) || s.job)`;
 }
 
+/** The code of a code version, as `submission.code_version`. */
+export function codeOf(codeVersion: string): string {
+  return codeVersion.slice(0, codeVersion.indexOf(" "));
+}
+
 /** SQL: whether the row `t` of `test` has one of the hashes, or would have one with a file, or without. */
 export function hasHash(sql: Queryable, testHashes: readonly number[]) {
   const hashes = () => sql`array(select unnest(${arrayOf(testHashes)}::text::bigint[]))`;
@@ -69,7 +74,7 @@ export function hasHash(sql: Queryable, testHashes: readonly number[]) {
 
 /** SQL: whether the row `s` of `submission` is of one of the code versions. The index has the code. */
 export function hasCodeVersion(sql: Queryable, codeVersions: readonly string[]) {
-  const codes = codeVersions.map((version) => version.slice(0, version.indexOf(" ")));
+  const codes = codeVersions.map(codeOf);
   return sql`s.code_version = any(${textsIn(sql, codes)})
     and ${codeVersionOf(sql)} = any(${textsIn(sql, [...codeVersions])})`;
 }

@@ -105,6 +105,42 @@ export async function loadRuns<Wanted extends Column>(
   );
 }
 
+/**
+ * Runs of several groups, each as {@linkcode loadRuns} loads it, in one statement: one of them and its lists take
+ * half a millisecond on the embedded database, also if there are no runs. `null` for a group without any.
+ */
+export async function loadRunGroups<Wanted extends Column, Name extends string>(
+  sql: Queryable,
+  { repositoryId, columns, groups }: {
+    repositoryId: number;
+    columns: readonly Wanted[];
+    groups: Record<Name, Pick<RunsQuery<Wanted>, "where" | "order" | "limit"> | null>;
+  },
+): Promise<Record<Name, Run<Wanted>[]>> {
+  const names = Object.keys(groups) as Name[];
+  let statement: Fragment | undefined;
+  for (const [groupNo, name] of names.entries()) {
+    const group = groups[name];
+    if (!group) continue;
+    const rows = selectRows(sql, { repositoryId, columns, ...group });
+    const select = sql`select ${groupNo}::int as "groupNo", r.* from (${rows}) r`;
+    statement = statement ? sql`${statement} union all ${select}` : select;
+  }
+  const rows = statement
+    ? await (statement as unknown as Promise<(Row & { groupNo: number })[]>)
+    : [];
+  const lists = await loadTestLists(sql, { repositoryId, testListNos: listNos(rows) });
+  const byGroup = Map.groupBy(rows, ({ groupNo }) => groupNo);
+  return Object.fromEntries(names.map((name, groupNo) => {
+    const isOldestFirst = groups[name]?.order === "oldest first";
+    // A server that reads the parts in parallel mixes them.
+    const own = (byGroup.get(groupNo) ?? []).sort((a, b) =>
+      (a.submissionId < b.submissionId) === isOldestFirst ? -1 : 1
+    );
+    return [name, runsOf(own, columns, lists)];
+  })) as Record<Name, Run<Wanted>[]>;
+}
+
 /** Enough for most pages of a test, few enough to hold their exceptions in memory. */
 const RUNS_PER_STATEMENT = 250;
 

@@ -13,10 +13,10 @@ import {
   truthAt,
   type VersionRuns,
 } from "../../lib/evidence/truth.ts";
-import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
+import { arrayOf, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { loadBaseBranch } from "../read/base_branch.ts";
 import { type FoundConclusion, knownCauses, openRun } from "../read/evidence.ts";
-import { loadRuns } from "../read/runs.ts";
+import { loadRunGroups, loadRuns } from "../read/runs.ts";
 import {
   type NewNegative,
   type NewNegatives,
@@ -43,9 +43,11 @@ interface EvidenceSubmission {
 /** Stores the evidence for the failed tests of a new submission. */
 export async function storeEvidence(
   tx: Queryable,
-  { submission, code, negatives }: {
+  { submission, code, isOnlyRun, negatives }: {
     submission: EvidenceSubmission;
     code: string;
+    /** Whether no other submission has its code version. */
+    isOnlyRun: boolean;
     negatives: NewNegatives;
   },
 ): Promise<MassFailure | null> {
@@ -53,26 +55,18 @@ export async function storeEvidence(
   const { repositoryId, submissionId } = submission;
   const moment = recordedAtOf(submissionId);
   const base = await loadBaseBranch(tx, { repositoryId, now: moment });
-  const [own] = await loadRuns(tx, {
-    repositoryId,
-    columns: ["results"],
-    submissionIds: [submissionId],
-  });
   const ranges = rangesOfTests(negatives.testNos);
   const { massFailure, conclusionsOn } = await openRun(tx, {
     repositoryId,
-    run: { ...submission, branch: submission.branch ?? "", code, moment },
+    run: { ...submission, branch: submission.branch ?? "", code, isOnlyRun, moment },
     causeCounts: causeCounts(negatives, ranges),
     base: basePatterns(base),
     windowStart: moment - WINDOW_SECONDS,
   });
   if (massFailure === "outage") await markOutage(tx, { repositoryId, submissionId });
+  const passed = negatives.passedTestNos();
   for (const range of ranges) {
     const byTest = Map.groupBy(negatives.ofTests(range), ({ testNo }) => testNo);
-    const passed = new Set<number>();
-    own!.results.each(new SelectedTests(byTest.keys()), (testNo, { counts }) => {
-      if (counts.positive > 0) passed.add(testNo);
-    });
     const asked = Array.from(byTest, ([testNo, ofTest]) => ({
       testNo,
       causes: [...new Set(ofTest.flatMap(causesOf))],
@@ -312,6 +306,45 @@ export async function resolveTruths(
   }
 }
 
+/**
+ * As {@linkcode resolveTruths}, for a new submission that is the only one of its code version, and in which no
+ * test failed and passed: it only shows something together with other failures of its tests on its branch.
+ */
+export async function resolveTruthsOfOnlyRun(
+  tx: Queryable,
+  changed: ChangedVersion,
+  testNos: Int32Array,
+): Promise<void> {
+  const { branch } = changed;
+  if (branch === null || branch === "") return;
+  for (let start = 0; start < testNos.length; start += TESTS_AT_ONCE) {
+    const batch = testNos.subarray(start, start + TESTS_AT_ONCE);
+    if (!await haveFailedOnBranch(tx, { ...changed, branch }, batch)) continue;
+    return await resolveTruths(tx, changed, { branches: [branch], testNos });
+  }
+}
+
+/** Whether one of some tests failed in another submission of the branch, of this environment and job. */
+async function haveFailedOnBranch(
+  tx: Queryable,
+  { repositoryId, submissionId, branch, version: { environment, job } }: ChangedVersion,
+  testNos: Int32Array,
+): Promise<boolean> {
+  const [row] = await tx<{ hasFailed: boolean }[]>`
+    select exists (
+      select 1 from unnest(${integersIn(tx, testNos)}) t (test_no)
+      cross join lateral (
+        select n.submission_id from negative_result n
+        where n.repository_id = ${repositoryId} and n.test_no = t.test_no
+          and n.submission_id <> decode(${submissionId}, 'hex')
+        offset 0
+      ) n
+      join submission s on s.repository_id = ${repositoryId} and s.submission_id = n.submission_id
+      where s.branch = ${branch} and s.environment = ${environment} and s.job = ${job}
+    ) as "hasFailed"`;
+  return row!.hasFailed;
+}
+
 /** The runs of a branch around a code version, oldest first, and those of their code on other branches. */
 async function loadNeighbours(
   tx: Queryable,
@@ -320,24 +353,28 @@ async function loadNeighbours(
   const { code, environment, job } = version;
   const isHere = tx`s.environment = ${environment} and s.job = ${job}`;
   const common = { repositoryId, columns: RUN_COLUMNS } as const;
-  const atVersion = await loadRuns(tx, {
-    ...common,
-    where: tx`s.code_version = ${code} and ${isHere}`,
-    order: "oldest first",
-  });
-  if (branch === null || branch === "") return atVersion;
-  const place = atVersion[0]?.submissionId ?? submissionId;
+  const isAtVersion = tx`s.code_version = ${code} and ${isHere}`;
+  if (branch === null || branch === "") {
+    return await loadRuns(tx, { ...common, where: isAtVersion, order: "oldest first" });
+  }
   const onBranch = tx`s.branch = ${branch} and ${isHere} and s.code_version <> ${code}`;
-  const before = await loadRuns(tx, {
+  // The first run of the code version.
+  const place = tx`coalesce((
+    select o.submission_id from submission o
+    where o.repository_id = ${repositoryId} and o.status = 'processed' and o.code_version = ${code}
+      and o.environment = ${environment} and o.job = ${job}
+    order by o.submission_id limit 1), decode(${submissionId}, 'hex'))`;
+  const { before, atVersion, after } = await loadRunGroups(tx, {
     ...common,
-    where: tx`${onBranch} and s.submission_id < decode(${place}, 'hex')`,
-    limit: NEIGHBOURING_RUNS,
-  });
-  const after = await loadRuns(tx, {
-    ...common,
-    where: tx`${onBranch} and s.submission_id > decode(${place}, 'hex')`,
-    order: "oldest first",
-    limit: NEIGHBOURING_RUNS,
+    groups: {
+      before: { where: tx`${onBranch} and s.submission_id < ${place}`, limit: NEIGHBOURING_RUNS },
+      atVersion: { where: isAtVersion, order: "oldest first" },
+      after: {
+        where: tx`${onBranch} and s.submission_id > ${place}`,
+        order: "oldest first",
+        limit: NEIGHBOURING_RUNS,
+      },
+    },
   });
   const runs = [...before.reverse(), ...atVersion, ...after];
   const codes = new Set(runs.map((run) => run.code));

@@ -1,5 +1,6 @@
 // Tests: tests/db/write/evidence_test.ts tests/db/write/store_submission_test.ts
 /** The negative results of a submission that is being stored. */
+import { forEachException } from "../../lib/analysis/columns.ts";
 import { MORE_CAUSES } from "../../lib/analysis/failure_causes.ts";
 import type { NegativeResult } from "../../lib/analysis/disruptions.ts";
 import { failureText } from "../../lib/analysis/failure_texts.ts";
@@ -44,6 +45,7 @@ export class NewNegatives {
   readonly testNos: Int32Array;
   readonly #content: SubmissionContent;
   readonly #submissionId: string;
+  readonly #failedTestNos: Pick<TestNos, "get">;
   // The negatives of the content are numbered by their index.
   readonly #testNos: Int32Array;
   /** 1 for a disruption. */
@@ -61,6 +63,7 @@ export class NewNegatives {
     this.length = length;
     this.#content = content;
     this.#submissionId = submissionId;
+    this.#failedTestNos = failedTestNos;
     this.#disruptions = new Uint8Array(length);
     // Loops, because requests wait meanwhile: with callbacks a million take a second longer.
     this.#testNos = new Int32Array(length);
@@ -99,6 +102,17 @@ export class NewNegatives {
         if (this.#disruptions[index] === isDisruption) yield this.#at(index);
       }
     }
+  }
+
+  /** The tests of which another attempt passed. */
+  passedTestNos(): Set<number> {
+    const { exceptions, testHashes } = this.#content;
+    const passed = new Set<number>();
+    forEachException(exceptions, (index, { counts: { positive, negative } }) => {
+      if (positive === 0 || negative === 0) return;
+      passed.add(this.#failedTestNos.get(testHashes[index]!)!);
+    });
+    return passed;
   }
 
   markDisruption({ resultNo }: Pick<NewNegative, "resultNo">): void {

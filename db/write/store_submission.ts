@@ -14,6 +14,7 @@ import {
   importEvidence,
   loadFailedTests,
   resolveTruths,
+  resolveTruthsOfOnlyRun,
   storeEvidence,
 } from "./evidence.ts";
 import type { NewNegatives } from "./new_negatives.ts";
@@ -26,6 +27,7 @@ import {
   type SubmissionHead,
 } from "./submission_rows.ts";
 import { addTags } from "./test_tags.ts";
+import { codeOf } from "../read/fragments.ts";
 import { resolveCommit } from "./abbreviated_commits.ts";
 import { findFileMatches, storeFileMatches } from "./file_matches.ts";
 import {
@@ -201,6 +203,7 @@ async function insertUpload(
   const isOutage = upload.imported
     ? await importEvidence(tx, { repositoryId, submissionId: id, ...upload.imported })
     : await storeConclusions(tx, { ...head, submissionId: id }, {
+      code: codeOf(codeVersion),
       content,
       negatives,
       mayHaveOthers,
@@ -241,7 +244,8 @@ async function hasEarlierSubmissions(
 async function storeConclusions(
   tx: Queryable,
   submission: Omit<SubmissionHead, "key"> & { submissionId: string },
-  { content, negatives, mayHaveOthers }: {
+  { code, content, negatives, mayHaveOthers }: {
+    code: string;
     content: SubmissionContent;
     negatives: NewNegatives;
     mayHaveOthers: boolean;
@@ -251,10 +255,6 @@ async function storeConclusions(
   if (negatives.length === 0 && !mayHaveOthers) return false;
   const { repositoryId, submissionId, branch } = submission;
   const { environment = "", job = "", shard = "", attempt = "" } = submission;
-  const [row] = await tx<{ code: string }[]>`
-    select code_version as code from submission
-    where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
-  const { code } = row!;
   const massFailure = await storeEvidence(tx, {
     submission: {
       ...submission,
@@ -265,12 +265,16 @@ async function storeConclusions(
       counts: countTests(content.exceptions, content.testHashes.length),
     },
     code,
+    isOnlyRun: !mayHaveOthers,
     negatives,
   });
   const version = { code, environment, job };
-  const failed = await loadFailedTests(tx, { repositoryId, version });
   const changed = { repositoryId, version, submissionId, branch, isNew: true };
-  await resolveTruths(tx, changed, failed);
+  if (mayHaveOthers) {
+    await resolveTruths(tx, changed, await loadFailedTests(tx, { repositoryId, version }));
+  } else {
+    await resolveTruthsOfOnlyRun(tx, changed, negatives.testNos);
+  }
   return massFailure === "outage";
 }
 

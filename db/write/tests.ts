@@ -41,16 +41,13 @@ export async function storeTestList(
     return await insertTestList(tx, { ...list, testNos });
   };
   const testListNo = await findTestListNo(tx, list) ?? await insert();
-  const failedTestNos = await failedTests(tx, repositoryId, content);
-  const ambiguous = await testNosByHash(tx, repositoryId, content.ambiguousTestHashes);
-  const first = content.overheads.map(({ testHash }) => testHash);
-  const overheads = encodeOverheads(
-    content.overheads,
-    await testNosByHash(tx, repositoryId, first),
-  );
-  const ambiguousTestNos = [...ambiguous.values()];
-  return { testListNo, failedTestNos, ambiguousTestNos, overheads, newTests };
+  const testNos = await findTestNos(tx, repositoryId, content);
+  const ambiguousTestNos = content.ambiguousTestHashes.flatMap((hash) => testNos.get(hash) ?? []);
+  const overheads = encodeOverheads(content.overheads, testNos);
+  return { testListNo, failedTestNos: testNos, ambiguousTestNos, overheads, newTests };
 }
+
+const NOT_STORED = -1;
 
 /** The test_no of tests by test_hash, by column: there may be a million. */
 export class TestNos {
@@ -64,22 +61,28 @@ export class TestNos {
   }
 
   get(testHash: number): number | undefined {
-    return this.#testNos[indexOfTest(this.#testHashes, testHash)];
+    const testNo = this.#testNos[indexOfTest(this.#testHashes, testHash)];
+    return testNo === NOT_STORED ? undefined : testNo;
   }
 }
 
-/** The tests of an upload with failures. All of its tests are stored. */
-async function failedTests(
+/** The tests of an upload that its rows name: those with failures, ambiguous ones, the first of suites. */
+async function findTestNos(
   tx: Queryable,
   repositoryId: number,
-  { negatives }: Pick<SubmissionContent, "negatives">,
+  { negatives, ambiguousTestHashes, overheads }: SubmissionContent,
 ): Promise<TestNos> {
-  const testHashes = negatives.testHashes.slice().sort();
+  const others = [...ambiguousTestHashes, ...overheads.map(({ testHash }) => testHash)];
+  const failedCount = negatives.testHashes.length;
+  const testHashes = new Float64Array(failedCount + others.length);
+  testHashes.set(negatives.testHashes);
+  testHashes.set(others, failedCount);
+  testHashes.sort();
   const testNos = new Int32Array(testHashes.length);
   for (let start = 0; start < testHashes.length; start += TESTS_PER_STATEMENT) {
     const batch = testHashes.subarray(start, start + TESTS_PER_STATEMENT);
     const found = await testNosByHash(tx, repositoryId, new Set(batch));
-    batch.forEach((hash, offset) => testNos[start + offset] = found.get(hash)!);
+    batch.forEach((hash, offset) => testNos[start + offset] = found.get(hash) ?? NOT_STORED);
   }
   return new TestNos(testHashes, testNos);
 }

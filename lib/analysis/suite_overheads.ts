@@ -11,7 +11,7 @@ export interface TestOverhead extends SuiteOverhead {
 /** As it is stored: for each suite the number of its first test, and its time with the flag. */
 export function encodeOverheads(
   overheads: readonly TestOverhead[],
-  testNos: ReadonlyMap<number, number>,
+  testNos: Pick<ReadonlyMap<number, number>, "get">,
 ): Uint8Array {
   const writer = new VarintWriter();
   for (const { testHash, microseconds, isOneClass } of overheads) {
