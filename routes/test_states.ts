@@ -62,8 +62,9 @@ export const testStates = defineJsonRoute({
   resource: "repository in path",
   async handler({ load, query }) {
     const { state: states, without_reruns, limit, after: offset } = query;
-    const withoutReruns = without_reruns === "true";
-    const { count, tests } = await load(loadTestStates, { states, withoutReruns, limit, offset });
+    const isListed = ({ isDisruptive }: Pick<TestInState, "isDisruptive">) =>
+      without_reruns === "false" || !isDisruptive;
+    const { count, tests } = await load(loadTestStates, { states, isListed, limit, offset });
     return {
       count,
       tests: tests.map(testInStateView),
@@ -71,6 +72,13 @@ export const testStates = defineJsonRoute({
     };
   },
 });
+
+/** Whether no list of disruptive tests says what is wrong with a test: it is broken, or was never run again. */
+export function isInNoOtherList(
+  { state, isDisruptive }: Pick<TestInState, "state" | "isDisruptive">,
+): boolean {
+  return state === "broken" || !isDisruptive;
+}
 
 /** A test with its state, as the API shows it. */
 export function testInStateView(test: TestInState) {

@@ -142,7 +142,7 @@ export async function loadRunGroups<Wanted extends Column, Name extends string>(
 }
 
 /** Enough for most pages of a test, few enough to hold their exceptions in memory. */
-const RUNS_PER_STATEMENT = 250;
+const RUNS_PER_STATEMENT = 1_000;
 
 /** Runs of a repository, newest first, for readers that stop early or do not keep them. */
 export async function* eachRun<Wanted extends Column>(

@@ -22,7 +22,7 @@ import {
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { loadBaseBranch } from "./base_branch.ts";
-import { isOfBase } from "./fragments.ts";
+import { buildKeyOf, isOfBase } from "./fragments.ts";
 import { loadIdentities } from "./names_of_tests.ts";
 import { eachRun } from "./runs.ts";
 
@@ -94,8 +94,8 @@ interface StatesQuery {
   now: number;
   windowStart: number;
   states: readonly TestState[];
-  /** Leaves out tests that are disruptive in the window. */
-  withoutReruns: boolean;
+  /** Which of the tests in these states; all unless given. */
+  isListed?: (test: Pick<TestInState, "state" | "isDisruptive">) => boolean;
   limit: number;
   offset: number;
 }
@@ -107,7 +107,7 @@ interface StatesQuery {
  */
 export async function loadTestStates(
   sql: Queryable,
-  { repositoryId, idPrefix, now, windowStart, states, withoutReruns, ...page }: StatesQuery,
+  { repositoryId, idPrefix, now, windowStart, states, isListed = () => true, ...page }: StatesQuery,
 ): Promise<{
   count: number;
   tests: TestInState[];
@@ -134,7 +134,8 @@ export async function loadTestStates(
   );
   // Tests that stopped running have a list of their own.
   const wanted = [...found].filter(([testNo, { state, stopped }]) =>
-    states.includes(state) && !stopped && !(withoutReruns && disruptive.has(testNo))
+    states.includes(state) && !stopped &&
+    isListed({ state, isDisruptive: disruptive.has(testNo) })
   );
   const names = await loadIdentities(sql, {
     repositoryId,
@@ -177,12 +178,15 @@ function passesOf({ before, passes }: Passing) {
   return { passes, passesNeeded: passesNeeded(before) };
 }
 
-/** Failed submissions in a row after which a test may be broken. */
-const FAILED_IN_A_ROW = 3;
+/** Failed submissions after which a test may be broken. */
+const FAILED_SUBMISSIONS = 3;
+
+/** They are looked for in the latest builds: twice as many, because two uploads without an address are two builds. */
+const LATEST_BUILDS = 2 * FAILED_SUBMISSIONS;
 
 /**
  * How many tests are broken, by repository; of tests that ran at least three times in the window. Only tests that
- * failed in the last three submissions of a job can be, and their history alone is read.
+ * failed three times in the latest builds of a job can be, and their histories alone are read.
  */
 export async function countBrokenTests(
   sql: Queryable,
@@ -197,21 +201,27 @@ export async function countBrokenTests(
     from (
       select n.repository_id, n.test_no
       from (
-        select s.repository_id, s.submission_id, s.branch, s.job, s.environment, s.shard,
-          row_number() over (
-            partition by s.repository_id, s.branch, s.job, s.environment, s.shard
-            order by s.submission_id desc) as place
-        from submission s
-        where s.repository_id = any(${arrayOf(repositoryIds)}::bigint[]) and s.status = 'processed'
-          and not s.is_outage
-          and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+        select b.repository_id, b.submission_id, b.branch, b.job, b.environment,
+          dense_rank() over (
+            partition by b.repository_id, b.branch, b.job, b.environment
+            order by b.last_submission_id desc) as place
+        from (
+          select s.repository_id, s.submission_id, s.branch, s.job, s.environment,
+            first_value(s.submission_id) over (
+              partition by s.repository_id, s.branch, s.job, s.environment, ${buildKeyOf(sql)}
+              order by s.submission_id desc) as last_submission_id
+          from submission s
+          where s.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
+            and s.status = 'processed' and not s.is_outage
+            and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+        ) b
       ) latest
       join negative_result n on n.repository_id = latest.repository_id
         and n.submission_id = latest.submission_id
-      where latest.place <= ${FAILED_IN_A_ROW}
+      where latest.place <= ${LATEST_BUILDS}
         and n.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
-      group by n.repository_id, n.test_no, latest.branch, latest.job, latest.environment, latest.shard
-      having count(distinct n.submission_id) = ${FAILED_IN_A_ROW}
+      group by n.repository_id, n.test_no, latest.branch, latest.job, latest.environment
+      having count(distinct n.submission_id) >= ${FAILED_SUBMISSIONS}
     ) f
     group by f.repository_id`;
   const counts = new Map<number, number>();

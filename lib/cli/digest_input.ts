@@ -19,7 +19,7 @@ import { loadTestNames } from "../../db/read/names_of_tests.ts";
 import { listQuarantineLog } from "../../db/read/quarantine_log.ts";
 import { loadRerunRepositories } from "../../db/read/reruns.ts";
 import { loadTestStates, type TestInState } from "../../db/read/test_states.ts";
-import { BAD_STATES } from "../../routes/test_states.ts";
+import { BAD_STATES, isInNoOtherList } from "../../routes/test_states.ts";
 import { buildKey } from "../analysis/build_costs.ts";
 import { testRecord } from "../analysis/quarantine_json.ts";
 import { DEFAULT_POLICY } from "../analysis/quarantine_policy.ts";
@@ -145,7 +145,7 @@ async function statesOf(
     now,
     windowStart,
     states: BAD_STATES,
-    withoutReruns: false,
+    isListed: isInNoOtherList,
     offset: 0,
     limit: Infinity,
   });
@@ -162,11 +162,7 @@ async function statesOf(
   const stateOf = (test: TestInState) => ({ ...recordOf(test), ...historyOf(test) });
   return {
     broken: tests.filter(({ state }) => state === "broken").map(stateOf),
-    flaky_without_reruns: tests
-      .filter(({ state, isDisruptive }) =>
-        state !== "broken" && !(state === "flaky" && isDisruptive)
-      )
-      .map(stateOf),
+    flaky_without_reruns: tests.filter(({ state }) => state === "flaky").map(stateOf),
     being_proved: proving.map((test) => ({
       ...recordOf(test),
       passes: test.passes,

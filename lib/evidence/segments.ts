@@ -17,6 +17,8 @@ export interface VersionOutcome {
 
 /** The outcomes of the code versions of a test, oldest first. Arrays, because there may be millions of versions. */
 export interface VersionOutcomes {
+  /** How many versions there are; the arrays may be longer. */
+  count: number;
   runs: ArrayLike<number>;
   failures: ArrayLike<number>;
 }
@@ -54,7 +56,7 @@ const TAIL = 0.005;
  * @param versions oldest first
  */
 export function findSegments(versions: VersionOutcomes): Segment[] {
-  if (versions.runs.length === 0) return [];
+  if (versions.count === 0) return [];
   const { places, runs, failures } = blocksOf(versions);
   const likelihood = createLikelihood(runs.at(-1)!);
   // By place: the best partition of all versions before it, and the place at which its last segment begins.
@@ -124,7 +126,7 @@ function reaches(limit: number): (share: number) => boolean {
  * Where a segment may begin or end: the first version, where the outcome changes, and the end; with the runs and
  * failures before each.
  */
-function blocksOf({ runs, failures }: VersionOutcomes) {
+function blocksOf({ count, runs, failures }: VersionOutcomes) {
   const blocks = { places: [0], runs: [0], failures: [0] };
   let ran = 0, failed = 0;
   const end = (at: number) => {
@@ -133,14 +135,14 @@ function blocksOf({ runs, failures }: VersionOutcomes) {
     blocks.failures.push(failed);
   };
   let previous: "passed" | "failed" | "mixed" | null = null;
-  for (let at = 0; at < runs.length; at++) {
+  for (let at = 0; at < count; at++) {
     const outcome = failures[at] === 0 ? "passed" : failures[at] === runs[at] ? "failed" : "mixed";
     if (previous !== null && (outcome === "mixed" || outcome !== previous)) end(at);
     previous = outcome;
     ran += runs[at]!;
     failed += failures[at]!;
   }
-  end(runs.length);
+  end(count);
   return blocks;
 }
 

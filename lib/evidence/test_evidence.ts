@@ -125,18 +125,18 @@ interface EnvironmentRuns {
   runNos: Int32Array;
   /** The code of each, as a number. */
   codeNos: Int32Array;
-  codeCount: number;
+  /** The versions of the test that is looked at: thousands of tests in turn would be half a second of garbage. */
+  versions: Versions;
 }
 
-/** The code versions of a test in an environment, in the order of their first runs. */
+/** The code versions of a test in an environment, in the order of their first runs; `count` of each array. */
 interface Versions extends VersionOutcomes {
+  count: number;
+  /** By code: its place among the versions, from 1 on; 0 without a run. */
+  places: Int32Array;
   firstRunNos: Int32Array;
   runs: Int32Array;
   failures: Int32Array;
-  /** Runs of which the final attempt failed. */
-  finalFailures: Int32Array;
-  /** Runs after the last failed one. */
-  passesSince: Int32Array;
 }
 
 /** The history of a test in an environment. */
@@ -167,7 +167,8 @@ export class BaseHistories {
         numbers.set(code, codeNo);
         return codeNo;
       });
-      return { environment, runNos: Int32Array.from(runNos), codeNos, codeCount: numbers.size };
+      const versions = roomForVersions(numbers.size);
+      return { environment, runNos: Int32Array.from(runNos), codeNos, versions };
     });
   }
 
@@ -209,7 +210,7 @@ export class BaseHistories {
   #worst(outcomes: Uint8Array, isDisruptive: boolean) {
     const found = this.#environments.flatMap((of) => {
       const history = historyIn(of, outcomes);
-      if (history.versions.runs.length === 0) return [];
+      if (history.versions.count === 0) return [];
       const state = environmentState(history, isDisruptive);
       return [{ history, state, environment: of.environment, runs: history.last.runs }];
     });
@@ -219,7 +220,8 @@ export class BaseHistories {
     return { history, state: environmentState(history, isDisruptive) };
   }
 
-  #facts({ of, versions, segments, last }: EnvironmentHistory, state: TestState): TestStateFacts {
+  #facts(history: EnvironmentHistory, state: TestState): TestStateFacts {
+    const { of, versions, segments, last } = history;
     const before = segments.at(-2);
     const range = before && changeRange(versions, before, last);
     return {
@@ -235,7 +237,7 @@ export class BaseHistories {
           changes: range.to - range.from,
         }
         : null,
-      passing: passingOf(versions, segments.findLast(({ failures }) => failures > 0)),
+      passing: passingOf(history),
     };
   }
 
@@ -266,14 +268,14 @@ const NO_RUNS: EnvironmentRuns = {
   environment: "",
   runNos: new Int32Array(),
   codeNos: new Int32Array(),
-  codeCount: 0,
+  versions: roomForVersions(0),
 };
 
 const NO_SEGMENT: Segment = { first: 0, end: 0, runs: 0, failures: 0 };
 
 function historyIn(of: EnvironmentRuns, outcomes: Uint8Array): EnvironmentHistory {
   const firstAt = firstOfLast(of, outcomes);
-  const versions = versionsOf(of, outcomes, firstAt);
+  const versions = findVersions(of, outcomes, firstAt);
   const segments = findSegments(versions);
   return { of, outcomes, firstAt, versions, segments, last: segments.at(-1) ?? NO_SEGMENT };
 }
@@ -287,18 +289,24 @@ function firstOfLast({ runNos }: EnvironmentRuns, outcomes: Uint8Array): number 
   return at;
 }
 
-function versionsOf(
-  { runNos, codeNos, codeCount }: EnvironmentRuns,
+function roomForVersions(codeCount: number): Versions {
+  return {
+    count: 0,
+    places: new Int32Array(codeCount),
+    firstRunNos: new Int32Array(codeCount),
+    runs: new Int32Array(codeCount),
+    failures: new Int32Array(codeCount),
+  };
+}
+
+/** Overwrites the versions of the environment with those of a test. */
+function findVersions(
+  { runNos, codeNos, versions }: EnvironmentRuns,
   outcomes: Uint8Array,
   firstAt: number,
 ): Versions {
-  /** By code: its place among the versions, from 1 on. */
-  const places = new Int32Array(codeCount);
-  const firstRunNos = new Int32Array(codeCount);
-  const runs = new Int32Array(codeCount);
-  const failures = new Int32Array(codeCount);
-  const finalFailures = new Int32Array(codeCount);
-  const passesSince = new Int32Array(codeCount);
+  const { places, firstRunNos, runs, failures } = versions;
+  places.fill(0);
   let count = 0;
   for (let at = firstAt; at < runNos.length; at++) {
     const outcome = outcomes[runNos[at]!];
@@ -308,29 +316,33 @@ function versionsOf(
       place = count++;
       places[codeNos[at]!] = count;
       firstRunNos[place] = runNos[at]!;
+      runs[place] = failures[place] = 0;
     }
     runs[place]!++;
-    if (outcome === PASSED) passesSince[place]!++;
-    else {
-      failures[place]!++;
-      passesSince[place] = 0;
-      if (outcome === FAILED_AT_LAST) finalFailures[place]!++;
-    }
+    if (outcome !== PASSED) failures[place]!++;
   }
-  return {
-    firstRunNos,
-    runs: runs.subarray(0, count),
-    failures: failures.subarray(0, count),
-    finalFailures,
-    passesSince,
-  };
+  versions.count = count;
+  return versions;
 }
 
 function environmentState(history: EnvironmentHistory, isDisruptive: boolean): TestState {
   if (failsSince(history)) return "broken";
-  const { versions: { finalFailures }, segments, last } = history;
-  const lastFinalFailures = sum(finalFailures, last.first, last.end);
+  const { segments, last } = history;
+  // Of no interest unless all of them failed.
+  const lastFinalFailures = last.failures < last.runs ? 0 : finalFailures(history);
   return stateIn({ segments, lastFinalFailures, isDisruptive });
+}
+
+/** Runs of the last segment of which the final attempt failed. */
+function finalFailures(
+  { of: { runNos, codeNos, versions: { places } }, outcomes, firstAt, last }: EnvironmentHistory,
+): number {
+  let count = 0;
+  for (let at = firstAt; at < runNos.length; at++) {
+    const isInLast = places[codeNos[at]!]! > last.first;
+    if (isInLast && outcomes[runNos[at]!] === FAILED_AT_LAST) count++;
+  }
+  return count;
 }
 
 /**
@@ -345,27 +357,41 @@ function failsSince({ of: { runNos }, outcomes, firstAt }: EnvironmentHistory): 
   const inTime = runNos.subarray(firstAt).filter(ran);
   if (!inTime.slice(-MIN_BROKEN_RUNS).every(failedAtLast)) return false;
   const last = findSegments({
+    count: inTime.length,
     runs: inTime.map(() => 1),
     failures: inTime.map((runNo) => Number(outcomes[runNo] !== PASSED)),
   }).at(-1)!;
   return last.runs >= MIN_BROKEN_RUNS && inTime.subarray(last.first).every(failedAtLast);
 }
 
-/** @param failing the last segment that has failures */
-function passingOf(
-  { runs, failures, passesSince }: Versions,
-  failing: Segment | undefined,
-): TestStateFacts["passing"] {
+/** How many runs of a code version passed after the last failed one. */
+function passesAtEnd(
+  { of: { runNos, codeNos, versions: { places } }, outcomes }: EnvironmentHistory,
+  place: number,
+): number {
+  let passes = 0;
+  for (let at = runNos.length - 1;; at--) {
+    const outcome = outcomes[runNos[at]!];
+    if (outcome === NOT_RUN || places[codeNos[at]!] !== place + 1) continue;
+    if (outcome !== PASSED) return passes;
+    passes++;
+  }
+}
+
+/** How the last segment with failures goes on, in the order of code versions; `null` without one. */
+function passingOf(history: EnvironmentHistory): TestStateFacts["passing"] {
+  const { versions: { count, runs, failures }, segments } = history;
+  const failing = segments.findLast((segment) => segment.failures > 0);
   if (!failing) return null;
   let last = failing.end - 1;
   while (failures[last] === 0) last--;
-  const passes = passesSince[last]! + sum(runs, last + 1, runs.length);
+  const passesInLast = passesAtEnd(history, last);
   return {
     before: {
-      runs: sum(runs, failing.first, last + 1) - passesSince[last]!,
+      runs: sum(runs, failing.first, last + 1) - passesInLast,
       failures: failing.failures,
     },
-    passes,
+    passes: passesInLast + sum(runs, last + 1, count),
   };
 }
 

@@ -28,7 +28,7 @@ import { type Content, externalLink, type Markup, markup } from "../../lib/html/
 import { buildOutcome } from "./builds.ts";
 import { changeText, inOutages, isNeverRerun, NEVER_RERUN } from "./flakiness.ts";
 import { daysOf, historyCharts, pageDays, rangeTabs, wrongRange } from "./history.ts";
-import { BAD_STATES } from "../test_states.ts";
+import { BAD_STATES, isInNoOtherList } from "../test_states.ts";
 import { stateSections } from "./test_states.ts";
 import { definePage, type PageRequest, someTests, uploadCommand } from "./page.ts";
 import { recordSection } from "./record.ts";
@@ -83,7 +83,7 @@ export const repositoryPage = definePage({
           }),
           load(loadTestStates, {
             states: BAD_STATES,
-            withoutReruns: false,
+            isListed: isInNoOtherList,
             offset: 0,
             limit: Infinity,
           }),

@@ -19,7 +19,7 @@ export function stateSections(
   page: PageRequest & { overview: { url: string } },
 ): Content {
   const broken = tests.filter(({ state }) => state === "broken");
-  const others = tests.filter(({ state, isDisruptive }) => state === "flaky" && !isDisruptive);
+  const others = tests.filter(({ state }) => state === "flaky");
   return [
     broken.length > 0 && markup`<h2 id="broken">Broken on ${base}</h2>
 ${stateTable(broken, "Broken tests", page)}`,

@@ -132,6 +132,29 @@ describeWithDatabases("the states of tests", (database) => {
     assert.match(digest, /## Sometimes fail, not rerun \(1\)[^]*## Stopped running \(1\)/);
   });
 
+  it("are counted on the list of repositories also where a job uploads twice, or in shards", async () => {
+    const repository = await fixture.addRepository("acme", "parts");
+    for (const index of Array(14).keys()) {
+      const conclusion = index > 10 ? "failure" as const : "passing" as const;
+      const buildUrl = `https://ci.example.com/parts/${index}`;
+      const build = { branch: "main", job: "all", commitOid: commitAt(index), buildUrl };
+      const at = NOW - 9_000 + 10 * index;
+      await fixture.upload(repository, [{ name: "unit", conclusion }], {
+        ...build,
+        // The tests are shared among the shards anew in each build.
+        shard: `${1 + index % 3}/3`,
+        recordedAt: at,
+      });
+      await fixture.upload(repository, [{ name: "other" }], { ...build, recordedAt: at + 1 });
+      await fixture.upload(repository, [{ name: "third" }], { ...build, recordedAt: at + 2 });
+    }
+    const path = "/api/repos/acme/parts/states?state=broken";
+    assert.deepEqual(names(await bodyOf(await fixture.get(path), ROUTE)), ["unit"]);
+    const csv = await (await fixture.get("/repos.csv?q=acme/parts")).text();
+    const [head = "", row = ""] = csv.split("\r\n").map((line) => line.split(","));
+    assert.equal(row[head.indexOf("broken_test_count")], "1");
+  });
+
   it("leave disruptive tests out with without_reruns", async () => {
     const repository = await fixture.addRepository("acme", "twice");
     await fixture.upload(repository, flaky("again"), { branch: "main", recordedAt: NOW - DAY });

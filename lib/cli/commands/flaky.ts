@@ -98,7 +98,6 @@ async function listStates(
         now,
         windowStart: now - WINDOW_SECONDS,
         states: BAD_STATES,
-        withoutReruns: false,
         offset: 0,
         limit,
       }));

@@ -157,6 +157,7 @@ function printKnown({ all, first }: Year, named: Named[], print: (line: string) 
 function versionsOf(runs: readonly HistoryRun[]): VersionOutcomes & { times: number[] } {
   const versions = [...Map.groupBy(runs, ({ code }) => code).values()];
   return {
+    count: versions.length,
     times: versions.map(([first]) => first!.recordedAt),
     runs: versions.map((own) => own.length),
     failures: versions.map((own) => own.filter((run) => run.hasFailed).length),
@@ -257,7 +258,7 @@ function printSimulation(print: (line: string) => void): void {
   const random = createRandom(1);
   const simulate = (rates: readonly number[]) => rates.map((rate) => Number(random() < rate));
   const segmentsOf = (failures: number[]) =>
-    findSegments({ runs: failures.map(() => 1), failures });
+    findSegments({ count: failures.length, runs: failures.map(() => 1), failures });
   const constant = [0.01, 0.03, 0.1, 0.3].map((rate) => {
     let changed = 0;
     for (let index = 0; index < SIMULATED; index++) {
