@@ -108,7 +108,7 @@ export const slowTests = defineJsonRoute({
   summary: "Slow tests of a repository",
   description:
     "How long each test takes, its share of all time, and whether it became slower: at least 20 runs " +
-    "on 3 days, 20 % and one second more. Runs are compared by how slow all their tests were, so that " +
+    "on 3 days, by 20 % and 1 s. Runs are compared by how slow all their tests were, so that " +
     "a slow machine makes no test slower.",
   query: {
     sort: parameters.slowSort,

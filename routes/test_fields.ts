@@ -45,7 +45,7 @@ const ratio = field({
   schema: schemas.ratio,
   value: views.ratio,
   column: {
-    page: "Flaky share|number",
+    page: "Flaky share|number wide",
     terminal: "RATE",
     sort: "disruptivenessRatio",
     cell: (test) => formatPercent(disruptivenessThousandths(test)),

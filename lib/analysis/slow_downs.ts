@@ -86,7 +86,7 @@ const MIN_COMPARED_MICROSECONDS = 10_000;
 
 /**
  * The tests that became slower, by test_no: at least 20 runs on 3 days, with a moment since when the
- * median is at least 20 % and a second more, and a quarter of the runs before is slower than three quarters
+ * median is at least 20 % and 1 s longer, and a quarter of the runs before is slower than three quarters
  * since at most.
  *
  * @param runs oldest first

@@ -7,6 +7,21 @@ export interface Column {
   cut?: "start" | "end";
 }
 
+/** The column of the repositories of several tests: without their owner where all have the same and room is short. */
+export function repositoryNames(
+  repositories: readonly string[],
+  width: number,
+): (repository: string) => string {
+  const owners = new Set(repositories.map((one) => one.slice(0, one.lastIndexOf("/") + 1)));
+  const [owner = ""] = owners;
+  return owners.size === 1 && width < WIDE_TERMINAL
+    ? (repository) => repository.slice(owner.length)
+    : (repository) => repository;
+}
+
+/** Columns from which on a table of tests has room for more than names and ids. */
+export const WIDE_TERMINAL = 100;
+
 const GAP = "  ";
 const ELLIPSIS = "…";
 

@@ -114,7 +114,7 @@ const RUNNERS: readonly Runner[] = [
     repeats: true,
   },
   {
-    // Gradle writes the method with its parentheses, Maven without. Unasked, it would not run it twice.
+    // Gradle writes the method with its parentheses, Maven without. Without --rerun it would not run it twice.
     has: ({ file, name, class: className }) =>
       /\.kts?$/.test(file) || JAVA_CLASS.test(className) && /^[a-z].*\(\)$/s.test(name),
     words: (

@@ -75,7 +75,7 @@ function parseTerm(text: string): Term {
 function checkedDay(day: string): string {
   if (parseDay(day) !== null) return day;
   throw new SyntaxError(
-    `"${day}" is not a day of the calendar: expected YYYY-MM-DD, optionally after <, <=, > or >=`,
+    `invalid date "${day}": expected YYYY-MM-DD, optionally after <, <=, > or >=`,
   );
 }
 

@@ -88,7 +88,7 @@ export function baseHistory(history: BaseHistory, { answer }: Fix, page: TestPag
   const { base, firstRecordedAt, runs } = history;
   const { repository, test, zone } = page;
   const found = testEvidence(runs, { isDisruptive: test.disruptionCount > 0, repair: null });
-  const { state, environment, segments, since } = found;
+  const { state, environment, segments, since, failures } = found;
   const [first] = segments;
   const oldest = firstRecordedAt.get(environment);
   const named = {
@@ -104,18 +104,44 @@ export function baseHistory(history: BaseHistory, { answer }: Fix, page: TestPag
   const place = hasSeveral && markup` in <b>${environment || "an unknown environment"}</b>`;
   const before = sayBefore(found);
   const calm = sayCalm(found);
-  const failing = stillFailing(found, history, page);
+  const elsewhere = failures === 0 ? failingElsewhere(history, found, page) : null;
+  const failing = stillFailing(elsewhere ?? found, history, page);
   return markup`<section aria-label="History on the base branch" class="band said ${
     STATE_TONES[state]
   }">
 <p><b class="state ${state}">${STATE_WORDS[state]}</b>: ${sayRate(found, named)}${place} ${
     saySince(found, named)
   }${changes}${before && `; ${before}`}.</p>
+${
+    elsewhere &&
+    markup`<p>In <b>${elsewhere.environment}</b> it ${sayRate(elsewhere, named)} ${
+      saySince(elsewhere, named)
+    }.</p>`
+  }
 ${failing && markup`<p>${failing}</p>`}
 ${calm && markup`<p>${calm}.</p>`}
 ${state === "flaky" && failsWhere(runs)}
 ${answer && markup`<p role="status">${answer}</p>`}</section>
 ${segments.length > 1 && segmentDetails(found, page)}`;
+}
+
+/**
+ * The environment in which a test fails most often, where the one that stands for it has no failure: a test that is
+ * flaky on one of three is flaky in all of them.
+ */
+function failingElsewhere(
+  { runs }: BaseHistory,
+  { environment }: TestEvidence,
+  { test }: TestPage,
+): TestEvidence | null {
+  const others = Map.groupBy(runs, (run) => run.environment);
+  others.delete(environment);
+  const isDisruptive = test.disruptionCount > 0;
+  const [worst] = [...others.values()]
+    .map((own) => testEvidence(own, { isDisruptive, repair: null }))
+    .filter(({ failures }) => failures > 0)
+    .sort((a, b) => b.rate! - a.rate!);
+  return worst ?? null;
 }
 
 /** When a test failed last that has not passed often enough since to be calm; `""` where there is nothing to say. */

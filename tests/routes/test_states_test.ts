@@ -129,7 +129,7 @@ describeWithDatabases("the states of tests", (database) => {
     const { stdout } = await cli("flaky --states --repo acme/stopped");
     assert.deepEqual(stdout.trim().split("\n").map((line) => line.split("\t").at(-2)), ["soon"]);
     const { stdout: digest } = await cli("digest --repo acme/stopped");
-    assert.match(digest, /## Sometimes fail, not rerun \(1\)[^]*## Stopped running \(1\)/);
+    assert.match(digest, /## Fail now and then, never run again \(1\)[^]*## Stopped running \(1\)/);
   });
 
   it("are counted on the list of repositories also where a job uploads twice, or in shards", async () => {

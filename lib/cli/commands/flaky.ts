@@ -19,10 +19,7 @@ import { flag, option, repositoryName } from "../parameters.ts";
 import { plainLine } from "../output.ts";
 import { oneLine } from "../../base/text.ts";
 import { openOrganization, ORG, selectRepositories } from "../organization.ts";
-import { type Column, tableLines } from "../table.ts";
-
-/** Narrower terminals have room for the id, which `quarantine add` needs, but for no file as well. */
-const WIDE_COLUMNS = 100;
+import { type Column, repositoryNames, tableLines, WIDE_TERMINAL } from "../table.ts";
 
 const DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
 
@@ -136,11 +133,12 @@ async function printStates(
     return await io.stdout(lines.map((line) => `${line}\n`).join(""));
   }
   if (listed.length === 0) return io.stderr("no test is broken or flaky on the base branch\n");
+  const nameOf = repositoryNames(listed.map(({ repository }) => repository), io.columns);
   const rows = listed.map(({ repository, test }) => [
     test.state,
     `${test.failures} of ${test.runs}`,
     test.name,
-    ...showRepository ? [repository] : [],
+    ...showRepository ? [nameOf(repository)] : [],
     test.id,
   ]);
   const columns: Column[] = [
@@ -198,12 +196,14 @@ function testTable(listed: Listed[], { now, width }: { now: number; width: numbe
   const place: Column = hasSeveral
     ? { title: "REPOSITORY", cut: "end" }
     : { title: "FILE", cut: "start" };
-  const isWide = width >= WIDE_COLUMNS;
+  const nameOf = repositoryNames(listed.map(({ repository }) => repository), width);
+  // Narrower ones have room for the id, which `quarantine add` needs, but not for the file.
+  const hasPlace = hasSeveral || width >= WIDE_TERMINAL;
   const shown = COLUMNS.filter(({ terminal }) => terminal !== undefined);
   const columns: Column[] = [
     ...shown.map(({ terminal }) => ({ title: terminal!, align: "right" as const })),
     { title: "TEST", cut: "end" },
-    ...isWide ? [place] : [],
+    ...hasPlace ? [place] : [],
     { title: "ID" },
   ];
   const rows = listed.map(({ repository, test }) => [
@@ -212,7 +212,7 @@ function testTable(listed: Listed[], { now, width }: { now: number; width: numbe
       return typeof value === "object" ? age(now - (value.at ?? now)) : String(value);
     }),
     `${test.quarantine ? "* " : ""}${test.name}`,
-    ...isWide ? [hasSeveral ? repository : test.file || test.class || test.suite] : [],
+    ...hasPlace ? [hasSeveral ? nameOf(repository) : test.file || test.class || test.suite] : [],
     test.id,
   ]);
   const lines = tableLines(columns, rows.map((row) => row.map(oneLine)), width);

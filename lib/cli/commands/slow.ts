@@ -15,14 +15,11 @@ import * as parameters from "../../http/request/parameters.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { openOrganization, ORG, selectRepositories } from "../organization.ts";
 import { plainLine } from "../output.ts";
-import { LIST_OPTIONS } from "../list_options.ts";
+import { DEFAULT_LIMIT, LIST_OPTIONS } from "../list_options.ts";
 import { option, repositoryName } from "../parameters.ts";
-import { type Column, tableLines } from "../table.ts";
+import { type Column, repositoryNames, tableLines, WIDE_TERMINAL } from "../table.ts";
 
 const DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
-
-/** From this width on, the table also says where a test is, and between which commits it became slower. */
-const WIDE_COLUMNS = 100;
 
 interface Listed {
   repository: string;
@@ -36,11 +33,11 @@ export const slowCommand: AddCommand = command({
   name: "slow",
   summary: `List the slow tests of the last ${DAYS} days`,
   details: [
-    "On a terminal a table. Elsewhere tab-separated lines: id, OWNER/NAME, microseconds of the median " +
+    "On a terminal a table, without --limit of the tests that take 80 % of the time. Elsewhere tab-separated lines: id, OWNER/NAME, microseconds of the median " +
     "run, of the 90th percentile, of all runs, before and since a slow-down, last fast and first slow " +
     "commit, suite, class, name, file. With --json the objects of " +
     "/api/repos/{owner}/{name}/slow-tests; without --repo they also have `repository`.",
-    "Slower: in at least 20 runs on 3 days 20 % and one second more. Runs are compared by how slow all " +
+    "Slower: in at least 20 runs on 3 days, by 20 % and 1 s. Runs are compared by how slow all " +
     "their tests were, so that a slow machine makes no test slower.",
   ],
   example: "slow --org acme --repo acme/shop",
@@ -57,6 +54,7 @@ export const slowCommand: AddCommand = command({
     const window = { now: context.now, windowStart: context.now - WINDOW_SECONDS };
     const filter = parameters.filterOf(selected);
     const all: Listed[] = [];
+    const totals: number[] = [];
     let count = 0;
     for (const one of repositories) {
       const { repositoryId, idPrefix } = one;
@@ -70,20 +68,36 @@ export const slowCommand: AddCommand = command({
         const found = await loadSlowTests(tx, { ...options, sort, limit, after: 0, runs });
         const total = runs.timeConsumed ?? 0;
         count += found.count;
+        totals.push(total);
         all.push(...found.tests.map((test) => ({ repository, test, total })));
       });
     }
     const listed = all.sort((a, b) =>
       slownessOf(b.test, sort) - slownessOf(a.test, sort) || compareTexts(a.test.id, b.test.id)
     ).slice(0, limit);
-    await print(listed, context, { sort, count, showRepository: repo === undefined });
+    const allTime = totals.reduce((sum, total) => sum + total, 0);
+    await print(listed, context, {
+      sort,
+      count,
+      allTime,
+      showRepository: repo === undefined,
+      isShort: sort === "total" && limit === DEFAULT_LIMIT,
+    });
   },
 });
 
 async function print(
   listed: readonly Listed[],
   { io, json }: CommandContext,
-  { sort, count, showRepository }: { sort: SlowOrder; count: number; showRepository: boolean },
+  { sort, count, allTime, showRepository, isShort }: {
+    sort: SlowOrder;
+    count: number;
+    /** Microseconds of all tests of the repositories. */
+    allTime: number;
+    showRepository: boolean;
+    /** Whether a terminal has only the tests that take most of the time. */
+    isShort: boolean;
+  },
 ): Promise<void> {
   if (json) {
     const records = listed.map(({ repository, test, total }) => ({
@@ -96,18 +110,40 @@ async function print(
   } else if (listed.length === 0) {
     io.stderr(
       sort === "slower"
-        ? `no test became slower in the last ${DAYS} days: 20 runs on 3 days, 20 % and a second more\n`
+        ? `no test became slower in the last ${DAYS} days (at least 20 runs on 3 days, by 20 % and 1 s)\n`
         : `no test ran in the last ${DAYS} days\n`,
     );
   } else {
-    const lines = slowTable(listed, { sort, width: io.columns });
+    const shownTests = isShort ? slowest(listed, allTime) : listed;
+    const lines = slowTable(shownTests, { sort, allTime, width: io.columns });
     await io.stdout(lines.map((line) => `${line}\n`).join(""));
-    const shown = listed.length < count ? `, ${listed.length} shown (--limit)` : "";
+    const rest = shownTests.length < listed.length
+      ? `, which take ${formatPercent(shareOf(shownTests, allTime))} of the time (--limit)`
+      : " (--limit)";
+    const shown = shownTests.length < count ? `, ${shownTests.length} shown${rest}` : "";
     const what = sort === "slower" ? " that became slower" : "";
     io.stderr(
       `\n${plural(count, "test")}${what} in the last ${DAYS} days${shown}; --json has more\n`,
     );
   }
+}
+
+/** A terminal has the tests that take most of the time together: the others are all alike. */
+const MOST_OF_TIME = 800;
+const MIN_ROWS = 5;
+
+/** The first tests, until they take most of the time together. */
+function slowest(listed: readonly Listed[], allTime: number): readonly Listed[] {
+  const end = listed.findIndex((_, index) =>
+    index + 1 >= MIN_ROWS && shareOf(listed.slice(0, index + 1), allTime) >= MOST_OF_TIME
+  );
+  return end < 0 ? listed : listed.slice(0, end + 1);
+}
+
+/** The share of tests in the time of all, in tenths of a percent. */
+function shareOf(tests: readonly Listed[], allTime: number): number {
+  const time = tests.reduce((sum, { test }) => sum + test.totalMicroseconds, 0);
+  return tenthsOfPercent(time, Math.max(allTime, 1));
 }
 
 function plainTest({ repository, test }: Listed): string {
@@ -131,9 +167,11 @@ function plainTest({ repository, test }: Listed): string {
 
 function slowTable(
   listed: readonly Listed[],
-  { sort, width }: { sort: SlowOrder; width: number },
+  { sort, allTime, width }: { sort: SlowOrder; allTime: number; width: number },
 ): string[] {
-  const isWide = width >= WIDE_COLUMNS;
+  // Wide enough to say where a test is, and between which commits it became slower.
+  const isWide = width >= WIDE_TERMINAL;
+  const nameOf = repositoryNames(listed.map(({ repository }) => repository), width);
   const isBySlowDown = sort === "slower";
   const hasSeveral = new Set(listed.map(({ repository }) => repository)).size > 1;
   const hasSlower = listed.some(({ test }) => test.slowDown !== null);
@@ -146,8 +184,7 @@ function slowTable(
     [
       !isBySlowDown,
       { title: "SHARE", align: "right" },
-      ({ test, total }) =>
-        formatPercent(tenthsOfPercent(test.totalMicroseconds, Math.max(total, 1))),
+      (one) => formatPercent(shareOf([one], allTime)),
     ],
     [hasSlower, { title: "SLOWER" }, ({ test }) => slowDownText(test, isBySlowDown)],
     [
@@ -161,7 +198,7 @@ function slowTable(
           : "",
     ],
     [true, { title: "TEST", cut: "end" }, ({ test }) => test.name],
-    [isWide && hasSeveral, { title: "REPOSITORY", cut: "end" }, ({ repository }) => repository],
+    [hasSeveral, { title: "REPOSITORY", cut: "end" }, ({ repository }) => nameOf(repository)],
     [
       isWide && !hasSeveral,
       { title: "FILE", cut: "start" },

@@ -95,7 +95,7 @@ export const splitCommand: AddCommand = command({
     `${TOKEN_VARIABLE}. If that fails, the files are split by their size, and the exit code is 0.`,
     "In a shell, run `set -f` before the share is used: otherwise names such as [id].test.ts are " +
     "patterns, which may match other files.",
-    "A node that fails to reach the service would have another plan than the others. To rule that " +
+    "A node that fails to reach the service would compute a different plan. To rule that " +
     "out, make the plan in one job with --plan-out, and pass it to the nodes with --plan.",
     `Without --nodes and --index, the variables of ${NODE_SERVICES.join(", ")} are used.`,
   ],
@@ -236,7 +236,7 @@ async function makePlan(
     const hasSizes = items.some(({ weight }) => weight !== null);
     context.note(
       `split: by ${hasSizes ? "size" : "number"}, without durations: ${oneLine(problem)} ` +
-        "(nodes that have them make another plan: see --plan)",
+        "(nodes with durations compute a different plan: see --plan)",
     );
     const unit = hasSizes ? "bytes" : "number";
     return { ...plan, unit, nodes: shareByWeight(weigh(items), nodeCount), newNames: [] };

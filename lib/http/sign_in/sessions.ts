@@ -15,7 +15,7 @@ export interface Session {
   organization: string;
   /** The name of the person, for the log. */
   name: string;
-  /** Issuer and subject of the account: a name may change, or belong to somebody else one day. */
+  /** Issuer and subject of the account: a name may change, or belong to another person one day. */
   person: string;
   /** Whether the person is in a group that may act. */
   isEditor: boolean;

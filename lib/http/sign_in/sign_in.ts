@@ -68,7 +68,7 @@ export function createSignIn(
       return failed(400, "it was not begun in this browser, or more than 10 minutes ago");
     }
     const callback = new URL(redirectUri + search);
-    // Two tabs, or the link of somebody else, who would be signed in.
+    // Two tabs, or the link of another person, who would be signed in.
     if (!isEqual(callback.searchParams.get("state") ?? "", pending.state)) {
       return failed(400, "another sign-in was begun in this browser since");
     }

@@ -93,6 +93,9 @@ describeWithDatabases("flaky", (database) => {
         `33.3 %      1  1m ago  adds  ${ids.adds}\n` +
         "* quarantined\n",
     );
+    const several = await cli("flaky", { columns: 80 });
+    assert.match(several.stdout, / REPOSITORY +ID\n/);
+    assert.match(several.stdout, new RegExp(` ships +api +${ids.ships}\n`));
     const wide = await cli("flaky --repo acme/shop", { columns: 100 });
     assert.match(
       wide.stdout,

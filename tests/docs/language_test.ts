@@ -1,0 +1,64 @@
+/** Words and phrases that this project writes another way, wherever people read them. */
+import { describe, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+
+const ROOT = new URL("../../", import.meta.url);
+
+/** What is written by hand: the rest is generated from it, or quotes others. */
+const WRITTEN =
+  /^(README|CONTRIBUTING|SECURITY)\.md$|^(db|deploy|docs|lib|routes|tools)\/.*\.(ts|md|sh|yml)$/;
+
+/** Each with what stands in its place. */
+const INSTEAD: readonly (readonly [phrase: RegExp, instead: string])[] = [
+  [/\bwhoever\b/i, "the one who, anyone"],
+  [/\bnobody\b/i, "no one, none"],
+  [/\bsomebody\b/i, "a person, another person"],
+  [/\bbeside\b/i, "next to"],
+  [/\btold apart\b/i, "distinguished"],
+  [/\banew\b/i, "again"],
+  [/\b(is|are) told\b/i, "learns, receives"],
+  [/\bwhat was asked\b/i, "the request, the question"],
+  [/\bas good as none\b/i, "hardly any"],
+  [/\bunasked\b/i, "by itself"],
+  [/\bis as if absent\b/i, "is ignored"],
+  [/\bhalf a character\b/i, "an unpaired surrogate"],
+  [/\bgets (4|5)\d\d\b/i, "the response is"],
+  [/\bis no page size\b/i, "invalid limit"],
+  [/\bis not a day of the calendar\b/i, "invalid date, expected YYYY-MM-DD"],
+  [/\bleft for a retry\b/i, "will be retried"],
+  [/\bnone needed: `/i, "built in"],
+  [/\bfor nothing but\b/i, "only by, only for"],
+  [/\b(make|makes|have) another plan\b/i, "compute a different plan"],
+  [/\b(a|one) second more\b/i, "by 20 % and 1 s"],
+  [/\blines of JSON\b/i, "newline-delimited JSON"],
+  [/\bnot rerun\b/i, "was never run again"],
+  [/\bis it mine\b/i, "whether its change is the cause"],
+];
+
+async function* writtenFiles(folder: string): AsyncGenerator<string> {
+  for await (const { name, isDirectory } of Deno.readDir(new URL(folder || ".", ROOT))) {
+    const path = `${folder}${name}`;
+    if (isDirectory && !name.startsWith(".") && name !== "node_modules") {
+      yield* writtenFiles(`${path}/`);
+    } else if (WRITTEN.test(path)) yield path;
+  }
+}
+
+describe("what people read", () => {
+  it("has none of the phrases that have a plainer one", async () => {
+    const found: string[] = [];
+    let count = 0;
+    for await (const path of writtenFiles("")) {
+      const text = await Deno.readTextFile(new URL(path, ROOT));
+      count++;
+      for (const [phrase, instead] of INSTEAD) {
+        const match = phrase.exec(text);
+        if (!match) continue;
+        const line = text.slice(0, match.index).split("\n").length;
+        found.push(`${path}:${line}: "${match[0]}", instead: ${instead}`);
+      }
+    }
+    assert.deepEqual(found, []);
+    assert.ok(count > 500, `${count} files were read`);
+  });
+});
