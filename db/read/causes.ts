@@ -1,5 +1,6 @@
 // Tests: tests/db/schema/other_fingerprints_test.ts tests/routes/verdicts_test.ts
 import { failureCause, fingerprint, splitFingerprints } from "../../lib/analysis/failure_groups.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { hasHash } from "./fragments.ts";
 import { messageOf } from "./texts.ts";
@@ -20,9 +21,9 @@ export async function loadCauses(
 ): Promise<Map<number, string[]>> {
   const isDisruption = sql`n.repository_id = ${repositoryId} and n.test_no = t.test_no
     and n.is_disruption`;
-  type Row = { testHash: number; stored: string[]; messages: string[] };
+  type Row = Causes & { testHash: number };
   const rows = await sql<Row[]>`
-    select t.test_hash::float8 as "testHash", (
+    select t.test_hash::float8 as "testHash", t.class, t.name, (
       select coalesce(json_agg(distinct
         encode(n.fingerprint || coalesce(n.other_fingerprints, ''), 'hex')), '[]')
       from negative_result n where ${isDisruption}
@@ -38,10 +39,16 @@ export async function loadCauses(
   return new Map(rows.map(({ testHash, ...row }) => [testHash, causesOf(row)]));
 }
 
-function causesOf({ stored, messages }: { stored: string[]; messages: string[] }): string[] {
+/** The causes of a test: as they are stored, and the latest messages. */
+interface Causes extends Pick<TestIdentity, "class" | "name"> {
+  stored: string[];
+  messages: string[];
+}
+
+function causesOf({ stored, messages, ...test }: Causes): string[] {
   const present = messages
     // Without a message, the fingerprint is of the body.
     .filter((message) => message !== "")
-    .map((message) => fingerprint(failureCause(message, "")));
+    .map((message) => fingerprint(failureCause(message, "", test)));
   return [...new Set([...stored.flatMap(splitFingerprints), ...present])].sort();
 }

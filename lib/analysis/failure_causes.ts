@@ -16,10 +16,10 @@ export const MORE_CAUSES = fingerprint(MORE_FAILURES);
 const MAX_CAUSES = 100;
 
 /** The causes of the messages of a failure other than its own. */
-export function causesOfOtherMessages({ otherMessages = [] }: TestResult): string[] {
+export function causesOfOtherMessages({ otherMessages = [], ...test }: TestResult): string[] {
   // pytest writes a failed subtest, and that its test contains one, as two failures.
   return otherMessages.filter((line) => !isEmptyLine(line))
-    .map((line) => fingerprint(failureCause(line, "")));
+    .map((line) => fingerprint(failureCause(line, "", test)));
 }
 
 /**

@@ -1,8 +1,9 @@
 /** Groups failures by cause: their messages are equal except for values that vary from run to run. */
 import { createHash } from "node:crypto";
+import type { TestIdentity } from "../base/identity.ts";
 import { compareTexts } from "../base/text.ts";
 import { firstLine } from "../report/bounded_text.ts";
-import { isNoCause } from "../report/says_nothing.ts";
+import { isNoCause, isTitle } from "../report/says_nothing.ts";
 import { CAUSE_RULES } from "./cause_rules.ts";
 
 const ANY_RULE = new RegExp(
@@ -16,10 +17,16 @@ const OWN_FRAME =
 
 /**
  * The message of a failure, otherwise the first line of its body, with varying text replaced. A message
- * that only names an exception has the place that threw it. `""` if the cause is unknown.
+ * that only names an exception has the place that threw it. `""` if the cause is unknown, as where the
+ * message is only the title of the test, if that is given.
  */
-export function failureCause(message: string, body: string): string {
+export function failureCause(
+  message: string,
+  body: string,
+  test?: Pick<TestIdentity, "class" | "name">,
+): string {
   const line = message || firstLine(body);
+  if (test && isTitle(line, test.class, test.name)) return "";
   const frame = isNoCause(line) ? OWN_FRAME.exec(body)?.[1] : undefined;
   if (isNoCause(line) && frame === undefined) return "";
   const text = frame === undefined ? line : `${line} at ${frame}`;

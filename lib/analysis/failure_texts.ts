@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
+import type { TestIdentity } from "../base/identity.ts";
 import { failureCause, fingerprint } from "./failure_groups.ts";
 import { enlarge } from "./columns.ts";
 import { bytesAt, textAt, TextChunks } from "./text_chunks.ts";
@@ -140,20 +141,23 @@ export class TextCollector {
     return this.#count;
   }
 
-  /** Returns the number of a text. */
-  add({ message, body }: FailureText): number {
+  /** Returns the number of a text; the test is that of its first failure. */
+  add(
+    { message, body }: FailureText,
+    test?: Pick<TestIdentity, "class" | "name">,
+  ): number {
     const id = idOf({ message, body });
     const slot = this.#slotOf(id);
     const known = this.#slots[slot]!;
     if (known >= 0) return known;
     const bodyBytes = this.#bodyBytes[this.#count - 1] ?? 0;
     if (bodyBytes >= this.#maxBytes && body !== "" && body !== LEFT_OUT) {
-      return this.add({ message, body: LEFT_OUT });
+      return this.add({ message, body: LEFT_OUT }, test);
     }
     const textNo = this.#count++;
     if (ID_BYTES * textNo === this.#ids.length) this.#grow(2 * textNo);
     this.#ids.set(id, ID_BYTES * textNo);
-    const cause = Uint8Array.fromHex(fingerprint(failureCause(message, body)));
+    const cause = Uint8Array.fromHex(fingerprint(failureCause(message, body, test)));
     this.#fingerprints.set(cause, FINGERPRINT_BYTES * textNo);
     const encoded = encodeBody(body);
     this.#positions[2 * textNo] = this.#chunks.addText(message);

@@ -93,7 +93,7 @@ export class SubmissionBuilder {
     this.#identities.push(result);
     const { conclusion } = result;
     if (isNegative(conclusion)) {
-      const textNo = this.#texts.add(result);
+      const textNo = this.#texts.add(result, result);
       const otherFingerprints = result.otherMessages &&
         otherCauses(this.#texts.fingerprintAt(textNo), causesOfOtherMessages(result));
       this.#negatives.push({

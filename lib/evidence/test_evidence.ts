@@ -15,7 +15,7 @@ import { MIN_BROKEN_RUNS, stateIn, type TestState, worstEnvironment } from "./st
 export const MAX_HISTORY_RUNS = 2_000;
 
 /** What a submission on the base branch tested: the same for all of its tests. */
-export interface TestedRun {
+interface TestedRun {
   commitOid: string;
   treeOid: string | null;
   /** What was tested: a tree, otherwise a commit. */

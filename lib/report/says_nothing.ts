@@ -1,8 +1,15 @@
 /** Lines of a failure that only say that a test failed, or where: they are no cause. */
 
 // What some tools write in place of a message.
-const PLACEHOLDER =
-  /^(?:(?:test )?failed[.!]?|test (?:failure|error)|\d+ assertion(?:\(s\)|s)? failed[.!]?|(?:[\w$]+\.){0,20}assertion(?:failed)?error:?)$/i;
+const PLACEHOLDER = new RegExp(
+  "^(?:" + [
+    /(?:the )?(?:(?:test|case|test case|assertion|expectation)s? )?(?:has )?fail(?:ed|ure)?[.!:]?/,
+    /test error|\d+ (?:assertion|expectation|test)(?:\(s\)|s)? failed[.!]?/,
+    /(?:[\w$]+\.){0,20}assertion(?:failed)?error:?/,
+    /null|undefined|none|nil|\{\}|\[\]|""|''/,
+  ].map(({ source }) => source).join("|") + ")$",
+  "i",
+);
 // Lines of Go's tests.
 const OF_GO =
   /^(?:(?:=== (?:RUN|PAUSE|CONT|NAME|FAIL)|--- (?:FAIL|PASS|SKIP))\b|FAIL\s+\S+ \[(?:build|setup) failed\])/;
@@ -13,24 +20,43 @@ const EXCEPTION =
 const TRACE =
   /^(?:at\s|Traceback \(most recent call last\):$|File ".*", line \d|\S{1,500}:\d{1,7}:in\b)/;
 
+// A place in a file of source code, not a port of a host.
+const PLACE = "(?:[^\\s:]{1,500}\\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kts?|scala|groovy|cs|fs|vb|" +
+  "cpp|cc|cxx|c|h|hpp|mm?|swift|php|exs?|erl|clj[cs]?|dart|lua|pl|t|hs|ml|sh|bats|feature|robot|ps1|r|jl|" +
+  "vue|svelte):\\d{1,7}(?::\\d{1,7})?)";
+const AT_START = new RegExp(`^(?:(?:at|in) )?${PLACE}(?::\\s*|$)`, "i");
+const AT_END = new RegExp(
+  `\\s(?:(?:at|in|on) |\\()?(?:${PLACE}|(?<=(?:at|in|on) )line \\d{1,7})\\)?[.:]?$`,
+  "i",
+);
+
 /** Whether a line says nothing about the cause of a failure, of whatever test. */
 export function isNoCause(line: string): boolean {
-  return PLACEHOLDER.test(line) || OF_GO.test(line) || EXCEPTION.test(line) ||
+  // Nearly every line has no digit there.
+  const text = /:\d|line \d/i.test(line) ? line.replace(AT_START, "").replace(AT_END, "") : line;
+  return text === "" || PLACEHOLDER.test(text) || OF_GO.test(line) || EXCEPTION.test(text) ||
     TRACE.test(line);
 }
 
 const PLACE_BEFORE = /^\S{1,500}:\d{1,7}(?::\d{1,7})?:?\s+(?:[›>-]\s+)?/;
 const RULE_AFTER = /[\s─━=-]{3,}$/;
+// That the test failed, before or after its title.
+const FAILED_BEFORE =
+  /^(?:not ok \d{1,9}(?: -)? |(?:(?:the )?test(?: case)? )?fail(?:ed|ure)?:? |[✕✖✗×] )/i;
+const FAILED_AFTER = /(?: (?:has )?failed[.!]?|:\d{1,7}| \(\d{1,9}(?:\.\d{1,9})? ?m?s\))$/i;
 
-/** Whether a line is the title of a test, with or without its place. */
+/** Whether a line is the title of a test, with or without its place and that it failed. */
 export function isTitle(line: string, className: string, name: string): boolean {
-  const title = line.replace(PLACE_BEFORE, "").replace(RULE_AFTER, "");
+  const place = line.replace(PLACE_BEFORE, "").replace(RULE_AFTER, "");
   // The title may leave out the suites in the name.
-  if (title !== line && title !== "" && isEndOf(name, title)) return true;
-  if (!title.endsWith(name)) return false;
-  const before = title.slice(0, -name.length);
-  return before === "" || before === "failed " || title !== line && /[›>]\s*$/.test(before) ||
-    before.startsWith(className) && /^[.:#]*$/.test(before.slice(className.length));
+  if (place !== line && place !== "" && isEndOf(name, place)) return true;
+  const shortened = place.replace(FAILED_BEFORE, "");
+  return [place, shortened, shortened.replace(FAILED_AFTER, "")].some((title) => {
+    if (!title.endsWith(name)) return false;
+    const before = title.slice(0, -name.length);
+    return before === "" || title !== line && /[›>]\s*$/.test(before) ||
+      before.startsWith(className) && /^[\s.:#>›-]*$/.test(before.slice(className.length));
+  });
 }
 
 /** Whether a text ends with another, at the beginning of a word. */

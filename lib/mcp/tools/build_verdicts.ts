@@ -393,7 +393,7 @@ function view(
     verdict: verdict?.verdict ?? "new",
     ...evidence && { evidence },
     ...blame && { blame },
-    cause: fingerprint(failureCause(message ?? "", body ?? "")),
+    cause: fingerprint(failureCause(message ?? "", body ?? "", { class: className ?? "", name })),
     message: message ?? "",
     last_seen: last ?? null,
     web_url: `${webUrl}/tests/${id}`,

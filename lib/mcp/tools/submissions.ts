@@ -213,8 +213,8 @@ async function ownersOfTests(
   );
 }
 
-function causeOf({ message, body }: FailedAttempt): string {
-  return failureCause(message ?? "", body ?? "");
+function causeOf({ message, body, name, class: className }: FailedAttempt): string {
+  return failureCause(message ?? "", body ?? "", { name, class: className ?? "" });
 }
 
 /** A group of failed attempts, newest first. */

@@ -18,9 +18,33 @@ describe("a line of a failure", () => {
         "RSpec::Expectations::MultipleExpectationsNotMetError",
         "java.lang.IllegalStateException:",
         "./spec/cart_spec.rb:13:in `block (2 levels) in <top (required)>'",
+        "The test failed.",
+        "Test case failed",
+        "Assertion failed.",
+        "Expectation failed",
+        "1 test failed",
+        "null",
+        "{}",
+        "tests/cart_test.py:12",
+        "tests/cart_test.py:12: AssertionError",
+        "cart_test.go:12:",
+        "at src/cart.test.js:3:9",
+        "AssertionError at tests/cart_test.py:12",
+        "test failed at tests/cart_test.py:12",
+        "Failed at line 12",
       ]
     ) assert.ok(isNoCause(line), line);
-    for (const line of ["Error: first attempt", "connection refused", "fe80::1", "timed out"]) {
+    for (
+      const line of [
+        "Error: first attempt",
+        "connection refused",
+        "fe80::1",
+        "timed out",
+        "exit status 1",
+        "cart_test.go:12: total is 41",
+        "java.net.UnknownHostException: db.example.com:5432",
+      ]
+    ) {
       assert.ok(!isNoCause(line), line);
     }
   });
@@ -36,6 +60,21 @@ describe("a line of a failure", () => {
         `[chromium] › cart.spec.js:8:3 › ${name}`,
       ].slice(0, 4)
     ) assert.ok(isTitle(line, "cart.spec.js", name), line);
+    for (
+      const line of [
+        "Cart adds VAT",
+        "Cart > adds VAT",
+        "Cart.adds VAT:12",
+        "Test failed: adds VAT",
+        "adds VAT failed",
+        "FAIL adds VAT",
+        "not ok 1 - adds VAT",
+        "--- FAIL: adds VAT (0.00s)",
+      ]
+    ) assert.ok(isTitle(line, "Cart", "adds VAT") || isNoCause(line), line);
+    for (const line of ["adds VAT twice", "total: adds VAT", "Cart: no item, adds VAT"]) {
+      assert.ok(!isTitle(line, "Cart", "adds VAT"), line);
+    }
     for (const line of ["pays by card", "cart.spec.js:8:3 the total is 41"]) {
       assert.ok(!isTitle(line, "cart.spec.js", name), line);
     }
@@ -54,5 +93,14 @@ describe("the cause of a bare exception", () => {
   it("is unknown without one", () => {
     assert.equal(failureCause("RSpec::Expectations::MultipleExpectationsNotMetError", ""), "");
     assert.equal(failureCause("", "Failed"), "");
+  });
+});
+
+describe("the cause of a failure whose only text is the title of its test", () => {
+  it("is unknown", () => {
+    const test = { class: "Cart", name: "adds VAT" };
+    assert.equal(failureCause("adds VAT failed", "", test), "");
+    assert.equal(failureCause("", "Cart > adds VAT", test), "");
+    assert.equal(failureCause("the total is wrong", "", test), "the total is wrong");
   });
 });
