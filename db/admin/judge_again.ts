@@ -27,7 +27,7 @@ import {
 } from "../write/disruptive_tests.ts";
 import { loadNegatives, markDisruptions } from "../write/negative_rows.ts";
 import { bumpDataVersion, lockRepository } from "../write/repository_row.ts";
-import { loadTestFacts } from "../write/test_facts.ts";
+import { loadTestFacts } from "../read/test_facts.ts";
 import { writeTransaction } from "../write/transaction.ts";
 
 /** The version of the rules; repositories of an earlier one are judged again. */

@@ -2,6 +2,8 @@
 /** What was known of failed tests at a moment: the evidence for failures, and how often it was right. */
 import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
+import { ImpliedPasses, NO_IMPLIED_PASSES } from "../../lib/analysis/repetition/implied_passes.ts";
+import { findLegs, repeats } from "../../lib/analysis/repetition/submissions.ts";
 import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
 import { isMassFailure, type TestCounts } from "../../lib/analysis/test_counts.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
@@ -36,6 +38,7 @@ import type { Patterns } from "../../lib/query/submission_filter.ts";
 import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
 import { isOfBase, isRecordedSince } from "./fragments.ts";
 import { loadRunGroups } from "./runs.ts";
+import { loadTestFacts } from "./test_facts.ts";
 
 /** A run as its tests failed; `""` for what is unknown. */
 export interface EvidenceRun {
@@ -203,7 +206,7 @@ async function loadLatelySeen(
     join negative_result n on n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
     where s.repository_id = ${repositoryId} and ${isBefore(sql, run, TOGETHER_SECONDS)}
       and ${run.branch === "" ? isOfBase(sql, base) : sql`s.branch <> ${run.branch}`}
-      and s.branch <> '' and not ${isOwn(sql, run)}
+      and s.branch <> '' and s.code_version <> ${run.code ?? ""} and not ${isOwn(sql, run)}
     group by 1`;
   const causesOf = (found: typeof rows[number][]) =>
     new Set(
@@ -212,9 +215,20 @@ async function loadLatelySeen(
   return { inDay: causesOf(rows), inHours: causesOf(rows.filter(({ isInHours }) => isInHours)) };
 }
 
-type HistoryRun = Run<"branch" | "environment" | "job" | "code" | "isOutage" | "results">;
+type HistoryRun = Run<typeof HISTORY_COLUMNS[number]>;
 
-const HISTORY_COLUMNS = ["branch", "environment", "job", "code", "isOutage", "results"] as const;
+const HISTORY_COLUMNS = [
+  "branch",
+  "buildUrl",
+  "environment",
+  "job",
+  "shard",
+  "attempt",
+  "code",
+  "isOutage",
+  "tests",
+  "results",
+] as const;
 
 interface HistoryOptions {
   repositoryId: number;
@@ -245,10 +259,6 @@ async function loadHistory(
           run.submissionId === null
             ? sql``
             : sql`and s.submission_id <> decode(${run.submissionId}, 'hex')`
-        } ${
-          run.buildUrl === "" || run.attempt === ""
-            ? sql``
-            : sql`and not (s.build_url = ${run.buildUrl} and s.attempt = ${run.attempt})`
         }`,
         limit: MAX_RUNS,
       },
@@ -278,13 +288,23 @@ async function loadKnown(
 ): Promise<(testNo: number | null) => KnownOfTest> {
   const failures = await loadEarlierFailures(sql, { repositoryId, run, testNos, base });
   const selected = new SelectedTests(testNos);
+  const repetitions = sameVersion.filter((one) => !isSameRun(one, run));
+  const { implied, hasFile } = await loadFacts(sql, {
+    repositoryId,
+    failed: failures.keys(),
+    // Only between shards it matters whether a test has a file.
+    others: repetitions.some(({ shard }) => shard !== run.shard) ? testNos : [],
+  });
   const passed = new Map<number, KnownRun>();
-  for (const { submissionId, branch, results } of sameVersion) {
-    results.each(selected, (testNo, { counts }) => {
-      if (counts.positive > 0 && !passed.has(testNo)) {
-        passed.set(testNo, { submissionId, branch: branch ?? "" });
-      }
+  for (const one of findLegs(sameVersion) ? [] : repetitions) {
+    const add = (testNo: number) => {
+      if (passed.has(testNo) || !repeats(one, run, { hasFile: hasFile(testNo) })) return;
+      passed.set(testNo, { submissionId: one.submissionId, branch: one.branch ?? "" });
+    };
+    one.results.each(selected, (testNo, { counts }) => {
+      if (counts.positive > 0) add(testNo);
     });
+    for (const testNo of implied.in(one.results)) add(testNo);
   }
   const baseRuns = countBaseRuns(
     onBase.map((one) => ({
@@ -292,9 +312,9 @@ async function loadKnown(
       branch: one.branch ?? "",
       isSameCode: one.code === run.code,
     })),
-    { testNos, job: run.job, environment: run.environment },
+    { testNos, implied, job: run.job, environment: run.environment },
   );
-  const before = runsBefore(onBranch, selected, run);
+  const before = runsBefore(onBranch, { selected, implied, run });
   return (testNo: number | null) => ({
     passedIn: passed.get(testNo!) ?? null,
     base: baseRuns.get(testNo!) ?? NO_BASE_RUNS,
@@ -303,22 +323,53 @@ async function loadKnown(
   });
 }
 
+/** Whether a stored run is an upload of the same run of a job. */
+function isSameRun({ buildUrl, shard, attempt }: HistoryRun, run: EvidenceRun): boolean {
+  return buildUrl !== "" && buildUrl === run.buildUrl && shard === run.shard &&
+    attempt === run.attempt;
+}
+
+/**
+ * Facts about tests, and the implied passes of set-ups that failed before. A set-up that fails for the first
+ * time is not stored when a client asks about it, and what is said then must hold after the upload.
+ */
+async function loadFacts(
+  sql: Queryable,
+  { repositoryId, failed, others }: {
+    repositoryId: number;
+    failed: Iterable<number>;
+    others: readonly number[];
+  },
+): Promise<{ implied: ImpliedPasses; hasFile(testNo: number): boolean }> {
+  const ofFailed = new Set(failed);
+  const testNos = new Set([...ofFailed, ...others]);
+  if (testNos.size === 0) return { implied: NO_IMPLIED_PASSES, hasFile: () => true };
+  const { setUpOf, hasFile } = await loadTestFacts(sql, { repositoryId, testNos });
+  return { implied: new ImpliedPasses(ofFailed, setUpOf), hasFile };
+}
+
 /** The latest run of each test on the branch: of the same job in the same environment, or of any. */
 function runsBefore(
   runs: readonly HistoryRun[],
-  selected: SelectedTests,
-  { job, environment }: EvidenceRun,
+  { selected, implied, run: { job, environment } }: {
+    selected: SelectedTests;
+    implied: ImpliedPasses;
+    run: EvidenceRun;
+  },
 ): Map<number, KnownRun> {
   const same = new Map<number, KnownRun>();
   const any = new Map<number, KnownRun>();
   for (const { submissionId, branch, results, ...run } of runs) {
     const isSame = run.job === job && run.environment === environment;
-    results.each(selected, (testNo, { counts }) => {
-      if (counts.positive + counts.negative === 0) return;
-      const found = { submissionId, branch: branch ?? "" };
+    const found = { submissionId, branch: branch ?? "" };
+    const add = (testNo: number) => {
       if (!any.has(testNo)) any.set(testNo, found);
       if (isSame && !same.has(testNo)) same.set(testNo, found);
+    };
+    results.each(selected, (testNo, { counts }) => {
+      if (counts.positive + counts.negative > 0) add(testNo);
     });
+    for (const testNo of implied.in(results)) add(testNo);
   }
   for (const [testNo, found] of same) any.set(testNo, found);
   return any;

@@ -28,7 +28,7 @@ import {
   type TestRange,
   TESTS_AT_ONCE,
 } from "./new_negatives.ts";
-import { loadTestFacts } from "./test_facts.ts";
+import { loadTestFacts } from "../read/test_facts.ts";
 import { mayBeLeg } from "./unnamed_legs.ts";
 
 /** A negative result that an upload has made a disruption: its own, or an earlier one. */

@@ -1,5 +1,7 @@
 /** Stores the evidence for the failures of an upload, and what later runs show to be true of them. */
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
+import { ImpliedPasses } from "../../lib/analysis/repetition/implied_passes.ts";
+import { findLegs } from "../../lib/analysis/repetition/submissions.ts";
 import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
 import type { TestCounts } from "../../lib/analysis/test_counts.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
@@ -9,14 +11,16 @@ import type { MassFailure } from "../../lib/evidence/evidence.ts";
 import type { CauseCount } from "../../lib/evidence/mass_failure.ts";
 import {
   MIN_FAILED_VERSIONS,
+  runsAt,
+  type TestOutcome,
   type Truth,
   truthAt,
-  type VersionRuns,
 } from "../../lib/evidence/truth.ts";
 import { arrayOf, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { loadBaseBranch } from "../read/base_branch.ts";
 import { type FoundConclusion, knownCauses, openRun } from "../read/evidence.ts";
 import { loadRunGroups, loadRuns } from "../read/runs.ts";
+import { loadTestFacts } from "../read/test_facts.ts";
 import {
   type NewNegative,
   type NewNegatives,
@@ -216,7 +220,17 @@ const NEIGHBOURING_RUNS = 100;
 /** A stretch of failures can begin or end so many code versions away. */
 const REACH = MIN_FAILED_VERSIONS - 1;
 
-const RUN_COLUMNS = ["branch", "code", "isOutage", "results"] as const;
+const RUN_COLUMNS = [
+  "branch",
+  "code",
+  "buildUrl",
+  "job",
+  "shard",
+  "attempt",
+  "isOutage",
+  "tests",
+  "results",
+] as const;
 
 type TruthRun = Run<typeof RUN_COLUMNS[number]>;
 
@@ -387,12 +401,16 @@ async function loadNeighbours(
 }
 
 /** A code version of a test. */
-interface TestVersion extends VersionRuns {
+interface TestVersion {
   code: string;
   /** Its first run on the branch. */
   firstId: string;
   failedIds: string[];
+  /** Without failures in outages, which say nothing about the code. */
+  outcomes: TestOutcome[];
 }
+
+const IMPLIED_PASS = { positive: 1, negative: 0 };
 
 /** Updates truths and repeats of tests at the code version, and at those in reach. */
 async function resolveOnBranch(
@@ -404,32 +422,45 @@ async function resolveOnBranch(
 ): Promise<void> {
   const byTest = new Map(testNos.map((testNo) => [testNo, new Map<string, TestVersion>()]));
   const selected = new SelectedTests(testNos);
-  for (const { submissionId: firstId, code, isOutage, results } of runs) {
-    results.each(selected, (testNo, { counts: { positive, negative } }) => {
+  const { setUpOf, hasFile } = await loadTestFacts(tx, { repositoryId, testNos: new Set(testNos) });
+  const implied = new ImpliedPasses(testNos, setUpOf);
+  const withLegs = new Set(
+    Map.groupBy(runs, ({ code }) => code).entries()
+      .filter(([, own]) => findLegs(own) !== null).map(([code]) => code),
+  );
+  for (const run of runs) {
+    const { submissionId: firstId, code, isOutage, results } = run;
+    const add = (
+      testNo: number,
+      { positive, negative }: { positive: number; negative: number },
+    ) => {
       if (positive + negative === 0) return;
       const ofTest = byTest.get(testNo)!;
       let found = ofTest.get(code);
       if (!found) {
-        found = { code, firstId, failedIds: [], runCount: 0, hasPassed: false };
+        found = { code, firstId, failedIds: [], outcomes: [] };
         ofTest.set(code, found);
       }
       if (negative > 0) found.failedIds.push(firstId);
-      // A failure in an outage says nothing about the code.
       if (positive === 0 && isOutage) return;
-      found.runCount++;
-      found.hasPassed ||= positive > 0;
-    });
+      found.outcomes.push({ run, hasPassed: positive > 0, hasFailed: negative > 0 });
+    };
+    results.each(selected, (testNo, { counts }) => add(testNo, counts));
+    for (const testNo of implied.in(results)) add(testNo, IMPLIED_PASS);
   }
   const rows = [...byTest].flatMap(([testNo, ofTest]) => {
     const all = [...ofTest.values()];
-    const known = all.filter(({ runCount }) => runCount > 0);
+    const known = all.filter(({ outcomes }) => outcomes.length > 0);
+    const ran = known.map(({ code, outcomes }) =>
+      runsAt(outcomes, { hasLegs: withLegs.has(code), hasFile: hasFile(testNo) })
+    );
     const here = known.findIndex(({ code }) => code === version.code);
     const later = known.findIndex(({ firstId }) => firstId > submissionId);
     const place = here !== -1 ? here : later === -1 ? known.length : later;
     return all.flatMap((one) => {
       const index = known.indexOf(one);
       if (one.code !== version.code && Math.abs(index - place) > REACH) return [];
-      const truth = index === -1 ? null : truthAt(known, index);
+      const truth = index === -1 ? null : truthAt(ran, index);
       return one.failedIds.sort().map((id, repeat) => ({
         testNo,
         id,

@@ -8,6 +8,7 @@
 import { firstSubmissionId, recordedAtOf } from "../base/identity.ts";
 import { compareTexts } from "../base/text.ts";
 import { forEachException } from "./columns.ts";
+import { ImpliedPasses, type SetUpGroup } from "./repetition/implied_passes.ts";
 import { findLegs, repeats } from "./repetition/submissions.ts";
 import { type Run, SelectedTests } from "./run.ts";
 
@@ -21,13 +22,6 @@ export interface TestFacts {
   hasFile(testNo: number): boolean;
   /** The file, class or suite of a case that stands for a set-up; `undefined` for every other test. */
   setUpOf(testNo: number): SetUpGroup | undefined;
-}
-
-/** The tests of a file, class or suite. */
-export interface SetUpGroup {
-  tests: readonly number[];
-  /** Those that stand for a set-up. */
-  setUps: readonly number[];
 }
 
 export interface NegativeResult {
@@ -106,29 +100,14 @@ function findPasses(
   { setUpOf }: TestFacts,
 ): Map<number, VersionRun[]> {
   const wanted = [...testNos];
-  const groups = new Map(wanted.flatMap((testNo) => {
-    const group = setUpOf(testNo);
-    return group ? [[testNo, group] as const] : [];
-  }));
-  const members = new Set(
-    groups.values().flatMap(({ tests, setUps }) => [...tests, ...setUps]),
-  );
-  const selected = new SelectedTests(new Set([...wanted, ...members]));
+  const implied = new ImpliedPasses(wanted, setUpOf);
+  const selected = new SelectedTests(wanted);
   const found = new Map<number, VersionRun[]>();
   for (const run of runs.toSorted((a, b) => compareTexts(a.submissionId, b.submissionId))) {
-    const ran = new Set<number>();
-    const listed = new Set<number>();
-    const passed = new Set<number>();
+    const passed = new Set(implied.in(run.results));
     run.results.each(selected, (testNo, { counts }) => {
       if (counts.positive > 0) passed.add(testNo);
-      if (!members.has(testNo)) return;
-      listed.add(testNo);
-      if (counts.positive + counts.negative > 0) ran.add(testNo);
     });
-    for (const [testNo, { tests, setUps }] of groups) {
-      const isImplied = tests.some((one) => ran.has(one)) && !setUps.some((one) => listed.has(one));
-      if (isImplied) passed.add(testNo);
-    }
     for (const testNo of wanted) {
       if (!passed.has(testNo)) continue;
       const own = found.get(testNo);

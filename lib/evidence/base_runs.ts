@@ -1,5 +1,6 @@
 // Tests: tests/lib/evidence/evidence_test.ts
 /** How tests ran on the base branch. */
+import { type ImpliedPasses, NO_IMPLIED_PASSES } from "../analysis/repetition/implied_passes.ts";
 import { type Run, SelectedTests } from "../analysis/run.ts";
 import type { BaseRuns } from "./evidence.ts";
 
@@ -20,18 +21,27 @@ export const NO_BASE_RUNS: BaseRuns = { runCount: 0, failedCount: 0, latest: nul
  */
 export function countBaseRuns(
   runs: Iterable<BaseRun>,
-  { testNos, job, environment }: { testNos: Iterable<number>; job: string; environment: string },
+  { testNos, implied = NO_IMPLIED_PASSES, job, environment }: {
+    testNos: Iterable<number>;
+    /** Of the set-ups among the tests. */
+    implied?: ImpliedPasses;
+    job: string;
+    environment: string;
+  },
 ): Map<number, BaseRuns> {
   const selected = new SelectedTests(testNos);
   const same = new Map<number, BaseRuns>();
   const all = new Map<number, BaseRuns>();
   for (const run of runs) {
     const isSame = run.job === job && run.environment === environment;
+    const addRun = (testNo: number, hasFailed: boolean) => {
+      add(all, testNo, run, hasFailed);
+      if (isSame) add(same, testNo, run, hasFailed);
+    };
     run.results.each(selected, (testNo, { counts: { positive, negative } }) => {
-      if (positive + negative === 0) return;
-      add(all, testNo, run, negative > 0);
-      if (isSame) add(same, testNo, run, negative > 0);
+      if (positive + negative > 0) addRun(testNo, negative > 0);
     });
+    for (const testNo of implied.in(run.results)) addRun(testNo, false);
   }
   for (const [testNo, ofJob] of same) all.set(testNo, ofJob);
   return all;

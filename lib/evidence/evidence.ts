@@ -119,7 +119,10 @@ export function findEvidence(
   if (run.massFailure === "together" || run.failedTestCount >= MIN_TOGETHER && isNewHere) {
     return find("together", null, base.failedCount);
   }
-  const elsewhere = alike.filter(({ branch, isOnBase }) => isOnBase || branch !== run.branch);
+  // An unknown branch may be this one.
+  const elsewhere = alike.filter(({ branch, isOnBase }) =>
+    isOnBase || branch !== "" && branch !== run.branch
+  );
   const failedBefore = before !== null &&
     failures.some((one) => one.submissionId === before.submissionId && isAlike(one));
   if (elsewhere.length > 0 && !failedBefore) {

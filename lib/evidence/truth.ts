@@ -1,5 +1,6 @@
 // Tests: tests/lib/evidence/record_test.ts tests/lib/evidence/shares_test.ts
 /** Whether a failure was due to the change: what later runs of the same code, and of its branch, showed. */
+import { type RepeatedRun, repeats } from "../analysis/repetition/submissions.ts";
 
 /** `not_the_change`: the same code passed, too; `the_change`: that, or the environment. */
 export type Truth = "not_the_change" | "the_change";
@@ -10,6 +11,36 @@ export interface VersionRuns {
   runCount: number;
   /** Whether it passed in one of them, or in a retry. */
   hasPassed: boolean;
+}
+
+/** A run in which a test passed or failed. */
+export interface TestOutcome {
+  run: RepeatedRun;
+  hasPassed: boolean;
+  hasFailed: boolean;
+}
+
+/**
+ * How a test ran at a code version. A pass counts in the run that failed, or in one that repeats it: that of
+ * another leg or shard is no second run of the test.
+ *
+ * @param outcomes in order, without failures in outages
+ */
+export function runsAt(
+  outcomes: readonly TestOutcome[],
+  { hasLegs, hasFile }: { hasLegs: boolean; hasFile: boolean },
+): VersionRuns {
+  const failed = outcomes.filter(({ hasFailed }) => hasFailed);
+  const [first] = failed;
+  if (!first) return { runCount: outcomes.length, hasPassed: outcomes.length > 0 };
+  const isRepeated = (a: TestOutcome, b: TestOutcome) =>
+    a === b || !hasLegs && repeats(a.run, b.run, { hasFile });
+  return {
+    runCount: outcomes.filter((one) => isRepeated(one, first)).length,
+    hasPassed: outcomes.some((one) =>
+      one.hasPassed && failed.some((other) => isRepeated(one, other))
+    ),
+  };
 }
 
 /** The first run and two more. */

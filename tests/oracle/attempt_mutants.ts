@@ -1,4 +1,5 @@
 /** Definitions with one mistake each: attempts of submissions and tests, and causes of failures. */
+import type { TestIdentity } from "../../lib/base/identity.ts";
 import type { OracleClass } from "./in_memory_model.ts";
 import type { KnownTest, PlainSubmission } from "./model.ts";
 import { Oracle, type Row } from "./oracle.ts";
@@ -106,6 +107,26 @@ export const ATTEMPT_MUTANTS: Record<string, OracleClass> = {
         other.submission === row.submission && other.position > row.position
       );
       return super.isDisruption(test, row) && !later.some((other) => this.isPositive(other));
+    }
+  },
+  "a set-up never passes": class extends Oracle {
+    override impliedPasses(): Row[] {
+      return [];
+    }
+  },
+  "a set-up passes also where its case stands": class extends Oracle {
+    override impliesPass(rows: Row[]): boolean {
+      return super.impliesPass(rows.filter(({ result }) => !this.isSetUp(result)));
+    }
+  },
+  "skipped tests show that a set-up passed": class extends Oracle {
+    override impliesPass(rows: Row[]): boolean {
+      return rows.length > 0 && !rows.some(({ result }) => this.isSetUp(result));
+    }
+  },
+  "a set-up is that of its suite": class extends Oracle {
+    override isOfOneFile(a: TestIdentity, b: TestIdentity): boolean {
+      return a.suite === b.suite;
     }
   },
   "failures of all time have causes": class extends Oracle {

@@ -18,7 +18,7 @@ import { type FakeApi, startFakeApi } from "../lib/api_client/fake_api.ts";
 import { NO_CI } from "../no_ci.ts";
 import { createFixture, DAY, type Fixture, NOW } from "../routes/fixture.ts";
 import { parseHtml } from "../routes/html.ts";
-import { EvidenceRules, type PlainConclusion, type PlainRun } from "./evidence_rules.ts";
+import { EvidenceRules, type PlainConclusion, type PlainRun, SET_UP } from "./evidence_rules.ts";
 
 const HISTORIES = Number(process.env.EVIDENCE_HISTORIES ?? 3);
 const UPLOADS = 25;
@@ -48,6 +48,11 @@ function randomTests(random: Random): Map<string, (string | null)[]> {
   const message = MESSAGES[random.below(2)]!;
   for (let index = 0; index < crowd; index++) {
     tests.set(`crowd ${index}`, [index < failing ? message : null]);
+  }
+  // Of tests whose set-up fails some may run, or none.
+  if (random.below(8) === 0) {
+    if (random.below(2) === 0) tests.clear();
+    tests.set(SET_UP, [MESSAGES[random.below(MESSAGES.length)]!]);
   }
   if (tests.size === 0) tests.set("a", [null]);
   return tests;

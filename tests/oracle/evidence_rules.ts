@@ -4,6 +4,9 @@
  */
 import { PUBLISHED } from "../../lib/evidence/shares.ts";
 
+/** Stands for the set-up of all other tests, which are of one file. */
+export const SET_UP = "beforeEach hook";
+
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
 
@@ -62,9 +65,10 @@ export class EvidenceRules {
 
   evidence(run: PlainRun, name: string): string {
     const causes = causesOf(run, name);
-    const ran = this.runs.filter((one) =>
-      one.at >= run.at - 365 * DAY && ranIn(one, name) && !this.isOwn(one, run)
-    );
+    const others = this.runs.filter((one) => one.at >= run.at - 365 * DAY && !this.isOwn(one, run));
+    // Before its first failure a set-up is unknown, and has no runs.
+    const isKnown = others.some((one) => one.tests.has(name));
+    const ran = others.filter((one) => isKnown && ranIn(one, name));
     const isAlike = (one: PlainRun) => causesOf(one, name).some((cause) => causes.includes(cause));
     const passedHere = ran.some((one) => isSameVersion(one, run) && hasPassed(one, name));
     if (hasPassed(run, name) || passedHere) return "passed_here";
@@ -85,7 +89,7 @@ export class EvidenceRules {
     );
     const atOtherCode = failed.filter((one) => one.commit !== run.commit);
     const elsewhere = atOtherCode.filter((one) =>
-      isAlike(one) && (one.branch === "main" || one.branch !== run.branch)
+      isAlike(one) && (one.branch === "main" || one.branch !== "" && one.branch !== run.branch)
     );
     const before = run.branch === ""
       ? undefined
@@ -113,7 +117,7 @@ export class EvidenceRules {
   /** The causes that other branches had lately. */
   causesElsewhere(run: PlainRun, seconds: number): Set<string> {
     const others = this.runs.filter((one) =>
-      one.at >= run.at - seconds && one.branch !== "" &&
+      one.at >= run.at - seconds && one.branch !== "" && one.commit !== run.commit &&
       (run.branch === "" ? one.branch === "main" : one.branch !== run.branch) &&
       !this.isOwn(one, run)
     );
@@ -200,12 +204,17 @@ function isSameVersion(a: PlainRun, b: PlainRun): boolean {
   return a.commit === b.commit && a.job === b.job && a.environment === b.environment;
 }
 
-function ranIn({ tests }: PlainRun, name: string): boolean {
-  return tests.has(name);
+function ranIn(run: PlainRun, name: string): boolean {
+  return run.tests.has(name) || isImplied(run, name);
 }
 
-function hasPassed({ tests }: PlainRun, name: string): boolean {
-  return tests.get(name)?.includes(null) === true;
+function hasPassed(run: PlainRun, name: string): boolean {
+  return run.tests.get(name)?.includes(null) === true || isImplied(run, name);
+}
+
+/** Whether the set-up passed, which no report says. */
+function isImplied({ tests }: PlainRun, name: string): boolean {
+  return name === SET_UP && !tests.has(name) && tests.size > 0;
 }
 
 function hasFailed({ tests }: PlainRun, name: string): boolean {

@@ -13,6 +13,7 @@ import {
   COMMITS,
   ENVIRONMENT_PATTERNS,
   ENVIRONMENTS,
+  FIRST_SET_UP,
   MESSAGES,
   REPOSITORIES,
   REPOSITORY_URLS,
@@ -53,6 +54,7 @@ const attempt: fc.Arbitrary<Attempt> = fc.record({
   test: fc.oneof(
     { weight: 3, arbitrary: fc.nat(3) },
     { weight: 1, arbitrary: fc.nat(TESTS.length - 1) },
+    { weight: 1, arbitrary: fc.integer({ min: FIRST_SET_UP, max: TESTS.length - 1 }) },
   ),
   conclusion,
   durationMicroseconds: fc.constantFrom(0, 1, 999, 1000, 1500, 250_000, 5_000_000_000),
@@ -448,6 +450,8 @@ const ERROR: Attempt = {
   times: 1,
 };
 
+const PASS: Attempt = { ...ERROR, conclusion: "passing" };
+
 /** Histories that random search finds too rarely; run before the random ones. */
 export const EXAMPLES: readonly History[] = [
   ...POLICY_EXAMPLES,
@@ -474,6 +478,53 @@ export const EXAMPLES: readonly History[] = [
     { ...uploadOf({ test: 0, negatives: 1, passes: 0, seconds: 3600 }), commit: "HEAD" },
     { ...uploadOf({ test: 0, negatives: 0, passes: 1, seconds: 0 }), commit: "HEAD" },
   ),
+  // A set-up that failed passed where tests of its file ran and none of its set-ups stands; a set-up alone,
+  // skipped tests and those of another class are none.
+  exampleOf(
+    { ...uploadOf({ test: FIRST_SET_UP, negatives: 1, passes: 0, seconds: 7200 }), job: "test" },
+    { ...uploadOf({ test: 0, negatives: 0, passes: 1, seconds: 3600 }), job: "test" },
+    { ...uploadOf({ test: 0, negatives: 1, passes: 0, seconds: 0 }), job: "test" },
+  ),
+  ...[{ test: FIRST_SET_UP + 1 }, { test: 0, conclusion: "skipped" as const }, { test: 8 }].map(
+    (other) =>
+      exampleOf(
+        uploadOf({ test: FIRST_SET_UP, negatives: 1, passes: 0, seconds: 3600 }),
+        {
+          ...uploadOf({ test: other.test, negatives: 0, passes: 1, seconds: 0 }),
+          attempts: [{ ...PASS, ...other }],
+        },
+      ),
+  ),
+  ...[FIRST_SET_UP + 1, FIRST_SET_UP].map((listed) =>
+    exampleOf(
+      uploadOf({ test: FIRST_SET_UP, negatives: 1, passes: 0, seconds: 3600 }),
+      {
+        ...uploadOf({ test: 0, negatives: 0, passes: 1, seconds: 0 }),
+        attempts: [PASS, { ...PASS, test: listed, conclusion: "skipped" }],
+      },
+    )
+  ),
+  // Of a class, of a suite, and without the pass once its submission is deleted.
+  {
+    ...exampleOf(
+      uploadOf({ test: FIRST_SET_UP + 2, negatives: 1, passes: 0, seconds: 3600 }),
+      uploadOf({ test: 8, negatives: 0, passes: 1, seconds: 0 }),
+      uploadOf({ test: FIRST_SET_UP + 3, negatives: 1, passes: 0, seconds: 60 }),
+      { ...uploadOf({ test: 2, negatives: 0, passes: 1, seconds: 30 }), crowd: 18 },
+    ),
+  },
+  {
+    ...exampleOf(),
+    steps: [
+      {
+        kind: "upload",
+        upload: uploadOf({ test: FIRST_SET_UP, negatives: 1, passes: 0, seconds: 3600 }),
+      },
+      { kind: "upload", upload: uploadOf({ test: 0, negatives: 0, passes: 1, seconds: 0 }) },
+      { kind: "delete", of: 1 },
+    ],
+    queriesAfterEachStep: true,
+  },
   // A deleted repository is not listed.
   {
     ...exampleOf(uploadOf({ test: 0, negatives: 1, passes: 1, seconds: 0 })),

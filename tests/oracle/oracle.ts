@@ -5,6 +5,7 @@
  * is a method: `mutants.ts` replaces them one at a time to check that the comparison notices.
  */
 import { fingerprint } from "../../lib/analysis/failure_groups.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
 import { isNoCause } from "../../lib/report/says_nothing.ts";
 import { plainCause } from "./causes/plain_cause.ts";
 import {
@@ -151,11 +152,55 @@ export class Oracle {
 
   isNondeterministicAt(rows: Row[], codeVersion: string): boolean {
     const there = rows.filter((row) => this.codeVersion(row.submission) === codeVersion);
-    const passes = there.filter((row) => this.isPositive(row));
     const failures = there.filter((row) => this.isNegative(row));
+    const passes = [
+      ...there.filter((row) => this.isPositive(row)),
+      ...failures.slice(0, 1).flatMap((row) =>
+        this.impliedPasses(row.submission.repository, row.result)
+      ).filter((row) => this.codeVersion(row.submission) === codeVersion),
+    ];
     return passes.some((pass) =>
       failures.some((failure) => this.repeats(pass, failure, rows, codeVersion))
     );
+  }
+
+  /** Whether a case stands for a file, class or hook that failed, as those of the pool do. */
+  isSetUp({ class: className, name, file }: TestIdentity): boolean {
+    return /^"(before|after) (each|all)" hook/.test(name) || file !== "" && name === file ||
+      file === "" && name === className && /\w\.\w/.test(name);
+  }
+
+  /** Whether two tests are of one file, of one class without a file, or of one suite without either. */
+  isOfOneFile(a: TestIdentity, b: TestIdentity): boolean {
+    const groupOf = (
+      { suite, class: className, file }: TestIdentity,
+    ) => [file, file === "" ? className : "", file + className === "" ? suite : ""];
+    return JSON.stringify(groupOf(a)) === JSON.stringify(groupOf(b));
+  }
+
+  /** A pass in each submission in which tests of the file of a set-up ran, and no case of its set-ups stands. */
+  impliedPasses(repository: number, setUp: TestIdentity): Row[] {
+    if (!this.isSetUp(setUp)) return [];
+    const { suite, class: className, name, file } = setUp;
+    return this.submissionsOf(repository).flatMap((submission) => {
+      const own = submission.results.map((result, position) => ({ submission, position, result }))
+        .filter(({ result }) => this.isOfOneFile(result, setUp));
+      if (!this.impliesPass(own)) return [];
+      const result: TestResult = {
+        ...{ suite, class: className, name, file },
+        conclusion: "passing",
+        durationMicroseconds: 0,
+        message: "",
+        body: "",
+      };
+      return [{ submission, position: -1, result }];
+    });
+  }
+
+  /** Whether the rows of a file in one submission show that its set-up passed. */
+  impliesPass(rows: Row[]): boolean {
+    return !rows.some(({ result }) => this.isSetUp(result)) &&
+      rows.some((row) => this.isPositive(row) || this.isNegative(row));
   }
 
   /** Whether one of two results of a test at a code version repeats the other. */
@@ -217,9 +262,12 @@ export class Oracle {
 
   latestNondeterministicPositive(test: KnownTest): Row | undefined {
     const rows = this.rowsOf(test);
-    return rows.filter((row) =>
-      this.isPositive(row) && this.isNondeterministicAt(rows, this.codeVersion(row.submission))
-    ).at(-1);
+    const passes = [
+      ...rows.filter((row) => this.isPositive(row)),
+      ...this.impliedPasses(test.repository, test),
+    ];
+    return passes.filter((row) => this.isNondeterministicAt(rows, this.codeVersion(row.submission)))
+      .sort((a, b) => this.compareInTime(a, b)).at(-1);
   }
 
   /** The results of a test in the window, earliest first. */

@@ -18,7 +18,21 @@ export const TESTS: TestIdentity[] = [
   { suite: "CartTest", class: "Checkout", name: "tests/cart.ts", file: "adds: an item" },
   { suite: 'it\'s "quoted" {a,b}', class: "null", name: "tags:smoke", file: "C:\\tests\\a.cs" },
   { suite: "checkout", class: "carttest", name: "Adds: an item", file: "tests/cart.ts" },
+  { suite: "loose", class: "com.acme.Loose", name: "adds", file: "" },
+  // Set-ups: of a file, of a class, and of the suite of the additional tests.
+  {
+    suite: "Checkout",
+    class: "CartTest",
+    name: '"before each" hook for "adds: an item"',
+    file: "tests/cart.ts",
+  },
+  { suite: "checkout", class: "", name: "tests/cart.ts", file: "tests/cart.ts" },
+  { suite: "loose", class: "com.acme.Loose", name: "com.acme.Loose", file: "" },
+  { suite: "crowd", class: "", name: '"before all" hook', file: "" },
 ];
+
+/** Of `TESTS`, where the set-ups begin. */
+export const FIRST_SET_UP = 9;
 
 export const COMMITS = ["c1".repeat(20), "c2".repeat(20), "ab".repeat(20), "HEAD"];
 

@@ -134,6 +134,73 @@ describeWithDatabases("the evidence of an upload", (database) => {
     });
   });
 
+  it("is not that the test passed in another leg that nobody named, nor in another shard", async () => {
+    await passes(21);
+    const code = {
+      ...MINE,
+      commitOid: "aaaaaaa1",
+      buildUrl: "https://ci.example.com/b",
+      attempt: "1",
+    };
+    await upload({ a: null, b: null }, code);
+    const leg = await upload({ a: "broken", b: null }, code);
+    const again = await upload({ a: "broken", b: null }, { ...code, attempt: "2" });
+    assert.deepEqual(await evidenceOf(again), { a: ["first", null] });
+    assert.deepEqual(await evidenceOf(leg), { a: ["first", null] }, "not even afterwards");
+
+    const inShard = (conclusion: "passing" | "failure", more: Partial<Upload>) =>
+      fixture.upload(repository, [{ name: "z", file: "", conclusion, message: "broken" }], {
+        ...{ branch: "mine", job: "unit", commitOid: "aaaaaaa2", recordedAt: NOW - DAY / 2 },
+        ...more,
+      });
+    await inShard("passing", { shard: "1/2", buildUrl: "https://ci.example.com/c", attempt: "1" });
+    const other = await inShard("failure", {
+      shard: "2/2",
+      buildUrl: "https://ci.example.com/d",
+      attempt: "1",
+      recordedAt: NOW - DAY / 2 + 1,
+    });
+    assert.deepEqual(await evidenceOf(other), { z: ["new_test", null] });
+  });
+
+  it("of a set-up is that it passed where tests of its file ran, once it is known", async () => {
+    const hook = "beforeEach hook";
+    await passes(21);
+    const code = { ...MINE, commitOid: "aaaaaaa1" };
+    const failed = await upload({ [hook]: "no storage" }, code);
+    assert.deepEqual(await evidenceOf(failed), { [hook]: ["new_test", null] });
+    await upload({ a: null }, code);
+    assert.deepEqual(await evidenceOf(failed), { [hook]: ["new_test", "not_the_change"] });
+    const again = await upload({ [hook]: "no storage" }, code);
+    assert.deepEqual(await evidenceOf(again), { [hook]: ["passed_here", "not_the_change"] });
+  });
+
+  it("of a set-up that fails now and then is never that three code versions failed", async () => {
+    const hook = "beforeEach hook";
+    const runs = [];
+    for (let version = 0; version < 3; version++) {
+      runs.push(await upload({ [hook]: "no storage" }));
+      await passes(1);
+    }
+    assert.deepEqual(await evidenceOf(runs[0]!), { [hook]: ["new_test", null] });
+    assert.deepEqual(await evidenceOf(runs[2]!), { [hook]: ["seen_elsewhere", null] });
+  });
+
+  it("is no outage if the other branch has the same code", async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `t${index}`);
+    await passes(1, names);
+    const broken = Object.fromEntries(names.map((name) => [name, "refused"]));
+    await upload(broken, { ...MINE, commitOid: "aaaaaaa1" });
+    const merged = await evidenceOf(await upload(broken, { commitOid: "aaaaaaa1" }));
+    assert.deepEqual(merged.t0, ["together", null]);
+  });
+
+  it("is not that it was seen on an unknown branch, which may be this one", async () => {
+    await passes(21);
+    await upload({ a: "broken" }, { branch: null });
+    assert.deepEqual(await evidenceOf(await upload({ a: "broken" }, MINE)), { a: ["first", null] });
+  });
+
   it("is that many tests failed together, and an outage only if another branch has their causes", async () => {
     const names = Array.from({ length: 20 }, (_, index) => `t${index}`);
     await passes(1, names);

@@ -1,7 +1,8 @@
 /** The third rule of repetition as a truth table, and the fourth. */
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { findDisruptions, type SetUpGroup } from "../../../../lib/analysis/disruptions.ts";
+import { findDisruptions } from "../../../../lib/analysis/disruptions.ts";
+import type { SetUpGroup } from "../../../../lib/analysis/repetition/implied_passes.ts";
 import { groupOf, groupsOf, isSetUp } from "../../../../lib/analysis/repetition/set_up.ts";
 import type { RepeatedRun } from "../../../../lib/analysis/repetition/submissions.ts";
 import type { AttemptKind } from "../../../../lib/analysis/columns.ts";
