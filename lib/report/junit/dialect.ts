@@ -36,8 +36,6 @@ interface SuiteNames {
   name: string;
   /** The names of the suites around it, the outermost first, without empty ones. */
   outer: readonly string[];
-  /** How many suites of this name the report had before. */
-  earlierCount: number;
 }
 
 /** A case and the suite around it. */
@@ -62,6 +60,8 @@ export interface ToolRow extends ReportTool {
   hasNamelessCases?: boolean;
   /** Whether suites without a file take it from a suite without tests before them. */
   hasFileInRootSuite?: boolean;
+  /** Whether a second suite of one name is one of another project: a part of a matrix. */
+  hasProjects?: boolean;
   /** Whether the `hostname` of a suite is something else than a machine. */
   hasOtherHostname?: boolean;
 }

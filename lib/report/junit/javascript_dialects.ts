@@ -36,10 +36,10 @@ export const JAVASCRIPT_DIALECTS: readonly Dialect[] = [
       suiteKeys === "name timestamp hostname tests failures errors skipped time",
     ...TESTS,
     changes:
-      'A case with `time="0"` and nothing in it never ran, if a suite has a time of more than three decimals: `skipped`. A second suite with ' +
-      "the same name is another project: `(2)` is appended. The class is the file, unless the report " +
-      "has one.",
-    suite: ({ name, earlierCount }) => earlierCount > 0 ? `${name} (${earlierCount + 1})` : name,
+      'A case with `time="0"` and nothing in it never ran, if a suite has a time of more than three ' +
+      "decimals: `skipped`. A second suite with the same name is another project, whose tests are " +
+      "those of the first: only the place differs. The class is the file, unless the report has one.",
+    hasProjects: true,
     isNeverRun: ({ time }) => time === "0",
     // As with the option addFileAttribute.
     identity({ identity }) {

@@ -300,7 +300,7 @@ export class JUnitReader implements XmlFormatReader {
       return new TestCase(
         identity,
         factsOf(attributes, dialect, {
-          suiteVariant: suite.variant,
+          suiteVariant: suite.variant + (dialect.hasProjects ? suite.earlierCount : 0),
           hasFineTimes: this.#hasFineTimes,
         }),
         dialect,
@@ -338,10 +338,10 @@ export class JUnitReader implements XmlFormatReader {
 
   /** The name of the innermost suite as its dialect has it. */
   #suiteName(dialect: Dialect): string {
-    const { ownName, earlierCount } = this.#suites.at(-1)!;
+    const { ownName } = this.#suites.at(-1)!;
     if (!dialect.suite) return ownName;
     const outer = this.#suites.slice(0, -1).map((suite) => suite.ownName);
-    const names = { name: ownName, outer: outer.filter((name) => name !== ""), earlierCount };
+    const names = { name: ownName, outer: outer.filter((name) => name !== "") };
     return detach(dialect.suite(names));
   }
 
