@@ -19,10 +19,17 @@ import {
 const MAX_TESTS = 10;
 
 /** Of the output, so that ten failures are no burden to a conversation. */
-const MAX_OUTPUT_BYTES = 3_900;
+const MAX_OUTPUT_BYTES = 3_990;
 
 /** Characters of names and messages, tried until the output is small enough. */
-const TEXT_LIMITS = [160, 100, 70, 50, 35, 25, 15];
+const LONG_LIMITS = [160, 120, 100, 80, 70, 60, 50, 40];
+const SHORT_LIMITS = [35, 30, 25, 20, 15];
+
+/** Of the messages of one cause but the first. */
+const MIN_TEXT_CHARACTERS = 15;
+
+/** A name that is cut more can be that of many tests. */
+const MIN_NAME_CHARACTERS = 40;
 
 /** The largest page of the API, and how many of them are searched for a build. */
 const PAGE_SIZE = 100;
@@ -433,16 +440,55 @@ function nothingFound({ build_url, commit, pull, branch }: Wanted): string {
     : `No build of ${what} in 14 days: list_recent_submissions has those that there are.`;
 }
 
-/** Cuts names and messages until an output is small enough. */
-function shortened<Output extends object>(output: Output): Output {
-  const textNames = ["name", "suite", "class", "file", "message"];
-  let text = JSON.stringify(output);
-  for (const limit of TEXT_LIMITS) {
+/**
+ * Makes an output small enough: first by what another field says as well, then by the ends of long texts, and
+ * the beginnings of long paths.
+ */
+function shortened<Output extends { failed: FailedTest[] }>(output: Output): Output {
+  const cutTo = (limit: number) => (tests: FailedTest[]) =>
+    tests.map((test) => cutTexts(test, limit));
+  const steps = [
+    withShortRepeats,
+    // get_test_details has them.
+    (tests: FailedTest[]) =>
+      tests.map(({ suite, ...test }) => test.class || !suite ? test : { ...test, suite }),
+    (tests: FailedTest[]) =>
+      tests.map(({ class: name, ...test }) => test.file || !name ? test : { ...test, class: name }),
+    ...LONG_LIMITS.map(cutTo),
+    (tests: FailedTest[]) => tests.map(({ file: _, ...test }) => test),
+    ...SHORT_LIMITS.map(cutTo),
+  ];
+  let { failed } = output;
+  for (const step of steps) {
+    const text = JSON.stringify({ ...output, failed });
     if (new TextEncoder().encode(text).length <= MAX_OUTPUT_BYTES) break;
-    text = JSON.stringify(output, (key, value) => {
-      const isLong = textNames.includes(key) && typeof value === "string" && value.length > limit;
-      return isLong ? `${value.slice(0, limit).toWellFormed()}...` : value;
-    });
+    failed = step(failed);
   }
-  return JSON.parse(text);
+  return { ...output, failed };
+}
+
+/** Leaves the whole message to the first test of each cause. */
+function withShortRepeats(tests: FailedTest[]): FailedTest[] {
+  const seen = new Set<string>();
+  return tests.map((test) => {
+    const isRepeat = seen.has(test.cause);
+    seen.add(test.cause);
+    return isRepeat ? { ...test, message: cut(test.message, MIN_TEXT_CHARACTERS) } : test;
+  });
+}
+
+function cut(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most).toWellFormed()}...` : text;
+}
+
+function cutTexts(test: FailedTest, limit: number): FailedTest {
+  const { name, suite, class: className, file, message } = test;
+  return {
+    ...test,
+    name: cut(name, Math.max(limit, MIN_NAME_CHARACTERS)),
+    message: cut(message, limit),
+    ...suite && { suite: cut(suite, limit) },
+    ...className && { class: cut(className, limit) },
+    ...file && { file: file.length > limit ? `...${file.slice(-limit).toWellFormed()}` : file },
+  };
 }

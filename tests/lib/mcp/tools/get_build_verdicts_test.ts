@@ -89,6 +89,34 @@ describeWithDatabases("get_build_verdicts", (database) => {
     assert.deepEqual((await call({ commit: "a1b2c3d" })).failed, found.failed);
   });
 
+  it("keeps names and a message of each cause when ten failures are long", async () => {
+    const words = "alpha beta gamma delta epsilon zeta eta theta iota kappa".split(" ");
+    const upload = async (buildUrl: string, message: (index: number) => string) => {
+      const tests = words.map((word, index) =>
+        failing(`refunds an order of ${word}`, message(index))
+      );
+      await fixture.upload(shop, tests, { branch: "fix-refunds", buildUrl, commitOid: "d4d4d4d4" });
+      const found = await call({ build_url: buildUrl });
+      assert.ok(JSON.stringify(found).length <= 4_000, `${JSON.stringify(found).length} bytes`);
+      assert.deepEqual(
+        // deno-lint-ignore no-explicit-any -- read as an agent does
+        found.failed.map(({ name }: any) => name).sort(),
+        words.map((word) => `refunds an order of ${word}`).sort(),
+      );
+      // deno-lint-ignore no-explicit-any -- read as an agent does
+      return found.failed.map((one: any) => one.message) as string[];
+    };
+    const shared = "java.lang.AssertionError: expected status 200 but was 503 for order 17";
+    const messages = await upload(`${BUILD}20`, () => shared);
+    assert.ok(messages.some((message) => message.length >= 40), messages.join("\n"));
+    const different = await upload(
+      `${BUILD}21`,
+      (index) =>
+        `Error: the basket of ${words[index]} should be open but is closed by another customer`,
+    );
+    for (const message of different) assert.ok(message.length >= 25, message);
+  });
+
   it("tells new failures from known and flaky ones, and what passed on a retry", async () => {
     const old = { branch: "main", recordedAt: NOW - 3 * DAY, buildUrl: `${BUILD}2` };
     await fixture.upload(shop, [failing("known"), failing("unstable"), {
