@@ -24,7 +24,7 @@ export interface TestRange {
 }
 
 /** Tests whose failures are handled together. */
-export const TESTS_AT_ONCE = 5_000;
+export const TESTS_AT_ONCE = 2_000;
 
 /** Ranges that contain so many of the given test_no each, which are ascending. */
 export function rangesOfTests(testNos: Int32Array): TestRange[] {

@@ -49,6 +49,8 @@ export interface Upload extends Omit<SubmissionHead, "key"> {
   reportDigest: string;
   content: SubmissionContent;
   coverage: CoverageTotals | null;
+  /** Whether the content may lose its identities once the tests are stored: a fifth of a million failures. */
+  isStoredOnce?: boolean | undefined;
   /** Key of the archive in its folder or bucket, if it came from one. */
   key?: string | undefined;
   /** For an imported submission: the id and the digest (hex) that it had. `reportDigest` is ignored. */
@@ -182,6 +184,7 @@ async function insertUpload(
     !upload.imported && mayChange(newTests, testCount) &&
     await hasEarlierSubmissions(tx, { repositoryId, job: upload.job ?? "" })
   ) notes.push(changingNamesNote(newTests, testCount));
+  if (upload.isStoredOnce) content.forgetIdentities?.();
   const testTagDigest = await addTags(tx, { repositoryId, testListNo }, { tags, testTags });
 
   const columns = { content, digest, testListNo, testTagDigest, ambiguousTestNos, overheads };

@@ -29,6 +29,8 @@ export interface SubmissionContent extends ResultColumns {
   listHash: string;
   /** The identity of the test at an index of `testHashes`. */
   identityAt(index: number): TestIdentity;
+  /** Frees the memory of the identities, of which there may be a million: they cannot be read any more. */
+  forgetIdentities?(): void;
   /** Hashes of the tests that stand for several tests of one name. */
   ambiguousTestHashes: number[];
   /** The time of suites beyond their tests. */
@@ -42,7 +44,7 @@ export interface SubmissionContent extends ResultColumns {
 }
 
 /** The content as plain data, which can be sent to another thread. */
-export interface ContentData extends Omit<SubmissionContent, "identityAt"> {
+export interface ContentData extends Omit<SubmissionContent, "identityAt" | "forgetIdentities"> {
   identities: StoredIdentities;
   /** The first result of each test. */
   firstResults: Uint32Array;
@@ -53,7 +55,14 @@ export interface ContentData extends Omit<SubmissionContent, "identityAt"> {
 /** The content that data describes. */
 export function contentOf(data: ContentData): ContentData & SubmissionContent {
   const { identities, firstResults } = data;
-  return { ...data, identityAt: (index) => identityIn(identities, firstResults[index]!) };
+  return {
+    ...data,
+    identityAt: (index) => identityIn(identities, firstResults[index]!),
+    forgetIdentities() {
+      identities.chunks = [];
+      identities.positions = new Uint32Array();
+    },
+  };
 }
 
 /**

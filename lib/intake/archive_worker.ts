@@ -92,7 +92,7 @@ async function* chunks(): AsyncGenerator<Uint8Array, void> {
 function withoutFunctions(files: UploadFiles | null): ArrayBuffer[] {
   if (!files?.results) return [];
   const { results } = files;
-  const { identityAt: _, ...content } = results.content;
+  const { identityAt: _, forgetIdentities: _forget, ...content } = results.content;
   // The main thread adds the function again.
   results.content = content as typeof results.content;
   const { identities, negatives, texts } = content;

@@ -224,6 +224,7 @@ async function intake(
     now: moment,
     stop,
     ...read ? { found: { ...claim, version: archive.version } } : { claim },
+    isStoredOnce: true,
   });
   stored.notes.forEach(note);
   await applyPolicyAfterUpload(sql, stored.repository, { now: now(), origin, log });

@@ -30,8 +30,10 @@ export async function storeUpload(
   organization: Organization,
   facts: RunFacts,
   { results, coverage, notes }: UploadFiles,
-  { now, claim, found, stop }: {
+  { now, claim, found, stop, isStoredOnce }: {
     now: number;
+    /** Whether nothing is read of the upload's content afterwards, even if this fails: saves memory. */
+    isStoredOnce?: boolean;
     stop?: AbortSignal | undefined;
     /** Of the archive that brought it; the transaction ends it. */
     claim?: ArchiveClaim | undefined;
@@ -46,7 +48,7 @@ export async function storeUpload(
     const key = found
       ? await recordProcessed(tx, { ...found, repositoryId })
       : claim && await assignArchive(tx, { ...claim, repositoryId });
-    const upload = { ...facts, coverage, notes, repositoryId, uploadedAt: now, key };
+    const upload = { ...facts, coverage, notes, repositoryId, uploadedAt: now, key, isStoredOnce };
     const submission = results ? await storeSubmission(tx, { ...upload, ...results }) : null;
     if (results && submission && !submission.duplicate) {
       const { exceptions, testHashes } = results.content;

@@ -49,7 +49,10 @@ export const ingestCommand: AddCommand = command({
     const { facts, files } = await read();
     // Reports are read by now: shares of `split` as of a moment before change no more.
     const now = context.io.now();
-    const stored = await storeUpload(sql, organization, facts, files, { now });
+    const stored = await storeUpload(sql, organization, facts, files, {
+      now,
+      isStoredOnce: true,
+    });
     for (const note of stored.notes) listener.note(note);
     for (const line of summaryLines(stored, files, facts, context)) listener.note(line);
     const advice = stored.outcome.duplicate ? [] : files.results?.advice ?? [];

@@ -81,9 +81,14 @@ describeWithDatabases("storing an upload", (database) => {
     await assert.rejects(storeUpload(sql, organization, wrongUrl, files, { now: NOW }));
     assert.equal((await listRepositories(sql, organization.organizationId)).length, 0);
     assert.deepEqual(await countTests(), { count: 0, distinct: 0 });
-    const { outcome } = await storeUpload(sql, organization, facts, files, { now: NOW });
+    const { outcome } = await storeUpload(sql, organization, facts, files, {
+      now: NOW,
+      isStoredOnce: true,
+    });
     assert.equal(outcome.test_result_count, 4_500);
     assert.deepEqual(await countTests(), { count: 4_500, distinct: 4_500 });
+    const { identities } = files.results.content;
+    assert.equal(identities.chunks.length + identities.positions.length, 0, "memory is freed");
   });
 
   it("finds very many tests whose file is missing in one of two uploads", async () => {
