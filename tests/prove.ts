@@ -1,6 +1,7 @@
 /**
  * `deno task prove mutants` runs histories against a broken oracle until each mistake is noticed, and
- * `deno task prove reports 100000` damages reports; without either, compares random histories with the
+ * `deno task prove reports 100000` damages reports, `deno task prove recall` counts the flaky tests that are
+ * found by each way to run tests again; without any, compares random histories with the
  * definitions:
  * `deno task prove 5000 [--seed N] [--path P] [--database embedded|server] [--jobs N]`.
  *
@@ -139,10 +140,12 @@ async function main(): Promise<number> {
   const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
   if (kind === "mutants") return await runOther("test", file("oracle/reveal_mutants.ts"), ...rest);
   if (kind === "reports") return await runOther("run", file("mutate.ts"), ...rest);
+  if (kind === "recall") return await runOther("run", file("laboratory/recall.ts"), ...rest);
   const request = taskOptions(readOptions, {
     usage:
       "Usage: deno task prove COUNT [--seed N] [--path P] [--database embedded|server] [--jobs N]\n" +
       "       deno task prove mutants\n" +
+      "       deno task prove recall\n" +
       "       deno task prove reports COUNT [--seed N] [--only NAME]",
     example: "deno task prove 1000 --seed 1",
   });

@@ -8,13 +8,21 @@ import {
   type Verdict,
   verdictsOf,
 } from "../laboratory/verdicts.ts";
+import { recallRows } from "../laboratory/recall.ts";
 import { markPattern } from "./marks.ts";
 
 export const JUNIT_FILE = new URL("../../docs/reference/junit.md", import.meta.url);
 
 /** The parts by the name of their mark. */
 export async function junitParts(): Promise<Record<string, string>> {
-  return { dialects: dialectTable(), laboratory: await laboratoryPart() };
+  return {
+    dialects: dialectTable(),
+    laboratory: await laboratoryPart(),
+    recall: table(
+      ["tests are run again by", "flaky", "found", "found without dialects", "falsely flaky"],
+      await recallRows(),
+    ),
+  };
 }
 
 function dialectTable(): string {

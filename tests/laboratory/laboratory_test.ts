@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, it } from "@std/testing/bdd";
 import { FIXTURES, laboratoryTools, truthOf, verdictsOf } from "./verdicts.ts";
+import { recallOf, WAYS } from "./recall.ts";
 import { TOOLS } from "./tools/mod.ts";
 
 describe("the laboratory", () => {
@@ -35,13 +38,27 @@ describe("the laboratory", () => {
     });
 
     it(`has a truth for every report of ${tool}`, async () => {
-      const files = readdirSync(new URL(`${tool}/`, FIXTURES));
+      const folder = fileURLToPath(new URL(`${tool}/`, FIXTURES));
+      const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ parentPath, name }) => relative(folder, join(parentPath, name)));
       const { made, runs } = await truthOf(tool);
       assert.deepEqual(
         Object.values(runs).flatMap((run) => run.files).sort(),
         files.filter((file) => file !== "truth.json").sort(),
       );
       assert.ok(tool in TOOLS || /by hand|^pytest|^Robot/.test(made), `${tool}: ${made}`);
+    });
+  }
+});
+
+describe("tests that are run again", () => {
+  for (const way of WAYS) {
+    it(`are found flaky by ${way.name}, and no others`, async () => {
+      const { flakyCount, foundCount, falselyFlaky } = await recallOf(way);
+      assert.deepEqual(falselyFlaky, []);
+      assert.equal(foundCount, flakyCount);
+      assert.deepEqual((await recallOf(way, { dialects: [] })).falselyFlaky, []);
     });
   }
 });

@@ -4,6 +4,7 @@
  */
 import { readdirSync } from "node:fs";
 import { forEachTest } from "../../lib/analysis/columns.ts";
+import { inOrderOfAttempts } from "../../lib/analysis/repetition/report_order.ts";
 import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
 import type { ReportOptions } from "../../lib/report/report_reader.ts";
 import { readReportFiles } from "../../lib/report/read_report_files.ts";
@@ -102,7 +103,9 @@ export async function readRun(
   const notes: string[] = [];
   const onNote = (note: string) => notes.push(note);
   await readReportFiles(
-    files.map((file) => ({ path: fileURLToPath(new URL(file, folder)), isNamed: true })),
+    inOrderOfAttempts(
+      files.map((file) => ({ path: fileURLToPath(new URL(file, folder)), isNamed: true })),
+    ),
     {
       ...options,
       checkoutFolder: CHECKOUT,
@@ -118,7 +121,7 @@ export async function readRun(
 const STRENGTH: readonly Verdict[] = ["flaky", "failing", "unknown", "passing", "skipped"];
 
 /** The planted test whose words a name has, the longest if several. */
-function plantedTest(name: string, truth: Record<string, Truth>): string | undefined {
+export function plantedTest(name: string, truth: Record<string, Truth>): string | undefined {
   const words = ` ${
     name.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase().replace(/[^a-z0-9]+/g, " ")
   } `;

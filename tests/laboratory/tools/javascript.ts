@@ -67,6 +67,17 @@ export const JAVASCRIPT: Record<string, Tool> = {
       },
     },
   },
+  jest_again: {
+    npm: ["jest", "jest-junit"],
+    runs: {
+      failed_files: {
+        command: "export JEST_JUNIT_ADD_FILE_ATTRIBUTE=true; jest --ci; mv report.xml junit.xml; " +
+          "jest --ci src/cart.test.js; mv report.xml junit-rerun.xml",
+        files: "junit*.xml",
+        truth: { ...BASIC, ...planted("fails then passes") },
+      },
+    },
+  },
   jest_ctrf: {
     project: "jest",
     npm: ["jest", "jest-ctrf-json-reporter"],

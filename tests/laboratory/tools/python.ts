@@ -27,6 +27,13 @@ export const PYTHON: Record<string, Tool> = {
         command: "$PYTEST --junitxml=report.xml interrupted.py",
         truth: planted("passes"),
       },
+      last_failed: {
+        command:
+          "again='/usr/bin/python3 -m pytest -q -p no:rerunfailures -p no:flaky test_again.py'; " +
+          "$again --junitxml=junit.xml; $again --last-failed --junitxml=junit-rerun.xml",
+        files: "junit*.xml",
+        truth: { ...BASIC, ...planted("fails then passes") },
+      },
       dist_each: {
         command: "$PYTEST -p no:rerunfailures -p no:flaky -n 2 --dist each " +
           "--junitxml=report.xml test_each.py",

@@ -18,6 +18,12 @@ export const SCRIPTS: Record<string, Tool> = {
             "with a second report",
         },
       },
+      only_failures: {
+        command: "again='rspec again_spec.rb --format RspecJunitFormatter'; " +
+          "$again --out junit.xml; $again --only-failures --out junit-rerun.xml",
+        files: "junit*.xml",
+        truth: { ...BASIC, ...planted("fails then passes") },
+      },
     },
   },
   minitest: {

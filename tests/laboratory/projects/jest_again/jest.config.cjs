@@ -1,0 +1,4 @@
+module.exports = {
+  testEnvironment: "node",
+  reporters: [["jest-junit", { outputFile: "report.xml" }]],
+};
