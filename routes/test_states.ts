@@ -73,7 +73,7 @@ export const testStates = defineJsonRoute({
   },
 });
 
-/** Whether no list of disruptive tests says what is wrong with a test: it is broken, or was never run again. */
+/** Whether no list of disruptive tests says what is wrong with a test: it is broken, or only its history shows it. */
 export function isInNoOtherList(
   { state, isDisruptive }: Pick<TestInState, "state" | "isDisruptive">,
 ): boolean {

@@ -202,7 +202,7 @@ function linesOf(
     ["Became flaky", group.became_flaky.filter(({ id }) => !others.has(id))],
     ["Cost most builds", [...faults.keys()].map((id) => costs.get(id)!)],
     ["Pass again, not proved yet", group.being_proved],
-    ["Fail now and then, never run again", group.flaky_without_reruns],
+    ["Fail now and then", group.flaky_without_reruns],
     ["Stopped running", group.stopped],
     ["Quarantine began", group.quarantine_began],
     ["Quarantine ends", group.quarantine_ends],

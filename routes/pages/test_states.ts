@@ -25,7 +25,7 @@ export function stateSections(
 ${stateTable(broken, "Broken tests", page)}`,
     others.length > 0 &&
     markup`<h2 id="intermittent">Fail now and then on ${base}</h2>
-<p class="soft">Nothing ran them again on the same code in the last 14 days, so the flaky tests of other lists and figures
+<p class="soft">None of them failed and passed on the same code in the last 14 days, so the flaky tests of other lists and figures
 do not include them.</p>
 ${stateTable(others, "Tests that fail now and then", page)}`,
     stopped.length > 0 && markup`<h2 id="stopped">Stopped running</h2>
