@@ -224,7 +224,12 @@ async function run<Input extends Parameters, Name extends CheckedSetting>(
     database,
     async openDatabase() {
       const { org: organization } = input as { org?: unknown };
-      const options = { mayCreate: createsDatabase, organization };
+      const options = {
+        mayCreate: createsDatabase,
+        organization,
+        // It takes seconds, in which nothing else is seen.
+        onCreate: () => context.note(`creating a database in "${database.dataDir}" (DATA_DIR)`),
+      };
       const open = await io.openDatabase(database, options);
       opened.push(open);
       return open;

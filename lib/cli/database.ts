@@ -17,10 +17,12 @@ import { Failure } from "../base/failure.ts";
  */
 export async function openCurrentDatabase(
   location: DatabaseLocation,
-  { mayCreate, organization }: OpenOptions,
+  { mayCreate, organization, onCreate }: OpenOptions,
 ): Promise<Database> {
   const { databaseUrl, dataDir } = location;
-  if (!mayCreate && databaseUrl === undefined && !(await inspectEmbedded(dataDir)).exists) {
+  const isMissing = databaseUrl === undefined && !(await inspectEmbedded(dataDir)).exists;
+  if (isMissing && mayCreate) onCreate?.();
+  if (isMissing && !mayCreate) {
     const name = typeof organization === "string" ? shellWord(organization) : "NAME";
     throw new Failure(
       `no database in "${dataDir}": set DATA_DIR or DATABASE_URL, or create one with ` +

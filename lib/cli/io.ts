@@ -47,4 +47,6 @@ export interface OpenOptions {
   mayCreate: boolean;
   /** The organization that the command names, for the message about a missing database. */
   organization?: unknown;
+  /** Called before a missing embedded database is created. */
+  onCreate?(): void;
 }
