@@ -36,11 +36,34 @@ const RULES = 1;
 /** Their runs and failures are in memory at the same time. */
 const VERSIONS_AT_ONCE = 20;
 
+/** How far a repository is judged. */
+export interface JudgeProgress {
+  repository: string;
+  /** Code versions with failures. */
+  judged: number;
+  of: number;
+}
+
+/** Between two reports of the progress. */
+const PROGRESS_MS = 10_000;
+
 /**
  * Judges the repositories that earlier rules have judged, each in a transaction, and adds a line to the log of
  * the organization for each test whose first disruption moved. Returns the number of these lines.
  */
-export async function judgeAgain(sql: postgres.Sql): Promise<number> {
+export async function judgeAgain(
+  sql: postgres.Sql,
+  { onProgress, progressMs = PROGRESS_MS }: {
+    onProgress?: (progress: JudgeProgress) => void;
+    progressMs?: number;
+  } = {},
+): Promise<number> {
+  let reportedAt = performance.now();
+  const report = (progress: JudgeProgress) => {
+    if (performance.now() - reportedAt < progressMs) return;
+    reportedAt = performance.now();
+    onProgress?.(progress);
+  };
   const repositories = await sql<{ repositoryId: number }[]>`
     select repository_id::float8 as "repositoryId" from repository_state where rules < ${RULES}
     order by repository_id`;
@@ -53,7 +76,7 @@ export async function judgeAgain(sql: postgres.Sql): Promise<number> {
     count += await writeTransaction(sql, async (tx) => {
       // Of a large repository it takes longer than a request may.
       await tx`set local statement_timeout = 0`;
-      return await judgeRepository(tx, repositoryId, origin);
+      return await judgeRepository(tx, repositoryId, { origin, report });
     });
   }
   return count;
@@ -62,7 +85,10 @@ export async function judgeAgain(sql: postgres.Sql): Promise<number> {
 async function judgeRepository(
   tx: Queryable,
   repositoryId: number,
-  origin: Pick<Change, "author" | "changedAt">,
+  { origin, report }: {
+    origin: Pick<Change, "author" | "changedAt">;
+    report(progress: JudgeProgress): void;
+  },
 ): Promise<number> {
   const repository = await lockRepository(tx, repositoryId);
   if (!repository) return 0;
@@ -77,6 +103,11 @@ async function judgeRepository(
   for (let at = 0; at < codeVersions.length; at += VERSIONS_AT_ONCE) {
     const some = codeVersions.slice(at, at + VERSIONS_AT_ONCE);
     await judgeVersions(tx, { repositoryId, codeVersions: some, marked, found });
+    report({
+      repository: `${repository.owner}/${repository.name}`,
+      judged: Math.min(at + VERSIONS_AT_ONCE, codeVersions.length),
+      of: codeVersions.length,
+    });
   }
   const known = await loadDisruptiveTests(tx, { repositoryId });
   const tests = new Map<number, DisruptiveTest | undefined>();

@@ -21,7 +21,10 @@ export const migrateCommand: AddCommand = command({
       context.note(
         from === to ? `schema version ${to} is current` : `migrated from schema ${from} to ${to}`,
       );
-      const moved = await judgeAgain(database.sql);
+      const moved = await judgeAgain(database.sql, {
+        onProgress: ({ repository, judged, of }) =>
+          context.note(`${repository}: ${judged} of ${of} code versions judged again`),
+      });
       if (moved > 0) {
         context.note(
           `judged what is stored by the rules of this version: the first disruption of ${

@@ -113,6 +113,14 @@ describeWithDatabases("what earlier rules have judged", (database) => {
     assert.deepEqual(await linesOf(HOOK), [["migrate", null, formatTimestamp(FIRST)]]);
   });
 
+  it("says how far it is, as it takes long in a large repository", async () => {
+    await store("progress", [["admin", [failed]], ["shop", [TEST]]]);
+    await judgeAs(true, FIRST);
+    const lines: unknown[] = [];
+    await judgeAgain(database().sql, { onProgress: (one) => lines.push(one), progressMs: 0 });
+    assert.deepEqual(lines, [{ repository: "acme/progress", judged: 1, of: 1 }]);
+  });
+
   it("stays as it is if the same job passed, and has no line", async () => {
     await store("repeated", [["unit", [failed]], ["unit", [TEST]]]);
     await judgeAs(true, FIRST);
