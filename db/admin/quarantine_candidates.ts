@@ -67,12 +67,7 @@ export async function loadPolicyTests(
   }
   const baseBranch = await loadBaseBranch(tx, { repositoryId, now });
 
-  const lastFailures = await tx<{ testNo: number; id: string }[]>`
-    select test_no as "testNo", max(encode(submission_id, 'hex') collate "C") as id
-    from negative_result
-    where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, automatic)})
-    group by test_no`;
-  const failures = new Map(lastFailures.map(({ testNo, id }) => [testNo, id]));
+  const failures = await loadLastFailures(tx, { repositoryId, testNos: automatic });
   const starts = automatic.map((testNo) =>
     failures.get(testNo) ?? firstSubmissionId(entries.get(testNo)!.quarantinedAt)
   );
@@ -106,19 +101,9 @@ export async function loadPolicyTests(
     base: basePatterns(baseBranch),
     disrupted: (submissionId) => disrupted.get(submissionId)?.map(({ testNo }) => testNo) ?? [],
   });
-  const ambiguousRows = await tx<{ testNo: number }[]>`
-    select distinct test_no as "testNo" from submission s, unnest(s.ambiguous_test_nos) as test_no
-    where s.repository_id = ${repositoryId} and s.submission_id >= decode(${windowId}, 'hex')
-      and test_no = any(${integersIn(tx, testNos)})`;
-  const ambiguous = new Set(ambiguousRows.map(({ testNo }) => testNo));
+  const ambiguous = await loadAmbiguous(tx, { repositoryId, windowId, testNos });
   const parents = await findParents(tx, { repositoryId, windowId, tests });
-  const removed = await tx<{ id: string; at: number }[]>`
-    select subject as id, extract(epoch from max(changed_at))::float8 as at from change
-    where organization_id = ${organizationId}
-      and subject = any(${textsIn(tx, tests.map(({ id }) => id))})
-      and detail->>'quarantine' = 'removed'
-    group by subject`;
-  const removals = new Map(removed.map(({ id, at }) => [id, at]));
+  const removals = await loadRemovals(tx, { organizationId, testIds: tests.map(({ id }) => id) });
   const found = tests.map((test): PolicyTest => {
     const { id, testNo } = test;
     const quarantine = entryOf(testNo);
@@ -134,6 +119,48 @@ export async function loadPolicyTests(
 
 /** `quarantined_by` of an automatic entry, and the author of its release. */
 export const POLICY = "policy";
+
+/** The id of the latest submission in which each test failed, by test_no. */
+async function loadLastFailures(
+  tx: Queryable,
+  { repositoryId, testNos }: { repositoryId: number; testNos: Iterable<number> },
+): Promise<Map<number, string>> {
+  const rows = await tx<{ testNo: number; id: string }[]>`
+    select test_no as "testNo", max(encode(submission_id, 'hex') collate "C") as id
+    from negative_result
+    where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, testNos)})
+    group by test_no`;
+  return new Map(rows.map(({ testNo, id }) => [testNo, id]));
+}
+
+/** Which tests shared their name with another one in a report of the window. */
+async function loadAmbiguous(
+  tx: Queryable,
+  { repositoryId, windowId, testNos }: {
+    repositoryId: number;
+    windowId: string;
+    testNos: Iterable<number>;
+  },
+): Promise<Set<number>> {
+  const rows = await tx<{ testNo: number }[]>`
+    select distinct test_no as "testNo" from submission s, unnest(s.ambiguous_test_nos) as test_no
+    where s.repository_id = ${repositoryId} and s.submission_id >= decode(${windowId}, 'hex')
+      and test_no = any(${integersIn(tx, testNos)})`;
+  return new Set(rows.map(({ testNo }) => testNo));
+}
+
+/** When the entries of tests were last removed, by id, in seconds since 1970. */
+async function loadRemovals(
+  tx: Queryable,
+  { organizationId, testIds }: { organizationId: number; testIds: string[] },
+): Promise<Map<string, number>> {
+  const rows = await tx<{ id: string; at: number }[]>`
+    select subject as id, extract(epoch from max(changed_at))::float8 as at from change
+    where organization_id = ${organizationId} and subject = any(${textsIn(tx, testIds)})
+      and detail->>'quarantine' = 'removed'
+    group by subject`;
+  return new Map(rows.map(({ id, at }) => [id, at]));
+}
 
 /** When the policy last released tests of a repository, by test_no, in seconds since 1970. */
 async function loadReleases(

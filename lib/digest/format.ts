@@ -190,9 +190,7 @@ function linesOf(
   { pagesUrl, zone, isGrouped }: Frame & { isGrouped: boolean },
 ): string[] {
   const level = isGrouped ? 3 : 2;
-  const began = new Map(group.quarantine_began.map((entry) => [entry.id, entry]));
-  const ends = new Map(group.quarantine_ends.map((entry) => [entry.id, entry]));
-  const released = new Set(group.quarantine_may_be_released.map(({ id }) => id));
+  const lineOf = testLines(group, { code, link }, { pagesUrl, zone });
   const costs = new Map(group.cost_most_builds.map((test) => [test.id, test]));
   // Of tests that fail together, the first stands for all.
   const faults = new Map(group.faults.map((fault) => [fault.tests[0]!, fault]));
@@ -223,9 +221,21 @@ function linesOf(
   });
   if (!isGrouped) return shown;
   return [heading(2, group.owner === null ? "No owner" : code(group.owner)), ...shown];
+}
 
-  /** A test, with all that the digest says about it. */
-  function lineOf(test: ListedTest): string {
+/** The line of a test, with all that the digest says about it. */
+function testLines(
+  group: DigestGroup,
+  { code, link }: Pick<Syntax, "code" | "link">,
+  { pagesUrl, zone }: Frame,
+): (test: ListedTest) => string {
+  const began = new Map(group.quarantine_began.map((entry) => [entry.id, entry]));
+  const ends = new Map(group.quarantine_ends.map((entry) => [entry.id, entry]));
+  const released = new Set(group.quarantine_may_be_released.map(({ id }) => id));
+  const costs = new Map(group.cost_most_builds.map((test) => [test.id, test]));
+  const faults = new Map(group.faults.map((fault) => [fault.tests[0]!, fault]));
+
+  return (test) => {
     const { id } = test;
     const name = link(cut(fullTestName(test)), pagesUrl && `${pagesUrl}/tests/${id}`);
     const cost = costs.get(id) ?? ("builds" in test && test.disruptions > 0 ? test : undefined);
@@ -262,7 +272,7 @@ function linesOf(
       ...released.has(id) ? ["may be released"] : [],
     ];
     return `${name} in ${code(test.repository)}${facts.length > 0 ? `: ${facts.join("; ")}` : ""}`;
-  }
+  };
 
   function historyOf({ failures, runs, since }: DigestState): string {
     const failed = `failed in ${failures} of ${plural(runs, "run")}`;

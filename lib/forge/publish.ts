@@ -113,110 +113,153 @@ export async function publishSection(
   section: Section,
   { patience, ...clock }: PublishClock & { patience?: Patience },
 ): Promise<boolean> {
-  const { now, random, scale } = clock;
-  const { waitToRetry, succeeded, leftMs, sawOtherJob } = patience ?? createPatience(clock);
-  const pause = (milliseconds: number) =>
-    clock.pause(Math.max(0, Math.min(milliseconds, leftMs())));
-  let known: Section[] = [section];
-  let others: Section[] | null = null;
-  let settledAt: number | null = null;
-  let hasWaited = false;
-  let mayCreate = true;
-  let isUnconfirmed = false;
-  let missingId: number | null = null;
-  let pauseMs = FIRST_PAUSE_MS * scale;
-  let failure = new ForgeError("failed", "the comment could not be written in time");
+  const kept = patience ?? createPatience(clock);
+  const publication = new Publication(comments, section, { ...clock, patience: kept });
+  while (kept.leftMs() > 0) {
+    const outcome = await publication.tryRound();
+    if (outcome !== "again") return outcome === "published";
+  }
+  throw publication.failure;
+}
 
-  async function backOff(): Promise<void> {
-    await pause(random() * pauseMs);
-    pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS * scale);
+/** What a job knows of the comment while it writes its section. */
+class Publication {
+  failure = new ForgeError("failed", "the comment could not be written in time");
+  /** Sections of all jobs that were read. */
+  #known: Section[];
+  /** Those of other jobs that the last round read. */
+  #others: Section[] | null = null;
+  #settledAt: number | null = null;
+  #hasWaited = false;
+  #mayCreate = true;
+  #isUnconfirmed = false;
+  #missingId: number | null = null;
+  #pauseMs: number;
+
+  constructor(
+    private readonly comments: PullComments,
+    private readonly section: Section,
+    private readonly clock: PublishClock & { patience: Patience },
+  ) {
+    this.#known = [section];
+    this.#pauseMs = FIRST_PAUSE_MS * clock.scale;
   }
 
-  while (leftMs() > 0) {
+  /** Reads the comments and does the next step; a request that fails for now is repeated later. */
+  async tryRound(): Promise<"published" | "not needed" | "again"> {
+    const { patience } = this.clock;
     try {
-      const startedAt = now();
-      const marked = await comments.list(waitToRetry);
-      succeeded();
-      const found = marked.filter(({ isOwn }) => isOwn);
-      // A creation whose response was lost, or that was refused and applied all the same.
-      const lost = isUnconfirmed && marked.find((comment) => hasSection(comment, section));
-      if (lost) {
-        isUnconfirmed = mayCreate = false;
-        await comments.sign(lost, waitToRetry);
-        continue;
-      }
-      const [keeper, ...others] = found;
-      const sections = mergeSections(found.flatMap(({ body }) => parseComment(body)));
-      if (!isNeeded(section, sections)) return false;
-      known = mergeSections([...known, ...sections]);
-      noticeOthers(sections);
-      if (keeper === undefined) {
-        settledAt = null;
-        if (!hasWaited) await pause(random() * CREATE_SPREAD_MS * scale);
-        else if (mayCreate) await create();
-        else {
-          failure = new ForgeError(
-            "failed",
-            "the forge does not show the comment that was created",
-          );
-          await backOff();
-        }
-        hasWaited = true;
-        continue;
-      }
-      if (keeper.id === missingId) {
-        throw new ForgeError("denied", "the comment is listed, but cannot be changed");
-      }
-      if (!hasAll(keeper, known)) {
-        settledAt = null;
-        const isWritten = await write(keeper.id);
-        if (isWritten === null) missingId = keeper.id;
-        await backOff();
-        continue;
-      }
-      settledAt ??= now();
-      if (startedAt - settledAt >= SETTLE_MS * scale) return true;
-      for (const { id } of others) await comments.remove(id);
-      await pause((0.4 + random() * 0.2) * SETTLE_MS * scale);
+      const startedAt = this.clock.now();
+      const marked = await this.comments.list(patience.waitToRetry);
+      patience.succeeded();
+      return await this.#step(marked, startedAt);
     } catch (error) {
       if (!(error instanceof ForgeError) || error.kind !== "transient") throw error;
-      failure = error;
-      await waitToRetry(error);
+      this.failure = error;
+      await patience.waitToRetry(error);
+      return "again";
     }
   }
-  throw failure;
+
+  async #step(
+    marked: Awaited<ReturnType<PullComments["list"]>>,
+    startedAt: number,
+  ): Promise<"published" | "not needed" | "again"> {
+    const { now, random, scale, patience } = this.clock;
+    const found = marked.filter(({ isOwn }) => isOwn);
+    // A creation whose response was lost, or that was refused and applied all the same.
+    const lost = this.#isUnconfirmed && marked.find((one) => hasSection(one, this.section));
+    if (lost) {
+      this.#isUnconfirmed = this.#mayCreate = false;
+      await this.comments.sign(lost, patience.waitToRetry);
+      return "again";
+    }
+    const [keeper, ...others] = found;
+    const sections = mergeSections(found.flatMap(({ body }) => parseComment(body)));
+    if (!isNeeded(this.section, sections)) return "not needed";
+    this.#known = mergeSections([...this.#known, ...sections]);
+    this.#noticeOthers(sections);
+    if (keeper === undefined) {
+      await this.#createOrWait();
+      return "again";
+    }
+    if (keeper.id === this.#missingId) {
+      throw new ForgeError("denied", "the comment is listed, but cannot be changed");
+    }
+    if (!hasAll(keeper, this.#known)) {
+      this.#settledAt = null;
+      if (await this.#write(keeper.id) === null) this.#missingId = keeper.id;
+      await this.#backOff();
+      return "again";
+    }
+    this.#settledAt ??= now();
+    if (startedAt - this.#settledAt >= SETTLE_MS * scale) return "published";
+    for (const { id } of others) await this.comments.remove(id);
+    await this.#pause((0.4 + random() * 0.2) * SETTLE_MS * scale);
+    return "again";
+  }
 
   /** Another job is at work: this one has longer, because its section may be overwritten meanwhile. */
-  function noticeOthers(sections: readonly Section[]): void {
+  #noticeOthers(sections: readonly Section[]): void {
     const found = sections.filter((one) =>
-      !areSameRuns([one], [section]) && !replaces(section, one)
+      !areSameRuns([one], [this.section]) && !replaces(this.section, one)
     );
-    if (others !== null && !areSameRuns(others, found)) sawOtherJob();
-    others = found;
+    if (this.#others !== null && !areSameRuns(this.#others, found)) {
+      this.clock.patience.sawOtherJob();
+    }
+    this.#others = found;
+  }
+
+  /** There is no comment: leaves time for another job to create it, then does. */
+  async #createOrWait(): Promise<void> {
+    const { random, scale } = this.clock;
+    this.#settledAt = null;
+    if (!this.#hasWaited) await this.#pause(random() * CREATE_SPREAD_MS * scale);
+    else if (this.#mayCreate) await this.#create();
+    else {
+      this.failure = new ForgeError(
+        "failed",
+        "the forge does not show the comment that was created",
+      );
+      await this.#backOff();
+    }
+    this.#hasWaited = true;
   }
 
   /** Creates the comment, at most once unless the forge refuses it for now. */
-  async function create(): Promise<void> {
-    mayCreate = false;
-    isUnconfirmed = true;
-    const body = commentBody(known);
-    const id = await comments.create(body).catch((error) => {
-      mayCreate = error instanceof ForgeError && error.kind === "transient" &&
+  async #create(): Promise<void> {
+    this.#mayCreate = false;
+    this.#isUnconfirmed = true;
+    const body = commentBody(this.#known);
+    const id = await this.comments.create(body).catch((error) => {
+      this.#mayCreate = error instanceof ForgeError && error.kind === "transient" &&
         REFUSED.includes(error.details.status ?? 0);
       throw error;
     });
-    isUnconfirmed = false;
-    await comments.sign({ id, body }, waitToRetry);
+    this.#isUnconfirmed = false;
+    await this.comments.sign({ id, body }, this.clock.patience.waitToRetry);
   }
 
   /** Merges into the comment as it is now; `null` when it does not exist. */
-  async function write(id: number): Promise<boolean | null> {
+  async #write(id: number): Promise<boolean | null> {
+    const { now, scale } = this.clock;
     const readAt = now();
-    const current = await comments.read(id);
+    const current = await this.comments.read(id);
     if (current === null) return null;
-    known = mergeSections([...known, ...parseComment(current.body)]);
+    this.#known = mergeSections([...this.#known, ...parseComment(current.body)]);
     if (now() - readAt > WRITE_WINDOW_MS * scale) return false;
-    return await comments.update(id, commentBody(known)) || null;
+    return await this.comments.update(id, commentBody(this.#known)) || null;
+  }
+
+  async #backOff(): Promise<void> {
+    await this.#pause(this.clock.random() * this.#pauseMs);
+    this.#pauseMs = Math.min(this.#pauseMs * 2, MAX_PAUSE_MS * this.clock.scale);
+  }
+
+  /** Never longer than the time that is left. */
+  async #pause(milliseconds: number): Promise<void> {
+    const { pause, patience } = this.clock;
+    await pause(Math.max(0, Math.min(milliseconds, patience.leftMs())));
   }
 }
 

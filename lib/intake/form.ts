@@ -49,31 +49,20 @@ export async function readForm(
   { contentType, target }: { contentType: string; target: string },
 ): Promise<Form> {
   const files: FormFile[] = [];
-  const texts: { name: string; chunks: Uint8Array[]; size: number }[] = [];
+  const texts: FormText[] = [];
   const failure = new AbortController();
   let problem: { status: 400 | 413; text: string } | undefined;
-  let written = 0;
   const output = openSync(target, "w");
+  const write = createFileWriter(output);
 
-  const write = (file: FormFile, chunk: Uint8Array) => {
-    if (file.size === 0) file.start = written;
-    // The parser ends a file before it begins the next.
-    if (file.start + file.size !== written) throw new Error("parts of a form overlap");
-    for (let at = 0; at < chunk.length;) at += writeSync(output, chunk, at);
-    file.size += chunk.length;
-    written += chunk.length;
-  };
   const readText = (name: string, bytes: Readable) => {
-    const text = { name, chunks: [] as Uint8Array[], size: 0 };
+    const text: FormText = { name, chunks: [], size: 0 };
     texts.push(text);
     const maxBytes = name === CI_PART ? MAX_TEXT_BYTES.ci : MAX_TEXT_BYTES.field;
     bytes.on("data", (chunk: Uint8Array) => {
       text.size += chunk.length;
       if (text.size <= maxBytes) text.chunks.push(chunk);
-      else {problem ??= {
-          status: 413,
-          text: `part ${quote(name)}: expected at most ${maxBytes} bytes`,
-        };}
+      else problem ??= { status: 413, text: tooLong(name, maxBytes) };
     });
   };
   const onFile = (part: string | undefined, bytes: Readable, name?: string) => {
@@ -118,15 +107,38 @@ export async function readForm(
     closeSync(output);
   }
   if (problem !== undefined) throw new UploadError(problem.status, { body: [problem.text] });
-  const textOf = (chunks: Uint8Array[]) => new TextDecoder().decode(Buffer.concat(chunks));
-  const [ci = [], fields = []] = [true, false].map((isCi) =>
-    texts.filter(({ name }) => (name === CI_PART) === isCi)
-  );
-  return {
-    files,
-    fields: new URLSearchParams(fields.map(({ name, chunks }) => [name, textOf(chunks)])),
-    ci: ci.map(({ chunks }) => textOf(chunks)).join("\n"),
+  return { files, ...fieldsOf(texts) };
+}
+
+/** A part of a form that is text. */
+interface FormText {
+  name: string;
+  chunks: Uint8Array[];
+  size: number;
+}
+
+function fieldsOf(texts: readonly FormText[]): Pick<Form, "fields" | "ci"> {
+  const textOf = ({ chunks }: FormText) => new TextDecoder().decode(Buffer.concat(chunks));
+  const isCi = ({ name }: FormText) => name === CI_PART;
+  const fields = texts.filter((text) => !isCi(text)).map((text) => [text.name, textOf(text)]);
+  return { fields: new URLSearchParams(fields), ci: texts.filter(isCi).map(textOf).join("\n") };
+}
+
+/** Writes the contents of files one after the other. */
+function createFileWriter(output: number): (file: FormFile, chunk: Uint8Array) => void {
+  let written = 0;
+  return (file, chunk) => {
+    if (file.size === 0) file.start = written;
+    // The parser ends a file before it begins the next.
+    if (file.start + file.size !== written) throw new Error("parts of a form overlap");
+    for (let at = 0; at < chunk.length;) at += writeSync(output, chunk, at);
+    file.size += chunk.length;
+    written += chunk.length;
   };
+}
+
+function tooLong(name: string, maxBytes: number): string {
+  return `part ${quote(name)}: expected at most ${maxBytes} bytes`;
 }
 
 /** Errors of the form parser have neither a code nor a class of their own. */

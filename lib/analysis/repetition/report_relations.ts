@@ -46,20 +46,7 @@ export function relateReports(
       ? signs.get(file)!
       : { rank: attempt, series: "", folder: "", repeatsFolder: true };
   };
-  /** The reports that share a test with each. */
-  const sharing = new Map<number, Set<number>>();
-  segments((_, own) => {
-    if (own.length === 1) return;
-    const indexes = own.map(([resultNo]) => reportOf(resultNo!, reports));
-    for (const index of indexes) {
-      const others = sharing.get(index) ?? new Set();
-      for (const other of indexes) {
-        if (others.size === MAX_COMPARED) break;
-        if (other !== index) others.add(other);
-      }
-      sharing.set(index, others);
-    }
-  });
+  const sharing = reportsSharingTests(segments, reports);
   const repeated = repeatedReports(results, sharing, options);
   const reruns = new Set<number>();
   const isRelated = sharing.size > 0 || hasSetUpFailure(results, reports, identityOf);
@@ -120,6 +107,27 @@ export function relateReports(
     isRepeated: (reportIndex) => repeated.has(reportIndex),
     healed,
   };
+}
+
+/** The reports that share a test with each. */
+function reportsSharingTests(
+  segments: VisitSegments,
+  reports: readonly CollectedReport[],
+): Map<number, Set<number>> {
+  const sharing = new Map<number, Set<number>>();
+  segments((_, own) => {
+    if (own.length === 1) return;
+    const indexes = own.map(([resultNo]) => reportOf(resultNo!, reports));
+    for (const index of indexes) {
+      const others = sharing.get(index) ?? new Set();
+      for (const other of indexes) {
+        if (others.size === MAX_COMPARED) break;
+        if (other !== index) others.add(other);
+      }
+      sharing.set(index, others);
+    }
+  });
+  return sharing;
 }
 
 function hasSetUpFailure(

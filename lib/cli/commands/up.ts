@@ -34,6 +34,25 @@ const LEASE_SECONDS = 10;
 
 const FAILED_SETTINGS = ["FAILED_UPLOAD_DAYS", "FAILED_UPLOAD_MB"] as const;
 
+const WRITABLE = {
+  task: "`up` receives and stores uploads",
+  remedy: `use the owner of the tables, who runs \`${PROGRAM} migrate\`, or run ` +
+    `\`${PROGRAM} serve\`, which only reads`,
+  readsTokens: true,
+};
+
+const NO_ORGANIZATION = `no organization yet: \`${PROGRAM} org create NAME\`, then ` +
+  `\`${PROGRAM} token create --org NAME --upload\` for your CI`;
+
+/** The folder of the inbox, which no other user can open. */
+async function makeInbox(dataDir: string): Promise<string> {
+  const folder = inboxFolder(dataDir);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const path = await realpath(folder);
+  await chmod(path, 0o700);
+  return path;
+}
+
 export const upCommand: AddCommand = command({
   name: "up",
   summary: "Run the whole service on one machine, until SIGTERM or SIGINT",
@@ -60,32 +79,19 @@ export const upCommand: AddCommand = command({
       },
       refreshMetrics: countTokens(context.io),
       async body({ database, logStarted, ...service }) {
-        await requireWritable(database, {
-          task: "`up` receives and stores uploads",
-          remedy: `use the owner of the tables, who runs \`${PROGRAM} migrate\`, or run ` +
-            `\`${PROGRAM} serve\`, which only reads`,
-          readsTokens: true,
-        });
+        await requireWritable(database, WRITABLE);
         const { io } = context;
         const { now, stderr, environment } = io;
         const { log, metrics } = service;
         const pagesUrl = readPublicUrl(environment);
         const publicUrl = readPublicUploadUrl(environment);
-        if ((await listOrganizations(database.sql)).length === 0) {
-          context.note(
-            `no organization yet: \`${PROGRAM} org create NAME\`, then ` +
-              `\`${PROGRAM} token create --org NAME --upload\` for your CI`,
-          );
-        }
+        if ((await listOrganizations(database.sql)).length === 0) context.note(NO_ORGANIZATION);
         const reading = database.kind === "embedded"
           ? database
           : await openDatabase({ ...readingOptions(context, settings), readOnly: true });
         const writable = await openForChanges(database, context.database);
         try {
-          const folder = inboxFolder(context.database.dataDir);
-          await mkdir(folder, { recursive: true, mode: 0o700 });
-          const source = await realpath(folder);
-          await chmod(source, 0o700);
+          const source = await makeInbox(context.database.dataDir);
           const shared = { ...service, ...apiOptions(settings), database: reading };
           const watcher = {
             sql: database.sql,

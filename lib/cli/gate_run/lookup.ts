@@ -138,20 +138,7 @@ export function startLookup(
   },
 ) {
   const cancel = new AbortController();
-  const service = connect(checkout, environment);
-  const list = async (signal: AbortSignal) => {
-    const { api, repository } = await service;
-    return await loadQuarantined(api, repository, signal);
-  };
-  const verdictsOn = async (
-    tests: readonly AskedTest[],
-    attempts: TestRun["attempts"] | null,
-    signal: AbortSignal,
-  ) => {
-    const { api, repository, run } = await service;
-    const query = { repository, tests, attempts, base, run: runAsGiven(run, given) };
-    return await loadVerdicts(api, query, signal);
-  };
+  const { list, verdictsOn } = createRequests(connect(checkout, environment), { base, given });
   const timeout = AbortSignal.timeout(timeoutMs);
   const first = settled<KnownBefore>(
     loadFirst(AbortSignal.any([cancel.signal, timeout])).catch((error) => {
@@ -218,10 +205,38 @@ export function startLookup(
   };
 }
 
+/** The requests for quarantined tests and for verdicts, once the service is known. */
+function createRequests(
+  service: Promise<Service>,
+  { base, given }: { base: string; given: Partial<CiRun> },
+) {
+  return {
+    async list(signal: AbortSignal) {
+      const { api, repository } = await service;
+      return await loadQuarantined(api, repository, signal);
+    },
+    async verdictsOn(
+      tests: readonly AskedTest[],
+      attempts: TestRun["attempts"] | null,
+      signal: AbortSignal,
+    ) {
+      const { api, repository, run } = await service;
+      const query = { repository, tests, attempts, base, run: runAsGiven(run, given) };
+      return await loadVerdicts(api, query, signal);
+    },
+  };
+}
+
+interface Service {
+  api: ApiClient;
+  repository: RepositoryName;
+  run: CiRun;
+}
+
 async function connect(
   checkout: ReturnType<typeof findCheckout>,
   environment: Environment,
-): Promise<{ api: ApiClient; repository: RepositoryName; run: CiRun }> {
+): Promise<Service> {
   const access = readApiAccess(environment);
   const { repository, run } = await checkout;
   if (!repository) throw new Failure("the repository is unknown: expected --repo OWNER/NAME");

@@ -74,19 +74,16 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
         if (isRead && attempt === 1 && isTransient(error) && performance.now() <= deadline) {
           continue;
         }
-        const { requestId, route } = logged;
         // The server has answered and logged a request that is over.
-        if (!(error instanceof RequestOverError)) {
-          context.log.error("request failed", {
-            request_id: requestId,
-            route,
-            ...errorFields(error),
-          });
-        }
-        return completeError(request, internalServerError(), requestId);
+        if (!(error instanceof RequestOverError)) logFailure(error, logged);
+        return completeError(request, internalServerError(), logged.requestId);
       }
     }
   });
+
+  function logFailure(error: unknown, { requestId, route }: LoggedRequest): void {
+    context.log.error("request failed", { request_id: requestId, route, ...errorFields(error) });
+  }
 
   /** Responds to a request, if its caller may ask and its path leads to a route. */
   async function authenticated(
@@ -115,37 +112,28 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     }
     const now = clock();
     const moment = { now, windowStart: now - context.windowSeconds };
-    const { user, organization, session } = await signedIn(request.headers, peer, access);
+    const { user, organization, session } = await signedIn(request.headers, {
+      peer,
+      access,
+      context,
+    });
     if (user) logged.more.user = cutText(oneLine(user), MAX_USER_CHARACTERS);
-    const found = await authenticate(
-      request.headers.get("authorization"),
-      {
-        access,
-        badgeToken,
-        organization,
-        address,
-        selection,
-        ...moment,
-      },
-    );
-    if (!found) {
-      // Clients of the tools show it to their user; the API says nothing, as the earlier version did.
-      if (route?.respond) return await refuse(unauthorizedClient(NO_TOOL_TOKEN));
-      const asksForBasic = route && access === "token or basic" &&
-        // A browser would ask for a password before it shows the page with the way to sign in.
-        !(signIn && isPerson && !hasToken);
-      return await refuse(unauthorized(asksForBasic ? "Basic" : "Bearer"));
-    }
-    const { caller } = found.scope;
-    logged.caller = caller;
-    if (!route) {
-      const isUpload = UPLOAD_PATH.test(splitUrl(request.url).path);
-      return await refuse(isUpload ? notFound(UPLOAD_PORT) : notFound());
-    }
-    const { methods = ALLOWED_METHODS } = route;
+    const found = await authenticate(request.headers.get("authorization"), {
+      access,
+      badgeToken,
+      organization,
+      address,
+      selection,
+      ...moment,
+    });
+    const caller = found?.scope.caller ?? null;
+    if (found) logged.caller = caller;
     const editor = session && context.writableSql && session.isEditor ? session : null;
-    if (route.act && !editor) return await refuse(forbidden(session ? NO_EDITOR : NO_SESSION));
-    if (!methods.includes(request.method)) return await refuse(methodNotAllowed(methods));
+    const refusal = found
+      ? routeRefusal(request, { route, hasSession: session !== null, isEditor: editor !== null })
+      // A browser would ask for a password before it shows the page with the way to sign in.
+      : tokenRefusal(route, access === "token or basic" && !(signIn && isPerson && !hasToken));
+    if (!found || !route || refusal) return await refuse(refusal ?? notFound());
     if (route.respond && caller) {
       const response = await route.respond(request, { peer, requestId, caller });
       return completeError(request, response, requestId);
@@ -167,20 +155,45 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
       ...moment,
     });
   }
+}
 
-  /** The person and the organization that a trusted proxy or the cookie of a session names. */
-  async function signedIn(headers: Headers, peer: string, access: Endpoint["access"]) {
-    const organization = proxyHeader(context.organizationHeader, peer, headers, context);
-    // A token takes precedence over the cookie.
-    const session = access === "token or basic" && !headers.has("authorization") && !organization
-      ? await context.signIn?.session(headers) ?? null
-      : null;
-    return {
-      user: session?.name ?? proxyHeader(context.userHeader, peer, headers, context),
-      organization: organization || session && session.organization,
-      session,
-    };
-  }
+/** The response to a request without a valid token. */
+function tokenRefusal(route: Endpoint | null, takesBasic: boolean): Response {
+  // Clients of the tools show it to their user; the API says nothing, as the earlier version did.
+  if (route?.respond) return unauthorizedClient(NO_TOOL_TOKEN);
+  return unauthorized(route && takesBasic ? "Basic" : "Bearer");
+}
+
+/** Why no route responds to a caller; `null` if one does. */
+function routeRefusal(
+  { method, url }: Request,
+  { route, hasSession, isEditor }: {
+    route: Endpoint | null;
+    hasSession: boolean;
+    isEditor: boolean;
+  },
+): Response | null {
+  if (!route) return UPLOAD_PATH.test(splitUrl(url).path) ? notFound(UPLOAD_PORT) : notFound();
+  if (route.act && !isEditor) return forbidden(hasSession ? NO_EDITOR : NO_SESSION);
+  const { methods = ALLOWED_METHODS } = route;
+  return methods.includes(method) ? null : methodNotAllowed(methods);
+}
+
+/** The person and the organization that a trusted proxy or the cookie of a session names. */
+async function signedIn(
+  headers: Headers,
+  { peer, access, context }: { peer: string; access: Endpoint["access"]; context: Context },
+) {
+  const organization = proxyHeader(context.organizationHeader, peer, headers, context);
+  // A token takes precedence over the cookie.
+  const session = access === "token or basic" && !headers.has("authorization") && !organization
+    ? await context.signIn?.session(headers) ?? null
+    : null;
+  return {
+    user: session?.name ?? proxyHeader(context.userHeader, peer, headers, context),
+    organization: organization || session && session.organization,
+    session,
+  };
 }
 
 /** Who asks: spreadsheets and browsers open the path of a list, and can send a token in no other way. */

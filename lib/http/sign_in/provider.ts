@@ -60,10 +60,14 @@ export function createProvider(
     [oauth.customFetch]: boundedFetch,
     [oauth.allowInsecureRequests]: issuer.protocol === "http:",
   };
-  const client = (): oauth.Client => ({
-    client_id: clientId,
-    [oauth.clockSkew]: now() - Math.floor(Date.now() / 1000),
-    [oauth.clockTolerance]: MAX_CLOCK_DIFFERENCE_SECONDS,
+  const connectionTo = (server: oauth.AuthorizationServer): Connection => ({
+    server,
+    http,
+    client: {
+      client_id: clientId,
+      [oauth.clockSkew]: now() - Math.floor(Date.now() / 1000),
+      [oauth.clockTolerance]: MAX_CLOCK_DIFFERENCE_SECONDS,
+    },
   });
 
   let cached: { metadata: Promise<oauth.AuthorizationServer>; askedAt: number } | null = null;
@@ -80,51 +84,6 @@ export function createProvider(
     } catch (error) {
       cached = null;
       throw error;
-    }
-  }
-
-  /** The response with the ID token, which is checked, to the code in an address. */
-  async function exchangeCode(
-    server: oauth.AuthorizationServer,
-    callback: URL,
-    { verifier, state, nonce }: SignInSecrets,
-  ): Promise<oauth.TokenEndpointResponse> {
-    const answer = oauth.validateAuthResponse(server, client(), callback, state);
-    const methods = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
-    const authentication = methods.includes("client_secret_basic")
-      ? oauth.ClientSecretBasic(clientSecret)
-      : oauth.ClientSecretPost(clientSecret);
-    const response = await oauth.authorizationCodeGrantRequest(
-      server,
-      client(),
-      authentication,
-      answer,
-      redirectUri,
-      verifier,
-      http,
-    );
-    const result = await oauth.processAuthorizationCodeResponse(server, client(), response, {
-      expectedNonce: nonce,
-      requireIdToken: true,
-    });
-    await oauth.validateApplicationLevelSignature(server, response, http);
-    return result;
-  }
-
-  /** What the provider says at its userinfo endpoint. Without it a person has fewer rights, never more. */
-  async function userInfo(
-    server: oauth.AuthorizationServer,
-    { subject, accessToken }: { subject: string; accessToken: string },
-  ): Promise<Partial<oauth.UserInfoResponse>> {
-    if (server.userinfo_endpoint === undefined) return {};
-    try {
-      const response = await oauth.userInfoRequest(server, client(), accessToken, http);
-      return await oauth.processUserInfoResponse(server, client(), subject, response);
-    } catch (error) {
-      log.warn("userinfo of the provider cannot be used", {
-        error: cutText(oneLine(errorMessage(error)), 300),
-      });
-      return {};
     }
   }
 
@@ -150,19 +109,78 @@ export function createProvider(
       return target;
     },
     async claimsOf(callback, secrets) {
-      const server = await discover();
-      const result = await exchangeCode(server, callback, secrets);
+      const connection = connectionTo(await discover());
+      const grant = { callback, redirectUri, clientSecret };
+      const result = await exchangeCode(connection, grant, secrets);
       const claims = oauth.getValidatedIdTokenClaims(result)!;
       if (claims.sub.length > MAX_SUBJECT_CHARACTERS) throw new Error("the subject is too long");
       if (!lacksClaims(claims, settings)) return claims;
       // GitLab and Authelia have the groups there only.
-      const more = await userInfo(server, {
-        subject: claims.sub,
-        accessToken: result.access_token,
-      });
+      const subject = { subject: claims.sub, accessToken: result.access_token };
+      const more = await userInfo(connection, subject, log);
       return { ...more, ...claims };
     },
   };
+}
+
+/** What requests to the provider need. */
+interface Connection {
+  server: oauth.AuthorizationServer;
+  client: oauth.Client;
+  http: {
+    [oauth.customFetch]: typeof boundedFetch;
+    [oauth.allowInsecureRequests]: boolean;
+  };
+}
+
+/** The response with the ID token, which is checked, to the code in an address. */
+async function exchangeCode(
+  { server, client, http }: Connection,
+  { callback, redirectUri, clientSecret }: {
+    callback: URL;
+    redirectUri: string;
+    clientSecret: string;
+  },
+  { verifier, state, nonce }: SignInSecrets,
+): Promise<oauth.TokenEndpointResponse> {
+  const answer = oauth.validateAuthResponse(server, client, callback, state);
+  const methods = server.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+  const authentication = methods.includes("client_secret_basic")
+    ? oauth.ClientSecretBasic(clientSecret)
+    : oauth.ClientSecretPost(clientSecret);
+  const response = await oauth.authorizationCodeGrantRequest(
+    server,
+    client,
+    authentication,
+    answer,
+    redirectUri,
+    verifier,
+    http,
+  );
+  const result = await oauth.processAuthorizationCodeResponse(server, client, response, {
+    expectedNonce: nonce,
+    requireIdToken: true,
+  });
+  await oauth.validateApplicationLevelSignature(server, response, http);
+  return result;
+}
+
+/** What the provider says at its userinfo endpoint. Without it a person has fewer rights, never more. */
+async function userInfo(
+  { server, client, http }: Connection,
+  { subject, accessToken }: { subject: string; accessToken: string },
+  log: Log,
+): Promise<Partial<oauth.UserInfoResponse>> {
+  if (server.userinfo_endpoint === undefined) return {};
+  try {
+    const response = await oauth.userInfoRequest(server, client, accessToken, http);
+    return await oauth.processUserInfoResponse(server, client, subject, response);
+  } catch (error) {
+    log.warn("userinfo of the provider cannot be used", {
+      error: cutText(oneLine(errorMessage(error)), 300),
+    });
+    return {};
+  }
 }
 
 /** A request to the provider, bounded in time and size. Redirects are not followed. */

@@ -73,13 +73,10 @@ export function createSignIn(
       return failed(400, "another sign-in was begun in this browser since");
     }
     const claims = await provider.claimsOf(callback, pending);
-    const difference = Math.abs(claims.iat - now());
-    if (difference > MAX_CLOCK_DIFFERENCE_SECONDS) {
-      log.warn("sign-in failed", { error: "the clocks differ", seconds: difference });
-      return failed(
-        502,
-        `the clocks of the provider and of this service differ by ${difference} s, expected at most ${MAX_CLOCK_DIFFERENCE_SECONDS} s`,
-      );
+    const seconds = Math.abs(claims.iat - now());
+    if (seconds > MAX_CLOCK_DIFFERENCE_SECONDS) {
+      log.warn("sign-in failed", { error: "the clocks differ", seconds });
+      return failed(502, clocksDiffer(seconds));
     }
     const organization = organizationOf(claims, settings);
     if (organization === null) return failed(403, "the account belongs to no organization here");
@@ -88,19 +85,6 @@ export function createSignIn(
     const session = await sessions.begin({ sub: claims.sub, organization, name, groups });
     log.info("signed in", { user: name, organization });
     return redirect(publicUrl + pending.to, [session, cookies.remove("sign-in")]);
-  }
-
-  function signOut(headers: Headers): Response {
-    if (!sessions.isOwnSignOut(headers)) {
-      return page(403, "Sign out", markup`<p>The request came from another site.</p>`);
-    }
-    const response = page(
-      200,
-      "Signed out",
-      markup`<p>You are signed out. <a href="${publicUrl}/sign-in">Sign in</a>.</p>`,
-    );
-    response.headers.append("set-cookie", sessions.end());
-    return response;
   }
 
   /** A page that says why, and the way to begin again. */
@@ -134,17 +118,38 @@ export function createSignIn(
         return await attempt(() => finish(search, headers));
       }
       const isSignOut = path === "/sign-out" && (isRead(method) || method === "POST");
-      return isSignOut ? signOut(headers) : null;
+      return isSignOut ? signOut(headers, { sessions, publicUrl }) : null;
     },
     session: sessions.read,
     forgery: sessions.forgery,
   };
 }
 
+function signOut(
+  headers: Headers,
+  { sessions, publicUrl }: { sessions: ReturnType<typeof createSessions>; publicUrl: string },
+): Response {
+  if (!sessions.isOwnSignOut(headers)) {
+    return page(403, "Sign out", markup`<p>The request came from another site.</p>`);
+  }
+  const response = page(
+    200,
+    "Signed out",
+    markup`<p>You are signed out. <a href="${publicUrl}/sign-in">Sign in</a>.</p>`,
+  );
+  response.headers.append("set-cookie", sessions.end());
+  return response;
+}
+
 function redirect(location: string, cookies: readonly string[]): Response {
   const response = new Response(null, { status: 302, headers: { location } });
   for (const one of cookies) response.headers.append("set-cookie", one);
   return response;
+}
+
+function clocksDiffer(seconds: number): string {
+  return `the clocks of the provider and of this service differ by ${seconds} s, expected at most ` +
+    `${MAX_CLOCK_DIFFERENCE_SECONDS} s`;
 }
 
 function isRead(method: string): boolean {
