@@ -11,7 +11,7 @@ import {
 } from "../../html/layout.ts";
 import { renderMarkdown } from "../../html/markdown.ts";
 import { type Markup, pathsFrom } from "../../html/markup.ts";
-import { responseText } from "../llms_txt/document.ts";
+import { commonFields, commonFieldsText, responseText } from "../llms_txt/document.ts";
 import {
   API_DESCRIPTION,
   API_SUMMARY,
@@ -36,6 +36,7 @@ export function docsPage(
     description,
     routes: routes.filter((route) => route.tag === tag),
   }));
+  const fields = commonFields(routes);
   const body = `${documentHead(`${API_TITLE}: API`, style)}<header class="top">
 ${LOGO}
 <span class="product">${PRODUCT}</span>
@@ -55,9 +56,12 @@ page.</p>
 <noscript><p>Sending requests needs JavaScript.</p></noscript>
 ${
     groups.map(({ tag, description, routes }) =>
-      `<h2>${escapeHtml(tag)}</h2>\n${markdown(description)}\n${routes.map(endpoint).join("\n")}`
+      `<h2>${escapeHtml(tag)}</h2>\n${markdown(description)}\n${
+        routes.map((route) => endpoint(route, fields)).join("\n")
+      }`
     ).join("\n")
   }
+${markdown(commonFieldsText(fields))}
 <h2>General rules</h2>
 ${markdown(API_DESCRIPTION)}
 </main>
@@ -76,7 +80,8 @@ function contentsOf(tag: string, routes: readonly Route[]): string {
   return `<p>${escapeHtml(tag)}</p>\n<ul>${links.join("")}</ul>`;
 }
 
-function endpoint(route: Route): string {
+/** An endpoint; common fields are only named. */
+function endpoint(route: Route, fields: ReadonlySet<string>): string {
   const { operationId, path, access, response: { mediaType, example } } = route;
   return `<section class="endpoint" id="${operationId}" aria-labelledby="${operationId}-title">
 <h3 id="${operationId}-title">${escapeHtml(route.summary)}</h3>
@@ -87,7 +92,7 @@ ${describedParameters(route).map((one) => parameterField(operationId, one)).join
 <button>Send request</button>
 </form>
 <div class="result" role="status" hidden></div>
-<details><summary>Response</summary>${markdown(responseText(route))}
+<details><summary>Response</summary>${markdown(responseText(route, fields))}
 ${mediaType?.startsWith("image/svg") ? `<p>${example}</p>` : ""}</details>
 </section>`;
 }

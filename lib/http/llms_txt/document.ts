@@ -51,7 +51,7 @@ export function llmsText(routes: readonly Route[]): string {
   const overview = routes.map(({ path, summary }) => `| \`${pathTemplate(path)}\` | ${summary} |`);
   const common = {
     parameters: commonLines(routes, (route) => describedParameters(route).map(parameterLine)),
-    fields: commonLines(routes, (route) => fieldsOf(route).filter(isDescribed).map(fieldLine)),
+    fields: commonFields(routes),
   };
   return [
     `# ${API_TITLE}`,
@@ -62,9 +62,7 @@ export function llmsText(routes: readonly Route[]): string {
     "## Common parameters",
     "Many endpoints have these parameters; their chapters only name them.",
     [...common.parameters].join("\n"),
-    "## Common fields",
-    "Many responses have these fields; their chapters only name them.",
-    [...common.fields].join("\n"),
+    commonFieldsText(common.fields),
     ...Object.entries(TAGS).flatMap(([tag, description]) => [
       `## ${tag}`,
       description,
@@ -73,6 +71,20 @@ export function llmsText(routes: readonly Route[]): string {
     ]),
     otherInterfaces.trimEnd(),
   ].filter((part) => part !== undefined).join("\n\n") + "\n";
+}
+
+/** The lines of fields that several responses have, by name. */
+export function commonFields(routes: readonly Route[]): ReadonlySet<string> {
+  return commonLines(routes, (route) => fieldsOf(route).filter(isDescribed).map(fieldLine));
+}
+
+/** The chapter of common fields. */
+export function commonFieldsText(fields: ReadonlySet<string>): string {
+  return [
+    "## Common fields",
+    "Many responses have these fields; their chapters only name them.",
+    [...fields].join("\n"),
+  ].join("\n\n");
 }
 
 /** The lines that several endpoints have, by name. */
