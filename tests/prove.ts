@@ -1,7 +1,9 @@
 /**
- * `deno task prove mutants` runs histories against a broken oracle until each mistake is noticed, and
+ * `deno task prove mutants` runs histories against a broken oracle until each mistake is noticed,
  * `deno task prove reports 100000` damages reports, `deno task prove recall` counts the flaky tests that are
- * found by each way to run tests again; without any, compares random histories with the
+ * found by each way to run tests again, `deno task prove requests 100000` sends random requests,
+ * `deno task prove evidence 200` compares what random failures are evidence of, and
+ * `deno task prove kills 50` kills processes; without any of them, compares random histories with the
  * definitions:
  * `deno task prove 5000 [--seed N] [--path P] [--database embedded|server] [--jobs N]`.
  *
@@ -135,10 +137,32 @@ async function runOther(...args: string[]): Promise<number> {
   return (await child.spawn().status).code;
 }
 
+/** @throws {RangeError} for anything but a whole number above 0 */
+function wholeNumber(text: string): string {
+  if (!/^[1-9]\d*$/.test(text)) throw new RangeError(`"${text}" is not a whole number above 0`);
+  return text;
+}
+
+/** Kills processes in each test that does, so many of each, on every database. */
+async function proveKills([count = "50"]: string[]): Promise<number> {
+  process.env.PROVE_KILLS = wholeNumber(count);
+  const files = ["embedded", "import", "prune", "watch", "webhook"]
+    .map((name) => fileURLToPath(new URL(`e2e/${name}_kill_test.ts`, import.meta.url)));
+  return await runOther("test", ...files);
+}
+
 async function main(): Promise<number> {
   const [kind, ...rest] = process.argv.slice(2);
   const file = (name: string) => fileURLToPath(new URL(name, import.meta.url));
   if (kind === "mutants") return await runOther("test", file("oracle/reveal_mutants.ts"), ...rest);
+  if (kind === "kills") return await proveKills(rest);
+  if (kind === "requests") {
+    return await runOther("test", file("routes/random_requests_test.ts"), "--", ...rest);
+  }
+  if (kind === "evidence") {
+    process.env.EVIDENCE_HISTORIES = wholeNumber(rest[0] ?? "200");
+    return await runOther("test", file("oracle/evidence_histories_test.ts"));
+  }
   if (kind === "reports") return await runOther("run", file("mutate.ts"), ...rest);
   if (kind === "recall") return await runOther("run", file("laboratory/recall.ts"), ...rest);
   const request = taskOptions(readOptions, {
@@ -146,6 +170,7 @@ async function main(): Promise<number> {
       "Usage: deno task prove COUNT [--seed N] [--path P] [--database embedded|server] [--jobs N]\n" +
       "       deno task prove mutants\n" +
       "       deno task prove recall\n" +
+      "       deno task prove kills|evidence|requests [COUNT]\n" +
       "       deno task prove reports COUNT [--seed N] [--only NAME]",
     example: "deno task prove 1000 --seed 1",
   });

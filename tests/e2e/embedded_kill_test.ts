@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { join } from "node:path";
-import process from "node:process";
 import { copyTemplate } from "../database.ts";
+import { IS_PROOF, killCount } from "./kills.ts";
 import { launch } from "./launch.ts";
 import { run } from "./program.ts";
 import { prepare } from "./prepare.ts";
 import { pause } from "../../lib/base/delay.ts";
 
-/** How many processes are killed; the long proof sets 200. */
-const KILLS = Number(process.env.TEST_EMBEDDED_KILLS || "2");
+/** How many processes are killed. */
+const KILLS = killCount({ inGate: 2 });
 /** Enough for an upload to have moments at which it can be killed. */
 const TESTS = 5_000;
 
@@ -80,7 +80,7 @@ describe("an embedded database whose users are killed", () => {
         assert.deepEqual([status, test_result_count], ["processed", TESTS + 2], key);
       }
       // deno-lint-ignore no-console -- figures of the long proof
-      if (KILLS > 4) console.log({ kills: killedCount, uploads: submissions.length });
+      if (IS_PROOF) console.log({ kills: killedCount, uploads: submissions.length });
     } finally {
       await Deno.remove(dataDir, { recursive: true });
       await Deno.remove(folder, { recursive: true });

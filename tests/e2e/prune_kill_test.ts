@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
-import { describe, it } from "@std/testing/bdd";
+import { describe } from "@std/testing/bdd";
 import { join } from "node:path";
-import process from "node:process";
 import { type Database, openDatabase } from "../../db/connection/connect.ts";
 import { Random } from "../../tools/measure/bench/random.ts";
-import { copyTemplate, openTestServer } from "../database.ts";
 import { assertWhole, lastingFacts, randomUpload } from "../db/write/prune_fixture.ts";
 import { createFixture, DAY, NOW } from "../routes/fixture.ts";
+import { IS_PROOF, itOnKilledDatabase, killCount } from "./kills.ts";
 import { command, run } from "./program.ts";
 import { pause } from "../../lib/base/delay.ts";
 
-/** How often a prune is killed; the long proof sets 100. */
-const KILLS = Number(process.env.TEST_PRUNE_KILLS || "1");
+/** How often a prune is killed. */
+const KILLS = killCount({ inGate: 1 });
 
 /** Old submissions, of 8 tests or fewer each, that every killed prune finds. */
 const SUBMISSIONS_PER_KILL = 250;
@@ -37,8 +36,8 @@ async function prove(environment: Record<string, string>): Promise<void> {
   });
   const moment = () => NOW - 400 * DAY - random.below(100 * DAY);
 
-  let [killCount, inTheMiddle] = [0, 0];
-  for (let attempt = 0; killCount < KILLS || inTheMiddle === 0; attempt++) {
+  let [killed, inTheMiddle] = [0, 0];
+  for (let attempt = 0; killed < KILLS || inTheMiddle === 0; attempt++) {
     assert.ok(attempt < 20 * KILLS, "none was killed between two batches");
     const before = await withDatabase(async (database) => {
       for (let i = 0; i < SUBMISSIONS_PER_KILL; i++) {
@@ -46,7 +45,7 @@ async function prove(environment: Record<string, string>): Promise<void> {
       }
       return { count: await submissionCount(database), facts: await lastingFacts(database) };
     });
-    if (await killed(environment, { open, before: before.count, random })) killCount++;
+    if (await killInTime(environment, { open, before: before.count, random })) killed++;
     await withDatabase(async (database) => {
       await assertWhole(database);
       assert.deepEqual(await lastingFacts(database), before.facts);
@@ -67,14 +66,14 @@ async function prove(environment: Record<string, string>): Promise<void> {
     assert.deepEqual(left, { negatives: 0, lists: 0, tagSets: 0, coverages: 1 });
   });
   // deno-lint-ignore no-console -- figures of the long proof
-  if (KILLS > 4) console.log({ killCount, inTheMiddle });
+  if (IS_PROOF) console.log({ killed, inTheMiddle });
 }
 
 /**
  * Starts a prune and kills it soon after it deleted the first; every other time the process that has
  * the embedded database. Returns false when it was faster.
  */
-async function killed(
+async function killInTime(
   environment: Record<string, string>,
   { open, before, random }: { open: () => Promise<Database>; before: number; random: Random },
 ): Promise<boolean> {
@@ -125,27 +124,5 @@ async function submissionCount({ sql }: Database): Promise<number> {
 }
 
 describe("a prune that is killed at any moment", () => {
-  it("leaves whole submissions, and resumes the next time, on the embedded database", async () => {
-    const dataDir = await copyTemplate();
-    try {
-      await prove({ DATA_DIR: dataDir });
-    } finally {
-      await Deno.remove(dataDir, { recursive: true });
-    }
-  });
-
-  const server = process.env.TEST_DATABASE_URL;
-  if (server) {
-    it("leaves whole submissions, and resumes the next time, on a server", async () => {
-      const database = await openTestServer(server);
-      try {
-        const [row] = await database.sql<{ name: string }[]>`select current_database() as name`;
-        const url = new URL(server);
-        url.pathname = `/${row!.name}`;
-        await prove({ DATABASE_URL: url.href });
-      } finally {
-        await database.close();
-      }
-    });
-  }
+  itOnKilledDatabase("leaves whole submissions, and resumes the next time", prove);
 });

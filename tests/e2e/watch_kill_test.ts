@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
-import { describe, it } from "@std/testing/bdd";
+import { describe } from "@std/testing/bdd";
 import { gzipSync } from "node:zlib";
 import { join } from "node:path";
-import process from "node:process";
 import { packTar } from "modern-tar";
 import { openDatabase } from "../../db/connection/connect.ts";
-import { copyTemplate, openTestServer, withDatabase } from "../database.ts";
+import { IS_PROOF, itOnKilledDatabase, killCount } from "./kills.ts";
 import { command, run } from "./program.ts";
 import { prepare } from "./prepare.ts";
 import { pause } from "../../lib/base/delay.ts";
 
-/** How often a watcher is killed; the long proof sets 100, on the embedded database too. */
-const KILLS = Number(process.env.TEST_WATCH_KILLS || "1");
+/** How often a watcher is killed. */
+const KILLS = killCount({ inGate: 1 });
 const WATCHERS = 2;
 /** Watchers that share a queue of so many archives. */
 const SHARERS = 3;
@@ -195,54 +194,20 @@ async function prove(environment: Record<string, string>): Promise<void> {
 
     const { attempts, interrupted } = await checkStored(environment, { archives: count() });
     // deno-lint-ignore no-console -- figures of the long proof
-    if (KILLS > 4) console.log({ archives: count(), kills: KILLS, attempts, interrupted });
+    if (IS_PROOF) console.log({ archives: count(), kills: KILLS, attempts, interrupted });
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 }
 
-/** Runs `body` on a new embedded database. */
-async function embedded(body: (environment: Record<string, string>) => Promise<void>) {
-  const dataDir = await copyTemplate();
-  try {
-    await body({ DATA_DIR: dataDir });
-  } finally {
-    await Deno.remove(dataDir, { recursive: true });
-  }
-}
-
-const SERVER = process.env.TEST_DATABASE_URL ?? "";
-
-/** Runs `body` on a new database of a server. */
-async function onServer(body: (environment: Record<string, string>) => Promise<void>) {
-  const database = await openTestServer(SERVER);
-  try {
-    const [row] = await database.sql<{ name: string }[]>`select current_database() as name`;
-    await body({ DATABASE_URL: withDatabase(SERVER, row!.name) });
-  } finally {
-    await database.close();
-  }
-}
-
 describe("watchers that are killed at any moment", () => {
-  it(
-    "process every archive exactly once, on the embedded database",
-    { skip: KILLS === 1 },
-    () => embedded(prove),
-  );
-  it(
-    "process every archive exactly once, on a server",
-    { skip: SERVER === "" },
-    () => onServer(prove),
-  );
+  itOnKilledDatabase("process every archive exactly once", prove);
 });
 
 describe("watchers that share a queue, one of them killed", () => {
-  it("process each archive once, on the embedded database", () =>
-    embedded((environment) => proveSharing(environment, QUEUES.embedded)));
-  it(
-    "process each archive once, on a server",
-    { skip: SERVER === "" },
-    () => onServer((environment) => proveSharing(environment, QUEUES.server)),
+  itOnKilledDatabase(
+    "process each archive once",
+    (environment) =>
+      proveSharing(environment, environment.DATA_DIR ? QUEUES.embedded : QUEUES.server),
   );
 });

@@ -4,17 +4,17 @@ import { join } from "node:path";
 import process from "node:process";
 import { gzipSync } from "node:zlib";
 import { packTar } from "modern-tar";
-import { describe, it } from "@std/testing/bdd";
+import { describe } from "@std/testing/bdd";
 import { openDatabase } from "../../db/connection/connect.ts";
 import { pause } from "../../lib/base/delay.ts";
-import { copyTemplate, openTestServer, withDatabase } from "../database.ts";
+import { IS_PROOF, itOnKilledDatabase, killCount } from "./kills.ts";
 import { command } from "./program.ts";
 import { prepare } from "./prepare.ts";
 
-/** How often `watch` is killed; the long proof sets 50. */
-const KILLS = Number(process.env.TEST_WEBHOOK_KILLS || "2");
+/** How often `watch` is killed. */
+const KILLS = killCount({ inGate: 2 });
 /** Longer than the lease of an attempt, and the first pauses after failures. */
-const DEADLINE_MS = KILLS > 2 ? 600_000 : 180_000;
+const DEADLINE_MS = 600_000;
 
 /**
  * An archive in which all tests failed: one `outage.started` of its job, where they failed alike on another
@@ -85,7 +85,7 @@ class Receiver {
     const chance = Math.random();
     if (chance < 0.1) return new Response("busy", { status: 503 });
     // It has the message, and the sender does not know.
-    if (KILLS > 2 && chance < 0.12) await pause(12_000);
+    if (IS_PROOF && chance < 0.12) await pause(12_000);
     return new Response("thanks");
   }
 }
@@ -168,7 +168,7 @@ async function prove(environment: Record<string, string>): Promise<void> {
       assert.equal(ids.size, 1, `${job} has one webhook-id`);
       for (const bodies of ids.values()) assert.equal(bodies.size, 1, `${job} has one body`);
     }
-    if (KILLS > 2) {
+    if (IS_PROOF) {
       const figures = { kills: KILLS, messages: jobCount, requests: receiver.requestCount };
       process.stderr.write(`${JSON.stringify(figures)}\n`);
     }
@@ -178,29 +178,6 @@ async function prove(environment: Record<string, string>): Promise<void> {
   }
 }
 
-const SERVER = process.env.TEST_DATABASE_URL ?? "";
-
 describe("messages of a watch that is killed", () => {
-  it("are all delivered, repeats with the same id, on the embedded database", async () => {
-    const dataDir = await copyTemplate();
-    try {
-      await prove({ DATA_DIR: dataDir });
-    } finally {
-      await Deno.remove(dataDir, { recursive: true });
-    }
-  });
-
-  it(
-    "are all delivered, repeats with the same id, on a server",
-    { skip: SERVER === "" },
-    async () => {
-      const database = await openTestServer(SERVER);
-      try {
-        const [row] = await database.sql<{ name: string }[]>`select current_database() as name`;
-        await prove({ DATABASE_URL: withDatabase(SERVER, row!.name) });
-      } finally {
-        await database.close();
-      }
-    },
-  );
+  itOnKilledDatabase("are all delivered, repeats with the same id", prove);
 });

@@ -1,8 +1,4 @@
-/**
- * With a number of requests:
- * `deno test -A tests/routes/random_requests_test.ts -- 100000 [SEED]`; the last tenth goes over a
- * real connection.
- */
+/** `deno task prove requests 100000 [SEED]` sends so many; the last tenth goes over a real connection. */
 import assert from "node:assert/strict";
 import { after, before, it } from "@std/testing/bdd";
 import type { RunningServer } from "../../lib/http/server/server.ts";
@@ -10,7 +6,7 @@ import { organizationUuid } from "../../lib/base/identity.ts";
 import { createLog } from "../../lib/base/log.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp, serve } from "../../routes/mod.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { exchange, parseResponse } from "../raw_http.ts";
 import { Contract, seen, type SeenResponse, type SentRequest } from "./contract.ts";
 import { createContractFixture } from "./contract_fixture.ts";
@@ -26,7 +22,7 @@ const WIRE_COUNT = Math.max(250, Math.ceil(COUNT / 10));
 /** Statuses that must occur. */
 const STATUSES = [200, 204, 302, 304, 400, 401, 404, 405];
 
-describeWithDatabases("random requests", (database) => {
+describeWithDatabase("random requests", (database) => {
   const contract = new Contract();
   const operations = [...contract.operations, ...PAGE_OPERATIONS];
   const errors: string[] = [];
