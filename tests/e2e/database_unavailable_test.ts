@@ -13,8 +13,8 @@ import { startTunnel, type Tunnel } from "./tunnel.ts";
 import { pause } from "../../lib/base/delay.ts";
 import { waitUntil } from "../wait_until.ts";
 
-/** Time within which the service must recover after the server is back. */
-const RECOVERY_MS = 2_000;
+/** Time within which the service must recover after the server is back; a client may wait for 20 s by default. */
+const RECOVERY_MS = 9_000;
 
 /** Makes a certificate for a server, and lets it accept TLS. */
 async function enableTls({ url }: OwnServer): Promise<void> {

@@ -52,7 +52,7 @@ export async function createReceiver(
     inbox,
     readers,
     workFolder: work.path,
-    limits: { maxBytes: 10_000_000, idleMs: 5_000, timeoutMs: 60_000, stop, ...limits },
+    limits: { maxBytes: 10_000_000, idleMs: 60_000, timeoutMs: 120_000, stop, ...limits },
     publicUrl: "",
     maxRunningUploads: 10,
     quotas: {
