@@ -6,18 +6,19 @@ import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { launch, NO_BROWSER, type Site } from "./browser.ts";
 import { describeDocsPage } from "./docs_page.ts";
 import { copyTemplate } from "../database.ts";
-import { type Running, start } from "./program.ts";
+import { type Demo, serveDemo } from "./demo.ts";
 import { createAcme, prepare } from "./prepare.ts";
+import { start } from "./program.ts";
 
 describe("the pages in a browser", { skip: NO_BROWSER }, () => {
-  let demo: Running;
+  let demo: Demo;
   const site = {} as Site;
   /** Every kind of page, by name. */
   let paths: Record<string, string>;
 
   before(async () => {
-    demo = await start(["demo", "--port", "0", "--json"], {});
-    const { token } = JSON.parse(demo.stdout());
+    demo = await serveDemo();
+    const { token } = demo;
     Object.assign(site, { browser: await launch(), url: demo.url, token });
     const read = async (path: string) => {
       const response = await fetch(demo.url + path, {
@@ -49,7 +50,7 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
   });
   after(async () => {
     await site.browser?.close();
-    await demo?.stop("SIGTERM");
+    await demo?.stop();
   });
 
   describeDocsPage(site);
@@ -92,32 +93,104 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
       "document.documentElement.scrollWidth - document.documentElement.clientWidth",
     );
 
-  it("have no violation that axe-core finds, follow the reader's scheme, and fit a phone", async () => {
-    const light: Record<string, string> = {};
-    for (const [colorScheme, width] of [["light", 1280], ["dark", 390]] as const) {
-      const options = { colorScheme, viewport: { width, height: 900 }, bypassCSP: true };
-      await visit(options, async (page, name) => {
-        assert.equal(await overflow(page), 0, `${name} is not cut off at the side`);
-        if (width === 1280) {
-          const rows = "[...document.querySelectorAll('.dense tbody tr')]";
-          const tall = await page.evaluate<string[]>(
-            `${rows}.filter((row) => row.clientHeight > 40).map((row) => row.innerText)`,
-          );
-          assert.deepEqual(tall, [], `${name} has one line a row`);
-        }
-        const background = await page.evaluate<string>(
-          "getComputedStyle(document.body).backgroundColor",
+  /** What is seen of a page in one visit. */
+  interface Seen {
+    overflow: number;
+    background: string;
+    violations: string[];
+  }
+
+  async function seenOf(page: Page): Promise<Seen> {
+    await page.evaluate(axe.source);
+    const violations = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
+      "axe.run().then(({ violations }) => violations)",
+    );
+    return {
+      overflow: await overflow(page),
+      background: await page.evaluate<string>("getComputedStyle(document.body).backgroundColor"),
+      violations: violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`),
+    };
+  }
+
+  describe("each of them", () => {
+    const light: Record<string, Seen> = {};
+    const dark: Record<string, Seen> = {};
+    /** Rows of more than one line. */
+    const tall: Record<string, string[]> = {};
+    const zoomedOverflow: Record<string, number> = {};
+    const onPaper: Record<string, { hasNavigation: boolean; hasHeading: boolean }> = {};
+    const unstyled: Record<string, { text: string; headings: string[] }> = {};
+
+    before(async () => {
+      const desk = { width: 1280, height: 900 };
+      await visit({ colorScheme: "light", viewport: desk, bypassCSP: true }, async (page, name) => {
+        light[name] = await seenOf(page);
+        const rows = "[...document.querySelectorAll('.dense tbody tr')]";
+        tall[name] = await page.evaluate<string[]>(
+          `${rows}.filter((row) => row.clientHeight > 40).map((row) => row.innerText)`,
         );
-        if (colorScheme === "light") light[name] = background;
-        else assert.notEqual(background, light[name], name);
-        await page.evaluate(axe.source);
-        const violations = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
-          "axe.run().then(({ violations }) => violations)",
+        // A zoom of 200 %: half of the width.
+        await page.setViewportSize({ width: 640, height: 450 });
+        zoomedOverflow[name] = await overflow(page);
+        await page.setViewportSize(desk);
+        await page.emulateMedia({ media: "print" });
+        onPaper[name] = {
+          hasNavigation: await page.locator(".top nav").isVisible(),
+          hasHeading: await page.locator("main h1").isVisible(),
+        };
+        await page.emulateMedia({ media: "screen" });
+        await page.evaluate(
+          "document.querySelectorAll('style').forEach((style) => style.remove())",
         );
-        const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html)}`);
-        assert.deepEqual(found, [], name);
+        unstyled[name] = {
+          text: await page.innerText("main"),
+          headings: await page.locator("h1, h2, h3").allInnerTexts(),
+        };
       });
-    }
+      const phone = { width: 390, height: 900 };
+      await visit({ colorScheme: "dark", viewport: phone, bypassCSP: true }, async (page, name) => {
+        dark[name] = await seenOf(page);
+      });
+    });
+
+    /** The same for every page. */
+    const forAll = <T>(value: T) =>
+      Object.fromEntries(Object.keys(paths).map((name) => [name, value]));
+    const each = <T, R>(seen: Record<string, T>, read: (one: T) => R) =>
+      Object.fromEntries(Object.entries(seen).map(([name, one]) => [name, read(one)]));
+
+    it("has no violation that axe-core finds", () => {
+      for (const seen of [light, dark]) {
+        assert.deepEqual(each(seen, ({ violations }) => violations), forAll([]));
+      }
+    });
+
+    it("follows the reader's scheme", () => {
+      for (const [name, { background }] of Object.entries(dark)) {
+        assert.notEqual(background, light[name]!.background, name);
+      }
+    });
+
+    it("fits a desk, a phone, and a zoom of 200 %", () => {
+      for (const seen of [light, dark]) {
+        assert.deepEqual(each(seen, (one) => one.overflow), forAll(0));
+      }
+      assert.deepEqual(zoomedOverflow, forAll(0));
+    });
+
+    it("has lists of one line a row at a desk", () => assert.deepEqual(tall, forAll([])));
+
+    it("has its heading and no navigation on paper", () => {
+      assert.deepEqual(onPaper, forAll({ hasNavigation: false, hasHeading: true }));
+    });
+
+    it("can be read without the style sheet", () => {
+      for (const name of Object.keys(paths)) {
+        const { text, headings } = unstyled[name]!;
+        assert.ok(text.length > 40, `${name}: ${text}`);
+        assert.ok(headings[0] && text.includes(headings[0]), name);
+      }
+    });
   });
 
   it("fit a phone whatever names, branches and addresses are, and cut long names", async () => {
@@ -166,26 +239,6 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
       await service.stop("SIGTERM");
       await Deno.remove(folder, { recursive: true });
     }
-  });
-
-  it("fit when they are zoomed to 200 %", async () => {
-    // As browsers do it: half of the pixels, each twice as large.
-    const options = { viewport: { width: 640, height: 450 }, deviceScaleFactor: 2 };
-    await visit(options, async (page, name) => assert.equal(await overflow(page), 0, name));
-  });
-
-  it("can be read without the style sheet, and on paper", async () => {
-    await visit({}, async (page, name) => {
-      await page.emulateMedia({ media: "print" });
-      assert.equal(await page.locator(".top nav").isVisible(), false, name);
-      assert.equal(await page.locator("main h1").isVisible(), true, name);
-      await page.emulateMedia({ media: "screen" });
-      await page.evaluate("document.querySelectorAll('style').forEach((style) => style.remove())");
-      const text = await page.innerText("main");
-      assert.ok(text.length > 40, `${name}: ${text}`);
-      const order = await page.locator("h1, h2, h3").allInnerTexts();
-      assert.ok(order[0] && text.includes(order[0]), name);
-    });
   });
 
   it("lead from the repositories to a stack trace in three clicks, with the keyboard too", async () => {
