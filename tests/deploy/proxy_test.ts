@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
-import { type Running, start } from "../e2e/program.ts";
+import { type Demo, serveDemo } from "../e2e/demo.ts";
 import { waitUntil } from "../wait_until.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -34,15 +34,15 @@ const CADDY = pathOf("caddy");
 
 describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, () => {
   let folder = "";
-  let demo: Running;
+  let demo: Demo;
   let token = "";
 
   before(async () => {
     folder = await Deno.makeTempDir({ prefix: "test-analytics-proxy-" });
     // Started by root, nginx writes bodies to files in it as another user.
     await Deno.chmod(folder, 0o755);
-    demo = await start(["demo", "--port", "0", "--json"], {});
-    token = JSON.parse(demo.stdout()).token;
+    demo = await serveDemo();
+    ({ token } = demo);
     const { success } = await new Deno.Command("openssl", {
       args: [
         ...["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"],
@@ -56,7 +56,7 @@ describe("the service behind a proxy", { skip: NGINX === "" && CADDY === "" }, (
     assert.ok(success);
   });
   after(async () => {
-    await demo.stop("SIGTERM");
+    await demo.stop();
     await Deno.remove(folder, { recursive: true });
   });
 

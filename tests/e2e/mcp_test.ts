@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { FAKE_TOKEN, flakyPage, startFakeApi } from "../lib/api_client/fake_api.ts";
 import { QUOTE_HEADING } from "../../lib/mcp/output.ts";
+import { prepare } from "./prepare.ts";
 import { run, type Running, start } from "./program.ts";
 import { startToolProcess, TOOL_SERVER } from "./tool_process.ts";
 import { waitUntil } from "../wait_until.ts";
@@ -55,22 +56,8 @@ async function ingestFlakyTest(dataDir: string): Promise<void> {
       `<testsuite name="gateway"><testcase classname="Proxy" name="forwards headers">` +
         `${failure}</testcase></testsuite>`,
     );
-    const { code, stderr } = await run(
-      [
-        "ingest",
-        "--org",
-        "acme",
-        "--repo",
-        NESTED,
-        "--commit",
-        "a1b2c3d",
-        "--tags",
-        "linux,X",
-        report,
-      ],
-      { DATA_DIR: dataDir },
-    );
-    assert.equal(code, 0, stderr);
+    const facts = ["--repo", NESTED, "--commit", "a1b2c3d", "--tags", "linux,X"];
+    await prepare({ DATA_DIR: dataDir }, [["ingest", "--org", "acme", ...facts, report]]);
   }
   await Deno.remove(folder, { recursive: true });
 }

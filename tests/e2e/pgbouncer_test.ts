@@ -4,7 +4,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { openTestServer, type TestDatabase } from "../database.ts";
 import { hasPgBouncer, startPgBouncer } from "./pgbouncer.ts";
-import { run, type Running, start } from "./program.ts";
+import { runHere } from "./prepare.ts";
+import { type Running, start } from "./program.ts";
 import { flakyReport } from "./replicas.ts";
 
 const serverUrl = process.env.TEST_DATABASE_URL ?? "";
@@ -66,7 +67,7 @@ describe("the program behind PgBouncer", { skip: !serverUrl || !hasPgBouncer() }
       const bouncer = await startPgBouncer(server.place.databaseUrl!, { pool_mode: mode, ...more });
       const environment = { DATABASE_URL: bouncer.url };
       const succeed = async (...args: string[]) => {
-        const { code, stdout, stderr } = await run(args, environment);
+        const { code, stdout, stderr } = await runHere(args, environment);
         assert.equal(code, 0, stderr);
         return stdout.trim();
       };

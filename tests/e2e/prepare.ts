@@ -1,6 +1,31 @@
 import assert from "node:assert/strict";
+import process from "node:process";
 import { openDatabase } from "../../db/connection/connect.ts";
-import { commandLine } from "../lib/cli/run_in_process.ts";
+import { openCurrentDatabase } from "../../lib/cli/database.ts";
+import { commandLine, type Ending } from "../lib/cli/run_in_process.ts";
+import { NO_CI } from "../no_ci.ts";
+
+/** After which a service that should have refused to start is stopped. */
+const MAX_MS = 60_000;
+
+const now = () => Math.floor(Date.now() / 1000);
+
+/**
+ * Runs a command in this process, which opens and closes its database as a process does: for what a command
+ * says and does, where the process is not what is tested.
+ */
+export async function runHere(
+  args: string[],
+  environment: Record<string, string>,
+): Promise<Ending> {
+  const unopened = () => assert.fail("the command opens its own database");
+  return await commandLine(unopened, {
+    environment: { ...process.env, ...NO_CI, DATABASE_URL: "", HOST: "", PORT: "", ...environment },
+    now,
+    stop: AbortSignal.timeout(MAX_MS),
+    openDatabase: openCurrentDatabase,
+  })(args);
+}
 
 /**
  * Runs commands in this process, one after the other, and returns what each prints: for what a test needs
@@ -12,7 +37,7 @@ export async function prepare(
 ): Promise<string[]> {
   const { DATABASE_URL: databaseUrl, DATA_DIR: dataDir = "" } = environment;
   const database = await openDatabase({ databaseUrl, dataDir });
-  const cli = commandLine(() => database, { now: () => Math.floor(Date.now() / 1000) });
+  const cli = commandLine(() => database, { now });
   const printed: string[] = [];
   try {
     for (const command of commands) {

@@ -2,8 +2,9 @@ import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import postgres from "postgres";
-import { run, start } from "./program.ts";
 import { installedServer, makeOwnServer, type OwnServer } from "./postgres.ts";
+import { runHere } from "./prepare.ts";
+import { start } from "./program.ts";
 
 const SCRIPT = fileURLToPath(new URL("../../deploy/read_only_role.sql", import.meta.url));
 
@@ -24,9 +25,9 @@ describe("the role of deploy/read_only_role.sql", { skip: installedServer() === 
     // A server of its own, because roles belong to all databases of one.
     server = await makeOwnServer();
     const owner = { DATABASE_URL: server.url };
-    await run(["org", "create", "acme"], owner);
-    await run(["repo", "create", "acme/shop", "--org", "acme"], owner);
-    token = (await run(["token", "create", "--org", "acme"], owner)).stdout.trim();
+    await runHere(["org", "create", "acme"], owner);
+    await runHere(["repo", "create", "acme/shop", "--org", "acme"], owner);
+    token = (await runHere(["token", "create", "--org", "acme"], owner)).stdout.trim();
     // Twice: it may be run again.
     for (let n = 0; n < 2; n++) {
       const { code, stderr } = await runScript(server.url);
@@ -72,7 +73,7 @@ describe("the role of deploy/read_only_role.sql", { skip: installedServer() === 
 
   it("is enough for doctor", async () => {
     const environment = { DATABASE_URL: readerUrl };
-    const doctor = await run(["doctor"], environment);
+    const doctor = await runHere(["doctor"], environment);
     assert.equal(doctor.code, 0, doctor.stdout);
     assert.match(doctor.stdout, /^ok\trole\tuser test_analytics_reader can only read\t$/m);
   });
@@ -132,7 +133,7 @@ describe("the role of deploy/read_only_role.sql", { skip: installedServer() === 
 
     it("covers its tables, before and after they exist, and later ones", async () => {
       assert.deepEqual(await runScript(ownerUrl).then(({ code }) => code), 0);
-      assert.equal((await run(["migrate"], { DATABASE_URL: ownerUrl })).code, 0);
+      assert.equal((await runHere(["migrate"], { DATABASE_URL: ownerUrl })).code, 0);
       assert.ok(await canRead(ownerUrl, "submission"));
       const { code, stderr } = await runScript(ownerUrl);
       assert.equal(code, 0, stderr);
@@ -144,7 +145,7 @@ describe("the role of deploy/read_only_role.sql", { skip: installedServer() === 
 
     it("covers the owner's later tables when a superuser runs it", async () => {
       const url = await makeDatabase("other_owner");
-      assert.equal((await run(["migrate"], { DATABASE_URL: url })).code, 0);
+      assert.equal((await runHere(["migrate"], { DATABASE_URL: url })).code, 0);
       const asSuperuser = new URL(url);
       asSuperuser.username = new URL(server.url).username;
       const { code, stderr } = await runScript(asSuperuser.href);
@@ -174,7 +175,7 @@ describe("the role of deploy/read_only_role.sql", { skip: installedServer() === 
       const doctor = async (user: string) => {
         const url = new URL(ownerUrl);
         url.username = user;
-        return (await run(["doctor"], { DATABASE_URL: url.href })).stdout;
+        return (await runHere(["doctor"], { DATABASE_URL: url.href })).stdout;
       };
       assert.match(
         await doctor("plain_owner"),
@@ -196,7 +197,7 @@ describe("the role of deploy/read_only_role.sql", { skip: installedServer() === 
 
   it("may not read webhooks, and the command that does says what it lacks", async () => {
     const environment = { DATABASE_URL: readerUrl };
-    const { code, stderr } = await run(["webhook", "list", "--org", "acme"], environment);
+    const { code, stderr } = await runHere(["webhook", "list", "--org", "acme"], environment);
     assert.equal(code, 1);
     assert.equal(
       stderr,
@@ -219,7 +220,7 @@ describe("the role of deploy/read_only_role.sql", { skip: installedServer() === 
     await asOwner(async (sql) => {
       await sql`delete from schema_migration`;
     });
-    const { code, stderr } = await run(["serve", "--port", "0"], { DATABASE_URL: readerUrl });
+    const { code, stderr } = await runHere(["serve", "--port", "0"], { DATABASE_URL: readerUrl });
     assert.equal(code, 1, stderr);
     assert.match(stderr, /schema is missing and this user cannot migrate it/);
     assert.match(stderr, /run `deno task cli migrate` as/);

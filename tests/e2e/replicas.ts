@@ -4,7 +4,8 @@ import { join } from "node:path";
 import type postgres from "postgres";
 import { openDatabase } from "../../db/connection/connect.ts";
 import { makeOwnServer, makeStandby, type OwnServer } from "./postgres.ts";
-import { type Ending, run, type Running } from "./program.ts";
+import { runHere } from "./prepare.ts";
+import type { Ending, Running } from "./program.ts";
 import { pause } from "../../lib/base/delay.ts";
 
 /** A response. */
@@ -80,7 +81,7 @@ export class Replicas {
     const report = join(this.folder, `${commit}.xml`);
     await Deno.writeTextFile(report, flakyReport(names));
     const args = `ingest --org acme --repo acme/shop --build-url https://ci.example/${commit}`;
-    return await run([...args.split(" "), "--commit", `${commit}00000`, report], {
+    return await runHere([...args.split(" "), "--commit", `${commit}00000`, report], {
       DATABASE_URL: url,
     });
   }

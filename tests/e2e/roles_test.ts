@@ -8,7 +8,8 @@ import { migrations } from "../../db/schema/migrations/mod.ts";
 import { hashToken } from "../../lib/base/token.ts";
 import { withDatabase } from "../database.ts";
 import { installedServer, makeServer, type OwnServer } from "./postgres.ts";
-import { run, start } from "./program.ts";
+import { runHere } from "./prepare.ts";
+import { start } from "./program.ts";
 
 const DEPLOY = fileURLToPath(new URL("../../deploy", import.meta.url));
 const SCRIPTS = ["read_only_role.sql", "upload_role.sql", "writer_role.sql"];
@@ -72,7 +73,7 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
 
   /** Runs a command as the owner of the tables; returns its output. */
   async function cli(line: string[], databaseUrl = url): Promise<string> {
-    const { code, stdout, stderr } = await run(line, { DATABASE_URL: databaseUrl });
+    const { code, stdout, stderr } = await runHere(line, { DATABASE_URL: databaseUrl });
     assert.equal(code, 0, stderr);
     return stdout.trim();
   }
@@ -289,7 +290,7 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
       body: REPORT,
     });
     assert.equal(response.status, 202, await response.text());
-    const watch = await run(["watch", folder, "--once"], { DATABASE_URL: as("writer") });
+    const watch = await runHere(["watch", folder, "--once"], { DATABASE_URL: as("writer") });
     assert.equal(watch.code, 0, watch.stderr);
 
     const id = await withSql(url, async (sql) => {
@@ -309,7 +310,7 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
       headers: { authorization: `Bearer ${tokens.quarantine}` },
     });
     assert.equal((await removed.json()).outcome, "removed");
-    const sending = await run(["watch", folder, "--once"], { DATABASE_URL: as("writer") });
+    const sending = await runHere(["watch", folder, "--once"], { DATABASE_URL: as("writer") });
     assert.equal(sending.code, 0, sending.stderr);
     assert.deepEqual(messages, ["quarantine.added", "quarantine.removed"]);
     await receiver.shutdown();
@@ -353,11 +354,11 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
       ] as const
     ) {
       const environment = { DATABASE_URL: as(role), DATA_DIR: folder };
-      const { code, stderr } = await run(line.split(" "), environment);
+      const { code, stderr } = await runHere(line.split(" "), environment);
       assert.equal(code, 1, `${line} as ${role}: ${stderr}`);
       assert.match(stderr, message, `${line} as ${role}`);
     }
-    const doctor = await run(["doctor"], { DATABASE_URL: as("receiver") });
+    const doctor = await runHere(["doctor"], { DATABASE_URL: as("receiver") });
     assert.match(
       doctor.stdout,
       /^fail\tschema\t.* may read no table\t`receive` works as this user/m,
@@ -388,7 +389,7 @@ describe("the roles of deploy/*.sql", { skip: installedServer() === null }, () =
     await withSql(as("receiver", upgraded), async (sql) => {
       assert.equal((await sql`select hash from api_token`).length, 5, "as it was");
     });
-    const early = await run(["receive", "--to", folder, "--port", "0"], {
+    const early = await runHere(["receive", "--to", folder, "--port", "0"], {
       DATABASE_URL: as("receiver", upgraded),
     });
     assert.match(early.stderr, /schema is older and this user cannot migrate it/);

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { copyTemplate } from "../database.ts";
 import { exchange } from "../raw_http.ts";
+import { runHere } from "./prepare.ts";
 import { command, run, start } from "./program.ts";
 
 const PASSWORD = "Open-Sesame-0123456789";
@@ -28,7 +29,7 @@ describe("what the program writes", () => {
   });
 
   async function cli(args: string[], more: Record<string, string> = {}): Promise<string> {
-    const { stdout, stderr } = await run(args, { ...environment, ...more });
+    const { stdout, stderr } = await runHere(args, { ...environment, ...more });
     written += stderr;
     return stdout;
   }

@@ -1,7 +1,8 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { copyTemplate } from "../database.ts";
-import { command, run } from "./program.ts";
+import { prepare } from "./prepare.ts";
+import { command } from "./program.ts";
 import { waitUntil } from "../wait_until.ts";
 import { pause } from "../../lib/base/delay.ts";
 
@@ -70,7 +71,7 @@ describe("a service whose log is not read", () => {
       const dropped = await service.dropped();
       assert.ok(dropped > 0 && dropped < REQUESTS, `${dropped} dropped`);
       // Another process uses the embedded database.
-      assert.equal((await run(["org", "create", "acme"], { DATA_DIR: dataDir })).code, 0);
+      await prepare({ DATA_DIR: dataDir }, ["org create acme"]);
 
       const reading = service.read();
       await pause(500);

@@ -2,7 +2,8 @@ import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { copyTemplate } from "../database.ts";
 import { follow } from "./child.ts";
-import { command, run, start } from "./program.ts";
+import { prepare } from "./prepare.ts";
+import { command, start } from "./program.ts";
 import { startReceiver } from "./telemetry_receiver.ts";
 
 /** After which the process is said to hang, in milliseconds. */
@@ -125,7 +126,7 @@ describe("a process with telemetry", () => {
       assert.ok(code === 0 || timeout === "" && code === ALARM, `${args}: ${code}`);
       assert.ok(performance.now() - begun < limitMs);
       // Everything of the program was closed before.
-      assert.equal((await run(["org", "create", "acme"], { DATA_DIR: dataDir })).code, 0);
+      await prepare({ DATA_DIR: dataDir }, ["org create acme"]);
     } finally {
       await Deno.remove(dataDir, { recursive: true });
     }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { copyTemplate, openTestServer, withDatabase } from "../database.ts";
 import { run, type Running, start } from "./program.ts";
-import { createAcme } from "./prepare.ts";
+import { createAcme, runHere } from "./prepare.ts";
 import { waitUntil } from "../wait_until.ts";
 
 const SHA = "0123456789abcdef0123456789abcdef01234567";
@@ -183,7 +183,7 @@ function describeUp(
           "repo delete acme/deleted --org acme --yes",
         ]
       ) {
-        const { code, stderr } = await run(deletion.split(" "), environment);
+        const { code, stderr } = await runHere(deletion.split(" "), environment);
         assert.equal(code, 0, stderr);
         assert.equal(await flakyCount("acme/deleted"), 0);
         assert.equal(await again(), key);

@@ -9,6 +9,7 @@ import { migrations } from "../../db/schema/migrations/mod.ts";
 import { copyTemplate, openTestServer } from "../database.ts";
 import { archiveOf, reportOf } from "../lib/report/archive/make_archive.ts";
 import { launch } from "./launch.ts";
+import { prepare, runHere } from "./prepare.ts";
 import { type ProgramLine, run, start } from "./program.ts";
 import { waitUntil } from "../wait_until.ts";
 
@@ -64,13 +65,12 @@ async function withFolder(body: (folder: string) => Promise<void>): Promise<void
 async function upgrade(folder: string, environment: Record<string, string>): Promise<void> {
   const inbox = join(folder, "inbox");
   await Deno.mkdir(inbox);
-  assert.equal((await run(["org", "create", "acme"], environment)).code, 0);
+  await prepare(environment, ["org create acme"]);
   const service = await start(["serve", "--port", "0"], environment);
   const watcher = launch(["watch", inbox, "--interval", "1s"], environment);
   await put(inbox, "before");
-  const list = async (program?: ProgramLine) =>
-    (await run(["watch", inbox, "--list"], environment, program)).stdout;
-  const isProcessed = async () => (await list()).includes("processed");
+  const list = ["watch", inbox, "--list"];
+  const isProcessed = async () => (await runHere(list, environment)).stdout.includes("processed");
   await waitUntil("the archive is processed", isProcessed, { pauseMs: 200 });
 
   const newer = await newerProgram(folder);
@@ -87,7 +87,8 @@ async function upgrade(folder: string, environment: Record<string, string>): Pro
   const served = await service.stop("SIGCONT");
   assert.equal(served.code, 1);
   assert.match(served.stderr, message);
-  assert.equal(await list(newer), "before.gz\tprocessed\t\n");
+  const listed = await run(list, environment, newer);
+  assert.equal(listed.stdout, "before.gz\tprocessed\t\n");
 }
 
 async function put(folder: string, key: string): Promise<void> {
