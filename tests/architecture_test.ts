@@ -272,6 +272,11 @@ describe("the packages", () => {
     assert.ok(packages.length <= 14, String(packages.length));
     const files = (await Promise.all(["lib", "db", "routes"].map(sources))).flat();
     const imported = (await Promise.all(files.map(importsOf))).flat();
+    // `deno task static` checks the program with the packages of the tests.
+    const tests = Object.keys((await configOf("tests/deno.json")).imports);
+    for (const name of tests.filter((name) => !(name in imports))) {
+      assert.ok(!imported.some((one) => one === name || one.startsWith(`${name}/`)), name);
+    }
     const page = await readFile(join(ROOT, "docs/decisions/packages.md"), "utf8");
     for (const [name, target] of packages) {
       assert.ok(imported.some((one) => one === name || one.startsWith(`${name}/`)), name);
