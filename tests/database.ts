@@ -47,8 +47,8 @@ export function describeWithDatabases(
 }
 
 /**
- * Runs `body` on a PostgreSQL server if there is one, otherwise on the embedded database: for what cannot
- * differ between them.
+ * Runs `body` on a PostgreSQL server if there is one, otherwise on the embedded database: for what does not
+ * depend on the database.
  */
 export function describeWithDatabase(
   name: string,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { createFixture, type Fixture, flaky } from "../routes/fixture.ts";
 
 const GUIDE = new URL("../../docs/guides/curl.md", import.meta.url);
@@ -9,7 +9,7 @@ const GUIDE = new URL("../../docs/guides/curl.md", import.meta.url);
 /** More flaky tests than two of the script's pages contain. */
 const TEST_COUNT = 203;
 
-describeWithDatabases("the script of the curl guide", (database) => {
+describeWithDatabase("the script of the curl guide", (database) => {
   let fixture: Fixture;
   let repository: Repository;
   let server: Deno.HttpServer<Deno.NetAddr>;

@@ -12,7 +12,7 @@ import { parseTrustedProxies } from "../../lib/http/request/client_address.ts";
 import { createSeal } from "../../lib/http/sign_in/sealed_cookies.ts";
 import { createSignIn } from "../../lib/http/sign_in/sign_in.ts";
 import { createApp } from "../../routes/mod.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { createFixture, DAY, type Fixture, flaky, idOf, NOW } from "./fixture.ts";
 
 const PUBLIC_URL = "https://flaky.example";
@@ -20,7 +20,7 @@ const ISSUER = "https://login.example";
 const SECRET = "s3cr3t";
 const OWN = { origin: PUBLIC_URL, "sec-fetch-site": "same-origin" };
 
-describeWithDatabases("what people who are signed in do", (database) => {
+describeWithDatabase("what people who are signed in do", (database) => {
   let acme: Fixture;
   let other: Fixture;
   let id = "";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
 import type { TestResult } from "../../lib/report/result.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import {
   assertBadRequest,
   assertError,
@@ -25,7 +25,7 @@ const failed = (message: string, body = ""): Partial<TestResult> => ({
   body,
 });
 
-describeWithDatabases("attempts and failures", (database) => {
+describeWithDatabase("attempts and failures", (database) => {
   let fixture: Fixture;
   let shop: Repository;
   let newest: string;

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { setPurchaseUnits } from "../../db/admin/organizations.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { assertError, createFixture, type Fixture, NOT_FOUND, NOW, request } from "./fixture.ts";
 
 const BASIC = 'Basic realm="Test Analytics Platform", charset="UTF-8"';
 
-describeWithDatabases("authentication", (database) => {
+describeWithDatabase("authentication", (database) => {
   let fixture: Fixture;
 
   before(async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import {
   assertBadRequest,
   assertError,
@@ -16,7 +16,7 @@ import {
 const FLAKINESS = "/api/v1/flaky/badges";
 const COVERAGE = "/api/v1/coverage/badges";
 
-describeWithDatabases("badges", (database) => {
+describeWithDatabase("badges", (database) => {
   let fixture: Fixture;
   let names = 0;
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { bodyOf, createShop, DAY, type Fixture, flaky, NOW } from "./fixture.ts";
 
 const LIST = "/api/repos/:owner/:name/tests";
 const SUBMISSIONS = "/api/repos/:owner/:name/submissions";
 
-describeWithDatabases("the parameter branch", (database) => {
+describeWithDatabase("the parameter branch", (database) => {
   let fixture: Fixture;
   let shop: Repository;
 

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
 import type { TestResult } from "../../lib/report/result.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { parseHtml } from "./html.ts";
 import { createShop, DAY, type Fixture, flaky, idOf, NOW, quarantine } from "./fixture.ts";
 
-describeWithDatabases("the page of a build", (database) => {
+describeWithDatabase("the page of a build", (database) => {
   let fixture: Fixture;
   let shop: Repository;
 

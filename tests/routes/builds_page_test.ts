@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { type BuildRow, loadBuilds } from "../../db/read/builds.ts";
 import type { Repository } from "../../db/admin/repositories.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { createFixture, DAY, type Fixture, flaky, idOf, NOW } from "./fixture.ts";
 import { type Html, parseHtml } from "./html.ts";
 
 const OID = "24d0c8b000000000000000000000000000000001";
 const PATH = "/repos/acme/shop/builds";
 
-describeWithDatabases("the page of builds", (database) => {
+describeWithDatabase("the page of builds", (database) => {
   let acme: Fixture;
   let shop: Repository;
 

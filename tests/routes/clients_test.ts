@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "@std/testing/bdd";
 import { formatTimestamp } from "../../lib/base/time.ts";
 import type { TestResult } from "../../lib/report/result.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import {
   type OrganizationReport,
   readOrganization,
@@ -58,7 +58,7 @@ const UPLOADS: Run[] = Array.from({ length: RUNS }, (_, run) => ({
   ],
 }));
 
-describeWithDatabases("clients over the network", (database) => {
+describeWithDatabase("clients over the network", (database) => {
   let fixture: Fixture;
   let server: Deno.HttpServer<Deno.NetAddr>;
   let baseUrl = "";

@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { beforeEach, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
 import type { Upload } from "../../db/write/store_submission.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { createFixture, DAY, type Fixture, NOW } from "./fixture.ts";
 
 const PATH = "/api/repos/acme/shop/conclusions";
 
-describeWithDatabases("the record of conclusions", (database) => {
+describeWithDatabase("the record of conclusions", (database) => {
   let fixture: Fixture;
   let repository: Repository;
   let organizations = 0;

@@ -5,7 +5,7 @@ import { organizationUuid } from "../../lib/base/identity.ts";
 import { silentLog } from "../silent_log.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp } from "../../routes/mod.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { Contract, type Operation, seen, type SeenResponse } from "./contract.ts";
 import { type ContractFixture, createContractFixture } from "./contract_fixture.ts";
 import { assertBadRequest, assertError, NOT_FOUND } from "./fixture.ts";
@@ -68,7 +68,7 @@ const NEVER_WRONG = [
   "run_build_url",
 ];
 
-describeWithDatabases("the contract", (database) => {
+describeWithDatabase("the contract", (database) => {
   const contract = new Contract();
   let there: ContractFixture;
   let authorization: string;

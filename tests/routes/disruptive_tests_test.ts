@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import {
   assertBadRequest,
   bodyOf,
@@ -15,7 +15,7 @@ import {
 
 const ROUTE = "/api/repos/:owner/:name/tests";
 
-describeWithDatabases("GET /api/repos/{owner}/{name}/tests", (database) => {
+describeWithDatabase("GET /api/repos/{owner}/{name}/tests", (database) => {
   let fixture: Fixture;
   let shop: Repository;
   const path = "/api/repos/acme/shop/tests";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { createFixture, type Fixture, request } from "./fixture.ts";
 
-describeWithDatabases("the documents", (database) => {
+describeWithDatabase("the documents", (database) => {
   let fixture: Fixture;
   before(async () => {
     fixture = await createFixture(database(), { name: "acme" });

@@ -5,7 +5,7 @@ import type { Upload } from "../../db/write/store_submission.ts";
 import { testHash } from "../../lib/base/identity.ts";
 import { formatTimestamp } from "../../lib/base/time.ts";
 import type { TestResult } from "../../lib/report/result.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { commitSubmission } from "../commit_submission.ts";
 import { createShop, DAY, type Fixture, idOf, NOW, uploadOf } from "./fixture.ts";
 
@@ -27,7 +27,7 @@ interface Row {
   test: object | null;
 }
 
-describeWithDatabases("durations", (database) => {
+describeWithDatabase("durations", (database) => {
   let fixture: Fixture;
   let next = 0;
   before(async () => {

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp } from "../../routes/mod.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { silentLog } from "../silent_log.ts";
 import { createFixture, DAY, type Fixture, idOf, NOW, request } from "./fixture.ts";
 import { type Html, parseHtml } from "./html.ts";
 
-describeWithDatabases("pages without data", (database) => {
+describeWithDatabase("pages without data", (database) => {
   let acme: Fixture;
   before(async () => {
     acme = await createFixture(database(), { name: "Acme & Co" });

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { bodyOf, createShop, type Fixture, idOf, NOW } from "./fixture.ts";
 
 const SUBMISSIONS = "/api/repos/:owner/:name/submissions";
 const RUNS = "/api/tests/:id/runs";
 const LIST = "/api/repos/:owner/:name/tests";
 
-describeWithDatabases("the environment of a submission", (database) => {
+describeWithDatabase("the environment of a submission", (database) => {
   let fixture: Fixture;
   let shop: Repository;
 

@@ -5,7 +5,7 @@ import { createLog } from "../../lib/base/log.ts";
 import { silentLog } from "../silent_log.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp, routes } from "../../routes/mod.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { createFixture, type Fixture, flaky, idOf, NOW, request } from "./fixture.ts";
 
 const TOKEN = `tk_${"ab".repeat(32)}`;
@@ -51,7 +51,7 @@ describe("an internal error", () => {
   });
 });
 
-describeWithDatabases("every route", (database) => {
+describeWithDatabase("every route", (database) => {
   let fixture: Fixture;
   let testId: string;
   let submissionId: string;

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { findRepository } from "../../db/admin/repositories.ts";
 import { type FoundTest, searchTests } from "../../db/read/search_tests.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { createFixture, DAY, type Fixture, flaky, idOf, NOW, quarantine } from "./fixture.ts";
 import { type Html, parseHtml } from "./html.ts";
 
-describeWithDatabases("the pages to find tests", (database) => {
+describeWithDatabase("the pages to find tests", (database) => {
   let acme: Fixture;
   let quietId: string;
 

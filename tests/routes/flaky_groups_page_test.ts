@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { createShop, type Fixture, NOW } from "./fixture.ts";
 import { parseHtml } from "./html.ts";
 
-describeWithDatabases("tests that fail together in the list of flaky tests", (database) => {
+describeWithDatabase("tests that fail together in the list of flaky tests", (database) => {
   let fixture: Fixture;
 
   before(async () => {

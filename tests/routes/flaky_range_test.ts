@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { parseHtml } from "./html.ts";
 import { createShop, DAY, type Fixture, flaky, NOW } from "./fixture.ts";
 
-describeWithDatabases("the range of the list of flaky tests", (database) => {
+describeWithDatabase("the range of the list of flaky tests", (database) => {
   let fixture: Fixture;
 
   before(async () => {

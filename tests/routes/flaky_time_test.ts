@@ -5,7 +5,7 @@ import { loadFlakyMicroseconds, loadFlakyWeeks } from "../../db/read/flaky_time.
 import type { Upload } from "../../db/write/store_submission.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import type { Conclusion } from "../../lib/report/result.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { commandLine } from "../lib/cli/run_in_process.ts";
 import { createShop, DAY, type Fixture, idOf, NOW } from "./fixture.ts";
 
@@ -14,7 +14,7 @@ type Report = [name: string, seconds: number, conclusion?: Conclusion][];
 
 const SLOW: Report = [["slow", 600]];
 
-describeWithDatabases("the time that flaky failures cost", (database) => {
+describeWithDatabase("the time that flaky failures cost", (database) => {
   let fixture: Fixture;
   let next = 0;
   before(async () => {

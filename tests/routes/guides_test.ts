@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { FILE_PATHS } from "../../lib/http/guides/files.ts";
 import { DOCUMENT_PATHS } from "../../lib/http/guides/paths.ts";
 import { createFixture, type Fixture, request } from "./fixture.ts";
@@ -8,7 +8,7 @@ import { assertHarmless, type Html, parseHtml } from "./html.ts";
 
 const ROOT = new URL("../../", import.meta.url);
 
-describeWithDatabases("the guides", (database) => {
+describeWithDatabase("the guides", (database) => {
   let acme: Fixture;
   before(async () => {
     acme = await createFixture(database(), { name: "acme" });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { gunzipSync } from "node:zlib";
 import { deleteRepository, type Repository } from "../../db/admin/repositories.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import {
   assertError,
   createFixture,
@@ -18,7 +18,7 @@ import {
 
 const VARY = "Authorization, Accept-Encoding";
 
-describeWithDatabases("HTTP conventions", (database) => {
+describeWithDatabase("HTTP conventions", (database) => {
   let fixture: Fixture;
   let shop: Repository;
   /** Every path whose response has a body and depends on data. */

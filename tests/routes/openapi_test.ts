@@ -9,7 +9,7 @@ import { TAGS } from "../../lib/http/request/route.ts";
 import { VERSION } from "../../lib/base/version.ts";
 import { routes } from "../../routes/mod.ts";
 import { OPENAPI_FILE } from "../../tools/openapi.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { Contract } from "./contract.ts";
 import { createFixture, type Fixture, request } from "./fixture.ts";
 
@@ -116,7 +116,7 @@ describe("the OpenAPI document", () => {
   });
 });
 
-describeWithDatabases("GET /openapi.yaml", (database) => {
+describeWithDatabase("GET /openapi.yaml", (database) => {
   let fixture: Fixture;
 
   before(async () => {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
 import { organizationUuid } from "../../lib/base/identity.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { bodyOf, createFixture } from "./fixture.ts";
 
 const ROUTE = "/api/me/organizations";
 
-describeWithDatabases("GET /api/me/organizations", (database) => {
+describeWithDatabase("GET /api/me/organizations", (database) => {
   it("lists the organization of the token, with a slug in lower case", async () => {
     const acme = await createFixture(database(), { name: "Acme GmbH Ünit" });
     const other = await createFixture(database(), { name: "other" });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { type Html, parseHtml } from "./html.ts";
 import { createShop, DAY, type Fixture, flaky, NOW } from "./fixture.ts";
 
-describeWithDatabases("the pages about an outage", (database) => {
+describeWithDatabase("the pages about an outage", (database) => {
   let fixture: Fixture;
   let outageId: string;
   let severalId: string;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
 import type { TestResult } from "../../lib/report/result.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { createFixture, DAY, type Fixture, idOf, NOW, quarantine } from "./fixture.ts";
 import { type Html, parseHtml } from "./html.ts";
 import { createRandom, type Random } from "./random_numbers.ts";
@@ -16,7 +16,7 @@ const MESSAGES = ["timed out after 31 ms", "timed out after 77 ms", "expected 1,
 // deno-lint-ignore no-explicit-any -- read as a client does
 type Json = any;
 
-describeWithDatabases("the numbers on pages", (database) => {
+describeWithDatabase("the numbers on pages", (database) => {
   let acme: Fixture;
   let shop: Repository;
 

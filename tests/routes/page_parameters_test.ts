@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { createShop, DAY, type Fixture, flaky, idOf, NOW } from "./fixture.ts";
 import { type Html, parseHtml } from "./html.ts";
 
-describeWithDatabases("the parameters of pages", (database) => {
+describeWithDatabase("the parameters of pages", (database) => {
   let fixture: Fixture;
   let test: string;
 

@@ -5,13 +5,13 @@ import { loadOverviews } from "../../db/read/repositories.ts";
 import { silentLog } from "../silent_log.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp } from "../../routes/mod.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { createShop, DAY, type Fixture, flaky, idOf, NOW, quarantine, request } from "./fixture.ts";
 
 const END = NOW + 60;
 const INCLUDE = "quarantine_date,quarantine_reason,quarantine_owner,quarantine_expires_at";
 
-describeWithDatabases("the end of a quarantine", (database) => {
+describeWithDatabase("the end of a quarantine", (database) => {
   let fixture: Fixture;
   let shop: Repository;
 

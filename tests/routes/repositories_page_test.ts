@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { createFixture, DAY, type Fixture, flaky, NOW } from "./fixture.ts";
 import { type Html, parseHtml } from "./html.ts";
 
-describeWithDatabases("the page of repositories", (database) => {
+describeWithDatabase("the page of repositories", (database) => {
   let acme: Fixture;
 
   before(async () => {

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { renameRepository } from "../../db/admin/repositories.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { bodyOf, createFixture, type Fixture } from "./fixture.ts";
 
 const ROUTE = "/api/me/repositories";
 
-describeWithDatabases("GET /api/me/repositories", (database) => {
+describeWithDatabase("GET /api/me/repositories", (database) => {
   let fixture: Fixture;
 
   before(async () => {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { createFixture, type Fixture, NOW } from "./fixture.ts";
 import { parseHtml } from "./html.ts";
 
-describeWithDatabases("the search at the head of each page", (database) => {
+describeWithDatabase("the search at the head of each page", (database) => {
   let acme: Fixture;
   let other: Fixture;
   const ids: Record<string, string> = {};

@@ -3,10 +3,10 @@ import { after, before, it } from "@std/testing/bdd";
 import { createLog } from "../../lib/base/log.ts";
 import type { RunningServer } from "../../lib/http/server/server.ts";
 import { serve } from "../../routes/mod.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { createFixture, type Fixture, flaky, NOW } from "./fixture.ts";
 
-describeWithDatabases("over the wire", (database) => {
+describeWithDatabase("over the wire", (database) => {
   let fixture: Fixture;
   let server: RunningServer;
   let log = "";

@@ -5,12 +5,12 @@ import { createLog } from "../../lib/base/log.ts";
 import { silentLog } from "../silent_log.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { createApp } from "../../routes/mod.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { createFixture, flaky, NOW, request } from "./fixture.ts";
 
 const PROXY = "10.0.0.7";
 
-describeWithDatabases("a header of a trusted proxy", (database) => {
+describeWithDatabase("a header of a trusted proxy", (database) => {
   let token: string;
   before(async () => {
     const acme = await createFixture(database(), { name: "Acme" });

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { commandLine } from "../lib/cli/run_in_process.ts";
 import { createShop, DAY, type Fixture, idOf, NOW } from "./fixture.ts";
 
 const RUNS = 24;
 
-describeWithDatabases("slow tests", (database) => {
+describeWithDatabase("slow tests", (database) => {
   let fixture: Fixture;
   let shopFixture: Awaited<ReturnType<typeof createShop>>;
   let id: (name: string) => string;

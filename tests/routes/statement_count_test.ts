@@ -5,7 +5,7 @@ import { silentLog } from "../silent_log.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { makeToken } from "../../lib/base/token.ts";
 import { createApp, routes } from "../../routes/mod.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { StatementRecorder } from "../db/statements/recorder.ts";
 import { type ContractFixture, createContractFixture } from "./contract_fixture.ts";
 import { flaky, NOW, request } from "./fixture.ts";
@@ -44,7 +44,7 @@ const COLD: [route: string, query: string, statements: number][] = [
   ["/api/v1/coverage/badges", "?repository=shop", 6],
 ];
 
-describeWithDatabases("a request", (database) => {
+describeWithDatabase("a request", (database) => {
   let contract: ContractFixture;
 
   before(async () => {

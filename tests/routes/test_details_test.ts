@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import {
   assertError,
   bodyOf,
@@ -15,7 +15,7 @@ import {
 
 const ROUTE = "/api/tests/:id";
 
-describeWithDatabases("GET /api/tests/{id}", (database) => {
+describeWithDatabase("GET /api/tests/{id}", (database) => {
   let fixture: Fixture;
   let shop: Repository;
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
 import type { Upload } from "../../db/write/store_submission.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { bodyOf, createShop, DAY, type Fixture, flaky, idOf, NOW } from "./fixture.ts";
 
 const ROUTE = "/api/tests/:id/evidence";
@@ -13,7 +13,7 @@ const mainOf = (page: string) => page.slice(page.indexOf("<main"));
 /** A commit of the base branch. */
 const commitAt = (index: number) => `c${index.toString(16).padStart(39, "0")}`;
 
-describeWithDatabases("the evidence for a test", (database) => {
+describeWithDatabase("the evidence for a test", (database) => {
   let fixture: Fixture;
   let shop: Repository;
 

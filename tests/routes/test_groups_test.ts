@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { bodyOf, createShop, DAY, type Fixture, idOf, NOW } from "./fixture.ts";
 
 const ROUTE = "/api/repos/:owner/:name/groups";
 
-describeWithDatabases("groups of tests that fail together", (database) => {
+describeWithDatabase("groups of tests that fail together", (database) => {
   let fixture: Fixture;
   let shop: Repository;
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
 import { eventId } from "../../lib/base/identity.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import {
   assertError,
   bodyOf,
@@ -18,7 +18,7 @@ import {
 
 const ROUTE = "/api/tests/:id/results";
 
-describeWithDatabases("GET /api/tests/{id}/results", (database) => {
+describeWithDatabase("GET /api/tests/{id}/results", (database) => {
   let fixture: Fixture;
   let shop: Repository;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { commandLine } from "../lib/cli/run_in_process.ts";
 import { bodyOf, createShop, DAY, type Fixture, flaky, idOf, NOW } from "./fixture.ts";
 
@@ -19,7 +19,7 @@ const HISTORIES = {
   young: "            ....",
 };
 
-describeWithDatabases("the states of tests", (database) => {
+describeWithDatabase("the states of tests", (database) => {
   const cli = commandLine(database, { now: () => NOW });
   let fixture: Fixture;
   let shop: Repository;

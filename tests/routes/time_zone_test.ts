@@ -5,11 +5,11 @@ import { parseTimestamp, WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { parseTimeZone } from "../../lib/base/time_zone.ts";
 import { createApp } from "../../routes/mod.ts";
 import { silentLog } from "../silent_log.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { createFixture, type Fixture, flaky, idOf, NOW, request } from "./fixture.ts";
 import { type Html, parseHtml } from "./html.ts";
 
-describeWithDatabases("the time zone of pages", (database) => {
+describeWithDatabase("the time zone of pages", (database) => {
   let acme: Fixture;
   let shop: Repository;
 

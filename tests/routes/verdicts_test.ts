@@ -5,12 +5,12 @@ import { pruneRepository } from "../../db/write/prune.ts";
 import { failureCause, fingerprint } from "../../lib/analysis/failure_groups.ts";
 import { shortTestId } from "../../lib/base/identity.ts";
 import { MORE_FAILURES, type TestResult } from "../../lib/report/result.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { bodyOf, createShop, DAY, type Fixture, flaky, idOf, NOW, quarantine } from "./fixture.ts";
 
 const VERDICTS = "/api/repos/:owner/:name/verdicts";
 
-describeWithDatabases("verdicts", (database) => {
+describeWithDatabase("verdicts", (database) => {
   let fixture: Fixture;
   let shop: Repository;
 

@@ -4,13 +4,13 @@ import { createLog } from "../../lib/base/log.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { makeToken } from "../../lib/base/token.ts";
 import { createApp } from "../../routes/mod.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { StatementRecorder } from "../db/statements/recorder.ts";
 import { createFixture, type Fixture, NOW, request } from "./fixture.ts";
 
 const recorder = new StatementRecorder();
 
-describeWithDatabases("an address that keeps sending wrong tokens", (database) => {
+describeWithDatabase("an address that keeps sending wrong tokens", (database) => {
   let fixture: Fixture;
   before(async () => {
     fixture = await createFixture(database(), { name: "acme" });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { createLog } from "../../../lib/base/log.ts";
 import { hashToken } from "../../../lib/base/token.ts";
 import { recordTokenUsesLater } from "../../../lib/cli/token_uses.ts";
-import { describeWithDatabases, type TestDatabase } from "../../database.ts";
+import { describeWithDatabase, type TestDatabase } from "../../database.ts";
 import { commandLine } from "./run_in_process.ts";
 import { waitUntil } from "../../wait_until.ts";
 import { pause } from "../../../lib/base/delay.ts";
@@ -14,7 +14,7 @@ const NEVER = 3_600_000;
 /** Nothing listens there. */
 const UNAVAILABLE = { databaseUrl: "postgres://user@127.0.0.1:1/none" };
 
-describeWithDatabases("the last use of tokens", (database) => {
+describeWithDatabase("the last use of tokens", (database) => {
   const cli = commandLine(() => ({ ...database(), kind: "embedded" }));
   let hash = "";
 

@@ -6,7 +6,7 @@ import { MAX_TOKEN_CALLS, toolEndpoint } from "../../../lib/cli/tool_endpoint.ts
 import type { App } from "../../../lib/http/request/context.ts";
 import { Metrics } from "../../../lib/base/metrics.ts";
 import { createApp, serve } from "../../../routes/mod.ts";
-import { describeWithDatabases } from "../../database.ts";
+import { describeWithDatabase } from "../../database.ts";
 import { createShop, flaky, NOW } from "../../routes/fixture.ts";
 import { exchange, parseResponse } from "../../raw_http.ts";
 import { silentLog } from "../../silent_log.ts";
@@ -21,7 +21,7 @@ interface LogLine {
   fields: Record<string, unknown>;
 }
 
-describeWithDatabases("POST /mcp", (database) => {
+describeWithDatabase("POST /mcp", (database) => {
   let token = "";
   let foreignToken = "";
   const lines: LogLine[] = [];

@@ -2,7 +2,7 @@
 import { after, before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { describeWithDatabases } from "../../database.ts";
+import { describeWithDatabase } from "../../database.ts";
 import { commandLine } from "../cli/run_in_process.ts";
 import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
 import {
@@ -54,7 +54,7 @@ const BROKEN: Record<string, Broken> = {
   },
 };
 
-describeWithDatabases("an upload with a broken file", (database) => {
+describeWithDatabase("an upload with a broken file", (database) => {
   const cli = commandLine(database);
   let folder = "";
   let token = "";

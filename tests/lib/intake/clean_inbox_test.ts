@@ -7,11 +7,11 @@ import { createLog } from "../../../lib/base/log.ts";
 import { Metrics } from "../../../lib/base/metrics.ts";
 import { cleanInbox } from "../../../lib/intake/clean_inbox.ts";
 import { FolderStorage } from "../../../lib/storage/folder.ts";
-import { describeWithDatabases } from "../../database.ts";
+import { describeWithDatabase } from "../../database.ts";
 
 const LIMITS = { seconds: 7 * SECONDS_PER_DAY, bytes: 1_000 };
 
-describeWithDatabases("cleaning the inbox", (database) => {
+describeWithDatabase("cleaning the inbox", (database) => {
   let folder = "";
   let storage: FolderStorage;
   let lines: string[] = [];

@@ -5,7 +5,7 @@ import { listDeliveries, resendDelivery } from "../../../db/admin/webhook_delive
 import { addTimedEvents } from "../../../db/admin/timed_events.ts";
 import { findWebhook } from "../../../db/admin/webhooks.ts";
 import { sendWebhooks } from "../../../lib/webhook_sender/send_webhooks.ts";
-import { describeWithDatabases, openAgain } from "../../database.ts";
+import { describeWithDatabase, openAgain } from "../../database.ts";
 import { silentLog } from "../../silent_log.ts";
 import { ACCEPTED, REFUSED, WebhookFixture } from "../../webhooks.ts";
 import { pause } from "../../../lib/base/delay.ts";
@@ -13,7 +13,7 @@ import { pause } from "../../../lib/base/delay.ts";
 const NOW = 1_790_000_000;
 const DAY = 86_400;
 
-describeWithDatabases("sending to webhooks", (database) => {
+describeWithDatabase("sending to webhooks", (database) => {
   let count = 0;
   const create = () => WebhookFixture.create(database(), { name: `org ${++count}`, now: NOW });
 

@@ -1,10 +1,10 @@
 import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { createShop, DAY, flaky, idOf, NOW } from "../../../routes/fixture.ts";
 import { commandLine, type Ending } from "../run_in_process.ts";
 
-describeWithDatabases("digest", (database) => {
+describeWithDatabase("digest", (database) => {
   const run = commandLine(() => database(), { now: () => NOW });
 
   before(async () => {

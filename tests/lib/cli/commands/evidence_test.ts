@@ -1,6 +1,6 @@
 import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { bodyOf, createShop, type Fixture, idOf, NOW } from "../../../routes/fixture.ts";
 import { commandLine } from "../run_in_process.ts";
 
@@ -18,7 +18,7 @@ function git(args: string[]): Promise<string> {
   return Promise.resolve("");
 }
 
-describeWithDatabases("evidence", (database) => {
+describeWithDatabase("evidence", (database) => {
   const cli = commandLine(database, { now: () => NOW, git });
   let fixture: Fixture;
   let id: string;

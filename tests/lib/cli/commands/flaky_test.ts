@@ -1,6 +1,6 @@
 import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import {
   bodyOf,
   createFixture,
@@ -15,7 +15,7 @@ import { commandLine } from "../run_in_process.ts";
 
 const LIST = "/api/repos/:owner/:name/tests";
 
-describeWithDatabases("flaky", (database) => {
+describeWithDatabase("flaky", (database) => {
   const cli = commandLine(database, { now: () => NOW });
   let fixture: Fixture;
   let ids: Record<"adds" | "pays" | "ships", string>;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { organizationUuid } from "../../../../lib/base/identity.ts";
 import { BUILD } from "../../../../lib/base/version.ts";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { createFullOrganization } from "../../../full_organization.ts";
 import { createFixture, type Fixture, NOW } from "../../../routes/fixture.ts";
 import { commandLine, type Ending } from "../run_in_process.ts";
@@ -11,7 +11,7 @@ const NAME = "Acme & Söhne";
 const UNKNOWN =
   /written by 0\.0\.1 \(cafe\), and this is .*: import it with that version or a later/;
 
-describeWithDatabases("import", (database) => {
+describeWithDatabase("import", (database) => {
   let fixture: Fixture;
   let lines: string[];
 

@@ -2,11 +2,11 @@
 import { it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { hostname } from "node:os";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { createShop, flaky, idOf } from "../../../routes/fixture.ts";
 import { commandLine } from "../run_in_process.ts";
 
-describeWithDatabases("org log", (database) => {
+describeWithDatabase("org log", (database) => {
   const cli = commandLine(database);
 
   it("lists every change by a command, with author and detail, and no secret", async () => {

@@ -2,7 +2,7 @@
 import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import type { Repository } from "../../../../db/admin/repositories.ts";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import {
   createFixture,
   createShop,
@@ -14,7 +14,7 @@ import {
 } from "../../../routes/fixture.ts";
 import { commandLine } from "../run_in_process.ts";
 
-describeWithDatabases("quarantine apply", (database) => {
+describeWithDatabase("quarantine apply", (database) => {
   const cli = commandLine(database, { now: () => NOW });
   let fixture: Fixture;
   let shop: Repository;

@@ -4,10 +4,10 @@ import { findOrganization } from "../../../../db/admin/organizations.ts";
 import { createRepository, findOrCreateRepository } from "../../../../db/admin/repositories.ts";
 import { findRepository } from "../../../../db/admin/repositories.ts";
 import { loadBaseBranch } from "../../../../db/read/base_branch.ts";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { commandLine, NOON } from "../run_in_process.ts";
 
-describeWithDatabases("repo", (database) => {
+describeWithDatabase("repo", (database) => {
   const cli = commandLine(() => database());
   const organization = async () => (await findOrganization(database().sql, "acme"))!;
   const stored = async (owner: string, name: string) =>

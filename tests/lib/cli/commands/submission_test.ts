@@ -1,12 +1,12 @@
 import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { commandLine, NOON } from "../run_in_process.ts";
 
 const REPORT =
   `<testsuite name="cart"><testcase name="adds"/><testcase name="removes"/></testsuite>`;
 
-describeWithDatabases("submission", (database) => {
+describeWithDatabase("submission", (database) => {
   const cli = commandLine(() => database());
   const keys: string[] = [];
 

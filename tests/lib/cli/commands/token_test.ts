@@ -2,10 +2,10 @@ import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { countExpiringTokens } from "../../../../db/admin/tokens.ts";
 import { hashToken, makeToken } from "../../../../lib/base/token.ts";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { commandLine, NOON } from "../run_in_process.ts";
 
-describeWithDatabases("token", (database) => {
+describeWithDatabase("token", (database) => {
   const cli = commandLine(() => database());
 
   before(async () => {

@@ -1,10 +1,10 @@
 import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { exportJWK, generateKeyPair } from "jose";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { commandLine } from "../run_in_process.ts";
 
-describeWithDatabases("trust", (database) => {
+describeWithDatabase("trust", (database) => {
   const cli = commandLine(database);
   const run = async (line: string | string[]) => {
     const { code, stdout, stderr } = await cli(line);

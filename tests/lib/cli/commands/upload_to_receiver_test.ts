@@ -2,7 +2,7 @@
 import { after, before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { reportOf } from "../../report/archive/make_archive.ts";
 import {
   addOrganization,
@@ -14,7 +14,7 @@ import { commandLine, NOON } from "../run_in_process.ts";
 
 const SHA = "0123456789abcdef0123456789abcdef01234567";
 
-describeWithDatabases("upload to a receiver", (database) => {
+describeWithDatabase("upload to a receiver", (database) => {
   const cli = commandLine(database);
   let receiver: Receiver;
   let token = "";

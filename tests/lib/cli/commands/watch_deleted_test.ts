@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { S3Bucket } from "../../../../lib/storage/s3_client.ts";
 import { readS3Settings } from "../../../../lib/storage/s3_storage.ts";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { type S3Server, startS3Server } from "../../../s3/server.ts";
 import { storedFile } from "../../../s3/stored_file.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
@@ -15,7 +15,7 @@ import { pause } from "../../../../lib/base/delay.ts";
 const RECORDED_AT = 1_600_000_000;
 const LONG_AGO = 1_700_000_000;
 
-describeWithDatabases("watch, after a submission was deleted", (database) => {
+describeWithDatabase("watch, after a submission was deleted", (database) => {
   let server: S3Server;
   let folder: string;
   let next = 0;

@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { S3Bucket } from "../../../../lib/storage/s3_client.ts";
 import { readS3Settings } from "../../../../lib/storage/s3_storage.ts";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { type S3Server, startS3Server } from "../../../s3/server.ts";
 import { storedFile } from "../../../s3/stored_file.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
 import { commandLine } from "../run_in_process.ts";
 
-describeWithDatabases("watch of a bucket", (database) => {
+describeWithDatabase("watch of a bucket", (database) => {
   let server: S3Server;
   before(async () => {
     server = await startS3Server("ci");

@@ -2,10 +2,10 @@
 import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { commandLine } from "../run_in_process.ts";
 
-describeWithDatabases("webhook", (database) => {
+describeWithDatabase("webhook", (database) => {
   const cli = commandLine(database);
   const received: { headers: Headers; body: string }[] = [];
   let status = 200;

@@ -7,7 +7,7 @@ import type { App } from "../../../../lib/http/request/context.ts";
 import type { SignInSettings } from "../../../../lib/http/sign_in/settings.ts";
 import { createSignIn, pathWithin } from "../../../../lib/http/sign_in/sign_in.ts";
 import { createApp } from "../../../../routes/mod.ts";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { createFixture } from "../../../routes/fixture.ts";
 import {
   CLIENT_ID,
@@ -21,7 +21,7 @@ import {
 const PUBLIC_URL = "https://flaky.example";
 const SESSION = "__Host-session";
 
-describeWithDatabases("sign-in", (database) => {
+describeWithDatabase("sign-in", (database) => {
   let provider: TestProvider;
   let token = "";
   const lines: string[] = [];

@@ -12,7 +12,7 @@ import {
   TestCache,
   type TestsRequest,
 } from "../../../../lib/http/test_cache/cache.ts";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { gatedSql } from "../../../oracle/gated_sql.ts";
 import { createFixture, type Fixture, flaky, NOW } from "../../../routes/fixture.ts";
 
@@ -23,7 +23,7 @@ const CACHE_BYTES = 100e6;
 /** That load a batch. */
 const BATCH_STATEMENTS = 6;
 
-describeWithDatabases("the cache of tests", (database) => {
+describeWithDatabase("the cache of tests", (database) => {
   let fixture: Fixture;
   let repositoryIds: number[] = [];
   let repositories: RepositoryVersion[] = [];

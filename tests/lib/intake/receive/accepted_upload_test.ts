@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { ArchiveReader } from "../../../../lib/intake/archive_reader.ts";
 import type { AcceptedUpload } from "../../../../lib/intake/accepted_uploads.ts";
 import { fileSource } from "../../../../lib/storage/folder.ts";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { NOON } from "../../cli/run_in_process.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
 import { addOrganization, addToken, createReceiver, formOf, type Receiver } from "./receive.ts";
@@ -13,7 +13,7 @@ import { addOrganization, addToken, createReceiver, formOf, type Receiver } from
 const SHA = "0123456789abcdef0123456789abcdef01234567";
 const LCOV = "SF:a.ts\nDA:1,1\nDA:2,0\nend_of_record\n";
 
-describeWithDatabases("an accepted upload", (database) => {
+describeWithDatabase("an accepted upload", (database) => {
   let receiver: Receiver;
   let token = "";
   const accepted: AcceptedUpload[] = [];

@@ -2,14 +2,14 @@ import { after, before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { insertToken, revokeToken } from "../../../../db/admin/tokens.ts";
 import { makeToken } from "../../../../lib/base/token.ts";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { commandLine, NOON } from "../../cli/run_in_process.ts";
 import { reportOf } from "../../report/archive/make_archive.ts";
 import { addOrganization, addToken, createReceiver, type Receiver } from "./receive.ts";
 
 const SHA = "0123456789abcdef0123456789abcdef01234567";
 
-describeWithDatabases("quarantine over HTTP", (database) => {
+describeWithDatabase("quarantine over HTTP", (database) => {
   const cli = commandLine(database);
   let receiver: Receiver;
   let acme = 0;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { exportSPKI, SignJWT } from "jose";
 import { createLog } from "../../../../lib/base/log.ts";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { commandLine, NOON } from "../../cli/run_in_process.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
 import { AUDIENCE, GITHUB_CLAIMS, type Issuer, makeKey, sign, startIssuer } from "./issuer.ts";
@@ -15,7 +15,7 @@ const OTHER_SHA = "f".repeat(40);
 const TREE = "e".repeat(40);
 const JUNIT = reportOf("adds");
 
-describeWithDatabases("an upload with an identity token", (database) => {
+describeWithDatabase("an upload with an identity token", (database) => {
   const cli = commandLine(database);
   let issuer: Issuer;
   let receiver: Receiver;

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { revokeToken } from "../../../../db/admin/tokens.ts";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
 import { commandLine, NOON } from "../../cli/run_in_process.ts";
 import { addOrganization, addToken, createReceiver, formOf, type Receiver } from "./receive.ts";
@@ -13,7 +13,7 @@ const TREE = "f".repeat(40);
 const JUNIT = reportOf("adds");
 const LCOV = "SF:a.ts\nDA:1,1\nDA:2,0\nend_of_record\n";
 
-describeWithDatabases("an upload", (database) => {
+describeWithDatabase("an upload", (database) => {
   let receiver: Receiver;
   let token = "";
   let acme = 0;

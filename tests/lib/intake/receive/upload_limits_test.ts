@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import type { Database } from "../../../../db/connection/connect.ts";
 import type { LogFields } from "../../../../lib/base/log.ts";
 import { Metrics } from "../../../../lib/base/metrics.ts";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { reportOf } from "../../report/archive/make_archive.ts";
 import { openInbox } from "../../../../lib/storage/inbox.ts";
 import { DiskFullError, type DiskRoom } from "../../../../lib/storage/disk_room.ts";
@@ -17,7 +17,7 @@ import { waitUntil } from "../../../wait_until.ts";
 const SHA = "0123456789abcdef0123456789abcdef01234567";
 const JUNIT = reportOf("adds");
 
-describeWithDatabases("limits of uploads", (database) => {
+describeWithDatabase("limits of uploads", (database) => {
   let acme = 0;
   let token = "";
   const path = `/upload/acme/shop?commit=${SHA}`;

@@ -6,7 +6,7 @@ import { WINDOW_SECONDS } from "../../../../lib/base/time.ts";
 import { toolEndpoint } from "../../../../lib/cli/tool_endpoint.ts";
 import type { TestResult } from "../../../../lib/report/result.ts";
 import { createApp } from "../../../../routes/mod.ts";
-import { describeWithDatabases } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { createShop, DAY, type Fixture, flaky, idOf, NOW } from "../../../routes/fixture.ts";
 import { silentLog } from "../../../silent_log.ts";
 
@@ -23,7 +23,7 @@ const failing = (name: string, message = `${name} broke`): Partial<TestResult> =
   body: `${message}\n\tat com.acme.shop.checkout`,
 });
 
-describeWithDatabases("get_build_verdicts", (database) => {
+describeWithDatabase("get_build_verdicts", (database) => {
   let fixture: Fixture;
   let shop: Repository;
   let client: Client;
