@@ -1,6 +1,7 @@
 // deno-lint-ignore-file no-console -- a program of its own
 /**
- * What `docs/scaling.md` computes with: `deno run -A tools/measure/bench/scaling.ts [--only NAME,...]`.
+ * What `docs/scaling.md` computes with: `deno run -A --config tests/deno.json tools/measure/bench/scaling.ts
+ * [--only NAME,...]`.
  *
  * Sections: `cost` (processor time of a request), `processes` (1, 2 and 4 `serve` on one port, and two behind nginx), `workers` (1, 2 and 3
  * `watch` that empty one queue), `day` (rows, bytes and log of a day's submissions), `cache` (memory
