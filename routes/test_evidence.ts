@@ -64,7 +64,8 @@ export const testEvidenceRoute = defineJsonRoute({
   summary: "State of one test, since when, and whether it is calm",
   description:
     "How the test ran on the base branch, in the environment with its worst state: the last 2,000 runs, " +
-    "without outages. A run failed when any attempt did.",
+    "without outages. A run failed when any attempt did. With since, the environment is one in which the test " +
+    "failed since that commit, or one in which it did not pass often enough.",
   query: { since: repairCommit, environment: parameters.environment },
   schema: schemas.object("TestEvidence", {
     state: schemas.described(

@@ -77,15 +77,24 @@ export function repairProof(
 
 /** What the runs since a commit that is meant as the repair say, with {@linkcode repairProof} in front. */
 export function sayRepair(
-  calm: NonNullable<TestEvidence["calm"]>,
+  { calm, failuresBefore, failuresSince }: Pick<
+    TestEvidence,
+    "calm" | "failuresBefore" | "failuresSince"
+  >,
   { commitOid }: { commitOid: string },
 ): string {
-  const proof = repairProof(calm);
-  const passes = `${passesOf(calm)} since ${shortCommit(commitOid)}`;
-  if (calm.byChance === null) return `${proof}: ${passes}, and a failure`;
-  const lucky = Math.round(100 * calm.byChance);
+  const { byChance, passesNeeded, ...runs } = calm!;
+  const proof = repairProof(calm!);
+  const passes = `${passesOf(runs)} since ${shortCommit(commitOid)}`;
+  if (byChance === null) {
+    return `${proof}: ${passes}, and ${
+      failuresSince === 1 ? "a failure" : plural(failuresSince, "failure")
+    }`;
+  }
+  if (failuresBefore === 0) return `${proof}: ${passes}, and no failure before: nothing to repair`;
+  const lucky = Math.round(100 * byChance);
   const would = `${lucky === 0 ? "fewer than 1" : lucky} would still pass by luck`;
-  const needed = `${formatCount(calm.passesNeeded)} passes are needed for 95 %`;
+  const needed = `${formatCount(passesNeeded)} passes are needed for 95 %`;
   return `${proof}: ${passes}; of 100 tests that fail as often, ${would}; ${needed}`;
 }
 

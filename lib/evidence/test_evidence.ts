@@ -96,6 +96,9 @@ export interface TestEvidence extends Omit<TestStateFacts, "passing"> {
   segments: HistorySegment[];
   /** `null` when it never failed, unless a commit is given. */
   calm: CalmSince | null;
+  /** Failed runs before the commit that is given, and since; 0 without one. */
+  failuresBefore: number;
+  failuresSince: number;
 }
 
 /** A commit that is meant as the repair. */
@@ -182,12 +185,15 @@ export class BaseHistories {
     return this.#facts(history, state);
   }
 
-  /** The evidence for a test, of the environment with the worst state. */
+  /**
+   * The evidence for a test, of the environment with the worst state; with a repair, of one in which the test failed
+   * since, then of one in which it did not pass often enough.
+   */
   evidence(
     outcomes: Uint8Array,
     { isDisruptive, repair }: { isDisruptive: boolean; repair: Repair | null },
   ): TestEvidence {
-    const { history, state } = this.#worst(outcomes, isDisruptive);
+    const { history, state } = this.#worst(outcomes, isDisruptive, repair);
     const { versions, segments, last } = history;
     const { passing, ...facts } = this.#facts(history, state);
     const { low, high } = rateInterval(last);
@@ -201,20 +207,23 @@ export class BaseHistories {
         from: this.#versionAt(versions, first),
         to: this.#versionAt(versions, end - 1),
       })),
-      calm: repair
+      ...repair
         ? this.#calmSince(history, repair)
-        : passing && calmAfter(passing.before, passing.passes),
+        : { calm: passing && calmAfter(passing.before, passing.passes), ...NO_FAILURES },
     };
   }
 
-  #worst(outcomes: Uint8Array, isDisruptive: boolean) {
+  #worst(outcomes: Uint8Array, isDisruptive: boolean, repair: Repair | null = null) {
     const found = this.#environments.flatMap((of) => {
       const history = historyIn(of, outcomes);
       if (history.versions.count === 0) return [];
       const state = environmentState(history, isDisruptive);
       return [{ history, state, environment: of.environment, runs: history.last.runs }];
     });
-    const worst = worstEnvironment(found);
+    const unproved = ({ history }: { history: EnvironmentHistory }) =>
+      repair ? this.#unproved(history, repair) : 0;
+    const most = Math.max(...found.map(unproved));
+    const worst = worstEnvironment(found.filter((one) => unproved(one) === most));
     if (worst) return worst;
     const history = historyIn(NO_RUNS, outcomes);
     return { history, state: environmentState(history, isDisruptive) };
@@ -246,8 +255,16 @@ export class BaseHistories {
     return { commitOid, treeOid, recordedAt };
   }
 
+  /** How little the runs since a commit prove: 3 when it failed again, 0 when there was nothing to repair. */
+  #unproved(history: EnvironmentHistory, repair: Repair): number {
+    const { calm: { passes, passesNeeded }, ...failed } = this.#calmSince(history, repair);
+    if (failed.failuresSince > 0) return 3;
+    if (failed.failuresBefore === 0) return 0;
+    return passes < passesNeeded ? 2 : 1;
+  }
+
   /** What the runs since a commit say, against all before its first one: in the order of code versions. */
-  #calmSince(history: EnvironmentHistory, { commitOid, recordedAt }: Repair): CalmSince {
+  #calmSince(history: EnvironmentHistory, { commitOid, recordedAt }: Repair) {
     const { outcomes } = history;
     const runNos = inOrderOfVersions(history);
     const runs = runNos.map((runNo) => this.#runs[runNo]!);
@@ -259,8 +276,10 @@ export class BaseHistories {
       failures: part.filter((runNo) => outcomes[runNo] !== PASSED).length,
     });
     const after = count(runNos.slice(first));
-    const calm = calmAfter(count(runNos.slice(0, first)), after.runs - after.failures);
-    return { ...calm, byChance: after.failures > 0 ? null : calm.byChance };
+    const before = count(runNos.slice(0, first));
+    const calm: CalmSince = calmAfter(before, after.runs - after.failures);
+    if (after.failures > 0) calm.byChance = null;
+    return { calm, failuresBefore: before.failures, failuresSince: after.failures };
   }
 }
 
@@ -270,6 +289,8 @@ const NO_RUNS: EnvironmentRuns = {
   codeNos: new Int32Array(),
   versions: roomForVersions(0),
 };
+
+const NO_FAILURES = { failuresBefore: 0, failuresSince: 0 };
 
 const NO_SEGMENT: Segment = { first: 0, end: 0, runs: 0, failures: 0 };
 

@@ -79,8 +79,10 @@ export function fixOf(
 this fix.`,
     };
   }
-  const { calm } = testEvidence(runs, { isDisruptive, repair });
-  return { since, error: null, answer: `${sayRepair(calm!, repair)}.` };
+  const found = testEvidence(runs, { isDisruptive, repair });
+  // The environment that says least for the repair: another one may stand for the test.
+  const place = found.environment && ` (in ${found.environment})`;
+  return { since, error: null, answer: `${sayRepair(found, repair)}${place}.` };
 }
 
 /** State, since when, calm, and what the runs since a commit say that is meant as the repair. */

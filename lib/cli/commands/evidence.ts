@@ -130,7 +130,7 @@ async function show(
   const sentence = [`${found.state}${place}: ${history}`, sayBefore(found)].filter(Boolean).join(
     "; ",
   );
-  await io.stdout(`${sayRepair(found.calm!, { commitOid })}\n${sentence}\n`);
+  await io.stdout(`${sayRepair(found, { commitOid })}\n${sentence}\n`);
 }
 
 /** The id of a commit, or of a revision of the checkout such as `HEAD`, in lower case. */

@@ -135,6 +135,23 @@ describe("calm", () => {
     assert.deepEqual(calm, { ...calmAfter({ runs: 8, failures: 2 }, 8), byChance: null });
   });
 
+  it("since a commit is of an environment where it failed again, then of one that proves too little", () => {
+    const linux = runsOf("F.F.F.F." + ".".repeat(12), "Linux");
+    const since = (signs: string) => {
+      const others = runsOf(signs, "Windows");
+      return testEvidence(
+        [...linux, ...others].sort((a, b) => a.recordedAt - b.recordedAt),
+        repairAt(8),
+      );
+    };
+    // It is flaky in both, and most runs are of Linux, where they are enough.
+    assert.deepEqual(
+      [since("F.F.F.F....F..."), since("F.F.F.F...."), since("...............")]
+        .map(({ environment, calm }) => [environment, calm!.byChance !== null]),
+      [["Windows", false], ["Windows", true], ["Linux", true]],
+    );
+  });
+
   it("since a commit without a run of the test begins with the first run after it", () => {
     const runs = runsOf("F....F....F......");
     const repair = { commitOid: "f".repeat(40), recordedAt: 12.5 };
