@@ -40,9 +40,23 @@ export function factsOf(
     conclusion,
     isNeverRun: conclusion === "passing" && hasFineTimes &&
       tool.isNeverRun?.(attributes) === true,
-    variant: variantOf(attributes, suiteVariant, VARIANT_ATTRIBUTES),
-    isRetry: saysRetry(attributes),
+    ...hasRareAttribute(attributes)
+      ? {
+        variant: variantOf(attributes, suiteVariant, VARIANT_ATTRIBUTES),
+        isRetry: saysRetry(attributes),
+      }
+      : { variant: suiteVariant, isRetry: false },
   };
+}
+
+const RARE_ATTRIBUTES: ReadonlySet<string> = new Set(
+  [...VARIANT_ATTRIBUTES, ...RETRY_ATTRIBUTES, ...ATTEMPT_ATTRIBUTES],
+);
+
+/** Nearly no case has one, and fifteen look-ups in each take longer than this. */
+function hasRareAttribute(attributes: XmlAttributes): boolean {
+  for (const name in attributes) if (RARE_ATTRIBUTES.has(name)) return true;
+  return false;
 }
 
 /** A number for the attributes of a suite that distinguish tests; 0 without any. */
