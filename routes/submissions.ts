@@ -1,6 +1,6 @@
 /** The routes about submissions: the list of a repository, and the test results of one. */
 import * as v from "valibot";
-import { loadBuildConclusions } from "../db/read/conclusions.ts";
+import { loadConclusionsOfTests } from "../db/read/conclusions.ts";
 import { loadSubmissionTests } from "../db/read/submission_tests.ts";
 import { loadSubmissionsPage } from "../db/read/submissions.ts";
 import { encodeKeysetCursor } from "../lib/base/cursor.ts";
@@ -121,10 +121,8 @@ export const submissionTests = defineJsonRoute({
     const { count, attempts } = await load(loadSubmissionTests, query);
     const submissionId = submission!.submissionId!;
     const ranAt = views.recordedAt(submissionId);
-    const hasFailures = attempts.some(({ failure }) => failure !== null);
-    const concluded = hasFailures &&
-      (await load(loadBuildConclusions, { submissionIds: [submissionId] })).conclusions
-        .get(submissionId);
+    const testNos = attempts.filter(({ failure }) => failure).map(({ testNo }) => testNo);
+    const concluded = await load(loadConclusionsOfTests, { submissionId, testNos });
     return {
       count,
       tests: attempts.map((attempt) => ({
@@ -132,7 +130,7 @@ export const submissionTests = defineJsonRoute({
         test_case_id: attempt.testId,
         ...views.attempt(attempt),
         ...views.conclusionOfAttempt(
-          concluded && attempt.failure ? concluded.get(attempt.testNo) : undefined,
+          attempt.failure ? concluded.get(attempt.testNo) : undefined,
         ),
         ran_at: ranAt,
       })),

@@ -9,7 +9,7 @@ import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import type { Evidence, MassFailure } from "../../lib/evidence/evidence.ts";
 import type { Conclusion } from "../../lib/evidence/said.ts";
 import { blameOf, type ShareSource } from "../../lib/evidence/shares.ts";
-import { idsIn, type Queryable } from "../connection/sql.ts";
+import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
 import { loadBaseBranch } from "./base_branch.ts";
 import { type EvidenceRun, findConclusions } from "./evidence.ts";
 import { loadRuns } from "./runs.ts";
@@ -47,11 +47,13 @@ interface StoredRow {
  */
 async function loadConclusions(
   sql: Queryable,
-  { repositoryId, submissionIds, base }: {
+  { repositoryId, submissionIds, testNos, loadBase }: {
     repositoryId: number;
     submissionIds: readonly string[];
-    /** The base branch. */
-    base: string;
+    /** Failed tests; all unless given. */
+    testNos?: readonly number[];
+    /** Loads the base branch, where conclusions are found now. */
+    loadBase(): Promise<string>;
   },
 ): Promise<Map<string, ConclusionsOfTests>> {
   if (submissionIds.length === 0) return new Map();
@@ -65,18 +67,20 @@ async function loadConclusions(
     left join submission s on s.repository_id = ${repositoryId} and s.submission_id = f.rests_on
     where f.repository_id = ${repositoryId} and f.submission_id = any(${
     idsIn(sql, submissionIds)
-  })`;
+  }) ${testNos ? sql`and f.test_no = any(${integersIn(sql, testNos)})` : sql``}`;
   const found = new Map<string, Map<number, ShownConclusion>>();
   for (const [submissionId, own] of Map.groupBy(rows, (row) => row.submissionId)) {
     found.set(submissionId, new Map(own.map((row) => [row.testNo, conclusionOf(row)])));
   }
+  const others = submissionIds.filter((submissionId) => !found.has(submissionId));
+  if (others.length === 0) return found;
+  // Not with those that have no evidence as a condition: the planner reads all evidence of the repository.
   const unknown = await sql<{ submissionId: string }[]>`
     select distinct encode(n.submission_id, 'hex') as "submissionId"
     from negative_result n
-    where n.repository_id = ${repositoryId} and n.submission_id = any(${idsIn(sql, submissionIds)})
-      and not exists (
-        select 1 from failure_evidence f
-        where f.repository_id = ${repositoryId} and f.submission_id = n.submission_id)`;
+    where n.repository_id = ${repositoryId} and n.submission_id = any(${idsIn(sql, others)})`;
+  if (unknown.length === 0) return found;
+  const base = await loadBase();
   for (const { submissionId } of unknown) {
     found.set(submissionId, await findNow(sql, { repositoryId, submissionId, base }));
   }
@@ -210,7 +214,8 @@ export async function findOwnConclusions(
   const [latest] = runs;
   if (!latest) return null;
   const submissionIds = runs.map(({ submissionId }) => submissionId);
-  const found = await loadConclusions(sql, { repositoryId, submissionIds, base });
+  const loadBase = () => Promise.resolve(base);
+  const found = await loadConclusions(sql, { repositoryId, submissionIds, loadBase });
   const conclusions = new Map(submissionIds.toReversed().flatMap((id) => [...found.get(id) ?? []]));
   return { massFailure: storedMassFailure(latest), conclusions };
 }
@@ -237,6 +242,24 @@ export async function loadBuildConclusions(
   },
 ): Promise<{ baseBranch: string; conclusions: ReadonlyMap<string, ConclusionsOfTests> }> {
   const baseBranch = await loadBaseBranch(tx, { repositoryId, now });
-  const found = { repositoryId, submissionIds, base: baseBranch };
-  return { baseBranch, conclusions: await loadConclusions(tx, found) };
+  const loadBase = () => Promise.resolve(baseBranch);
+  const conclusions = await loadConclusions(tx, { repositoryId, submissionIds, loadBase });
+  return { baseBranch, conclusions };
+}
+
+/** The conclusions on some tests that failed in a submission. */
+export async function loadConclusionsOfTests(
+  tx: Queryable,
+  { repositoryId, submissionId, testNos, now }: {
+    repositoryId: number;
+    submissionId: string;
+    testNos: readonly number[];
+    now: number;
+  },
+): Promise<ConclusionsOfTests> {
+  if (testNos.length === 0) return new Map();
+  const loadBase = () => loadBaseBranch(tx, { repositoryId, now });
+  const submissionIds = [submissionId];
+  const found = await loadConclusions(tx, { repositoryId, submissionIds, testNos, loadBase });
+  return found.get(submissionId) ?? new Map();
 }
