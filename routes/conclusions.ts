@@ -38,8 +38,8 @@ export const conclusions = defineJsonRoute({
   description:
     "Failures of the last days by their evidence, on the base branch and off it, and what became of them: a " +
     "failure was not the change if the same code passed, too; it was the change, or the environment, if that code " +
-    "failed in two more runs and never passed, or the test failed at three code versions in a row. Repeats " +
-    "of a failure at one code version count once.",
+    "failed in two more runs and never passed, or the test failed for one cause at three code versions in a row. " +
+    "Repeats of a failure at one code version count once.",
   query: { days },
   list: { field: "conclusions" },
   schema: schemas.object("Conclusions", {

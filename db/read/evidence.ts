@@ -421,6 +421,24 @@ async function loadEarlierFailures(
   return Map.groupBy(failures, ({ testNo }) => testNo);
 }
 
+/** The causes of the failures of tests in the year before a moment, by test_no and submission. */
+export async function loadCauses(
+  sql: Queryable,
+  { repositoryId, testNos, moment }: {
+    repositoryId: number;
+    testNos: readonly number[];
+    moment: number;
+  },
+): Promise<Map<number, Map<string, readonly string[]>>> {
+  const unknown = { code: null, environment: "", job: "", shard: "", attempt: "", buildUrl: "" };
+  const run = { ...unknown, submissionId: null, branch: "", counts: { ran: 0, failed: 0 }, moment };
+  const failures = await loadEarlierFailures(sql, { repositoryId, testNos, run, base: [] });
+  return new Map(Array.from(failures, ([testNo, own]) => [
+    testNo,
+    new Map(own.map(({ submissionId, causes }) => [submissionId, causes])),
+  ]));
+}
+
 /** Shares, from the failures whose truth has come out, loaded once and only where they are needed. */
 class Shares {
   readonly #sql: Queryable;

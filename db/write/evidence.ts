@@ -18,7 +18,7 @@ import {
 } from "../../lib/evidence/truth.ts";
 import { arrayOf, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { loadBaseBranch } from "../read/base_branch.ts";
-import { type FoundConclusion, knownCauses, openRun } from "../read/evidence.ts";
+import { type FoundConclusion, knownCauses, loadCauses, openRun } from "../read/evidence.ts";
 import { loadRunGroups, loadRuns } from "../read/runs.ts";
 import { loadTestFacts } from "../read/test_facts.ts";
 import {
@@ -406,6 +406,8 @@ interface TestVersion {
   /** Its first run on the branch. */
   firstId: string;
   failedIds: string[];
+  /** The failed ones of `outcomes`. */
+  countedIds: string[];
   /** Without failures in outages, which say nothing about the code. */
   outcomes: TestOutcome[];
 }
@@ -438,22 +440,39 @@ async function resolveOnBranch(
       const ofTest = byTest.get(testNo)!;
       let found = ofTest.get(code);
       if (!found) {
-        found = { code, firstId, failedIds: [], outcomes: [] };
+        found = { code, firstId, failedIds: [], countedIds: [], outcomes: [] };
         ofTest.set(code, found);
       }
       if (negative > 0) found.failedIds.push(firstId);
       if (positive === 0 && isOutage) return;
+      if (negative > 0) found.countedIds.push(firstId);
       found.outcomes.push({ run, hasPassed: positive > 0, hasFailed: negative > 0 });
     };
     results.each(selected, (testNo, { counts }) => add(testNo, counts));
     for (const testNo of implied.in(results)) add(testNo, IMPLIED_PASS);
   }
-  const rows = [...byTest].flatMap(([testNo, ofTest]) => {
+  const histories = [...byTest].map(([testNo, ofTest]) => {
     const all = [...ofTest.values()];
     const known = all.filter(({ outcomes }) => outcomes.length > 0);
     const ran = known.map(({ code, outcomes }) =>
       runsAt(outcomes, { hasLegs: withLegs.has(code), hasFile: hasFile(testNo) })
     );
+    return { testNo, all, known, ran };
+  });
+  // Few tests fail at three code versions in a row: only their causes are looked up.
+  const failedOften = histories
+    .filter(({ ran }) => ran.some((_, index) => truthAt(ran, index) === "the_change"))
+    .map(({ testNo }) => testNo);
+  const moment = Math.max(...runs.map(({ recordedAt }) => recordedAt));
+  const causes = failedOften.length === 0
+    ? null
+    : await loadCauses(tx, { repositoryId, testNos: failedOften, moment });
+  const rows = histories.flatMap(({ testNo, all, known, ran: runsOfTest }) => {
+    const ofTest = causes?.get(testNo);
+    const ran = runsOfTest.map((one, index) => ({
+      ...one,
+      causes: new Set(known[index]!.countedIds.flatMap((id) => ofTest?.get(id) ?? [])),
+    }));
     const here = known.findIndex(({ code }) => code === version.code);
     const later = known.findIndex(({ firstId }) => firstId > submissionId);
     const place = here !== -1 ? here : later === -1 ? known.length : later;

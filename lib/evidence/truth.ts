@@ -11,6 +11,8 @@ export interface VersionRuns {
   runCount: number;
   /** Whether it passed in one of them, or in a retry. */
   hasPassed: boolean;
+  /** Fingerprints of what failed; none if they are unknown. */
+  causes?: ReadonlySet<string>;
 }
 
 /** A run in which a test passed or failed. */
@@ -51,7 +53,8 @@ export const MIN_FAILED_VERSIONS = 3;
 
 /**
  * The truth of the failure at the code version at `index`, `null` while it is open: the same code passed;
- * or it ran twice more and never passed, or it failed at three code versions in a row.
+ * or it ran twice more and never passed, or it went on failing at three code versions in a row. A test that
+ * fails for another cause than at the version before does not go on: a flaky one does so by chance.
  *
  * @param versions code versions of a branch at which the test ran, in the order of their first runs
  */
@@ -59,10 +62,17 @@ export function truthAt(versions: readonly VersionRuns[], index: number): Truth 
   const { runCount, hasPassed } = versions[index]!;
   if (hasPassed) return "not_the_change";
   if (runCount >= MIN_FAILED_RUNS) return "the_change";
-  const hasFailed = (at: number) => versions[at]?.hasPassed === false;
+  const goesOn = (at: number) => {
+    const [before, after] = [versions[at - 1], versions[at]];
+    if (before?.hasPassed !== false || after?.hasPassed !== false) return false;
+    const [causes, others] = [before.causes ?? NO_CAUSES, after.causes ?? NO_CAUSES];
+    return causes.size === 0 || others.size === 0 || !causes.isDisjointFrom(others);
+  };
   let start = index;
-  while (hasFailed(start - 1)) start--;
+  while (goesOn(start)) start--;
   let end = index + 1;
-  while (hasFailed(end)) end++;
+  while (goesOn(end)) end++;
   return end - start >= MIN_FAILED_VERSIONS ? "the_change" : null;
 }
+
+const NO_CAUSES: ReadonlySet<string> = new Set();

@@ -176,8 +176,12 @@ export class EvidenceRules {
     const fails = counted.map((runs) => !runs.some((one) => hasPassed(one, name)));
     const place = counted.findIndex(([first]) => first!.commit === run.commit);
     let [start, end] = [place, place + 1];
-    while (fails[start - 1]) start--;
-    while (fails[end]) end++;
+    const causes = counted.map((runs) => runs.flatMap((one) => causesOf(one, name)));
+    const goesOn = (at: number) =>
+      fails[at - 1] && fails[at] && (causes[at]!.length === 0 || causes[at - 1]!.length === 0 ||
+        causes[at]!.some((cause) => causes[at - 1]!.includes(cause)));
+    while (goesOn(start)) start--;
+    while (goesOn(end)) end++;
     return end - start >= 3 ? "the_change" : null;
   }
 

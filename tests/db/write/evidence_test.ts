@@ -116,6 +116,20 @@ describeWithDatabases("the evidence of an upload", (database) => {
     assert.deepEqual(await evidenceOf(first), { a: ["few", null] });
   });
 
+  it("is not the change after three code versions that failed for different causes", async () => {
+    await passes(1);
+    const runs = [];
+    for (const message of ["timeout", "refused", "timeout"]) {
+      runs.push(await upload({ a: message }, MINE));
+    }
+    assert.deepEqual((await evidenceOf(runs[0]!)).a?.[1], null);
+    await upload({ a: "timeout" }, MINE);
+    const third = await upload({ a: "timeout" }, MINE);
+    assert.deepEqual((await evidenceOf(third)).a?.[1], "the_change");
+    assert.deepEqual((await evidenceOf(runs[2]!)).a?.[1], "the_change");
+    assert.deepEqual((await evidenceOf(runs[1]!)).a?.[1], null);
+  });
+
   it("is a new cause of a test that fails otherwise on the base branch", async () => {
     await upload({ a: "timeout" });
     await passes(2);
