@@ -38,7 +38,7 @@ export type JudgedFailure = BuildFailure & {
 const ADVICE: Record<ShownVerdict, string> = {
   [NEW_CAUSE]: "it is not known for this cause, so the gate does not excuse it",
   quarantined: "the gate excuses it",
-  flaky: "failed and passed on the same code in the last 14 days",
+  flaky: "failed and passed on the same code in the last 14 days, on any branch",
   known: "also failed on the base branch",
   new: "neither flaky nor failing on the base branch",
 };

@@ -49,8 +49,11 @@ export function changeOf(now: BuildTotals, before: BuildTotals): string {
   return `${sign}${Math.abs(points)} points`;
 }
 
-/** The change against the 14 days before, below the figure that it is of. */
+/** The change as words: `18.2 points less than in the 14 days before`; `""` where there is none to tell. */
 export function changeText(now: BuildTotals, before: BuildTotals): string {
-  const change = changeOf(now, before);
-  return change && `${change} against the 14 days before`;
+  const change = changeOfShare(now, before);
+  if (change === null) return "";
+  const points = Math.abs(Math.round(1000 * change) / 10);
+  if (points === 0) return "as in the 14 days before";
+  return `${points} points ${change > 0 ? "more" : "less"} than in the 14 days before`;
 }

@@ -29,7 +29,7 @@ import { buildOutcome } from "./builds.ts";
 import { changeText, inOutages, isNeverRerun, NEVER_RERUN } from "./flakiness.ts";
 import { daysOf, historyCharts, pageDays, rangeTabs, wrongRange } from "./history.ts";
 import { BAD_STATES, isInNoOtherList } from "../test_states.ts";
-import { stateSections } from "./test_states.ts";
+import { brokenSection, rareSections } from "./test_states.ts";
 import { definePage, type PageRequest, someTests, uploadCommand } from "./page.ts";
 import { recordSection } from "./record.ts";
 
@@ -100,6 +100,9 @@ export const repositoryPage = definePage({
     const repository = formatRepositoryName(overview);
     const page: RepositoryPage = { ...request, repository, days, firstDay, overview, names };
     const address = ["repos", overview.owner, overview.name];
+    const rare = rareSections(states, page);
+    // Where nothing was run twice, no other list has a test.
+    const isFirst = isNeverRerun(overview);
     return {
       title: repository,
       crumbs: [request.link.repositories],
@@ -111,13 +114,15 @@ ${repositoryFigures(page, flakyMicroseconds)}
       } · ${inventoryLink(page, {}, "Flaky tests")}${
         overview.url && markup` · ${externalLink(overview.url, overview.url)}`
       }</p>
-${stateSections(states, page)}
+${brokenSection(states, page)}
+${isFirst && rare}
 <h2>Tests that cost the most builds</h2>
 ${costTable(costs, page)}
 ${groups.count > 0 && groupTable(groups.groups, page)}
 <h2>Recent builds</h2>
 ${await buildTable(recent.submissions, failedTests, page)}
 <p>${page.link.builds(overview, "All builds")}</p>
+${!isFirst && rare}
 <h2>New flaky tests since ${formatDay(firstDay)}</h2>
 ${newTable(newTests, page)}
 ${causes.length > 0 && causeTable(causes, page)}
@@ -246,8 +251,8 @@ function groupTable(groups: readonly GroupOfTests[], { link }: RepositoryPage): 
     });
   const columns = ["Tests|name", "Failed builds|number", "Causes|number wide"];
   return markup`<h2 id="repair">What to repair first</h2>
-<p class="soft">Tests of which half of the failed runs are common, or that share a cause, are one row: there is
-probably one fault behind them. All branches, flaky or not.</p>
+<p class="soft">Tests that mostly fail in the same runs, or that share a cause, are one row: there is probably one
+fault behind them. All branches, flaky or not.</p>
 ${table("What to repair first", columns, rows)}`;
 }
 

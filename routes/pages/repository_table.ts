@@ -9,7 +9,15 @@ import { formatCount, formatDuration } from "../../lib/base/text.ts";
 import { glyph, shareBar, sparkline } from "../../lib/html/charts.ts";
 import { factLine, type KeyFigure, table, together } from "../../lib/html/elements.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
-import { changeOf, changeOfShare, isNeverRerun, NEVER_RERUN, share, sumOf } from "./flakiness.ts";
+import {
+  changeOf,
+  changeOfShare,
+  changeText,
+  isNeverRerun,
+  NEVER_RERUN,
+  share,
+  sumOf,
+} from "./flakiness.ts";
 import type { PageRequest } from "./page.ts";
 
 /** Weeks of the trend, and of the cost of flaky failures. */
@@ -119,7 +127,7 @@ export function sorted(overviews: readonly Listed[], order: typeof ORDERS[number
 export function totals(overviews: readonly Listed[]): Markup {
   const now = sumOf(overviews.map(({ builds }) => builds));
   const isNever = overviews.every(isNeverRerun);
-  const change = changeOf(now, sumOf(overviews.map(({ buildsBefore }) => buildsBefore)));
+  const change = changeText(now, sumOf(overviews.map(({ buildsBefore }) => buildsBefore)));
   const sum = (count: (one: Listed) => number) =>
     overviews.reduce((total, one) => total + count(one), 0);
   const quarantinedCount = sum(({ quarantinedTestCount }) => quarantinedTestCount);
@@ -128,7 +136,9 @@ export function totals(overviews: readonly Listed[]): Markup {
     [
       "Flakiness",
       isNever ? "–" : shownPercentage(flakinessBadge(now)),
-      isNever ? NEVER_RERUN : ["in 14 days", change && `, ${change}`],
+      isNever
+        ? NEVER_RERUN
+        : ["in 14 days", change && `, ${change.replace("in the 14 days before", "before")}`],
       "wide",
     ],
     ["Broken tests", formatCount(sum(({ brokenTestCount }) => brokenTestCount)), null, "wide"],

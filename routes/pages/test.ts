@@ -227,7 +227,7 @@ function strip(runs: readonly TestRun[], { link, repository, at, pathTo }: TestP
   return markup`${outcomeStrip({ title: `The latest ${plural(runs.length, "run")}`, runs: shapes })}
 ${
     rows.length > 0 &&
-    markup`<details><summary>${plural(rows.length, "failed run")}</summary>${
+    markup`<details><summary>${plural(rows.length, "run")} with a failure</summary>${
       table(
         "Failed runs",
         [

@@ -1,5 +1,5 @@
 // Tests: tests/routes/test_states_test.ts
-/** The tests of a repository that are broken, or sometimes fail without a rerun. */
+/** The tests of a repository that are broken, or fail now and then without being run again. */
 import type { loadTestStates, StoppedTest, TestInState } from "../../db/read/test_states.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { percent, sayChange } from "../../lib/evidence/history_said.ts";
@@ -13,18 +13,21 @@ const MAX_ROWS = 5;
 
 type States = Awaited<ReturnType<typeof loadTestStates>>;
 
-/** Nothing where no test is broken, or none fails without being run again. */
-export function stateSections(
-  { tests, base, stopped }: States,
-  page: PageRequest & { overview: { url: string } },
-): Content {
+type StatesPage = PageRequest & { overview: { url: string } };
+
+/** Nothing where no test is broken. */
+export function brokenSection({ tests, base }: States, page: StatesPage): Content {
   const broken = tests.filter(({ state }) => state === "broken");
+  return broken.length > 0 && markup`<h2 id="broken">Broken on ${base}</h2>
+${stateTable(broken, "Broken tests", page)}`;
+}
+
+/** The tests that fail without being run again, and those that stopped running; nothing where there is none. */
+export function rareSections({ tests, base, stopped }: States, page: StatesPage): Content {
   const others = tests.filter(({ state }) => state === "flaky");
   return [
-    broken.length > 0 && markup`<h2 id="broken">Broken on ${base}</h2>
-${stateTable(broken, "Broken tests", page)}`,
     others.length > 0 &&
-    markup`<h2 id="intermittent">Fail now and then on ${base}</h2>
+    markup`<h2 id="intermittent">Tests that fail now and then on ${base}</h2>
 <p class="soft">None of them failed and passed on the same code in the last 14 days, so the flaky tests of other lists and figures
 do not include them.</p>
 ${stateTable(others, "Tests that fail now and then", page)}`,
@@ -56,14 +59,14 @@ function stoppedTable(stopped: readonly StoppedTest[], { link, at }: PageRequest
 function stateTable(
   tests: readonly TestInState[],
   caption: string,
-  { link, overview, zone }: PageRequest & { overview: { url: string } },
+  { link, overview, zone }: StatesPage,
 ): Content {
   const rows = tests.slice(0, MAX_ROWS).map((test) => {
     const { id, rate, runs, failures, since } = test;
     const compare = since
       ? forgeOf(overview.url)?.compare(since.from.commitOid, since.to.commitOid) ?? ""
       : "";
-    const said = sayChange(test, (seconds) => sayDay(seconds, zone)) || "as long as it is stored";
+    const said = sayChange(test, (seconds) => sayDay(seconds, zone)) || "the first stored run";
     return [
       link.test(id, test),
       rate === null ? "–" : `${percent(rate)} %`,
