@@ -4,7 +4,7 @@ import type { Repository } from "../../db/admin/repositories.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 import { describeWithDatabase } from "../database.ts";
 import { parseHtml } from "./html.ts";
-import { createShop, DAY, type Fixture, flaky, idOf, NOW, quarantine } from "./fixture.ts";
+import { createShop, DAY, type Fixture, idOf, NOW, quarantine } from "./fixture.ts";
 
 describeWithDatabase("the page of a build", (database) => {
   let fixture: Fixture;
@@ -12,10 +12,15 @@ describeWithDatabase("the page of a build", (database) => {
 
   before(async () => {
     ({ fixture, shop } = await createShop(database()));
-    // Known for "a failed".
-    await fixture.upload(shop, flaky("a"), { recordedAt: NOW - DAY });
+    // Known for "the stock is empty".
+    await fixture.upload(shop, flakyBy("the stock is empty", "a"), { recordedAt: NOW - DAY });
     await quarantine(database(), idOf(shop, { name: "a" }));
   });
+
+  /** A failure with this message, and a pass. */
+  function flakyBy(message: string, name: string): Partial<TestResult>[] {
+    return [{ name, conclusion: "failure", message, body: message }, { name }];
+  }
 
   async function textOf(commitOid: string, results: Partial<TestResult>[]): Promise<string> {
     const { submissionId } = await fixture.upload(shop, results, { commitOid });
@@ -31,29 +36,29 @@ describeWithDatabase("the page of a build", (database) => {
   });
 
   it("says that a quarantined test failed for a known cause, or for a new one as the gate does", async () => {
-    const known = await textOf("aaaaaa1", [failed("a failed")]);
+    const known = await textOf("aaaaaa1", [failed("the stock is empty")]);
     assert.match(known, /1 test failed: it is/);
     assert.match(known, /1 quarantined: the gate excuses it/);
     for (
       const [commitOid, ...results] of [
         ["aaaaaa2", failed("total is wrong")],
-        ["aaaaaa3", failed("a failed", { otherMessages: ["total is wrong"] })],
-        ["aaaaaa4", failed("total is wrong"), failed("a failed")],
+        ["aaaaaa3", failed("the stock is empty", { otherMessages: ["total is wrong"] })],
+        ["aaaaaa4", failed("total is wrong"), failed("the stock is empty")],
       ] as const
     ) {
       const text = await textOf(commitOid, [...results]);
       assert.match(text, /1 quarantined, new cause: .* the gate does not excuse it/, commitOid);
     }
     // Some plugins report an attempt without a text: another has the cause.
-    const silent = await textOf("aaaaaa5", [failed(""), failed("a failed")]);
+    const silent = await textOf("aaaaaa5", [failed(""), failed("the stock is empty")]);
     assert.match(silent, /1 quarantined: the gate excuses it/);
   });
 
   it("counts a quarantine that is limited to environments in these only", async () => {
-    await fixture.upload(shop, flaky("limited"), { recordedAt: NOW - DAY });
+    await fixture.upload(shop, flakyBy("the cart is empty", "limited"), { recordedAt: NOW - DAY });
     const id = idOf(shop, { name: "limited" });
     await quarantine(database(), id, { quarantineEnvironment: "Windows*" });
-    const failure = failed("limited failed", { name: "limited" });
+    const failure = failed("the cart is empty", { name: "limited" });
     const verdictIn = async (environment: string) => {
       const { submissionId } = await fixture.upload(shop, [failure], {
         commitOid: `ab${environment.length}0000`,
