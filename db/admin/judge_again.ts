@@ -37,7 +37,7 @@ const RULES = 1;
 const VERSIONS_AT_ONCE = 20;
 
 /** How far a repository is judged. */
-export interface JudgeProgress {
+interface JudgeProgress {
   repository: string;
   /** Code versions with failures. */
   judged: number;

@@ -1,11 +1,11 @@
 // Tests: tests/db/write/evidence_test.ts tests/db/write/store_submission_test.ts
 /** The negative results of a submission that is being stored. */
-import { forEachException } from "../../lib/analysis/columns.ts";
 import { MORE_CAUSES } from "../../lib/analysis/failure_causes.ts";
 import type { NegativeResult } from "../../lib/analysis/disruptions.ts";
 import { failureText } from "../../lib/analysis/failure_texts.ts";
 import { indexOfNegative, negativeAt } from "../../lib/analysis/negatives.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
+import { failedAndPassed } from "../../lib/analysis/test_counts.ts";
 import type { TestNos } from "./tests.ts";
 
 /** A failure or error of the submission. */
@@ -107,12 +107,9 @@ export class NewNegatives {
   /** The tests of which another attempt passed. */
   passedTestNos(): Set<number> {
     const { exceptions, testHashes } = this.#content;
-    const passed = new Set<number>();
-    forEachException(exceptions, (index, { counts: { positive, negative } }) => {
-      if (positive === 0 || negative === 0) return;
-      passed.add(this.#failedTestNos.get(testHashes[index]!)!);
-    });
-    return passed;
+    return new Set(
+      failedAndPassed(exceptions).map((index) => this.#failedTestNos.get(testHashes[index]!)!),
+    );
   }
 
   markDisruption({ resultNo }: Pick<NewNegative, "resultNo">): void {

@@ -23,6 +23,15 @@ export function countTests(exceptions: Uint8Array, listedCount: number): TestCou
   return counts;
 }
 
+/** The indexes of the tests of a run that failed in one attempt and passed in another. */
+export function failedAndPassed(exceptions: Uint8Array): number[] {
+  const indexes: number[] = [];
+  forEachException(exceptions, (index, { counts: { positive, negative } }) => {
+    if (positive > 0 && negative > 0) indexes.push(index);
+  });
+  return indexes;
+}
+
 /** A mass failure has at least this many tests, of which more than this share failed. */
 export const MASS_FAILURE = { minTests: 20, failedPercent: 20 };
 
