@@ -11,7 +11,7 @@ import {
   testIdPrefix,
 } from "../../lib/base/identity.ts";
 import type { ExportPolicy, ExportRecord } from "../../lib/export/records.ts";
-import { SubmissionResults } from "../../lib/export/submission_results.ts";
+import { SubmissionResults, type TestTitle } from "../../lib/export/submission_results.ts";
 import { type Queryable, rangesOf } from "../connection/sql.ts";
 import { storeDisruptiveTests } from "../write/disruptive_tests.ts";
 import { bumpForAddition, lockRepository, takeNumbers } from "../write/repository_row.ts";
@@ -33,7 +33,7 @@ interface Batches {
 
 /** A repository that is being imported. Records are kept until there are enough, or others follow. */
 export class ImportedRepository {
-  readonly #hashes = new Set<number>();
+  readonly #tests = new Map<number, TestTitle>();
   readonly #coveredSubmissions = new Set<string>();
   #batches: Batches = { test: [], coverage: [], archive: [] };
   #open: { record: ExportRecord<"submission">; results: SubmissionResults } | undefined;
@@ -83,7 +83,7 @@ export class ImportedRepository {
         return;
       case "submission":
         this.#checkSubmission(record);
-        this.#open = { record, results: new SubmissionResults() };
+        this.#open = { record, results: new SubmissionResults((hash) => this.#tests.get(hash)) };
         return;
       case "coverage":
         this.#checkCoverage(record);
@@ -122,8 +122,8 @@ export class ImportedRepository {
         `id ${record.id} does not belong to suite, class, name and file ${names}`,
       );
     }
-    if (this.#hashes.has(hash)) throw new SyntaxError(`a second test with the id ${record.id}`);
-    this.#hashes.add(hash);
+    if (this.#tests.has(hash)) throw new SyntaxError(`a second test with the id ${record.id}`);
+    this.#tests.set(hash, { class: record.class, name: record.name });
   }
 
   #isOwn(testId: string): boolean {
@@ -186,7 +186,7 @@ export class ImportedRepository {
         `submission_id is ${id}, expected ${submissionId ?? "a submission before its results"}`,
       );
     }
-    if (!this.#isOwn(testId) || !this.#hashes.has(parseShortTestId(testId)!)) {
+    if (!this.#isOwn(testId) || !this.#tests.has(parseShortTestId(testId)!)) {
       throw new SyntaxError(`test_id ${testId} belongs to no test of the repository`);
     }
     this.#open!.results.add(record);

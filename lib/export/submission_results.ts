@@ -5,7 +5,7 @@ import { TextCollector } from "../analysis/failure_texts.ts";
 import { type CollectedNegative, NegativeCollector } from "../analysis/negatives.ts";
 import { listHashOf, type SubmissionContent } from "../analysis/submission_content.ts";
 import type { TestTags } from "../analysis/test_tags.ts";
-import { parseShortTestId } from "../base/identity.ts";
+import { parseShortTestId, type TestIdentity } from "../base/identity.ts";
 import { isNegative } from "../report/result.ts";
 import type { ExportRecord } from "./records.ts";
 
@@ -14,8 +14,12 @@ type ResultRecord = ExportRecord<"result">;
 /** Twice the limit of an upload: texts that were within it come in another order. */
 const MAX_TEXT_BYTES = 128 << 20;
 
+/** A message that only repeats these says nothing of a cause. */
+export type TestTitle = Pick<TestIdentity, "class" | "name">;
+
 /** Makes the content of a submission from the records of its results. */
 export class SubmissionResults {
+  readonly #titleOf: (testHash: number) => TestTitle | undefined;
   /** One for each test, ascending. */
   readonly #testHashes: number[] = [];
   // One for each result, in the order of the file.
@@ -29,6 +33,11 @@ export class SubmissionResults {
   readonly #groupNos = new Map<string, number>();
   readonly #groupOf: number[] = [];
   #last = { testId: "", attempt: 0, tags: "", resultNo: -1 };
+
+  /** `titleOf` knows the tests that came before. */
+  constructor(titleOf: (testHash: number) => TestTitle | undefined) {
+    this.#titleOf = titleOf;
+  }
 
   /** @throws {SyntaxError} when a result does not fit those before it */
   add(record: ResultRecord): void {
@@ -44,7 +53,8 @@ export class SubmissionResults {
       }
       this.#last.resultNo = resultNo;
       const testHash = this.#testHashes.at(-1)!;
-      const textNo = this.#texts.add({ message: message ?? "", body: body ?? "" });
+      const text = { message: message ?? "", body: body ?? "" };
+      const textNo = this.#texts.add(text, this.#titleOf(testHash));
       const otherFingerprints = record.other_fingerprints &&
         otherCauses(this.#texts.fingerprintAt(textNo), record.other_fingerprints);
       this.#negatives.push({
