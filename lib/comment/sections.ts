@@ -153,7 +153,8 @@ function countsOf(sections: readonly Section[]): string {
   const broken = sections.reduce((total, section) => total + section.broken, 0);
   const incomplete = broken === 0 ? "" : ` ${plural(broken, "problem")} of the reports.`;
   if (blamed.yours + blamed.unclear + unknown + notYours === 0) {
-    if (flaky === 0 && sections.some(({ isRed }) => isRed)) return `No test failed.${incomplete}`;
+    const isDoubtful = sections.some(({ isRed, isPart }) => isRed || isPart);
+    if (flaky === 0 && isDoubtful) return `No test failed.${incomplete}`;
     if (flaky === 0) return incomplete.trim() || "Resolved: the tests that failed here pass.";
     return `No test failed. ${plural(flaky, "test")} passed only on a retry.${incomplete}`;
   }

@@ -31,6 +31,8 @@ export interface FinalAttempts {
   /** Whether the final attempt of a test passed. */
   hasPassed(test: TestIdentity): boolean;
   counts: TestCounts;
+  /** The first test of the reports; `null` without any. */
+  firstTest: TestIdentity | null;
   /** Tests that failed at least once, by their causes. */
   causeCounts: CauseCount[];
 }
@@ -93,5 +95,6 @@ export function finalAttempts(content: ContentData & SubmissionContent): FinalAt
     },
     hasPassed: (test) => passed[indexOfTest(testHashes, testHash(test))] === 1,
     counts: countTests(content.exceptions, testHashes.length),
+    firstTest: testHashes.length === 0 ? null : content.identityAt(0),
   };
 }

@@ -53,7 +53,7 @@ const PASSED_TIMEOUT_MS = 2_000;
 interface TestRun {
   exitCode: number;
   failed: readonly FailedTest[];
-  attempts: Pick<FinalAttempts, "counts" | "causeCounts">;
+  attempts: Pick<FinalAttempts, "counts" | "causeCounts" | "firstTest">;
 }
 
 /** A run as the CI job describes it; `""` for what is unknown. */
@@ -168,10 +168,14 @@ export function startLookup(
     const quarantined = latest.value ?? before?.quarantined ?? null;
     const earlier = before?.earlier ?? null;
     let { problem } = latest;
-    if (!quarantined || failed.length === 0 || before) {
+    // Where nothing failed, a comment still says whether the run was whole: any test asks for that.
+    const asked = failed.length > 0 || hasCommand || !attempts.firstTest
+      ? failed
+      : [attempts.firstTest];
+    if (!quarantined || asked.length === 0 || before) {
       return { quarantined, verdicts: null, earlier, problem };
     }
-    const found = await settled(verdictsOn(failed, attempts, cancel.signal));
+    const found = await settled(verdictsOn(asked, attempts, cancel.signal));
     problem = found.problem;
     if (found.value) addAliases(quarantined, found.value);
     else if (hasCommand) {

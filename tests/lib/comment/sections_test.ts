@@ -109,6 +109,7 @@ describe("the sections of a comment", () => {
         "1 test failed: it is probably yours. 2 problems of the reports.",
       ],
       [[{}], "Resolved: the tests that failed here pass."],
+      [[{ isPart: true }], "Not all tests ran. No test failed."],
     ];
     for (const [changes, line] of cases) assert.equal(headline(changes.map(section)), line);
   });

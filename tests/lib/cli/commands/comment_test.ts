@@ -128,6 +128,28 @@ describe("comment", () => {
     assert.match(given.forge.comments[0]!.body, /last seen \[2026-01-31\]/);
   });
 
+  it("is not edited to say that failures are resolved by a run that was not whole", async () => {
+    const fixture = await gateFixture({
+      ...KNOWN,
+      earlier: {
+        expected_test_count: 40,
+        base_test_counts: [40, 40, 40],
+        expected_skipped_count: 0,
+      },
+    });
+    const forge = startFakeForge("github");
+    closing.push(fixture, forge);
+    const given = { fixture, forge };
+    const path = await fixture.write("report.xml", reportOf({ broken: "failed", good: "passed" }));
+    await run(given, ["comment", path]);
+    await fixture.write("report.xml", reportOf({ good: "passed" }));
+    await run(given, ["comment", path], { GITHUB_RUN_ID: "2" });
+    assert.match(
+      forge.comments[0]!.body,
+      /\*\*Not all tests ran\. No test failed\.\*\*[^]*1 of about 40 tests ran/,
+    );
+  });
+
   it("is not written when nothing failed", async () => {
     const given = await setUp();
     const path = await given.fixture.write("report.xml", reportOf({ good: "passed" }));
