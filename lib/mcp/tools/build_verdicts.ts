@@ -164,9 +164,8 @@ export const getBuildVerdicts = defineTool({
     const repo = { ...repository, get };
     const found = await findBuild(repo, wanted);
     if (found === null) return { ...NOTHING, next_step: nothingFound(wanted) };
-    const { parts } = found;
+    const { parts, failed, flaky } = found;
     const [latest] = parts as [Submission];
-    const { failed, flaky } = await finalOutcomes(repo, found);
     const { byTest, whole } = await loadVerdicts(repo, parts, failed);
     const shown = failed.map((one) => ({
       one,
@@ -213,10 +212,11 @@ interface Wanted {
   branch?: string | undefined;
 }
 
-/** A build: its submissions, newest first, and what failed in them. */
+/** A build: its submissions, newest first, with the tests whose last attempt failed, and those that passed. */
 interface Build {
   parts: Submission[];
-  attempts: Attempt[];
+  failed: Attempt[];
+  flaky: Attempt[];
 }
 
 const NOTHING = { build: null, failed_without_test: false, failed: [], flaky: [], whole: null };
@@ -229,10 +229,10 @@ async function findBuild(repo: Repo, wanted: Wanted): Promise<Build | null> {
   const builds = [...Map.groupBy(found, ({ id, build_url }) => build_url || id).values()];
   let latest: Build | null = null;
   for (const parts of builds.slice(0, MAX_BUILDS)) {
-    const build = { parts, attempts: await failedAttempts(repo, parts) };
+    const attempts = await failedAttempts(repo, parts);
+    const build = { parts, ...await finalOutcomes(repo, { parts, attempts }) };
     latest ??= build;
-    const isRed = build.attempts.length > 0 || parts.some((part) => part.failed_without_test);
-    if (isRed) return build;
+    if (build.failed.length > 0 || parts.some((part) => part.failed_without_test)) return build;
   }
   return latest;
 }
@@ -289,7 +289,10 @@ async function failedAttempts(repo: Repo, parts: readonly Submission[]): Promise
 }
 
 /** The tests whose last attempt in a build failed, and those that passed on a retry. */
-async function finalOutcomes(repo: Repo, { parts, attempts }: Build) {
+async function finalOutcomes(
+  repo: Repo,
+  { parts, attempts }: { parts: readonly Submission[]; attempts: readonly Attempt[] },
+): Promise<Pick<Build, "failed" | "flaky">> {
   const tests = [...Map.groupBy(attempts, (one) => one.test_case_id).values()];
   const ids = new Set(parts.map(({ id }) => id));
   const hasFailed = await Promise.all(tests.map(async (ofTest) => {

@@ -151,6 +151,12 @@ describeWithDatabase("get_build_verdicts", (database) => {
       buildUrl: `${BUILD}5`,
       recordedAt: NOW - 40,
     });
+    // Flaky alone: it ended green.
+    await fixture.upload(shop, flaky("retried").reverse(), {
+      ...main,
+      buildUrl: `${BUILD}6`,
+      recordedAt: NOW - 30,
+    });
     const { build, failed } = await call({});
     assert.equal(build.build_url, `${BUILD}4`);
     assert.deepEqual([failed[0].name, failed[0].verdict, failed[0].last_seen], [
