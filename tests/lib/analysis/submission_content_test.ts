@@ -101,7 +101,9 @@ describe("the content of a submission", () => {
           builder.endReport(tool);
         }
       }
-      const { identityAt, identities: _, textBytes: __, ...rest } = builder.finish();
+      const { identityAt, forgetIdentities: _forget, identities: _, textBytes: __, ...rest } =
+        builder
+          .finish();
       return { ...rest, names: [...rest.testHashes.keys()].map((index) => identityAt(index).name) };
     };
     assert.deepEqual(

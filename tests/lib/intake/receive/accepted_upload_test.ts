@@ -75,8 +75,8 @@ describeWithDatabase("an accepted upload", (database) => {
       assert.deepEqual(upload.read.files.notes, files.notes);
       assert.equal(notes.length, files.notes.length);
       assert.ok(upload.read.files.results && files.results);
-      const { identityAt, ...content } = upload.read.files.results.content;
-      const { identityAt: expectedAt, ...expected } = files.results.content;
+      const { identityAt, forgetIdentities: _, ...content } = upload.read.files.results.content;
+      const { identityAt: expectedAt, forgetIdentities: __, ...expected } = files.results.content;
       assert.deepEqual(content, expected);
       assert.deepEqual(identityAt(0), expectedAt(0));
       assert.equal(upload.read.files.results.reportDigest, files.results.reportDigest);
