@@ -32,7 +32,7 @@ describeWithDatabase("the environment of a submission", (database) => {
       page,
       /Fails on <b>Windows-X64<\/b> only: 2 failures in 2 results there, none in 2 results elsewhere/,
     );
-    assert.match(page, /Runs by environment/);
+    assert.match(page, /Results by environment/);
   });
 
   it("is shown and filters", async () => {

@@ -135,7 +135,7 @@ describeWithDatabase("the time that flaky failures cost", (database) => {
   it("is shown on the page of a repository and in the digest", async () => {
     const { repository } = await cost([FAILED], [PASSED]);
     const html = await (await fixture.get(`/repos/acme/${repository.name}`)).text();
-    assert.match(html, /Cost of flaky failures[^]*10 m 9 s[^]*in 7 days/);
+    assert.match(html, /Cost of flaky failures[^]*10 m 9 s[^]*in 14 days/);
     const cli = commandLine(database, { now: () => NOW });
     const digest = await cli(`digest --org acme --repo acme/${repository.name}`);
     assert.match(digest.stdout, /flaky failures cost 10 m 9 s of tests/);
