@@ -42,7 +42,11 @@ describeWithDatabases("a request during which the data changes", (database) => {
   /** Sends a request to a new app; `meanwhile` runs before the n-th statement. */
   async function ask(
     path: string,
-    { place = -1, meanwhile }: { place?: number; meanwhile?: () => Promise<unknown> } = {},
+    { place = -1, meanwhile, token = fixture.token }: {
+      place?: number;
+      meanwhile?: () => Promise<unknown>;
+      token?: string;
+    } = {},
   ) {
     let passed = 0;
     const gate = async () => {
@@ -54,7 +58,7 @@ describeWithDatabases("a request during which the data changes", (database) => {
       windowSeconds: WINDOW_SECONDS,
       log: silentLog,
     });
-    const headers = { authorization: `Bearer ${fixture.token}` };
+    const headers = { authorization: `Bearer ${token}` };
     const response = await app(request(path, headers));
     const body = await response.text();
     return { status: response.status, etag: response.headers.get("etag"), body, places: passed };
@@ -73,6 +77,15 @@ describeWithDatabases("a request during which the data changes", (database) => {
         assert.equal(between.etag, expected.etag, `${path} at ${place}`);
         assert.equal(between.body, expected.body, `${path} at ${place}`);
       }
+    }
+  });
+
+  it("is a 401 when its token is revoked between the check of the token and the first query", async () => {
+    for (const path of paths()) {
+      const token = await fixture.addToken({ label: "revoked" });
+      const meanwhile = () => database().sql`delete from api_token where label = 'revoked'`;
+      const { status, body } = await ask(path, { place: 1, meanwhile, token });
+      assert.deepEqual([status, body], [401, ""], path);
     }
   });
 

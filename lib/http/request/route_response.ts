@@ -7,7 +7,7 @@ import { localDay, type TimeZone } from "../../base/time_zone.ts";
 import { TestCache } from "../test_cache/cache.ts";
 import type { Authenticated } from "./authentication.ts";
 import type { Context } from "./context.ts";
-import { badRequest, notFound } from "./errors.ts";
+import { badRequest, notFound, unauthorized } from "./errors.ts";
 import { createExporter } from "./list_export.ts";
 import { createLines, type ListFormat } from "./list_format.ts";
 import { readParameters } from "./parameters.ts";
@@ -15,7 +15,12 @@ import { findResource, isInPath, type ParsedUrl } from "./parsed_url.ts";
 import type { Moment } from "./queries.ts";
 import { acceptedFormat, createResponder, type ResponseKey } from "./responses.ts";
 import type { Editor, Endpoint, ListSource } from "./route.ts";
-import { type CheckedRequest, createSnapshotReader, GoneError } from "./snapshot_reader.ts";
+import {
+  type CheckedRequest,
+  createSnapshotReader,
+  GoneError,
+  TokenEndedError,
+} from "./snapshot_reader.ts";
 
 // Share of the cache for tests: they take longer to load than responses to make from them.
 const TESTS_SHARE = 0.6;
@@ -78,6 +83,9 @@ export function createRouteResponder(
       return await responder.created(request, { route, requestId, key }, result);
     } catch (error) {
       if (error instanceof GoneError) return await refuse(notFound());
+      if (error instanceof TokenEndedError) {
+        return await refuse(unauthorized(route.access === "token or basic" ? "Basic" : "Bearer"));
+      }
       throw error;
     }
   }

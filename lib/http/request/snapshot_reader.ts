@@ -16,6 +16,12 @@ export class GoneError extends Error {
   override message = "the resource does not exist, or was deleted during the request";
 }
 
+/** The token of a request was revoked, or ended, after the request was authenticated. */
+export class TokenEndedError extends Error {
+  override name = "TokenEndedError";
+  override message = "the token was revoked, or ended, during the request";
+}
+
 /** A request that passed all checks, before anything is read for it. */
 export interface CheckedRequest {
   /** What a handler gets, but for what is read. */
@@ -37,7 +43,7 @@ type Handle<T> = (request: ApiRequest) => Promise<T> | T;
 /**
  * Creates the function that runs a handler in a snapshot. The first statement of the snapshot looks the
  * repositories up again, with their versions: uploads and deletions since the request was authenticated count
- * for all that is read, or for nothing. @throws {GoneError}
+ * for all that is read, or for nothing. @throws {GoneError} {@linkcode TokenEndedError}
  */
 export function createSnapshotReader({ sql }: Pick<Context, "sql">, tests: TestCache) {
   return async <T>(checked: CheckedRequest, handle: Handle<T>): Promise<Reading<T>> => {
@@ -64,7 +70,7 @@ export function createSnapshotReader({ sql }: Pick<Context, "sql">, tests: TestC
     }
     const loadScope = async (tx: Queryable) => (await loadCallers(tx, [lookUp]))[0];
     return await readSnapshotAfter(sql, loadScope, async (tx, scope) => {
-      if (!scope) throw new GoneError();
+      if (!scope) throw new TokenEndedError();
       const { repositories, errors, isMissing } = findResource(parsed, scope);
       if (isMissing || Object.keys(errors).length > 0) throw new GoneError();
       const seen = { ...scope, repositories };
