@@ -229,7 +229,10 @@ export async function countBrokenTests(
     const base = await loadBaseBranch(sql, { repositoryId, now });
     const runs = await loadBaseRuns(sql, { repositoryId, base });
     const states = statesOf(runs, { testNos: new Set(testNos), disruptive: new Set() });
-    counts.set(repositoryId, [...states.values()].filter(({ state }) => state === "broken").length);
+    const broken = [...states.values()].filter(({ state, stopped }) =>
+      state === "broken" && !stopped
+    );
+    counts.set(repositoryId, broken.length);
   }
   return counts;
 }

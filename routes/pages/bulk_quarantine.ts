@@ -51,7 +51,11 @@ export async function bulkSection(
   const owners = new Set(tests.map((test) => ownerOf(test, "")));
   const owner = owners.size === 1 ? [...owners][0]! : "";
   const title = markup`<h2 id="quarantine">Quarantine ${
-    ids.length === 1 ? "it" : `all ${plural(ids.length, "test")}`
+    ids.length === 1
+      ? "it"
+      : ids.length < tests.length
+      ? `the first ${ids.length} of ${plural(tests.length, "test")}`
+      : `all ${plural(ids.length, "test")}`
   }</h2>`;
   if (page.editor) {
     return markup`${title}${bulkForm({ ...page, ids: ids.join(" "), owner }, page.editor)}`;

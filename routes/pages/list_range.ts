@@ -21,6 +21,11 @@ type ListDays = typeof LIST_DAYS[number];
 /** `days` of a page with a list of flaky tests. */
 export const listDays = choice("days", LIST_DAYS, "Disruptions and figures of so many days");
 
+/** Whether a range of a page is one of a list of flaky tests. */
+export function isListDays(days: string): days is ListDays {
+  return LIST_DAYS.some((one) => one === days);
+}
+
 /** Whether the figures of a range are those of the API. */
 export function isApiRange(days: ListDays): boolean {
   return days === LIST_DAYS[0];

@@ -28,6 +28,7 @@ import { type Content, externalLink, type Markup, markup } from "../../lib/html/
 import { buildOutcome } from "./builds.ts";
 import { changeText, inOutages, isNeverRerun, NEVER_RERUN } from "./flakiness.ts";
 import { daysOf, historyCharts, pageDays, rangeTabs, wrongRange } from "./history.ts";
+import { isApiRange, isListDays } from "./list_range.ts";
 import { BAD_STATES, isInNoOtherList } from "../test_states.ts";
 import { brokenSection, rareSections } from "./test_states.ts";
 import { definePage, type PageRequest, someTests, uploadCommand } from "./page.ts";
@@ -146,7 +147,7 @@ function inventoryLink(
   return link.inventory({
     repository,
     quarantine: "false",
-    ...days !== "14" && { days },
+    ...isListDays(days) && !isApiRange(days) && { days },
     ...more,
   }, text);
 }

@@ -168,7 +168,7 @@ export function startLookup(
     const quarantined = latest.value ?? before?.quarantined ?? null;
     const earlier = before?.earlier ?? null;
     let { problem } = latest;
-    // Where nothing failed, a comment still says whether the run was whole: any test asks for that.
+    // Where nothing failed, it is still to be said whether the run was whole: any test asks for that.
     const asked = failed.length > 0 || hasCommand || !attempts.firstTest
       ? failed
       : [attempts.firstTest];
@@ -176,6 +176,9 @@ export function startLookup(
       return { quarantined, verdicts: null, earlier, problem };
     }
     const found = await settled(verdictsOn(asked, attempts, cancel.signal));
+    if (failed.length === 0 && !found.value) {
+      return { quarantined, verdicts: null, earlier, problem };
+    }
     problem = found.problem;
     if (found.value) addAliases(quarantined, found.value);
     else if (hasCommand) {

@@ -191,7 +191,10 @@ export const getBuildVerdicts = defineTool({
       },
       failed_without_test: isRed,
       failed: tests,
-      flaky: flaky.slice(0, MAX_TESTS).map(({ test_case_id: id, name }) => ({ id, name })),
+      flaky: flaky.slice(0, MAX_TESTS).map(({ test_case_id: id, name }) => ({
+        id,
+        name: cut(name, MIN_NAME_CHARACTERS),
+      })),
       whole,
       next_step: nextStep(tests, { count: failed.length, whole, isRed }),
       web_url: `${webUrl}/${web}`,
