@@ -77,21 +77,20 @@ describe("a report that repeats others", () => {
   });
 
   it("repeats those of its folder, not those of another", () => {
-    for (
-      const reports of [
-        {
-          "x/test_attempts/attempt_1.xml": "a- b+",
-          "x/test.xml": "a- b+",
-          "y/test.xml": "a+ c+",
-        },
-        {
-          "x/shard_1_of_2/test_attempts/attempt_1.xml": "a-",
-          "x/shard_1_of_2/test.xml": "a-",
-          "x/shard_2_of_2/test.xml": "a+",
-        },
-        { "x/attempt_1.xml": "a- b+", "y/attempt_2.xml": "a+ c+" },
-      ]
-    ) assert.doesNotMatch(read(reports).tests["a"]!, /\+/);
+    const cases: Record<string, string>[] = [
+      {
+        "x/test_attempts/attempt_1.xml": "a- b+",
+        "x/test.xml": "a- b+",
+        "y/test.xml": "a+ c+",
+      },
+      {
+        "x/shard_1_of_2/test_attempts/attempt_1.xml": "a-",
+        "x/shard_1_of_2/test.xml": "a-",
+        "x/shard_2_of_2/test.xml": "a+",
+      },
+      { "x/attempt_1.xml": "a- b+", "y/attempt_2.xml": "a+ c+" },
+    ];
+    for (const reports of cases) assert.doesNotMatch(read(reports).tests["a"]!, /\+/);
     for (
       const [first, second] of [["x/a/junit.xml", "x/retry-1/junit.xml"], [
         "x/a.xml",

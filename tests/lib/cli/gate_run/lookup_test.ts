@@ -31,7 +31,7 @@ describe("the lookup of quarantined tests", () => {
       const found = await lookup.finish({
         exitCode: 1,
         failed: [],
-        attempts: { counts: { ran: 0, skipped: 0, failed: 0 }, causeCounts: [] },
+        attempts: { counts: { ran: 0, skipped: 0, failed: 0 }, causeCounts: [], firstTest: null },
       });
       const tookMs = performance.now() - begun;
       assert.ok(tookMs > 200 && tookMs < 5_000, `${tookMs} ms`);
