@@ -1,4 +1,4 @@
-// Tests: tests/lib/report/junit/dialects_test.ts
+// Tests: tests/lib/report/fixtures_test.ts
 /** The output of Go's tests, which `go test -json` and the JUnit of its converters contain. */
 import { firstLine } from "./bounded_text.ts";
 import { MORE_FAILURES } from "./result.ts";

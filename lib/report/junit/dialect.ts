@@ -1,4 +1,4 @@
-// Tests: tests/lib/report/junit/dialects_test.ts
+// Tests: tests/lib/report/fixtures_test.ts
 /** What a row of the table of dialects says about the reports of its tool. */
 import type { TestIdentity } from "../../base/identity.ts";
 import type { ReportTool } from "../report_tool.ts";

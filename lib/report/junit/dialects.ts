@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/fixtures_test.ts
 /**
  * What distinguishes the reports of each tool: one row for each, in the order in which they are tried.
  * A row concerns the reports that it recognizes and no others.

@@ -1,4 +1,4 @@
-// Tests: tests/lib/report/junit/dialects_test.ts
+// Tests: tests/lib/report/fixtures_test.ts
 /** The rows of tools for JavaScript and TypeScript. */
 import { firstLine } from "../bounded_text.ts";
 import { ATTEMPTS, TESTS } from "../report_tool.ts";
