@@ -113,6 +113,8 @@ export interface BuildPart extends SubmissionRow {
   failedTestCount: number;
   /** Tests that passed or failed; `null` for a submission of an earlier version of the program. */
   ranTestCount: number | null;
+  /** Tests that were only skipped; `null` as well. */
+  skippedTestCount: number | null;
   /** Whether its failures are an outage, which other branches had too. */
   isOutage: boolean;
 }
@@ -151,7 +153,7 @@ export async function loadBuild(
       (select count(distinct n.test_no)::int from negative_result n
         where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
       ) as "failedTestCount", s.ran_test_count as "ranTestCount",
-      s.is_outage as "isOutage"
+      s.skipped_test_count as "skippedTestCount", s.is_outage as "isOutage"
     from submission o
     join submission s on s.repository_id = o.repository_id
       and s.submission_id >= decode(${firstSubmissionId(recordedAt - SECONDS_PER_DAY)}, 'hex')

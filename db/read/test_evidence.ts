@@ -39,6 +39,8 @@ interface BaseHistory {
   base: string;
   /** Seconds since 1970, by environment: the oldest run on the base branch, with the test or without. */
   firstRecordedAt: Map<string, number>;
+  /** Runs of the job of the last run, in its environment and shard, that came after it: without the test. */
+  laterRuns: number;
 }
 
 /**
@@ -66,6 +68,9 @@ export async function loadBaseHistory(
   const counts = new Map<string, number>();
   const firstRecordedAt = new Map<string, number>();
   let repair: Repair | null = null;
+  // The newest come first.
+  const runsOfJob = new Map<string, number>();
+  let laterRuns = 0;
   let submissions = 0;
   for await (const run of eachRun(sql, { repositoryId, columns: COLUMNS, filter, where })) {
     const { results, isOutage, ...version } = run;
@@ -74,16 +79,19 @@ export async function loadBaseHistory(
     if (commitOid !== "" && commit.startsWith(commitOid) || laterCommits.has(commit)) {
       repair = { commitOid, recordedAt: version.recordedAt };
     }
+    const place = JSON.stringify([version.job, version.environment, version.shard]);
     const count = counts.get(version.environment) ?? 0;
     if (!isOutage && count < MAX_HISTORY_RUNS) {
       results.each(selected, (_, attempts) => {
         const outcome = runOutcome(attempts);
         if (!outcome) return;
+        if (runs.length === 0) laterRuns = runsOfJob.get(place) ?? 0;
         counts.set(version.environment, count + 1);
         runs.push({ ...version, ...outcome });
       });
     }
+    if (runs.length === 0 && !isOutage) runsOfJob.set(place, (runsOfJob.get(place) ?? 0) + 1);
     if (++submissions === MAX_BASE_SUBMISSIONS) break;
   }
-  return { runs: runs.reverse(), repair, base, firstRecordedAt };
+  return { runs: runs.reverse(), repair, base, firstRecordedAt, laterRuns };
 }

@@ -76,7 +76,7 @@ interface ProvingTest extends TestIdentity {
 const MAX_CHANCE_OF_PROOF = 0.5;
 
 /** Runs of its job without a test after which it stopped running. */
-const STOPPED_RUNS = 20;
+export const STOPPED_RUNS = 20;
 
 /** A test that stopped earlier is forgotten. */
 const STOPPED_SECONDS = 90 * SECONDS_PER_DAY;

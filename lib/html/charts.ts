@@ -212,9 +212,9 @@ function small(shape: Markup): Markup {
   return markup`<svg class="glyph" viewBox="0 0 12 12" aria-hidden="true">${shape}</svg>`;
 }
 
-const STRIP_COLUMNS = 50;
+const STRIP_COLUMNS = 25;
 
-/** One shape for each run, oldest first, in rows of 50; each leads to its build. */
+/** One shape for each run, oldest first, in rows of 25, which fit a phone; each leads to its build. */
 export function outcomeStrip({ title, runs }: {
   title: string;
   runs: readonly { outcome: RunStatus; text: string; address: Markup }[];
@@ -235,8 +235,7 @@ export function outcomeStrip({ title, runs }: {
   const scaled = markup`class="chart" width="${1.4 * size[0]}" height="${1.4 * size[1]}"`;
   const svg = image(`${title}: ${alternative}`, size, marks, scaled, "group");
   const legend = counts.map(({ outcome, text }) => legendItem(GLYPHS[outcome], text));
-  return markup`<figure class="strip">${svg}
-<p class="ends"><span>oldest</span><span>newest</span></p>
+  return markup`<figure class="strip"><p class="soft">${title}, oldest first</p>${svg}
 <ul class="legend">${legend}</ul></figure>`;
 }
 

@@ -192,6 +192,24 @@ function eachOnce(
   return values.slice(0, MAX_VALUES).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }
 
+/** The number of results, and what makes it larger than the number of tests that ran: skips and further attempts. */
+function resultsFact(parts: readonly BuildPart[]): KeyFigure {
+  const sum = (count: (part: BuildPart) => number) =>
+    parts.reduce((sum, part) => sum + count(part), 0);
+  const results = sum(({ testResultCount }) => testResultCount);
+  const skipped = sum(({ skippedTestCount }) => skippedTestCount ?? 0);
+  const isKnown = parts.every(({ ranTestCount, skippedTestCount }) =>
+    ranTestCount !== null && skippedTestCount !== null
+  );
+  const repeated = isKnown ? results - skipped - sum(({ ranTestCount }) => ranTestCount!) : 0;
+  const more = [
+    ...skipped > 0 ? [`${formatCount(skipped)} skipped`] : [],
+    ...repeated > 0 ? [plural(repeated, "further attempt")] : [],
+  ];
+  const uploads = `in ${plural(parts.length, "upload")}`;
+  return ["Results", formatCount(results), [uploads, ...more].join(", ")];
+}
+
 /** Where the build came from; what is unknown is left out. */
 function buildFacts(
   parts: readonly BuildPart[],
@@ -202,7 +220,6 @@ function buildFacts(
   const told = parts.find(({ pullNumber }) => pullNumber !== null);
   const { author = "" } = parts.find((part) => part.author !== "") ?? {};
   const environment = eachOnce(parts, "environment");
-  const results = parts.reduce((sum, { testResultCount }) => sum + testResultCount, 0);
   const facts: (KeyFigure | false)[] = [
     !!branch && ["Branch", markup`<bdi>${link.branch(repository, branch)}</bdi>`],
     told !== undefined &&
@@ -211,7 +228,7 @@ function buildFacts(
     environment !== "" && ["Environment", environment],
     ...JOB_FACTS.map(([name, key]): KeyFigure => [name, eachOnce(parts, key)])
       .filter(([, text]) => text !== ""),
-    ["Results", formatCount(results), `in ${plural(parts.length, "upload")}`],
+    resultsFact(parts),
     ["When", at(recordedAt)],
     buildUrl !== "" && ["CI run", externalLink(buildUrl, runName(buildUrl))],
   ];

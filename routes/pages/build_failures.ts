@@ -94,7 +94,11 @@ export async function failedTests(
     conclusion ? BLAMES.indexOf(conclusion.blame) : BLAMES.length;
   const list = failed.toSorted((a, b) =>
     rankOf(b) - rankOf(a) || ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict)
-  ).map((test) => ({ ...test, said: said(test, baseBranch, page) }));
+  ).map((test) => ({
+    ...test,
+    advice: flakyElsewhere(test, baseBranch),
+    said: said(test, baseBranch, page),
+  }));
   const { shown, moreCount } = await shownTests(list, page, { isFirstOpen: true });
   const byBlame = Map.groupBy(shown, ({ first }) => first.conclusion?.blame ?? "unknown");
   const sections = [...byBlame].map(([blame, own], index) => {
@@ -106,7 +110,20 @@ export async function failedTests(
     }</summary>${content}</details>`;
   });
   return markup`${sections}${moreTests(moreCount)}
+<p class="soft">The gate counts them as:</p>
 <ul class="soft">${summary}</ul>`;
+}
+
+/** What a flaky test has to say that is probably the change's fault: the two would contradict each other. */
+function flakyElsewhere(
+  { verdict, conclusion }: JudgedFailure,
+  base: string,
+): string | undefined {
+  if (verdict !== "flaky" || !conclusion) return undefined;
+  const { evidence } = conclusion;
+  return evidence === "first" || evidence === "new_test"
+    ? `failed and passed on the same code in the last 14 days, but not on ${base} before this run`
+    : undefined;
 }
 
 /** Headings over failures with a conclusion. */
@@ -142,6 +159,8 @@ type JudgedPage = PageRequest & { repository: RepositoryName };
 
 type ShownTest = BuildFailure & {
   verdict?: ShownVerdict;
+  /** Instead of {@linkcode ADVICE}. */
+  advice?: string | undefined;
   said?: Said | undefined;
   conclusion?: ShownConclusion | undefined;
 };
@@ -234,7 +253,7 @@ function failure(test: ShownTest, text: FailureText | undefined, page: ShownPage
 
 /** A failure: its name and verdict, why it is whose it is, and its message, which opens to the stack trace. */
 function failureRow(
-  { verdict, said }: ShownTest,
+  { verdict, said, advice }: ShownTest,
   { name, details, text, isOpen }: {
     name: Content;
     details: Content;
@@ -244,7 +263,7 @@ function failureRow(
 ): Markup {
   const basis = said?.path && markup` (<a href="${said.path}">that build</a>)`;
   return markup`<div class="cause"><p><b>${name}</b> ${verdict && label(verdict)}
-${verdict && verdict !== "new" && markup`<small>${ADVICE[verdict]}</small>`}</p>
+${verdict && verdict !== "new" && markup`<small>${advice ?? ADVICE[verdict]}</small>`}</p>
 ${said && markup`<p class="reason">${said.sentence}${basis}</p>`}
 ${
     stackTrace(markup`<code class="message">${text?.message || "without a message"}</code>`, {

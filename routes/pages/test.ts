@@ -173,7 +173,7 @@ function testFigures(
     [
       "Flaky failures in 14 days",
       formatPercent(share),
-      `${disruptionCount} of ${counted}`,
+      `${disruptionCount} of ${counted} on all branches`,
     ],
     ["First flaky failure", at(firstDisruptionAt), firstFlaky(first, page)],
     ["Latest", at(latestDisruption?.recordedAt ?? null)],
@@ -224,7 +224,10 @@ function strip(runs: readonly TestRun[], { link, repository, at, pathTo }: TestP
     link.commit(repository, run.commitOid),
     externalAddress(run.buildUrl) && externalLink(run.buildUrl, "CI run"),
   ]);
-  return markup`${outcomeStrip({ title: `The latest ${plural(runs.length, "run")}`, runs: shapes })}
+  const title = runs.length < SHOWN_RUNS
+    ? `${plural(runs.length, "run")} in 14 days, on all branches`
+    : `The latest ${plural(runs.length, "run")} of 14 days, on all branches`;
+  return markup`${outcomeStrip({ title, runs: shapes })}
 ${
     rows.length > 0 &&
     markup`<details><summary>${plural(rows.length, "run")} with a failure</summary>${

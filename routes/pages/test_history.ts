@@ -1,6 +1,7 @@
 // Tests: tests/routes/page_parameters_test.ts tests/routes/pages_test.ts
 /** The history of a test on the base branch: its state, since when, and whether it is repaired. */
 import type { loadBaseHistory } from "../../db/read/test_evidence.ts";
+import { STOPPED_RUNS } from "../../db/read/test_states.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { conditionsOfRun, findConditions } from "../../lib/evidence/conditions.ts";
 import {
@@ -107,20 +108,25 @@ export function baseHistory(history: BaseHistory, { answer }: Fix, page: TestPag
   const before = sayBefore(found);
   const calm = sayCalm(found);
   const elsewhere = failures === 0 ? failingElsewhere(history, found, page) : null;
+  const stopped = stoppedRunning(history, page);
+  const isElsewhere = state === "flaky" && runs.every(({ hasFailed }) => !hasFailed);
   const failing = stillFailing(elsewhere ?? found, history, page);
   return markup`<section aria-label="History on the base branch" class="band said ${
     STATE_TONES[state]
   }">
-<p><b class="state ${state}">${STATE_WORDS[state]}</b>: ${sayRate(found, named)}${place} ${
-    saySince(found, named)
-  }${changes}${before && `; ${before}`}.</p>
+<p><b class="state ${state}">${STATE_WORDS[state]}</b>${
+    isElsewhere && ` on other branches than ${base}`
+  }: ${sayRate(found, named)}${place} ${saySince(found, named)}${changes}${
+    before && `; ${before}`
+  }.</p>
 ${
     elsewhere &&
     markup`<p>In <b>${elsewhere.environment}</b> it ${sayRate(elsewhere, named)} ${
       saySince(elsewhere, named)
     }.</p>`
   }
-${failing && markup`<p>${failing}</p>`}
+${stopped && markup`<p>${stopped}</p>`}
+${failing && !stopped && markup`<p>${failing}</p>`}
 ${calm && markup`<p>${calm}.</p>`}
 ${state === "flaky" && failsWhere(runs)}
 ${answer && markup`<p role="status">${answer}</p>`}</section>
@@ -158,17 +164,32 @@ function stillFailing(
   return markup`<b>Still failing</b>: last on ${base} ${at(last.recordedAt)}.`;
 }
 
+/** That its job runs without the test, and since when; `""` while it runs. */
+function stoppedRunning({ runs, laterRuns, base }: BaseHistory, { at }: TestPage): Markup | "" {
+  const last = runs.at(-1);
+  if (!last || laterRuns < STOPPED_RUNS) return "";
+  return markup`<b>Stopped running</b>: last on ${base} ${at(last.recordedAt)}; its job has run ${
+    formatCount(laterRuns)
+  } times without it since.`;
+}
+
+/** Fewer failures in a row are no state. */
+const MIN_LAST_FAILURES = 3;
+
 /** The conditions that the failures of a test prefer. */
 function failsWhere(runs: BaseHistory["runs"]): Markup | "" {
-  const found = findConditions(
-    runs.map((run) => ({ failed: run.hasFailed, values: conditionsOfRun(run) })),
-  ).slice(0, MAX_CONDITIONS);
+  const conditioned = runs.map((run) => ({ failed: run.hasFailed, values: conditionsOfRun(run) }));
+  const found = findConditions(conditioned).slice(0, MAX_CONDITIONS);
   if (found.length === 0) return "";
-  const items = found.map(({ dimension, value, ...counts }) => {
-    const { runs, failures, otherRuns, otherFailures } = counts;
-    return markup`<li>${DIMENSION_WORDS[dimension]} <b>${
+  const items = found.map(({ dimension, value, runs, failures, otherRuns, otherFailures }) => {
+    const own = conditioned.filter(({ values }) => values[dimension] === value);
+    const lastFailures = own.length - 1 - own.findLastIndex(({ failed }) => !failed);
+    const isBroken = lastFailures >= MIN_LAST_FAILURES && failures < runs;
+    return markup`<li>${otherFailures === 0 && "only "}${DIMENSION_WORDS[dimension]} <b>${
       dimension === "hour" ? `${value}:00 to ${value}:59 UTC` : value
-    }</b>: in ${failures} of ${plural(runs, "run")}, elsewhere in ${otherFailures} of ${
+    }</b>: in ${failures === runs ? "all" : `${formatCount(failures)} of`} ${plural(runs, "run")}${
+      isBroken ? `, in all of the last ${formatCount(lastFailures)};` : ","
+    } elsewhere in ${otherFailures === 0 ? "none" : formatCount(otherFailures)} of ${
       formatCount(otherRuns)
     }</li>`;
   });

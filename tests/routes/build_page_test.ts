@@ -93,6 +93,43 @@ describeWithDatabase("the page of a build", (database) => {
     }
   });
 
+  it("says why there are more results than tests that ran", async () => {
+    const results = [...flakyBy("busy", "e"), { name: "f" }];
+    const skipped = [{ name: "g", conclusion: "skipped" as const }];
+    assert.match(
+      await textOf("aaaaaa7", [...results, ...skipped]),
+      /Results ?4 in 1 upload, 1 skipped, 1 further attempt/,
+    );
+    assert.match(await textOf("aaaaaa8", [{ name: "f" }]), /Results ?1 in 1 upload(?!,)/);
+  });
+
+  it("says that a flaky test that is probably the change's fault was not flaky on main", async () => {
+    const repository = await fixture.addRepository("acme", "branches");
+    for (const index of Array(20).keys()) {
+      await fixture.upload(repository, [{ name: "b" }], {
+        branch: "main",
+        commitOid: `b${String(index).padStart(6, "0")}`,
+        recordedAt: NOW - 5 * DAY + index,
+      });
+    }
+    await fixture.upload(repository, flakyBy("late", "b"), {
+      branch: "fix",
+      commitOid: "bbbbbb1",
+      recordedAt: NOW - DAY,
+    });
+    const { submissionId } = await fixture.upload(repository, [failed("late", { name: "b" })], {
+      branch: "fix",
+      commitOid: "bbbbbb2",
+    });
+    const path = `/repos/acme/branches/builds/${submissionId}`;
+    const { text } = parseHtml(await (await fixture.get(path)).text());
+    assert.match(
+      text,
+      /flaky failed and passed on the same code in the last 14 days, but not on main before this run probably yours: never failed in 20 runs on main/,
+    );
+    assert.match(text, /The gate counts them as:\s+1 flaky: /);
+  });
+
   it("says that a job ended red without a failed test, as lists of builds do", async () => {
     const repository = await fixture.addRepository("acme", "crashes");
     const more = { exitCode: 134, job: "unit", buildUrl: "https://ci.example/crash" };

@@ -107,7 +107,7 @@ describeWithDatabase("the evidence for a test", (database) => {
       shown,
       /<b class="state broken">Broken<\/b>: fails in 100 % of runs on main \(4 of 4, 95 %: 54 to 99\) in\s+<b>Linux<\/b> since 21 Sep, one of \d+ changes; before in 0 of 12\./,
     );
-    assert.ok(shown.indexOf("Broken") < shown.indexOf("The latest"));
+    assert.ok(shown.indexOf("Broken") < shown.indexOf("runs in 14 days"));
     assert.doesNotMatch(shown, /The cause may lie/);
   });
 
@@ -145,10 +145,46 @@ describeWithDatabase("the evidence for a test", (database) => {
     const shown = await (await fixture.get(`/tests/${idOf(repository, { name: "w" })}`)).text();
     assert.match(
       shown,
-      /<li>on the runner <b>r1<\/b>: in 5 of 10 runs, elsewhere in 0 of 30<\/li>/,
+      /<li>only on the runner <b>r1<\/b>: in 5 of 10 runs, elsewhere in none of 30<\/li>/,
     );
     // 2 of 14 in one job, 1 or 2 in the others.
     assert.doesNotMatch(shown, /in the job/);
+  });
+
+  it("says of a test that is broken in one job since when it has not passed there", async () => {
+    const repository = await fixture.addRepository("acme", "jobs");
+    for (const index of Array(40).keys()) {
+      const isFailed = index % 2 === 0 && index >= 20;
+      const result = { name: "w", ...isFailed && { conclusion: "failure" as const } };
+      await fixture.upload(repository, [result], {
+        branch: "main",
+        recordedAt: NOW - 50_000 + index,
+        commitOid: commitAt(index),
+        job: index % 2 === 0 ? "windows" : "linux",
+      });
+    }
+    const shown = await (await fixture.get(`/tests/${idOf(repository, { name: "w" })}`)).text();
+    assert.match(
+      shown,
+      /<li>only in the job <b>windows<\/b>: in 10 of 20 runs, in all of the last 10; elsewhere in none of 20<\/li>/,
+    );
+  });
+
+  it("says that a test is flaky on other branches only", async () => {
+    const repository = await fixture.addRepository("acme", "elsewhere");
+    for (const index of Array(12).keys()) {
+      const recordedAt = NOW - 50_000 + index;
+      const commitOid = commitAt(index);
+      await fixture.upload(repository, [{ name: "w" }], { branch: "main", recordedAt, commitOid });
+    }
+    await fixture.upload(repository, flaky("w"), { branch: "fix", commitOid: "abcdef3" });
+    const shown = await (await fixture.get(`/tests/${idOf(repository, { name: "w" })}`)).text();
+    assert.match(
+      shown,
+      /<b class="state flaky">Flaky<\/b> on other branches than main: passed in all 12 runs on main/,
+    );
+    assert.match(shown, /14 runs in 14 days, on all branches/);
+    assert.match(shown, /1 of 14 results on all branches/);
   });
 
   it("names the commit, author and pull request at which it was flaky for the first time", async () => {

@@ -128,6 +128,13 @@ describeWithDatabase("the states of tests", (database) => {
     assert.match(stopped!, />leaves<[^]*not calm: 2 of \d+ passes/);
     assert.ok(!stopped!.split("</table>")[0]!.includes(">soon<"));
     assert.ok(others!.includes(">soon<") && !others!.includes(">leaves<"));
+    const pageOf = async (name: string) =>
+      await (await fixture.get(`/tests/${idOf(repository, { name })}`)).text();
+    assert.match(
+      await pageOf("leaves"),
+      /class="band said [^]*<b>Stopped running<\/b>: last on main [^]*; its job has run 30 times without it since\.[^]*<\/section>/,
+    );
+    assert.doesNotMatch(await pageOf("soon"), /Stopped running/);
     const path = "/api/repos/acme/stopped/states";
     assert.deepEqual(names(await bodyOf(await fixture.get(path), ROUTE)), ["soon"]);
     const { stdout } = await cli("flaky --states --repo acme/stopped");
