@@ -1,4 +1,4 @@
-// Tests: tests/lib/cli/commands/submission_test.ts tests/routes/submissions_test.ts
+// Tests: tests/lib/cli/transcripts_test.ts tests/routes/submissions_test.ts
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";

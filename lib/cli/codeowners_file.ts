@@ -1,4 +1,4 @@
-// Tests: tests/lib/cli/commands/ingest_test.ts
+// Tests: tests/lib/cli/transcripts_test.ts
 import { join } from "node:path";
 import { ARCHIVE_LIMITS } from "../report/limits.ts";
 import type { CommandContext } from "./command.ts";

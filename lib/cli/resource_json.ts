@@ -1,4 +1,4 @@
-// Tests: tests/lib/cli/commands/repo_test.ts tests/lib/cli/commands/submission_test.ts
+// Tests: tests/lib/cli/commands/repo_test.ts tests/lib/cli/transcripts_test.ts
 /** JSON of repositories and submissions, as commands print it. */
 import type { Repository } from "../../db/admin/repositories.ts";
 import type { StoredSubmission } from "../../db/read/submissions.ts";

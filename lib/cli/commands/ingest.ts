@@ -1,3 +1,5 @@
+// Tests: tests/lib/cli/transcripts_test.ts tests/lib/cli/commands/ingest_archive_test.ts
+
 import * as v from "valibot";
 import type { RunFacts } from "../../report/archive/mod.ts";
 import { shortCommit } from "../../base/commit.ts";

@@ -1,3 +1,5 @@
+// Tests: tests/lib/cli/transcripts_test.ts
+
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { listStoredSubmissions } from "../../../db/read/submissions.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";

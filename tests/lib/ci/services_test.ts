@@ -38,8 +38,17 @@ const FORKS: Record<string, Changes> = {
     CODEBUILD_WEBHOOK_BASE_REF: "refs/heads/main",
   },
   "Bitbucket Pipelines": { BITBUCKET_BRANCH: "fix", BITBUCKET_PR_DESTINATION_BRANCH: "main" },
-  "Drone": { DRONE_PULL_REQUEST: "5", DRONE_SOURCE_BRANCH: "fix", DRONE_TARGET_BRANCH: "main" },
-  "Woodpecker CI": { CI_COMMIT_SOURCE_BRANCH: "fix", CI_COMMIT_TARGET_BRANCH: "main" },
+  "Drone": {
+    DRONE_PULL_REQUEST: "5",
+    DRONE_SOURCE_BRANCH: "fix",
+    DRONE_TARGET_BRANCH: "main",
+    DRONE_REPO_BRANCH: undefined,
+  },
+  "Woodpecker CI": {
+    CI_COMMIT_SOURCE_BRANCH: "fix",
+    CI_COMMIT_TARGET_BRANCH: "main",
+    CI_REPO_DEFAULT_BRANCH: undefined,
+  },
 };
 
 const NO_CHANGE = {
@@ -119,12 +128,6 @@ const CASES: [service: string, what: string, changes: Changes, expected: Partial
   ],
   [
     "GitLab CI",
-    "no URL of the project: the repository by its path",
-    { CI_PROJECT_URL: undefined },
-    { repository: "acme/web/shop" },
-  ],
-  [
-    "GitLab CI",
     "a merge request of the same project",
     {
       CI_MERGE_REQUEST_SOURCE_BRANCH_NAME: "fix",
@@ -165,12 +168,6 @@ const CASES: [service: string, what: string, changes: Changes, expected: Partial
       commit: SHA,
       buildUrl: "https://circleci.com/gh/acme/shop/12",
     },
-  ],
-  [
-    "CircleCI",
-    "no URL of the repository: user and name",
-    { CIRCLE_REPOSITORY_URL: undefined },
-    { repository: "acme/shop" },
   ],
   ["CircleCI", "no parallelism: no shard", { CIRCLE_NODE_TOTAL: "1" }, { job: "unit", shard: "" }],
   [
@@ -361,6 +358,22 @@ describe("a job of", () => {
   for (const [service, what, changes, expected] of CASES) {
     it(`${service}: ${what}`, async () => {
       assert.deepEqual(partOf(await jobOf(variablesOf(service, changes)), expected), expected);
+    });
+  }
+
+  const urls = {
+    "GitLab CI": "CI_PROJECT_URL",
+    "CircleCI": "CIRCLE_REPOSITORY_URL",
+    "Semaphore": "SEMAPHORE_GIT_URL",
+    "Bitbucket Pipelines": "BITBUCKET_GIT_HTTP_ORIGIN",
+  };
+  for (const [service, url] of Object.entries(urls)) {
+    it(`${service}: the repository by its name if its URL is not set`, async () => {
+      const { repository } = examples(SHA)[service]!.expected;
+      assert.equal(
+        (await jobOf(variablesOf(service, { [url]: undefined }))).repository,
+        repository,
+      );
     });
   }
 
