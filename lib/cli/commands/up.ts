@@ -60,7 +60,7 @@ export const upCommand: AddCommand = command({
   details: [
     "`serve`, `receive` into DATA_DIR/inbox and `watch` of it in one process. Uploads are stored as " +
     "soon as they were acknowledged; processed archives are deleted from the inbox.",
-    "The first SIGTERM or SIGINT drains running requests and uploads for up to 10 seconds, the " +
+    "The first SIGTERM or SIGINT drains running requests for up to 10 seconds and uploads for 3, the " +
     "second stops immediately. Uploads in the inbox are processed after the next start.",
   ],
   settings: [...API_SETTINGS, "UPLOAD_PORT", ...UPLOAD_SETTINGS, ...FAILED_SETTINGS],

@@ -1,11 +1,12 @@
-// Tests: tests/lib/cli/commands/upload_to_receiver_test.ts tests/lib/cli/program_test.ts
 import type { Database } from "../../../db/connection/connect.ts";
-import type { Context } from "../../http/request/context.ts";
-import { DRAIN_TIMEOUT_MS, listen, type RunningServer } from "../../http/server/server.ts";
+import type { App, Context } from "../../http/request/context.ts";
+import { listen, type RunningServer } from "../../http/server/server.ts";
+import { pause } from "../../base/delay.ts";
 import { listenOrFail } from "../../http/server/listen_or_fail.ts";
 import type { SettingName } from "../../base/config.ts";
 import type { Inbox } from "../../storage/inbox.ts";
 import { openWorkFolder } from "../../storage/work_folder.ts";
+import { unavailable } from "./failed_upload.ts";
 import { ReaderPool } from "./reader_pool.ts";
 import { createUploadApp } from "./upload_app.ts";
 import type { UploadContext } from "./upload_context.ts";
@@ -23,8 +24,46 @@ export const UPLOAD_SETTINGS = [
 
 const MEGABYTE = 1024 * 1024;
 
-/** Time to remove the files of aborted uploads. */
-const CLEAN_UP_MS = 2_000;
+/**
+ * How long a shutdown waits for running uploads. Those that take longer are answered with 503 and sent
+ * again by their clients: with what follows, a service ends within 5 seconds.
+ */
+const UPLOAD_DRAIN_MS = 3_000;
+
+/** Time to remove the files of aborted uploads, and to answer them. */
+const CLEAN_UP_MS = 1_000;
+
+/** Time to close connections, on which clients may go on sending. */
+const CLOSE_MS = 500;
+
+/** Interval at which a shutdown looks whether uploads are running. */
+const IDLE_CHECK_MS = 20;
+
+/**
+ * An app that can be drained: `Deno.serve` shuts down by cutting off the bodies that are being read, so
+ * running uploads end before it does.
+ */
+function drainable(app: App) {
+  let running = 0;
+  let isDraining = false;
+  return {
+    app: (async (request, peer) => {
+      if (isDraining) return unavailable();
+      running++;
+      try {
+        return await app(request, peer);
+      } finally {
+        running--;
+      }
+    }) satisfies App as App,
+    /** Refuses further requests, and waits for the running ones. */
+    async drain(timeoutMs: number): Promise<void> {
+      isDraining = true;
+      const deadline = performance.now() + timeoutMs;
+      while (running > 0 && performance.now() < deadline) await pause(IDLE_CHECK_MS);
+    },
+  };
+}
 
 /**
  * Receives uploads until `shutdown` is called, which drains running ones for some seconds.
@@ -32,7 +71,17 @@ const CLEAN_UP_MS = 2_000;
  * @throws {Failure} when it cannot listen on the address
  */
 export async function startReceiver(
-  { database, writable, inbox, host, port, portOption, settings, ...context }:
+  {
+    database,
+    writable,
+    inbox,
+    host,
+    port,
+    portOption,
+    settings,
+    drainTimeoutMs = UPLOAD_DRAIN_MS,
+    ...context
+  }:
     & Pick<Context, "log" | "metrics" | "trustedProxies" | "onTokenUse">
     & Pick<UploadContext, "now" | "accepted" | "room" | "publicUrl" | "pagesUrl">
     & {
@@ -46,6 +95,8 @@ export async function startReceiver(
       /** `--port` unless given. */
       portOption?: string;
       settings: Record<typeof UPLOAD_SETTINGS[number], number>;
+      /** How long `shutdown` waits for running uploads. */
+      drainTimeoutMs?: number;
     },
 ): Promise<RunningServer> {
   const { metrics, room } = context;
@@ -56,7 +107,7 @@ export async function startReceiver(
   const work = await openWorkFolder(inbox.unfinished);
   const abortUploads = new AbortController();
   const readers = new ReaderPool({ stop: abortUploads.signal });
-  const app = createUploadApp({
+  const { app, drain } = drainable(createUploadApp({
     ...context,
     sql: database.sql,
     writableSql: writable.sql,
@@ -80,7 +131,7 @@ export async function startReceiver(
         bytes: settings.MAX_ORGANIZATION_UPLOAD_MB * MEGABYTE,
       },
     },
-  });
+  }));
   const close = async () => {
     readers.close();
     await work.close();
@@ -92,14 +143,15 @@ export async function startReceiver(
         host,
         port,
         log: context.log,
-        drainTimeoutMs: DRAIN_TIMEOUT_MS + CLEAN_UP_MS,
+        drainTimeoutMs: CLOSE_MS,
       }));
     return {
       url: server.url,
       async shutdown() {
-        const timer = setTimeout(() => abortUploads.abort(), DRAIN_TIMEOUT_MS);
+        await drain(drainTimeoutMs);
+        abortUploads.abort();
+        await drain(CLEAN_UP_MS);
         await server.shutdown();
-        clearTimeout(timer);
         await close();
       },
     };
