@@ -1,5 +1,5 @@
 /** Groups failures by cause: their messages are equal except for values that vary from run to run. */
-import { createHash } from "node:crypto";
+import { sha256 } from "../base/sha256.ts";
 import type { TestIdentity } from "../base/identity.ts";
 import { compareTexts } from "../base/text.ts";
 import { firstLine } from "../report/bounded_text.ts";
@@ -43,7 +43,7 @@ export function failureCause(
 
 /** The public name of a cause: 16 hex digits. */
 export function fingerprint(cause: string): string {
-  return createHash("sha256").update(cause).digest("hex").slice(0, 16);
+  return sha256(cause).toHex().slice(0, 16);
 }
 
 /** The fingerprint of an unknown cause, which is equal to no other: no text of the failure says anything. */

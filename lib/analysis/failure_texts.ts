@@ -2,9 +2,9 @@
  * The texts of failures: a message and a body, such as a stack trace. Each text is stored once per
  * repository, under a digest, with its body compressed.
  */
-import { createHash } from "node:crypto";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { TestIdentity } from "../base/identity.ts";
+import { sha256 } from "../base/sha256.ts";
 import { failureCause, fingerprint } from "./failure_groups.ts";
 import { enlarge } from "./columns.ts";
 import { bytesAt, textAt, TextChunks } from "./text_chunks.ts";
@@ -72,8 +72,7 @@ export function textIdOf(text: FailureText): string {
 }
 
 function idOf({ message, body }: FailureText): Uint8Array {
-  return createHash("sha256").update(`${message.length}:${message}${body}`).digest()
-    .subarray(0, ID_BYTES);
+  return sha256(`${message.length}:${message}${body}`).subarray(0, ID_BYTES);
 }
 
 /** Shorter bodies do not become smaller, and a hundred thousand of them take seconds. */
