@@ -39,10 +39,27 @@ export function describeWithDatabases(
   body: (database: () => TestDatabase) => void,
   options: TestDatabaseOptions = {},
 ): void {
+  describeWithEmbedded(name, body, options);
+  describeWithServer(name, body, options);
+}
+
+/** The half of `describeWithDatabases` on the embedded database. */
+export function describeWithEmbedded(
+  name: string,
+  body: (database: () => TestDatabase) => void,
+  options: TestDatabaseOptions = {},
+): void {
+  if (process.env.TEST_DATABASES === "server") return;
+  describeWith(`${name} (embedded)`, () => openTestEmbedded(options), body);
+}
+
+/** The half of `describeWithDatabases` on a server. */
+export function describeWithServer(
+  name: string,
+  body: (database: () => TestDatabase) => void,
+  options: TestDatabaseOptions = {},
+): void {
   const server = process.env.TEST_DATABASE_URL;
-  if (process.env.TEST_DATABASES !== "server") {
-    describeWith(`${name} (embedded)`, () => openTestEmbedded(options), body);
-  }
   if (server) describeWith(`${name} (server)`, () => openTestServer(server, options), body);
 }
 

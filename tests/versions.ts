@@ -19,7 +19,8 @@ import { taskOptions } from "./task_options.ts";
 const TESTS = fileURLToPath(new URL(".", import.meta.url));
 
 /** A file that contains one of these uses a server. */
-const USES_SERVER = /describeWithDatabases?\(|openTestServer|TEST_DATABASE_URL|installedServer/;
+const USES_SERVER =
+  /describeWith(Databases?|Server)\(|openTestServer|TEST_DATABASE_URL|installedServer/;
 
 const NOT_RUN = [
   // They need clients of the server's own version.

@@ -1,7 +1,8 @@
+/** Random histories whose answers are compared with the definitions, on one database for each file. */
 import { it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import process from "node:process";
-import { describeWithDatabases } from "./database.ts";
+import type { TestDatabase } from "./database.ts";
 import { assertNothingLeftOver, assertWhole } from "./db/write/prune_fixture.ts";
 import { EXAMPLES } from "./oracle/history.ts";
 import { tryHistories } from "./oracle/property.ts";
@@ -19,7 +20,8 @@ function randomCount(kind: "embedded" | "server"): number {
   return isOnlyOne && !isOtherVersion ? RANDOM_HISTORIES : 0;
 }
 
-describeWithDatabases("random histories", (database) => {
+/** The test of the examples and of random histories. */
+export function itAgreesWithTheDefinitions(database: () => TestDatabase): void {
   it("agree with the definitions", async () => {
     const count = randomCount(database().kind);
     const { failure, histories, comparisons } = await tryHistories(database(), {
@@ -32,4 +34,4 @@ describeWithDatabases("random histories", (database) => {
     await assertWhole(database());
     await assertNothingLeftOver(database());
   });
-});
+}

@@ -1,0 +1,4 @@
+import { describeWithServer } from "./database.ts";
+import { itAgreesWithTheDefinitions } from "./random_histories.ts";
+
+describeWithServer("random histories", itAgreesWithTheDefinitions);
