@@ -97,7 +97,7 @@ export const testEvidenceRoute = defineJsonRoute({
         passes: schemas.count("Passes since the last failure, or since the commit in since"),
         by_chance: schemas.described(
           v.nullable(probability),
-          "How probable so many passes are for a test that fails as often as before; null when it " +
+          "The probability of this many passes for a test that fails as often as before; null when it " +
             "failed since that commit",
         ),
         passes_needed: schemas.count("The fewest passes that happen by chance with at most 5 %"),

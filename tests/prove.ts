@@ -143,7 +143,7 @@ function wholeNumber(text: string): string {
   return text;
 }
 
-/** Kills processes in each test that does, so many of each, on every database. */
+/** Runs each test that kills processes with a number of kills, on every database. */
 async function proveKills([count = "50"]: string[]): Promise<number> {
   process.env.PROVE_KILLS = wholeNumber(count);
   const files = ["embedded", "import", "prune", "watch", "webhook"]

@@ -40,7 +40,7 @@ export async function gitlabTemplate(): Promise<string> {
 # To excuse failures of quarantined tests, run them with the program, PLATFORM_API_URL and
 # PLATFORM_API_TOKEN: test-analytics gate reports/ -- pytest --junitxml=reports/junit.xml -o junit_family=xunit1
 
-# Runs also when the tests failed, and never changes the outcome of the job.
+# Runs even if the tests failed, and never changes the outcome of the job.
 .test-analytics:
   id_tokens: &id_tokens
     TEST_ANALYTICS_ID_TOKEN: { aud: $TEST_ANALYTICS_URL }

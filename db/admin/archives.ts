@@ -46,8 +46,8 @@ interface ArchiveRecord {
 }
 
 /**
- * An archive that so many processes ended with has failed. Kills count, by memory or power, and stops that did
- * not wait for it; an error does not, because the archive is released.
+ * An archive has failed once this many processes ended while they had it. Kills count, by memory or
+ * power, and stops that did not wait for it; an error does not, because the archive is released.
  */
 export const MAX_LOST = 3;
 

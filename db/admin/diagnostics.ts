@@ -124,7 +124,7 @@ export async function loadLatestNotes(
     order by r.repository_id, b.beginning, s.submission_id desc`;
 }
 
-/** Whether the user may read the version of the schema; also when there is none. */
+/** Whether the user may read the version of the schema, even if there is none. */
 export async function canReadSchemaVersion(sql: Queryable): Promise<boolean> {
   const [row] = await sql<[{ can: boolean }]>`
     select coalesce(has_table_privilege(to_regclass('schema_migration'), 'select'), true) as can`;

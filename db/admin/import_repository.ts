@@ -259,7 +259,9 @@ export class ImportedRepository {
     const { submission_id: id, covered_line_count: covered, line_count: count } = record;
     if (covered > count) throw new SyntaxError(`${covered} covered lines of ${count}`);
     if (id === null) return;
-    if (this.#coveredSubmissions.has(id)) throw new SyntaxError(`a second one of submission ${id}`);
+    if (this.#coveredSubmissions.has(id)) {
+      throw new SyntaxError(`second coverage of submission ${id}`);
+    }
     this.#coveredSubmissions.add(id);
   }
 

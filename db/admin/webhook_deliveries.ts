@@ -179,7 +179,7 @@ export function isGone(sql: Queryable, row = sql`d`) {
   return sql`${row}.status = 'failed' and ${row}.outcome = ${DISABLED}`;
 }
 
-/** Finished deliveries are kept for so long. */
+/** How long finished deliveries are kept. */
 const KEPT_SECONDS = 30 * SECONDS_PER_DAY;
 
 /**

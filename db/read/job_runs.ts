@@ -125,7 +125,7 @@ export async function loadExpectedPlaces(
     .sort((a, b) => compareTexts(a.file, b.file) || compareTexts(a.class, b.class));
 }
 
-/** A run in which so many tests failed that they may have one reason. */
+/** A run with enough failed tests that they may have one reason. */
 interface MassFailureRun extends Run<"buildUrl" | "environment" | "job"> {
   /** `""` when unknown. */
   branch: string;

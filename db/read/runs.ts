@@ -107,7 +107,7 @@ export async function loadRuns<Wanted extends Column>(
 
 /**
  * Runs of several groups, each as {@linkcode loadRuns} loads it, in one statement: one of them and its lists take
- * half a millisecond on the embedded database, also if there are no runs. `null` for a group without any.
+ * half a millisecond on the embedded database, even without runs. `null` for a group without any.
  */
 export async function loadRunGroups<Wanted extends Column, Name extends string>(
   sql: Queryable,

@@ -217,7 +217,7 @@ export interface CodeVersion {
 /** Runs of a branch that are looked at on either side of a code version. */
 const NEIGHBOURING_RUNS = 100;
 
-/** A stretch of failures can begin or end so many code versions away. */
+/** How many code versions away a stretch of failures can begin or end. */
 const REACH = MIN_FAILED_VERSIONS - 1;
 
 const RUN_COLUMNS = [

@@ -71,7 +71,7 @@ async function findEarlierMatches(
   return rows.map((row) => fileMatch(row.hash, unknown.get(row.hash)!, row, { isKnown: true }));
 }
 
-/** For tests with a file, those without one; also if another match gave them this file before an import. */
+/** For tests with a file, those without one, even if another match gave them this file before an import. */
 async function findTestsWithoutFile(
   sql: Queryable,
   repositoryId: number,

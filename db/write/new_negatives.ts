@@ -26,7 +26,7 @@ export interface TestRange {
 /** Tests whose failures are handled together. */
 export const TESTS_AT_ONCE = 2_000;
 
-/** Ranges that contain so many of the given test_no each, which are ascending. */
+/** Splits ascending test_no into ranges of a given number each. */
 export function rangesOfTests(testNos: Int32Array): TestRange[] {
   const count = Math.ceil(testNos.length / TESTS_AT_ONCE);
   return Array.from({ length: count }, (_, index) => {

@@ -40,7 +40,7 @@ interface PruneScope {
 type Batches = AsyncGenerator<Pruned | undefined>;
 
 /**
- * Prunes a repository; returns the totals, also when it was stopped, which happens after a batch.
+ * Prunes a repository; returns the totals, even if it was stopped, which happens after a batch.
  * Uploads, deletions and other runs may run concurrently: each batch locks the repository.
  */
 export async function pruneRepository(

@@ -23,7 +23,7 @@ export interface NewTests {
   examples: TestIdentity[];
 }
 
-/** Whether so many tests of a submission are new that their names may change with every run. */
+/** Whether enough tests of a submission are new for names that change with every run. */
 export function mayChange({ count }: NewTests, testCount: number): boolean {
   return count >= MIN_NEW_TESTS && count >= testCount * MIN_NEW_SHARE;
 }

@@ -72,7 +72,7 @@ export interface PolicyHistory {
   failsWithSubtests: boolean;
 }
 
-/** The ids of the runs in which so many tests failed that their environment was probably broken. */
+/** The ids of the runs whose environment was probably broken, by the number of tests that failed. */
 export function massFailures(runs: readonly Run<"results">[]): Set<string> {
   const found = runs.filter(({ results }) => isMassFailure(results.testCounts()));
   return new Set(found.map(({ submissionId }) => submissionId));

@@ -78,7 +78,7 @@ const MIN_INCREASE_MICROSECONDS = 1_000_000;
 const MIN_SIDE = 5;
 /** That chance makes such a step: ten runs slower than each of ten others have 0.0016. */
 const MAX_PROBABILITY = 0.002;
-/** The speed of a run needs at least so many tests, or the slow test itself would decide it. */
+/** Minimum number of tests for the speed of a run: with fewer, the slow test itself would decide it. */
 const MIN_COMPARED = 10;
 const MAX_COMPARED = 1_000;
 /** Shorter tests measure the clock. */

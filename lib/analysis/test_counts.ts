@@ -35,7 +35,7 @@ export function failedAndPassed(exceptions: Uint8Array): number[] {
 /** A mass failure has at least this many tests, of which more than this share failed. */
 export const MASS_FAILURE = { minTests: 20, failedPercent: 20 };
 
-/** Whether so many tests of a run failed that they probably have one reason. */
+/** Whether enough tests of a run failed that they probably have one reason. */
 export function isMassFailure({ ran, failed }: Pick<TestCounts, "ran" | "failed">): boolean {
   return ran >= MASS_FAILURE.minTests && failed * 100 > ran * MASS_FAILURE.failedPercent;
 }

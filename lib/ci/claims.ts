@@ -97,7 +97,7 @@ function runOfGitLab(text: (name: string) => string): Run {
   };
 }
 
-/** The server whose pages show the runs: GitHub's, `""` for an issuer that is none of its. */
+/** The server whose pages show the runs: GitHub's, `""` for another issuer. */
 function serverOfGitHub(issuer: string): string {
   const url = URL.parse(issuer);
   if (url?.hostname === "token.actions.githubusercontent.com") return "https://github.com";

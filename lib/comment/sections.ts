@@ -24,7 +24,7 @@ const META = v.object({
   failed: count,
   /** Failed tests that are probably due to the change. */
   yours: count,
-  /** Failed tests of which it is unclear whose they are. */
+  /** Failed tests whose cause is unclear. */
   unclear: v.optional(count, 0),
   /** Failed tests without a verdict, because the service did not answer. */
   unknown: count,

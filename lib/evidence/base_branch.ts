@@ -6,7 +6,7 @@ import { matchesPatterns, type Patterns } from "../query/submission_filter.ts";
 /** Names by which a base branch is recognized, if they have builds. */
 export const USUAL_BASE_BRANCHES = ["main", "master", "trunk", "develop"] as const;
 
-/** A branch without builds in so many days is not taken for the base branch. */
+/** A branch without builds for this many days is not taken for the base branch. */
 export const BASE_DAYS = 90;
 
 /** The base branch of a repository without builds. */

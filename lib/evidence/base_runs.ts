@@ -15,7 +15,7 @@ export const NO_BASE_RUNS: BaseRuns = { runCount: 0, failedCount: 0, latest: nul
 
 /**
  * The runs of tests on the base branch by test_no: those of the same job in the same environment, or all if
- * there is none of these. A skipped test did not run, and one failed attempt makes a run a failed one.
+ * it has none there. A skipped test did not run, and a run with one failed attempt has failed.
  *
  * @param runs newest first
  */

@@ -15,10 +15,10 @@ export const EVIDENCE = [
 
 export type Evidence = typeof EVIDENCE[number];
 
-/** At least so many tests that fail with new causes fail together. */
+/** Minimum number of tests with new causes that fail together. */
 export const MIN_TOGETHER = 10;
 
-/** At least so many runs on the base branch without a failure make a failure the first. */
+/** Minimum number of runs on the base branch without a failure before the first one. */
 const MIN_CLEAN_RUNS = 20;
 
 /** A submission that evidence can rest on. */
@@ -52,7 +52,7 @@ export interface FailedRun {
   /** `""` when unknown. */
   branch: string;
   isOnBase: boolean;
-  /** Whether so many of its tests failed that they have a common reason; `null` if not. */
+  /** Whether enough of its tests failed for a common reason; `null` if not. */
   massFailure: MassFailure | null;
   /** Tests that failed at least once. */
   failedTestCount: number;

@@ -112,11 +112,13 @@ export function sayBlameCounts(
     ? `${plural(total, "test")} failed`
     : `${formatCount(total)} of ${plural(ran, "test")} failed`;
   if (total === unknown) {
-    return `${failed}: it is unknown ${total === 1 ? "whose it is" : "whose they are"}.`;
+    return `${failed}: it is unknown whether ${total === 1 ? "it is" : "they are"} yours.`;
   }
   if (total === 1) {
     if (yours === 1) return `${failed}: it is probably yours.`;
-    return unclear === 1 ? `${failed}: it is unclear whose it is.` : `${failed}: it is not yours.`;
+    return unclear === 1
+      ? `${failed}: it is unclear whether it is yours.`
+      : `${failed}: it is not yours.`;
   }
   const are = (number: number) => `${number} ${number === 1 ? "is" : "are"}`;
   const parts = [

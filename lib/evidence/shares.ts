@@ -28,7 +28,7 @@ export const BLAMES = ["not_yours", "unclear", "yours"] as const;
 
 export type Blame = typeof BLAMES[number];
 
-/** Shares count the failures of so many days. */
+/** Days whose failures a share counts. */
 export const SHARE_DAYS = 90;
 
 /** With fewer failures whose truth came out, a share is not known. */

@@ -24,7 +24,7 @@ export interface TestOutcome {
 
 /**
  * How a test ran at a code version. A pass counts in the run that failed, or in one that repeats it: that of
- * another leg or shard is no second run of the test.
+ * another leg or shard is not a second run of the test.
  *
  * @param outcomes in order, without failures in outages
  */

@@ -51,7 +51,7 @@ const MAX_PAUSE_MS = 4_000;
 const TOTAL_MS = 120_000;
 
 /**
- * A job gives up when it has seen no change by another job for so long, requests included: with the start of
+ * How long a job waits for a change by another job, requests included, before it gives up: with the start of
  * the program less than 30 s of a forge that fails, hangs or is slow. A job alone takes about 10 s.
  */
 const QUIET_MS = 20_000;

@@ -58,7 +58,7 @@ export const SERVICE_VERDICT = v.object({
 });
 export type ServiceVerdict = v.InferOutput<typeof SERVICE_VERDICT>;
 
-/** A run in which so many tests failed that the environment is probably broken. */
+/** A run with enough failed tests that the environment is probably broken. */
 export const OUTAGE_RUN = v.object({
   recorded_at: v.string(),
   build_url: v.string(),
@@ -281,7 +281,7 @@ function outageText({ kind, failed_test_count, ran_test_count, other_runs }: Out
   return describeOutage({ failed: failed_test_count, ran: ran_test_count }, kind, other_runs)!;
 }
 
-/** What it means that so many tests failed; `null` when they are not so many. */
+/** What the number of failed tests means; `null` if it is not unusual. */
 export function describeOutage(
   counts: Pick<TestCounts, "ran" | "failed">,
   kind: MassFailure | null,

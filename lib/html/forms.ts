@@ -43,7 +43,7 @@ export function hiddenFields(parameters: Readonly<Record<string, string>>): Mark
   );
 }
 
-/** A choice of some values, with what is wrong with one that is none of them. */
+/** A choice of some values, with the message for any other value. */
 export function choiceField(
   { name, label, value, options, errors }: {
     name: string;

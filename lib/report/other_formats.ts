@@ -130,7 +130,7 @@ export function otherXmlFormat(element: string, namespace = ""): OtherFormat | u
   return namespace.includes("check.sourceforge.net") ? CHECK : XML.get(element);
 }
 
-/** The format of a file that begins so and is not XML; `undefined` if unknown. */
+/** The format of a file with this beginning that is not XML; `undefined` if unknown. */
 export function otherFormat(head: string): OtherFormat | undefined {
   return TEXT.find(({ pattern }) => pattern.test(head));
 }

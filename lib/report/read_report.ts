@@ -54,7 +54,7 @@ export async function readReport(
   return { resultCount: reader.resultCount, tool: reader.tool };
 }
 
-/** The reader for a report that begins so; `undefined` if more of it may tell. */
+/** The reader for a report with this beginning; `undefined` if more of it is needed. */
 function readerFor(
   head: string,
   options: ReportOptions,
@@ -82,7 +82,7 @@ function otherFormatError(
   });
 }
 
-/** Whether a file that begins so is a report, except for XML of another kind. */
+/** Whether a file with this beginning is a report, except for XML of another kind. */
 export function looksLikeReport(head: string): boolean {
   return /<(?:testsuites?|TestRun|test-run)[\s>/]/.test(head) || GO_EVENT.test(head) ||
     /^\s*\{[^]*"results"\s*:\s*\{/.test(head);

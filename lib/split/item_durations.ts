@@ -1,4 +1,4 @@
-/** Finds the duration of what is split among what reports name: paths and class names differ between tools. */
+/** Finds durations for the items of a split: reports name paths and classes differently from tool to tool. */
 
 /** A duration as the API lists it. */
 export interface KnownDuration {

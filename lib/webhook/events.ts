@@ -26,10 +26,10 @@ export const OPENING_EVENTS: Partial<Record<WebhookEvent, WebhookEvent>> = {
  */
 export const FLAKY_SINCE = { disruptions: 3, codeVersions: 3 };
 
-/** It is announced as calm after this long without a disruption and so many passes: silence is not a pass. */
+/** It is announced as calm after this long without a disruption and this many passes: silence is not a pass. */
 export const CALM_AFTER = { quietSeconds: WINDOW_SECONDS, passes: 10 };
 
-/** An outage is over when its job had none in so many consecutive builds, in none of its shards. */
+/** An outage is over after this many consecutive builds of its job without one, in any shard. */
 export const OUTAGE_ENDS_AFTER_BUILDS = 3;
 
 /** How long before its end a quarantine is announced as ending, at most half of its length. */

@@ -1,5 +1,5 @@
 // Tests: tests/routes/build_page_test.ts
-/** The failures of a build: by whose they are, with the reason of each and its text. */
+/** The failures of a build, grouped by blame, with the reason and text of each. */
 import type { BuildFailure } from "../../db/read/build_failures.ts";
 import { loadCauses } from "../../db/read/causes.ts";
 import type { ConclusionsOfTests, ShownConclusion } from "../../db/read/conclusions.ts";
@@ -66,7 +66,7 @@ export async function withVerdicts(
     return { ...failure, conclusion, verdict: verdictOf(tracked.get(failure.testId), run) };
   });
   const quarantined = judged.filter(({ verdict }) => verdict === "quarantined");
-  // The causes of a test may take 10 ms. The gate excuses so many failures only with `--max-excused`.
+  // The causes of a test may take 10 ms. The gate excuses this many failures only with `--max-excused`.
   if (quarantined.length === 0 || quarantined.length > MAX_SHOWN) return judged;
   const hashOf = ({ testId }: BuildFailure) => parseTestId(testId)!.testHash;
   const causes = await load(loadCauses, { testHashes: quarantined.map(hashOf) });
@@ -251,7 +251,7 @@ function failure(test: ShownTest, text: FailureText | undefined, page: ShownPage
   });
 }
 
-/** A failure: its name and verdict, why it is whose it is, and its message, which opens to the stack trace. */
+/** A failure: its name, verdict and the reason for it, and its message, which opens to the stack trace. */
 function failureRow(
   { verdict, said, advice }: ShownTest,
   { name, details, text, isOpen }: {

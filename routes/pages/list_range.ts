@@ -19,7 +19,11 @@ const LIST_DAYS = ["14", "30", "90"] as const;
 type ListDays = typeof LIST_DAYS[number];
 
 /** `days` of a page with a list of flaky tests. */
-export const listDays = choice("days", LIST_DAYS, "Disruptions and figures of so many days");
+export const listDays = choice(
+  "days",
+  LIST_DAYS,
+  "Number of days that disruptions and figures are of",
+);
 
 /** Whether a range of a page is one of a list of flaky tests. */
 export function isListDays(days: string): days is ListDays {

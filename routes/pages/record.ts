@@ -109,8 +109,8 @@ function publishedTable(): Markup {
       `${share.notTheChange} of ${share.of}`,
     ]];
   });
-  return markup`<p>In a year of Apache Ozone's master, June 2021 to June 2022, so many failures for this reason
-were not the change. They stand in for failures on the base branch; off it nothing is known.</p>
+  return markup`<p>In a year of Apache Ozone's master, June 2021 to June 2022, this share of failures for this reason
+were not the change. They stand in for failures on the base branch; none are known for other branches.</p>
 ${
     table(
       "Shares of Apache Ozone",

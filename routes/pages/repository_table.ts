@@ -33,9 +33,9 @@ export interface Listed extends Overview {
 interface SortableColumn {
   /** As `table` takes it. */
   head: string;
-  /** The time of its figures, below the head; none for what is so now. */
+  /** The time span of its figures, below the head; absent for current values. */
   window?: string;
-  /** The value by which it sorts, the highest first; absent where it does not. */
+  /** The value to sort by, highest first; absent if it cannot be sorted by. */
   by?(overview: Listed): number;
 }
 

@@ -121,7 +121,7 @@ describe("a test that always fails on one system", () => {
     assert.equal(code, 0, new TextDecoder().decode(stdout));
   }
 
-  /** Waits until so many submissions are processed. */
+  /** Waits until a number of submissions are processed. */
   async function untilProcessed(repository: string, count: number): Promise<void> {
     await waitUntil(`${count} submissions of ${repository}`, async () => {
       const { submissions = [] } = await read(`/api/repos/${repository}/submissions?limit=100`);

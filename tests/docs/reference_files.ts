@@ -49,7 +49,7 @@ export function markedParts(): Record<string, string> {
   return { commands: chapters.join("\n\n"), environment: environmentTable() };
 }
 
-/** Options that at least so many commands have with the same description are described once. */
+/** Minimum number of commands that share an option before it is described once. */
 const COMMON_COMMANDS = 3;
 
 /** The variable that an option overrides, which the table of variables describes. */

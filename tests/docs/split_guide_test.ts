@@ -64,7 +64,7 @@ describe("the guide to split", () => {
     return new TextDecoder().decode(stdout).split("\n").filter((line) => line !== "");
   }
 
-  it("runs each file of a share once, and nothing when it is empty", async () => {
+  it("runs each file of a share once, and does nothing for an empty share", async () => {
     assert.equal(scripts.length, 4);
     for (const lines of scripts) {
       const isBash = lines.some((line) => line.includes("mapfile"));

@@ -10,7 +10,7 @@ import { waitUntil } from "../wait_until.ts";
 
 const SERVER = process.env.TEST_DATABASE_URL ?? "";
 const UPLOADS = 25;
-/** So many that most uploads still wait when the last of them is acknowledged. */
+/** Enough that most uploads still wait when the last of them is acknowledged. */
 const TESTS = 1_000;
 
 function reportOf(no: number): string {

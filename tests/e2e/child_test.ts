@@ -19,7 +19,7 @@ async function shell(script: string) {
 }
 
 describe("a process that receives a signal", () => {
-  it("tells what it left", async () => {
+  it("says what it left behind", async () => {
     const child = await shell(
       "trap 'exit 3' TERM; echo out; echo err >&2; while :; do sleep 0.05; done",
     );

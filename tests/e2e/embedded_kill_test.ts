@@ -23,7 +23,7 @@ function report(no: number): string {
 }
 
 describe("an embedded database whose users are killed", () => {
-  it("keeps every upload that was acknowledged, and nothing in half", async () => {
+  it("keeps every acknowledged upload, and no partial one", async () => {
     const dataDir = await copyTemplate();
     const folder = await Deno.makeTempDir({ prefix: "test-analytics-kill-" });
     const environment = { DATA_DIR: dataDir };

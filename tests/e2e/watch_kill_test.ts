@@ -12,7 +12,7 @@ import { pause } from "../../lib/base/delay.ts";
 /** How often a watcher is killed. */
 const KILLS = killCount({ inGate: 1 });
 const WATCHERS = 2;
-/** Watchers that share a queue of so many archives. */
+/** Watchers that share a queue, and the number of archives in it. */
 const SHARERS = 3;
 /** Archives that each processes at a time, by default. */
 const WORKERS = 4;

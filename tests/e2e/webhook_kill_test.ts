@@ -43,7 +43,7 @@ async function archive(job: string, branch: string): Promise<Uint8Array> {
   );
 }
 
-/** Writes a file that was changed so long ago. */
+/** Writes a file with an old modification time. */
 async function write(path: string, bytes: Uint8Array, agoMs: number): Promise<void> {
   await Deno.writeFile(path, bytes);
   const changed = new Date(Date.now() - agoMs);

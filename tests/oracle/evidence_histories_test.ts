@@ -46,7 +46,7 @@ function randomAttempts(random: Random): (string | null)[] {
 function randomTests(random: Random): Map<string, (string | null)[]> {
   const tests = new Map<string, (string | null)[]>();
   for (const name of TESTS) if (random.below(8) > 0) tests.set(name, randomAttempts(random));
-  // Enough for many tests to fail at once, and for ten to fail that are not so many.
+  // Enough for many tests to fail at once, and for ten failures not to be many.
   const crowd = [0, 0, 0, 22, 60][random.below(5)]!;
   const failing = [0, 0, 6, 11, 20][random.below(5)]!;
   const message = MESSAGES[random.below(2)]!;

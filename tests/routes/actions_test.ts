@@ -241,7 +241,7 @@ describeWithDatabase("what people who are signed in do", (database) => {
     assert.deepEqual(await quarantined(), []);
   });
 
-  it("shows no form to those who may only read, and takes none from them", async () => {
+  it("shows no form to those who may only read, and accepts none from them", async () => {
     const sealed = await cookieOf({ groups: ["guests"] });
     const token = `Bearer ${acme.token}`;
     const basic = `Basic ${btoa(`ada:${acme.token}`)}`;
@@ -285,7 +285,7 @@ describeWithDatabase("what people who are signed in do", (database) => {
     assert.deepEqual(await quarantined(), []);
   });
 
-  it("does not exist where nothing can be written, or nobody signs in", async () => {
+  it("does not exist if nothing can be written, or without sign-in", async () => {
     const cookie = await cookieOf();
     const basic = { authorization: `Basic ${btoa(`ada:${acme.token}`)}`, accept: "text/html" };
     for (
@@ -432,7 +432,7 @@ describeWithDatabase("what people who are signed in do", (database) => {
     assert.equal(token.type, "api_token");
     assert.equal(token.expiresAt, NOW + 90 * DAY);
     assert.equal(token.label, "ada@acme.example: my <laptop>");
-    // Nobody else's page shows it, and nobody else revokes it: not even with the same name.
+    // No other person sees or revokes it, not even one with the same name.
     const token_id = String(token.apiTokenId);
     for (const name of ["mallory", "ada@acme.example "]) {
       const others = await cookieOf({ name });

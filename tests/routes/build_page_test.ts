@@ -75,7 +75,7 @@ describeWithDatabase("the page of a build", (database) => {
     assert.deepEqual(await verdictIn("Linux-X64"), ["1 flaky:", "flaky"]);
   });
 
-  it("says in the closed row of a failure why it is whose it is, with the way to the test", async () => {
+  it("gives the reason for the verdict in the closed row of a failure, with a link to the test", async () => {
     const { submissionId } = await fixture.upload(shop, [
       failed("first", { name: "c" }),
       failed("second", { name: "d" }),

@@ -58,7 +58,7 @@ describeWithDatabase("the environment of a submission", (database) => {
     );
   });
 
-  it("decides on the page of a build: a pass on another system is no retry", async () => {
+  it("decides on the page of a build: a pass on another system is not a retry", async () => {
     const build = { buildUrl: "https://ci.example.org/matrix", commitOid: "ab12cd3" };
     const failures = (name: string) => ({ name, conclusion: "failure" as const, message: "boom" });
     const upload = (environment: string, at: number, ...results: object[]) =>

@@ -212,7 +212,7 @@ describeWithDatabase("the pages to find tests", (database) => {
     );
   });
 
-  it("know nothing of another organization, and nothing of an unknown owner", async () => {
+  it("do not show another organization or an unknown owner", async () => {
     for (const path of ["/owners/spy", "/owners/nobody", "/tests?q=foreign"]) {
       const page = await read(path);
       assert.doesNotMatch(page.text, /quiet foreign test/);

@@ -34,7 +34,7 @@ describeWithDatabase("tests that fail together in the list of flaky tests", (dat
     for (const name of ["reads", "writes", "deletes"]) assert.match(together!.text, RegExp(name));
   });
 
-  it("have the commands that quarantine all of them, where nobody may act on the page", async () => {
+  it("have the commands that quarantine all of them, if no one may act on the page", async () => {
     const list = parseHtml(await (await fixture.get("/flaky-tests?quarantine=false")).text());
     const [link] = list.all("a").filter(({ text }) => text === "Quarantine all 3");
     const path = `/${link!.attributes.href}`;

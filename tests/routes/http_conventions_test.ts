@@ -149,7 +149,7 @@ describeWithDatabase("HTTP conventions", (database) => {
     await sql.begin((tx) => deleteRepository(tx, phoenix));
     const again = await create();
     assert.notEqual(again.etag, phoenix.etag);
-    // Also where repository_id is the same: after an upload of everything into a new database.
+    // Even with the same repository_id: after an upload of everything into a new database.
     assert.ok(again.dataVersion > phoenix.dataVersion);
   });
 

@@ -149,7 +149,7 @@ describeWithDatabases("a list as CSV and as newline-delimited JSON", (database) 
     }
   });
 
-  it("has a column of CSV for each field, also of those in objects", async () => {
+  it("has a column of CSV for each field, including those in objects", async () => {
     for (const list of Object.values(lists)) {
       const items = await allItems(list);
       const response = await fixture.get(withFormat(list.path, "csv"));

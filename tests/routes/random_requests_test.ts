@@ -1,4 +1,4 @@
-/** `deno task prove requests 100000 [SEED]` sends so many; the last tenth goes over a real connection. */
+/** `deno task prove requests 100000 [SEED]` sends that many; the last tenth goes over a real connection. */
 import assert from "node:assert/strict";
 import process from "node:process";
 import { after, before, it } from "@std/testing/bdd";

@@ -74,7 +74,7 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
     assert.deepEqual([earlier.branch, earlier.tree_oid], ["", ""]);
   });
 
-  it("pages until there is no next page, with the cursor also as a relative link", async () => {
+  it("pages until there is no next page, with the cursor as a relative link, too", async () => {
     const first = await fixture.get(`${path}?limit=10&unknown=1`);
     const link = first.headers.get("link");
     const { metadata } = await bodyOf(first, ROUTE);

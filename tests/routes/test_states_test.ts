@@ -143,7 +143,7 @@ describeWithDatabase("the states of tests", (database) => {
     assert.match(digest, /## Fail now and then \(1\)[^]*## Stopped running \(1\)/);
   });
 
-  it("are counted on the list of repositories also where a job uploads twice, or in shards", async () => {
+  it("are counted on the list of repositories even if a job uploads twice, or in shards", async () => {
     const repository = await fixture.addRepository("acme", "parts");
     for (const index of Array(14).keys()) {
       const conclusion = index > 10 ? "failure" as const : "passing" as const;
@@ -152,7 +152,7 @@ describeWithDatabase("the states of tests", (database) => {
       const at = NOW - 9_000 + 10 * index;
       await fixture.upload(repository, [{ name: "unit", conclusion }], {
         ...build,
-        // The tests are shared among the shards anew in each build.
+        // Each build distributes the tests among its shards again.
         shard: `${1 + index % 3}/3`,
         recordedAt: at,
       });

@@ -89,7 +89,7 @@ describeWithDatabase("the time zone of pages", (database) => {
     assert.deepEqual(fields, [["branch", "main"], ["days", "7"], ["tz", "UTC"]]);
   });
 
-  it("is an error at its field when there is none of the name", async () => {
+  it("is an error at its field if the name is unknown", async () => {
     for (const path of ["/repos", "/repos/acme/shop/builds", "/flaky-tests", "/owners/web"]) {
       const page = await read(`${path}?tz=Mars/%3COlympus%3E`, 400);
       const field = zoneField(page);

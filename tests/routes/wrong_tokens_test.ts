@@ -38,7 +38,7 @@ describeWithDatabase("an address that keeps sending wrong tokens", (database) =>
     return { lines, send, throttle };
   }
 
-  it("gets 401 for the same token after one more statement, with one warning", async () => {
+  it("is 401 for the same token after one more statement, with one warning", async () => {
     const { lines, send, throttle } = start();
     const { plain } = makeToken("api_token");
     await throttle(plain);
@@ -74,7 +74,7 @@ describeWithDatabase("an address that keeps sending wrong tokens", (database) =>
     assert.ok((await Promise.all(guesses)).every((status) => status === 401));
   });
 
-  it("is accepted with a token that is not expired any more, after a clock correction", async () => {
+  it("is accepted with a token that is valid again after a clock correction", async () => {
     let now = NOW + 60;
     const { send, throttle } = start(() => now);
     const token = await fixture.addToken({ label: "expiring", expiresAt: NOW + 60 });

@@ -46,7 +46,7 @@ export const commentCommand: AddCommand = command({
     ...COMMENT_VARIABLES,
   ],
   exitCodes: {
-    0: "also when tests failed, or when the comment could not be written",
+    0: "even if tests failed, or if the comment could not be written",
     2: "usage error",
   },
   usesDatabase: false,

@@ -135,7 +135,7 @@ export const gateCommand: AddCommand = command({
   exitCodes: {
     0: "the tests passed, or every failure is excused",
     2: "usage error, before anything runs",
-    other: "the tests' own; also when the service cannot be reached",
+    other: "the tests' own, even if the service cannot be reached",
   },
   usesDatabase: false,
   input: INPUT,

@@ -281,7 +281,7 @@ const QUARANTINE_PAGE = v.object({
 /**
  * All quarantined tests of a repository, by {@linkcode identityKey}.
  *
- * @throws {ApiError} also when the list changed while its pages were read
+ * @throws {ApiError} if the list changed while its pages were read, too
  */
 async function loadQuarantined(
   api: ApiClient,

@@ -65,7 +65,7 @@ interface CommentedRun {
   notWhole: string | null;
   /** How the tests ended, when they ended red without a failed test; otherwise `null`. */
   redExitCode: number | null;
-  /** What it means that so many tests failed; `null` when they are not so many. */
+  /** What the number of failed tests means; `null` if it is not unusual. */
   outage: string | null;
 }
 

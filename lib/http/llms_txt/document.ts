@@ -37,7 +37,7 @@ const ACCESS: Record<Access, string> = {
   "token or badge token": "Requires a token, or a badge token as the query parameter `token`.",
 };
 
-/** What at least so many endpoints have with the same description is described once. */
+/** Minimum number of endpoints that share a field before it is described once. */
 const COMMON_ENDPOINTS = 4;
 
 /** The lines of parameters and fields that are described once. */

@@ -15,7 +15,7 @@ const TIMEOUT_MS = 5_000;
 /** GitHub's keys have 6 kB. */
 const MAX_BODY_BYTES = 256 * 1024;
 /**
- * A token with an unknown key may be signed with a new one. So many look-ups for that at once, then one in
+ * A token with an unknown key may be signed with a new one. This many look-ups at once, then one in
  * 30 seconds: tokens that are made up cause no more.
  */
 const MAX_RELOADS = 5;

@@ -1,5 +1,5 @@
 // Tests: tests/lib/mcp/server_test.ts tests/lib/mcp/tools/get_build_verdicts_test.ts
-/** The tool that says of one build what failed, whose it is, and what to do. */
+/** The tool that says of one build what failed, whether its change is the cause, and what to do. */
 import * as v from "valibot";
 import { failureCause, fingerprint } from "../../analysis/failure_groups.ts";
 import { ownersOf } from "../../analysis/test_tags.ts";
@@ -129,7 +129,7 @@ type FailedTest = v.InferOutput<typeof failedTest>;
 export const getBuildVerdicts = defineTool({
   name: "get_build_verdicts",
   description:
-    "Which failures made a build red, whose they are, and what to do. Give build_url, commit, " +
+    "Which failures made a build red, whether its change caused them, and what to do. Give build_url, commit, " +
     "pull or branch; none: the latest red build of the base branch. Next: get_test_details",
   input: {
     repository: repositoryPath,

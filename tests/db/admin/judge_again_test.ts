@@ -89,7 +89,7 @@ describeWithDatabases("what earlier rules have judged", (database) => {
   const failed = { ...TEST, conclusion: "failure" as const };
   const FIRST = NOW - DAY;
 
-  it("is not flaky any more if another job passed, with a line in the log", async () => {
+  it("is no longer flaky if another job passed, with a line in the log", async () => {
     await store("jobs", [["admin", [failed]], ["shop", [TEST]]]);
     assert.deepEqual(await firstDisruptions(), []);
     await judgeAs(true, FIRST);
@@ -129,7 +129,7 @@ describeWithDatabases("what earlier rules have judged", (database) => {
     assert.deepEqual(await linesOf(TEST), []);
   });
 
-  it("keeps a first disruption that is not stored any more", async () => {
+  it("keeps a first disruption that is no longer stored", async () => {
     await store("pruned", [["unit", [failed]], ["unit", [TEST]]]);
     await judgeAs(true, FIRST - 100 * DAY);
     assert.equal(await judgeAgain(database().sql), 0);

@@ -3,7 +3,7 @@ import { describe, it } from "@std/testing/bdd";
 import { isMadeFrom, templatesOf } from "./templates.ts";
 
 describe("the SQL of a source", () => {
-  it("is found in its templates, also in those inside of others", () => {
+  it("is found in its templates, nested ones included", () => {
     const source = [
       "// not `select this`",
       "/** nor `delete this` */",

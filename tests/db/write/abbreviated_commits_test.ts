@@ -36,14 +36,14 @@ describeWithDatabases("an abbreviated commit", (database) => {
     return { commits: commits.sort(), flaky: count };
   }
 
-  it("is the only one of the repository that begins so", async () => {
+  it("is resolved to the only commit of the repository that begins with it", async () => {
     assert.deepEqual(await upload(WHOLE, true), []);
     assert.deepEqual(await upload("f".repeat(40), true), []);
     assert.deepEqual(await upload(SHORT, false), []);
     assert.deepEqual(await state(), { commits: [WHOLE, WHOLE, "f".repeat(40)], flaky: 1 });
   });
 
-  it("stays as it is, with a note, if several begin so", async () => {
+  it("stays as it is, with a note, if several commits begin with it", async () => {
     await upload(WHOLE, true);
     await upload(OTHER, true);
     assert.deepEqual(await upload(SHORT, false), [
@@ -52,7 +52,7 @@ describeWithDatabases("an abbreviated commit", (database) => {
     assert.deepEqual(await state(), { commits: [SHORT, OTHER, WHOLE].sort(), flaky: 0 });
   });
 
-  it("that was there before its whole id is another code version, with a note", async () => {
+  it("that was uploaded before its full id is another code version, with a note", async () => {
     assert.deepEqual(await upload(SHORT, false), []);
     assert.deepEqual(await upload(WHOLE, true), [
       `earlier uploads of commit ${SHORT} count as another code version: give whole ids of commits`,

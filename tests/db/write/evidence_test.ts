@@ -104,7 +104,7 @@ describeWithDatabases("the evidence of an upload", (database) => {
     assert.deepEqual(await evidenceOf(failed), { a: ["new_test", "the_change"] });
   });
 
-  it("is the change from the first of three code versions on, and no more when one of them passes", async () => {
+  it("is the change from the first of three code versions on, until one of them passes", async () => {
     await passes(1);
     const first = await upload({ a: "broken" }, MINE);
     const second = await upload({ a: "broken" }, { ...MINE, commitOid: "aaaaaaa2" });
@@ -130,7 +130,7 @@ describeWithDatabases("the evidence of an upload", (database) => {
     assert.deepEqual((await evidenceOf(runs[1]!)).a?.[1], null);
   });
 
-  it("is a new cause of a test that fails otherwise on the base branch", async () => {
+  it("is a new cause if the test fails for other causes on the base branch", async () => {
     await upload({ a: "timeout" });
     await passes(2);
     assert.deepEqual(await evidenceOf(await upload({ a: "TypeError" }, MINE)), {
@@ -141,14 +141,14 @@ describeWithDatabases("the evidence of an upload", (database) => {
     });
   });
 
-  it("is that the latest run on the base branch failed, also in the merge queue", async () => {
+  it("is that the latest run on the base branch or in its merge queue failed", async () => {
     await upload({ a: "broken" }, { branch: "gh-readonly-queue/main/pr-1" });
     assert.deepEqual(await evidenceOf(await upload({ a: "broken" }, MINE)), {
       a: ["fails_on_base", null],
     });
   });
 
-  it("is not that the test passed in another leg that nobody named, nor in another shard", async () => {
+  it("does not include a pass in another unnamed leg, or in another shard", async () => {
     await passes(21);
     const code = {
       ...MINE,
@@ -189,7 +189,7 @@ describeWithDatabases("the evidence of an upload", (database) => {
     assert.deepEqual(await evidenceOf(again), { [hook]: ["passed_here", "not_the_change"] });
   });
 
-  it("of a set-up that fails now and then is never that three code versions failed", async () => {
+  it("of a set-up that fails now and then is not that three code versions failed", async () => {
     const hook = "beforeEach hook";
     const runs = [];
     for (let version = 0; version < 3; version++) {
@@ -200,7 +200,7 @@ describeWithDatabases("the evidence of an upload", (database) => {
     assert.deepEqual(await evidenceOf(runs[2]!), { [hook]: ["seen_elsewhere", null] });
   });
 
-  it("is no outage if the other branch has the same code", async () => {
+  it("is not an outage if the other branch has the same code", async () => {
     const names = Array.from({ length: 20 }, (_, index) => `t${index}`);
     await passes(1, names);
     const broken = Object.fromEntries(names.map((name) => [name, "refused"]));
@@ -209,7 +209,7 @@ describeWithDatabases("the evidence of an upload", (database) => {
     assert.deepEqual(merged.t0, ["together", null]);
   });
 
-  it("is not that it was seen on an unknown branch, which may be this one", async () => {
+  it("does not count failures on an unknown branch, which may be this one", async () => {
     await passes(21);
     await upload({ a: "broken" }, { branch: null });
     assert.deepEqual(await evidenceOf(await upload({ a: "broken" }, MINE)), { a: ["first", null] });

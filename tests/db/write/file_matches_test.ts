@@ -53,7 +53,7 @@ describeWithDatabases("a file that is missing on one side", (database) => {
     return rows.map(({ file }) => file);
   }
 
-  it("is that of the only test with the same suite, class and name", async () => {
+  it("is taken from the only test with the same suite, class and name", async () => {
     assert.deepEqual(await upload({ ...PASSING, ...A }, { name: "other" }), []);
     const note = 'tests without a file count as those that are known with one: "test_x" ' +
       "(tests/test_a.py)";
@@ -79,7 +79,7 @@ describeWithDatabases("a file that is missing on one side", (database) => {
     assert.deepEqual(await files(), ["test.ts", A.file]);
   });
 
-  it("is another test's when it differs from the file that the test got", async () => {
+  it("belongs to another test if it differs from the file that the test was given", async () => {
     await upload(PASSING);
     await upload({ ...PASSING, ...A });
     assert.deepEqual(await upload({ ...FAILING, ...B }), []);
@@ -110,7 +110,7 @@ describeWithDatabases("a file that is missing on one side", (database) => {
     assert.deepEqual(await files(), ["", A.file, B.file]);
   });
 
-  it("is open again when a second test with that suite, class and name comes", async () => {
+  it("is unresolved again when a second test with that suite, class and name arrives", async () => {
     await upload({ ...PASSING, ...A });
     assert.equal((await upload(PASSING)).length, 1);
     await upload({ ...PASSING, ...B });

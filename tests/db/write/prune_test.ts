@@ -64,7 +64,7 @@ describeWithDatabases("pruning", (database) => {
     return tests.find(({ id }: { id: string }) => id === idOf(repository, { name }));
   }
 
-  it("changes no list of the window, byte for byte, and nothing that is to last", async () => {
+  it("leaves the lists of the window, and what is kept for good, unchanged to the byte", async () => {
     let testCount = 0;
     for (let seed = 1; seed <= HISTORIES; seed++) {
       const random = new Random(seed);
@@ -175,7 +175,7 @@ describeWithDatabases("pruning", (database) => {
     assert.deepEqual(await keysOf(repository), [edge.key]);
   });
 
-  it("keeps a first disruption also when a later submission is deleted", async () => {
+  it("keeps a first disruption when a later submission is deleted", async () => {
     const fixture = await newFixture();
     const repository = await fixture.addRepository("acme", "shop");
     await fixture.upload(repository, flaky("a"), { recordedAt: OLD, commitOid: "old" });
@@ -218,7 +218,7 @@ describeWithDatabases("pruning", (database) => {
     assert.equal(test.nondeterminism_first_recorded_at, "2026-07-24T14:13:20Z");
   });
 
-  it("leaves a test its tags, also when a submission that brought others is deleted", async () => {
+  it("keeps the tags of a test when a submission with other tags is deleted", async () => {
     const fixture = await newFixture();
     const repository = await fixture.addRepository("acme", "shop");
     await fixture.upload(repository, [{ name: "a" }], {
@@ -236,7 +236,7 @@ describeWithDatabases("pruning", (database) => {
     assert.deepEqual(await tags(), ["pruned"]);
   });
 
-  it("keeps the latest coverage, however old, and no other old one", async () => {
+  it("keeps the latest coverage, however old, and deletes other old coverage", async () => {
     const fixture = await newFixture();
     const repository = await fixture.addRepository("acme", "shop");
     for (const age of [80, 60, 70]) {
@@ -252,7 +252,7 @@ describeWithDatabases("pruning", (database) => {
     assert.match(await badge.text(), />70%</);
   });
 
-  it("forgets tests that nothing ran any more, but none that has a story", async () => {
+  it("deletes tests without runs, except those with a disruption or a quarantine", async () => {
     const fixture = await newFixture();
     const repository = await fixture.addRepository("acme", "shop");
     const names = ["only old", "old and quarantined"].map((name) => ({ name }));
@@ -273,7 +273,7 @@ describeWithDatabases("pruning", (database) => {
     assert.equal((await events.json()).results.length, 1);
   });
 
-  it("takes code versions that are too large for a batch in several", async () => {
+  it("deletes a code version that is too large for one batch in several", async () => {
     const fixture = await newFixture();
     const repository = await fixture.addRepository("acme", "shop");
     const failing = Array.from({ length: 600 }, (_, i) => flaky(`test ${i}`)).flat();
@@ -339,7 +339,7 @@ describeWithDatabases("pruning", (database) => {
     await assertNothingLeftOver(database());
   });
 
-  it("keeps a test that is uploaded again while tests go", async () => {
+  it("keeps a test that is uploaded again while tests are deleted", async () => {
     const fixture = await newFixture();
     const repository = await fixture.addRepository("acme", "shop");
     const tests = Array.from({ length: 600 }, (_, i) => ({ name: `test ${i}` }));
@@ -356,7 +356,7 @@ describeWithDatabases("pruning", (database) => {
     await assertWhole(database());
   });
 
-  it("says nothing of a repository that is deleted meanwhile", async () => {
+  it("ignores a repository that is deleted meanwhile", async () => {
     const pruned = await prune({ repositoryId: 999_999_999 } as Repository);
     assert.deepEqual(pruned, NOTHING);
   });

@@ -29,7 +29,7 @@ describeWithDatabases("the events of a webhook", (database) => {
     return testId(idPrefix, testHash({ suite: "", class: "", name, file: "" }));
   }
 
-  it("are none without a webhook", async () => {
+  it("are not recorded without a webhook", async () => {
     const fixture = await create();
     await fixture.makeFlaky(["a"]);
     assert.deepEqual(await fixture.sent(), []);
@@ -76,7 +76,7 @@ describeWithDatabases("the events of a webhook", (database) => {
     assert.match(message!.id, /^msg_[0-9a-f]{32}$/);
   });
 
-  it("name the build that failed, also when another one passed later", async () => {
+  it("name the build that failed, even if another one passed later", async () => {
     const fixture = await create();
     await fixture.addWebhook();
     const failed = [];
@@ -143,7 +143,7 @@ describeWithDatabases("the events of a webhook", (database) => {
     await fixture.upload("0000000", failed, { branch: "other", job: "witness" });
   };
 
-  it("begin no outage where one branch alone fails", async () => {
+  it("do not begin an outage if only one branch fails", async () => {
     const fixture = await create();
     await fixture.addWebhook();
     const names = Array.from({ length: 20 }, (_, no) => `t${no}`);
@@ -158,7 +158,7 @@ describeWithDatabases("the events of a webhook", (database) => {
     assert.deepEqual(await fixture.sent(), ["outage.started unit"]);
   });
 
-  it("leave out what happened in an outage, and say when that begins and is over", async () => {
+  it("leave out what happened in an outage, and say when it begins and ends", async () => {
     const fixture = await create();
     await fixture.addWebhook();
     const names = Array.from({ length: 20 }, (_, no) => `t${no}`);
@@ -193,7 +193,7 @@ describeWithDatabases("the events of a webhook", (database) => {
     assert.deepEqual(await fixture.sent(), ["outage.ended unit"]);
   });
 
-  it("do not take the other shards of a build for the end of the outage of one", async () => {
+  it("do not end the outage of a shard when other shards of its build pass", async () => {
     const fixture = await create();
     await fixture.addWebhook();
     const run = (shard: number, outcome: string) =>

@@ -51,7 +51,7 @@ describe("disruptions of a code version", () => {
     assert.equal(other.test.positiveBuildUrl, "/builds/2");
   });
 
-  it("are none without a pass, or without a failure", () => {
+  it("need a pass and a failure", () => {
     assert.deepEqual(findDisruptions(RUNS.slice(0, 1), [negative(0, 1, 0)], PLAIN), []);
     assert.deepEqual(findDisruptions(RUNS, [], PLAIN), []);
   });

@@ -48,7 +48,7 @@ describe("the body of a failure", () => {
     for (const body of bodies) assert.equal(decodeBody(encodeBody(body)), body);
   });
 
-  it("takes no bytes when it is empty, and few when it repeats itself", () => {
+  it("takes no bytes if it is empty, and few if it repeats itself", () => {
     assert.equal(encodeBody("").length, 0);
     const { body } = trace(1);
     const { length } = encodeBody(body);

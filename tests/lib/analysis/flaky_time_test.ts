@@ -36,7 +36,7 @@ describe("the time of flaky failures", () => {
     assert.equal(seconds(run(10, [failed(5)]), run(11, [passed(4)], "lint")), 5);
   });
 
-  it("does not include earlier runs, which only tell what is repeated", () => {
+  it("does not include earlier runs, which only show what is repeated", () => {
     assert.equal(seconds(run(9, [failed(5)]), run(10, [passed(4)])), 104);
   });
 

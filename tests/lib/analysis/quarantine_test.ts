@@ -55,7 +55,7 @@ describe("the log of quarantine entries", () => {
     assert.deepEqual(eventsOf(changes, 8), [...events, "8 ended b"]);
   });
 
-  it("has an end before the next addition, also in the same second", () => {
+  it("has an end before the next addition, even in the same second", () => {
     const changes = [change(1, "added", "a", 5), change(5, "added", "a", null)];
     assert.deepEqual(eventsOf(changes, 9), ["1 added a", "5 ended a", "5 added a"]);
   });
@@ -92,7 +92,7 @@ describe("the end of a manual entry", () => {
     assert.equal(endOfManualEntry(entry(5), 5), 5);
   });
 
-  it("is none of an entry without an end, of an automatic one, or without an entry", () => {
+  it("does not exist for an entry without an end, an automatic one, or without an entry", () => {
     assert.equal(endOfManualEntry(entry(null), 9), 0);
     assert.equal(endOfManualEntry(entry(5, "automatic"), 9), 0);
     assert.equal(endOfManualEntry(undefined, 9), 0);

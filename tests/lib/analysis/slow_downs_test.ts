@@ -62,12 +62,12 @@ describe("a test that became slower", () => {
     assert.deepEqual([...found.keys()], [7]);
   });
 
-  it("is not one of a day when the machine was slow", () => {
+  it("is not found because of one day on a slow machine", () => {
     assert.equal(find(runsOf(40, (_test, run) => run >= 34 ? 9 : 3)).size, 0);
     assert.equal(find(runsOf(40, (_test, run) => run >= 20 ? 9 : 3)).size, 0);
   });
 
-  it("is none by chance", () => {
+  it("is not found by chance", () => {
     for (let seed = 1; seed <= 20; seed++) {
       assert.equal(find(runsOf(30, () => 3, { noise: 1, seed })).size, 0, `seed ${seed}`);
     }
@@ -90,7 +90,7 @@ describe("a test that became slower", () => {
     assert.equal(find(runsOf(40, long(20, 37), { noise: 0 })).size, 1);
   });
 
-  it("is none that became faster, or is skipped at times", () => {
+  it("is not one that became faster, or is skipped at times", () => {
     assert.equal(find(runsOf(40, (test, run) => test === 7 && run >= 20 ? 1 : 3)).size, 0);
     assert.equal(find(runsOf(40, (test, run) => test === 7 && run < 20 ? 0 : 3)).size, 0);
   });

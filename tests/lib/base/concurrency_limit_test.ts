@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { ConcurrencyLimit } from "../../../lib/base/concurrency_limit.ts";
 
 describe("a concurrency limit", () => {
-  it("lets so many of an organization run at once, whatever others do", () => {
+  it("limits how many of an organization run at once, whatever others do", () => {
     const limit = new ConcurrencyLimit({ ofOrganization: 4 });
     const [end] = Array.from({ length: 4 }, () => limit.begin(1));
     assert.equal(limit.begin(1), null);
@@ -13,7 +13,7 @@ describe("a concurrency limit", () => {
     assert.notEqual(limit.begin(1), null);
   });
 
-  it("lets so many run in all", () => {
+  it("limits how many run in total", () => {
     const limit = new ConcurrencyLimit({ ofOrganization: 2, inAll: 3 });
     const [end] = [limit.begin(1), limit.begin(1), limit.begin(null)];
     assert.equal(limit.begin(2), null);

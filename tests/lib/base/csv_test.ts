@@ -3,7 +3,7 @@ import { describe, it } from "@std/testing/bdd";
 import { csvLine } from "../../../lib/base/csv.ts";
 
 describe("a line of comma-separated values", () => {
-  it("quotes what would end a cell, and tells nothing from an empty text", () => {
+  it("quotes what would end a cell, and distinguishes null from an empty text", () => {
     const values = ["plain", 'a "b", c', "two\nlines", "", null, 1.5, true, ["a,b", "c"], " x"];
     const expected = 'plain,"a ""b"", c","two\nlines","",,1.5,true,"[""a,b"",""c""]"," x"\r\n';
     assert.equal(csvLine(values), expected);
@@ -38,7 +38,7 @@ describe("a line of comma-separated values", () => {
     assert.equal(csvLine([-1, ["=1", "a;=1"]]), `-1,"[""=1"",""a;'=1""]"\r\n`);
   });
 
-  it("takes no long time for a text of line breaks or of quotes", () => {
+  it("is fast for a text of line breaks or of quotes", () => {
     const start = performance.now();
     csvLine([
       "\n".repeat(1_000_000),

@@ -26,7 +26,7 @@ describe("a cursor", () => {
     }
   });
 
-  it("is refused when it is of the other kind, or none", () => {
+  it("is refused if it is of the other kind, or not a cursor", () => {
     const wrong = ["", "x", "====", btoa("id:"), btoa(`id:${ID}0`), btoa(` id:${ID}`), "a b", "\0"];
     for (const cursor of [...wrong, encodeOffsetCursor(1)]) {
       assert.throws(() => decodeKeysetCursor(cursor), SyntaxError);
@@ -38,7 +38,7 @@ describe("a cursor", () => {
     }
   });
 
-  it("leads no further than any list goes", () => {
+  it("is refused beyond the end of any list", () => {
     const message = /^SyntaxError: invalid cursor "[^"]+": expected metadata.after of a page/;
     for (const offset of [String(MAX_OFFSET + 1), "9".repeat(30)]) {
       assert.throws(() => decodeOffsetCursor(btoa(`offset:${offset}`)), message);

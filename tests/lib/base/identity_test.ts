@@ -69,7 +69,7 @@ describe("the id of a test", () => {
     }));
   });
 
-  it("is nothing else", () => {
+  it("rejects anything else", () => {
     const id = "0123456789abcdef01234567";
     assert.ok(parseTestId(id));
     for (

@@ -17,7 +17,7 @@ describe("a time zone", () => {
     assert.equal(parseTimeZone("utc"), UTC);
   });
 
-  it("is refused with a message when there is none of the name", () => {
+  it("is refused with a message if the name is unknown", () => {
     const names = [
       "",
       "Mars/Olympus",

@@ -257,7 +257,7 @@ describe("the lines of a client", () => {
     );
   });
 
-  it("lose a whole password with an at sign, and nothing of a matrix", () => {
+  it("lose a password with an at sign in it entirely, and nothing of a matrix", () => {
     const credentials = parseCi("GIT_URL=https://user:p@ss@git.example/acme/shop\n");
     assert.equal(credentials.GIT_URL, "https://git.example/acme/shop");
     const MATRIX = '{"registry":"https://npm.example","manager":"pnpm@9"}';

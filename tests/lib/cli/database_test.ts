@@ -26,7 +26,7 @@ describeWithDatabases("the schema that a command finds", (database) => {
     await sql`delete from schema_migration where version = ${SCHEMA_VERSION + 1}`;
   });
 
-  it("is refused when an earlier build made it, and nothing is changed", async () => {
+  it("is refused if an earlier build created it, and stays unchanged", async () => {
     const { sql } = database();
     await dropEverything(sql);
     await sql`create table schema_migration (version integer primary key, name text)`;
@@ -40,7 +40,7 @@ describeWithDatabases("the schema that a command finds", (database) => {
     assert.deepEqual(tables.map(({ tablename }) => tablename), ["schema_migration"]);
   });
 
-  it("is made when there is none", async () => {
+  it("is created if it does not exist", async () => {
     const { sql } = database();
     await dropEverything(sql);
     await ensureCurrentSchema(database());

@@ -264,7 +264,7 @@ describe("usage errors", () => {
     assert.match(stderr, /REPOSITORY: invalid repository "shop".*; --id: invalid number "x"/);
   });
 
-  it("refuses a port of the environment that is none, and lets a flag win over it", async () => {
+  it("refuses an invalid port in the environment, and prefers a flag", async () => {
     const environment = { PORT: "tcp://10.0.0.1:80" };
     const refused = await withoutDatabase("serve", { environment });
     assert.equal(refused.code, 2);

@@ -147,7 +147,7 @@ describeWithDatabase("POST /mcp", (database) => {
     }
   });
 
-  it("refuses what is no single message, and bodies that are too large", async () => {
+  it("refuses anything but a single message, and bodies that are too large", async () => {
     const app = service();
     const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
     for (

@@ -55,7 +55,7 @@ describe("the sections of a comment", () => {
     }));
   });
 
-  it("are read back from the comment, also after it was edited in a browser", () => {
+  it("are read back from the comment, even after it was edited in a browser", () => {
     const written = [section({ job: "a → ü", text: "one\ntwo" }), section({ job: "b", text: "" })];
     assert.deepEqual(parseComment(commentBody(written)), written);
     assert.deepEqual(parseComment(commentBody(written).replaceAll("\n", "\r\n")), written);
@@ -97,7 +97,7 @@ describe("the sections of a comment", () => {
         "4 tests failed: 2 are probably yours, 1 is unclear, 1 is not.",
       ],
       [[{ failed: 1 }], "1 test failed: it is not yours."],
-      [[{ failed: 2, unknown: 2 }], "2 tests failed: it is unknown whose they are."],
+      [[{ failed: 2, unknown: 2 }], "2 tests failed: it is unknown whether they are yours."],
       [
         [{ failed: 3, yours: 1, unknown: 1 }],
         "3 tests failed: 1 is probably yours, 1 is not, 1 is unknown.",

@@ -146,7 +146,7 @@ describe("the digest", () => {
     );
   });
 
-  it("is the body of a request to Slack, in which names are no markup", () => {
+  it("is the body of a request to Slack, with names escaped", () => {
     const tests = [test("<!channel> `a` & b|c", [1, 0, 1])];
     const input = {
       ...FACTS,

@@ -98,13 +98,13 @@ describe("the evidence for a failure", () => {
     assert.equal(evidenceOf({ failures: [own] }).evidence, "new_test");
   });
 
-  it("is no failure on another branch where its own is unknown", () => {
+  it("is not a failure on another branch if its own branch is unknown", () => {
     const elsewhere = failure({ branch: "other", isOnBase: false });
     const found = evidenceOf({ failures: [elsewhere], run: { branch: "" }, base: CLEAN_BASE });
     assert.equal(found.evidence, "first");
   });
 
-  it("is no failure at the same code, as that is no other opinion", () => {
+  it("is not a failure at the same code, which adds no information", () => {
     const same = failure({ isSameCode: true });
     assert.equal(evidenceOf({ failures: [same], base: CLEAN_BASE }).evidence, "first");
   });
@@ -139,7 +139,7 @@ describe("the kind of a run in which many tests failed", () => {
     assert.equal(massFailureOf(counts, fewer, new Set(["refused"])), "together");
   });
 
-  it("is none with a fifth of the tests", () => {
+  it("does not begin at a fifth of the tests", () => {
     assert.equal(massFailureOf({ ran: 50, failed: 10 }, failed, new Set(["refused"])), null);
   });
 });

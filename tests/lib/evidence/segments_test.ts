@@ -78,7 +78,7 @@ describe("segments of a history", () => {
     }));
   });
 
-  it("are none without a run", () => assert.deepEqual(findSegments(outcomesOf([])), []));
+  it("do not exist without a run", () => assert.deepEqual(findSegments(outcomesOf([])), []));
 
   it("show five red runs among eight hundred green ones", () => {
     const versions = history(".".repeat(400) + "FFFFF" + ".".repeat(395));

@@ -130,7 +130,7 @@ describe("calm", () => {
     );
   });
 
-  it("since a commit is no chance when the test failed again", () => {
+  it("since a commit has no chance if the test failed again", () => {
     const { calm } = testEvidence(runsOf("F....F....F......"), repairAt(8));
     assert.deepEqual(calm, { ...calmAfter({ runs: 8, failures: 2 }, 8), byChance: null });
   });

@@ -126,7 +126,7 @@ for (const kind of KINDS) {
       assert.deepEqual(written(forge), jobs(8).map((job) => `${job} 1`).sort());
     });
 
-    it("is found behind those of others, also when they imitate it", async () => {
+    it("is found behind those of others, even if they imitate it", async () => {
       const forge = start(kind);
       const imitation = commentBody([sectionOf("job 1", 9)]);
       for (let id = 1; id <= 5; id++) forge.comments.push({ id, userId: 666, body: imitation });
@@ -338,7 +338,7 @@ describe("the section of a job", () => {
 
 type Operation = "list" | "read" | "create" | "sign" | "update" | "remove";
 
-/** What an operation does: it takes so long, and fails with a status, or is applied. */
+/** What an operation does: how long it takes, and whether it fails with a status, or is applied. */
 type Course = { ms: number; status?: number };
 
 /** The comments of a forge that is ill, on a clock on which nothing else takes time. */

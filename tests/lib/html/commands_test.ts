@@ -110,7 +110,7 @@ describe("the command that runs a test again", () => {
     );
   });
 
-  it("is none for a language that is not known", () => {
+  it("does not exist for an unknown language", () => {
     assert.equal(command("", "Cart", "adds"), null);
   });
 });

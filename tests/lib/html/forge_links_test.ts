@@ -49,7 +49,7 @@ describe("addresses at the forge", () => {
     assert.equal(forge.pullRequest(1), "https://github.com/acme/shop/pull/1");
   });
 
-  it("are none of other addresses, and of what is no commit", () => {
+  it("do not exist for other addresses, or for what is not a commit", () => {
     for (const url of ["", "javascript:alert(1)", "git@github.com:acme/shop.git", "https://"]) {
       assert.equal(forgeOf(url), null, url);
     }

@@ -196,7 +196,7 @@ describeWithDatabases("accepted uploads", (database) => {
     await stored(waiting, one);
   });
 
-  it("an upload that the end of the process interrupts leaves nothing: that is no crash", async () => {
+  it("an upload that the end of the process interrupts leaves nothing, and is not a crash", async () => {
     const { sql, kind } = database();
     if (kind === "embedded") return;
     const { accepted } = makeContext();

@@ -90,7 +90,7 @@ describe("reading archives in a worker thread", () => {
     reader.close();
   });
 
-  it("blames the upload for a worker thread that runs out of memory, and for nothing else", () => {
+  it("blames the upload only if the worker thread runs out of memory", () => {
     const outOfMemory = Object.assign(new Error("heap"), { code: "ERR_WORKER_OUT_OF_MEMORY" });
     assert.throws(() => {
       throw workerFailure(outOfMemory, "a.gz");

@@ -40,7 +40,7 @@ describeWithDatabase("cleaning the inbox", (database) => {
     await Deno.writeFile(join(folder, key), new Uint8Array(size));
   }
 
-  /** An archive that has failed so many days ago. */
+  /** An archive that failed some days ago. */
   async function fail(key: string, { size, days }: { size: number; days: number }): Promise<void> {
     const { sql } = database();
     await write(key, size);

@@ -177,7 +177,7 @@ describeWithDatabases("processing an archive", (database) => {
     assert.equal((await listQuarantined(sql, organizationId, NOW)).length, 1);
   });
 
-  it("is stored also when the quarantine policy cannot be applied", async () => {
+  it("is stored even if the quarantine policy cannot be applied", async () => {
     const { sql } = database();
     const lines: string[] = [];
     const log = createLog({ write: (line) => void lines.push(line), now: () => NOW });
@@ -280,7 +280,7 @@ describeWithDatabases("processing an archive", (database) => {
     assert.equal((await process(context, archive)).status, "processed");
   });
 
-  it("gives an archive up that the database refuses every time", async () => {
+  it("gives up on an archive that the database refuses every time", async () => {
     const { context, archive } = await watcher({
       repository: "acme/refused",
       onOpen: () => Promise.resolve(),

@@ -27,7 +27,7 @@ describe("a build URL", () => {
     }
   });
 
-  it("is no other text, which pages and clients would make a link of", () => {
+  it("is not any other text, which pages and clients would turn into a link", () => {
     const wrong = [
       "javascript:alert(1)",
       "JaVaScRiPt://https://ci.example/%0aalert(1)",

@@ -146,7 +146,7 @@ README.md @boss
     assert.match(notes.at(-1)!, /; further notes are omitted$/);
   });
 
-  it("are not looked for any more when it takes too long, which a note says once", () => {
+  it("are no longer looked up if it takes too long, with one note", () => {
     const notes: string[] = [];
     const pattern = `*${"?".repeat(120)}b`;
     const { ownersOf } = parseCodeowners(

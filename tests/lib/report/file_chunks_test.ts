@@ -53,7 +53,7 @@ describe("the chunks of a file", () => {
     writer.close();
   });
 
-  it("are refused where there are none", async () => {
+  it("are refused if there are none", async () => {
     const read = (path: string) => digestOfChunks(readFileChunks(path));
     await assert.rejects(read(join(folder, "nowhere.xml")), { kind: "not-found" });
     await assert.rejects(read(folder), { kind: "unreadable", message: /EISDIR/ });

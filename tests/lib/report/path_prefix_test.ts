@@ -46,7 +46,7 @@ describe("the folder that the paths of a report begin at", () => {
     assert.equal(await findPathPrefix(join(top, "packages/app/reports/junit.xml"), other), "");
   });
 
-  it("stands in front of relative paths, once", () => {
+  it("is put in front of relative paths, once", () => {
     assert.equal(withPrefix("src/a.ts", "packages/app"), "packages/app/src/a.ts");
     assert.equal(withPrefix("packages/app/src/a.ts", "packages/app"), "packages/app/src/a.ts");
     for (const file of ["", "/src/a.ts", "C:\\a.ts", "../a.ts"]) {

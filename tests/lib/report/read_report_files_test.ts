@@ -126,7 +126,7 @@ describe("readReportFiles", () => {
     assert.equal(digest, whole.digest);
   });
 
-  it("refuses what is empty or cut off when it was named, or nothing else is there", async () => {
+  it("refuses an empty or truncated file that was named, or that is the only one", async () => {
     await assert.rejects(readReportFiles([file("a.xml"), file("empty.xml", true)], quietly), {
       kind: "incomplete",
       message: /empty\.xml:1:1: found an empty file/,
@@ -165,7 +165,7 @@ describe("readReportFiles", () => {
     });
   });
 
-  it("refuses a file that cannot be read, also when it was only found", async () => {
+  it("refuses a file that cannot be read, even if it was only found", async () => {
     await assert.rejects(readReportFiles([file("a.xml"), file("broken.xml")], quietly), {
       kind: "malformed",
     });

@@ -2,7 +2,7 @@ import type { ReportOptions } from "../../../lib/report/report_reader.ts";
 import { readReport } from "../../../lib/report/read_report.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
 
-/** Bytes as a source hands them over, so many at a time. */
+/** Bytes as a source hands them over, in chunks. */
 export async function* inChunks(
   bytes: Uint8Array,
   chunkBytes: number,
@@ -34,7 +34,7 @@ export async function readBytes(
   return results;
 }
 
-/** A beginning, a text again and again until it has so many bytes, and an end. */
+/** A beginning, a text repeated to a number of bytes, and an end. */
 export async function* repeated(
   start: string,
   unit: string,

@@ -51,7 +51,7 @@ describe("findReports", () => {
     });
   });
 
-  it("tells of links and named pipes, which it does not read", async () => {
+  it("reports links and named pipes, which it does not read", async () => {
     await mkdir(at("special"));
     assert.ok(
       (await new Deno.Command("mkfifo", { args: [at("special/pipe.xml")] }).output()).success,

@@ -4,7 +4,7 @@ import { failureCause } from "../../../lib/analysis/failure_groups.ts";
 import { isNoCause, isTitle } from "../../../lib/report/says_nothing.ts";
 
 describe("a line of a failure", () => {
-  it("is no cause if it only says that the test failed", () => {
+  it("is not a cause if it only says that the test failed", () => {
     for (
       const line of [
         "Failed",

@@ -309,7 +309,7 @@ describe("the address of a bucket", () => {
     }
   });
 
-  it("is no folder and no other URL", () => {
+  it("is not a folder or any other URL", () => {
     for (const folder of ["reports", "/srv/reports", "C:\\\\reports"]) {
       assert.equal(parseS3Url(folder, "--to"), null);
     }

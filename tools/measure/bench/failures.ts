@@ -7,7 +7,7 @@ export interface Failure {
   body: string;
 }
 
-// Of three failures one has a new text; the others repeat one of the latest so many.
+// Of three failures one has a new text; the others repeat one of the latest, this many of them.
 const NEW_SHARE = 1 / 3;
 const REPEATED_TEXTS = 200;
 

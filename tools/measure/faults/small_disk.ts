@@ -40,7 +40,7 @@ export async function freeBytesOf(disk: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** Takes all of a disk but so many bytes. */
+/** Fills a disk except for a number of bytes. */
 export async function fill(disk: string, leaveBytes: number): Promise<void> {
   const file = await Deno.open(join(disk, "ballast"), { create: true, append: true });
   try {

@@ -18,7 +18,7 @@ interface Place {
   idPrefix: number;
 }
 
-/** By test_hash: the evidence for each failure, and whose it is. */
+/** By test_hash: the evidence for each failure, and its verdict. */
 type Said = Map<number, string>;
 
 const say = ({ evidence, blame, share }: Conclusion) =>

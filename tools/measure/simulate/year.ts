@@ -78,7 +78,7 @@ export interface ChannelFigures extends Omit<ChannelOutcome, "flaky"> {
   wrong: string[];
 }
 
-/** A red build is run again so many times, with this probability. */
+/** How many times a red build is run again, with which probability. */
 const MAX_RERUNS = 2;
 const RERUN_SHARE = 0.6;
 

@@ -154,7 +154,7 @@ describe("equal cases of a report", () => {
     assert.equal(attemptsOf(failed, passed, other), "negative 2");
   });
 
-  it("are no attempts in any report if two of them passed in one", () => {
+  it("are not attempts in any report if two of them passed in one", () => {
     const [failed, passed] = [result("a", "failure"), result("a", "passing")];
     const { attempts } = read(ATTEMPTS, [passed, passed], [failed, passed]);
     assert.equal(attempts["a"], "negative 4");

@@ -214,7 +214,7 @@ describe("a set-up that failed", () => {
     assert.equal(tests["a.js"], "-+");
   });
 
-  it("did not pass where no test of its file ran, or another one stands", () => {
+  it("did not pass where no test of its file ran, or another set-up failed", () => {
     for (const second of ["y/other+", `x/pays+ x/${HOOK.replace("card", "cash")}-`]) {
       const { tests } = read({ "attempt_1.xml": `x/${HOOK}-`, "attempt_2.xml": second });
       assert.equal(tests['"before each" hook for "pays by card"'], "-", second);

@@ -84,7 +84,7 @@ describe("unnamed legs", () => {
     assert.deepEqual(flakyIn(["b1 1 1/2: 1- 2+", "b1 1 ?: 2+ 3+", "b2 1 1/2: 1+"]), []);
   });
 
-  it("are none if they ran different tests, or different shards", () => {
+  it("are not assumed if they ran different tests, or different shards", () => {
     assert.deepEqual(flakyIn(["b1 1 ?: 1-", "b1 1 ?: 2+", "b1 2 ?: 1+"]), [1]);
     assert.deepEqual(flakyIn(["b1 1 1/2: 1- 2+", "b1 1 2/2: 2+", "b1 2 1/2: 1+"]), [1]);
   });
@@ -94,7 +94,7 @@ describe("a set-up that failed", () => {
   /** Test 9 stands for the set-up of 1 and 2, as 8 does. */
   const setUps = { 9: { tests: [1, 2], setUps: [8, 9] } };
 
-  it("passed where tests of its file or class ran and none of its cases stands", () => {
+  it("passed where tests of its file or class ran without a case of it", () => {
     for (
       const [run, expected] of [
         ["b2 1 ?: 1+", true],

@@ -66,7 +66,7 @@ describe("a backup of the embedded database", () => {
     }
   });
 
-  it("is readable by its owner alone, and leaves nothing else behind", async () => {
+  it("is readable only by its owner, and leaves nothing else behind", async () => {
     assert.equal((await backUp("private")).code, 0);
     for (const path of ["postgres", "postgres/data"]) {
       const { mode } = await Deno.stat(join(folder, "private", path));

@@ -343,7 +343,7 @@ describe("comment", () => {
     assert.deepEqual(given.forge.received, []);
   });
 
-  it("prints the section with --dry-run, also when the service is away", async () => {
+  it("prints the section with --dry-run, even if the service is away", async () => {
     const given = await setUp();
     const path = await given.fixture.write("report.xml", reportOf({ broken: "failed" }));
     const { stdout } = await run(given, ["comment", "--dry-run", path], {
@@ -351,7 +351,7 @@ describe("comment", () => {
     });
     assert.match(
       stdout,
-      /^\*\*1 test failed: it is unknown whose it is\.\*\*\n\n#### `CI \/ unit`: 1 failed/,
+      /^\*\*1 test failed: it is unknown whether it is yours\.\*\*\n\n#### `CI \/ unit`: 1 failed/,
     );
     assert.match(stdout, /\nNo verdicts: `` PLATFORM_API_TOKEN is missing/);
     assert.match(stdout, /\n\*\*Failed\*\* \(1\)\n/);

@@ -74,7 +74,7 @@ describeWithDatabase("flaky", (database) => {
     ]);
   });
 
-  it("prints tab-separated lines where it is no terminal", async () => {
+  it("prints tab-separated lines if it is not a terminal", async () => {
     const { code, stdout, stderr } = await cli("flaky --repo acme/shop");
     assert.deepEqual([code, stderr], [0, ""]);
     assert.deepEqual(stdout.split("\n"), [

@@ -208,7 +208,7 @@ describeWithDatabase("import", (database) => {
         ['"suite"', /a second test with the id/],
         ['"processed"', /id \w+ after \w+, expected ascending ids|0 results follow/],
         ['"result"', /attempt 1 of test|twice/],
-        ['"coverage"', /a second one of submission/],
+        ['"coverage"', /second coverage of submission/],
         ['"token"', /a second token/],
       ] as const
     ) {

@@ -135,7 +135,7 @@ describe("ingest of an archive", () => {
     assert.match(option.stderr, /--tree: invalid tree "HEAD": expected 7 to 64 hex digits/);
   });
 
-  it("ignores a build URL that is no web address, with a note, and refuses it as an option", async () => {
+  it("ignores a build URL that is not a web address, with a note, and refuses it as an option", async () => {
     const urls = [
       "javascript:alert(1)",
       "ftp://ada:s3cr3t@ci/7",

@@ -88,7 +88,7 @@ describeWithDatabase("repo", (database) => {
     });
   });
 
-  it("is deleted with every row of every table, and nothing of others is", async () => {
+  it("is deleted with its rows in every table, and no others", async () => {
     await cli("repo create del/ete --org acme");
     await cli("repo create del/keep --org acme");
     const { repositoryId } = await stored("del", "ete");

@@ -51,7 +51,7 @@ describeWithDatabase("watch, after a submission was deleted", (database) => {
     ]);
   }
 
-  /** Writes an archive with a modification time of so many seconds after the first one. */
+  /** Writes an archive with a modification time some seconds after the first one. */
   async function put(key: string, repository: string, seconds = 0): Promise<void> {
     await Deno.writeFile(join(folder, key), await archive(repository));
     await Deno.utime(join(folder, key), LONG_AGO + seconds, LONG_AGO + seconds);

@@ -53,7 +53,7 @@ describe("a whole list", () => {
     await response.body!.cancel();
   });
 
-  it("is sent to some clients at a time, and cut off for one that takes nothing", async () => {
+  it("is sent to a few clients at a time, and cut off for one that does not read", async () => {
     const entries: unknown[] = [];
     const log = { ...silentLog, error: (...entry: unknown[]) => entries.push(entry) };
     const exportList = createExporter({ log }, { idleMs: 1_000 });
@@ -82,7 +82,7 @@ describe("a whole list", () => {
     await again.body!.cancel();
   });
 
-  it("takes no place when its first batch fails", async () => {
+  it("frees its place if its first batch fails", async () => {
     const exportList = createExporter({ log: silentLog });
     const failing = () => ({
       [Symbol.asyncIterator]: () => ({

@@ -43,7 +43,7 @@ describe("the header that signs readers in", () => {
     }
   });
 
-  it("is none that clients send themselves", () => {
+  it("is ignored if clients send it themselves", () => {
     const headers =
       "Authorization AUTHORIZATION Proxy-Authorization Cookie Host User-Agent Accept " +
       "Accept-Language X-Forwarded-For X-Forwarded-Host Forwarded Referer Origin If-None-Match " +

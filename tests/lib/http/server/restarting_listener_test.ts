@@ -25,7 +25,7 @@ function servers({ failAtOnce = false } = {}) {
 }
 
 describe("a listener that restarts", () => {
-  it("pauses before it listens again, also when it fails at once", async () => {
+  it("pauses before it listens again, even if it fails at once", async () => {
     const { listener, started } = servers({ failAtOnce: true });
     await pause(500);
     await listener.shutdown();

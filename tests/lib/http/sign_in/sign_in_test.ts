@@ -212,7 +212,7 @@ describeWithDatabase("sign-in", (database) => {
     assert.equal((await visit(other, "/repos", cookies)).status, 401);
   });
 
-  it("opens the pages and nothing of the API, where a token that is sent counts", async () => {
+  it("opens the pages and not the API, where only a token counts", async () => {
     const app = appWith();
     const cookies = await signedIn(app);
     for (const path of ["/api/me/repositories", "/api"]) {

@@ -69,7 +69,7 @@ describe("a git checkout outside of CI", () => {
     assert.deepEqual(rows.map((row) => ({ ...row })), [{ tree_oid: null, branch: null }]);
   });
 
-  it("gives the tree to its commit, also when that is given or abbreviated", async () => {
+  it("gives the tree to its commit, even if that is given or abbreviated", async () => {
     for (const [no, given] of [commit, commit.slice(0, 8), commit.toUpperCase()].entries()) {
       await Deno.writeTextFile(join(folder, "a.xml"), reportOf(`given ${no}`));
       const { code, stdout, stderr } = await ingest("--json", "--commit", given);

@@ -139,7 +139,7 @@ describeWithDatabase("get_build_verdicts", (database) => {
     assert.deepEqual(passed, [{ id: idOf(shop, { name: "retried" }), name: "retried" }]);
   });
 
-  it("finds the latest red build of the base branch, which is no evidence about itself", async () => {
+  it("finds the latest red build of the base branch, which is not evidence about itself", async () => {
     const main = { branch: "main", commitOid: "c3c3c3c" };
     await fixture.upload(shop, [failing("broken")], {
       ...main,

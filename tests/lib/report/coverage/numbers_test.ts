@@ -14,7 +14,7 @@ describe("numbers of coverage reports", () => {
     }
   });
 
-  it("are refused when they are none, however long", () => {
+  it("are refused if they are not numbers, however long", () => {
     const started = performance.now();
     const long = "9".repeat(1_000_000);
     for (const text of [`${long}x`, `${long}.${long}x`, `1e${long}x`, `1${" ".repeat(1e6)}x`]) {
