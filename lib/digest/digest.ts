@@ -156,6 +156,8 @@ export interface Digest {
     red_jobs: RedJobs;
     broken_tests: number;
     flaky_tests: number;
+    /** Of these, the ones that fail now and then without being run again. */
+    flaky_without_reruns: number;
     flaky_seconds: number;
     flaky_seconds_before: number;
   };
@@ -201,6 +203,7 @@ export function composeDigest(
       red_jobs: redJobs,
       broken_tests: input.broken.length,
       flaky_tests: new Set([...disruptive, ...input.flaky_without_reruns].map(({ id }) => id)).size,
+      flaky_without_reruns: input.flaky_without_reruns.length,
       flaky_seconds: secondsOf(sum(({ flakyMicroseconds }) => flakyMicroseconds)),
       flaky_seconds_before: secondsOf(
         sum(({ flakyMicrosecondsBefore }) => flakyMicrosecondsBefore),
@@ -209,7 +212,9 @@ export function composeDigest(
     repositories: shown.map(({ repository, now, before, flakyMicroseconds, ...counts }) => ({
       repository,
       flakiness: counts.hasReruns || now.disruptedBuildCount > 0 ? percentageOf(now) : null,
-      flakiness_before: percentageOf(before),
+      flakiness_before: counts.hasReruns || before.disruptedBuildCount > 0
+        ? percentageOf(before)
+        : null,
       builds: now.buildCount,
       outages: counts.outageCount,
       failed_without_test: counts.failedWithoutTestCount,

@@ -103,7 +103,11 @@ function textOf(digest: Digest, syntax: Syntax, { pagesUrl, zone }: Frame): stri
 
 /** What the week was, in two or three sentences; nothing without a build. */
 function headline({ totals, group_by }: Digest): string[] {
-  const { red_jobs: red, broken_tests: broken, flaky_tests: flaky, builds } = totals;
+  const { red_jobs: red, broken_tests: broken, flaky_without_reruns: rare, builds } = totals;
+  const flaky = totals.flaky_tests - rare;
+  const rarely = rare === 0
+    ? ""
+    : `, ${formatCount(rare)} ${rare === 1 ? "fails" : "fail"} now and then`;
   if (builds === 0) return [];
   const redCount = Object.values(red).reduce((sum, count) => sum + count, 0);
   const kinds = redCount === 0 ? "" : `: ${redKinds(red)}`;
@@ -118,7 +122,7 @@ function headline({ totals, group_by }: Digest): string[] {
   return [
     `\n${plural(redCount, "job")} ended red${where}${kinds}. ${plural(broken, "test")} ${
       broken === 1 ? "is" : "are"
-    } broken, ${flaky} ${flaky === 1 ? "is" : "are"} flaky.${cost}${each}`,
+    } broken, ${formatCount(flaky)} ${flaky === 1 ? "is" : "are"} flaky${rarely}.${cost}${each}`,
   ];
 }
 
@@ -178,10 +182,13 @@ function repositoryText(
   const red = failed_without_test > 0
     ? `; ${plural(failed_without_test, "build")} ended red without a failed test`
     : "";
-  const before = flakiness_before === null
-    ? "no builds"
-    : shownPercentage({ percentage: flakiness_before });
-  return `${now}, ${before} before${cost}${outage}${red}`;
+  const before = flakiness_before !== null
+    ? `, ${shownPercentage({ percentage: flakiness_before })} before`
+    // Nothing was run twice: no share is known.
+    : flakiness === null && builds > 0
+    ? ""
+    : ", no builds before";
+  return `${now}${before}${cost}${outage}${red}`;
 }
 
 function linesOf(

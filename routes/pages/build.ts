@@ -98,22 +98,29 @@ function answer(
   return band("passed", markup`All tests passed${flaky}.`, markup`<p>${NO_FAILURES.processed}</p>`);
 }
 
+const MASS_FAILURES = {
+  outage: [
+    "Outage",
+    "as on other branches in the last two hours, so the change is probably not the cause",
+  ],
+  together: ["Together", "on this branch alone, so the change is the probable cause"],
+} as const;
+
 /** What to say of uploads in which many tests failed: an outage, or together on this branch alone. */
 function massFailureNote(parts: readonly BuildPart[]): Markup[] {
-  const where = ({ job, environment }: BuildPart) =>
-    [job, environment].filter((text) => text !== "").join(", ");
-  return parts.flatMap((part) => {
-    const kind = storedMassFailure(part);
-    if (kind === null) return [];
-    const place = where(part) && ` (${where(part)})`;
-    const count = `${formatCount(part.failedTestCount)} of ${
-      plural(part.ranTestCount ?? 0, "test")
-    }`;
-    return kind === "outage"
-      ? markup`<p><b>Outage</b>${place}: ${count} failed, as on other branches in the last two hours, so the
-change is probably not the cause. The gate excuses nothing.</p>`
-      : markup`<p><b>Together</b>${place}: ${count} failed, on this branch alone, so the change is the probable
-cause. The gate excuses nothing.</p>`;
+  const found = Map.groupBy(parts, storedMassFailure);
+  return (["outage", "together"] as const).flatMap((kind) => {
+    const own = found.get(kind);
+    if (own === undefined) return [];
+    const counts = own.map(({ job, environment, failedTestCount, ranTestCount }) => {
+      const place = [job, environment].filter((text) => text !== "").join(", ");
+      const count = `${formatCount(failedTestCount)} of ${plural(ranTestCount ?? 0, "test")}`;
+      return `${count} failed${place && ` in ${place}`}`;
+    });
+    const [title, meaning] = MASS_FAILURES[kind];
+    return markup`<p><b>${title}</b>: ${
+      counts.join("; ")
+    }, ${meaning}. The gate excuses nothing.</p>`;
   });
 }
 

@@ -145,12 +145,24 @@ function said(
   const lastOn = restsOn ? sayDay(restsOn.recordedAt, zone) : "";
   return {
     sentence: sayConclusion(conclusion, { base, lastOn }),
+    day: lastOn && `last on ${lastOn}`,
     path: restsOn && pathTo(["repos", owner, name, "builds", restsOn.submissionId]),
   };
 }
 
+/** The sentence, in which its day leads to the build that it rests on. */
+function reasonOf({ sentence, day, path }: Said): Content {
+  if (!path) return sentence;
+  const [before = "", ...after] = day === "" ? [sentence] : sentence.split(day);
+  return after.length === 0
+    ? markup`${sentence} (<a href="${path}">that build</a>)`
+    : markup`${before}<a href="${path}">${day}</a>${after.join(day)}`;
+}
+
 interface Said {
   sentence: string;
+  /** Where the sentence says when it failed last; `""` without a build. */
+  day: string;
   /** The page of the build that it rests on; `null` without one. */
   path: Markup | null;
 }
@@ -261,10 +273,9 @@ function failureRow(
     isOpen: boolean;
   },
 ): Markup {
-  const basis = said?.path && markup` (<a href="${said.path}">that build</a>)`;
   return markup`<div class="cause"><p><b>${name}</b> ${verdict && label(verdict)}
 ${verdict && verdict !== "new" && markup`<small>${advice ?? ADVICE[verdict]}</small>`}</p>
-${said && markup`<p class="reason">${said.sentence}${basis}</p>`}
+${said && markup`<p class="reason">${reasonOf(said)}</p>`}
 ${
     stackTrace(markup`<code class="message">${text?.message || "without a message"}</code>`, {
       content: details,

@@ -96,7 +96,9 @@ export const flakyTestsPage = definePage({
     const range = shownRange({ offset: after, count: rows.length, shown: shown.length });
     const count = rows.reduce((sum, { tests }) => sum + tests.length, 0);
     const grouped = rows.length < count &&
-      ` in ${plural(rows.length, "row")}: tests that fail together are one`;
+      markup` in <span title="Tests that fail together are one row">${
+        plural(rows.length, "row")
+      }</span>`;
     const counted = markup`<p class="soft">${
       plural(count, "test")
     }${grouped}${range}; figures of the last ${days} days</p>`;
@@ -113,8 +115,8 @@ ${turnPages(page, { path: ["flaky-tests"], offset: after, limit, count: rows.len
 ${chosen && markup`<p>${page.linkWith("All flaky tests", { together: undefined })}</p>`}
 ${SEARCH_HELP}
 ${
-        shown.length > 0 && isApiRange(days) && !chosen &&
-        downloadLinks(["flaky-tests"], request)
+        shown.length > 0 && !chosen &&
+        downloadLinks(["flaky-tests"], request, isApiRange(days) ? "" : " of the last 14 days")
       }`,
     };
   },
@@ -272,7 +274,8 @@ ${end}: ${at(quarantine.quarantineExpiresAt)}.</small>`,
     ];
     return [
       cell,
-      formatCount(buildCount),
+      // The other figures are those of the test that is named.
+      group ? [formatCount(buildCount), markup`<small>together</small>`] : formatCount(buildCount),
       repository,
       ...COLUMNS.map(({ cell }) => {
         const shown = cell(test);

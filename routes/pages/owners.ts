@@ -94,7 +94,11 @@ ${
             "dense",
           )
       }
-${rows.length > 0 && downloadLinks(["owners"], page)}`,
+${
+        rows.length > 0 &&
+        markup`<p class="soft">Flaky tests and failures are those of the last 14 days.</p>
+${downloadLinks(["owners"], page)}`
+      }`,
     };
   },
 });

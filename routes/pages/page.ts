@@ -144,17 +144,23 @@ function pageRequest<Query>(
   return { ...request, uploadUrl, pathTo, at, link: linksWith(pathTo, at) };
 }
 
-/** Links to the whole list at a path, by the parameters of a page, in all of its formats. */
+/**
+ * Links to the whole list at a path, by the parameters of a page, in all of its formats.
+ *
+ * @param window what the list is of where the page has another range, such as ` of the last 14 days`
+ */
 export function downloadLinks(
   path: readonly string[],
   { pathTo, parameters }: Pick<PageRequest, "pathTo" | "parameters">,
+  window = "",
 ): Markup {
-  const { after: _, limit: _limit, ...filters } = parameters;
+  const { after: _, limit: _limit, days, ...filters } = parameters;
+  const kept = { ...filters, ...days !== undefined && window === "" && { days } };
   const link = (format: string, text: string) =>
     markup`<a href="${
-      pathTo([...path.slice(0, -1), `${path.at(-1)}.${format}`], filters)
+      pathTo([...path.slice(0, -1), `${path.at(-1)}.${format}`], kept)
     }">${text}</a>`;
-  return markup`<p class="soft">The whole list: ${link("csv", "CSV")}, ${
+  return markup`<p class="soft">The whole list${window}: ${link("csv", "CSV")}, ${
     link("ndjson", "newline-delimited JSON")
   }</p>`;
 }

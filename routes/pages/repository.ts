@@ -20,6 +20,7 @@ import { SHARE_DAYS } from "../../lib/evidence/shares.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { formatPercent, shownPercentage, tenthsOfPercent } from "../../lib/badge/percentage.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { formatCount, formatDuration, plural } from "../../lib/base/text.ts";
@@ -31,10 +32,12 @@ import { daysOf, historyCharts, pageDays, rangeTabs, wrongRange } from "./histor
 import { isApiRange, isListDays } from "./list_range.ts";
 import { BAD_STATES, isInNoOtherList } from "../test_states.ts";
 import { brokenSection, rareSections } from "./test_states.ts";
-import { definePage, type PageRequest, someTests, uploadCommand } from "./page.ts";
+import { definePage, type PageRequest, placeOf, someTests, uploadCommand } from "./page.ts";
 import { recordSection } from "./record.ts";
 
 const MAX_ROWS = 10;
+/** As many as what to repair first, next to which they stand. */
+const MAX_COSTS = 5;
 const MAX_GROUPS = 5;
 const MAX_GROUP_TESTS = 3;
 /** Enough for ten builds in ten shards. */
@@ -91,7 +94,7 @@ export const repositoryPage = definePage({
         ]);
     const [overview] = overviews as [Overview];
     const failedTests = failedTestsByBuild(failures.failures);
-    const costs = costliestTests(failedTests.values(), MAX_ROWS);
+    const costs = costliestTests(failedTests.values(), MAX_COSTS);
     const causes = failures.groups.filter(({ testCount }) => testCount > 1).slice(0, MAX_ROWS);
     const testIds = [
       ...costs.flatMap(({ testId, togetherIds }) => [testId, ...togetherIds]),
@@ -117,9 +120,8 @@ ${repositoryFigures(page, flakyMicroseconds)}
       }</p>
 ${brokenSection(states, page)}
 ${isFirst && rare}
-<h2>Tests that cost the most builds</h2>
-${costTable(costs, page)}
-${groups.count > 0 && groupTable(groups.groups, page)}
+<div class="pair lists"><section><h2>Tests that cost the most builds</h2>
+${costTable(costs, page)}</section>${groups.count > 0 && groupTable(groups.groups, page)}</div>
 <h2>Recent builds</h2>
 ${await buildTable(recent.submissions, failedTests, page)}
 <p>${page.link.builds(overview, "All builds")}</p>
@@ -200,12 +202,12 @@ function costTable(costs: readonly TestCost[], page: RepositoryPage): Markup {
     ({ testId, testCount, togetherIds, buildCount: lost, disruptionCount }) => {
       const test = names.get(testId)!;
       const tags = [
-        ...test.isQuarantined ? [label("quarantined")] : [],
         ...test.ownerTags.map(page.link.tag),
-      ].map((tag) => markup` ${tag}`);
+        ...test.isQuarantined ? [label("quarantined")] : [],
+      ].map((tag) => markup`${tag} `);
       // The days of the range begin with a whole one, its failures at this time of day.
       const share = formatPercent(tenthsOfPercent(lost, Math.max(lost, buildCount)));
-      const name = testCount === 1 ? [page.link.test(testId, test), tags] : [
+      const name = testCount === 1 ? nameAndLine(testId, test, page, tags) : [
         markup`<b>${plural(testCount, "test")}</b> that failed together, and in no other build`,
         someTests(testCount, togetherIds.map((id) => page.link.test(id, names.get(id)!))),
       ];
@@ -213,8 +215,18 @@ function costTable(costs: readonly TestCost[], page: RepositoryPage): Markup {
     },
   );
   const columns = ["Test|name", "Builds|number", "Share of builds|number wide", "Failures|number"];
-  return markup`${table("Tests that cost the most builds", columns, rows)}
+  return markup`${table("Tests that cost the most builds", columns, rows, "lines")}
 <p>${inventoryLink(page, {}, "All flaky tests")}</p>`;
+}
+
+/** A test in two lines: its name, and what distinguishes it. */
+function nameAndLine(
+  id: string,
+  test: TestIdentity,
+  { link }: RepositoryPage,
+  tags: Content = "",
+): Markup {
+  return markup`${link.testName(id, test)}<small class="line">${tags}${placeOf(test)}</small>`;
 }
 
 function newTable(tests: NewlyFlakyTests, page: RepositoryPage): Markup {
@@ -238,12 +250,13 @@ function newTable(tests: NewlyFlakyTests, page: RepositoryPage): Markup {
 }
 
 /** Tests that fail together have probably one fault: a row for each, the costliest first. */
-function groupTable(groups: readonly GroupOfTests[], { link }: RepositoryPage): Markup {
+function groupTable(groups: readonly GroupOfTests[], page: RepositoryPage): Markup {
+  const { link } = page;
   const rows = groups.filter(({ tests }) => tests.length > 0)
     .map(({ builds, tests, testCount, fingerprints }) => {
       const [first] = tests as [typeof tests[0]];
       const links = tests.map((test) => link.test(test.id, test));
-      const name = testCount === 1 ? links[0] : [
+      const name = testCount === 1 ? nameAndLine(first.id, first, page) : [
         markup`<b>${plural(testCount, "test")}</b> that fail together, such as `,
         markup`<bdi>${first.name}</bdi>`,
         someTests(testCount, links),
@@ -251,10 +264,10 @@ function groupTable(groups: readonly GroupOfTests[], { link }: RepositoryPage): 
       return [name, formatCount(builds), formatCount(fingerprints.length)];
     });
   const columns = ["Tests|name", "Failed builds|number", "Causes|number wide"];
-  return markup`<h2 id="repair">What to repair first</h2>
-<p class="soft">Tests that mostly fail in the same runs, or that share a cause, are one row: there is probably one
-fault behind them. All branches, flaky or not.</p>
-${table("What to repair first", columns, rows)}`;
+  return markup`<section><h2 id="repair">What to repair first</h2>
+${table("What to repair first", columns, rows, "lines")}
+<p class="soft">Failures on all branches, flaky or not. Tests that mostly fail in the same runs, or that share a
+cause, are one row: there is probably one fault behind them.</p></section>`;
 }
 
 function causeTable(causes: readonly ShownGroup[], page: RepositoryPage): Markup {

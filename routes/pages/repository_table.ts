@@ -57,7 +57,7 @@ const COLUMNS = {
     window: "7 days",
     by: ({ flakyWeeks }) => flakyWeeks.at(-1)!,
   },
-  weeks: { head: "Flakiness|wide", window: "8 weeks" },
+  weeks: { head: "Trend|wide", window: "8 weeks" },
   change: {
     head: "Change|number wide",
     window: "14 days",
@@ -173,8 +173,11 @@ export function repositoryTable(
   page: ListPage,
 ): Markup {
   const { query, parameters: { q }, pathTo } = page;
+  // A phone has no room for an empty column.
+  const hasBroken = overviews.some(({ brokenTestCount }) => brokenTestCount > 0);
   const heads = Object.entries(COLUMNS).map(([name, column]: [string, SortableColumn]) => {
-    const [word = "", className] = column.head.split("|");
+    const [word = "", ownClass] = column.head.split("|");
+    const className = name === "broken" && !hasBroken ? `${ownClass} wide` : ownClass;
     const title = HEAD_TITLES[name as keyof typeof COLUMNS];
     const text = title ? markup`<span title="${title}">${word}</span>` : word;
     const window = column.window && markup` <small>${column.window}</small>`;

@@ -23,7 +23,7 @@ import { formatPercent } from "../../lib/badge/percentage.ts";
 import { plural } from "../../lib/base/text.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { outcomeStrip, type RunStatus } from "../../lib/html/charts.ts";
-import { baseHistory, fixOf, repairForm } from "./test_history.ts";
+import { baseHistory, failsByEnvironment, fixOf, repairForm } from "./test_history.ts";
 import { rerunCommand } from "../../lib/html/commands.ts";
 import { shownBranch } from "../../lib/html/forge_links.ts";
 import {
@@ -131,7 +131,7 @@ ${
       }
 <p class="soft">${test.tags.map(page.link.tag)} ${placeOf(test)}</p>
 ${baseHistory(history, fix, page)}
-${failsOnlyIn(submissions)}
+${!failsByEnvironment(history) && failsOnlyIn(submissions)}
 ${testFigures(submissions, first, page)}
 ${runs.length > 0 ? strip(runs, page) : NO_RUNS}
 <h2>How it fails</h2>
@@ -143,6 +143,7 @@ ${rerun(test)}
 ${quarantineSection(log, page)}
 <h3 id="fix">Prove a fix</h3>
 ${repairForm(fix, page)}
+<h2>Failures and durations</h2>
 ${
         rangeLinks(query.days, (days) =>
           request.pathTo(["tests", test.id], { ...query.since && { since: query.since }, days }))
@@ -293,7 +294,7 @@ function failsOnlyIn(submissions: readonly SubmissionRuns[]): Markup | "" {
     plural(only.negativeResultCount, "failure")
   } in ${plural(only.countedResultCount, "result")} there, none in ${
     plural(elsewhere, "result")
-  } elsewhere.</p>`;
+  } elsewhere, in 14 days on all branches.</p>`;
 }
 
 /** Nothing when there is only one environment. */

@@ -90,53 +90,49 @@ this fix.`,
 export function baseHistory(history: BaseHistory, { answer }: Fix, page: TestPage): Markup {
   const { base, firstRecordedAt, runs } = history;
   const { repository, test, zone } = page;
-  const found = testEvidence(runs, { isDisruptive: test.disruptionCount > 0, repair: null });
-  const { state, environment, segments, since, failures } = found;
-  const [first] = segments;
-  const oldest = firstRecordedAt.get(environment);
-  const named = {
-    base,
-    day: (seconds: number) => sayDay(seconds, zone),
-    wasAdded: first !== undefined && oldest !== undefined && oldest < first.from.recordedAt,
+  const judged = testEvidence(runs, { isDisruptive: test.disruptionCount > 0, repair: null });
+  const { state } = judged;
+  // A test that is flaky on one of three environments is flaky in all of them: its failures come first.
+  const failing = judged.failures === 0 ? failingElsewhere(history, judged, page) : null;
+  const found = failing ?? judged;
+  const { environment, segments, since } = found;
+  const named = (of: TestEvidence) => {
+    const [first] = of.segments;
+    const oldest = firstRecordedAt.get(of.environment);
+    return {
+      base,
+      day: (seconds: number) => sayDay(seconds, zone),
+      wasAdded: first !== undefined && oldest !== undefined && oldest < first.from.recordedAt,
+    };
   };
   const compare = since
     ? forgeOf(repository.url)?.compare(since.from.commitOid, since.to.commitOid) ?? ""
     : "";
   const changes = externalAddress(compare) && markup` (${externalLink(compare, "compare")})`;
   const hasSeveral = new Set(runs.map((run) => run.environment)).size > 1;
-  const place = hasSeveral && markup` in <b>${environment || "an unknown environment"}</b>`;
+  const inPlace = (name: string) => markup` in <b>${name || "an unknown environment"}</b>`;
   const before = sayBefore(found);
   const calm = sayCalm(found);
-  const elsewhere = failures === 0 ? failingElsewhere(history, found, page) : null;
   const stopped = stoppedRunning(history, page);
   const isElsewhere = state === "flaky" && runs.every(({ hasFailed }) => !hasFailed);
-  const failing = stillFailing(elsewhere ?? found, history, page);
+  const latest = stopped || stillFailing(found, history, page);
   return markup`<section aria-label="History on the base branch" class="band said ${
     STATE_TONES[state]
   }">
 <p><b class="state ${state}">${STATE_WORDS[state]}</b>${
     isElsewhere && ` on other branches than ${base}`
-  }: ${sayRate(found, named)}${place} ${saySince(found, named)}${changes}${
-    before && `; ${before}`
-  }.</p>
-${
-    elsewhere &&
-    markup`<p>In <b>${elsewhere.environment}</b> it ${sayRate(elsewhere, named)} ${
-      saySince(elsewhere, named)
-    }.</p>`
-  }
-${stopped && markup`<p>${stopped}</p>`}
-${failing && !stopped && markup`<p>${failing}</p>`}
+  }: ${sayRate(found, named(found))}${hasSeveral && inPlace(environment)} ${
+    saySince(found, named(found))
+  }${changes}${before && `; ${before}`}.</p>
+${failing && markup`<p>It ${sayRate(judged, named(judged))}${inPlace(judged.environment)}.</p>`}
+${latest && markup`<p>${latest}</p>`}
 ${calm && markup`<p>${calm}.</p>`}
 ${state === "flaky" && failsWhere(runs)}
 ${answer && markup`<p role="status">${answer}</p>`}</section>
 ${segments.length > 1 && segmentDetails(found, page)}`;
 }
 
-/**
- * The environment in which a test fails most often, where the one that stands for it has no failure: a test that is
- * flaky on one of three is flaky in all of them.
- */
+/** The environment in which a test fails most often, where the one that stands for it has no failure. */
 function failingElsewhere(
   { runs }: BaseHistory,
   { environment }: TestEvidence,
@@ -175,6 +171,12 @@ function stoppedRunning({ runs, laterRuns, base }: BaseHistory, { at }: TestPage
 
 /** Fewer failures in a row are no state. */
 const MIN_LAST_FAILURES = 3;
+
+/** Whether the first lines of the page say in which environment the test fails. */
+export function failsByEnvironment({ runs }: BaseHistory): boolean {
+  return new Set(runs.filter(({ hasFailed }) => hasFailed).map((run) => run.environment)).size ===
+      1 && new Set(runs.map((run) => run.environment)).size > 1;
+}
 
 /** The conditions that the failures of a test prefer. */
 function failsWhere(runs: BaseHistory["runs"]): Markup | "" {

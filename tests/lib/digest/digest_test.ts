@@ -220,6 +220,21 @@ describe("the digest", () => {
     assert.deepEqual(rest, []);
   });
 
+  it("says no share of builds where nothing was run twice, and counts tests without reruns apart", () => {
+    const counts = { buildCount: 7, disruptedBuildCount: 0 };
+    const never = { hasReruns: false, flakyMicroseconds: 0, now: counts, before: counts };
+    const [shop] = FACTS.repositories;
+    const since = null;
+    const input = {
+      ...FACTS,
+      repositories: [{ ...shop!, ...never }],
+      flaky_without_reruns: [{ ...test("rare", [0, 0, 0]), failures: 1, runs: 30, since }],
+    };
+    const text = digestMarkdown(composeDigest(input, { ...HEAD, group_by: null }));
+    assert.match(text, /: nothing of 7 builds was run twice$/m);
+    assert.match(text, /4 are flaky, 1 fails now and then\./);
+  });
+
   it("shows characters that reverse the direction of a text", () => {
     const input = { ...FACTS, tests: [test("pays \u202eevil", [1, 0, 1])] };
     const digest = composeDigest(input, { ...HEAD, group_by: null });
@@ -290,6 +305,7 @@ describe("the digest", () => {
       builds: 40,
       broken_tests: 0,
       flaky_tests: 4,
+      flaky_without_reruns: 0,
       flaky_seconds: 90,
       flaky_seconds_before: 30,
     });
