@@ -3,13 +3,19 @@
 import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
 import { buildKey } from "../../lib/analysis/build_costs.ts";
 import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
-import { groupFailures } from "../../lib/evidence/groups.ts";
+import { type FailedTest, FailuresByTest, groupFailures } from "../../lib/evidence/groups.ts";
 import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
+import { failuresIn, type FailuresRow, selectFailures } from "./failure_rows.ts";
+import {
+  type FailuresInRuns,
+  loadCausesOfFailures,
+  loadFailuresInRuns,
+  type ShownGroups,
+} from "./failures.ts";
 import { buildKeyOf, isSelected } from "./fragments.ts";
-import { loadFailureRows } from "./failures.ts";
 import { loadIdentities } from "./names_of_tests.ts";
-import { loadRuns } from "./runs.ts";
+import { testHashesIn } from "./packed_rows.ts";
 
 /** Tests with one fault behind them, or one test alone. */
 export interface GroupOfTests {
@@ -30,27 +36,55 @@ interface GroupsQuery {
   maxTests: number;
 }
 
+interface GroupsOfTests {
+  count: number;
+  groups: GroupOfTests[];
+}
+
 /** The groups of the window that cost most builds, and how many there are. */
 export async function loadGroupsOfTests(
   sql: Queryable,
-  { repositoryId, idPrefix, windowStart, maxGroups, maxTests }: GroupsQuery,
-): Promise<{ count: number; groups: GroupOfTests[] }> {
-  const [runs, failures] = await Promise.all([
-    loadRuns(sql, {
-      repositoryId,
-      columns: ["buildUrl"],
-      since: windowStart,
-      filter: ALL_SUBMISSIONS,
-    }),
-    loadFailureRows(sql, { repositoryId, windowStart }),
+  { windowStart, ...query }: GroupsQuery,
+): Promise<GroupsOfTests> {
+  const found = await loadFailuresInRuns(sql, { ...everything(query), windowStart });
+  return await groupsOfTests(sql, { ...query, found });
+}
+
+/** All failures of the window by cause, and the groups of tests that fail together. */
+export async function loadFailuresOfRepository(
+  sql: Queryable,
+  { windowStart, ...query }: GroupsQuery,
+): Promise<ShownGroups & { together: GroupsOfTests }> {
+  const found = await loadFailuresInRuns(sql, { ...everything(query), windowStart });
+  const [causes, together] = await Promise.all([
+    loadCausesOfFailures(sql, { ...everything(query), found }),
+    groupsOfTests(sql, { ...query, found }),
   ]);
-  const builds = new Map(runs.map((run) => [run.submissionId, buildKey(run)]));
-  const groups = groupFailures(failures.flatMap(({ testNo, submissionId: runId, fingerprint }) => {
-    const buildId = builds.get(runId);
-    if (buildId === undefined) return [];
-    return [{ testNo, runId, buildId, fingerprints: fingerprint === NO_TEXT ? [] : [fingerprint] }];
+  return { ...causes, together };
+}
+
+function everything({ repositoryId, idPrefix }: Pick<GroupsQuery, "repositoryId" | "idPrefix">) {
+  return { repositoryId, idPrefix, testNo: null, filter: ALL_SUBMISSIONS };
+}
+
+async function groupsOfTests(
+  sql: Queryable,
+  { repositoryId, idPrefix, maxGroups, maxTests, found: { runs, rows } }:
+    & Omit<GroupsQuery, "windowStart">
+    & { found: FailuresInRuns },
+): Promise<GroupsOfTests> {
+  const builds = new Numbers();
+  const buildOf = new Map(runs.map((run) => [run.submissionId, builds.of(buildKey(run))]));
+  const counted = rows.filter(({ submissionId }) => buildOf.has(submissionId));
+  const groups = groupFailures(
+    failedTests(counted),
+    (run) => buildOf.get(counted[run]!.submissionId)!,
+  );
+  const shown = groups.slice(0, maxGroups).map(({ builds, tests }) => ({
+    builds,
+    testNos: tests.map(({ testNo }) => testNo),
+    fingerprints: [...new Set(tests.flatMap(({ causes }) => [...causes]))].sort(),
   }));
-  const shown = groups.slice(0, maxGroups);
   const testNos = shown.flatMap((group) => group.testNos.slice(0, maxTests));
   const names = await loadIdentities(sql, { repositoryId, idPrefix, testNos });
   return {
@@ -61,6 +95,29 @@ export async function loadGroupsOfTests(
       tests: testNos.slice(0, maxTests).flatMap((testNo) => names.get(testNo) ?? []),
     })),
   };
+}
+
+/** Numbers names from 0, in the order in which they come. */
+class Numbers {
+  readonly #numbers = new Map<string, number>();
+
+  of(name: string): number {
+    let number = this.#numbers.get(name);
+    if (number === undefined) this.#numbers.set(name, number = this.#numbers.size);
+    return number;
+  }
+}
+
+/** The tests that failed in submissions, which are numbered by their places. */
+function failedTests(rows: readonly FailuresRow[]): FailedTest[] {
+  const found = new FailuresByTest();
+  for (const [run, row] of rows.entries()) {
+    for (const failure of failuresIn(row)) {
+      const { testNo, fingerprint } = failure;
+      found.add(testNo, run, fingerprint === NO_TEXT ? null : fingerprint);
+    }
+  }
+  return found.tests;
 }
 
 /** The disruptive tests of a repository that fail together since a moment, with the builds they cost. */
@@ -77,102 +134,95 @@ export async function loadFlakyFaults(
     join submission s on s.repository_id = n.repository_id and s.submission_id = n.submission_id
     join test t on t.repository_id = n.repository_id and t.test_no = n.test_no
     where n.repository_id = ${repositoryId} and n.is_disruption
-      and n.submission_id >= decode(${firstSubmissionId(since)}, 'hex')`;
+      and n.submission_id >= decode(${firstSubmissionId(since)}, 'hex')
+    order by n.submission_id, n.test_no, n.result_no`;
   const hashes = [...new Set(rows.map(({ testHash }) => testHash))];
   const places = new Map(hashes.map((hash, index) => [hash, index]));
-  const groups = groupFailures(rows.map(({ testHash, fingerprint, ...run }) => ({
-    ...run,
-    testNo: places.get(testHash)!,
-    fingerprints: fingerprint === NO_TEXT ? [] : [fingerprint],
-  })));
-  return groups.filter(({ testNos }) => testNos.length > 1).map(({ builds, testNos }) => ({
+  const runs = new Numbers();
+  const builds = new Numbers();
+  const buildOfRun: number[] = [];
+  const found = new FailuresByTest();
+  for (const { testHash, runId, buildId, fingerprint } of rows) {
+    const run = runs.of(runId);
+    buildOfRun[run] = builds.of(buildId);
+    found.add(places.get(testHash)!, run, fingerprint === NO_TEXT ? null : fingerprint);
+  }
+  const groups = groupFailures(found.tests, (run) => buildOfRun[run]!);
+  return groups.filter(({ tests }) => tests.length > 1).map(({ builds, tests }) => ({
     builds,
-    tests: testNos.map((place) => testId(idPrefix, hashes[place]!)),
+    tests: tests.map(({ testNo }) => testId(idPrefix, hashes[testNo]!)),
   }));
 }
 
-/** A submission id and a fingerprint. */
-const FAILURE_DIGITS = { submissionId: 24, fingerprint: 16 };
-
-/**
- * The ids (24 hex digits) of disruptive tests that fail together, for the lists in which a group is one row. Tests
- * that fail alone are left out.
- */
-export async function loadGroupsOfDisruptiveTests(
-  sql: Queryable,
-  { repositoryIds, windowStart }: { repositoryIds: readonly number[]; windowStart: number },
-): Promise<string[][]> {
-  const ids = arrayOf(repositoryIds);
-  const first = firstSubmissionId(windowStart);
-  // One row for each test: thousands of failures as rows take as long as all the rest.
-  const rows = await sql<
-    { repositoryId: number; idPrefix: number; testNo: number; testHash: number; failures: string }[]
-  >`
-    select t.repository_id::float8 as "repositoryId", r.id_prefix::float8 as "idPrefix",
-      t.test_no as "testNo", t.test_hash::float8 as "testHash", f.failures
-    from (
-      select n.repository_id, n.test_no,
-        encode(string_agg(n.submission_id || n.fingerprint, ''), 'hex') as failures
-      from disruptive_test d
-      join negative_result n on n.repository_id = d.repository_id and n.test_no = d.test_no
-        and n.submission_id >= decode(${first}, 'hex')
-      where d.repository_id = any(${ids}::bigint[]) and n.repository_id = any(${ids}::bigint[])
-        and d.latest_submission_id >= decode(${first}, 'hex')
-      group by n.repository_id, n.test_no
-    ) f
-    join test t on t.repository_id = f.repository_id and t.test_no = f.test_no
-    join repository r on r.repository_id = t.repository_id
-    where t.repository_id = any(${ids}::bigint[]) and r.repository_id = any(${ids}::bigint[])`;
-  return [...Map.groupBy(rows, ({ repositoryId }) => repositoryId).values()].flatMap((own) => {
-    const idOf = new Map(own.map((row) => [row.testNo, testId(row.idPrefix, row.testHash)]));
-    return groupFailures(own.flatMap(failedRuns)).filter(({ testNos }) => testNos.length > 1)
-      .map(({ testNos }) => testNos.map((testNo) => idOf.get(testNo)!));
-  });
+/** What a list of disruptive tests shows of their failures. */
+export interface FlakyFailures {
+  /** The ids (24 hex digits) of tests that fail together, which are one row; without those that fail alone. */
+  groups: string[][];
+  /** The numbers of the builds with a flaky failure of each test, by its id. */
+  lostBuilds: Map<string, number[]>;
 }
 
 /**
- * The builds with a flaky failure of each test since a moment, by the id of the test; the names of builds are
- * of no use but to count them.
+ * The groups of the disruptive tests, and the builds that they cost since a moment.
+ *
+ * @param options.filter of the submissions whose builds count
  */
-export async function loadLostBuilds(
+export async function loadFlakyFailures(
   sql: Queryable,
   { repositoryIds, windowStart, filter }: {
     repositoryIds: readonly number[];
     windowStart: number;
     filter: SubmissionFilter;
   },
-): Promise<Map<string, Set<string>>> {
+): Promise<FlakyFailures> {
   const ids = arrayOf(repositoryIds);
-  const rows = await sql<{ idPrefix: number; testHash: number; builds: string }[]>`
-    select r.id_prefix::float8 as "idPrefix", t.test_hash::float8 as "testHash", f.builds
-    from (
-      select n.repository_id, n.test_no,
-        encode(string_agg(distinct int8send(hashtextextended(${
-    buildKeyOf(sql)
-  }, 0)), ''), 'hex') as builds
-      from negative_result n
-      join submission s on s.repository_id = n.repository_id and s.submission_id = n.submission_id
-      where n.repository_id = any(${ids}::bigint[]) and s.repository_id = any(${ids}::bigint[])
-        and n.is_disruption and n.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
-        and ${isSelected(sql, filter)}
-      group by n.repository_id, n.test_no
-    ) f
-    join test t on t.repository_id = f.repository_id and t.test_no = f.test_no
-    join repository r on r.repository_id = t.repository_id
-    where t.repository_id = any(${ids}::bigint[]) and r.repository_id = any(${ids}::bigint[])`;
-  return new Map(rows.map(({ idPrefix, testHash, builds }) => [
-    testId(idPrefix, testHash),
-    new Set(builds.match(/.{16}/g)),
-  ]));
-}
-
-function failedRuns({ testNo, failures }: { testNo: number; failures: string }) {
-  const { submissionId: idDigits, fingerprint: causeDigits } = FAILURE_DIGITS;
-  const length = idDigits + causeDigits;
-  return Array.from({ length: failures.length / length }, (_, index) => {
-    const runId = failures.slice(index * length, index * length + idDigits);
-    const fingerprint = failures.slice(index * length + idDigits, (index + 1) * length);
-    const fingerprints = fingerprint === NO_TEXT ? [] : [fingerprint];
-    return { testNo, runId, buildId: runId, fingerprints };
-  });
+  const first = firstSubmissionId(windowStart);
+  const [rows, builds, repositories] = await Promise.all([
+    selectFailures(sql, { repositoryIds, windowStart }),
+    sql<{ submissionId: string; build: string }[]>`
+      select encode(s.submission_id, 'hex') as "submissionId", ${buildKeyOf(sql)} as build
+      from submission s
+      where s.repository_id = any(${ids}::bigint[])
+        and s.submission_id >= decode(${first}, 'hex')
+        and ${isSelected(sql, filter)}`,
+    sql<{ repositoryId: number; idPrefix: number; tests: Uint8Array }[]>`
+      select r.repository_id::float8 as "repositoryId", r.id_prefix::float8 as "idPrefix", d.tests
+      from (
+        select t.repository_id, string_agg(int4send(t.test_no) || int8send(t.test_hash), '') as tests
+        from disruptive_test d
+        join test t on t.repository_id = d.repository_id and t.test_no = d.test_no
+        where d.repository_id = any(${ids}::bigint[]) and t.repository_id = any(${ids}::bigint[])
+          and d.latest_submission_id >= decode(${first}, 'hex')
+        group by t.repository_id
+      ) d
+      join repository r on r.repository_id = d.repository_id
+      where r.repository_id = any(${ids}::bigint[])`,
+  ]);
+  const buildNos = new Numbers();
+  const buildOf = new Map(builds.map((row) => [row.submissionId, buildNos.of(row.build)]));
+  const rowsOf = Map.groupBy(rows, ({ repositoryId }) => repositoryId);
+  const found: FlakyFailures = { groups: [], lostBuilds: new Map() };
+  for (const { repositoryId, idPrefix, tests } of repositories) {
+    const hashes = testHashesIn(tests);
+    const failed = new FailuresByTest();
+    const lost = new Map<number, number[]>();
+    for (const [run, row] of (rowsOf.get(repositoryId) ?? []).entries()) {
+      const build = buildOf.get(row.submissionId);
+      for (const failure of failuresIn(row)) {
+        const { testNo, fingerprint, isDisruption } = failure;
+        if (!hashes.has(testNo)) continue;
+        failed.add(testNo, run, fingerprint === NO_TEXT ? null : fingerprint);
+        if (!isDisruption || build === undefined) continue;
+        const own = lost.get(testNo);
+        if (own) own.push(build);
+        else lost.set(testNo, [build]);
+      }
+    }
+    const idOf = (testNo: number) => testId(idPrefix, hashes.get(testNo)!);
+    for (const { tests } of groupFailures(failed.tests)) {
+      if (tests.length > 1) found.groups.push(tests.map(({ testNo }) => idOf(testNo)));
+    }
+    for (const [testNo, own] of lost) found.lostBuilds.set(idOf(testNo), own);
+  }
+  return found;
 }

@@ -8,13 +8,13 @@ import {
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import { buildKey, type FailureInBuild } from "../../lib/analysis/build_costs.ts";
 import type { Run } from "../../lib/analysis/run.ts";
-import { firstSubmissionId, testId } from "../../lib/base/identity.ts";
+import { testId } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { loadTexts } from "./texts.ts";
-import { isRecordedSince } from "./fragments.ts";
-import { loadTestHashes, viewOf } from "./packed_rows.ts";
+import { failuresIn, type FailuresRow, selectFailures } from "./failure_rows.ts";
+import { loadTestHashes } from "./packed_rows.ts";
 import { loadRuns } from "./runs.ts";
+import { loadTexts } from "./texts.ts";
 
 /** Failures of one cause, with fields of the latest one. */
 export interface ShownGroup extends Omit<FailureGroup<FailedAttempt>, "latest">, FailureText {
@@ -40,6 +40,30 @@ export interface ShownGroups {
   failures: Iterable<FailureInBuild>;
 }
 
+/** The failures of the window, and the runs of it that count. */
+export interface FailuresInRuns {
+  /** Oldest first. */
+  runs: readonly Run<"branch" | "buildUrl">[];
+  rows: readonly FailuresRow[];
+}
+
+export async function loadFailuresInRuns(
+  tx: Queryable,
+  { repositoryId, testNo, windowStart, filter }: Omit<FailuresQuery, "idPrefix">,
+): Promise<FailuresInRuns> {
+  const [runs, rows] = await Promise.all([
+    loadRuns(tx, {
+      repositoryId,
+      columns: ["branch", "buildUrl"],
+      since: windowStart,
+      filter,
+      order: "oldest first",
+    }),
+    selectFailures(tx, { repositoryIds: [repositoryId], testNo, windowStart }),
+  ]);
+  return { runs, rows };
+}
+
 /**
  * The failures of the window, grouped by cause.
  *
@@ -50,18 +74,16 @@ export async function loadFailures(
   tx: Queryable,
   query: FailuresQuery,
 ): Promise<ShownGroups> {
-  const { repositoryId, idPrefix } = query;
-  const { windowStart: since, filter } = query;
-  const [runs, rows] = await Promise.all([
-    loadRuns(tx, {
-      repositoryId,
-      columns: ["branch", "buildUrl"],
-      since,
-      filter,
-      order: "oldest first",
-    }),
-    selectFailures(tx, query),
-  ]);
+  return await loadCausesOfFailures(tx, { ...query, found: await loadFailuresInRuns(tx, query) });
+}
+
+/** {@linkcode loadFailures}, of failures that are loaded already. */
+export async function loadCausesOfFailures(
+  tx: Queryable,
+  { repositoryId, idPrefix, testNo, found: { runs, rows } }:
+    & Pick<FailuresQuery, "repositoryId" | "idPrefix" | "testNo">
+    & { found: FailuresInRuns },
+): Promise<ShownGroups> {
   const hashes = await loadTestHashes(tx, { repositoryId, testNos: testNosOf(rows) });
   const testIds = Array.from(hashes.values(), (hash) => testId(idPrefix, hash));
   const indexes = new Map(Array.from(hashes.keys(), (testNo, index) => [testNo, index]));
@@ -69,7 +91,7 @@ export async function loadFailures(
   const attempts = readFailures(rows, found);
   // Failures of several tests have a cause in common only if it is known.
   const { count, groups } = groupFailures(
-    query.testNo === null ? withKnownCause(attempts) : attempts,
+    testNo === null ? withKnownCause(attempts) : attempts,
     testIds,
   );
   const latest = await selectLatest(tx, repositoryId, groups.map((group) => group.latest));
@@ -102,42 +124,12 @@ interface Failure extends FailedAttempt {
 /** More results than a submission may have. */
 const MAX_RESULTS = 2 ** 31;
 
-interface FailuresRow {
-  submissionId: string;
-  /** Each has a fingerprint, test_no, and result_no, inverted for a disruption. */
-  failures: Uint8Array;
-}
-
-const FAILURE_BYTES = 16;
-const FINGERPRINT_BYTES = 8;
-
 function testNosOf(rows: readonly FailuresRow[]): Set<number> {
   const testNos = new Set<number>();
-  for (const { failures } of rows) {
-    const view = viewOf(failures);
-    for (let at = FINGERPRINT_BYTES; at < failures.length; at += FAILURE_BYTES) {
-      testNos.add(view.getInt32(at));
-    }
+  for (const row of rows) {
+    for (const { testNo } of failuresIn(row)) testNos.add(testNo);
   }
   return testNos;
-}
-
-/** The failures of a repository in the window. */
-export async function loadFailureRows(
-  sql: Queryable,
-  { repositoryId, windowStart }: Pick<FailuresQuery, "repositoryId" | "windowStart">,
-): Promise<{ submissionId: string; testNo: number; fingerprint: string }[]> {
-  const rows = await selectFailures(sql, { repositoryId, windowStart, testNo: null });
-  return rows.flatMap(({ submissionId, failures }) => {
-    const digits = failures.toHex();
-    const view = viewOf(failures);
-    return Array.from({ length: failures.length / FAILURE_BYTES }, (_, index) => {
-      const start = index * FAILURE_BYTES;
-      const end = start + FINGERPRINT_BYTES;
-      const fingerprint = digits.slice(2 * start, 2 * end);
-      return { submissionId, testNo: view.getInt32(end), fingerprint };
-    });
-  });
 }
 
 interface FoundTests {
@@ -153,13 +145,11 @@ function* readBuildFailures(
   { runs, indexes, testIds }: FoundTests,
 ): Generator<FailureInBuild, void> {
   const builds = new Map(runs.map((run) => [run.submissionId, buildKey(run)]));
-  for (const { submissionId, failures } of rows) {
-    const build = builds.get(submissionId);
+  for (const row of rows) {
+    const build = builds.get(row.submissionId);
     if (build === undefined) continue;
-    const view = viewOf(failures);
-    for (let at = FINGERPRINT_BYTES; at < failures.length; at += FAILURE_BYTES) {
-      const testId = testIds[indexes.get(view.getInt32(at))!]!;
-      yield { testId, build, isDisruption: view.getInt32(at + 4) < 0 };
+    for (const { testNo, isDisruption } of failuresIn(row)) {
+      yield { testId: testIds[indexes.get(testNo)!]!, build, isDisruption };
     }
   }
 }
@@ -170,24 +160,17 @@ function* readFailures(
   { runs, indexes }: FoundTests,
 ): Generator<Failure, void> {
   const counted = new Map(runs.map((run, index) => [run.submissionId, { ...run, index }]));
-  for (const { submissionId, failures } of rows) {
+  for (const row of rows) {
+    const { submissionId } = row;
     const run = counted.get(submissionId);
     if (!run) continue;
     const { recordedAt, index } = run;
     const branch = run.branch ?? "";
-    const digits = failures.toHex();
-    const view = viewOf(failures);
-    for (let start = 0; start < failures.length; start += FAILURE_BYTES) {
-      const end = start + FINGERPRINT_BYTES;
-      const testNo = view.getInt32(end);
-      const place = view.getInt32(end + 4);
-      const isDisruption = place < 0;
-      const resultNo = isDisruption ? ~place : place;
-      const test = indexes.get(testNo)!;
+    for (const { testNo, resultNo, isDisruption, fingerprint } of failuresIn(row)) {
       yield {
-        fingerprint: digits.slice(2 * start, 2 * end),
+        fingerprint,
         testNo,
-        test,
+        test: indexes.get(testNo)!,
         isDisruption,
         branch,
         recordedAt,
@@ -197,26 +180,6 @@ function* readFailures(
       };
     }
   }
-}
-
-function selectFailures(
-  sql: Queryable,
-  { repositoryId, testNo, windowStart }: Pick<
-    FailuresQuery,
-    "repositoryId" | "testNo" | "windowStart"
-  >,
-) {
-  const firstId = firstSubmissionId(windowStart);
-  const isWanted = testNo === null
-    ? sql`n.submission_id >= decode(${firstId}, 'hex')`
-    : sql`n.test_no = ${testNo} and ${isRecordedSince(sql, firstId)}`;
-  return sql<FailuresRow[]>`
-    select encode(n.submission_id, 'hex') as "submissionId",
-      string_agg(n.fingerprint || int4send(n.test_no)
-        || int4send(n.result_no # -n.is_disruption::int), '') as failures
-    from negative_result n
-    where n.repository_id = ${repositoryId} and ${isWanted}
-    group by n.submission_id`;
 }
 
 /** The latest failures of groups, as they are shown. `offset 0` keeps the lookup of each by its key. */

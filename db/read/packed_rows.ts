@@ -25,7 +25,12 @@ export async function loadTestHashes(
     select coalesce(string_agg(int4send(t.test_no) || int8send(t.test_hash), ''), '') as tests
     from test t
     where t.repository_id = ${repositoryId} and t.test_no = any(${integersIn(sql, testNos)})`;
-  const view = viewOf(row!.tests);
+  return testHashesIn(row!.tests);
+}
+
+/** The test_hash by test_no, from a column with both of each test. */
+export function testHashesIn(tests: Uint8Array): Map<number, number> {
+  const view = viewOf(tests);
   const hashes = new Map<number, number>();
   for (let at = 0; at < view.byteLength; at += TEST_BYTES) {
     const hash = view.getInt32(at + 4) * 2 ** 32 + view.getUint32(at + 8);

@@ -1,21 +1,18 @@
 /** Tests that fail together: one fault behind several tests is one group. */
 
-/** A failed run of a test. */
-interface FailedRun {
+/** A test with its failures. */
+export interface FailedTest {
   testNo: number;
-  /** The submission. */
-  runId: string;
-  /** The build of the submission. */
-  buildId: string;
-  /** Known causes of the failure; an unknown cause is none. */
-  fingerprints: readonly string[];
+  /** Numbers of its failed runs, from 0, each once. */
+  runs: number[];
+  /** Known causes of its failures. */
+  causes: Set<string>;
 }
 
 /** Tests whose failing runs overlap, or that share a cause. */
 interface FailureGroup {
-  testNos: number[];
-  /** Causes of its failures. */
-  fingerprints: string[];
+  /** In ascending order of their numbers. */
+  tests: FailedTest[];
   /** Builds with a failure of one of its tests. */
   builds: number;
 }
@@ -26,32 +23,59 @@ const MIN_COMMON_RUNS = 3;
 /** Common runs per run of either, at least (Jaccard index). */
 const MIN_OVERLAP = 0.5;
 
+/** Collects the failures of tests, run by run. */
+export class FailuresByTest {
+  readonly #tests = new Map<number, FailedTest>();
+
+  /** @param cause `null` if it is unknown */
+  add(testNo: number, run: number, cause: string | null): void {
+    let test = this.#tests.get(testNo);
+    if (!test) this.#tests.set(testNo, test = { testNo, runs: [], causes: new Set() });
+    // All failures of a run come together.
+    if (test.runs.at(-1) !== run) test.runs.push(run);
+    if (cause !== null) test.causes.add(cause);
+  }
+
+  /** In ascending order of their numbers. */
+  get tests(): FailedTest[] {
+    return [...this.#tests.values()].sort((a, b) => a.testNo - b.testNo);
+  }
+}
+
 /**
  * Groups tests whose failing runs overlap by at least half, with at least 3 common, or that share a cause; the
  * group that cost most builds first. A test that fails alone is a group of its own.
+ *
+ * @param tests in ascending order of their numbers
+ * @param buildOf the number of the build of each run; a run is a build unless given
  */
-export function groupFailures(failures: readonly FailedRun[]): FailureGroup[] {
-  const byTest = Map.groupBy(failures, ({ testNo }) => testNo);
-  const testNos = [...byTest.keys()].sort((a, b) => a - b);
-  const groups = new DisjointSets(testNos.length);
+export function groupFailures(
+  tests: readonly FailedTest[],
+  buildOf: (run: number) => number = (run) => run,
+): FailureGroup[] {
+  const groups = new DisjointSets(tests.length);
   const byCause = new Map<string, number>();
-  for (const [index, testNo] of testNos.entries()) {
-    for (const fingerprint of byTest.get(testNo)!.flatMap((one) => one.fingerprints)) {
-      const first = byCause.get(fingerprint);
-      if (first === undefined) byCause.set(fingerprint, index);
+  for (const [index, { causes }] of tests.entries()) {
+    for (const cause of causes) {
+      const first = byCause.get(cause);
+      if (first === undefined) byCause.set(cause, index);
       else groups.join(first, index);
     }
   }
-  joinOverlapping(testNos.map((testNo) => byTest.get(testNo)!), groups);
-  const members = Map.groupBy(testNos.keys(), (index) => groups.rootOf(index));
-  return [...members.values()].map((indexes) => {
-    const own = indexes.flatMap((index) => byTest.get(testNos[index]!)!);
-    return {
-      testNos: indexes.map((index) => testNos[index]!),
-      fingerprints: [...new Set(own.flatMap(({ fingerprints }) => fingerprints))].sort(),
-      builds: new Set(own.map(({ buildId }) => buildId)).size,
-    };
-  }).sort((a, b) => b.builds - a.builds || a.testNos[0]! - b.testNos[0]!);
+  joinOverlapping(tests, groups);
+  const members = Map.groupBy(tests.keys(), (index) => groups.rootOf(index));
+  return Array.from(members.values(), (indexes) => {
+    const own = indexes.map((index) => tests[index]!);
+    return { tests: own, builds: countBuilds(own, buildOf) };
+  }).sort((a, b) => b.builds - a.builds || a.tests[0]!.testNo - b.tests[0]!.testNo);
+}
+
+function countBuilds(tests: readonly FailedTest[], buildOf: (run: number) => number): number {
+  const builds = new Set<number>();
+  for (const { runs } of tests) {
+    for (const run of runs) builds.add(buildOf(run));
+  }
+  return builds.size;
 }
 
 /**
@@ -68,37 +92,63 @@ export function rowsOfGroups<Test extends { id: string }>(
   return [...rows.values()] as [Test, ...Test[]][];
 }
 
-/** Compares all pairs by sets of bits: 2,000 tests with 200 runs take 30 ms. */
-function joinOverlapping(failures: readonly (readonly FailedRun[])[], groups: DisjointSets): void {
-  const runNos = new Map<string, number>();
-  for (const { runId } of failures.flat()) {
-    if (!runNos.has(runId)) runNos.set(runId, runNos.size);
+/** A run with more than this share of the tests is counted by a bit of each test. */
+const MANY_TESTS = 1 / 8;
+
+/**
+ * Counts the common runs of all pairs: of runs with few failed tests by their lists, of others, such as outages, by
+ * sets of bits. 2,000 tests with 25 of 1,000 runs each take 5 ms; by bits alone it was 60, by lists alone ten
+ * outages of all tests would take as long.
+ */
+function joinOverlapping(tests: readonly FailedTest[], groups: DisjointSets): void {
+  const places = [...tests.keys()].filter((index) => tests[index]!.runs.length >= MIN_COMMON_RUNS);
+  const counts = new Map<number, number>();
+  for (const place of places) {
+    for (const run of tests[place]!.runs) counts.set(run, (counts.get(run) ?? 0) + 1);
   }
-  const words = Math.ceil(runNos.size / 32);
-  const sets = failures.map((own) => {
-    const runs = new Set(own.map(({ runId }) => runNos.get(runId)!));
-    const bits = new Uint32Array(words);
-    for (const run of runs) bits[run >>> 5]! |= 1 << (run & 31);
-    return { bits, size: runs.size };
-  });
-  for (const [index, one] of sets.entries()) {
-    if (one.size < MIN_COMMON_RUNS) continue;
-    for (let next = index + 1; next < sets.length; next++) {
-      const other = sets[next]!;
-      const [less, more] = [Math.min(one.size, other.size), Math.max(one.size, other.size)];
-      if (less < MIN_COMMON_RUNS || less < MIN_OVERLAP * more) continue;
-      if (groups.rootOf(index) === groups.rootOf(next)) continue;
-      const common = countCommon(one.bits, other.bits);
-      const either = one.size + other.size - common;
-      if (common >= MIN_COMMON_RUNS && common >= MIN_OVERLAP * either) groups.join(index, next);
+  const many = [...counts].filter(([, count]) => count > MANY_TESTS * places.length);
+  const bitOf = new Map(many.map(([run], bit) => [run, bit]));
+  const words = Math.ceil(bitOf.size / 32);
+  const bits = new Uint32Array(places.length * words);
+  /** The tests before this one that failed in a run. */
+  const earlier = new Map<number, number[]>(Array.from(counts.keys(), (run) => [run, []]));
+  const common = new Uint32Array(places.length);
+  for (let one = 0; one < places.length; one++) {
+    const { runs } = tests[places[one]!]!;
+    common.fill(0, 0, one);
+    for (const run of runs) {
+      const bit = bitOf.get(run);
+      if (bit !== undefined) {
+        bits[one * words + (bit >>> 5)]! |= 1 << (bit & 31);
+        continue;
+      }
+      const others = earlier.get(run)!;
+      for (let at = 0; at < others.length; at++) common[others[at]!]!++;
+      others.push(one);
+    }
+    for (let other = 0; other < one; other++) {
+      let count = common[other]!;
+      if (words === 0 && count < MIN_COMMON_RUNS) continue;
+      const size = tests[places[other]!]!.runs.length;
+      const [less, more] = [Math.min(runs.length, size), Math.max(runs.length, size)];
+      if (less < MIN_OVERLAP * more) continue;
+      if (groups.rootOf(places[one]!) === groups.rootOf(places[other]!)) continue;
+      count += countCommon(bits, { one: one * words, other: other * words, words });
+      if (count >= MIN_COMMON_RUNS && count >= MIN_OVERLAP * (runs.length + size - count)) {
+        groups.join(places[one]!, places[other]!);
+      }
     }
   }
 }
 
-function countCommon(one: Uint32Array, other: Uint32Array): number {
+/** @param at where the words of both begin */
+function countCommon(
+  bits: Uint32Array,
+  { one, other, words }: { one: number; other: number; words: number },
+): number {
   let count = 0;
-  for (let word = 0; word < one.length; word++) {
-    for (let bits = one[word]! & other[word]!; bits !== 0; bits &= bits - 1) count++;
+  for (let word = 0; word < words; word++) {
+    for (let rest = bits[one + word]! & bits[other + word]!; rest !== 0; rest &= rest - 1) count++;
   }
   return count;
 }

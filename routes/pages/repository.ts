@@ -1,8 +1,8 @@
 // Tests: tests/routes/pages_test.ts tests/routes/repositories_page_test.ts
 /** `/repos/{owner}/{name}`: one repository. */
 import { loadConclusionRecord } from "../../db/read/conclusion_record.ts";
-import { loadFailures, type ShownGroup } from "../../db/read/failures.ts";
-import { type GroupOfTests, loadGroupsOfTests } from "../../db/read/failing_together.ts";
+import type { ShownGroup } from "../../db/read/failures.ts";
+import { type GroupOfTests, loadFailuresOfRepository } from "../../db/read/failing_together.ts";
 import { loadFlakyMicroseconds } from "../../db/read/flaky_time.ts";
 import { loadNewlyFlakyTests } from "../../db/read/newly_flaky_tests.ts";
 import { loadOverviews, type Overview } from "../../db/read/repositories.ts";
@@ -66,33 +66,32 @@ export const repositoryPage = definePage({
       ? request.windowStart
       : request.now - Number(days) * SECONDS_PER_DAY;
     const firstDay = today - daysOf(days) + 1;
-    const [overviews, failures, recent, newTests, flakyMicroseconds, record, groups, states] =
-      await Promise
-        .all([
-          load(loadOverviews, { firstDay, withBefore: true }),
-          load(loadFailures, { windowStart, filter: ALL_SUBMISSIONS }),
-          load(loadSubmissionsPage, {
-            windowStart,
-            filter: ALL_SUBMISSIONS,
-            after: null,
-            limit: RECENT_SUBMISSIONS,
-          }),
-          load(loadNewlyFlakyTests, { since: firstDay * SECONDS_PER_DAY, limit: MAX_ROWS }),
-          load(loadFlakyMicroseconds, { since: windowStart }),
-          load(loadConclusionRecord, { since: (today - SHARE_DAYS) * SECONDS_PER_DAY }),
-          load(loadGroupsOfTests, {
-            windowStart,
-            maxGroups: MAX_GROUPS,
-            maxTests: MAX_GROUP_TESTS,
-          }),
-          load(loadTestStates, {
-            states: BAD_STATES,
-            isListed: isInNoOtherList,
-            offset: 0,
-            limit: Infinity,
-          }),
-        ]);
+    const [overviews, failures, recent, newTests, flakyMicroseconds, record, states] = await Promise
+      .all([
+        load(loadOverviews, { firstDay, withBefore: true }),
+        load(loadFailuresOfRepository, {
+          windowStart,
+          maxGroups: MAX_GROUPS,
+          maxTests: MAX_GROUP_TESTS,
+        }),
+        load(loadSubmissionsPage, {
+          windowStart,
+          filter: ALL_SUBMISSIONS,
+          after: null,
+          limit: RECENT_SUBMISSIONS,
+        }),
+        load(loadNewlyFlakyTests, { since: firstDay * SECONDS_PER_DAY, limit: MAX_ROWS }),
+        load(loadFlakyMicroseconds, { since: windowStart }),
+        load(loadConclusionRecord, { since: (today - SHARE_DAYS) * SECONDS_PER_DAY }),
+        load(loadTestStates, {
+          states: BAD_STATES,
+          isListed: isInNoOtherList,
+          offset: 0,
+          limit: Infinity,
+        }),
+      ]);
     const [overview] = overviews as [Overview];
+    const { together } = failures;
     const failedTests = failedTestsByBuild(failures.failures);
     const costs = costliestTests(failedTests.values(), MAX_COSTS);
     const causes = failures.groups.filter(({ testCount }) => testCount > 1).slice(0, MAX_ROWS);
@@ -121,7 +120,7 @@ ${repositoryFigures(page, flakyMicroseconds)}
 ${brokenSection(states, page)}
 ${isFirst && rare}
 <div class="pair lists"><section><h2>Tests that cost the most builds</h2>
-${costTable(costs, page)}</section>${groups.count > 0 && groupTable(groups.groups, page)}</div>
+${costTable(costs, page)}</section>${together.count > 0 && groupTable(together.groups, page)}</div>
 <h2>Recent builds</h2>
 ${await buildTable(recent.submissions, failedTests, page)}
 <p>${page.link.builds(overview, "All builds")}</p>

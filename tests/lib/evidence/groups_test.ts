@@ -1,52 +1,84 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { groupFailures, rowsOfGroups } from "../../../lib/evidence/groups.ts";
+import { FailuresByTest, groupFailures, rowsOfGroups } from "../../../lib/evidence/groups.ts";
 
-/** Failures of a test in runs, each a build of its own. */
-function failures(testNo: number, runs: string, ...fingerprints: string[]) {
-  return [...runs].map((runId) => ({ testNo, runId, buildId: runId, fingerprints }));
+/** Failures of tests in runs: by test, its runs, a letter each, and its causes. */
+function failed(...tests: [runs: string, ...causes: string[]][]) {
+  const found = new FailuresByTest();
+  for (const [index, [runs, ...causes]] of tests.entries()) {
+    for (const run of runs) {
+      for (const cause of causes.length > 0 ? causes : [null]) {
+        found.add(index + 1, run.charCodeAt(0) - "a".charCodeAt(0), cause);
+      }
+    }
+  }
+  return found.tests;
 }
 
 function testsOf(groups: ReturnType<typeof groupFailures>): number[][] {
-  return groups.map(({ testNos }) => testNos);
+  return groups.map(({ tests }) => tests.map(({ testNo }) => testNo));
+}
+
+/** Every pair compared, without a thought for time. */
+function slowGroups(tests: ReturnType<typeof failed>): number[][] {
+  const groups = tests.map(({ testNo }) => [testNo]);
+  for (const one of tests) {
+    for (const other of tests) {
+      const common = one.runs.filter((run) => other.runs.includes(run)).length;
+      const either = one.runs.length + other.runs.length - common;
+      if (common < 3 || 2 * common < either) continue;
+      const [of, into] = [one, other].map(({ testNo }) =>
+        groups.findIndex((group) => group.includes(testNo))
+      ) as [number, number];
+      if (of !== into) groups[into]!.push(...groups.splice(of, 1, [])[0]!);
+    }
+  }
+  return groups.filter((group) => group.length > 0).map((group) => group.sort((a, b) => a - b))
+    .sort((a, b) => a[0]! - b[0]!);
 }
 
 describe("groups of failures", () => {
   it("join tests whose failing runs overlap by half, at least three", () => {
-    assert.deepEqual(
-      testsOf(
-        groupFailures([...failures(1, "abcd"), ...failures(2, "abce"), ...failures(3, "fgh")]),
-      ),
-      [[1, 2], [3]],
-    );
+    assert.deepEqual(testsOf(groupFailures(failed(["abcd"], ["abce"], ["fgh"]))), [[1, 2], [3]]);
     // Two common runs of two, and three of seven.
-    assert.deepEqual(testsOf(groupFailures([...failures(1, "ab"), ...failures(2, "ab")])), [[1], [
-      2,
-    ]]);
-    assert.deepEqual(
-      testsOf(groupFailures([...failures(1, "abcde"), ...failures(2, "abcfg")])),
-      [[1], [2]],
-    );
+    assert.deepEqual(testsOf(groupFailures(failed(["ab"], ["ab"]))), [[1], [2]]);
+    assert.deepEqual(testsOf(groupFailures(failed(["abcde"], ["abcfg"]))), [[1], [2]]);
   });
 
   it("join tests with a common cause, across others", () => {
-    const [group, ...others] = groupFailures([
-      ...failures(1, "a", "x"),
-      ...failures(2, "b", "x", "y"),
-      ...failures(3, "c", "y"),
-    ]);
-    assert.deepEqual(others, []);
-    assert.deepEqual(group, { testNos: [1, 2, 3], fingerprints: ["x", "y"], builds: 3 });
+    const groups = groupFailures(failed(["a", "x"], ["b", "x", "y"], ["c", "y"]));
+    assert.deepEqual(testsOf(groups), [[1, 2, 3]]);
+    assert.equal(groups[0]!.builds, 3);
   });
 
   it("do not join failures of unknown cause", () => {
-    assert.equal(groupFailures([...failures(1, "a"), ...failures(2, "a")]).length, 2);
+    assert.equal(groupFailures(failed(["a"], ["a"])).length, 2);
   });
 
   it("count a build once and come with the most expensive first", () => {
-    const sameBuild = failures(1, "ab", "x").map((one) => ({ ...one, buildId: "1" }));
-    const found = groupFailures([...sameBuild, ...failures(2, "cd", "y")]);
-    assert.deepEqual(found.map(({ testNos, builds }) => [testNos[0], builds]), [[2, 2], [1, 1]]);
+    // The first two runs are one build.
+    const buildOf = (run: number) => Math.max(run, 1);
+    const groups = groupFailures(failed(["ab", "x"], ["cd", "y"]), buildOf);
+    assert.deepEqual(groups.map(({ tests, builds }) => [tests[0]!.testNo, builds]), [[2, 2], [
+      1,
+      1,
+    ]]);
+  });
+
+  it("are those of all pairs, with runs in which few tests failed, many, and all", () => {
+    let seed = 7;
+    const random = () => (seed = seed * 48_271 % 2_147_483_647) / 2_147_483_647;
+    for (let round = 0; round < 200; round++) {
+      const outages = Math.floor(random() * 5);
+      const tests = Array.from({ length: 2 + Math.floor(random() * 40) }, () => {
+        const rate = random() < 0.5 ? 0.3 : 0.05;
+        const runs = Array.from({ length: 60 }, (_, run) => run)
+          .filter((run) => random() < (run < outages ? 0.9 : rate));
+        return [String.fromCharCode(...runs.map((run) => run + "a".charCodeAt(0)))] as [string];
+      }).filter(([runs]) => runs !== "");
+      const groups = testsOf(groupFailures(failed(...tests)));
+      assert.deepEqual(groups.sort((a, b) => a[0]! - b[0]!), slowGroups(failed(...tests)));
+    }
   });
 });
 

@@ -1,0 +1,74 @@
+// Tests: tests/routes/failures_test.ts tests/routes/flaky_groups_page_test.ts
+/** The failures of submissions, packed: a repository may have a hundred thousand in its window. */
+import { firstSubmissionId } from "../../lib/base/identity.ts";
+import { arrayOf, type Queryable } from "../connection/sql.ts";
+import { isRecordedSince } from "./fragments.ts";
+import { viewOf } from "./packed_rows.ts";
+
+/** The failures of a submission. */
+export interface FailuresRow {
+  repositoryId: number;
+  submissionId: string;
+  /** Each has a fingerprint, test_no, and result_no, inverted for a disruption. */
+  failures: Uint8Array;
+}
+
+const FAILURE_BYTES = 16;
+const FINGERPRINT_BYTES = 8;
+
+/** A failure: its test, its place in the report, and its cause. */
+interface PackedFailure {
+  testNo: number;
+  resultNo: number;
+  isDisruption: boolean;
+  /** 16 hex digits. */
+  readonly fingerprint: string;
+}
+
+/** The failures of a submission, one after the other in the same object: 50,000 objects take longer than their use. */
+export function* failuresIn(
+  { failures }: Pick<FailuresRow, "failures">,
+): Generator<PackedFailure, void> {
+  const view = viewOf(failures);
+  let digits: string | undefined;
+  let at = 0;
+  const failure = {
+    testNo: 0,
+    resultNo: 0,
+    isDisruption: false,
+    get fingerprint() {
+      digits ??= failures.toHex();
+      return digits.slice(2 * at, 2 * (at + FINGERPRINT_BYTES));
+    },
+  };
+  for (; at < failures.length; at += FAILURE_BYTES) {
+    const place = view.getInt32(at + FINGERPRINT_BYTES + 4);
+    failure.testNo = view.getInt32(at + FINGERPRINT_BYTES);
+    failure.isDisruption = place < 0;
+    failure.resultNo = place < 0 ? ~place : place;
+    yield failure;
+  }
+}
+
+/** The failures of repositories in the window, of all tests or of one. */
+export async function selectFailures(
+  sql: Queryable,
+  { repositoryIds, testNo = null, windowStart }: {
+    repositoryIds: readonly number[];
+    testNo?: number | null;
+    windowStart: number;
+  },
+): Promise<FailuresRow[]> {
+  const firstId = firstSubmissionId(windowStart);
+  const isWanted = testNo === null
+    ? sql`n.submission_id >= decode(${firstId}, 'hex')`
+    : sql`n.test_no = ${testNo} and ${isRecordedSince(sql, firstId)}`;
+  return await sql<FailuresRow[]>`
+    select n.repository_id::float8 as "repositoryId",
+      encode(n.submission_id, 'hex') as "submissionId",
+      string_agg(n.fingerprint || int4send(n.test_no)
+        || int4send(n.result_no # -n.is_disruption::int), '') as failures
+    from negative_result n
+    where n.repository_id = any(${arrayOf(repositoryIds)}::bigint[]) and ${isWanted}
+    group by n.repository_id, n.submission_id`;
+}
