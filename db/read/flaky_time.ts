@@ -4,7 +4,7 @@ import { eventOf, flakyTime } from "../../lib/analysis/flaky_time.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY, SECONDS_PER_WEEK } from "../../lib/base/time.ts";
 import { basePatterns, countsForBase } from "../../lib/evidence/base_branch.ts";
-import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
+import { arrayOf, type Queryable, textArray } from "../connection/sql.ts";
 import { loadBaseBranches } from "./base_branch.ts";
 import { integersOf } from "./packed_rows.ts";
 import { loadRunsByRepository, withDurations } from "./runs.ts";
@@ -103,7 +103,8 @@ export async function loadFlakyTime(
       repositoryIds: arrayOf(byRepository.keys()),
       firstId: repeatedSince,
       columns: ["codeVersion", "job", "branch", "queueBase", "buildUrl", "tests", "results"],
-      where: sql`s.code_version = any(${textsIn(sql, [...codes])})`,
+      // Of an array that the planner knows it makes a hash table: 3,000 codes took 260 ms instead of 7.
+      where: sql`s.code_version = any(${textArray([...codes])}::text[])`,
     }),
   ]);
   const found = new Map<number, number[]>();

@@ -121,22 +121,26 @@ function selectCounts(sql: Queryable, { repositoryIds, now, windowStart }: Overv
   }, 'hex')`;
   return sql<RepositoryCounts[]>`
     select r.repository_id::float8 as "repositoryId",
-      (select count(*)::int from disruptive_test d
-        where d.repository_id = any(${ids}::bigint[]) and d.repository_id = r.repository_id
-          and ${isDisruptive})
-        - (select count(*)::int from quarantine q
-          join disruptive_test d
-            on d.repository_id = any(${ids}::bigint[]) and d.repository_id = q.repository_id
-              and d.test_no = q.test_no and ${isDisruptive}
-          where q.repository_id = any(${ids}::bigint[]) and q.repository_id = r.repository_id
-            and ${isActive(sql, now)}) as "flakyTestCount",
-      (select count(*)::int from quarantine q
-        where q.repository_id = any(${ids}::bigint[]) and q.repository_id = r.repository_id
-          and ${isActive(sql, now)}) as "quarantinedTestCount",
+      coalesce(disruptive.count, 0) - coalesce(quarantined.disruptive_count, 0) as "flakyTestCount",
+      coalesce(quarantined.count, 0) as "quarantinedTestCount",
       coverage.covered_line_count::float8 as "coveredLineCount",
       coverage.line_count::float8 as "lineCount",
       extract(epoch from latest.recorded_at)::float8 as "lastRecordedAt"
     from repository_state r
+    left join (
+      select d.repository_id, count(*)::int as count from disruptive_test d
+      where d.repository_id = any(${ids}::bigint[]) and ${isDisruptive}
+      group by d.repository_id
+    ) disruptive on disruptive.repository_id = r.repository_id
+    left join (
+      select q.repository_id, count(*)::int as count, count(d.test_no)::int as disruptive_count
+      from quarantine q
+      left join disruptive_test d
+        on d.repository_id = any(${ids}::bigint[]) and d.repository_id = q.repository_id
+          and d.test_no = q.test_no and ${isDisruptive}
+      where q.repository_id = any(${ids}::bigint[]) and ${isActive(sql, now)}
+      group by q.repository_id
+    ) quarantined on quarantined.repository_id = r.repository_id
     left join lateral (
       select c.covered_line_count, c.line_count from coverage_report c
       where c.repository_id = any(${ids}::bigint[]) and c.repository_id = r.repository_id

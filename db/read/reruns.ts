@@ -12,23 +12,26 @@ export async function loadRerunRepositories(
   sql: Queryable,
   { repositoryIds, windowStart }: { repositoryIds: readonly number[]; windowStart: number },
 ): Promise<Set<number>> {
-  const [repeated, disruptive] = await Promise.all([
-    sql<RepositoryRow[]>`
-      select distinct c.repository_id::float8 as "repositoryId"
-      from (
-        select s.repository_id
-        from submission s
-        where s.repository_id = any(${arrayOf(repositoryIds)}::bigint[]) and s.status = 'processed'
-          and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
-        group by s.repository_id, s.code_version
-        having count(distinct (${buildKeyOf(sql)}, s.attempt))
-          + coalesce(max((s.test_result_count > s.ran_test_count + s.skipped_test_count)::int), 0) > 1
-      ) c`,
-    sql<RepositoryRow[]>`
-      select distinct d.repository_id::float8 as "repositoryId" from disruptive_test d
-      where d.repository_id = any(${arrayOf(repositoryIds)}::bigint[])`,
-  ]);
-  return new Set([...repeated, ...disruptive].map(({ repositoryId }) => repositoryId));
+  const disruptive = await sql<RepositoryRow[]>`
+    select distinct d.repository_id::float8 as "repositoryId" from disruptive_test d
+    where d.repository_id = any(${arrayOf(repositoryIds)}::bigint[])`;
+  const found = new Set(disruptive.map(({ repositoryId }) => repositoryId));
+  // Only the submissions of the others need be looked through.
+  const others = repositoryIds.filter((repositoryId) => !found.has(repositoryId));
+  if (others.length === 0) return found;
+  const repeated = await sql<RepositoryRow[]>`
+    select distinct c.repository_id::float8 as "repositoryId"
+    from (
+      select s.repository_id
+      from submission s
+      where s.repository_id = any(${arrayOf(others)}::bigint[]) and s.status = 'processed'
+        and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+      group by s.repository_id, s.code_version
+      having count(distinct (${buildKeyOf(sql)}, s.attempt))
+        + coalesce(max((s.test_result_count > s.ran_test_count + s.skipped_test_count)::int), 0) > 1
+    ) c`;
+  for (const { repositoryId } of repeated) found.add(repositoryId);
+  return found;
 }
 
 interface RepositoryRow {

@@ -15,7 +15,7 @@ import {
 } from "../../lib/analysis/run.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submission_filter.ts";
-import { type Fragment, idsIn, integersIn, type Queryable } from "../connection/sql.ts";
+import { arrayOf, type Fragment, idsIn, integersIn, type Queryable } from "../connection/sql.ts";
 import { codeVersionOf, isSelected } from "./fragments.ts";
 
 type Column = keyof RunColumns;
@@ -222,6 +222,63 @@ export async function loadRunsByRepository<Wanted extends Column>(
       runsOf(own, columns, decodeLists(listsOf.get(repositoryId) ?? [])),
     ]),
   );
+}
+
+/** The latest runs of each of several repositories, the newest first. */
+export async function loadLatestRuns<Wanted extends Column>(
+  sql: Queryable,
+  { repositoryIds, columns, where, limit }: {
+    repositoryIds: readonly number[];
+    columns: readonly Wanted[];
+    where: Fragment;
+    /** Of each repository. */
+    limit: number;
+  },
+): Promise<Map<number, Run<Wanted>[]>> {
+  const ids = arrayOf(repositoryIds);
+  const rows = await sql<Row[]>`
+    select r.repository_id::float8 as "repositoryId", s.*
+    from repository_state r
+    cross join lateral (
+      select ${selected(sql, storedNames(columns))}
+      from submission s
+      where s.repository_id = any(${ids}::bigint[]) and s.repository_id = r.repository_id
+        and s.status = 'processed' and ${where}
+      order by s.submission_id desc
+      limit ${limit}
+    ) s
+    where r.repository_id = any(${ids}::bigint[])`;
+  const rowsOf = Map.groupBy(rows, ({ repositoryId }) => repositoryId);
+  const listsOf = await loadListsOf(sql, rowsOf);
+  return new Map(
+    Array.from(rowsOf, ([repositoryId, own]) => [
+      repositoryId,
+      // A join may mix them.
+      runsOf(own, columns, listsOf(repositoryId)).sort((a, b) =>
+        a.submissionId < b.submissionId ? 1 : -1
+      ),
+    ]),
+  );
+}
+
+/** The lists of tests of rows, by repository. */
+async function loadListsOf(
+  sql: Queryable,
+  rowsOf: ReadonlyMap<number, readonly Row[]>,
+): Promise<(repositoryId: number) => TestLists> {
+  const keys = [...rowsOf].flatMap(([repositoryId, rows]) =>
+    Array.from(listNos(rows), (testListNo) => ({ repositoryId, testListNo }))
+  );
+  if (keys.length === 0) return () => new Map();
+  const lists = await sql<(ListRow & { repositoryId: number })[]>`
+    select l.repository_id::float8 as "repositoryId", ${listColumns(sql)}
+    from test_list l
+    where l.repository_id = any(${arrayOf(rowsOf.keys())}::bigint[])
+      and (l.repository_id, l.test_list_no) in (
+        select * from unnest(${arrayOf(keys.map(({ repositoryId }) => repositoryId))}::bigint[],
+          ${arrayOf(keys.map(({ testListNo }) => testListNo))}::int[]))`;
+  const byRepository = Map.groupBy(lists, ({ repositoryId }) => repositoryId);
+  return (repositoryId) => decodeLists(byRepository.get(repositoryId) ?? []);
 }
 
 interface ListRow {

@@ -21,10 +21,10 @@ import {
 } from "../../lib/evidence/test_evidence.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { loadBaseBranch } from "./base_branch.ts";
+import { loadBaseBranch, loadBaseBranches } from "./base_branch.ts";
 import { buildKeyOf, isOfBase } from "./fragments.ts";
 import { loadIdentities } from "./names_of_tests.ts";
-import { eachRun } from "./runs.ts";
+import { eachRun, loadLatestRuns } from "./runs.ts";
 
 /** Enough for ten environments with all runs that count; bounds the time of a request. */
 export const MAX_BASE_SUBMISSIONS = 10 * MAX_HISTORY_RUNS;
@@ -224,15 +224,26 @@ export async function countBrokenTests(
       having count(distinct n.submission_id) >= ${FAILED_SUBMISSIONS}
     ) f
     group by f.repository_id`;
+  const candidates = new Map(rows.map(({ repositoryId, testNos }) => [repositoryId, testNos]));
+  const bases = await loadBaseBranches(sql, { repositoryIds: [...candidates.keys()], now });
   const counts = new Map<number, number>();
-  for (const { repositoryId, testNos } of rows) {
-    const base = await loadBaseBranch(sql, { repositoryId, now });
-    const runs = await loadBaseRuns(sql, { repositoryId, base });
-    const states = statesOf(runs, { testNos: new Set(testNos), disruptive: new Set() });
-    const broken = [...states.values()].filter(({ state, stopped }) =>
-      state === "broken" && !stopped
-    );
-    counts.set(repositoryId, broken.length);
+  // Most have the same base branch.
+  for (const [base, own] of Map.groupBy(candidates.keys(), (id) => bases.get(id)!)) {
+    const loaded = await loadLatestRuns(sql, {
+      repositoryIds: own,
+      columns: COLUMNS,
+      where: isOfBase(sql, basePatterns(base)),
+      limit: MAX_BASE_SUBMISSIONS,
+    });
+    for (const [repositoryId, latest] of loaded) {
+      const runs = latest.filter(({ isOutage }) => !isOutage).reverse();
+      const testNos = new Set(candidates.get(repositoryId));
+      const states = statesOf(runs, { testNos, disruptive: new Set() });
+      const broken = [...states.values()].filter(({ state, stopped }) =>
+        state === "broken" && !stopped
+      );
+      counts.set(repositoryId, broken.length);
+    }
   }
   return counts;
 }
