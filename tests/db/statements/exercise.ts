@@ -91,6 +91,13 @@ export async function exerciseRoutes(database: Database): Promise<void> {
   await askAll();
   fixture.clock.now += 14 * DAY - 3 * 3_600;
   await askAll();
+  // A test that may be broken.
+  for (const no of [1, 2, 3]) {
+    const results = [{ name: "broken", conclusion: "failure" as const }];
+    const buildUrl = `https://ci.example.com/broken/${no}`;
+    await fixture.upload(shop!, results, { branch: "main", buildUrl, commitOid: `b0000${no}0` });
+  }
+  assert.equal((await fixture.get("/repos")).status, 200);
   // As earlier versions of the program stored it.
   await database.sql`
     delete from failure_evidence where repository_id = ${shop!.repositoryId}`;
