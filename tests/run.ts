@@ -84,7 +84,7 @@ async function main(args: string[]): Promise<number> {
       ...["test", "-A", "--parallel", "--config", `${ROOT}tests/deno.json`],
       ...[...rest, ...files, ...all],
     ],
-    // Each file compiles the embedded database anew: compiling it well takes longer than a test.
+    // Each file compiles the embedded database again: compiling it well takes longer than a test.
     env: { DENO_V8_FLAGS: process.env.DENO_V8_FLAGS ?? "--liftoff-only" },
   }).spawn();
   return (await child.status).code;

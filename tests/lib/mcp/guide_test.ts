@@ -51,9 +51,9 @@ describe("the guide for agents", () => {
     const blocks = [...guide.matchAll(/```json\n(.*?)```/gs)].map(([, text = ""]) =>
       JSON.parse(text)
     );
-    assert.equal(blocks.length, 7);
+    assert.equal(blocks.length, 2);
     for (const block of blocks) {
-      const servers = block.mcpServers ?? block.servers ?? block.context_servers;
+      const servers = block.mcpServers ?? block.servers;
       const server = servers["test-analytics"];
       assert.match(server.command, /(^|\/)test-analytics$/);
       assert.deepEqual(server.args, ["mcp"]);
