@@ -167,14 +167,14 @@ export async function claimArchive(
 
 /**
  * Records an archive that no watcher has found as processed, in the transaction that stores its upload: nothing
- * is left of it when the process ends. Returns the key of its submission, as {@linkcode assignArchive} does.
+ * is left of it when the process ends. Returns the key of its submission, as {@linkcode assignArchive} does; the
+ * repository must be locked.
  * @throws {ClaimLostError} when it was found already
  */
 export async function recordProcessed(
   tx: Queryable,
   { source, key, version, repositoryId }: FoundArchive & { repositoryId: number },
 ): Promise<string> {
-  await lockForKeys(tx, repositoryId);
   const [row] = await tx<{ submissionKey: string }[]>`
     insert into archive as a
       (source, key, version, status, repository_id, submission_key, attempt_count, found_at, finished_at)
@@ -198,11 +198,6 @@ export async function recordDuplicate(
   { source, key }: FoundArchive,
 ): Promise<void> {
   await tx`update archive set status = 'duplicate' where source = ${source} and key = ${key}`;
-}
-
-/** Makes concurrent archives from two sources choose their keys one after the other. */
-async function lockForKeys(tx: Queryable, repositoryId: number): Promise<void> {
-  await tx`select 1 from repository_state where repository_id = ${repositoryId} for no key update`;
 }
 
 /** SQL: whether the repository has an archive with this key from another source. */
@@ -238,14 +233,14 @@ function isClaimed(sql: Queryable, { source, key, claimId }: ArchiveClaim) {
 
 /**
  * Records the repository of an archive, and returns the key of its submission there: its own,
- * unless the repository has an archive with that key from another source. @throws {ClaimLostError}
+ * unless the repository has an archive with that key from another source. The repository must be locked: of
+ * concurrent archives from two sources, one chooses its key after the other. @throws {ClaimLostError}
  */
 export async function assignArchive(
   tx: Queryable,
   { repositoryId, ...claim }: ArchiveClaim & { repositoryId: number },
 ): Promise<string> {
   const { source, key } = claim;
-  await lockForKeys(tx, repositoryId);
   const [choice] = await tx<{ isTaken: boolean }[]>`
     select ${isKeyTaken(tx, { source, key, repositoryId })} as "isTaken"`;
   const submissionKey = choice?.isTaken ? suffixed(claim) : key;

@@ -247,7 +247,8 @@ export class ImportedRepository {
       const upload = { ...facts, ...more, imported };
       isNew = !(await storeSubmission(tx, upload)).duplicate;
     } else {
-      isNew = await insertSubmission(tx, { ...facts, id }, null) !== undefined;
+      const dataVersion = await bumpForAddition(tx, repositoryId);
+      isNew = await insertSubmission(tx, { ...facts, id, dataVersion }, null) !== undefined;
       if (status === "failed") await showFailed(tx, facts);
     }
     if (!isNew) throw new SyntaxError("another submission has its key or upload_digest");

@@ -98,10 +98,15 @@ export interface TransactionState {
   isOver: boolean;
 }
 
+const LATE_STATEMENT = "a statement was sent after the function of its transaction had ended";
+
 /**
  * Keeps a transaction from sending anything after its connection was lost: postgres.js would never
  * settle a statement, and its own `rollback` or `commit` throws outside of any promise, which ends the
  * process (porsager/postgres, issue 1208).
+ *
+ * Nor does it send anything once its body has settled. Of functions that run together (`Promise.all`) one may
+ * fail while another goes on: its next statement would run after `rollback`, outside of the transaction.
  */
 export function guardTransaction(
   body: Transaction,
@@ -109,8 +114,10 @@ export function guardTransaction(
   onError: (error: unknown) => void,
 ): Transaction {
   return async (tx) => {
+    let hasEnded = false;
     const guard = (send: Send): Send => (...args) => {
       if (state.isOver) throw connectionLost();
+      if (hasEnded) throw new Error(LATE_STATEMENT);
       return observeStatement(send(...args), () => ({
         settled(settled) {
           if ("result" in settled) return;
@@ -129,6 +136,8 @@ export function guardTransaction(
       if (!state.isOver) return settled;
     } catch (error) {
       if (!state.isOver) throw error;
+    } finally {
+      hasEnded = true;
     }
     // `begin` has failed already. It must not see the end of its body.
     return await new Promise(() => {});

@@ -142,11 +142,12 @@ export async function openRun(
   const shares = new Shares(sql, { repositoryId, isOnBase, moment: run.moment });
   const conclusionsOn = async (failures: readonly AskedFailure[]) => {
     const testNos = failures.flatMap(({ testNo }) => testNo ?? []);
-    const stored = testNos.length === 0 ? () => NOTHING_KNOWN : await loadKnown(
-      sql,
-      { ...history, runs: await (runs ??= loadHistory(sql, history)) },
-      testNos,
-    );
+    const load = () =>
+      loadKnown(sql, { ...history, runs: runs ??= loadHistory(sql, history) }, testNos);
+    const [stored] = await Promise.all([
+      testNos.length === 0 ? () => NOTHING_KNOWN : load(),
+      failures.length > 0 && shares.ofRepository(),
+    ]);
     const findings = failures.map(({ testNo, hasPassed, ...failure }) => {
       const causes = knownCauses(failure.causes);
       const ofTest = stored(testNo);
@@ -281,12 +282,13 @@ const NOTHING_KNOWN: KnownOfTest = {
 /** What is stored of tests, by test_no. */
 async function loadKnown(
   sql: Queryable,
-  { repositoryId, run, base, runs: { sameVersion, onBase, onBranch } }: HistoryOptions & {
-    runs: HistoryRuns;
-  },
+  { repositoryId, run, base, runs }: HistoryOptions & { runs: Promise<HistoryRuns> },
   testNos: readonly number[],
 ): Promise<(testNo: number | null) => KnownOfTest> {
-  const failures = await loadEarlierFailures(sql, { repositoryId, run, testNos, base });
+  const [{ sameVersion, onBase, onBranch }, failures] = await Promise.all([
+    runs,
+    loadEarlierFailures(sql, { repositoryId, run, testNos, base }),
+  ]);
   const selected = new SelectedTests(testNos);
   const repetitions = sameVersion.filter((one) => !isSameRun(one, run));
   const { implied, hasFile } = await loadFacts(sql, {
@@ -454,13 +456,18 @@ class Shares {
     this.#options = options;
   }
 
+  /** What became of the repository's own failures. */
+  async ofRepository(): Promise<TruthCounts[]> {
+    return await (this.#repository ??= this.#count([this.#options.repositoryId]));
+  }
+
   /** The share for each finding. */
   async load(
     findings: readonly Finding[],
   ): Promise<(finding: Pick<Finding, "evidence">) => Share | null> {
     if (findings.length === 0) return () => null;
-    const { repositoryId, isOnBase } = this.#options;
-    const repository = await (this.#repository ??= this.#count([repositoryId]));
+    const { isOnBase } = this.#options;
+    const repository = await this.ofRepository();
     const isKnown = ({ evidence }: Pick<Finding, "evidence">) =>
       evidence === "outage" ||
       repository.some((one) =>

@@ -5,7 +5,7 @@ import { codeVersionOf, hasCodeVersion } from "../read/fragments.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { detectDisruptions, withdraw } from "./disruptions.ts";
 import { loadNegatives } from "./negative_rows.ts";
-import { type CodeVersion, loadFailedTests, resolveTruths } from "./evidence.ts";
+import { type CodeVersion, loadFailedTests, resolveTruths } from "./truths.ts";
 import { markArchivesDeleted } from "./archive_rows.ts";
 import { deleteUnusedTexts } from "./store_texts.ts";
 import { bumpDataVersion, lockRepository } from "./repository_row.ts";

@@ -13,9 +13,9 @@ import type { SubmissionContent } from "../../lib/analysis/submission_content.ts
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { forceFullReload } from "./repository_row.ts";
-import { findTestListNo, testNosByHash, TESTS_PER_STATEMENT } from "./tests.ts";
+import { testNosByHash, TESTS_PER_STATEMENT } from "./tests.ts";
 
-type Content = Pick<SubmissionContent, "testHashes" | "listHash" | "identityAt">;
+type Content = Pick<SubmissionContent, "testHashes" | "identityAt">;
 
 /** The tests of the upload that the repository does not know by their own hash. */
 type UnknownTests = Map<number, TestIdentity>;
@@ -23,14 +23,14 @@ type UnknownTests = Map<number, TestIdentity>;
 /**
  * Finds the tests of an upload that the repository knows with a file, and the upload has without one, or
  * the other way round. Exactly one test on either side must have the same suite, class and name. Tests
- * that are stored as they are in the upload stay themselves.
+ * that are stored as they are in the upload stay themselves: there are no matches if the list of tests is
+ * stored.
  */
 export async function findFileMatches(
   sql: Queryable,
   { repositoryId, content }: { repositoryId: number; content: Content },
 ): Promise<FileMatch[]> {
-  const { testHashes, listHash } = content;
-  if (await findTestListNo(sql, { repositoryId, listHash }) !== null) return [];
+  const { testHashes } = content;
   if (!await hasTests(sql, repositoryId)) return [];
   const found: FileMatch[] = [];
   for (let start = 0; start < testHashes.length; start += TESTS_PER_STATEMENT) {

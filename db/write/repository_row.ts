@@ -6,6 +6,11 @@ import type { Queryable } from "../connection/sql.ts";
 /** A repository whose state is locked. */
 export interface LockedRepository extends RepositoryName {
   idPrefix: number;
+  /** Its web page; `""` when unknown. */
+  url: string;
+  /** The base branch that was set, and the default branch as CI says; `null` when unknown. */
+  baseBranch: string | null;
+  defaultBranch: string | null;
 }
 
 /** Locks a repository, as every change of its data must; `null` when it does not exist. */
@@ -13,14 +18,17 @@ export async function lockRepository(
   tx: Queryable,
   repositoryId: number,
 ): Promise<LockedRepository | null> {
-  const [state] = await tx<{ idPrefix: number }[]>`
-    select id_prefix::float8 as "idPrefix" from repository_state
-    where repository_id = ${repositoryId}
-    for no key update`;
-  // Read with the lock held: a deletion takes it too.
-  const [name] = await tx<RepositoryName[]>`
-    select owner, name from repository where repository_id = ${repositoryId}`;
-  return state && name ? { ...state, ...name } : null;
+  const [[state], [row]] = await Promise.all([
+    tx<Pick<LockedRepository, "idPrefix">[]>`
+      select id_prefix::float8 as "idPrefix" from repository_state
+      where repository_id = ${repositoryId}
+      for no key update`,
+    // Sent second, so that it reads with the lock held: a deletion takes it too.
+    tx<Omit<LockedRepository, "idPrefix">[]>`
+      select owner, name, url, base_branch as "baseBranch", default_branch as "defaultBranch"
+      from repository where repository_id = ${repositoryId}`,
+  ]);
+  return state && row ? { ...state, ...row } : null;
 }
 
 /** Makes cached responses about a repository stale. */

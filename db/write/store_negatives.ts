@@ -1,12 +1,8 @@
 // Tests: tests/db/write/store_submission_test.ts
-import { hasFailedAndPassed } from "../../lib/analysis/disruptions.ts";
-import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { hasCodeVersion } from "../read/fragments.ts";
 import { detectDisruptions, type Disruptions, NO_DISRUPTIONS } from "./disruptions.ts";
 import { insertNegatives } from "./negative_rows.ts";
-import { NewNegatives } from "./new_negatives.ts";
-import type { TestNos } from "./tests.ts";
+import type { NewNegatives } from "./new_negatives.ts";
 import { noteOfLegs } from "./unnamed_legs.ts";
 
 /**
@@ -16,21 +12,21 @@ import { noteOfLegs } from "./unnamed_legs.ts";
 export async function storeNegatives(
   tx: Queryable,
   repositoryId: number,
-  given: NewResults & { codeVersion: string },
+  { negatives, mayBeDisruptions, ...run }: NewRun & {
+    negatives: NewNegatives;
+    /** False for most uploads, which saves three statements. */
+    mayBeDisruptions: boolean;
+  },
 ): Promise<StoredNegatives> {
-  const negatives = new NewNegatives(given);
-  const mayHaveOthers = await mayHaveDisruptions(tx, repositoryId, given);
-  const { newlyDisruptive, newDisruptions, legs } = mayHaveOthers
-    ? await detectDisruptions(tx, { repositoryId, negatives, ...given })
+  const { newlyDisruptive, newDisruptions, legs } = mayBeDisruptions
+    ? await detectDisruptions(tx, { repositoryId, negatives, ...run })
     : NO_DISRUPTIONS;
   await insertNegatives(tx, repositoryId, negatives);
   return {
     disruptionCount: negatives.disruptionCount,
     newlyDisruptive,
     newDisruptions,
-    legsNote: legs && await noteOfLegs(tx, repositoryId, given.submissionId, legs),
-    negatives,
-    mayHaveOthers,
+    legsNote: legs && await noteOfLegs(tx, repositoryId, run.submissionId, legs),
   };
 }
 
@@ -38,33 +34,28 @@ interface StoredNegatives extends Pick<Disruptions, "newlyDisruptive" | "newDisr
   disruptionCount: number;
   /** The note about a submission that cannot be distinguished from another of its job; otherwise `null`. */
   legsNote: string | null;
-  negatives: NewNegatives;
-  /** False if the code version has no other submission. */
-  mayHaveOthers: boolean;
 }
 
-interface NewResults {
+interface NewRun {
   submissionId: string;
-  content: SubmissionContent;
-  /** The test_no of the tests with failures, by test_hash. */
-  failedTestNos: Pick<TestNos, "get">;
+  codeVersion: string;
 }
 
 /**
- * False for most uploads: the only one of its code version, in which no test failed and passed. The rest
- * of the detection takes three statements.
+ * Whether a submission is the only one of its code version, as most are. The code version is not a parameter:
+ * this is sent together with the insertion that computes it.
  */
-async function mayHaveDisruptions(
+export async function isOnlyRunOfVersion(
   tx: Queryable,
-  repositoryId: number,
-  { submissionId, codeVersion, content }: NewResults & { codeVersion: string },
+  { repositoryId, submissionId }: { repositoryId: number; submissionId: string },
 ): Promise<boolean> {
-  if (hasFailedAndPassed(content.exceptions)) return true;
-  const [row] = await tx<{ hasOthers: boolean }[]>`
-    select exists (
-      select 1 from submission s
-      where s.repository_id = ${repositoryId} and ${hasCodeVersion(tx, [codeVersion])}
-        and s.status = 'processed' and s.submission_id <> decode(${submissionId}, 'hex')
-    ) as "hasOthers"`;
-  return row!.hasOthers;
+  const [row] = await tx<{ isOnly: boolean }[]>`
+    select not exists (
+      select 1 from submission o
+      join submission s on s.repository_id = o.repository_id and s.code_version = o.code_version
+        and s.environment = o.environment and s.job = o.job and s.submission_id <> o.submission_id
+      where o.repository_id = ${repositoryId} and o.submission_id = decode(${submissionId}, 'hex')
+        and s.repository_id = ${repositoryId} and s.status = 'processed'
+    ) as "isOnly"`;
+  return row!.isOnly;
 }

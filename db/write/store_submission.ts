@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { hasFailedAndPassed } from "../../lib/analysis/disruptions.ts";
 import { fileMatchNotes, withFileMatches } from "../../lib/analysis/file_matches.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import { countTests } from "../../lib/analysis/test_counts.ts";
@@ -8,16 +9,10 @@ import { repositoryUrlFrom } from "../../lib/base/repository_url.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
 import type { NewDisruption } from "./disruptions.ts";
-import { storeNegatives } from "./store_negatives.ts";
-import {
-  type ImportedEvidence,
-  importEvidence,
-  loadFailedTests,
-  resolveTruths,
-  resolveTruthsOfOnlyRun,
-  storeEvidence,
-} from "./evidence.ts";
-import type { NewNegatives } from "./new_negatives.ts";
+import { isOnlyRunOfVersion, storeNegatives } from "./store_negatives.ts";
+import { type ImportedEvidence, importEvidence, storeEvidence } from "./evidence.ts";
+import { loadFailedTests, resolveTruths, resolveTruthsOfOnlyRun } from "./truths.ts";
+import { NewNegatives } from "./new_negatives.ts";
 import { storeTexts } from "./store_texts.ts";
 import { bumpForAddition, type LockedRepository, lockRepository } from "./repository_row.ts";
 import {
@@ -35,7 +30,7 @@ import {
   mayChange,
   MIN_EARLIER_SUBMISSIONS,
 } from "../../lib/analysis/changing_names.ts";
-import { storeTestList } from "./tests.ts";
+import { findTestListNo, storeTestList } from "./tests.ts";
 
 /** One upload: a CI run, or one shard of it. */
 export interface Upload extends Omit<SubmissionHead, "key"> {
@@ -94,17 +89,25 @@ type DigestedUpload = Upload & { digest: string };
  * The repository is locked to its end: submissions of one repository are stored one after the other,
  * so that two of the same code version cannot miss each other.
  */
-export async function storeSubmission(tx: Queryable, given: Upload): Promise<StoreResult> {
+export async function storeSubmission(
+  tx: Queryable,
+  given: Upload,
+  /** The repository if the transaction has locked it already. */
+  locked?: LockedRepository,
+): Promise<StoreResult> {
   const { repositoryId, commitOid, buildUrl, reportDigest, coverage } = given;
-  const repository = await lockForUpload(tx, repositoryId);
+  const repository = locked ?? await lockForUpload(tx, repositoryId);
   // The same report bytes with the same commit and build URL are the same submission. Two runs
   // never write the same bytes, because durations differ.
   const digest = given.imported?.digest ??
     createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest]))
       .digest("hex").slice(0, 32);
   const upload = { ...given, digest };
-  const duplicate = await findDuplicate(tx, upload);
-  const stored = duplicate ?? await insertUpload(tx, upload, repository);
+  const [duplicate, known] = await Promise.all([
+    findDuplicate(tx, upload),
+    loadKnown(tx, upload),
+  ]);
+  const stored = duplicate ?? await insertUpload(tx, upload, { repository, known });
   if (coverage) {
     if (duplicate) await bumpForAddition(tx, repositoryId);
     await storeCoverage(tx, { repositoryId, ...stored }, coverage);
@@ -116,16 +119,22 @@ export async function storeSubmission(tx: Queryable, given: Upload): Promise<Sto
 export async function storeCoverageAlone(
   tx: Queryable,
   upload: Pick<Upload, "repositoryId" | "key" | "recordedAt" | "coverage">,
+  /** As of {@linkcode storeSubmission}. */
+  locked?: LockedRepository,
 ): Promise<void> {
   const { repositoryId, key } = upload;
-  await lockForUpload(tx, repositoryId);
+  if (!locked) await lockForUpload(tx, repositoryId);
   if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
   if (!upload.coverage) return;
   await bumpForAddition(tx, repositoryId);
   await storeCoverage(tx, upload, upload.coverage);
 }
 
-async function lockForUpload(tx: Queryable, repositoryId: number): Promise<LockedRepository> {
+/** Locks the repository of an upload. */
+export async function lockForUpload(
+  tx: Queryable,
+  repositoryId: number,
+): Promise<LockedRepository> {
   const repository = await lockRepository(tx, repositoryId);
   if (!repository) throw new Error("the repository was deleted during the upload");
   return repository;
@@ -159,11 +168,28 @@ async function findDuplicate(
   return { ...result, ...none, duplicate: true };
 }
 
+/** What an upload is compared with. */
+interface Known {
+  commit: { commitOid: string; notes: string[] };
+  /** Of the list of its tests; `null` when no submission ran these tests. */
+  testListNo: number | null;
+}
+
+async function loadKnown(tx: Queryable, upload: DigestedUpload): Promise<Known> {
+  const { repositoryId, commitOid, content: { listHash } } = upload;
+  const [commit, testListNo] = await Promise.all([
+    upload.imported ? { commitOid, notes: [] } : resolveCommit(tx, upload),
+    findTestListNo(tx, { repositoryId, listHash }),
+  ]);
+  return { commit, testListNo };
+}
+
 async function insertUpload(
   tx: Queryable,
   upload: DigestedUpload,
-  { owner, name, idPrefix }: LockedRepository,
+  { repository, known }: { repository: LockedRepository; known: Known },
 ): Promise<StoreResult> {
+  const { owner, name, idPrefix } = repository;
   const { repositoryId, digest, recordedAt, tags } = upload;
   // The prefix stands for the repository: renaming it changes no id.
   const id = upload.imported?.id ??
@@ -172,13 +198,17 @@ async function insertUpload(
       : keyedSubmissionId({ recordedAt, idPrefix, key: upload.key }));
   const key = upload.key ?? `${owner}/${name}/${id}`;
 
-  const commit = upload.imported ? { ...upload, notes: [] } : await resolveCommit(tx, upload);
-  const { content, testTags, ...matched } = await matchFiles(tx, upload);
+  const { commit } = known;
+  const { content, testTags, ...matched } = await matchFiles(tx, upload, known.testListNo);
   const notes = [...commit.notes, ...matched.notes];
-  const { newTests, testListNo, failedTestNos, ambiguousTestNos, overheads } = await storeTestList(
-    tx,
-    { repositoryId, content },
-  );
+  const [
+    { newTests, testListNo, failedTestNos, ambiguousTestNos, overheads },
+    dataVersion,
+  ] = await Promise.all([
+    storeTestList(tx, { repositoryId, content, testListNo: matched.testListNo }),
+    bumpForAddition(tx, repositoryId),
+    storeTexts(tx, { repositoryId, texts: content.texts }),
+  ]);
   const testCount = content.testHashes.length;
   if (
     !upload.imported && mayChange(newTests, testCount) &&
@@ -190,33 +220,42 @@ async function insertUpload(
   const columns = { content, digest, testListNo, testTagDigest, ambiguousTestNos, overheads };
   const { commitOid } = commit;
   const runner = upload.runner || content.hostname || "";
-  const head = { ...upload, runner, commitOid, id, key, notes: [...upload.notes ?? [], ...notes] };
-  const codeVersion = (await insertSubmission(tx, head, columns))!;
-  await storeTexts(tx, { repositoryId, texts: content.texts });
-  const results = { submissionId: id, codeVersion, content, failedTestNos };
-  const { negatives, mayHaveOthers, legsNote, ...found } = await storeNegatives(
-    tx,
-    repositoryId,
-    results,
-  );
+  const head = {
+    ...upload,
+    runner,
+    commitOid,
+    id,
+    key,
+    dataVersion,
+    notes: [...upload.notes ?? [], ...notes],
+  };
+  const submission = { repositoryId, submissionId: id };
+  const [codeVersion, isOnlyRun] = await Promise.all([
+    insertSubmission(tx, head, columns),
+    isOnlyRunOfVersion(tx, submission),
+  ]);
+  const version = { ...submission, codeVersion: codeVersion! };
+  const negatives = new NewNegatives({ submissionId: id, content, failedTestNos });
+  const mayBeDisruptions = !isOnlyRun || hasFailedAndPassed(content.exceptions);
+  const results = { negatives, isOnlyRun, mayBeDisruptions };
+  const [{ legsNote, ...found }, isOutage] = await Promise.all([
+    storeNegatives(tx, repositoryId, { ...version, ...results }),
+    upload.imported
+      ? importEvidence(tx, { ...submission, ...upload.imported })
+      : storeFailureEvidence(tx, { ...head, ...version }, { repository, content, ...results }),
+    storeRepositoryUrl(tx, repository, {
+      repositoryId,
+      given: upload.repositoryUrl ?? "",
+      // Reports that curl uploads come without it. An import keeps what was exported.
+      derived: upload.imported ? "" : repositoryUrlFrom(upload.buildUrl, `${owner}/${name}`),
+    }),
+  ]);
   if (legsNote !== null && !upload.imported) {
     notes.push(legsNote);
-    await addNote(tx, { repositoryId, submissionId: id, note: legsNote });
+    await addNote(tx, { ...submission, note: legsNote });
   }
-  const isOutage = upload.imported
-    ? await importEvidence(tx, { repositoryId, submissionId: id, ...upload.imported })
-    : await storeConclusions(tx, { ...head, submissionId: id }, {
-      code: codeOf(codeVersion),
-      content,
-      negatives,
-      mayHaveOthers,
-    });
-  await storeRepositoryUrl(tx, repositoryId, {
-    given: upload.repositoryUrl ?? "",
-    // Reports that curl uploads come without it. An import keeps what was exported.
-    derived: upload.imported ? "" : repositoryUrlFrom(upload.buildUrl, `${owner}/${name}`),
-  });
-  await storeDefaultBranch(tx, repositoryId, upload.defaultBranch ?? "");
+  if (!upload.imported) await updateTruths(tx, { ...head, ...version }, results);
+  await storeDefaultBranch(tx, repository, { repositoryId, branch: upload.defaultBranch ?? "" });
   return {
     submissionId: id,
     key,
@@ -243,20 +282,19 @@ async function hasEarlierSubmissions(
   return row!.count > MIN_EARLIER_SUBMISSIONS;
 }
 
-/** Stores the evidence for the failures of an upload, and what it shows of others; returns whether it is an outage. */
-async function storeConclusions(
+type StoredSubmission = Omit<SubmissionHead, "key"> & { submissionId: string; codeVersion: string };
+
+/** Stores the evidence for the failures of an upload; returns whether it is an outage. */
+async function storeFailureEvidence(
   tx: Queryable,
-  submission: Omit<SubmissionHead, "key"> & { submissionId: string },
-  { code, content, negatives, mayHaveOthers }: {
-    code: string;
+  submission: StoredSubmission,
+  { repository: { baseBranch, defaultBranch }, content, ...results }: {
+    repository: LockedRepository;
     content: SubmissionContent;
     negatives: NewNegatives;
-    mayHaveOthers: boolean;
+    isOnlyRun: boolean;
   },
 ): Promise<boolean> {
-  // Most uploads: nothing failed, and this code was not run before.
-  if (negatives.length === 0 && !mayHaveOthers) return false;
-  const { repositoryId, submissionId, branch } = submission;
   const { environment = "", job = "", shard = "", attempt = "" } = submission;
   const massFailure = await storeEvidence(tx, {
     submission: {
@@ -267,53 +305,72 @@ async function storeConclusions(
       attempt,
       counts: countTests(content.exceptions, content.testHashes.length),
     },
-    code,
-    isOnlyRun: !mayHaveOthers,
-    negatives,
+    code: codeOf(submission.codeVersion),
+    baseBranch: baseBranch ?? defaultBranch,
+    ...results,
   });
-  const version = { code, environment, job };
+  return massFailure === "outage";
+}
+
+/** Stores what an upload shows of its failures, and of others at its code version and around it. */
+async function updateTruths(
+  tx: Queryable,
+  { repositoryId, submissionId, branch, codeVersion, environment = "", job = "" }: StoredSubmission,
+  { negatives, mayBeDisruptions }: { negatives: NewNegatives; mayBeDisruptions: boolean },
+): Promise<void> {
+  const version = { code: codeOf(codeVersion), environment, job };
   const changed = { repositoryId, version, submissionId, branch, isNew: true };
-  if (mayHaveOthers) {
+  if (mayBeDisruptions) {
     await resolveTruths(tx, changed, await loadFailedTests(tx, { repositoryId, version }));
   } else {
     await resolveTruthsOfOnlyRun(tx, changed, negatives.testNos);
   }
-  return massFailure === "outage";
 }
 
 /** Stores the default branch of a repository as CI says, if it does. */
-async function storeDefaultBranch(tx: Queryable, repositoryId: number, branch: string) {
-  if (branch === "") return;
+async function storeDefaultBranch(
+  tx: Queryable,
+  { defaultBranch }: LockedRepository,
+  { repositoryId, branch }: { repositoryId: number; branch: string },
+): Promise<void> {
+  if (branch === "" || branch === defaultBranch) return;
   await tx`
-    update repository set default_branch = ${branch}
-    where repository_id = ${repositoryId} and default_branch is distinct from ${branch}`;
+    update repository set default_branch = ${branch} where repository_id = ${repositoryId}`;
 }
 
 /** Stores the page of a repository. One that was derived never replaces another. */
 async function storeRepositoryUrl(
   tx: Queryable,
-  repositoryId: number,
-  { given, derived }: { given: string; derived: string },
+  { url: stored }: LockedRepository,
+  { repositoryId, given, derived }: { repositoryId: number; given: string; derived: string },
 ): Promise<void> {
-  const url = given || derived;
-  if (url === "") return;
-  await tx`
-    update repository set url = ${url}
-    where repository_id = ${repositoryId} and url <> ${url} and (url = '' or ${given !== ""})`;
+  const url = given || (stored === "" ? derived : stored);
+  if (url === stored) return;
+  await tx`update repository set url = ${url} where repository_id = ${repositoryId}`;
 }
 
 /** The content with the tests that the repository knows with a file, or without one, as those. */
 async function matchFiles(
   tx: Queryable,
   { repositoryId, content, testTags = null, imported }: DigestedUpload,
-): Promise<{ content: SubmissionContent; testTags: TestTags | null; notes: string[] }> {
-  // The results of an import belong to stored tests.
-  const matches = imported ? [] : await findFileMatches(tx, { repositoryId, content });
-  if (matches.length === 0) return { content, testTags, notes: [] };
+  testListNo: number | null,
+): Promise<{
+  content: SubmissionContent;
+  /** Of its tests; `null` when no submission ran these. */
+  testListNo: number | null;
+  testTags: TestTags | null;
+  notes: string[];
+}> {
+  // The results of an import belong to stored tests, as those of a stored list.
+  const matches = imported || testListNo !== null
+    ? []
+    : await findFileMatches(tx, { repositoryId, content });
+  if (matches.length === 0) return { content, testListNo, testTags, notes: [] };
   await storeFileMatches(tx, repositoryId, matches);
   const changed = withFileMatches(content, matches, testTags?.groupOf);
   return {
     content: changed.content,
+    testListNo: await findTestListNo(tx, { repositoryId, listHash: changed.content.listHash }),
     testTags: testTags && { ...testTags, groupOf: changed.groupOf! },
     notes: fileMatchNotes(matches),
   };

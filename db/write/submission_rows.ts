@@ -46,12 +46,12 @@ export interface SubmissionHead {
 }
 
 /**
- * Inserts the row of a submission, `processing` without results, and increments the data version.
- * Returns its code version; `undefined` when a submission has its key.
+ * Inserts the row of a submission, `processing` without results, with the data version that the caller has
+ * incremented. Returns its code version; `undefined` when a submission has its key.
  */
 export async function insertSubmission(
   tx: Queryable,
-  facts: SubmissionHead & { id: string },
+  facts: SubmissionHead & { id: string; dataVersion: number },
   results: {
     content: SubmissionContent;
     digest: string;
@@ -61,7 +61,6 @@ export async function insertSubmission(
     overheads: Uint8Array;
   } | null,
 ): Promise<string | undefined> {
-  const dataVersion = await bumpForAddition(tx, facts.repositoryId);
   const content = results?.content;
   const counts = content && countTests(content.exceptions, content.testHashes.length);
   const [row] = await tx<{ codeVersion: string }[]>`
@@ -85,7 +84,7 @@ export async function insertSubmission(
       ${content?.durationUnit ?? null}::int, ${content?.exceptions ?? null}::bytea,
       ${textArray(facts.notes ?? [])}::text[],
       ${arrayOf(results?.ambiguousTestNos ?? [])}::text::int[],
-      ${results?.overheads ?? new Uint8Array()}::bytea, ${dataVersion})
+      ${results?.overheads ?? new Uint8Array()}::bytea, ${facts.dataVersion})
     on conflict do nothing
     returning ${codeVersionOf(tx)} as "codeVersion"`;
   return row?.codeVersion;
@@ -111,7 +110,8 @@ export async function showProcessing(tx: Queryable, facts: SubmissionHead): Prom
   if (!repository) return;
   await removeUnprocessed(tx, facts);
   const id = keyedSubmissionId({ ...facts, idPrefix: repository.idPrefix });
-  await insertSubmission(tx, { ...facts, id }, null);
+  const dataVersion = await bumpForAddition(tx, facts.repositoryId);
+  await insertSubmission(tx, { ...facts, id, dataVersion }, null);
 }
 
 /** Shows an archive that was `processing` as `failed`. */

@@ -22,10 +22,16 @@ const LISTS_PER_STATEMENT = 100;
  * Stores the list of an upload's tests, and the new ones among them, with the repository locked. Returns
  * the number of the list, the test_no of the tests with failures by test_hash, the test_no of ambiguous
  * tests, the time of suites beyond their tests, and which tests are new.
+ *
+ * @param options.testListNo of the list if it is stored, from {@linkcode findTestListNo}
  */
 export async function storeTestList(
   tx: Queryable,
-  { repositoryId, content }: { repositoryId: number; content: SubmissionContent },
+  { repositoryId, content, testListNo: stored }: {
+    repositoryId: number;
+    content: SubmissionContent;
+    testListNo: number | null;
+  },
 ): Promise<{
   testListNo: number;
   failedTestNos: TestNos;
@@ -34,13 +40,12 @@ export async function storeTestList(
   newTests: NewTests;
 }> {
   let newTests: NewTests = { count: 0, examples: [] };
-  const list = { repositoryId, listHash: content.listHash };
   const insert = async () => {
-    const { testNos, ...stored } = await storeTests(tx, { repositoryId, content });
-    newTests = stored.newTests;
-    return await insertTestList(tx, { ...list, testNos });
+    const { testNos, ...added } = await storeTests(tx, { repositoryId, content });
+    newTests = added.newTests;
+    return await insertTestList(tx, { repositoryId, listHash: content.listHash, testNos });
   };
-  const testListNo = await findTestListNo(tx, list) ?? await insert();
+  const testListNo = stored ?? await insert();
   const testNos = await findTestNos(tx, repositoryId, content);
   const ambiguousTestNos = content.ambiguousTestHashes.flatMap((hash) => testNos.get(hash) ?? []);
   const overheads = encodeOverheads(content.overheads, testNos);

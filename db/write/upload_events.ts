@@ -13,12 +13,7 @@ import { buildKeyOf, codeVersionOf } from "../read/fragments.ts";
 import { isMassFailureRow } from "../read/job_runs.ts";
 import { messageOf } from "../read/texts.ts";
 import type { NewDisruption } from "./disruptions.ts";
-import {
-  addWebhookMessages,
-  type EventRepository,
-  loadOwnersOfTests,
-  loadSubscribedEvents,
-} from "./webhook_messages.ts";
+import { addWebhookMessages, type EventRepository, loadOwnersOfTests } from "./webhook_messages.ts";
 
 /** A submission that was stored, in the transaction that has locked its repository. */
 interface StoredRun {
@@ -35,16 +30,18 @@ interface StoredRun {
 
 type Repository = EventRepository & { idPrefix: number };
 
-/** Adds the events of an upload to the outbox. Without webhooks this is one cheap statement. */
+/**
+ * Adds the events of an upload to the outbox.
+ *
+ * @param options.events that are subscribed to, from {@linkcode loadSubscribedEvents}
+ */
 export async function addUploadEvents(
   tx: Queryable,
   repository: Repository,
-  run: StoredRun,
-  now: number,
+  { events, now, ...run }: StoredRun & { events: ReadonlySet<WebhookEvent>; now: number },
 ): Promise<void> {
   // Nothing in a run that is uploaded late is news.
   if (run.recordedAt < now - WINDOW_SECONDS) return;
-  const events = await loadSubscribedEvents(tx, repository.organizationId);
   if (events.has("test.flaky")) await addFlakyTests(tx, repository, run, now);
   if (events.has("outage.started")) await addOutage(tx, repository, run, now);
 }

@@ -10,8 +10,13 @@ import {
 import type { Organization } from "../../db/admin/organizations.ts";
 import { findOrCreateRepository } from "../../db/admin/repositories.ts";
 import type { Database } from "../../db/connection/connect.ts";
-import { storeCoverageAlone, storeSubmission } from "../../db/write/store_submission.ts";
+import {
+  lockForUpload,
+  storeCoverageAlone,
+  storeSubmission,
+} from "../../db/write/store_submission.ts";
 import { addUploadEvents } from "../../db/write/upload_events.ts";
+import { loadSubscribedEvents } from "../../db/write/webhook_messages.ts";
 import { writeTransaction } from "../../db/write/transaction.ts";
 import { formatRepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp } from "../base/time.ts";
@@ -45,17 +50,21 @@ export async function storeUpload(
   const { repository, submission, duplicate } = await writeTransaction(sql, async (tx) => {
     const repository = await findOrCreateRepository(tx, creation);
     const { repositoryId } = repository;
+    const locked = await lockForUpload(tx, repositoryId);
     const key = found
       ? await recordProcessed(tx, { ...found, repositoryId })
       : claim && await assignArchive(tx, { ...claim, repositoryId });
     const upload = { ...facts, coverage, notes, repositoryId, uploadedAt: now, key, isStoredOnce };
-    const submission = results ? await storeSubmission(tx, { ...upload, ...results }) : null;
+    const [submission, events] = await Promise.all([
+      results ? storeSubmission(tx, { ...upload, ...results }, locked) : null,
+      loadSubscribedEvents(tx, organization.organizationId),
+    ]);
     if (results && submission && !submission.duplicate) {
       const { exceptions, testHashes } = results.content;
       const counts = countTests(exceptions, testHashes.length);
-      await addUploadEvents(tx, repository, { ...facts, ...submission, counts }, now);
+      await addUploadEvents(tx, repository, { ...facts, ...submission, counts, events, now });
     }
-    if (!submission) await storeCoverageAlone(tx, upload);
+    if (!submission) await storeCoverageAlone(tx, upload, locked);
     const duplicate = submission?.duplicate ?? false;
     const status = duplicate && submission?.key !== key ? "duplicate" : "processed";
     if (claim) await finishArchive(tx, claim, { status });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { setImmediate } from "node:timers/promises";
 import { it } from "@std/testing/bdd";
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { pause } from "../../../lib/base/delay.ts";
@@ -15,6 +16,28 @@ describeWithDatabases("statements of a connection", (database) => {
       assert.deepEqual([...await sql`select 8 as n union all select 9`], [{ n: 8 }, { n: 9 }]);
     } finally {
       await close();
+    }
+  });
+
+  it("never run after the function of their transaction has ended", async () => {
+    const { sql, close } = await openDatabase({ ...database().place, maxConnections: 1 });
+    const admin = database().sql;
+    await admin`create table late (n integer)`;
+    let late: Promise<unknown> | undefined;
+    try {
+      const failed = sql.begin(async (tx) => {
+        const division = tx`select 1 / 0`.then(() => {});
+        // Sent while `rollback` is under way.
+        late = division.catch(() => setImmediate()).then(() => tx`insert into late values (1)`);
+        late.catch(() => {});
+        await division;
+      });
+      await assert.rejects(failed, /by zero/);
+      await assert.rejects(late!);
+      assert.deepEqual([...await sql`select n from late`], []);
+    } finally {
+      await close();
+      await admin`drop table late`;
     }
   });
 

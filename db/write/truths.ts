@@ -1,0 +1,313 @@
+// Tests: tests/db/write/evidence_test.ts
+/** What later runs show to be true of failures: whether the change caused them, and which are repeats. */
+import { ImpliedPasses } from "../../lib/analysis/repetition/implied_passes.ts";
+import { findLegs } from "../../lib/analysis/repetition/submissions.ts";
+import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
+import {
+  MIN_FAILED_VERSIONS,
+  runsAt,
+  type TestOutcome,
+  truthAt,
+} from "../../lib/evidence/truth.ts";
+import { integersIn, type Queryable, textsIn } from "../connection/sql.ts";
+import { loadCauses } from "../read/evidence.ts";
+import { loadRunGroups, loadRuns } from "../read/runs.ts";
+import { loadTestFacts } from "../read/test_facts.ts";
+import { TESTS_AT_ONCE } from "./new_negatives.ts";
+
+/** The code in an environment and a job. */
+export interface CodeVersion {
+  /** As `submission.code_version`. */
+  code: string;
+  environment: string;
+  job: string;
+}
+
+/** Runs of a branch that are looked at on either side of a code version. */
+const NEIGHBOURING_RUNS = 100;
+
+/** How many code versions away a stretch of failures can begin or end. */
+const REACH = MIN_FAILED_VERSIONS - 1;
+
+const RUN_COLUMNS = [
+  "branch",
+  "code",
+  "buildUrl",
+  "job",
+  "shard",
+  "attempt",
+  "isOutage",
+  "tests",
+  "results",
+] as const;
+
+type TruthRun = Run<typeof RUN_COLUMNS[number]>;
+
+/** A code version of which a run came or went. */
+interface ChangedVersion {
+  repositoryId: number;
+  version: CodeVersion;
+  /** That run. */
+  submissionId: string;
+  branch: string | null;
+  /** Whether the run came: its evidence was stored as open just now. */
+  isNew: boolean;
+}
+
+/** What failed at a code version. */
+interface FailedTests {
+  /** Of its submissions with failures, each once. */
+  branches: readonly (string | null)[];
+  /** Each test once, ascending. */
+  testNos: Int32Array;
+}
+
+/**
+ * The tests that failed at a code version, and the branches on which they did. Some thousands at once: one
+ * statement for a million took 6 s, in which the embedded database does nothing else.
+ */
+export async function loadFailedTests(
+  tx: Queryable,
+  { repositoryId, version }: Pick<ChangedVersion, "repositoryId" | "version">,
+): Promise<FailedTests> {
+  const branches = new Set<string | null>();
+  const batches: number[][] = [];
+  for (let after: number | undefined = -1; after !== undefined;) {
+    const rows: { branch: string | null; testNos: number[] }[] = await tx`
+      select s.branch, array_to_json(array(
+        select f.test_no from failure_evidence f
+        where f.repository_id = ${repositoryId} and f.submission_id = s.submission_id
+          and f.test_no > ${after}
+        order by f.test_no limit ${TESTS_AT_ONCE})) as "testNos"
+      from submission s
+      where s.repository_id = ${repositoryId} and s.code_version = ${version.code}
+        and s.environment = ${version.environment} and s.job = ${version.job}`;
+    const failed = rows.filter(({ testNos }) => testNos.length > 0);
+    for (const { branch, testNos } of failed) {
+      branches.add(branch);
+      batches.push(testNos);
+    }
+    // Every submission is read up to here, and some have more.
+    after = failed.filter(({ testNos }) => testNos.length === TESTS_AT_ONCE)
+      .map(({ testNos }) => testNos.at(-1)!).sort((a, b) => a - b)[0];
+  }
+  return { branches: [...branches], testNos: distinctOf(batches) };
+}
+
+/** The numbers of all lists, each once, ascending. */
+function distinctOf(lists: readonly number[][]): Int32Array {
+  const all = new Int32Array(lists.reduce((sum, { length }) => sum + length, 0));
+  let end = 0;
+  for (const list of lists) {
+    all.set(list, end);
+    end += list.length;
+  }
+  return all.sort().filter((number, index) => number !== all[index - 1]);
+}
+
+/**
+ * Finds out again what is true of failures at a code version of which a run came or went, and of the failures
+ * next to it on its branches.
+ *
+ * @param failed from {@linkcode loadFailedTests}, before a run goes
+ */
+export async function resolveTruths(
+  tx: Queryable,
+  changed: ChangedVersion,
+  { branches, testNos }: FailedTests,
+): Promise<void> {
+  if (testNos.length === 0) return;
+  const all = new Set([changed.branch, ...branches]);
+  // What one branch shows of the new failures replaces what another did.
+  const isNew = changed.isNew && all.size === 1;
+  for (const branch of all) {
+    const runs = await loadNeighbours(tx, { ...changed, branch });
+    for (let start = 0; start < testNos.length; start += TESTS_AT_ONCE) {
+      const batch = [...testNos.subarray(start, start + TESTS_AT_ONCE)];
+      await resolveOnBranch(tx, { ...changed, isNew, testNos: batch, runs });
+    }
+  }
+}
+
+/**
+ * As {@linkcode resolveTruths}, for a new submission that is the only one of its code version, and in which no
+ * test failed and passed: it only shows something together with other failures of its tests on its branch.
+ */
+export async function resolveTruthsOfOnlyRun(
+  tx: Queryable,
+  changed: ChangedVersion,
+  testNos: Int32Array,
+): Promise<void> {
+  const { branch } = changed;
+  if (branch === null || branch === "") return;
+  for (let start = 0; start < testNos.length; start += TESTS_AT_ONCE) {
+    const batch = testNos.subarray(start, start + TESTS_AT_ONCE);
+    if (!await haveFailedOnBranch(tx, { ...changed, branch }, batch)) continue;
+    return await resolveTruths(tx, changed, { branches: [branch], testNos });
+  }
+}
+
+/** Whether one of some tests failed in another submission of the branch, of this environment and job. */
+async function haveFailedOnBranch(
+  tx: Queryable,
+  { repositoryId, submissionId, branch, version: { environment, job } }: ChangedVersion,
+  testNos: Int32Array,
+): Promise<boolean> {
+  const [row] = await tx<{ hasFailed: boolean }[]>`
+    select exists (
+      select 1 from unnest(${integersIn(tx, testNos)}) t (test_no)
+      cross join lateral (
+        select n.submission_id from negative_result n
+        where n.repository_id = ${repositoryId} and n.test_no = t.test_no
+          and n.submission_id <> decode(${submissionId}, 'hex')
+        offset 0
+      ) n
+      join submission s on s.repository_id = ${repositoryId} and s.submission_id = n.submission_id
+      where s.branch = ${branch} and s.environment = ${environment} and s.job = ${job}
+    ) as "hasFailed"`;
+  return row!.hasFailed;
+}
+
+/** The runs of a branch around a code version, oldest first, and those of their code on other branches. */
+async function loadNeighbours(
+  tx: Queryable,
+  { repositoryId, version, submissionId, branch }: Omit<ChangedVersion, "isNew">,
+): Promise<TruthRun[]> {
+  const { code, environment, job } = version;
+  const isHere = tx`s.environment = ${environment} and s.job = ${job}`;
+  const common = { repositoryId, columns: RUN_COLUMNS } as const;
+  const isAtVersion = tx`s.code_version = ${code} and ${isHere}`;
+  if (branch === null || branch === "") {
+    return await loadRuns(tx, { ...common, where: isAtVersion, order: "oldest first" });
+  }
+  const onBranch = tx`s.branch = ${branch} and ${isHere} and s.code_version <> ${code}`;
+  // The first run of the code version.
+  const place = tx`coalesce((
+    select o.submission_id from submission o
+    where o.repository_id = ${repositoryId} and o.status = 'processed' and o.code_version = ${code}
+      and o.environment = ${environment} and o.job = ${job}
+    order by o.submission_id limit 1), decode(${submissionId}, 'hex'))`;
+  const { before, atVersion, after } = await loadRunGroups(tx, {
+    ...common,
+    groups: {
+      before: { where: tx`${onBranch} and s.submission_id < ${place}`, limit: NEIGHBOURING_RUNS },
+      atVersion: { where: isAtVersion, order: "oldest first" },
+      after: {
+        where: tx`${onBranch} and s.submission_id > ${place}`,
+        order: "oldest first",
+        limit: NEIGHBOURING_RUNS,
+      },
+    },
+  });
+  const runs = [...before.reverse(), ...atVersion, ...after];
+  const codes = new Set(runs.map((run) => run.code));
+  const elsewhere = await loadRuns(tx, {
+    ...common,
+    where: tx`${isHere} and s.branch is distinct from ${branch} and s.code_version <> ${code}
+      and s.code_version = any(${textsIn(tx, [...codes])})`,
+  });
+  return [...runs, ...elsewhere];
+}
+
+/** A code version of a test. */
+interface TestVersion {
+  code: string;
+  /** Its first run on the branch. */
+  firstId: string;
+  failedIds: string[];
+  /** The failed ones of `outcomes`. */
+  countedIds: string[];
+  /** Without failures in outages, which say nothing about the code. */
+  outcomes: TestOutcome[];
+}
+
+const IMPLIED_PASS = { positive: 1, negative: 0 };
+
+/** Updates truths and repeats of tests at the code version, and at those in reach. */
+async function resolveOnBranch(
+  tx: Queryable,
+  { repositoryId, version, submissionId, isNew, testNos, runs }: ChangedVersion & {
+    testNos: readonly number[];
+    runs: readonly TruthRun[];
+  },
+): Promise<void> {
+  const byTest = new Map(testNos.map((testNo) => [testNo, new Map<string, TestVersion>()]));
+  const selected = new SelectedTests(testNos);
+  const { setUpOf, hasFile } = await loadTestFacts(tx, { repositoryId, testNos: new Set(testNos) });
+  const implied = new ImpliedPasses(testNos, setUpOf);
+  const withLegs = new Set(
+    Map.groupBy(runs, ({ code }) => code).entries()
+      .filter(([, own]) => findLegs(own) !== null).map(([code]) => code),
+  );
+  for (const run of runs) {
+    const { submissionId: firstId, code, isOutage, results } = run;
+    const add = (
+      testNo: number,
+      { positive, negative }: { positive: number; negative: number },
+    ) => {
+      if (positive + negative === 0) return;
+      const ofTest = byTest.get(testNo)!;
+      let found = ofTest.get(code);
+      if (!found) {
+        found = { code, firstId, failedIds: [], countedIds: [], outcomes: [] };
+        ofTest.set(code, found);
+      }
+      if (negative > 0) found.failedIds.push(firstId);
+      if (positive === 0 && isOutage) return;
+      if (negative > 0) found.countedIds.push(firstId);
+      found.outcomes.push({ run, hasPassed: positive > 0, hasFailed: negative > 0 });
+    };
+    results.each(selected, (testNo, { counts }) => add(testNo, counts));
+    for (const testNo of implied.in(results)) add(testNo, IMPLIED_PASS);
+  }
+  const histories = [...byTest].map(([testNo, ofTest]) => {
+    const all = [...ofTest.values()];
+    const known = all.filter(({ outcomes }) => outcomes.length > 0);
+    const ran = known.map(({ code, outcomes }) =>
+      runsAt(outcomes, { hasLegs: withLegs.has(code), hasFile: hasFile(testNo) })
+    );
+    return { testNo, all, known, ran };
+  });
+  // Few tests fail at three code versions in a row: only their causes are looked up.
+  const failedOften = histories
+    .filter(({ ran }) => ran.some((_, index) => truthAt(ran, index) === "the_change"))
+    .map(({ testNo }) => testNo);
+  const moment = Math.max(...runs.map(({ recordedAt }) => recordedAt));
+  const causes = failedOften.length === 0
+    ? null
+    : await loadCauses(tx, { repositoryId, testNos: failedOften, moment });
+  const rows = histories.flatMap(({ testNo, all, known, ran: runsOfTest }) => {
+    const ofTest = causes?.get(testNo);
+    const ran = runsOfTest.map((one, index) => ({
+      ...one,
+      causes: new Set(known[index]!.countedIds.flatMap((id) => ofTest?.get(id) ?? [])),
+    }));
+    const here = known.findIndex(({ code }) => code === version.code);
+    const later = known.findIndex(({ firstId }) => firstId > submissionId);
+    const place = here !== -1 ? here : later === -1 ? known.length : later;
+    return all.flatMap((one) => {
+      const index = known.indexOf(one);
+      if (one.code !== version.code && Math.abs(index - place) > REACH) return [];
+      const truth = index === -1 ? null : truthAt(ran, index);
+      return one.failedIds.sort().map((id, repeat) => ({
+        testNo,
+        id,
+        truth,
+        isRepeat: repeat > 0,
+      })).filter(({ id, isRepeat }) => {
+        // That is how they were stored: of a large upload it is the most.
+        const isAsStored = isNew && id === submissionId && truth === null && !isRepeat;
+        return !isAsStored;
+      });
+    });
+  });
+  if (rows.length === 0) return;
+  await tx`
+    update failure_evidence f set truth = t.truth, is_repeat = t."isRepeat"
+    from json_to_recordset(${
+    JSON.stringify(rows)
+  }::text::json) as t("testNo" int, id text, truth text,
+      "isRepeat" boolean)
+    where f.repository_id = ${repositoryId} and f.submission_id = decode(t.id, 'hex')
+      and f.test_no = t."testNo" and (f.truth, f.is_repeat) is distinct from (t.truth, t."isRepeat")`;
+}
