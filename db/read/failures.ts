@@ -154,30 +154,38 @@ function* readBuildFailures(
   }
 }
 
-/** The failures in the rows of submissions that count. */
+/** The failures in the rows of submissions that count, the newest first, one after the other in the same object. */
 function* readFailures(
   rows: readonly FailuresRow[],
   { runs, indexes }: FoundTests,
 ): Generator<Failure, void> {
-  const counted = new Map(runs.map((run, index) => [run.submissionId, { ...run, index }]));
-  for (const row of rows) {
-    const { submissionId } = row;
-    const run = counted.get(submissionId);
-    if (!run) continue;
-    const { recordedAt, index } = run;
-    const branch = run.branch ?? "";
+  const rowsOf = new Map(rows.map((row) => [row.submissionId, row]));
+  const one: Failure = {
+    fingerprint: "",
+    testNo: 0,
+    test: 0,
+    isDisruption: false,
+    branch: "",
+    recordedAt: 0,
+    position: 0,
+    submissionId: "",
+    resultNo: 0,
+  };
+  for (let index = runs.length - 1; index >= 0; index--) {
+    const run = runs[index]!;
+    const row = rowsOf.get(run.submissionId);
+    if (!row) continue;
+    one.submissionId = run.submissionId;
+    one.recordedAt = run.recordedAt;
+    one.branch = run.branch ?? "";
     for (const { testNo, resultNo, isDisruption, fingerprint } of failuresIn(row)) {
-      yield {
-        fingerprint,
-        testNo,
-        test: indexes.get(testNo)!,
-        isDisruption,
-        branch,
-        recordedAt,
-        position: index * MAX_RESULTS + resultNo,
-        submissionId,
-        resultNo,
-      };
+      one.fingerprint = fingerprint;
+      one.testNo = testNo;
+      one.test = indexes.get(testNo)!;
+      one.isDisruption = isDisruption;
+      one.resultNo = resultNo;
+      one.position = index * MAX_RESULTS + resultNo;
+      yield one;
     }
   }
 }

@@ -1,5 +1,6 @@
 // Tests: tests/lib/cli/commands/evidence_test.ts tests/routes/test_evidence_test.ts
 /** The runs of one test on the base branch. */
+import { ImpliedPasses } from "../../lib/analysis/repetition/implied_passes.ts";
 import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
 import {
   type HistoryRun,
@@ -13,6 +14,7 @@ import type { Queryable } from "../connection/sql.ts";
 import { loadBaseBranch } from "./base_branch.ts";
 import { isOfBase } from "./fragments.ts";
 import { eachRun } from "./runs.ts";
+import { loadTestFacts } from "./test_facts.ts";
 import { MAX_BASE_SUBMISSIONS } from "./test_states.ts";
 
 const COLUMNS = [
@@ -64,6 +66,8 @@ export async function loadBaseHistory(
   const filter = { branches: null, environments };
   const where = isOfBase(sql, basePatterns(base));
   const selected = new SelectedTests([testNo]);
+  const { setUpOf } = await loadTestFacts(sql, { repositoryId, testNos: new Set([testNo]) });
+  const implied = new ImpliedPasses([testNo], setUpOf);
   const runs: BaseRun[] = [];
   const counts = new Map<string, number>();
   const firstRecordedAt = new Map<string, number>();
@@ -82,13 +86,15 @@ export async function loadBaseHistory(
     const place = JSON.stringify([version.job, version.environment, version.shard]);
     const count = counts.get(version.environment) ?? 0;
     if (!isOutage && count < MAX_HISTORY_RUNS) {
-      results.each(selected, (_, attempts) => {
-        const outcome = runOutcome(attempts);
+      const add = (outcome: ReturnType<typeof runOutcome>) => {
         if (!outcome) return;
         if (runs.length === 0) laterRuns = runsOfJob.get(place) ?? 0;
         counts.set(version.environment, count + 1);
         runs.push({ ...version, ...outcome });
-      });
+      };
+      results.each(selected, (_, attempts) => add(runOutcome(attempts)));
+      // A report has a set-up only when it failed.
+      if (implied.in(results).length > 0) add({ hasFailed: false, hasFailedAtLast: false });
     }
     if (runs.length === 0 && !isOutage) runsOfJob.set(place, (runsOfJob.get(place) ?? 0) + 1);
     if (++submissions === MAX_BASE_SUBMISSIONS) break;

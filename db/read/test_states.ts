@@ -1,12 +1,14 @@
 // Tests: tests/routes/test_states_test.ts
 /** The states of the tests of a repository on its base branch. */
-import { type Run, TestHistories, type TestList } from "../../lib/analysis/run.ts";
+import { ImpliedPasses, NO_IMPLIED_PASSES } from "../../lib/analysis/repetition/implied_passes.ts";
+import { type Run, SelectedTests, TestHistories, type TestList } from "../../lib/analysis/run.ts";
 import { wilsonLowerBound } from "../../lib/analysis/wilson.ts";
 import { firstSubmissionId, type TestIdentity } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { chanceOfPasses, MAX_CHANCE, passesNeeded } from "../../lib/evidence/calm.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import {
+  MIN_BROKEN_RUNS,
   stateIn,
   TEST_STATES,
   type TestState,
@@ -16,6 +18,7 @@ import {
   BaseHistories,
   MAX_HISTORY_RUNS,
   outcomeByte,
+  PASSED,
   runOutcome,
   type TestStateFacts,
 } from "../../lib/evidence/test_evidence.ts";
@@ -25,6 +28,7 @@ import { loadBaseBranch, loadBaseBranches } from "./base_branch.ts";
 import { buildKeyOf, isOfBase } from "./fragments.ts";
 import { loadIdentities } from "./names_of_tests.ts";
 import { eachRun, loadLatestRuns } from "./runs.ts";
+import { loadTestFacts } from "./test_facts.ts";
 
 /** Enough for ten environments with all runs that count; bounds the time of a request. */
 export const MAX_BASE_SUBMISSIONS = 10 * MAX_HISTORY_RUNS;
@@ -46,8 +50,9 @@ type BaseRun = Run<typeof COLUMNS[number]>;
 type StateFacts = Omit<TestStateFacts, "passing">;
 
 /** The state of a test, and when it stopped running, in seconds since 1970. */
-interface TestFacts extends TestStateFacts {
+interface FactsOfTest extends TestStateFacts {
   stopped: { lastRunAt: number; stoppedAt: number } | null;
+  hasPassed: boolean;
 }
 
 /** A test that had failures, and does not run in its job any more. */
@@ -96,18 +101,29 @@ interface StatesQuery {
   states: readonly TestState[];
   /** Which of the tests in these states; all unless given. */
   isListed?: (test: Pick<TestInState, "state" | "isDisruptive">) => boolean;
+  /** Also finds the tests that pass again. */
+  withProving?: boolean;
   limit: number;
   offset: number;
 }
 
 /**
  * The tests in some states, the worst state first, and how many there are; `base` is the base branch, `stopped`
- * the tests that stopped running in the last 90 days, the latest first, and `proving` those that pass again, the
- * ones with the fewest passes left first.
+ * the tests that stopped running in the last 90 days, the latest first, and `proving`, if asked for, those that pass
+ * again, the ones with the fewest passes left first.
  */
 export async function loadTestStates(
   sql: Queryable,
-  { repositoryId, idPrefix, now, windowStart, states, isListed = () => true, ...page }: StatesQuery,
+  {
+    repositoryId,
+    idPrefix,
+    now,
+    windowStart,
+    states,
+    isListed = () => true,
+    withProving = false,
+    ...page
+  }: StatesQuery,
 ): Promise<{
   count: number;
   tests: TestInState[];
@@ -118,9 +134,13 @@ export async function loadTestStates(
   const base = await loadBaseBranch(sql, { repositoryId, now });
   const runs = await loadBaseRuns(sql, { repositoryId, base });
   const disruptive = await selectDisruptive(sql, { repositoryId, windowStart });
-  const found = statesOfFailing(runs, disruptive);
+  const isFlakyListed = states.includes("flaky") &&
+    isListed({ state: "flaky", isDisruptive: true });
+  const testNos = failingTests(runs, { disruptive, all: isFlakyListed || withProving });
+  const found = await loadStatesOf(sql, { repositoryId, runs, testNos, disruptive });
   if (states.some((state) => state === "healthy" || state === "new")) {
-    for (const [testNo, facts] of statesOfOthers(runs, found)) found.set(testNo, facts);
+    const known = new Set([...found.keys(), ...disruptive]);
+    for (const [testNo, facts] of statesOfOthers(runs, known)) found.set(testNo, facts);
   }
   const stopped = [...found].flatMap(([testNo, { stopped, passing }]) =>
     stopped && stopped.lastRunAt >= now - STOPPED_SECONDS
@@ -128,7 +148,7 @@ export async function loadTestStates(
       : []
   );
   const proving = [...found].flatMap(([testNo, { state, passing, stopped }]) =>
-    passing && !stopped && state !== "broken" && isProving(passing)
+    withProving && passing && !stopped && state !== "broken" && isProving(passing)
       ? [{ testNo, ...passesOf(passing) }]
       : []
   );
@@ -152,9 +172,11 @@ export async function loadTestStates(
       const identity = names.get(testNo);
       return identity ? [{ ...identity, ...own }] : [];
     });
-  const tests = named(wanted.map(([testNo, { passing: _, stopped: __, ...facts }]) => (
-    { testNo, ...facts, isDisruptive: disruptive.has(testNo) }
-  ))).sort(compareStates);
+  const tests = named(
+    wanted.map(([testNo, { passing: _, stopped: __, hasPassed: ___, ...facts }]) => (
+      { testNo, ...facts, isDisruptive: disruptive.has(testNo) }
+    )),
+  ).sort(compareStates);
   return {
     base,
     stopped: named(stopped).sort((a, b) => b.lastRunAt - a.lastRunAt || (a.id < b.id ? -1 : 1)),
@@ -238,7 +260,8 @@ export async function countBrokenTests(
     for (const [repositoryId, latest] of loaded) {
       const runs = latest.filter(({ isOutage }) => !isOutage).reverse();
       const testNos = new Set(candidates.get(repositoryId));
-      const states = statesOf(runs, { testNos, disruptive: new Set() });
+      const disruptive = new Set<number>();
+      const states = await loadStatesOf(sql, { repositoryId, runs, testNos, disruptive });
       const broken = [...states.values()].filter(({ state, stopped }) =>
         state === "broken" && !stopped
       );
@@ -271,39 +294,103 @@ async function loadBaseRuns(
   return runs.reverse();
 }
 
-/** By test_no: the states of tests that failed in a run, or are disruptive. */
-function statesOfFailing(
+/**
+ * The tests that failed in a run, or are disruptive; unless all are asked for, without disruptive tests that can
+ * neither be broken nor have stopped. Of 2,000 flaky tests these are most.
+ */
+function failingTests(
   runs: readonly BaseRun[],
-  disruptive: ReadonlySet<number>,
-): Map<number, TestFacts> {
-  const testNos = new Set(disruptive);
-  for (const { results } of runs) {
-    results.eachException((testNo, { counts }) => {
-      if (counts.negative > 0) testNos.add(testNo);
+  { disruptive, all }: { disruptive: ReadonlySet<number>; all: boolean },
+): Set<number> {
+  const others = new Set<number>();
+  const selected = new SelectedTests(disruptive);
+  const failedAtLast = new Int32Array(disruptive.size);
+  const ranLately = new Uint8Array(disruptive.size);
+  const wasSkippedLately = new Uint8Array(disruptive.size);
+  const stopTimes = stopTimesOf(runs);
+  const lists = new Set<TestList>();
+  for (const [runNo, { results }] of runs.entries()) {
+    const isLate = stopTimes[runNo] === null;
+    if (isLate && !lists.has(results.tests)) {
+      lists.add(results.tests);
+      for (const [place, ran] of selected.ranIn(results.tests).entries()) ranLately[place]! |= ran;
+    }
+    results.eachException((testNo, attempts) => {
+      const place = selected.placeOf(testNo);
+      const outcome = runOutcome(attempts);
+      if (place < 0) {
+        if (outcome?.hasFailed) others.add(testNo);
+      } else if (outcome?.hasFailedAtLast) failedAtLast[place]!++;
+      else if (!outcome && isLate) wasSkippedLately[place] = 1;
     });
   }
-  return statesOf(runs, { testNos, disruptive });
+  const own = selected.testNos.filter((_, place) =>
+    all || failedAtLast[place]! >= MIN_BROKEN_RUNS || ranLately[place] === 0 ||
+    wasSkippedLately[place] === 1
+  );
+  return new Set([...others, ...own]);
+}
+
+/**
+ * By test_no: the states of some tests. No report has the passes of a set-up, so those of a test that only failed
+ * may follow from the tests that it is for.
+ */
+async function loadStatesOf(
+  sql: Queryable,
+  { repositoryId, runs, testNos, disruptive }: {
+    repositoryId: number;
+    runs: readonly BaseRun[];
+    testNos: ReadonlySet<number>;
+    disruptive: ReadonlySet<number>;
+  },
+): Promise<Map<number, FactsOfTest>> {
+  const found = statesOf(runs, { testNos, disruptive });
+  const onlyFailed = new Set(
+    [...found].filter(([, { hasPassed }]) => !hasPassed).map(([testNo]) => testNo),
+  );
+  if (onlyFailed.size === 0) return found;
+  const { setUpOf } = await loadTestFacts(sql, { repositoryId, testNos: onlyFailed });
+  const setUps = new Set([...onlyFailed].filter((testNo) => setUpOf(testNo) !== undefined));
+  if (setUps.size === 0) return found;
+  const implied = new ImpliedPasses(setUps, setUpOf);
+  for (const [testNo, facts] of statesOf(runs, { testNos: setUps, disruptive, implied })) {
+    found.set(testNo, facts);
+  }
+  return found;
 }
 
 /** By test_no: the states of some tests. */
 function statesOf(
   runs: readonly BaseRun[],
-  { testNos, disruptive }: { testNos: ReadonlySet<number>; disruptive: ReadonlySet<number> },
-): Map<number, TestFacts> {
+  { testNos, disruptive, implied = NO_IMPLIED_PASSES }: {
+    testNos: ReadonlySet<number>;
+    disruptive: ReadonlySet<number>;
+    implied?: ImpliedPasses;
+  },
+): Map<number, FactsOfTest> {
   const stopTimes = stopTimesOf(runs);
   const attempts = new TestHistories(runs, testNos);
   const histories = new BaseHistories(runs);
+  const impliedRuns = new Map<number, number[]>();
+  for (const [runNo, { results }] of runs.entries()) {
+    for (const testNo of implied.in(results)) {
+      const known = impliedRuns.get(testNo);
+      if (known) known.push(runNo);
+      else impliedRuns.set(testNo, [runNo]);
+    }
+  }
   const outcomes = new Uint8Array(runs.length);
-  const found = new Map<number, TestFacts>();
+  const found = new Map<number, FactsOfTest>();
   for (const testNo of testNos) {
     attempts.writeBytes(testNo, outcomes, outcomeByte);
+    for (const runNo of impliedRuns.get(testNo) ?? []) outcomes[runNo] = PASSED;
     const facts = histories.state(outcomes, disruptive.has(testNo));
     const last = outcomes.findLastIndex((outcome) => outcome > 0);
     const stoppedAt = stopTimes[last] ?? null;
     const stopped = facts.passing && stoppedAt !== null
       ? { lastRunAt: runs[last]!.recordedAt, stoppedAt }
       : null;
-    found.set(testNo, { ...facts, stopped });
+    found.set(testNo, { ...facts, stopped, hasPassed: outcomes.includes(PASSED) });
   }
   return found;
 }
@@ -324,9 +411,9 @@ function stopTimesOf(runs: readonly BaseRun[]): (number | null)[] {
 /** By test_no: the states of tests that never failed, which follow from how often they ran. */
 function statesOfOthers(
   runs: readonly BaseRun[],
-  known: ReadonlyMap<number, unknown>,
-): Map<number, TestFacts> {
-  const found = new Map<number, TestFacts[]>();
+  known: ReadonlySet<number>,
+): Map<number, FactsOfTest> {
+  const found = new Map<number, FactsOfTest[]>();
   for (const [environment, own] of Map.groupBy(runs, (run) => run.environment)) {
     const counts = new Map<number, number>();
     const add = (testNo: number, count: number) => {
@@ -354,7 +441,7 @@ function statesOfOthers(
   );
 }
 
-function neverFailed(environment: string, runs: number): TestFacts {
+function neverFailed(environment: string, runs: number): FactsOfTest {
   return {
     state: stateIn({
       segments: [{ runs, failures: 0 }],
@@ -368,6 +455,7 @@ function neverFailed(environment: string, runs: number): TestFacts {
     since: null,
     passing: null,
     stopped: null,
+    hasPassed: runs > 0,
   };
 }
 

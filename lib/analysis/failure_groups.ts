@@ -76,7 +76,8 @@ const MAX_TESTS = 20;
 /**
  * Groups failures, in any order, by cause: the 50 largest groups, the largest first, and the number of
  * all. A failure of an unknown cause is alone. Ties go to the latest failure, then to the smaller fingerprint.
- * One pass, as there may be 100,000.
+ * One pass, as there may be 100,000. Each may be the same object, written to again: only the latest of a group is
+ * copied, and there are fewest copies where the latest failures come first.
  */
 export function groupFailures<T extends FailedAttempt>(
   attempts: Iterable<T>,
@@ -90,7 +91,7 @@ export function groupFailures<T extends FailedAttempt>(
     if (!group) {
       group = {
         fingerprint,
-        latest: attempt,
+        latest: { ...attempt },
         count: 0,
         disruptionCount: 0,
         firstRecordedAt: recordedAt,
@@ -101,7 +102,7 @@ export function groupFailures<T extends FailedAttempt>(
     }
     group.count++;
     if (isDisruption) group.disruptionCount++;
-    if (attempt.position > group.latest.position) group.latest = attempt;
+    if (attempt.position > group.latest.position) group.latest = { ...attempt };
     if (recordedAt < group.firstRecordedAt) group.firstRecordedAt = recordedAt;
     if (branch !== "") group.branches.add(branch);
     group.tests.push(test);

@@ -146,6 +146,7 @@ async function statesOf(
     windowStart,
     states: BAD_STATES,
     isListed: isInNoOtherList,
+    withProving: true,
     offset: 0,
     limit: Infinity,
   });

@@ -42,7 +42,10 @@ export function runOutcome(
 }
 
 /** How a test ended in a run, as a byte: there may be millions. */
-const NOT_RUN = 0, PASSED = 1, FAILED = 2, FAILED_AT_LAST = 3;
+const NOT_RUN = 0, FAILED = 2, FAILED_AT_LAST = 3;
+
+/** The byte of {@linkcode outcomeByte} of a test that passed without a failure. */
+export const PASSED = 1;
 
 /** {@linkcode runOutcome} as a byte; 0 when the test neither passed nor failed. */
 export function outcomeByte(attempts: Attempts): number {

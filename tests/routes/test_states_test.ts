@@ -166,6 +166,33 @@ describeWithDatabase("the states of tests", (database) => {
     assert.equal(row[head.indexOf("broken_test_count")], "1");
   });
 
+  it("of a hook that fails now and then are not broken: its passes are in no report", async () => {
+    const repository = await fixture.addRepository("acme", "hooks");
+    const hook = {
+      name: '"before all" hook',
+      class: "Cart",
+      file: "",
+      conclusion: "failure" as const,
+    };
+    const test = { name: "adds", class: "Cart", file: "" };
+    for (let index = 0; index < 24; index++) {
+      await fixture.upload(repository, index % 8 === 0 ? [hook] : [test], {
+        branch: "main",
+        commitOid: commitAt(index),
+        buildUrl: `https://ci.example.com/hooks/${index}`,
+        recordedAt: NOW - 9_000 + index,
+      });
+    }
+    const { tests } = await bodyOf(await fixture.get("/api/repos/acme/hooks/states"), ROUTE);
+    const [found] = tests;
+    assert.deepEqual([tests.length, found.state, found.rate], [1, "flaky", 3 / 24]);
+    const evidence = await (await fixture.get(`/api/tests/${found.id}/evidence`)).json();
+    assert.deepEqual([evidence.state, evidence.rate], ["flaky", 3 / 24]);
+    const csv = await (await fixture.get("/repos.csv?q=acme/hooks")).text();
+    const [head = "", row = ""] = csv.split("\r\n").map((line) => line.split(","));
+    assert.equal(row[head.indexOf("broken_test_count")], "0");
+  });
+
   it("leave disruptive tests out with without_reruns", async () => {
     const repository = await fixture.addRepository("acme", "twice");
     await fixture.upload(repository, flaky("again"), { branch: "main", recordedAt: NOW - DAY });
