@@ -128,7 +128,7 @@ function headline({ totals, group_by }: Digest): string[] {
 
 const RED_KINDS: Record<keyof RedJobs, string> = {
   failed: "with failures that are not flaky",
-  flaky: "with flaky ones only",
+  flaky: "with flaky failures only",
   together: "with many failures on one branch alone",
   outage: "in an outage",
   without_test: "without a failed test",
@@ -221,7 +221,8 @@ function linesOf(
     if (unseen.length === 0) return [];
     const more = unseen.length - MAX_NAMED;
     return [
-      heading(level, `${title} (${unseen.length})`),
+      // Those of a list above are not named again.
+      heading(level, `${title} (${unseen.length}${unseen.length < tests.length ? " more" : ""})`),
       ...unseen.slice(0, MAX_NAMED).map((test) => bullet + lineOf(test)),
       ...more > 0 ? [`${bullet}and ${more} more`] : [],
     ];

@@ -47,15 +47,6 @@ export function table(
 /** A key figure, with a detail in small letters, and whether it is left out on a phone. */
 export type KeyFigure = readonly [name: string, value: Content, more?: Content, className?: "wide"];
 
-/** A list of key figures. */
-export function keyFigures(...list: readonly KeyFigure[]): Markup {
-  const items = list.map(([name, value, more]) => {
-    const detail = more && markup`<small>${more}</small>`;
-    return markup`<div><dt>${name}</dt><dd>${value}${detail}</dd></div>`;
-  });
-  return markup`<dl class="facts">${items}</dl>`;
-}
-
 /** Facts in lines of small letters. */
 export function factLine(...list: readonly KeyFigure[]): Markup {
   const items = list.map(([name, value, more, className]) =>

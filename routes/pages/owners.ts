@@ -9,7 +9,7 @@ import { formatPercent } from "../../lib/badge/percentage.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { formatCount, formatDuration, plural } from "../../lib/base/text.ts";
-import { breakable, emptyState, keyFigures, table } from "../../lib/html/elements.ts";
+import { breakable, emptyState, factLine, table } from "../../lib/html/elements.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import type { ApiRequest } from "../../lib/http/request/route.ts";
@@ -20,8 +20,6 @@ import { listDays, listRangeLinks, loadTestsOfRange, wrongListRange } from "./li
 import { definePage, downloadLinks, type PageRequest, uploadCommand } from "./page.ts";
 
 const ENDING_DAYS = 7;
-/** Days of the time that flaky failures cost, as on the page of a repository. */
-const COST_DAYS = 7;
 const MAX_ROWS = 50;
 
 /** Tests by owner, in lower case, as their tags or their quarantine entries name them. */
@@ -173,22 +171,27 @@ export const ownerPage = definePage({
       title: owner,
       crumbs: [link.owners],
       content: markup`${head}
+${listRangeLinks(days, (days) => request.pathTo(["owners", owner], { days }))}
 ${
-        keyFigures(
-          ["Tests", formatCount(testCount), "owned by this team"],
-          ["Flaky", String(flaky.length), "not quarantined"],
-          ["Flaky failures", formatCount(costOf(tests)), `in the last ${days} days`],
+        factLine(
+          ["Tests", formatCount(testCount)],
+          ["Flaky", formatCount(flaky.length), "not quarantined"],
+          ["Flaky failures", formatCount(costOf(tests)), `in ${days} days`],
           [
             "Cost of flaky failures",
             formatDuration(microseconds),
-            `failed attempts and jobs run again, last ${COST_DAYS} days`,
+            markup`<span title="Failed attempts, and jobs that ran again">in ${days} days</span>`,
           ],
-          ["Quarantined", String(quarantined.length), quarantined.length === 1 ? "test" : "tests"],
-          ["Quarantines that end", String(ending.length), `within ${ENDING_DAYS} days`],
+          [
+            "Quarantined",
+            formatCount(quarantined.length),
+            `${formatCount(ending.length)} ${
+              ending.length === 1 ? "ends" : "end"
+            } within ${ENDING_DAYS} days`,
+          ],
         )
       }
 <h2>Flaky tests</h2>
-${listRangeLinks(days, (days) => request.pathTo(["owners", owner], { days }))}
 ${flaky.length > 0 ? flakyTable(flaky, page) : emptyState("None of them is flaky.")}
 <h2>Quarantined</h2>
 ${
@@ -203,9 +206,9 @@ ${
 /** What flaky failures of these tests cost in all of their repositories. */
 async function flakyMicrosecondsOf(
   tests: readonly TrackedTest[],
-  { load, today, repositoryOf }: OwnerPage,
+  { load, now, days, repositoryOf }: OwnerPage,
 ): Promise<number> {
-  const since = (today - COST_DAYS) * SECONDS_PER_DAY;
+  const since = now - Number(days) * SECONDS_PER_DAY;
   const failed = tests.filter(({ disruptionCount }) => disruptionCount > 0)
     .map(({ id }) => parseTestId(id)!);
   const costs = await Promise.all(

@@ -182,7 +182,9 @@ function repositoryFigures(page: RepositoryPage, flakyMicroseconds: number): Mar
       formatDuration(flakyMicroseconds),
       markup`<span title="Failed attempts, and jobs that ran again">in ${page.days} days</span>`,
     ],
-    ["Coverage", shownPercentage(coverageBadge(overview)), "of lines"],
+    ...overview.lineCount
+      ? [["Coverage", shownPercentage(coverageBadge(overview)), "of lines"] as const]
+      : [],
     ["Last upload", page.at(overview.lastRecordedAt)],
   );
 }
@@ -254,11 +256,15 @@ function groupTable(groups: readonly GroupOfTests[], page: RepositoryPage): Mark
   const rows = groups.filter(({ tests }) => tests.length > 0)
     .map(({ builds, tests, testCount, fingerprints }) => {
       const [first] = tests as [typeof tests[0]];
-      const links = tests.map((test) => link.test(test.id, test));
+      const links = tests.slice(1).map((test) => link.test(test.id, test));
+      const others = testCount - 1;
       const name = testCount === 1 ? nameAndLine(first.id, first, page) : [
-        markup`<b>${plural(testCount, "test")}</b> that fail together, such as `,
-        markup`<bdi>${first.name}</bdi>`,
-        someTests(testCount, links),
+        link.testName(first.id, first),
+        someTests(
+          others,
+          links,
+          `and ${others} more that ${others === 1 ? "fails" : "fail"} with it`,
+        ),
       ];
       return [name, formatCount(builds), formatCount(fingerprints.length)];
     });
