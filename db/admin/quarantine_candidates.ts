@@ -44,24 +44,9 @@ export async function loadPolicyTests(
   // Plans the following statements for their parameters.
   await planForParameters(tx);
   const windowId = firstSubmissionId(windowStart);
-  const rows = await tx<(Quarantine & { testNo: number })[]>`
-    select q.test_no as "testNo", ${quarantineColumns(tx)} from quarantine q
-    where q.repository_id = ${repositoryId}`;
-  const entries = new Map(rows.map(({ testNo, ...entry }) => [testNo, entry]));
-  const entryOf = (testNo: number) => activeQuarantine(entries.get(testNo) ?? null, now);
-  const automatic = [...entries.keys()].filter((testNo) =>
-    entryOf(testNo)?.quarantineType === "automatic"
-  );
+  const selected = await selectTests(tx, repository, policy, { now, windowId });
+  const { entries, entryOf, automatic, candidates, releases } = selected;
   const automaticCount = automatic.length;
-  const scope = { repositoryIds: arrayOf([repositoryId]), firstId: windowId };
-  const counts = (await selectDisruptionCounts(tx, scope))
-    .filter(({ testNo }) => entryOf(testNo) === null);
-  const releases = counts.length === 0
-    ? new Map<number, number>()
-    : await loadReleases(tx, repository, { since: now - RETURN_SECONDS });
-  const candidates = counts.filter((row) =>
-    row.disruptionCount >= policy.disruptions || releases.has(row.testNo)
-  ).map(({ testNo }) => testNo);
   if (automaticCount + candidates.length === 0) {
     return { tests: [], automaticCount, baseBranch: "" };
   }
@@ -115,6 +100,34 @@ export async function loadPolicyTests(
     return { ...test, history: { ...own, isAmbiguous, failsWithSubtests } };
   });
   return { tests: found.sort((a, b) => a.id < b.id ? -1 : 1), automaticCount, baseBranch };
+}
+
+/** The tests that a policy may concern: its own entries, and those without an entry that may enter. */
+async function selectTests(
+  tx: Queryable,
+  repository: Repository,
+  policy: QuarantinePolicy,
+  { now, windowId }: { now: number; windowId: string },
+) {
+  const { repositoryId } = repository;
+  const rows = await tx<(Quarantine & { testNo: number })[]>`
+    select q.test_no as "testNo", ${quarantineColumns(tx)} from quarantine q
+    where q.repository_id = ${repositoryId}`;
+  const entries = new Map(rows.map(({ testNo, ...entry }) => [testNo, entry]));
+  const entryOf = (testNo: number) => activeQuarantine(entries.get(testNo) ?? null, now);
+  const automatic = [...entries.keys()].filter((testNo) =>
+    entryOf(testNo)?.quarantineType === "automatic"
+  );
+  const scope = { repositoryIds: arrayOf([repositoryId]), firstId: windowId };
+  const counts = (await selectDisruptionCounts(tx, scope))
+    .filter(({ testNo }) => entryOf(testNo) === null);
+  const releases = counts.length === 0
+    ? new Map<number, number>()
+    : await loadReleases(tx, repository, { since: now - RETURN_SECONDS });
+  const candidates = counts.filter((row) =>
+    row.disruptionCount >= policy.disruptions || releases.has(row.testNo)
+  ).map(({ testNo }) => testNo);
+  return { entries, entryOf, automatic, candidates, releases };
 }
 
 /** `quarantined_by` of an automatic entry, and the author of its release. */

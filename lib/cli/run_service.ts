@@ -26,7 +26,8 @@ export const SERVICE_SETTINGS = [
 ] as const satisfies readonly SettingName[];
 
 /** What a service runs with. */
-interface Service extends Pick<Context, "log" | "metrics" | "onTokenUse"> {
+/** What a service is run with. */
+export interface Service extends Pick<Context, "log" | "metrics" | "onTokenUse"> {
   database: Database;
   /** Logs that it is ready. */
   logStarted(fields?: LogFields): void;

@@ -1,19 +1,30 @@
 // Tests: tests/lib/cli/commands/completion_test.ts tests/lib/cli/program_test.ts
 import { chmod, mkdir, realpath } from "node:fs/promises";
 import { listOrganizations } from "../../../db/admin/organizations.ts";
-import { openDatabase } from "../../../db/connection/connect.ts";
+import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { aborted } from "../../base/delay.ts";
 import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { PROGRAM } from "../../base/version.ts";
-import { type AddCommand, command } from "../command.ts";
+import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { openForChanges, requireWritable } from "../database.ts";
 import { AcceptedUploads } from "../../intake/accepted_uploads.ts";
 import { cleanInboxUntil } from "../../intake/clean_inbox.ts";
 import { watchArchives } from "../../intake/watch_loop.ts";
 import { inboxFolder, openInbox } from "../../storage/inbox.ts";
 import { startReceiver, UPLOAD_SETTINGS } from "../../intake/receive/receiver.ts";
-import { checkCurrentSchema, checkWritable, runService, runTogether } from "../run_service.ts";
-import { readPublicUploadUrl, readPublicUrl, SIGN_IN_VARIABLES } from "../settings.ts";
+import {
+  checkCurrentSchema,
+  checkWritable,
+  runService,
+  runTogether,
+  type Service,
+} from "../run_service.ts";
+import {
+  readPublicUploadUrl,
+  readPublicUrl,
+  type SettingValues,
+  SIGN_IN_VARIABLES,
+} from "../settings.ts";
 import { sendWebhooks } from "../../webhook_sender/send_webhooks.ts";
 import { DiskRoom, EMBEDDED_FLOOR_BYTES, INBOX_FLOOR_BYTES } from "../../storage/disk_room.ts";
 import { FolderStorage } from "../../storage/folder.ts";
@@ -32,7 +43,13 @@ const MEGABYTE = 1024 * 1024;
 /** After a kill, the next start waits this long. A lease that expires costs a second reading. */
 const LEASE_SECONDS = 10;
 
-const FAILED_SETTINGS = ["FAILED_UPLOAD_DAYS", "FAILED_UPLOAD_MB"] as const;
+const UP_SETTINGS = [
+  ...API_SETTINGS,
+  "UPLOAD_PORT",
+  ...UPLOAD_SETTINGS,
+  "FAILED_UPLOAD_DAYS",
+  "FAILED_UPLOAD_MB",
+] as const;
 
 const WRITABLE = {
   task: "`up` receives and stores uploads",
@@ -53,6 +70,72 @@ async function makeInbox(dataDir: string): Promise<string> {
   return path;
 }
 
+/** Receives, stores and serves uploads, and sends webhooks, until the command is stopped. */
+async function runParts(
+  context: CommandContext,
+  settings: SettingValues<typeof UP_SETTINGS[number]>,
+  { database, reading, writable, room, logStarted, ...service }: Service & {
+    reading: Database;
+    writable: Database;
+    room: DiskRoom;
+  },
+): Promise<void> {
+  const { io } = context;
+  const { now, environment } = io;
+  const { log, metrics } = service;
+  const pagesUrl = readPublicUrl(environment);
+  const publicUrl = readPublicUploadUrl(environment);
+  const source = await makeInbox(context.database.dataDir);
+  const shared = { ...service, ...apiOptions(settings), database: reading };
+  const watcher = {
+    sql: database.sql,
+    storage: new FolderStorage(source, { isInbox: true }),
+    organization: null,
+    leaseSeconds: LEASE_SECONDS,
+    now,
+    log,
+    listener: { note: (text: string) => log.warn("note", { text }) },
+    origin: context.origin(),
+  };
+  const accepted = new AcceptedUploads({ ...watcher, metrics });
+  const receiver = await startReceiver({
+    ...shared,
+    writable,
+    room,
+    accepted,
+    inbox: openInbox(source, environment, { isPrivate: true }),
+    publicUrl,
+    port: settings.UPLOAD_PORT,
+    portOption: "--upload-port",
+    settings,
+    now,
+    pagesUrl,
+  });
+  io.stderr(`receiving uploads on ${receiver.url}\n`);
+  await runTogether(io.stop, (stop) => [
+    serveUntilStopped({ ...io, stop }, {
+      ...shared,
+      writableSql: writable.sql,
+      onReady: () => logStarted(),
+    }),
+    cleanInboxUntil(stop, { ...watcher, metrics, room }, {
+      seconds: settings.FAILED_UPLOAD_DAYS * SECONDS_PER_DAY,
+      bytes: settings.FAILED_UPLOAD_MB * MEGABYTE,
+    }),
+    sendWebhooks({ sql: database.sql, now, log, metrics, pagesUrl }, { stop }),
+    // Together: requests of the receiver wait for what is being stored, if the database has one session.
+    aborted(stop).then(() => Promise.all([receiver.shutdown(), accepted.close()])),
+    watchArchives({ ...watcher, storage: new FolderStorage(source, { isInbox: true, stop }) }, {
+      interval: SWEEP_SECONDS,
+      workers: WORKERS,
+      once: false,
+      metrics,
+      stop,
+      accepted,
+    }),
+  ]);
+}
+
 export const upCommand: AddCommand = command({
   name: "up",
   summary: "Run the whole service on one machine, until SIGTERM or SIGINT",
@@ -63,7 +146,7 @@ export const upCommand: AddCommand = command({
     "The first SIGTERM or SIGINT drains running requests for up to 10 seconds and uploads for 3, the " +
     "second stops immediately. Uploads in the inbox are processed after the next start.",
   ],
-  settings: [...API_SETTINGS, "UPLOAD_PORT", ...UPLOAD_SETTINGS, ...FAILED_SETTINGS],
+  settings: UP_SETTINGS,
   environment: ["PUBLIC_URL", "PUBLIC_UPLOAD_URL", "UPLOAD_URL", ...SIGN_IN_VARIABLES],
   createsDatabase: true,
   input: {},
@@ -78,71 +161,16 @@ export const upCommand: AddCommand = command({
         room.check();
       },
       refreshMetrics: countTokens(context.io),
-      async body({ database, logStarted, ...service }) {
+      async body(service) {
+        const { database } = service;
         await requireWritable(database, WRITABLE);
-        const { io } = context;
-        const { now, stderr, environment } = io;
-        const { log, metrics } = service;
-        const pagesUrl = readPublicUrl(environment);
-        const publicUrl = readPublicUploadUrl(environment);
         if ((await listOrganizations(database.sql)).length === 0) context.note(NO_ORGANIZATION);
         const reading = database.kind === "embedded"
           ? database
           : await openDatabase({ ...readingOptions(context, settings), readOnly: true });
         const writable = await openForChanges(database, context.database);
         try {
-          const source = await makeInbox(context.database.dataDir);
-          const shared = { ...service, ...apiOptions(settings), database: reading };
-          const watcher = {
-            sql: database.sql,
-            storage: new FolderStorage(source, { isInbox: true }),
-            organization: null,
-            leaseSeconds: LEASE_SECONDS,
-            now,
-            log,
-            listener: { note: (text: string) => log.warn("note", { text }) },
-            origin: context.origin(),
-          };
-          const accepted = new AcceptedUploads({ ...watcher, metrics });
-          const receiver = await startReceiver({
-            ...shared,
-            writable,
-            room,
-            accepted,
-            inbox: openInbox(source, environment, { isPrivate: true }),
-            publicUrl,
-            port: settings.UPLOAD_PORT,
-            portOption: "--upload-port",
-            settings,
-            now,
-            pagesUrl,
-          });
-          stderr(`receiving uploads on ${receiver.url}\n`);
-          await runTogether(io.stop, (stop) => [
-            serveUntilStopped({ ...io, stop }, {
-              ...shared,
-              writableSql: writable.sql,
-              onReady: () => logStarted(),
-            }),
-            cleanInboxUntil(stop, { ...watcher, metrics, room }, {
-              seconds: settings.FAILED_UPLOAD_DAYS * SECONDS_PER_DAY,
-              bytes: settings.FAILED_UPLOAD_MB * MEGABYTE,
-            }),
-            sendWebhooks({ sql: database.sql, now, log, metrics, pagesUrl }, { stop }),
-            // Together: requests of the receiver wait for what is being stored, if the database has one session.
-            aborted(stop).then(() => Promise.all([receiver.shutdown(), accepted.close()])),
-            watchArchives({
-              ...watcher,
-              storage: new FolderStorage(source, { isInbox: true, stop }),
-            }, {
-              interval: SWEEP_SECONDS,
-              workers: WORKERS,
-              once: false,
-              metrics,
-              stop,
-              accepted,
-            }),
-          ]);
+          await runParts(context, settings, { ...service, reading, writable, room });
         } finally {
           if (writable !== database) await writable.close();
           if (reading !== database) await reading.close();

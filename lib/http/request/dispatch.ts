@@ -57,46 +57,46 @@ interface Asker {
 
 /** Creates the app of a route table; its caches are its own. */
 export function createDispatcher(routes: readonly Endpoint[], context: Context): App {
-  const { now: clock = systemSeconds, requestTimeoutMs = REQUEST_TIMEOUT_MS } = context;
-  const parseUrl = createUrlParser(routes);
-  const authenticate = createAuthentication(context);
-  const respond = createRouteResponder(context);
-  const act = createActions(context);
+  const { requestTimeoutMs = REQUEST_TIMEOUT_MS, log } = context;
+  const handle = createHandler(routes, context);
 
   return logRequests({ ...context, requestTimeoutMs }, async (request, logged) => {
     const deadline = performance.now() + requestTimeoutMs;
     for (let attempt = 1;; attempt++) {
       try {
-        return await authenticated(request, logged, deadline);
+        return await handle(request, logged, deadline);
       } catch (error) {
         // What only reads can be repeated.
         const isRead = ALLOWED_METHODS.includes(request.method);
         if (isRead && attempt === 1 && isTransient(error) && performance.now() <= deadline) {
           continue;
         }
+        const { requestId, route } = logged;
         // The server has answered and logged a request that is over.
-        if (!(error instanceof RequestOverError)) logFailure(error, logged);
-        return completeError(request, internalServerError(), logged.requestId);
+        if (!(error instanceof RequestOverError)) {
+          log.error("request failed", { request_id: requestId, route, ...errorFields(error) });
+        }
+        return completeError(request, internalServerError(), requestId);
       }
     }
   });
+}
 
-  function logFailure(error: unknown, { requestId, route }: LoggedRequest): void {
-    context.log.error("request failed", { request_id: requestId, route, ...errorFields(error) });
-  }
+/** Creates what responds to a request, if its caller may ask and its path leads to a route. */
+function createHandler(routes: readonly Endpoint[], context: Context) {
+  const { now: clock = systemSeconds, signIn } = context;
+  const parseUrl = createUrlParser(routes);
+  const authenticate = createAuthentication(context);
+  const respond = createRouteResponder(context);
+  const act = createActions(context);
 
-  /** Responds to a request, if its caller may ask and its path leads to a route. */
-  async function authenticated(
-    request: Request,
-    logged: LoggedRequest,
-    deadline: number,
-  ): Promise<Response> {
-    const { requestId, peer, address } = logged;
+  return async (request: Request, logged: LoggedRequest, deadline: number): Promise<Response> => {
+    const { requestId, peer } = logged;
     const parsed = parseUrl(request.url);
-    const { route, badgeToken, selection } = parsed;
+    const { route } = parsed;
     const { isPerson, access, zone } = askerOf(request, parsed, context);
     const hasToken = request.headers.has("authorization");
-    const signInAt = context.signIn ? signInAddress(parsed.root, request.url) : null;
+    const signInAt = signIn ? signInAddress(parsed.root, request.url) : null;
     const refuse = async (response: Response) => {
       const page = isPerson
         ? await errorPage(response, { ...parsed, hasToken, zone, signInAt })
@@ -104,7 +104,6 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
       return completeError(request, page, requestId);
     };
     if (route) logged.route = route.path;
-    const { signIn } = context;
     const signing = await signIn?.respond(request, splitUrl(request.url));
     if (signing) {
       logged.route = "/sign-in";
@@ -112,12 +111,11 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     }
     const now = clock();
     const moment = { now, windowStart: now - context.windowSeconds };
-    const { user, organization, session } = await signedIn(request.headers, {
-      peer,
-      access,
-      context,
-    });
+    const signed = await signedIn(request.headers, { peer, access, context });
+    const { user, organization, session } = signed;
     if (user) logged.more.user = cutText(oneLine(user), MAX_USER_CHARACTERS);
+    const { badgeToken, selection } = parsed;
+    const { address } = logged;
     const found = await authenticate(request.headers.get("authorization"), {
       access,
       badgeToken,
@@ -129,8 +127,9 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
     const caller = found?.scope.caller ?? null;
     if (found) logged.caller = caller;
     const editor = session && context.writableSql && session.isEditor ? session : null;
+    const hasSession = session !== null;
     const refusal = found
-      ? routeRefusal(request, { route, hasSession: session !== null, isEditor: editor !== null })
+      ? routeRefusal(request, { route, hasSession, isEditor: editor !== null })
       // A browser would ask for a password before it shows the page with the way to sign in.
       : tokenRefusal(route, access === "token or basic" && !(signIn && isPerson && !hasToken));
     if (!found || !route || refusal) return await refuse(refusal ?? notFound());
@@ -138,23 +137,12 @@ export function createDispatcher(routes: readonly Endpoint[], context: Context):
       const response = await route.respond(request, { peer, requestId, caller });
       return completeError(request, response, requestId);
     }
+    const asked = { ...moment, request, requestId, parsed: { ...parsed, route }, zone, refuse };
     if (route.act && session && caller) {
-      const action = { ...moment, request, session, caller, parsed: { ...parsed, route }, zone };
-      return await act({ ...action, scope: found.scope, refuse, requestId });
+      return await act({ ...asked, session, caller, scope: found.scope });
     }
-    return await respond({
-      request,
-      requestId,
-      parsed: { ...parsed, route },
-      zone,
-      authenticated: found,
-      hasSession: session !== null,
-      editor,
-      deadline,
-      refuse,
-      ...moment,
-    });
-  }
+    return await respond({ ...asked, authenticated: found, hasSession, editor, deadline });
+  };
 }
 
 /** The response to a request without a valid token. */

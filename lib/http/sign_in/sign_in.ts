@@ -87,35 +87,24 @@ export function createSignIn(
     return redirect(publicUrl + pending.to, [session, cookies.remove("sign-in")]);
   }
 
-  /** A page that says why, and the way to begin again. */
-  function failed(status: number, reason: string): Response {
-    return page(
-      status,
-      "Sign-in failed",
-      markup`<p>You are not signed in: ${reason}. <a href="${publicUrl}/sign-in">Sign in again</a>.</p>`,
-    );
-  }
-
-  async function attempt(act: () => Promise<Response>): Promise<Response> {
-    try {
-      return await act();
-    } catch (error) {
-      log.warn("sign-in failed", {
-        error: cutText(oneLine(errorMessage(error)), 300),
-        code: errorCode(error) || undefined,
-      });
-      return isRefusal(error)
-        ? failed(403, "the provider refused it")
-        : failed(502, "the provider cannot be reached, or its response is not valid");
-    }
-  }
+  const failed = (status: number, reason: string) => failurePage(publicUrl, status, reason);
 
   return {
     async respond({ method, headers }, { path: given, search }) {
       const path = given.replace(/(?<=.)\/$/, "");
-      if (path === "/sign-in" && isRead(method)) return await attempt(() => begin(search));
-      if (path === "/sign-in/callback" && isRead(method)) {
-        return await attempt(() => finish(search, headers));
+      const isCallback = path === "/sign-in/callback";
+      if ((path === "/sign-in" || isCallback) && isRead(method)) {
+        try {
+          return isCallback ? await finish(search, headers) : await begin(search);
+        } catch (error) {
+          log.warn("sign-in failed", {
+            error: cutText(oneLine(errorMessage(error)), 300),
+            code: errorCode(error) || undefined,
+          });
+          return isRefusal(error)
+            ? failed(403, "the provider refused it")
+            : failed(502, "the provider cannot be reached, or its response is not valid");
+        }
       }
       const isSignOut = path === "/sign-out" && (isRead(method) || method === "POST");
       return isSignOut ? signOut(headers, { sessions, publicUrl }) : null;
@@ -123,6 +112,15 @@ export function createSignIn(
     session: sessions.read,
     forgery: sessions.forgery,
   };
+}
+
+/** A page that says why a sign-in failed, and the way to begin again. */
+function failurePage(publicUrl: string, status: number, reason: string): Response {
+  return page(
+    status,
+    "Sign-in failed",
+    markup`<p>You are not signed in: ${reason}. <a href="${publicUrl}/sign-in">Sign in again</a>.</p>`,
+  );
 }
 
 function signOut(
