@@ -7,7 +7,9 @@ import {
   MIN_FAILED_VERSIONS,
   runsAt,
   type TestOutcome,
+  type Truth,
   truthAt,
+  type VersionRuns,
 } from "../../lib/evidence/truth.ts";
 import { integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { loadCauses } from "../read/evidence.ts";
@@ -223,6 +225,16 @@ interface TestVersion {
 
 const IMPLIED_PASS = { positive: 1, negative: 0 };
 
+/** The code versions of a test on the branch, in the order of their first runs. */
+interface VersionHistory {
+  testNo: number;
+  all: TestVersion[];
+  /** Those that ran outside of outages. */
+  known: TestVersion[];
+  /** The runs of `known`, for {@linkcode truthAt}. */
+  ran: VersionRuns[];
+}
+
 /** Updates truths and repeats of tests at the code version, and at those in reach. */
 async function resolveOnBranch(
   tx: Queryable,
@@ -231,9 +243,48 @@ async function resolveOnBranch(
     runs: readonly TruthRun[];
   },
 ): Promise<void> {
+  const facts = await loadTestFacts(tx, { repositoryId, testNos: new Set(testNos) });
+  const histories = versionHistories(runs, { ...facts, testNos });
+  // Few tests fail at three code versions in a row: only their causes are looked up.
+  const failedOften = histories
+    .filter(({ ran }) => ran.some((_, index) => truthAt(ran, index) === "the_change"))
+    .map(({ testNo }) => testNo);
+  const moment = Math.max(...runs.map(({ recordedAt }) => recordedAt));
+  const causes = failedOften.length === 0
+    ? null
+    : await loadCauses(tx, { repositoryId, testNos: failedOften, moment });
+  const rows = histories
+    .flatMap((history) =>
+      truthsInReach(history, {
+        code: version.code,
+        submissionId,
+        causes: causes?.get(history.testNo),
+      })
+    )
+    // That is how they were stored: of a large upload it is the most.
+    .filter(({ id, truth, isRepeat }) =>
+      !(isNew && id === submissionId && truth === null && !isRepeat)
+    );
+  if (rows.length === 0) return;
+  await tx`
+    update failure_evidence f set truth = t.truth, is_repeat = t."isRepeat"
+    from json_to_recordset(${
+    JSON.stringify(rows)
+  }::text::json) as t("testNo" int, id text, truth text,
+      "isRepeat" boolean)
+    where f.repository_id = ${repositoryId} and f.submission_id = decode(t.id, 'hex')
+      and f.test_no = t."testNo" and (f.truth, f.is_repeat) is distinct from (t.truth, t."isRepeat")`;
+}
+
+/** What the runs of a branch say about each code version of the tests. */
+function versionHistories(
+  runs: readonly TruthRun[],
+  { testNos, setUpOf, hasFile }: Awaited<ReturnType<typeof loadTestFacts>> & {
+    testNos: readonly number[];
+  },
+): VersionHistory[] {
   const byTest = new Map(testNos.map((testNo) => [testNo, new Map<string, TestVersion>()]));
   const selected = new SelectedTests(testNos);
-  const { setUpOf, hasFile } = await loadTestFacts(tx, { repositoryId, testNos: new Set(testNos) });
   const implied = new ImpliedPasses(testNos, setUpOf);
   const withLegs = new Set(
     Map.groupBy(runs, ({ code }) => code).entries()
@@ -260,7 +311,7 @@ async function resolveOnBranch(
     results.each(selected, (testNo, { counts }) => add(testNo, counts));
     for (const testNo of implied.in(results)) add(testNo, IMPLIED_PASS);
   }
-  const histories = [...byTest].map(([testNo, ofTest]) => {
+  return [...byTest].map(([testNo, ofTest]) => {
     const all = [...ofTest.values()];
     const known = all.filter(({ outcomes }) => outcomes.length > 0);
     const ran = known.map(({ code, outcomes }) =>
@@ -268,46 +319,28 @@ async function resolveOnBranch(
     );
     return { testNo, all, known, ran };
   });
-  // Few tests fail at three code versions in a row: only their causes are looked up.
-  const failedOften = histories
-    .filter(({ ran }) => ran.some((_, index) => truthAt(ran, index) === "the_change"))
-    .map(({ testNo }) => testNo);
-  const moment = Math.max(...runs.map(({ recordedAt }) => recordedAt));
-  const causes = failedOften.length === 0
-    ? null
-    : await loadCauses(tx, { repositoryId, testNos: failedOften, moment });
-  const rows = histories.flatMap(({ testNo, all, known, ran: runsOfTest }) => {
-    const ofTest = causes?.get(testNo);
-    const ran = runsOfTest.map((one, index) => ({
-      ...one,
-      causes: new Set(known[index]!.countedIds.flatMap((id) => ofTest?.get(id) ?? [])),
-    }));
-    const here = known.findIndex(({ code }) => code === version.code);
-    const later = known.findIndex(({ firstId }) => firstId > submissionId);
-    const place = here !== -1 ? here : later === -1 ? known.length : later;
-    return all.flatMap((one) => {
-      const index = known.indexOf(one);
-      if (one.code !== version.code && Math.abs(index - place) > REACH) return [];
-      const truth = index === -1 ? null : truthAt(ran, index);
-      return one.failedIds.sort().map((id, repeat) => ({
-        testNo,
-        id,
-        truth,
-        isRepeat: repeat > 0,
-      })).filter(({ id, isRepeat }) => {
-        // That is how they were stored: of a large upload it is the most.
-        const isAsStored = isNew && id === submissionId && truth === null && !isRepeat;
-        return !isAsStored;
-      });
-    });
+}
+
+/** The truth of the failures of a test at a code version and at those in its reach. */
+function truthsInReach(
+  { testNo, all, known, ran: withoutCauses }: VersionHistory,
+  { code, submissionId, causes }: {
+    code: string;
+    submissionId: string;
+    causes: ReadonlyMap<string, readonly string[]> | undefined;
+  },
+): { testNo: number; id: string; truth: Truth | null; isRepeat: boolean }[] {
+  const ran = withoutCauses.map((one, index) => ({
+    ...one,
+    causes: new Set(known[index]!.countedIds.flatMap((id) => causes?.get(id) ?? [])),
+  }));
+  const here = known.findIndex((one) => one.code === code);
+  const later = known.findIndex(({ firstId }) => firstId > submissionId);
+  const place = here !== -1 ? here : later === -1 ? known.length : later;
+  return all.flatMap((one) => {
+    const index = known.indexOf(one);
+    if (one.code !== code && Math.abs(index - place) > REACH) return [];
+    const truth = index === -1 ? null : truthAt(ran, index);
+    return one.failedIds.sort().map((id, repeat) => ({ testNo, id, truth, isRepeat: repeat > 0 }));
   });
-  if (rows.length === 0) return;
-  await tx`
-    update failure_evidence f set truth = t.truth, is_repeat = t."isRepeat"
-    from json_to_recordset(${
-    JSON.stringify(rows)
-  }::text::json) as t("testNo" int, id text, truth text,
-      "isRepeat" boolean)
-    where f.repository_id = ${repositoryId} and f.submission_id = decode(t.id, 'hex')
-      and f.test_no = t."testNo" and (f.truth, f.is_repeat) is distinct from (t.truth, t."isRepeat")`;
 }

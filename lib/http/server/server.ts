@@ -7,7 +7,7 @@ import { completeError, requestIdOf } from "../request/responses.ts";
 import { listenWithRestarts } from "./restarting_listener.ts";
 
 /** Longer than most requests take, shorter than a service manager waits. */
-export const DRAIN_TIMEOUT_MS = 10_000;
+const DRAIN_TIMEOUT_MS = 10_000;
 
 export interface ListenOptions {
   host: string;
