@@ -51,7 +51,10 @@ interface ArchiveRecord {
  */
 export const MAX_LOST = 3;
 
-/** Another watcher has taken over, because this one did not extend its lease in time. */
+/**
+ * Another watcher has the archive: it has taken over, because this one did not extend its lease in time, or it
+ * was first to find what this process accepted and stores without a claim.
+ */
 export class ClaimLostError extends Error {
   override name = "ClaimLostError";
 }

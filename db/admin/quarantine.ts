@@ -41,10 +41,15 @@ export async function findTest(
   return row ? storedTest(repository, row) : null;
 }
 
+/** A test was deleted after it was found. */
+export class TestDeletedError extends RangeError {
+  override name = "TestDeletedError";
+}
+
 /**
  * Quarantines a test, in a transaction, and logs it. An entry that has not ended keeps its date, author
  * and type; reason, owner, end and environment are changed where they are given.
- * @throws {RangeError} when the test was deleted since it was found
+ * @throws {TestDeletedError} when the test was deleted since it was found
  */
 export async function addQuarantine(
   tx: Queryable,
@@ -108,7 +113,7 @@ async function changeEntry(
         to_timestamp(${quarantine.quarantineExpiresAt}::float8),
         ${quarantine.quarantineEnvironment}::text
       from test where repository_id = ${repositoryId} and test_no = ${testNo}`;
-    if (count === 0) throw new RangeError(`test ${id} was deleted`);
+    if (count === 0) throw new TestDeletedError(`test ${id} was deleted`);
   }
   await bumpDataVersion(tx, repositoryId);
   const detail = changeDetail(test, change);

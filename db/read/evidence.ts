@@ -290,7 +290,7 @@ async function loadKnown(
     loadEarlierFailures(sql, { repositoryId, run, testNos, base }),
   ]);
   const selected = new SelectedTests(testNos);
-  const repetitions = sameVersion.filter((one) => !isSameRun(one, run));
+  const repetitions = sameVersion.filter((one) => !isOwnUpload(one, run));
   const { implied, hasFile } = await loadFacts(sql, {
     repositoryId,
     failed: failures.keys(),
@@ -325,8 +325,11 @@ async function loadKnown(
   });
 }
 
-/** Whether a stored run is an upload of the same run of a job. */
-function isSameRun({ buildUrl, shard, attempt }: HistoryRun, run: EvidenceRun): boolean {
+/**
+ * As {@linkcode isOwn}, of runs of the same job and environment. With an unknown attempt the run itself, which a
+ * client may ask about after its upload, would repeat itself by the rule of `repeats`.
+ */
+function isOwnUpload({ buildUrl, shard, attempt }: HistoryRun, run: EvidenceRun): boolean {
   return buildUrl !== "" && buildUrl === run.buildUrl && shard === run.shard &&
     attempt === run.attempt;
 }

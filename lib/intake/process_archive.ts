@@ -130,11 +130,14 @@ export async function processArchive(
     }
     if (error instanceof SchemaVersionError) {
       // Not the archive's fault: it stays free for a process of the new version.
-      await releaseArchive(sql, { ...claim, reason: "", isAttempt: false });
+      if (!read) await releaseArchive(sql, { ...claim, reason: "", isAttempt: false });
       throw error;
     }
     if (!(error instanceof ArchiveError || error instanceof TagLimitError)) {
-      await releaseArchive(sql, { ...claim, reason, isAttempt: !isSystemFault(error) });
+      // What was not claimed is free as it is: the next sweep finds it in the inbox.
+      if (!read) {
+        await releaseArchive(sql, { ...claim, reason, isAttempt: !isSystemFault(error) });
+      }
       return { status: "left", key, reason, isSystemFault: isSystemFault(error) };
     }
     if (read && !await takeClaim()) return null;

@@ -1,7 +1,12 @@
 // Tests: tests/routes/actions_test.ts tests/routes/flaky_groups_page_test.ts
 /** Quarantine of all tests that fail together: one fault, one decision. */
 import * as v from "valibot";
-import { addQuarantine, findTest, type StoredTest } from "../../db/admin/quarantine.ts";
+import {
+  addQuarantine,
+  findTest,
+  type StoredTest,
+  TestDeletedError,
+} from "../../db/admin/quarantine.ts";
 import type { Database } from "../../db/connection/connect.ts";
 import { writeTransaction } from "../../db/write/transaction.ts";
 import { newEntry } from "../../lib/analysis/quarantine.ts";
@@ -100,11 +105,13 @@ export const bulkQuarantining = defineAction({
     }
     const made = newEntry({ ...entry, by: editor.name }, now);
     if ("wrongEnd" in made) return wrongForm(action, tests, { expires: [made.wrongEnd] });
-    await quarantineAll(
-      sql,
-      tests,
-      (tx, test) => addQuarantine(tx, test, made.entry, originOf(editor, "quarantine add")),
-    );
+    const origin = originOf(editor, "quarantine add");
+    try {
+      await quarantineAll(sql, tests, (tx, test) => addQuarantine(tx, test, made.entry, origin));
+    } catch (error) {
+      if (!(error instanceof TestDeletedError)) throw error;
+      return wrongForm(action, tests, { tests: ["one of the tests was deleted meanwhile"] });
+    }
     const repository = formatRepositoryName(tests[0]!.repository);
     return toList(action, { quarantine: "true", repository });
   },

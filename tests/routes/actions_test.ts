@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { listChanges } from "../../db/admin/changes.ts";
 import { listQuarantined } from "../../db/admin/quarantine.ts";
 import { listTokens } from "../../db/admin/tokens.ts";
+import type { Transaction } from "../../db/connection/sql.ts";
 import { createLog } from "../../lib/base/log.ts";
 import { testId } from "../../lib/base/identity.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
@@ -43,7 +44,13 @@ describeWithDatabase("what people who are signed in do", (database) => {
   });
 
   function appWith(
-    { groups = ["qa", "leads"], isWritable = true, hasSignIn = true, proxies = "" } = {},
+    {
+      groups = ["qa", "leads"],
+      isWritable = true,
+      hasSignIn = true,
+      proxies = "",
+      writableSql = database().sql,
+    } = {},
   ): App {
     const log = createLog({ write: (line) => void lines.push(line), now: () => clock.now });
     const settings = {
@@ -56,7 +63,7 @@ describeWithDatabase("what people who are signed in do", (database) => {
     };
     return createApp({
       sql: database().sql,
-      ...isWritable && { writableSql: database().sql },
+      ...isWritable && { writableSql },
       ...hasSignIn && { signIn: createSignIn(settings, { log, now: () => clock.now }) },
       ...proxies && {
         trustedProxies: parseTrustedProxies(proxies),
@@ -213,6 +220,31 @@ describeWithDatabase("what people who are signed in do", (database) => {
     for (const id of ids) {
       assert.equal((await send(app, `/tests/${id}/release`, {}, cookie)).status, 303);
     }
+  });
+
+  it("quarantines none of several tests if one was deleted after the form was checked", async () => {
+    const shop = await acme.addRepository("acme", "gone");
+    await acme.upload(shop, [...flaky("stays"), ...flaky("goes")]);
+    const ids = ["stays", "goes"].map((name) => idOf(shop, { name }));
+    const { sql } = database();
+    const deleting = new Proxy(sql, {
+      get: (target, name) =>
+        name !== "begin" ? Reflect.get(target, name) : async (body: Transaction) => {
+          await sql`delete from test where name = 'goes'`;
+          return await sql.begin(body);
+        },
+    });
+    const cookie = await cookieOf();
+    const sent = { tests: ids.join(" "), reason: "database" };
+    const answer = await send(
+      appWith({ writableSql: deleting }),
+      "/flaky-tests/quarantine",
+      sent,
+      cookie,
+    );
+    assert.equal(answer.status, 400, answer.text);
+    assert.match(answer.text, /one of the tests was deleted meanwhile/);
+    assert.deepEqual(await quarantined(), []);
   });
 
   it("has the rules of the command line, and keeps a form that is wrong", async () => {
