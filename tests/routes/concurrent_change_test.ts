@@ -67,7 +67,8 @@ describeWithDatabases("a request during which the data changes", (database) => {
   it("returns the body that its entity tag names, before whichever statement an upload commits", async () => {
     for (const path of paths()) {
       const { places } = await ask(path);
-      assert.ok(places >= 4, `${path} has ${places} places`);
+      // Before and after the look-up of the token, and before the snapshot, which ends after the response.
+      assert.ok(places >= 3, `${path} has ${places} places`);
       for (let place = 0; place < places; place++) {
         const earlier = await ask(path);
         const between = await ask(path, { place, meanwhile: upload });
