@@ -20,7 +20,7 @@ const expansions = {
   tags: v.array(v.string()),
   disruptiveness_ratio: described(v.number(), "0 to 1"),
   nondeterministic_negative_result_count: integer("disruptions"),
-  nondeterminism_first_recorded_at: described(v.nullable(v.string()), "First disruption ever"),
+  nondeterminism_first_recorded_at: described(v.nullable(v.string()), "First ever"),
   recent_nondeterministic_negative_result: described(
     v.nullable(v.object({ recorded_at: timestamp, build_url: v.string(), message: v.string() })),
     "Latest disruption",
@@ -57,8 +57,8 @@ const tag = v.pipe(
 export const findFlakyTests = defineTool({
   name: "find_flaky_tests",
   description:
-    "Flaky tests, worst first: they failed and passed on the same code, which is called a disruption. " +
-    "One that is not listed probably fails for a reason, or is quarantined: ask with quarantined true. " +
+    "Flaky tests, worst first: they failed and passed on the same code, a disruption. Others probably " +
+    "fail for a reason, or are quarantined: ask with quarantined true. " +
     "Next: get_test_details",
   input: {
     repository: v.optional(
@@ -81,7 +81,7 @@ export const findFlakyTests = defineTool({
     ),
     sort: v.optional(v.picklist(TEST_ORDERS), TEST_ORDERS[0]),
     without_reruns: v.optional(
-      described(v.boolean(), "Broken or flaky by history instead; needs repository"),
+      described(v.boolean(), "By history: broken or flaky; needs repository"),
       false,
     ),
     quarantined: v.optional(

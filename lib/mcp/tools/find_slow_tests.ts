@@ -26,7 +26,7 @@ const tests = v.array(v.object({
       last_fast_commit_oid: v.string(),
       first_slow_commit_oid: v.string(),
     })),
-    "null: it did not become slower",
+    "null: did not",
   ),
 }));
 

@@ -29,7 +29,7 @@ const submission = v.object({
   branch: v.string(),
   recorded_at: timestamp,
   status: described(v.string(), "processed, processing or failed"),
-  test_result_count: integer("Retries and skips count"),
+  test_result_count: integer("All attempts"),
 });
 const submissionsPage = page({ submissions: v.array(submission) });
 
@@ -143,7 +143,7 @@ export const getRecentFailures = defineTool({
     "numbers, times and ids. Next: get_test_details with an id of tests",
   input: {
     repository: repositoryPath,
-    submissions: numberArgument(10, MAX_SUBMISSIONS, "How many of the latest to read"),
+    submissions: numberArgument(10, MAX_SUBMISSIONS, "How many to read"),
     branch: v.optional(described(v.string(), "main,release/*")),
   },
   output: {

@@ -34,7 +34,7 @@ describe("the agent tool server", () => {
 
   it("keeps the list of tools short enough for any model", async () => {
     const { tools } = await connection.client.listTools();
-    const { length } = JSON.stringify(tools);
+    const { length } = JSON.stringify({ jsonrpc: "2.0", id: 1, result: { tools } });
     assert.ok(length < MAX_TOOL_LIST_BYTES, `${length} bytes`);
     const { tools: listed, prompts, resources } = connection.client.getServerCapabilities() ?? {};
     for (const one of [listed, prompts, resources]) assert.equal(one?.listChanged, false);
