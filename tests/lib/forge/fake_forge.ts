@@ -45,6 +45,7 @@ export function startFakeForge(
   {
     faultOf = () => null,
     delayMs = () => 0,
+    pause: given,
     isReadOnly = false,
     mayReadUser = kind !== "github",
     mayEdit = true,
@@ -52,6 +53,8 @@ export function startFakeForge(
   }: {
     faultOf?: (request: Request, index: number) => Fault;
     delayMs?: () => number;
+    /** Waits for a delay; tests with a clock of their own pass theirs. */
+    pause?: (milliseconds: number) => Promise<void>;
     isReadOnly?: boolean;
     /** A token of GitHub Actions has no user; one of Forgejo may lack the right. */
     mayReadUser?: boolean;
@@ -64,6 +67,14 @@ export function startFakeForge(
   const received: string[] = [];
   const controller = new AbortController();
   const timers = new Set<ReturnType<typeof setTimeout>>();
+  const pause = given ?? ((milliseconds: number) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(() => {
+        timers.delete(timer);
+        resolve();
+      }, milliseconds);
+      timers.add(timer);
+    }));
   let lastId = 100;
 
   const shown = ({ id, userId, body }: StoredComment) =>
@@ -136,15 +147,6 @@ export function startFakeForge(
     }
     return Response.json(shown(comments[index]!));
   }
-
-  const pause = (ms: number) =>
-    new Promise<void>((resolve) => {
-      const timer = setTimeout(() => {
-        timers.delete(timer);
-        resolve();
-      }, ms);
-      timers.add(timer);
-    });
 
   const cutOff = () =>
     new Response(

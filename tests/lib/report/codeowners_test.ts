@@ -176,11 +176,10 @@ README.md @boss
 
   it("are found quickly among many patterns", () => {
     const text = Array.from({ length: 5_000 }, (_, i) => `/packages/p${i}/ @acme/t${i}`).join("\n");
-    const { ownersOf } = parseCodeowners(text);
-    const started = performance.now();
+    // A few comparisons for each pattern and path: beyond them there are no owners.
+    const { ownersOf } = parseCodeowners(text, assert.fail, 2_000 * 5_000 * 4);
     for (let i = 0; i < 2_000; i++) {
       assert.deepEqual(ownersOf(`packages/p${i}/a.ts`), [`@acme/t${i}`]);
     }
-    assert.ok(performance.now() - started < 5_000);
   });
 });
