@@ -1,3 +1,4 @@
+import { realpath } from "node:fs/promises";
 import * as v from "valibot";
 import {
   canReadSchemaVersion,
@@ -8,7 +9,7 @@ import {
   loadServerState,
   type ServerState,
 } from "../../../db/admin/diagnostics.ts";
-import { findSetAside } from "../../../db/admin/archives.ts";
+import { findArchives, findSetAside } from "../../../db/admin/archives.ts";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
@@ -28,6 +29,8 @@ import { ReportExaminer } from "../../report/report_advice.ts";
 import { ReportError } from "../../report/report_error.ts";
 import { findReports } from "../../report/report_files.ts";
 import { noteSkipped } from "../../intake/read_files.ts";
+import { FolderStorage } from "../../storage/folder.ts";
+import { inboxFolder } from "../../storage/inbox.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { openMode } from "../data_folder.ts";
 import { argument, option } from "../parameters.ts";
@@ -55,6 +58,8 @@ const SKEW_WARN_BYTES = 1e9;
 const LAG_WARN_SECONDS = 60;
 // A weekend, and a holiday before it.
 const QUIET_WARN_SECONDS = 4 * SECONDS_PER_DAY;
+// Storing an upload takes seconds.
+const INBOX_WARN_SECONDS = 60;
 
 const maker = (status: Finding["status"]) => (check: string, finding: string, hint = "") => ({
   status,
@@ -203,6 +208,7 @@ async function examineDatabase(
   return [
     ...findings,
     assessFreshness(await loadFreshness(sql, { windowStart: now - WINDOW_SECONDS }), { now }),
+    ...await assessInbox(sql, context),
     ...assessSetAside(await findSetAside(sql)),
     ...await noteworthy(sql, { windowStart: now - WINDOW_SECONDS }),
   ];
@@ -349,6 +355,26 @@ export function assessFreshness(
   return now - newestRecordedAt > QUIET_WARN_SECONDS
     ? warn("uploads", finding, "check that CI uploads and that a watcher is running")
     : ok("uploads", finding);
+}
+
+/** The uploads that `up` has acknowledged on this machine and cannot store, such as on a full disk of the server. */
+async function assessInbox(
+  sql: Queryable,
+  { database: { dataDir }, now }: CommandContext,
+): Promise<Finding[]> {
+  const source = await realpath(inboxFolder(dataDir)).catch(() => null);
+  if (source === null) return [];
+  let count = 0;
+  let oldest = now;
+  for await (const archives of new FolderStorage(source, { isInbox: true }).list()) {
+    const waiting = await findArchives(sql, { source, archives, state: "unfinished" });
+    count += waiting.length;
+    oldest = Math.min(oldest, ...waiting.map(({ uploadedAt }) => uploadedAt));
+  }
+  if (now - oldest <= INBOX_WARN_SECONDS) return [];
+  const finding = `${plural(count, "upload")} ${count === 1 ? "waits" : "wait"} in the inbox, ` +
+    `the oldest since ${formatTimestamp(oldest)}`;
+  return [warn("uploads", finding, "start `up`, or read in its log why they cannot be stored")];
 }
 
 /** The archives that ended processes. */

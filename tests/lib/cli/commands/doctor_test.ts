@@ -77,6 +77,35 @@ describe("doctor", () => {
     }
   });
 
+  it("counts the uploads that wait in the inbox for more than a minute", async () => {
+    const folder = await copyTemplate();
+    try {
+      const now = Math.floor(Date.now() / 1000);
+      const waiting = async () => {
+        const { stdout } = await cli(["doctor", "--data-dir", folder], { now: () => now });
+        return /^warn\tuploads\t(.* in the inbox.*)$/m.exec(stdout)?.[1];
+      };
+      await Deno.mkdir(`${folder}/inbox/acme/shop`, { recursive: true });
+      for (const [index, age] of [30, 40].entries()) {
+        const path = `${folder}/inbox/acme/shop/${index}.gz`;
+        await Deno.writeTextFile(path, "x");
+        await Deno.utime(path, now - age, now - age);
+      }
+      assert.equal(await waiting(), undefined);
+      const path = `${folder}/inbox/acme/shop/2.gz`;
+      await Deno.writeTextFile(path, "x");
+      await Deno.utime(path, now - 3_600, now - 3_600);
+      const since = new Date((now - 3_600) * 1000).toISOString().replace(".000Z", "Z");
+      assert.equal(
+        await waiting(),
+        `3 uploads wait in the inbox, the oldest since ${since}\t` +
+          "start `up`, or read in its log why they cannot be stored",
+      );
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+
   it("creates no database where there is none, says so, and ends with 1", async () => {
     const folder = await Deno.makeTempDir();
     try {
