@@ -80,7 +80,15 @@ export async function startReceiver(
     portOption,
     settings,
     drainTimeoutMs = UPLOAD_DRAIN_MS,
-    ...context
+    log,
+    metrics,
+    trustedProxies,
+    onTokenUse,
+    now,
+    accepted,
+    room,
+    publicUrl,
+    pagesUrl,
   }:
     & Pick<Context, "log" | "metrics" | "trustedProxies" | "onTokenUse">
     & Pick<UploadContext, "now" | "accepted" | "room" | "publicUrl" | "pagesUrl">
@@ -99,7 +107,6 @@ export async function startReceiver(
       drainTimeoutMs?: number;
     },
 ): Promise<RunningServer> {
-  const { metrics, room } = context;
   if (room) {
     metrics?.observeGauge("disk_free_bytes", () => room.freeBytes);
     metrics?.observeGauge("disk_needed_bytes", () => room.neededBytes);
@@ -108,7 +115,16 @@ export async function startReceiver(
   const abortUploads = new AbortController();
   const readers = new ReaderPool({ stop: abortUploads.signal });
   const { app, drain } = drainable(createUploadApp({
-    ...context,
+    // Named one by one: `up` also has the limits of the API, such as 30 s for a request.
+    log,
+    metrics,
+    trustedProxies,
+    onTokenUse,
+    now,
+    accepted,
+    room,
+    publicUrl,
+    pagesUrl,
     sql: database.sql,
     writableSql: writable.sql,
     inbox,
@@ -142,7 +158,7 @@ export async function startReceiver(
       listen(app, {
         host,
         port,
-        log: context.log,
+        log,
         drainTimeoutMs: CLOSE_MS,
       }));
     return {

@@ -27,7 +27,7 @@ async function readUntil(connection: Deno.Conn, end: string): Promise<string> {
 /** Longer than any test takes: what waits for it has failed. */
 const LONG_MS = 600_000;
 
-describeWithDatabase("receiver that shuts down during an upload", (database) => {
+describeWithDatabase("receiver", (database) => {
   let token = "";
   let folder = "";
 
@@ -39,7 +39,10 @@ describeWithDatabase("receiver that shuts down during an upload", (database) => 
   after(() => Deno.remove(folder, { recursive: true }));
 
   /** A receiver, and an upload to it whose first bytes have arrived. */
-  async function startUpload(drainTimeoutMs: number) {
+  async function startUpload({ drainTimeoutMs = LONG_MS, ...more }: {
+    drainTimeoutMs?: number;
+    requestTimeoutMs?: number;
+  } = {}) {
     const settings = readSettings([...UPLOAD_SETTINGS], {
       environment: {},
       flags: {},
@@ -58,6 +61,7 @@ describeWithDatabase("receiver that shuts down during an upload", (database) => 
       publicUrl: "",
       pagesUrl: "",
       drainTimeoutMs,
+      ...more,
       metrics,
     });
     const body = new TextEncoder().encode(reportOf("a"));
@@ -84,8 +88,22 @@ describeWithDatabase("receiver that shuts down during an upload", (database) => 
     };
   }
 
-  it("finishes an upload that ends within the time to drain, and refuses new ones", async () => {
-    const { receiver, connection, body, send, request, hasBegun } = await startUpload(LONG_MS);
+  it("lets an upload take longer than a request to the API, whose limit `up` has as well", async () => {
+    const { receiver, connection, body, send, request, hasBegun } = await startUpload({
+      requestTimeoutMs: 20,
+    });
+    await send(request(body.length));
+    await send(body.subarray(0, 20));
+    await hasBegun();
+    await pause(100);
+    await send(body.subarray(20));
+    assert.match(await readUntil(connection, "\r\n\r\n"), /^HTTP\/1\.1 202 /);
+    connection.close();
+    await receiver.shutdown();
+  });
+
+  it("finishes an upload that ends within the time to drain after a signal, and refuses new ones", async () => {
+    const { receiver, connection, body, send, request, hasBegun } = await startUpload();
     await send(request(body.length));
     await send(body.subarray(0, 20));
     await hasBegun();
@@ -100,8 +118,10 @@ describeWithDatabase("receiver that shuts down during an upload", (database) => 
     await ended;
   });
 
-  it("answers 503 to an upload that goes on, although its client goes on sending", async () => {
-    const { receiver, connection, send, request, hasBegun } = await startUpload(50);
+  it("answers 503 to an upload that takes longer than the time to drain, although its client goes on sending", async () => {
+    const { receiver, connection, send, request, hasBegun } = await startUpload({
+      drainTimeoutMs: 50,
+    });
     await send(request(1_000_000_000));
     let isSending = true;
     const sending = (async () => {
