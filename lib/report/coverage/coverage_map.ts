@@ -1,4 +1,4 @@
-// Tests: tests/lib/report/coverage/formats_test.ts tests/lib/report/growth_test.ts
+// Tests: tests/lib/report/coverage/fixtures_test.ts tests/lib/report/growth_test.ts
 /** The lines of the source files that the coverage reports of one upload cover. */
 import { excerpt } from "../report_error.ts";
 import { CoverageFormatError } from "./format_reader.ts";

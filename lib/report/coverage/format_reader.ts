@@ -1,4 +1,4 @@
-// Tests: tests/lib/report/coverage/formats_test.ts tests/lib/report/coverage/numbers_test.ts
+// Tests: tests/lib/report/coverage/fixtures_test.ts tests/lib/report/coverage/numbers_test.ts
 /** Shared by the readers of formats: errors, and numbers as text and XML reports write them. */
 import { excerpt, type ReportErrorKind, type ReportPosition } from "../report_error.ts";
 

@@ -1,3 +1,4 @@
+// Tests: tests/lib/report/coverage/fixtures_test.ts
 /** The table of the coverage formats. A report is one of the first format that fits its content. */
 import { COVERAGE_PY, ISTANBUL, ISTANBUL_SUMMARY, SIMPLECOV } from "./json_formats.ts";
 import { GO, LCOV } from "./text.ts";

@@ -1,4 +1,4 @@
-// Tests: tests/lib/report/coverage/formats_test.ts
+// Tests: tests/lib/report/coverage/fixtures_test.ts
 /** Coverage formats in JSON: Istanbul, SimpleCov and coverage.py. */
 import { excerpt } from "../report_error.ts";
 import type { CoverageMap } from "./coverage_map.ts";

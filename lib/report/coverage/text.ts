@@ -1,4 +1,4 @@
-// Tests: tests/lib/report/coverage/formats_test.ts
+// Tests: tests/lib/report/coverage/fixtures_test.ts
 /** Coverage formats that are read line by line: lcov tracefiles, cover profiles of Go. */
 import { excerpt } from "../report_error.ts";
 import type { CoverageMap, FileLines } from "./coverage_map.ts";

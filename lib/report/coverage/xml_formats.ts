@@ -1,4 +1,4 @@
-// Tests: tests/lib/report/coverage/formats_test.ts
+// Tests: tests/lib/report/coverage/fixtures_test.ts
 /** The elements of the XML coverage formats. */
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import type { CoverageTotals } from "./coverage_map.ts";
