@@ -1,5 +1,5 @@
 // Tests: tests/db/write/evidence_test.ts
-/** What was known of failed tests at a moment: the evidence for failures, and how often it was right. */
+/** What was known of failed tests at a moment: the evidence for failures. */
 import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import { ImpliedPasses, NO_IMPLIED_PASSES } from "../../lib/analysis/repetition/implied_passes.ts";
@@ -13,7 +13,6 @@ import { countBaseRuns, NO_BASE_RUNS } from "../../lib/evidence/base_runs.ts";
 import {
   type EarlierFailure,
   findEvidence,
-  type Finding,
   type KnownOfTest,
   type KnownRun,
   type MassFailure,
@@ -25,19 +24,13 @@ import {
   OUTAGE_SECONDS,
   TOGETHER_SECONDS,
 } from "../../lib/evidence/mass_failure.ts";
-import {
-  blameOf,
-  MIN_RESOLVED,
-  type Share,
-  SHARE_DAYS,
-  shareOf,
-  type TruthCounts,
-} from "../../lib/evidence/shares.ts";
+import { blameOf } from "../../lib/evidence/shares.ts";
 import type { Conclusion } from "../../lib/evidence/said.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
-import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
+import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
 import { isOfBase, isRecordedSince } from "./fragments.ts";
 import { loadRunGroups } from "./runs.ts";
+import { Shares } from "./shares.ts";
 import { loadTestFacts } from "./test_facts.ts";
 
 /** A run as its tests failed; `""` for what is unknown. */
@@ -426,92 +419,29 @@ async function loadEarlierFailures(
   return Map.groupBy(failures, ({ testNo }) => testNo);
 }
 
-/** The causes of the failures of tests in the year before a moment, by test_no and submission. */
+/** The causes of the failures of tests in some submissions (24 hex digits), by test_no and submission. */
 export async function loadCauses(
   sql: Queryable,
-  { repositoryId, testNos, moment }: {
+  { repositoryId, testNos, submissionIds }: {
     repositoryId: number;
     testNos: readonly number[];
-    moment: number;
+    submissionIds: readonly string[];
   },
 ): Promise<Map<number, Map<string, readonly string[]>>> {
-  const unknown = { code: null, environment: "", job: "", shard: "", attempt: "", buildUrl: "" };
-  const run = { ...unknown, submissionId: null, branch: "", counts: { ran: 0, failed: 0 }, moment };
-  const failures = await loadEarlierFailures(sql, { repositoryId, testNos, run, base: [] });
-  return new Map(Array.from(failures, ([testNo, own]) => [
-    testNo,
-    new Map(own.map(({ submissionId, causes }) => [submissionId, causes])),
-  ]));
-}
-
-/** Shares, from the failures whose truth has come out, loaded once and only where they are needed. */
-class Shares {
-  readonly #sql: Queryable;
-  readonly #options: { repositoryId: number; isOnBase: boolean; moment: number };
-  #repository: Promise<TruthCounts[]> | undefined;
-  #organization: Promise<TruthCounts[]> | undefined;
-
-  constructor(
-    sql: Queryable,
-    options: { repositoryId: number; isOnBase: boolean; moment: number },
-  ) {
-    this.#sql = sql;
-    this.#options = options;
-  }
-
-  /** What became of the repository's own failures. */
-  async ofRepository(): Promise<TruthCounts[]> {
-    return await (this.#repository ??= this.#count([this.#options.repositoryId]));
-  }
-
-  /** The share for each finding. */
-  async load(
-    findings: readonly Finding[],
-  ): Promise<(finding: Pick<Finding, "evidence">) => Share | null> {
-    if (findings.length === 0) return () => null;
-    const { isOnBase } = this.#options;
-    const repository = await this.ofRepository();
-    const isKnown = ({ evidence }: Pick<Finding, "evidence">) =>
-      evidence === "outage" ||
-      repository.some((one) =>
-        one.evidence === evidence && one.isOnBase === isOnBase &&
-        one.notTheChange + one.theChange >= MIN_RESOLVED
-      );
-    const organization = findings.every(isKnown)
-      ? []
-      : await (this.#organization ??= this.#countOrganization());
-    return ({ evidence }) => shareOf(evidence, { isOnBase, repository, organization });
-  }
-
-  async #countOrganization(): Promise<TruthCounts[]> {
-    const { repositoryId } = this.#options;
-    const rows = await this.#sql<{ repositoryId: number }[]>`
-      select o.repository_id::float8 as "repositoryId"
-      from repository r join repository o on o.organization_id = r.organization_id
-      where r.repository_id = ${repositoryId}`;
-    return rows.length > 1 ? await this.#count(rows.map((one) => one.repositoryId)) : [];
-  }
-
-  async #count(repositoryIds: number[]): Promise<TruthCounts[]> {
-    const { moment } = this.#options;
-    const since = moment - SHARE_DAYS * SECONDS_PER_DAY;
-    return await loadTruthCounts(this.#sql, { repositoryIds, since, until: moment });
-  }
-}
-
-/** What became of the failures that were recorded in a period; repeats and outages do not count. */
-async function loadTruthCounts(
-  sql: Queryable,
-  { repositoryIds, since, until }: { repositoryIds: number[]; since: number; until: number },
-): Promise<TruthCounts[]> {
-  return await sql<TruthCounts[]>`
-    select evidence, is_on_base as "isOnBase",
-      count(*) filter (where truth = 'not_the_change')::int as "notTheChange",
-      count(*) filter (where truth = 'the_change')::int as "theChange"
-    from failure_evidence
-    where repository_id = any(${arrayOf(repositoryIds)}::bigint[])
-      and submission_id >= decode(${firstSubmissionId(since)}, 'hex')
-      and submission_id < decode(${firstSubmissionId(until + 1)}, 'hex')
-      and not is_repeat and truth is not null and evidence <> 'outage'
-    group by evidence, is_on_base`;
+  const rows = await sql<{ testNo: number; submissionId: string; causes: string }[]>`
+    select n.test_no as "testNo", encode(n.submission_id, 'hex') as "submissionId",
+      encode(string_agg(n.fingerprint || coalesce(n.other_fingerprints, ''), ''), 'hex') as causes
+    from negative_result n
+    where n.repository_id = ${repositoryId} and n.test_no = any(${integersIn(sql, testNos)})
+      and n.submission_id = any(${idsIn(sql, submissionIds)})
+    group by n.test_no, n.submission_id`;
+  return new Map(
+    Array.from(Map.groupBy(rows, ({ testNo }) => testNo), ([testNo, own]) => [
+      testNo,
+      new Map(own.map(({ submissionId, causes }) => [
+        submissionId,
+        knownCauses(splitFingerprints(causes)),
+      ])),
+    ]),
+  );
 }

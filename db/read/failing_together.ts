@@ -6,7 +6,12 @@ import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/ide
 import { type FailedTest, FailuresByTest, groupFailures } from "../../lib/evidence/groups.ts";
 import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { failuresIn, type FailuresRow, selectFailures } from "./failure_rows.ts";
+import {
+  failuresIn,
+  type FailuresRow,
+  type PackedFailure,
+  selectFailures,
+} from "./failure_rows.ts";
 import {
   type FailuresInRuns,
   loadCausesOfFailures,
@@ -111,13 +116,26 @@ class Numbers {
 /** The tests that failed in submissions, which are numbered by their places. */
 function failedTests(rows: readonly FailuresRow[]): FailedTest[] {
   const found = new FailuresByTest();
+  const causes = new LatestCauses();
   for (const [run, row] of rows.entries()) {
-    for (const failure of failuresIn(row)) {
-      const { testNo, fingerprint } = failure;
-      found.add(testNo, run, fingerprint === NO_TEXT ? null : fingerprint);
-    }
+    for (const failure of failuresIn(row)) causes.add(found.add(failure.testNo, run), failure);
   }
   return found.tests;
+}
+
+/** Adds the causes of failures to their tests. Most have the same one again, which takes no text to notice. */
+class LatestCauses {
+  readonly #causes = new Map<FailedTest, { high: number; low: number }>();
+
+  add(test: FailedTest, failure: PackedFailure): void {
+    const { causeHigh: high, causeLow: low } = failure;
+    const latest = this.#causes.get(test);
+    if (latest?.high === high && latest.low === low) return;
+    if (!latest) this.#causes.set(test, { high, low });
+    else [latest.high, latest.low] = [high, low];
+    const { fingerprint } = failure;
+    if (fingerprint !== NO_TEXT) test.causes.add(fingerprint);
+  }
 }
 
 /** The disruptive tests of a repository that fail together since a moment, with the builds they cost. */
@@ -145,7 +163,8 @@ export async function loadFlakyFaults(
   for (const { testHash, runId, buildId, fingerprint } of rows) {
     const run = runs.of(runId);
     buildOfRun[run] = builds.of(buildId);
-    found.add(places.get(testHash)!, run, fingerprint === NO_TEXT ? null : fingerprint);
+    const test = found.add(places.get(testHash)!, run);
+    if (fingerprint !== NO_TEXT) test.causes.add(fingerprint);
   }
   const groups = groupFailures(found.tests, (run) => buildOfRun[run]!);
   return groups.filter(({ tests }) => tests.length > 1).map(({ builds, tests }) => ({
@@ -205,13 +224,14 @@ export async function loadFlakyFailures(
   for (const { repositoryId, idPrefix, tests } of repositories) {
     const hashes = testHashesIn(tests);
     const failed = new FailuresByTest();
+    const causes = new LatestCauses();
     const lost = new Map<number, number[]>();
     for (const [run, row] of (rowsOf.get(repositoryId) ?? []).entries()) {
       const build = buildOf.get(row.submissionId);
       for (const failure of failuresIn(row)) {
-        const { testNo, fingerprint, isDisruption } = failure;
+        const { testNo, isDisruption } = failure;
         if (!hashes.has(testNo)) continue;
-        failed.add(testNo, run, fingerprint === NO_TEXT ? null : fingerprint);
+        causes.add(failed.add(testNo, run), failure);
         if (!isDisruption || build === undefined) continue;
         const own = lost.get(testNo);
         if (own) own.push(build);

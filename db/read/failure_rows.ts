@@ -17,12 +17,15 @@ const FAILURE_BYTES = 16;
 const FINGERPRINT_BYTES = 8;
 
 /** A failure: its test, its place in the report, and its cause. */
-interface PackedFailure {
+export interface PackedFailure {
   testNo: number;
   resultNo: number;
   isDisruption: boolean;
   /** 16 hex digits. */
   readonly fingerprint: string;
+  /** The same as two integers. */
+  causeHigh: number;
+  causeLow: number;
 }
 
 /** The failures of a submission, one after the other in the same object: 50,000 objects take longer than their use. */
@@ -36,6 +39,8 @@ export function* failuresIn(
     testNo: 0,
     resultNo: 0,
     isDisruption: false,
+    causeHigh: 0,
+    causeLow: 0,
     get fingerprint() {
       digits ??= failures.toHex();
       return digits.slice(2 * at, 2 * (at + FINGERPRINT_BYTES));
@@ -43,6 +48,8 @@ export function* failuresIn(
   };
   for (; at < failures.length; at += FAILURE_BYTES) {
     const place = view.getInt32(at + FINGERPRINT_BYTES + 4);
+    failure.causeHigh = view.getInt32(at);
+    failure.causeLow = view.getInt32(at + 4);
     failure.testNo = view.getInt32(at + FINGERPRINT_BYTES);
     failure.isDisruption = place < 0;
     failure.resultNo = place < 0 ? ~place : place;

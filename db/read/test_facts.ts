@@ -29,12 +29,15 @@ export async function loadTestFacts(
         .map((group) => group.slice(kind.length + 1)),
     );
   const classes = named("class");
+  // Only pytest runs the set-up of a module for the modules in it, and the condition takes as long as all others.
+  const modules = setUps.some(({ suite }) => suite === "pytest")
+    ? sql`or suite = 'pytest' and exists (
+        select from unnest(${classes}) as module where starts_with(class, module || '.'))`
+    : sql``;
   const members = groups.size === 0 ? [] : await sql<Row[]>`
     select test_no as "testNo", suite, class, name, file from test
     where repository_id = ${repositoryId} and (file = any(${named("file")})
-      or class = any(${classes}) or suite = any(${named("suite")})
-      or suite = 'pytest' and exists (
-        select from unnest(${classes}) as module where starts_with(class, module || '.'))
+      or class = any(${classes}) or suite = any(${named("suite")}) ${modules}
       or test_no = any(${integersIn(sql, groupOfTest.keys())}))`;
   for (const row of members) {
     if (isSetUp(row)) groups.get(groupOf(row))?.setUps.push(row.testNo);

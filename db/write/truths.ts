@@ -247,12 +247,13 @@ async function resolveOnBranch(
   const histories = versionHistories(runs, { ...facts, testNos });
   // Few tests fail at three code versions in a row: only their causes are looked up.
   const failedOften = histories
-    .filter(({ ran }) => ran.some((_, index) => truthAt(ran, index) === "the_change"))
-    .map(({ testNo }) => testNo);
-  const moment = Math.max(...runs.map(({ recordedAt }) => recordedAt));
-  const causes = failedOften.length === 0
-    ? null
-    : await loadCauses(tx, { repositoryId, testNos: failedOften, moment });
+    .filter(({ ran }) => ran.some((_, index) => truthAt(ran, index) === "the_change"));
+  const counted = failedOften.flatMap(({ known }) => known.flatMap((one) => one.countedIds));
+  const causes = failedOften.length === 0 ? null : await loadCauses(tx, {
+    repositoryId,
+    testNos: failedOften.map(({ testNo }) => testNo),
+    submissionIds: [...new Set(counted)],
+  });
   const rows = histories
     .flatMap((history) =>
       truthsInReach(history, {

@@ -27,13 +27,13 @@ const MIN_OVERLAP = 0.5;
 export class FailuresByTest {
   readonly #tests = new Map<number, FailedTest>();
 
-  /** @param cause `null` if it is unknown */
-  add(testNo: number, run: number, cause: string | null): void {
+  /** Adds a failed run of a test, whose known causes the caller adds. */
+  add(testNo: number, run: number): FailedTest {
     let test = this.#tests.get(testNo);
     if (!test) this.#tests.set(testNo, test = { testNo, runs: [], causes: new Set() });
     // All failures of a run come together.
     if (test.runs.at(-1) !== run) test.runs.push(run);
-    if (cause !== null) test.causes.add(cause);
+    return test;
   }
 
   /** In ascending order of their numbers. */

@@ -7,9 +7,8 @@ function failed(...tests: [runs: string, ...causes: string[]][]) {
   const found = new FailuresByTest();
   for (const [index, [runs, ...causes]] of tests.entries()) {
     for (const run of runs) {
-      for (const cause of causes.length > 0 ? causes : [null]) {
-        found.add(index + 1, run.charCodeAt(0) - "a".charCodeAt(0), cause);
-      }
+      const test = found.add(index + 1, run.charCodeAt(0) - "a".charCodeAt(0));
+      for (const cause of causes) test.causes.add(cause);
     }
   }
   return found.tests;
