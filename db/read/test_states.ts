@@ -207,15 +207,24 @@ const FAILED_SUBMISSIONS = 3;
 const LATEST_BUILDS = 2 * FAILED_SUBMISSIONS;
 
 /**
+ * Repositories whose runs are loaded in one statement, if they have fewer than `RUNS_TOGETHER`; longer histories
+ * are loaded one after the other, so that no more than one is in memory.
+ */
+const REPOSITORIES_TOGETHER = 20;
+
+const RUNS_TOGETHER = 1_000;
+
+/**
  * How many tests are broken, by repository; of tests that ran at least three times in the window. Only tests that
  * failed three times in the latest builds of a job can be, and their histories alone are read.
  */
 export async function countBrokenTests(
   sql: Queryable,
-  { repositoryIds, now, windowStart }: {
+  { repositoryIds, now, windowStart, runsTogether = RUNS_TOGETHER }: {
     repositoryIds: readonly number[];
     now: number;
     windowStart: number;
+    runsTogether?: number;
   },
 ): Promise<Map<number, number>> {
   const rows = await sql<{ repositoryId: number; testNos: number[] }[]>`
@@ -249,23 +258,30 @@ export async function countBrokenTests(
   const candidates = new Map(rows.map(({ repositoryId, testNos }) => [repositoryId, testNos]));
   const bases = await loadBaseBranches(sql, { repositoryIds: [...candidates.keys()], now });
   const counts = new Map<number, number>();
+  const count = async (repositoryId: number, runs: readonly BaseRun[]) => {
+    const testNos = new Set(candidates.get(repositoryId));
+    const disruptive = new Set<number>();
+    const states = await loadStatesOf(sql, { repositoryId, runs, testNos, disruptive });
+    const broken = [...states.values()].filter(({ state, stopped }) =>
+      state === "broken" && !stopped
+    );
+    counts.set(repositoryId, broken.length);
+  };
   // Most have the same base branch.
   for (const [base, own] of Map.groupBy(candidates.keys(), (id) => bases.get(id)!)) {
-    const loaded = await loadLatestRuns(sql, {
-      repositoryIds: own,
-      columns: COLUMNS,
-      where: isOfBase(sql, basePatterns(base)),
-      limit: MAX_BASE_SUBMISSIONS,
-    });
-    for (const [repositoryId, latest] of loaded) {
-      const runs = latest.filter(({ isOutage }) => !isOutage).reverse();
-      const testNos = new Set(candidates.get(repositoryId));
-      const disruptive = new Set<number>();
-      const states = await loadStatesOf(sql, { repositoryId, runs, testNos, disruptive });
-      const broken = [...states.values()].filter(({ state, stopped }) =>
-        state === "broken" && !stopped
-      );
-      counts.set(repositoryId, broken.length);
+    for (let start = 0; start < own.length; start += REPOSITORIES_TOGETHER) {
+      const loaded = await loadLatestRuns(sql, {
+        repositoryIds: own.slice(start, start + REPOSITORIES_TOGETHER),
+        columns: COLUMNS,
+        where: isOfBase(sql, basePatterns(base)),
+        limit: runsTogether,
+      });
+      for (const [repositoryId, latest] of loaded) {
+        const runs = latest.length < runsTogether
+          ? latest.filter(({ isOutage }) => !isOutage).reverse()
+          : await loadBaseRuns(sql, { repositoryId, base });
+        await count(repositoryId, runs);
+      }
     }
   }
   return counts;

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
+import { countBrokenTests } from "../../db/read/test_states.ts";
+import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { describeWithDatabase } from "../database.ts";
 import { commandLine } from "../lib/cli/run_in_process.ts";
 import { bodyOf, createShop, DAY, type Fixture, flaky, idOf, NOW } from "./fixture.ts";
@@ -53,6 +55,18 @@ describeWithDatabase("the states of tests", (database) => {
     // Two failed runs are no breakage.
     assert.equal(soon.state, "flaky");
     assert.deepEqual([flaky.state, flaky.rate, flaky.since], ["flaky", 3 / 16, null]);
+  });
+
+  it("are counted alike in short histories and in long ones, which are read one by one", async () => {
+    for (const runsTogether of [1, 1_000]) {
+      const counts = await countBrokenTests(database().sql, {
+        repositoryIds: [shop.repositoryId],
+        now: NOW,
+        windowStart: NOW - WINDOW_SECONDS,
+        runsTogether,
+      });
+      assert.deepEqual([...counts], [[shop.repositoryId, 1]]);
+    }
   });
 
   it("are selected by name, and are a list like others", async () => {
