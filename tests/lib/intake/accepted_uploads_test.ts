@@ -10,6 +10,7 @@ import { ArchiveReader } from "../../../lib/intake/archive_reader.ts";
 import { processArchive } from "../../../lib/intake/process_archive.ts";
 import { watchArchives } from "../../../lib/intake/watch_loop.ts";
 import { fileSource, FolderStorage } from "../../../lib/storage/folder.ts";
+import { lockRepositories } from "./lock_repositories.ts";
 import { describeWithDatabases } from "../../database.ts";
 import { newOrganization } from "../../organizations.ts";
 import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
@@ -174,14 +175,7 @@ describeWithDatabases("accepted uploads", (database) => {
     const { accepted } = makeContext();
     accepted.add(await upload());
     await accepted.close();
-    const release = Promise.withResolvers<void>();
-    const locked = Promise.withResolvers<void>();
-    const holding = sql.begin(async (tx) => {
-      await tx`select 1 from repository_state for update`;
-      locked.resolve();
-      await release.promise;
-    });
-    await locked.promise;
+    const lock = await lockRepositories(sql);
     const { watcher, metrics } = makeContext();
     const waiting = new AcceptedUploads({ ...watcher, metrics, shutdownTimeoutMs: 100 });
     const one = await upload();
@@ -190,8 +184,7 @@ describeWithDatabases("accepted uploads", (database) => {
       await waiting.close();
       assert.match(lines.join(), /shutdown timeout: archives were left .* count=1/);
     } finally {
-      release.resolve();
-      await holding;
+      await lock.release();
     }
     await stored(waiting, one);
   });
@@ -202,14 +195,7 @@ describeWithDatabases("accepted uploads", (database) => {
     const { accepted } = makeContext();
     accepted.add(await upload());
     await accepted.close();
-    const release = Promise.withResolvers<void>();
-    const locked = Promise.withResolvers<void>();
-    const holding = sql.begin(async (tx) => {
-      await tx`select 1 from repository_state for update`;
-      locked.resolve();
-      await release.promise;
-    });
-    await locked.promise;
+    const lock = await lockRepositories(sql);
     const { watcher, metrics } = makeContext();
     lines = [];
     const interrupted = new AcceptedUploads({ ...watcher, metrics, shutdownTimeoutMs: 100 });
@@ -217,8 +203,7 @@ describeWithDatabases("accepted uploads", (database) => {
     interrupted.add(one);
     const closing = interrupted.close();
     await waitUntil("the timeout", () => lines.join().includes("shutdown timeout"));
-    release.resolve();
-    await holding;
+    await lock.release();
     await closing;
     const rows = await sql`select status from archive where key = ${one.key}`;
     assert.deepEqual([...rows], []);
@@ -231,22 +216,14 @@ describeWithDatabases("accepted uploads", (database) => {
     const { accepted } = makeContext();
     accepted.add(await upload());
     await accepted.close();
-    const release = Promise.withResolvers<void>();
-    const locked = Promise.withResolvers<void>();
-    const holding = sql.begin(async (tx) => {
-      await tx`select 1 from repository_state for update`;
-      locked.resolve();
-      await release.promise;
-    });
-    await locked.promise;
+    const lock = await lockRepositories(sql);
     const { watcher, metrics } = makeContext();
     const interrupted = new AcceptedUploads({ ...watcher, metrics, shutdownTimeoutMs: 100 });
     const one = await upload();
     interrupted.add(one);
     await interrupted.close();
     const rows = await sql`select status from archive where key = ${one.key}`;
-    release.resolve();
-    await holding;
+    await lock.release();
     assert.deepEqual([...rows], []);
     await stored(makeContext().accepted, one);
   });

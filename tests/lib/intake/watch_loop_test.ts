@@ -5,6 +5,7 @@ import { createLog } from "../../../lib/base/log.ts";
 import { watchArchives } from "../../../lib/intake/watch_loop.ts";
 import { FolderStorage } from "../../../lib/storage/folder.ts";
 import { StorageError, type StoredArchive } from "../../../lib/storage/storage.ts";
+import { lockRepositories } from "./lock_repositories.ts";
 import { describeWithDatabases } from "../../database.ts";
 import { newOrganization } from "../../organizations.ts";
 import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
@@ -118,14 +119,7 @@ describeWithDatabases("watching", (database) => {
     await addArchives(1);
     const { ended, until } = watch(storage, stop.signal, { shutdownTimeoutMs: 1_000 });
     await until(1);
-    const release = Promise.withResolvers<void>();
-    const locked = Promise.withResolvers<void>();
-    const holding = sql.begin(async (tx) => {
-      await tx`select 1 from repository_state for update`;
-      locked.resolve();
-      await release.promise;
-    });
-    await locked.promise;
+    const lock = await lockRepositories(sql);
     await addArchives(2, 3);
     await waitUntil("two wait", () => lines.join().includes("archives waiting count=2"));
     await pause(200);
@@ -136,8 +130,7 @@ describeWithDatabases("watching", (database) => {
       assert.ok(isDone, `still watching ${Math.round(performance.now() - begun)} ms later`);
       assert.match(lines.join(), /shutdown timeout: archives were left .* count=1/);
     } finally {
-      release.resolve();
-      await holding;
+      await lock.release();
       await ended;
     }
     await pause(300);
@@ -163,14 +156,7 @@ describeWithDatabases("watching", (database) => {
     await addArchives(1);
     const { ended, until } = watch(storage, stop.signal, { shutdownTimeoutMs: 100 });
     await until(1);
-    const release = Promise.withResolvers<void>();
-    const locked = Promise.withResolvers<void>();
-    const holding = sql.begin(async (tx) => {
-      await tx`select 1 from repository_state for update`;
-      locked.resolve();
-      await release.promise;
-    });
-    await locked.promise;
+    const lock = await lockRepositories(sql);
     await addArchives(2);
     const isClaimed = async () => {
       const rows = await sql`
@@ -185,10 +171,10 @@ describeWithDatabases("watching", (database) => {
       stop.abort();
       await waitUntil("it is released", async () => !await isClaimed());
     } finally {
-      release.resolve();
+      const released = lock.release();
       swept.resolve();
       stop.abort();
-      await holding;
+      await released;
       await ended;
     }
   });
