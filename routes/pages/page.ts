@@ -274,7 +274,7 @@ export async function uploadCommand(
 ): Promise<Markup> {
   const path = repository.split("/").map(encodeURIComponent).join("/").replaceAll("!", "%21");
   const lines = [
-    "curl --fail-with-body",
+    "curl --retry 5 --fail-with-body",
     '-H "Authorization: Bearer $UPLOAD_TOKEN"',
     "-F report=@reports/junit.xml",
     `"${uploadAddress(page)}/upload/${path}?commit=$(git rev-parse HEAD)"`,

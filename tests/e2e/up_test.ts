@@ -86,7 +86,7 @@ function describeUp(
           Deno.readTextFile(new URL(`../../docs/${name}`, import.meta.url))
         ),
       );
-      const line = 'curl --fail-with-body -H "Authorization: Bearer $UPLOAD_TOKEN" ' +
+      const line = 'curl --retry 5 --fail-with-body -H "Authorization: Bearer $UPLOAD_TOKEN" ' +
         '-F report=@reports/junit.xml "$URL/upload/acme/shop?commit=$SHA"';
       assert.ok(guides[1]!.includes(line));
       assert.ok(guides[0]!.includes(line.replace("reports/", "")));

@@ -31,7 +31,7 @@ describeWithDatabase("pages without data", (database) => {
     const [line] = list.all("pre");
     assert.equal(
       line!.text.replaceAll(/\\\s+/g, ""),
-      'curl --fail-with-body -H "Authorization: Bearer $UPLOAD_TOKEN" -F report=@reports/junit.xml ' +
+      'curl --retry 5 --fail-with-body -H "Authorization: Bearer $UPLOAD_TOKEN" -F report=@reports/junit.xml ' +
         '"https://reports.example/upload/OWNER/NAME?commit=$(git rev-parse HEAD)"',
     );
     assert.match(list.text.replaceAll(/\s+/g, " "), /token create --org 'Acme & Co' --upload/);

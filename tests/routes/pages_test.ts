@@ -161,7 +161,7 @@ describeWithDatabases("the pages", (database) => {
     for (const path of ["/repos", "/tests", "/flaky-tests", "/flaky-tests?quarantine=false"]) {
       assert.match(
         (await read(path, 200, empty)).text,
-        /Nothing has been uploaded.*curl --fail-with-body .*\/upload\/OWNER\/NAME\?commit=/,
+        /Nothing has been uploaded.*curl --retry 5 --fail-with-body .*\/upload\/OWNER\/NAME\?commit=/,
         path,
       );
     }
