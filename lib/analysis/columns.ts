@@ -249,17 +249,18 @@ export function* attemptsOfTests(columns: ResultColumns): Generator<Attempt[]> {
 }
 
 /**
- * The tests that did not pass exactly once: index in the list, ascending, and attempts. Without durations
- * the last attempt of each takes 0, because it took the rest of a total.
+ * Calls `visit` for the tests that did not pass exactly once: index in the list, ascending, the time of their failed
+ * attempts, and all attempts. Without durations the last attempt of each takes 0, because it took the rest of a total.
  *
  * @param isWanted the tests to read, by index
  */
-export function* exceptionAttempts(
+export function forEachFailedTime(
   { durations, durationUnit, exceptions }: Omit<ResultColumns, "durations"> & {
     durations?: Uint8Array;
   },
   isWanted: (index: number) => boolean,
-): Generator<[index: number, attempts: Attempt[]]> {
+  visit: (index: number, failedMicroseconds: number, kinds: readonly AttemptKind[]) => void,
+): void {
   const totals = durations && new VarintReader(durations);
   const reader = new VarintReader(exceptions);
   let index = -1;
@@ -267,9 +268,20 @@ export function* exceptionAttempts(
     const gap = reader.read();
     index += gap + 1;
     totals?.skip(gap);
-    const total = totals ? totals.read() * durationUnit : 0;
-    if (isWanted(index)) yield [index, readAttempts(reader, total, durationUnit)];
-    else reader.skip(readKinds(reader).kinds.length - 1);
+    let rest = totals ? totals.read() * durationUnit : 0;
+    const { kinds } = readKinds(reader);
+    if (!isWanted(index)) {
+      reader.skip(kinds.length - 1);
+      continue;
+    }
+    let failed = 0;
+    for (let no = 0; no < kinds.length; no++) {
+      const isLast = no === kinds.length - 1;
+      const microseconds = isLast ? Math.max(rest, 0) : reader.read() * durationUnit;
+      rest -= microseconds;
+      if (kinds[no] === "negative") failed += microseconds;
+    }
+    visit(index, failed, kinds);
   }
 }
 
@@ -282,6 +294,22 @@ export function decodeDurations(
   const reader = new VarintReader(durations);
   for (let index = 0; index < testCount; index++) {
     microseconds[index] = reader.read() * durationUnit;
+  }
+}
+
+/** As {@linkcode decodeDurations}, of the tests at some indexes of the list, ascending. */
+export function decodeDurationsAt(
+  { durations, durationUnit }: Pick<ResultColumns, "durations" | "durationUnit">,
+  indexes: Int32Array,
+  microseconds: Float64Array,
+): void {
+  const reader = new VarintReader(durations);
+  let next = 0;
+  for (let at = 0; at < indexes.length; at++) {
+    const index = indexes[at]!;
+    reader.skip(index - next);
+    microseconds[at] = reader.read() * durationUnit;
+    next = index + 1;
   }
 }
 

@@ -118,6 +118,8 @@ export class LatestDurations {
   readonly #runs: Float64Array;
   readonly #sums: Float64Array;
   readonly #unit: DurationUnit;
+  /** Where the tests of the groups are in each list. */
+  readonly #indexes = new Map<TestList, Int32Array>();
   /** Of the tests of the run that was added last. */
   #microseconds: Float64Array = new Float64Array();
   /** As runs; `null` before the first. */
@@ -133,16 +135,27 @@ export class LatestDurations {
     this.#sums = new Float64Array(groups.groupCount);
   }
 
+  #indexesIn(tests: TestList): Int32Array {
+    let indexes = this.#indexes.get(tests);
+    if (indexes) return indexes;
+    const { groupOf } = this.#groups;
+    indexes = Int32Array.from(tests.testNos.keys())
+      .filter((index) => (groupOf[tests.testNos[index]!] ?? -1) >= 0);
+    this.#indexes.set(tests, indexes);
+    return indexes;
+  }
+
   /** Adds a run; the newest one first. */
   add({ durations }: Run<"durations">): void {
     const { groupOf, groupCount } = this.#groups;
     this.#addOverheads(durations);
     const sums = this.#sums.fill(-1);
-    const microseconds = this.#microseconds = durations.microseconds(this.#microseconds);
-    const { testNos } = durations.tests;
-    for (let index = 0; index < testNos.length; index++) {
-      const group = groupOf[testNos[index]!] ?? -1;
-      if (group >= 0) sums[group] = Math.max(sums[group]!, 0) + microseconds[index]!;
+    const { tests } = durations;
+    const indexes = this.#indexesIn(tests);
+    const microseconds = this.#microseconds = durations.microsecondsAt(indexes, this.#microseconds);
+    for (let at = 0; at < indexes.length; at++) {
+      const group = groupOf[tests.testNos[indexes[at]!]!]!;
+      sums[group] = Math.max(sums[group]!, 0) + microseconds[at]!;
     }
     const runs = this.#runs;
     const runCounts = this.#runCounts;

@@ -71,11 +71,9 @@ function flakyFailures({ results, disrupted, durations }: FlakyRun) {
   const failedTests: number[] = [];
   // A disrupted test did not pass exactly once: the other tests need not be decoded.
   const isDisrupted = (testNo: number) => disrupted.has(testNo);
-  for (const [testNo, attempts] of results.exceptionAttempts(isDisrupted, durations ?? null)) {
-    for (const { kind, durationMicroseconds } of attempts) {
-      if (kind === "negative") failedMicroseconds += durationMicroseconds;
-    }
-    if (finalOutcome(attempts.map(({ kind }) => kind)) === "negative") failedTests.push(testNo);
-  }
+  results.eachFailedTime(isDisrupted, durations ?? null, (testNo, microseconds, kinds) => {
+    failedMicroseconds += microseconds;
+    if (finalOutcome(kinds) === "negative") failedTests.push(testNo);
+  });
   return { failedMicroseconds, failedTests };
 }

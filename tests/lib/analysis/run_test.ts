@@ -60,15 +60,29 @@ describe("a run", () => {
     assert.deepEqual(found, [[3, "skipped"], [9, "negative,positive"], [4, "negative"]]);
   });
 
-  it("knows the time of earlier attempts without durations, but not of the last", () => {
-    const wanted = (testNo: number) => testNo !== 3;
-    const microseconds = (durations: typeof run.durations | null) =>
-      Array.from(
-        run.results.exceptionAttempts(wanted, durations),
-        ([testNo, own]) => [testNo, ...own.map((attempt) => attempt.durationMicroseconds)],
+  it("knows the time of earlier failures without durations, but not of the last attempt", () => {
+    const failures = (durations: typeof run.durations | null) => {
+      const found: [number, number, string][] = [];
+      run.results.eachFailedTime(
+        (testNo) => testNo !== 3,
+        durations,
+        (testNo, microseconds, kinds) => found.push([testNo, microseconds, kinds.join()]),
       );
-    assert.deepEqual(microseconds(null), [[9, 1000, 0], [4, 0]]);
-    assert.deepEqual(microseconds(run.durations), [[9, 1000, 2000], [4, 1000]]);
+      return found;
+    };
+    const kinds = ["negative,positive", "negative"] as const;
+    assert.deepEqual(failures(null), [[9, 1000, kinds[0]], [4, 0, kinds[1]]]);
+    assert.deepEqual(failures(run.durations), [[9, 1000, kinds[0]], [4, 1000, kinds[1]]]);
+  });
+
+  it("has the time of some tests as of all", () => {
+    const all = [...run.durations.microseconds()];
+    for (const indexes of [[], [0], [2], [4], [0, 3, 4], [0, 1, 2, 3, 4]]) {
+      assert.deepEqual(
+        [...run.durations.microsecondsAt(Int32Array.from(indexes))],
+        indexes.map((index) => all[index]),
+      );
+    }
   });
 
   it("has the time of each test, and how many ran", () => {
