@@ -29,7 +29,7 @@ import type { Conclusion } from "../../lib/evidence/said.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
 import { isOfBase, isRecordedSince } from "./fragments.ts";
-import { loadRunGroups } from "./runs.ts";
+import { loadRunGroups, loadRuns } from "./runs.ts";
 import { Shares } from "./shares.ts";
 import { loadTestFacts } from "./test_facts.ts";
 
@@ -209,15 +209,24 @@ async function loadLatelySeen(
   return { inDay: causesOf(rows), inHours: causesOf(rows.filter(({ isInHours }) => isInHours)) };
 }
 
+type VersionRun = Run<typeof VERSION_COLUMNS[number]>;
 type HistoryRun = Run<typeof HISTORY_COLUMNS[number]>;
 
-const HISTORY_COLUMNS = [
+const VERSION_COLUMNS = [
   "branch",
   "buildUrl",
-  "environment",
   "job",
   "shard",
   "attempt",
+  "tests",
+  "results",
+] as const;
+
+/** Of up to a thousand runs. */
+const HISTORY_COLUMNS = [
+  "branch",
+  "environment",
+  "job",
   "code",
   "isOutage",
   "tests",
@@ -232,7 +241,7 @@ interface HistoryOptions {
 
 /** The runs that are looked at for every failure of a run. */
 interface HistoryRuns {
-  sameVersion: HistoryRun[];
+  sameVersion: VersionRun[];
   onBase: HistoryRun[];
   onBranch: HistoryRun[];
 }
@@ -243,19 +252,22 @@ async function loadHistory(
 ): Promise<HistoryRuns> {
   const memory = isBefore(sql, run, MEMORY_DAYS * SECONDS_PER_DAY);
   const isOther = sql`not ${isOwn(sql, run)}`;
-  return await loadRunGroups(sql, {
+  const hasVersion = run.code !== null && !run.isOnlyRun;
+  const sameVersion = hasVersion && loadRuns(sql, {
+    repositoryId,
+    columns: VERSION_COLUMNS,
+    where: sql`s.code_version = ${run.code} and s.environment = ${run.environment}
+      and s.job = ${run.job} and ${memory} ${
+      run.submissionId === null
+        ? sql``
+        : sql`and s.submission_id <> decode(${run.submissionId}, 'hex')`
+    }`,
+    limit: MAX_RUNS,
+  });
+  const others = loadRunGroups(sql, {
     repositoryId,
     columns: HISTORY_COLUMNS,
     groups: {
-      sameVersion: run.code === null || run.isOnlyRun ? null : {
-        where: sql`s.code_version = ${run.code} and s.environment = ${run.environment}
-          and s.job = ${run.job} and ${memory} ${
-          run.submissionId === null
-            ? sql``
-            : sql`and s.submission_id <> decode(${run.submissionId}, 'hex')`
-        }`,
-        limit: MAX_RUNS,
-      },
       onBase: { where: sql`${isOfBase(sql, base)} and ${memory} and ${isOther}`, limit: MAX_RUNS },
       onBranch: run.branch === "" ? null : {
         where: sql`s.branch = ${run.branch} and ${memory} and ${isOther}`,
@@ -263,6 +275,9 @@ async function loadHistory(
       },
     },
   });
+  const [ofVersion, ofOthers] = await Promise.all([sameVersion, others]);
+  // Between unnamed legs nothing is proved.
+  return { sameVersion: ofVersion && !findLegs(ofVersion) ? ofVersion : [], ...ofOthers };
 }
 
 const NOTHING_KNOWN: KnownOfTest = {
@@ -291,7 +306,7 @@ async function loadKnown(
     others: repetitions.some(({ shard }) => shard !== run.shard) ? testNos : [],
   });
   const passed = new Map<number, KnownRun>();
-  for (const one of findLegs(sameVersion) ? [] : repetitions) {
+  for (const one of repetitions) {
     const add = (testNo: number) => {
       if (passed.has(testNo) || !repeats(one, run, { hasFile: hasFile(testNo) })) return;
       passed.set(testNo, { submissionId: one.submissionId, branch: one.branch ?? "" });
@@ -322,7 +337,7 @@ async function loadKnown(
  * As {@linkcode isOwn}, of runs of the same job and environment. With an unknown attempt the run itself, which a
  * client may ask about after its upload, would repeat itself by the rule of `repeats`.
  */
-function isOwnUpload({ buildUrl, shard, attempt }: HistoryRun, run: EvidenceRun): boolean {
+function isOwnUpload({ buildUrl, shard, attempt }: VersionRun, run: EvidenceRun): boolean {
   return buildUrl !== "" && buildUrl === run.buildUrl && shard === run.shard &&
     attempt === run.attempt;
 }

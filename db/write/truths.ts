@@ -124,9 +124,10 @@ export async function resolveTruths(
   const isNew = changed.isNew && all.size === 1;
   for (const branch of all) {
     const runs = await loadNeighbours(tx, { ...changed, branch });
+    const withLegs = versionsWithLegs(runs);
     for (let start = 0; start < testNos.length; start += TESTS_AT_ONCE) {
       const batch = [...testNos.subarray(start, start + TESTS_AT_ONCE)];
-      await resolveOnBranch(tx, { ...changed, isNew, testNos: batch, runs });
+      await resolveOnBranch(tx, { ...changed, isNew, testNos: batch, runs, withLegs });
     }
   }
 }
@@ -149,23 +150,32 @@ export async function resolveTruthsOfOnlyRun(
   }
 }
 
-/** Whether one of some tests failed in another submission of the branch, of this environment and job. */
+/**
+ * Whether one of some tests failed in another submission of the branch, of this environment and job: not before
+ * the runs that {@linkcode loadNeighbours} loads, because a flaky test may have failed a thousand times.
+ */
 async function haveFailedOnBranch(
   tx: Queryable,
   { repositoryId, submissionId, branch, version: { environment, job } }: ChangedVersion,
   testNos: Int32Array,
 ): Promise<boolean> {
+  const isHere = tx`s.repository_id = ${repositoryId} and s.branch = ${branch}
+    and s.environment = ${environment} and s.job = ${job}`;
+  const first = tx`coalesce((
+    select s.submission_id from submission s
+    where ${isHere} and s.status = 'processed' and s.submission_id < decode(${submissionId}, 'hex')
+    order by s.submission_id desc offset ${NEIGHBOURING_RUNS - 1} limit 1), '')`;
   const [row] = await tx<{ hasFailed: boolean }[]>`
     select exists (
       select 1 from unnest(${integersIn(tx, testNos)}) t (test_no)
       cross join lateral (
         select n.submission_id from negative_result n
         where n.repository_id = ${repositoryId} and n.test_no = t.test_no
-          and n.submission_id <> decode(${submissionId}, 'hex')
+          and n.submission_id <> decode(${submissionId}, 'hex') and n.submission_id >= ${first}
         offset 0
       ) n
-      join submission s on s.repository_id = ${repositoryId} and s.submission_id = n.submission_id
-      where s.branch = ${branch} and s.environment = ${environment} and s.job = ${job}
+      join submission s on s.submission_id = n.submission_id
+      where ${isHere}
     ) as "hasFailed"`;
   return row!.hasFailed;
 }
@@ -235,16 +245,25 @@ interface VersionHistory {
   ran: VersionRuns[];
 }
 
+/** The code of the versions that have unnamed legs: runs that nothing distinguishes. */
+function versionsWithLegs(runs: readonly TruthRun[]): Set<string> {
+  return new Set(
+    Map.groupBy(runs, ({ code }) => code).entries()
+      .filter(([, own]) => findLegs(own) !== null).map(([code]) => code),
+  );
+}
+
 /** Updates truths and repeats of tests at the code version, and at those in reach. */
 async function resolveOnBranch(
   tx: Queryable,
-  { repositoryId, version, submissionId, isNew, testNos, runs }: ChangedVersion & {
+  { repositoryId, version, submissionId, isNew, testNos, runs, withLegs }: ChangedVersion & {
     testNos: readonly number[];
     runs: readonly TruthRun[];
+    withLegs: ReadonlySet<string>;
   },
 ): Promise<void> {
   const facts = await loadTestFacts(tx, { repositoryId, testNos: new Set(testNos) });
-  const histories = versionHistories(runs, { ...facts, testNos });
+  const histories = versionHistories(runs, { ...facts, testNos, withLegs });
   // Few tests fail at three code versions in a row: only their causes are looked up.
   const failedOften = histories
     .filter(({ ran }) => ran.some((_, index) => truthAt(ran, index) === "the_change"));
@@ -280,17 +299,14 @@ async function resolveOnBranch(
 /** What the runs of a branch say about each code version of the tests. */
 function versionHistories(
   runs: readonly TruthRun[],
-  { testNos, setUpOf, hasFile }: Awaited<ReturnType<typeof loadTestFacts>> & {
+  { testNos, withLegs, setUpOf, hasFile }: Awaited<ReturnType<typeof loadTestFacts>> & {
     testNos: readonly number[];
+    withLegs: ReadonlySet<string>;
   },
 ): VersionHistory[] {
   const byTest = new Map(testNos.map((testNo) => [testNo, new Map<string, TestVersion>()]));
   const selected = new SelectedTests(testNos);
   const implied = new ImpliedPasses(testNos, setUpOf);
-  const withLegs = new Set(
-    Map.groupBy(runs, ({ code }) => code).entries()
-      .filter(([, own]) => findLegs(own) !== null).map(([code]) => code),
-  );
   for (const run of runs) {
     const { submissionId: firstId, code, isOutage, results } = run;
     const add = (

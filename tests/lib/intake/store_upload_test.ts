@@ -4,8 +4,11 @@ import { listRepositories } from "../../../db/admin/repositories.ts";
 import { storeUpload } from "../../../lib/intake/store_upload.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { describeWithDatabases } from "../../database.ts";
+import { StatementRecorder } from "../../db/statements/recorder.ts";
 import { newOrganization } from "../../organizations.ts";
 import { NOW } from "../../routes/fixture.ts";
+
+const recorder = new StatementRecorder();
 
 describeWithDatabases("storing an upload", (database) => {
   const facts = {
@@ -64,6 +67,39 @@ describeWithDatabases("storing an upload", (database) => {
     assert.equal(outcome.status, "processed");
     const [shop] = await listRepositories(sql, organizationId);
     assert.equal(shop?.repositoryNumber, 1);
+  });
+
+  it("of known tests is 12 statements, and 22 with a first failure", async () => {
+    const { sql } = database();
+    const organization = await newOrganization(sql, "hooli");
+    const run = {
+      ...facts,
+      treeOid: "f00",
+      job: "unit",
+      environment: "linux",
+      defaultBranch: "main",
+    };
+    const count = async (conclusion: "passing" | "failure", treeOid: string) => {
+      const builder = new SubmissionBuilder();
+      const test = { suite: "s", class: "c", file: "", durationMicroseconds: 1, body: "" };
+      for (const name of ["stays", "changes"]) {
+        const ended = name === "changes" ? conclusion : "passing";
+        builder.add({ ...test, name, conclusion: ended, message: ended });
+      }
+      const results = { content: builder.finish(), reportDigest: treeOid, testTags: null };
+      const files = { results, coverage: null, notes: [] };
+      const sent = await recorder.during(() =>
+        storeUpload(sql, organization, { ...run, treeOid }, files, { now: NOW })
+      );
+      // The look for a connection pooler, of servers only, is sent with the first statement.
+      return sent.filter(({ text }) => text !== "select pg_backend_pid() as pid")
+        .map(({ text }) => text);
+    };
+    await count("passing", "1");
+    const passed = await count("passing", "2");
+    assert.equal(passed.length, 12, passed.join("\n"));
+    const failed = await count("failure", "3");
+    assert.equal(failed.length, 22, failed.join("\n"));
   });
 
   it("with very many new tests is one transaction, too", async () => {
@@ -132,4 +168,4 @@ describeWithDatabases("storing an upload", (database) => {
     const repositories = await listRepositories(sql, organization.organizationId);
     assert.deepEqual(repositories.map(({ repositoryNumber }) => repositoryNumber).sort(), [1, 2]);
   });
-});
+}, { onStatement: recorder.onStatement });
