@@ -136,11 +136,16 @@ export class LatestDurations {
   }
 
   #indexesIn(tests: TestList): Int32Array {
-    let indexes = this.#indexes.get(tests);
-    if (indexes) return indexes;
+    const known = this.#indexes.get(tests);
+    if (known) return known;
     const { groupOf } = this.#groups;
-    indexes = Int32Array.from(tests.testNos.keys())
-      .filter((index) => (groupOf[tests.testNos[index]!] ?? -1) >= 0);
+    const { testNos } = tests;
+    const found = new Int32Array(testNos.length);
+    let count = 0;
+    for (let index = 0; index < testNos.length; index++) {
+      if ((groupOf[testNos[index]!] ?? -1) >= 0) found[count++] = index;
+    }
+    const indexes = found.slice(0, count);
     this.#indexes.set(tests, indexes);
     return indexes;
   }
