@@ -16,7 +16,7 @@ export async function readSnapshot<T>(
  * Runs queries that all see the same data; the first is `lookUp`, with the same plan for all parameters: to
  * plan the look-up of a caller each time made a list of tests three times slower.
  *
- * Returns once everything is read: nobody waits for the `commit` of what only reads, which is a round trip.
+ * Returns once everything is read, without waiting for the `commit`, which is a round trip.
  */
 export async function readSnapshotAfter<Found, T>(
   sql: Database["sql"],
