@@ -122,6 +122,19 @@ export async function loadSubmissionRuns(
   return found;
 }
 
+/** The branches on which a test was disruptive in the window. */
+export async function loadDisruptedBranches(
+  tx: Queryable,
+  { repositoryId, testNo, windowStart }: Pick<RunsQuery, "repositoryId" | "testNo" | "windowStart">,
+): Promise<{ branch: string; queueBase: string }[]> {
+  return await tx<{ branch: string; queueBase: string }[]>`
+    select distinct coalesce(s.branch, '') as branch, coalesce(s.queue_base, '') as "queueBase"
+    from negative_result n
+    join submission s on s.repository_id = n.repository_id and s.submission_id = n.submission_id
+    where n.repository_id = ${repositoryId} and n.test_no = ${testNo} and n.is_disruption
+      and ${isRecordedSince(tx, firstSubmissionId(windowStart))}`;
+}
+
 /** The submission of a disruption, with what CI told about it. */
 interface FirstDisruption {
   submissionId: string;

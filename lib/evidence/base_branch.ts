@@ -20,6 +20,15 @@ export function countsForBase(
   return [branch, queueBase].some((name) => name !== "" && matchesPatterns(name, base));
 }
 
+/** Whether all of some runs are known to be on other branches than the base branch; false without a run. */
+export function areOnOtherBranches(
+  runs: readonly { branch: string; queueBase: string }[],
+  base: string,
+): boolean {
+  return runs.length > 0 &&
+    runs.every((run) => run.branch !== "" && !countsForBase(run, basePatterns(base)));
+}
+
 /** Patterns of the branches that count for a base branch: itself, and those of its merge queue. */
 export function basePatterns(base: string): string[] {
   return [base, `gh-readonly-queue/${base}/*`];

@@ -9,6 +9,7 @@ import { loadTestDetails, type TestDetails } from "../../db/read/details_of_test
 import { loadFailureDays, loadFirstUploadDay } from "../../db/read/history_of_test.ts";
 import { loadBaseHistory } from "../../db/read/test_evidence.ts";
 import {
+  loadDisruptedBranches,
   loadFirstDisrupted,
   loadSubmissionRuns,
   loadTestRuns,
@@ -93,6 +94,7 @@ export const testPage = definePage({
       days,
       firstUploadDay,
       first,
+      disruptedBranches,
       durations,
       medians,
       history,
@@ -105,6 +107,7 @@ export const testPage = definePage({
       load(loadFailureDays, { firstDay: loadedDay }),
       load(loadFirstUploadDay, {}).then((day) => day ?? today),
       load(loadFirstDisrupted, {}),
+      load(loadDisruptedBranches, {}),
       load(loadDurationsOfTest, {}),
       load(loadWeeklyMedians, { testNos: [testNo], end, weeks }),
       load(loadBaseHistory, { environments: null, commitOid }),
@@ -130,7 +133,7 @@ ${
 <p>${test.name}</p></details>`
       }
 <p class="soft">${test.tags.map(page.link.tag)} ${placeOf(test)}</p>
-${baseHistory(history, fix, page)}
+${baseHistory(history, { fix, disruptedBranches }, page)}
 ${!failsByEnvironment(history) && failsOnlyIn(submissions)}
 ${testFigures(submissions, first, page)}
 ${runs.length > 0 ? strip(runs, page) : NO_RUNS}

@@ -1,8 +1,10 @@
 // Tests: tests/routes/page_parameters_test.ts tests/routes/pages_test.ts
 /** The history of a test on the base branch: its state, since when, and whether it is repaired. */
 import type { loadBaseHistory } from "../../db/read/test_evidence.ts";
+import type { loadDisruptedBranches } from "../../db/read/runs_of_test.ts";
 import { STOPPED_RUNS } from "../../db/read/test_states.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
+import { areOnOtherBranches } from "../../lib/evidence/base_branch.ts";
 import { conditionsOfRun, findConditions } from "../../lib/evidence/conditions.ts";
 import {
   percent,
@@ -87,7 +89,14 @@ this fix.`,
 }
 
 /** State, since when, calm, and what the runs since a commit say that is meant as the repair. */
-export function baseHistory(history: BaseHistory, { answer }: Fix, page: TestPage): Markup {
+export function baseHistory(
+  history: BaseHistory,
+  { fix: { answer }, disruptedBranches }: {
+    fix: Fix;
+    disruptedBranches: Awaited<ReturnType<typeof loadDisruptedBranches>>;
+  },
+  page: TestPage,
+): Markup {
   const { base, firstRecordedAt, runs } = history;
   const { repository, test, zone } = page;
   const judged = testEvidence(runs, { isDisruptive: test.disruptionCount > 0, repair: null });
@@ -114,13 +123,15 @@ export function baseHistory(history: BaseHistory, { answer }: Fix, page: TestPag
   const before = sayBefore(found);
   const calm = sayCalm(found);
   const stopped = stoppedRunning(history, page);
-  const isElsewhere = state === "flaky" && runs.every(({ hasFailed }) => !hasFailed);
+  // The history leaves outages out, in which the test may have been flaky on the base branch.
+  const isElsewhere = state === "flaky" && runs.every(({ hasFailed }) => !hasFailed) &&
+    areOnOtherBranches(disruptedBranches, base);
   const latest = stopped || stillFailing(found, history, page);
   return markup`<section aria-label="History on the base branch" class="band said ${
     STATE_TONES[state]
   }">
 <p><b class="state ${state}">${STATE_WORDS[state]}</b>${
-    isElsewhere && ` on other branches than ${base}`
+    isElsewhere && ` on branches other than ${base}`
   }: ${sayRate(found, named(found))}${hasSeveral && inPlace(environment)} ${
     saySince(found, named(found))
   }${changes}${before && `; ${before}`}.</p>

@@ -181,10 +181,40 @@ describeWithDatabase("the evidence for a test", (database) => {
     const shown = await (await fixture.get(`/tests/${idOf(repository, { name: "w" })}`)).text();
     assert.match(
       shown,
-      /<b class="state flaky">Flaky<\/b> on other branches than main: passed in all 12 runs on main/,
+      /<b class="state flaky">Flaky<\/b> on branches other than main: passed in all 12 runs on main/,
     );
     assert.match(shown, /14 runs in 14 days, on all branches/);
     assert.match(shown, /1 of 14 results on all branches/);
+  });
+
+  it("does not blame other branches when the base branch was flaky in an outage, or the branch is unknown", async () => {
+    const repository = await fixture.addRepository("acme", "outage");
+    const names = Array.from({ length: 30 }, (_, index) => `t${index}`);
+    const passes = names.map((name) => ({ name }));
+    const failures = names.map((name) => ({
+      name,
+      conclusion: "failure" as const,
+      message: "connection refused",
+    }));
+    for (const index of Array(12).keys()) {
+      const more = { branch: "main", recordedAt: NOW - 50_000 + index, commitOid: commitAt(index) };
+      await fixture.upload(repository, passes, more);
+    }
+    await fixture.upload(repository, failures, { branch: "fix", commitOid: "abcdef1" });
+    await fixture.upload(repository, failures, { branch: "main", commitOid: "abcdef2" });
+    await fixture.upload(repository, passes, { branch: "main", commitOid: "abcdef2" });
+    const stateOf = async (name: string) => {
+      const page = await (await fixture.get(`/tests/${idOf(repository, { name })}`)).text();
+      return /<p><b class="state[^]*?<\/p>/.exec(page)![0];
+    };
+    assert.match(await stateOf("t1"), /Flaky<\/b>: passed in all 13 runs on main/);
+
+    for (const index of Array(12).keys()) {
+      const more = { branch: "main", recordedAt: NOW - 50_000 + index, commitOid: commitAt(index) };
+      await fixture.upload(repository, [{ name: "u" }], more);
+    }
+    await fixture.upload(repository, flaky("u"), { branch: null, commitOid: "abcdef3" });
+    assert.match(await stateOf("u"), /Flaky<\/b>: passed in all 12 runs on main/);
   });
 
   it("names the commit, author and pull request at which it was flaky for the first time", async () => {
