@@ -66,6 +66,19 @@ function sayEvidence(
   }
 }
 
+/**
+ * What is added about a flaky test whose conclusion is that it never failed in the runs that were compared: the
+ * two would seem to contradict each other. Other jobs of the base branch may have failed. `""` for other evidence.
+ */
+export function sayFlakyElsewhere(
+  { evidence, baseRunCount }: Pick<Conclusion, "evidence" | "baseRunCount">,
+  { base }: { base: string },
+): string {
+  return evidence === "first"
+    ? `but in none of the ${plural(baseRunCount, "run")} on ${base} that this one is compared with`
+    : "";
+}
+
 /** `96 % of failures like this were not the change (160 of 167)`. */
 function sayShare({ notTheChange, of, from }: Share): string {
   const where = from === "published"

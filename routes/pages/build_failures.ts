@@ -10,7 +10,7 @@ import { type Verdict, verdictOf } from "../../lib/analysis/verdict.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { plural } from "../../lib/base/text.ts";
-import { sayConclusion, sayDay } from "../../lib/evidence/said.ts";
+import { sayConclusion, sayDay, sayFlakyElsewhere } from "../../lib/evidence/said.ts";
 import { type Blame, BLAMES } from "../../lib/evidence/shares.ts";
 import { isKnownFor } from "../../lib/gate/rule.ts";
 import { glyph } from "../../lib/html/charts.ts";
@@ -35,10 +35,12 @@ export type JudgedFailure = BuildFailure & {
   conclusion: ShownConclusion | undefined;
 };
 
+const FLAKY = "failed and passed on the same code in the last 14 days";
+
 const ADVICE: Record<ShownVerdict, string> = {
   [NEW_CAUSE]: "it is not known for this cause, so the gate does not excuse it",
   quarantined: "the gate excuses it",
-  flaky: "failed and passed on the same code in the last 14 days, on any branch",
+  flaky: `${FLAKY}, on any branch`,
   known: "also failed on the base branch",
   new: "neither flaky nor failing on the base branch",
 };
@@ -96,7 +98,7 @@ export async function failedTests(
     rankOf(b) - rankOf(a) || ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict)
   ).map((test) => ({
     ...test,
-    advice: flakyElsewhere(test, baseBranch),
+    advice: flakyAdvice(test, baseBranch),
     said: said(test, baseBranch, page),
   }));
   const { shown, moreCount } = await shownTests(list, page, { isFirstOpen: true });
@@ -114,16 +116,10 @@ export async function failedTests(
 <ul class="soft">${summary}</ul>`;
 }
 
-/** What a flaky test has to say that is probably the change's fault: the two would contradict each other. */
-function flakyElsewhere(
-  { verdict, conclusion }: JudgedFailure,
-  base: string,
-): string | undefined {
-  if (verdict !== "flaky" || !conclusion) return undefined;
-  const { evidence } = conclusion;
-  return evidence === "first" || evidence === "new_test"
-    ? `failed and passed on the same code in the last 14 days, but not on ${base} before this run`
-    : undefined;
+/** What is said of a flaky test instead of {@linkcode ADVICE}, where the conclusion could contradict it. */
+function flakyAdvice({ verdict, conclusion }: JudgedFailure, base: string): string | undefined {
+  const elsewhere = verdict === "flaky" && conclusion && sayFlakyElsewhere(conclusion, { base });
+  return elsewhere ? `${FLAKY}, ${elsewhere}` : undefined;
 }
 
 /** Headings over failures with a conclusion. */

@@ -103,7 +103,7 @@ describeWithDatabase("the page of a build", (database) => {
     assert.match(await textOf("aaaaaa8", [{ name: "f" }]), /Results ?1 in 1 upload(?!,)/);
   });
 
-  it("says that a flaky test that is probably the change's fault was not flaky on main", async () => {
+  it("says that a flaky test that is probably the change's fault did not fail in the compared runs", async () => {
     const repository = await fixture.addRepository("acme", "branches");
     for (const index of Array(20).keys()) {
       await fixture.upload(repository, [{ name: "b" }], {
@@ -125,9 +125,36 @@ describeWithDatabase("the page of a build", (database) => {
     const { text } = parseHtml(await (await fixture.get(path)).text());
     assert.match(
       text,
-      /flaky failed and passed on the same code in the last 14 days, but not on main before this run probably yours: never failed in 20 runs on main/,
+      /flaky failed and passed on the same code in the last 14 days, but in none of the 20 runs on main that this one is compared with probably yours: never failed in 20 runs on main/,
     );
     assert.match(text, /The gate counts them as:\s+1 flaky: /);
+  });
+
+  it("does not say that a test was not flaky on main when it was in another job", async () => {
+    const repository = await fixture.addRepository("acme", "legs");
+    const on = (job: string, index: number) => ({
+      branch: "main",
+      job,
+      environment: job,
+      commitOid: `c${String(index).padStart(6, "0")}`,
+      recordedAt: NOW - DAY + index,
+    });
+    for (const index of Array(20).keys()) {
+      await fixture.upload(repository, [{ name: "l" }], on("linux", index));
+    }
+    await fixture.upload(repository, flakyBy("late", "l"), on("windows", 21));
+    const { submissionId } = await fixture.upload(
+      repository,
+      [failed("late", { name: "l" })],
+      { ...on("linux", 21), recordedAt: NOW - DAY + 22 },
+    );
+    const path = `/repos/acme/legs/builds/${submissionId}`;
+    const { text } = parseHtml(await (await fixture.get(path)).text());
+    assert.match(text, /never failed in 20 runs on main/);
+    assert.match(
+      text,
+      /flaky failed and passed on the same code in the last 14 days, but in none of the 20 runs on main that this one is compared with/,
+    );
   });
 
   it("says that a job ended red without a failed test, as lists of builds do", async () => {
