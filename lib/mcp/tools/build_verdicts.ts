@@ -160,7 +160,8 @@ export const getBuildVerdicts = defineTool({
     next_step: v.string(),
   },
   page: ({ repository: { owner, name } }) => pageOfRepository(`${owner}/${name}`),
-  async run({ repository, ...wanted }, get, { webUrl }) {
+  async run({ repository, ...given }, get, { webUrl }) {
+    const wanted = withoutEmpty(given);
     const repo = { ...repository, get };
     const found = await findBuild(repo, wanted);
     if (found === null) return { ...NOTHING, next_step: nothingFound(wanted) };
@@ -213,6 +214,16 @@ interface Wanted {
   commit?: string | undefined;
   pull?: number | undefined;
   branch?: string | undefined;
+}
+
+/** Agents fill in optional texts with `""`: they are ignored, as the API ignores empty parameters. */
+function withoutEmpty({ build_url, commit, pull, branch }: Wanted): Wanted {
+  return {
+    build_url: build_url?.trim() || undefined,
+    commit: commit?.trim() || undefined,
+    pull,
+    branch: branch?.trim() || undefined,
+  };
 }
 
 /** A build: its submissions, newest first, with the tests whose last attempt failed, and those that passed. */

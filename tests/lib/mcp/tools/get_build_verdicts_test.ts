@@ -182,6 +182,21 @@ describeWithDatabase("get_build_verdicts", (database) => {
     assert.match(next_step, /Not all tests ran/);
   });
 
+  it("ignores empty arguments", async () => {
+    const more = { recordedAt: NOW, commitOid: "e1e1e1e1" };
+    const onMain = { ...more, branch: "main", buildUrl: `${BUILD}20` };
+    await fixture.upload(shop, [failing("onMain")], onMain);
+    // The newest of all.
+    const onFeature = { ...more, branch: "b", buildUrl: `${BUILD}21` };
+    await fixture.upload(shop, [failing("onFeature")], onFeature);
+    const buildOf = async (input: Record<string, string>) => (await call(input)).build?.build_url;
+    for (const name of ["build_url", "commit", "branch"]) {
+      assert.equal(await buildOf({ [name]: "" }), `${BUILD}20`, name);
+      assert.equal(await buildOf({ [name]: " " }), `${BUILD}20`, name);
+    }
+    assert.equal(await buildOf({ build_url: "", commit: "", branch: "b" }), `${BUILD}21`);
+  });
+
   it("says that a job ended red without a failed test", async () => {
     const crash = { branch: "crash", job: "unit", exitCode: 134, buildUrl: `${BUILD}9` };
     await fixture.upload(shop, [{ name: "t1" }], crash);
