@@ -263,7 +263,7 @@ function groupTable(groups: readonly GroupOfTests[], page: RepositoryPage): Mark
         someTests(
           others,
           links,
-          `and ${others} more that ${others === 1 ? "fails" : "fail"} with it`,
+          `and ${formatCount(others)} more that ${others === 1 ? "fails" : "fail"} with it`,
         ),
       ];
       return [name, formatCount(builds), formatCount(fingerprints.length)];
