@@ -1,7 +1,7 @@
 // Tests: tests/lib/cli/commands/digest_test.ts
 import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
-import type { DisruptedTest, RedJobs } from "../../lib/digest/digest.ts";
-import { runOutcome } from "../../lib/evidence/test_evidence.ts";
+import type { DisruptedTest } from "../../lib/digest/digest.ts";
+import { countRedJobs, JOB_COLUMNS, type RedJobs } from "../../lib/digest/red_jobs.ts";
 import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { storedMassFailure } from "./conclusions.ts";
@@ -81,15 +81,14 @@ export async function countFailedWithoutTest(
 }
 
 /** The jobs since a moment that ended red, by kind. */
-export async function countRedJobs(
+export async function loadRedJobs(
   sql: Queryable,
   { repositoryId, since }: { repositoryId: number; since: number },
 ): Promise<RedJobs> {
-  const first = firstSubmissionId(since);
-  const [runs, disruptions, [without]] = await Promise.all([
+  const [failed, disruptions, withoutTest] = await Promise.all([
     loadRuns(sql, {
       repositoryId,
-      columns: ["isOutage", "ranTestCount", "failedTestCount", "results"],
+      columns: [...JOB_COLUMNS, "isOutage", "ranTestCount", "failedTestCount", "results"],
       since,
       where: sql`s.failed_test_count > 0`,
     }),
@@ -98,36 +97,27 @@ export async function countRedJobs(
         array_to_json(array_agg(distinct n.test_no)) as "testNos"
       from negative_result n
       where n.repository_id = ${repositoryId} and n.is_disruption
-        and n.submission_id >= decode(${first}, 'hex')
+        and n.submission_id >= decode(${firstSubmissionId(since)}, 'hex')
       group by n.submission_id`,
-    sql<{ count: number }[]>`
-      select count(*)::int as count from submission s
-      where s.repository_id = ${repositoryId} and ${isFailedWithoutTest(sql)}
-        and s.submission_id >= decode(${first}, 'hex')`,
+    loadRuns(sql, {
+      repositoryId,
+      columns: JOB_COLUMNS,
+      since,
+      where: isFailedWithoutTest(sql),
+    }),
   ]);
   const disrupted = new Map(
     disruptions.map(({ submissionId, testNos }) => [submissionId, new Set(testNos)]),
   );
-  const counts: RedJobs = {
-    outage: 0,
-    together: 0,
-    flaky: 0,
-    failed: 0,
-    without_test: without!.count,
-  };
-  for (const run of runs) {
-    const failed: number[] = [];
-    run.results.eachException((testNo, attempts) => {
-      if (runOutcome(attempts)?.hasFailedAtLast) failed.push(testNo);
-    });
-    if (failed.length === 0) continue;
-    const flaky = disrupted.get(run.submissionId);
-    const kind = storedMassFailure(run) ??
-      (failed.every((testNo) => flaky?.has(testNo)) ? "flaky" : "failed");
-    counts[kind]++;
-  }
-  return counts;
+  const uploads = failed.map((run) => ({
+    ...run,
+    massFailure: storedMassFailure(run),
+    flaky: disrupted.get(run.submissionId) ?? NONE,
+  }));
+  return countRedJobs(uploads, withoutTest);
 }
+
+const NONE: ReadonlySet<number> = new Set();
 
 /** Sorted owners of a repository's disruptive or quarantined tests, by test id (24 hex digits). */
 export async function loadOwnersOfTrackedTests(

@@ -8,9 +8,9 @@ import type { Database } from "../../db/connection/connect.ts";
 import { loadBuildCounts } from "../../db/read/badges.ts";
 import {
   countFailedWithoutTest,
-  countRedJobs,
   loadDisruptedTests,
   loadOwnersOfTrackedTests,
+  loadRedJobs,
 } from "../../db/read/digest.ts";
 import { loadFlakyFaults } from "../../db/read/failing_together.ts";
 import { loadFlakyTime } from "../../db/read/flaky_time.ts";
@@ -130,7 +130,7 @@ async function figuresOf(
     hasReruns: rerun.size > 0,
     flakyMicroseconds,
     flakyMicrosecondsBefore,
-    redJobs: await countRedJobs(sql, { repositoryId, since: begin }),
+    redJobs: await loadRedJobs(sql, { repositoryId, since: begin }),
   };
 }
 

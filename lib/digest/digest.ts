@@ -1,6 +1,7 @@
 /** The digest: changes in flaky and quarantined tests during a period that ends now. */
 import type { TestIdentity } from "../base/identity.ts";
 import { rowsOfGroups } from "../evidence/groups.ts";
+import { NO_RED_JOBS, type RedJobs } from "./red_jobs.ts";
 import { formatTenths, tenthsOfPercent } from "../badge/percentage.ts";
 
 /** A test in a digest. */
@@ -65,22 +66,6 @@ interface DigestFault {
   /** Ids of the tests. */
   tests: string[];
 }
-
-/** Jobs of the period that ended red, by kind: the first that applies. */
-export interface RedJobs {
-  /** Many tests failed, as on other branches. */
-  outage: number;
-  /** Many tests failed, on this branch alone. */
-  together: number;
-  /** Every test that failed at last also passed on the same code. */
-  flaky: number;
-  /** Other tests failed. */
-  failed: number;
-  /** The tests' command failed, although no test did. */
-  without_test: number;
-}
-
-const NO_RED_JOBS: RedJobs = { outage: 0, together: 0, flaky: 0, failed: 0, without_test: 0 };
 
 /** Builds of a window. */
 interface Builds {

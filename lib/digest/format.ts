@@ -22,8 +22,8 @@ import type {
   DigestState,
   DigestStopped,
   DisruptedTest,
-  RedJobs,
 } from "./digest.ts";
+import type { RedJobs } from "./red_jobs.ts";
 
 /** Maximum number of tests in a section. */
 const MAX_NAMED = 10;

@@ -48,7 +48,7 @@ describeWithDatabase("digest", (database) => {
         failed_without_test: 0,
         flaky_seconds: 0,
         flaky_seconds_before: 0,
-        red_jobs: { outage: 0, together: 0, flaky: 3, failed: 0, without_test: 0 },
+        red_jobs: { outage: 0, together: 0, flaky: 2, failed: 0, without_test: 0 },
       },
     ]);
     const names = (list: string) => group[list].map(({ name }: { name: string }) => name);
@@ -97,6 +97,39 @@ describeWithDatabase("digest", (database) => {
     assert.equal(JSON.parse(stdout).repositories[0].failed_without_test, 1);
     const { stdout: text } = await run("digest --org crashes");
     assert.match(text, /; 1 build ended red without a failed test/);
+  });
+
+  it("counts a red job once, however many uploads it has, by what most probably needs work", async () => {
+    const { fixture, shop } = await createShop(database(), "jobs");
+    const build = (job: string, more = {}) => ({
+      job,
+      commitOid: "0ddba12",
+      recordedAt: NOW - DAY,
+      buildUrl: "https://ci/jobs",
+      ...more,
+    });
+    const failed = (name: string) => [{ name, conclusion: "failure" as const, message: "boom" }];
+    // Its flaky tests, its failed tests, and the exit code of its command.
+    await fixture.upload(shop, flaky("f"), build("unit"));
+    await fixture.upload(shop, failed("a"), build("unit"));
+    await fixture.upload(shop, failed("b"), build("unit"));
+    await fixture.upload(shop, [{ name: "c" }], build("unit", { exitCode: 1 }));
+    await fixture.upload(shop, failed("a"), build("unit", { attempt: "2" }));
+    await fixture.upload(shop, flaky("f"), build("e2e"));
+    await fixture.upload(shop, [{ name: "c" }], build("lint", { exitCode: 1 }));
+    // Without a build, nothing says which uploads are of one job.
+    for (const commitOid of ["0ddba13", "0ddba14"]) {
+      await fixture.upload(shop, failed("a"), build("unit", { buildUrl: "", commitOid }));
+    }
+    const { stdout } = await run("digest --org jobs --json");
+    assert.deepEqual(JSON.parse(stdout).totals.red_jobs, {
+      outage: 0,
+      together: 0,
+      flaky: 1,
+      failed: 4,
+      without_test: 1,
+    });
+    assert.match((await run("digest --org jobs")).stdout, /^6 jobs ended red: 4 with/m);
   });
 
   it("names the same tests after old submissions were pruned", async () => {
