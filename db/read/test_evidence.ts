@@ -2,6 +2,7 @@
 /** The runs of one test on the base branch. */
 import { ImpliedPasses } from "../../lib/analysis/repetition/implied_passes.ts";
 import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
+import { LaterRuns } from "../../lib/evidence/stopped.ts";
 import {
   type HistoryRun,
   MAX_HISTORY_RUNS,
@@ -73,7 +74,7 @@ export async function loadBaseHistory(
   const firstRecordedAt = new Map<string, number>();
   let repair: Repair | null = null;
   // The newest come first.
-  const runsOfJob = new Map<string, number>();
+  const later = new LaterRuns();
   let laterRuns = 0;
   let submissions = 0;
   for await (const run of eachRun(sql, { repositoryId, columns: COLUMNS, filter, where })) {
@@ -83,12 +84,11 @@ export async function loadBaseHistory(
     if (commitOid !== "" && commit.startsWith(commitOid) || laterCommits.has(commit)) {
       repair = { commitOid, recordedAt: version.recordedAt };
     }
-    const place = JSON.stringify([version.job, version.environment, version.shard]);
     const count = counts.get(version.environment) ?? 0;
     if (!isOutage && count < MAX_HISTORY_RUNS) {
       const add = (outcome: ReturnType<typeof runOutcome>) => {
         if (!outcome) return;
-        if (runs.length === 0) laterRuns = runsOfJob.get(place) ?? 0;
+        if (runs.length === 0) laterRuns = later.after(version).length;
         counts.set(version.environment, count + 1);
         runs.push({ ...version, ...outcome });
       };
@@ -96,7 +96,7 @@ export async function loadBaseHistory(
       // A report has a set-up only when it failed.
       if (implied.in(results).length > 0) add({ hasFailed: false, hasFailedAtLast: false });
     }
-    if (runs.length === 0 && !isOutage) runsOfJob.set(place, (runsOfJob.get(place) ?? 0) + 1);
+    if (runs.length === 0 && !isOutage) later.add(version);
     if (++submissions === MAX_BASE_SUBMISSIONS) break;
   }
   return { runs: runs.reverse(), repair, base, firstRecordedAt, laterRuns };

@@ -1,27 +1,22 @@
 // Tests: tests/routes/test_states_test.ts
 /** The states of the tests of a repository on its base branch. */
-import { ImpliedPasses, NO_IMPLIED_PASSES } from "../../lib/analysis/repetition/implied_passes.ts";
-import { type Run, SelectedTests, TestHistories, type TestList } from "../../lib/analysis/run.ts";
+import type { TestFacts } from "../../lib/analysis/disruptions.ts";
+import { isSetUp } from "../../lib/analysis/repetition/set_up.ts";
+import type { Run } from "../../lib/analysis/run.ts";
 import { wilsonLowerBound } from "../../lib/analysis/wilson.ts";
 import { firstSubmissionId, type TestIdentity } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
-import { chanceOfPasses, MAX_CHANCE, passesNeeded } from "../../lib/evidence/calm.ts";
+import { passesNeeded } from "../../lib/evidence/calm.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
+import { MIN_BROKEN_RUNS, TEST_STATES, type TestState } from "../../lib/evidence/states.ts";
 import {
-  MIN_BROKEN_RUNS,
-  stateIn,
-  TEST_STATES,
-  type TestState,
-  worstEnvironment,
-} from "../../lib/evidence/states.ts";
-import {
-  BaseHistories,
-  MAX_HISTORY_RUNS,
-  outcomeByte,
-  PASSED,
-  runOutcome,
-  type TestStateFacts,
-} from "../../lib/evidence/test_evidence.ts";
+  isProving,
+  statesOf,
+  statesOfOthers,
+  testsWithFailures,
+  withoutMerelyFlaky,
+} from "../../lib/evidence/states_of_tests.ts";
+import { MAX_HISTORY_RUNS, type TestStateFacts } from "../../lib/evidence/test_evidence.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { loadBaseBranch, loadBaseBranches } from "./base_branch.ts";
@@ -49,12 +44,6 @@ type BaseRun = Run<typeof COLUMNS[number]>;
 /** The last segment of a test's history. */
 type StateFacts = Omit<TestStateFacts, "passing">;
 
-/** The state of a test, and when it stopped running, in seconds since 1970. */
-interface FactsOfTest extends TestStateFacts {
-  stopped: { lastRunAt: number; stoppedAt: number } | null;
-  hasPassed: boolean;
-}
-
 /** A test that had failures, and does not run in its job any more. */
 export interface StoppedTest extends TestIdentity {
   /** 24 lower-case hex digits. */
@@ -76,12 +65,6 @@ interface ProvingTest extends TestIdentity {
   passes: number;
   passesNeeded: number;
 }
-
-/** A test that is more probably unchanged than repaired is not being proved. */
-const MAX_CHANCE_OF_PROOF = 0.5;
-
-/** Runs of its job without a test after which it stopped running. */
-export const STOPPED_RUNS = 20;
 
 /** A test that stopped earlier is forgotten. */
 const STOPPED_SECONDS = 90 * SECONDS_PER_DAY;
@@ -136,8 +119,13 @@ export async function loadTestStates(
   const disruptive = await selectDisruptive(sql, { repositoryId, windowStart });
   const isFlakyListed = states.includes("flaky") &&
     isListed({ state: "flaky", isDisruptive: true });
-  const testNos = failingTests(runs, { disruptive, all: isFlakyListed || withProving });
-  const found = await loadStatesOf(sql, { repositoryId, runs, testNos, disruptive });
+  const failed = testsWithFailures(runs, disruptive);
+  const testNos = isFlakyListed || withProving
+    ? failed
+    : withoutMerelyFlaky(runs, failed, disruptive);
+  const names = await loadIdentities(sql, { repositoryId, idPrefix, testNos: [...testNos] });
+  const setUpOf = await loadSetUps(sql, { repositoryId, tests: names });
+  const found = statesOf(runs, { testNos, disruptive, setUpOf });
   if (states.some((state) => state === "healthy" || state === "new")) {
     const known = new Set([...found.keys(), ...disruptive]);
     for (const [testNo, facts] of statesOfOthers(runs, known)) found.set(testNo, facts);
@@ -147,25 +135,19 @@ export async function loadTestStates(
       ? [{ testNo, ...stopped, ...passesOf(passing!) }]
       : []
   );
-  const proving = [...found].flatMap(([testNo, { state, passing, stopped }]) =>
-    withProving && passing && !stopped && state !== "broken" && isProving(passing)
-      ? [{ testNo, ...passesOf(passing) }]
-      : []
+  const proving = [...found].flatMap(([testNo, facts]) =>
+    withProving && isProving(facts) ? [{ testNo, ...passesOf(facts.passing!) }] : []
   );
   // Tests that stopped running have a list of their own.
   const wanted = [...found].filter(([testNo, { state, stopped }]) =>
     states.includes(state) && !stopped &&
     isListed({ state, isDisruptive: disruptive.has(testNo) })
   );
-  const names = await loadIdentities(sql, {
-    repositoryId,
-    idPrefix,
-    testNos: [
-      ...wanted.map(([testNo]) => testNo),
-      ...stopped.map(({ testNo }) => testNo),
-      ...proving.map(({ testNo }) => testNo),
-    ],
-  });
+  const others = wanted.flatMap(([testNo]) => testNos.has(testNo) ? [] : [testNo]);
+  if (others.length > 0) {
+    const more = await loadIdentities(sql, { repositoryId, idPrefix, testNos: others });
+    for (const [testNo, identity] of more) names.set(testNo, identity);
+  }
   // Pruned tests have no name any more.
   const named = <Facts extends { testNo: number }>(facts: readonly Facts[]) =>
     facts.flatMap(({ testNo, ...own }) => {
@@ -173,7 +155,7 @@ export async function loadTestStates(
       return identity ? [{ ...identity, ...own }] : [];
     });
   const tests = named(
-    wanted.map(([testNo, { passing: _, stopped: __, hasPassed: ___, ...facts }]) => (
+    wanted.map(([testNo, { passing: _, stopped: __, ...facts }]) => (
       { testNo, ...facts, isDisruptive: disruptive.has(testNo) }
     )),
   ).sort(compareStates);
@@ -188,23 +170,24 @@ export async function loadTestStates(
   };
 }
 
-type Passing = NonNullable<TestStateFacts["passing"]>;
-
-/** Whether a test passes again, but not yet often enough to be called calm. */
-function isProving({ before, passes }: Passing): boolean {
-  const chance = chanceOfPasses(before, passes);
-  return chance > MAX_CHANCE && chance <= MAX_CHANCE_OF_PROOF;
+/** The groups of the set-ups among some tests by test_no: most repositories have none. */
+async function loadSetUps(
+  sql: Queryable,
+  { repositoryId, tests }: { repositoryId: number; tests: ReadonlyMap<number, TestIdentity> },
+): Promise<TestFacts["setUpOf"]> {
+  const testNos = new Set([...tests].filter(([, test]) => isSetUp(test)).map(([testNo]) => testNo));
+  if (testNos.size === 0) return () => undefined;
+  return (await loadTestFacts(sql, { repositoryId, testNos })).setUpOf;
 }
+
+type Passing = NonNullable<TestStateFacts["passing"]>;
 
 function passesOf({ before, passes }: Passing) {
   return { passes, passesNeeded: passesNeeded(before) };
 }
 
-/** Failed submissions after which a test may be broken. */
-const FAILED_SUBMISSIONS = 3;
-
 /** They are looked for in the latest builds: twice as many, because two uploads without an address are two builds. */
-const LATEST_BUILDS = 2 * FAILED_SUBMISSIONS;
+const LATEST_BUILDS = 2 * MIN_BROKEN_RUNS;
 
 /**
  * Repositories whose runs are loaded in one statement, if they have fewer than `RUNS_TOGETHER`; longer histories
@@ -227,10 +210,11 @@ export async function countBrokenTests(
     runsTogether?: number;
   },
 ): Promise<Map<number, number>> {
-  const rows = await sql<{ repositoryId: number; testNos: number[] }[]>`
-    select f.repository_id::float8 as "repositoryId", array_to_json(array_agg(distinct f.test_no)) as "testNos"
+  const rows = await sql<({ repositoryId: number; testNo: number } & TestIdentity)[]>`
+    select f.repository_id::float8 as "repositoryId", f.test_no as "testNo",
+      t.suite, t.class, t.name, t.file
     from (
-      select n.repository_id, n.test_no
+      select distinct n.repository_id, n.test_no
       from (
         select b.repository_id, b.submission_id, b.branch, b.job, b.environment,
           dense_rank() over (
@@ -252,16 +236,18 @@ export async function countBrokenTests(
       where latest.place <= ${LATEST_BUILDS}
         and n.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
       group by n.repository_id, n.test_no, latest.branch, latest.job, latest.environment
-      having count(distinct n.submission_id) >= ${FAILED_SUBMISSIONS}
+      having count(distinct n.submission_id) >= ${MIN_BROKEN_RUNS}
     ) f
-    group by f.repository_id`;
-  const candidates = new Map(rows.map(({ repositoryId, testNos }) => [repositoryId, testNos]));
+    join test t on t.repository_id = f.repository_id and t.test_no = f.test_no
+    where t.repository_id = any(${arrayOf(repositoryIds)}::bigint[])`;
+  const candidates = Map.groupBy(rows, ({ repositoryId }) => repositoryId);
   const bases = await loadBaseBranches(sql, { repositoryIds: [...candidates.keys()], now });
   const counts = new Map<number, number>();
   const count = async (repositoryId: number, runs: readonly BaseRun[]) => {
-    const testNos = new Set(candidates.get(repositoryId));
-    const disruptive = new Set<number>();
-    const states = await loadStatesOf(sql, { repositoryId, runs, testNos, disruptive });
+    const tests = new Map(candidates.get(repositoryId)!.map((test) => [test.testNo, test]));
+    const setUpOf = await loadSetUps(sql, { repositoryId, tests });
+    const testNos = new Set(tests.keys());
+    const states = statesOf(runs, { testNos, disruptive: new Set(), setUpOf });
     const broken = [...states.values()].filter(({ state, stopped }) =>
       state === "broken" && !stopped
     );
@@ -308,171 +294,6 @@ async function loadBaseRuns(
     if (++submissions === MAX_BASE_SUBMISSIONS) break;
   }
   return runs.reverse();
-}
-
-/**
- * The tests that failed in a run, or are disruptive; unless all are asked for, without disruptive tests that can
- * neither be broken nor have stopped. Of 2,000 flaky tests these are most.
- */
-function failingTests(
-  runs: readonly BaseRun[],
-  { disruptive, all }: { disruptive: ReadonlySet<number>; all: boolean },
-): Set<number> {
-  const others = new Set<number>();
-  const selected = new SelectedTests(disruptive);
-  const failedAtLast = new Int32Array(disruptive.size);
-  const ranLately = new Uint8Array(disruptive.size);
-  const wasSkippedLately = new Uint8Array(disruptive.size);
-  const stopTimes = stopTimesOf(runs);
-  const lists = new Set<TestList>();
-  for (const [runNo, { results }] of runs.entries()) {
-    const isLate = stopTimes[runNo] === null;
-    if (isLate && !lists.has(results.tests)) {
-      lists.add(results.tests);
-      for (const [place, ran] of selected.ranIn(results.tests).entries()) ranLately[place]! |= ran;
-    }
-    results.eachException((testNo, attempts) => {
-      const place = selected.placeOf(testNo);
-      const outcome = runOutcome(attempts);
-      if (place < 0) {
-        if (outcome?.hasFailed) others.add(testNo);
-      } else if (outcome?.hasFailedAtLast) failedAtLast[place]!++;
-      else if (!outcome && isLate) wasSkippedLately[place] = 1;
-    });
-  }
-  const own = selected.testNos.filter((_, place) =>
-    all || failedAtLast[place]! >= MIN_BROKEN_RUNS || ranLately[place] === 0 ||
-    wasSkippedLately[place] === 1
-  );
-  return new Set([...others, ...own]);
-}
-
-/**
- * By test_no: the states of some tests. No report has the passes of a set-up, so those of a test that only failed
- * may follow from the tests that it is for.
- */
-async function loadStatesOf(
-  sql: Queryable,
-  { repositoryId, runs, testNos, disruptive }: {
-    repositoryId: number;
-    runs: readonly BaseRun[];
-    testNos: ReadonlySet<number>;
-    disruptive: ReadonlySet<number>;
-  },
-): Promise<Map<number, FactsOfTest>> {
-  const found = statesOf(runs, { testNos, disruptive });
-  const onlyFailed = new Set(
-    [...found].filter(([, { hasPassed }]) => !hasPassed).map(([testNo]) => testNo),
-  );
-  if (onlyFailed.size === 0) return found;
-  const { setUpOf } = await loadTestFacts(sql, { repositoryId, testNos: onlyFailed });
-  const setUps = new Set([...onlyFailed].filter((testNo) => setUpOf(testNo) !== undefined));
-  if (setUps.size === 0) return found;
-  const implied = new ImpliedPasses(setUps, setUpOf);
-  for (const [testNo, facts] of statesOf(runs, { testNos: setUps, disruptive, implied })) {
-    found.set(testNo, facts);
-  }
-  return found;
-}
-
-/** By test_no: the states of some tests. */
-function statesOf(
-  runs: readonly BaseRun[],
-  { testNos, disruptive, implied = NO_IMPLIED_PASSES }: {
-    testNos: ReadonlySet<number>;
-    disruptive: ReadonlySet<number>;
-    implied?: ImpliedPasses;
-  },
-): Map<number, FactsOfTest> {
-  const stopTimes = stopTimesOf(runs);
-  const attempts = new TestHistories(runs, testNos);
-  const histories = new BaseHistories(runs);
-  const impliedRuns = new Map<number, number[]>();
-  for (const [runNo, { results }] of runs.entries()) {
-    for (const testNo of implied.in(results)) {
-      const known = impliedRuns.get(testNo);
-      if (known) known.push(runNo);
-      else impliedRuns.set(testNo, [runNo]);
-    }
-  }
-  const outcomes = new Uint8Array(runs.length);
-  const found = new Map<number, FactsOfTest>();
-  for (const testNo of testNos) {
-    attempts.writeBytes(testNo, outcomes, outcomeByte);
-    for (const runNo of impliedRuns.get(testNo) ?? []) outcomes[runNo] = PASSED;
-    const facts = histories.state(outcomes, disruptive.has(testNo));
-    const last = outcomes.findLastIndex((outcome) => outcome > 0);
-    const stoppedAt = stopTimes[last] ?? null;
-    const stopped = facts.passing && stoppedAt !== null
-      ? { lastRunAt: runs[last]!.recordedAt, stoppedAt }
-      : null;
-    found.set(testNo, { ...facts, stopped, hasPassed: outcomes.includes(PASSED) });
-  }
-  return found;
-}
-
-/** For each run, when its job had run 20 more times, in the same environment and shard; `null` if it has not. */
-function stopTimesOf(runs: readonly BaseRun[]): (number | null)[] {
-  const later = new Map<string, number[]>();
-  return runs.toReversed().map(({ job, environment, shard, recordedAt }) => {
-    const key = JSON.stringify([job, environment, shard]);
-    const times = later.get(key) ?? [];
-    later.set(key, times);
-    const stoppedAt = times.at(-STOPPED_RUNS) ?? null;
-    times.push(recordedAt);
-    return stoppedAt;
-  }).reverse();
-}
-
-/** By test_no: the states of tests that never failed, which follow from how often they ran. */
-function statesOfOthers(
-  runs: readonly BaseRun[],
-  known: ReadonlySet<number>,
-): Map<number, FactsOfTest> {
-  const found = new Map<number, FactsOfTest[]>();
-  for (const [environment, own] of Map.groupBy(runs, (run) => run.environment)) {
-    const counts = new Map<number, number>();
-    const add = (testNo: number, count: number) => {
-      if (!known.has(testNo)) counts.set(testNo, (counts.get(testNo) ?? 0) + count);
-    };
-    const lists = new Map<TestList, number>();
-    for (const { results } of own) {
-      lists.set(results.tests, (lists.get(results.tests) ?? 0) + 1);
-      results.eachException((testNo, attempts) => {
-        if (!runOutcome(attempts)) add(testNo, -1);
-      });
-    }
-    for (const [{ testNos }, count] of lists) {
-      for (const testNo of testNos) add(testNo, count);
-    }
-    for (const [testNo, count] of counts) {
-      const facts = neverFailed(environment, Math.min(count, MAX_HISTORY_RUNS));
-      const earlier = found.get(testNo);
-      if (earlier) earlier.push(facts);
-      else found.set(testNo, [facts]);
-    }
-  }
-  return new Map(
-    Array.from(found, ([testNo, environments]) => [testNo, worstEnvironment(environments)!]),
-  );
-}
-
-function neverFailed(environment: string, runs: number): FactsOfTest {
-  return {
-    state: stateIn({
-      segments: [{ runs, failures: 0 }],
-      lastFinalFailures: 0,
-      isDisruptive: false,
-    }),
-    environment,
-    runs,
-    failures: 0,
-    rate: runs > 0 ? 0 : null,
-    since: null,
-    passing: null,
-    stopped: null,
-    hasPassed: runs > 0,
-  };
 }
 
 /** The tests with a disruption in the window. */

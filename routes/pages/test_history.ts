@@ -2,7 +2,6 @@
 /** The history of a test on the base branch: its state, since when, and whether it is repaired. */
 import type { loadBaseHistory } from "../../db/read/test_evidence.ts";
 import type { loadDisruptedBranches } from "../../db/read/runs_of_test.ts";
-import { STOPPED_RUNS } from "../../db/read/test_states.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { areOnOtherBranches } from "../../lib/evidence/base_branch.ts";
 import { conditionsOfRun, findConditions } from "../../lib/evidence/conditions.ts";
@@ -15,7 +14,8 @@ import {
   saySince,
 } from "../../lib/evidence/history_said.ts";
 import { sayDay } from "../../lib/evidence/said.ts";
-import type { TestState } from "../../lib/evidence/states.ts";
+import { MIN_BROKEN_RUNS, type TestState } from "../../lib/evidence/states.ts";
+import { STOPPED_RUNS } from "../../lib/evidence/stopped.ts";
 import { type TestEvidence, testEvidence } from "../../lib/evidence/test_evidence.ts";
 import { table } from "../../lib/html/elements.ts";
 import { hiddenFields, textField } from "../../lib/html/forms.ts";
@@ -180,9 +180,6 @@ function stoppedRunning({ runs, laterRuns, base }: BaseHistory, { at }: TestPage
   } times without it since.`;
 }
 
-/** Fewer failures in a row are no state. */
-const MIN_LAST_FAILURES = 3;
-
 /** Whether the first lines of the page say in which environment the test fails. */
 export function failsByEnvironment({ runs }: BaseHistory): boolean {
   return new Set(runs.filter(({ hasFailed }) => hasFailed).map((run) => run.environment)).size ===
@@ -197,7 +194,7 @@ function failsWhere(runs: BaseHistory["runs"]): Markup | "" {
   const items = found.map(({ dimension, value, runs, failures, otherRuns, otherFailures }) => {
     const own = conditioned.filter(({ values }) => values[dimension] === value);
     const lastFailures = own.length - 1 - own.findLastIndex(({ failed }) => !failed);
-    const isBroken = lastFailures >= MIN_LAST_FAILURES && failures < runs;
+    const isBroken = lastFailures >= MIN_BROKEN_RUNS && failures < runs;
     return markup`<li>${otherFailures === 0 && "only "}${DIMENSION_WORDS[dimension]} <b>${
       dimension === "hour" ? `${value}:00 to ${value}:59 UTC` : value
     }</b>: in ${failures === runs ? "all" : `${formatCount(failures)} of`} ${plural(runs, "run")}${

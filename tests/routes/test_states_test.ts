@@ -4,8 +4,11 @@ import type { Repository } from "../../db/admin/repositories.ts";
 import { countBrokenTests } from "../../db/read/test_states.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { describeWithDatabase } from "../database.ts";
+import { StatementRecorder } from "../db/statements/recorder.ts";
 import { commandLine } from "../lib/cli/run_in_process.ts";
 import { bodyOf, createShop, DAY, type Fixture, flaky, idOf, NOW } from "./fixture.ts";
+
+const recorder = new StatementRecorder();
 
 const ROUTE = "/api/repos/:owner/:name/states";
 
@@ -157,6 +160,30 @@ describeWithDatabase("the states of tests", (database) => {
     assert.match(digest, /## Fail now and then \(1\)[^]*## Stopped running \(1\)/);
   });
 
+  it("stopped running by the job of their last run alone, on the page and in the digest", async () => {
+    const repository = await fixture.addRepository("acme", "nightly");
+    const upload = async (index: number, job: string, withTest: boolean) => {
+      const flakyOnce = index === 0 ? flaky("leaves") : [{ name: "leaves" }];
+      await fixture.upload(repository, [...withTest ? flakyOnce : [], { name: "stays" }], {
+        branch: "main",
+        job,
+        commitOid: commitAt(index),
+        recordedAt: NOW - 9_000 + index,
+      });
+    };
+    for (const index of Array(30).keys()) {
+      const withTest = index < 5;
+      await upload(2 * index, "ci", withTest);
+      // Its list with the test is younger than 20 runs of its job.
+      if (index === 0 || index === 25) await upload(2 * index + 1, "nightly", withTest);
+    }
+    const page = await (await fixture.get("/repos/acme/nightly")).text();
+    const { stdout } = await cli("digest --repo acme/nightly --format json");
+    const [{ stopped }] = JSON.parse(stdout).groups;
+    assert.deepEqual(stopped.map(({ name }: { name: string }) => name), ["leaves"]);
+    assert.match(page, /id="stopped"[^]*>leaves</);
+  });
+
   it("are counted on the list of repositories even if a job uploads twice, or in shards", async () => {
     const repository = await fixture.addRepository("acme", "parts");
     for (const index of Array(14).keys()) {
@@ -207,6 +234,27 @@ describeWithDatabase("the states of tests", (database) => {
     assert.equal(row[head.indexOf("broken_test_count")], "0");
   });
 
+  it("of a hook that is reported as passed once count its other passes too, as its evidence does", async () => {
+    const repository = await fixture.addRepository("acme", "hook-passes");
+    const hook = { name: '"before all" hook', class: "Cart", file: "" };
+    const failed = { ...hook, conclusion: "failure" as const };
+    const test = { name: "adds", class: "Cart", file: "" };
+    for (let index = 0; index < 24; index++) {
+      const results = index === 4 ? [hook, test] : index % 8 === 0 ? [failed] : [test];
+      await fixture.upload(repository, results, {
+        branch: "main",
+        commitOid: commitAt(index),
+        buildUrl: `https://ci.example.com/hook-passes/${index}`,
+        recordedAt: NOW - 9_000 + index,
+      });
+    }
+    const { tests } = await bodyOf(await fixture.get("/api/repos/acme/hook-passes/states"), ROUTE);
+    const [found] = tests;
+    assert.deepEqual([tests.length, found.state, found.rate], [1, "flaky", 3 / 24]);
+    const evidence = await (await fixture.get(`/api/tests/${found.id}/evidence`)).json();
+    assert.deepEqual([evidence.state, evidence.rate], ["flaky", 3 / 24]);
+  });
+
   it("leave disruptive tests out with without_reruns", async () => {
     const repository = await fixture.addRepository("acme", "twice");
     await fixture.upload(repository, flaky("again"), { branch: "main", recordedAt: NOW - DAY });
@@ -216,4 +264,31 @@ describeWithDatabase("the states of tests", (database) => {
     const page = await (await fixture.get("/repos/acme/twice")).text();
     assert.match(page, /<dt>Flakiness<\/dt><dd>100 %/);
   });
-});
+
+  it("are counted by as many statements for ten repositories as for two", async () => {
+    const repositories: Repository[] = [];
+    for (const place of Array(10).keys()) {
+      const repository = await fixture.addRepository("acme", `many-${place}`);
+      repositories.push(repository);
+      for (const index of [1, 2, 3]) {
+        await fixture.upload(repository, [{ name: "never passed", conclusion: "failure" }], {
+          branch: "main",
+          commitOid: commitAt(index),
+          recordedAt: NOW - 5_000 + index,
+        });
+      }
+    }
+    const statementsOf = async (own: Repository[]) => {
+      const sent = await recorder.during(async () => {
+        const counts = await countBrokenTests(database().sql, {
+          repositoryIds: own.map(({ repositoryId }) => repositoryId),
+          now: NOW,
+          windowStart: NOW - WINDOW_SECONDS,
+        });
+        assert.deepEqual([...counts.values()], own.map(() => 1));
+      });
+      return sent.length;
+    };
+    assert.equal(await statementsOf(repositories), await statementsOf(repositories.slice(0, 2)));
+  });
+}, { onStatement: recorder.onStatement });

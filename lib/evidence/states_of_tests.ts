@@ -1,0 +1,184 @@
+/** The states of the tests of a repository: runs on its base branch in, states out. */
+import { ImpliedPasses, type SetUpGroup } from "../analysis/repetition/implied_passes.ts";
+import { type Run, SelectedTests, TestHistories, type TestList } from "../analysis/run.ts";
+import { chanceOfPasses, MAX_CHANCE } from "./calm.ts";
+import { MIN_BROKEN_RUNS, stateIn, worstEnvironment } from "./states.ts";
+import { lastRunsOf, stopTimesOf } from "./stopped.ts";
+import {
+  BaseHistories,
+  MAX_HISTORY_RUNS,
+  outcomeByte,
+  PASSED,
+  runOutcome,
+  type TestStateFacts,
+} from "./test_evidence.ts";
+
+/** What the states are decided by. */
+export type StateRun = Run<
+  "commitOid" | "treeOid" | "code" | "environment" | "job" | "shard" | "results"
+>;
+
+/** The state of a test, and when it stopped running, in seconds since 1970. */
+interface FactsOfTest extends TestStateFacts {
+  /** `null` while it runs, and if it never failed. */
+  stopped: { lastRunAt: number; stoppedAt: number } | null;
+}
+
+/** The tests that are disruptive, or failed in a run. */
+export function testsWithFailures(
+  runs: readonly StateRun[],
+  disruptive: ReadonlySet<number>,
+): Set<number> {
+  const found = new Set(disruptive);
+  for (const { results } of runs) {
+    results.eachException((testNo, attempts) => {
+      if (runOutcome(attempts)?.hasFailed) found.add(testNo);
+    });
+  }
+  return found;
+}
+
+/**
+ * Without the disruptive tests that can neither be broken nor have stopped: of 2,000 flaky tests these are most.
+ *
+ * @param runs without outages, oldest first
+ */
+export function withoutMerelyFlaky(
+  runs: readonly StateRun[],
+  testNos: ReadonlySet<number>,
+  disruptive: ReadonlySet<number>,
+): Set<number> {
+  const selected = new SelectedTests(disruptive);
+  const failedAtLast = new Int32Array(disruptive.size);
+  for (const { results } of runs) {
+    results.eachException((testNo, attempts) => {
+      const place = selected.placeOf(testNo);
+      if (place >= 0 && runOutcome(attempts)?.hasFailedAtLast) failedAtLast[place]!++;
+    });
+  }
+  // A set-up may have passed in any later run.
+  const latestStop = stopTimesOf(runs).findLastIndex((stoppedAt) => stoppedAt !== null);
+  const lastRuns = lastRunsOf(runs, selected);
+  const found = new Set(testNos);
+  for (const [place, testNo] of selected.testNos.entries()) {
+    const mayHaveStopped = lastRuns[place]! <= latestStop;
+    const mayBeBroken = failedAtLast[place]! >= MIN_BROKEN_RUNS;
+    if (!mayHaveStopped && !mayBeBroken) found.delete(testNo);
+  }
+  return found;
+}
+
+/**
+ * By test_no: the states of some tests. No report has the passes of a set-up: they follow from the tests that it
+ * is for.
+ *
+ * @param runs without outages, oldest first
+ * @param options.setUpOf the group of a set-up, the same object for each of its set-ups
+ */
+export function statesOf(
+  runs: readonly StateRun[],
+  { testNos, disruptive, setUpOf }: {
+    testNos: ReadonlySet<number>;
+    disruptive: ReadonlySet<number>;
+    setUpOf(testNo: number): SetUpGroup | undefined;
+  },
+): Map<number, FactsOfTest> {
+  const stopTimes = stopTimesOf(runs);
+  const attempts = new TestHistories(runs, testNos);
+  const histories = new BaseHistories(runs);
+  const impliedRuns = impliedRunsOf(runs, new ImpliedPasses(testNos, setUpOf));
+  const outcomes = new Uint8Array(runs.length);
+  const found = new Map<number, FactsOfTest>();
+  for (const testNo of testNos) {
+    attempts.writeBytes(testNo, outcomes, outcomeByte);
+    for (const runNo of impliedRuns.get(testNo) ?? []) outcomes[runNo] = PASSED;
+    const facts = histories.state(outcomes, disruptive.has(testNo));
+    const last = outcomes.findLastIndex((outcome) => outcome > 0);
+    const stoppedAt = stopTimes[last] ?? null;
+    const stopped = facts.passing && stoppedAt !== null
+      ? { lastRunAt: runs[last]!.recordedAt, stoppedAt }
+      : null;
+    found.set(testNo, { ...facts, stopped });
+  }
+  return found;
+}
+
+/** By the test_no of each set-up: the runs in which it passed, although no report says so. */
+function impliedRunsOf(
+  runs: readonly StateRun[],
+  implied: ImpliedPasses,
+): Map<number, number[]> {
+  const found = new Map<number, number[]>();
+  for (const [runNo, { results }] of runs.entries()) {
+    for (const testNo of implied.in(results)) {
+      const known = found.get(testNo);
+      if (known) known.push(runNo);
+      else found.set(testNo, [runNo]);
+    }
+  }
+  return found;
+}
+
+/**
+ * By test_no: the states of tests that never failed, which follow from how often they ran.
+ *
+ * @param known tests that are left out
+ */
+export function statesOfOthers(
+  runs: readonly StateRun[],
+  known: ReadonlySet<number>,
+): Map<number, FactsOfTest> {
+  const found = new Map<number, FactsOfTest[]>();
+  for (const [environment, own] of Map.groupBy(runs, (run) => run.environment)) {
+    const counts = new Map<number, number>();
+    const add = (testNo: number, count: number) => {
+      if (!known.has(testNo)) counts.set(testNo, (counts.get(testNo) ?? 0) + count);
+    };
+    const lists = new Map<TestList, number>();
+    for (const { results } of own) {
+      lists.set(results.tests, (lists.get(results.tests) ?? 0) + 1);
+      results.eachException((testNo, attempts) => {
+        if (!runOutcome(attempts)) add(testNo, -1);
+      });
+    }
+    for (const [{ testNos }, count] of lists) {
+      for (const testNo of testNos) add(testNo, count);
+    }
+    for (const [testNo, count] of counts) {
+      const facts = neverFailed(environment, Math.min(count, MAX_HISTORY_RUNS));
+      const earlier = found.get(testNo);
+      if (earlier) earlier.push(facts);
+      else found.set(testNo, [facts]);
+    }
+  }
+  return new Map(
+    Array.from(found, ([testNo, environments]) => [testNo, worstEnvironment(environments)!]),
+  );
+}
+
+function neverFailed(environment: string, runs: number): FactsOfTest {
+  return {
+    state: stateIn({
+      segments: [{ runs, failures: 0 }],
+      lastFinalFailures: 0,
+      isDisruptive: false,
+    }),
+    environment,
+    runs,
+    failures: 0,
+    rate: runs > 0 ? 0 : null,
+    since: null,
+    passing: null,
+    stopped: null,
+  };
+}
+
+/** A test that is more probably unchanged than repaired is not being proved. */
+const MAX_CHANCE_OF_PROOF = 0.5;
+
+/** Whether a test passes again, but not yet often enough to be called calm. */
+export function isProving({ state, passing, stopped }: FactsOfTest): boolean {
+  if (passing === null || stopped !== null || state === "broken") return false;
+  const chance = chanceOfPasses(passing.before, passing.passes);
+  return chance > MAX_CHANCE && chance <= MAX_CHANCE_OF_PROOF;
+}
