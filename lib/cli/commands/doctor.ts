@@ -31,11 +31,12 @@ import { findReports } from "../../report/report_files.ts";
 import { noteSkipped } from "../../intake/read_files.ts";
 import { FolderStorage } from "../../storage/folder.ts";
 import { inboxFolder } from "../../storage/inbox.ts";
+import { StorageError } from "../../storage/storage.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { openMode } from "../data_folder.ts";
 import { argument, option } from "../parameters.ts";
 import { Failure, UsageError } from "../../base/failure.ts";
-import { errorMessage } from "../../base/error.ts";
+import { errorCode, errorMessage } from "../../base/error.ts";
 
 export interface Finding {
   /** `fail`: something does not work. `warn`: it needs attention. */
@@ -362,19 +363,46 @@ async function assessInbox(
   sql: Queryable,
   { database: { dataDir }, now }: CommandContext,
 ): Promise<Finding[]> {
-  const source = await realpath(inboxFolder(dataDir)).catch(() => null);
-  if (source === null) return [];
+  let waiting: WaitingUploads;
+  try {
+    waiting = await findWaitingUploads(sql, { inbox: inboxFolder(dataDir), now });
+  } catch (error) {
+    // Only the user of `up` may read its inbox. The findings of the database are shown all the same.
+    const isOfInbox = error instanceof StorageError || /^E[A-Z]+$/.test(errorCode(error));
+    if (!isOfInbox) throw error;
+    return [warn("uploads", `inbox: ${errorMessage(error)}`, "run doctor as the user of `up`")];
+  }
+  const { count, oldest } = waiting;
+  if (now - oldest <= INBOX_WARN_SECONDS) return [];
+  const finding = `${plural(count, "upload")} ${count === 1 ? "waits" : "wait"} in the inbox, ` +
+    `the oldest since ${formatTimestamp(oldest)}`;
+  return [warn("uploads", finding, "start `up`, or read in its log why they cannot be stored")];
+}
+
+interface WaitingUploads {
+  count: number;
+  /** Seconds since 1970: when the oldest arrived; now without one. */
+  oldest: number;
+}
+
+/** @throws {Error} with the code of the system, or {@linkcode StorageError}, if the inbox cannot be read */
+async function findWaitingUploads(
+  sql: Queryable,
+  { inbox, now }: { inbox: string; now: number },
+): Promise<WaitingUploads> {
   let count = 0;
   let oldest = now;
+  const source = await realpath(inbox).catch((error) => {
+    if (errorCode(error) === "ENOENT") return null;
+    throw error;
+  });
+  if (source === null) return { count, oldest };
   for await (const archives of new FolderStorage(source, { isInbox: true }).list()) {
     const waiting = await findArchives(sql, { source, archives, state: "unfinished" });
     count += waiting.length;
     oldest = Math.min(oldest, ...waiting.map(({ uploadedAt }) => uploadedAt));
   }
-  if (now - oldest <= INBOX_WARN_SECONDS) return [];
-  const finding = `${plural(count, "upload")} ${count === 1 ? "waits" : "wait"} in the inbox, ` +
-    `the oldest since ${formatTimestamp(oldest)}`;
-  return [warn("uploads", finding, "start `up`, or read in its log why they cannot be stored")];
+  return { count, oldest };
 }
 
 /** The archives that ended processes. */

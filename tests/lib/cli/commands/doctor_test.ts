@@ -106,6 +106,21 @@ describe("doctor", () => {
     }
   });
 
+  it("shows the other findings when the inbox cannot be read, as by another user", async () => {
+    const folder = await copyTemplate();
+    try {
+      // The user of the tests may be root, who may read every folder.
+      await Deno.writeTextFile(`${folder}/inbox`, "not a folder");
+      const now = () => Math.floor(Date.now() / 1000);
+      const { code, stdout, stderr } = await cli(["doctor", "--data-dir", folder], { now });
+      assert.deepEqual([code, stderr], [0, ""]);
+      assert.match(stdout, /^ok\tdatabase\t/m);
+      assert.match(stdout, /^warn\tuploads\tinbox: .*\/inbox.*\trun doctor as the user of `up`$/m);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  });
+
   it("creates no database where there is none, says so, and ends with 1", async () => {
     const folder = await Deno.makeTempDir();
     try {
