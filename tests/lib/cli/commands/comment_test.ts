@@ -148,6 +148,8 @@ describe("comment", () => {
       forge.comments[0]!.body,
       /\*\*Not all tests ran\. No test failed\.\*\*[^]*1 of about 40 tests ran/,
     );
+    assert.match(forge.comments[0]!.body, /#### `CI \/ unit`: no test failed/);
+    assert.doesNotMatch(forge.comments[0]!.body, /resolved/i);
   });
 
   it("is not written when nothing failed", async () => {
