@@ -7,6 +7,7 @@ import {
   findTest,
   removeQuarantine,
   type StoredTest,
+  TestDeletedError,
 } from "../../db/admin/quarantine.ts";
 import type { Database } from "../../db/connection/connect.ts";
 import { writeTransaction } from "../../db/write/transaction.ts";
@@ -167,14 +168,17 @@ export const releasing = defineAction({
   },
 });
 
-/** The test in the path. The checks of the request have found it in the person's organization. */
+/**
+ * The test in the path. The checks of the request have found it in the person's organization.
+ * @throws {TestDeletedError} when it was deleted since
+ */
 async function requireTest(
   { test, caller }: Action,
   sql: Database["sql"],
 ): Promise<StoredTest> {
   const found = await findTest(sql, test!);
   if (found?.repository.organizationId !== caller.organizationId) {
-    throw new Error("the test was deleted during the request");
+    throw new TestDeletedError(`test ${idOf(test)} was deleted`);
   }
   return found;
 }

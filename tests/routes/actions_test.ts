@@ -247,6 +247,41 @@ describeWithDatabase("what people who are signed in do", (database) => {
     assert.deepEqual(await quarantined(), []);
   });
 
+  it("responds with 404 if the test was deleted after the form was checked", async () => {
+    const shop = await acme.addRepository("acme", "deleted");
+    const { sql } = database();
+    const cookie = await cookieOf();
+    for (const [index, path] of ["quarantine", "release"].entries()) {
+      for (const isLate of [true, false]) {
+        const name = `vanishes ${index} ${isLate}`;
+        await acme.upload(shop, flaky(name));
+        const id = idOf(shop, { name });
+        const remove = () => sql`delete from test where name = ${name}`;
+        const deleting = new Proxy(sql, {
+          // Before the test is looked up, or after it.
+          apply(target, _, parameters) {
+            const query = () => Reflect.apply(target, undefined, parameters);
+            const isLookUp = String(parameters[0]).includes("t.test_hash =");
+            return isLookUp && !isLate ? remove().then(query) : query();
+          },
+          get: (target, key) =>
+            key !== "begin" ? Reflect.get(target, key) : async (body: Transaction) => {
+              await remove();
+              return await sql.begin(body);
+            },
+        });
+        const app = appWith({ writableSql: deleting });
+        const { status, text } = await send(app, `/tests/${id}/${path}`, {}, cookie);
+        // A deleted test has no entry: its release leads to the page of the test, which says 404.
+        assert.equal(
+          status,
+          isLate && path === "release" ? 303 : 404,
+          `${path} ${isLate}: ${text}`,
+        );
+      }
+    }
+  });
+
   it("has the rules of the command line, and keeps a form that is wrong", async () => {
     const app = appWith();
     const cookie = await cookieOf();

@@ -1,5 +1,6 @@
 // Tests: tests/routes/actions_test.ts
 /** What people who are signed in do: the checks of a form before it changes anything, and the response. */
+import { TestDeletedError } from "../../../db/admin/quarantine.ts";
 import type { Caller, CallerScope } from "../../../db/read/caller.ts";
 import { ConcurrencyLimit, MAX_CHANGES, TOO_MANY_CHANGES } from "../../base/concurrency_limit.ts";
 import type { TimeZone } from "../../base/time_zone.ts";
@@ -48,6 +49,9 @@ export function createActions({ signIn, writableSql }: Context) {
     if (!end) return await refuse(tooManyRequests(TOO_MANY_CHANGES, RETRY_AFTER_SECONDS));
     try {
       return await respond(given, form);
+    } catch (error) {
+      if (!(error instanceof TestDeletedError)) throw error;
+      return await refuse(notFound());
     } finally {
       end();
     }
