@@ -1,13 +1,14 @@
 /** The history of one test on the base branch: its state, since when, and whether it is calm. */
 import * as v from "valibot";
 import { loadTestDetails } from "../db/read/details_of_test.ts";
-import { loadFirstDisrupted } from "../db/read/runs_of_test.ts";
+import { loadDisruptedPlaces, loadFirstDisrupted } from "../db/read/runs_of_test.ts";
 import { loadBaseHistory } from "../db/read/test_evidence.ts";
 import { isGitId } from "../lib/base/commit.ts";
 import { quote } from "../lib/base/quote.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 import { TEST_STATES } from "../lib/evidence/states.ts";
 import {
+  environmentsIn,
   type HistoryVersion,
   type TestEvidence,
   testEvidence,
@@ -119,13 +120,15 @@ export const testEvidenceRoute = defineJsonRoute({
   }),
   resource: "test in path",
   async handler({ load, query: { since: commitOid, environment: environments } }) {
-    const [{ disruptionCount, firstDisruptionAt }, { runs, repair }, first] = await Promise.all([
+    const [{ firstDisruptionAt }, disrupted, { runs, repair }, first] = await Promise.all([
       load(loadTestDetails, {}),
+      load(loadDisruptedPlaces, {}),
       load(loadBaseHistory, { environments, commitOid }),
       load(loadFirstDisrupted, {}),
     ]);
     if (commitOid !== "" && repair === null) throw new GoneError();
-    const found = testEvidence(runs, { isDisruptive: disruptionCount > 0, repair });
+    const disruptedIn = environmentsIn(disrupted, environments);
+    const found = testEvidence(runs, { disruptedIn, repair });
     return {
       ...evidenceView(found),
       first_disruption: firstDisruptionView(first, firstDisruptionAt),

@@ -122,13 +122,22 @@ export async function loadSubmissionRuns(
   return found;
 }
 
-/** The branches on which a test was disruptive in the window. */
-export async function loadDisruptedBranches(
+/** Where a test was disruptive. */
+export interface DisruptedPlace {
+  /** `""` when unknown, as the others. */
+  branch: string;
+  queueBase: string;
+  environment: string;
+}
+
+/** The branches and environments in which a test was disruptive in the window. */
+export async function loadDisruptedPlaces(
   tx: Queryable,
   { repositoryId, testNo, windowStart }: Pick<RunsQuery, "repositoryId" | "testNo" | "windowStart">,
-): Promise<{ branch: string; queueBase: string }[]> {
-  return await tx<{ branch: string; queueBase: string }[]>`
-    select distinct coalesce(s.branch, '') as branch, coalesce(s.queue_base, '') as "queueBase"
+): Promise<DisruptedPlace[]> {
+  return await tx<DisruptedPlace[]>`
+    select distinct coalesce(s.branch, '') as branch, coalesce(s.queue_base, '') as "queueBase",
+      s.environment
     from negative_result n
     join submission s on s.repository_id = n.repository_id and s.submission_id = n.submission_id
     where n.repository_id = ${repositoryId} and n.test_no = ${testNo} and n.is_disruption

@@ -16,11 +16,15 @@ import {
   testsWithFailures,
   withoutMerelyFlaky,
 } from "../../lib/evidence/states_of_tests.ts";
-import { MAX_HISTORY_RUNS, type TestStateFacts } from "../../lib/evidence/test_evidence.ts";
+import {
+  type Environments,
+  MAX_HISTORY_RUNS,
+  type TestStateFacts,
+} from "../../lib/evidence/test_evidence.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { loadBaseBranch, loadBaseBranches } from "./base_branch.ts";
-import { buildKeyOf, isOfBase } from "./fragments.ts";
+import { buildKeyOf, isOfBase, isRecordedSince } from "./fragments.ts";
 import { loadIdentities } from "./names_of_tests.ts";
 import { eachRun, loadLatestRuns } from "./runs.ts";
 import { loadTestFacts } from "./test_facts.ts";
@@ -125,7 +129,13 @@ export async function loadTestStates(
     : withoutMerelyFlaky(runs, failed, disruptive);
   const names = await loadIdentities(sql, { repositoryId, idPrefix, testNos: [...testNos] });
   const setUpOf = await loadSetUps(sql, { repositoryId, tests: names });
-  const found = statesOf(runs, { testNos, disruptive, setUpOf });
+  const disruptedIn = await loadDisruptedIn(sql, {
+    repositoryId,
+    testNos: [...disruptive.intersection(testNos)],
+    windowStart,
+    environments: new Set(runs.map(({ environment }) => environment)),
+  });
+  const found = statesOf(runs, { testNos, disruptedIn, setUpOf });
   if (states.some((state) => state === "healthy" || state === "new")) {
     const known = new Set([...found.keys(), ...disruptive]);
     for (const [testNo, facts] of statesOfOthers(runs, known)) found.set(testNo, facts);
@@ -247,7 +257,7 @@ export async function countBrokenTests(
     const tests = new Map(candidates.get(repositoryId)!.map((test) => [test.testNo, test]));
     const setUpOf = await loadSetUps(sql, { repositoryId, tests });
     const testNos = new Set(tests.keys());
-    const states = statesOf(runs, { testNos, disruptive: new Set(), setUpOf });
+    const states = statesOf(runs, { testNos, disruptedIn: new Map(), setUpOf });
     const broken = [...states.values()].filter(({ state, stopped }) =>
       state === "broken" && !stopped
     );
@@ -294,6 +304,34 @@ async function loadBaseRuns(
     if (++submissions === MAX_BASE_SUBMISSIONS) break;
   }
   return runs.reverse();
+}
+
+/** By test_no: the environments in which a test is disruptive in the window. Most repositories have one. */
+async function loadDisruptedIn(
+  sql: Queryable,
+  { repositoryId, testNos, windowStart, environments }: {
+    repositoryId: number;
+    testNos: readonly number[];
+    windowStart: number;
+    /** Those of the base branch. */
+    environments: Environments;
+  },
+): Promise<Map<number, Environments>> {
+  if (environments.size <= 1) return new Map(testNos.map((testNo) => [testNo, environments]));
+  const rows = await sql<{ testNo: number; environment: string }[]>`
+    select distinct n.test_no as "testNo", s.environment
+    from negative_result n
+    join submission s on s.repository_id = n.repository_id and s.submission_id = n.submission_id
+    where n.repository_id = ${repositoryId} and n.is_disruption
+      and n.test_no = any(${arrayOf(testNos)}::integer[])
+      and ${isRecordedSince(sql, firstSubmissionId(windowStart))}`;
+  const found = new Map<number, Set<string>>();
+  for (const { testNo, environment } of rows) {
+    const known = found.get(testNo);
+    if (known) known.add(environment);
+    else found.set(testNo, new Set([environment]));
+  }
+  return found;
 }
 
 /** The tests with a disruption in the window. */

@@ -18,7 +18,7 @@ interface HistoryFacts {
   segments: readonly Pick<Segment, "runs" | "failures">[];
   /** Runs of the last segment whose final attempt failed. */
   lastFinalFailures: number;
-  /** Whether the test is disruptive in the window. */
+  /** Whether the test is disruptive in the window, in this environment. */
   isDisruptive: boolean;
 }
 

@@ -6,6 +6,7 @@ import { MIN_BROKEN_RUNS, stateIn, worstEnvironment } from "./states.ts";
 import { lastRunsOf, stopTimesOf } from "./stopped.ts";
 import {
   BaseHistories,
+  type Environments,
   MAX_HISTORY_RUNS,
   outcomeByte,
   PASSED,
@@ -68,18 +69,21 @@ export function withoutMerelyFlaky(
   return found;
 }
 
+const NOT_DISRUPTED: Environments = new Set();
+
 /**
  * By test_no: the states of some tests. No report has the passes of a set-up: they follow from the tests that it
  * is for.
  *
  * @param runs without outages, oldest first
+ * @param options.disruptedIn the environments in which a test is disruptive
  * @param options.setUpOf the group of a set-up, the same object for each of its set-ups
  */
 export function statesOf(
   runs: readonly StateRun[],
-  { testNos, disruptive, setUpOf }: {
+  { testNos, disruptedIn, setUpOf }: {
     testNos: ReadonlySet<number>;
-    disruptive: ReadonlySet<number>;
+    disruptedIn: ReadonlyMap<number, Environments>;
     setUpOf(testNo: number): SetUpGroup | undefined;
   },
 ): Map<number, FactsOfTest> {
@@ -92,7 +96,7 @@ export function statesOf(
   for (const testNo of testNos) {
     attempts.writeBytes(testNo, outcomes, outcomeByte);
     for (const runNo of impliedRuns.get(testNo) ?? []) outcomes[runNo] = PASSED;
-    const facts = histories.state(outcomes, disruptive.has(testNo));
+    const facts = histories.state(outcomes, disruptedIn.get(testNo) ?? NOT_DISRUPTED);
     const last = outcomes.findLastIndex((outcome) => outcome > 0);
     const stoppedAt = stopTimes[last] ?? null;
     const stopped = facts.passing && stoppedAt !== null

@@ -1,5 +1,6 @@
 /** The history of one test on the base branch: its state, since when, and whether it is calm. */
 import { type Attempts, finalOutcome } from "../analysis/columns.ts";
+import { matchesPatterns, type Patterns } from "../query/submission_filter.ts";
 import { rateInterval } from "./beta.ts";
 import { type Calm, calmAfter } from "./calm.ts";
 import {
@@ -112,6 +113,18 @@ export interface Repair {
   recordedAt: number;
 }
 
+/** Names of environments: those in which a test is disruptive in the window; none when it is not. */
+export type Environments = ReadonlySet<string>;
+
+/** The environments of places that are selected. */
+export function environmentsIn(
+  places: readonly { environment: string }[],
+  environments: Patterns,
+): Environments {
+  const names = places.map(({ environment }) => environment);
+  return new Set(names.filter((name) => matchesPatterns(name, environments)));
+}
+
 /**
  * The evidence for a test, of the environment with the worst state.
  *
@@ -119,9 +132,9 @@ export interface Repair {
  */
 export function testEvidence(
   runs: readonly HistoryRun[],
-  { isDisruptive, repair }: { isDisruptive: boolean; repair: Repair | null },
+  { disruptedIn, repair }: { disruptedIn: Environments; repair: Repair | null },
 ): TestEvidence {
-  return new BaseHistories(runs).evidence(Uint8Array.from(runs, byteOf), { isDisruptive, repair });
+  return new BaseHistories(runs).evidence(Uint8Array.from(runs, byteOf), { disruptedIn, repair });
 }
 
 /** The runs of an environment. */
@@ -183,8 +196,8 @@ export class BaseHistories {
    *
    * @param outcomes {@linkcode outcomeByte} of each run
    */
-  state(outcomes: Uint8Array, isDisruptive: boolean): TestStateFacts {
-    const { history, state } = this.#worst(outcomes, isDisruptive);
+  state(outcomes: Uint8Array, disruptedIn: Environments): TestStateFacts {
+    const { history, state } = this.#worst(outcomes, disruptedIn);
     return this.#facts(history, state);
   }
 
@@ -194,9 +207,9 @@ export class BaseHistories {
    */
   evidence(
     outcomes: Uint8Array,
-    { isDisruptive, repair }: { isDisruptive: boolean; repair: Repair | null },
+    { disruptedIn, repair }: { disruptedIn: Environments; repair: Repair | null },
   ): TestEvidence {
-    const { history, state } = this.#worst(outcomes, isDisruptive, repair);
+    const { history, state } = this.#worst(outcomes, disruptedIn, repair);
     const { versions, segments, last } = history;
     const { passing, ...facts } = this.#facts(history, state);
     const { low, high } = rateInterval(last);
@@ -216,12 +229,17 @@ export class BaseHistories {
     };
   }
 
-  #worst(outcomes: Uint8Array, isDisruptive: boolean, repair: Repair | null = null) {
-    const found = this.#environments.flatMap((of) => {
+  #worst(outcomes: Uint8Array, disruptedIn: Environments, repair: Repair | null = null) {
+    const histories = this.#environments.flatMap((of) => {
       const history = historyIn(of, outcomes);
-      if (history.versions.count === 0) return [];
-      const state = environmentState(history, isDisruptive);
-      return [{ history, state, environment: of.environment, runs: history.last.runs }];
+      return history.versions.count > 0 ? [history] : [];
+    });
+    // Where it is disruptive on other branches only, in environments without a run here, any may be.
+    const isElsewhere = !histories.some(({ of }) => disruptedIn.has(of.environment));
+    const found = histories.map((history) => {
+      const { of: { environment }, last: { runs } } = history;
+      const isDisruptive = disruptedIn.size > 0 && (isElsewhere || disruptedIn.has(environment));
+      return { history, state: environmentState(history, isDisruptive), environment, runs };
     });
     const unproved = ({ history }: { history: EnvironmentHistory }) =>
       repair ? this.#unproved(history, repair) : 0;
@@ -229,7 +247,7 @@ export class BaseHistories {
     const worst = worstEnvironment(found.filter((one) => unproved(one) === most));
     if (worst) return worst;
     const history = historyIn(NO_RUNS, outcomes);
-    return { history, state: environmentState(history, isDisruptive) };
+    return { history, state: environmentState(history, disruptedIn.size > 0) };
   }
 
   #facts(history: EnvironmentHistory, state: TestState): TestStateFacts {

@@ -9,7 +9,7 @@ import { loadTestDetails, type TestDetails } from "../../db/read/details_of_test
 import { loadFailureDays, loadFirstUploadDay } from "../../db/read/history_of_test.ts";
 import { loadBaseHistory } from "../../db/read/test_evidence.ts";
 import {
-  loadDisruptedBranches,
+  loadDisruptedPlaces,
   loadFirstDisrupted,
   loadSubmissionRuns,
   loadTestRuns,
@@ -55,6 +55,7 @@ import {
 } from "./history.ts";
 import { definePage, organizationWord, placeOf } from "./page.ts";
 import { quarantineSection, type TestPage } from "./quarantine.ts";
+import { environmentsIn } from "../../lib/evidence/test_evidence.ts";
 import { wrongRepairCommit } from "../test_evidence.ts";
 
 const SHOWN_RUNS = 100;
@@ -94,7 +95,7 @@ export const testPage = definePage({
       days,
       firstUploadDay,
       first,
-      disruptedBranches,
+      disrupted,
       durations,
       medians,
       history,
@@ -107,7 +108,7 @@ export const testPage = definePage({
       load(loadFailureDays, { firstDay: loadedDay }),
       load(loadFirstUploadDay, {}).then((day) => day ?? today),
       load(loadFirstDisrupted, {}),
-      load(loadDisruptedBranches, {}),
+      load(loadDisruptedPlaces, {}),
       load(loadDurationsOfTest, {}),
       load(loadWeeklyMedians, { testNos: [testNo], end, weeks }),
       load(loadBaseHistory, { environments: null, commitOid }),
@@ -121,7 +122,7 @@ export const testPage = definePage({
     const fix = fixOf(history, {
       since: query.since,
       wrongCommit,
-      isDisruptive: test.disruptionCount > 0,
+      disruptedIn: environmentsIn(disrupted, null),
     });
     return {
       isWrong: wrongCommit !== null,
@@ -133,7 +134,7 @@ ${
 <p>${test.name}</p></details>`
       }
 <p class="soft">${test.tags.map(page.link.tag)} ${placeOf(test)}</p>
-${baseHistory(history, { fix, disruptedBranches }, page)}
+${baseHistory(history, { fix, disrupted }, page)}
 ${!failsByEnvironment(history) && failsOnlyIn(submissions)}
 ${testFigures(submissions, first, page)}
 ${runs.length > 0 ? strip(runs, page) : NO_RUNS}

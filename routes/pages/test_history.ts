@@ -1,7 +1,7 @@
 // Tests: tests/routes/page_parameters_test.ts tests/routes/pages_test.ts
 /** The history of a test on the base branch: its state, since when, and whether it is repaired. */
 import type { loadBaseHistory } from "../../db/read/test_evidence.ts";
-import type { loadDisruptedBranches } from "../../db/read/runs_of_test.ts";
+import type { DisruptedPlace } from "../../db/read/runs_of_test.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { areOnOtherBranches } from "../../lib/evidence/base_branch.ts";
 import { conditionsOfRun, findConditions } from "../../lib/evidence/conditions.ts";
@@ -16,7 +16,12 @@ import {
 import { sayDay } from "../../lib/evidence/said.ts";
 import { MIN_BROKEN_RUNS, type TestState } from "../../lib/evidence/states.ts";
 import { STOPPED_RUNS } from "../../lib/evidence/stopped.ts";
-import { type TestEvidence, testEvidence } from "../../lib/evidence/test_evidence.ts";
+import {
+  type Environments,
+  environmentsIn,
+  type TestEvidence,
+  testEvidence,
+} from "../../lib/evidence/test_evidence.ts";
 import { table } from "../../lib/html/elements.ts";
 import { hiddenFields, textField } from "../../lib/html/forms.ts";
 import { forgeOf } from "../../lib/html/forge_links.ts";
@@ -65,10 +70,10 @@ interface Fix {
 /** What there is to say of a commit that is meant as the repair. */
 export function fixOf(
   { base, repair, runs }: BaseHistory,
-  { since, wrongCommit, isDisruptive }: {
+  { since, wrongCommit, disruptedIn }: {
     since: string;
     wrongCommit: string | null;
-    isDisruptive: boolean;
+    disruptedIn: Environments;
   },
 ): Fix {
   if (since === "") return { since, error: null, answer: null };
@@ -82,7 +87,7 @@ export function fixOf(
 this fix.`,
     };
   }
-  const found = testEvidence(runs, { isDisruptive, repair });
+  const found = testEvidence(runs, { disruptedIn, repair });
   // The environment that says least for the repair: another one may stand for the test.
   const place = found.environment && ` (in ${found.environment})`;
   return { since, error: null, answer: `${sayRepair(found, repair)}${place}.` };
@@ -91,18 +96,20 @@ this fix.`,
 /** State, since when, calm, and what the runs since a commit say that is meant as the repair. */
 export function baseHistory(
   history: BaseHistory,
-  { fix: { answer }, disruptedBranches }: {
+  { fix: { answer }, disrupted }: {
     fix: Fix;
-    disruptedBranches: Awaited<ReturnType<typeof loadDisruptedBranches>>;
+    /** In the window, on any branch. */
+    disrupted: readonly DisruptedPlace[];
   },
   page: TestPage,
 ): Markup {
   const { base, firstRecordedAt, runs } = history;
   const { repository, test, zone } = page;
-  const judged = testEvidence(runs, { isDisruptive: test.disruptionCount > 0, repair: null });
+  const disruptedIn = environmentsIn(disrupted, null);
+  const judged = testEvidence(runs, { disruptedIn, repair: null });
   const { state } = judged;
-  // A test that is flaky on one of three environments is flaky in all of them: its failures come first.
-  const failing = judged.failures === 0 ? failingElsewhere(history, judged, page) : null;
+  // Of environments in which it is flaky the one with most runs stands for the test: its failures come first.
+  const failing = judged.failures === 0 ? failingElsewhere(history, judged, disruptedIn) : null;
   const found = failing ?? judged;
   const { environment, segments, since } = found;
   const named = (of: TestEvidence) => {
@@ -125,7 +132,7 @@ export function baseHistory(
   const stopped = stoppedRunning(history, page);
   // The history leaves outages out, in which the test may have been flaky on the base branch.
   const isElsewhere = state === "flaky" && runs.every(({ hasFailed }) => !hasFailed) &&
-    areOnOtherBranches(disruptedBranches, base);
+    areOnOtherBranches(disrupted, base);
   const latest = stopped || stillFailing(found, history, page);
   return markup`<section aria-label="History on the base branch" class="band said ${
     STATE_TONES[state]
@@ -147,13 +154,12 @@ ${segments.length > 1 && segmentDetails(found, page)}`;
 function failingElsewhere(
   { runs }: BaseHistory,
   { environment }: TestEvidence,
-  { test }: TestPage,
+  disruptedIn: Environments,
 ): TestEvidence | null {
   const others = Map.groupBy(runs, (run) => run.environment);
   others.delete(environment);
-  const isDisruptive = test.disruptionCount > 0;
   const [worst] = [...others.values()]
-    .map((own) => testEvidence(own, { isDisruptive, repair: null }))
+    .map((own) => testEvidence(own, { disruptedIn, repair: null }))
     .filter(({ failures }) => failures > 0)
     .sort((a, b) => b.rate! - a.rate!);
   return worst ?? null;

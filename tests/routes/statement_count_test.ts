@@ -31,7 +31,7 @@ const COLD: [route: string, query: string, statements: number][] = [
   ["/api/repos/:owner/:name/verdicts", "?tests=0123456789abc", 19],
   ["/api/repos/:owner/:name/conclusions", "", 7],
   ["/api/tests/:id/runs", "", 10],
-  ["/api/tests/:id/evidence", "", 10],
+  ["/api/tests/:id/evidence", "", 12],
   ["/api/tests/:id/failures", "", 10],
   ["/api/repos/:owner/:name/tests", "", 11],
   ["/api/repos/:owner/:name/tests", "?branch=main,release/*", 11],

@@ -207,6 +207,36 @@ describeWithDatabase("the states of tests", (database) => {
     assert.equal(row[head.indexOf("broken_test_count")], "1");
   });
 
+  it("of a test that is flaky in one of two environments are of that one, in the list and in the evidence", async () => {
+    const places = await fixture.addRepository("acme", "places");
+    for (let index = 0; index < 30; index++) {
+      const upload = {
+        branch: "main",
+        commitOid: commitAt(index),
+        recordedAt: NOW - 9_000 + index,
+      };
+      await fixture.upload(places, [{ name: "x" }], { ...upload, environment: "linux" });
+      if (index > 25) continue;
+      const results = index === 7 ? flaky("x") : [{ name: "x" }];
+      await fixture.upload(places, results, { ...upload, environment: "windows" });
+    }
+    const { tests: [test] } = await bodyOf(
+      await fixture.get("/api/repos/acme/places/states?state=flaky"),
+      ROUTE,
+    );
+    const evidence = async (query: string) => {
+      const path = `/api/tests/${test.id}/evidence${query}`;
+      const { environment, state, runs, failures } = await bodyOf(
+        await fixture.get(path),
+        "/api/tests/:id/evidence",
+      );
+      return [environment, state, runs, failures];
+    };
+    assert.deepEqual(await evidence(""), ["windows", "flaky", 26, 1]);
+    assert.deepEqual(await evidence("?environment=linux"), ["linux", "healthy", 30, 0]);
+    assert.deepEqual([test.state, test.rate], ["flaky", 1 / 26]);
+  });
+
   it("of a hook that fails now and then are not broken: its passes are in no report", async () => {
     const repository = await fixture.addRepository("acme", "hooks");
     const hook = {

@@ -2,7 +2,7 @@ import { findTest } from "../../../db/admin/quarantine.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { loadTestDetails } from "../../../db/read/details_of_test.ts";
 import { readSnapshot } from "../../../db/read/snapshot.ts";
-import { loadFirstDisrupted } from "../../../db/read/runs_of_test.ts";
+import { loadDisruptedPlaces, loadFirstDisrupted } from "../../../db/read/runs_of_test.ts";
 import { loadBaseHistory } from "../../../db/read/test_evidence.ts";
 import { evidenceView, firstDisruptionView } from "../../../routes/test_evidence.ts";
 import { isGitId } from "../../base/commit.ts";
@@ -22,7 +22,7 @@ import {
   saySince,
 } from "../../evidence/history_said.ts";
 import { sayDay } from "../../evidence/said.ts";
-import { testEvidence } from "../../evidence/test_evidence.ts";
+import { environmentsIn, testEvidence } from "../../evidence/test_evidence.ts";
 import * as parameters from "../../http/request/parameters.ts";
 import { commitOf, commitsAfter, type Git, runGit } from "../../intake/checkout/git.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
@@ -84,10 +84,9 @@ export const evidenceCommand: AddCommand = command({
         });
       return await readSnapshot(sql, async (tx) => {
         const windowStart = now - WINDOW_SECONDS;
-        const { disruptionCount, firstDisruptionAt } = await loadTestDetails(tx, {
-          ...key,
-          windowStart,
-        });
+        const inWindow = { ...key, windowStart };
+        const { firstDisruptionAt } = await loadTestDetails(tx, inWindow);
+        const disrupted = await loadDisruptedPlaces(tx, inWindow);
         const first = firstDisruptionView(await loadFirstDisrupted(tx, key), firstDisruptionAt);
         let history = await load(tx);
         history = history.repair ? history : await load(tx, await commitsAfter(commitOid, git));
@@ -99,7 +98,8 @@ export const evidenceCommand: AddCommand = command({
             } has no run on ${base}, and none after it is known in this checkout`,
           );
         }
-        const found = testEvidence(runs, { isDisruptive: disruptionCount > 0, repair });
+        const disruptedIn = environmentsIn(disrupted, environments);
+        const found = testEvidence(runs, { disruptedIn, repair });
         return { found, base, commitOid, first };
       });
     });

@@ -36,8 +36,8 @@ function history(signs: string, jobs = ["ci"]): StateRun[] {
   });
 }
 
-function stateOf(runs: readonly StateRun[], { disruptive = new Set<number>() } = {}) {
-  return statesOf(runs, { testNos: new Set([1]), disruptive, ...NO_SET_UPS }).get(1)!;
+function stateOf(runs: readonly StateRun[]) {
+  return statesOf(runs, { testNos: new Set([1]), disruptedIn: new Map(), ...NO_SET_UPS }).get(1)!;
 }
 
 describe("the states of tests", () => {
@@ -56,7 +56,7 @@ describe("the states of tests", () => {
   it("count the passes of a set-up wherever its tests ran, also if one of its passes is reported", () => {
     const group = { tests: [0], setUps: [1] };
     const runs = history("F  .    F       F       ");
-    const own = { testNos: new Set([1]), disruptive: new Set<number>() };
+    const own = { testNos: new Set([1]), disruptedIn: new Map() };
     const found = statesOf(runs, { ...own, setUpOf: (testNo) => testNo === 1 ? group : undefined });
     const { state, runs: count, failures } = found.get(1)!;
     assert.deepEqual([state, count, failures], ["flaky", 24, 3]);
@@ -97,7 +97,7 @@ describe("the states of tests", () => {
       const setUpOf = (testNo: number) => isSetUp && testNo === 1 ? group : undefined;
       const left = withoutMerelyFlaky(runs, all, disruptive);
       const shown = (testNos: Set<number>) =>
-        [...statesOf(runs, { testNos, disruptive, setUpOf })]
+        [...statesOf(runs, { testNos, disruptedIn: new Map(), setUpOf })]
           .filter(([, { state, stopped }]) => state === "broken" || stopped);
       const expected = shown(all);
       assert.deepEqual(shown(left), expected, `${turn}: "${signs}" in ${jobs}`);

@@ -7,7 +7,9 @@ import {
   testEvidence,
 } from "../../../lib/evidence/test_evidence.ts";
 
-const WITHOUT = { isDisruptive: false, repair: null };
+const NOWHERE = new Set<string>();
+
+const WITHOUT = { disruptedIn: NOWHERE, repair: null };
 
 /** Runs of commits in a row: `.` passed, `F` failed, `r` failed and passed when it was repeated. */
 function runsOf(signs: string, environment = ""): HistoryRun[] {
@@ -25,7 +27,7 @@ function runsOf(signs: string, environment = ""): HistoryRun[] {
 const commitAt = (index: number) => index.toString(16).padStart(40, "0");
 
 const repairAt = (index: number) => ({
-  isDisruptive: false,
+  disruptedIn: NOWHERE,
   repair: { commitOid: commitAt(index), recordedAt: index },
 });
 
@@ -93,6 +95,25 @@ describe("the evidence for a test", () => {
     assert.deepEqual([environment, state], ["Windows", "broken"]);
   });
 
+  it("is flaky in the environments in which it is disruptive only", () => {
+    const runs = [
+      ...runsOf(".".repeat(30), "Linux"),
+      ...runsOf(".F.F...F..FF" + ".".repeat(16), "Windows"),
+    ];
+    const found = (disruptedIn: string[], of = runs) => {
+      const { environment, state } = testEvidence(of, {
+        disruptedIn: new Set(disruptedIn),
+        repair: null,
+      });
+      return [environment, state];
+    };
+    assert.deepEqual(found(["Windows"]), ["Windows", "flaky"]);
+    assert.deepEqual(found(["Linux", "Windows"]), ["Linux", "flaky"]);
+    // It was disruptive on other branches only, in an environment without a run here.
+    assert.deepEqual(found(["macOS"]), ["Linux", "flaky"]);
+    assert.deepEqual(found([], runs.slice(0, 30)), ["Linux", "healthy"]);
+  });
+
   it("takes the last 2,000 runs of an environment", () => {
     const runs = runsOf("F".repeat(10) + ".".repeat(MAX_HISTORY_RUNS));
     const { segments } = testEvidence(runs, WITHOUT);
@@ -122,7 +143,7 @@ describe("calm", () => {
     assert.deepEqual(calm, calmAfter({ runs: 13, failures: 3 }, 4));
     assert.deepEqual(
       testEvidence(runs, {
-        isDisruptive: false,
+        disruptedIn: NOWHERE,
         repair: { commitOid: "0".repeat(39), recordedAt: 0 },
       }).calm,
       { ...calmAfter({ runs: 0, failures: 0 }, 14), byChance: null },
@@ -155,9 +176,12 @@ describe("calm", () => {
   it("since a commit without a run of the test begins with the first run after it", () => {
     const runs = runsOf("F....F....F......");
     const repair = { commitOid: "f".repeat(40), recordedAt: 12.5 };
-    const { calm } = testEvidence(runs, { isDisruptive: false, repair });
+    const { calm } = testEvidence(runs, { disruptedIn: NOWHERE, repair });
     assert.deepEqual(calm, calmAfter({ runs: 13, failures: 3 }, 4));
-    const late = testEvidence(runs, { isDisruptive: false, repair: { ...repair, recordedAt: 99 } });
+    const late = testEvidence(runs, {
+      disruptedIn: NOWHERE,
+      repair: { ...repair, recordedAt: 99 },
+    });
     assert.deepEqual(late.calm, calmAfter({ runs: 17, failures: 3 }, 0));
   });
 });
