@@ -33,7 +33,14 @@ export function sayChange({ since }: Pick<TestEvidence, "since">, day: Named["da
   if (!since) return "";
   const [from, to] = [day(since.from.recordedAt), day(since.to.recordedAt)];
   const changes = since.changes === 1 ? "one change" : `one of ${plural(since.changes, "change")}`;
-  return `since ${from === to ? from : `${from} to ${to}`}, ${changes}`;
+  return `since ${daysFrom(from, to)}, ${changes}`;
+}
+
+/** `12 to 14 Nov`; `28 Oct to 2 Nov`. */
+function daysFrom(from: string, to: string): string {
+  const [number, ...month] = from.split(" ");
+  if (from === to) return from;
+  return `${to.endsWith(` ${month.join(" ")}`) ? number : from} to ${to}`;
 }
 
 /**
@@ -51,10 +58,12 @@ export function saySince(
   return `${wasAdded ? "since it was added" : "for as long as it is stored"} ${stored}`;
 }
 
-/** `before in 0 of 412`: the segment before the last one; `""` without one. */
-export function sayBefore({ segments }: TestEvidence): string {
+/** `before in 0 of 412`, after passes `before it failed in 9 of 15`: the segment before the last one; `""` without one. */
+export function sayBefore({ segments, failures }: TestEvidence): string {
   const before = segments.at(-2);
-  return before ? `before in ${formatCount(before.failures)} of ${formatCount(before.runs)}` : "";
+  if (!before) return "";
+  const counts = `${formatCount(before.failures)} of ${formatCount(before.runs)}`;
+  return failures > 0 ? `before in ${counts}` : `before it failed in ${counts}`;
 }
 
 /** `64 passes since the last failure; a test that fails as often passes that many times with 12 %`. */

@@ -120,9 +120,12 @@ function barsOf(days: readonly { day: number; parts: readonly number[] }[]) {
 
 /**
  * Builds by day or week since the first upload, and the share of failed builds by week. A build with a failure that
- * is not flaky counts as failed, whatever else it has.
+ * is not flaky counts as failed, whatever else it has. There is no share of flaky ones where nothing was run twice.
  */
-export function historyCharts(builds: readonly BuildDay[], today: number): Markup {
+export function historyCharts(
+  builds: readonly BuildDay[],
+  { today, hasReruns }: { today: number; hasReruns: boolean },
+): Markup {
   const days = withoutGaps(builds, { today, empty: NO_BUILDS });
   const shown = barsOf(days.map((
     { day, buildCount, failedBuildCount: failed, otherFailedBuildCount: other },
@@ -139,11 +142,12 @@ export function historyCharts(builds: readonly BuildDay[], today: number): Marku
       const sum = (name: keyof BuildTotals) => week.reduce((total, day) => total + day[name], 0);
       return sum("buildCount") === 0 ? null : 100 * sum(count) / sum("buildCount");
     });
+  const isFlakyKnown = hasReruns || days.some(({ disruptedBuildCount }) => disruptedBuildCount > 0);
   const lines = trend({
     title: "Share of builds with a failure, by week",
     labels: weeks.map(([first]) => formatDay(first!.day)),
     lines: [
-      { ...FLAKY, values: shares("disruptedBuildCount") },
+      ...isFlakyKnown ? [{ ...FLAKY, values: shares("disruptedBuildCount") }] : [],
       { ...FAILED, name: "any failure", values: shares("failedBuildCount") },
     ],
   });

@@ -136,7 +136,8 @@ ${recordSection(record)}`,
 
 /** Builds by day or week; nothing without one. */
 function charts({ overview, today }: RepositoryPage): Content {
-  return overview.days.length > 0 && historyCharts(overview.days, today);
+  return overview.days.length > 0 &&
+    historyCharts(overview.days, { today, hasReruns: overview.hasReruns });
 }
 
 /** A link to the flaky tests of the repository in the range of the page. */

@@ -242,9 +242,10 @@ function shownFlakiness(overview: Listed): Content {
   return markup`<span class="share">${bar} ${shownPercentage(badge)}</span>`;
 }
 
-/** The flakiness of the last weeks as a small chart; nothing without a build. */
-function flakinessByWeek({ days }: Listed, today: number): Content {
-  if (days.length === 0) return null;
+/** The flakiness of the last weeks as a small chart; nothing without a build, and where nothing was run twice. */
+function flakinessByWeek({ days, hasReruns }: Listed, today: number): Content {
+  const isKnown = hasReruns || days.some(({ disruptedBuildCount }) => disruptedBuildCount > 0);
+  if (!isKnown) return null;
   const weeks = Map.groupBy(days, ({ day }) => WEEKS - 1 - Math.floor((today - day) / 7));
   const values = Array.from({ length: WEEKS }, (_, week) => {
     const shown = share(sumOf(weeks.get(week) ?? []));

@@ -104,7 +104,7 @@ export function baseHistory(
   page: TestPage,
 ): Markup {
   const { base, firstRecordedAt, runs } = history;
-  const { repository, test, zone } = page;
+  const { repository, zone } = page;
   const disruptedIn = environmentsIn(disrupted, null);
   const judged = testEvidence(runs, { disruptedIn, repair: null });
   const { state } = judged;

@@ -1,30 +1,12 @@
+import { commitAt, runsOf } from "./outcomes.ts";
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { calmAfter } from "../../../lib/evidence/calm.ts";
-import {
-  type HistoryRun,
-  MAX_HISTORY_RUNS,
-  testEvidence,
-} from "../../../lib/evidence/test_evidence.ts";
+import { MAX_HISTORY_RUNS, testEvidence } from "../../../lib/evidence/test_evidence.ts";
 
 const NOWHERE = new Set<string>();
 
 const WITHOUT = { disruptedIn: NOWHERE, repair: null };
-
-/** Runs of commits in a row: `.` passed, `F` failed, `r` failed and passed when it was repeated. */
-function runsOf(signs: string, environment = ""): HistoryRun[] {
-  return [...signs].map((sign, index) => ({
-    commitOid: commitAt(index),
-    treeOid: null,
-    code: commitAt(index),
-    environment,
-    recordedAt: index,
-    hasFailed: sign !== ".",
-    hasFailedAtLast: sign === "F",
-  }));
-}
-
-const commitAt = (index: number) => index.toString(16).padStart(40, "0");
 
 const repairAt = (index: number) => ({
   disruptedIn: NOWHERE,
