@@ -63,6 +63,17 @@ export async function listPolicies(sql: Queryable, organizationId: number) {
       order by owner_key collate "C", name_key collate "C")`;
 }
 
+/** What a policy decides about the tests of a repository, in the snapshot of a transaction. */
+export async function decideByPolicy(
+  tx: Queryable,
+  repository: Repository,
+  policy: QuarantinePolicy,
+  moment: PolicyMoment,
+): Promise<(PolicyDecision & { test: PolicyTest })[]> {
+  const { tests, ...found } = await loadPolicyTests(tx, repository, policy, moment);
+  return decideQuarantine(tests, policy, { ...found, ...moment });
+}
+
 /**
  * Decides about the tests of a repository, and changes their entries unless `isDryRun`.
  *
@@ -75,10 +86,7 @@ export async function applyPolicy(
   options: PolicyMoment & { isDryRun?: boolean; origin: Origin },
 ): Promise<(PolicyDecision & { test: PolicyTest })[]> {
   const { isDryRun = false, origin, ...moment } = options;
-  const decide = async (tx: Queryable) => {
-    const { tests, ...found } = await loadPolicyTests(tx, repository, policy, moment);
-    return decideQuarantine(tests, policy, { ...found, ...moment });
-  };
+  const decide = async (tx: Queryable) => await decideByPolicy(tx, repository, policy, moment);
   const decisions = await readSnapshot(sql, decide);
   const isChange = ({ action }: PolicyDecision) => action === "enter" || action === "leave";
   if (isDryRun || !decisions.some(isChange)) return decisions;

@@ -1,10 +1,10 @@
 // Tests: tests/lib/cli/commands/digest_test.ts
 /** Loads what a digest compares. */
-import type { Origin } from "../../db/admin/changes.ts";
 import { listQuarantined } from "../../db/admin/quarantine.ts";
-import { applyPolicy, loadPolicy } from "../../db/admin/quarantine_policy.ts";
+import { decideByPolicy, loadPolicy } from "../../db/admin/quarantine_policy.ts";
 import type { Repository } from "../../db/admin/repositories.ts";
 import type { Database } from "../../db/connection/connect.ts";
+import type { Queryable } from "../../db/connection/sql.ts";
 import { loadBuildCounts } from "../../db/read/badges.ts";
 import {
   countFailedWithoutTest,
@@ -18,6 +18,7 @@ import { loadMassFailures } from "../../db/read/job_runs.ts";
 import { loadTestNames } from "../../db/read/names_of_tests.ts";
 import { listQuarantineLog } from "../../db/read/quarantine_log.ts";
 import { loadRerunRepositories } from "../../db/read/reruns.ts";
+import { readSnapshot } from "../../db/read/snapshot.ts";
 import { loadTestStates, type TestInState } from "../../db/read/test_states.ts";
 import { BAD_STATES, isInNoOtherList } from "../../routes/test_states.ts";
 import { buildKey } from "../analysis/build_costs.ts";
@@ -39,8 +40,6 @@ interface Period {
   windowStart: number;
 }
 
-type Sql = Database["sql"];
-
 /** Makes an entry of a digest of a quarantine entry. */
 type MakeEntry = (
   id: string,
@@ -48,16 +47,15 @@ type MakeEntry = (
   entry: { at: number; reason: string | null; owner: string | null },
 ) => DigestEntry;
 
-/** Loads what a digest of some repositories of an organization compares. */
+/** Loads what a digest of some repositories of an organization compares: each repository in one snapshot. */
 export async function loadDigestInput(
-  sql: Sql,
+  sql: Database["sql"],
   repositories: readonly Repository[],
-  { now, since, organizationId, origin }: {
+  { now, since, organizationId }: {
     now: number;
     /** Length of the period in seconds. */
     since: number;
     organizationId: number;
-    origin: Origin;
   },
 ): Promise<DigestInput> {
   const period = { begin: now - since, now, windowStart: now - WINDOW_SECONDS };
@@ -73,15 +71,25 @@ export async function loadDigestInput(
   });
   const parts = [];
   for (const repository of repositories) {
-    for (const [id, own] of await loadOwnersOfTrackedTests(sql, repository)) owners.set(id, own);
-    parts.push({
-      figures: await figuresOf(sql, repository, period),
-      states: await statesOf(sql, repository, period),
-      faults: await loadFlakyFaults(sql, { ...repository, since: period.begin }),
-      tests: await disruptedTests(sql, repository, { period, owners }),
-      releases: await releasesOf(sql, repository, { period, origin, entry }),
-    });
+    parts.push(
+      await readSnapshot(sql, async (tx) => {
+        const tracked = await loadOwnersOfTrackedTests(tx, repository);
+        for (const [id, own] of tracked) owners.set(id, own);
+        return {
+          figures: await figuresOf(tx, repository, period),
+          states: await statesOf(tx, repository, period),
+          faults: await loadFlakyFaults(tx, { ...repository, since: period.begin }),
+          tests: await disruptedTests(tx, repository, { period, owners }),
+          releases: await releasesOf(tx, repository, { period, entry }),
+        };
+      }),
+    );
   }
+  const isListed = (id: string) => nameOf(id) !== undefined;
+  const quarantine = await readSnapshot(
+    sql,
+    (tx) => quarantineChanges(tx, organizationId, { period, entry, isListed }),
+  );
   return {
     repositories: parts.map(({ figures }) => figures),
     tests: parts.flatMap(({ tests }) => tests),
@@ -93,17 +101,13 @@ export async function loadDigestInput(
     being_proved: parts.flatMap(({ states }) => states.being_proved),
     stopped: parts.flatMap(({ states }) => states.stopped),
     quarantine_may_be_released: parts.flatMap(({ releases }) => releases),
-    ...await quarantineChanges(sql, organizationId, {
-      period,
-      entry,
-      isListed: (id) => nameOf(id) !== undefined,
-    }),
+    ...quarantine,
   };
 }
 
 /** The figures of a repository, now and before the period. */
 async function figuresOf(
-  sql: Sql,
+  sql: Queryable,
   repository: Repository,
   { begin, now, windowStart }: Period,
 ): Promise<DigestInput["repositories"][number]> {
@@ -136,7 +140,7 @@ async function figuresOf(
 
 /** The tests of a repository by their history on the base branch. */
 async function statesOf(
-  sql: Sql,
+  sql: Queryable,
   repository: Repository,
   { begin, now, windowStart }: Period,
 ): Promise<Pick<DigestInput, "broken" | "flaky_without_reruns" | "being_proved" | "stopped">> {
@@ -192,7 +196,7 @@ function historyOf(
 }
 
 async function disruptedTests(
-  sql: Sql,
+  sql: Queryable,
   repository: Repository,
   { period: { begin, windowStart }, owners }: {
     period: Period;
@@ -212,17 +216,15 @@ async function disruptedTests(
 
 /** Entries that the policy of a repository would release. */
 async function releasesOf(
-  sql: Sql,
+  sql: Queryable,
   repository: Repository,
-  { period: { now, windowStart }, origin, entry }: {
+  { period: { now, windowStart }, entry }: {
     period: Period;
-    origin: Origin;
     entry: MakeEntry;
   },
 ): Promise<DigestEntry[]> {
   const policy = await loadPolicy(sql, repository) ?? DEFAULT_POLICY;
-  const options = { now, windowStart, isDryRun: true, origin };
-  const decisions = await applyPolicy(sql, repository, policy, options);
+  const decisions = await decideByPolicy(sql, repository, policy, { now, windowStart });
   return decisions.filter(({ action }) => action === "leave").map(({ test, reason }) => {
     const { quarantinedAt: at, quarantineOwner: owner } = test.history.quarantine!;
     return entry(test.id, test, { at, reason, owner });
@@ -231,7 +233,7 @@ async function releasesOf(
 
 /** Entries of an organization that began in the period, or end within its length from now. */
 async function quarantineChanges(
-  sql: Sql,
+  sql: Queryable,
   organizationId: number,
   { period: { begin, now }, entry, isListed }: {
     period: Period;

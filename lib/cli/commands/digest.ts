@@ -45,7 +45,6 @@ export const digestCommand: AddCommand = command({
       now,
       since,
       organizationId: organization.organizationId,
-      origin: context.origin(),
     });
     const digest = composeDigest(input, {
       organization: organization.name,

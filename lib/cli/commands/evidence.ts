@@ -1,5 +1,4 @@
 import { findTest } from "../../../db/admin/quarantine.ts";
-import type { Queryable } from "../../../db/connection/sql.ts";
 import { loadTestDetails } from "../../../db/read/details_of_test.ts";
 import { readSnapshot } from "../../../db/read/snapshot.ts";
 import { loadDisruptedPlaces, loadFirstDisrupted } from "../../../db/read/runs_of_test.ts";
@@ -75,33 +74,37 @@ export const evidenceCommand: AddCommand = command({
       const { repository: { repositoryId }, testNo } = test;
       const { now } = context;
       const key = { repositoryId, testNo, now };
-      const load = (tx: Queryable, laterCommits?: ReadonlySet<string>) =>
-        loadBaseHistory(tx, {
-          ...key,
-          environments,
-          commitOid,
-          ...laterCommits && { laterCommits },
-        });
-      return await readSnapshot(sql, async (tx) => {
-        const windowStart = now - WINDOW_SECONDS;
-        const inWindow = { ...key, windowStart };
-        const { firstDisruptionAt } = await loadTestDetails(tx, inWindow);
-        const disrupted = await loadDisruptedPlaces(tx, inWindow);
-        const first = firstDisruptionView(await loadFirstDisrupted(tx, key), firstDisruptionAt);
-        let history = await load(tx);
-        history = history.repair ? history : await load(tx, await commitsAfter(commitOid, git));
-        const { runs, repair, base } = history;
-        if (!repair) {
-          throw new UsageError(
-            `--since: commit ${
-              quote(since)
-            } has no run on ${base}, and none after it is known in this checkout`,
-          );
-        }
-        const disruptedIn = environmentsIn(disrupted, environments);
-        const found = testEvidence(runs, { disruptedIn, repair });
-        return { found, base, commitOid, first };
-      });
+      const windowStart = now - WINDOW_SECONDS;
+      const load = async (laterCommits?: ReadonlySet<string>) =>
+        await readSnapshot(sql, async (tx) => ({
+          details: await loadTestDetails(tx, { ...key, windowStart }),
+          disrupted: await loadDisruptedPlaces(tx, { ...key, windowStart }),
+          first: await loadFirstDisrupted(tx, key),
+          history: await loadBaseHistory(tx, {
+            ...key,
+            environments,
+            commitOid,
+            ...laterCommits && { laterCommits },
+          }),
+        }));
+      let loaded = await load();
+      // Git may take long: the database does not wait for it.
+      if (!loaded.history.repair) loaded = await load(await commitsAfter(commitOid, git));
+      const { details, disrupted, first, history: { runs, repair, base } } = loaded;
+      if (!repair) {
+        throw new UsageError(
+          `--since: commit ${
+            quote(since)
+          } has no run on ${base}, and none after it is known in this checkout`,
+        );
+      }
+      const disruptedIn = environmentsIn(disrupted, environments);
+      return {
+        found: testEvidence(runs, { disruptedIn, repair }),
+        base,
+        commitOid,
+        first: firstDisruptionView(first, details.firstDisruptionAt),
+      };
     });
     const calm = found.calm!;
     await show(found, context, { base, commitOid, first });

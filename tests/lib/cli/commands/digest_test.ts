@@ -2,7 +2,10 @@ import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { describeWithDatabase } from "../../../database.ts";
 import { createShop, DAY, flaky, idOf, NOW } from "../../../routes/fixture.ts";
+import { StatementRecorder } from "../../../db/statements/recorder.ts";
 import { commandLine, type Ending } from "../run_in_process.ts";
+
+const recorder = new StatementRecorder();
 
 describeWithDatabase("digest", (database) => {
   const run = commandLine(() => database(), { now: () => NOW });
@@ -164,4 +167,26 @@ describeWithDatabase("digest", (database) => {
     assert.deepEqual([code, stdout], [1, ""]);
     assert.match(stderr, /PUBLIC_URL is not an address/);
   });
-});
+
+  it("reads each repository in one snapshot", async () => {
+    recorder.take();
+    assert.equal((await run("digest --org acme --repo acme/shop")).code, 0);
+    let open = 0;
+    let snapshots = 0;
+    const alone: string[] = [];
+    for (const { text } of recorder.take()) {
+      if (text.startsWith("begin isolation level repeatable read")) {
+        open++;
+        snapshots++;
+      } else if (text === "commit") open--;
+      else if (
+        open === 0 && /\b(?:submission|negative_result|disruptive_test|quarantine)\b/.test(text)
+      ) {
+        alone.push(text);
+      }
+    }
+    assert.deepEqual(alone, []);
+    // Of the repository, and of the quarantine of the organization.
+    assert.equal(snapshots, 2);
+  });
+}, { onStatement: recorder.onStatement });

@@ -2,7 +2,11 @@ import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { describeWithDatabase } from "../../../database.ts";
 import { bodyOf, createShop, type Fixture, idOf, NOW } from "../../../routes/fixture.ts";
+import { type SentStatement, StatementRecorder } from "../../../db/statements/recorder.ts";
+import { waitUntil } from "../../../wait_until.ts";
 import { commandLine } from "../run_in_process.ts";
+
+const recorder = new StatementRecorder();
 
 /** A commit of the base branch. */
 const commitAt = (index: number) => `c${index.toString(16).padStart(39, "0")}`;
@@ -62,6 +66,27 @@ describeWithDatabase("evidence", (database) => {
     assert.equal(JSON.parse(stdout).calm.passes, 30);
   });
 
+  it("asks the checkout while it holds no transaction", async () => {
+    let count = 0;
+    const sent = (pattern: RegExp) => statements.filter(({ text }) => pattern.test(text)).length;
+    const statements: SentStatement[] = [];
+    const slowGit = async (args: string[]) => {
+      if (args[0] === "rev-list") {
+        count++;
+        const isClosed = () => {
+          statements.push(...recorder.take());
+          return sent(/^begin/) > 0 && sent(/^begin/) === sent(/^commit/);
+        };
+        await waitUntil("the snapshot is closed", isClosed, { deadlineMs: 10_000 });
+      }
+      return await git(args);
+    };
+    recorder.take();
+    const { stderr } = await cli(["evidence", id, "--since", "HEAD~1"], { git: slowGit });
+    assert.equal(stderr, "");
+    assert.equal(count, 1);
+  });
+
   it("ends with 2 when there is no answer", async () => {
     for (
       const [argv, message] of [
@@ -82,4 +107,4 @@ describeWithDatabase("evidence", (database) => {
     });
     assert.deepEqual([away.code, away.stdout], [2, ""]);
   });
-});
+}, { onStatement: recorder.onStatement });
