@@ -24,7 +24,7 @@ import { formatPercent } from "../../lib/badge/percentage.ts";
 import { plural } from "../../lib/base/text.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { outcomeStrip, type RunStatus } from "../../lib/html/charts.ts";
-import { baseHistory, failsByEnvironment, fixOf, repairForm } from "./test_history.ts";
+import { baseHistory, fixOf, namedEnvironment, repairForm } from "./test_history.ts";
 import { rerunCommand } from "../../lib/html/commands.ts";
 import { shownBranch } from "../../lib/html/forge_links.ts";
 import {
@@ -135,7 +135,7 @@ ${
       }
 <p class="soft">${test.tags.map(page.link.tag)} ${placeOf(test)}</p>
 ${baseHistory(history, { fix, disrupted }, page)}
-${!failsByEnvironment(history) && failsOnlyIn(submissions)}
+${failsOnlyIn(submissions, namedEnvironment(history, disrupted))}
 ${testFigures(submissions, first, page)}
 ${runs.length > 0 ? strip(runs, page) : NO_RUNS}
 <h2>How it fails</h2>
@@ -284,14 +284,14 @@ ${at(group.lastRecordedAt)}</small>`;
   return markup`${shown}${rarer}`;
 }
 
-/** Says where a test fails that passes elsewhere: `Fails on Windows-X64 only`. */
-function failsOnlyIn(submissions: readonly SubmissionRuns[]): Markup | "" {
+/** Says where a test fails that passes elsewhere: `Fails on Windows-X64 only`; nothing if it was `named` before. */
+function failsOnlyIn(submissions: readonly SubmissionRuns[], named: string | null): Markup | "" {
   const totals = [...Map.groupBy(submissions, ({ environment }) => environment)]
     .map(([environment, parts]) => ({ environment, ...totalsOf(parts) }))
     .filter(({ countedResultCount }) => countedResultCount > 0);
   const failing = totals.filter(({ negativeResultCount }) => negativeResultCount > 0);
   const [only] = failing;
-  if (!only || failing.length > 1 || totals.length < 2) return "";
+  if (!only || failing.length > 1 || totals.length < 2 || only.environment === named) return "";
   const others = totals.filter((one) => one !== only);
   const elsewhere = others.reduce((sum, { countedResultCount }) => sum + countedResultCount, 0);
   return markup`<p>Fails on <b>${only.environment || "an unknown environment"}</b> only: ${

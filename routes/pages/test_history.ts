@@ -105,12 +105,8 @@ export function baseHistory(
 ): Markup {
   const { base, firstRecordedAt, runs } = history;
   const { repository, zone } = page;
-  const disruptedIn = environmentsIn(disrupted, null);
-  const judged = testEvidence(runs, { disruptedIn, repair: null });
+  const { judged, failing, found } = judge(history, disrupted);
   const { state } = judged;
-  // Of environments in which it is flaky the one with most runs stands for the test: its failures come first.
-  const failing = judged.failures === 0 ? failingElsewhere(history, judged, disruptedIn) : null;
-  const found = failing ?? judged;
   const { environment, segments, since } = found;
   const named = (of: TestEvidence) => {
     const [first] = of.segments;
@@ -125,7 +121,7 @@ export function baseHistory(
     ? forgeOf(repository.url)?.compare(since.from.commitOid, since.to.commitOid) ?? ""
     : "";
   const changes = externalAddress(compare) && markup` (${externalLink(compare, "compare")})`;
-  const hasSeveral = new Set(runs.map((run) => run.environment)).size > 1;
+  const hasSeveral = hasSeveralEnvironments(history);
   const inPlace = (name: string) => markup` in <b>${name || "an unknown environment"}</b>`;
   const before = sayBefore(found);
   const calm = sayCalm(found);
@@ -148,6 +144,15 @@ ${calm && markup`<p>${calm}.</p>`}
 ${state === "flaky" && failsWhere(runs)}
 ${answer && markup`<p role="status">${answer}</p>`}</section>
 ${segments.length > 1 && segmentDetails(found, page)}`;
+}
+
+/** The evidence that stands for a test, and that of another environment, if the test fails only there. */
+function judge(history: BaseHistory, disrupted: readonly DisruptedPlace[]) {
+  const disruptedIn = environmentsIn(disrupted, null);
+  const judged = testEvidence(history.runs, { disruptedIn, repair: null });
+  // Of environments in which it is flaky the one with most runs stands for the test: its failures come first.
+  const failing = judged.failures === 0 ? failingElsewhere(history, judged, disruptedIn) : null;
+  return { judged, failing, found: failing ?? judged };
 }
 
 /** The environment in which a test fails most often, where the one that stands for it has no failure. */
@@ -186,10 +191,17 @@ function stoppedRunning({ runs, laterRuns, base }: BaseHistory, { at }: TestPage
   } times without it since.`;
 }
 
-/** Whether the first lines of the page say in which environment the test fails. */
-export function failsByEnvironment({ runs }: BaseHistory): boolean {
-  return new Set(runs.filter(({ hasFailed }) => hasFailed).map((run) => run.environment)).size ===
-      1 && new Set(runs.map((run) => run.environment)).size > 1;
+/** The environment in which the test fails, as the first lines of the page say; `null` where they do not. */
+export function namedEnvironment(
+  history: BaseHistory,
+  disrupted: readonly DisruptedPlace[],
+): string | null {
+  const { environment, failures } = judge(history, disrupted).found;
+  return failures > 0 && hasSeveralEnvironments(history) ? environment : null;
+}
+
+function hasSeveralEnvironments({ runs }: BaseHistory): boolean {
+  return new Set(runs.map((run) => run.environment)).size > 1;
 }
 
 /** The conditions that the failures of a test prefer. */

@@ -35,6 +35,26 @@ describeWithDatabase("the environment of a submission", (database) => {
     assert.match(page, /Results by environment/);
   });
 
+  it("is named by the page of a test that failed in another one on the base branch long ago", async () => {
+    const repository = await fixture.addRepository("acme", "moved");
+    const at = (environment: string, index: number) => ({
+      environment,
+      branch: "main",
+      commitOid: `d${String(index).padStart(6, "0")}`,
+      recordedAt: NOW - 50_000 + index,
+    });
+    const failure = { name: "a", conclusion: "failure" as const, message: "boom" };
+    const long = NOW - 200 * 86_400;
+    await fixture.upload(repository, [failure], { ...at("windows", 0), recordedAt: long });
+    for (const index of Array(40).keys()) {
+      await fixture.upload(repository, [{ name: "a" }], at("windows", index + 1));
+      await fixture.upload(repository, [{ name: "a" }], at("linux", index + 1));
+    }
+    await fixture.upload(repository, [failure], { ...at("linux", 90), branch: "fix" });
+    const page = await (await fixture.get(`/tests/${idOf(repository, { name: "a" })}`)).text();
+    assert.match(page, /Fails on <b>linux<\/b> only: 1 failure in 41 results there/);
+  });
+
   it("is shown and filters", async () => {
     const environments = async (filter: string) => {
       const path = `/api/repos/acme/shop/submissions?environment=${filter}`;
