@@ -99,6 +99,7 @@ export function createRouteResponder(
   ): Promise<Response> {
     const { request, requestId, parsed, authenticated: { scope } } = routed;
     let seen: CallerScope | undefined;
+    let next = checked;
     return await exportList(request, {
       requestId,
       format,
@@ -108,8 +109,10 @@ export function createRouteResponder(
     }, {
       lines: createLines(format, list.columns(checked.request.query)),
       batches: list.batches(async (handle) => {
-        const { scope, result } = await read(checked, handle);
+        const { scope, result } = await read(next, handle);
         seen ??= scope;
+        // The client has its response, and takes the rest as long as it likes.
+        next = { ...checked, deadline: Infinity };
         return result;
       }, context),
     });

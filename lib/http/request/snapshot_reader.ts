@@ -1,9 +1,8 @@
-// Tests: tests/lib/cli/commands/evidence_test.ts tests/routes/test_evidence_test.ts
 /** Runs handlers: what one reads of the database is of one snapshot. */
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { type CallerScope, loadCallers } from "../../../db/read/caller.ts";
 import { readSnapshotAfter } from "../../../db/read/snapshot.ts";
-import type { LoadTestsOptions, TestCache } from "../test_cache/cache.ts";
+import { type LoadTestsOptions, RequestOverError, type TestCache } from "../test_cache/cache.ts";
 import type { Authenticated } from "./authentication.ts";
 import type { Context } from "./context.ts";
 import { findResource, type ParsedUrl } from "./parsed_url.ts";
@@ -43,12 +42,19 @@ type Handle<T> = (request: ApiRequest) => Promise<T> | T;
 /**
  * Creates the function that runs a handler in a snapshot. The first statement of the snapshot looks the
  * repositories up again, with their versions: uploads and deletions since the request was authenticated count
- * for all that is read, or for nothing. @throws {GoneError} {@linkcode TokenEndedError}
+ * for all that is read, or for nothing.
+ *
+ * Nothing is read for a request that is over: each of hundreds that waited for a connection would keep those
+ * that came later waiting, until they are over too.
+ * @throws {GoneError} {@linkcode TokenEndedError} {@linkcode RequestOverError}
  */
 export function createSnapshotReader({ sql }: Pick<Context, "sql">, tests: TestCache) {
   return async <T>(checked: CheckedRequest, handle: Handle<T>): Promise<Reading<T>> => {
     const { request, parsed, authenticated: { scope, lookUp }, deadline } = checked;
     const { route } = parsed;
+    const requireTime = () => {
+      if (performance.now() > deadline) throw new RequestOverError();
+    };
     const testsOf = ({ repositories }: CallerScope, options: LoadTestsOptions) => ({
       repositories,
       now: request.now,
@@ -68,16 +74,27 @@ export function createSnapshotReader({ sql }: Pick<Context, "sql">, tests: TestC
         return { scope, result: await handle({ ...request, ...seen, load: notLoaded, loadTests }) };
       }
     }
-    const loadScope = async (tx: Queryable) => (await loadCallers(tx, [lookUp]))[0];
+    const loadScope = (tx: Queryable) => {
+      // The transaction may have waited for a connection.
+      requireTime();
+      return loadCallers(tx, [lookUp]).then(([scope]) => scope);
+    };
+    requireTime();
     return await readSnapshotAfter(sql, loadScope, async (tx, scope) => {
       if (!scope) throw new TokenEndedError();
       const { repositories, errors, isMissing } = findResource(parsed, scope);
       if (isMissing || Object.keys(errors).length > 0) throw new GoneError();
+      requireTime();
       const seen = { ...scope, repositories };
+      const load = createLoad(tx, repositories, request);
       const result = await handle({
         ...request,
         ...seen,
-        load: createLoad(tx, repositories, request),
+        // Rejects: handlers wait for several loads together.
+        async load(query, options) {
+          requireTime();
+          return await load(query, options);
+        },
         loadTests: (options = {}) => tests.load(tx, testsOf(seen, options)),
       });
       return { scope, result };

@@ -130,14 +130,19 @@ export class TestCache {
     return { found, missing };
   }
 
-  #start(tx: Queryable, key: string, request: TestsRequest): Promise<Map<number, Loaded>> {
+  async #start(
+    tx: Queryable,
+    key: string,
+    request: TestsRequest,
+  ): Promise<Map<number, Loaded>> {
+    if (performance.now() > request.deadline) throw new RequestOverError();
     const isOver = () => performance.now() > running.deadline;
     const running = {
       deadline: request.deadline,
       done: this.#loadBatches(tx, request, isOver).finally(() => this.#running.delete(key)),
     };
     this.#running.set(key, running);
-    return running.done;
+    return await running.done;
   }
 
   async #loadBatches(
