@@ -130,8 +130,11 @@ export function historyCharts(
   const shown = barsOf(days.map((
     { day, buildCount, failedBuildCount: failed, otherFailedBuildCount: other },
   ) => ({ day, parts: [other, failed - other, buildCount - failed] })));
+  const count = days.reduce((total, { buildCount }) => total + buildCount, 0);
   const bars = dayBars({
     title: `Builds by ${shown.unit}`,
+    // The figures of the last 14 days begin at a time of day, and may have builds of the day before.
+    note: `${plural(count, "build")} since ${formatDay(days[0]!.day)}`,
     today,
     series: [FAILED, FLAKY, PASSED],
     ...shown,

@@ -222,6 +222,7 @@ describeWithDatabases("the pages", (database) => {
     await acme.upload(ahead, failures, { recordedAt: NOW + DAY - 60 });
     const page = await read("/repos/acme/ahead");
     assert.match(page.text, /Builds by day[^]*22 Sep: 1 failed, 0 flaky/);
+    assert.match(page.text, /Builds by day\s+\d+ builds? since \d+ \w+/);
     assert.doesNotMatch(page.text, /Without a message/);
   });
 
