@@ -187,7 +187,7 @@ export function composeDigest(
       builds: sum(({ now }) => now.buildCount),
       red_jobs: redJobs,
       broken_tests: input.broken.length,
-      flaky_tests: new Set([...disruptive, ...input.flaky_without_reruns].map(({ id }) => id)).size,
+      flaky_tests: new Set(disruptive.map(({ id }) => id)).size,
       flaky_without_reruns: input.flaky_without_reruns.length,
       flaky_seconds: secondsOf(sum(({ flakyMicroseconds }) => flakyMicroseconds)),
       flaky_seconds_before: secondsOf(

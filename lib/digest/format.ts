@@ -103,8 +103,13 @@ function textOf(digest: Digest, syntax: Syntax, { pagesUrl, zone }: Frame): stri
 
 /** What the week was, in two or three sentences; nothing without a build. */
 function headline({ totals, group_by }: Digest): string[] {
-  const { red_jobs: red, broken_tests: broken, flaky_without_reruns: rare, builds } = totals;
-  const flaky = totals.flaky_tests - rare;
+  const {
+    red_jobs: red,
+    broken_tests: broken,
+    flaky_tests: flaky,
+    flaky_without_reruns: rare,
+    builds,
+  } = totals;
   const rarely = rare === 0
     ? ""
     : `, ${formatCount(rare)} ${rare === 1 ? "fails" : "fail"} now and then`;
