@@ -2,6 +2,7 @@
 import { recordTokenUses } from "../db/admin/tokens.ts";
 import { deleteSubmission } from "../db/write/delete_submission.ts";
 import { pruneRepository } from "../db/write/prune.ts";
+import { lockForUpload } from "../db/write/repository_row.ts";
 import { storeCoverageAlone } from "../db/write/store_submission.ts";
 import { showFailed, showProcessing } from "../db/write/submission_rows.ts";
 import type { Database } from "../db/connection/connect.ts";
@@ -146,15 +147,18 @@ async function uploadOld(
   }
   await pruneRepository(sql, { repositoryId, cutoff: NOW - 80 * DAY });
   const coverage = { coveredLineCount: 8, lineCount: 9 };
-  await sql.begin((tx) =>
-    storeCoverageAlone(tx, { repositoryId, recordedAt: NOW - 40 * DAY, coverage })
-  );
+  await sql.begin(async (tx) => {
+    await lockForUpload(tx, repositoryId);
+    await storeCoverageAlone(tx, { repositoryId, recordedAt: NOW - 40 * DAY, coverage });
+  });
   const deleted = await upload(repository, flaky("deleted"), { commitOid: "de1e7ed" });
   const { organizationId } = repository;
   await deleteSubmission(sql, { organizationId, key: deleted.key });
   for (const key of ["inbox/failed.tar.gz", "inbox/processing.tar.gz"]) {
     const { content: _, coverage: __, reportDigest: ___, ...facts } = uploadOf(repository, []);
-    await sql.begin((tx) => showProcessing(tx, { ...facts, key, branch: "main" }));
+    await sql.begin(async (tx) =>
+      showProcessing(tx, await lockForUpload(tx, repositoryId), { ...facts, key, branch: "main" })
+    );
   }
   await sql.begin((tx) => showFailed(tx, { repositoryId, key: "inbox/failed.tar.gz" }));
   await sql.begin((tx) =>

@@ -31,6 +31,16 @@ export async function lockRepository(
   return state && row ? { ...state, ...row } : null;
 }
 
+/** Locks the repository of an upload. @throws {Error} if it was deleted */
+export async function lockForUpload(
+  tx: Queryable,
+  repositoryId: number,
+): Promise<LockedRepository> {
+  const repository = await lockRepository(tx, repositoryId);
+  if (!repository) throw new Error("the repository was deleted during the upload");
+  return repository;
+}
+
 /** Makes cached responses about a repository stale. */
 export async function bumpDataVersion(tx: Queryable, repositoryId: number): Promise<void> {
   await tx`

@@ -14,7 +14,7 @@ import { type ImportedEvidence, importEvidence, storeEvidence } from "./evidence
 import { loadFailedTests, resolveTruths, resolveTruthsOfOnlyRun } from "./truths.ts";
 import { NewNegatives } from "./new_negatives.ts";
 import { storeTexts } from "./store_texts.ts";
-import { bumpForAddition, type LockedRepository, lockRepository } from "./repository_row.ts";
+import { bumpForAddition, type LockedRepository, lockForUpload } from "./repository_row.ts";
 import {
   addNote,
   insertSubmission,
@@ -115,29 +115,16 @@ export async function storeSubmission(
   return stored;
 }
 
-/** Stores an upload without results, in a transaction. */
+/** Stores an upload without results, in a transaction that has locked its repository. */
 export async function storeCoverageAlone(
   tx: Queryable,
   upload: Pick<Upload, "repositoryId" | "key" | "recordedAt" | "coverage">,
-  /** As of {@linkcode storeSubmission}. */
-  locked?: LockedRepository,
 ): Promise<void> {
   const { repositoryId, key } = upload;
-  if (!locked) await lockForUpload(tx, repositoryId);
   if (key !== undefined) await removeUnprocessed(tx, { repositoryId, key });
   if (!upload.coverage) return;
   await bumpForAddition(tx, repositoryId);
   await storeCoverage(tx, upload, upload.coverage);
-}
-
-/** Locks the repository of an upload. */
-export async function lockForUpload(
-  tx: Queryable,
-  repositoryId: number,
-): Promise<LockedRepository> {
-  const repository = await lockRepository(tx, repositoryId);
-  if (!repository) throw new Error("the repository was deleted during the upload");
-  return repository;
 }
 
 /** The submission that the upload already is. One that only shows its archive as `processing` is deleted. */

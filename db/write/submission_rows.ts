@@ -5,7 +5,7 @@ import { countTests } from "../../lib/analysis/test_counts.ts";
 import { keyedSubmissionId } from "../../lib/base/identity.ts";
 import { arrayOf, type Queryable, textArray } from "../connection/sql.ts";
 import { codeVersionOf } from "../read/fragments.ts";
-import { bumpForAddition, lockRepository } from "./repository_row.ts";
+import { bumpForAddition, type LockedRepository } from "./repository_row.ts";
 
 /** The facts of a submission before its reports are read. */
 export interface SubmissionHead {
@@ -104,12 +104,14 @@ export async function addNote(
     where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
 }
 
-/** Shows an archive as `processing`. One that was processed before stays as it is. */
-export async function showProcessing(tx: Queryable, facts: SubmissionHead): Promise<void> {
-  const repository = await lockRepository(tx, facts.repositoryId);
-  if (!repository) return;
+/** Shows an archive as `processing` in its repository. One that was processed before stays as it is. */
+export async function showProcessing(
+  tx: Queryable,
+  { idPrefix }: LockedRepository,
+  facts: SubmissionHead,
+): Promise<void> {
   await removeUnprocessed(tx, facts);
-  const id = keyedSubmissionId({ ...facts, idPrefix: repository.idPrefix });
+  const id = keyedSubmissionId({ ...facts, idPrefix });
   const dataVersion = await bumpForAddition(tx, facts.repositoryId);
   await insertSubmission(tx, { ...facts, id, dataVersion }, null);
 }

@@ -17,7 +17,7 @@ import { findOrCreateRepository, type Repository } from "../../db/admin/reposito
 import type { Database } from "../../db/connection/connect.ts";
 import { SchemaVersionError } from "../../db/schema/migrate.ts";
 import { writeTransaction } from "../../db/write/transaction.ts";
-import { lockRepository } from "../../db/write/repository_row.ts";
+import { lockForUpload } from "../../db/write/repository_row.ts";
 import { showProcessing } from "../../db/write/submission_rows.ts";
 import { TagLimitError } from "../../db/write/test_tags.ts";
 import { isDoneWithin } from "../base/delay.ts";
@@ -267,9 +267,10 @@ async function readAndShow(
     const creation = { ...facts.repository, organization, createdAt: moment };
     await writeTransaction(sql, async (tx) => {
       const { repositoryId } = await findOrCreateRepository(tx, creation);
-      await lockRepository(tx, repositoryId);
+      const repository = await lockForUpload(tx, repositoryId);
       shown.key = await assignArchive(tx, { ...claim, repositoryId });
-      await showProcessing(tx, { ...facts, repositoryId, key: shown.key, uploadedAt: moment });
+      const head = { ...facts, repositoryId, key: shown.key, uploadedAt: moment };
+      await showProcessing(tx, repository, head);
     }, stop);
   }
 }

@@ -10,11 +10,8 @@ import {
 import type { Organization } from "../../db/admin/organizations.ts";
 import { findOrCreateRepository } from "../../db/admin/repositories.ts";
 import type { Database } from "../../db/connection/connect.ts";
-import {
-  lockForUpload,
-  storeCoverageAlone,
-  storeSubmission,
-} from "../../db/write/store_submission.ts";
+import { storeCoverageAlone, storeSubmission } from "../../db/write/store_submission.ts";
+import { lockForUpload } from "../../db/write/repository_row.ts";
 import { addUploadEvents } from "../../db/write/upload_events.ts";
 import { loadSubscribedEvents } from "../../db/write/webhook_messages.ts";
 import { writeTransaction } from "../../db/write/transaction.ts";
@@ -64,7 +61,7 @@ export async function storeUpload(
       const counts = countTests(exceptions, testHashes.length);
       await addUploadEvents(tx, repository, { ...facts, ...submission, counts, events, now });
     }
-    if (!submission) await storeCoverageAlone(tx, upload, locked);
+    if (!submission) await storeCoverageAlone(tx, upload);
     const duplicate = submission?.duplicate ?? false;
     const status = duplicate && submission?.key !== key ? "duplicate" : "processed";
     if (claim) await finishArchive(tx, claim, { status });

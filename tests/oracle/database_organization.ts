@@ -25,6 +25,7 @@ import {
 import { exportOrganization } from "../../db/admin/export_organization.ts";
 import { importOrganization } from "../../db/admin/import_organization.ts";
 import { insertToken, listTokens, revokeToken } from "../../db/admin/tokens.ts";
+import { lockForUpload } from "../../db/write/repository_row.ts";
 import { showFailed, showProcessing } from "../../db/write/submission_rows.ts";
 import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
 import { parseTestId, testHash } from "../../lib/base/identity.ts";
@@ -110,9 +111,10 @@ export async function databaseOrganization(
       return { ...taken, id: taken.submissionId };
     },
     async showProcessing({ tags, repository, ...archive }, uploadedAt) {
-      await sql.begin((tx) =>
-        showProcessing(tx, {
-          repositoryId: repositoryIds[repository]!,
+      const repositoryId = repositoryIds[repository]!;
+      await sql.begin(async (tx) =>
+        showProcessing(tx, await lockForUpload(tx, repositoryId), {
+          repositoryId,
           key: archive.key,
           recordedAt: archive.recordedAt,
           uploadedAt,

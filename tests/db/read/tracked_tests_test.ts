@@ -5,6 +5,7 @@ import { pruneRepository } from "../../../db/write/prune.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import { readSnapshot } from "../../../db/read/snapshot.ts";
 import { loadTrackedChanges, loadTrackedTests } from "../../../db/read/tracked_tests.ts";
+import { lockForUpload } from "../../../db/write/repository_row.ts";
 import { showFailed, showProcessing } from "../../../db/write/submission_rows.ts";
 import type { TestsState } from "../../../lib/analysis/tests_state.ts";
 import { WINDOW_SECONDS } from "../../../lib/base/time.ts";
@@ -103,7 +104,10 @@ describeWithDatabases("the changes of tracked tests", (database) => {
         upload,
         upload,
         () => Promise.resolve(now += pick([1, 100, DAY, DAY, 6 * DAY])),
-        () => sql.begin((tx) => showProcessing(tx, waiting)),
+        () =>
+          sql.begin(async (tx) =>
+            showProcessing(tx, await lockForUpload(tx, repositoryId), waiting)
+          ),
         () => sql.begin((tx) => showFailed(tx, waiting)),
         () => pruneRepository(sql, { repositoryId, cutoff: now - WINDOW_SECONDS }),
         async () => {
@@ -156,7 +160,9 @@ describeWithDatabases("the changes of tracked tests", (database) => {
       branch: null,
       tags: [],
     };
-    await database().sql.begin((tx) => showProcessing(tx, archive));
+    await database().sql.begin(async (tx) =>
+      showProcessing(tx, await lockForUpload(tx, repository.repositoryId), archive)
+    );
     const coverage = { coveredLineCount: 1, lineCount: 2 };
     await fixture.upload(repository, flaky("u"), { ...archive, coverage });
     const state = await loadChanges(repository, since, NOW);

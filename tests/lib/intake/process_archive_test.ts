@@ -14,10 +14,12 @@ import { ArchiveReader } from "../../../lib/intake/archive_reader.ts";
 import { listQuarantined } from "../../../db/admin/quarantine.ts";
 import { setPolicy } from "../../../db/admin/quarantine_policy.ts";
 import type { Organization } from "../../../db/admin/organizations.ts";
+import { deleteRepository, findOrCreateRepository } from "../../../db/admin/repositories.ts";
+import { pause } from "../../../lib/base/delay.ts";
 import { DEFAULT_POLICY } from "../../../lib/analysis/quarantine_policy.ts";
 import { createLog } from "../../../lib/base/log.ts";
 import { silentLog } from "../../silent_log.ts";
-import { describeWithDatabases } from "../../database.ts";
+import { describeWithDatabases, openAgain } from "../../database.ts";
 import { newOrganization } from "../../organizations.ts";
 import { archiveOf, reportOf } from "../report/archive/make_archive.ts";
 
@@ -214,6 +216,44 @@ describeWithDatabases("processing an archive", (database) => {
     const version = after!.version - 2;
     assert.deepEqual(meanwhile, { ...after, status: "processing", count: 0, version });
     assert.deepEqual([after?.status, after?.count], ["processed", 1]);
+  });
+
+  it("is left for another attempt if its repository is deleted while it is listed", async () => {
+    // On the embedded database no transaction runs during another.
+    if (database().kind === "embedded" || database().isDistributed) return;
+    const onOpen = () => Promise.resolve();
+    const { context, archive } = await watcher({ repository: "acme/deleted", onOpen });
+    const creation = { owner: "acme", name: "deleted", organization, createdAt: NOW };
+    const { sql } = database();
+    const { repositoryId } = await sql.begin((tx) => findOrCreateRepository(tx, creation));
+    const deleter = await openAgain(database());
+    let outcome;
+    try {
+      let processing: ReturnType<typeof process> | undefined;
+      await deleter.sql.begin(async (tx) => {
+        await tx`select from repository_state where repository_id = ${repositoryId} for update`;
+        processing = process(context, archive);
+        for (let count = 0, tries = 0; count === 0; tries++) {
+          assert.ok(tries < 1_000, "the watcher does not wait for the lock");
+          await pause(10);
+          const [row] = await tx<{ count: number }[]>`
+            select count(*)::int as count from pg_stat_activity
+            where datname = current_database() and cardinality(pg_blocking_pids(pid)) > 0`;
+          count = row!.count;
+        }
+        await deleteRepository(tx, { ...organization, repositoryId });
+      });
+      outcome = await processing;
+    } finally {
+      await deleter.close();
+    }
+    assert.deepEqual(outcome, {
+      status: "left",
+      key: "a.gz",
+      reason: "the repository was deleted during the upload",
+      isSystemFault: false,
+    });
+    assert.equal((await process(context, archive)).status, "processed");
   });
 
   it("stores nothing once another watcher has taken over", async () => {
