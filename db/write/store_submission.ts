@@ -4,6 +4,7 @@ import { fileMatchNotes, withFileMatches } from "../../lib/analysis/file_matches
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import { countTests } from "../../lib/analysis/test_counts.ts";
 import type { TestTags } from "../../lib/analysis/test_tags.ts";
+import { knownBaseBranch } from "../../lib/evidence/base_branch.ts";
 import { keyedSubmissionId, submissionId, type TestIdentity } from "../../lib/base/identity.ts";
 import { repositoryUrlFrom } from "../../lib/base/repository_url.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
@@ -275,7 +276,7 @@ type StoredSubmission = Omit<SubmissionHead, "key"> & { submissionId: string; co
 async function storeFailureEvidence(
   tx: Queryable,
   submission: StoredSubmission,
-  { repository: { baseBranch, defaultBranch }, content, ...results }: {
+  { repository, content, ...results }: {
     repository: LockedRepository;
     content: SubmissionContent;
     negatives: NewNegatives;
@@ -293,7 +294,7 @@ async function storeFailureEvidence(
       counts: countTests(content.exceptions, content.testHashes.length),
     },
     code: codeOf(submission.codeVersion),
-    baseBranch: baseBranch ?? defaultBranch,
+    baseBranch: knownBaseBranch(repository),
     ...results,
   });
   return massFailure === "outage";

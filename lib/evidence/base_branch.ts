@@ -12,6 +12,16 @@ export const BASE_DAYS = 90;
 /** The base branch of a repository without builds. */
 export const DEFAULT_BASE = USUAL_BASE_BRANCHES[0];
 
+/**
+ * The base branch of a repository as far as its row says: the one that was set, else the default branch as CI
+ * says; `null` when it depends on the builds (`db/read/base_branch.ts`, which has the same rule in SQL).
+ */
+export function knownBaseBranch(
+  { baseBranch, defaultBranch }: { baseBranch: string | null; defaultBranch: string | null },
+): string | null {
+  return baseBranch ?? defaultBranch;
+}
+
 /** Whether a run counts for one of the base branches: it is on it, or of a merge queue for it. */
 export function countsForBase(
   { branch, queueBase = "" }: { branch: string; queueBase?: string | undefined },

@@ -2,8 +2,9 @@ import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import { loadBaseBranch } from "../../../db/read/base_branch.ts";
+import { lockForUpload } from "../../../db/write/repository_row.ts";
 import { loadJobRuns } from "../../../db/read/job_runs.ts";
-import { basePatterns } from "../../../lib/evidence/base_branch.ts";
+import { basePatterns, knownBaseBranch } from "../../../lib/evidence/base_branch.ts";
 import { describeWithDatabases } from "../../database.ts";
 import { createShop, type Fixture, NOW } from "../../routes/fixture.ts";
 
@@ -19,6 +20,11 @@ describeWithDatabases("the base branch", (database) => {
   const base = () => loadBaseBranch(database().sql, { repositoryId: shop.repositoryId, now: NOW });
 
   it("is the default branch as CI says, unless one was set", async () => {
+    const { repositoryId } = shop;
+    /** The same for an upload, which has locked its repository. */
+    const known = () =>
+      database().sql.begin(async (tx) => knownBaseBranch(await lockForUpload(tx, repositoryId)));
+    assert.equal(await known(), null);
     await fixture.upload(shop, PASS, { branch: "main" });
     assert.equal(await base(), "main");
     await fixture.upload(shop, PASS, { branch: "fix", defaultBranch: "trunk" });
@@ -27,10 +33,10 @@ describeWithDatabases("the base branch", (database) => {
     await fixture.upload(shop, PASS, { branch: "main" });
     assert.equal(await base(), "trunk");
     await fixture.upload(shop, PASS, { branch: "fix", defaultBranch: "next" });
-    assert.equal(await base(), "next");
+    assert.deepEqual([await base(), await known()], ["next", "next"]);
     await database().sql`
-      update repository set base_branch = 'release' where repository_id = ${shop.repositoryId}`;
-    assert.equal(await base(), "release");
+      update repository set base_branch = 'release' where repository_id = ${repositoryId}`;
+    assert.deepEqual([await base(), await known()], ["release", "release"]);
   });
 
   it("counts the runs of its merge queues, and no other branch", async () => {
