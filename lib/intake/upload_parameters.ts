@@ -53,7 +53,10 @@ export function readUploadParameters(
   return { given: { ...rest, repo, buildUrl, exitCode, pathPrefix, recordedAt } };
 }
 
-/** The errors of fields that say something else than the address. */
+/**
+ * The errors of fields that say something else than the address, or than another field. As of all addresses, the
+ * first of a repeated parameter counts.
+ */
 export function contradictions(
   address: URLSearchParams,
   fields: URLSearchParams,
@@ -61,15 +64,16 @@ export function contradictions(
 ): ParameterErrors {
   const errors: ParameterErrors = {};
   for (const name of UPLOAD_PARAMETERS) {
-    const [inAddress = "", inForm = ""] = [address, fields].map((each) => each.get(name)?.trim());
-    if (inAddress === "" || inForm === "") continue;
-    const [one, other] = [inAddress, inForm].map((text) =>
-      JSON.stringify(readUploadParameters(new URLSearchParams([[name, text]]), now))
-    );
-    if (one === other) continue;
-    errors[name] = [
-      `${excerpt(inAddress)} in the address, ${excerpt(inForm)} in the form: expected one of them`,
-    ];
+    const [first, ...others] = [
+      { text: address.get(name)?.trim() ?? "", place: "address" },
+      ...fields.getAll(name).map((text) => ({ text: text.trim(), place: "form" })),
+    ].filter(({ text }) => text !== "").map(({ text, place }) => ({
+      said: `${excerpt(text)} in the ${place}`,
+      value: JSON.stringify(readUploadParameters(new URLSearchParams([[name, text]]), now)),
+    }));
+    const other = others.find(({ value }) => value !== first?.value);
+    if (!first || !other) continue;
+    errors[name] = [`${first.said}, ${other.said}: expected one of them`];
   }
   return errors;
 }

@@ -370,6 +370,33 @@ describeWithDatabase("an upload", (database) => {
     });
   });
 
+  it("a form that says a parameter twice in different ways is refused", async () => {
+    const formOf = (fields: [name: string, value: string][]) => {
+      const body = new FormData();
+      body.append("report", new File([JUNIT], "junit.xml"));
+      for (const [name, value] of fields) body.append(name, value);
+      return body;
+    };
+    const other = SHA.replaceAll("a", "b").replace(/^./, (digit) => digit === "1" ? "2" : "1");
+    const send = (path: string, fields: [string, string][]) =>
+      receiver.send(path, token, { body: formOf(fields) });
+    const path = "/upload/acme/shop";
+    await refused(await send(path, [["commit", SHA], ["commit", other]]), 400, {
+      commit:
+        /^"[0-9a-f]+(\.\.\.)?" in the form, "[0-9a-f]+(\.\.\.)?" in the form: expected one of them$/,
+    });
+    await refused(
+      await send(path, [["commit", SHA], ["branch", "main"], ["branch", " "], ["branch", "fix"]]),
+      400,
+      { branch: /^"main" in the form, "fix" in the form: expected one of them$/ },
+    );
+    await refused(await send(`${path}?branch=main`, [["commit", SHA], ["branch", "fix"]]), 400, {
+      branch: /^"main" in the address, "fix" in the form: expected one of them$/,
+    });
+    const alike = await send(path, [["commit", SHA], ["commit", SHA.toUpperCase()]]);
+    assert.equal(alike.status, 202, await alike.text());
+  });
+
   it("a broken file is refused with its name, the line and what was expected", async () => {
     const path = `/upload/acme/shop?commit=${SHA}`;
     const send = (body: BodyInit) => receiver.send(path, token, { body });
