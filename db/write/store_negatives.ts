@@ -6,8 +6,8 @@ import type { NewNegatives } from "./new_negatives.ts";
 import { noteOfLegs } from "./unnamed_legs.ts";
 
 /**
- * Stores the negative results of a new submission, of which all else is stored, and finds the disruptions
- * at its code version: each row is written once, with the outcome.
+ * Stores the negative results of a submission that was inserted, and finds the disruptions at its code
+ * version: each row is written once, with the outcome.
  */
 export async function storeNegatives(
   tx: Queryable,
@@ -39,23 +39,4 @@ interface StoredNegatives extends Pick<Disruptions, "newlyDisruptive" | "newDisr
 interface NewRun {
   submissionId: string;
   codeVersion: string;
-}
-
-/**
- * Whether a submission is the only one of its code version, as most are. The code version is not a parameter:
- * this is sent together with the insertion that computes it.
- */
-export async function isOnlyRunOfVersion(
-  tx: Queryable,
-  { repositoryId, submissionId }: { repositoryId: number; submissionId: string },
-): Promise<boolean> {
-  const [row] = await tx<{ isOnly: boolean }[]>`
-    select not exists (
-      select 1 from submission o
-      join submission s on s.repository_id = o.repository_id and s.code_version = o.code_version
-        and s.environment = o.environment and s.job = o.job and s.submission_id <> o.submission_id
-      where o.repository_id = ${repositoryId} and o.submission_id = decode(${submissionId}, 'hex')
-        and s.repository_id = ${repositoryId} and s.status = 'processed'
-    ) as "isOnly"`;
-  return row!.isOnly;
 }

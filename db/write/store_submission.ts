@@ -10,15 +10,16 @@ import { repositoryUrlFrom } from "../../lib/base/repository_url.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
 import type { NewDisruption } from "./disruptions.ts";
-import { isOnlyRunOfVersion, storeNegatives } from "./store_negatives.ts";
+import { storeNegatives } from "./store_negatives.ts";
 import { type ImportedEvidence, importEvidence, storeEvidence } from "./evidence.ts";
 import { loadFailedTests, resolveTruths, resolveTruthsOfOnlyRun } from "./truths.ts";
 import { NewNegatives } from "./new_negatives.ts";
-import { storeTexts } from "./store_texts.ts";
+import { storeTexts, TEXTS_PER_BATCH } from "./store_texts.ts";
 import { bumpForAddition, type LockedRepository, lockForUpload } from "./repository_row.ts";
 import {
   addNote,
   insertSubmission,
+  isOnlyRunOfVersion,
   removeUnprocessed,
   type SubmissionHead,
 } from "./submission_rows.ts";
@@ -189,20 +190,23 @@ async function insertUpload(
   const { commit } = known;
   const { content, testTags, ...matched } = await matchFiles(tx, upload, known.testListNo);
   const notes = [...commit.notes, ...matched.notes];
+  const isOneBatch = content.texts.count <= TEXTS_PER_BATCH;
   const [
     { newTests, testListNo, failedTestNos, ambiguousTestNos, overheads },
     dataVersion,
   ] = await Promise.all([
     storeTestList(tx, { repositoryId, content, testListNo: matched.testListNo }),
     bumpForAddition(tx, repositoryId),
-    storeTexts(tx, { repositoryId, texts: content.texts }),
+    isOneBatch && storeTexts(tx, { repositoryId, texts: content.texts }),
   ]);
+  // Many texts come after the identities are freed: both in memory at once raise the peak of a large upload.
+  if (upload.isStoredOnce) content.forgetIdentities?.();
+  if (!isOneBatch) await storeTexts(tx, { repositoryId, texts: content.texts });
   const testCount = content.testHashes.length;
   if (
     !upload.imported && mayChange(newTests, testCount) &&
     await hasEarlierSubmissions(tx, { repositoryId, job: upload.job ?? "" })
   ) notes.push(changingNamesNote(newTests, testCount));
-  if (upload.isStoredOnce) content.forgetIdentities?.();
   const testTagDigest = await addTags(tx, { repositoryId, testListNo }, { tags, testTags });
 
   const columns = { content, digest, testListNo, testTagDigest, ambiguousTestNos, overheads };

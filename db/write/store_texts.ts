@@ -3,7 +3,8 @@ import { failureText, type FailureTexts } from "../../lib/analysis/failure_texts
 import type { Queryable } from "../connection/sql.ts";
 import { storedTexts } from "../read/texts.ts";
 
-const TEXTS_PER_BATCH = 500;
+/** Texts that are stored by one statement. */
+export const TEXTS_PER_BATCH = 500;
 
 /**
  * Bytes of texts that are sent without asking which of them are known: that many take less time than the

@@ -3,6 +3,7 @@ import { before, it } from "@std/testing/bdd";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import type { Organization } from "../../../db/admin/organizations.ts";
 import { storeSubmission, type Upload } from "../../../db/write/store_submission.ts";
+import { isOnlyRunOfVersion } from "../../../db/write/submission_rows.ts";
 import { repositoryTables } from "../../../db/schema/distribute.ts";
 import { commitSubmission } from "../../commit_submission.ts";
 import {
@@ -321,6 +322,34 @@ describeWithDatabases("processing a submission", (database) => {
       await process(upload(repository, [["t"]], { key }));
     }
     await assert.rejects(deleteSubmission(sql, { ...organization, key }), /several repositories/);
+  });
+
+  it("frees the identities of tests before it stores many texts", async () => {
+    const repository = await addRepository();
+    const up = upload(repository, Array.from({ length: 501 }, (_, i) => [`t ${i}`, "failure"]));
+    const counts: number[] = [];
+    await database().sql.begin(async (tx) => {
+      const forgetIdentities = () => {
+        // Sent before the statements that follow.
+        counting = tx<{ count: number }[]>`
+          select count(*)::int as count from failure_text
+          where repository_id = ${repository.repositoryId}`.execute();
+      };
+      let counting: Promise<{ count: number }[]> | undefined;
+      const content = { ...up.content, forgetIdentities };
+      await storeSubmission(tx, { ...up, content, isStoredOnce: true });
+      counts.push((await counting!)[0]!.count);
+    });
+    assert.deepEqual(counts, [0]);
+  });
+
+  it("cannot say whether a submission is the only run of its version before that is stored", async () => {
+    const { repositoryId } = await addRepository();
+    const submissionId = "0".repeat(24);
+    await assert.rejects(
+      isOnlyRunOfVersion(database().sql, { repositoryId, submissionId }),
+      { message: `submission ${submissionId} is not stored` },
+    );
   });
 
   it("refuses an upload for a repository that is gone", async () => {
