@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { describeWithDatabase } from "../database.ts";
+import { StatementRecorder } from "../db/statements/recorder.ts";
 import { createShop, type Fixture, NOW } from "./fixture.ts";
 import { parseHtml } from "./html.ts";
+
+const recorder = new StatementRecorder();
 
 describeWithDatabase("tests that fail together in the list of flaky tests", (database) => {
   let fixture: Fixture;
@@ -20,8 +23,21 @@ describeWithDatabase("tests that fail together in the list of flaky tests", (dat
       ...fail("database is away", "reads", "writes", "deletes"),
       ...fail("expected 1, found 2", "adds"),
     ], { recordedAt: NOW - 100 });
+    for (const place of [1, 2, 3]) {
+      await fixture.upload(shop, [{ name: "reads" }], { recordedAt: NOW - 80 + place });
+    }
     // Another repository has another fault, whatever its message.
     await fixture.upload(other, fail("database is away", "logs in"), { recordedAt: NOW - 90 });
+  });
+
+  it("are found among the builds of submissions with failures, not among all", async () => {
+    recorder.take();
+    await fixture.get("/flaky-tests?quarantine=false&days=14");
+    const [builds] = recorder.take().filter(({ text }) =>
+      text.includes(" as build from submission")
+    );
+    const rows = await database().sql.unsafe(builds!.text, [...builds!.parameters] as string[]);
+    assert.equal(rows.length, 2);
   });
 
   it("are one row, which names the others when it is opened", async () => {
@@ -90,4 +106,4 @@ describeWithDatabase("tests that fail together in the list of flaky tests", (dat
     assert.deepEqual(await rows(), [["often", 2], ["once", 1]]);
     assert.deepEqual(await rows("&sort=recency"), [["once", 1], ["often", 2]]);
   });
-});
+}, { onStatement: recorder.onStatement });
