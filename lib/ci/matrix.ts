@@ -34,9 +34,14 @@ function shardOf([key, value]: readonly [string, unknown], total: unknown): stri
 
 function textsOf(key: string, value: unknown): string[] {
   if (value === null || value === "") return [];
-  if (typeof value === "boolean") return [`${key}=${value}`];
-  if (typeof value !== "object") return [String(value)];
+  if (typeof value === "boolean") return [withoutControls(`${key}=${value}`)];
+  if (typeof value !== "object") return [withoutControls(String(value))];
   return Object.entries(value as object).flatMap(([inner, value]) =>
     textsOf(Array.isArray(value) ? key : inner, value)
   );
+}
+
+/** JSON can hide them from the reader of the lines; an environment is one line of text. */
+function withoutControls(text: string): string {
+  return text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, " ").toWellFormed();
 }

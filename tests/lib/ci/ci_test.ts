@@ -236,6 +236,10 @@ describe("the values of a matrix", () => {
     assert.deepEqual(environment('{"shardIndex":1,"shardTotal":4}'), ["Linux-X64", "1/4"]);
     assert.deepEqual(environment('{"ci_node_index":0,"ci_node_total":4}'), ["Linux-X64", "1/4"]);
     assert.deepEqual(environment('{"broken'), ["Linux-X64", ""]);
+    assert.deepEqual(environment('{"db":"pg\\u0000\\n18","a\\tb":true,"none":"\\u0000"}'), [
+      "Linux-X64 pg 18 a b=true",
+      "",
+    ]);
   });
 });
 
