@@ -98,6 +98,10 @@ export async function exerciseRoutes(database: Database): Promise<void> {
     await fixture.upload(shop!, results, { branch: "main", buildUrl, commitOid: `b0000${no}0` });
   }
   assert.equal((await fixture.get("/repos")).status, 200);
+  // A base branch with several environments.
+  const windows = { branch: "main", environment: "windows", commitOid: "b000040" };
+  await fixture.upload(shop!, flaky("elsewhere"), windows);
+  assert.equal((await fixture.get("/api/repos/acme/shop/states")).status, 200);
   // As earlier versions of the program stored it.
   await database.sql`
     delete from failure_evidence where repository_id = ${shop!.repositoryId}`;
