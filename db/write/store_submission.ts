@@ -32,7 +32,7 @@ import {
   mayChange,
   MIN_EARLIER_SUBMISSIONS,
 } from "../../lib/analysis/changing_names.ts";
-import { findTestListNo, storeTestList } from "./tests.ts";
+import { findTestListNo, storeTestList, type TestNos } from "./tests.ts";
 
 /** One upload: a CI run, or one shard of it. */
 export interface Upload extends Omit<SubmissionHead, "key"> {
@@ -105,11 +105,11 @@ export async function storeSubmission(
     createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest]))
       .digest("hex").slice(0, 32);
   const upload = { ...given, digest };
-  const [duplicate, known] = await Promise.all([
+  const [duplicate, commitAndList] = await Promise.all([
     findDuplicate(tx, upload),
-    loadKnown(tx, upload),
+    findCommitAndList(tx, upload),
   ]);
-  const stored = duplicate ?? await insertUpload(tx, upload, { repository, known });
+  const stored = duplicate ?? await insertUpload(tx, upload, { repository, ...commitAndList });
   if (coverage) {
     if (duplicate) await bumpForAddition(tx, repositoryId);
     await storeCoverage(tx, { repositoryId, ...stored }, coverage);
@@ -157,14 +157,27 @@ async function findDuplicate(
   return { ...result, ...none, duplicate: true };
 }
 
-/** What an upload is compared with. */
-interface Known {
+/** What identifies a new submission, and the tests that it ran. */
+interface IdentifiedUpload {
+  submissionId: string;
+  key: string;
+  commitOid: string;
+  /** With the tests that the repository knows with a file, or without one, as those. */
+  content: SubmissionContent;
+  testTags: TestTags | null;
+  /** Of the list of its tests; `null` when no submission ran these tests. */
+  testListNo: number | null;
+  notes: string[];
+}
+
+/** What the repository has of an upload, whether it is a duplicate or not. */
+interface CommitAndList {
   commit: { commitOid: string; notes: string[] };
   /** Of the list of its tests; `null` when no submission ran these tests. */
   testListNo: number | null;
 }
 
-async function loadKnown(tx: Queryable, upload: DigestedUpload): Promise<Known> {
+async function findCommitAndList(tx: Queryable, upload: DigestedUpload): Promise<CommitAndList> {
   const { repositoryId, commitOid, content: { listHash } } = upload;
   const [commit, testListNo] = await Promise.all([
     upload.imported ? { commitOid, notes: [] } : resolveCommit(tx, upload),
@@ -173,29 +186,53 @@ async function loadKnown(tx: Queryable, upload: DigestedUpload): Promise<Known> 
   return { commit, testListNo };
 }
 
-async function insertUpload(
+/** The ids and tests of a new submission. Needs the lock, and nothing of the upload stored. */
+async function identify(
   tx: Queryable,
   upload: DigestedUpload,
-  { repository, known }: { repository: LockedRepository; known: Known },
-): Promise<StoreResult> {
-  const { owner, name, idPrefix } = repository;
-  const { repositoryId, digest, recordedAt, tags } = upload;
+  { repository: { owner, name, idPrefix }, commit, testListNo }:
+    & { repository: LockedRepository }
+    & CommitAndList,
+): Promise<IdentifiedUpload> {
+  const { recordedAt, digest } = upload;
+  const matched = await matchFiles(tx, upload, testListNo);
   // The prefix stands for the repository: renaming it changes no id.
   const id = upload.imported?.id ??
     (upload.key === undefined
       ? submissionId(recordedAt, [String(idPrefix), digest])
       : keyedSubmissionId({ recordedAt, idPrefix, key: upload.key }));
-  const key = upload.key ?? `${owner}/${name}/${id}`;
+  return {
+    ...matched,
+    submissionId: id,
+    key: upload.key ?? `${owner}/${name}/${id}`,
+    commitOid: commit.commitOid,
+    notes: [...commit.notes, ...matched.notes],
+  };
+}
 
-  const { commit } = known;
-  const { content, testTags, ...matched } = await matchFiles(tx, upload, known.testListNo);
-  const notes = [...commit.notes, ...matched.notes];
+/** A submission whose row is stored. */
+type StoredSubmission = Omit<SubmissionHead, "key"> & {
+  submissionId: string;
+  codeVersion: string;
+  /** Whether no other submission has its code version, environment and job. */
+  isOnlyRun: boolean;
+  failedTestNos: Pick<TestNos, "get">;
+};
+
+/** Stores the tests, texts, tags and the row of an upload. Needs what identifies it. */
+async function storeContent(
+  tx: Queryable,
+  upload: DigestedUpload,
+  { submissionId, key, commitOid, content, testTags, ...identified }: IdentifiedUpload,
+): Promise<StoredSubmission & { notes: string[] }> {
+  const { repositoryId, digest, tags } = upload;
+  const notes = [...identified.notes];
   const isOneBatch = content.texts.count <= TEXTS_PER_BATCH;
   const [
     { newTests, testListNo, failedTestNos, ambiguousTestNos, overheads },
     dataVersion,
   ] = await Promise.all([
-    storeTestList(tx, { repositoryId, content, testListNo: matched.testListNo }),
+    storeTestList(tx, { repositoryId, content, testListNo: identified.testListNo }),
     bumpForAddition(tx, repositoryId),
     isOneBatch && storeTexts(tx, { repositoryId, texts: content.texts }),
   ]);
@@ -209,56 +246,77 @@ async function insertUpload(
   ) notes.push(changingNamesNote(newTests, testCount));
   const testTagDigest = await addTags(tx, { repositoryId, testListNo }, { tags, testTags });
 
-  const columns = { content, digest, testListNo, testTagDigest, ambiguousTestNos, overheads };
-  const { commitOid } = commit;
   const runner = upload.runner || content.hostname || "";
-  const head = {
-    ...upload,
-    runner,
-    commitOid,
-    id,
-    key,
-    dataVersion,
-    notes: [...upload.notes ?? [], ...notes],
-  };
-  const submission = { repositoryId, submissionId: id };
+  const head = { ...upload, runner, commitOid, id: submissionId, key, dataVersion };
+  const columns = { content, digest, testListNo, testTagDigest, ambiguousTestNos, overheads };
   const [codeVersion, isOnlyRun] = await Promise.all([
-    insertSubmission(tx, head, columns),
-    isOnlyRunOfVersion(tx, submission),
+    insertSubmission(tx, { ...head, notes: [...upload.notes ?? [], ...notes] }, columns),
+    isOnlyRunOfVersion(tx, { repositoryId, submissionId }),
   ]);
-  const version = { ...submission, codeVersion: codeVersion! };
-  const negatives = new NewNegatives({ submissionId: id, content, failedTestNos });
+  return { ...head, submissionId, codeVersion: codeVersion!, isOnlyRun, failedTestNos, notes };
+}
+
+/**
+ * Stores the negative results of a submission, which of them are disruptions, the evidence for its failures and
+ * what it shows of earlier ones. Needs its row.
+ */
+async function judge(
+  tx: Queryable,
+  upload: DigestedUpload,
+  { repository, submission, content }: {
+    repository: LockedRepository;
+    submission: StoredSubmission;
+    content: SubmissionContent;
+  },
+): Promise<Awaited<ReturnType<typeof storeNegatives>> & { isOutage: boolean }> {
+  const { repositoryId } = upload;
+  const { submissionId, codeVersion, isOnlyRun, failedTestNos } = submission;
+  const negatives = new NewNegatives({ submissionId, content, failedTestNos });
   const mayBeDisruptions = !isOnlyRun || hasFailedAndPassed(content.exceptions);
-  const results = { negatives, isOnlyRun, mayBeDisruptions };
-  const [{ legsNote, ...found }, isOutage] = await Promise.all([
-    storeNegatives(tx, repositoryId, { ...version, ...results }),
+  const run = { submissionId, codeVersion, negatives };
+  // Neither reads what the other writes: evidence leaves out the submission itself, and the detection changes
+  // `negatives` only in what evidence does not read.
+  const [found, isOutage] = await Promise.all([
+    storeNegatives(tx, repositoryId, { ...run, mayBeDisruptions }),
     upload.imported
-      ? importEvidence(tx, { ...submission, ...upload.imported })
-      : storeFailureEvidence(tx, { ...head, ...version }, { repository, content, ...results }),
+      ? importEvidence(tx, { repositoryId, submissionId, ...upload.imported })
+      : storeFailureEvidence(tx, submission, { repository, content, negatives }),
+  ]);
+  if (!upload.imported) await updateTruths(tx, submission, { negatives, mayBeDisruptions });
+  return { ...found, isOutage };
+}
+
+/** Stores an upload that is not stored yet. */
+async function insertUpload(
+  tx: Queryable,
+  upload: DigestedUpload,
+  known: { repository: LockedRepository } & CommitAndList,
+): Promise<StoreResult> {
+  const { repository } = known;
+  const { repositoryId, recordedAt, tags } = upload;
+  const identified = await identify(tx, upload, known);
+  const { submissionId, key, content } = identified;
+  const { notes, ...submission } = await storeContent(tx, upload, identified);
+  const [{ legsNote, ...found }] = await Promise.all([
+    judge(tx, upload, { repository, submission, content }),
     storeRepositoryUrl(tx, repository, {
       repositoryId,
       given: upload.repositoryUrl ?? "",
       // Reports that curl uploads come without it. An import keeps what was exported.
-      derived: upload.imported ? "" : repositoryUrlFrom(upload.buildUrl, `${owner}/${name}`),
+      derived: upload.imported
+        ? ""
+        : repositoryUrlFrom(upload.buildUrl, `${repository.owner}/${repository.name}`),
     }),
   ]);
+  // Afterwards: evidence is as of before the upload.
+  await storeDefaultBranch(tx, repository, { repositoryId, branch: upload.defaultBranch ?? "" });
   if (legsNote !== null && !upload.imported) {
     notes.push(legsNote);
-    await addNote(tx, { ...submission, note: legsNote });
+    await addNote(tx, { repositoryId, submissionId, note: legsNote });
   }
-  if (!upload.imported) await updateTruths(tx, { ...head, ...version }, results);
-  await storeDefaultBranch(tx, repository, { repositoryId, branch: upload.defaultBranch ?? "" });
-  return {
-    submissionId: id,
-    key,
-    duplicate: false,
-    recordedAt,
-    testResultCount: content.resultCount,
-    tags,
-    ...found,
-    isOutage,
-    notes,
-  };
+  const testResultCount = content.resultCount;
+  const stored = { submissionId, key, duplicate: false, recordedAt, testResultCount, tags };
+  return { ...stored, ...found, notes };
 }
 
 /** Whether the names of the tests of a job are known from enough submissions. */
@@ -274,17 +332,14 @@ async function hasEarlierSubmissions(
   return row!.count > MIN_EARLIER_SUBMISSIONS;
 }
 
-type StoredSubmission = Omit<SubmissionHead, "key"> & { submissionId: string; codeVersion: string };
-
 /** Stores the evidence for the failures of an upload; returns whether it is an outage. */
 async function storeFailureEvidence(
   tx: Queryable,
   submission: StoredSubmission,
-  { repository, content, ...results }: {
+  { repository, content, negatives }: {
     repository: LockedRepository;
     content: SubmissionContent;
     negatives: NewNegatives;
-    isOnlyRun: boolean;
   },
 ): Promise<boolean> {
   const { environment = "", job = "", shard = "", attempt = "" } = submission;
@@ -299,7 +354,8 @@ async function storeFailureEvidence(
     },
     code: codeOf(submission.codeVersion),
     baseBranch: knownBaseBranch(repository),
-    ...results,
+    isOnlyRun: submission.isOnlyRun,
+    negatives,
   });
   return massFailure === "outage";
 }
