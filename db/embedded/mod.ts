@@ -19,12 +19,12 @@ import { SessionServer } from "./session.ts";
 
 /**
  * How long to try to connect. Creating a database takes about 5 s on a slow machine, and an owner
- * that shuts down waits up to `DRAIN_TIMEOUT_MS` for transactions.
+ * that shuts down waits up to `TRANSACTION_TIMEOUT_MS` for transactions.
  */
 const CONNECT_TIMEOUT_MS = 30_000;
 
 /** How long an owner that shuts down waits for the transactions of other processes. */
-const DRAIN_TIMEOUT_MS = 10_000;
+const TRANSACTION_TIMEOUT_MS = 10_000;
 
 /** How long the event loop still runs when the process ends because the database failed. */
 const LAST_TURNS_MS = 50;
@@ -114,7 +114,7 @@ async function openOwned(folder: EmbeddedFolder, lock: Deno.FsFile): Promise<() 
     }
     return async () => {
       const stopped = new Promise<void>((resolve) => server.close(() => resolve()));
-      await sessions.drain(DRAIN_TIMEOUT_MS);
+      await sessions.drain(TRANSACTION_TIMEOUT_MS);
       await stopped;
       await removeSocket(folder);
       await db.close().catch(() => {});

@@ -47,6 +47,7 @@ export interface FailuresInRuns {
   rows: readonly FailuresRow[];
 }
 
+/** Failures of a test, with the runs of its window; rows may be of submissions that are not among the runs. */
 export async function loadFailuresInRuns(
   tx: Queryable,
   { repositoryId, testNo, windowStart, filter }: Omit<FailuresQuery, "idPrefix">,

@@ -9,7 +9,7 @@ import { isTelemetryOn } from "./log_output.ts";
 import { runCli } from "./program.ts";
 
 /** With telemetry: how long open requests and statements may delay the exit. */
-const DRAIN_TIMEOUT_MS = 1_000;
+const TELEMETRY_TIMEOUT_MS = 1_000;
 
 /** Lets the event loop observe the gauges before `Deno.exit`. */
 const FLUSH_DELAY_MS = 50;
@@ -44,7 +44,7 @@ async function endProcess(code: number, environment: Environment): Promise<void>
   const isShort = timeoutMs > 0 && timeoutMs <= SHORT_EXPORT_MS;
   // The runtime has read its variables: a timeout that is not set cannot be set any more.
   if (isShort || await isCollectorResponsive(environment)) {
-    Deno.unrefTimer(setTimeout(() => exitInTime(code), DRAIN_TIMEOUT_MS));
+    Deno.unrefTimer(setTimeout(() => exitInTime(code), TELEMETRY_TIMEOUT_MS));
   } else exitInTime(code);
 }
 

@@ -146,7 +146,7 @@ function joinOverlapping(tests: readonly FailedTest[], groups: DisjointSets): vo
   }
 }
 
-/** @param at where the words of both begin */
+/** The bits that two ranges of `words` words have in common; `one` and `other` are where they begin. */
 function countCommon(
   bits: Uint32Array,
   { one, other, words }: { one: number; other: number; words: number },
