@@ -53,7 +53,7 @@ describe("the states of tests", () => {
     assert.equal(stateOf(history(`...${" ".repeat(25)}`)).stopped, null);
   });
 
-  it("count the passes of a set-up wherever its tests ran, also if one of its passes is reported", () => {
+  it("count the passes of a set-up wherever its tests ran, even if one of its passes is reported", () => {
     const group = { tests: [0], setUps: [1] };
     const runs = history("F  .    F       F       ");
     const own = { testNos: new Set([1]), disruptedIn: new Map() };
