@@ -133,7 +133,7 @@ function isBad(runs: readonly HistoryRun[]): boolean {
 }
 
 function stateOf(runs: readonly HistoryRun[]) {
-  return testEvidence(runs, { isDisruptive: false, repair: null }).state;
+  return testEvidence(runs, { disruptedIn: new Set(), repair: null }).state;
 }
 
 function printKnown({ all, first }: Year, named: Named[], print: (line: string) => void): void {
@@ -196,7 +196,7 @@ function printFixes(all: Histories, named: Named[], print: (line: string) => voi
     const ran = (isBefore: boolean) =>
       own!.filter(({ recordedAt }) => recordedAt < fix.at === isBefore).length;
     const repair = { commitOid: "-", recordedAt: fix.at };
-    const { calm } = testEvidence(own!, { isDisruptive: false, repair });
+    const { calm } = testEvidence(own!, { disruptedIn: new Set(), repair });
     const again = own!.filter(({ recordedAt }) => recordedAt >= fix.at)
       .findIndex((run) => run.hasFailed);
     const passes = again >= 0 ? `failed again in run ${again + 1}` : String(calm!.passes);
@@ -292,7 +292,7 @@ function printTime(print: (line: string) => void): void {
     });
     const times = Array.from({ length: 50 }, () => {
       const start = performance.now();
-      testEvidence(runs, { isDisruptive: false, repair: null });
+      testEvidence(runs, { disruptedIn: new Set(), repair: null });
       return performance.now() - start;
     }).sort((a, b) => a - b);
     print(`A test of 2,000 runs of which ${100 * rate} % fail: median ${times[25]!.toFixed(2)} ms`);
