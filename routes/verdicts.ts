@@ -6,7 +6,7 @@ import {
   loadJobRuns,
   loadMassFailures,
 } from "../db/read/job_runs.ts";
-import { type AskedTest, loadJudgedRun } from "../db/read/verdicts.ts";
+import { type GivenTest, loadJudgedRun } from "../db/read/verdicts.ts";
 import { medianOf } from "../lib/analysis/test_counts.ts";
 import { verdictOf, VERDICTS } from "../lib/analysis/verdict.ts";
 import { isGitId } from "../lib/base/commit.ts";
@@ -193,10 +193,10 @@ export const verdicts = defineJsonRoute({
   }),
   resource: "repository in path",
   isOfThisSecond: true,
-  async handler({ load, loadTests, now, query: { tests: asked, base: given, ...of } }) {
-    const run = runOf(of, asked.length);
+  async handler({ load, loadTests, now, query: { tests: failures, base: given, ...of } }) {
+    const run = runOf(of, failures.length);
     const judged = await load(loadJudgedRun, {
-      tests: asked,
+      tests: failures,
       run,
       causeCounts: of.run_causes,
       given: given ?? null,
@@ -291,7 +291,7 @@ function runOf(given: GivenRun, askedCount: number) {
 }
 
 /** @throws {SyntaxError | RangeError} when an id is invalid, or there are none or too many */
-function parseTests(list: string): AskedTest[] {
+function parseTests(list: string): GivenTest[] {
   const elements = list.split(",").map((element) => element.trim().toLowerCase())
     .filter((element) => element !== "");
   if (elements.length === 0 || elements.length > parameters.MAX_LIMIT) {

@@ -55,7 +55,7 @@ export interface EvidenceRun {
 }
 
 /** A test that failed in the run. */
-interface AskedFailure {
+interface GivenFailure {
   /** `null` for a test that is not stored. */
   testNo: number | null;
   /** Fingerprints of its causes. */
@@ -96,7 +96,7 @@ interface RunOptions {
 export async function findConclusions(
   sql: Queryable,
   { failures, causeCounts, ...options }: Omit<RunOptions, "causeCounts"> & {
-    failures: readonly AskedFailure[];
+    failures: readonly GivenFailure[];
     /** Those of `failures` unless given. */
     causeCounts?: readonly CauseCount[] | undefined;
   },
@@ -116,7 +116,7 @@ export async function openRun(
 ): Promise<{
   massFailure: MassFailure | null;
   /** The evidence for some of its failures, in their order. */
-  conclusionsOn(failures: readonly AskedFailure[]): Promise<FoundConclusion[]>;
+  conclusionsOn(failures: readonly GivenFailure[]): Promise<FoundConclusion[]>;
 }> {
   const isOnBase = countsForBase(run, base);
   const lately = isMassFailure(run.counts) || run.counts.failed >= MIN_TOGETHER
@@ -133,7 +133,7 @@ export async function openRun(
   const history = { repositoryId, run, base };
   let runs: Promise<HistoryRuns> | undefined;
   const shares = new Shares(sql, { repositoryId, isOnBase, moment: run.moment });
-  const conclusionsOn = async (failures: readonly AskedFailure[]) => {
+  const conclusionsOn = async (failures: readonly GivenFailure[]) => {
     const testNos = failures.flatMap(({ testNo }) => testNo ?? []);
     const load = () =>
       loadKnown(sql, { ...history, runs: runs ??= loadHistory(sql, history) }, testNos);

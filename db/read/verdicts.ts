@@ -18,7 +18,7 @@ import { messageOf } from "./texts.ts";
 import { hasHash, isOfBase, isRecordedSince } from "./fragments.ts";
 
 /** A test that failed in the run, as a client names it. */
-export interface AskedTest {
+export interface GivenTest {
   /** 24 or 13 hex digits. */
   text: string;
   testHash: number;
@@ -69,7 +69,7 @@ export async function loadJudgedRun(
     idPrefix: number;
     windowStart: number;
     now: number;
-    tests: readonly AskedTest[];
+    tests: readonly GivenTest[];
     run: Omit<EvidenceRun, "submissionId" | "moment">;
     causeCounts?: readonly CauseCount[] | undefined;
     /** Branches that count as the base branch, `null` for those of the repository. */
@@ -83,13 +83,13 @@ export async function loadJudgedRun(
   const rowOf = new Map<number, TestRow>();
   for (const row of rows) if (row.aliasHash !== null) rowOf.set(row.aliasHash, row);
   for (const row of rows) rowOf.set(row.testHash, row);
-  const asked = tests.map((test) => {
+  const stored = tests.map((test) => {
     const row = rowOf.get(test.testHash);
     // An id of 24 digits may be that of another repository's test.
     const isHere = testId(idPrefix, test.testHash).endsWith(test.text);
     return { ...test, row: isHere ? row : undefined };
   });
-  const failures = asked.map(({ row, causes, hasPassed }) => ({
+  const failures = stored.map(({ row, causes, hasPassed }) => ({
     testNo: row?.testNo ?? null,
     causes,
     hasPassed,
@@ -114,7 +114,7 @@ export async function loadJudgedRun(
     baseBranch,
     base,
     massFailure: own ? own.massFailure : massFailure,
-    tests: asked.map(({ testHash, row }, index) => {
+    tests: stored.map(({ testHash, row }, index) => {
       const found = withUrl(conclusions[index]!, urls);
       return {
         id: testId(idPrefix, row?.testHash ?? testHash),

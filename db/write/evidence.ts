@@ -61,13 +61,13 @@ export async function storeEvidence(
   const passed = negatives.passedTestNos();
   for (const range of ranges) {
     const byTest = Map.groupBy(negatives.ofTests(range), ({ testNo }) => testNo);
-    const asked = Array.from(byTest, ([testNo, ofTest]) => ({
+    const failures = Array.from(byTest, ([testNo, ofTest]) => ({
       testNo,
       causes: [...new Set(ofTest.flatMap(causesOf))],
       hasPassed: passed.has(testNo),
     }));
-    const conclusions = await conclusionsOn(asked);
-    const rows = conclusions.map((one, index) => rowOf(asked[index]!.testNo, one));
+    const conclusions = await conclusionsOn(failures);
+    const rows = conclusions.map((one, index) => rowOf(failures[index]!.testNo, one));
     await insertEvidence(tx, { repositoryId, submissionId, rows });
   }
   return massFailure;

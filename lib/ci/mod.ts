@@ -121,7 +121,7 @@ export function readCi(variables: CiVariables): CiJob | null {
   const pullNumber = pullIn(service.pullNumber);
   const matrix = readMatrix(variables.MATRIX ?? "");
   const isDefault = code.branch !== "" && code.branch === defaultBranch;
-  // The branch that a pull request is for cannot be its own: it is that of a fork, which is not told.
+  // The branch that a pull request is for cannot be its own: it is that of a fork, which is not known.
   const isTarget = code.branch !== "" && code.branch === read(service.targetBranch);
   const attempt = numberIn(read(service.attempt));
   const runNumber = countIn(read(service.runNumber));
@@ -170,14 +170,14 @@ export function toldFacts(
     isOwnRepository: boolean;
   },
 ): ToldFacts {
-  const told = isOwnRepository ? run ?? UNKNOWN_RUN : UNKNOWN_RUN;
-  const isOwnBranch = branch === told.branch;
+  const known = isOwnRepository ? run ?? UNKNOWN_RUN : UNKNOWN_RUN;
+  const isOwnBranch = branch === known.branch;
   return {
-    pullNumber: told.pullNumber === "" ? null : Number(told.pullNumber),
-    pullTitle: told.pullTitle,
-    author: isOwnCommit ? told.author : "",
-    queueBase: isOwnBranch && told.queueBase || queueBaseOf(branch),
-    defaultBranch: told.defaultBranch,
+    pullNumber: known.pullNumber === "" ? null : Number(known.pullNumber),
+    pullTitle: known.pullTitle,
+    author: isOwnCommit ? known.author : "",
+    queueBase: isOwnBranch && known.queueBase || queueBaseOf(branch),
+    defaultBranch: known.defaultBranch,
   };
 }
 

@@ -63,7 +63,7 @@ export interface OwnersFile {
   root: string;
 }
 
-interface ReportOptions {
+interface GivenReportOptions {
   /** `null` when there is none. */
   codeowners?: OwnersFile | null;
   /** Where the repository was checked out, `""` when unknown. */
@@ -97,7 +97,7 @@ export async function readUploadFiles(
     /** Called with the reports that are read. */
     onFound?(reports: readonly ReportFile[]): void;
     coverage: string[];
-  } & ReportOptions,
+  } & GivenReportOptions,
   listener: Listener,
 ): Promise<UploadFiles> {
   const notes = new UploadNotes();
@@ -152,7 +152,7 @@ export function noteSkipped(listener: Pick<Listener, "note">): (entry: SkippedEn
 export async function readResults(
   reports: readonly ReportFile[] | AsyncIterable<StreamedReport>,
   { codeowners = null, checkoutFolder = "", maxKept, totalBytes = 0, examiner }:
-    & ReportOptions
+    & GivenReportOptions
     & {
       totalBytes?: number;
       /** Only where its advice is shown: it takes a tenth of the time. */

@@ -224,13 +224,13 @@ function buildFacts(
   { link, at }: PageRequest,
 ): Markup {
   const [{ commitOid, branch, buildUrl, recordedAt }] = parts as [BuildPart];
-  const told = parts.find(({ pullNumber }) => pullNumber !== null);
+  const pull = parts.find(({ pullNumber }) => pullNumber !== null);
   const { author = "" } = parts.find((part) => part.author !== "") ?? {};
   const environment = eachOnce(parts, "environment");
   const facts: (KeyFigure | false)[] = [
     !!branch && ["Branch", markup`<bdi>${link.branch(repository, branch)}</bdi>`],
-    told !== undefined &&
-    ["Pull request", link.pullRequest(repository, told.pullNumber!), told.pullTitle],
+    pull !== undefined &&
+    ["Pull request", link.pullRequest(repository, pull.pullNumber!), pull.pullTitle],
     ["Commit", link.commit(repository, commitOid), author && `by ${author}`],
     environment !== "" && ["Environment", environment],
     ...JOB_FACTS.map(([name, key]): KeyFigure => [name, eachOnce(parts, key)])

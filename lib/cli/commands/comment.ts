@@ -72,8 +72,8 @@ export const commentCommand: AddCommand = command({
     ...ASKED_RUN_OPTIONS,
     dryRun: flag("print the section as Markdown instead of writing it"),
   },
-  async run({ reports, attempts, repo, pull, dryRun, ...asked }, context, { TIME_ZONE: zone }) {
-    const { job, base } = asked;
+  async run({ reports, attempts, repo, pull, dryRun, ...given }, context, { TIME_ZONE: zone }) {
+    const { job, base } = given;
     if (reports.length === 0) {
       throw new UsageError("missing REPORTS: expected files, folders or globs");
     }
@@ -82,14 +82,14 @@ export const commentCommand: AddCommand = command({
     const lookup = startLookup(checkout, {
       base,
       environment: io.environment,
-      run: givenRun(asked),
+      run: givenRun(given),
     });
     try {
       const { repository, folder, run: ofCi } = await checkout;
-      const checkedOut = { checkoutFolder: folder, pathPrefix: asked.pathPrefix };
+      const checkedOut = { checkoutFolder: folder, pathPrefix: given.pathPrefix };
       const run = await readRunReports(reports, { before: null, ...checkedOut, attempts });
       const { failed, flaky } = run.attempts;
-      const { exitCode = failed.length === 0 ? 0 : 1 } = asked;
+      const { exitCode = failed.length === 0 ? 0 : 1 } = given;
       const { problem, ...found } = await lookup.finish({
         exitCode,
         failed: [...failed, ...flaky.slice(0, MAX_LISTED)],
@@ -97,7 +97,7 @@ export const commentCommand: AddCommand = command({
       });
       const { verdicts, earlier } = found;
       const missing = await findMissingPlaces(earlier, { places: run.places, folder });
-      const buildUrl = asked.buildUrl ?? ofCi.buildUrl;
+      const buildUrl = given.buildUrl ?? ofCi.buildUrl;
       const page = problem === null ? buildPageOf({ repository, buildUrl }, context) : "";
       const options = { repository, job, pull, zone, page };
       const judged = {

@@ -169,13 +169,13 @@ export function startLookup(
     const earlier = before?.earlier ?? null;
     let { problem } = latest;
     // Where nothing failed, it is still to be said whether the run was whole: any test asks for that.
-    const asked = failed.length > 0 || hasCommand || !attempts.firstTest
+    const judged = failed.length > 0 || hasCommand || !attempts.firstTest
       ? failed
       : [attempts.firstTest];
-    if (!quarantined || asked.length === 0 || before) {
+    if (!quarantined || judged.length === 0 || before) {
       return { quarantined, verdicts: null, earlier, problem };
     }
-    const found = await settled(verdictsOn(asked, attempts, cancel.signal));
+    const found = await settled(verdictsOn(judged, attempts, cancel.signal));
     if (failed.length === 0 && !found.value) {
       return { quarantined, verdicts: null, earlier, problem };
     }
@@ -223,7 +223,7 @@ function createRequests(
       return await loadQuarantined(api, repository, signal);
     },
     async verdictsOn(
-      tests: readonly AskedTest[],
+      tests: readonly GivenTest[],
       attempts: TestRun["attempts"] | null,
       signal: AbortSignal,
     ) {
@@ -371,10 +371,10 @@ function formatCauses(counts: readonly CauseCount[]): string {
 const MAX_CAUSES = 5;
 
 /** A test that verdicts are requested on; without a cause it need not have failed. */
-type AskedTest = TestIdentity & Partial<FailedTest>;
+type GivenTest = TestIdentity & Partial<FailedTest>;
 
 /** A test, as the API takes it. */
-function formatTest(test: AskedTest): string {
+function formatTest(test: GivenTest): string {
   const { fingerprint, otherFingerprints = [] } = test;
   const causes = [...fingerprint === undefined ? [] : [fingerprint], ...otherFingerprints]
     .slice(0, MAX_CAUSES);
@@ -387,7 +387,7 @@ async function loadVerdicts(
   api: ApiClient,
   { repository, tests, attempts, base, run }: {
     repository: RepositoryName;
-    tests: readonly AskedTest[];
+    tests: readonly GivenTest[];
     /** `null` before the tests have run. */
     attempts: TestRun["attempts"] | null;
     base: string;

@@ -137,11 +137,11 @@ function createHandler(routes: readonly Endpoint[], context: Context) {
       const response = await route.respond(request, { peer, requestId, caller });
       return completeError(request, response, requestId);
     }
-    const asked = { ...moment, request, requestId, parsed: { ...parsed, route }, zone, refuse };
+    const common = { ...moment, request, requestId, parsed: { ...parsed, route }, zone, refuse };
     if (route.act && session && caller) {
-      return await act({ ...asked, session, caller, scope: found.scope });
+      return await act({ ...common, session, caller, scope: found.scope });
     }
-    return await respond({ ...asked, authenticated: found, hasSession, editor, deadline });
+    return await respond({ ...common, authenticated: found, hasSession, editor, deadline });
   };
 }
 

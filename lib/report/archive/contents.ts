@@ -116,7 +116,7 @@ export async function inspectArchive(
 
 // Reports that come before their turn are held in memory up to this, for each archive that is read at
 // once. Archives made by `upload` are in order.
-const HELD_BYTES = 64 * 1024 * 1024;
+const BUFFER_BYTES = 64 * 1024 * 1024;
 
 /**
  * The given files of an inspected archive in that order, except for what cannot be held until its
@@ -129,21 +129,21 @@ export async function* readArchived(
 ): AsyncGenerator<ArchiveEntry, void> {
   const order = files.map(({ ordinal }) => ordinal);
   const waiting = new Set(order);
-  const held = new Map<number, ArchiveEntry>();
-  let heldBytes = 0;
+  const buffered = new Map<number, ArchiveEntry>();
+  let bufferedBytes = 0;
   let turn = 0;
   for await (const entry of entriesOf(source, digest)) {
     if (!waiting.has(entry.ordinal)) continue;
-    if (entry.ordinal !== order[turn] && heldBytes + entry.size <= HELD_BYTES) {
-      heldBytes += entry.size;
+    if (entry.ordinal !== order[turn] && bufferedBytes + entry.size <= BUFFER_BYTES) {
+      bufferedBytes += entry.size;
       const chunks = await Array.fromAsync(entry.bytes, (chunk) => chunk.slice());
-      held.set(entry.ordinal, { ...entry, bytes: ReadableStream.from(chunks) });
+      buffered.set(entry.ordinal, { ...entry, bytes: ReadableStream.from(chunks) });
       continue;
     }
-    for (let next: ArchiveEntry | undefined = entry; next; next = held.get(order[turn]!)) {
+    for (let next: ArchiveEntry | undefined = entry; next; next = buffered.get(order[turn]!)) {
       yield next;
       waiting.delete(next.ordinal);
-      if (held.delete(next.ordinal)) heldBytes -= next.size;
+      if (buffered.delete(next.ordinal)) bufferedBytes -= next.size;
       while (turn < order.length && !waiting.has(order[turn]!)) turn++;
     }
   }
