@@ -34,9 +34,9 @@ export async function loadBaseBranches(
     ];
   const isBuild = sql`${isOfGiven} and s.status = 'processed'
     and s.submission_id >= decode(${firstSubmissionId(now - BASE_DAYS * SECONDS_PER_DAY)}, 'hex')`;
+  // The first two of `coalesce` are those of `knownBaseBranch`.
   const rows = await sql<{ repositoryId: number; branch: string | null }[]>`
     select r.repository_id::float8 as "repositoryId",
-      -- The first two as in knownBaseBranch.
       coalesce(r.base_branch, r.default_branch, (
         select b.branch
         from unnest(${textsIn(sql, [...USUAL_BASE_BRANCHES])}) with ordinality b (branch, place)
