@@ -218,7 +218,9 @@ for (const kind of KINDS) {
       });
       for (let id = 1; id <= 5; id++) forge.comments.push({ id, userId: 666, body: "looks good" });
       const startedAt = virtualMs;
-      await publishSection(commentsOf(kind, forge), sectionOf("job 1", 1), ALONE);
+      // The pauses are random, and may be longer together than a job waits by itself.
+      const clock = { ...ALONE, patience: createPatience(ALONE, 60_000) };
+      await publishSection(commentsOf(kind, forge, PATIENT_MS), sectionOf("job 1", 1), clock);
       assert.deepEqual(pages, ["1", "2", "2", "2", "3", "3", "3"]);
       assert.ok(virtualMs - startedAt >= 4_000, `${virtualMs - startedAt}`);
       assert.deepEqual(written(forge), ["job 1 1"]);
