@@ -106,7 +106,7 @@ export function jobSection(report: JobReport): Section {
 }
 
 function heading(
-  { job, commit, buildUrl, page, failed, flaky, problems, redExitCode, notWhole }: JobReport,
+  { job, commit, buildUrl, page, failed, flaky, problems, redExitCode }: JobReport,
 ): string {
   const counts = [
     ...failed.length > 0 ? [`${failed.length} failed`] : [],
@@ -114,9 +114,8 @@ function heading(
     ...redExitCode === null ? [] : ["red without a failed test"],
     ...problems.length > 0 ? [plural(problems.length, "problem")] : [],
   ];
-  // What failed before may be among the tests that did not run.
-  const passed = notWhole === null ? "resolved" : "no test failed";
-  const found = counts.length === 0 ? passed : counts.join(", ");
+  // Not "resolved": what failed before may be among the tests that did not run.
+  const found = counts.length === 0 ? "no test failed" : counts.join(", ");
   const at = commit === "" ? "" : ` at ${safeCode(shortCommit(commit), COMMIT_CHARACTERS)}`;
   const links = [["build", buildUrl], ["all tests", page]] as const;
   const linked = links.filter(([, url]) => url !== "")
