@@ -1,6 +1,6 @@
 /** Whether page, comment and gate say the same of an upload: the gate asks before it, the comment after it. */
 import { loadBuildConclusions } from "../../../db/read/conclusions.ts";
-import { type AskedTest, loadJudgedRun } from "../../../db/read/verdicts.ts";
+import { type GivenTest, loadJudgedRun } from "../../../db/read/verdicts.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { failureCause, fingerprint } from "../../../lib/analysis/failure_groups.ts";
 import { shortTestId, testHash } from "../../../lib/base/identity.ts";
@@ -30,7 +30,7 @@ export async function verdictsOn(
   { repositoryId, idPrefix }: Place,
   { tree, job, url, attempt, recordedAt: now, results }: OzoneUpload,
 ): Promise<Said> {
-  const tests = [...Map.groupBy(results, testHash)].flatMap(([testHash, own]): AskedTest[] => {
+  const tests = [...Map.groupBy(results, testHash)].flatMap(([testHash, own]): GivenTest[] => {
     const failed = own.filter(({ conclusion }) => isNegative(conclusion));
     if (failed.length === 0) return [];
     return [{
