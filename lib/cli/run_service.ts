@@ -26,7 +26,6 @@ export const SERVICE_SETTINGS = [
 ] as const satisfies readonly SettingName[];
 
 /** What a service runs with. */
-/** What a service is run with. */
 export interface Service extends Pick<Context, "log" | "metrics" | "onTokenUse"> {
   database: Database;
   /** Logs that it is ready. */

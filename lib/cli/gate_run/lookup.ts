@@ -138,60 +138,14 @@ export function startLookup(
   },
 ) {
   const cancel = new AbortController();
-  const { list, verdictsOn } = createRequests(connect(checkout, environment), { base, given });
+  const requests = createRequests(connect(checkout, environment), { base, given });
   const timeout = AbortSignal.timeout(timeoutMs);
-  const first = settled<KnownBefore>(
-    loadFirst(AbortSignal.any([cancel.signal, timeout])).catch((error) => {
+  const before = settled(
+    loadBefore(requests, hasCommand, AbortSignal.any([cancel.signal, timeout])).catch((error) => {
       throw timeout.aborted ? timeoutError(timeoutMs) : error;
     }),
   );
-
-  async function loadFirst(signal: AbortSignal): Promise<KnownBefore> {
-    const quarantined = await list(signal);
-    if (!hasCommand || quarantined.size === 0) return { quarantined, earlier: null };
-    // Without it only their causes are missing.
-    const verdicts = await settled(verdictsOn([...quarantined.values()], null, signal));
-    return { quarantined, earlier: verdicts.value?.earlier ?? null };
-  }
-
-  /** The quarantined tests after the tests ran; of tests that passed those of before are enough. */
-  async function listAfterwards(exitCode: number) {
-    if (hasCommand && exitCode !== 0) return await settled(list(cancel.signal));
-    const { value, problem } = await first;
-    if (value || exitCode === 0) return { value: value?.quarantined ?? null, problem };
-    return await settled(list(cancel.signal));
-  }
-
-  async function request({ exitCode, failed, attempts }: TestRun) {
-    const latest = await listAfterwards(exitCode);
-    const before = latest.value ? null : (await first).value;
-    const quarantined = latest.value ?? before?.quarantined ?? null;
-    const earlier = before?.earlier ?? null;
-    let { problem } = latest;
-    // Where nothing failed, it is still to be said whether the run was whole: any test asks for that.
-    const judged = failed.length > 0 || hasCommand || !attempts.firstTest
-      ? failed
-      : [attempts.firstTest];
-    if (!quarantined || judged.length === 0 || before) {
-      return { quarantined, verdicts: null, earlier, problem };
-    }
-    const found = await settled(verdictsOn(judged, attempts, cancel.signal));
-    if (failed.length === 0 && !found.value) {
-      return { quarantined, verdicts: null, earlier, problem };
-    }
-    problem = found.problem;
-    if (found.value) addAliases(quarantined, found.value);
-    else if (hasCommand) {
-      return {
-        quarantined,
-        verdicts: null,
-        earlier: (await first).value?.earlier ?? null,
-        problem,
-      };
-    }
-    return { quarantined, verdicts: found.value, earlier: found.value?.earlier ?? null, problem };
-  }
-
+  const lookup = { requests, before, hasCommand, signal: cancel.signal };
   return {
     async finish(run: TestRun) {
       let signal = null as string | null;
@@ -202,7 +156,7 @@ export function startLookup(
       const limitMs = run.exitCode === 0 ? PASSED_TIMEOUT_MS : timeoutMs;
       const timer = setTimeout(() => cancel.abort(timeoutError(limitMs)), limitMs);
       try {
-        return { ...await request(run), signal };
+        return { ...await loadAfterwards(run, lookup), signal };
       } finally {
         clearTimeout(timer);
         stopListening();
@@ -211,6 +165,63 @@ export function startLookup(
     close: () => cancel.abort(),
   };
 }
+
+async function loadBefore(
+  { list, verdictsOn }: Requests,
+  hasCommand: boolean,
+  signal: AbortSignal,
+): Promise<KnownBefore> {
+  const quarantined = await list(signal);
+  if (!hasCommand || quarantined.size === 0) return { quarantined, earlier: null };
+  // Without it only their causes are missing.
+  const verdicts = await settled(verdictsOn([...quarantined.values()], null, signal));
+  return { quarantined, earlier: verdicts.value?.earlier ?? null };
+}
+
+interface RunningLookup {
+  requests: Requests;
+  before: Promise<Settled<KnownBefore>>;
+  hasCommand: boolean;
+  signal: AbortSignal;
+}
+
+async function loadAfterwards({ exitCode, failed, attempts }: TestRun, lookup: RunningLookup) {
+  const { requests, hasCommand, signal } = lookup;
+  const latest = await listAfterwards(exitCode, lookup);
+  const before = latest.value ? null : (await lookup.before).value;
+  const quarantined = latest.value ?? before?.quarantined ?? null;
+  const found = { quarantined, earlier: before?.earlier ?? null, problem: latest.problem };
+  // Where nothing failed, it is still to be said whether the run was whole: any test asks for that.
+  const judged = failed.length > 0 || hasCommand || !attempts.firstTest
+    ? failed
+    : [attempts.firstTest];
+  if (!quarantined || judged.length === 0 || before) return { ...found, verdicts: null };
+  const { value: verdicts, problem } = await settled(
+    requests.verdictsOn(judged, attempts, signal),
+  );
+  if (verdicts) {
+    addAliases(quarantined, verdicts);
+    return { quarantined, verdicts, earlier: verdicts.earlier, problem };
+  }
+  if (failed.length === 0) return { ...found, verdicts };
+  const earlier = hasCommand ? (await lookup.before).value?.earlier ?? null : null;
+  return { quarantined, verdicts, earlier, problem };
+}
+
+/** The quarantined tests after the tests ran; of tests that passed those of before are enough. */
+async function listAfterwards(
+  exitCode: number,
+  { requests, before, hasCommand, signal }: RunningLookup,
+): Promise<Settled<Map<string, QuarantinedTest>>> {
+  if (!hasCommand || exitCode === 0) {
+    const { value, problem } = await before;
+    if (value) return { value: value.quarantined, problem: null };
+    if (exitCode === 0) return { value, problem };
+  }
+  return await settled(requests.list(signal));
+}
+
+type Requests = ReturnType<typeof createRequests>;
 
 /** The requests for quarantined tests and for verdicts, once the service is known. */
 function createRequests(
@@ -255,10 +266,10 @@ function timeoutError(timeoutMs: number): ApiError {
   return new ApiError(`The service did not answer within ${timeoutMs / 1000} seconds.`);
 }
 
+type Settled<T> = { value: T; problem: null } | { value: null; problem: string };
+
 /** The value of requests, or the error message. */
-async function settled<T>(
-  requests: Promise<T>,
-): Promise<{ value: T; problem: null } | { value: null; problem: string }> {
+async function settled<T>(requests: Promise<T>): Promise<Settled<T>> {
   try {
     return { value: await requests, problem: null };
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Database } from "../../../db/connection/connect.ts";
-import type { App, Context } from "../../http/request/context.ts";
+import type { App } from "../../http/request/context.ts";
 import { listen, type RunningServer } from "../../http/server/server.ts";
 import { pause } from "../../base/delay.ts";
 import { listenOrFail } from "../../http/server/listen_or_fail.ts";
@@ -65,48 +65,34 @@ function drainable(app: App) {
   };
 }
 
+/** What a command gives its receiver. */
+interface ReceiverOptions extends
+  Omit<
+    UploadContext,
+    "sql" | "writableSql" | "readers" | "workFolder" | keyof ReturnType<typeof limitsOf>
+  > {
+  /** For looking up tokens. */
+  database: Database;
+  /** For changes of quarantine. */
+  writable: Database;
+  host: string;
+  port: number;
+  /** `--port` unless given. */
+  portOption?: string;
+  settings: UploadSettings;
+  /** How long `shutdown` waits for running uploads. */
+  drainTimeoutMs?: number;
+}
+
+type UploadSettings = Record<typeof UPLOAD_SETTINGS[number], number>;
+
 /**
  * Receives uploads until `shutdown` is called, which drains running ones for some seconds.
  *
  * @throws {Failure} when it cannot listen on the address
  */
-export async function startReceiver(
-  {
-    database,
-    writable,
-    inbox,
-    host,
-    port,
-    portOption,
-    settings,
-    drainTimeoutMs = UPLOAD_DRAIN_MS,
-    log,
-    metrics,
-    trustedProxies,
-    onTokenUse,
-    now,
-    accepted,
-    room,
-    publicUrl,
-    pagesUrl,
-  }:
-    & Pick<Context, "log" | "metrics" | "trustedProxies" | "onTokenUse">
-    & Pick<UploadContext, "now" | "accepted" | "room" | "publicUrl" | "pagesUrl">
-    & {
-      /** For looking up tokens. */
-      database: Database;
-      /** For changes of quarantine. */
-      writable: Database;
-      inbox: Inbox;
-      host: string;
-      port: number;
-      /** `--port` unless given. */
-      portOption?: string;
-      settings: Record<typeof UPLOAD_SETTINGS[number], number>;
-      /** How long `shutdown` waits for running uploads. */
-      drainTimeoutMs?: number;
-    },
-): Promise<RunningServer> {
+export async function startReceiver(options: ReceiverOptions): Promise<RunningServer> {
+  const { database, writable, inbox, room, metrics, log, host, port, portOption } = options;
   if (room) {
     metrics?.observeGauge("disk_free_bytes", () => room.freeBytes);
     metrics?.observeGauge("disk_needed_bytes", () => room.neededBytes);
@@ -115,26 +101,46 @@ export async function startReceiver(
   const abortUploads = new AbortController();
   const readers = new ReaderPool({ stop: abortUploads.signal });
   const { app, drain } = drainable(createUploadApp({
-    // Named one by one: `up` also has the limits of the API, such as 30 s for a request.
-    log,
-    metrics,
-    trustedProxies,
-    onTokenUse,
-    now,
-    accepted,
-    room,
-    publicUrl,
-    pagesUrl,
+    ...options,
+    ...limitsOf(options.settings, abortUploads.signal),
     sql: database.sql,
     writableSql: writable.sql,
-    inbox,
     readers,
     workFolder: work.path,
+  }));
+  const close = async () => {
+    readers.close();
+    await work.close();
+  };
+  try {
+    await readers.start();
+    const server = listenOrFail(
+      { host, port, portOption },
+      () => listen(app, { host, port, log, drainTimeoutMs: CLOSE_MS }),
+    );
+    return {
+      url: server.url,
+      async shutdown() {
+        await drain(options.drainTimeoutMs ?? UPLOAD_DRAIN_MS);
+        abortUploads.abort();
+        await drain(CLEAN_UP_MS);
+        await server.shutdown();
+        await close();
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function limitsOf(settings: UploadSettings, stop: AbortSignal) {
+  return {
     limits: {
       maxBytes: settings.MAX_UPLOAD_MB * MEGABYTE,
       idleMs: settings.UPLOAD_IDLE_SECONDS * 1000,
       timeoutMs: settings.UPLOAD_TIMEOUT_SECONDS * 1000,
-      stop: abortUploads.signal,
+      stop,
     },
     maxRunningUploads: settings.MAX_RUNNING_UPLOADS,
     quotas: {
@@ -147,32 +153,5 @@ export async function startReceiver(
         bytes: settings.MAX_ORGANIZATION_UPLOAD_MB * MEGABYTE,
       },
     },
-  }));
-  const close = async () => {
-    readers.close();
-    await work.close();
   };
-  try {
-    await readers.start();
-    const server = listenOrFail({ host, port, portOption }, () =>
-      listen(app, {
-        host,
-        port,
-        log,
-        drainTimeoutMs: CLOSE_MS,
-      }));
-    return {
-      url: server.url,
-      async shutdown() {
-        await drain(drainTimeoutMs);
-        abortUploads.abort();
-        await drain(CLEAN_UP_MS);
-        await server.shutdown();
-        await close();
-      },
-    };
-  } catch (error) {
-    await close();
-    throw error;
-  }
 }

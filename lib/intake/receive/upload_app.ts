@@ -34,9 +34,11 @@ export function createUploadApp(context: UploadContext): App {
   const receiveUpload = createUploadReceiver(context);
   const changes = new ConcurrencyLimit({ ofOrganization: MAX_CHANGES });
 
-  return logRequests(context, async (request, logged) => {
+  const { log, metrics, trustedProxies } = context;
+  // Not the whole context: that of `up` also has the limit of the API, 30 s for a request.
+  return logRequests({ log, metrics, trustedProxies }, async (request, logged) => {
     const response = await respond(request, logged)
-      .catch((error) => failedUpload(error, logged, context.log));
+      .catch((error) => failedUpload(error, logged, log));
     return completeError(request, response, logged.requestId);
   });
 
