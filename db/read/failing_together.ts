@@ -1,22 +1,24 @@
 // Tests: tests/routes/failures_test.ts tests/routes/flaky_groups_page_test.ts
 /** Tests of a repository that fail together: what to repair first. */
 import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
-import { buildKey } from "../../lib/analysis/build_costs.ts";
+import { buildKey, type FailuresInBuilds } from "../../lib/analysis/build_costs.ts";
+import type { FailureColumns } from "../../lib/analysis/failure_columns.ts";
+import { groupFailures } from "../../lib/analysis/failure_groups.ts";
 import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
-import { type FailedTest, FailuresByTest, groupFailures } from "../../lib/evidence/groups.ts";
+import {
+  type FailedTest,
+  FailuresByTest,
+  groupFailures as groupTests,
+} from "../../lib/evidence/groups.ts";
 import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import {
-  failuresIn,
-  type FailuresRow,
-  type PackedFailure,
-  selectFailures,
-} from "./failure_rows.ts";
+import { failuresIn, type PackedFailure, selectFailures } from "./failure_rows.ts";
 import {
   type FailuresInRuns,
-  loadCausesOfFailures,
   loadFailuresInRuns,
-  type ShownGroups,
+  loadIdsOfTests,
+  type ShownGroup,
+  withLatest,
 } from "./failures.ts";
 import { buildKeyOf, isSelected } from "./fragments.ts";
 import { loadIdentities } from "./names_of_tests.ts";
@@ -52,44 +54,65 @@ export async function loadGroupsOfTests(
   { windowStart, ...query }: GroupsQuery,
 ): Promise<GroupsOfTests> {
   const found = await loadFailuresInRuns(sql, { ...everything(query), windowStart });
-  return await groupsOfTests(sql, { ...query, found });
+  const { builds } = numberBuilds(found.runs);
+  return await groupsOfTests(sql, { ...query, inBuilds: { ...found, builds } });
+}
+
+/** The failures of a repository in the window. */
+export interface FailuresOfRepository extends FailuresInBuilds {
+  /** The number of a build by {@linkcode buildKey}; `undefined` where it is not in the window. */
+  buildOf(key: string): number | undefined;
+  /** The id of a test by its number. */
+  idOf(test: number): string;
+  /** The largest groups with a cause that several tests have. */
+  causes: ShownGroup[];
+  together: GroupsOfTests;
 }
 
 /** All failures of the window by cause, and the groups of tests that fail together. */
 export async function loadFailuresOfRepository(
   sql: Queryable,
-  { windowStart, ...query }: GroupsQuery,
-): Promise<ShownGroups & { together: GroupsOfTests }> {
+  { windowStart, maxCauses, ...query }: GroupsQuery & { maxCauses: number },
+): Promise<FailuresOfRepository> {
   const found = await loadFailuresInRuns(sql, { ...everything(query), windowStart });
+  const { failures, runs } = found;
+  const inBuilds = { failures, ...numberBuilds(runs) };
+  const idOf = await loadIdsOfTests(sql, { ...query, failures });
+  const groups = groupFailures(failures, { runs, idOf, withUnknown: false }).groups
+    .filter(({ testCount }) => testCount > 1).slice(0, maxCauses);
   const [causes, together] = await Promise.all([
-    loadCausesOfFailures(sql, { ...everything(query), found }),
-    groupsOfTests(sql, { ...query, found }),
+    withLatest(sql, { ...query, groups, found }),
+    groupsOfTests(sql, { ...query, inBuilds }),
   ]);
-  return { ...causes, together };
+  return { ...inBuilds, idOf, causes, together };
 }
 
 function everything({ repositoryId, idPrefix }: Pick<GroupsQuery, "repositoryId" | "idPrefix">) {
   return { repositoryId, idPrefix, testNo: null, filter: ALL_SUBMISSIONS };
 }
 
+/** The number of the build of each run, and of each build. */
+function numberBuilds(runs: FailuresInRuns["runs"]) {
+  const numbers = new Numbers();
+  const builds = Int32Array.from(runs, (run) => numbers.of(buildKey(run)));
+  return { builds, buildOf: (key: string) => numbers.find(key) };
+}
+
 async function groupsOfTests(
   sql: Queryable,
-  { repositoryId, idPrefix, maxGroups, maxTests, found: { runs, rows } }:
+  { repositoryId, idPrefix, maxGroups, maxTests, inBuilds: { failures, builds } }:
     & Omit<GroupsQuery, "windowStart">
-    & { found: FailuresInRuns },
+    & { inBuilds: FailuresInBuilds },
 ): Promise<GroupsOfTests> {
-  const builds = new Numbers();
-  const buildOf = new Map(runs.map((run) => [run.submissionId, builds.of(buildKey(run))]));
-  const counted = rows.filter(({ submissionId }) => buildOf.has(submissionId));
-  const groups = groupFailures(
-    failedTests(counted),
-    (run) => buildOf.get(counted[run]!.submissionId)!,
-  );
-  const shown = groups.slice(0, maxGroups).map(({ builds, tests }) => ({
-    builds,
-    testNos: tests.map(({ testNo }) => testNo),
-    fingerprints: [...new Set(tests.flatMap(({ causes }) => [...causes]))].sort(),
-  }));
+  const groups = groupTests(failedTests(failures), (run) => builds[run]!);
+  const shown = groups.slice(0, maxGroups).map(({ builds, tests }) => {
+    const causes = new Set(tests.flatMap(({ causes }) => [...causes]));
+    return {
+      builds,
+      testNos: tests.map(({ testNo }) => testNo),
+      fingerprints: Array.from(causes, (cause) => failures.fingerprints[cause]!).sort(),
+    };
+  });
   const testNos = shown.flatMap((group) => group.testNos.slice(0, maxTests));
   const names = await loadIdentities(sql, { repositoryId, idPrefix, testNos });
   return {
@@ -111,16 +134,33 @@ class Numbers {
     if (number === undefined) this.#numbers.set(name, number = this.#numbers.size);
     return number;
   }
+
+  find(name: string): number | undefined {
+    return this.#numbers.get(name);
+  }
 }
 
-/** The tests that failed in submissions, which are numbered by their places. */
-function failedTests(rows: readonly FailuresRow[]): FailedTest[] {
-  const found = new FailuresByTest();
-  const causes = new LatestCauses();
-  for (const [run, row] of rows.entries()) {
-    for (const failure of failuresIn(row)) causes.add(found.add(failure.testNo, run), failure);
-  }
-  return found.tests;
+/** The tests that failed, in ascending order of their numbers in the repository. */
+function failedTests(failures: FailureColumns): FailedTest<number>[] {
+  const unknown = failures.fingerprints.indexOf(NO_TEXT);
+  return failures.byTest().map((indexes, test) => {
+    const failed: FailedTest<number> = {
+      testNo: failures.testNos[test]!,
+      runs: [],
+      causes: new Set(),
+    };
+    let latestRun = -1;
+    let latestCause = unknown;
+    for (const index of indexes) {
+      const run = failures.runs[index]!;
+      const cause = failures.causes[index]!;
+      if (run !== latestRun) failed.runs.push(latestRun = run);
+      if (cause === latestCause) continue;
+      latestCause = cause;
+      if (cause !== unknown) failed.causes.add(cause);
+    }
+    return failed;
+  }).sort((a, b) => a.testNo - b.testNo);
 }
 
 /** Adds the causes of failures to their tests. Most have the same one again, which takes no text to notice. */
@@ -166,7 +206,7 @@ export async function loadFlakyFaults(
     const test = found.add(places.get(testHash)!, run);
     if (fingerprint !== NO_TEXT) test.causes.add(fingerprint);
   }
-  const groups = groupFailures(found.tests, (run) => buildOfRun[run]!);
+  const groups = groupTests(found.tests, (run) => buildOfRun[run]!);
   return groups.filter(({ tests }) => tests.length > 1).map(({ builds, tests }) => ({
     builds,
     tests: tests.map(({ testNo }) => testId(idPrefix, hashes[testNo]!)),
@@ -242,7 +282,7 @@ export async function loadFlakyFailures(
       }
     }
     const idOf = (testNo: number) => testId(idPrefix, hashes.get(testNo)!);
-    for (const { tests } of groupFailures(failed.tests)) {
+    for (const { tests } of groupTests(failed.tests)) {
       if (tests.length > 1) found.groups.push(tests.map(({ testNo }) => idOf(testNo)));
     }
     for (const [testNo, own] of lost) found.lostBuilds.set(idOf(testNo), own);

@@ -1,12 +1,13 @@
 // Tests: tests/routes/failures_test.ts tests/routes/flaky_groups_page_test.ts
 /** The failures of submissions, packed: a repository may have a hundred thousand in its window. */
+import { FailureColumns } from "../../lib/analysis/failure_columns.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isRecordedSince } from "./fragments.ts";
 import { viewOf } from "./packed_rows.ts";
 
 /** The failures of a submission. */
-export interface FailuresRow {
+interface FailuresRow {
   repositoryId: number;
   submissionId: string;
   /** Each has a fingerprint, test_no, and result_no, inverted for a disruption. */
@@ -55,6 +56,35 @@ export function* failuresIn(
     failure.resultNo = place < 0 ? ~place : place;
     yield failure;
   }
+}
+
+/** The failures of some runs, oldest first, by column; the numbers of their runs are places in `runs`. */
+export function failureColumns(
+  rows: readonly FailuresRow[],
+  runs: readonly { submissionId: string }[],
+): FailureColumns {
+  const rowOf = new Map(rows.map((row) => [row.submissionId, row.failures]));
+  const bytes = rows.reduce((sum, { failures }) => sum + failures.length, 0);
+  const columns = new FailureColumns(bytes / FAILURE_BYTES);
+  for (const [run, { submissionId }] of runs.entries()) {
+    const failures = rowOf.get(submissionId);
+    if (!failures) continue;
+    const view = viewOf(failures);
+    for (let at = 0; at < failures.length; at += FAILURE_BYTES) {
+      const [high, low] = [view.getInt32(at), view.getInt32(at + 4)];
+      const cause = columns.causeOf(high, low) ??
+        columns.addCause(high, low, failures.subarray(at, at + FINGERPRINT_BYTES).toHex());
+      const place = view.getInt32(at + FINGERPRINT_BYTES + 4);
+      columns.add({
+        run,
+        testNo: view.getInt32(at + FINGERPRINT_BYTES),
+        resultNo: place < 0 ? ~place : place,
+        isDisruption: place < 0,
+        cause,
+      });
+    }
+  }
+  return columns;
 }
 
 /** The failures of repositories in the window, of all tests or of one. */

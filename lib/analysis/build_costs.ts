@@ -1,12 +1,5 @@
 /** The cost of failures: the number of builds they occurred in. */
-
-/** A failure or error of a test in a build. */
-export interface FailureInBuild {
-  testId: string;
-  /** As {@linkcode buildKey} names it. */
-  build: string;
-  isDisruption: boolean;
-}
+import type { FailureColumns } from "./failure_columns.ts";
 
 /** Names the build of a submission: its URL, or the submission alone. */
 export function buildKey(
@@ -27,10 +20,11 @@ export interface TestCost {
   disruptionCount: number;
 }
 
-/** The tests that failed in a build: those with a disruption there, with their number, and others. */
-export interface FailedTests {
-  flaky: ReadonlyMap<string, number>;
-  others: ReadonlySet<string>;
+/** Failures, and the builds that they are of. */
+export interface FailuresInBuilds {
+  failures: FailureColumns;
+  /** The number of the build of each run, from 0. */
+  builds: Int32Array;
 }
 
 /** How many tests of a build have a disruption in it, and how many other failures only. */
@@ -45,16 +39,27 @@ export function countFailedTests(
   return { flakyTestCount, failedTestCount: flaky.size - flakyTestCount };
 }
 
-/** The tests that failed, by build. */
-export function failedTestsByBuild(failures: Iterable<FailureInBuild>): Map<string, FailedTests> {
-  const builds = new Map<string, { flaky: Map<string, number>; others: Set<string> }>();
-  for (const { testId, build, isDisruption } of failures) {
-    let tests = builds.get(build);
-    if (!tests) builds.set(build, tests = { flaky: new Map(), others: new Set() });
-    if (isDisruption) tests.flaky.set(testId, (tests.flaky.get(testId) ?? 0) + 1);
-    else tests.others.add(testId);
+/** Tests that failed in a build: those with a disruption there, and those with another failure. */
+export interface FailedTests {
+  flaky: ReadonlySet<number>;
+  others: ReadonlySet<number>;
+}
+
+/** The numbers of the tests that failed in some builds, by the numbers of the builds. */
+export function failedTestsByBuild(
+  { failures, builds }: FailuresInBuilds,
+  wanted: Iterable<number>,
+): Map<number, FailedTests> {
+  const found = new Map(
+    Array.from(wanted, (build) => [build, { flaky: new Set<number>(), others: new Set<number>() }]),
+  );
+  for (let index = 0; index < failures.length; index++) {
+    const build = found.get(builds[failures.runs[index]!]!);
+    if (build) {
+      (failures.disruptions[index] ? build.flaky : build.others).add(failures.tests[index]!);
+    }
   }
-  return builds;
+  return found;
 }
 
 /** Tests that failed in the same one or two builds and nowhere else are one row from this number on. */
@@ -73,33 +78,45 @@ interface BuildsOfTest {
 /**
  * The tests with disruptions in the most builds; ties go to more disruptions, then by id. Tests that an
  * outage hit together are one row, so that they leave room for others.
+ *
+ * @param options.idOf the id of a test, by its number
  */
-export function costliestTests(builds: Iterable<FailedTests>, limit: number): TestCost[] {
-  const costs = new Map<string, BuildsOfTest>();
-  let build = 0;
-  for (const { flaky } of builds) {
-    for (const [testId, disruptionCount] of flaky) {
-      const cost = costs.get(testId);
-      if (cost) {
-        cost.buildCount++;
-        cost.disruptionCount += disruptionCount;
-        cost.lastBuild = build;
-      } else {
-        const counts = { buildCount: 1, disruptionCount, firstBuild: build, lastBuild: build };
-        costs.set(testId, { testId, ...counts });
-      }
+export function costliestTests(
+  { failures, builds }: FailuresInBuilds,
+  { idOf, limit }: { idOf: (test: number) => string; limit: number },
+): TestCost[] {
+  /** The test by which each build was counted last. */
+  const countedFor = new Int32Array(builds.length).fill(-1);
+  const costs: BuildsOfTest[] = [];
+  for (const [test, indexes] of failures.byTest().entries()) {
+    const cost = {
+      testId: "",
+      buildCount: 0,
+      disruptionCount: 0,
+      firstBuild: Infinity,
+      lastBuild: -1,
+    };
+    for (const index of indexes) {
+      if (failures.disruptions[index] === 0) continue;
+      cost.disruptionCount++;
+      const build = builds[failures.runs[index]!]!;
+      if (countedFor[build] === test) continue;
+      countedFor[build] = test;
+      cost.buildCount++;
+      cost.firstBuild = Math.min(cost.firstBuild, build);
+      cost.lastBuild = Math.max(cost.lastBuild, build);
     }
-    build++;
+    if (cost.disruptionCount > 0) costs.push({ ...cost, testId: idOf(test) });
   }
-  const sorted = [...costs.values()].sort((a, b) =>
+  costs.sort((a, b) =>
     b.buildCount - a.buildCount || b.disruptionCount - a.disruptionCount ||
     (a.testId < b.testId ? -1 : 1)
   );
-  return groupsOf(sorted, limit);
+  return rowsOf(costs, limit);
 }
 
 /** The first rows of sorted tests. */
-function groupsOf(sorted: readonly BuildsOfTest[], limit: number): TestCost[] {
+function rowsOf(sorted: readonly BuildsOfTest[], limit: number): TestCost[] {
   const keyOf = ({ buildCount, disruptionCount, firstBuild, lastBuild }: BuildsOfTest) =>
     buildCount > MAX_BUILDS_TOGETHER ? null : `${firstBuild} ${lastBuild} ${disruptionCount}`;
   const together = Map.groupBy(

@@ -5,6 +5,7 @@ import { compareTexts } from "../base/text.ts";
 import { firstLine } from "../report/bounded_text.ts";
 import { isNoCause, isTitle } from "../report/says_nothing.ts";
 import { CAUSE_RULES } from "./cause_rules.ts";
+import type { FailureColumns } from "./failure_columns.ts";
 
 const ANY_RULE = new RegExp(
   CAUSE_RULES.map(({ pattern }) => `(${pattern.source})`).join("|"),
@@ -54,95 +55,155 @@ export function splitFingerprints(joined: string): string[] {
   return joined.match(/.{16}/g) ?? [];
 }
 
-export interface FailedAttempt {
-  /** Fingerprint of its cause. */
-  fingerprint: string;
-  /** Number of its test: an index of their ids. */
-  test: number;
-  /** `""` when unknown. */
-  branch: string;
+/** A run as its failures show it. */
+interface FailedRun {
   /** Seconds since 1970. */
   recordedAt: number;
-  /** Greater than the positions of all earlier failures. */
-  position: number;
-  isDisruption: boolean;
+  /** `null` or `""` when unknown. */
+  branch: string | null;
 }
 
-export type FailureGroup<T extends FailedAttempt> = ReturnType<typeof summarize<T>>;
+/** Failures of one cause. */
+export interface FailureGroup {
+  fingerprint: string;
+  /** Index of its latest failure, whose message and body represent the group. */
+  latest: number;
+  count: number;
+  disruptionCount: number;
+  /** Seconds since 1970. */
+  firstRecordedAt: number;
+  lastRecordedAt: number;
+  /** Sorted, without unknown ones. */
+  branches: string[];
+  /** Ids of the tests that failed most often, at most 20. */
+  tests: string[];
+  testCount: number;
+}
 
 const MAX_GROUPS = 50;
 const MAX_TESTS = 20;
 
 /**
- * Groups failures, in any order, by cause: the 50 largest groups, the largest first, and the number of
- * all. A failure of an unknown cause is alone. Ties go to the latest failure, then to the smaller fingerprint.
- * One pass, as there may be 100,000. Each may be the same object, written to again: only the latest of a group is
- * copied, and there are fewest copies where the latest failures come first.
+ * Groups failures by cause: the 50 largest groups, the largest first, and the number of all. Ties go to the latest
+ * failure, then to the smaller fingerprint.
+ *
+ * @param options.runs of the failures, oldest first
+ * @param options.idOf the id of a test, by its number
+ * @param options.withUnknown includes failures of an unknown cause, each in a group of its own
  */
-export function groupFailures<T extends FailedAttempt>(
-  attempts: Iterable<T>,
-  testIds: readonly string[],
-): { count: number; groups: FailureGroup<T>[] } {
-  const groups = new Map<string, Group<T>>();
-  for (const attempt of attempts) {
-    const { fingerprint, test, branch, recordedAt, isDisruption } = attempt;
-    const key = fingerprint === UNKNOWN_CAUSE ? `unknown ${attempt.position}` : fingerprint;
-    let group = groups.get(key);
-    if (!group) {
-      group = {
-        fingerprint,
-        latest: { ...attempt },
-        count: 0,
-        disruptionCount: 0,
-        firstRecordedAt: recordedAt,
-        branches: new Set(),
-        tests: [],
-      };
-      groups.set(key, group);
-    }
-    group.count++;
-    if (isDisruption) group.disruptionCount++;
-    if (attempt.position > group.latest.position) group.latest = { ...attempt };
-    if (recordedAt < group.firstRecordedAt) group.firstRecordedAt = recordedAt;
-    if (branch !== "") group.branches.add(branch);
-    group.tests.push(test);
-  }
-  const largest = [...groups.values()].sort((a, b) =>
-    b.count - a.count || b.latest.recordedAt - a.latest.recordedAt ||
-    compareTexts(a.fingerprint, b.fingerprint) || b.latest.position - a.latest.position
+export function groupFailures(
+  failures: FailureColumns,
+  { runs, idOf, withUnknown }: {
+    runs: readonly FailedRun[];
+    idOf: (test: number) => string;
+    withUnknown: boolean;
+  },
+): { count: number; groups: FailureGroup[] } {
+  const groups = groupsOf(failures, withUnknown);
+  const recordedAt = ({ latest }: Group) => runs[failures.runs[latest]!]!.recordedAt;
+  const largest = groups.toSorted((a, b) =>
+    b.count - a.count || recordedAt(b) - recordedAt(a) ||
+    compareTexts(a.fingerprint, b.fingerprint) || (failures.isLater(b.latest, a.latest) ? 1 : -1)
   ).slice(0, MAX_GROUPS);
-  return { count: groups.size, groups: largest.map((group) => summarize(group, testIds)) };
+  const members = membersOf(failures, largest);
+  return {
+    count: groups.length,
+    groups: largest.map((group, place) => ({
+      ...summarize(group, { failures, members: members[place]!, runs }),
+      ...testsOf({ failures, members: members[place]!, idOf }),
+    })),
+  };
 }
 
-interface Group<T> {
+interface Group {
   fingerprint: string;
-  /** Its message and body represent the group. */
-  latest: T;
+  /** -1 for a single failure of an unknown cause. */
+  cause: number;
   count: number;
-  disruptionCount: number;
-  /** Seconds since 1970. */
-  firstRecordedAt: number;
-  /** Without unknown ones. */
-  branches: Set<string>;
-  /** The test of each failure. */
-  tests: number[];
+  /** Index of its latest failure. */
+  latest: number;
 }
 
-function summarize<T extends FailedAttempt>(group: Group<T>, testIds: readonly string[]) {
-  const counts = new Uint32Array(testIds.length);
-  const failed = group.tests.filter((test) => counts[test]!++ === 0);
+function groupsOf(failures: FailureColumns, withUnknown: boolean): Group[] {
+  const { causes, fingerprints, length } = failures;
+  const unknown = fingerprints.indexOf(UNKNOWN_CAUSE);
+  const counts = new Int32Array(fingerprints.length);
+  const latest = new Int32Array(fingerprints.length).fill(-1);
+  const alone: Group[] = [];
+  for (let index = 0; index < length; index++) {
+    const cause = causes[index]!;
+    if (cause !== unknown) {
+      counts[cause]!++;
+      if (latest[cause] === -1 || failures.isLater(index, latest[cause]!)) latest[cause] = index;
+    } else if (withUnknown) {
+      alone.push({ fingerprint: UNKNOWN_CAUSE, cause: -1, count: 1, latest: index });
+    }
+  }
+  const known = fingerprints.flatMap((fingerprint, cause) =>
+    cause === unknown ? [] : [{ fingerprint, cause, count: counts[cause]!, latest: latest[cause]! }]
+  );
+  return [...known, ...alone];
+}
+
+/** The failures of each group, oldest run first. */
+function membersOf(failures: FailureColumns, groups: readonly Group[]): Int32Array[] {
+  const members = groups.map(({ count, latest }) => new Int32Array(count).fill(latest));
+  const placeOf = new Int32Array(failures.fingerprints.length).fill(-1);
+  for (const [place, { cause }] of groups.entries()) if (cause >= 0) placeOf[cause] = place;
+  const next = new Int32Array(groups.length);
+  for (let index = 0; index < failures.length; index++) {
+    const place = placeOf[failures.causes[index]!]!;
+    if (place >= 0) members[place]![next[place]!++] = index;
+  }
+  return members;
+}
+
+function summarize(
+  { fingerprint, count, latest }: Group,
+  { failures, members, runs }: {
+    failures: FailureColumns;
+    members: Int32Array;
+    runs: readonly FailedRun[];
+  },
+) {
+  const branches = new Set<string>();
+  let disruptionCount = 0;
+  let run = -1;
+  for (const index of members) {
+    disruptionCount += failures.disruptions[index]!;
+    if (failures.runs[index] === run) continue;
+    run = failures.runs[index]!;
+    const { branch } = runs[run]!;
+    if (branch) branches.add(branch);
+  }
+  return {
+    fingerprint,
+    latest,
+    count,
+    disruptionCount,
+    firstRecordedAt: runs[failures.runs[members[0]!]!]!.recordedAt,
+    lastRecordedAt: runs[failures.runs[latest]!]!.recordedAt,
+    branches: [...branches].sort(),
+  };
+}
+
+function testsOf(
+  { failures, members, idOf }: {
+    failures: FailureColumns;
+    members: Int32Array;
+    idOf: (test: number) => string;
+  },
+) {
+  const counts = new Uint32Array(failures.testNos.length);
+  const failed: number[] = [];
+  for (const index of members) {
+    const test = failures.tests[index]!;
+    if (counts[test]!++ === 0) failed.push(test);
+  }
   // Leaves few ids to compare.
   const least = Uint32Array.from(failed, (test) => counts[test]!).sort().at(-MAX_TESTS) ?? 0;
-  const tests = failed.filter((test) => counts[test]! >= least).sort((a, b) =>
-    counts[b]! - counts[a]! || (testIds[a]! < testIds[b]! ? -1 : 1)
-  );
-  return {
-    ...group,
-    lastRecordedAt: group.latest.recordedAt,
-    /** Sorted. */
-    branches: [...group.branches].sort(),
-    /** Ids of the tests that failed most often, at most 20. */
-    tests: tests.slice(0, MAX_TESTS).map((test) => testIds[test]!),
-    testCount: failed.length,
-  };
+  const tests = failed.filter((test) => counts[test]! >= least)
+    .map((test) => ({ id: idOf(test), count: counts[test]! }))
+    .sort((a, b) => b.count - a.count || (a.id < b.id ? -1 : 1));
+  return { tests: tests.slice(0, MAX_TESTS).map(({ id }) => id), testCount: failed.length };
 }

@@ -1,18 +1,18 @@
 /** Tests that fail together: one fault behind several tests is one group. */
 
-/** A test with its failures. */
-export interface FailedTest {
+/** A test with its failures, whose causes are named by fingerprints or numbers. */
+export interface FailedTest<Cause = string> {
   testNo: number;
   /** Numbers of its failed runs, from 0, each once. */
   runs: number[];
   /** Known causes of its failures. */
-  causes: Set<string>;
+  causes: Set<Cause>;
 }
 
 /** Tests whose failing runs overlap, or that share a cause. */
-interface FailureGroup {
+interface FailureGroup<Cause> {
   /** In ascending order of their numbers. */
-  tests: FailedTest[];
+  tests: FailedTest<Cause>[];
   /** Builds with a failure of one of its tests. */
   builds: number;
 }
@@ -49,12 +49,12 @@ export class FailuresByTest {
  * @param tests in ascending order of their numbers
  * @param buildOf the number of the build of each run; a run is a build unless given
  */
-export function groupFailures(
-  tests: readonly FailedTest[],
+export function groupFailures<Cause>(
+  tests: readonly FailedTest<Cause>[],
   buildOf: (run: number) => number = (run) => run,
-): FailureGroup[] {
+): FailureGroup<Cause>[] {
   const groups = new DisjointSets(tests.length);
-  const byCause = new Map<string, number>();
+  const byCause = new Map<Cause, number>();
   for (const [index, { causes }] of tests.entries()) {
     for (const cause of causes) {
       const first = byCause.get(cause);
@@ -70,7 +70,10 @@ export function groupFailures(
   }).sort((a, b) => b.builds - a.builds || a.tests[0]!.testNo - b.tests[0]!.testNo);
 }
 
-function countBuilds(tests: readonly FailedTest[], buildOf: (run: number) => number): number {
+function countBuilds(
+  tests: readonly Pick<FailedTest, "runs">[],
+  buildOf: (run: number) => number,
+): number {
   const builds = new Set<number>();
   for (const { runs } of tests) {
     for (const run of runs) builds.add(buildOf(run));
@@ -100,7 +103,7 @@ const MANY_TESTS = 1 / 8;
  * sets of bits. 2,000 tests with 25 of 1,000 runs each have a million common runs, where all pairs of sets have 64
  * million words; by lists alone, an outage of all tests costs as much as 16 bits.
  */
-function joinOverlapping(tests: readonly FailedTest[], groups: DisjointSets): void {
+function joinOverlapping(tests: readonly Pick<FailedTest, "runs">[], groups: DisjointSets): void {
   const places = [...tests.keys()].filter((index) => tests[index]!.runs.length >= MIN_COMMON_RUNS);
   const counts = new Map<number, number>();
   for (const place of places) {

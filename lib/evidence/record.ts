@@ -1,13 +1,6 @@
 /** The record of conclusions: how often what was said of failures turned out to be right. */
 import type { Evidence } from "./evidence.ts";
-import {
-  type Blame,
-  blameOf,
-  brierScores,
-  compareCounts,
-  type Prediction,
-  type Share,
-} from "./shares.ts";
+import { type Blame, blameOf, brierScores, compareCounts, type Share } from "./shares.ts";
 import type { Truth } from "./truth.ts";
 
 /** Failures of which the same was said, and of which the same became known. */
@@ -74,7 +67,7 @@ export function conclusionRecord(failures: readonly SaidFailures[]): ConclusionR
     const own = blamed(blame);
     return { right: sum(own, truth), of: sum(own) };
   };
-  const { brier, baseRate } = brierScores(predictions(resolved));
+  const { brier, baseRate } = brierScores(resolved);
   return {
     rows: rows.sort(compareCounts),
     notYours: rightness("not_yours", "not_the_change"),
@@ -91,12 +84,4 @@ function sum(failures: readonly SaidFailures[], truth?: Truth | null): number {
     (total, one) => total + (truth === undefined || one.truth === truth ? one.count : 0),
     0,
   );
-}
-
-function* predictions(
-  failures: readonly (SaidFailures & { truth: Truth })[],
-): Generator<Prediction, void> {
-  for (const { count, ...prediction } of failures) {
-    for (let index = 0; index < count; index++) yield prediction;
-  }
 }

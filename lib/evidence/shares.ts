@@ -89,12 +89,14 @@ export function blameOf(evidence: Evidence, share: Share | null): Blame {
   return ACCUSING.includes(evidence) ? "yours" : "unclear";
 }
 
-/** A failure whose truth came out, with what was said at its time. */
+/** Failures whose truth came out, with what was said at their time. */
 export interface Prediction {
   evidence: Evidence;
   /** What was known at its moment. */
   share: Share | null;
   truth: Truth;
+  /** How many failures; 1 unless given. */
+  count?: number;
 }
 
 /** The probability of each blame while no share is known. */
@@ -107,21 +109,21 @@ const PROBABILITY: Record<Blame, number> = { not_yours: 1, unclear: 0.5, yours: 
 export function brierScores(
   predictions: Iterable<Prediction>,
 ): { brier: number | null; baseRate: number | null } {
-  let count = 0;
+  let all = 0;
   let notTheChange = 0;
   let sum = 0;
-  for (const { evidence, share, truth } of predictions) {
+  for (const { evidence, share, truth, count = 1 } of predictions) {
     const said = share && evidence !== "passed_here"
       ? share.notTheChange / share.of
       : PROBABILITY[blameOf(evidence, share)];
     const outcome = truth === "not_the_change" ? 1 : 0;
-    count++;
-    notTheChange += outcome;
-    sum += (said - outcome) ** 2;
+    all += count;
+    notTheChange += count * outcome;
+    sum += count * (said - outcome) ** 2;
   }
-  if (count === 0) return { brier: null, baseRate: null };
-  const rate = notTheChange / count;
-  return { brier: sum / count, baseRate: rate * (1 - rate) };
+  if (all === 0) return { brier: null, baseRate: null };
+  const rate = notTheChange / all;
+  return { brier: sum / all, baseRate: rate * (1 - rate) };
 }
 
 /** Sorts by evidence as it is tried, failures on the base branch first. */

@@ -2,7 +2,11 @@
 /** `/repos/{owner}/{name}`: one repository. */
 import { loadConclusionRecord } from "../../db/read/conclusion_record.ts";
 import type { ShownGroup } from "../../db/read/failures.ts";
-import { type GroupOfTests, loadFailuresOfRepository } from "../../db/read/failing_together.ts";
+import {
+  type FailuresOfRepository,
+  type GroupOfTests,
+  loadFailuresOfRepository,
+} from "../../db/read/failing_together.ts";
 import { loadFlakyMicroseconds } from "../../db/read/flaky_time.ts";
 import { loadNewlyFlakyTests } from "../../db/read/newly_flaky_tests.ts";
 import { loadOverviews, type Overview } from "../../db/read/repositories.ts";
@@ -71,6 +75,7 @@ export const repositoryPage = definePage({
         load(loadOverviews, { firstDay, withBefore: true }),
         load(loadFailuresOfRepository, {
           windowStart,
+          maxCauses: MAX_ROWS,
           maxGroups: MAX_GROUPS,
           maxTests: MAX_GROUP_TESTS,
         }),
@@ -91,10 +96,8 @@ export const repositoryPage = definePage({
         }),
       ]);
     const [overview] = overviews as [Overview];
-    const { together } = failures;
-    const failedTests = failedTestsByBuild(failures.failures);
-    const costs = costliestTests(failedTests.values(), MAX_COSTS);
-    const causes = failures.groups.filter(({ testCount }) => testCount > 1).slice(0, MAX_ROWS);
+    const { together, causes, idOf } = failures;
+    const costs = costliestTests(failures, { idOf, limit: MAX_COSTS });
     const testIds = [
       ...costs.flatMap(({ testId, togetherIds }) => [testId, ...togetherIds]),
       ...causes.flatMap(({ tests }) => tests),
@@ -122,7 +125,7 @@ ${isFirst && rare}
 <div class="pair lists"><section><h2>Tests that cost the most builds</h2>
 ${costTable(costs, page)}</section>${together.count > 0 && groupTable(together.groups, page)}</div>
 <h2>Recent builds</h2>
-${await buildTable(recent.submissions, failedTests, page)}
+${await buildTable(recent.submissions, failures, page)}
 <p>${page.link.builds(overview, "All builds")}</p>
 ${!isFirst && rare}
 <h2>New flaky tests since ${formatDay(firstDay)}</h2>
@@ -295,7 +298,7 @@ ${table("Causes that hit several tests", columns, rows)}`;
 
 async function buildTable(
   submissions: readonly SubmissionRow[],
-  failed: ReadonlyMap<string, FailedTests>,
+  failures: FailuresOfRepository,
   page: RepositoryPage,
 ): Promise<Markup> {
   if (submissions.length === 0) {
@@ -304,6 +307,10 @@ async function buildTable(
     return emptyState(text, await uploadCommand(page, page.repository));
   }
   const builds = [...Map.groupBy(submissions, buildKey)].slice(0, MAX_ROWS);
+  const failed = failedTestsByBuild(
+    failures,
+    builds.flatMap(([build]) => failures.buildOf(build) ?? []),
+  );
   return table(
     "Recent builds",
     ["Build|name", "Outcome|nowrap", "When|nowrap", "Commit|wide", "Results|number wide"],
@@ -311,7 +318,7 @@ async function buildTable(
       const [latest] = parts as [SubmissionRow];
       return [
         page.link.namedBuild(page.overview, latest),
-        outcomeOf(parts, failed.get(build)),
+        outcomeOf(parts, failed.get(failures.buildOf(build) ?? -1)),
         page.at(latest.recordedAt),
         page.link.commit(page.overview, latest.commitOid),
         formatCount(parts.reduce((sum, { testResultCount }) => sum + testResultCount, 0)),

@@ -1,6 +1,7 @@
 /** Failure groups in the most obvious way: filtered again for each of their fields. */
-import { type FailedAttempt, fingerprint } from "../../lib/analysis/failure_groups.ts";
+import { fingerprint } from "../../lib/analysis/failure_groups.ts";
 import { compareTexts } from "../../lib/base/text.ts";
+import type { FailedAttempt } from "../lib/analysis/grouped_failures.ts";
 
 /** A failure with the id of its test. */
 type PlainFailure = Omit<FailedAttempt, "position" | "test"> & { testId: string };

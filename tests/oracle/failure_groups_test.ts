@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import fc from "fast-check";
-import { failureCause, fingerprint, groupFailures } from "../../lib/analysis/failure_groups.ts";
+import { failureCause, fingerprint } from "../../lib/analysis/failure_groups.ts";
 import { CAUSES } from "../lib/analysis/failure_messages.ts";
+import { groupedFailures } from "../lib/analysis/grouped_failures.ts";
 import { plainCause } from "./causes/plain_cause.ts";
 import { plainGroups } from "./failure_groups.ts";
 
@@ -186,7 +187,7 @@ describe("failure groups", () => {
       fc.property(fc.array(attempt, { maxLength: 300, size: "max" }), (attempts) => {
         const sorted = attempts.toSorted((a, b) => a.recordedAt - b.recordedAt)
           .map((attempt, position) => ({ ...attempt, position, testId: ids[attempt.test]! }));
-        assert.deepEqual(groupFailures(sorted.toReversed(), ids), plainGroups(sorted));
+        assert.deepEqual(groupedFailures(sorted.toReversed(), ids), plainGroups(sorted));
       }),
       { numRuns: 200, seed: 1 },
     );

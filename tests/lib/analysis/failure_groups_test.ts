@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import {
-  type FailedAttempt,
-  failureCause,
-  fingerprint,
-  groupFailures,
-  UNKNOWN_CAUSE,
-} from "../../../lib/analysis/failure_groups.ts";
+import { failureCause, fingerprint, UNKNOWN_CAUSE } from "../../../lib/analysis/failure_groups.ts";
 import { CAUSES } from "./failure_messages.ts";
+import { type FailedAttempt, groupedFailures } from "./grouped_failures.ts";
 
 const causeOf = (message: string): string => failureCause(message, "");
 
@@ -60,7 +55,7 @@ function attempt(more: Partial<FailedAttempt>): FailedAttempt {
 
 describe("groups of failures", () => {
   it("are sorted by size, with the fields of their failures", () => {
-    const { count, groups } = groupFailures([
+    const { count, groups } = groupedFailures([
       attempt({ fingerprint: "b", recordedAt: 90 }),
       attempt({ recordedAt: 100, test: 2, branch: "work", isDisruption: true }),
       attempt({ recordedAt: 110, branch: "" }),
@@ -91,11 +86,11 @@ describe("groups of failures", () => {
         testCount: 1,
       },
     ]);
-    assert.deepEqual(groupFailures([], []), { count: 0, groups: [] });
+    assert.deepEqual(groupedFailures([], []), { count: 0, groups: [] });
   });
 
   it("of an unknown cause are one each, the latest first", () => {
-    const { count, groups } = groupFailures(
+    const { count, groups } = groupedFailures(
       [1, 2, 3].map((position) =>
         attempt({ fingerprint: UNKNOWN_CAUSE, position, test: position })
       ),
@@ -109,7 +104,7 @@ describe("groups of failures", () => {
   });
 
   it("of the same size are ordered by their latest failure, then by fingerprint", () => {
-    const { groups } = groupFailures([
+    const { groups } = groupedFailures([
       ...["c", "a", "d", "b"].map((fingerprint) => attempt({ fingerprint })),
       attempt({ fingerprint: "e", recordedAt: 101 }),
     ], IDS);
@@ -125,7 +120,7 @@ describe("groups of failures", () => {
           (_, test) => attempt({ fingerprint: String(cause), test }),
         ),
     ).flat();
-    const { count, groups } = groupFailures([
+    const { count, groups } = groupedFailures([
       ...attempts,
       attempt({ fingerprint: "59", test: 17 }),
     ], IDS);

@@ -1,0 +1,96 @@
+// Tests: tests/lib/analysis/failure_groups_test.ts tests/lib/analysis/build_costs_test.ts
+/** Failures by column: 50,000 objects take longer than what is found out about them. */
+
+/** A failure as it is added to {@linkcode FailureColumns}. */
+interface AddedFailure {
+  /** Number of its run. */
+  run: number;
+  testNo: number;
+  /** Its place in the report of the run. */
+  resultNo: number;
+  isDisruption: boolean;
+  /** Number of its cause: {@linkcode FailureColumns.causeOf}. */
+  cause: number;
+}
+
+/** Failures of some runs, which are added in ascending order of the numbers of their runs, the oldest run first. */
+export class FailureColumns {
+  length = 0;
+  readonly runs: Int32Array;
+  /** Numbers of their tests, from 0. */
+  readonly tests: Int32Array;
+  /** Numbers of their causes, from 0. */
+  readonly causes: Int32Array;
+  readonly resultNos: Int32Array;
+  /** 1 for a disruption, otherwise 0. */
+  readonly disruptions: Uint8Array;
+  /** The test_no of each test. */
+  readonly testNos: number[] = [];
+  /** Fingerprint of each cause. */
+  readonly fingerprints: string[] = [];
+  readonly #testOf = new Map<number, number>();
+  readonly #causeOf = new Map<number, Map<number, number>>();
+
+  /** @param capacity the number of failures, at most */
+  constructor(capacity: number) {
+    this.runs = new Int32Array(capacity);
+    this.tests = new Int32Array(capacity);
+    this.causes = new Int32Array(capacity);
+    this.resultNos = new Int32Array(capacity);
+    this.disruptions = new Uint8Array(capacity);
+  }
+
+  /** The number of a cause by the first and the last four bytes of its fingerprint; `undefined` for a new one. */
+  causeOf(high: number, low: number): number | undefined {
+    return this.#causeOf.get(high)?.get(low);
+  }
+
+  /** Numbers a new cause. */
+  addCause(high: number, low: number, fingerprint: string): number {
+    let causes = this.#causeOf.get(high);
+    if (!causes) this.#causeOf.set(high, causes = new Map());
+    const cause = this.fingerprints.push(fingerprint) - 1;
+    causes.set(low, cause);
+    return cause;
+  }
+
+  add({ run, testNo, resultNo, isDisruption, cause }: AddedFailure): void {
+    let test = this.#testOf.get(testNo);
+    if (test === undefined) {
+      this.#testOf.set(testNo, test = this.testNos.length);
+      this.testNos.push(testNo);
+    }
+    const index = this.length++;
+    this.runs[index] = run;
+    this.tests[index] = test;
+    this.causes[index] = cause;
+    this.resultNos[index] = resultNo;
+    this.disruptions[index] = isDisruption ? 1 : 0;
+  }
+
+  /** Whether one failure is later than another: in a later run, or later in the report. */
+  isLater(one: number, other: number): boolean {
+    const byRun = this.runs[one]! - this.runs[other]!;
+    return byRun > 0 || byRun === 0 && this.resultNos[one]! > this.resultNos[other]!;
+  }
+
+  /** The failures of each test, in the order in which they were added. */
+  byTest(): Int32Array[] {
+    return this.#groupedBy(this.tests, this.testNos.length);
+  }
+
+  #groupedBy(numbers: Int32Array, count: number): Int32Array[] {
+    const ends = new Int32Array(count);
+    for (let index = 0; index < this.length; index++) ends[numbers[index]!]!++;
+    const found = new Int32Array(this.length);
+    const groups: Int32Array[] = [];
+    for (let number = 0, start = 0; number < count; number++) {
+      const end = start + ends[number]!;
+      groups.push(found.subarray(start, end));
+      ends[number] = start;
+      start = end;
+    }
+    for (let index = 0; index < this.length; index++) found[ends[numbers[index]!]!++] = index;
+    return groups;
+  }
+}
