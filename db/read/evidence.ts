@@ -170,13 +170,31 @@ export function knownCauses(causes: readonly string[]): string[] {
 }
 
 /** SQL: whether the row `s` of `submission` is this run itself. */
-function isOwn(sql: Queryable, { submissionId, ...run }: EvidenceRun) {
-  const isSame = run.buildUrl === "" ? sql`false` : sql`(s.build_url = ${run.buildUrl}
-    and s.job = ${run.job} and s.environment = ${run.environment} and s.shard = ${run.shard}
-    and s.attempt = ${run.attempt})`;
-  return submissionId === null
+function isOwn(sql: Queryable, run: EvidenceRun) {
+  const isSame = isSameUpload(sql, run);
+  return run.submissionId === null
     ? isSame
-    : sql`(s.submission_id = decode(${submissionId}, 'hex') or ${isSame})`;
+    : sql`(s.submission_id = decode(${run.submissionId}, 'hex') or ${isSame})`;
+}
+
+/** SQL: whether the row `s` of `submission` is of the same build, job, environment, shard and attempt. */
+function isSameUpload(sql: Queryable, { buildUrl, job, environment, shard, attempt }: EvidenceRun) {
+  return buildUrl === "" ? sql`false` : sql`(s.build_url = ${buildUrl} and s.job = ${job}
+    and s.environment = ${environment} and s.shard = ${shard} and s.attempt = ${attempt})`;
+}
+
+/** SQL: whether the row `n` of `negative_result` is not of this run itself. */
+function isOfOther(
+  sql: Queryable,
+  { repositoryId, run }: Pick<HistoryOptions, "repositoryId" | "run">,
+) {
+  const isNotSame = run.buildUrl === "" ? sql`true` : sql`n.submission_id <> all(array(
+    select s.submission_id from submission s
+    where s.repository_id = ${repositoryId} and s.build_url <> ''
+      and md5(s.build_url) = md5(${run.buildUrl}) and ${isSameUpload(sql, run)}))`;
+  return run.submissionId === null
+    ? isNotSame
+    : sql`n.submission_id <> decode(${run.submissionId}, 'hex') and ${isNotSame}`;
 }
 
 /** SQL: whether the row `s` of `submission` was recorded in the days before the run. */
@@ -393,6 +411,9 @@ function runsBefore(
  *
  * `offset 0` has each test looked up by itself. Where the repository has more failures than the planner
  * knows of, as within a first upload of many, it reads all failures of each submission for every test.
+ *
+ * One row for each test, and the submissions by themselves: joined and sent one by one, the 9,000 failures that 300
+ * tests had before took ten times as long.
  */
 async function loadEarlierFailures(
   sql: Queryable,
@@ -403,35 +424,69 @@ async function loadEarlierFailures(
     base: Patterns;
   },
 ): Promise<Map<number, EarlierFailure[]>> {
-  const rows = await sql<
-    (KnownRun & { testNo: number; causes: string; isSameCode: boolean; isOnBase: boolean })[]
-  >`
-    select t.test_no as "testNo", n."submissionId", n.branch, n.causes, n."isSameCode", n."isOnBase"
+  const rows = await sql<{ testNo: number; failures: string }[]>`
+    select t.test_no as "testNo", n.failures
     from unnest(${integersIn(sql, new Set(testNos))}) t (test_no)
     cross join lateral (
-      select encode(n.submission_id, 'hex') as "submissionId", coalesce(s.branch, '') as branch,
-        encode(string_agg(n.fingerprint || coalesce(n.other_fingerprints, ''), ''), 'hex') as causes,
-        s.code_version = ${run.code ?? ""} as "isSameCode",
-        ${isOfBase(sql, base)} as "isOnBase"
+      select string_agg(encode(n.submission_id || n.causes, 'hex'), ' ' order by n.submission_id) as failures
       from (
-        select n.submission_id, n.fingerprint, n.other_fingerprints from negative_result n
-        where n.repository_id = ${repositoryId} and n.test_no = t.test_no
-          and ${isRecordedSince(sql, firstSubmissionId(run.moment - MEMORY_DAYS * SECONDS_PER_DAY))}
-          and n.submission_id < decode(${firstSubmissionId(run.moment + 1)}, 'hex')
-        offset 0
+        select n.submission_id,
+          string_agg(n.fingerprint || coalesce(n.other_fingerprints, ''), '') as causes
+        from (
+          select n.submission_id, n.fingerprint, n.other_fingerprints from negative_result n
+          where n.repository_id = ${repositoryId} and n.test_no = t.test_no
+            and ${
+    isRecordedSince(sql, firstSubmissionId(run.moment - MEMORY_DAYS * SECONDS_PER_DAY))
+  }
+            and n.submission_id < decode(${firstSubmissionId(run.moment + 1)}, 'hex')
+            and ${isOfOther(sql, { repositoryId, run })}
+          offset 0
+        ) n
+        group by n.submission_id
+        order by n.submission_id desc
+        limit ${MAX_RUNS}
       ) n
-      join submission s on s.repository_id = ${repositoryId} and s.submission_id = n.submission_id
-      where s.status = 'processed' and not ${isOwn(sql, run)}
-      group by n.submission_id, s.branch, s.queue_base, s.code_version
-      order by n.submission_id desc
-      limit ${MAX_RUNS}
     ) n
-    order by t.test_no, n."submissionId"`;
-  const failures = rows.map(({ causes, ...row }) => ({
-    ...row,
-    causes: knownCauses(splitFingerprints(causes)),
+    where n.failures is not null`;
+  const failures = rows.map(({ testNo, failures }) => ({
+    testNo,
+    ofTest: failures.split(" ").map((one) => ({
+      submissionId: one.slice(0, ID_LENGTH),
+      causes: knownCauses(splitFingerprints(one.slice(ID_LENGTH))),
+    })),
   }));
-  return Map.groupBy(failures, ({ testNo }) => testNo);
+  const ids = new Set(
+    failures.flatMap(({ ofTest }) => ofTest.map(({ submissionId }) => submissionId)),
+  );
+  const submissions = await loadFailedSubmissions(sql, { repositoryId, run, base, ids });
+  return new Map(
+    failures.map(({ testNo, ofTest }) => [
+      testNo,
+      ofTest.map((one) => ({ ...one, ...submissions.get(one.submissionId)! })),
+    ]),
+  );
+}
+
+/** Hex digits of a submission id. */
+const ID_LENGTH = 24;
+
+/** What counts of the submissions with earlier failures, by id. */
+async function loadFailedSubmissions(
+  sql: Queryable,
+  { repositoryId, run, base, ids }: {
+    repositoryId: number;
+    run: EvidenceRun;
+    base: Patterns;
+    ids: ReadonlySet<string>;
+  },
+): Promise<Map<string, Omit<EarlierFailure, "causes">>> {
+  if (ids.size === 0) return new Map();
+  const rows = await sql<Omit<EarlierFailure, "causes">[]>`
+    select encode(s.submission_id, 'hex') as "submissionId", coalesce(s.branch, '') as branch,
+      s.code_version = ${run.code ?? ""} as "isSameCode", ${isOfBase(sql, base)} as "isOnBase"
+    from submission s
+    where s.repository_id = ${repositoryId} and s.submission_id = any(${idsIn(sql, [...ids])})`;
+  return new Map(rows.map((row) => [row.submissionId, row]));
 }
 
 /** The causes of the failures of tests in some submissions (24 hex digits), by test_no and submission. */

@@ -10,6 +10,7 @@ import type { Truth } from "../../lib/evidence/truth.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { loadBaseBranch } from "../read/base_branch.ts";
 import { type FoundConclusion, knownCauses, openRun } from "../read/evidence.ts";
+import { truthOfRun } from "./truths.ts";
 import {
   type NewNegative,
   type NewNegatives,
@@ -67,7 +68,11 @@ export async function storeEvidence(
       hasPassed: passed.has(testNo),
     }));
     const conclusions = await conclusionsOn(failures);
-    const rows = conclusions.map((one, index) => rowOf(failures[index]!.testNo, one));
+    const rows = conclusions.map((one, index) => ({
+      ...rowOf(failures[index]!.testNo, one),
+      truth: truthOfRun(failures[index]!),
+      isRepeat: false,
+    }));
     await insertEvidence(tx, { repositoryId, submissionId, rows });
   }
   return massFailure;
@@ -91,7 +96,7 @@ function causesOf(
   return [fingerprint, ...splitFingerprints(otherFingerprints ?? "")];
 }
 
-/** A row of `failure_evidence`, whose truth is open. */
+/** A row of `failure_evidence`. */
 interface EvidenceRow {
   testNo: number;
   evidence: string;
@@ -103,9 +108,14 @@ interface EvidenceRow {
   shareOf: number | null;
   shareFrom: string | null;
   isKnownOnBase: boolean;
+  isRepeat: boolean;
+  truth: Truth | null;
 }
 
-function rowOf(testNo: number, { share, restsOn, ...one }: FoundConclusion): EvidenceRow {
+function rowOf(
+  testNo: number,
+  { share, restsOn, ...one }: FoundConclusion,
+): Omit<EvidenceRow, "isRepeat" | "truth"> {
   return {
     testNo,
     evidence: one.evidence,
@@ -136,13 +146,14 @@ async function insertEvidence(
     await tx`
     insert into failure_evidence (repository_id, submission_id, test_no, evidence, is_on_base, rests_on,
       base_run_count, base_failed_count, share_not_the_change, share_of, share_from,
-      is_known_on_base, is_repeat)
+      is_known_on_base, is_repeat, truth)
     select ${repositoryId}, decode(${submissionId}, 'hex'), "testNo", evidence, "isOnBase",
       decode("restsOn", 'hex'), "baseRunCount", "baseFailedCount", "shareNotTheChange", "shareOf",
-      "shareFrom", "isKnownOnBase", false
+      "shareFrom", "isKnownOnBase", "isRepeat", truth
     from json_to_recordset(${JSON.stringify(batch)}::text::json) as t("testNo" int, evidence text,
       "isOnBase" boolean, "restsOn" text, "baseRunCount" int, "baseFailedCount" int,
-      "shareNotTheChange" int, "shareOf" int, "shareFrom" text, "isKnownOnBase" boolean)
+      "shareNotTheChange" int, "shareOf" int, "shareFrom" text, "isKnownOnBase" boolean,
+      "isRepeat" boolean, truth text)
     order by "testNo"`;
   }
 }
@@ -150,8 +161,6 @@ async function insertEvidence(
 /** A row of `failure_evidence` of another database. */
 export interface ImportedEvidence extends Omit<EvidenceRow, "testNo"> {
   testHash: number;
-  isRepeat: boolean;
-  truth: Truth | null;
 }
 
 /** Stores evidence as it was exported; returns whether the submission is an outage. */
@@ -178,12 +187,6 @@ export async function importEvidence(
     return testNo === undefined ? [] : [{ testNo, ...row }];
   });
   await insertEvidence(tx, { repositoryId, submissionId, rows });
-  await tx`
-    update failure_evidence f set truth = t.truth, is_repeat = t."isRepeat"
-    from json_to_recordset(${JSON.stringify(rows)}::text::json) as t("testNo" int, truth text,
-      "isRepeat" boolean)
-    where f.repository_id = ${repositoryId} and f.submission_id = decode(${submissionId}, 'hex')
-      and f.test_no = t."testNo"`;
   return isOutage;
 }
 

@@ -19,7 +19,7 @@ import { bumpForAddition, type LockedRepository, lockForUpload } from "./reposit
 import {
   addNote,
   insertSubmission,
-  isOnlyRunOfVersion,
+  placeOfRun,
   removeUnprocessed,
   type SubmissionHead,
 } from "./submission_rows.ts";
@@ -216,6 +216,8 @@ type StoredSubmission = Omit<SubmissionHead, "key"> & {
   codeVersion: string;
   /** Whether no other submission has its code version, environment and job. */
   isOnlyRun: boolean;
+  /** Whether no later one is of its branch, environment and job. */
+  isLatest: boolean;
   failedTestNos: Pick<TestNos, "get">;
 };
 
@@ -249,11 +251,11 @@ async function storeContent(
   const runner = upload.runner || content.hostname || "";
   const head = { ...upload, runner, commitOid, id: submissionId, key, dataVersion };
   const columns = { content, digest, testListNo, testTagDigest, ambiguousTestNos, overheads };
-  const [codeVersion, isOnlyRun] = await Promise.all([
+  const [codeVersion, place] = await Promise.all([
     insertSubmission(tx, { ...head, notes: [...upload.notes ?? [], ...notes] }, columns),
-    isOnlyRunOfVersion(tx, { repositoryId, submissionId }),
+    placeOfRun(tx, { repositoryId, submissionId }),
   ]);
-  return { ...head, submissionId, codeVersion: codeVersion!, isOnlyRun, failedTestNos, notes };
+  return { ...head, ...place, submissionId, codeVersion: codeVersion!, failedTestNos, notes };
 }
 
 /**
@@ -282,7 +284,7 @@ async function judge(
       ? importEvidence(tx, { repositoryId, submissionId, ...upload.imported })
       : storeFailureEvidence(tx, submission, { repository, content, negatives }),
   ]);
-  if (!upload.imported) await updateTruths(tx, submission, { negatives, mayBeDisruptions });
+  if (!upload.imported) await updateTruths(tx, submission, negatives);
   return { ...found, isOutage };
 }
 
@@ -363,15 +365,17 @@ async function storeFailureEvidence(
 /** Stores what an upload shows of its failures, and of others at its code version and around it. */
 async function updateTruths(
   tx: Queryable,
-  { repositoryId, submissionId, branch, codeVersion, environment = "", job = "" }: StoredSubmission,
-  { negatives, mayBeDisruptions }: { negatives: NewNegatives; mayBeDisruptions: boolean },
+  { repositoryId, submissionId, branch, codeVersion, ...submission }: StoredSubmission,
+  negatives: NewNegatives,
 ): Promise<void> {
+  const { environment = "", job = "", isOnlyRun, isLatest } = submission;
   const version = { code: codeOf(codeVersion), environment, job };
-  const changed = { repositoryId, version, submissionId, branch, isNew: true };
-  if (mayBeDisruptions) {
-    await resolveTruths(tx, changed, await loadFailedTests(tx, { repositoryId, version }));
+  const passed = negatives.passedTestNos();
+  const changed = { repositoryId, version, submissionId, branch, isNew: true, passed };
+  if (isOnlyRun) {
+    await resolveTruthsOfOnlyRun(tx, changed, { testNos: negatives.testNos, isLatest });
   } else {
-    await resolveTruthsOfOnlyRun(tx, changed, negatives.testNos);
+    await resolveTruths(tx, changed, await loadFailedTests(tx, { repositoryId, version }));
   }
 }
 

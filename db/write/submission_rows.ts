@@ -90,26 +90,38 @@ export async function insertSubmission(
   return row?.codeVersion;
 }
 
+/** How a submission stands to the others. */
+interface PlaceOfRun {
+  /** Whether it is the only one of its code version, environment and job, as most are. */
+  isOnlyRun: boolean;
+  /** Whether no later one is of its branch, environment and job. */
+  isLatest: boolean;
+}
+
 /**
- * Whether a submission that was inserted is the only one of its code version, environment and job, as most are.
- * The code version is no parameter: this is sent together with the insertion that computes it. It is not part of
- * that statement, because Citus allows no subquery in an insertion. @throws {Error} if it is not inserted
+ * The place of a submission that was inserted. The code version is no parameter: this is sent together with the
+ * insertion that computes it. It is not part of that statement, because Citus allows no subquery in an insertion.
+ * @throws {Error} if it is not inserted
  */
-export async function isOnlyRunOfVersion(
+export async function placeOfRun(
   tx: Queryable,
   { repositoryId, submissionId }: { repositoryId: number; submissionId: string },
-): Promise<boolean> {
-  const [row] = await tx<{ isOnly: boolean }[]>`
+): Promise<PlaceOfRun> {
+  const isOther = tx`s.repository_id = ${repositoryId} and s.status = 'processed'
+    and s.environment = o.environment and s.job = o.job`;
+  const [row] = await tx<PlaceOfRun[]>`
     select not exists (
-      select 1 from submission s
-      where s.repository_id = ${repositoryId} and s.status = 'processed'
-        and s.code_version = o.code_version and s.environment = o.environment and s.job = o.job
-        and s.submission_id <> o.submission_id
-    ) as "isOnly"
+        select 1 from submission s
+        where ${isOther} and s.code_version = o.code_version and s.submission_id <> o.submission_id
+      ) as "isOnlyRun",
+      not exists (
+        select 1 from submission s
+        where ${isOther} and s.branch = o.branch and s.submission_id > o.submission_id
+      ) as "isLatest"
     from submission o
     where o.repository_id = ${repositoryId} and o.submission_id = decode(${submissionId}, 'hex')`;
   if (!row) throw new Error(`submission ${submissionId} is not stored`);
-  return row.isOnly;
+  return row;
 }
 
 /** Adds a note to a submission that was inserted. */

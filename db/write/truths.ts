@@ -52,8 +52,15 @@ interface ChangedVersion {
   /** That run. */
   submissionId: string;
   branch: string | null;
-  /** Whether the run came: its evidence was stored as open just now. */
+  /** Whether the run came: its evidence was stored just now, with {@linkcode truthOfRun}. */
   isNew: boolean;
+  /** Tests that failed and passed in it. */
+  passed?: ReadonlySet<number>;
+}
+
+/** What is true of a failure by its run alone. */
+export function truthOfRun({ hasPassed }: { hasPassed: boolean }): Truth | null {
+  return hasPassed ? "not_the_change" : null;
 }
 
 /** What failed at a code version. */
@@ -123,26 +130,33 @@ export async function resolveTruths(
   // What one branch shows of the new failures replaces what another did.
   const isNew = changed.isNew && all.size === 1;
   for (const branch of all) {
-    const runs = await loadNeighbours(tx, { ...changed, branch });
-    const withLegs = versionsWithLegs(runs);
+    const neighbours = await loadNeighbours(tx, { ...changed, branch });
+    const withLegs = versionsWithLegs(allRuns(neighbours));
     for (let start = 0; start < testNos.length; start += TESTS_AT_ONCE) {
       const batch = [...testNos.subarray(start, start + TESTS_AT_ONCE)];
-      await resolveOnBranch(tx, { ...changed, isNew, testNos: batch, runs, withLegs });
+      await resolveOnBranch(tx, { ...changed, isNew, testNos: batch, neighbours, withLegs });
     }
   }
 }
 
 /**
- * As {@linkcode resolveTruths}, for a new submission that is the only one of its code version, and in which no
- * test failed and passed: it only shows something together with other failures of its tests on its branch.
+ * As {@linkcode resolveTruths}, for a new submission that is the only one of its code version. Of a test that also
+ * passed in it the truth is stored, and a pass after all other runs of the branch changes no other. Another failure
+ * only shows something together with others of its test on the branch.
  */
 export async function resolveTruthsOfOnlyRun(
   tx: Queryable,
   changed: ChangedVersion,
-  testNos: Int32Array,
+  { testNos: failed, isLatest }: {
+    /** All tests that failed in it, ascending. */
+    testNos: Int32Array;
+    /** Whether no later run of its branch, environment and job is stored. */
+    isLatest: boolean;
+  },
 ): Promise<void> {
-  const { branch } = changed;
+  const { branch, passed } = changed;
   if (branch === null || branch === "") return;
+  const testNos = isLatest ? failed.filter((testNo) => !passed?.has(testNo)) : failed;
   for (let start = 0; start < testNos.length; start += TESTS_AT_ONCE) {
     const batch = testNos.subarray(start, start + TESTS_AT_ONCE);
     if (!await haveFailedOnBranch(tx, { ...changed, branch }, batch)) continue;
@@ -180,17 +194,31 @@ async function haveFailedOnBranch(
   return row!.hasFailed;
 }
 
-/** The runs of a branch around a code version, oldest first, and those of their code on other branches. */
+/** The runs of a branch around a code version, oldest first. */
+interface Neighbours {
+  before: TruthRun[];
+  /** Of the code version, on any branch. */
+  atVersion: TruthRun[];
+  after: TruthRun[];
+  /** Runs of the code of others on other branches. */
+  elsewhere: TruthRun[];
+}
+
+function allRuns({ before, atVersion, after, elsewhere }: Neighbours): TruthRun[] {
+  return [...before, ...atVersion, ...after, ...elsewhere];
+}
+
 async function loadNeighbours(
   tx: Queryable,
   { repositoryId, version, submissionId, branch }: Omit<ChangedVersion, "isNew">,
-): Promise<TruthRun[]> {
+): Promise<Neighbours> {
   const { code, environment, job } = version;
   const isHere = tx`s.environment = ${environment} and s.job = ${job}`;
   const common = { repositoryId, columns: RUN_COLUMNS } as const;
   const isAtVersion = tx`s.code_version = ${code} and ${isHere}`;
   if (branch === null || branch === "") {
-    return await loadRuns(tx, { ...common, where: isAtVersion, order: "oldest first" });
+    const atVersion = await loadRuns(tx, { ...common, where: isAtVersion, order: "oldest first" });
+    return { before: [], atVersion, after: [], elsewhere: [] };
   }
   const onBranch = tx`s.branch = ${branch} and ${isHere} and s.code_version <> ${code}`;
   // The first run of the code version.
@@ -211,14 +239,13 @@ async function loadNeighbours(
       },
     },
   });
-  const runs = [...before.reverse(), ...atVersion, ...after];
-  const codes = new Set(runs.map((run) => run.code));
+  const codes = new Set([...before, ...atVersion, ...after].map((run) => run.code));
   const elsewhere = await loadRuns(tx, {
     ...common,
     where: tx`${isHere} and s.branch is distinct from ${branch} and s.code_version <> ${code}
       and s.code_version = any(${textsIn(tx, [...codes])})`,
   });
-  return [...runs, ...elsewhere];
+  return { before: before.reverse(), atVersion, after, elsewhere };
 }
 
 /** A code version of a test. */
@@ -256,14 +283,23 @@ function versionsWithLegs(runs: readonly TruthRun[]): Set<string> {
 /** Updates truths and repeats of tests at the code version, and at those in reach. */
 async function resolveOnBranch(
   tx: Queryable,
-  { repositoryId, version, submissionId, isNew, testNos, runs, withLegs }: ChangedVersion & {
-    testNos: readonly number[];
-    runs: readonly TruthRun[];
-    withLegs: ReadonlySet<string>;
-  },
+  { repositoryId, version, submissionId, isNew, passed, testNos, neighbours, withLegs }:
+    & ChangedVersion
+    & {
+      testNos: readonly number[];
+      neighbours: Neighbours;
+      withLegs: ReadonlySet<string>;
+    },
 ): Promise<void> {
   const facts = await loadTestFacts(tx, { repositoryId, testNos: new Set(testNos) });
-  const histories = versionHistories(runs, { ...facts, testNos, withLegs });
+  const near = testsNextToFailures(neighbours, { ...facts, testNos });
+  const [inStretches, alone] = [true, false].map((isNear) =>
+    testNos.filter((testNo) => near.has(testNo) === isNear)
+  );
+  const histories = [
+    ...versionHistories(allRuns(neighbours), { ...facts, testNos: inStretches!, withLegs }),
+    ...versionHistories(neighbours.atVersion, { ...facts, testNos: alone!, withLegs }),
+  ];
   // Few tests fail at three code versions in a row: only their causes are looked up.
   const failedOften = histories
     .filter(({ ran }) => ran.some((_, index) => truthAt(ran, index) === "the_change"));
@@ -282,8 +318,9 @@ async function resolveOnBranch(
       })
     )
     // That is how they were stored: of a large upload it is the most.
-    .filter(({ id, truth, isRepeat }) =>
-      !(isNew && id === submissionId && truth === null && !isRepeat)
+    .filter(({ testNo, id, truth, isRepeat }) =>
+      !(isNew && id === submissionId &&
+        truth === truthOfRun({ hasPassed: passed?.has(testNo) === true }) && !isRepeat)
     );
   if (rows.length === 0) return;
   await tx`
@@ -294,6 +331,59 @@ async function resolveOnBranch(
       "isRepeat" boolean)
     where f.repository_id = ${repositoryId} and f.submission_id = decode(t.id, 'hex')
       and f.test_no = t."testNo" and (f.truth, f.is_repeat) is distinct from (t.truth, t."isRepeat")`;
+}
+
+const [COUNTED, FAILED] = [1, 2] as const;
+
+/**
+ * The tests of which the code version before or after may have failed. The failures of others are in no stretch, so
+ * that only the runs at the code version count. Most of hundreds of tests are others, and to look at all runs of
+ * all of them takes 20 ms.
+ */
+function testsNextToFailures(
+  { before, atVersion, after, elsewhere }: Neighbours,
+  { testNos, setUpOf }: Pick<Awaited<ReturnType<typeof loadTestFacts>>, "setUpOf"> & {
+    testNos: readonly number[];
+  },
+): Set<number> {
+  // What ran elsewhere has no place in the order.
+  if (elsewhere.length > 0) return new Set(testNos);
+  const selected = new SelectedTests(testNos);
+  const counted = new Set<number>();
+  for (const { isOutage, results } of atVersion) {
+    results.each(selected, (testNo, { counts: { positive, negative } }) => {
+      if (positive > 0 || negative > 0 && !isOutage) counted.add(testNo);
+    });
+  }
+  const runs = [...before, ...after];
+  const codeNos = new Map([...new Set(runs.map(({ code }) => code))].map((code, no) => [code, no]));
+  // By code and test: its first run there, counted from 1, and how it ended.
+  const firstRuns = new Int32Array(codeNos.size * testNos.length);
+  const outcomes = new Uint8Array(firstRuns.length);
+  for (const [index, { code, isOutage, results }] of runs.entries()) {
+    const start = codeNos.get(code)! * testNos.length;
+    results.each(selected, (testNo, { counts: { positive, negative } }) => {
+      if (positive + negative === 0) return;
+      const at = start + selected.placeOf(testNo);
+      firstRuns[at] ||= index + 1;
+      if (positive === 0 && isOutage) return;
+      outcomes[at] = Math.max(outcomes[at]!, negative > 0 ? FAILED : COUNTED);
+    });
+  }
+  return new Set(testNos.filter((testNo, place) => {
+    // The passes of a set-up are in no results.
+    if (setUpOf(testNo) !== undefined || !counted.has(testNo)) return true;
+    let previous = -1;
+    let next = -1;
+    for (let at = place; at < outcomes.length; at += testNos.length) {
+      if (outcomes[at] === 0) continue;
+      const first = firstRuns[at]!;
+      if (first <= before.length) {
+        if (previous === -1 || first > firstRuns[previous]!) previous = at;
+      } else if (next === -1 || first < firstRuns[next]!) next = at;
+    }
+    return outcomes[previous] === FAILED || outcomes[next] === FAILED;
+  }));
 }
 
 /** What the runs of a branch say about each code version of the tests. */

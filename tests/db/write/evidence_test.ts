@@ -23,12 +23,23 @@ describeWithDatabases("the evidence of an upload", (database) => {
   });
 
   /** Uploads a run: each test with a message failed with it. Each is a minute later, at new code. */
-  async function upload(tests: Record<string, string | null>, more: Partial<Upload> = {}) {
+  function upload(tests: Record<string, string | null>, more: Partial<Upload> = {}) {
+    const attempts = Object.entries(tests).map(([name, message]) => [name, [message]]);
+    return uploadAttempts(Object.fromEntries(attempts), more);
+  }
+
+  /** As `upload`, with all attempts of each test. */
+  async function uploadAttempts(
+    tests: Record<string, (string | null)[]>,
+    more: Partial<Upload> = {},
+  ) {
     const number = ++minute;
-    const results = Object.entries(tests).map(([name, message]) => ({
-      name,
-      ...message !== null && { conclusion: "failure" as const, message },
-    }));
+    const results = Object.entries(tests).flatMap(([name, messages]) =>
+      messages.map((message) => ({
+        name,
+        ...message !== null && { conclusion: "failure" as const, message },
+      }))
+    );
     return await fixture.upload(repository, results, {
       recordedAt: NOW - DAY + number * MINUTE,
       commitOid: `c${String(number).padStart(7, "0")}`,
@@ -114,6 +125,24 @@ describeWithDatabases("the evidence of an upload", (database) => {
     await upload({ a: null }, { ...MINE, commitOid: "aaaaaaa2" });
     assert.deepEqual(await evidenceOf(second), { a: ["few", "not_the_change"] });
     assert.deepEqual(await evidenceOf(first), { a: ["few", null] });
+  });
+
+  it("is not the change at once after a retry that passed, which ends a stretch if it is uploaded late", async () => {
+    const retried = { a: ["broken", null] };
+    const runs = [];
+    for (const branch of ["main", "mine", "main", "main"]) {
+      minute += 10;
+      runs.push(await upload({ a: "broken" }, { branch }));
+    }
+    assert.deepEqual(await evidenceOf(runs[0]!), { a: ["new_test", "the_change"] });
+    const elsewhere = await uploadAttempts(retried, { branch: "mine" });
+    assert.deepEqual(await evidenceOf(elsewhere), { a: ["passed_here", "not_the_change"] });
+    assert.deepEqual(await evidenceOf(runs[0]!), { a: ["new_test", "the_change"] });
+    const late = NOW - DAY + (minute - 5) * MINUTE;
+    const between = await uploadAttempts(retried, { recordedAt: late });
+    assert.deepEqual(await evidenceOf(between), { a: ["passed_here", "not_the_change"] });
+    assert.deepEqual(await evidenceOf(runs[0]!), { a: ["new_test", null] });
+    assert.deepEqual(await evidenceOf(runs[3]!), { a: ["fails_on_base", null] });
   });
 
   it("is not the change after three code versions that failed for different causes", async () => {

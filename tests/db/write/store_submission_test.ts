@@ -3,7 +3,7 @@ import { before, it } from "@std/testing/bdd";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import type { Organization } from "../../../db/admin/organizations.ts";
 import { storeSubmission, type Upload } from "../../../db/write/store_submission.ts";
-import { isOnlyRunOfVersion } from "../../../db/write/submission_rows.ts";
+import { placeOfRun } from "../../../db/write/submission_rows.ts";
 import { repositoryTables } from "../../../db/schema/distribute.ts";
 import { commitSubmission } from "../../commit_submission.ts";
 import {
@@ -347,7 +347,7 @@ describeWithDatabases("processing a submission", (database) => {
     const { repositoryId } = await addRepository();
     const submissionId = "0".repeat(24);
     await assert.rejects(
-      isOnlyRunOfVersion(database().sql, { repositoryId, submissionId }),
+      placeOfRun(database().sql, { repositoryId, submissionId }),
       { message: `submission ${submissionId} is not stored` },
     );
   });
