@@ -4,7 +4,6 @@ import { listen, type RunningServer } from "../../http/server/server.ts";
 import { pause } from "../../base/delay.ts";
 import { listenOrFail } from "../../http/server/listen_or_fail.ts";
 import type { SettingName } from "../../base/config.ts";
-import type { Inbox } from "../../storage/inbox.ts";
 import { openWorkFolder } from "../../storage/work_folder.ts";
 import { unavailable } from "./failed_upload.ts";
 import { ReaderPool } from "./reader_pool.ts";
