@@ -20,7 +20,7 @@ import { keptParameters } from "../../lib/html/layout.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
 import * as schemas from "../schemas.ts";
-import { rangeField } from "./history.ts";
+import { buildDays, CHART_RANGES, rangeField, WINDOW_RANGE } from "./ranges.ts";
 import { definePage, downloadLinks, type PageRequest } from "./page.ts";
 import { pageAt, shownRange, turnPages } from "./paging.ts";
 
@@ -35,7 +35,7 @@ const query = {
   branch: parameters.branch,
   environment: parameters.environment,
   outcome: parameters.choice("outcome", BUILD_OUTCOMES, "The builds that are listed"),
-  days: parameters.choice("days", ["14", "7", "30", "90"], "Days back from now"),
+  days: buildDays,
   after: parameters.offsetCursor,
 };
 
@@ -162,7 +162,12 @@ ${
       options: OUTCOMES,
       errors: errors.outcome,
     })
-  }${rangeField("Time", errors.days ? "14" : given.days || "14", errors)}
+  }${
+    rangeField(CHART_RANGES, {
+      value: errors.days ? WINDOW_RANGE : given.days || WINDOW_RANGE,
+      errors,
+    })
+  }
 <button>Show</button>${hiddenFields(keptParameters(given))}</form>`;
 }
 

@@ -16,15 +16,16 @@ import { filterOf, parsed } from "../../lib/http/request/parameters.ts";
 import { flakyTests, inventoryParameters, isListedBy, listsFlaky } from "../flaky_tests.ts";
 import { COLUMNS, include, INCLUDE_NAMES } from "../test_fields.ts";
 import { bulkSection } from "./bulk_quarantine.ts";
-import {
-  isApiRange,
-  listDays,
-  listRangeField,
-  loadTestsOfRange,
-  rangeStart,
-} from "./list_range.ts";
 import { definePage, downloadLinks, nothingUploaded, type PageRequest, placeOf } from "./page.ts";
 import { shownRange, turnPages } from "./paging.ts";
+import {
+  LIST_RANGES,
+  listDays,
+  loadTestsOfRange,
+  rangeField,
+  rangeStart,
+  WINDOW_RANGE,
+} from "./ranges.ts";
 
 interface ListPage extends PageRequest<{ together: string }> {
   isFlakyView: boolean;
@@ -115,7 +116,7 @@ ${chosen && markup`<p>${page.linkWith("All flaky tests", { together: undefined }
 ${SEARCH_HELP}
 ${
         shown.length > 0 && !chosen &&
-        downloadLinks(["flaky-tests"], request, isApiRange(days) ? "" : " of the last 14 days")
+        downloadLinks(["flaky-tests"], request, days === WINDOW_RANGE ? "" : " of the last 14 days")
       }`,
     };
   },
@@ -193,13 +194,13 @@ ${
       errors: errors.sort,
     })
   }
-${listRangeField(parameters.days, errors)}</div></details>
+${rangeField(LIST_RANGES, { value: parameters.days, errors })}</div></details>
 <button>Show</button></form>`;
 }
 
 async function nothingFound(page: ListPage): Promise<Markup> {
   const {
-    parameters: { q, branch, environment, together, days = "14" },
+    parameters: { q, branch, environment, together, days = WINDOW_RANGE },
     isFlakyView,
     repositories,
   } = page;

@@ -5,74 +5,12 @@ import type { FailureDay } from "../../db/read/history_of_test.ts";
 import type { GroupDurations } from "../../lib/analysis/durations.ts";
 import { dayBars, trend } from "../../lib/html/charts.ts";
 import { formatDuration, plural } from "../../lib/base/text.ts";
+import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { formatDay } from "../../lib/html/elements.ts";
-import { choiceField, hiddenFields } from "../../lib/html/forms.ts";
-import type { Page } from "../../lib/html/layout.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
-import type { ParameterErrors } from "../../lib/http/request/errors.ts";
-import * as parameters from "../../lib/http/request/parameters.ts";
-
-/** Ranges of time that a reader chooses from, in days. */
-const RANGES = ["7", "14", "30", "90"] as const;
-
-/** `days` of pages with charts. */
-export const chartDays = parameters.choice("days", ["90", ...RANGES], "Days of the charts");
-
-/** `days` of pages of which everything is of one range of time. */
-export const pageDays = parameters.choice(
-  "days",
-  ["14", "7", "30", "90"],
-  "Days of the lists and charts",
-);
-
-/** The days of a range; 13 whole weeks for 90. */
-export function daysOf(range: typeof RANGES[number]): number {
-  return range === "90" ? 91 : Number(range);
-}
-
-/** Links to the ranges of time for the charts of a page. */
-export function rangeLinks(shown: string, addressOf: (range: string) => Markup): Markup {
-  const links = RANGES.map((range, index) => {
-    const current = range === shown && markup` aria-current="page"`;
-    return markup`${index > 0 && ", "}<a href="${addressOf(range)}"${current}>${range}</a>`;
-  });
-  return markup`<p class="ranges">Charts of the last ${links} days</p>`;
-}
-
-/** The choice of the range of time of a whole page, with the one that is shown. */
-export function rangeTabs(shown: string, addressOf: (range: string) => Markup): Markup {
-  const items = ["14", "30", "90"].map((range) => {
-    const current = range === shown && markup` aria-current="page"`;
-    return markup`<li><a href="${addressOf(range)}"${current}>${range} days</a></li>`;
-  });
-  return markup`<ul class="views" aria-label="Range of time">${items}</ul>`;
-}
-
-/** The page for a wrong range of time: the choice of one. @param shown the range without a choice */
-export function wrongRange(shown: string) {
-  return (
-    errors: ParameterErrors,
-    { parameters: given }: { parameters: parameters.RawParameters },
-  ): Page => {
-    const title = "Invalid address";
-    const { days: _, ...others } = given;
-    return {
-      title,
-      content: markup`<h1>${title}</h1>
-<form class="filters">${rangeField("Time", shown, errors)}
-<button>Show</button>${hiddenFields(others)}</form>`,
-    };
-  };
-}
-
-/** The choice of a range of time in a form. */
-export function rangeField(label: string, value: string, errors: ParameterErrors): Markup {
-  const options = RANGES.map((days) => [days, `last ${days} days`] as const);
-  return choiceField({ name: "days", label, value, options, errors: errors.days });
-}
 
 /** Days of the window, and of the time before it with which it is compared. */
-const WINDOW_DAYS = 14;
+const WINDOW_DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
 
 const FLAKY = { name: "flaky", className: "flaky", width: 1 };
 const FAILED = { name: "failed", className: "failed", width: 0.5 };

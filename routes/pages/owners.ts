@@ -16,7 +16,14 @@ import type { ApiRequest } from "../../lib/http/request/route.ts";
 import { foldCase } from "../../lib/query/parse.ts";
 import { isFlakyNotQuarantined } from "../flaky_tests.ts";
 import * as schemas from "../schemas.ts";
-import { listDays, listRangeLinks, loadTestsOfRange, wrongListRange } from "./list_range.ts";
+import {
+  LIST_RANGES,
+  listDays,
+  loadTestsOfRange,
+  rangeLinks,
+  WINDOW_RANGE,
+  wrongRange,
+} from "./ranges.ts";
 import { definePage, downloadLinks, type PageRequest, uploadCommand } from "./page.ts";
 
 const ENDING_DAYS = 7;
@@ -137,7 +144,7 @@ export const ownerPage = definePage({
     }),
     days: listDays,
   },
-  showErrors: wrongListRange,
+  showErrors: wrongRange(LIST_RANGES, WINDOW_RANGE),
   async show(request) {
     const { now, link, query: { owner, days } } = request;
     const [details, collection, owners] = await Promise.all([
@@ -171,7 +178,13 @@ export const ownerPage = definePage({
       title: owner,
       crumbs: [link.owners],
       content: markup`${head}
-${listRangeLinks(days, (days) => request.pathTo(["owners", owner], { days }))}
+${
+        rangeLinks("Flaky failures", {
+          ranges: LIST_RANGES,
+          shown: days,
+          addressOf: (days) => request.pathTo(["owners", owner], { days }),
+        })
+      }
 ${
         factLine(
           ["Tests", formatCount(testCount)],

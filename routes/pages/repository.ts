@@ -32,11 +32,20 @@ import { emptyState, factLine, formatDay, isoDay, label, table } from "../../lib
 import { type Content, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { buildOutcome } from "./builds.ts";
 import { changeText, inOutages, isNeverRerun, NEVER_RERUN } from "./flakiness.ts";
-import { daysOf, historyCharts, pageDays, rangeTabs, wrongRange } from "./history.ts";
-import { isApiRange, isListDays } from "./list_range.ts";
+import { historyCharts } from "./history.ts";
 import { BAD_STATES, isInNoOtherList } from "../test_states.ts";
 import { brokenSection, rareSections } from "./test_states.ts";
 import { definePage, type PageRequest, placeOf, someTests, uploadCommand } from "./page.ts";
+import {
+  CHART_RANGES,
+  daysOf,
+  isListRange,
+  pageDays,
+  rangeStart,
+  rangeTabs,
+  WINDOW_RANGE,
+  wrongRange,
+} from "./ranges.ts";
 import { recordSection } from "./record.ts";
 
 const MAX_ROWS = 10;
@@ -63,12 +72,10 @@ export const repositoryPage = definePage({
   path: "/repos/:owner/:name",
   resource: "repository in path",
   query: { days: pageDays },
-  showErrors: wrongRange("14"),
+  showErrors: wrongRange(CHART_RANGES, WINDOW_RANGE),
   async show(request) {
     const { today, load, query: { days } } = request;
-    const windowStart = days === "14"
-      ? request.windowStart
-      : request.now - Number(days) * SECONDS_PER_DAY;
+    const windowStart = rangeStart(days, request);
     const firstDay = today - daysOf(days) + 1;
     const [overviews, failures, recent, newTests, flakyMicroseconds, record, states] = await Promise
       .all([
@@ -152,7 +159,7 @@ function inventoryLink(
   return link.inventory({
     repository,
     quarantine: "false",
-    ...isListDays(days) && !isApiRange(days) && { days },
+    ...isListRange(days) && days !== WINDOW_RANGE && { days },
     ...more,
   }, text);
 }
@@ -161,7 +168,7 @@ function repositoryFigures(page: RepositoryPage, flakyMicroseconds: number): Mar
   const { repository, overview } = page;
   const { builds, buildsBefore, flakyTestCount, quarantinedTestCount } = overview;
   // The figures of the API, which no range changes.
-  const window = page.days === "14" ? "" : " in 14 days";
+  const window = page.days === WINDOW_RANGE ? "" : " in 14 days";
   const change = changeText(builds, buildsBefore);
   const link = (count: number, quarantine: string) =>
     page.link.inventory({ repository, quarantine }, formatCount(count));
@@ -195,7 +202,7 @@ function repositoryFigures(page: RepositoryPage, flakyMicroseconds: number): Mar
 
 function costTable(costs: readonly TestCost[], page: RepositoryPage): Markup {
   const { names, overview, days } = page;
-  const buildCount = days === "14"
+  const buildCount = days === WINDOW_RANGE
     ? overview.builds.buildCount
     : overview.days.reduce((sum, { buildCount }) => sum + buildCount, 0);
   if (costs.length === 0) {

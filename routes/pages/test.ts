@@ -44,15 +44,8 @@ import {
   markup,
 } from "../../lib/html/markup.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
-import {
-  chartDays,
-  daysOf,
-  durationChart,
-  failureBars,
-  firstComparedDay,
-  rangeLinks,
-  wrongRange,
-} from "./history.ts";
+import { durationChart, failureBars, firstComparedDay } from "./history.ts";
+import { CHART_RANGES, chartDays, daysOf, rangeLinks, wrongRange } from "./ranges.ts";
 import { definePage, organizationWord, placeOf } from "./page.ts";
 import { quarantineSection, type TestPage } from "./quarantine.ts";
 import { environmentsIn } from "../../lib/evidence/test_evidence.ts";
@@ -75,7 +68,7 @@ export const testPage = definePage({
   resource: "test in path",
   hasForms: true,
   query: { days: chartDays, since: anyCommit },
-  showErrors: wrongRange("90"),
+  showErrors: wrongRange(CHART_RANGES, "90"),
   async show(request) {
     const { load, today, query } = request;
     const wrongCommit = wrongRepairCommit(query.since);
@@ -149,8 +142,12 @@ ${quarantineSection(log, page)}
 ${repairForm(fix, page)}
 <h2>Failures and durations</h2>
 ${
-        rangeLinks(query.days, (days) =>
-          request.pathTo(["tests", test.id], { ...query.since && { since: query.since }, days }))
+        rangeLinks("Charts", {
+          ranges: CHART_RANGES,
+          shown: query.days,
+          addressOf: (days) =>
+            request.pathTo(["tests", test.id], { ...query.since && { since: query.since }, days }),
+        })
       }
 <div class="pair">${failureBars(days, { today, firstDay, firstUploadDay })}${
         durations && durationChart(durations, medians.get(testNo)!, { today, firstUploadDay })
