@@ -1,5 +1,6 @@
 /** Under which conditions a test fails: values of its runs that its failures prefer. */
 import { logGamma } from "./beta.ts";
+import { MIN_BROKEN_RUNS } from "./states.ts";
 
 /** A run of a test: whether it failed, and its environment, job, hour and the like. */
 interface ConditionedRun {
@@ -45,6 +46,8 @@ interface Condition {
   /** Runs with another value of the dimension. */
   otherRuns: number;
   otherFailures: number;
+  /** The latest runs with this value, if they all failed after runs that passed, and are enough to call it broken; or 0. */
+  brokenRuns: number;
   /** Of Fisher's exact test, one-sided. */
   probability: number;
 }
@@ -56,6 +59,8 @@ const FALSE_DISCOVERY_RATE = 0.05;
  * The values that the failures of a test prefer, the least probable first: Fisher's exact test of each value
  * against the rest of its dimension, at a false discovery rate of 5 % over all that were tried (Benjamini and
  * Hochberg). Only an excess of failures is said.
+ *
+ * @param runs oldest first
  */
 export function findConditions(runs: readonly ConditionedRun[]): Condition[] {
   const dimensions = new Set(runs.flatMap(({ values }) => Object.keys(values)));
@@ -82,8 +87,20 @@ function conditionsOf(runs: readonly ConditionedRun[], dimension: string): Condi
         otherRuns: known.length - ofValue.length,
         otherFailures: failures - own,
       };
-      return { dimension, value, ...counts, probability: excessProbability(counts) };
+      return {
+        dimension,
+        value,
+        ...counts,
+        brokenRuns: brokenRunsOf(ofValue),
+        probability: excessProbability(counts),
+      };
     });
+}
+
+function brokenRunsOf(runs: readonly ConditionedRun[]): number {
+  const lastPass = runs.findLastIndex(({ failed }) => !failed);
+  const lastFailures = runs.length - 1 - lastPass;
+  return lastPass >= 0 && lastFailures >= MIN_BROKEN_RUNS ? lastFailures : 0;
 }
 
 function isExcess({ runs, failures, otherRuns, otherFailures }: Condition): boolean {
@@ -95,9 +112,9 @@ function isExcess({ runs, failures, otherRuns, otherFailures }: Condition): bool
  * none.
  */
 export function excessProbability(
-  { runs, failures, otherRuns, otherFailures }: Omit<
+  { runs, failures, otherRuns, otherFailures }: Pick<
     Condition,
-    "dimension" | "value" | "probability"
+    "runs" | "failures" | "otherRuns" | "otherFailures"
   >,
 ): number {
   const all = runs + otherRuns;

@@ -14,7 +14,7 @@ import {
   saySince,
 } from "../../lib/evidence/history_said.ts";
 import { sayDay } from "../../lib/evidence/said.ts";
-import { MIN_BROKEN_RUNS, type TestState } from "../../lib/evidence/states.ts";
+import type { TestState } from "../../lib/evidence/states.ts";
 import { STOPPED_RUNS } from "../../lib/evidence/stopped.ts";
 import {
   type Environments,
@@ -209,18 +209,17 @@ function failsWhere(runs: BaseHistory["runs"]): Markup | "" {
   const conditioned = runs.map((run) => ({ failed: run.hasFailed, values: conditionsOfRun(run) }));
   const found = findConditions(conditioned).slice(0, MAX_CONDITIONS);
   if (found.length === 0) return "";
-  const items = found.map(({ dimension, value, runs, failures, otherRuns, otherFailures }) => {
-    const own = conditioned.filter(({ values }) => values[dimension] === value);
-    const lastFailures = own.length - 1 - own.findLastIndex(({ failed }) => !failed);
-    const isBroken = lastFailures >= MIN_BROKEN_RUNS && failures < runs;
-    return markup`<li>${otherFailures === 0 && "only "}${DIMENSION_WORDS[dimension]} <b>${
+  const items = found.map((
+    { dimension, value, runs, failures, otherRuns, otherFailures, brokenRuns },
+  ) =>
+    markup`<li>${otherFailures === 0 && "only "}${DIMENSION_WORDS[dimension]} <b>${
       dimension === "hour" ? `${value}:00 to ${value}:59 UTC` : value
     }</b>: in ${failures === runs ? "all" : `${formatCount(failures)} of`} ${plural(runs, "run")}${
-      isBroken ? `, in all of the last ${formatCount(lastFailures)};` : ","
+      brokenRuns > 0 ? `, in all of the last ${formatCount(brokenRuns)};` : ","
     } elsewhere in ${otherFailures === 0 ? "none" : formatCount(otherFailures)} of ${
       formatCount(otherRuns)
-    }</li>`;
-  });
+    }</li>`
+  );
   return markup`<p>Fails where:</p><ul>${items}</ul>`;
 }
 

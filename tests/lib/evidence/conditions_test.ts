@@ -30,8 +30,22 @@ describe("the conditions of a failure", () => {
       failures: 8,
       otherRuns: 80,
       otherFailures: 0,
+      brokenRuns: 0,
     });
     assert.ok(probability < 0.001);
+  });
+
+  it("say when it is broken there: at least three failures, the latest, after a pass", () => {
+    const inWindows = { environment: "windows" };
+    const brokenRuns = (...failed: boolean[]) =>
+      findConditions([
+        ...runs(80, false, { environment: "linux" }),
+        ...failed.flatMap((one) => runs(1, one, inWindows)),
+      ])[0]!.brokenRuns;
+    assert.equal(brokenRuns(false, true, true, true), 3);
+    assert.equal(brokenRuns(true, true, false, true, true), 0);
+    assert.equal(brokenRuns(true, true, true, false), 0);
+    assert.equal(brokenRuns(true, true, true, true), 0, "never passed there");
   });
 
   it("are not those that passes prefer", () => {
