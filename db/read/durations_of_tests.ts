@@ -1,26 +1,11 @@
 // Tests: tests/db/read/base_branch_test.ts tests/routes/durations_test.ts
 /** Durations of single tests, for pages. */
-import { type GroupDurations, groupsOf, runsByWeek } from "../../lib/analysis/durations.ts";
+import { groupsOf, runsByWeek } from "../../lib/analysis/durations.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { SECONDS_PER_WEEK } from "../../lib/base/time.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { loadLatestDurations } from "./duration_rows.ts";
 import { loadRuns } from "./runs.ts";
-
-/** The latest runs of one test since a moment; `null` without a run. */
-export async function loadDurationsOfTest(
-  sql: Queryable,
-  { repositoryId, testNo, windowStart }: {
-    repositoryId: number;
-    testNo: number;
-    windowStart: number;
-  },
-): Promise<GroupDurations | null> {
-  const groups = groupsOf([Int32Array.of(testNo)]);
-  const runs = await loadRuns(sql, { repositoryId, columns: ["tests"], since: windowStart });
-  const [found] = (await loadLatestDurations(sql, { repositoryId, runs, groups })).finish();
-  return found ?? null;
-}
 
 /**
  * The median run of each of some tests in each of the latest weeks, oldest first; `null` in a week without

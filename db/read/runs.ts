@@ -4,7 +4,7 @@
  * format of the bytes is in `lib/analysis/columns.ts`, which writers encode with; what is decided about
  * runs is in `lib/analysis/`.
  */
-import { decodeTestList } from "../../lib/analysis/columns.ts";
+import { bytesWithout, decodeTestList, durationAt } from "../../lib/analysis/columns.ts";
 import {
   type Run,
   type RunColumns,
@@ -89,20 +89,33 @@ interface RunsQuery<Wanted extends Column> {
   /** By default the newest run first. */
   order?: "newest first" | "oldest first";
   limit?: number;
+  /** Lists that are loaded already; those of the runs are added. */
+  lists?: Map<number, TestList>;
 }
 
 /** Runs of a repository. */
 export async function loadRuns<Wanted extends Column>(
   sql: Queryable,
-  query: RunsQuery<Wanted>,
+  { lists = new Map(), ...query }: RunsQuery<Wanted>,
 ): Promise<Run<Wanted>[]> {
   const rows = await selectRows(sql, query);
-  const { repositoryId, columns } = query;
-  return runsOf(
-    rows,
-    columns,
-    await loadTestLists(sql, { repositoryId, testListNos: listNos(rows) }),
-  );
+  await addTestLists(sql, { ...query, rows, lists });
+  return runsOf(rows, query.columns, lists);
+}
+
+/** Loads the lists of rows that are not loaded yet. */
+async function addTestLists(
+  sql: Queryable,
+  { repositoryId, rows, lists }: {
+    repositoryId: number;
+    rows: readonly Row[];
+    lists: Map<number, TestList>;
+  },
+): Promise<void> {
+  const testListNos = listNos(rows).difference(lists);
+  for (const [no, list] of await loadTestLists(sql, { repositoryId, testListNos })) {
+    lists.set(no, list);
+  }
 }
 
 /**
@@ -147,18 +160,13 @@ const RUNS_PER_STATEMENT = 1_000;
 /** Runs of a repository, newest first, for readers that stop early or do not keep them. */
 export async function* eachRun<Wanted extends Column>(
   sql: Queryable,
-  query: Omit<RunsQuery<Wanted>, "order" | "limit">,
+  { lists = new Map(), ...query }: Omit<RunsQuery<Wanted>, "order" | "limit">,
 ): AsyncGenerator<Run<Wanted>, void> {
-  const { repositoryId, columns } = query;
-  const lists = new Map<number, TestList>();
   let before: string | undefined;
   for (;;) {
     const rows = await selectRows(sql, { ...query, limit: RUNS_PER_STATEMENT, before });
-    const testListNos = listNos(rows).difference(lists);
-    for (const [no, list] of await loadTestLists(sql, { repositoryId, testListNos })) {
-      lists.set(no, list);
-    }
-    yield* runsOf(rows, columns, lists);
+    await addTestLists(sql, { ...query, rows, lists });
+    yield* runsOf(rows, query.columns, lists);
     if (rows.length < RUNS_PER_STATEMENT) return;
     before = rows.at(-1)!.submissionId;
   }
@@ -187,6 +195,52 @@ export async function* withDurations<Given extends Run<"tests">>(
       if (row) yield { ...run, durations: new RunDurations(run.tests, row) };
     }
   }
+}
+
+/** Bytes of durations that one statement reads. */
+const DURATION_BYTES = 4_000_000;
+
+/**
+ * How long one test took in some runs that have it, in microseconds by submission id. A few bytes are wanted of each
+ * column, and their place is not known before it is read: but half of it at most is read for them.
+ */
+export async function loadTestDurations(
+  sql: Queryable,
+  { repositoryId, testNo, runs }: {
+    repositoryId: number;
+    testNo: number;
+    runs: readonly Run<"tests">[];
+  },
+): Promise<Map<string, number>> {
+  const found = new Map<string, number>();
+  const parts = runs.map(({ submissionId, tests }) => {
+    const testCount = tests.testNos.length;
+    const index = tests.indexOf(testNo);
+    return { submissionId, index, testCount, ...bytesWithout(index, testCount) };
+  });
+  const partOf = new Map(parts.map((part) => [part.submissionId, part]));
+  for (let start = 0, end = 0; start < parts.length; start = end) {
+    for (let bytes = 0; end < parts.length && bytes < DURATION_BYTES; end++) {
+      const { testCount, atStart, atEnd } = parts[end]!;
+      bytes += testCount - atStart - atEnd;
+    }
+    const rows = await sql<(Pick<StoredColumns, "durations" | "durationUnit"> & RunKey)[]>`
+      select p."submissionId", s.duration_unit as "durationUnit",
+        substring(s.durations from 1 + p."atStart"
+          for octet_length(s.durations) - p."atStart" - p."atEnd") as durations
+      from json_to_recordset(${JSON.stringify(parts.slice(start, end))}::text::json)
+        as p("submissionId" text, "atStart" int, "atEnd" int)
+      cross join lateral (
+        select durations, duration_unit from submission
+        where repository_id = ${repositoryId} and submission_id = decode(p."submissionId", 'hex')
+        offset 0
+      ) s`;
+    for (const { submissionId, ...columns } of rows) {
+      const { index, testCount } = partOf.get(submissionId)!;
+      found.set(submissionId, durationAt(columns, index, testCount));
+    }
+  }
+  return found;
 }
 
 /** The runs of several repositories from a submission id on, in no particular order. */

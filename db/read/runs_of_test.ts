@@ -11,13 +11,15 @@ import {
 } from "../../lib/analysis/attempts.ts";
 import type { ResultCounts } from "../../lib/analysis/columns.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
-import type { Run } from "../../lib/analysis/run.ts";
+import { MAX_RUNS, runsByWeek, type RunTimes, runTimesOf } from "../../lib/analysis/durations.ts";
+import type { Run, TestList } from "../../lib/analysis/run.ts";
 import type { RunPosition } from "../../lib/base/cursor.ts";
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
-import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
+import { SECONDS_PER_WEEK } from "../../lib/base/time.ts";
+import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { isRecordedSince, weekOfNegative } from "./fragments.ts";
-import { eachRun, withDurations } from "./runs.ts";
+import { eachRun, loadRuns, loadTestDurations } from "./runs.ts";
 import { loadTexts } from "./texts.ts";
 
 const VERSION_COLUMNS = ["commitOid", "treeOid", "branch", "environment", "buildUrl"] as const;
@@ -49,17 +51,34 @@ interface RunsQuery {
  * durations, by far the most bytes, are read only for the runs on the page.
  */
 export async function loadTestRuns(tx: Queryable, query: RunsQuery): Promise<TestRun[]> {
+  return await attemptsIn(tx, { ...query, runs: await findRuns(tx, query) });
+}
+
+const ATTEMPT_COLUMNS = [...VERSION_COLUMNS, "tests", "results"] as const;
+
+type FoundRun = Run<typeof ATTEMPT_COLUMNS[number]>;
+
+/** The attempts of a test on a page of some runs; `durations` of the test in them, unless they are to be loaded. */
+async function attemptsIn(
+  tx: Queryable,
+  { runs, durations, ...query }: RunsQuery & {
+    runs: readonly FoundRun[];
+    durations?: ReadonlyMap<string, number>;
+  },
+): Promise<TestRun[]> {
   const { repositoryId, testNo, status, after, limit } = query;
-  const runs = await findRuns(tx, query);
   const submissionIds = runs.map(({ submissionId }) => submissionId);
-  const [timedRuns, failures] = await Promise.all([
-    Array.fromAsync(withDurations(tx, { repositoryId, runs })),
+  const [microseconds, failures] = await Promise.all([
+    durations ?? loadTestDurations(tx, { repositoryId, testNo, runs }),
     selectFailures(tx, { ...query, submissionIds }),
   ]);
   const failuresOf = Map.groupBy(failures, ({ submissionId }) => submissionId);
-  const page = timedRuns.flatMap(({ tests: _, results, durations, ...version }) => {
+  const page = runs.flatMap(({ tests: _, results, ...version }) => {
+    const total = microseconds.get(version.submissionId);
+    // Without a snapshot it may have been deleted since.
+    if (total === undefined) return [];
     const failures = failuresOf.get(version.submissionId) ?? [];
-    return testAttempts(results.attempts(testNo, durations), failures)
+    return testAttempts(results.attempts(testNo, total), failures)
       .filter(({ conclusion }) => hasStatus(conclusion, status))
       .map((attempt) => ({ ...version, ...attempt }))
       .reverse();
@@ -80,10 +99,10 @@ async function findRuns(tx: Queryable, query: RunsQuery) {
     where n.repository_id = ${repositoryId} and n.test_no = ${testNo}
       and ${isRecordedSince(tx, firstSubmissionId(windowStart))}
       and n.conclusion = any(${textsIn(tx, negativeConclusions(status))}))`;
-  const runs: Run<typeof VERSION_COLUMNS[number] | "tests" | "results">[] = [];
+  const runs: FoundRun[] = [];
   const candidates = eachRun(tx, {
     repositoryId,
-    columns: [...VERSION_COLUMNS, "tests", "results"],
+    columns: ATTEMPT_COLUMNS,
     since: windowStart,
     filter,
     where: tx`${onlyFailures ? hasFailure : tx`true`} and ${
@@ -107,19 +126,72 @@ export interface SubmissionRuns extends ResultCounts {
   environment: string;
 }
 
-/** How a test ran in each submission of the window, newest first. */
-export async function loadSubmissionRuns(
+/** What the page of a test shows of its runs. */
+interface ShownRuns {
+  /** Its latest attempts in the window, as {@linkcode loadTestRuns} has them. */
+  attempts: TestRun[];
+  /** How it ran in each submission of the window, newest first. */
+  submissions: SubmissionRuns[];
+  /** Of the latest runs in the window; `null` without one. */
+  times: RunTimes | null;
+  /** The median run of each week, oldest first; `null` in a week without a run. */
+  medians: (number | null)[];
+}
+
+/**
+ * The runs of a test in the window, and how long it takes since some weeks, of 7 days each, the last one until `end`.
+ * Its runs, their lists of tests and its durations are read once for all that is shown.
+ */
+export async function loadShownRuns(
   tx: Queryable,
-  { repositoryId, testNo, windowStart }: Pick<RunsQuery, "repositoryId" | "testNo" | "windowStart">,
-): Promise<SubmissionRuns[]> {
-  const found: SubmissionRuns[] = [];
-  const columns = ["branch", "environment", "results"] as const;
-  for await (const run of eachRun(tx, { repositoryId, columns, since: windowStart })) {
+  { end, weeks, ...query }: Omit<RunsQuery, "filter" | "status" | "after"> & {
+    /** Seconds since 1970. */
+    end: number;
+    weeks: number;
+  },
+): Promise<ShownRuns> {
+  const { repositoryId, testNo, windowStart, limit } = query;
+  const lists = new Map<number, TestList>();
+  const submissions: SubmissionRuns[] = [];
+  const latest: FoundRun[] = [];
+  const inWindow: Run<"tests">[] = [];
+  const columns = ATTEMPT_COLUMNS;
+  for await (const run of eachRun(tx, { repositoryId, columns, since: windowStart, lists })) {
     const counts = run.results.counts(testNo);
-    const { branch, environment } = run;
-    if (counts) found.push({ ...counts, branch: branch ?? "", environment });
+    if (!counts) continue;
+    const { submissionId, recordedAt, tests, branch, environment } = run;
+    submissions.push({ ...counts, branch: branch ?? "", environment });
+    if (latest.length < limit) latest.push(run);
+    inWindow.push({ submissionId, recordedAt, tests });
   }
-  return found;
+  const since = end - weeks * SECONDS_PER_WEEK;
+  const older = since >= windowStart ? [] : await loadRuns(tx, {
+    repositoryId,
+    columns: ["tests"],
+    since,
+    where: tx`s.submission_id < decode(${firstSubmissionId(windowStart)}, 'hex')`,
+    lists,
+  });
+  const all = [...inWindow, ...older.filter(({ tests }) => tests.indexOf(testNo) >= 0)];
+  const timed = inWindow.slice(0, MAX_RUNS);
+  const timedOf = Array.from(
+    runsByWeek(all, { since, weeks }),
+    ([week, runs]) => [week, runs.slice(0, MAX_RUNS)] as const,
+  );
+  const needed = new Map(
+    [latest, timed, ...timedOf.map(([, runs]) => runs)].flat().map((
+      run,
+    ) => [run.submissionId, run]),
+  );
+  const runs = [...needed.values()];
+  const durations = await loadTestDurations(tx, { repositoryId, testNo, runs });
+  const timesOf = (runs: readonly Run[]) =>
+    runTimesOf(runs.flatMap(({ submissionId }) => durations.get(submissionId) ?? []));
+  const medians = Array<number | null>(weeks).fill(null);
+  for (const [week, runs] of timedOf) medians[week] = timesOf(runs)?.medianMicroseconds ?? null;
+  const everything = { filter: ALL_SUBMISSIONS, status: "all", after: null } as const;
+  const attempts = await attemptsIn(tx, { ...query, ...everything, runs: latest, durations });
+  return { attempts, submissions, times: timesOf(timed), medians };
 }
 
 /** Where a test was disruptive. */

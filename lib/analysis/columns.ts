@@ -207,13 +207,13 @@ export function finalOutcome(kinds: readonly AttemptKind[]): AttemptKind {
   return outcome;
 }
 
-/** The attempts of the test at an index of the list, in the order of the report. */
-export function attemptsAt(columns: ResultColumns, index: number): Attempt[] {
-  const { durationUnit } = columns;
-  const totals = new VarintReader(columns.durations);
-  totals.skip(index);
-  const total = totals.read() * durationUnit;
-  const reader = new VarintReader(columns.exceptions);
+/** The attempts of the test at an index of the list, which took `total` microseconds, in the order of the report. */
+export function attemptsAt(
+  { exceptions, durationUnit }: Pick<ResultColumns, "exceptions" | "durationUnit">,
+  index: number,
+  total: number,
+): Attempt[] {
+  const reader = new VarintReader(exceptions);
   let exception = -1;
   while (!reader.done) {
     exception += reader.read() + 1;
@@ -222,6 +222,27 @@ export function attemptsAt(columns: ResultColumns, index: number): Attempt[] {
     reader.skip(readKinds(reader).kinds.length - 1);
   }
   return [{ kind: "positive", durationMicroseconds: total }];
+}
+
+/**
+ * How many bytes of a column of durations need not be read for that of one test: each of the others has at least one.
+ * It is read from the start or from the end, whichever is nearer.
+ */
+export function bytesWithout(index: number, testCount: number): { atStart: number; atEnd: number } {
+  const later = testCount - 1 - index;
+  return index < later ? { atStart: 0, atEnd: later } : { atStart: index, atEnd: 0 };
+}
+
+/** The microseconds of the test at an index of the list, of a column without {@linkcode bytesWithout}. */
+export function durationAt(
+  { durations, durationUnit }: Pick<ResultColumns, "durations" | "durationUnit">,
+  index: number,
+  testCount: number,
+): number {
+  const reader = new VarintReader(durations);
+  if (bytesWithout(index, testCount).atStart === 0) reader.skip(index);
+  else reader.seekFromEnd(testCount - 1 - index);
+  return reader.read() * durationUnit;
 }
 
 /** Calls `visit` with the attempts of every test of the list, in its order. */

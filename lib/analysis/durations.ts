@@ -16,15 +16,19 @@ export interface TestGroups {
   groupCount: number;
 }
 
-/** How long the latest runs of a group took, in microseconds. */
-export interface GroupDurations {
-  group: number;
+/** How long the latest runs took, in microseconds. */
+export interface RunTimes {
   medianMicroseconds: number;
   p90Microseconds: number;
-  /** Median time of the suites of a file or class beyond their tests; 0 where the reports have none. */
-  overheadMicroseconds: number;
   /** Runs that these are of, at most {@linkcode MAX_RUNS}. */
   runCount: number;
+}
+
+/** How long the latest runs of a group took, in microseconds. */
+export interface GroupDurations extends RunTimes {
+  group: number;
+  /** Median time of the suites of a file or class beyond their tests; 0 where the reports have none. */
+  overheadMicroseconds: number;
 }
 
 /**
@@ -56,13 +60,24 @@ export function latestRuns<Given extends Run<"tests">>(
   return needed;
 }
 
-/** Runs by the number of the week since a moment, without those after the last one. */
+/** How long the latest runs of a test took, from the microseconds of each of them; `null` without a run. */
+export function runTimesOf(microseconds: readonly number[]): RunTimes | null {
+  const runs = Float64Array.from(microseconds).sort();
+  if (runs.length === 0) return null;
+  return {
+    medianMicroseconds: runs[rank(50, runs.length)]!,
+    p90Microseconds: runs[rank(90, runs.length)]!,
+    runCount: runs.length,
+  };
+}
+
+/** Runs by the number of the week since a moment, without those before it and after the last one. */
 export function runsByWeek<Given extends Run>(
   runs: readonly Given[],
   { since, weeks }: { since: number; weeks: number },
 ): Map<number, Given[]> {
   const weekOf = ({ recordedAt }: Given) => Math.floor((recordedAt - since) / SECONDS_PER_WEEK);
-  return Map.groupBy(runs.filter((run) => weekOf(run) < weeks), weekOf);
+  return Map.groupBy(runs.filter((run) => weekOf(run) >= 0 && weekOf(run) < weeks), weekOf);
 }
 
 function groupsIn(testNos: Int32Array, { groupOf, groupCount }: TestGroups): Int32Array {

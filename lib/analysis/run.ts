@@ -209,10 +209,11 @@ export class RunResults {
     return countTests(this.#exceptions, this.tests.testNos.length);
   }
 
-  /** The attempts of a test in the order of the report; `[]` when it did not run. */
-  attempts(testNo: number, durations: RunDurations): Attempt[] {
+  /** The attempts of a test that took `microseconds`, in the order of the report; `[]` when it did not run. */
+  attempts(testNo: number, microseconds: number): Attempt[] {
     const index = this.tests.indexOf(testNo);
-    return index === -1 ? [] : attemptsAt(this.#with(durations), index);
+    const columns = { exceptions: this.#exceptions, durationUnit: this.#durationUnit };
+    return index === -1 ? [] : attemptsAt(columns, index, microseconds);
   }
 
   /** The attempts of each test, in the order of the list. */

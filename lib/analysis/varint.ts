@@ -61,6 +61,16 @@ export class VarintReader {
     }
   }
 
+  /** Goes to the number that is followed by `count` others. @throws {RangeError} when there are not as many */
+  seekFromEnd(count: number): void {
+    let ends = 0;
+    let at = this.#bytes.length;
+    // The byte before a number is the last one of another number.
+    while (at > 0 && !(this.#bytes[at - 1]! < 0x80 && ++ends > count + 1)) at--;
+    if (ends <= count) throw new RangeError("the bytes begin after the number");
+    this.#position = at;
+  }
+
   /** @throws {RangeError} when the bytes end inside a number */
   read(): number {
     let value = 0;

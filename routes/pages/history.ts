@@ -2,7 +2,7 @@
 /** Charts of the last weeks, by day and by week. */
 import { type BuildDay, type BuildTotals, NO_BUILDS } from "../../db/read/repositories.ts";
 import type { FailureDay } from "../../db/read/history_of_test.ts";
-import type { GroupDurations } from "../../lib/analysis/durations.ts";
+import type { RunTimes } from "../../lib/analysis/durations.ts";
 import { dayBars, trend } from "../../lib/html/charts.ts";
 import { formatDuration, plural } from "../../lib/base/text.ts";
 import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../../lib/base/time.ts";
@@ -132,7 +132,7 @@ export function failureBars(
 
 /** How long a test takes: its latest runs, and the median of each week, in microseconds, oldest first. */
 export function durationChart(
-  { medianMicroseconds, p90Microseconds, runCount }: GroupDurations,
+  { medianMicroseconds, p90Microseconds, runCount }: RunTimes,
   medians: readonly (number | null)[],
   { today, firstUploadDay }: { today: number; firstUploadDay: number },
 ): Markup {

@@ -1,18 +1,15 @@
 // Tests: tests/routes/page_parameters_test.ts tests/routes/pages_test.ts
 /** `/tests/{id}`: one test. */
-import type { RepositoryVersion } from "../../db/read/caller.ts";
 import { loadFailures, type ShownGroups } from "../../db/read/failures.ts";
 import { listQuarantineLog } from "../../db/read/quarantine_log.ts";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
-import { loadDurationsOfTest, loadWeeklyMedians } from "../../db/read/durations_of_tests.ts";
 import { loadTestDetails, type TestDetails } from "../../db/read/details_of_test.ts";
 import { loadFailureDays, loadFirstUploadDay } from "../../db/read/history_of_test.ts";
 import { loadBaseHistory } from "../../db/read/test_evidence.ts";
 import {
   loadDisruptedPlaces,
   loadFirstDisrupted,
-  loadSubmissionRuns,
-  loadTestRuns,
+  loadShownRuns,
   type SubmissionRuns,
   type TestRun,
 } from "../../db/read/runs_of_test.ts";
@@ -72,7 +69,6 @@ export const testPage = definePage({
   async show(request) {
     const { load, today, query } = request;
     const wrongCommit = wrongRepairCommit(query.since);
-    const [{ testNo }] = request.repositories as [RepositoryVersion & { testNo: number }];
     const everything = { filter: ALL_SUBMISSIONS };
     const end = (today + 1) * SECONDS_PER_DAY;
     const weeks = Math.ceil(daysOf(query.days) / 7);
@@ -82,28 +78,22 @@ export const testPage = definePage({
     const [
       [repository],
       test,
-      runs,
-      submissions,
+      { attempts: runs, submissions, times, medians },
       failures,
       days,
       firstUploadDay,
       first,
       disrupted,
-      durations,
-      medians,
       history,
     ] = await Promise.all([
       load(loadRepositoryDetails, {}),
       load(loadTestDetails, {}),
-      load(loadTestRuns, { ...everything, status: "all", after: null, limit: SHOWN_RUNS }),
-      load(loadSubmissionRuns, {}),
+      load(loadShownRuns, { limit: SHOWN_RUNS, end, weeks }),
       load(loadFailures, everything),
       load(loadFailureDays, { firstDay: loadedDay }),
       load(loadFirstUploadDay, {}).then((day) => day ?? today),
       load(loadFirstDisrupted, {}),
       load(loadDisruptedPlaces, {}),
-      load(loadDurationsOfTest, {}),
-      load(loadWeeklyMedians, { testNos: [testNo], end, weeks }),
       load(loadBaseHistory, { environments: null, commitOid }),
     ]);
     const { organizationId } = request.caller!;
@@ -150,7 +140,7 @@ ${
         })
       }
 <div class="pair">${failureBars(days, { today, firstDay, firstUploadDay })}${
-        durations && durationChart(durations, medians.get(testNo)!, { today, firstUploadDay })
+        times && durationChart(times, medians, { today, firstUploadDay })
       }</div>
 <div class="pair"><section><h2>Results by branch, last 14 days</h2>
 ${runsTable(submissions, "branch")}</section>${environmentTable(submissions)}</div>

@@ -3,15 +3,11 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import { loadTexts } from "../../../db/read/texts.ts";
-import {
-  attemptsAt,
-  decodeTestList,
-  kindOf,
-  type ResultColumns,
-} from "../../../lib/analysis/columns.ts";
+import { decodeTestList, kindOf, type ResultColumns } from "../../../lib/analysis/columns.ts";
 import { isNegative, type TestResult } from "../../../lib/report/result.ts";
 import { Random } from "../../../tools/measure/bench/random.ts";
 import { describeWithDatabases } from "../../database.ts";
+import { attemptsOf } from "../../lib/analysis/columns_of.ts";
 import { createFixture, type Fixture } from "../../routes/fixture.ts";
 
 const ROUNDS = 30;
@@ -57,11 +53,13 @@ describeWithDatabases("the attempts of a submission", (database) => {
     return new Map(Array.from(testNos, (testNo, index) => {
       const name = nameOf.get(testNo)!;
       const own = negatives.filter((negative) => negative.name === name).values();
-      const attempts = attemptsAt(submission!, index).map(({ kind, ...attempt }) => {
-        if (kind !== "negative") return { kind, ...attempt };
-        const { conclusion, textId } = own.next().value!;
-        return { kind, ...attempt, conclusion, ...texts.get(textId) };
-      });
+      const attempts = attemptsOf(submission!, index, testNos.length).map(
+        ({ kind, ...attempt }) => {
+          if (kind !== "negative") return { kind, ...attempt };
+          const { conclusion, textId } = own.next().value!;
+          return { kind, ...attempt, conclusion, ...texts.get(textId) };
+        },
+      );
       assert.ok(own.next().done, "each negative result is an attempt");
       return [name, attempts];
     }));
