@@ -78,7 +78,8 @@ export class OutputQueue {
     while (this.#lines.length > 0) {
       const lines = this.take(MAX_WRITE_CHARACTERS);
       this.#writingSince = performance.now();
-      const isWritten = await this.#write(lines.join("")).catch(() => false);
+      const isWritten = await writeText(lines.join(""), this.options.write)
+        .then(() => true, () => false);
       this.#writingSince = null;
       if (!isWritten) this.#drop(lines.length);
       else if (this.#dropped > 0 && this.#characters <= MAX_WAITING_CHARACTERS / 2) {
@@ -89,21 +90,24 @@ export class OutputQueue {
     }
   }
 
-  async #write(text: string): Promise<boolean> {
-    let rest = new TextEncoder().encode(text);
-    while (rest.length > 0) {
-      try {
-        rest = rest.subarray(await this.options.write(rest));
-      } catch (error) {
-        if (!(error instanceof Deno.errors.WouldBlock)) throw error;
-        await pause(PIPE_RETRY_MS);
-      }
-    }
-    return true;
-  }
-
   #drop(count: number): void {
     this.#dropped += count;
     this.options.onDrop(count);
+  }
+}
+
+/** Writes a text to its end; `write` writes some of its bytes, and returns how many. */
+export async function writeText(
+  text: string,
+  write: OutputQueueOptions["write"],
+): Promise<void> {
+  let rest = new TextEncoder().encode(text);
+  while (rest.length > 0) {
+    try {
+      rest = rest.subarray(await write(rest));
+    } catch (error) {
+      if (!(error instanceof Deno.errors.WouldBlock)) throw error;
+      await pause(PIPE_RETRY_MS);
+    }
   }
 }

@@ -3,6 +3,7 @@ import process from "node:process";
 import { Worker } from "node:worker_threads";
 import type { Environment } from "../base/config.ts";
 import { pause } from "../base/delay.ts";
+import { writeText } from "../base/output_queue.ts";
 import { flushStderr, queueStderr, writeToStderr } from "../base/standard_error.ts";
 import type { CliIo } from "./io.ts";
 import { isTelemetryOn } from "./log_output.ts";
@@ -71,8 +72,6 @@ async function exitInTime(code: number): Promise<void> {
   Deno.exit(code);
 }
 
-// A pipe inherited from a Node.js parent (npx) may be non-blocking: when it is full, try again.
-const PIPE_RETRY_MS = 5;
 // A wrapper (npx, deno task, timeout) forwards the signal that the terminal has sent to both.
 const SAME_SIGNAL_MS = 200;
 
@@ -121,16 +120,13 @@ function standardOutput(): Required<Pick<CliIo, "stdout" | "isStdoutClosed">> {
   return {
     isStdoutClosed: () => isClosed,
     async stdout(text) {
-      let rest = new TextEncoder().encode(text);
-      while (rest.length > 0 && !isClosed) {
-        try {
-          rest = rest.subarray(await Deno.stdout.write(rest));
-        } catch (error) {
-          // As in `... | head -1`.
-          if (error instanceof Deno.errors.BrokenPipe) isClosed = true;
-          else if (error instanceof Deno.errors.WouldBlock) await pause(PIPE_RETRY_MS);
-          else throw error;
-        }
+      if (isClosed) return;
+      try {
+        await writeText(text, (bytes) => Deno.stdout.write(bytes));
+      } catch (error) {
+        // As in `... | head -1`.
+        if (!(error instanceof Deno.errors.BrokenPipe)) throw error;
+        isClosed = true;
       }
     },
   };

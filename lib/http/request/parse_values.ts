@@ -5,7 +5,7 @@ import { shorten } from "../../report/report_error.ts";
 
 /**
  * Parses the parameters of a request, or returns the errors of all that are unknown or invalid. Empty
- * ones count as absent; of a repeated one the first counts.
+ * ones count as absent; of a repeated one the first that is not empty counts.
  */
 export function parseValues<Entries extends v.ObjectEntries>(
   schema: v.ObjectSchema<Entries, undefined>,
@@ -17,7 +17,10 @@ export function parseValues<Entries extends v.ObjectEntries>(
   const unknown = [...parameters.keys()].filter((name) => !known.includes(name))
     .map((name) => [shorten(name), [`unknown parameter: expected ${known.join(", ")}`]]);
   const raw = Object.fromEntries(
-    known.map((name) => [name, parameters.get(name)?.trim() || undefined]),
+    known.map((name) => [
+      name,
+      parameters.getAll(name).map((text) => text.trim()).find((text) => text !== ""),
+    ]),
   );
   const { success, output, issues } = v.safeParse(schema, raw);
   if (success && unknown.length === 0) return { values: output };

@@ -216,12 +216,12 @@ interface Wanted {
   branch?: string | undefined;
 }
 
-/** Agents fill in optional texts with `""`: they are ignored, as the API ignores empty parameters. */
+/** Agents fill in optional values with `""` and 0: they are ignored, as the API ignores empty parameters. */
 function withoutEmpty({ build_url, commit, pull, branch }: Wanted): Wanted {
   return {
     build_url: build_url?.trim() || undefined,
     commit: commit?.trim() || undefined,
-    pull,
+    pull: pull || undefined,
     branch: branch?.trim() || undefined,
   };
 }

@@ -395,6 +395,8 @@ describeWithDatabase("an upload", (database) => {
     });
     const alike = await send(path, [["commit", SHA], ["commit", SHA.toUpperCase()]]);
     assert.equal(alike.status, 202, await alike.text());
+    const empty = await send(`${path}?commit=&branch=`, [["commit", SHA], ["branch", "main"]]);
+    assert.equal(empty.status, 202, await empty.text());
   });
 
   it("a broken file is refused with its name, the line and what was expected", async () => {

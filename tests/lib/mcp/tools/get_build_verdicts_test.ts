@@ -189,11 +189,13 @@ describeWithDatabase("get_build_verdicts", (database) => {
     // The newest of all.
     const onFeature = { ...more, branch: "b", buildUrl: `${BUILD}21` };
     await fixture.upload(shop, [failing("onFeature")], onFeature);
-    const buildOf = async (input: Record<string, string>) => (await call(input)).build?.build_url;
+    const buildOf = async (input: Record<string, string | number>) =>
+      (await call(input)).build?.build_url;
     for (const name of ["build_url", "commit", "branch"]) {
       assert.equal(await buildOf({ [name]: "" }), `${BUILD}20`, name);
       assert.equal(await buildOf({ [name]: " " }), `${BUILD}20`, name);
     }
+    assert.equal(await buildOf({ pull: 0 }), `${BUILD}20`);
     assert.equal(await buildOf({ build_url: "", commit: "", branch: "b" }), `${BUILD}21`);
   });
 
