@@ -1,70 +1,12 @@
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { describe, it } from "@std/testing/bdd";
 import fc from "fast-check";
-import { readReport } from "../../../../lib/report/read_report.ts";
-import { ReportError } from "../../../../lib/report/report_error.ts";
-import type { TestResult } from "../../../../lib/report/result.ts";
-import { inChunks, readText } from "../reading.ts";
+import { readText } from "../reading.ts";
 
 // The same cases each time, so that no run fails by chance.
 fc.configureGlobal({ seed: 1 });
 
-const FIXTURES = new URL("../../../../fixtures/junit/", import.meta.url);
-
-function xmlFiles(folder: string): string[] {
-  const files = readdirSync(new URL(folder, FIXTURES));
-  return files.filter((file) => file.endsWith(".xml")).sort();
-}
-
-async function read(
-  folder: string,
-  file: string,
-  chunkBytes: number,
-): Promise<{ notes: string[]; results: TestResult[] }> {
-  const bytes = await readFile(new URL(folder + file, FIXTURES));
-  const notes: string[] = [];
-  const results: TestResult[] = [];
-  const { resultCount } = await readReport(inChunks(bytes, chunkBytes), {
-    file,
-    onResult: (result) => results.push(result),
-    onNote: (note) => notes.push(note),
-  });
-  assert.equal(resultCount, results.length);
-  return { notes, results };
-}
-
 describe("reading JUnit", () => {
-  for (const file of xmlFiles("valid/")) {
-    it(`reads ${file} as expected, at all chunk boundaries`, async () => {
-      const expected = new URL("valid/" + file.replace(/xml$/, "json"), FIXTURES);
-      const { notes, results } = JSON.parse(await readFile(expected, "utf8"));
-      for (const chunkBytes of [1e6, 1, 3, 17]) {
-        const actual = await read("valid/", file, chunkBytes);
-        assert.deepEqual(actual.results, results);
-        assert.deepEqual(actual.notes.map(withoutColumn), notes.map(withoutColumn));
-      }
-      assert.deepEqual((await read("valid/", file, 1e6)).notes, notes);
-    });
-  }
-
-  for (const file of xmlFiles("invalid/")) {
-    it(`refuses ${file} and says where and why`, async () => {
-      const expected = new URL("invalid/" + file.replace(/xml$/, "txt"), FIXTURES);
-      const message = (await readFile(expected, "utf8")).trimEnd();
-      await assert.rejects(read("invalid/", file, 1e6), (error) => {
-        assert.ok(error instanceof ReportError);
-        assert.equal(`${error.kind}: ${error.message}`, message);
-        assert.ok(error.message.startsWith(`${file}:${error.line}:${error.column}: `));
-        return true;
-      });
-      for (const chunkBytes of [1, 3, 17]) {
-        await assert.rejects(read("invalid/", file, chunkBytes), ReportError);
-      }
-    });
-  }
-
   it("takes an element without anything inside for one that ends at once, wherever it is", async () => {
     const elements = fc.array(
       fc.constantFrom(
@@ -139,8 +81,3 @@ describe("reading JUnit", () => {
     );
   });
 });
-
-// Tabs, blanks and what a piece ends with make no difference to the line.
-function withoutColumn(note: string): string {
-  return note.replace(/:(\d+):\d+:/, ":$1:");
-}
