@@ -12,7 +12,7 @@ import {
 } from "../../lib/evidence/groups.ts";
 import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { failuresIn, type PackedFailure, selectFailures } from "./failure_rows.ts";
+import { failureColumns, selectFailures } from "./failure_rows.ts";
 import {
   type FailuresInRuns,
   loadFailuresInRuns,
@@ -144,38 +144,21 @@ class Numbers {
 function failedTests(failures: FailureColumns): FailedTest<number>[] {
   const unknown = failures.fingerprints.indexOf(NO_TEXT);
   return failures.byTest().map((indexes, test) => {
-    const failed: FailedTest<number> = {
-      testNo: failures.testNos[test]!,
-      runs: [],
-      causes: new Set(),
-    };
+    const runs: number[] = [];
+    const causes: number[] = [];
     let latestRun = -1;
     let latestCause = unknown;
     for (const index of indexes) {
       const run = failures.runs[index]!;
       const cause = failures.causes[index]!;
-      if (run !== latestRun) failed.runs.push(latestRun = run);
+      if (run !== latestRun) runs.push(latestRun = run);
       if (cause === latestCause) continue;
       latestCause = cause;
-      if (cause !== unknown) failed.causes.add(cause);
+      // Some come again: to know that takes longer than to group them twice.
+      if (cause !== unknown) causes.push(cause);
     }
-    return failed;
+    return { testNo: failures.testNos[test]!, runs, causes };
   }).sort((a, b) => a.testNo - b.testNo);
-}
-
-/** Adds the causes of failures to their tests. Most have the same one again, which takes no text to notice. */
-class LatestCauses {
-  readonly #causes = new Map<FailedTest, { high: number; low: number }>();
-
-  add(test: FailedTest, failure: PackedFailure): void {
-    const { causeHigh: high, causeLow: low } = failure;
-    const latest = this.#causes.get(test);
-    if (latest?.high === high && latest.low === low) return;
-    if (!latest) this.#causes.set(test, { high, low });
-    else [latest.high, latest.low] = [high, low];
-    const { fingerprint } = failure;
-    if (fingerprint !== NO_TEXT) test.causes.add(fingerprint);
-  }
 }
 
 /** The disruptive tests of a repository that fail together since a moment, with the builds they cost. */
@@ -266,26 +249,22 @@ export async function loadFlakyFailures(
   const found: FlakyFailures = { groups: [], lostBuilds: new Map() };
   for (const { repositoryId, idPrefix, tests } of repositories) {
     const hashes = testHashesIn(tests);
-    const failed = new FailuresByTest();
-    const causes = new LatestCauses();
-    const lost = new Map<number, number[]>();
-    for (const [run, row] of (rowsOf.get(repositoryId) ?? []).entries()) {
-      const build = buildOf.get(row.submissionId);
-      for (const failure of failuresIn(row)) {
-        const { testNo, isDisruption } = failure;
-        if (!hashes.has(testNo)) continue;
-        causes.add(failed.add(testNo, run), failure);
-        if (!isDisruption || build === undefined) continue;
-        const own = lost.get(testNo);
-        if (own) own.push(build);
-        else lost.set(testNo, [build]);
-      }
-    }
-    const idOf = (testNo: number) => testId(idPrefix, hashes.get(testNo)!);
-    for (const { tests } of groupTests(failed.tests)) {
+    const runs = rowsOf.get(repositoryId) ?? [];
+    const failures = failureColumns(runs, runs, { only: hashes });
+    const ids = new Map(Array.from(hashes, ([testNo, hash]) => [testNo, testId(idPrefix, hash)]));
+    const idOf = (testNo: number) => ids.get(testNo)!;
+    for (const { tests } of groupTests(failedTests(failures))) {
       if (tests.length > 1) found.groups.push(tests.map(({ testNo }) => idOf(testNo)));
     }
-    for (const [testNo, own] of lost) found.lostBuilds.set(idOf(testNo), own);
+    const builds = runs.map(({ submissionId }) => buildOf.get(submissionId));
+    for (const [test, indexes] of failures.byTest().entries()) {
+      const lost: number[] = [];
+      for (const index of indexes) {
+        const build = builds[failures.runs[index]!];
+        if (failures.disruptions[index] === 1 && build !== undefined) lost.push(build);
+      }
+      if (lost.length > 0) found.lostBuilds.set(idOf(failures.testNos[test]!), lost);
+    }
   }
   return found;
 }

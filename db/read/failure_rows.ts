@@ -17,51 +17,15 @@ interface FailuresRow {
 const FAILURE_BYTES = 16;
 const FINGERPRINT_BYTES = 8;
 
-/** A failure: its test, its place in the report, and its cause. */
-export interface PackedFailure {
-  testNo: number;
-  resultNo: number;
-  isDisruption: boolean;
-  /** 16 hex digits. */
-  readonly fingerprint: string;
-  /** The same as two integers. */
-  causeHigh: number;
-  causeLow: number;
-}
-
-/** The failures of a submission, one after the other in the same object: 50,000 objects take longer than their use. */
-export function* failuresIn(
-  { failures }: Pick<FailuresRow, "failures">,
-): Generator<PackedFailure, void> {
-  const view = viewOf(failures);
-  let digits: string | undefined;
-  let at = 0;
-  const failure = {
-    testNo: 0,
-    resultNo: 0,
-    isDisruption: false,
-    causeHigh: 0,
-    causeLow: 0,
-    get fingerprint() {
-      digits ??= failures.toHex();
-      return digits.slice(2 * at, 2 * (at + FINGERPRINT_BYTES));
-    },
-  };
-  for (; at < failures.length; at += FAILURE_BYTES) {
-    const place = view.getInt32(at + FINGERPRINT_BYTES + 4);
-    failure.causeHigh = view.getInt32(at);
-    failure.causeLow = view.getInt32(at + 4);
-    failure.testNo = view.getInt32(at + FINGERPRINT_BYTES);
-    failure.isDisruption = place < 0;
-    failure.resultNo = place < 0 ? ~place : place;
-    yield failure;
-  }
-}
-
-/** The failures of some runs, oldest first, by column; the numbers of their runs are places in `runs`. */
+/**
+ * The failures of some runs, oldest first, by column; the numbers of their runs are places in `runs`.
+ *
+ * @param options.only the test_no of the tests that count; all unless given
+ */
 export function failureColumns(
   rows: readonly FailuresRow[],
   runs: readonly { submissionId: string }[],
+  { only }: { only?: { has(testNo: number): boolean } } = {},
 ): FailureColumns {
   const rowOf = new Map(rows.map((row) => [row.submissionId, row.failures]));
   const bytes = rows.reduce((sum, { failures }) => sum + failures.length, 0);
@@ -71,6 +35,7 @@ export function failureColumns(
     if (!failures) continue;
     const view = viewOf(failures);
     for (let at = 0; at < failures.length; at += FAILURE_BYTES) {
+      if (only?.has(view.getInt32(at + FINGERPRINT_BYTES)) === false) continue;
       const [high, low] = [view.getInt32(at), view.getInt32(at + 4)];
       const cause = columns.causeOf(high, low) ??
         columns.addCause(high, low, failures.subarray(at, at + FINGERPRINT_BYTES).toHex());

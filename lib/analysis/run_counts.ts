@@ -69,7 +69,7 @@ export class RunCounts {
     const { counted, negative, all, microseconds } = this.#totals;
     let end = counted.length;
     for (const { testNos } of new Set([...added, ...removed].map(({ tests }) => tests))) {
-      for (const testNo of testNos) if (testNo >= end) end = testNo + 1;
+      for (let at = 0; at < testNos.length; at++) end = Math.max(end, testNos[at]! + 1);
     }
     const totals = {
       counted: enlarge(counted, new Int32Array(end)),
@@ -90,7 +90,8 @@ function count(
   const { counted, negative, all, microseconds } = totals;
   // Each test of a list passed once in each of its runs, but for the exceptions.
   for (const [{ testNos }, { length }] of Map.groupBy(runs, ({ tests }) => tests)) {
-    for (const testNo of testNos) {
+    for (let at = 0; at < testNos.length; at++) {
+      const testNo = testNos[at]!;
       counted[testNo]! += sign * length;
       all[testNo]! += sign * length;
     }

@@ -5,8 +5,8 @@ export interface FailedTest<Cause = string> {
   testNo: number;
   /** Numbers of its failed runs, from 0, each once. */
   runs: number[];
-  /** Known causes of its failures. */
-  causes: Set<Cause>;
+  /** Known causes of its failures, in any order; one may come several times. */
+  causes: Iterable<Cause>;
 }
 
 /** Tests whose failing runs overlap, or that share a cause. */
@@ -25,10 +25,10 @@ const MIN_OVERLAP = 0.5;
 
 /** Collects the failures of tests, run by run. */
 export class FailuresByTest {
-  readonly #tests = new Map<number, FailedTest>();
+  readonly #tests = new Map<number, FailedTest & { causes: Set<string> }>();
 
   /** Adds a failed run of a test, whose known causes the caller adds. */
-  add(testNo: number, run: number): FailedTest {
+  add(testNo: number, run: number): FailedTest & { causes: Set<string> } {
     let test = this.#tests.get(testNo);
     if (!test) this.#tests.set(testNo, test = { testNo, runs: [], causes: new Set() });
     // All failures of a run come together.
@@ -105,6 +105,7 @@ const MANY_TESTS = 1 / 8;
  */
 function joinOverlapping(tests: readonly Pick<FailedTest, "runs">[], groups: DisjointSets): void {
   const places = [...tests.keys()].filter((index) => tests[index]!.runs.length >= MIN_COMMON_RUNS);
+  if (new Set(places.map((place) => groups.rootOf(place))).size <= 1) return;
   const counts = new Map<number, number>();
   for (const place of places) {
     for (const run of tests[place]!.runs) counts.set(run, (counts.get(run) ?? 0) + 1);
