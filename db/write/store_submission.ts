@@ -94,8 +94,10 @@ type DigestedUpload = Upload & { digest: string };
 export async function storeSubmission(
   tx: Queryable,
   given: Upload,
-  /** The repository if the transaction has locked it already. */
-  locked?: LockedRepository,
+  { locked }: {
+    /** The repository if the transaction has locked it already. */
+    locked?: LockedRepository;
+  } = {},
 ): Promise<StoreResult> {
   const { repositoryId, commitOid, buildUrl, reportDigest, coverage } = given;
   const repository = locked ?? await lockForUpload(tx, repositoryId);

@@ -53,7 +53,7 @@ export async function storeUpload(
       : claim && await assignArchive(tx, { ...claim, repositoryId });
     const upload = { ...facts, coverage, notes, repositoryId, uploadedAt: now, key, isStoredOnce };
     const [submission, events] = await Promise.all([
-      results ? storeSubmission(tx, { ...upload, ...results }, locked) : null,
+      results ? storeSubmission(tx, { ...upload, ...results }, { locked }) : null,
       loadSubscribedEvents(tx, organization.organizationId),
     ]);
     if (results && submission && !submission.duplicate) {

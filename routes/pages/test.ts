@@ -131,14 +131,7 @@ ${quarantineSection(log, page)}
 <h3 id="fix">Prove a fix</h3>
 ${repairForm(fix, page)}
 <h2>Failures and durations</h2>
-${
-        rangeLinks("Charts", {
-          ranges: CHART_RANGES,
-          shown: query.days,
-          addressOf: (days) =>
-            request.pathTo(["tests", test.id], { ...query.since && { since: query.since }, days }),
-        })
-      }
+${chartRanges(query, page)}
 <div class="pair">${failureBars(days, { today, firstDay, firstUploadDay })}${
         times && durationChart(times, medians, { today, firstUploadDay })
       }</div>
@@ -148,6 +141,17 @@ ${runsTable(submissions, "branch")}</section>${environmentTable(submissions)}</d
     };
   },
 });
+
+function chartRanges(
+  { days, since }: { days: typeof CHART_RANGES[number]; since: string },
+  { pathTo, test }: TestPage,
+): Markup {
+  return rangeLinks("Charts", {
+    ranges: CHART_RANGES,
+    shown: days,
+    addressOf: (days) => pathTo(["tests", test.id], { ...since && { since }, days }),
+  });
+}
 
 const NO_RUNS = emptyState("It did not run in the last 14 days.");
 
