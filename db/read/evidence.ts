@@ -132,7 +132,8 @@ export async function openRun(
   const windowId = firstSubmissionId(windowStart);
   const history = { repositoryId, run, base };
   let runs: Promise<HistoryRuns> | undefined;
-  const shares = new Shares(sql, { repositoryId, isOnBase, moment: run.moment });
+  const { moment, submissionId } = run;
+  const shares = new Shares(sql, { repositoryId, isOnBase, moment, submissionId });
   const conclusionsOn = async (failures: readonly GivenFailure[]) => {
     const testNos = failures.flatMap(({ testNo }) => testNo ?? []);
     const load = () =>

@@ -98,3 +98,16 @@ export function quarantineColumns(sql: Queryable) {
     extract(epoch from q.quarantine_expires_at)::float8 as "quarantineExpiresAt",
     q.quarantine_environment as "quarantineEnvironment"`;
 }
+
+/** Seconds of a period: those of which submission ids have the same first two bytes. */
+export const PERIOD_SECONDS = 2 ** 16;
+
+/** SQL: the period of `submission_id`, in which `truth_count` counts. */
+export function periodOf(sql: Queryable) {
+  return sql`(get_byte(submission_id, 0) * 256 + get_byte(submission_id, 1))`;
+}
+
+/** SQL: whether a row of `failure_evidence` is one of those that shares count: no repeat, and not of an outage. */
+export function countsInShare(sql: Queryable) {
+  return sql`(not is_repeat and truth is not null and evidence <> 'outage')`;
+}

@@ -11,18 +11,25 @@ import {
   type TruthCounts,
 } from "../../lib/evidence/shares.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
+import { countsInShare, PERIOD_SECONDS } from "./fragments.ts";
+
+interface ShareOptions {
+  repositoryId: number;
+  isOnBase: boolean;
+  /** Of the run, in seconds since 1970. */
+  moment: number;
+  /** Its id if it is stored: shares are those from before. */
+  submissionId: string | null;
+}
 
 /** Shares, from the failures whose truth has come out, loaded once and only where they are needed. */
 export class Shares {
   readonly #sql: Queryable;
-  readonly #options: { repositoryId: number; isOnBase: boolean; moment: number };
+  readonly #options: ShareOptions;
   #repository: Promise<TruthCounts[]> | undefined;
   #organization: Promise<TruthCounts[]> | undefined;
 
-  constructor(
-    sql: Queryable,
-    options: { repositoryId: number; isOnBase: boolean; moment: number },
-  ) {
+  constructor(sql: Queryable, options: ShareOptions) {
     this.#sql = sql;
     this.#options = options;
   }
@@ -61,25 +68,49 @@ export class Shares {
   }
 
   async #count(repositoryIds: number[]): Promise<TruthCounts[]> {
-    const { moment } = this.#options;
+    const { moment, submissionId } = this.#options;
     const since = moment - SHARE_DAYS * SECONDS_PER_DAY;
-    return await loadTruthCounts(this.#sql, { repositoryIds, since, until: moment });
+    return await loadTruthCounts(this.#sql, { repositoryIds, since, until: moment, submissionId });
   }
 }
 
-/** What became of the failures that were recorded in a period; repeats and outages do not count. */
+/**
+ * What became of the failures that were recorded since a moment; repeats and outages do not count. Those of whole
+ * periods are counted already, so that no more is read of a repository with 100,000 failures than of others.
+ */
 async function loadTruthCounts(
   sql: Queryable,
-  { repositoryIds, since, until }: { repositoryIds: number[]; since: number; until: number },
+  { repositoryIds, since, until, submissionId }: {
+    repositoryIds: number[];
+    since: number;
+    until: number;
+    /** Left out, because a part of it may be stored already. */
+    submissionId: string | null;
+  },
 ): Promise<TruthCounts[]> {
+  const [first, last] = [since, until].map((moment) => Math.floor(moment / PERIOD_SECONDS));
+  const isOfRepository = sql`repository_id = any(${arrayOf(repositoryIds)}::bigint[])`;
+  const isOther = submissionId ? sql`submission_id <> decode(${submissionId}, 'hex')` : sql`true`;
+  const isCounted = sql`${isOfRepository} and ${countsInShare(sql)} and ${isOther}`;
+  const isWithin = (from: number, end: number) =>
+    sql`submission_id >= decode(${firstSubmissionId(from)}, 'hex')
+      and submission_id < decode(${firstSubmissionId(end)}, 'hex')`;
   return await sql<TruthCounts[]>`
-    select evidence, is_on_base as "isOnBase",
-      count(*) filter (where truth = 'not_the_change')::int as "notTheChange",
-      count(*) filter (where truth = 'the_change')::int as "theChange"
-    from failure_evidence
-    where repository_id = any(${arrayOf(repositoryIds)}::bigint[])
-      and submission_id >= decode(${firstSubmissionId(since)}, 'hex')
-      and submission_id < decode(${firstSubmissionId(until + 1)}, 'hex')
-      and not is_repeat and truth is not null and evidence <> 'outage'
-    group by evidence, is_on_base`;
+    select evidence, is_on_base as "isOnBase", sum(not_the_change)::int as "notTheChange",
+      sum(the_change)::int as "theChange"
+    from (
+      select evidence, is_on_base, (truth = 'not_the_change')::int as not_the_change,
+        (truth = 'the_change')::int as the_change
+      from failure_evidence
+      where ${isCounted} and ${isWithin(since, (first! + 1) * PERIOD_SECONDS)}
+      union all
+      select evidence, is_on_base, not_the_change, the_change from truth_count
+      where ${isOfRepository} and period > ${first!} and period < ${last!}
+      union all
+      select evidence, is_on_base, (truth = 'not_the_change')::int, (truth = 'the_change')::int
+      from failure_evidence
+      where ${isCounted} and ${isWithin(last! * PERIOD_SECONDS, until + 1)}
+    ) c
+    group by evidence, is_on_base
+    having sum(not_the_change) + sum(the_change) > 0`;
 }

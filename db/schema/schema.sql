@@ -350,6 +350,16 @@ create table trusted_issuer (
 );
 CREATE INDEX trusted_issuer_issuer ON trusted_issuer USING btree (issuer);
 
+create table truth_count (
+  repository_id bigint not null,
+  period integer not null,
+  evidence text not null,
+  is_on_base boolean not null,
+  not_the_change integer not null,
+  the_change integer not null,
+  constraint truth_count_pkey PRIMARY KEY (repository_id, period, evidence, is_on_base)
+);
+
 create table webhook (
   organization_id integer not null,
   webhook_id integer not null generated always as identity,

@@ -2,12 +2,13 @@
 import { findDisruptions } from "../../lib/analysis/disruptions.ts";
 import type { Database } from "../connection/connect.ts";
 import { codeVersionOf, hasCodeVersion } from "../read/fragments.ts";
-import { arrayOf, type Queryable } from "../connection/sql.ts";
+import { arrayOf, idsIn, type Queryable } from "../connection/sql.ts";
 import { detectDisruptions, withdraw } from "./disruptions.ts";
 import { loadNegatives } from "./negative_rows.ts";
 import { type CodeVersion, loadFailedTests, resolveTruths } from "./truths.ts";
 import { markArchivesDeleted } from "./archive_rows.ts";
 import { deleteUnusedTexts } from "./store_texts.ts";
+import { deleteEvidence } from "./truth_counts.ts";
 import { bumpDataVersion, lockRepository } from "./repository_row.ts";
 import { loadTags, removeTags, type TaggedSubmission } from "./test_tags.ts";
 import { deleteTests, deleteUnusedLists, findUnlistedTests } from "./tests.ts";
@@ -41,9 +42,7 @@ export async function deleteSubmission(
     await tx`
       delete from negative_result
       where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
-    await tx`
-      delete from failure_evidence
-      where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
+    await deleteEvidence(tx, { repositoryId, ofSubmissions: idsIn(tx, [submissionId]) });
     await deleteUnusedTexts(tx, repositoryId);
     await tx`
       delete from submission

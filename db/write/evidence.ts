@@ -10,6 +10,8 @@ import type { Truth } from "../../lib/evidence/truth.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { loadBaseBranch } from "../read/base_branch.ts";
 import { type FoundConclusion, knownCauses, openRun } from "../read/evidence.ts";
+import { PERIOD_SECONDS } from "../read/fragments.ts";
+import { addTruthCounts, type TruthCountChange } from "./truth_counts.ts";
 import { truthOfRun } from "./truths.ts";
 import {
   type NewNegative,
@@ -60,6 +62,7 @@ export async function storeEvidence(
   });
   if (massFailure === "outage") await markOutage(tx, { repositoryId, submissionId });
   const passed = negatives.passedTestNos();
+  const counts = new TruthCounter(submissionId);
   for (const range of ranges) {
     const byTest = Map.groupBy(negatives.ofTests(range), ({ testNo }) => testNo);
     const failures = Array.from(byTest, ([testNo, ofTest]) => ({
@@ -74,7 +77,9 @@ export async function storeEvidence(
       isRepeat: false,
     }));
     await insertEvidence(tx, { repositoryId, submissionId, rows });
+    counts.add(rows);
   }
+  await addTruthCounts(tx, repositoryId, counts.changes());
   return massFailure;
 }
 
@@ -128,6 +133,33 @@ function rowOf(
     shareFrom: share?.from ?? null,
     isKnownOnBase: one.isKnownOnBase,
   };
+}
+
+/** Counts of the rows of a submission what shares count, as `countsInShare` in SQL. */
+class TruthCounter {
+  readonly #period: number;
+  readonly #counts = new Map<string, TruthCountChange>();
+
+  constructor(submissionId: string) {
+    this.#period = Math.floor(recordedAtOf(submissionId) / PERIOD_SECONDS);
+  }
+
+  add(rows: readonly EvidenceRow[]): void {
+    for (const { evidence, isOnBase, truth, isRepeat } of rows) {
+      if (isRepeat || truth === null || evidence === "outage") continue;
+      const key = `${evidence} ${isOnBase}`;
+      let count = this.#counts.get(key);
+      if (!count) {
+        count = { period: this.#period, evidence, isOnBase, notTheChange: 0, theChange: 0 };
+        this.#counts.set(key, count);
+      }
+      count[truth === "not_the_change" ? "notTheChange" : "theChange"]++;
+    }
+  }
+
+  changes(): TruthCountChange[] {
+    return [...this.#counts.values()];
+  }
 }
 
 const ROWS_PER_STATEMENT = 2_000;
@@ -187,6 +219,9 @@ export async function importEvidence(
     return testNo === undefined ? [] : [{ testNo, ...row }];
   });
   await insertEvidence(tx, { repositoryId, submissionId, rows });
+  const counts = new TruthCounter(submissionId);
+  counts.add(rows);
+  await addTruthCounts(tx, repositoryId, counts.changes());
   return isOutage;
 }
 

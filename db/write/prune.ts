@@ -14,6 +14,7 @@ import { idsIn, type Queryable } from "../connection/sql.ts";
 import { repositoryTables } from "../schema/distribute.ts";
 import { markArchivesDeleted } from "./archive_rows.ts";
 import { deleteUnusedTexts } from "./store_texts.ts";
+import { deleteEvidence } from "./truth_counts.ts";
 import { bumpDataVersion, lockRepository } from "./repository_row.ts";
 import { deleteTests, deleteUnusedLists, excludeListed, findUnlistedTests } from "./tests.ts";
 import { writeTransaction } from "./transaction.ts";
@@ -141,9 +142,7 @@ async function* pruneSubmissions(sql: Database["sql"], scope: PruneScope): Batch
       await tx`
         delete from negative_result
         where repository_id = ${repositoryId} and submission_id = any(${deletedIds})`;
-      await tx`
-        delete from failure_evidence
-        where repository_id = ${repositoryId} and submission_id = any(${deletedIds})`;
+      await deleteEvidence(tx, { repositoryId, ofSubmissions: deletedIds });
       await markArchivesDeleted(tx, { repositoryId, keys: deleted.map(({ key }) => key) });
       if (deleted.length > 0) await bumpDataVersion(tx, repositoryId);
       return deleted;

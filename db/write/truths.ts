@@ -15,7 +15,9 @@ import { integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { loadCauses } from "../read/evidence.ts";
 import { loadRunGroups, loadRuns } from "../read/runs.ts";
 import { loadTestFacts } from "../read/test_facts.ts";
+import { periodOf } from "../read/fragments.ts";
 import { TESTS_AT_ONCE } from "./new_negatives.ts";
+import { addTruthCounts, type TruthCountChange } from "./truth_counts.ts";
 
 /** The code in an environment and a job. */
 export interface CodeVersion {
@@ -323,14 +325,26 @@ async function resolveOnBranch(
         truth === truthOfRun({ hasPassed: passed?.has(testNo) === true }) && !isRepeat)
     );
   if (rows.length === 0) return;
-  await tx`
-    update failure_evidence f set truth = t.truth, is_repeat = t."isRepeat"
-    from json_to_recordset(${
-    JSON.stringify(rows)
-  }::text::json) as t("testNo" int, id text, truth text,
-      "isRepeat" boolean)
-    where f.repository_id = ${repositoryId} and f.submission_id = decode(t.id, 'hex')
-      and f.test_no = t."testNo" and (f.truth, f.is_repeat) is distinct from (t.truth, t."isRepeat")`;
+  const changes = await tx<TruthCountChange[]>`
+    with changed as (
+      update failure_evidence f set truth = t.truth, is_repeat = t."isRepeat"
+      from json_to_recordset(${JSON.stringify(rows)}::text::json) as t("testNo" int, id text,
+          truth text, "isRepeat" boolean)
+        join failure_evidence o on o.repository_id = ${repositoryId}
+          and o.submission_id = decode(t.id, 'hex') and o.test_no = t."testNo"
+      where f.repository_id = ${repositoryId} and f.submission_id = o.submission_id
+        and f.test_no = o.test_no and (o.truth, o.is_repeat) is distinct from (t.truth, t."isRepeat")
+      returning f.submission_id, f.evidence, f.is_on_base,
+        case when o.is_repeat then '' else coalesce(o.truth, '') end as before,
+        case when f.is_repeat then '' else coalesce(f.truth, '') end as after
+    )
+    select ${periodOf(tx)} as period, evidence, is_on_base as "isOnBase",
+      sum((after = 'not_the_change')::int - (before = 'not_the_change')::int)::int as "notTheChange",
+      sum((after = 'the_change')::int - (before = 'the_change')::int)::int as "theChange"
+    from changed
+    where evidence <> 'outage'
+    group by 1, 2, 3`;
+  await addTruthCounts(tx, repositoryId, changes);
 }
 
 const [COUNTED, FAILED] = [1, 2] as const;

@@ -13,6 +13,7 @@ import type { Repository } from "../../db/admin/repositories.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 import { Random } from "../../tools/measure/bench/random.ts";
 import { describeWithDatabase, describeWithDatabases } from "../database.ts";
+import { checkTruthCounts } from "../db/truth_counts.ts";
 import { withoutDatabase } from "../lib/cli/run_in_process.ts";
 import { type FakeApi, startFakeApi } from "../lib/api_client/fake_api.ts";
 import { NO_CI } from "../no_ci.ts";
@@ -243,6 +244,7 @@ describeHistories("the evidence in random histories", (database) => {
       buildUrl,
     });
     rules.add(run);
+    await checkTruthCounts(database());
     const path = `/api/repos/acme/shop/submissions/${submissionId}/tests?status=failed&limit=100`;
     const { tests } = await (await fixture.get(path)).json();
     assert.deepEqual(

@@ -206,6 +206,10 @@ const COLUMNS: Record<string, Record<string, string>> = {
     message: "result.message",
     body: "result.body",
   },
+  truth_count: Object.fromEntries(
+    ["repository_id", "period", "evidence", "is_on_base", "not_the_change", "the_change"]
+      .map((column) => [column, DERIVED]),
+  ),
   disruptive_test: {
     repository_id: REPOSITORY,
     test_no: TEST,

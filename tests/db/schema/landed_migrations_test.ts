@@ -34,6 +34,7 @@ const LANDED: Record<string, string> = {
   "0024_removal_by_token.sql": "f3257f5b04faba2bf1778101850466493facba9507d25194b2a8d7d5867be2d6",
   "0025_token_of_person.sql": "a444fda4df789a096d9fc7b6699864499280ee7d686bf5e4afb0095e50c29017",
   "0026_judged_again.sql": "cf76a2d2e3f335efa8506a1900f9a3d7a0cf3842a8c94dd71526c426e912c480",
+  "0027_truth_count.sql": "9399728c29cd4d12161ddf04252ccd6ed70da6ee86e8b87983c443f157f1dba3",
 };
 
 const FOLDER = new URL("../../../db/schema/migrations/", import.meta.url);

@@ -1,11 +1,12 @@
 /** `evidence.ts`: what is stored with the failures of an upload, and what later runs show of them. */
 import assert from "node:assert/strict";
-import { beforeEach, it } from "@std/testing/bdd";
+import { afterEach, beforeEach, it } from "@std/testing/bdd";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Upload } from "../../../db/write/store_submission.ts";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { TESTS_AT_ONCE } from "../../../db/write/new_negatives.ts";
 import { describeWithDatabases } from "../../database.ts";
+import { checkTruthCounts } from "../truth_counts.ts";
 import { createFixture, DAY, type Fixture, NOW } from "../../routes/fixture.ts";
 
 const MINUTE = 60;
@@ -21,6 +22,8 @@ describeWithDatabases("the evidence of an upload", (database) => {
     repository = await fixture.addRepository("acme", "shop");
     minute = 0;
   });
+
+  afterEach(() => checkTruthCounts(database()));
 
   /** Uploads a run: each test with a message failed with it. Each is a minute later, at new code. */
   function upload(tests: Record<string, string | null>, more: Partial<Upload> = {}) {

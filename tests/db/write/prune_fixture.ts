@@ -1,6 +1,7 @@
 /** What tests of pruning share: histories of months, all that the API says, and what must hold. */
 import assert from "node:assert/strict";
 import type { Database } from "../../../db/connection/connect.ts";
+import { checkTruthCounts } from "../truth_counts.ts";
 import { decodeTestList } from "../../../lib/analysis/columns.ts";
 import { textIdOf } from "../../../lib/analysis/failure_texts.ts";
 import { ownerTags } from "../../../lib/analysis/test_tags.ts";
@@ -142,6 +143,7 @@ export async function lastingFacts({ sql }: Pick<Database, "sql">): Promise<unkn
 
 /** Asserts that all that is stored fits together, and that no submission is there in part. */
 export async function assertWhole({ sql }: Pick<Database, "sql">): Promise<void> {
+  await checkTruthCounts({ sql });
   const [dangling] = await sql<Record<string, number>[]>`
     select
       (select count(*) from negative_result n where not exists (select from submission s

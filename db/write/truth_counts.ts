@@ -1,0 +1,57 @@
+// Tests: tests/db/write/evidence_test.ts
+/** The counts of what became of failures, from which shares are read: changed with the failures themselves. */
+import type { Fragment, Queryable } from "../connection/sql.ts";
+import { countsInShare, periodOf } from "../read/fragments.ts";
+
+/** A change of the counts of one evidence in one period. */
+export interface TruthCountChange {
+  /** As {@linkcode periodOf}. */
+  period: number;
+  evidence: string;
+  isOnBase: boolean;
+  notTheChange: number;
+  theChange: number;
+}
+
+/** Adds to the counts of a repository, which must be locked. */
+export async function addTruthCounts(
+  tx: Queryable,
+  repositoryId: number,
+  changes: readonly TruthCountChange[],
+): Promise<void> {
+  const rows = changes.filter((one) => one.notTheChange !== 0 || one.theChange !== 0);
+  if (rows.length === 0) return;
+  await tx`
+    insert into truth_count as c
+      (repository_id, period, evidence, is_on_base, not_the_change, the_change)
+    select ${repositoryId}, period, evidence, "isOnBase", "notTheChange", "theChange"
+    from json_to_recordset(${JSON.stringify(rows)}::text::json) as t(period int, evidence text,
+      "isOnBase" boolean, "notTheChange" int, "theChange" int)
+    on conflict (repository_id, period, evidence, is_on_base) do update set
+      not_the_change = c.not_the_change + excluded.not_the_change,
+      the_change = c.the_change + excluded.the_change`;
+}
+
+/** Deletes the evidence for the failures of submissions. */
+export async function deleteEvidence(
+  tx: Queryable,
+  { repositoryId, ofSubmissions }: {
+    repositoryId: number;
+    /** SQL: an array of submission ids. */
+    ofSubmissions: Fragment;
+  },
+): Promise<void> {
+  const changes = await tx<TruthCountChange[]>`
+    with gone as (
+      delete from failure_evidence
+      where repository_id = ${repositoryId} and submission_id = any(${ofSubmissions})
+      returning submission_id, evidence, is_on_base, truth, is_repeat
+    )
+    select ${periodOf(tx)} as period, evidence, is_on_base as "isOnBase",
+      -count(*) filter (where truth = 'not_the_change')::int as "notTheChange",
+      -count(*) filter (where truth = 'the_change')::int as "theChange"
+    from gone
+    where ${countsInShare(tx)}
+    group by 1, 2, 3`;
+  await addTruthCounts(tx, repositoryId, changes);
+}
