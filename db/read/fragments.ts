@@ -1,5 +1,5 @@
 import type { Patterns, SubmissionFilter } from "../../lib/query/submission_filter.ts";
-import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
+import { arrayOf, type Fragment, type Queryable, textsIn } from "../connection/sql.ts";
 
 /** SQL: the week of the row `n` of `negative_result`, as its index by test has it. */
 export function weekOfNegative(sql: Queryable) {
@@ -14,6 +14,16 @@ export function isRecordedSince(sql: Queryable, firstId: string) {
   const week = Math.floor(parseInt(firstId.slice(0, 4), 16) / 8);
   return sql`(${weekOfNegative(sql)}) >= ${week}::int
     and n.submission_id >= decode(${firstId}, 'hex')`;
+}
+
+/**
+ * SQL: names the repositories in a look-up, as Citus needs it, although the column is compared with one of them.
+ * Without `is true` each look-up searches the index for every repository.
+ *
+ * @param ids text of an array
+ */
+export function isOneOf(sql: Queryable, column: Fragment, ids: string) {
+  return sql`(${column} = any(${ids}::bigint[])) is true`;
 }
 
 /** SQL: whether the row `s` of `submission` counts. */

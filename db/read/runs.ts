@@ -16,7 +16,8 @@ import {
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Fragment, idsIn, integersIn, type Queryable } from "../connection/sql.ts";
-import { codeVersionOf, isSelected } from "./fragments.ts";
+import { codeVersionOf, isOneOf, isSelected } from "./fragments.ts";
+import { integersOf } from "./packed_rows.ts";
 
 type Column = keyof RunColumns;
 type DecodedColumn = "tests" | "results" | "durations";
@@ -275,6 +276,60 @@ export async function loadRunsByRepository<Wanted extends Column>(
       repositoryId,
       runsOf(own, columns, decodeLists(listsOf.get(repositoryId) ?? [])),
     ]),
+  );
+}
+
+/** A run with the tests that have a disruption in it. */
+export type DisruptedRun = Run<"code" | "tests" | "results"> & { disrupted: ReadonlySet<number> };
+
+/** The runs with disruptions of several repositories from a submission id on, oldest first. */
+export async function loadDisruptedRuns(
+  sql: Queryable,
+  { repositoryIds, firstId, isCounted }: {
+    /** Text of an array. */
+    repositoryIds: string;
+    firstId: string;
+    /** SQL: which of the disruptions `n`. */
+    isCounted: Fragment;
+  },
+): Promise<Map<number, DisruptedRun[]>> {
+  const isWithin = sql`s.repository_id = any(${repositoryIds}::bigint[])
+    and s.submission_id >= decode(${firstId}, 'hex') and s.status = 'processed'
+    and s.failed_test_count is distinct from 0`;
+  const columns = ["code", "tests", "results"] as const;
+  const [rows, lists] = await Promise.all([
+    sql<(Row & { disrupted: Uint8Array })[]>`
+      select s.repository_id::float8 as "repositoryId", ${selected(sql, storedNames(columns))},
+        d.tests as disrupted
+      from submission s
+      cross join lateral (
+        select string_agg(int4send(n.test_no), '') as tests from negative_result n
+        where n.repository_id = s.repository_id and n.submission_id = s.submission_id
+          and ${
+      isOneOf(sql, sql`n.repository_id`, repositoryIds)
+    } and n.is_disruption and ${isCounted}
+      ) d
+      where ${isWithin} and d.tests is not null
+      order by s.submission_id`,
+    sql<(ListRow & { repositoryId: number })[]>`
+      select l.repository_id::float8 as "repositoryId", ${listColumns(sql)}
+      from test_list l
+      where l.repository_id = any(${repositoryIds}::bigint[])
+        and (l.repository_id, l.test_list_no) in (
+          select distinct s.repository_id, s.test_list_no from submission s
+          where ${isWithin} and s.submission_id < decode('ff', 'hex'))`,
+  ]);
+  const listsOf = Map.groupBy(lists, ({ repositoryId }) => repositoryId);
+  return new Map(
+    Array.from(Map.groupBy(rows, ({ repositoryId }) => repositoryId), ([repositoryId, own]) => {
+      const decoded = decodeLists(listsOf.get(repositoryId) ?? []);
+      const runs = own.flatMap((row) =>
+        runsOf([row], columns, decoded).map((run) => (
+          { ...run, disrupted: new Set(integersOf(row.disrupted)) }
+        ))
+      );
+      return [repositoryId, runs];
+    }),
   );
 }
 

@@ -8,6 +8,7 @@ import { firstSubmissionId, type TestIdentity } from "../../lib/base/identity.ts
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { passesNeeded } from "../../lib/evidence/calm.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
+import type { VersionOutcome } from "../../lib/evidence/segments.ts";
 import { MIN_BROKEN_RUNS, TEST_STATES, type TestState } from "../../lib/evidence/states.ts";
 import {
   isProving,
@@ -24,7 +25,7 @@ import {
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { loadBaseBranch, loadBaseBranches } from "./base_branch.ts";
-import { buildKeyOf, isOfBase, isRecordedSince } from "./fragments.ts";
+import { buildKeyOf, isOfBase, isOneOf, isRecordedSince } from "./fragments.ts";
 import { loadIdentities } from "./names_of_tests.ts";
 import { eachRun, loadLatestRuns } from "./runs.ts";
 import { loadTestFacts } from "./test_facts.ts";
@@ -56,9 +57,9 @@ export interface StoppedTest extends TestIdentity {
   lastRunAt: number;
   /** When its job had run 20 times without it. */
   stoppedAt: number;
-  /** Passes since its last failure, and how many would have shown that it is calm. */
+  /** Passes since its last failure, and the runs before. */
   passes: number;
-  passesNeeded: number;
+  before: VersionOutcome;
 }
 
 /** A test that failed, and passes since, but not yet often enough to be called calm. */
@@ -142,11 +143,11 @@ export async function loadTestStates(
   }
   const stopped = [...found].flatMap(([testNo, { stopped, passing }]) =>
     stopped && stopped.lastRunAt >= now - STOPPED_SECONDS
-      ? [{ testNo, ...stopped, ...passesOf(passing!) }]
+      ? [{ testNo, ...stopped, ...passing! }]
       : []
   );
   const proving = [...found].flatMap(([testNo, facts]) =>
-    withProving && isProving(facts) ? [{ testNo, ...passesOf(facts.passing!) }] : []
+    withProving && isProving(facts) ? [{ testNo, ...provingOf(facts.passing!) }] : []
   );
   // Tests that stopped running have a list of their own.
   const wanted = [...found].filter(([testNo, { state, stopped }]) =>
@@ -192,7 +193,7 @@ async function loadSetUps(
 
 type Passing = NonNullable<TestStateFacts["passing"]>;
 
-function passesOf({ before, passes }: Passing) {
+function provingOf({ before, passes }: Passing) {
   return { passes, passesNeeded: passesNeeded(before) };
 }
 
@@ -220,6 +221,7 @@ export async function countBrokenTests(
     runsTogether?: number;
   },
 ): Promise<Map<number, number>> {
+  const ids = arrayOf(repositoryIds);
   const rows = await sql<({ repositoryId: number; testNo: number } & TestIdentity)[]>`
     select f.repository_id::float8 as "repositoryId", f.test_no as "testNo",
       t.suite, t.class, t.name, t.file
@@ -236,20 +238,27 @@ export async function countBrokenTests(
               partition by s.repository_id, s.branch, s.job, s.environment, ${buildKeyOf(sql)}
               order by s.submission_id desc) as last_submission_id
           from submission s
-          where s.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
+          where s.repository_id = any(${ids}::bigint[])
             and s.status = 'processed' and not s.is_outage
             and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
         ) b
       ) latest
-      join negative_result n on n.repository_id = latest.repository_id
-        and n.submission_id = latest.submission_id
+      cross join lateral (
+        select n.repository_id, n.submission_id, n.test_no from negative_result n
+        where n.repository_id = latest.repository_id and n.submission_id = latest.submission_id
+          and ${isOneOf(sql, sql`n.repository_id`, ids)}
+        offset 0
+      ) n
       where latest.place <= ${LATEST_BUILDS}
-        and n.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
       group by n.repository_id, n.test_no, latest.branch, latest.job, latest.environment
       having count(distinct n.submission_id) >= ${MIN_BROKEN_RUNS}
     ) f
-    join test t on t.repository_id = f.repository_id and t.test_no = f.test_no
-    where t.repository_id = any(${arrayOf(repositoryIds)}::bigint[])`;
+    cross join lateral (
+      select t.suite, t.class, t.name, t.file from test t
+      where t.repository_id = f.repository_id and t.test_no = f.test_no
+        and ${isOneOf(sql, sql`t.repository_id`, ids)}
+      offset 0
+    ) t`;
   const candidates = Map.groupBy(rows, ({ repositoryId }) => repositoryId);
   const bases = await loadBaseBranches(sql, { repositoryIds: [...candidates.keys()], now });
   const counts = new Map<number, number>();

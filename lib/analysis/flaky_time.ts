@@ -23,6 +23,37 @@ export function eventOf(
   return !isOnBase && branch ? `branch ${branch}` : `build ${buildUrl}`;
 }
 
+/** The period of a moment, -1 before the first one. */
+function periodOf(recordedAt: number, starts: readonly number[]): number {
+  return starts.findLastIndex((start) => recordedAt >= start);
+}
+
+/**
+ * {@linkcode flakyTime} of the code whose flaky failures were all followed by a pass in their run, so that no other
+ * run repeats them, and the disrupted runs of other code.
+ *
+ * @param runs with a disruption
+ */
+export function timeOfRetries<
+  Given extends Pick<FlakyRun, "recordedAt" | "results" | "disrupted"> & Run<"code">,
+>(
+  runs: readonly Given[],
+  starts: readonly number[],
+): { microseconds: number[]; repeatable: Given[] } {
+  const failures = runs.map((run) => flakyFailures(run));
+  const failed = new Set(
+    runs.flatMap(({ code }, index) => failures[index]!.failedTests.length > 0 ? [code] : []),
+  );
+  const microseconds = starts.map(() => 0);
+  const repeatable: Given[] = [];
+  for (const [index, run] of runs.entries()) {
+    const period = periodOf(run.recordedAt, starts);
+    if (failed.has(run.code)) repeatable.push(run);
+    else if (period >= 0) microseconds[period]! += failures[index]!.failedMicroseconds;
+  }
+  return { microseconds, repeatable };
+}
+
 /**
  * Microseconds that flaky failures caused, by period: the failed attempts of flaky tests and, of runs that repeat a
  * test which had failed flaky at last on the same code for the same event, the time of all tests. Such a run is a
@@ -48,7 +79,7 @@ export function flakyTime<Given extends FlakyRun>(
     const isRepeated = repeatable !== undefined &&
       tests.testNos.some((testNo) => repeatable.has(testNo));
     const { failedMicroseconds, failedTests } = flakyFailures(run);
-    const period = starts.findLastIndex((start) => run.recordedAt >= start);
+    const period = periodOf(run.recordedAt, starts);
     if (period >= 0) {
       const isComplete = !isRepeated && failedTests.length === 0;
       if (!isComplete && !durations) incomplete.push(run);
@@ -66,7 +97,9 @@ export function flakyTime<Given extends FlakyRun>(
  * The failed attempts of the disrupted tests: their time, and the tests that failed at last. A last attempt
  * took the rest of a total, so the time of these is missing without durations.
  */
-function flakyFailures({ results, disrupted, durations }: FlakyRun) {
+function flakyFailures(
+  { results, disrupted, durations }: Pick<FlakyRun, "results" | "disrupted" | "durations">,
+) {
   let failedMicroseconds = 0;
   const failedTests: number[] = [];
   // A disrupted test did not pass exactly once: the other tests need not be decoded.

@@ -28,6 +28,7 @@ import { ownersOf } from "../analysis/test_tags.ts";
 import { parseTestId, type TestIdentity } from "../base/identity.ts";
 import { formatRepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp, WINDOW_SECONDS } from "../base/time.ts";
+import { passesNeeded } from "../evidence/calm.ts";
 import type { DigestEntry, DigestInput, DigestState } from "../digest/digest.ts";
 
 const MAX_OUTAGES = 10_000;
@@ -176,7 +177,7 @@ async function statesOf(
     stopped: stopped.filter(({ stoppedAt }) => stoppedAt >= begin).map((test) => ({
       ...recordOf(test),
       last_run_at: formatTimestamp(test.lastRunAt),
-      was_calm: test.passes >= test.passesNeeded,
+      was_calm: test.passes >= passesNeeded(test.before),
     })),
   };
 }

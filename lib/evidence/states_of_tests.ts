@@ -1,14 +1,16 @@
 /** The states of the tests of a repository: runs on its base branch in, states out. */
 import { ImpliedPasses, type SetUpGroup } from "../analysis/repetition/implied_passes.ts";
-import { type Run, SelectedTests, TestHistories, type TestList } from "../analysis/run.ts";
+import { type Run, SelectedTests, type TestList } from "../analysis/run.ts";
 import { chanceOfPasses, MAX_CHANCE } from "./calm.ts";
+import { exceptionsOf, TestOutcomes } from "./outcomes_of_runs.ts";
 import { MIN_BROKEN_RUNS, stateIn, worstEnvironment } from "./states.ts";
 import { lastRunsOf, stopTimesOf } from "./stopped.ts";
 import {
   BaseHistories,
   type Environments,
+  FAILED_AT_LAST,
+  hasFailed,
   MAX_HISTORY_RUNS,
-  outcomeByte,
   PASSED,
   runOutcome,
   type TestStateFacts,
@@ -31,10 +33,9 @@ export function testsWithFailures(
   disruptive: ReadonlySet<number>,
 ): Set<number> {
   const found = new Set(disruptive);
-  for (const { results } of runs) {
-    results.eachException((testNo, attempts) => {
-      if (runOutcome(attempts)?.hasFailed) found.add(testNo);
-    });
+  const { testNos, outcomes } = exceptionsOf(runs);
+  for (let at = 0; at < testNos.length; at++) {
+    if (hasFailed(outcomes[at]!)) found.add(testNos[at]!);
   }
   return found;
 }
@@ -51,11 +52,11 @@ export function withoutMerelyFlaky(
 ): Set<number> {
   const selected = new SelectedTests(disruptive);
   const failedAtLast = new Int32Array(disruptive.size);
-  for (const { results } of runs) {
-    results.eachException((testNo, attempts) => {
-      const place = selected.placeOf(testNo);
-      if (place >= 0 && runOutcome(attempts)?.hasFailedAtLast) failedAtLast[place]!++;
-    });
+  const exceptions = exceptionsOf(runs);
+  for (let at = 0; at < exceptions.testNos.length; at++) {
+    if (exceptions.outcomes[at] !== FAILED_AT_LAST) continue;
+    const place = selected.placeOf(exceptions.testNos[at]!);
+    if (place >= 0) failedAtLast[place]!++;
   }
   // A set-up may have passed in any later run.
   const latestStop = stopTimesOf(runs).findLastIndex((stoppedAt) => stoppedAt !== null);
@@ -88,13 +89,13 @@ export function statesOf(
   },
 ): Map<number, FactsOfTest> {
   const stopTimes = stopTimesOf(runs);
-  const attempts = new TestHistories(runs, testNos);
+  const ended = new TestOutcomes(runs, new SelectedTests(testNos));
   const histories = new BaseHistories(runs);
   const impliedRuns = impliedRunsOf(runs, new ImpliedPasses(testNos, setUpOf));
   const outcomes = new Uint8Array(runs.length);
   const found = new Map<number, FactsOfTest>();
   for (const testNo of testNos) {
-    attempts.writeBytes(testNo, outcomes, outcomeByte);
+    ended.write(testNo, outcomes);
     for (const runNo of impliedRuns.get(testNo) ?? []) outcomes[runNo] = PASSED;
     const facts = histories.state(outcomes, disruptedIn.get(testNo) ?? NOT_DISRUPTED);
     const last = outcomes.findLastIndex((outcome) => outcome > 0);

@@ -1,6 +1,6 @@
 /** Tests that stopped running: their job goes on without them. */
 import type { Run, SelectedTests, TestList } from "../analysis/run.ts";
-import { outcomeByte } from "./test_evidence.ts";
+import { exceptionsOf } from "./outcomes_of_runs.ts";
 
 /** Runs of its job without a test after which it stopped running. */
 export const STOPPED_RUNS = 20;
@@ -50,22 +50,23 @@ export function stopTimesOf(runs: readonly JobRun[]): (number | null)[] {
  */
 export function lastRunsOf(runs: readonly Run<"results">[], selected: SelectedTests): Int32Array {
   const last = new Int32Array(selected.testNos.length).fill(-1);
+  const { testNos, outcomes, starts } = exceptionsOf(runs);
   // Those in each list whose last run is not found yet: after some runs there are few.
   const openIn = new Map<TestList, number[]>();
   for (let runNo = runs.length - 1; runNo >= 0; runNo--) {
-    const { results } = runs[runNo]!;
-    const { tests } = results;
+    const { results: { tests } } = runs[runNo]!;
     const listed = openIn.get(tests) ??
       Array.from(selected.indexesIn(tests), (index) => selected.placeOf(tests.testNos[index]!));
     const open = listed.filter((place) => last[place] === -1);
     openIn.set(tests, open);
     if (open.length === 0) continue;
     for (const place of open) last[place] = runNo;
-    results.eachException((testNo, attempts) => {
-      const place = selected.placeOf(testNo);
+    for (let at = starts[runNo]!; at < starts[runNo + 1]!; at++) {
+      if (outcomes[at] !== 0) continue;
+      const place = selected.placeOf(testNos[at]!);
       // It was only skipped.
-      if (last[place] === runNo && outcomeByte(attempts) === 0) last[place] = -1;
-    });
+      if (last[place] === runNo) last[place] = -1;
+    }
   }
   return last;
 }

@@ -43,10 +43,18 @@ export function runOutcome(
 }
 
 /** How a test ended in a run, as a byte: there may be millions. */
-const NOT_RUN = 0, FAILED = 2, FAILED_AT_LAST = 3;
+const NOT_RUN = 0, FAILED = 2;
 
 /** The byte of {@linkcode outcomeByte} of a test that passed without a failure. */
 export const PASSED = 1;
+
+/** The byte of a test whose final attempt failed. */
+export const FAILED_AT_LAST = 3;
+
+/** Whether an attempt failed, by the byte of a test. */
+export function hasFailed(outcome: number): boolean {
+  return outcome >= FAILED;
+}
 
 /** {@linkcode runOutcome} as a byte; 0 when the test neither passed nor failed. */
 export function outcomeByte(attempts: Attempts): number {

@@ -2,6 +2,7 @@
 /** The tests of a repository that are broken, or fail now and then without being run again. */
 import type { loadTestStates, StoppedTest, TestInState } from "../../db/read/test_states.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
+import { passesNeeded } from "../../lib/evidence/calm.ts";
 import { percent, sayChange } from "../../lib/evidence/history_said.ts";
 import { sayDay } from "../../lib/evidence/said.ts";
 import { table } from "../../lib/html/elements.ts";
@@ -40,14 +41,13 @@ ${stoppedTable(stopped, page)}`,
 
 function stoppedTable(stopped: readonly StoppedTest[], { link, at }: PageRequest): Content {
   const rows = stopped.slice(0, MAX_ROWS).map((test) => {
-    const { id, lastRunAt, passes, passesNeeded } = test;
-    const isCalm = passes >= passesNeeded;
+    const { id, lastRunAt, passes, before } = test;
+    const needed = passesNeeded(before);
+    const isCalm = passes >= needed;
     return [
       link.test(id, test),
       at(lastRunAt),
-      `${isCalm ? "calm" : "not calm"}: ${formatCount(passes)} of ${
-        formatCount(passesNeeded)
-      } passes`,
+      `${isCalm ? "calm" : "not calm"}: ${formatCount(passes)} of ${formatCount(needed)} passes`,
     ];
   });
   const more = stopped.length - rows.length;

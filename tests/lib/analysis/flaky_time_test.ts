@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import type { Attempt } from "../../../lib/analysis/columns.ts";
-import { eventOf, type FlakyRun, flakyTime } from "../../../lib/analysis/flaky_time.ts";
+import {
+  eventOf,
+  type FlakyRun,
+  flakyTime,
+  timeOfRetries,
+} from "../../../lib/analysis/flaky_time.ts";
 import { runOf } from "./run_of.ts";
 
 const passed = (seconds: number): Attempt => ({
@@ -47,6 +52,22 @@ describe("the time of flaky failures", () => {
   it("is that of each period by itself", () => {
     const runs = [run(9, [failed(5)]), run(10, [failed(5)]), run(20, [passed(4)])];
     assert.deepEqual(flakyTime(runs, [10, 20]).microseconds, [105_000_000, 104_000_000]);
+  });
+
+  it("follows from the disrupted runs alone where each test passed in its run after all", () => {
+    const ofCode = (code: string, run: FlakyRun) => ({ ...untimed(run), code, codeVersion: code });
+    const runs = [
+      ofCode("a", run(8, [failed(1), passed(1)])),
+      ofCode("a", run(10, [failed(2), passed(1)])),
+      ofCode("b", run(11, [failed(3), passed(1)])),
+      ofCode("b", run(21, [failed(4)])),
+      ofCode("a", run(22, [failed(5), failed(6), passed(1)])),
+    ];
+    const { microseconds, repeatable } = timeOfRetries(runs, [10, 20]);
+    assert.deepEqual(microseconds, [2_000_000, 11_000_000]);
+    assert.deepEqual(repeatable.map(({ recordedAt }) => recordedAt), [11, 21]);
+    const ofA = runs.filter(({ code }) => code === "a");
+    assert.deepEqual(flakyTime(ofA, [10, 20]), { microseconds, incomplete: [] });
   });
 
   it("needs the durations of the runs whose time depends on them, and of no others", () => {

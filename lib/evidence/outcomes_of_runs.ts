@@ -1,0 +1,86 @@
+// Tests: tests/lib/evidence/states_of_tests_test.ts tests/lib/evidence/stopped_test.ts
+/** How tests ended in runs: decoded once, although several conclusions are drawn from the same runs. */
+import type { Attempts } from "../analysis/columns.ts";
+import type { Run, SelectedTests, TestList } from "../analysis/run.ts";
+import { outcomeByte, PASSED } from "./test_evidence.ts";
+
+/** The tests that did not pass exactly once, by column, run by run. */
+interface ExceptionColumns {
+  testNos: readonly number[];
+  /** {@linkcode outcomeByte} of each. */
+  outcomes: readonly number[];
+  /** By run: where its exceptions begin; one more for the end. */
+  starts: readonly number[];
+}
+
+const decoded = new WeakMap<readonly Run<"results">[], ExceptionColumns>();
+
+/** The exceptions of runs, which are kept as long as the array. */
+export function exceptionsOf(runs: readonly Run<"results">[]): ExceptionColumns {
+  let columns = decoded.get(runs);
+  if (!columns) decoded.set(runs, columns = decode(runs));
+  return columns;
+}
+
+function decode(runs: readonly Run<"results">[]): ExceptionColumns {
+  const testNos: number[] = [];
+  const outcomes: number[] = [];
+  const starts = [0];
+  // Nearly all attempts are one of a few objects.
+  const byteOf = new Map<Attempts, number>();
+  for (const { results } of runs) {
+    results.eachException((testNo, attempts) => {
+      let byte = byteOf.get(attempts);
+      if (byte === undefined) byteOf.set(attempts, byte = outcomeByte(attempts));
+      testNos.push(testNo);
+      outcomes.push(byte);
+    });
+    starts.push(testNos.length);
+  }
+  return { testNos, outcomes, starts };
+}
+
+/** How some tests ended in each of some runs, test by test. */
+export class TestOutcomes {
+  readonly #selected: SelectedTests;
+  readonly #runCount: number;
+  /** The runs of each list, and which of the tests it has. */
+  readonly #lists: { runNos: number[]; ran: Uint8Array }[];
+  /** By the place of the test: the exceptions, as runs and outcomes in turn. */
+  readonly #exceptions: number[][];
+
+  constructor(runs: readonly Run<"results">[], selected: SelectedTests) {
+    this.#selected = selected;
+    this.#runCount = runs.length;
+    const lists = new Map<TestList, { runNos: number[]; ran: Uint8Array }>();
+    for (const [runNo, { results: { tests } }] of runs.entries()) {
+      const known = lists.get(tests);
+      if (known) known.runNos.push(runNo);
+      else lists.set(tests, { runNos: [runNo], ran: selected.ranIn(tests) });
+    }
+    this.#lists = [...lists.values()];
+    this.#exceptions = Array.from(selected.testNos, () => []);
+    const { testNos, outcomes, starts } = exceptionsOf(runs);
+    for (let runNo = 0; runNo < runs.length; runNo++) {
+      for (let at = starts[runNo]!; at < starts[runNo + 1]!; at++) {
+        const place = selected.placeOf(testNos[at]!);
+        if (place >= 0) this.#exceptions[place]!.push(runNo, outcomes[at]!);
+      }
+    }
+  }
+
+  /** {@linkcode outcomeByte} of a selected test in each run, written to an array of the length of the runs. */
+  write(testNo: number, into: Uint8Array): void {
+    const place = this.#selected.placeOf(testNo);
+    into.fill(0);
+    for (const { runNos, ran } of this.#lists) {
+      if (ran[place] === 0) continue;
+      if (runNos.length === this.#runCount) into.fill(PASSED);
+      else for (let index = 0; index < runNos.length; index++) into[runNos[index]!] = PASSED;
+    }
+    const exceptions = this.#exceptions[place]!;
+    for (let index = 0; index < exceptions.length; index += 2) {
+      into[exceptions[index]!] = exceptions[index + 1]!;
+    }
+  }
+}
