@@ -6,9 +6,8 @@ import { pause } from "../../lib/base/delay.ts";
 import { SHUTTING_DOWN } from "../embedded/session.ts";
 import { ConnectionBackoff } from "./backoff.ts";
 import type { ClientOptions } from "./client.ts";
-import { connectionLost, outOfConnections } from "./errors.ts";
+import { connectionLost, isOutOfConnections, outOfConnections } from "./errors.ts";
 import { revealsPooler } from "./pooler.ts";
-import { Connections } from "./refusals.ts";
 import { failingSocket, suppressErrorEvent } from "./socket.ts";
 import { isClientFault, isOutdated } from "./statements.ts";
 
@@ -30,6 +29,38 @@ export type OnTiming = (timing: {
   /** `null` when unknown, as for the first run of a statement on a connection. */
   waitedMs: number | null;
 }) => void;
+
+/** The connections of one client: those that work, and how many the server has refused. */
+class Connections {
+  sockets: Socket[] = [];
+  #refusedCount = 0;
+
+  get areServing(): boolean {
+    return this.sockets.some((socket) => !socket.destroyed);
+  }
+
+  /** Notes an error of a statement. A refusal is one of the server, not one that is repeated during the backoff. */
+  recordError(error: unknown): void {
+    if (isOutOfConnections(error) && Object.hasOwn(error as Error, "severity")) {
+      this.#refusedCount++;
+    }
+  }
+
+  /**
+   * How many connections were lost since the last call, and whether all of them had only been refused while
+   * others work: then the client can be kept.
+   */
+  takeLost(): { lostCount: number; areRefused: boolean } {
+    const working = this.sockets.filter((socket) => !socket.destroyed);
+    const lostCount = this.sockets.length - working.length;
+    const areRefused = working.length > 0 && lostCount <= this.#refusedCount;
+    if (areRefused) {
+      this.sockets = working;
+      this.#refusedCount -= lostCount;
+    }
+    return { lostCount, areRefused };
+  }
+}
 
 export interface Client {
   sql: postgres.Sql;

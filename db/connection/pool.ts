@@ -7,9 +7,14 @@ import {
   startLazily,
   withSession,
 } from "./pooler.ts";
-import { repeatRefused, untilConnected } from "./refusals.ts";
 import type { Transaction } from "./sql.ts";
-import { guardTransaction, observeStatement, type TransactionState } from "./statements.ts";
+import {
+  guardTransaction,
+  observeStatement,
+  repeatRefused,
+  type TransactionState,
+  untilConnected,
+} from "./statements.ts";
 
 /** How long statements of an unresponsive client may take to finish after all. */
 const UNRESPONSIVE_TIMEOUT_MS = 60_000;

@@ -1,7 +1,8 @@
 /** Observes statements of postgres.js 3.4.9, to measure them and to work around its faults. */
 import type postgres from "postgres";
+import { pause } from "../../lib/base/delay.ts";
 import { errorCode } from "../../lib/base/error.ts";
-import { connectionLost } from "./errors.ts";
+import { connectionLost, isOutOfConnections } from "./errors.ts";
 import type { Transaction } from "./sql.ts";
 
 type Settled = { result: postgres.RowList<postgres.Row[]> } | { error: unknown };
@@ -142,4 +143,47 @@ export function guardTransaction(
     // `begin` has failed already. It must not see the end of its body.
     return await new Promise(() => {});
   };
+}
+
+/** Longer than a request may take, so that its own limit decides. */
+const MAX_WAIT_MS = 30_000;
+
+/** Connections that work become idle within milliseconds. */
+const RETRY_MS = 25;
+
+/** Runs something again until it gets one of the connections that work; what was refused was not sent. */
+export async function untilConnected<T>(
+  run: () => Promise<T>,
+  { canWait, first }: { canWait(): boolean; first: Promise<T> },
+): Promise<T> {
+  const deadline = performance.now() + MAX_WAIT_MS;
+  for (let result = first;; result = run()) {
+    try {
+      return await result;
+    } catch (error) {
+      if (!isOutOfConnections(error) || !canWait() || performance.now() >= deadline) throw error;
+    }
+    await pause(RETRY_MS);
+  }
+}
+
+/** Makes an awaited statement run again as long as it is refused. Fragments are never awaited. */
+export function repeatRefused<T>(
+  statement: T,
+  { again, canWait }: { again(): Promise<unknown>; canWait(): boolean },
+): T {
+  if (!(statement instanceof Promise)) return statement;
+  const { then } = statement;
+  let result: Promise<unknown> | undefined;
+  const start = () => {
+    const first = new Promise((resolve, reject) => then.call(statement, resolve, reject));
+    // The first call restores the original.
+    statement.then = repeated;
+    return untilConnected(again, { canWait, first });
+  };
+  const repeated =
+    ((...handlers: Parameters<typeof then>) =>
+      (result ??= start()).then(...handlers)) as typeof then;
+  statement.then = repeated;
+  return statement;
 }

@@ -9,14 +9,15 @@ import { isMassFailure, type TestCounts } from "../../lib/analysis/test_counts.t
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { countsForBase } from "../../lib/evidence/base_branch.ts";
-import { countBaseRuns, NO_BASE_RUNS } from "../../lib/evidence/base_runs.ts";
 import {
+  countBaseRuns,
   type EarlierFailure,
   findEvidence,
   type KnownOfTest,
   type KnownRun,
   type MassFailure,
   MIN_TOGETHER,
+  NO_BASE_RUNS,
 } from "../../lib/evidence/evidence.ts";
 import {
   type CauseCount,

@@ -1,5 +1,5 @@
 // Tests: tests/db/write/store_submission_test.ts
-/** Detection of disruptions at a code version, and their withdrawal. */
+/** Negative results of a submission, detection of disruptions at its code version, and their withdrawal. */
 import { isDeepStrictEqual } from "node:util";
 import {
   describeDisruptions,
@@ -21,7 +21,7 @@ import {
   loadDisruptiveTests,
   storeDisruptiveTests,
 } from "./disruptive_tests.ts";
-import { loadNegatives, markDisruptions } from "./negative_rows.ts";
+import { insertNegatives, loadNegatives, markDisruptions } from "./negative_rows.ts";
 import {
   type NewNegatives,
   rangesOfTests,
@@ -29,13 +29,13 @@ import {
   TESTS_AT_ONCE,
 } from "./new_negatives.ts";
 import { loadTestFacts } from "../read/test_facts.ts";
-import { mayBeLeg } from "./unnamed_legs.ts";
+import { mayBeLeg, noteOfLegs } from "./unnamed_legs.ts";
 
 /** A negative result that an upload has made a disruption: its own, or an earlier one. */
 export type NewDisruption = Pick<NegativeResult, "testNo" | "submissionId" | "resultNo">;
 
 /** The outcome of a detection. */
-export interface Disruptions {
+interface Disruptions {
   /** Runs of its code version that nothing distinguishes. */
   legs: Legs<VersionRun> | null;
   newlyDisruptive: TestIdentity[];
@@ -45,7 +45,43 @@ export interface Disruptions {
 const ALL_TESTS: TestRange = { first: 0, last: 2 ** 31 - 1 };
 
 /** The outcome where nothing can be a disruption. */
-export const NO_DISRUPTIONS: Disruptions = { legs: null, newlyDisruptive: [], newDisruptions: [] };
+const NO_DISRUPTIONS: Disruptions = { legs: null, newlyDisruptive: [], newDisruptions: [] };
+
+/**
+ * Stores the negative results of a submission that was inserted, and finds the disruptions at its code
+ * version: each row is written once, with the outcome.
+ */
+export async function storeNegatives(
+  tx: Queryable,
+  repositoryId: number,
+  { negatives, mayBeDisruptions, ...run }: NewRun & {
+    negatives: NewNegatives;
+    /** False for most uploads, which saves three statements. */
+    mayBeDisruptions: boolean;
+  },
+): Promise<StoredNegatives> {
+  const { newlyDisruptive, newDisruptions, legs } = mayBeDisruptions
+    ? await detectDisruptions(tx, { repositoryId, negatives, ...run })
+    : NO_DISRUPTIONS;
+  await insertNegatives(tx, repositoryId, negatives);
+  return {
+    disruptionCount: negatives.disruptionCount,
+    newlyDisruptive,
+    newDisruptions,
+    legsNote: legs && await noteOfLegs(tx, repositoryId, run.submissionId, legs),
+  };
+}
+
+interface StoredNegatives extends Pick<Disruptions, "newlyDisruptive" | "newDisruptions"> {
+  disruptionCount: number;
+  /** The note about a submission that cannot be distinguished from another of its job; otherwise `null`. */
+  legsNote: string | null;
+}
+
+interface NewRun {
+  submissionId: string;
+  codeVersion: string;
+}
 
 /** Marks negative results at a code version as disruptions, and updates the disruptive tests. */
 export async function detectDisruptions(

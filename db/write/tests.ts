@@ -1,9 +1,8 @@
 // Tests: tests/db/write/file_matches_test.ts tests/db/write/prune_test.ts
 /** Tests, and lists of their numbers, each stored once for all submissions that ran the same tests. */
 import type { NewTests } from "../../lib/analysis/changing_names.ts";
-import { encodeTestList } from "../../lib/analysis/columns.ts";
+import { encodeOverheads, encodeTestList } from "../../lib/analysis/columns.ts";
 import { indexOfTest, type SubmissionContent } from "../../lib/analysis/submission_content.ts";
-import { encodeOverheads } from "../../lib/analysis/suite_overheads.ts";
 import { testHash, type TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
 import { loadTestListsFrom } from "../read/runs.ts";

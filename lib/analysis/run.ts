@@ -10,13 +10,13 @@ import {
   attemptsOfTests,
   decodeDurations,
   decodeDurationsAt,
+  decodeOverheads,
   forEachException,
   forEachFailedTime,
   PASSED_ONCE,
   type ResultColumns,
   type ResultCounts,
 } from "./columns.ts";
-import { decodeOverheads } from "./suite_overheads.ts";
 import { countTests, type TestCounts } from "./test_counts.ts";
 
 /** What every run has. */

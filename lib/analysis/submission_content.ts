@@ -11,11 +11,11 @@ import {
   forEachTest,
   kindOf,
   type ResultColumns,
+  type TestOverhead,
 } from "./columns.ts";
 import { causesOfOtherMessages, otherCauses } from "./failure_causes.ts";
 import { type FailureTexts, TextCollector } from "./failure_texts.ts";
 import type { SuiteOverhead } from "../report/report_reader.ts";
-import type { TestOverhead } from "./suite_overheads.ts";
 import { identityIn, IdentityStore, type StoredIdentities } from "./identity_store.ts";
 import { NegativeCollector, type Negatives } from "./negatives.ts";
 import { CaseFlag, type CollectedReport } from "./repetition/collected_results.ts";

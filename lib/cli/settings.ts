@@ -1,7 +1,13 @@
 /** Validation of settings. Options take precedence over the environment. */
 import * as v from "valibot";
 import { type ApiSettings, readApiSettings, TOKEN_VARIABLE } from "../api_client/api_settings.ts";
-import { type Environment, kebabCase, setting, type SettingName } from "../base/config.ts";
+import {
+  type Environment,
+  kebabCase,
+  readSecret,
+  setting,
+  type SettingName,
+} from "../base/config.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { readWith } from "../base/read_with.ts";
 import { parseTimeZone } from "../base/time_zone.ts";
@@ -13,7 +19,6 @@ import {
 } from "../http/request/organization_header.ts";
 import { location, oneOf, option, port, readInput, wholeNumber } from "./parameters.ts";
 import { lineOfText } from "../base/value_schemas.ts";
-import { readSecret } from "../base/secret.ts";
 
 // One day, which fits a timer of 31 bits.
 const MAX_SECONDS = 86_400;

@@ -1,4 +1,6 @@
 /** What a failure rests on: the first evidence that applies, from what was known at its moment. */
+import { type ImpliedPasses, NO_IMPLIED_PASSES } from "../analysis/repetition/implied_passes.ts";
+import { type Run, SelectedTests } from "../analysis/run.ts";
 
 /** Kinds of evidence, in the order in which they are tried. */
 export const EVIDENCE = [
@@ -30,7 +32,7 @@ export interface KnownRun {
 }
 
 /** The runs of a test on the base branch. */
-export interface BaseRuns {
+interface BaseRuns {
   /** How many there are, and in how many an attempt failed. */
   runCount: number;
   failedCount: number;
@@ -136,4 +138,61 @@ export function findEvidence(
   if (base.runCount === 0) return find("new_test", null, 0);
   if (base.runCount >= MIN_CLEAN_RUNS && base.failedCount === 0) return find("first", null, 0);
   return find("few", (alike.at(-1) ?? others.at(-1)) ?? null, base.failedCount);
+}
+
+/** A submission on the base branch. */
+interface BaseRun extends Run<"job" | "environment" | "results"> {
+  branch: string;
+  isSameCode: boolean;
+  isOutage: boolean;
+}
+
+export const NO_BASE_RUNS: BaseRuns = { runCount: 0, failedCount: 0, latest: null };
+
+/**
+ * The runs of tests on the base branch by test_no: those of the same job in the same environment, or all if
+ * it has none there. A skipped test did not run, and a run with one failed attempt has failed.
+ *
+ * @param runs newest first
+ */
+export function countBaseRuns(
+  runs: Iterable<BaseRun>,
+  { testNos, implied = NO_IMPLIED_PASSES, job, environment }: {
+    testNos: Iterable<number>;
+    /** Of the set-ups among the tests. */
+    implied?: ImpliedPasses;
+    job: string;
+    environment: string;
+  },
+): Map<number, BaseRuns> {
+  const selected = new SelectedTests(testNos);
+  const same = new Map<number, BaseRuns>();
+  const all = new Map<number, BaseRuns>();
+  for (const run of runs) {
+    const isSame = run.job === job && run.environment === environment;
+    const addRun = (testNo: number, hasFailed: boolean) => {
+      addBaseRun(all, testNo, run, hasFailed);
+      if (isSame) addBaseRun(same, testNo, run, hasFailed);
+    };
+    run.results.each(selected, (testNo, { counts: { positive, negative } }) => {
+      if (positive + negative > 0) addRun(testNo, negative > 0);
+    });
+    for (const testNo of implied.in(run.results)) addRun(testNo, false);
+  }
+  for (const [testNo, ofJob] of same) all.set(testNo, ofJob);
+  return all;
+}
+
+function addBaseRun(
+  found: Map<number, BaseRuns>,
+  testNo: number,
+  { submissionId, branch, isSameCode, isOutage }: BaseRun,
+  hasFailed: boolean,
+): void {
+  const { runCount, failedCount, latest } = found.get(testNo) ?? NO_BASE_RUNS;
+  found.set(testNo, {
+    runCount: runCount + 1,
+    failedCount: failedCount + Number(hasFailed),
+    latest: latest ?? (isSameCode || isOutage ? null : { submissionId, branch, hasFailed }),
+  });
 }

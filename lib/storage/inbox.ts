@@ -2,11 +2,10 @@
 /** Where archives are stored: a folder, a bucket, an address of `receive`, or an HTTP URL for a PUT. */
 import { join } from "node:path";
 import * as v from "valibot";
-import type { Environment } from "../base/config.ts";
+import { type Environment, readSecret } from "../base/config.ts";
 import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
 import { PROGRAM } from "../base/version.ts";
 import { UsageError } from "../base/failure.ts";
-import { readSecret } from "../base/secret.ts";
 import { DurableFolder } from "./folder.ts";
 import { PUT_TIMEOUT_MS, putFile } from "./put_file.ts";
 import { readS3Error, S3Bucket } from "./s3_client.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { encodeResults } from "../../../lib/analysis/columns.ts";
 import { RunResults, TestList } from "../../../lib/analysis/run.ts";
-import { countBaseRuns } from "../../../lib/evidence/base_runs.ts";
 import {
+  countBaseRuns,
   type EarlierFailure,
   type FailedRun,
   findEvidence,
