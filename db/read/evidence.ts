@@ -393,6 +393,8 @@ function runsBefore(
   const same = new Map<number, KnownRun>();
   const any = new Map<number, KnownRun>();
   for (const { submissionId, branch, results, ...run } of runs) {
+    // As after the latest run of most.
+    if (same.size === selected.testNos.length) break;
     const isSame = run.job === job && run.environment === environment;
     const found = { submissionId, branch: branch ?? "" };
     const add = (testNo: number) => {
@@ -450,23 +452,28 @@ async function loadEarlierFailures(
       ) n
     ) n
     where n.failures is not null`;
-  const failures = rows.map(({ testNo, failures }) => ({
-    testNo,
-    ofTest: failures.split(" ").map((one) => ({
-      submissionId: one.slice(0, ID_LENGTH),
-      causes: knownCauses(splitFingerprints(one.slice(ID_LENGTH))),
-    })),
-  }));
   const ids = new Set(
-    failures.flatMap(({ ofTest }) => ofTest.map(({ submissionId }) => submissionId)),
+    rows.flatMap(({ failures }) =>
+      failures.split(" ").map((failure) => failure.slice(0, ID_LENGTH))
+    ),
   );
   const submissions = await loadFailedSubmissions(sql, { repositoryId, run, base, ids });
-  return new Map(
-    failures.map(({ testNo, ofTest }) => [
-      testNo,
-      ofTest.map((one) => ({ ...one, ...submissions.get(one.submissionId)! })),
-    ]),
-  );
+  // Few causes occur in thousands of failures.
+  const split = new Map<string, readonly string[]>();
+  const causesOf = (joined: string) => {
+    let causes = split.get(joined);
+    if (!causes) split.set(joined, causes = knownCauses(splitFingerprints(joined)));
+    return causes;
+  };
+  return new Map(rows.map(({ testNo, failures }) => [
+    testNo,
+    failures.split(" ").map((failure) => {
+      const { submissionId, branch, isSameCode, isOnBase } = submissions
+        .get(failure.slice(0, ID_LENGTH))!;
+      const causes = causesOf(failure.slice(ID_LENGTH));
+      return { submissionId, branch, causes, isSameCode, isOnBase };
+    }),
+  ]));
 }
 
 /** Hex digits of a submission id. */

@@ -153,10 +153,12 @@ export const NO_BASE_RUNS: BaseRuns = { runCount: 0, failedCount: 0, latest: nul
  * The runs of tests on the base branch by test_no: those of the same job in the same environment, or all if
  * it has none there. A skipped test did not run, and a run with one failed attempt has failed.
  *
+ * Passes are counted by lists of tests, not one by one: hundreds of tests in a thousand runs take 3 ms.
+ *
  * @param runs newest first
  */
 export function countBaseRuns(
-  runs: Iterable<BaseRun>,
+  runs: readonly BaseRun[],
   { testNos, implied = NO_IMPLIED_PASSES, job, environment }: {
     testNos: Iterable<number>;
     /** Of the set-ups among the tests. */
@@ -165,34 +167,72 @@ export function countBaseRuns(
     environment: string;
   },
 ): Map<number, BaseRuns> {
+  const isSame = (run: BaseRun) => run.job === job && run.environment === environment;
   const selected = new SelectedTests(testNos);
-  const same = new Map<number, BaseRuns>();
-  const all = new Map<number, BaseRuns>();
-  for (const run of runs) {
-    const isSame = run.job === job && run.environment === environment;
-    const addRun = (testNo: number, hasFailed: boolean) => {
-      addBaseRun(all, testNo, run, hasFailed);
-      if (isSame) addBaseRun(same, testNo, run, hasFailed);
-    };
-    run.results.each(selected, (testNo, { counts: { positive, negative } }) => {
-      if (positive + negative > 0) addRun(testNo, negative > 0);
-    });
-    for (const testNo of implied.in(run.results)) addRun(testNo, false);
+  const ofJob = countRuns(runs.filter(isSame), { selected, implied });
+  const ofOthers = countRuns(runs.filter((run) => !isSame(run)), { selected, implied });
+  const found = new Map<number, BaseRuns>();
+  const isOfJob = new Set<number>();
+  for (const [place, testNo] of selected.testNos.entries()) {
+    if (ofJob.runCounts[place]! > 0) isOfJob.add(testNo);
+    const { runCounts, failedCounts } = isOfJob.has(testNo) ? ofJob : ofOthers;
+    const runCount = runCounts[place]!;
+    if (runCount === 0) continue;
+    found.set(testNo, { runCount, failedCount: failedCounts[place]!, latest: null });
   }
-  for (const [testNo, ofJob] of same) all.set(testNo, ofJob);
-  return all;
+  addLatest(found, runs.filter(isSame), [...isOfJob], implied);
+  const others = [...found.keys()].filter((testNo) => !isOfJob.has(testNo));
+  addLatest(found, runs.filter((run) => !isSame(run)), others, implied);
+  return found;
 }
 
-function addBaseRun(
-  found: Map<number, BaseRuns>,
-  testNo: number,
-  { submissionId, branch, isSameCode, isOutage }: BaseRun,
-  hasFailed: boolean,
+/** How often tests ran and failed, by their places. */
+function countRuns(
+  runs: readonly BaseRun[],
+  { selected, implied }: { selected: SelectedTests; implied: ImpliedPasses },
+): { runCounts: Int32Array; failedCounts: Int32Array } {
+  const runCounts = new Int32Array(selected.testNos.length);
+  const failedCounts = new Int32Array(selected.testNos.length);
+  const byList = Map.groupBy(runs, ({ results }) => results.tests);
+  for (const [tests, { length }] of byList) {
+    for (const index of selected.indexesIn(tests)) {
+      runCounts[selected.placeOf(tests.testNos[index]!)]! += length;
+    }
+  }
+  for (const { results } of runs) {
+    results.eachException((testNo, { counts: { positive, negative } }) => {
+      const place = selected.placeOf(testNo);
+      if (place === -1) return;
+      if (negative > 0) failedCounts[place]!++;
+      else if (positive === 0) runCounts[place]!--;
+    });
+    for (const testNo of implied.in(results)) runCounts[selected.placeOf(testNo)]!++;
+  }
+  return { runCounts, failedCounts };
+}
+
+/** Adds the latest run of each test, at other code and in no outage. */
+function addLatest(
+  found: ReadonlyMap<number, BaseRuns>,
+  runs: readonly BaseRun[],
+  testNos: readonly number[],
+  implied: ImpliedPasses,
 ): void {
-  const { runCount, failedCount, latest } = found.get(testNo) ?? NO_BASE_RUNS;
-  found.set(testNo, {
-    runCount: runCount + 1,
-    failedCount: failedCount + Number(hasFailed),
-    latest: latest ?? (isSameCode || isOutage ? null : { submissionId, branch, hasFailed }),
-  });
+  const missing = new Set(testNos);
+  let selected = new SelectedTests(missing);
+  for (const { submissionId, branch, isSameCode, isOutage, results } of runs) {
+    if (missing.size === 0) return;
+    if (isSameCode || isOutage) continue;
+    // Most are in the first run; to look for few among all would take as long for each of the others.
+    if (missing.size * 2 < selected.testNos.length) selected = new SelectedTests(missing);
+    const add = (testNo: number, hasFailed: boolean) => {
+      if (missing.delete(testNo)) {
+        found.get(testNo)!.latest = { submissionId, branch, hasFailed };
+      }
+    };
+    results.each(selected, (testNo, { counts: { positive, negative } }) => {
+      if (positive + negative > 0) add(testNo, negative > 0);
+    });
+    for (const testNo of implied.in(results)) add(testNo, false);
+  }
 }
