@@ -26,7 +26,7 @@ type PoolOptions = Pick<
 /** Receives how long a statement or transaction took, and how long it waited for a connection. */
 export type OnTiming = (timing: {
   totalMs: number;
-  /** `null` when unknown, as for the first run of a statement on a connection. */
+  /** `null` when it never had one. */
   waitedMs: number | null;
 }) => void;
 

@@ -22,9 +22,9 @@ const UNRESPONSIVE_TIMEOUT_MS = 60_000;
 /** A connection pool that survives lost connections. */
 export interface ConnectionPool {
   /**
-   * Runs statements. Never pass a JavaScript array as a parameter, because the server's types are
-   * not fetched: pass JSON text and take it apart with `json_to_recordset` or
-   * `json_array_elements_text`.
+   * Runs statements. Parameters are strings, numbers, booleans, bytes and `null`: what type the server
+   * expects is not known when they are sent. For anything else pass JSON text, and take it apart with
+   * `json_to_recordset` or `json_array_elements_text`.
    */
   sql: postgres.Sql;
   /**

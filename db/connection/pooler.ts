@@ -66,7 +66,7 @@ export function withSession(
   settings: SessionSettings,
   check: (pid: number, announcedPid: number) => void | Promise<void>,
 ): Transaction {
-  // Literals, because a statement with parameters takes a round trip more.
+  // Literals: all of them are constants.
   const columns = Object.entries(settings).map(([name, value]) =>
     `set_config('${name}', '${value}', true)`
   );

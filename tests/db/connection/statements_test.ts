@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { setImmediate } from "node:timers/promises";
 import { it } from "@std/testing/bdd";
+import type postgres from "postgres";
+import { createClient } from "../../../db/connection/client.ts";
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { pause } from "../../../lib/base/delay.ts";
 import { describeWithDatabases } from "../../database.ts";
@@ -14,6 +16,65 @@ describeWithDatabases("statements of a connection", (database) => {
       await assert.rejects(sql`select 1 / (3 - n) from generate_series(1, 5) as n`, /by zero/);
       assert.deepEqual([...await sql`select 7 as n where false`], []);
       assert.deepEqual([...await sql`select 8 as n union all select 9`], [{ n: 8 }, { n: 9 }]);
+    } finally {
+      await close();
+    }
+  });
+
+  it("of a transaction are sent together, also when the connection does not know them", async () => {
+    const sent: string[] = [];
+    /** How many of three statements were sent when the first of them had its result. */
+    const sentTogether = async (sql: postgres.Sql) => {
+      sent.length = 0;
+      return await sql.begin(async (tx) => {
+        let count = 0;
+        await Promise.all([
+          tx`select ${1}::int as a`.then(() => count = sent.length),
+          tx`select ${2}::int as b`,
+          tx`select ${3}::int as c`,
+        ]);
+        return count;
+      });
+    };
+    const onStatement = (text: string) => {
+      if (text.startsWith("select $1")) sent.push(text);
+    };
+    const { sql, close } = await openDatabase({
+      ...database().place,
+      maxConnections: 1,
+      onStatement,
+    });
+    try {
+      assert.equal(await sentTogether(sql), 3);
+    } finally {
+      await close();
+    }
+    const { databaseUrl } = database().place;
+    if (!databaseUrl) return;
+    const client = createClient(databaseUrl, {
+      max: 1,
+      debug: (_connection, text) => onStatement(text),
+    });
+    try {
+      assert.equal(await sentTogether(client), 2, "postgres.js needs no describeFirst any more");
+    } finally {
+      await client.end();
+    }
+  });
+
+  it("have the same parameters the first time as later", async () => {
+    const { sql, close } = await openDatabase({ ...database().place, maxConnections: 1 });
+    try {
+      const bytes = Uint8Array.of(0, 1, 255);
+      const values = { text: "a'b", number: -7, big: 2 ** 40, half: 0.5, bytes, none: null };
+      for (const isTrue of [true, false]) {
+        const [row] = await sql`
+          select ${values.text}::text as text, ${values.number}::int as number,
+            ${values.big}::float8 as big, ${values.half}::float8 as half,
+            ${values.bytes}::bytea as bytes, ${values.none}::text as none,
+            ${isTrue}::boolean as "isTrue", ${`{"a":[1]}`}::text::json->'a' as json`;
+        assert.deepEqual(row, { ...values, isTrue, json: [1] });
+      }
     } finally {
       await close();
     }
