@@ -83,5 +83,5 @@ export function isInNoOtherList(
 /** A test with its state, as the API shows it. */
 export function testInStateView(test: TestInState) {
   const { state, rate, since } = test;
-  return { ...views.test(test), state, rate, since: sinceView(since) };
+  return { ...views.test(test), state, rate, since: sinceView(since()) };
 }

@@ -20,6 +20,8 @@ import {
 import {
   type Environments,
   MAX_HISTORY_RUNS,
+  type Passing,
+  type Since,
   type TestStateFacts,
 } from "../../lib/evidence/test_evidence.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
@@ -46,9 +48,6 @@ const COLUMNS = [
 
 type BaseRun = Run<typeof COLUMNS[number]>;
 
-/** The last segment of a test's history. */
-type StateFacts = Omit<TestStateFacts, "passing">;
-
 /** A test that had failures, and does not run in its job any more. */
 export interface StoppedTest extends TestIdentity {
   /** 24 lower-case hex digits. */
@@ -74,7 +73,9 @@ interface ProvingTest extends TestIdentity {
 /** A test that stopped earlier is forgotten. */
 const STOPPED_SECONDS = 90 * SECONDS_PER_DAY;
 
-export interface TestInState extends TestIdentity, StateFacts {
+export interface TestInState extends TestIdentity, TestStateFacts {
+  /** Where the last segment of its history began; found out where it is shown. */
+  since(): Since | null;
   /** 24 lower-case hex digits. */
   id: string;
   /** Whether it is disruptive in the window: it failed and passed on the same code. */
@@ -143,12 +144,13 @@ export async function loadTestStates(
   }
   const stopped = [...found].flatMap(([testNo, { stopped, passing }]) =>
     stopped && stopped.lastRunAt >= now - STOPPED_SECONDS
-      ? [{ testNo, ...stopped, ...passing! }]
+      ? [{ testNo, ...stopped, ...passing()! }]
       : []
   );
-  const proving = [...found].flatMap(([testNo, facts]) =>
-    withProving && isProving(facts) ? [{ testNo, ...provingOf(facts.passing!) }] : []
-  );
+  const proving = [...found].flatMap(([testNo, facts]) => {
+    const passing = withProving ? facts.passing() : null;
+    return passing && isProving(facts, passing) ? [{ testNo, ...provingOf(passing) }] : [];
+  });
   // Tests that stopped running have a list of their own.
   const wanted = [...found].filter(([testNo, { state, stopped }]) =>
     states.includes(state) && !stopped &&
@@ -191,9 +193,7 @@ async function loadSetUps(
   return (await loadTestFacts(sql, { repositoryId, testNos })).setUpOf;
 }
 
-type Passing = NonNullable<TestStateFacts["passing"]>;
-
-function provingOf({ before, passes }: Passing) {
+function provingOf({ before, passes }: NonNullable<Passing>) {
   return { passes, passesNeeded: passesNeeded(before) };
 }
 

@@ -183,8 +183,9 @@ async function statesOf(
 }
 
 function historyOf(
-  { runs, failures, since }: TestInState,
+  { runs, failures, since: sinceOf }: TestInState,
 ): Pick<DigestState, "runs" | "failures" | "since"> {
+  const since = sinceOf();
   return {
     runs,
     failures,

@@ -12,7 +12,9 @@ import {
   hasFailed,
   MAX_HISTORY_RUNS,
   PASSED,
+  type Passing,
   runOutcome,
+  type Since,
   type TestStateFacts,
 } from "./test_evidence.ts";
 
@@ -25,6 +27,10 @@ export type StateRun = Run<
 interface FactsOfTest extends TestStateFacts {
   /** `null` while it runs, and if it never failed. */
   stopped: { lastRunAt: number; stoppedAt: number } | null;
+  /** Where its last segment began; found out for the few tests that are shown. */
+  since(): Since | null;
+  /** As {@linkcode FactsOfTest.since}. */
+  passing(): Passing;
 }
 
 /** The tests that are disruptive, or failed in a run. */
@@ -94,16 +100,26 @@ export function statesOf(
   const impliedRuns = impliedRunsOf(runs, new ImpliedPasses(testNos, setUpOf));
   const outcomes = new Uint8Array(runs.length);
   const found = new Map<number, FactsOfTest>();
-  for (const testNo of testNos) {
+  /** Overwritten for each test. */
+  const outcomesOf = (testNo: number) => {
     ended.write(testNo, outcomes);
     for (const runNo of impliedRuns.get(testNo) ?? []) outcomes[runNo] = PASSED;
-    const facts = histories.state(outcomes, disruptedIn.get(testNo) ?? NOT_DISRUPTED);
+    return outcomes;
+  };
+  for (const testNo of testNos) {
+    const environments = disruptedIn.get(testNo) ?? NOT_DISRUPTED;
+    const facts = histories.state(outcomesOf(testNo), environments);
     const last = outcomes.findLastIndex((outcome) => outcome > 0);
     const stoppedAt = stopTimes[last] ?? null;
-    const stopped = facts.passing && stoppedAt !== null
+    const stopped = stoppedAt !== null && histories.passing(outcomes, environments) !== null
       ? { lastRunAt: runs[last]!.recordedAt, stoppedAt }
       : null;
-    found.set(testNo, { ...facts, stopped });
+    found.set(testNo, {
+      ...facts,
+      stopped,
+      since: () => histories.since(outcomesOf(testNo), environments),
+      passing: () => histories.passing(outcomesOf(testNo), environments),
+    });
   }
   return found;
 }
@@ -172,9 +188,9 @@ function neverFailed(environment: string, runs: number): FactsOfTest {
     runs,
     failures: 0,
     rate: runs > 0 ? 0 : null,
-    since: null,
-    passing: null,
     stopped: null,
+    since: () => null,
+    passing: () => null,
   };
 }
 
@@ -182,7 +198,10 @@ function neverFailed(environment: string, runs: number): FactsOfTest {
 const MAX_CHANCE_OF_PROOF = 0.5;
 
 /** Whether a test passes again, but not yet often enough to be called calm. */
-export function isProving({ state, passing, stopped }: FactsOfTest): boolean {
+export function isProving(
+  { state, stopped }: Pick<FactsOfTest, "state" | "stopped">,
+  passing: Passing,
+): boolean {
   if (passing === null || stopped !== null || state === "broken") return false;
   const chance = chanceOfPasses(passing.before, passing.passes);
   return chance > MAX_CHANCE && chance <= MAX_CHANCE_OF_PROOF;

@@ -76,7 +76,7 @@ export interface HistorySegment extends VersionOutcome {
 }
 
 /** Where the rate changed: one of `changes` versions after `from`, up to and including `to`. */
-interface Since {
+export interface Since {
   from: HistoryVersion;
   to: HistoryVersion;
   changes: number;
@@ -95,13 +95,14 @@ export interface TestStateFacts {
   failures: number;
   /** `null` without a run. */
   rate: number | null;
-  /** `null` when its rate is the same in all runs that are stored. */
-  since: Since | null;
-  /** The runs of the last segment that has failures, up to the last one, and the passes since; `null` without any. */
-  passing: { before: VersionOutcome; passes: number } | null;
 }
 
-export interface TestEvidence extends Omit<TestStateFacts, "passing"> {
+/** The runs of the last segment that has failures, up to the last one, and the passes since; `null` without any. */
+export type Passing = { before: VersionOutcome; passes: number } | null;
+
+export interface TestEvidence extends TestStateFacts {
+  /** `null` when its rate is the same in all runs that are stored. */
+  since: Since | null;
   rateLow: number;
   rateHigh: number;
   /** Oldest first. */
@@ -205,8 +206,17 @@ export class BaseHistories {
    * @param outcomes {@linkcode outcomeByte} of each run
    */
   state(outcomes: Uint8Array, disruptedIn: Environments): TestStateFacts {
-    const { history, state } = this.#worst(outcomes, disruptedIn);
-    return this.#facts(history, state);
+    return factsOf(this.#worst(outcomes, disruptedIn));
+  }
+
+  /** Where the last segment began, in the environment with the worst state. */
+  since(outcomes: Uint8Array, disruptedIn: Environments): Since | null {
+    return this.#sinceOf(this.#worst(outcomes, disruptedIn).history);
+  }
+
+  /** How the test passes since its last failure, in the environment with the worst state. */
+  passing(outcomes: Uint8Array, disruptedIn: Environments): Passing {
+    return passingOf(this.#worst(outcomes, disruptedIn).history);
   }
 
   /**
@@ -219,10 +229,11 @@ export class BaseHistories {
   ): TestEvidence {
     const { history, state } = this.#worst(outcomes, disruptedIn, repair);
     const { versions, segments, last } = history;
-    const { passing, ...facts } = this.#facts(history, state);
+    const passing = passingOf(history);
     const { low, high } = rateInterval(last);
     return {
-      ...facts,
+      ...factsOf({ history, state }),
+      since: this.#sinceOf(history),
       rateLow: low,
       rateHigh: high,
       segments: segments.map(({ first, end, runs, failures }) => ({
@@ -238,6 +249,13 @@ export class BaseHistories {
   }
 
   #worst(outcomes: Uint8Array, disruptedIn: Environments, repair: Repair | null = null) {
+    const [only, ...others] = this.#environments;
+    if (only && others.length === 0) {
+      const history = historyIn(only, outcomes);
+      if (history.versions.count > 0) {
+        return { history, state: environmentState(history, disruptedIn.size > 0) };
+      }
+    }
     const histories = this.#environments.flatMap((of) => {
       const history = historyIn(of, outcomes);
       return history.versions.count > 0 ? [history] : [];
@@ -258,24 +276,14 @@ export class BaseHistories {
     return { history, state: environmentState(history, disruptedIn.size > 0) };
   }
 
-  #facts(history: EnvironmentHistory, state: TestState): TestStateFacts {
-    const { of, versions, segments, last } = history;
+  #sinceOf({ versions, segments, last }: EnvironmentHistory): Since | null {
     const before = segments.at(-2);
-    const range = before && changeRange(versions, before, last);
+    if (!before) return null;
+    const { from, to } = changeRange(versions, before, last);
     return {
-      state,
-      environment: of.environment,
-      runs: last.runs,
-      failures: last.failures,
-      rate: last.runs > 0 ? last.failures / last.runs : null,
-      since: range
-        ? {
-          from: this.#versionAt(versions, range.from),
-          to: this.#versionAt(versions, range.to),
-          changes: range.to - range.from,
-        }
-        : null,
-      passing: passingOf(history),
+      from: this.#versionAt(versions, from),
+      to: this.#versionAt(versions, to),
+      changes: to - from,
     };
   }
 
@@ -312,6 +320,18 @@ export class BaseHistories {
   }
 }
 
+function factsOf(
+  { history: { of, last }, state }: { history: EnvironmentHistory; state: TestState },
+): TestStateFacts {
+  return {
+    state,
+    environment: of.environment,
+    runs: last.runs,
+    failures: last.failures,
+    rate: last.runs > 0 ? last.failures / last.runs : null,
+  };
+}
+
 const NO_RUNS: EnvironmentRuns = {
   environment: "",
   runNos: new Int32Array(),
@@ -332,6 +352,7 @@ function historyIn(of: EnvironmentRuns, outcomes: Uint8Array): EnvironmentHistor
 
 /** Where the last runs of a test begin that count. */
 function firstOfLast({ runNos }: EnvironmentRuns, outcomes: Uint8Array): number {
+  if (runNos.length <= MAX_HISTORY_RUNS) return 0;
   let at = runNos.length;
   for (let count = 0; at > 0 && count < MAX_HISTORY_RUNS;) {
     if (outcomes[runNos[--at]!] !== NOT_RUN) count++;
@@ -429,7 +450,7 @@ function passesAtEnd(
 }
 
 /** How the last segment with failures goes on, in the order of code versions; `null` without one. */
-function passingOf(history: EnvironmentHistory): TestStateFacts["passing"] {
+function passingOf(history: EnvironmentHistory): Passing {
   const { versions: { count, runs, failures }, segments } = history;
   const failing = segments.findLast((segment) => segment.failures > 0);
   if (!failing) return null;

@@ -62,11 +62,13 @@ function stateTable(
   { link, overview, zone }: StatesPage,
 ): Content {
   const rows = tests.slice(0, MAX_ROWS).map((test) => {
-    const { id, rate, runs, failures, since } = test;
+    const { id, rate, runs, failures } = test;
+    const since = test.since();
     const compare = since
       ? forgeOf(overview.url)?.compare(since.from.commitOid, since.to.commitOid) ?? ""
       : "";
-    const said = sayChange(test, (seconds) => sayDay(seconds, zone)) || "the first stored run";
+    const said = sayChange({ ...test, since }, (seconds) => sayDay(seconds, zone)) ||
+      "the first stored run";
     return [
       link.test(id, test),
       rate === null ? "–" : `${percent(rate)} %`,
