@@ -21,7 +21,7 @@ describeWithDatabases("statements of a connection", (database) => {
     }
   });
 
-  it("of a transaction are sent together, also when the connection does not know them", async () => {
+  it("of a transaction are sent together, even if the connection does not know them", async () => {
     const sent: string[] = [];
     /** How many of three statements were sent when the first of them had its result. */
     const sentTogether = async (sql: postgres.Sql) => {

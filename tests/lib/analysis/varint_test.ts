@@ -38,7 +38,7 @@ describe("varints", () => {
     assert.equal(reader.done, true);
   });
 
-  it("can be read from the end, also when the bytes begin inside a number", () => {
+  it("can be read from the end, even if the bytes begin inside a number", () => {
     const writer = new VarintWriter();
     for (const value of [300, 2 ** 40, 0, 7]) writer.write(value);
     const bytes = writer.finish();
