@@ -6,6 +6,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
+import { groupsOf, testFiles, writeGroups } from "./groups.ts";
 import { imports } from "./import_graph.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
@@ -78,16 +79,28 @@ async function main(args: string[]): Promise<number> {
     process.stderr.write(files.map((file) => `${file}\n`).join("") || "nothing has changed\n");
     if (files.length === 0) return 0;
   }
-  const all = [...rest, ...files].every((arg) => arg.startsWith("-")) ? [...LONGEST, "."] : [];
-  const child = new Deno.Command(Deno.execPath(), {
-    args: [
-      ...["test", "-A", "--parallel", "--config", `${ROOT}tests/deno.json`],
-      ...[...rest, ...files, ...all],
-    ],
-    // Each file compiles the embedded database again: compiling it well takes longer than a test.
-    env: { DENO_V8_FLAGS: process.env.DENO_V8_FLAGS ?? "--liftoff-only" },
-  }).spawn();
-  return (await child.status).code;
+  const isAll = [...rest, ...files].every((arg) => arg.startsWith("-"));
+  const folder = Deno.makeTempDirSync({ prefix: "test-analytics-groups-" });
+  try {
+    const all = isAll ? writeGroups(allGroups(), folder) : [];
+    const child = new Deno.Command(Deno.execPath(), {
+      args: [
+        ...["test", "-A", "--parallel", "--config", `${ROOT}tests/deno.json`],
+        ...[...rest, ...files, ...all],
+      ],
+      // Each process compiles the embedded database again: compiling it well takes longer than a test.
+      env: { DENO_V8_FLAGS: process.env.DENO_V8_FLAGS ?? "--liftoff-only" },
+    }).spawn();
+    return (await child.status).code;
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+/** All tests, those that take longest first. */
+export function allGroups(): string[][] {
+  const others = testFiles().filter((file) => !LONGEST.includes(file));
+  return [...LONGEST.map((file) => [file]), ...groupsOf(others)];
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

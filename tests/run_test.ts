@@ -1,6 +1,8 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { namedTests, testsOf } from "./run.ts";
+import { existsSync } from "node:fs";
+import { groupsOf } from "./groups.ts";
+import { allGroups, namedTests, testsOf } from "./run.ts";
 
 const GRAPH = new Map([
   ["lib/a.ts", []],
@@ -35,5 +37,40 @@ describe("deno task test --changed", () => {
     const text = "// Tests: tests/a_test.ts tests/b_test.ts\nexport const one = 1;\n";
     assert.deepEqual(namedTests(text), ["tests/a_test.ts", "tests/b_test.ts"]);
     assert.deepEqual(namedTests("export const one = 1;\n// Tests: tests/a_test.ts\n"), []);
+  });
+});
+
+describe("the groups of deno task test", () => {
+  it("have each file of tests once", () => {
+    const files = allGroups().flat();
+    assert.deepEqual(files.length, new Set(files).size);
+    assert.ok(files.length > 300, String(files.length));
+    assert.ok(files.includes("tests/run_test.ts"));
+    assert.ok(files.every((file) => existsSync(new URL(`../${file}`, import.meta.url))));
+  });
+
+  it("keep files apart that would change each other", () => {
+    const texts: Record<string, string> = {
+      "tests/db/a_test.ts": 'describe("a", () => {\n  before(() => {});\n});\n',
+      "tests/db/b_test.ts": "",
+      "tests/db/hooks_test.ts": "before(() => {});\n",
+      "tests/e2e/c_test.ts": "",
+      "tests/e2e/d_test.ts": "",
+      "tests/lib/memory_test.ts": "process.memoryUsage();\n",
+      "tests/lib/other_test.ts": "",
+    };
+    assert.deepEqual(groupsOf(Object.keys(texts), (file) => texts[file]!), [
+      ["tests/db/hooks_test.ts"],
+      ["tests/e2e/c_test.ts"],
+      ["tests/e2e/d_test.ts"],
+      ["tests/lib/memory_test.ts"],
+      ["tests/db/a_test.ts", "tests/db/b_test.ts"],
+      ["tests/lib/other_test.ts"],
+    ]);
+  });
+
+  it("have at most eight files", () => {
+    const files = Array.from({ length: 17 }, (_, index) => `tests/lib/${index}_test.ts`);
+    assert.deepEqual(groupsOf(files, () => "").map(({ length }) => length), [6, 6, 5]);
   });
 });
