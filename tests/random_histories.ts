@@ -10,7 +10,7 @@ import { tryHistories } from "./oracle/property.ts";
 /** Fixed, so that the gate is reproducible; `deno task prove` draws others. */
 const SEED = 2;
 
-const RANDOM_HISTORIES = 10;
+const RANDOM_HISTORIES = 5;
 
 /** Each takes as long as five examples: on one database only, the server if there is one. */
 function randomCount(kind: "embedded" | "server"): number {

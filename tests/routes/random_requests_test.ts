@@ -1,6 +1,5 @@
 /** `deno task prove requests 100000 [SEED]` sends that many; the last tenth goes over a real connection. */
 import assert from "node:assert/strict";
-import process from "node:process";
 import { after, before, it } from "@std/testing/bdd";
 import type { RunningServer } from "../../lib/http/server/server.ts";
 import { organizationUuid } from "../../lib/base/identity.ts";
@@ -16,10 +15,7 @@ import { PAGE_OPERATIONS } from "./page_contract.ts";
 import { type Existing, type RandomRequest, randomRequest } from "./random_requests.ts";
 import { NOW } from "./fixture.ts";
 
-/** On another version of the server, where only the database differs, a third is enough. */
-const DEFAULT_COUNT = process.env.TEST_DATABASES === "server" ? 500 : 1_500;
-
-const [COUNT = DEFAULT_COUNT, SEED = 20_260_921] = numbers(Deno.args);
+const [COUNT = 750, SEED = 20_260_921] = numbers(Deno.args);
 
 /** The same ones however few go through the app, so that each status is among them. */
 const WIRE_FIRST = Math.max(COUNT, 1_500);

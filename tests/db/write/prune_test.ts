@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { describe, it } from "@std/testing/bdd";
+import { it } from "@std/testing/bdd";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { planPrune, pruneRepository, pruneTests, reclaimSpace } from "../../../db/write/prune.ts";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import { Random } from "../../../tools/measure/bench/random.ts";
-import { describeWithDatabases, openTestEmbedded } from "../../database.ts";
+import { describeWithDatabases, describeWithEmbedded } from "../../database.ts";
 import {
   createFixture,
   DAY,
@@ -362,26 +362,21 @@ describeWithDatabases("pruning", (database) => {
   });
 });
 
-describe("pruning an embedded database, which has no autovacuum", () => {
+describeWithEmbedded("pruning without autovacuum", (database) => {
   it("frees space for new data", async () => {
-    const database = await openTestEmbedded();
-    try {
-      const fixture = await createFixture(database, { name: "reclaimed" });
-      const repository = await fixture.addRepository("acme", "one");
-      const { repositoryId } = repository;
-      const sizes: number[] = [];
-      for (const round of ["first", "second", "third"]) {
-        const results = Array.from({ length: 1_000 }, (_, i) => ({ name: `${round} ${i}` }));
-        await fixture.upload(repository, results, { recordedAt: OLD });
-        const [row] = await database.sql<{ size: number }[]>`
-          select pg_relation_size('test')::int as size`;
-        sizes.push(row!.size);
-        await pruneRepository(database.sql, { repositoryId, cutoff: NOW - KEEP });
-        await reclaimSpace(database);
-      }
-      assert.deepEqual(sizes, Array(3).fill(sizes[0]));
-    } finally {
-      await database.close();
+    const fixture = await createFixture(database(), { name: "reclaimed" });
+    const repository = await fixture.addRepository("acme", "one");
+    const { repositoryId } = repository;
+    const sizes: number[] = [];
+    for (const round of ["first", "second", "third"]) {
+      const results = Array.from({ length: 1_000 }, (_, i) => ({ name: `${round} ${i}` }));
+      await fixture.upload(repository, results, { recordedAt: OLD });
+      const [row] = await database().sql<{ size: number }[]>`
+        select pg_relation_size('test')::int as size`;
+      sizes.push(row!.size);
+      await pruneRepository(database().sql, { repositoryId, cutoff: NOW - KEEP });
+      await reclaimSpace(database());
     }
+    assert.deepEqual(sizes, Array(3).fill(sizes[0]));
   });
 });

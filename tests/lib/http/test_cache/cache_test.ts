@@ -106,9 +106,10 @@ describeWithDatabase("the cache of tests", (database) => {
 
   it("stops between batches when the request is over", async () => {
     await withCache(async (cache, tx, counts) => {
-      await assert.rejects(cache.load(tx, newRequest({}, 20)), RequestOverError);
+      // Not over before it begins, however busy the machine is.
+      await assert.rejects(cache.load(tx, newRequest({}, 500)), RequestOverError);
       assert.equal(counts.all, BATCH_STATEMENTS);
-    }, { delayMs: 50 });
+    }, { delayMs: 600 });
   });
 
   it("goes on while another request waits for the same, with a snapshot or without one", async () => {
