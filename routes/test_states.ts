@@ -30,7 +30,7 @@ const state = parameters.parsed(
 const withoutReruns = parameters.choice(
   "without_reruns",
   ["false", "true"],
-  "true: only tests that are not disruptive in the last 14 days, such as those that are never run twice",
+  "true: without flaky tests that are disruptive in the last 14 days, which the list of flaky tests has",
 );
 
 const testSchema = schemas.object("TestInState", {
@@ -62,8 +62,7 @@ export const testStates = defineJsonRoute({
   resource: "repository in path",
   async handler({ load, query }) {
     const { state: states, without_reruns, limit, after: offset } = query;
-    const isListed = ({ isDisruptive }: Pick<TestInState, "isDisruptive">) =>
-      without_reruns === "false" || !isDisruptive;
+    const isListed = without_reruns === "false" ? () => true : isInNoOtherList;
     const { count, tests } = await load(loadTestStates, { states, isListed, limit, offset });
     return {
       count,

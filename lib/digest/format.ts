@@ -119,7 +119,9 @@ function headline({ totals, group_by }: Digest): string[] {
   const cost = totals.flaky_seconds + totals.flaky_seconds_before === 0
     ? ""
     : ` Flaky failures cost ${formatDuration(1_000_000 * totals.flaky_seconds)} of tests, ${
-      formatDuration(1_000_000 * totals.flaky_seconds_before)
+      totals.flaky_seconds_before === 0
+        ? "nothing"
+        : formatDuration(1_000_000 * totals.flaky_seconds_before)
     } in the period before.`;
   const where = totals.repositories === 1 ? "" : ` in ${plural(totals.repositories, "repository")}`
     .replace("repositorys", "repositories");

@@ -107,6 +107,16 @@ export function sayRepair(
   return `${proof}: ${passes}; of 100 tests that fail as often, ${would}; ${needed}`;
 }
 
+/** Where the test has not run since that commit; `""` when it ran everywhere. */
+export function sayNotRun(
+  { notRunSince }: Pick<TestEvidence, "notRunSince">,
+  { commitOid }: { commitOid: string },
+): string {
+  if (notRunSince.length === 0) return "";
+  const names = notRunSince.map((name) => name || "runs without an environment");
+  return `Not run since ${shortCommit(commitOid)} in ${names.join(", ")}`;
+}
+
 function passesOf({ passes }: { passes: number }): string {
   return passes === 1 ? "1 pass" : `${formatCount(passes)} passes`;
 }

@@ -1,9 +1,7 @@
 /** Tests that stopped running: their job goes on without them. */
 import type { Run, SelectedTests, TestList } from "../analysis/run.ts";
 import { exceptionsOf } from "./outcomes_of_runs.ts";
-
-/** Runs of its job without a test after which it stopped running. */
-export const STOPPED_RUNS = 20;
+import { STOPPED_RUNS } from "./states.ts";
 
 type JobRun = Run<"job" | "environment" | "shard">;
 

@@ -10,7 +10,13 @@ import {
   type VersionOutcome,
   type VersionOutcomes,
 } from "./segments.ts";
-import { MIN_BROKEN_RUNS, stateIn, type TestState, worstEnvironment } from "./states.ts";
+import {
+  MIN_BROKEN_RUNS,
+  stateIn,
+  STOPPED_RUNS,
+  type TestState,
+  worstEnvironment,
+} from "./states.ts";
 
 /** More runs of an environment say nothing about today. */
 export const MAX_HISTORY_RUNS = 2_000;
@@ -112,6 +118,11 @@ export interface TestEvidence extends TestStateFacts {
   /** Failed runs before the commit that is given, and since; 0 without one. */
   failuresBefore: number;
   failuresSince: number;
+  /**
+   * The environments in which the test has not run since that commit, while it ran 20 times in another: they may
+   * have been retired.
+   */
+  notRunSince: string[];
 }
 
 /** A commit that is meant as the repair. */
@@ -221,13 +232,14 @@ export class BaseHistories {
 
   /**
    * The evidence for a test, of the environment with the worst state; with a repair, of one in which the test failed
-   * since, then of one in which it did not pass often enough.
+   * since, then of one in which it did not pass often enough. What has not run since proves nothing, and is only
+   * named, if another environment can prove the repair.
    */
   evidence(
     outcomes: Uint8Array,
     { disruptedIn, repair }: { disruptedIn: Environments; repair: Repair | null },
   ): TestEvidence {
-    const { history, state } = this.#worst(outcomes, disruptedIn, repair);
+    const { history, state, notRunSince } = this.#worst(outcomes, disruptedIn, repair);
     const { versions, segments, last } = history;
     const passing = passingOf(history);
     const { low, high } = rateInterval(last);
@@ -245,6 +257,7 @@ export class BaseHistories {
       ...repair
         ? this.#calmSince(history, repair)
         : { calm: passing && calmAfter(passing.before, passing.passes), ...NO_FAILURES },
+      notRunSince,
     };
   }
 
@@ -253,7 +266,8 @@ export class BaseHistories {
     if (only && others.length === 0) {
       const history = historyIn(only, outcomes);
       if (history.versions.count > 0) {
-        return { history, state: environmentState(history, disruptedIn.size > 0) };
+        const state = environmentState(history, disruptedIn.size > 0);
+        return { history, state, notRunSince: [] };
       }
     }
     const histories = this.#environments.flatMap((of) => {
@@ -267,13 +281,32 @@ export class BaseHistories {
       const isDisruptive = disruptedIn.size > 0 && (isElsewhere || disruptedIn.has(environment));
       return { history, state: environmentState(history, isDisruptive), environment, runs };
     });
-    const unproved = ({ history }: { history: EnvironmentHistory }) =>
-      repair ? this.#unproved(history, repair) : 0;
-    const most = Math.max(...found.map(unproved));
-    const worst = worstEnvironment(found.filter((one) => unproved(one) === most));
-    if (worst) return worst;
+    const { asked, notRunSince } = repair
+      ? this.#provable(found, repair)
+      : { asked: found, notRunSince: [] };
+    const worst = worstEnvironment(asked);
+    if (worst) return { ...worst, notRunSince };
     const history = historyIn(NO_RUNS, outcomes);
-    return { history, state: environmentState(history, disruptedIn.size > 0) };
+    return { history, state: environmentState(history, disruptedIn.size > 0), notRunSince };
+  }
+
+  /** The environments in which a repair is proved least, and those that have not run the test since. */
+  #provable<Found extends { history: EnvironmentHistory; environment: string }>(
+    found: readonly Found[],
+    repair: Repair,
+  ): { asked: Found[]; notRunSince: string[] } {
+    const proofs = found.map((one) => ({ one, ...this.#proof(one.history, repair) }));
+    const oftenRun = proofs.filter(({ runsSince }) => runsSince >= STOPPED_RUNS);
+    const notRun = oftenRun.length > 0 ? proofs.filter(({ runsSince }) => runsSince === 0) : [];
+    // Where it failed only in what has not run since, there is no other answer.
+    const counted = oftenRun.some(({ unproved }) => unproved > 0)
+      ? proofs.filter((proof) => !notRun.includes(proof))
+      : proofs;
+    const most = Math.max(...counted.map(({ unproved }) => unproved));
+    return {
+      asked: counted.filter(({ unproved }) => unproved === most).map(({ one }) => one),
+      notRunSince: notRun.map(({ one }) => one.environment),
+    };
   }
 
   #sinceOf({ versions, segments, last }: EnvironmentHistory): Since | null {
@@ -293,11 +326,17 @@ export class BaseHistories {
   }
 
   /** How little the runs since a commit prove: 3 when it failed again, 0 when there was nothing to repair. */
-  #unproved(history: EnvironmentHistory, repair: Repair): number {
+  #proof(history: EnvironmentHistory, repair: Repair): { runsSince: number; unproved: number } {
     const { calm: { passes, passesNeeded }, ...failed } = this.#calmSince(history, repair);
-    if (failed.failuresSince > 0) return 3;
-    if (failed.failuresBefore === 0) return 0;
-    return passes < passesNeeded ? 2 : 1;
+    const { failuresBefore, failuresSince } = failed;
+    const unproved = failuresSince > 0
+      ? 3
+      : failuresBefore === 0
+      ? 0
+      : passes < passesNeeded
+      ? 2
+      : 1;
+    return { runsSince: passes + failuresSince, unproved };
   }
 
   /** What the runs since a commit say, against all before its first one: in the order of code versions. */

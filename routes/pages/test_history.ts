@@ -9,13 +9,13 @@ import {
   percent,
   sayBefore,
   sayCalm,
+  sayNotRun,
   sayRate,
   sayRepair,
   saySince,
 } from "../../lib/evidence/history_said.ts";
 import { sayDay } from "../../lib/evidence/said.ts";
-import type { TestState } from "../../lib/evidence/states.ts";
-import { STOPPED_RUNS } from "../../lib/evidence/stopped.ts";
+import { STOPPED_RUNS, type TestState } from "../../lib/evidence/states.ts";
 import {
   type Environments,
   environmentsIn,
@@ -90,7 +90,9 @@ this fix.`,
   const found = testEvidence(runs, { disruptedIn, repair });
   // The environment that says least for the repair: another one may stand for the test.
   const place = found.environment && ` (in ${found.environment})`;
-  return { since, error: null, answer: `${sayRepair(found, repair)}${place}.` };
+  const notRun = sayNotRun(found, repair);
+  const others = notRun === "" ? "" : ` ${notRun}.`;
+  return { since, error: null, answer: `${sayRepair(found, repair)}${place}.${others}` };
 }
 
 /** State, since when, calm, and what the runs since a commit say that is meant as the repair. */

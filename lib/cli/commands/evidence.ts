@@ -16,6 +16,7 @@ import {
   type RepairProof,
   repairProof,
   sayBefore,
+  sayNotRun,
   sayRate,
   sayRepair,
   saySince,
@@ -41,7 +42,8 @@ export const evidenceCommand: AddCommand = command({
   details: [
     "Counts the passes of the test on the base branch since the commit, and how many tests that fail as " +
     "often as this one did before would pass that many times by luck. Enough is when at most 5 of 100 " +
-    "would. A commit without a run counts from the first run after it, if the current checkout " +
+    "would. An environment in which the test has not run since proves nothing: it is named, once the " +
+    "test ran 20 times in another. A commit without a run counts from the first run after it, if the current checkout " +
     "contains the commit. With --json the object of /api/tests/{id}/evidence.",
   ],
   example: "evidence 0123456789abcdef01234567 --since 9f2c4e1",
@@ -133,7 +135,8 @@ async function show(
   const sentence = [`${found.state}${place}: ${history}`, sayBefore(found)].filter(Boolean).join(
     "; ",
   );
-  await io.stdout(`${sayRepair(found, { commitOid })}\n${sentence}\n`);
+  const lines = [sayRepair(found, { commitOid }), sentence, sayNotRun(found, { commitOid })];
+  await io.stdout(lines.filter((line) => line !== "").map((line) => `${line}\n`).join(""));
 }
 
 /** The id of a commit, or of a revision of the checkout such as `HEAD`, in lower case. */

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import type { AttemptKind } from "../../../lib/analysis/columns.ts";
 import { SelectedTests } from "../../../lib/analysis/run.ts";
-import { lastRunsOf, LaterRuns, STOPPED_RUNS, stopTimesOf } from "../../../lib/evidence/stopped.ts";
+import { STOPPED_RUNS } from "../../../lib/evidence/states.ts";
+import { lastRunsOf, LaterRuns, stopTimesOf } from "../../../lib/evidence/stopped.ts";
 import { runOf } from "../analysis/run_of.ts";
 
 const run = (

@@ -155,6 +155,21 @@ describe("calm", () => {
     );
   });
 
+  it("since a commit does not wait for an environment that has gone, and names it", () => {
+    const since = (linux: string, windows: string) => {
+      const runs = [...runsOf(linux, "Linux"), ...runsOf(windows, "Windows")];
+      const { environment, calm, notRunSince } = testEvidence(
+        runs.sort((a, b) => a.recordedAt - b.recordedAt),
+        repairAt(8),
+      );
+      return [environment, calm!.passes, notRunSince];
+    };
+    assert.deepEqual(since("F.F.F.F." + ".".repeat(20), "F.F.F.F."), ["Linux", 20, ["Windows"]]);
+    // Too early to say; and where it never failed before, other runs prove nothing.
+    assert.deepEqual(since("F.F.F.F." + ".".repeat(19), "F.F.F.F."), ["Windows", 0, []]);
+    assert.deepEqual(since(".".repeat(28), "F.F.F.F."), ["Windows", 0, ["Windows"]]);
+  });
+
   it("since a commit without a run of the test begins with the first run after it", () => {
     const runs = runsOf("F....F....F......");
     const repair = { commitOid: "f".repeat(40), recordedAt: 12.5 };
