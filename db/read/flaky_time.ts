@@ -75,15 +75,14 @@ export async function loadFlakyTime(
   },
 ): Promise<Map<number, number[]>> {
   const since = starts[0]!;
-  const ids = arrayOf(repositoryIds);
   const isCounted = testHashes
     ? sql`n.test_no = any(array(
         select t.test_no from test t
-        where t.repository_id = any(${ids}::bigint[])
+        where t.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
           and t.test_hash = any(array(select unnest(${arrayOf(testHashes)}::text::bigint[])))))`
     : sql`true`;
   const disrupted = await loadDisruptedRuns(sql, {
-    repositoryIds: ids,
+    repositoryIds,
     firstId: firstSubmissionId(since - REPEATED_WITHIN_SECONDS),
     isCounted,
   });

@@ -17,13 +17,14 @@ export function isRecordedSince(sql: Queryable, firstId: string) {
 }
 
 /**
- * SQL: names the repositories in a look-up, as Citus needs it, although the column is compared with one of them.
- * Without `is true` each look-up searches the index for every repository.
- *
- * @param ids text of an array
+ * SQL: names the repositories in a look-up whose column is compared with one of them already. Of one repository
+ * Citus asks its worker alone, and the planner keeps the plan. Of several `is true` has each look-up search the
+ * index for its own repository, not for every one.
  */
-export function isOneOf(sql: Queryable, column: Fragment, ids: string) {
-  return sql`(${column} = any(${ids}::bigint[])) is true`;
+export function isOneOf(sql: Queryable, column: Fragment, repositoryIds: readonly number[]) {
+  return repositoryIds.length === 1
+    ? sql`${column} = ${repositoryIds[0]!}`
+    : sql`(${column} = any(${arrayOf(repositoryIds)}::bigint[])) is true`;
 }
 
 /** SQL: whether the row `s` of `submission` counts. */

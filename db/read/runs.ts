@@ -198,12 +198,13 @@ export async function* withDurations<Given extends Run<"tests">>(
   }
 }
 
-/** Bytes of durations that one statement reads. */
-const DURATION_BYTES = 4_000_000;
+/** Durations that one statement reads; one has 1 to 5 bytes. */
+const MAX_DURATIONS = 4_000_000;
 
 /**
  * How long one test took in some runs that have it, in microseconds by submission id. A few bytes are wanted of each
- * column, and their place is not known before it is read: but half of it at most is read for them.
+ * column, and their place is not known before it is read. Each other number has at least a byte: as many bytes at the
+ * far end of the column as there are tests before or after this one are left out.
  */
 export async function loadTestDurations(
   sql: Queryable,
@@ -214,21 +215,22 @@ export async function loadTestDurations(
   },
 ): Promise<Map<string, number>> {
   const found = new Map<string, number>();
-  const parts = runs.map(({ submissionId, tests }) => {
+  const parts = runs.flatMap(({ submissionId, tests }) => {
     const testCount = tests.testNos.length;
     const index = tests.indexOf(testNo);
-    return { submissionId, index, testCount, ...bytesWithout(index, testCount) };
+    return index < 0 ? [] : [{ submissionId, index, testCount, ...bytesWithout(index, testCount) }];
   });
   const partOf = new Map(parts.map((part) => [part.submissionId, part]));
   for (let start = 0, end = 0; start < parts.length; start = end) {
-    for (let bytes = 0; end < parts.length && bytes < DURATION_BYTES; end++) {
-      const { testCount, atStart, atEnd } = parts[end]!;
-      bytes += testCount - atStart - atEnd;
+    for (let count = 0; end < parts.length && count < MAX_DURATIONS; end++) {
+      count += parts[end]!.testCount;
     }
-    const rows = await sql<(Pick<StoredColumns, "durations" | "durationUnit"> & RunKey)[]>`
+    const rows = await sql<
+      (Pick<StoredColumns, "durations" | "durationUnit"> & Pick<RunKey, "submissionId">)[]
+    >`
       select p."submissionId", s.duration_unit as "durationUnit",
         substring(s.durations from 1 + p."atStart"
-          for octet_length(s.durations) - p."atStart" - p."atEnd") as durations
+          for greatest(0, octet_length(s.durations) - p."atStart" - p."atEnd")) as durations
       from json_to_recordset(${JSON.stringify(parts.slice(start, end))}::text::json)
         as p("submissionId" text, "atStart" int, "atEnd" int)
       cross join lateral (
@@ -286,14 +288,14 @@ export type DisruptedRun = Run<"code" | "tests" | "results"> & { disrupted: Read
 export async function loadDisruptedRuns(
   sql: Queryable,
   { repositoryIds, firstId, isCounted }: {
-    /** Text of an array. */
-    repositoryIds: string;
+    repositoryIds: readonly number[];
     firstId: string;
     /** SQL: which of the disruptions `n`. */
     isCounted: Fragment;
   },
 ): Promise<Map<number, DisruptedRun[]>> {
-  const isWithin = sql`s.repository_id = any(${repositoryIds}::bigint[])
+  const ids = arrayOf(repositoryIds);
+  const isWithin = sql`s.repository_id = any(${ids}::bigint[])
     and s.submission_id >= decode(${firstId}, 'hex') and s.status = 'processed'
     and s.failed_test_count is distinct from 0`;
   const columns = ["code", "tests", "results"] as const;
@@ -314,7 +316,7 @@ export async function loadDisruptedRuns(
     sql<(ListRow & { repositoryId: number })[]>`
       select l.repository_id::float8 as "repositoryId", ${listColumns(sql)}
       from test_list l
-      where l.repository_id = any(${repositoryIds}::bigint[])
+      where l.repository_id = any(${ids}::bigint[])
         and (l.repository_id, l.test_list_no) in (
           select distinct s.repository_id, s.test_list_no from submission s
           where ${isWithin} and s.submission_id < decode('ff', 'hex'))`,

@@ -246,7 +246,7 @@ export async function countBrokenTests(
       cross join lateral (
         select n.repository_id, n.submission_id, n.test_no from negative_result n
         where n.repository_id = latest.repository_id and n.submission_id = latest.submission_id
-          and ${isOneOf(sql, sql`n.repository_id`, ids)}
+          and ${isOneOf(sql, sql`n.repository_id`, repositoryIds)}
         offset 0
       ) n
       where latest.place <= ${LATEST_BUILDS}
@@ -256,7 +256,7 @@ export async function countBrokenTests(
     cross join lateral (
       select t.suite, t.class, t.name, t.file from test t
       where t.repository_id = f.repository_id and t.test_no = f.test_no
-        and ${isOneOf(sql, sql`t.repository_id`, ids)}
+        and ${isOneOf(sql, sql`t.repository_id`, repositoryIds)}
       offset 0
     ) t`;
   const candidates = Map.groupBy(rows, ({ repositoryId }) => repositoryId);

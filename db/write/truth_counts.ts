@@ -30,6 +30,10 @@ export async function addTruthCounts(
     on conflict (repository_id, period, evidence, is_on_base) do update set
       not_the_change = c.not_the_change + excluded.not_the_change,
       the_change = c.the_change + excluded.the_change`;
+  if (!rows.some((one) => one.notTheChange < 0 || one.theChange < 0)) return;
+  await tx`
+    delete from truth_count
+    where repository_id = ${repositoryId} and (not_the_change, the_change) = (0, 0)`;
 }
 
 /** Deletes the evidence for the failures of submissions. */

@@ -5,7 +5,6 @@ import type { Database } from "../../db/connection/connect.ts";
 export async function checkTruthCounts({ sql }: Pick<Database, "sql">): Promise<void> {
   const counted = await sql`
     select repository_id, period, evidence, is_on_base, not_the_change, the_change from truth_count
-    where (not_the_change, the_change) <> (0, 0)
     order by repository_id, period, evidence, is_on_base`;
   const expected = await sql`
     select repository_id, get_byte(submission_id, 0) * 256 + get_byte(submission_id, 1) as period, evidence,
