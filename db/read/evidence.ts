@@ -79,6 +79,9 @@ const MEMORY_DAYS = 365;
 /** Bound of the runs on the base branch that are counted, and of the failures of one test. */
 const MAX_RUNS = 1_000;
 
+/** Failed attempts of a test in one run that are read, on average. */
+const MAX_ATTEMPTS = 10;
+
 /** Enough to find the run before of a test in a job with as many shards. */
 const MAX_BRANCH_RUNS = 50;
 
@@ -413,7 +416,7 @@ function runsBefore(
 /**
  * The failures of tests in other submissions of the last 365 days, oldest first, by test_no.
  *
- * `offset 0` has each test looked up by itself. Where the repository has more failures than the planner
+ * The limit has each test looked up by itself. Where the repository has more failures than the planner
  * knows of, as within a first upload of many, it reads all failures of each submission for every test.
  *
  * One row for each test, and the submissions by themselves: joined and sent one by one, the 9,000 failures that 300
@@ -432,31 +435,21 @@ async function loadEarlierFailures(
     select t.test_no as "testNo", n.failures
     from unnest(${integersIn(sql, new Set(testNos))}) t (test_no)
     cross join lateral (
-      select string_agg(encode(n.submission_id || n.causes, 'hex'), ' ' order by n.submission_id) as failures
+      select string_agg(
+        encode(n.submission_id || n.fingerprint || coalesce(n.other_fingerprints, ''), 'hex'), ' ') as failures
       from (
-        select n.submission_id,
-          string_agg(n.fingerprint || coalesce(n.other_fingerprints, ''), '') as causes
-        from (
-          select n.submission_id, n.fingerprint, n.other_fingerprints from negative_result n
-          where n.repository_id = ${repositoryId} and n.test_no = t.test_no
-            and ${
-    isRecordedSince(sql, firstSubmissionId(run.moment - MEMORY_DAYS * SECONDS_PER_DAY))
-  }
-            and n.submission_id < decode(${firstSubmissionId(run.moment + 1)}, 'hex')
-            and ${isOfOther(sql, { repositoryId, run })}
-          offset 0
-        ) n
-        group by n.submission_id
+        select n.submission_id, n.fingerprint, n.other_fingerprints from negative_result n
+        where n.repository_id = ${repositoryId} and n.test_no = t.test_no
+          and ${isRecordedSince(sql, firstSubmissionId(run.moment - MEMORY_DAYS * SECONDS_PER_DAY))}
+          and n.submission_id < decode(${firstSubmissionId(run.moment + 1)}, 'hex')
+          and ${isOfOther(sql, { repositoryId, run })}
         order by n.submission_id desc
-        limit ${MAX_RUNS}
+        limit ${MAX_RUNS * MAX_ATTEMPTS}
       ) n
     ) n
     where n.failures is not null`;
-  const ids = new Set(
-    rows.flatMap(({ failures }) =>
-      failures.split(" ").map((failure) => failure.slice(0, ID_LENGTH))
-    ),
-  );
+  const failures = rows.map(({ testNo, failures }) => ({ testNo, runs: failedRuns(failures) }));
+  const ids = new Set(failures.flatMap(({ runs }) => runs.map(({ submissionId }) => submissionId)));
   const submissions = await loadFailedSubmissions(sql, { repositoryId, run, base, ids });
   // Few causes occur in thousands of failures.
   const split = new Map<string, readonly string[]>();
@@ -465,15 +458,26 @@ async function loadEarlierFailures(
     if (!causes) split.set(joined, causes = knownCauses(splitFingerprints(joined)));
     return causes;
   };
-  return new Map(rows.map(({ testNo, failures }) => [
+  return new Map(failures.map(({ testNo, runs }) => [
     testNo,
-    failures.split(" ").map((failure) => {
-      const { submissionId, branch, isSameCode, isOnBase } = submissions
-        .get(failure.slice(0, ID_LENGTH))!;
-      const causes = causesOf(failure.slice(ID_LENGTH));
-      return { submissionId, branch, causes, isSameCode, isOnBase };
+    runs.map(({ submissionId, fingerprints }) => {
+      const { branch, isSameCode, isOnBase } = submissions.get(submissionId)!;
+      return { submissionId, branch, causes: causesOf(fingerprints), isSameCode, isOnBase };
     }),
   ]));
+}
+
+/** The latest runs in which a test failed, oldest first, from ids with the fingerprints of an attempt. */
+function failedRuns(attempts: string): { submissionId: string; fingerprints: string }[] {
+  const runs: { submissionId: string; fingerprints: string }[] = [];
+  for (const attempt of attempts.split(" ").sort()) {
+    const submissionId = attempt.slice(0, ID_LENGTH);
+    const fingerprints = attempt.slice(ID_LENGTH);
+    const last = runs.at(-1);
+    if (last?.submissionId === submissionId) last.fingerprints += fingerprints;
+    else runs.push({ submissionId, fingerprints });
+  }
+  return runs.slice(-MAX_RUNS);
 }
 
 /** Hex digits of a submission id. */
