@@ -416,7 +416,7 @@ function runsBefore(
 /**
  * The failures of tests in other submissions of the last 365 days, oldest first, by test_no.
  *
- * The limit has each test looked up by itself. Where the repository has more failures than the planner
+ * `offset 0` has each test looked up by itself. Where the repository has more failures than the planner
  * knows of, as within a first upload of many, it reads all failures of each submission for every test.
  *
  * One row for each test, and the submissions by themselves: joined and sent one by one, the 9,000 failures that 300
@@ -438,11 +438,16 @@ async function loadEarlierFailures(
       select string_agg(
         encode(n.submission_id || n.fingerprint || coalesce(n.other_fingerprints, ''), 'hex'), ' ') as failures
       from (
-        select n.submission_id, n.fingerprint, n.other_fingerprints from negative_result n
-        where n.repository_id = ${repositoryId} and n.test_no = t.test_no
-          and ${isRecordedSince(sql, firstSubmissionId(run.moment - MEMORY_DAYS * SECONDS_PER_DAY))}
-          and n.submission_id < decode(${firstSubmissionId(run.moment + 1)}, 'hex')
-          and ${isOfOther(sql, { repositoryId, run })}
+        select * from (
+          select n.submission_id, n.fingerprint, n.other_fingerprints from negative_result n
+          where n.repository_id = ${repositoryId} and n.test_no = t.test_no
+            and ${
+    isRecordedSince(sql, firstSubmissionId(run.moment - MEMORY_DAYS * SECONDS_PER_DAY))
+  }
+            and n.submission_id < decode(${firstSubmissionId(run.moment + 1)}, 'hex')
+            and ${isOfOther(sql, { repositoryId, run })}
+          offset 0
+        ) n
         order by n.submission_id desc
         limit ${MAX_RUNS * MAX_ATTEMPTS}
       ) n
