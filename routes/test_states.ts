@@ -30,7 +30,7 @@ const state = parameters.parsed(
 const withoutReruns = parameters.choice(
   "without_reruns",
   ["false", "true"],
-  "true: without flaky tests that are disruptive in the last 14 days, which the list of flaky tests has",
+  "true: without flaky tests that are disruptive in the last 14 days",
 );
 
 const testSchema = schemas.object("TestInState", {

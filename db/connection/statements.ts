@@ -1,4 +1,4 @@
-/** Observes statements of postgres.js 3.4.9, to measure them and to work around its faults. */
+/** Statements of postgres.js 3.4.9: measured, and sent so that its faults do not show. */
 import type postgres from "postgres";
 import { pause } from "../../lib/base/delay.ts";
 import { errorCode } from "../../lib/base/error.ts";

@@ -95,6 +95,29 @@ export async function loadFlakyTime(
     if (repeatable.length > 0) failed.set(repositoryId, repeatable);
   }
   if (failed.size === 0) return found;
+  const repeated = await loadRunsOfSameCode(sql, { failed, since, now });
+  for (const [repositoryId, runs] of repeated) {
+    const { incomplete } = flakyTime(runs, starts);
+    const timed = new Map<string, FlakyRun>(runs.map((run) => [run.submissionId, run]));
+    for await (const run of withDurations(sql, { repositoryId, runs: incomplete })) {
+      timed.set(run.submissionId, run);
+    }
+    const { microseconds } = flakyTime([...timed.values()], starts);
+    const retries = found.get(repositoryId)!;
+    found.set(repositoryId, retries.map((one, period) => one + microseconds[period]!));
+  }
+  return found;
+}
+
+/** The runs of the code of some disrupted runs, oldest first, by repository. */
+async function loadRunsOfSameCode(
+  sql: Queryable,
+  { failed, since, now }: {
+    failed: ReadonlyMap<number, readonly DisruptedRun[]>;
+    since: number;
+    now: number;
+  },
+) {
   const codesOf = new Map(
     Array.from(
       failed,
@@ -121,7 +144,7 @@ export async function loadFlakyTime(
       where: sql`s.code_version = any(${textArray([...codes])}::text[])`,
     }),
   ]);
-  for (const [repositoryId, own] of failed) {
+  return new Map(Array.from(failed, ([repositoryId, own]) => {
     const base = basePatterns(bases.get(repositoryId)!);
     const ownCodes = codesOf.get(repositoryId)!;
     const disruptedIn = new Map(own.map((run) => [run.submissionId, run.disrupted]));
@@ -135,15 +158,7 @@ export async function loadFlakyTime(
           disrupted: disruptedIn.get(run.submissionId) ?? new Set<number>(),
         };
       },
-    ).sort((a, b) => a.submissionId < b.submissionId ? -1 : 1);
-    const { incomplete } = flakyTime(runs, starts);
-    const timed = new Map<string, FlakyRun>(runs.map((run) => [run.submissionId, run]));
-    for await (const run of withDurations(sql, { repositoryId, runs: incomplete })) {
-      timed.set(run.submissionId, run);
-    }
-    const { microseconds } = flakyTime([...timed.values()], starts);
-    const retries = found.get(repositoryId)!;
-    found.set(repositoryId, retries.map((one, period) => one + microseconds[period]!));
-  }
-  return found;
+    );
+    return [repositoryId, runs.sort((a, b) => a.submissionId < b.submissionId ? -1 : 1)];
+  }));
 }

@@ -75,8 +75,8 @@ export class Shares {
 }
 
 /**
- * What became of the failures that were recorded since a moment; repeats and outages do not count. Those of whole
- * periods are counted already, so that no more is read of a repository with 100,000 failures than of others.
+ * What became of the failures that were recorded within some time; repeats and outages do not count. Those of whole
+ * periods are counted already: only the failures of the first and the last period are read.
  */
 async function loadTruthCounts(
   sql: Queryable,
@@ -88,7 +88,8 @@ async function loadTruthCounts(
     submissionId: string | null;
   },
 ): Promise<TruthCounts[]> {
-  const [first, last] = [since, until].map((moment) => Math.floor(moment / PERIOD_SECONDS));
+  const first = Math.floor(since / PERIOD_SECONDS);
+  const last = Math.floor(until / PERIOD_SECONDS);
   const isOfRepository = sql`repository_id = any(${arrayOf(repositoryIds)}::bigint[])`;
   const isOther = submissionId ? sql`submission_id <> decode(${submissionId}, 'hex')` : sql`true`;
   const isCounted = sql`${isOfRepository} and ${countsInShare(sql)} and ${isOther}`;
@@ -102,14 +103,14 @@ async function loadTruthCounts(
       select evidence, is_on_base, (truth = 'not_the_change')::int as not_the_change,
         (truth = 'the_change')::int as the_change
       from failure_evidence
-      where ${isCounted} and ${isWithin(since, (first! + 1) * PERIOD_SECONDS)}
+      where ${isCounted} and ${isWithin(since, (first + 1) * PERIOD_SECONDS)}
       union all
       select evidence, is_on_base, not_the_change, the_change from truth_count
-      where ${isOfRepository} and period > ${first!} and period < ${last!}
+      where ${isOfRepository} and period > ${first} and period < ${last}
       union all
       select evidence, is_on_base, (truth = 'not_the_change')::int, (truth = 'the_change')::int
       from failure_evidence
-      where ${isCounted} and ${isWithin(last! * PERIOD_SECONDS, until + 1)}
+      where ${isCounted} and ${isWithin(last * PERIOD_SECONDS, until + 1)}
     ) c
     group by evidence, is_on_base
     having sum(not_the_change) + sum(the_change) > 0`;

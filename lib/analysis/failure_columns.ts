@@ -13,7 +13,10 @@ interface AddedFailure {
   cause: number;
 }
 
-/** Failures of some runs, which are added in ascending order of the numbers of their runs, the oldest run first. */
+/**
+ * Failures of some runs. Where it matters which of two is later, they are added in ascending order of the numbers of
+ * their runs, the oldest run first.
+ */
 export class FailureColumns {
   length = 0;
   readonly runs: Int32Array;

@@ -295,24 +295,6 @@ export class TestHistories<Given extends Run<"results">> {
       visit(this.#runs[runNo]!, isException ? exceptions[next++]!.attempts : PASSED_ONCE);
     }
   }
-
-  /**
-   * How a test ended in each run, as a byte of its attempts; 0 where it did not run.
-   *
-   * @param bytes of the length of the runs
-   */
-  writeBytes(testNo: number, bytes: Uint8Array, byteOf: (attempts: Attempts) => number): void {
-    const place = this.#selected.placeOf(testNo);
-    if (place < 0) {
-      bytes.fill(0);
-      return;
-    }
-    const passed = byteOf(PASSED_ONCE);
-    for (let runNo = 0; runNo < bytes.length; runNo++) {
-      bytes[runNo] = this.#ran[runNo]![place] === 0 ? 0 : passed;
-    }
-    for (const { runNo, attempts } of this.#exceptions[place]!) bytes[runNo] = byteOf(attempts);
-  }
 }
 
 /** How long the tests of a run took. */

@@ -146,7 +146,7 @@ export const ownerPage = definePage({
   },
   showErrors: wrongRange(LIST_RANGES, WINDOW_RANGE),
   async show(request) {
-    const { now, link, query: { owner, days } } = request;
+    const { link, query: { owner, days } } = request;
     const [details, collection, owners] = await Promise.all([
       request.load(loadRepositoryDetails, {}),
       loadTestsOfRange(request, { days }),
@@ -163,7 +163,6 @@ export const ownerPage = definePage({
       .sort((a, b) => b.disruptionCount - a.disruptionCount);
     const quarantined = tests.filter(({ quarantine }) => quarantine !== null)
       .sort((a, b) => endOf(a) - endOf(b));
-    const ending = quarantined.filter((test) => endOf(test) < now + ENDING_DAYS * SECONDS_PER_DAY);
     const own = owners.filter((one) => foldCase(one.owner) === key);
     const testCount = own.reduce((sum, one) => sum + one.testCount, 0);
     const head = markup`<h1><bdi>${owner}</bdi></h1>`;
@@ -185,25 +184,7 @@ ${
           addressOf: (days) => request.pathTo(["owners", owner], { days }),
         })
       }
-${
-        factLine(
-          ["Tests", formatCount(testCount)],
-          ["Flaky", formatCount(flaky.length), "not quarantined"],
-          ["Flaky failures", formatCount(costOf(tests)), `in ${days} days`],
-          [
-            "Cost of flaky failures",
-            formatDuration(microseconds),
-            markup`<span title="Failed attempts, and jobs that ran again">in ${days} days</span>`,
-          ],
-          [
-            "Quarantined",
-            formatCount(quarantined.length),
-            `${formatCount(ending.length)} ${
-              ending.length === 1 ? "ends" : "end"
-            } within ${ENDING_DAYS} days`,
-          ],
-        )
-      }
+${ownerFigures({ tests, testCount, flaky, quarantined, microseconds }, page)}
 <h2>Flaky tests</h2>
 ${flaky.length > 0 ? flakyTable(flaky, page) : emptyState("None of them is flaky.")}
 <h2>Quarantined</h2>
@@ -215,6 +196,36 @@ ${
     };
   },
 });
+
+function ownerFigures(
+  { tests, testCount, flaky, quarantined, microseconds }: {
+    tests: readonly TrackedTest[];
+    testCount: number;
+    flaky: readonly TrackedTest[];
+    quarantined: readonly TrackedTest[];
+    microseconds: number;
+  },
+  { now, days }: OwnerPage,
+): Markup {
+  const ending = quarantined.filter((test) => endOf(test) < now + ENDING_DAYS * SECONDS_PER_DAY);
+  return factLine(
+    ["Tests", formatCount(testCount)],
+    ["Flaky", formatCount(flaky.length), "not quarantined"],
+    ["Flaky failures", formatCount(costOf(tests)), `in ${days} days`],
+    [
+      "Cost of flaky failures",
+      formatDuration(microseconds),
+      markup`<span title="Failed attempts, and jobs that ran again">in ${days} days</span>`,
+    ],
+    [
+      "Quarantined",
+      formatCount(quarantined.length),
+      `${formatCount(ending.length)} ${
+        ending.length === 1 ? "ends" : "end"
+      } within ${ENDING_DAYS} days`,
+    ],
+  );
+}
 
 /** What flaky failures of these tests cost in all of their repositories. */
 async function flakyMicrosecondsOf(

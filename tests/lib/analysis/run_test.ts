@@ -117,15 +117,6 @@ describe("the histories of tests", () => {
     assert.deepEqual(of(2), ["1 negative", "3 positive"]);
   });
 
-  it("are a byte for each run, 0 where a test did not run", () => {
-    const bytesOf = (testNo: number) => {
-      const bytes = new Uint8Array(runs.length).fill(9);
-      histories.writeBytes(testNo, bytes, ({ counts }) => 1 + counts.negative);
-      return [...bytes];
-    };
-    assert.deepEqual([1, 2, 7, 100].map(bytesOf), [[1, 1, 1], [2, 0, 1], [0, 0, 0], [0, 0, 0]]);
-  });
-
   it("are empty of a test that never ran, and of one that was not selected", () => {
     assert.deepEqual([of(7), of(3), of(100)], [[], [], []]);
   });

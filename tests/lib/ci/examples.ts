@@ -35,7 +35,9 @@ interface Example {
 
 /** By service. @param commit that the jobs were started for */
 export function examples(commit: string): Record<string, Example> {
-  const files = readdirSync(FOLDER).map((name) => readFileSync(FOLDER + name, "utf8"));
+  const files = readdirSync(FOLDER).filter((name) => name.endsWith(".json")).map((name) =>
+    readFileSync(FOLDER + name, "utf8")
+  );
   return Object.fromEntries(files.map((text) => {
     const { service, ...example } = JSON.parse(text.replaceAll(SHA, commit));
     return [service, example];

@@ -23,7 +23,8 @@ describe("the report", () => {
     });
   }
 
-  it("is in each folder once", () => assert.ok(fixtures.length > 200, String(fixtures.length)));
+  it("is in more than 200 folders", () =>
+    assert.ok(fixtures.length > 200, String(fixtures.length)));
 });
 
 /** Without columns, which boundaries of chunks move. */

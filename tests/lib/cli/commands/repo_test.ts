@@ -178,6 +178,7 @@ describeWithDatabase("repo", (database) => {
       insert into failure_evidence (repository_id, submission_id, test_no, evidence, is_on_base,
         base_run_count, base_failed_count, is_repeat)
       values (${repositoryId}, ${id}, 0, 'few', false, 0, 0, false)`;
+    await sql`insert into truth_count values (${repositoryId}, 0, 'few', false, 1, 0)`;
     await sql`
       insert into negative_result (repository_id, submission_id, result_no, test_no, is_disruption,
         conclusion, text_id, fingerprint)
