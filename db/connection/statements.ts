@@ -8,6 +8,7 @@ import type { Transaction } from "./sql.ts";
 type Settled = { result: postgres.RowList<postgres.Row[]> } | { error: unknown };
 
 interface StatementObserver {
+  isInTransaction?: boolean;
   /** It has a connection. */
   sent?(): void;
   /** Called before anything else that waits for the statement. */
@@ -35,7 +36,8 @@ interface Queue {
 /**
  * Sends a statement at once. By default the first run of one with parameters on a connection waits for the types that
  * the server expects, and all others wait with it: 25 statements of a page took 30 ms longer. The types are needed
- * for values that we do not pass, such as a Date.
+ * for values that we do not pass, such as a Date. In transactions only: of equal statements that are in flight
+ * together each becomes a prepared statement of its own, as many as there are callers of the pool.
  */
 const SENT_AT_ONCE = { get: () => false, set: () => {} };
 
@@ -53,7 +55,7 @@ export function observeStatement<T>(statement: T, onStart: () => StatementObserv
     statement.then = then;
     const observer = onStart();
     const hooked = statement as unknown as Hooked;
-    Object.defineProperty(hooked, "describeFirst", SENT_AT_ONCE);
+    if (observer.isInTransaction) Object.defineProperty(hooked, "describeFirst", SENT_AT_ONCE);
     hooked.options.onexecute = ({ queue }) => {
       observer.sent?.();
       compact(queue);
@@ -130,6 +132,7 @@ export function guardTransaction(
       if (state.isOver) throw connectionLost();
       if (hasEnded) throw new Error(LATE_STATEMENT);
       return observeStatement(send(...args), () => ({
+        isInTransaction: true,
         settled(settled) {
           if ("result" in settled) return;
           // Known here before `begin` fails.

@@ -62,6 +62,18 @@ describeWithDatabases("statements of a connection", (database) => {
     }
   });
 
+  it("are prepared once for all callers that send the same one at a time", async () => {
+    const { sql, close } = await openDatabase({ ...database().place, maxConnections: 1 });
+    try {
+      await Promise.all(Array.from({ length: 20 }, (_, n) => sql`select ${n}::int as same_one`));
+      const names = await sql`
+        select name from pg_prepared_statements where statement like 'select $1::int as same_one%'`;
+      assert.equal(names.length, 1);
+    } finally {
+      await close();
+    }
+  });
+
   it("have the same parameters the first time as later", async () => {
     const { sql, close } = await openDatabase({ ...database().place, maxConnections: 1 });
     try {
