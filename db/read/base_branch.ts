@@ -4,51 +4,50 @@ import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
 import { buildKeyOf } from "./fragments.ts";
 
-/** The base branch of a repository: {@linkcode loadBaseBranches}. */
+/**
+ * The base branch of a repository: the one that was set, else the default branch as CI says, else the first of
+ * the usual ones that has builds in the last 90 days, else the branch with most of them. A later one is looked
+ * for only where the earlier ones are unknown.
+ *
+ * @param options.now seconds since 1970
+ */
 export async function loadBaseBranch(
   sql: Queryable,
   { repositoryId, now }: { repositoryId: number; now: number },
 ): Promise<string> {
-  const branches = await loadBaseBranches(sql, { repositoryIds: [repositoryId], now });
-  return branches.get(repositoryId) ?? DEFAULT_BASE;
+  const isBuild = sql`s.repository_id = ${repositoryId} and s.status = 'processed'
+    and s.submission_id >= decode(${firstSubmissionId(now - BASE_DAYS * SECONDS_PER_DAY)}, 'hex')`;
+  // The first two of `coalesce` are those of `knownBaseBranch`.
+  const [row] = await sql<{ branch: string | null }[]>`
+    select coalesce(r.base_branch, r.default_branch, (
+      select b.branch
+      from unnest(${textsIn(sql, [...USUAL_BASE_BRANCHES])}) with ordinality b (branch, place)
+      where exists (select 1 from submission s where ${isBuild} and s.branch = b.branch)
+      order by b.place limit 1
+    ), (
+      select s.branch from submission s
+      where ${isBuild} and s.branch > ''
+      group by s.branch
+      order by count(distinct ${buildKeyOf(sql)}) desc, s.branch collate "C" limit 1
+    )) as branch
+    from repository r
+    where r.repository_id = ${repositoryId}`;
+  return row?.branch ?? DEFAULT_BASE;
 }
 
 /**
- * The base branch of each repository: the one that was set, else the default branch as CI says, else the first
- * of the usual ones that has builds in the last 90 days, else the branch with most of them. A later one is looked
- * for only where the earlier ones are unknown.
- *
- * @param options.now seconds since 1970
+ * The base branch of each repository, as {@linkcode loadBaseBranch}. Where it depends on the builds a repository
+ * has a statement of its own: Citus cannot join the builds of several with their rows.
  */
 export async function loadBaseBranches(
   sql: Queryable,
   { repositoryIds, now }: { repositoryIds: readonly number[]; now: number },
 ): Promise<Map<number, string>> {
-  const ids = arrayOf(repositoryIds);
-  // For one repository the planner keeps a plan; with an array it makes one each time, which takes 1 ms.
-  const [isGiven, isOfGiven] = repositoryIds.length === 1
-    ? [sql`r.repository_id = ${repositoryIds[0]!}`, sql`s.repository_id = ${repositoryIds[0]!}`]
-    : [
-      sql`r.repository_id = any(${ids}::bigint[])`,
-      sql`s.repository_id = any(${ids}::bigint[]) and s.repository_id = r.repository_id`,
-    ];
-  const isBuild = sql`${isOfGiven} and s.status = 'processed'
-    and s.submission_id >= decode(${firstSubmissionId(now - BASE_DAYS * SECONDS_PER_DAY)}, 'hex')`;
-  // The first two of `coalesce` are those of `knownBaseBranch`.
-  const rows = await sql<{ repositoryId: number; branch: string | null }[]>`
-    select r.repository_id::float8 as "repositoryId",
-      coalesce(r.base_branch, r.default_branch, (
-        select b.branch
-        from unnest(${textsIn(sql, [...USUAL_BASE_BRANCHES])}) with ordinality b (branch, place)
-        where exists (select 1 from submission s where ${isBuild} and s.branch = b.branch)
-        order by b.place limit 1
-      ), (
-        select s.branch from submission s
-        where ${isBuild} and s.branch > ''
-        group by s.branch
-        order by count(distinct ${buildKeyOf(sql)}) desc, s.branch collate "C" limit 1
-      )) as branch
-    from repository r
-    where ${isGiven}`;
-  return new Map(rows.map(({ repositoryId, branch }) => [repositoryId, branch ?? DEFAULT_BASE]));
+  const known = await sql<{ repositoryId: number; branch: string | null }[]>`
+    select repository_id::float8 as "repositoryId", coalesce(base_branch, default_branch) as branch
+    from repository where repository_id = any(${arrayOf(repositoryIds)}::bigint[])`;
+  const branches = await Promise.all(
+    known.map(({ repositoryId, branch }) => branch ?? loadBaseBranch(sql, { repositoryId, now })),
+  );
+  return new Map(known.map(({ repositoryId }, at) => [repositoryId, branches[at]!]));
 }

@@ -21,16 +21,16 @@ const LATER = `
     primary key (repository_id, note_no)
   );
   create table setting (name text primary key, value text not null);
-  alter table submission add column runner text not null default '';
+  alter table submission add column runner_pool text not null default '';
   alter table submission drop constraint submission_repository_id_key_key;
   alter table submission add constraint submission_repository_id_key_key unique (repository_id, key);
-  create index submission_branch on submission (repository_id, branch);
+  create index submission_runner_pool on submission (repository_id, runner_pool);
   alter table test rename column file to path;
   update quarantine set quarantined_by = 'unknown' where quarantined_by is null;
   create or replace function stored_submission(repository_id bigint, submission_id bytea)
   returns table (key text)
   language sql stable as $$
-    select s.key || s.runner from submission s
+    select s.key || s.runner_pool from submission s
     where s.repository_id = $1 and s.submission_id = $2
   $$;
   drop table test_tag_set;`;
