@@ -68,7 +68,7 @@ export const routes: readonly Route[] = withExamples([
   flakyTests,
   flakyBadge,
   coverageBadgeRoute,
-  ...documentation(() => routes),
+  ...documentation,
 ]);
 
 /** Adds the examples of responses, by operation. */

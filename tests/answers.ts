@@ -1,6 +1,6 @@
 /** All that the API says about an organization, found by following its own responses. */
 import assert from "node:assert/strict";
-import { pathTemplate } from "../lib/http/openapi/description.ts";
+import { pathTemplate } from "../tools/documentation/description.ts";
 import { routes } from "../routes/mod.ts";
 import { INCLUDES } from "./oracle/response_bodies.ts";
 

@@ -1,4 +1,4 @@
-// Tests: tests/lib/html/charts_test.ts tests/lib/html/markdown_test.ts
+// Tests: tests/lib/html/charts_test.ts tests/tools/documentation/markdown_test.ts
 /** The parts that pages are made of. */
 import type { TestIdentity } from "../base/identity.ts";
 import { formatTimestamp, SECONDS_PER_DAY } from "../base/time.ts";

@@ -1,4 +1,4 @@
-// Tests: tests/lib/http/docs_page/page_test.ts tests/lib/http/sign_in/sign_in_test.ts
+// Tests: tests/tools/documentation/docs_page_test.ts tests/lib/http/sign_in/sign_in_test.ts
 /** Fields of the forms that filter lists. */
 import { type Markup, markup } from "./markup.ts";
 

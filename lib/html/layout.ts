@@ -1,4 +1,4 @@
-// Tests: tests/lib/http/docs_page/page_test.ts tests/lib/http/sign_in/sign_in_test.ts
+// Tests: tests/tools/documentation/docs_page_test.ts tests/lib/http/sign_in/sign_in_test.ts
 /** The frame of every page: head, navigation, footer, and response headers. */
 import { createHash } from "node:crypto";
 import { type TimeZone, UTC } from "../base/time_zone.ts";

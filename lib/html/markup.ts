@@ -1,11 +1,11 @@
 /** HTML and SVG from templates, in which everything that is interpolated is escaped. */
 import { escapeHtml } from "./escape.ts";
 
-/** HTML or SVG that was made by {@linkcode markup}; nothing else creates it. */
+/** HTML or SVG that was made by {@linkcode markup} or {@linkcode builtMarkup}; nothing else creates it. */
 export class Markup {
   readonly #text: string;
 
-  constructor(parts: TemplateStringsArray, values: readonly Content[]) {
+  constructor(parts: readonly string[], values: readonly Content[]) {
     let text = parts[0]!;
     for (const [index, value] of values.entries()) text += textOf(value) + parts[index + 1]!;
     this.#text = text;
@@ -25,6 +25,11 @@ export type Content = Markup | string | number | null | undefined | false | read
  */
 export function markup(parts: TemplateStringsArray, ...values: Content[]): Markup {
   return new Markup(parts, values);
+}
+
+/** Markup from a file of this project that {@linkcode markup} wrote. */
+export function builtMarkup(html: string): Markup {
+  return new Markup([html], []);
 }
 
 function textOf(value: Content): string {

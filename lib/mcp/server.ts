@@ -3,7 +3,9 @@ import { McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
 import * as v from "valibot";
 import { type ApiClient, ApiError } from "../api_client/client.ts";
 import { outputJson } from "./output.ts";
+import { withJsonSchema } from "./json_schema.ts";
 import { registerPrompts } from "./prompts.ts";
+import schemas from "./schemas.json" with { type: "json" };
 import { getBuildVerdicts } from "./tools/build_verdicts.ts";
 import { findFlakyTests } from "./tools/find_flaky_tests.ts";
 import { findSlowTests } from "./tools/find_slow_tests.ts";
@@ -19,7 +21,7 @@ import {
   getSubmissionTestResults,
   listRecentSubmissions,
 } from "./tools/submissions.ts";
-import { type Get, inputSchema, outputSchema, type Tool } from "./tools/tool.ts";
+import { acceptedInput, type Get, type Tool } from "./tools/tool.ts";
 
 const INSTRUCTIONS =
   "Flaky-test analytics of CI results, read-only. A disruption is a failure of a test that also " +
@@ -29,7 +31,7 @@ const INSTRUCTIONS =
 
 const INVENTORY_URI = "test-analytics://repos/{owner}/{name}/flaky-tests";
 
-const TOOLS = [
+export const TOOLS: readonly Tool[] = [
   getBuildVerdicts,
   findFlakyTests,
   findSlowTests,
@@ -80,10 +82,11 @@ export function createToolServer(
   };
   for (const tool of TOOLS) {
     const { name, description } = tool;
+    const shown = (schemas.tools as Record<string, { input: object; output: object }>)[name]!;
     server.registerTool(name, {
       description,
-      inputSchema: inputSchema(tool),
-      outputSchema: outputSchema(tool),
+      inputSchema: withJsonSchema(acceptedInput(tool), shown.input),
+      outputSchema: withJsonSchema(tool.output, shown.output),
       annotations: { readOnlyHint: true },
     }, async (args, { mcpReq: { signal } }) => {
       const text = await call(tool, args, signal);

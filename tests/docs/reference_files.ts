@@ -1,12 +1,10 @@
 /**
- * The generated parts of the reference: the HTTP API, the commands, the settings and the test tools.
+ * The generated parts of the reference: the commands, the settings and the test tools.
  *
  * `deno task fix` regenerates them.
  */
 import type { Argument, Command, Option } from "commander";
 import { SETTINGS } from "../../lib/base/config.ts";
-import { llmsText } from "../../lib/http/llms_txt/document.ts";
-import { routes } from "../../routes/mod.ts";
 import { leafCommands, SHARED_OPTIONS } from "../usage_lines.ts";
 import { writeJUnitTables } from "./junit_tables.ts";
 import { markPattern } from "./marks.ts";
@@ -14,16 +12,8 @@ import { markPattern } from "./marks.ts";
 /** Regenerates the files. */
 export const REGENERATE = "deno task fix";
 
-/** The HTTP API, generated as a whole. */
-export const API_FILE = new URL("../../docs/reference/api.md", import.meta.url);
-
 /** The command line; only the text between marks is generated. */
 export const COMMAND_LINE_FILE = new URL("../../docs/reference/command_line.md", import.meta.url);
-
-/** The text of the HTTP reference, which the service also serves. */
-export function apiText(): string {
-  return llmsText(routes);
-}
 
 /** The generated parts of the command line's reference, by the name of their mark. */
 export function markedParts(): Record<string, string> {
@@ -107,7 +97,6 @@ function environmentTable(): string {
 }
 
 if (import.meta.main) {
-  await Deno.writeTextFile(API_FILE, apiText());
   let text = await Deno.readTextFile(COMMAND_LINE_FILE);
   for (const [name, part] of Object.entries(markedParts())) {
     text = text.replace(markPattern(name), (_, begin, _part, end) => `${begin}\n${part}\n\n${end}`);

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { openapiDocument } from "../../lib/http/openapi/document.ts";
-import { pathTemplate } from "../../lib/http/openapi/description.ts";
+import { openapiDocument } from "../../tools/documentation/openapi.ts";
+import { pathTemplate } from "../../tools/documentation/description.ts";
 import type { Route } from "../../lib/http/request/route.ts";
 import { routes } from "../../routes/mod.ts";
 import { PAGE_OPERATIONS, pageProblems } from "./page_contract.ts";

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { describeWithDatabase } from "../database.ts";
-import { FILE_PATHS } from "../../lib/http/guides/files.ts";
-import { DOCUMENT_PATHS } from "../../lib/http/guides/paths.ts";
+import { DOCUMENT_PATHS, FILE_PATHS } from "../../lib/http/documentation/documents.ts";
 import { createFixture, type Fixture, request } from "./fixture.ts";
 import { assertHarmless, type Html, parseHtml } from "./html.ts";
 

@@ -1,6 +1,6 @@
 /** What holds for every page, which the OpenAPI document does not describe. */
 import { gunzipSync } from "node:zlib";
-import { describedParameters, pathTemplate } from "../../lib/http/openapi/description.ts";
+import { describedParameters, pathTemplate } from "../../tools/documentation/description.ts";
 import { pages } from "../../routes/mod.ts";
 import type { Operation, ParameterObject, SeenResponse, SentRequest } from "./contract.ts";
 import { assertHarmless, parseHtml } from "./html.ts";

@@ -1,4 +1,4 @@
-// Tests: tests/lib/http/docs_page/page_test.ts tests/lib/http/request/parsed_url_test.ts
+// Tests: tests/tools/documentation/docs_page_test.ts tests/lib/http/request/parsed_url_test.ts
 import type { TimeZone } from "../../base/time_zone.ts";
 import { keptParameters, layout, PAGE_HEADERS } from "../../html/layout.ts";
 import { type Markup, markup, pathsFrom, type PathTo } from "../../html/markup.ts";

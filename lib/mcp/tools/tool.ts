@@ -1,6 +1,5 @@
 // Tests: tests/lib/mcp/tools/find_flaky_tests_test.ts tests/lib/mcp/tools/find_slow_tests_test.ts
 /** The type of a tool, and schemas that several tools share. */
-import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import type { GetRequest } from "../../api_client/client.ts";
 
@@ -50,106 +49,9 @@ export function defineTool<Input extends v.ObjectEntries, Output extends v.Objec
   return { ...tool, input: schema, output: shown } as unknown as Tool;
 }
 
-/**
- * The input of a tool as clients see it. It also accepts `owner` and `name`, which earlier versions took
- * instead of `repository`.
- */
-export function inputSchema({ input }: Tool): StandardSchema {
-  const shown = compact(toStandardJsonSchema(input), shortInput);
-  const accepted = v.pipe(v.unknown(), v.transform(withRepository), input);
-  const { validate } = accepted["~standard"];
-  return { ...shown, "~standard": { ...shown["~standard"], validate } };
-}
-
-/**
- * The output of a tool as clients see it: its fields are always there unless their description says so. Of
- * lists and objects, the description names the fields.
- */
-export function outputSchema({ output }: Tool): StandardSchema {
-  return compact(toStandardJsonSchema(output), ({ properties }) => {
-    const said = new Map<string, string>();
-    return {
-      type: "object",
-      properties: mapped(properties, (one, name) => describedOutput(one, name, said)),
-    };
-  });
-}
-
-type StandardSchema = ReturnType<typeof toStandardJsonSchema>;
-
-type JsonSchema = Record<string, unknown>;
-
-/** A schema that is written shortly: the list of tools is part of every conversation. */
-function compact(
-  schema: StandardSchema,
-  shorten: (schema: JsonSchema) => JsonSchema,
-): StandardSchema {
-  const { jsonSchema } = schema["~standard"];
-  const shortened = (make: typeof jsonSchema.input): typeof jsonSchema.input => (given) =>
-    shorten(make(given));
-  return {
-    ...schema,
-    "~standard": {
-      ...schema["~standard"],
-      jsonSchema: { input: shortened(jsonSchema.input), output: shortened(jsonSchema.output) },
-    },
-  };
-}
-
-/** Without the dialect, which is the protocol's default, and what the messages of errors tell. */
-function shortInput({ $schema: _, properties, required, ...schema }: JsonSchema): JsonSchema {
-  const short = (one: JsonSchema) => {
-    const { pattern: _, minLength: _length, minimum: _minimum, items: _items, ...shown } = one;
-    const { default: preset, ...rest } = shown;
-    if (rest.description === "") delete rest.description;
-    return preset === undefined || preset === "" || preset === false || Array.isArray(preset)
-      ? rest
-      : { ...rest, default: preset };
-  };
-  const isEmpty = Array.isArray(required) && required.length === 0;
-  return { ...schema, properties: mapped(properties, short), ...!isEmpty && { required } };
-}
-
-function mapped(properties: unknown, map: (schema: JsonSchema, name: string) => JsonSchema) {
-  return Object.fromEntries(
-    Object.entries(properties as Record<string, JsonSchema>)
-      .map(([name, one]) => [name, map(one, name)]),
-  );
-}
-
-/** @param said the field by its fields: equal ones are named once */
-function describedOutput(schema: JsonSchema, name: string, said: Map<string, string>): JsonSchema {
-  const { isNullable, value } = withoutNull(schema);
-  const fields = fieldsOf(value, name, said);
-  const description = [schema.description, fields].filter(Boolean).join(": ");
-  return {
-    type: isNullable ? [value.type, "null"] : value.type,
-    ...description && { description },
-  };
-}
-
-/** The names of the fields of an object or of the items of a list, with what is to be said of them. */
-function fieldsOf(schema: JsonSchema, owner: string, said: Map<string, string>): string {
-  const { items, properties } = withoutNull(schema).value;
-  if (items) return fieldsOf(items as JsonSchema, owner, said);
-  if (!properties) return "";
-  const key = JSON.stringify(properties);
-  const earlier = said.get(key);
-  if (earlier !== undefined) return `as ${earlier}`;
-  said.set(key, owner);
-  return Object.entries(properties).map(([name, one]) => {
-    const { description } = one as JsonSchema;
-    const fields = fieldsOf(one as JsonSchema, name, said);
-    const note = [description, fields].filter(Boolean).join(": ");
-    return note ? `${name} (${note})` : name;
-  }).join(", ");
-}
-
-function withoutNull(schema: JsonSchema): { isNullable: boolean; value: JsonSchema } {
-  const [value, empty] = (schema.anyOf ?? []) as JsonSchema[];
-  return empty?.type === "null"
-    ? { isNullable: true, value: value! }
-    : { isNullable: false, value: schema };
+/** It also accepts `owner` and `name`, which earlier versions took instead of `repository`. */
+export function acceptedInput({ input }: Tool): v.GenericSchema {
+  return v.pipe(v.unknown(), v.transform(withRepository), input);
 }
 
 function withRepository(input: unknown): unknown {

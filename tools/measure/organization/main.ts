@@ -13,7 +13,7 @@ import type { Browser } from "playwright-core";
 import postgres from "postgres";
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { migrate } from "../../../db/schema/migrate.ts";
-import { DOCUMENT_PATHS } from "../../../lib/http/guides/paths.ts";
+import { DOCUMENT_PATHS } from "../../../lib/http/documentation/documents.ts";
 import { launch } from "../../../tests/e2e/browser.ts";
 import { taskOptions } from "../../../tests/task_options.ts";
 import { cpuMilliseconds } from "../bench/cpu.ts";

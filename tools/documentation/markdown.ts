@@ -1,7 +1,7 @@
 /** Markdown of this project's documentation as markup. What it has of HTML is shown as text. */
 import { Lexer, type Token, type Tokens } from "marked";
-import { type Content, type Markup, markup } from "./markup.ts";
-import { verbatim } from "./elements.ts";
+import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
+import { verbatim } from "../../lib/html/elements.ts";
 
 /** The link of an address in the Markdown; `null` leaves only its text. */
 export type ResolveLink = (address: string) => Markup | null;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { renderMarkdown } from "../../../lib/html/markdown.ts";
+import { renderMarkdown } from "../../../tools/documentation/markdown.ts";
 import { externalAddress, markup } from "../../../lib/html/markup.ts";
 
 const render = (text: string) =>

@@ -1,59 +1,37 @@
-/** The documentation page: one HTML document drawn from the route table. It loads nothing else. */
-import { escapeHtml } from "../../html/escape.ts";
-import {
-  documentHead,
-  documentHeaders,
-  hashSource,
-  LOGO,
-  mainNavigation,
-  PRODUCT,
-  STYLE,
-} from "../../html/layout.ts";
-import { renderMarkdown } from "../../html/markdown.ts";
-import { type Markup, pathsFrom } from "../../html/markup.ts";
-import { commonFields, commonFieldsText, responseText } from "../llms_txt/document.ts";
+/** The content of the documentation page, drawn from the route table. */
+import { escapeHtml } from "../../lib/html/escape.ts";
+import type { Markup } from "../../lib/html/markup.ts";
+import { type Route, TAGS } from "../../lib/http/request/route.ts";
 import {
   API_DESCRIPTION,
   API_SUMMARY,
-  API_TITLE,
   type DescribedParameter,
   describedParameters,
   parameterType,
   pathTemplate,
-} from "../openapi/description.ts";
-import { type Route, TAGS } from "../request/route.ts";
-import script from "./script.js" with { type: "text" };
-import ownStyle from "./style.css" with { type: "text" };
+} from "./description.ts";
+import { renderMarkdown } from "./markdown.ts";
+import { commonFields, commonFieldsText, responseText } from "./reference.ts";
 
-const style = STYLE + ownStyle;
-
-/** Creates the page, and the headers that allow its script and style. */
-export function docsPage(
-  routes: readonly Route[],
-): { body: string; headers: Readonly<Record<string, string>> } {
+/** HTML of what the page says first, its contents, and a form for every endpoint. */
+export function docsPageContent(routes: readonly Route[]): string {
   const groups = Object.entries(TAGS).map(([tag, description]) => ({
     tag,
     description,
     routes: routes.filter((route) => route.tag === tag),
   }));
   const fields = commonFields(routes);
-  const body = `${documentHead(`${API_TITLE}: API`, style)}<header class="top">
-${LOGO}
-<span class="product">${PRODUCT}</span>
-${mainNavigation({ pathTo: pathsFrom(""), path: "/docs" })}
-<form class="token"><label for="token">API token</label>
-<input id="token" type="password" autocomplete="off" spellcheck="false" placeholder="tk_..."></form>
-</header>
-<div class="columns">
-<nav class="contents" aria-label="Endpoints">
-${groups.map(({ tag, routes }) => contentsOf(tag, routes)).join("\n")}
-</nav>
-<main id="main" tabindex="-1">
+  return `<div class="introduction">
 <h1>${escapeHtml(API_SUMMARY)}</h1>
 <p class="formats">The same as <a href="openapi.yaml">OpenAPI</a> and as <a href="llms-full.txt">plain text</a>.</p>
 <p>To send requests from this page, enter an API token above. It is kept only until you leave the
 page.</p>
 <noscript><p>Sending requests needs JavaScript.</p></noscript>
+</div>
+<nav class="contents" aria-label="Endpoints">
+${groups.map(({ tag, routes }) => contentsOf(tag, routes)).join("\n")}
+</nav>
+<div class="endpoints">
 ${
     groups.map(({ tag, description, routes }) =>
       `<h2>${escapeHtml(tag)}</h2>\n${markdown(description)}\n${
@@ -64,13 +42,8 @@ ${
 ${markdown(commonFieldsText(fields))}
 <h2>General rules</h2>
 ${markdown(API_DESCRIPTION)}
-</main>
 </div>
-<script>${script}</script>
-</body>
-</html>
 `;
-  return { body, headers: HEADERS };
 }
 
 function contentsOf(tag: string, routes: readonly Route[]): string {
@@ -119,16 +92,3 @@ function parameterField(operationId: string, parameter: DescribedParameter): str
 function markdown(text: string): Markup {
   return renderMarkdown(text, () => null).content;
 }
-
-/** Only this script and this style sheet take effect, and requests go to this service alone. */
-const HEADERS = documentHeaders({
-  style,
-  policy: [
-    `script-src ${hashSource(script)}`,
-    "connect-src 'self'",
-    // Badges that were requested are shown from a blob, the icon from a data URL.
-    "img-src blob: data:",
-    "form-action 'none'",
-  ],
-  referrer: "no-referrer",
-});

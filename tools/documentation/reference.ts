@@ -1,6 +1,6 @@
 /**
- * llms-full.txt: the whole API as one Markdown text, generated from the route table, with chapters of
- * its own before and between the endpoints.
+ * `docs/reference/api.md`, served as llms-full.txt: the whole API as one Markdown text, generated from the
+ * route table, with chapters of its own before and between the endpoints.
  */
 import {
   API_SUMMARY,
@@ -14,8 +14,8 @@ import {
   GENERAL_RULES,
   parameterType,
   pathTemplate,
-} from "../openapi/description.ts";
-import { type Access, type Route, type Tag, TAGS } from "../request/route.ts";
+} from "./description.ts";
+import { type Access, type Route, type Tag, TAGS } from "../../lib/http/request/route.ts";
 import badges from "./badges.md" with { type: "text" };
 import introduction from "./introduction.md" with { type: "text" };
 import otherInterfaces from "./other_interfaces.md" with { type: "text" };

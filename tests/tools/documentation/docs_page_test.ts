@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { describe, it } from "@std/testing/bdd";
-import { docsPage } from "../../../../lib/http/docs_page/page.ts";
-import { describedParameters } from "../../../../lib/http/openapi/description.ts";
-import type { Route } from "../../../../lib/http/request/route.ts";
-import { routes } from "../../../../routes/mod.ts";
+import { docsPage } from "../../../lib/http/documentation/docs_page.ts";
+import { describedParameters } from "../../../tools/documentation/description.ts";
+import { docsPageContent } from "../../../tools/documentation/docs_page.ts";
+import type { Route } from "../../../lib/http/request/route.ts";
+import { routes } from "../../../routes/mod.ts";
 
-const { body: html, headers } = docsPage(routes);
+const { body: html, headers } = docsPage();
 
 function hashes(pattern: RegExp): string {
   return [...html.matchAll(pattern)].map(([, text = ""]) =>
@@ -64,6 +65,6 @@ describe("the documentation page", () => {
       description: `- ${trap}`,
       response: { ...route?.response, example: trap },
     } as Route;
-    assert.doesNotMatch(docsPage([changed]).body, /<script>alert/);
+    assert.doesNotMatch(docsPage(docsPageContent([changed])).body, /<script>alert/);
   });
 });

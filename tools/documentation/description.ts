@@ -1,9 +1,8 @@
-// Tests: tests/lib/http/docs_page/page_test.ts tests/lib/http/llms_txt/document_test.ts
 /** What documents the API: its title and rules, and the parameters, fields and examples of a route. */
 import { toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
-import { type ParameterMetadata, PATH_PARAMETERS } from "../request/parameters.ts";
-import type { Endpoint, Route } from "../request/route.ts";
+import { type ParameterMetadata, PATH_PARAMETERS } from "../../lib/http/request/parameters.ts";
+import type { Endpoint, Route } from "../../lib/http/request/route.ts";
 import rules from "./conventions.md" with { type: "text" };
 
 export const API_TITLE = "Test Analytics Platform";

@@ -1,12 +1,11 @@
-// Tests: tests/docs/reference_test.ts tests/lib/http/llms_txt/document_test.ts
 /** The OpenAPI 3.1 document, generated from the route table. */
 import { toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import { stringify } from "yaml";
-import { VERSION } from "../../base/version.ts";
-import { ERRORS_SCHEMA, MESSAGE_SCHEMA } from "../request/errors.ts";
-import { LIST_MEDIA_TYPES } from "../request/list_format.ts";
-import { type Access, type Route, TAGS } from "../request/route.ts";
+import { VERSION } from "../../lib/base/version.ts";
+import { ERRORS_SCHEMA, MESSAGE_SCHEMA } from "../../lib/http/request/errors.ts";
+import { LIST_MEDIA_TYPES } from "../../lib/http/request/list_format.ts";
+import { type Access, type Route, TAGS } from "../../lib/http/request/route.ts";
 import {
   API_DESCRIPTION,
   API_SUMMARY,
