@@ -2,6 +2,7 @@
  * What the URL of a request names: its route, its parameters as they were sent, and the repositories
  * or the test that they select.
  */
+import { IttyRouter } from "itty-router";
 import type { NamedSelection, RepositoryVersion, Selection } from "../../../db/read/caller.ts";
 import { caseKey, isObjectId, parseTestId } from "../../base/identity.ts";
 import { quote } from "../../base/quote.ts";
@@ -28,7 +29,9 @@ export interface ParsedUrl {
 
 /** Creates a parser of URLs for a route table. */
 export function createUrlParser(routes: readonly Endpoint[]): (url: string) => ParsedUrl {
-  const patterns = routes.map((route) => ({ pattern: patternOf(route.path), route }));
+  const router = IttyRouter();
+  for (const route of routes) router.all(route.path, () => route);
+  const patterns = router.routes.map(([, pattern], index) => ({ pattern, route: routes[index]! }));
 
   return (url) => {
     const { path, search } = splitUrl(url);
@@ -38,6 +41,7 @@ export function createUrlParser(routes: readonly Endpoint[]): (url: string) => P
       // The path of a list with its format is nothing else.
       const listMatch = list && route.list ? pattern.exec(list.path) : null;
       const match = listMatch ?? pattern.exec(path);
+      // The router tolerates any number of trailing slashes, the API one.
       const variables = match && !path.endsWith("//") && decode(match.groups ?? {});
       if (!variables) continue;
       const format = listMatch && list!.format;
@@ -52,13 +56,6 @@ export function createUrlParser(routes: readonly Endpoint[]): (url: string) => P
     }
     return { ...UNKNOWN, root };
   };
-}
-
-/** The paths of a route: `:name` is one part of them, `:name+` any rest. One slash may follow. */
-function patternOf(path: string): RegExp {
-  const source = path.replaceAll(".", "\\.").replaceAll(/:(\w+)\+/g, "(?<$1>.*)")
-    .replaceAll(/:(\w+)/g, "(?<$1>[^/]+?)");
-  return new RegExp(`^${source}/?$`);
 }
 
 /** Splits a URL by hand: a client's `Host` header may make it invalid for `URL`. No path is `//`. */
