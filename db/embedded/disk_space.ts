@@ -1,5 +1,5 @@
 // Tests: tests/db/embedded/full_disk_test.ts
-import { freeBytes } from "../../lib/base/files.ts";
+import { freeBytes } from "../../lib/system/files.ts";
 
 const MEGABYTE = 1024 * 1024;
 

@@ -3,7 +3,7 @@ import { open, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { errorMessage } from "../../lib/base/error.ts";
-import { exists } from "../../lib/base/files.ts";
+import { exists } from "../../lib/system/files.ts";
 
 /** Longest path of a Unix socket: 107 bytes on Linux, 103 on macOS. Some systems truncate silently. */
 const MAX_SOCKET_PATH_BYTES = 103;

@@ -3,7 +3,7 @@ import { DatabaseError } from "../database_error.ts";
 import { embeddedFiles } from "./files.ts";
 import type { Session } from "./session.ts";
 import { errorMessage } from "../../lib/base/error.ts";
-import { writeLastToStderr } from "../../lib/base/standard_error.ts";
+import { writeLastToStderr } from "../../lib/system/standard_error.ts";
 
 /** Error numbers of the engine's file system (WASI), whose errors have no message. */
 const SYSTEM_ERRORS: Record<number, string> = {

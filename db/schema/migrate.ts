@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type postgres from "postgres";
 import { errorCode, errorMessage } from "../../lib/base/error.ts";
-import { BUILD } from "../../lib/base/version.ts";
+import { BUILD } from "../../lib/system/build.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { distribute, isDistributed } from "./distribute.ts";
 import { migrations } from "./migrations/mod.ts";

@@ -66,11 +66,7 @@ export function fingerprintAt(
     .toHex();
 }
 
-/** Identifies a text within its repository: 80 bits of its SHA-256, in hex. */
-export function textIdOf(text: FailureText): string {
-  return idOf(text).toHex();
-}
-
+/** Identifies a text within its repository: 80 bits of its SHA-256. */
 function idOf({ message, body }: FailureText): Uint8Array {
   return sha256(`${message.length}:${message}${body}`).subarray(0, ID_BYTES);
 }

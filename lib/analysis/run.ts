@@ -68,16 +68,6 @@ export interface RunColumns {
 /** A run with some of its columns. */
 export type Run<Column extends keyof RunColumns = never> = RunKey & Pick<RunColumns, Column>;
 
-/** Whether two runs are of the same code, whatever their environments: of the same tree, if known. */
-export function hasSameCode(
-  a: Run<"commitOid" | "treeOid">,
-  b: Run<"commitOid" | "treeOid">,
-): boolean {
-  return a.treeOid === null || b.treeOid === null
-    ? a.commitOid === b.commitOid
-    : a.treeOid === b.treeOid;
-}
-
 /** The tests of a run, in ascending order of test_hash. Runs of the same tests share one list. */
 export class TestList {
   readonly testNos: Int32Array;

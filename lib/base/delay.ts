@@ -1,4 +1,4 @@
-// Tests: tests/lib/api_client/client_test.ts tests/lib/base/output_queue_test.ts
+// Tests: tests/lib/api_client/client_test.ts tests/lib/system/output_queue_test.ts
 import { once } from "node:events";
 import { setTimeout as wait } from "node:timers/promises";
 

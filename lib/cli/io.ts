@@ -2,7 +2,7 @@
 import type { Database } from "../../db/connection/connect.ts";
 import type { Environment } from "../base/config.ts";
 import type { pause } from "../base/delay.ts";
-import type { OutputQueue } from "../base/output_queue.ts";
+import type { OutputQueue } from "../system/output_queue.ts";
 import type { PublishClock } from "../forge/publish.ts";
 import type { Git } from "../intake/checkout/git.ts";
 import type { DatabaseLocation } from "./settings.ts";

@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { setting } from "../base/config.ts";
-import { BUILD, PROGRAM } from "../base/version.ts";
+import { PROGRAM } from "../base/version.ts";
+import { BUILD } from "../system/build.ts";
 import { type AddCommand, asUsageError } from "./command.ts";
 import type { CliIo } from "./io.ts";
 import { COMMANDS } from "./commands/mod.ts";

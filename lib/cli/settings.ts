@@ -1,13 +1,8 @@
 /** Validation of settings. Options take precedence over the environment. */
 import * as v from "valibot";
 import { type ApiSettings, readApiSettings, TOKEN_VARIABLE } from "../api_client/api_settings.ts";
-import {
-  type Environment,
-  kebabCase,
-  readSecret,
-  setting,
-  type SettingName,
-} from "../base/config.ts";
+import { type Environment, kebabCase, setting, type SettingName } from "../base/config.ts";
+import { readSecret } from "../system/secret.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "../base/log.ts";
 import { readWith } from "../base/read_with.ts";
 import { parseTimeZone } from "../base/time_zone.ts";

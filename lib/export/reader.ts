@@ -2,7 +2,6 @@
 import { createHash } from "node:crypto";
 import { errorMessage } from "../base/error.ts";
 import { Failure } from "../base/failure.ts";
-import { BUILD } from "../base/version.ts";
 import {
   type ExportRecord,
   FORMAT_VERSION,
@@ -35,9 +34,13 @@ const MAX_LINE_BYTES = 4 << 20;
  * Reads an export in batches that follow its chunks, the header first. The last line is checked, and
  * not among them.
  *
+ * @param build version and commit of this program, for messages
  * @throws {ExportError} for the first line that is not what it should be, or is missing
  */
-export async function* readExport(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line[]> {
+export async function* readExport(
+  chunks: AsyncIterable<Uint8Array>,
+  build: string,
+): AsyncGenerator<Line[]> {
   const hash = createHash("sha256");
   let header: Header | undefined;
   let end: number | undefined;
@@ -49,8 +52,8 @@ export async function* readExport(chunks: AsyncIterable<Uint8Array>): AsyncGener
       if (end !== undefined) {
         throw new ExportError(line, `found a line after the end on line ${end}, expected none`);
       }
-      const record = readRecord(bytes, line, header);
-      if (record.type === "export") header = checkHeader(record, line);
+      const record = readRecord(bytes, { line, header, build });
+      if (record.type === "export") header = checkHeader(record, { line, build });
       else if (header === undefined) {
         throw new ExportError(line, `found "${record.type}", expected the header "export" first`);
       }
@@ -72,7 +75,7 @@ export async function* readExport(chunks: AsyncIterable<Uint8Array>): AsyncGener
   }
 }
 
-function checkHeader(header: Header, line: number): Header {
+function checkHeader(header: Header, { line, build }: { line: number; build: string }): Header {
   if (line > 1) {
     throw new ExportError(line, "found a second header, expected one export at a time");
   }
@@ -80,7 +83,7 @@ function checkHeader(header: Header, line: number): Header {
   throw new ExportError(
     line,
     `format ${header.format} was written by ${header.program}, expected at most ` +
-      `${FORMAT_VERSION}, which this is (${BUILD}): import it with that version or a later one`,
+      `${FORMAT_VERSION}, which this is (${build}): import it with that version or a later one`,
   );
 }
 
@@ -102,14 +105,17 @@ function checkEnd({ records, sha256 }: ExportRecord<"end">, line: number, digest
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-function readRecord(bytes: Uint8Array, line: number, header: Header | undefined): ExportRecord {
+function readRecord(
+  bytes: Uint8Array,
+  { line, header, build }: { line: number; header: Header | undefined; build: string },
+): ExportRecord {
   try {
     return parseRecord(decoder.decode(bytes).trimEnd());
   } catch (error) {
     if (error instanceof UnknownRecordError && header) {
       throw new ExportError(
         line,
-        `${error.message}; it was written by ${header.program}, and this is ${BUILD}: import it ` +
+        `${error.message}; it was written by ${header.program}, and this is ${build}: import it ` +
           "with that version or a later one",
       );
     }

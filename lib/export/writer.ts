@@ -1,6 +1,5 @@
 // Tests: tests/lib/cli/commands/export_test.ts
 import { createHash } from "node:crypto";
-import { BUILD } from "../base/version.ts";
 import { type ContentRecord, type ExportRecord, FORMAT_VERSION, formatRecord } from "./records.ts";
 
 /** Makes the text of an export: its first line, its records, and the line that ends it. */
@@ -8,9 +7,12 @@ export class ExportWriter {
   readonly #hash = createHash("sha256");
   #count = 0;
 
-  /** @param exportedAt seconds since 1970 */
-  header(exportedAt: number): string {
-    const header = { type: "export", format: FORMAT_VERSION, program: BUILD } as const;
+  /**
+   * @param exportedAt seconds since 1970
+   * @param program version and commit of the program that writes it
+   */
+  header(exportedAt: number, program: string): string {
+    const header = { type: "export", format: FORMAT_VERSION, program } as const;
     return this.#lines([{ ...header, exported_at: exportedAt }]);
   }
 

@@ -1,5 +1,5 @@
 /** Whether the disk of an inbox has room for another upload. */
-import { freeBytes } from "../base/files.ts";
+import { freeBytes } from "../system/files.ts";
 import { StorageError } from "./storage.ts";
 
 const MEGABYTE = 1024 * 1024;

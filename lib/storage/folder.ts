@@ -2,7 +2,7 @@ import { createReadStream, type Stats } from "node:fs";
 import { readdir, rm, rmdir, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { errorCode } from "../base/error.ts";
-import { exists } from "../base/files.ts";
+import { exists } from "../system/files.ts";
 import type { ArchiveSource } from "../report/archive/mod.ts";
 import { unreadable } from "../report/report_files.ts";
 import {

@@ -24,7 +24,7 @@ async function exported({ sql }: Pick<Database, "sql">): Promise<string> {
   const [row] = await sql<{ id: number }[]>`
     select organization_id as id from organization where name = ${NAME}`;
   const writer = new ExportWriter();
-  let text = writer.header(NOW);
+  let text = writer.header(NOW, "0.0.0");
   for await (const records of exportOrganization(sql, row!.id)) text += writer.records(records);
   return text + writer.end();
 }

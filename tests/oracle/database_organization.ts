@@ -190,7 +190,7 @@ export async function databaseOrganization(
     async move() {
       const before = await listRepositories(sql, organizationId);
       const writer = new ExportWriter();
-      let text = writer.header(BEGINNING);
+      let text = writer.header(BEGINNING, "0.0.0");
       for await (const records of exportOrganization(sql, organizationId)) {
         text += writer.records(records);
       }
@@ -205,7 +205,7 @@ export async function databaseOrganization(
         await tx`delete from organization where organization_id = ${organizationId}`;
       });
       const origin = { author: "the oracle", command: "import", changedAt: BEGINNING };
-      const lines = readExport(new Blob([text]).stream());
+      const lines = readExport(new Blob([text]).stream(), "0.0.0");
       assert.deepEqual((await importOrganization(sql, lines, { origin })).notes, []);
       // Internal numbers are new.
       const after = await listRepositories(sql, organizationId);

@@ -9,7 +9,7 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { pause } from "../../lib/base/delay.ts";
 import type { Log } from "../../lib/base/log.ts";
-import { queueStderr } from "../../lib/base/standard_error.ts";
+import { queueStderr } from "../../lib/system/standard_error.ts";
 import { withLog } from "../../lib/cli/log_output.ts";
 import { serve } from "../../routes/mod.ts";
 import { openTestEmbedded, openTestServer } from "../../tests/database.ts";

@@ -1,7 +1,7 @@
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { inspectEmbedded } from "../../../db/embedded/folder.ts";
-import { exists } from "../../base/files.ts";
+import { exists } from "../../system/files.ts";
 import { backUpEmbedded } from "../../../db/embedded/backup.ts";
 import { copyArchives } from "../../storage/folder.ts";
 import { inboxFolder } from "../../storage/inbox.ts";

@@ -3,6 +3,7 @@ import { ExportWriter } from "../../export/writer.ts";
 import { formatCount, plural } from "../../base/text.ts";
 import { type AddCommand, command } from "../command.ts";
 import { Failure } from "../../base/failure.ts";
+import { BUILD } from "../../system/build.ts";
 import { progressLine } from "../output.ts";
 import { openOrganization, ORG } from "../organization.ts";
 
@@ -31,7 +32,7 @@ export const exportCommand: AddCommand = command({
     };
     const writer = new ExportWriter();
     const progress = progressLine(io);
-    let text = writer.header(context.now);
+    let text = writer.header(context.now, BUILD);
     let resultCount = 0;
     for await (const records of exportOrganization(sql, organization.organizationId)) {
       text += writer.records(records);

@@ -9,6 +9,7 @@ import { quote } from "../../base/quote.ts";
 import { formatCount, plural } from "../../base/text.ts";
 import { readExport } from "../../export/reader.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
+import { BUILD } from "../../system/build.ts";
 import { progressLine } from "../output.ts";
 import { argument, location, option } from "../parameters.ts";
 import { lineOfText } from "../../base/value_schemas.ts";
@@ -92,7 +93,7 @@ async function importAll(
   const origin = { ...context.origin(), changedAt };
   const progress = progressLine(io);
   try {
-    const { imported, notes } = await importOrganization(sql, readExport(chunks), {
+    const { imported, notes } = await importOrganization(sql, readExport(chunks, BUILD), {
       name,
       origin,
       onProgress: (count) => progress.show(`${formatCount(count)} results read`),

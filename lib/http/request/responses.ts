@@ -5,7 +5,7 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import type { RepositoryVersion } from "../../../db/read/caller.ts";
-import { buildId as ownBuildId } from "../../base/version.ts";
+import { buildId as ownBuildId } from "../../system/build.ts";
 import type { ListFormat } from "./list_format.ts";
 import type { RawParameters } from "./parameters.ts";
 import type { Endpoint, HandlerResult } from "./route.ts";

@@ -11,7 +11,7 @@ import {
 } from "../../../db/schema/migrate.ts";
 import { migrations } from "../../../db/schema/migrations/mod.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
-import { BUILD } from "../../../lib/base/version.ts";
+import { BUILD } from "../../../lib/system/build.ts";
 import { pause } from "../../../lib/base/delay.ts";
 import {
   describeWithDatabases,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Database } from "../../../db/connection/connect.ts";
 import { checkTruthCounts } from "../truth_counts.ts";
 import { decodeTestList } from "../../../lib/analysis/columns.ts";
-import { textIdOf } from "../../../lib/analysis/failure_texts.ts";
+import { textIdOf } from "../../lib/analysis/text_ids.ts";
 import { ownerTags } from "../../../lib/analysis/test_tags.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { parseCodeowners } from "../../../lib/report/codeowners.ts";

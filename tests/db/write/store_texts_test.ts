@@ -4,7 +4,8 @@ import { deleteRepository, type Repository } from "../../../db/admin/repositorie
 import { loadTexts } from "../../../db/read/texts.ts";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { pruneRepository } from "../../../db/write/prune.ts";
-import { type FailureText, textIdOf } from "../../../lib/analysis/failure_texts.ts";
+import type { FailureText } from "../../../lib/analysis/failure_texts.ts";
+import { textIdOf } from "../../lib/analysis/text_ids.ts";
 import type { TestResult } from "../../../lib/report/result.ts";
 import { describeWithDatabases } from "../../database.ts";
 import { createFixture, DAY, type Fixture, NOW } from "../../routes/fixture.ts";

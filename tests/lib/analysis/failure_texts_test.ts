@@ -7,8 +7,8 @@ import {
   type FailureText,
   failureText,
   TextCollector,
-  textIdOf,
 } from "../../../lib/analysis/failure_texts.ts";
+import { textIdOf } from "./text_ids.ts";
 import { Random } from "../../../tools/measure/bench/random.ts";
 
 /** A stack trace of some 3 kB whose line numbers depend on a number. */

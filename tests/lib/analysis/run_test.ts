@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import type { Attempt, AttemptKind } from "../../../lib/analysis/columns.ts";
-import { hasSameCode, SelectedTests, TestHistories } from "../../../lib/analysis/run.ts";
+import { SelectedTests, TestHistories } from "../../../lib/analysis/run.ts";
 import { runOf } from "./run_of.ts";
 
 /** Attempts that took 1, 2, 3 ... milliseconds. */
@@ -119,16 +119,5 @@ describe("the histories of tests", () => {
 
   it("are empty of a test that never ran, and of one that was not selected", () => {
     assert.deepEqual([of(7), of(3), of(100)], [[], [], []]);
-  });
-});
-
-describe("two runs are of the same code", () => {
-  const at = (commitOid: string, treeOid: string | null) => runOf(1, {}, { commitOid, treeOid });
-
-  it("when their trees are equal, or their commits where a tree is unknown", () => {
-    assert.equal(hasSameCode(at("c1", "t1"), at("c2", "t1")), true);
-    assert.equal(hasSameCode(at("c1", "t1"), at("c1", "t2")), false);
-    assert.equal(hasSameCode(at("c1", null), at("c1", "t1")), true);
-    assert.equal(hasSameCode(at("c1", null), at("c2", null)), false);
   });
 });

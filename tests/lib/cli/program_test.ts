@@ -2,7 +2,8 @@ import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { COMMANDS } from "../../../lib/cli/commands/mod.ts";
 import { SETTINGS } from "../../../lib/base/config.ts";
-import { COMMIT, VERSION } from "../../../lib/base/version.ts";
+import { VERSION } from "../../../lib/base/version.ts";
+import { COMMIT } from "../../../lib/system/build.ts";
 import { leafCommands } from "../../usage_lines.ts";
 import { commandLine, withoutDatabase } from "./run_in_process.ts";
 

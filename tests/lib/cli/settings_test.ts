@@ -1,6 +1,7 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { readSecret, SETTINGS } from "../../../lib/base/config.ts";
+import { SETTINGS } from "../../../lib/base/config.ts";
+import { readSecret } from "../../../lib/system/secret.ts";
 import { readSettings, SETTING_SCHEMAS } from "../../../lib/cli/settings.ts";
 import { leafCommands } from "../../usage_lines.ts";
 import { withoutDatabase } from "./run_in_process.ts";

@@ -5,7 +5,7 @@ import process from "node:process";
 import { openDatabase } from "../../../../db/connection/connect.ts";
 import { loadFreshness } from "../../../../db/admin/diagnostics.ts";
 import { copyTemplate, describeWithDatabases } from "../../../database.ts";
-import { BUILD } from "../../../../lib/base/version.ts";
+import { BUILD } from "../../../../lib/system/build.ts";
 import { createShop, DAY, flaky, NOW } from "../../../routes/fixture.ts";
 import { commandLine, withoutDatabase } from "../run_in_process.ts";
 

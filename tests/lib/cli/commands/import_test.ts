@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { organizationUuid } from "../../../../lib/base/identity.ts";
-import { BUILD } from "../../../../lib/base/version.ts";
+import { BUILD } from "../../../../lib/system/build.ts";
 import { describeWithDatabase } from "../../../database.ts";
 import { createFullOrganization } from "../../../full_organization.ts";
 import { createFixture, type Fixture, NOW } from "../../../routes/fixture.ts";

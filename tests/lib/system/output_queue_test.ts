@@ -1,6 +1,6 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { OutputQueue } from "../../../lib/base/output_queue.ts";
+import { OutputQueue } from "../../../lib/system/output_queue.ts";
 import { pause } from "../../../lib/base/delay.ts";
 
 /** A stream that takes what `take` returns of each write, all of it unless given. */

@@ -1,5 +1,5 @@
 /** Lines on their way to a stream whose reader may be slow, stuck or gone. */
-import { pause } from "./delay.ts";
+import { pause } from "../base/delay.ts";
 
 // One write for each line costs a busy service a tenth of its throughput. A kill loses at most 50 ms.
 const WRITE_AFTER_MS = 50;

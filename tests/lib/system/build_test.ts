@@ -1,7 +1,7 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { dirname } from "node:path";
-import { commitOfCheckout } from "../../../lib/base/checkout_commit.ts";
+import { commitOfCheckout } from "../../../lib/system/build.ts";
 
 const OID = "4f2a9c1d".repeat(5);
 
