@@ -8,7 +8,8 @@ import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/ide
 import {
   type FailedTest,
   FailuresByTest,
-  groupFailures as groupTests,
+  groupsByBuilds,
+  groupTests,
 } from "../../lib/evidence/groups.ts";
 import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
@@ -22,7 +23,6 @@ import {
 } from "./failures.ts";
 import { buildKeyOf, isSelected } from "./fragments.ts";
 import { loadIdentities } from "./names_of_tests.ts";
-import { testHashesIn } from "./packed_rows.ts";
 
 /** Tests with one fault behind them, or one test alone. */
 export interface GroupOfTests {
@@ -104,7 +104,7 @@ async function groupsOfTests(
     & Omit<GroupsQuery, "windowStart">
     & { inBuilds: FailuresInBuilds },
 ): Promise<GroupsOfTests> {
-  const groups = groupTests(failedTests(failures), (run) => builds[run]!);
+  const groups = groupsByBuilds(failedTests(failures), (run) => builds[run]!);
   const shown = groups.slice(0, maxGroups).map(({ builds, tests }) => {
     const causes = new Set(tests.flatMap(({ causes }) => [...causes]));
     return {
@@ -140,24 +140,32 @@ class Numbers {
   }
 }
 
-/** The tests that failed, in ascending order of their numbers in the repository. */
-function failedTests(failures: FailureColumns): FailedTest<number>[] {
+/**
+ * The tests that failed, in ascending order of their numbers in the repository; `test` is the number in the columns.
+ *
+ * @param indexesOf the failures of each test
+ */
+function failedTests(
+  failures: FailureColumns,
+  indexesOf = failures.byTest(),
+): (FailedTest<number> & { test: number })[] {
   const unknown = failures.fingerprints.indexOf(NO_TEXT);
-  return failures.byTest().map((indexes, test) => {
+  /** The latest test with each cause: to know that without a set. */
+  const latestOf = new Int32Array(failures.fingerprints.length).fill(-1);
+  return indexesOf.map((indexes, test) => {
     const runs: number[] = [];
     const causes: number[] = [];
     let latestRun = -1;
-    let latestCause = unknown;
-    for (const index of indexes) {
+    for (let at = 0; at < indexes.length; at++) {
+      const index = indexes[at]!;
       const run = failures.runs[index]!;
       const cause = failures.causes[index]!;
       if (run !== latestRun) runs.push(latestRun = run);
-      if (cause === latestCause) continue;
-      latestCause = cause;
-      // Some come again: to know that takes longer than to group them twice.
-      if (cause !== unknown) causes.push(cause);
+      if (cause === unknown || latestOf[cause] === test) continue;
+      latestOf[cause] = test;
+      causes.push(cause);
     }
-    return { testNo: failures.testNos[test]!, runs, causes };
+    return { test, testNo: failures.testNos[test]!, runs, causes };
   }).sort((a, b) => a.testNo - b.testNo);
 }
 
@@ -189,25 +197,26 @@ export async function loadFlakyFaults(
     const test = found.add(places.get(testHash)!, run);
     if (fingerprint !== NO_TEXT) test.causes.add(fingerprint);
   }
-  const groups = groupTests(found.tests, (run) => buildOfRun[run]!);
+  const groups = groupsByBuilds(found.tests, (run) => buildOfRun[run]!);
   return groups.filter(({ tests }) => tests.length > 1).map(({ builds, tests }) => ({
     builds,
     tests: tests.map(({ testNo }) => testId(idPrefix, hashes[testNo]!)),
   }));
 }
 
-/** What a list of disruptive tests shows of their failures. */
-export interface FlakyFailures {
-  /** The ids (24 hex digits) of tests that fail together, which are one row; without those that fail alone. */
-  groups: string[][];
-  /** The numbers of the builds with a flaky failure of each test, by its id. */
-  lostBuilds: Map<string, number[]>;
+/** What a list of disruptive tests shows of the failures of one of them. */
+interface FlakyFailures {
+  disruptionCount: number;
+  /** Numbers of the builds with a disruption of the test, each once. */
+  lostBuilds: readonly number[];
+  /** The tests that fail together, the test itself included: the same array for all of them. */
+  group: readonly object[];
 }
 
 /**
- * The groups of the disruptive tests, and the builds that they cost since a moment.
+ * The failures of the disruptive tests of each repository, by test_no.
  *
- * @param options.filter of the submissions whose builds count
+ * @param options.filter of the submissions whose builds are lost
  */
 export async function loadFlakyFailures(
   sql: Queryable,
@@ -216,55 +225,57 @@ export async function loadFlakyFailures(
     windowStart: number;
     filter: SubmissionFilter;
   },
-): Promise<FlakyFailures> {
-  const ids = arrayOf(repositoryIds);
-  const first = firstSubmissionId(windowStart);
+): Promise<Map<number, ReadonlyMap<number, FlakyFailures>>> {
   // 16 bytes for each failure of the window, and a row for each submission with a failure. Only failures of disruptive
   // tests in SQL, by a join or a hashed set, took 130 to 280 ms instead of 40 to 60 for 52,000 failures of 3,000
   // submissions; only builds with a disruption 38 ms instead of 6.
-  const [rows, builds, repositories] = await Promise.all([
+  const [rows, builds] = await Promise.all([
     selectFailures(sql, { repositoryIds, windowStart }),
     sql<{ submissionId: string; build: string }[]>`
       select encode(s.submission_id, 'hex') as "submissionId", ${buildKeyOf(sql)} as build
       from submission s
-      where s.repository_id = any(${ids}::bigint[])
-        and s.submission_id >= decode(${first}, 'hex')
+      where s.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
+        and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
         and s.failed_test_count is distinct from 0 and ${isSelected(sql, filter)}`,
-    sql<{ repositoryId: number; idPrefix: number; tests: Uint8Array }[]>`
-      select r.repository_id::float8 as "repositoryId", r.id_prefix::float8 as "idPrefix", d.tests
-      from (
-        select t.repository_id, string_agg(int4send(t.test_no) || int8send(t.test_hash), '') as tests
-        from disruptive_test d
-        join test t on t.repository_id = d.repository_id and t.test_no = d.test_no
-        where d.repository_id = any(${ids}::bigint[]) and t.repository_id = any(${ids}::bigint[])
-          and d.latest_submission_id >= decode(${first}, 'hex')
-        group by t.repository_id
-      ) d
-      join repository r on r.repository_id = d.repository_id
-      where r.repository_id = any(${ids}::bigint[])`,
   ]);
-  const buildNos = new Numbers();
-  const buildOf = new Map(builds.map((row) => [row.submissionId, buildNos.of(row.build)]));
-  const rowsOf = Map.groupBy(rows, ({ repositoryId }) => repositoryId);
-  const found: FlakyFailures = { groups: [], lostBuilds: new Map() };
-  for (const { repositoryId, idPrefix, tests } of repositories) {
-    const hashes = testHashesIn(tests);
-    const runs = rowsOf.get(repositoryId) ?? [];
-    const failures = failureColumns(runs, runs, { only: hashes });
-    const ids = new Map(Array.from(hashes, ([testNo, hash]) => [testNo, testId(idPrefix, hash)]));
-    const idOf = (testNo: number) => ids.get(testNo)!;
-    for (const { tests } of groupTests(failedTests(failures))) {
-      if (tests.length > 1) found.groups.push(tests.map(({ testNo }) => idOf(testNo)));
+  const numbers = new Numbers();
+  const buildOf = new Map(builds.map((row) => [row.submissionId, numbers.of(row.build)]));
+  return new Map(
+    Array.from(Map.groupBy(rows, ({ repositoryId }) => repositoryId), ([repositoryId, runs]) => {
+      const builds = Int32Array.from(runs, ({ submissionId }) => buildOf.get(submissionId) ?? -1);
+      const failures = failureColumns(runs, runs);
+      return [repositoryId, flakyFailures(failures, { builds, buildCount: buildOf.size })];
+    }),
+  );
+}
+
+/** @param builds the number of the build of each run, -1 where it does not count; below `buildCount` */
+function flakyFailures(
+  failures: FailureColumns,
+  { builds, buildCount }: { builds: Int32Array; buildCount: number },
+): Map<number, FlakyFailures> {
+  const indexesOf = failures.byTest();
+  const latestOf = new Int32Array(buildCount).fill(-1);
+  const lost = indexesOf.map((indexes, test) => {
+    let disruptionCount = 0;
+    const lostBuilds: number[] = [];
+    for (let at = 0; at < indexes.length; at++) {
+      const index = indexes[at]!;
+      if (failures.disruptions[index] === 0) continue;
+      disruptionCount++;
+      const build = builds[failures.runs[index]!]!;
+      if (build < 0 || latestOf[build] === test) continue;
+      latestOf[build] = test;
+      lostBuilds.push(build);
     }
-    const builds = runs.map(({ submissionId }) => buildOf.get(submissionId));
-    for (const [test, indexes] of failures.byTest().entries()) {
-      const lost: number[] = [];
-      for (const index of indexes) {
-        const build = builds[failures.runs[index]!];
-        if (failures.disruptions[index] === 1 && build !== undefined) lost.push(build);
-      }
-      if (lost.length > 0) found.lostBuilds.set(idOf(failures.testNos[test]!), lost);
-    }
-  }
-  return found;
+    return { disruptionCount, lostBuilds };
+  });
+  const tests = failedTests(failures, indexesOf).filter(({ test }) =>
+    lost[test]!.disruptionCount > 0
+  );
+  return new Map(
+    groupTests(tests).flatMap((group) =>
+      group.map(({ test, testNo }) => [testNo, { ...lost[test]!, group }] as const)
+    ),
+  );
 }

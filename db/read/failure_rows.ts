@@ -17,15 +17,10 @@ interface FailuresRow {
 const FAILURE_BYTES = 16;
 const FINGERPRINT_BYTES = 8;
 
-/**
- * The failures of some runs, oldest first, by column; the numbers of their runs are places in `runs`.
- *
- * @param options.only the test_no of the tests that count; all unless given
- */
+/** The failures of some runs, oldest first, by column; the numbers of their runs are places in `runs`. */
 export function failureColumns(
   rows: readonly FailuresRow[],
   runs: readonly { submissionId: string }[],
-  { only }: { only?: { has(testNo: number): boolean } } = {},
 ): FailureColumns {
   const rowOf = new Map(rows.map((row) => [row.submissionId, row.failures]));
   const bytes = rows.reduce((sum, { failures }) => sum + failures.length, 0);
@@ -35,18 +30,11 @@ export function failureColumns(
     if (!failures) continue;
     const view = viewOf(failures);
     for (let at = 0; at < failures.length; at += FAILURE_BYTES) {
-      if (only?.has(view.getInt32(at + FINGERPRINT_BYTES)) === false) continue;
       const [high, low] = [view.getInt32(at), view.getInt32(at + 4)];
       const cause = columns.causeOf(high, low) ??
         columns.addCause(high, low, failures.subarray(at, at + FINGERPRINT_BYTES).toHex());
-      const place = view.getInt32(at + FINGERPRINT_BYTES + 4);
-      columns.add({
-        run,
-        testNo: view.getInt32(at + FINGERPRINT_BYTES),
-        resultNo: place < 0 ? ~place : place,
-        isDisruption: place < 0,
-        cause,
-      });
+      const testNo = view.getInt32(at + FINGERPRINT_BYTES);
+      columns.add(run, testNo, cause, view.getInt32(at + FINGERPRINT_BYTES + 4));
     }
   }
   return columns;

@@ -29,7 +29,7 @@ export async function loadTestHashes(
 }
 
 /** The test_hash by test_no, from a column with both of each test. */
-export function testHashesIn(tests: Uint8Array): Map<number, number> {
+function testHashesIn(tests: Uint8Array): Map<number, number> {
   const view = viewOf(tests);
   const hashes = new Map<number, number>();
   for (let at = 0; at < view.byteLength; at += TEST_BYTES) {

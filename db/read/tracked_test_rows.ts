@@ -93,6 +93,8 @@ export function trackedTestBase(
   const disruptive = row.latestSubmissionId !== null;
   return {
     id: testId(idPrefix, row.testHash),
+    repositoryId: row.repositoryId,
+    testNo: row.testNo,
     suite: row.suite,
     class: row.class,
     name: row.name,
@@ -138,15 +140,13 @@ function isWithin(sql: Queryable, { repositoryIds, firstId, endId }: Scope) {
 }
 
 /** The number of disruptions of a test, and the latest if it was selected. */
-interface DisruptionsRow extends Partial<LatestDisruption> {
-  repositoryId: number;
-  testNo: number;
+export interface Disruptions extends Partial<LatestDisruption> {
   disruptionCount: number;
 }
 
 /** How many disruptions each test has in a scope. */
 export function selectDisruptionCounts(sql: Queryable, scope: Scope) {
-  return sql<DisruptionsRow[]>`
+  return sql<{ repositoryId: number; testNo: number; disruptionCount: number }[]>`
     select repository_id::float8 as "repositoryId", test_no as "testNo",
       count(*)::int as "disruptionCount"
     from negative_result s
@@ -170,7 +170,7 @@ export function selectFilteredDisruptions(
     filter: SubmissionFilter;
   },
 ) {
-  return sql<Omit<DisruptionsRow, "repositoryId">[]>`
+  return sql<(Disruptions & { testNo: number })[]>`
     with run as materialized (
       select s.submission_id, s.recorded_at, s.commit_oid, s.build_url,
         row_number() over (order by s.submission_id) as run_no

@@ -14,6 +14,7 @@ import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isRecordedSince, isSelected } from "./fragments.ts";
 import { loadRuns, loadRunsByRepository } from "./runs.ts";
 import {
+  type Disruptions,
   type Scope,
   selectDisruptionCounts,
   selectFilteredDisruptions,
@@ -34,12 +35,18 @@ import {
  * bytes
  * @param options.filter of the submissions that count, for all but which results are disruptions,
  * the first disruption and the latest positive result
+ * @param options.disruptionCounts of all submissions of the window, if they are loaded already
  */
 export async function loadTrackedTests(
   tx: Queryable,
-  { repositoryIds, now, windowStart, withTime = false, filter = ALL_SUBMISSIONS }:
-    & LoadTrackedTestsOptions
-    & { repositoryIds: number[] },
+  {
+    repositoryIds,
+    now,
+    windowStart,
+    withTime = false,
+    filter = ALL_SUBMISSIONS,
+    disruptionCounts,
+  }: LoadTrackedTestsOptions & { repositoryIds: number[] },
 ): Promise<Map<number, TestsState>> {
   const scope = { repositoryIds: arrayOf(repositoryIds), firstId: firstSubmissionId(windowStart) };
   const [versions, tests, runs, tags, counts] = await Promise.all([
@@ -52,17 +59,17 @@ export async function loadTrackedTests(
     }),
     selectTags(tx, scope),
     isUnfiltered(filter)
-      ? selectDisruptionCounts(tx, scope)
+      ? disruptionCounts ?? loadDisruptionCounts(tx, scope)
       : loadFilteredDisruptions(tx, { ...scope, repositoryIds, filter }),
   ]);
   const of = <Row extends { repositoryId: number }>(rows: readonly Row[]) => {
     const byRepository = Map.groupBy(rows, (row) => row.repositoryId);
     return (repositoryId: number) => byRepository.get(repositoryId) ?? [];
   };
-  const [testsOf, countsOf, tagsOf] = [of(tests), of(counts), of(tags)];
+  const [testsOf, tagsOf] = [of(tests), of(tags)];
   return new Map(
     versions.map(({ repositoryId, idPrefix, ...version }) => {
-      const disruptions = new Map(countsOf(repositoryId).map((row) => [row.testNo, row]));
+      const disruptions = counts.get(repositoryId);
       const state = applyChanges(initialState({ withTime }), {
         version,
         now,
@@ -72,7 +79,7 @@ export async function loadTrackedTests(
         changedTests: new Map(
           testsOf(repositoryId).map((row) => {
             const { disruptionCount = 0, recordedAt, commitOid = "", buildUrl = "", message = "" } =
-              disruptions.get(row.testNo) ?? {};
+              disruptions?.get(row.testNo) ?? {};
             const test = trackedTestBase(row, { idPrefix, disruptionCount });
             if (isUnfiltered(filter)) return [row.testNo, test];
             const latestDisruption = recordedAt === undefined
@@ -100,6 +107,20 @@ interface LoadTrackedTestsOptions {
   windowStart: number;
   withTime?: boolean;
   filter?: SubmissionFilter;
+  disruptionCounts?: Promise<DisruptionCounts>;
+}
+
+/** The number of disruptions of each test of some repositories, and the latest if it was loaded, by test_no. */
+export type DisruptionCounts = ReadonlyMap<number, ReadonlyMap<number, Disruptions>>;
+
+async function loadDisruptionCounts(tx: Queryable, scope: Scope): Promise<DisruptionCounts> {
+  const rows = await selectDisruptionCounts(tx, scope);
+  const byRepository = Map.groupBy(rows, ({ repositoryId }) => repositoryId);
+  return new Map(Array.from(byRepository, ([repositoryId, own]) => [repositoryId, byTest(own)]));
+}
+
+function byTest<Row extends { testNo: number }>(rows: readonly Row[]): Map<number, Row> {
+  return new Map(rows.map((row) => [row.testNo, row]));
 }
 
 /** One statement for each repository, because Citus refuses it for several. */
@@ -110,12 +131,13 @@ async function loadFilteredDisruptions(
     firstId: string;
     filter: SubmissionFilter;
   },
-) {
-  const rows = await Promise.all(repositoryIds.map(async (repositoryId) => {
-    const disruptions = await selectFilteredDisruptions(tx, { ...options, repositoryId });
-    return disruptions.map((row) => ({ ...row, repositoryId }));
-  }));
-  return rows.flat();
+): Promise<DisruptionCounts> {
+  return new Map(
+    await Promise.all(repositoryIds.map(async (repositoryId) => {
+      const rows = await selectFilteredDisruptions(tx, { ...options, repositoryId });
+      return [repositoryId, byTest(rows)] as const;
+    })),
+  );
 }
 
 /**

@@ -162,10 +162,28 @@ function writeAttempts(
   }
 }
 
+/** More are an object for each exception. */
+const MAX_SHARED = 6;
+
+/** Attempts by their kinds as digits: objects for 50,000 exceptions take as long as what is done with them. */
+const shared = new Map<number, Attempts>();
+
 /** Reads the kinds of an exception; the durations of all attempts but the last follow. */
 function readKinds(reader: VarintReader): Attempts {
-  return COMMON[reader.read()] ??
-    counted(Array.from({ length: reader.read() }, () => ATTEMPT_KINDS[reader.read()]!));
+  const common = COMMON[reader.read()];
+  if (common) return common;
+  const length = reader.read();
+  if (length > MAX_SHARED) {
+    return counted(Array.from({ length }, () => ATTEMPT_KINDS[reader.read()]!));
+  }
+  let digits = 1;
+  for (let left = length; left > 0; left--) digits = digits * 4 + reader.read();
+  let attempts = shared.get(digits);
+  if (!attempts) {
+    const [, ...kinds] = digits.toString(4);
+    shared.set(digits, attempts = counted(kinds.map((kind) => ATTEMPT_KINDS[Number(kind)]!)));
+  }
+  return attempts;
 }
 
 /** Reads an exception of a test that took `total` microseconds. */

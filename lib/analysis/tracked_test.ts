@@ -20,6 +20,9 @@ export interface LatestDisruption extends LatestPositive {
 export interface TrackedTest extends TestIdentity, RunTotals {
   /** 24 lower-case hex digits. */
   id: string;
+  /** The same by number, within its repository. */
+  repositoryId: number;
+  testNo: number;
   /** Sorted. */
   tags: string[];
   /** Disruptions in the window. */

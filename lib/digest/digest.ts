@@ -261,7 +261,7 @@ function groupOf(owner: string | null, { tests, faults, ...entries }: Lists): Di
 /** The faults behind some tests, most builds first; a test that fails alone is one of its own. */
 function faultsOf(costly: readonly DisruptedTest[], faults: readonly DigestFault[]): DigestFault[] {
   const faultOf = new Map(faults.flatMap((fault) => fault.tests.map((id) => [id, fault] as const)));
-  return rowsOfGroups(costly, faults.map(({ tests }) => tests)).map((tests) => {
+  return rowsOfGroups(costly, ({ id }) => faultOf.get(id)).map((tests) => {
     const [{ id, repository, builds }] = tests;
     return {
       repository,

@@ -5,14 +5,14 @@ export interface FailedTest<Cause = string> {
   testNo: number;
   /** Numbers of its failed runs, from 0, each once. */
   runs: number[];
-  /** Known causes of its failures, in any order; one may come several times. */
+  /** Known causes of its failures, in any order. */
   causes: Iterable<Cause>;
 }
 
 /** Tests whose failing runs overlap, or that share a cause. */
-interface FailureGroup<Cause> {
+interface GroupOfTests<Test> {
   /** In ascending order of their numbers. */
-  tests: FailedTest<Cause>[];
+  tests: Test[];
   /** Builds with a failure of one of its tests. */
   builds: number;
 }
@@ -43,18 +43,26 @@ export class FailuresByTest {
 }
 
 /**
- * Groups tests whose failing runs overlap by at least half, with at least 3 common, or that share a cause; the
- * group that cost most builds first. A test that fails alone is a group of its own.
+ * Groups of tests, those that cost most builds first.
  *
  * @param tests in ascending order of their numbers
  * @param buildOf the number of the build of each run; a run is a build unless given
  */
-export function groupFailures<Cause>(
-  tests: readonly FailedTest<Cause>[],
+export function groupsByBuilds<Test extends FailedTest<unknown>>(
+  tests: readonly Test[],
   buildOf: (run: number) => number = (run) => run,
-): FailureGroup<Cause>[] {
+): GroupOfTests<Test>[] {
+  return groupTests(tests).map((tests) => ({ tests, builds: countBuilds(tests, buildOf) }))
+    .sort((a, b) => b.builds - a.builds || a.tests[0]!.testNo - b.tests[0]!.testNo);
+}
+
+/**
+ * Groups tests whose failing runs overlap by at least half, with at least 3 common, or that share a cause. A test
+ * that fails alone is a group of its own.
+ */
+export function groupTests<Test extends FailedTest<unknown>>(tests: readonly Test[]): Test[][] {
   const groups = new DisjointSets(tests.length);
-  const byCause = new Map<Cause, number>();
+  const byCause = new Map<unknown, number>();
   for (const [index, { causes }] of tests.entries()) {
     for (const cause of causes) {
       const first = byCause.get(cause);
@@ -63,11 +71,7 @@ export function groupFailures<Cause>(
     }
   }
   joinOverlapping(tests, groups);
-  const members = Map.groupBy(tests.keys(), (index) => groups.rootOf(index));
-  return Array.from(members.values(), (indexes) => {
-    const own = indexes.map((index) => tests[index]!);
-    return { tests: own, builds: countBuilds(own, buildOf) };
-  }).sort((a, b) => b.builds - a.builds || a.tests[0]!.testNo - b.tests[0]!.testNo);
+  return [...Map.groupBy(tests, (_, index) => groups.rootOf(index)).values()];
 }
 
 function countBuilds(
@@ -84,14 +88,13 @@ function countBuilds(
 /**
  * One row for each group: of tests in some order, those of a group follow the first of them.
  *
- * @param groups ids of tests, each in one group; a test in none is a row of its own
+ * @param groupOf what stands for the group of a test; a test in none is a row of its own
  */
-export function rowsOfGroups<Test extends { id: string }>(
+export function rowsOfGroups<Test extends object>(
   tests: readonly Test[],
-  groups: readonly (readonly string[])[],
+  groupOf: (test: Test) => object | undefined,
 ): [Test, ...Test[]][] {
-  const groupOf = new Map(groups.flatMap((ids) => ids.map((id) => [id, ids] as const)));
-  const rows = Map.groupBy(tests, ({ id }) => groupOf.get(id) ?? id);
+  const rows = Map.groupBy(tests, (test) => groupOf(test) ?? test);
   return [...rows.values()] as [Test, ...Test[]][];
 }
 

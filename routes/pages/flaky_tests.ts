@@ -1,7 +1,7 @@
 // Tests: tests/routes/flaky_groups_page_test.ts tests/routes/flaky_range_test.ts tests/routes/pages_test.ts
 /** `/flaky-tests`: the inventory. It has the parameters of the API. */
 import * as v from "valibot";
-import { type FlakyFailures, loadFlakyFailures } from "../../db/read/failing_together.ts";
+import { loadFlakyFailures } from "../../db/read/failing_together.ts";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
 import type { TrackedTest } from "../../lib/analysis/tracked_test.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
@@ -71,17 +71,20 @@ export const flakyTestsPage = definePage({
     const { after, limit, days } = query;
     const filter = filterOf(query);
     const windowStart = rangeStart(days, request);
-    const [tests, details, { groups, lostBuilds }] = await Promise.all([
-      loadTestsOfRange(request, { days, filter }),
+    const loadingFailures = request.load(loadFlakyFailures, { windowStart, filter });
+    const [failures, tests, details] = await Promise.all([
+      loadingFailures,
+      loadTestsOfRange(request, { days, filter, disruptionCounts: loadingFailures }),
       request.load(loadRepositoryDetails, {}),
-      request.load(loadFlakyFailures, { windowStart, filter }),
     ]);
+    const failuresOf = ({ repositoryId, testNo }: TrackedTest) =>
+      failures.get(repositoryId)?.get(testNo);
     const whole = { after: 0, limit: Infinity, isListed: isListedBy(query) };
     const { tests: found } = tests.list({ ...query, ...whole });
-    const all = rowsOfGroups(found, groups).filter((tests) =>
+    const all = rowsOfGroups(found, (test) => failuresOf(test)?.group).filter((tests) =>
       query.together === "" || tests.some(({ id }) => id === query.together)
     );
-    const rows = sortedRows(all, { lostBuilds, order: orderOf(parameters) });
+    const rows = sortedRows(all, { failuresOf, order: orderOf(parameters) });
     const shown = rows.slice(after, after + limit);
     const page: ListPage = {
       ...request,
@@ -130,11 +133,14 @@ function orderOf({ sort }: PageRequest["parameters"]): string {
 /** The rows with the builds that they cost; by these, unless they are sorted already. */
 function sortedRows(
   groups: readonly [TrackedTest, ...TrackedTest[]][],
-  { lostBuilds, order }: { lostBuilds: FlakyFailures["lostBuilds"]; order: string },
+  { failuresOf, order }: {
+    failuresOf(test: TrackedTest): { lostBuilds: readonly number[] } | undefined;
+    order: string;
+  },
 ): Row[] {
   const rows = groups.map((tests): Row => {
-    const lost = new Set(tests.flatMap(({ id }) => lostBuilds.get(id) ?? []));
-    return { tests, buildCount: lost.size };
+    const lost = tests.map((test) => failuresOf(test)?.lostBuilds ?? []);
+    return { tests, buildCount: lost.length === 1 ? lost[0]!.length : new Set(lost.flat()).size };
   });
   return order === BY_BUILDS ? rows.toSorted((a, b) => b.buildCount - a.buildCount) : rows;
 }

@@ -7,8 +7,8 @@ import type { Page } from "../../lib/html/layout.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import { choice, type RawParameters } from "../../lib/http/request/parameters.ts";
+import type { LoadTestsOptions } from "../../lib/http/test_cache/cache.ts";
 import { TestCollection } from "../../lib/http/test_cache/collection.ts";
-import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { PageRequest } from "./page.ts";
 
 /** The range of the figures of the API. */
@@ -63,9 +63,10 @@ export function rangeStart(
 /** The flaky and quarantined tests of a range. */
 export async function loadTestsOfRange(
   request: PageRequest,
-  { days, filter }: { days: ListRange; filter?: SubmissionFilter },
+  { days, ...selection }:
+    & { days: ListRange }
+    & Pick<LoadTestsOptions, "filter" | "disruptionCounts">,
 ): Promise<TestCollection> {
-  const selection = filter ? { filter } : {};
   if (days === WINDOW_RANGE) return await request.loadTests(selection);
   const windowStart = rangeStart(days, request);
   const states = await request.load(loadTrackedTests, { windowStart, ...selection });

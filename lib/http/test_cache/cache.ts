@@ -1,7 +1,11 @@
 import { LRUCache } from "lru-cache";
 import type { RepositoryVersion } from "../../../db/read/caller.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
-import { loadTrackedChanges, loadTrackedTests } from "../../../db/read/tracked_tests.ts";
+import {
+  type DisruptionCounts,
+  loadTrackedChanges,
+  loadTrackedTests,
+} from "../../../db/read/tracked_tests.ts";
 import type { TestsState } from "../../analysis/tests_state.ts";
 import {
   ALL_SUBMISSIONS,
@@ -26,10 +30,12 @@ export interface LoadTestsOptions {
   withTime?: boolean;
   /** The submissions that count; all unless given. */
   filter?: SubmissionFilter;
+  /** Disruptions of the window, of a caller that loads them anyway: they take as long as all the rest. */
+  disruptionCounts?: Promise<DisruptionCounts>;
 }
 
 /** What is loaded of a repository. */
-type Variant = Required<LoadTestsOptions>;
+type Variant = Required<Pick<LoadTestsOptions, "withTime" | "filter">>;
 
 /** A request is over before everything was loaded. Its client has had a response. */
 export class RequestOverError extends Error {
@@ -178,12 +184,11 @@ export class TestCache {
     const since = repositories.length === 1 && isUnfiltered(variant.filter)
       ? this.#loaded.get(cacheKey(repositoryId, variant))?.state
       : undefined;
-    const { now, windowStart } = options;
-    const query = { now, windowStart, ...variant };
-    const changed = since && await loadTrackedChanges(tx, { repositoryId, since, ...query });
+    const query = { ...options, ...variant };
+    const changed = since && await loadTrackedChanges(tx, { ...query, repositoryId, since });
     const states = changed
       ? new Map([[repositoryId, changed]])
-      : await loadTrackedTests(tx, { repositoryIds, ...query });
+      : await loadTrackedTests(tx, { ...query, repositoryIds });
     const loaded = new Map<number, Loaded>();
     for (const [id, state] of states) {
       const one = { state, collection: new TestCollection([...state.tests.values()], state.runs) };

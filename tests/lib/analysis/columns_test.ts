@@ -23,6 +23,11 @@ const passed = attempts("positive");
 const skipped = attempts("skipped");
 const flaky = attempts("negative", "positive");
 const odd = attempts("positive", "negative", "unknown", "skipped", "negative", "positive");
+const long = attempts(
+  ...Array.from({ length: 9 }, () => "negative" as const),
+  "unknown",
+  "positive",
+);
 
 describe("the exceptions of a submission", () => {
   const exceptionsOf = (...tests: Attempt[][]) => columnsOf(tests).exceptions;
@@ -53,7 +58,7 @@ describe("the exceptions of a submission", () => {
 });
 
 describe("the attempts of a submission", () => {
-  const tests = [passed, skipped, odd, passed, flaky, attempts("negative"), passed];
+  const tests = [passed, skipped, odd, passed, long, flaky, odd, attempts("negative"), passed];
 
   it("come back in their order with their durations", () => {
     const seen: Attempt[][] = [];

@@ -30,7 +30,7 @@ export function failureColumnsOf(
     // Causes that differ in either half only.
     const [high, low] = [causes.indexOf(fingerprint) % 3, causes.indexOf(fingerprint)];
     const cause = columns.causeOf(high, low) ?? columns.addCause(high, low, fingerprint);
-    columns.add({ run, testNo: test, resultNo: position, isDisruption, cause });
+    columns.add(run, test, cause, isDisruption ? ~position : position);
   }
   return columns;
 }

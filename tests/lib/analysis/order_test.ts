@@ -11,6 +11,8 @@ function test(
 ): TrackedTest {
   return {
     id,
+    repositoryId: 1,
+    testNo: 1,
     suite: "",
     class: "",
     name: id,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { FailuresByTest, groupFailures, rowsOfGroups } from "../../../lib/evidence/groups.ts";
+import { FailuresByTest, groupsByBuilds, rowsOfGroups } from "../../../lib/evidence/groups.ts";
 
 /** Failures of tests in runs: by test, its runs, a letter each, and its causes. */
 function failed(...tests: [runs: string, ...causes: string[]][]) {
@@ -14,7 +14,7 @@ function failed(...tests: [runs: string, ...causes: string[]][]) {
   return found.tests;
 }
 
-function testsOf(groups: ReturnType<typeof groupFailures>): number[][] {
+function testsOf(groups: ReturnType<typeof groupsByBuilds>): number[][] {
   return groups.map(({ tests }) => tests.map(({ testNo }) => testNo));
 }
 
@@ -38,26 +38,26 @@ function slowGroups(tests: ReturnType<typeof failed>): number[][] {
 
 describe("groups of failures", () => {
   it("join tests whose failing runs overlap by half, at least three", () => {
-    assert.deepEqual(testsOf(groupFailures(failed(["abcd"], ["abce"], ["fgh"]))), [[1, 2], [3]]);
+    assert.deepEqual(testsOf(groupsByBuilds(failed(["abcd"], ["abce"], ["fgh"]))), [[1, 2], [3]]);
     // Two common runs of two, and three of seven.
-    assert.deepEqual(testsOf(groupFailures(failed(["ab"], ["ab"]))), [[1], [2]]);
-    assert.deepEqual(testsOf(groupFailures(failed(["abcde"], ["abcfg"]))), [[1], [2]]);
+    assert.deepEqual(testsOf(groupsByBuilds(failed(["ab"], ["ab"]))), [[1], [2]]);
+    assert.deepEqual(testsOf(groupsByBuilds(failed(["abcde"], ["abcfg"]))), [[1], [2]]);
   });
 
   it("join tests with a common cause, across others", () => {
-    const groups = groupFailures(failed(["a", "x"], ["b", "x", "y"], ["c", "y"]));
+    const groups = groupsByBuilds(failed(["a", "x"], ["b", "x", "y"], ["c", "y"]));
     assert.deepEqual(testsOf(groups), [[1, 2, 3]]);
     assert.equal(groups[0]!.builds, 3);
   });
 
   it("do not join failures of unknown cause", () => {
-    assert.equal(groupFailures(failed(["a"], ["a"])).length, 2);
+    assert.equal(groupsByBuilds(failed(["a"], ["a"])).length, 2);
   });
 
   it("count a build once and come with the most expensive first", () => {
     // The first two runs are one build.
     const buildOf = (run: number) => Math.max(run, 1);
-    const groups = groupFailures(failed(["ab", "x"], ["cd", "y"]), buildOf);
+    const groups = groupsByBuilds(failed(["ab", "x"], ["cd", "y"]), buildOf);
     assert.deepEqual(groups.map(({ tests, builds }) => [tests[0]!.testNo, builds]), [[2, 2], [
       1,
       1,
@@ -75,7 +75,7 @@ describe("groups of failures", () => {
           .filter((run) => random() < (run < outages ? 0.9 : rate));
         return [String.fromCharCode(...runs.map((run) => run + "a".charCodeAt(0)))] as [string];
       }).filter(([runs]) => runs !== "");
-      const groups = testsOf(groupFailures(failed(...tests)));
+      const groups = testsOf(groupsByBuilds(failed(...tests)));
       assert.deepEqual(groups.sort((a, b) => a[0]! - b[0]!), slowGroups(failed(...tests)));
     }
   });
@@ -84,7 +84,8 @@ describe("groups of failures", () => {
 describe("rows of groups", () => {
   it("put the tests of a group behind the first of them, in their order", () => {
     const tests = ["a", "b", "c", "d"].map((id) => ({ id }));
-    const rows = rowsOfGroups(tests, [["d", "b", "x"]]);
+    const group = {};
+    const rows = rowsOfGroups(tests, ({ id }) => "bd".includes(id) ? group : undefined);
     assert.deepEqual(rows.map((row) => row.map(({ id }) => id)), [["a"], ["b", "d"], ["c"]]);
   });
 });

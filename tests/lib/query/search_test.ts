@@ -10,6 +10,8 @@ fc.configureGlobal({ seed: 1 });
 
 const LOGIN: TrackedTest = {
   id: "5f3a9c0e7b12d4a86f01c2e3",
+  repositoryId: 1,
+  testNo: 1,
   disruptionCount: 1,
   countedResultCount: 2,
   negativeResultCount: 1,
