@@ -34,7 +34,7 @@ export async function deleteSubmission(
     if (!submission) return false;
     const { repositoryId, submissionId } = submission;
     await withdrawDisruptions(tx, submission);
-    const changed = { ...submission, version: submission, isNew: false };
+    const changed = { ...submission, version: submission, isNew: false, isLatest: false };
     const failed = await loadFailedTests(tx, changed);
     await tx`
       delete from coverage_report

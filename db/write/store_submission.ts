@@ -372,9 +372,9 @@ async function updateTruths(
   const { environment = "", job = "", isOnlyRun, isLatest } = submission;
   const version = { code: codeOf(codeVersion), environment, job };
   const passed = negatives.passedTestNos();
-  const changed = { repositoryId, version, submissionId, branch, isNew: true, passed };
+  const changed = { repositoryId, version, submissionId, branch, isNew: true, isLatest, passed };
   if (isOnlyRun) {
-    await resolveTruthsOfOnlyRun(tx, changed, { testNos: negatives.testNos, isLatest });
+    await resolveTruthsOfOnlyRun(tx, changed, negatives.testNos);
   } else {
     await resolveTruths(tx, changed, await loadFailedTests(tx, { repositoryId, version }));
   }

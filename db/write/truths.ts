@@ -11,7 +11,7 @@ import {
   truthAt,
   type VersionRuns,
 } from "../../lib/evidence/truth.ts";
-import { integersIn, type Queryable, textsIn } from "../connection/sql.ts";
+import { type Fragment, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { loadCauses } from "../read/evidence.ts";
 import { loadRunGroups, loadRuns } from "../read/runs.ts";
 import { loadTestFacts } from "../read/test_facts.ts";
@@ -56,6 +56,8 @@ interface ChangedVersion {
   branch: string | null;
   /** Whether the run came: its evidence was stored just now, with {@linkcode truthOfRun}. */
   isNew: boolean;
+  /** Whether the run came after all others of its branch, environment and job. */
+  isLatest: boolean;
   /** Tests that failed and passed in it. */
   passed?: ReadonlySet<number>;
 }
@@ -106,7 +108,7 @@ export async function loadFailedTests(
 }
 
 /** The numbers of all lists, each once, ascending. */
-function distinctOf(lists: readonly number[][]): Int32Array {
+function distinctOf(lists: readonly ArrayLike<number>[]): Int32Array {
   const all = new Int32Array(lists.reduce((sum, { length }) => sum + length, 0));
   let end = 0;
   for (const list of lists) {
@@ -123,6 +125,15 @@ function distinctOf(lists: readonly number[][]): Int32Array {
  * @param failed from {@linkcode loadFailedTests}, before a run goes
  */
 export async function resolveTruths(
+  tx: Queryable,
+  changed: ChangedVersion,
+  { branches, testNos }: FailedTests,
+): Promise<void> {
+  const interrupted = await loadInterrupted(tx, changed);
+  await resolveTests(tx, changed, { branches, testNos: distinctOf([testNos, interrupted]) });
+}
+
+async function resolveTests(
   tx: Queryable,
   changed: ChangedVersion,
   { branches, testNos }: FailedTests,
@@ -149,21 +160,47 @@ export async function resolveTruths(
 export async function resolveTruthsOfOnlyRun(
   tx: Queryable,
   changed: ChangedVersion,
-  { testNos: failed, isLatest }: {
-    /** All tests that failed in it, ascending. */
-    testNos: Int32Array;
-    /** Whether no later run of its branch, environment and job is stored. */
-    isLatest: boolean;
-  },
+  failed: Int32Array,
 ): Promise<void> {
-  const { branch, passed } = changed;
+  const { branch, passed, isLatest } = changed;
   if (branch === null || branch === "") return;
-  const testNos = isLatest ? failed.filter((testNo) => !passed?.has(testNo)) : failed;
+  const own = isLatest ? failed.filter((testNo) => !passed?.has(testNo)) : failed;
+  const interrupted = await loadInterrupted(tx, changed);
+  const testNos = distinctOf([own, interrupted]);
   for (let start = 0; start < testNos.length; start += TESTS_AT_ONCE) {
     const batch = testNos.subarray(start, start + TESTS_AT_ONCE);
-    if (!await haveFailedOnBranch(tx, { ...changed, branch }, batch)) continue;
-    return await resolveTruths(tx, changed, { branches: [branch], testNos });
+    if (interrupted.length === 0 && !await haveFailedOnBranch(tx, { ...changed, branch }, batch)) {
+      continue;
+    }
+    return await resolveTests(tx, changed, { branches: [branch], testNos });
   }
+}
+
+/**
+ * The tests that failed before and after a run on its branch: a pass that comes between, or goes, ends or joins
+ * stretches of failures, although they did not fail at its code version.
+ */
+async function loadInterrupted(
+  tx: Queryable,
+  { repositoryId, submissionId, branch, isLatest, version: { environment, job } }: ChangedVersion,
+): Promise<number[]> {
+  if (isLatest || branch === null || branch === "") return [];
+  const failedIn = (isThere: Fragment, order: Fragment) =>
+    tx`select f.test_no from (
+        select s.submission_id from submission s
+        where s.repository_id = ${repositoryId} and s.branch = ${branch} and s.status = 'processed'
+          and s.environment = ${environment} and s.job = ${job} and ${isThere}
+        order by s.submission_id ${order} limit ${NEIGHBOURING_RUNS}
+      ) s
+      join failure_evidence f on f.repository_id = ${repositoryId} and f.submission_id = s.submission_id`;
+  const id = tx`decode(${submissionId}, 'hex')`;
+  const rows = await tx<{ testNo: number }[]>`
+    select test_no as "testNo" from (
+      (${failedIn(tx`s.submission_id < ${id}`, tx`desc`)})
+      intersect
+      (${failedIn(tx`s.submission_id > ${id}`, tx`asc`)})
+    ) t`;
+  return rows.map(({ testNo }) => testNo);
 }
 
 /**
@@ -212,7 +249,10 @@ function allRuns({ before, atVersion, after, elsewhere }: Neighbours): TruthRun[
 
 async function loadNeighbours(
   tx: Queryable,
-  { repositoryId, version, submissionId, branch }: Omit<ChangedVersion, "isNew">,
+  { repositoryId, version, submissionId, branch }: Pick<
+    ChangedVersion,
+    "repositoryId" | "version" | "submissionId" | "branch"
+  >,
 ): Promise<Neighbours> {
   const { code, environment, job } = version;
   const isHere = tx`s.environment = ${environment} and s.job = ${job}`;
@@ -223,11 +263,11 @@ async function loadNeighbours(
     return { before: [], atVersion, after: [], elsewhere: [] };
   }
   const onBranch = tx`s.branch = ${branch} and ${isHere} and s.code_version <> ${code}`;
-  // The first run of the code version.
+  // The first run of the code version on the branch.
   const place = tx`coalesce((
     select o.submission_id from submission o
     where o.repository_id = ${repositoryId} and o.status = 'processed' and o.code_version = ${code}
-      and o.environment = ${environment} and o.job = ${job}
+      and o.branch = ${branch} and o.environment = ${environment} and o.job = ${job}
     order by o.submission_id limit 1), decode(${submissionId}, 'hex'))`;
   const { before, atVersion, after } = await loadRunGroups(tx, {
     ...common,
@@ -285,7 +325,7 @@ function versionsWithLegs(runs: readonly TruthRun[]): Set<string> {
 /** Updates truths and repeats of tests at the code version, and at those in reach. */
 async function resolveOnBranch(
   tx: Queryable,
-  { repositoryId, version, submissionId, isNew, passed, testNos, neighbours, withLegs }:
+  { repositoryId, version, submissionId, branch, isNew, passed, testNos, neighbours, withLegs }:
     & ChangedVersion
     & {
       testNos: readonly number[];
@@ -298,32 +338,20 @@ async function resolveOnBranch(
   const [inStretches, alone] = [true, false].map((isNear) =>
     testNos.filter((testNo) => near.has(testNo) === isNear)
   );
-  const histories = [
+  const histories = await withCauses(tx, repositoryId, [
     ...versionHistories(allRuns(neighbours), { ...facts, testNos: inStretches!, withLegs }),
     ...versionHistories(neighbours.atVersion, { ...facts, testNos: alone!, withLegs }),
-  ];
-  // Few tests fail at three code versions in a row: only their causes are looked up.
-  const failedOften = histories
-    .filter(({ ran }) => ran.some((_, index) => truthAt(ran, index) === "the_change"));
-  const counted = failedOften.flatMap(({ known }) => known.flatMap((one) => one.countedIds));
-  const causes = failedOften.length === 0 ? null : await loadCauses(tx, {
-    repositoryId,
-    testNos: failedOften.map(({ testNo }) => testNo),
-    submissionIds: [...new Set(counted)],
-  });
-  const rows = histories
-    .flatMap((history) =>
-      truthsInReach(history, {
-        code: version.code,
-        submissionId,
-        causes: causes?.get(history.testNo),
-      })
-    )
-    // That is how they were stored: of a large upload it is the most.
-    .filter(({ testNo, id, truth, isRepeat }) =>
-      !(isNew && id === submissionId &&
-        truth === truthOfRun({ hasPassed: passed?.has(testNo) === true }) && !isRepeat)
-    );
+  ]);
+  const found = histories.flatMap((history) =>
+    truthsInReach(history, { code: version.code, submissionId })
+  );
+  const rows =
+    (await addOtherBranches(tx, found, { repositoryId, version, branch, neighbours, facts }))
+      // That is how they were stored: of a large upload it is the most.
+      .filter(({ testNo, id, truth, isRepeat }) =>
+        !(isNew && id === submissionId &&
+          truth === truthOfRun({ hasPassed: passed?.has(testNo) === true }) && !isRepeat)
+      );
   if (rows.length === 0) return;
   const changes = await tx<TruthCountChange[]>`
     with changed as (
@@ -442,19 +470,95 @@ function versionHistories(
   });
 }
 
+/** Adds the causes of the failures, where they decide: few tests fail at three code versions in a row. */
+async function withCauses(
+  tx: Queryable,
+  repositoryId: number,
+  histories: readonly VersionHistory[],
+): Promise<VersionHistory[]> {
+  const isCause = ({ ran }: VersionHistory) =>
+    ran.some((_, index) => truthAt(ran, index) === "the_change");
+  const failedOften = histories.filter(isCause);
+  if (failedOften.length === 0) return [...histories];
+  const counted = failedOften.flatMap(({ known }) => known.flatMap((one) => one.countedIds));
+  const causes = await loadCauses(tx, {
+    repositoryId,
+    testNos: failedOften.map(({ testNo }) => testNo),
+    submissionIds: [...new Set(counted)],
+  });
+  return histories.map((history) => {
+    const ofTest = causes.get(history.testNo);
+    if (!ofTest) return history;
+    const ran = history.ran.map((one, index) => ({
+      ...one,
+      causes: new Set(history.known[index]!.countedIds.flatMap((id) => ofTest.get(id) ?? [])),
+    }));
+    return { ...history, ran };
+  });
+}
+
+/** What a failure turned out to be. */
+interface FoundTruth {
+  testNo: number;
+  /** Of its submission. */
+  id: string;
+  code: string;
+  truth: Truth | null;
+  isRepeat: boolean;
+}
+
+/**
+ * Truths of a branch, and those that other branches show of the same code: three code versions that failed on one
+ * branch are the change, whatever another branch did with the last of them.
+ */
+async function addOtherBranches(
+  tx: Queryable,
+  found: readonly FoundTruth[],
+  { repositoryId, version, branch, neighbours, facts }:
+    & Pick<ChangedVersion, "repositoryId" | "version" | "branch">
+    & { neighbours: Neighbours; facts: Awaited<ReturnType<typeof loadTestFacts>> },
+): Promise<FoundTruth[]> {
+  const branchesOf = Map.groupBy(
+    [...neighbours.atVersion, ...neighbours.elsewhere].filter((run) =>
+      run.branch && run.branch !== branch
+    ),
+    ({ code }) => code,
+  );
+  const open = Map.groupBy(found.filter(({ truth }) => truth === null), ({ code }) => code);
+  const shown = new Set<string>();
+  for (const [code, failures] of open) {
+    const testNos = [...new Set(failures.map(({ testNo }) => testNo))];
+    for (const [other, runs] of Map.groupBy(branchesOf.get(code) ?? [], (run) => run.branch)) {
+      const there = await loadNeighbours(tx, {
+        repositoryId,
+        version: { ...version, code },
+        submissionId: runs[0]!.submissionId,
+        branch: other,
+      });
+      const all = allRuns(there);
+      const histories = versionHistories(all, {
+        ...facts,
+        testNos,
+        withLegs: versionsWithLegs(all),
+      });
+      for (const { testNo, known, ran } of await withCauses(tx, repositoryId, histories)) {
+        const index = known.findIndex((one) => one.code === code);
+        if (index !== -1 && truthAt(ran, index) !== null) shown.add(`${code} ${testNo}`);
+      }
+    }
+  }
+  return found.map((one) =>
+    one.truth === null && shown.has(`${one.code} ${one.testNo}`)
+      ? { ...one, truth: "the_change" }
+      : one
+  );
+}
+
 /** The truth of the failures of a test at a code version and at those in its reach. */
 function truthsInReach(
-  { testNo, all, known, ran: withoutCauses }: VersionHistory,
-  { code, submissionId, causes }: {
-    code: string;
-    submissionId: string;
-    causes: ReadonlyMap<string, readonly string[]> | undefined;
-  },
-): { testNo: number; id: string; truth: Truth | null; isRepeat: boolean }[] {
-  const ran = withoutCauses.map((one, index) => ({
-    ...one,
-    causes: new Set(known[index]!.countedIds.flatMap((id) => causes?.get(id) ?? [])),
-  }));
+  { testNo, all, known, ran }: VersionHistory,
+  { code, submissionId }: { code: string; submissionId: string },
+): FoundTruth[] {
   const here = known.findIndex((one) => one.code === code);
   const later = known.findIndex(({ firstId }) => firstId > submissionId);
   const place = here !== -1 ? here : later === -1 ? known.length : later;
@@ -462,6 +566,8 @@ function truthsInReach(
     const index = known.indexOf(one);
     if (one.code !== code && Math.abs(index - place) > REACH) return [];
     const truth = index === -1 ? null : truthAt(ran, index);
-    return one.failedIds.sort().map((id, repeat) => ({ testNo, id, truth, isRepeat: repeat > 0 }));
+    return one.failedIds.sort().map((id, repeat) => (
+      { testNo, id, code: one.code, truth, isRepeat: repeat > 0 }
+    ));
   });
 }

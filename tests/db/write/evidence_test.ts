@@ -148,6 +148,48 @@ describeWithDatabases("the evidence of an upload", (database) => {
     assert.deepEqual(await evidenceOf(runs[3]!), { a: ["fails_on_base", null] });
   });
 
+  it("is open again once a pass between the code versions is uploaded late, until that is deleted", async () => {
+    await passes(1);
+    const runs: { submissionId: string }[] = [];
+    for (const _ of [1, 2, 3]) {
+      minute += 10;
+      runs.push(await upload({ a: "broken", b: "broken" }));
+    }
+    const truths = () => Promise.all(runs.map(async (run) => (await evidenceOf(run)).a![1]));
+    assert.deepEqual(await truths(), ["the_change", "the_change", "the_change"]);
+    const recordedAt = NOW - DAY + (minute - 5) * MINUTE;
+    const { key } = await upload({ a: null }, { recordedAt });
+    assert.deepEqual(await truths(), [null, null, null]);
+    assert.deepEqual((await evidenceOf(runs[0]!)).b![1], "the_change");
+    // Another run of code that ran without the test, as another shard does.
+    const other = { recordedAt: recordedAt + MINUTE, commitOid: "aaaaaaa3" };
+    await upload({ c: null }, other);
+    const shard = await upload({ b: null }, { ...other, recordedAt: recordedAt + 2 * MINUTE });
+    assert.deepEqual((await evidenceOf(runs[0]!)).b![1], null);
+    const { organizationId } = fixture.organization;
+    for (const one of [key, shard.key]) {
+      await deleteSubmission(database().sql, { organizationId, key: one });
+    }
+    assert.deepEqual(await truths(), ["the_change", "the_change", "the_change"]);
+    assert.deepEqual((await evidenceOf(runs[0]!)).b![1], "the_change");
+  });
+
+  it("is the change if three code versions of one branch failed, whatever others did with the last", async () => {
+    await passes(1);
+    const [first, , third] = [
+      await upload({ a: "broken" }),
+      await upload({ a: "broken" }),
+      await upload({ a: "broken" }, { commitOid: "aaaaaaa1" }),
+    ];
+    const onMine = await upload({ a: "broken" }, { ...MINE, commitOid: "aaaaaaa1" });
+    await upload({ a: "broken" }, MINE);
+    assert.deepEqual((await evidenceOf(third!)).a![1], "the_change");
+    assert.deepEqual((await evidenceOf(onMine)).a![1], "the_change");
+    const { organizationId } = fixture.organization;
+    await deleteSubmission(database().sql, { organizationId, key: first!.key });
+    assert.deepEqual((await evidenceOf(onMine)).a![1], null);
+  });
+
   it("is not the change after three code versions that failed for different causes", async () => {
     await passes(1);
     const runs = [];
