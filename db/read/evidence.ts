@@ -347,13 +347,25 @@ async function loadKnown(
     })),
     { testNos, implied, job: run.job, environment: run.environment },
   );
+  const isOfJob = new Map(
+    onBase.map(({ submissionId, job, environment }) => [
+      submissionId,
+      job === run.job && environment === run.environment,
+    ]),
+  );
   const before = runsBefore(onBranch, { selected, implied, run });
-  return (testNo: number | null) => ({
-    passedIn: passed.get(testNo!) ?? null,
-    base: baseRuns.get(testNo!) ?? NO_BASE_RUNS,
-    failures: failures.get(testNo!) ?? [],
-    before: before.get(testNo!) ?? null,
-  });
+  return (testNo: number | null) => {
+    const ofBase = baseRuns.get(testNo!) ?? NO_BASE_RUNS;
+    return {
+      passedIn: passed.get(testNo!) ?? null,
+      base: ofBase,
+      failures: (failures.get(testNo!) ?? []).map((one) => ({
+        ...one,
+        isCounted: isOfJob.get(one.submissionId) === ofBase.isOfJob,
+      })),
+      before: before.get(testNo!) ?? null,
+    };
+  };
 }
 
 /**
@@ -413,6 +425,9 @@ function runsBefore(
   return any;
 }
 
+/** An earlier failure, before it is known which runs are counted. */
+type FailureElsewhere = Omit<EarlierFailure, "isCounted">;
+
 /**
  * The failures of tests in other submissions of the last 365 days, oldest first, by test_no.
  *
@@ -430,7 +445,7 @@ async function loadEarlierFailures(
     testNos: readonly number[];
     base: Patterns;
   },
-): Promise<Map<number, EarlierFailure[]>> {
+): Promise<Map<number, FailureElsewhere[]>> {
   const rows = await sql<{ testNo: number; failures: string }[]>`
     select t.test_no as "testNo", n.failures
     from unnest(${integersIn(sql, new Set(testNos))}) t (test_no)
@@ -497,9 +512,9 @@ async function loadFailedSubmissions(
     base: Patterns;
     ids: ReadonlySet<string>;
   },
-): Promise<Map<string, Omit<EarlierFailure, "causes">>> {
+): Promise<Map<string, Omit<FailureElsewhere, "causes">>> {
   if (ids.size === 0) return new Map();
-  const rows = await sql<Omit<EarlierFailure, "causes">[]>`
+  const rows = await sql<Omit<FailureElsewhere, "causes">[]>`
     select encode(s.submission_id, 'hex') as "submissionId", coalesce(s.branch, '') as branch,
       s.code_version = ${run.code ?? ""} as "isSameCode", ${isOfBase(sql, base)} as "isOnBase"
     from submission s

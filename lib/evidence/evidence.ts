@@ -36,6 +36,8 @@ interface BaseRuns {
   /** How many there are, and in how many an attempt failed. */
   runCount: number;
   failedCount: number;
+  /** Whether they are those of the job and the environment of the failure, not of all others. */
+  isOfJob: boolean;
   /** The latest one at other code and in no outage; `null` without one. */
   latest: (KnownRun & { hasFailed: boolean }) | null;
 }
@@ -47,6 +49,8 @@ export interface EarlierFailure extends KnownRun {
   /** Whether it was at the code of the failure in question. */
   isSameCode: boolean;
   isOnBase: boolean;
+  /** Whether its run is one of the {@linkcode BaseRuns} of the test. */
+  isCounted: boolean;
 }
 
 /** The run in which a test failed. */
@@ -106,16 +110,17 @@ export function findEvidence(
   const isAlike = (failure: EarlierFailure) => failure.causes.some((cause) => own.has(cause));
   const alike = failures.filter((one) => isAlike(one) && !one.isSameCode);
   const alikeOnBase = alike.filter(({ isOnBase }) => isOnBase);
+  const alikeCount = alike.filter(({ isCounted }) => isCounted).length;
   const find = (evidence: Evidence, restsOn: KnownRun | null, failedCount: number): Finding => ({
     evidence,
     restsOn,
     baseRunCount: base.runCount,
     baseFailedCount: failedCount,
   });
-  if (passedIn) return find("passed_here", passedIn, alikeOnBase.length);
+  if (passedIn) return find("passed_here", passedIn, alikeCount);
   const latest = base.latest?.hasFailed &&
     alike.find(({ submissionId }) => submissionId === base.latest!.submissionId);
-  if (latest) return find("fails_on_base", latest, alikeOnBase.length);
+  if (latest) return find("fails_on_base", latest, alikeCount);
   if (run.massFailure === "outage") return find("outage", null, base.failedCount);
   const isNewHere = !causes.some((cause) => lately.has(cause));
   if (run.massFailure === "together" || run.failedTestCount >= MIN_TOGETHER && isNewHere) {
@@ -129,7 +134,7 @@ export function findEvidence(
     failures.some((one) => one.submissionId === before.submissionId && isAlike(one));
   if (elsewhere.length > 0 && !failedBefore) {
     // Failures on the base branch say most.
-    return find("seen_elsewhere", (alikeOnBase.at(-1) ?? elsewhere.at(-1))!, alikeOnBase.length);
+    return find("seen_elsewhere", (alikeOnBase.at(-1) ?? elsewhere.at(-1))!, alikeCount);
   }
   const others = failures.filter(({ isSameCode }) => !isSameCode);
   if (others.length > 0 && !failures.some(isAlike)) {
@@ -147,7 +152,12 @@ interface BaseRun extends Run<"job" | "environment" | "results"> {
   isOutage: boolean;
 }
 
-export const NO_BASE_RUNS: BaseRuns = { runCount: 0, failedCount: 0, latest: null };
+export const NO_BASE_RUNS: BaseRuns = {
+  runCount: 0,
+  failedCount: 0,
+  isOfJob: false,
+  latest: null,
+};
 
 /**
  * The runs of tests on the base branch by test_no: those of the same job in the same environment, or all if
@@ -175,10 +185,11 @@ export function countBaseRuns(
   const isOfJob = new Set<number>();
   for (const [place, testNo] of selected.testNos.entries()) {
     if (ofJob.runCounts[place]! > 0) isOfJob.add(testNo);
-    const { runCounts, failedCounts } = isOfJob.has(testNo) ? ofJob : ofOthers;
+    const ofTest = { isOfJob: isOfJob.has(testNo), latest: null };
+    const { runCounts, failedCounts } = ofTest.isOfJob ? ofJob : ofOthers;
     const runCount = runCounts[place]!;
     if (runCount === 0) continue;
-    found.set(testNo, { runCount, failedCount: failedCounts[place]!, latest: null });
+    found.set(testNo, { runCount, failedCount: failedCounts[place]!, ...ofTest });
   }
   addLatest(found, runs.filter(isSame), [...isOfJob], implied);
   const others = [...found.keys()].filter((testNo) => !isOfJob.has(testNo));

@@ -54,7 +54,7 @@ function sayEvidence(
       return `failed the same way in ${failed} of ${ofBase}${last}`;
     case "seen_elsewhere":
       if (failed > 0) return `failed the same way in ${failed} of ${ofBase}${last}`;
-      return `failed the same way on another branch${last}`;
+      return `failed the same way elsewhere${last}`;
     case "new_cause":
       return `failed before, but never like this${last}`;
     case "new_test":

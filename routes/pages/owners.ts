@@ -3,6 +3,7 @@
 import { loadFlakyMicroseconds } from "../../db/read/flaky_time.ts";
 import { loadOwners } from "../../db/read/owners.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
+import { sortTests } from "../../lib/analysis/order.ts";
 import { ownersOf } from "../../lib/analysis/test_tags.ts";
 import { disruptivenessThousandths, type TrackedTest } from "../../lib/analysis/tracked_test.ts";
 import { formatPercent } from "../../lib/badge/percentage.ts";
@@ -159,7 +160,7 @@ export const ownerPage = definePage({
     };
     const key = foldCase(owner);
     const tests = groupByOwner(collection.tests).get(key) ?? [];
-    const flaky = tests.filter(isFlakyNotQuarantined)
+    const flaky = sortTests(tests.filter(isFlakyNotQuarantined), "recency")
       .sort((a, b) => b.disruptionCount - a.disruptionCount);
     const quarantined = tests.filter(({ quarantine }) => quarantine !== null)
       .sort((a, b) => endOf(a) - endOf(b));

@@ -95,9 +95,9 @@ export const evidenceCommand: AddCommand = command({
       const { details, disrupted, first, history: { runs, repair, base } } = loaded;
       if (!repair) {
         throw new UsageError(
-          `--since: commit ${
-            quote(since)
-          } has no run on ${base}, and none after it is known in this checkout`,
+          `--since: commit ${quote(since)} has no run on ${base}${
+            environments ? " in these environments" : ""
+          }, and none after it is known in this checkout`,
         );
       }
       const disruptedIn = environmentsIn(disrupted, environments);

@@ -215,6 +215,26 @@ describeWithDatabases("the evidence of an upload", (database) => {
     });
   });
 
+  it("counts failures among the runs that it is compared with: of the job and the environment", async () => {
+    const [linux, windows] = [{ environment: "linux" }, { environment: "windows" }];
+    await upload({ a: "timeout" }, linux);
+    await upload({ a: null }, linux);
+    for (const message of ["timeout", "timeout", null]) await upload({ a: message }, windows);
+    const countsOf = async ({ submissionId }: { submissionId: string }) => {
+      const rows = await database().sql<{ counts: string }[]>`
+        select concat_ws(' ', evidence, base_failed_count, base_run_count) as counts
+        from failure_evidence where submission_id = decode(${submissionId}, 'hex')`;
+      return rows[0]!.counts;
+    };
+    const mine = { ...MINE, ...linux };
+    assert.equal(await countsOf(await upload({ a: "timeout" }, mine)), "seen_elsewhere 1 2");
+    const other = { branch: "other", job: "race" };
+    assert.equal(await countsOf(await upload({ a: "timeout" }, other)), "seen_elsewhere 3 5");
+    for (let run = 0; run < 2; run++) await upload({ a: null }, { ...other, branch: "main" });
+    const third = { ...other, branch: "third" };
+    assert.equal(await countsOf(await upload({ a: "timeout" }, third)), "seen_elsewhere 0 2");
+  });
+
   it("is that the latest run on the base branch or in its merge queue failed", async () => {
     await upload({ a: "broken" }, { branch: "gh-readonly-queue/main/pr-1" });
     assert.deepEqual(await evidenceOf(await upload({ a: "broken" }, MINE)), {

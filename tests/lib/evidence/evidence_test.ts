@@ -20,7 +20,7 @@ const RUN: FailedRun = {
 
 const NOTHING: KnownOfTest = {
   passedIn: null,
-  base: { runCount: 0, failedCount: 0, latest: null },
+  base: { runCount: 0, failedCount: 0, isOfJob: false, latest: null },
   failures: [],
   before: null,
 };
@@ -28,6 +28,7 @@ const NOTHING: KnownOfTest = {
 const CLEAN_BASE = {
   runCount: 20,
   failedCount: 0,
+  isOfJob: true,
   latest: { submissionId: "b9", branch: "main", hasFailed: false },
 };
 
@@ -38,6 +39,7 @@ function failure(given: Partial<EarlierFailure> = {}): EarlierFailure {
     causes: ["timeout"],
     isSameCode: false,
     isOnBase: true,
+    isCounted: true,
     ...given,
   };
 }
@@ -64,6 +66,7 @@ describe("the evidence for a failure", () => {
     const base = {
       runCount: 30,
       failedCount: 2,
+      isOfJob: true,
       latest: { submissionId: "a1", branch: "main", hasFailed: true },
     };
     const found = evidenceOf({ base, failures: [failure()] });
@@ -175,7 +178,7 @@ describe("the runs of a test on the base branch", () => {
       run("c2", [PASSED, FAILED], "race"),
     ], options);
     const latest = { submissionId: "c4", branch: "main", hasFailed: true };
-    assert.deepEqual(found, new Map([[8, { runCount: 2, failedCount: 1, latest }]]));
+    assert.deepEqual(found, new Map([[8, { runCount: 2, failedCount: 1, isOfJob: true, latest }]]));
   });
 
   it("are those of all jobs when its own never ran it there", () => {

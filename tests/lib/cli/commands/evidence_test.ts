@@ -93,6 +93,10 @@ describeWithDatabase("evidence", (database) => {
         [["evidence", id], /missing required option '--since <commit>'/],
         [["evidence", id, "--since", ""], /--since/],
         [["evidence", id, "--since", "d".repeat(40)], /has no run on main/],
+        [
+          ["evidence", id, "--since", commitAt(3), "--environment", "nowhere"],
+          /has no run on main in these environments/,
+        ],
         [["evidence", id, "--since", "nowhere"], /unknown commit "nowhere"/],
         [["evidence", "0".repeat(24), "--since", commitAt(3)], /unknown test "0{24}"/],
         [["evidence", "nonsense", "--since", commitAt(3)], /expected 24 hex digits/],
