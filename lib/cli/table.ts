@@ -57,6 +57,27 @@ export function tableLines(columns: Column[], rows: string[][], width: number): 
   );
 }
 
+/**
+ * Lines of a text that is broken at spaces so that each is at most `width` columns wide where its words allow it;
+ * all but the first begin with `indent`.
+ */
+export function wrapLine(
+  text: string,
+  { width, indent }: { width: number; indent: string },
+): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    const longer = line === "" || line === indent ? line + word : `${line} ${word}`;
+    if (displayWidth(longer) <= width || line === "" || line === indent) line = longer;
+    else {
+      lines.push(line.trimEnd());
+      line = indent + word;
+    }
+  }
+  return [...lines, line];
+}
+
 function cutTo(text: string, width: number, cut: Column["cut"]): string {
   if (!cut || displayWidth(text) <= width) return text;
   const characters = [...segmenter.segment(text)].map(({ segment }) => segment);

@@ -8,6 +8,7 @@ import { loadDigestInput } from "../digest_input.ts";
 import { openOrganization, ORG, selectRepositories } from "../organization.ts";
 import { oneOf, option, repositoryName } from "../parameters.ts";
 import { readPublicUrl } from "../settings.ts";
+import { wrapLine } from "../table.ts";
 
 export const digestCommand: AddCommand = command({
   name: "digest",
@@ -53,10 +54,17 @@ export const digestCommand: AddCommand = command({
       group_by: groupBy ?? null,
     });
     if (context.json || format === "json") return await io.stdout(`${JSON.stringify(digest)}\n`);
-    await io.stdout(
-      format === "slack"
-        ? `${digestSlack(digest, pagesUrl, zone)}\n`
-        : digestMarkdown(digest, pagesUrl, zone),
-    );
+    if (format === "slack") return await io.stdout(`${digestSlack(digest, pagesUrl, zone)}\n`);
+    const text = digestMarkdown(digest, pagesUrl, zone);
+    await io.stdout(io.columns === undefined ? text : wrapMarkdown(text, io.columns));
   },
 });
+
+/** Markdown with its paragraphs and items broken to the width of a terminal. */
+function wrapMarkdown(text: string, width: number): string {
+  return text.split("\n").flatMap((line) =>
+    line.startsWith("#")
+      ? [line]
+      : wrapLine(line, { width, indent: line.startsWith("- ") ? "  " : "" })
+  ).join("\n");
+}

@@ -46,6 +46,8 @@ import { findMissingPlaces } from "../gate_run/missing_places.ts";
 import { readRunReports, snapshotReports } from "../gate_run/run_reports.ts";
 import { runCommand } from "../gate_run/run_command.ts";
 import { plainLine } from "../output.ts";
+import { wrapLine } from "../table.ts";
+import { oneLine } from "../../base/text.ts";
 import { buildPageOf, showBuildPage } from "../build_link.ts";
 import { errorMessage } from "../../base/error.ts";
 
@@ -321,14 +323,24 @@ async function show(
   { io, json, note, afterDashes }: CommandContext,
 ): Promise<void> {
   if (summary.problem !== null) note(`gate: ${summary.problem}`);
-  const lines = summaryLines(summary).map((cells) => `${plainLine(cells)}\n`);
+  const lines = summaryLines(summary).flatMap((cells) =>
+    io.columns === undefined ? [plainLine(cells)] : terminalLines(cells, io.columns)
+  );
   // The output of the tests may end without a line break.
   const start = afterDashes ? "\n" : "";
-  await io.stdout(json ? `${JSON.stringify(summary)}\n` : start + lines.join(""));
+  await io.stdout(
+    json ? `${JSON.stringify(summary)}\n` : start + lines.map((line) => `${line}\n`).join(""),
+  );
   const path = file ?? setting(io.environment, "GITHUB_STEP_SUMMARY");
   if (path === "") return;
   await appendFile(path, summaryMarkdown(summary, pagesUrlOf(io.environment))).catch((error) => {
     const option = file === undefined ? "GITHUB_STEP_SUMMARY" : "--summary";
     throw new Error(`${option}: ${error.message}: name a file that can be written`);
   });
+}
+
+/** The cells that are not empty, below each other where they do not fit on one line. */
+function terminalLines(cells: readonly (string | number | null)[], width: number): string[] {
+  const shown = cells.map((cell) => oneLine(String(cell ?? ""))).filter((cell) => cell !== "");
+  return wrapLine(shown.join("  "), { width, indent: "  " });
 }

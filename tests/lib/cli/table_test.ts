@@ -1,6 +1,6 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { tableLines } from "../../../lib/cli/table.ts";
+import { tableLines, wrapLine } from "../../../lib/cli/table.ts";
 
 const COLUMNS = [
   { title: "N", align: "right" as const },
@@ -33,5 +33,23 @@ describe("a table", () => {
   it("counts two columns for East Asian characters and emoji, and splits none", () => {
     const lines = tableLines(COLUMNS, [["1", "注文を確定する", "x"], ["2", "👩‍💻 ok", "y"]], 20);
     assert.deepEqual(lines.slice(1), ["1  注文を確定…  x", "2  👩‍💻 ok        y"]);
+  });
+});
+
+describe("a line that is too long", () => {
+  const wrap = (text: string) => wrapLine(text, { width: 12, indent: "  " });
+
+  it("is broken at spaces, and goes on indented", () => {
+    assert.deepEqual(wrap("short enough"), ["short enough"]);
+    assert.deepEqual(wrap("- one two three four"), ["- one two", "  three four"]);
+    assert.deepEqual(wrap("new  a.test  12 %"), ["new  a.test", "  12 %"]);
+  });
+
+  it("keeps words whole, whatever their width", () => {
+    assert.deepEqual(wrap("a https://ci.example.org/1 b"), [
+      "a",
+      "  https://ci.example.org/1",
+      "  b",
+    ]);
   });
 });

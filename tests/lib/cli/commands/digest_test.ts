@@ -66,6 +66,15 @@ describeWithDatabase("digest", (database) => {
     assert.deepEqual(names("quarantine_may_be_released"), []);
   });
 
+  it("is as wide as the terminal, with the same words", async () => {
+    const { stdout } = await run("digest --org acme");
+    const narrow = await run("digest --org acme", { columns: 40 });
+    assert.deepEqual(narrow.stdout.split(/\s+/), stdout.split(/\s+/));
+    const lines = narrow.stdout.split("\n").filter((line) => !line.startsWith("#"));
+    for (const line of lines) assert.ok(line.length <= 40 || !line.trim().includes(" "), line);
+    assert.match(narrow.stdout, /^- .*\n {2}\S/m);
+  });
+
   it("counts the builds of the period that were outages", async () => {
     const { fixture, shop } = await createShop(database(), "outages");
     const failed = Array.from({ length: 20 }, (_, index) => ({

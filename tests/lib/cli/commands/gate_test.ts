@@ -105,6 +105,22 @@ describe("gate around a command, and the quarantined tests", () => {
   });
 });
 
+describe("gate on a terminal", () => {
+  it("prints lines of its width, without cells that are empty", async () => {
+    const { environment, folder } = await fixture({ quarantined: [] });
+    const path = join(folder, "report.xml");
+    const args = around(path, reportOf({ a: "failed" }), 1);
+    const { stdout } = await withoutDatabase(["gate", "--repo", "acme/shop", ...args], {
+      environment,
+      columns: 40,
+    });
+    assert.doesNotMatch(stdout, /\t/);
+    const lines = stdout.trim().split("\n");
+    for (const line of lines) assert.ok(line.length <= 40, line);
+    assert.ok(lines.some((line) => line.startsWith("  ")), stdout);
+  });
+});
+
 describe("gate around a command", () => {
   it("is green when every failed test is quarantined", async () => {
     const { code, stdout, stderr } = await runGate(FLAKY, { flaky: "failed", good: "passed" });
