@@ -14,7 +14,6 @@ import { organizations, repositories } from "./account.ts";
 import { coverageBadgeRoute, flakyBadge } from "./badges.ts";
 import { conclusions } from "./conclusions.ts";
 import { durations, slowTests } from "./durations.ts";
-import examples from "./examples.json" with { type: "json" };
 import { repositoryFailures, testFailures, testGroups } from "./failures.ts";
 import { buildPage } from "./pages/build.ts";
 import { buildOfRunPage } from "./pages/build_of_run.ts";
@@ -45,7 +44,7 @@ import { testDetails, testResults, testRuns } from "./tests.ts";
 import { verdicts } from "./verdicts.ts";
 
 /** All routes, in the order of the documentation. */
-export const routes: readonly Route[] = withExamples([
+export const routes: readonly Route[] = [
   health,
   tokenCheck,
   organizations,
@@ -69,15 +68,7 @@ export const routes: readonly Route[] = withExamples([
   flakyBadge,
   coverageBadgeRoute,
   ...documentation,
-]);
-
-/** Adds the examples of responses, by operation. */
-function withExamples(routes: readonly Route[]): Route[] {
-  const exampleOf: Record<string, unknown> = examples;
-  return routes.map(({ response, ...route }) => (
-    { ...route, response: { example: exampleOf[route.operationId], ...response } }
-  ));
-}
+];
 
 /** The pages for browsers, which the documentation does not list. */
 export const pages: readonly Endpoint[] = [

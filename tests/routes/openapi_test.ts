@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { before, describe, it } from "@std/testing/bdd";
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import { parse } from "yaml";
-import { describedParameters } from "../../tools/documentation/description.ts";
+import {
+  describedParameters,
+  documentedRoutes as routes,
+  pathTemplate,
+  TAGS,
+} from "../../tools/documentation/description.ts";
 import { openapiDocument, openapiYaml } from "../../tools/documentation/openapi.ts";
-import { pathTemplate } from "../../tools/documentation/description.ts";
-import { TAGS } from "../../lib/http/request/route.ts";
 import { VERSION } from "../../lib/base/version.ts";
-import { routes } from "../../routes/mod.ts";
 import { describeWithDatabase } from "../database.ts";
 import { Contract } from "./contract.ts";
 import { createFixture, type Fixture, request } from "./fixture.ts";

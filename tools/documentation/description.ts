@@ -1,8 +1,10 @@
 /** What documents the API: its title and rules, and the parameters, fields and examples of a route. */
 import { toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
-import { type ParameterMetadata, PATH_PARAMETERS } from "../../lib/http/request/parameters.ts";
-import type { Endpoint, Route } from "../../lib/http/request/route.ts";
+import { type Entries, inPath, type ParameterMetadata } from "../../lib/http/request/parameters.ts";
+import type { Endpoint, Route, Tag } from "../../lib/http/request/route.ts";
+import { routes } from "../../routes/mod.ts";
+import examples from "./examples.json" with { type: "json" };
 import rules from "./conventions.md" with { type: "text" };
 
 export const API_TITLE = "Test Analytics Platform";
@@ -16,6 +18,58 @@ export const GENERAL_RULES: string = rules.trimEnd();
 export const API_DESCRIPTION: string =
   "Which tests are flaky, since when, and how often, counted from the results that CI runs upload.\n\n" +
   rules.replaceAll(/^## /gm, "### ");
+
+/** The groups of routes in the documentation, with their descriptions. */
+export const TAGS: Readonly<Record<Tag, string>> = {
+  Account: "What the token can read: its organization and the repositories of it.",
+  Repositories: "What one repository, named by owner and name, uploaded and which tests are flaky.",
+  Tests: "The inventory of flaky tests across repositories, and the history of one test.",
+  Badges: "SVG pictures of a percentage, for a README or a dashboard.",
+  Service: "Whether the service answers, whether a token is valid, and what describes the API.",
+};
+
+/** The routes of the API with examples of their responses, by operation. */
+export const documentedRoutes: readonly Route[] = routes.map(({ response, ...route }) => ({
+  ...route,
+  response: { example: (examples as Record<string, unknown>)[route.operationId], ...response },
+}));
+
+const OBJECT_ID = { type: "string", pattern: "^[0-9a-fA-F]{24}$" };
+
+const REPOSITORY_PATH = {
+  owner: inPath(
+    "Owner of the repository, case-insensitive. A slash in it (GitLab groups) is written %2F",
+    { jsonSchema: { type: "string" }, example: "acme" },
+  ),
+  name: inPath("Name of the repository, case-insensitive", {
+    jsonSchema: { type: "string" },
+    example: "shop",
+  }),
+};
+
+/** The parameters of the path, by the resource of the route. */
+const PATH_PARAMETERS: Readonly<Record<string, Entries | undefined>> = {
+  "repository in path": REPOSITORY_PATH,
+  "submission in path": {
+    ...REPOSITORY_PATH,
+    id: inPath(
+      "Id of the submission from the list of submissions, case-insensitive",
+      { jsonSchema: OBJECT_ID, example: "697dc80c14b6e07a92d3f58c" },
+    ),
+  },
+  owner: {
+    owner: inPath("Owner of tests, as in a CODEOWNERS file", {
+      jsonSchema: { type: "string" },
+      example: "@acme/web",
+    }),
+  },
+  "test in path": {
+    id: inPath(
+      "Id of the test from a list of tests, case-insensitive",
+      { jsonSchema: OBJECT_ID, example: "5f3a9c0e7b12d4a86f01c2e3" },
+    ),
+  },
+};
 
 export interface DescribedParameter extends ParameterMetadata {
   name: string;

@@ -1,7 +1,7 @@
 /** The content of the documentation page, drawn from the route table. */
 import { escapeHtml } from "../../lib/html/escape.ts";
 import type { Markup } from "../../lib/html/markup.ts";
-import { type Route, TAGS } from "../../lib/http/request/route.ts";
+import type { Route } from "../../lib/http/request/route.ts";
 import {
   API_DESCRIPTION,
   API_SUMMARY,
@@ -9,6 +9,7 @@ import {
   describedParameters,
   parameterType,
   pathTemplate,
+  TAGS,
 } from "./description.ts";
 import { renderMarkdown } from "./markdown.ts";
 import { commonFields, commonFieldsText, responseText } from "./reference.ts";

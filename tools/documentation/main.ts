@@ -4,7 +4,7 @@
  *
  * `deno run -A --config tests/deno.json tools/documentation/main.ts`
  */
-import { routes } from "../../routes/mod.ts";
+import { documentedRoutes } from "./description.ts";
 import { docsPageContent } from "./docs_page.ts";
 import { renderDocuments } from "./guides.ts";
 import { openapiDocument, openapiYaml } from "./openapi.ts";
@@ -19,9 +19,9 @@ export async function generatedFiles(): Promise<Record<string, string>> {
   const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
   const served = "lib/http/documentation/generated";
   return {
-    "docs/openapi.yaml": openapiYaml(openapiDocument(routes)),
-    "docs/reference/api.md": llmsText(routes),
-    [`${served}/endpoints.html`]: docsPageContent(routes),
+    "docs/openapi.yaml": openapiYaml(openapiDocument(documentedRoutes)),
+    "docs/reference/api.md": llmsText(documentedRoutes),
+    [`${served}/endpoints.html`]: docsPageContent(documentedRoutes),
     [`${served}/documents.html`]: documents.map(({ path, html }) => `<!-- ${path} -->\n${html}\n`)
       .join(""),
     [`${served}/titles.json`]: json(

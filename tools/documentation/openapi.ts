@@ -3,9 +3,8 @@ import { toJsonSchema } from "@valibot/to-json-schema";
 import * as v from "valibot";
 import { stringify } from "yaml";
 import { VERSION } from "../../lib/base/version.ts";
-import { ERRORS_SCHEMA, MESSAGE_SCHEMA } from "../../lib/http/request/errors.ts";
 import { LIST_MEDIA_TYPES } from "../../lib/http/request/list_format.ts";
-import { type Access, type Route, TAGS } from "../../lib/http/request/route.ts";
+import type { Access, Route } from "../../lib/http/request/route.ts";
 import {
   API_DESCRIPTION,
   API_SUMMARY,
@@ -13,7 +12,15 @@ import {
   type DescribedParameter,
   describedParameters,
   pathTemplate,
+  TAGS,
 } from "./description.ts";
+
+const MESSAGE_SCHEMA = v.pipe(v.strictObject({ message: v.string() }), v.title("ErrorMessage"));
+
+const ERRORS_SCHEMA = v.pipe(
+  v.strictObject({ errors: v.record(v.string(), v.array(v.string())) }),
+  v.title("ParameterErrors"),
+);
 
 type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -14,8 +14,9 @@ import {
   GENERAL_RULES,
   parameterType,
   pathTemplate,
+  TAGS,
 } from "./description.ts";
-import { type Access, type Route, type Tag, TAGS } from "../../lib/http/request/route.ts";
+import type { Access, Route, Tag } from "../../lib/http/request/route.ts";
 import badges from "./badges.md" with { type: "text" };
 import introduction from "./introduction.md" with { type: "text" };
 import otherInterfaces from "./other_interfaces.md" with { type: "text" };

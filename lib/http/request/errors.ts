@@ -1,20 +1,9 @@
 // Tests: tests/lib/http/request/list_export_test.ts tests/lib/http/request/parsed_url_test.ts
 /** Error responses. No other module creates the body of an error. */
-import * as v from "valibot";
 import { JSON_MEDIA_TYPE, jsonBody } from "./json_body.ts";
 
 /** Messages by the name of the parameter. */
 export type ParameterErrors = Record<string, string[]>;
-
-export const MESSAGE_SCHEMA = v.pipe(
-  v.strictObject({ message: v.string() }),
-  v.title("ErrorMessage"),
-);
-
-export const ERRORS_SCHEMA = v.pipe(
-  v.strictObject({ errors: v.record(v.string(), v.array(v.string())) }),
-  v.title("ParameterErrors"),
-);
 
 /** Methods that a known path accepts. */
 export const ALLOWED_METHODS: readonly string[] = ["GET", "HEAD"];

@@ -50,39 +50,6 @@ export interface ParameterMetadata {
 }
 
 const TEXT = { type: "string" };
-const OBJECT_ID = { type: "string", pattern: "^[0-9a-fA-F]{24}$" };
-
-const REPOSITORY_PATH = {
-  owner: inPath(
-    "Owner of the repository, case-insensitive. A slash in it (GitLab groups) is written %2F",
-    { jsonSchema: TEXT, example: "acme" },
-  ),
-  name: inPath("Name of the repository, case-insensitive", { jsonSchema: TEXT, example: "shop" }),
-};
-
-/** The parameters of the path, by the resource of the route. */
-export const PATH_PARAMETERS: Readonly<Record<string, Entries | undefined>> = {
-  "repository in path": REPOSITORY_PATH,
-  "submission in path": {
-    ...REPOSITORY_PATH,
-    id: inPath(
-      "Id of the submission from the list of submissions, case-insensitive",
-      { jsonSchema: OBJECT_ID, example: "697dc80c14b6e07a92d3f58c" },
-    ),
-  },
-  owner: {
-    owner: inPath("Owner of tests, as in a CODEOWNERS file", {
-      jsonSchema: TEXT,
-      example: "@acme/web",
-    }),
-  },
-  "test in path": {
-    id: inPath(
-      "Id of the test from a list of tests, case-insensitive",
-      { jsonSchema: OBJECT_ID, example: "5f3a9c0e7b12d4a86f01c2e3" },
-    ),
-  },
-};
 
 /** `tz`: the time zone of the times on a page; `null` for the service's. */
 export const timeZone = parsed(

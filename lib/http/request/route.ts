@@ -25,16 +25,8 @@ import type { Load, Moment } from "./queries.ts";
  */
 export type Access = "public" | "token" | "token or basic" | "token or badge token";
 
-/** The groups of routes in the documentation, with their descriptions. */
-export const TAGS = {
-  Account: "What the token can read: its organization and the repositories of it.",
-  Repositories: "What one repository, named by owner and name, uploaded and which tests are flaky.",
-  Tests: "The inventory of flaky tests across repositories, and the history of one test.",
-  Badges: "SVG pictures of a percentage, for a README or a dashboard.",
-  Service: "Whether the service answers, whether a token is valid, and what describes the API.",
-} as const;
-
-export type Tag = keyof typeof TAGS;
+/** The group of a route in the documentation. */
+export type Tag = "Account" | "Repositories" | "Tests" | "Badges" | "Service";
 
 /** A request that passed all checks, with its caller and the repositories of its resource. */
 export interface ApiRequest<Query = unknown> extends CallerScope, Moment {

@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import * as v from "valibot";
 import { BADGE_FILLS } from "../../../lib/badge/badge.ts";
-import { describedParameters, pathTemplate } from "../../../tools/documentation/description.ts";
+import {
+  describedParameters,
+  documentedRoutes as routes,
+  pathTemplate,
+} from "../../../tools/documentation/description.ts";
 import { llmsText } from "../../../tools/documentation/reference.ts";
 import { INCLUDE_NAMES } from "../../../routes/test_fields.ts";
 import {
@@ -12,7 +16,6 @@ import {
 import { MAX_QUERY_CHARACTERS } from "../../../lib/query/parse.ts";
 import { MAX_OFFSET } from "../../../lib/base/cursor.ts";
 import { MAX_LIMIT } from "../../../lib/http/request/parameters.ts";
-import { routes } from "../../../routes/mod.ts";
 
 const text = llmsText(routes);
 

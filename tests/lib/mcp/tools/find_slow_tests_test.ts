@@ -1,6 +1,6 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import examples from "../../../../routes/examples.json" with { type: "json" };
+import examples from "../../../../tools/documentation/examples.json" with { type: "json" };
 import { over } from "./over.ts";
 
 describe("find_slow_tests", () => {
