@@ -1,18 +1,15 @@
 // Tests: tests/lib/forge/publish_test.ts tests/lib/forge/target_test.ts
 /** Comments on a pull request of GitHub, and of GitHub Enterprise, Gitea and Forgejo, which have its interface. */
 import * as v from "valibot";
-import { type MarkedComment, type PullComments, unlessDeleted, type WaitToRetry } from "./forge.ts";
-import { type ForgeAccess, parseResponse, requestOk, requestPages, retried } from "./http.ts";
-import { createOwnership, isMarked, type OwnershipOptions } from "./ownership.ts";
-
-const USER = v.object({ id: v.number() });
-
-const CREATED = v.object({ id: v.number() });
+import { createComments } from "./comments.ts";
+import type { PullComments, WaitToRetry } from "./forge.ts";
+import { type ForgeAccess, parseResponse, requestPages } from "./http.ts";
+import type { OwnershipOptions } from "./ownership.ts";
 
 const COMMENT = v.object({
   id: v.number(),
   // Absent in comments of deleted users.
-  user: v.nullish(USER),
+  user: v.nullish(v.object({ id: v.number() })),
   body: v.nullish(v.string(), ""),
 });
 
@@ -40,55 +37,16 @@ export function gitHubComments(
     & Pick<OwnershipOptions, "secrets">,
 ): PullComments {
   const issues = `/repos/${repositoryPath(repository)}/issues`;
-  const ownership = createOwnership({
-    secrets,
-    loadOwnId: async () =>
-      parseResponse(USER, (await requestOk({ path: "/user" }, access)).value).id,
-  });
-
-  const update = async (id: number, body: string) => {
-    const path = `${issues}/comments/${id}`;
-    const request = { method: "PATCH", path, body: { body: ownership.signed(id, body) } } as const;
-    return null !== await unlessDeleted(requestOk(request, access));
-  };
-
-  return {
-    async list(wait) {
-      const path = `${issues}/${pull}/comments?per_page=100&limit=100`;
-      const found: MarkedComment[] = [];
-      for (const item of await requestPages(path, access, wait)) {
-        const { id, user, body } = parseResponse(COMMENT, item);
-        if (!body || !isMarked(body)) continue;
-        const authored = { id, body, authorId: user?.id ?? null };
-        found.push({ id, body, isOwn: await ownership.isOwn(authored, wait) });
-      }
-      return found.sort((a, b) => a.id - b.id);
+  return createComments(access, {
+    listPath: `${issues}/${pull}/comments?per_page=100&limit=100`,
+    createPath: `${issues}/${pull}/comments`,
+    itemPath: `${issues}/comments`,
+    updateMethod: "PATCH",
+    parse(comment) {
+      const { id, user, body } = parseResponse(COMMENT, comment);
+      return { id, body: body ?? "", authorId: user?.id ?? null };
     },
-    async read(id) {
-      const found = await unlessDeleted(requestOk({ path: `${issues}/comments/${id}` }, access));
-      if (found === null) return null;
-      const { body } = parseResponse(COMMENT, found.value);
-      return { id, body: body ?? "" };
-    },
-    async create(body) {
-      const request = {
-        method: "POST",
-        path: `${issues}/${pull}/comments`,
-        body: { body },
-      } as const;
-      const { id } = parseResponse(CREATED, (await requestOk(request, access)).value);
-      return id;
-    },
-    async sign({ id, body }, wait) {
-      ownership.addOwn(id);
-      if (await ownership.needsProof(wait)) await retried(() => update(id, body), wait);
-    },
-    update,
-    async remove(id) {
-      const path = `${issues}/comments/${id}`;
-      await unlessDeleted(requestOk({ method: "DELETE", path }, access));
-    },
-  };
+  }, { secrets });
 }
 
 /**
