@@ -30,7 +30,8 @@ export function failureColumns(
     if (!failures) continue;
     const view = viewOf(failures);
     for (let at = 0; at < failures.length; at += FAILURE_BYTES) {
-      const [high, low] = [view.getInt32(at), view.getInt32(at + 4)];
+      const high = view.getInt32(at);
+      const low = view.getInt32(at + 4);
       const cause = columns.causeOf(high, low) ??
         columns.addCause(high, low, failures.subarray(at, at + FINGERPRINT_BYTES).toHex());
       const testNo = view.getInt32(at + FINGERPRINT_BYTES);

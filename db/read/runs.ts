@@ -204,7 +204,8 @@ const MAX_DURATIONS = 4_000_000;
 /**
  * How long one test took in some runs that have it, in microseconds by submission id. A few bytes are wanted of each
  * column, and their place is not known before it is read. Each other number has at least a byte: as many bytes at the
- * far end of the column as there are tests before or after this one are left out.
+ * far end of the column as there are tests before or after this one are left out. The rest comes in Base64: two thirds
+ * of the hexadecimal digits of `bytea`, 4 MB in 400 rows in 23 ms instead of 38.
  */
 export async function loadTestDurations(
   sql: Queryable,
@@ -226,11 +227,11 @@ export async function loadTestDurations(
       count += parts[end]!.testCount;
     }
     const rows = await sql<
-      (Pick<StoredColumns, "durations" | "durationUnit"> & Pick<RunKey, "submissionId">)[]
+      (Pick<StoredColumns, "durationUnit"> & Pick<RunKey, "submissionId"> & { part: string })[]
     >`
       select p."submissionId", s.duration_unit as "durationUnit",
-        substring(s.durations from 1 + p."atStart"
-          for greatest(0, octet_length(s.durations) - p."atStart" - p."atEnd")) as durations
+        encode(substring(s.durations from 1 + p."atStart"
+          for greatest(0, octet_length(s.durations) - p."atStart" - p."atEnd")), 'base64') as part
       from json_to_recordset(${JSON.stringify(parts.slice(start, end))}::text::json)
         as p("submissionId" text, "atStart" int, "atEnd" int)
       cross join lateral (
@@ -238,8 +239,9 @@ export async function loadTestDurations(
         where repository_id = ${repositoryId} and submission_id = decode(p."submissionId", 'hex')
         offset 0
       ) s`;
-    for (const { submissionId, ...columns } of rows) {
+    for (const { submissionId, part, durationUnit } of rows) {
       const { index, testCount } = partOf.get(submissionId)!;
+      const columns = { durations: Uint8Array.fromBase64(part), durationUnit };
       found.set(submissionId, durationAt(columns, index, testCount));
     }
   }
