@@ -9,8 +9,15 @@ import { distributeDatabase } from "../db/schema/distribute.ts";
 import { migrate } from "../db/schema/migrate.ts";
 import { migrations } from "../db/schema/migrations/mod.ts";
 
-/** Databases of the same migrations share a template. */
-const SCHEMA = createHash("sha256").update(migrations.join("\0")).digest("hex").slice(0, 16);
+/**
+ * Settings of the embedded database. Clearing the usual 128 MB of buffers takes half of the processor time of
+ * opening it.
+ */
+const SETTINGS = "shared_buffers = 16MB\n";
+
+/** Databases of the same migrations and settings share a template. */
+const SCHEMA = createHash("sha256").update([...migrations, SETTINGS].join("\0")).digest("hex")
+  .slice(0, 16);
 
 /** Options of a test database. */
 type TestDatabaseOptions = Pick<DatabaseOptions, "onStatement">;
@@ -126,7 +133,7 @@ export async function openTestEmbedded(options: TestDatabaseOptions = {}): Promi
 export async function copyTemplate(): Promise<string> {
   const template = await embeddedTemplate();
   const dataDir = await Deno.makeTempDir({ prefix: "test-analytics-test-" });
-  await copyFolder(join(template, "postgres", "data"), join(dataDir, "postgres", "data"));
+  copyFolder(join(template, "postgres", "data"), join(dataDir, "postgres", "data"));
   return dataDir;
 }
 
@@ -143,6 +150,8 @@ async function embeddedTemplate(): Promise<string> {
     const database = await openDatabase({ dataDir: unfinished });
     await migrate(database.sql);
     await database.close();
+    const file = join(unfinished, "postgres", "data", "postgresql.conf");
+    await Deno.writeTextFile(file, SETTINGS, { append: true });
     await Deno.rename(unfinished, template);
     return template;
   } finally {
@@ -150,12 +159,13 @@ async function embeddedTemplate(): Promise<string> {
   }
 }
 
-async function copyFolder(from: string, to: string): Promise<void> {
-  await Deno.mkdir(to, { recursive: true, mode: 0o700 });
-  for await (const entry of Deno.readDir(from)) {
+/** Without waiting for each of 1,100 files, which takes twice the processor time. */
+function copyFolder(from: string, to: string): void {
+  Deno.mkdirSync(to, { recursive: true, mode: 0o700 });
+  for (const entry of Deno.readDirSync(from)) {
     const source = join(from, entry.name);
-    if (entry.isDirectory) await copyFolder(source, join(to, entry.name));
-    else await Deno.copyFile(source, join(to, entry.name));
+    if (entry.isDirectory) copyFolder(source, join(to, entry.name));
+    else Deno.copyFileSync(source, join(to, entry.name));
   }
 }
 

@@ -55,11 +55,15 @@ function chunks(files: string[]): string[][] {
   );
 }
 
-/** Writes a module for each group of several files. @returns what `deno test` runs */
+/**
+ * Writes a module for each group. `deno test` starts files of one folder in the given order, but those of the
+ * folder with the longest path first. @returns what it runs
+ */
 export function writeGroups(groups: readonly string[][], folder: string): string[] {
   return groups.map((files, index) => {
-    if (files.length === 1) return join(ROOT, files[0]!);
-    const path = join(folder, `group_${index}_test.ts`);
+    const [, name = ""] = /^tests\/(.*)_test\.ts$/.exec(files[0]!) ?? [];
+    const label = files.length === 1 ? name.replaceAll("/", "_") : `group_of_${name.split("/")[0]}`;
+    const path = join(folder, `${index}_${label}_test.ts`);
     const lines = files.map((file) => `import "${pathToFileURL(join(ROOT, file)).href}";\n`);
     Deno.writeTextFileSync(path, lines.join(""));
     return path;

@@ -1,7 +1,8 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { groupsOf } from "./groups.ts";
+import { relative } from "node:path";
+import { groupsOf, writeGroups } from "./groups.ts";
 import { allGroups, namedTests, testsOf } from "./run.ts";
 
 const GRAPH = new Map([
@@ -67,6 +68,25 @@ describe("the groups of deno task test", () => {
       ["tests/db/a_test.ts", "tests/db/b_test.ts"],
       ["tests/lib/other_test.ts"],
     ]);
+  });
+
+  it("are modules in one folder, in which they start in this order", async () => {
+    const folder = await Deno.makeTempDir({ prefix: "test-analytics-groups-test-" });
+    try {
+      const groups = [["tests/run_test.ts"], ["tests/e2e/a_test.ts"], [
+        "tests/lib/b_test.ts",
+        "tests/lib/c/d_test.ts",
+      ]];
+      const paths = writeGroups(groups, folder);
+      assert.deepEqual(
+        paths.map((path) => relative(folder, path)),
+        ["0_run_test.ts", "1_e2e_a_test.ts", "2_group_of_lib_test.ts"],
+      );
+      const imported = (await Deno.readTextFile(paths[2]!)).match(/tests\/[\w/]+\.ts/g);
+      assert.deepEqual(imported, groups[2]);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
   });
 
   it("have at most eight files", () => {
