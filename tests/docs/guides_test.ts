@@ -28,7 +28,7 @@ const WITH_SERVICE = ["retention", "quarantine"];
 const NOT_RUN = ["systemd", "reverse_proxy", "replicas", "citus"];
 
 /** Milliseconds that the commands of a guide may take: some wait for what never comes if it is wrong. */
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 
 /** URL of a PostgreSQL server; empty when there is none. */
 const SERVER = process.env.TEST_DATABASE_URL ?? "";

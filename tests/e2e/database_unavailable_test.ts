@@ -170,10 +170,9 @@ describe("an unreachable database", { skip: installedServer() === null }, () => 
     });
 
     it("does not prevent shutdown at once after a second signal", async () => {
-      const { code, stderr, passedMs } = await stopFrozen({ signals: 2 });
+      const { code, stderr } = await stopFrozen({ signals: 2 });
+      // After the drain timeout it would be 0.
       assert.equal(code, 1);
-      // The drain timeout is 10 s.
-      assert.ok(passedMs < 8_000, `it took ${passedMs} ms`);
       assert.match(stderr, /\nerror: stopped by a second signal before all work was done\n$/);
     });
 

@@ -144,7 +144,10 @@ describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
   });
 
   it("is replaced at once when it is lost under load", async () => {
-    const database = await openTestServer(serverUrl);
+    // A stuck connection takes as long as connecting may: a minute, unlike a busy machine.
+    const url = new URL(serverUrl);
+    url.searchParams.set("connect_timeout", "60");
+    const database = await openTestServer(url.href);
     const admin = await openDatabase({ databaseUrl: serverUrl, dataDir: "", maxConnections: 1 });
     let stop = false;
     let slowest = 0;
@@ -168,7 +171,7 @@ describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
       stop = true;
       await Promise.all(running);
       assert.deepEqual([...await database.sql`select 1 as n`], [{ n: 1 }]);
-      assert.ok(slowest < 4_500, `a statement took ${slowest} ms`);
+      assert.ok(slowest < 20_000, `a statement took ${slowest} ms`);
     } finally {
       await database.close();
       await admin.close();

@@ -120,8 +120,8 @@ describe("the embedded database", () => {
     assert.deepEqual([...await client.sql`select 1 as n`], [{ n: 1 }]);
     stop = true;
     await Promise.all(running);
-    // Opening the database takes less than a second; a stuck connection would take five.
-    assert.ok(slowest < 4_000, `a statement took ${slowest} ms`);
+    // Opening the database takes less than a second; a stuck connection would take a minute.
+    assert.ok(slowest < 20_000, `a statement took ${slowest} ms`);
     assert.equal(failures, 0);
   });
 

@@ -10,6 +10,7 @@ import { normalizePath } from "../../../lib/report/coverage/coverage_map.ts";
 import { NameNormalizer } from "../../../lib/report/normalize_names.ts";
 import { ReportError } from "../../../lib/report/report_error.ts";
 import { comparePaths } from "../../../lib/analysis/repetition/report_order.ts";
+import { threadMs } from "../../thread_time.ts";
 import { archiveOf, sourceOf } from "./archive/make_archive.ts";
 import { inChunks, readText } from "./reading.ts";
 
@@ -25,13 +26,13 @@ const TRIES = 5;
 const SIZES = 3;
 
 async function milliseconds(read: (size: number) => unknown, size: number): Promise<number> {
-  const started = performance.now();
+  const started = threadMs();
   try {
     await read(size);
   } catch (error) {
     if (!(error instanceof ReportError || error instanceof SyntaxError)) throw error;
   }
-  return performance.now() - started;
+  return threadMs() - started;
 }
 
 /** The machine may be busy: the best of several runs counts, until they fit at one of some sizes. */

@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import { ReportError } from "../../../../lib/report/report_error.ts";
 import { mutate, Random } from "./mutator.ts";
+import { threadMs } from "../../../thread_time.ts";
 import { FILE, type Subject } from "./subjects.ts";
 
-/** A damaged file and how long it took, in milliseconds. */
+/** A damaged file and its processor time, in milliseconds. */
 interface Slowest {
   milliseconds: number;
   bytes: Uint8Array;
@@ -34,7 +35,7 @@ export class MutantError extends Error {
   }
 }
 
-/** Longer than any machine that is merely busy takes for a file of a few kilobytes. */
+/** Processor time for a file of a few kilobytes that no slow machine needs. */
 const MAX_MILLISECONDS = 5_000;
 
 // A byte at a time takes long and shows no more than two.
@@ -66,10 +67,10 @@ export async function tryMutants(
     const random = new Random(seed + n);
     const bytes = mutate(random.of(fixtures), random, fixtures);
     try {
-      const started = performance.now();
+      const started = threadMs();
       const whole = await read(subject, bytes, 64 * 1024);
       const inChunks = await read(subject, bytes, random.of(PIECE_BYTES));
-      const milliseconds = performance.now() - started;
+      const milliseconds = threadMs() - started;
       assert.ok(
         isDeepStrictEqual(inChunks, whole),
         `in one piece: ${show(whole)}, in small ones: ${show(inChunks)}`,
