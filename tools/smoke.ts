@@ -8,7 +8,7 @@ import { VERSION } from "../lib/base/version.ts";
 import { commitOfCheckout } from "./packages.ts";
 
 /** The demo takes about 10 s on a slow machine until it listens. */
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 180_000;
 
 /** A program: the file, and the arguments before its own. */
 export type ProgramLine = readonly [file: string, ...args: string[]];

@@ -32,8 +32,15 @@ give_up() {
   if [ "${TEST_ANALYTICS_STRICT:-}" = true ]; then exit 1; else exit 0; fi
 }
 
-# A text inside of double quotes, in YAML.
-quoted() { printf '%s' "$1" | tr -d '\000-\037' | sed 's/[\\"]/\\&/g'; }
+# Neither quotes nor control characters nor a password in an address: no process is started to look for them.
+is_simple() { case $1 in *[!A-Za-z0-9_./:,+=\ -]*) return 1 ;; esac; }
+
+# A line of YAML with a text inside of double quotes.
+yaml_line() {
+  text=$2
+  is_simple "$text" || text=$(printf '%s' "$text" | tr -d '\000-\037' | sed 's/[\\"]/\\&/g')
+  printf '%s: "%s"\n' "$1" "$text"
+}
 
 # The variables of CI services that the upload door understands, and no other: made by
 # tools/ci_template.ts from the table of services.
@@ -320,7 +327,11 @@ WORKSPACE
 # On one line, without user and password in addresses.
 plain() { printf '%s' "$1" | tr '\000-\037' ' ' | sed 's,\([A-Za-z][A-Za-z0-9+.-]*://\)[^/?#" ]*@,\1,g'; }
 
-ci_line() { [ -z "$2" ] || printf '%s=%s\n' "$1" "$(plain "$2")"; }
+ci_line() {
+  text=$2
+  is_simple "$text" || text=$(plain "$text")
+  [ -z "$text" ] || printf '%s=%s\n' "$1" "$text"
+}
 
 # Facts of GitHub's event: pull_request.number is EVENT_PULL_REQUEST_NUMBER. One token of the
 # JSON a line.
@@ -513,23 +524,23 @@ esac
 ci_lines >"$work/ci.env"
 grep -q '	.' "$work/path-prefixes.txt" 2>/dev/null || rm -f "$work/path-prefixes.txt"
 [ -z "${TEST_ANALYTICS_PATH_PREFIX:-}" ] || printf '\t%s\n' "$TEST_ANALYTICS_PATH_PREFIX" >"$work/path-prefixes.txt"
-cat >"$work/buildpulse.yml" <<YAML
-version: "1.0"
-git:
-  commit: "$(quoted "$commit")"
-  tree: "$(quoted "$tree")"
-  branch: "$(quoted "${TEST_ANALYTICS_BRANCH:-}")"
-  checkout_folder: "$(quoted "$checkout")"
-  repository: "$(quoted "${TEST_ANALYTICS_REPOSITORY:-}")"
-ci:
-  build_url: "$(quoted "${TEST_ANALYTICS_BUILD_URL:-}")"
-  environment: "$(quoted "${TEST_ANALYTICS_ENVIRONMENT:-}")"
-  job: "$(quoted "${TEST_ANALYTICS_JOB:-}")"
-  shard: "$(quoted "${TEST_ANALYTICS_SHARD:-}")"
-  attempt: "$(quoted "${TEST_ANALYTICS_ATTEMPT:-}")"
-  exit_code: "$(quoted "$exit_code")"
-tags: "$(quoted "${TEST_ANALYTICS_TAGS:-}")"
-YAML
+{
+  yaml_line version 1.0
+  printf 'git:\n'
+  yaml_line "  commit" "$commit"
+  yaml_line "  tree" "$tree"
+  yaml_line "  branch" "${TEST_ANALYTICS_BRANCH:-}"
+  yaml_line "  checkout_folder" "$checkout"
+  yaml_line "  repository" "${TEST_ANALYTICS_REPOSITORY:-}"
+  printf 'ci:\n'
+  yaml_line "  build_url" "${TEST_ANALYTICS_BUILD_URL:-}"
+  yaml_line "  environment" "${TEST_ANALYTICS_ENVIRONMENT:-}"
+  yaml_line "  job" "${TEST_ANALYTICS_JOB:-}"
+  yaml_line "  shard" "${TEST_ANALYTICS_SHARD:-}"
+  yaml_line "  attempt" "${TEST_ANALYTICS_ATTEMPT:-}"
+  yaml_line "  exit_code" "$exit_code"
+  yaml_line tags "${TEST_ANALYTICS_TAGS:-}"
+} >"$work/buildpulse.yml"
 tar -czf "$work.gz" -C "$work" . || give_up "tar failed"
 
 status=$(authorization "$token" |

@@ -392,7 +392,9 @@ describe("the scripts for CI jobs", () => {
         assert.doesNotMatch(ci, /planted|TOKEN/);
       });
 
-      it("takes the same files as `ingest`, on lines that are indented or end with CRLF", async () => {
+      // GitLab's template contains the same script.
+      const skip = job === gitlab;
+      it("takes the same files as `ingest`, on indented lines, with CRLF", { skip }, async () => {
         const folder = join(checkout, "globs");
         const files = [
           ...["a.xml", "one/a.xml", "one/two/a.XML", "one/two/b.xml", "one/two/c.txt", "o+e/d.xml"],
