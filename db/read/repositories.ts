@@ -4,7 +4,7 @@ import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { buildKeyOf, isActive } from "./fragments.ts";
+import { buildKeyOf, isActive, isOneOf } from "./fragments.ts";
 import { loadRerunRepositories } from "./reruns.ts";
 
 export interface RepositoryDetails extends RepositoryName {
@@ -169,12 +169,15 @@ function selectBuildDays(
   const firstSecond = firstDay * SECONDS_PER_DAY;
   const beforeStart = withBefore ? 2 * windowStart - now : windowStart;
   const start = Math.min(firstSecond, beforeStart);
+  // `limit 1` looks each up in the index. For `exists` the planner reads all failures into a table.
   const hasNegative = (isDisruption: boolean) =>
-    sql`exists (
-      select 1 from negative_result n
-      where n.repository_id = any(${ids}::bigint[]) and n.repository_id = s.repository_id
-        and n.submission_id = s.submission_id and n.is_disruption = ${isDisruption}
-        and n.submission_id >= decode(${firstSubmissionId(start)}, 'hex'))`;
+    sql`s.failed_test_count is distinct from 0 and (
+      select true from negative_result n
+      where n.repository_id = s.repository_id and n.submission_id = s.submission_id
+        and n.is_disruption = ${isDisruption} and ${
+      isOneOf(sql, sql`n.repository_id`, repositoryIds)
+    }
+      limit 1) is true`;
   return sql<BuildCounts[]>`
     select c.repository_id::float8 as "repositoryId", c.period, c.day,
       count(*)::int as "buildCount",

@@ -283,37 +283,41 @@ export async function loadRunsByRepository<Wanted extends Column>(
   );
 }
 
-/** A run with the tests that have a disruption in it. */
-export type DisruptedRun = Run<"code" | "tests" | "results"> & { disrupted: ReadonlySet<number> };
+/** A run with the tests of which a failure in it is a disruption; tests without a failure may be among them. */
+export type DisruptedRun =
+  & Run<"code" | "tests" | "results">
+  & { disrupted: Pick<ReadonlySet<number>, "has"> };
 
-/** The runs with disruptions of several repositories from a submission id on, oldest first. */
+/**
+ * The runs with disruptions of several repositories from a submission id on, oldest first. Either all failures of a
+ * test in a run are disruptions or none is, and most are: the others are read.
+ *
+ * @param options.testNos only disruptions of these tests; of all tests unless given
+ */
 export async function loadDisruptedRuns(
   sql: Queryable,
-  { repositoryIds, firstId, isCounted }: {
+  { repositoryIds, firstId, testNos }: {
     repositoryIds: readonly number[];
     firstId: string;
-    /** SQL: which of the disruptions `n`. */
-    isCounted: Fragment;
+    testNos?: ReadonlySet<number> | undefined;
   },
 ): Promise<Map<number, DisruptedRun[]>> {
   const ids = arrayOf(repositoryIds);
   const isWithin = sql`s.repository_id = any(${ids}::bigint[])
     and s.submission_id >= decode(${firstId}, 'hex') and s.status = 'processed'
     and s.failed_test_count is distinct from 0`;
+  const isOfRun = sql`n.repository_id = s.repository_id and n.submission_id = s.submission_id
+    and ${isOneOf(sql, sql`n.repository_id`, repositoryIds)}`;
+  const isCounted = testNos ? sql`and n.test_no = any(${integersIn(sql, testNos)})` : sql``;
   const columns = ["code", "tests", "results"] as const;
   const [rows, lists] = await Promise.all([
-    sql<(Row & { disrupted: Uint8Array })[]>`
+    sql<(Row & { others: Uint8Array | null })[]>`
       select s.repository_id::float8 as "repositoryId", ${selected(sql, storedNames(columns))},
-        d.tests as disrupted
+        (select string_agg(int4send(n.test_no), '') from negative_result n
+          where ${isOfRun} and not n.is_disruption) as others
       from submission s
-      cross join lateral (
-        select string_agg(int4send(n.test_no), '') as tests from negative_result n
-        where n.repository_id = s.repository_id and n.submission_id = s.submission_id
-          and ${
-      isOneOf(sql, sql`n.repository_id`, repositoryIds)
-    } and n.is_disruption and ${isCounted}
-      ) d
-      where ${isWithin} and d.tests is not null
+      where ${isWithin} and (
+        select true from negative_result n where ${isOfRun} and n.is_disruption ${isCounted} limit 1)
       order by s.submission_id`,
     sql<(ListRow & { repositoryId: number })[]>`
       select l.repository_id::float8 as "repositoryId", ${listColumns(sql)}
@@ -329,12 +333,18 @@ export async function loadDisruptedRuns(
       const decoded = decodeLists(listsOf.get(repositoryId) ?? []);
       const runs = own.flatMap((row) =>
         runsOf([row], columns, decoded).map((run) => (
-          { ...run, disrupted: new Set(integersOf(row.disrupted)) }
+          { ...run, disrupted: disruptedTests(row.others, testNos) }
         ))
       );
       return [repositoryId, runs];
     }),
   );
+}
+
+/** The tests that count, without some others, of which each has a test_no of 4 bytes. */
+function disruptedTests(others: Uint8Array | null, testNos?: ReadonlySet<number>) {
+  const left = new Set(others ? integersOf(others) : []);
+  return { has: (testNo: number) => testNos?.has(testNo) !== false && !left.has(testNo) };
 }
 
 /** The latest runs of each of several repositories, the newest first. */

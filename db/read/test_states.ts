@@ -82,11 +82,15 @@ export interface TestInState extends TestIdentity, TestStateFacts {
   isDisruptive: boolean;
 }
 
-interface StatesQuery {
+/** Which tests of a repository, and as of when. */
+interface Scope {
   repositoryId: number;
   idPrefix: number;
   now: number;
   windowStart: number;
+}
+
+interface StatesQuery extends Scope {
   states: readonly TestState[];
   /** Which of the tests in these states; all unless given. */
   isListed?: (test: Pick<TestInState, "state" | "isDisruptive">) => boolean;
@@ -103,16 +107,7 @@ interface StatesQuery {
  */
 export async function loadTestStates(
   sql: Queryable,
-  {
-    repositoryId,
-    idPrefix,
-    now,
-    windowStart,
-    states,
-    isListed = () => true,
-    withProving = false,
-    ...page
-  }: StatesQuery,
+  { states, isListed = () => true, withProving = false, limit, offset, ...scope }: StatesQuery,
 ): Promise<{
   count: number;
   tests: TestInState[];
@@ -120,67 +115,106 @@ export async function loadTestStates(
   stopped: StoppedTest[];
   proving: ProvingTest[];
 }> {
-  const base = await loadBaseBranch(sql, { repositoryId, now });
-  const runs = await loadBaseRuns(sql, { repositoryId, base });
-  const disruptive = await selectDisruptive(sql, { repositoryId, windowStart });
   const isFlakyListed = states.includes("flaky") &&
     isListed({ state: "flaky", isDisruptive: true });
-  const failed = testsWithFailures(runs, disruptive);
-  const testNos = isFlakyListed || withProving
-    ? failed
-    : withoutMerelyFlaky(runs, failed, disruptive);
-  const names = await loadIdentities(sql, { repositoryId, idPrefix, testNos: [...testNos] });
-  const setUpOf = await loadSetUps(sql, { repositoryId, tests: names });
-  const disruptedIn = await loadDisruptedIn(sql, {
-    repositoryId,
-    testNos: [...disruptive.intersection(testNos)],
-    windowStart,
-    environments: new Set(runs.map(({ environment }) => environment)),
+  const { base, disruptive, found, names } = await loadStates(sql, {
+    ...scope,
+    withMerelyFlaky: isFlakyListed || withProving,
+    withOthers: states.some((state) => state === "healthy" || state === "new"),
   });
-  const found = statesOf(runs, { testNos, disruptedIn, setUpOf });
-  if (states.some((state) => state === "healthy" || state === "new")) {
-    const known = new Set([...found.keys(), ...disruptive]);
-    for (const [testNo, facts] of statesOfOthers(runs, known)) found.set(testNo, facts);
-  }
-  const stopped = [...found].flatMap(([testNo, { stopped, passing }]) =>
-    stopped && stopped.lastRunAt >= now - STOPPED_SECONDS
-      ? [{ testNo, ...stopped, ...passing()! }]
-      : []
-  );
-  const proving = [...found].flatMap(([testNo, facts]) => {
-    const passing = withProving ? facts.passing() : null;
-    return passing && isProving(facts, passing) ? [{ testNo, ...provingOf(passing) }] : [];
-  });
+  const isDisruptive = (testNo: number) => disruptive.has(testNo);
   // Tests that stopped running have a list of their own.
   const wanted = [...found].filter(([testNo, { state, stopped }]) =>
-    states.includes(state) && !stopped &&
-    isListed({ state, isDisruptive: disruptive.has(testNo) })
+    states.includes(state) && !stopped && isListed({ state, isDisruptive: isDisruptive(testNo) })
   );
-  const others = wanted.flatMap(([testNo]) => testNos.has(testNo) ? [] : [testNo]);
-  if (others.length > 0) {
-    const more = await loadIdentities(sql, { repositoryId, idPrefix, testNos: others });
+  const unnamed = wanted.flatMap(([testNo]) => names.has(testNo) ? [] : [testNo]);
+  if (unnamed.length > 0) {
+    const more = await loadIdentities(sql, { ...scope, testNos: unnamed });
     for (const [testNo, identity] of more) names.set(testNo, identity);
   }
-  // Pruned tests have no name any more.
-  const named = <Facts extends { testNo: number }>(facts: readonly Facts[]) =>
-    facts.flatMap(({ testNo, ...own }) => {
-      const identity = names.get(testNo);
-      return identity ? [{ ...identity, ...own }] : [];
-    });
   const tests = named(
+    names,
     wanted.map(([testNo, { passing: _, stopped: __, ...facts }]) => (
-      { testNo, ...facts, isDisruptive: disruptive.has(testNo) }
+      { testNo, ...facts, isDisruptive: isDisruptive(testNo) }
     )),
   ).sort(compareStates);
   return {
     base,
-    stopped: named(stopped).sort((a, b) => b.lastRunAt - a.lastRunAt || (a.id < b.id ? -1 : 1)),
-    proving: named(proving).sort((a, b) =>
-      (a.passesNeeded - a.passes) - (b.passesNeeded - b.passes) || (a.id < b.id ? -1 : 1)
-    ),
+    stopped: named(names, stoppedTests(found, scope))
+      .sort((a, b) => b.lastRunAt - a.lastRunAt || (a.id < b.id ? -1 : 1)),
+    proving: !withProving
+      ? []
+      : named(names, provingTests(found)).sort((a, b) =>
+        (a.passesNeeded - a.passes) - (b.passesNeeded - b.passes) || (a.id < b.id ? -1 : 1)
+      ),
     count: tests.length,
-    tests: tests.slice(page.offset, page.offset + page.limit),
+    tests: tests.slice(offset, offset + limit),
   };
+}
+
+type States = ReturnType<typeof statesOf>;
+type Names = Awaited<ReturnType<typeof loadIdentities>>;
+
+/**
+ * The states of the tests that failed or are disruptive, and their names.
+ *
+ * @param options.withMerelyFlaky also of the disruptive tests that can neither be broken nor have stopped
+ * @param options.withOthers also of the tests that never failed, whose names are not loaded
+ */
+async function loadStates(
+  sql: Queryable,
+  { withMerelyFlaky, withOthers, ...scope }:
+    & Scope
+    & { withMerelyFlaky: boolean; withOthers: boolean },
+): Promise<{ base: string; disruptive: Set<number>; found: States; names: Names }> {
+  const [base, disruptive] = await Promise.all([
+    loadBaseBranch(sql, scope),
+    selectDisruptive(sql, scope),
+  ]);
+  const runs = await loadBaseRuns(sql, { ...scope, base });
+  const failed = testsWithFailures(runs, disruptive);
+  const testNos = withMerelyFlaky ? failed : withoutMerelyFlaky(runs, failed, disruptive);
+  const [names, disruptedIn] = await Promise.all([
+    loadIdentities(sql, { ...scope, testNos: [...testNos] }),
+    loadDisruptedIn(sql, {
+      ...scope,
+      testNos: [...disruptive.intersection(testNos)],
+      environments: new Set(runs.map(({ environment }) => environment)),
+    }),
+  ]);
+  const setUpOf = await loadSetUps(sql, { ...scope, tests: names });
+  const found = statesOf(runs, { testNos, disruptedIn, setUpOf });
+  if (withOthers) {
+    const known = new Set([...found.keys(), ...disruptive]);
+    for (const [testNo, facts] of statesOfOthers(runs, known)) found.set(testNo, facts);
+  }
+  return { base, disruptive, found, names };
+}
+
+/** Tests with their names; pruned ones have none any more, and are left out. */
+function named<Facts extends { testNo: number }>(names: Names, facts: readonly Facts[]) {
+  return facts.flatMap(({ testNo, ...own }) => {
+    const identity = names.get(testNo);
+    return identity ? [{ ...identity, ...own }] : [];
+  });
+}
+
+/** The tests that stopped running in the last 90 days. */
+function stoppedTests(found: States, { now }: Pick<Scope, "now">) {
+  return [...found].flatMap(([testNo, { stopped, passing }]) =>
+    stopped && stopped.lastRunAt >= now - STOPPED_SECONDS
+      ? [{ testNo, ...stopped, ...passing! }]
+      : []
+  );
+}
+
+/** The tests that pass again, but not yet often enough to be called calm. */
+function provingTests(found: States) {
+  return [...found].flatMap(([testNo, { passing, ...facts }]) =>
+    passing && isProving(facts, passing)
+      ? [{ testNo, passes: passing.passes, passesNeeded: passesNeeded(passing.before) }]
+      : []
+  );
 }
 
 /** The groups of the set-ups among some tests by test_no: most repositories have none. */
@@ -191,10 +225,6 @@ async function loadSetUps(
   const testNos = new Set([...tests].filter(([, test]) => isSetUp(test)).map(([testNo]) => testNo));
   if (testNos.size === 0) return () => undefined;
   return (await loadTestFacts(sql, { repositoryId, testNos })).setUpOf;
-}
-
-function provingOf({ before, passes }: NonNullable<Passing>) {
-  return { passes, passesNeeded: passesNeeded(before) };
 }
 
 /** They are looked for in the latest builds: twice as many, because two uploads without an address are two builds. */

@@ -7,8 +7,8 @@ export type FlakyRun =
   & Run<"codeVersion" | "job" | "tests" | "results">
   & Partial<Run<"durations">>
   & {
-    /** The tests with a disruption in this run. */
-    disrupted: ReadonlySet<number>;
+    /** The tests of which a failure in this run is a disruption. */
+    disrupted: Pick<ReadonlySet<number>, "has">;
     /** As {@linkcode eventOf} names it. */
     event: string;
   };

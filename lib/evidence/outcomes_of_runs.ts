@@ -1,7 +1,7 @@
 // Tests: tests/lib/evidence/states_of_tests_test.ts tests/lib/evidence/stopped_test.ts
 /** How tests ended in runs: decoded once, although several conclusions are drawn from the same runs. */
 import type { Attempts } from "../analysis/columns.ts";
-import type { Run, SelectedTests, TestList } from "../analysis/run.ts";
+import type { Run, SelectedTests } from "../analysis/run.ts";
 import { outcomeByte, PASSED } from "./test_evidence.ts";
 
 /** The tests that did not pass exactly once, by column, run by run. */
@@ -44,21 +44,21 @@ function decode(runs: readonly Run<"results">[]): ExceptionColumns {
 export class TestOutcomes {
   readonly #selected: SelectedTests;
   readonly #runCount: number;
-  /** The runs of each list, and which of the tests it has. */
-  readonly #lists: { runNos: number[]; ran: Uint8Array }[];
+  /** By the place of the test: the runs of each list that has it. */
+  readonly #listed: number[][][];
   /** By the place of the test: the exceptions, as runs and outcomes in turn. */
   readonly #exceptions: number[][];
 
   constructor(runs: readonly Run<"results">[], selected: SelectedTests) {
     this.#selected = selected;
     this.#runCount = runs.length;
-    const lists = new Map<TestList, { runNos: number[]; ran: Uint8Array }>();
-    for (const [runNo, { results: { tests } }] of runs.entries()) {
-      const known = lists.get(tests);
-      if (known) known.runNos.push(runNo);
-      else lists.set(tests, { runNos: [runNo], ran: selected.ranIn(tests) });
+    this.#listed = Array.from(selected.testNos, () => []);
+    const runsOf = Map.groupBy(runs.keys(), (runNo) => runs[runNo]!.results.tests);
+    for (const [tests, runNos] of runsOf) {
+      for (const index of selected.indexesIn(tests)) {
+        this.#listed[selected.placeOf(tests.testNos[index]!)]!.push(runNos);
+      }
     }
-    this.#lists = [...lists.values()];
     this.#exceptions = Array.from(selected.testNos, () => []);
     const { testNos, outcomes, starts } = exceptionsOf(runs);
     for (let runNo = 0; runNo < runs.length; runNo++) {
@@ -73,8 +73,7 @@ export class TestOutcomes {
   write(testNo: number, into: Uint8Array): void {
     const place = this.#selected.placeOf(testNo);
     into.fill(0);
-    for (const { runNos, ran } of this.#lists) {
-      if (ran[place] === 0) continue;
+    for (const runNos of this.#listed[place]!) {
       if (runNos.length === this.#runCount) into.fill(PASSED);
       else for (let index = 0; index < runNos.length; index++) into[runNos[index]!] = PASSED;
     }

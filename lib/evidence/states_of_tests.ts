@@ -27,10 +27,9 @@ export type StateRun = Run<
 interface FactsOfTest extends TestStateFacts {
   /** `null` while it runs, and if it never failed. */
   stopped: { lastRunAt: number; stoppedAt: number } | null;
+  passing: Passing;
   /** Where its last segment began; found out for the few tests that are shown. */
   since(): Since | null;
-  /** As {@linkcode FactsOfTest.since}. */
-  passing(): Passing;
 }
 
 /** The tests that are disruptive, or failed in a run. */
@@ -108,20 +107,26 @@ export function statesOf(
   };
   for (const testNo of testNos) {
     const environments = disruptedIn.get(testNo) ?? NOT_DISRUPTED;
-    const facts = histories.state(outcomesOf(testNo), environments);
-    const last = outcomes.findLastIndex((outcome) => outcome > 0);
+    const { facts, passing } = histories.state(outcomesOf(testNo), environments);
+    const last = lastRunIn(outcomes);
     const stoppedAt = stopTimes[last] ?? null;
-    const stopped = stoppedAt !== null && histories.passing(outcomes, environments) !== null
-      ? { lastRunAt: runs[last]!.recordedAt, stoppedAt }
-      : null;
     found.set(testNo, {
       ...facts,
-      stopped,
+      passing,
+      stopped: stoppedAt !== null && passing !== null
+        ? { lastRunAt: runs[last]!.recordedAt, stoppedAt }
+        : null,
       since: () => histories.since(outcomesOf(testNo), environments),
-      passing: () => histories.passing(outcomesOf(testNo), environments),
     });
   }
   return found;
+}
+
+/** The last run in which a test passed or failed; -1 without one. */
+function lastRunIn(outcomes: Uint8Array): number {
+  let last = outcomes.length - 1;
+  while (last >= 0 && outcomes[last] === 0) last--;
+  return last;
 }
 
 /** By the test_no of each set-up: the runs in which it passed, although no report says so. */
@@ -189,8 +194,8 @@ function neverFailed(environment: string, runs: number): FactsOfTest {
     failures: 0,
     rate: runs > 0 ? 0 : null,
     stopped: null,
+    passing: null,
     since: () => null,
-    passing: () => null,
   };
 }
 

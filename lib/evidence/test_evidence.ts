@@ -164,6 +164,8 @@ interface EnvironmentRuns {
   runNos: Int32Array;
   /** The code of each, as a number. */
   codeNos: Int32Array;
+  /** Room for the runs of the test that is looked at, as for its versions. */
+  room: Int32Array;
   /** The versions of the test that is looked at: thousands of tests in turn would be half a second of garbage. */
   versions: Versions;
 }
@@ -182,8 +184,8 @@ interface Versions extends VersionOutcomes {
 interface EnvironmentHistory {
   of: EnvironmentRuns;
   outcomes: Uint8Array;
-  /** The first of the runs that count, among those of the environment. */
-  firstAt: number;
+  /** The runs that count: their places among those of the environment. */
+  ran: Int32Array;
   versions: Versions;
   segments: Segment[];
   last: Segment;
@@ -207,27 +209,27 @@ export class BaseHistories {
         return codeNo;
       });
       const versions = roomForVersions(numbers.size);
-      return { environment, runNos: Int32Array.from(runNos), codeNos, versions };
+      const room = new Int32Array(runNos.length);
+      return { environment, runNos: Int32Array.from(runNos), codeNos, room, versions };
     });
   }
 
   /**
-   * The state of a test in the environment with the worst one.
+   * The state of a test in the environment with the worst one, and how it passes there since its last failure.
    *
    * @param outcomes {@linkcode outcomeByte} of each run
    */
-  state(outcomes: Uint8Array, disruptedIn: Environments): TestStateFacts {
-    return factsOf(this.#worst(outcomes, disruptedIn));
+  state(
+    outcomes: Uint8Array,
+    disruptedIn: Environments,
+  ): { facts: TestStateFacts; passing: Passing } {
+    const worst = this.#worst(outcomes, disruptedIn);
+    return { facts: factsOf(worst), passing: passingOf(worst.history) };
   }
 
   /** Where the last segment began, in the environment with the worst state. */
   since(outcomes: Uint8Array, disruptedIn: Environments): Since | null {
     return this.#sinceOf(this.#worst(outcomes, disruptedIn).history);
-  }
-
-  /** How the test passes since its last failure, in the environment with the worst state. */
-  passing(outcomes: Uint8Array, disruptedIn: Environments): Passing {
-    return passingOf(this.#worst(outcomes, disruptedIn).history);
   }
 
   /**
@@ -375,6 +377,7 @@ const NO_RUNS: EnvironmentRuns = {
   environment: "",
   runNos: new Int32Array(),
   codeNos: new Int32Array(),
+  room: new Int32Array(),
   versions: roomForVersions(0),
 };
 
@@ -383,20 +386,19 @@ const NO_FAILURES = { failuresBefore: 0, failuresSince: 0 };
 const NO_SEGMENT: Segment = { first: 0, end: 0, runs: 0, failures: 0 };
 
 function historyIn(of: EnvironmentRuns, outcomes: Uint8Array): EnvironmentHistory {
-  const firstAt = firstOfLast(of, outcomes);
-  const versions = findVersions(of, outcomes, firstAt);
+  const ran = lastRuns(of, outcomes);
+  const versions = findVersions(of, outcomes, ran);
   const segments = findSegments(versions);
-  return { of, outcomes, firstAt, versions, segments, last: segments.at(-1) ?? NO_SEGMENT };
+  return { of, outcomes, ran, versions, segments, last: segments.at(-1) ?? NO_SEGMENT };
 }
 
-/** Where the last runs of a test begin that count. */
-function firstOfLast({ runNos }: EnvironmentRuns, outcomes: Uint8Array): number {
-  if (runNos.length <= MAX_HISTORY_RUNS) return 0;
-  let at = runNos.length;
-  for (let count = 0; at > 0 && count < MAX_HISTORY_RUNS;) {
-    if (outcomes[runNos[--at]!] !== NOT_RUN) count++;
+/** The last runs of a test that count. Those of a shard are few among all. */
+function lastRuns({ runNos, room }: EnvironmentRuns, outcomes: Uint8Array): Int32Array {
+  let first = room.length;
+  for (let at = runNos.length - 1; at >= 0 && room.length - first < MAX_HISTORY_RUNS; at--) {
+    if (outcomes[runNos[at]!] !== NOT_RUN) room[--first] = at;
   }
-  return at;
+  return room.subarray(first);
 }
 
 function roomForVersions(codeCount: number): Versions {
@@ -413,14 +415,13 @@ function roomForVersions(codeCount: number): Versions {
 function findVersions(
   { runNos, codeNos, versions }: EnvironmentRuns,
   outcomes: Uint8Array,
-  firstAt: number,
+  ran: Int32Array,
 ): Versions {
   const { places, firstRunNos, runs, failures } = versions;
   places.fill(0);
   let count = 0;
-  for (let at = firstAt; at < runNos.length; at++) {
-    const outcome = outcomes[runNos[at]!];
-    if (outcome === NOT_RUN) continue;
+  for (let index = 0; index < ran.length; index++) {
+    const at = ran[index]!;
     let place = places[codeNos[at]!]! - 1;
     if (place < 0) {
       place = count++;
@@ -429,7 +430,7 @@ function findVersions(
       runs[place] = failures[place] = 0;
     }
     runs[place]!++;
-    if (outcome !== PASSED) failures[place]!++;
+    if (outcomes[runNos[at]!] !== PASSED) failures[place]!++;
   }
   versions.count = count;
   return versions;
@@ -445,10 +446,10 @@ function environmentState(history: EnvironmentHistory, isDisruptive: boolean): T
 
 /** Runs of the last segment of which the final attempt failed. */
 function finalFailures(
-  { of: { runNos, codeNos, versions: { places } }, outcomes, firstAt, last }: EnvironmentHistory,
+  { of: { runNos, codeNos, versions: { places } }, outcomes, ran, last }: EnvironmentHistory,
 ): number {
   let count = 0;
-  for (let at = firstAt; at < runNos.length; at++) {
+  for (const at of ran) {
     const isInLast = places[codeNos[at]!]! > last.first;
     if (isInLast && outcomes[runNos[at]!] === FAILED_AT_LAST) count++;
   }
@@ -459,31 +460,29 @@ function finalFailures(
  * Whether a test broke without a change: the calendar, a certificate or a service breaks code that passed before,
  * which its code version hides. Its runs in the order of time show it.
  */
-function failsSince({ of: { runNos }, outcomes, firstAt }: EnvironmentHistory): boolean {
-  const ran = (runNo: number) => outcomes[runNo] !== NOT_RUN;
-  const failedAtLast = (runNo: number) => outcomes[runNo] === FAILED_AT_LAST;
-  const latest = runNos.findLast(ran);
-  if (latest === undefined || !failedAtLast(latest)) return false;
-  const inTime = runNos.subarray(firstAt).filter(ran);
-  if (!inTime.slice(-MIN_BROKEN_RUNS).every(failedAtLast)) return false;
+function failsSince({ of: { runNos }, outcomes, ran }: EnvironmentHistory): boolean {
+  const failedAtLast = (at: number) => outcomes[runNos[at]!] === FAILED_AT_LAST;
+  if (ran.length < MIN_BROKEN_RUNS || !ran.subarray(-MIN_BROKEN_RUNS).every(failedAtLast)) {
+    return false;
+  }
   const last = findSegments({
-    count: inTime.length,
-    runs: inTime.map(() => 1),
-    failures: inTime.map((runNo) => Number(outcomes[runNo] !== PASSED)),
+    count: ran.length,
+    runs: ran.map(() => 1),
+    failures: ran.map((at) => Number(outcomes[runNos[at]!] !== PASSED)),
   }).at(-1)!;
-  return last.runs >= MIN_BROKEN_RUNS && inTime.subarray(last.first).every(failedAtLast);
+  return last.runs >= MIN_BROKEN_RUNS && ran.subarray(last.first).every(failedAtLast);
 }
 
 /** How many runs of a code version passed after the last failed one. */
 function passesAtEnd(
-  { of: { runNos, codeNos, versions: { places } }, outcomes }: EnvironmentHistory,
+  { of: { runNos, codeNos, versions: { places } }, outcomes, ran }: EnvironmentHistory,
   place: number,
 ): number {
   let passes = 0;
-  for (let at = runNos.length - 1;; at--) {
-    const outcome = outcomes[runNos[at]!];
-    if (outcome === NOT_RUN || places[codeNos[at]!] !== place + 1) continue;
-    if (outcome !== PASSED) return passes;
+  for (let index = ran.length - 1;; index--) {
+    const at = ran[index]!;
+    if (places[codeNos[at]!] !== place + 1) continue;
+    if (outcomes[runNos[at]!] !== PASSED) return passes;
     passes++;
   }
 }
@@ -506,12 +505,9 @@ function passingOf(history: EnvironmentHistory): Passing {
 }
 
 /** The runs of a test, one code version after the other, by their positions. */
-function inOrderOfVersions({ of: { runNos, codeNos }, outcomes, firstAt }: EnvironmentHistory) {
-  const ran = Array.from(runNos.subarray(firstAt), (runNo, index) => ({
-    runNo,
-    codeNo: codeNos[firstAt + index]!,
-  })).filter(({ runNo }) => outcomes[runNo] !== NOT_RUN);
-  return [...Map.groupBy(ran, ({ codeNo }) => codeNo).values()].flat().map(({ runNo }) => runNo);
+function inOrderOfVersions({ of: { runNos, codeNos }, ran }: EnvironmentHistory): number[] {
+  const byCode = Map.groupBy(ran, (at) => codeNos[at]!);
+  return [...byCode.values()].flat().map((at) => runNos[at]!);
 }
 
 function sum(counts: Int32Array, first: number, end: number): number {
