@@ -143,13 +143,15 @@ function selectCounts(sql: Queryable, { repositoryIds, now, windowStart }: Overv
     ) quarantined on quarantined.repository_id = r.repository_id
     left join lateral (
       select c.covered_line_count, c.line_count from coverage_report c
-      where c.repository_id = any(${ids}::bigint[]) and c.repository_id = r.repository_id
+      where c.repository_id = r.repository_id
+        and ${isOneOf(sql, sql`c.repository_id`, repositoryIds)}
       order by c.coverage_report_id desc
       limit 1
     ) coverage on true
     left join lateral (
       select s.recorded_at from submission s
-      where s.repository_id = any(${ids}::bigint[]) and s.repository_id = r.repository_id
+      where s.repository_id = r.repository_id
+        and ${isOneOf(sql, sql`s.repository_id`, repositoryIds)}
       order by s.submission_id desc
       limit 1
     ) latest on true

@@ -347,30 +347,36 @@ function disruptedTests(others: Uint8Array | null, testNos?: ReadonlySet<number>
   return { has: (testNo: number) => testNos?.has(testNo) !== false && !left.has(testNo) };
 }
 
-/** The latest runs of each of several repositories, the newest first. */
+/**
+ * The latest runs of each of several repositories, the newest first; in ascending order of the repositories, until
+ * there are `total`: then the last one may have more.
+ */
 export async function loadLatestRuns<Wanted extends Column>(
   sql: Queryable,
-  { repositoryIds, columns, where, limit }: {
+  { repositoryIds, columns, where, limit, total }: {
     repositoryIds: readonly number[];
     columns: readonly Wanted[];
     where: Fragment;
     /** Of each repository. */
     limit: number;
+    /** Of all. */
+    total: number;
   },
 ): Promise<Map<number, Run<Wanted>[]>> {
-  const ids = arrayOf(repositoryIds);
   const rows = await sql<Row[]>`
     select r.repository_id::float8 as "repositoryId", s.*
     from repository_state r
     cross join lateral (
       select ${selected(sql, storedNames(columns))}
       from submission s
-      where s.repository_id = any(${ids}::bigint[]) and s.repository_id = r.repository_id
-        and s.status = 'processed' and ${where}
+      where s.repository_id = r.repository_id and s.status = 'processed' and ${where}
+        and ${isOneOf(sql, sql`s.repository_id`, repositoryIds)}
       order by s.submission_id desc
       limit ${limit}
     ) s
-    where r.repository_id = any(${ids}::bigint[])`;
+    where r.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
+    order by r.repository_id
+    limit ${total}`;
   const rowsOf = Map.groupBy(rows, ({ repositoryId }) => repositoryId);
   const listsOf = await loadListsOf(sql, rowsOf);
   return new Map(

@@ -14,13 +14,13 @@ import {
   isProving,
   statesOf,
   statesOfOthers,
+  testsOftenFailed,
   testsWithFailures,
   withoutMerelyFlaky,
 } from "../../lib/evidence/states_of_tests.ts";
 import {
   type Environments,
   MAX_HISTORY_RUNS,
-  type Passing,
   type Since,
   type TestStateFacts,
 } from "../../lib/evidence/test_evidence.ts";
@@ -230,13 +230,17 @@ async function loadSetUps(
 /** They are looked for in the latest builds: twice as many, because two uploads without an address are two builds. */
 const LATEST_BUILDS = 2 * MIN_BROKEN_RUNS;
 
-/**
- * Repositories whose runs are loaded in one statement, if they have fewer than `RUNS_TOGETHER`; longer histories
- * are loaded one after the other, so that no more than one is in memory.
- */
-const REPOSITORIES_TOGETHER = 20;
-
+/** Longer histories are loaded one after the other. */
 const RUNS_TOGETHER = 1_000;
+
+/** Runs of several repositories that are in memory together. */
+const RUNS_PER_STATEMENT = 20_000;
+
+interface RunLimits {
+  runsTogether?: number;
+  /** More than `runsTogether`. */
+  runsPerStatement?: number;
+}
 
 /**
  * How many tests are broken, by repository; of tests that ran at least three times in the window. Only tests that
@@ -244,15 +248,68 @@ const RUNS_TOGETHER = 1_000;
  */
 export async function countBrokenTests(
   sql: Queryable,
-  { repositoryIds, now, windowStart, runsTogether = RUNS_TOGETHER }: {
-    repositoryIds: readonly number[];
-    now: number;
-    windowStart: number;
-    runsTogether?: number;
-  },
+  { repositoryIds, now, windowStart, ...limits }:
+    & { repositoryIds: readonly number[]; now: number; windowStart: number }
+    & RunLimits,
 ): Promise<Map<number, number>> {
+  const rows = await selectOftenFailed(sql, { repositoryIds, windowStart });
+  const candidates = Map.groupBy(rows, ({ repositoryId }) => repositoryId);
+  const bases = await loadBaseBranches(sql, { repositoryIds: [...candidates.keys()], now });
+  const counts = new Map<number, number>();
+  // Most have the same base branch.
+  for (const [base, own] of Map.groupBy(candidates.keys(), (id) => bases.get(id)!)) {
+    for await (const [repositoryId, runs] of eachBaseRuns(sql, { base, own, ...limits })) {
+      const failed = new Map(candidates.get(repositoryId)!.map((test) => [test.testNo, test]));
+      // Most were tried again, and passed.
+      const testNos = testsOftenFailed(runs, new Set(failed.keys()));
+      const tests = new Map([...failed].filter(([testNo]) => testNos.has(testNo)));
+      const setUpOf = await loadSetUps(sql, { repositoryId, tests });
+      const states = statesOf(runs, { testNos, disruptedIn: new Map(), setUpOf });
+      const broken = [...states.values()].filter(({ state, stopped }) =>
+        state === "broken" && !stopped
+      );
+      counts.set(repositoryId, broken.length);
+    }
+  }
+  return counts;
+}
+
+/** The runs on a base branch of each of some repositories. */
+async function* eachBaseRuns(
+  sql: Queryable,
+  { base, own, runsTogether = RUNS_TOGETHER, runsPerStatement = RUNS_PER_STATEMENT }:
+    & { base: string; own: readonly number[] }
+    & RunLimits,
+): AsyncGenerator<[repositoryId: number, runs: BaseRun[]], void> {
+  for (let left = own; left.length > 0;) {
+    const loaded = await loadLatestRuns(sql, {
+      repositoryIds: left,
+      columns: COLUMNS,
+      where: isOfBase(sql, basePatterns(base)),
+      limit: runsTogether,
+      total: runsPerStatement,
+    });
+    const found = [...loaded];
+    const runCount = found.reduce((sum, [, latest]) => sum + latest.length, 0);
+    // The last one may have more runs.
+    const next = runCount < runsPerStatement ? Infinity : found.pop()![0];
+    for (const [repositoryId, latest] of found) {
+      const runs = latest.length < runsTogether
+        ? latest.filter(({ isOutage }) => !isOutage).reverse()
+        : await loadBaseRuns(sql, { repositoryId, base });
+      yield [repositoryId, runs];
+    }
+    left = left.filter((repositoryId) => repositoryId >= next);
+  }
+}
+
+/** The tests that failed three times in the latest builds of a job. */
+async function selectOftenFailed(
+  sql: Queryable,
+  { repositoryIds, windowStart }: { repositoryIds: readonly number[]; windowStart: number },
+) {
   const ids = arrayOf(repositoryIds);
-  const rows = await sql<({ repositoryId: number; testNo: number } & TestIdentity)[]>`
+  return await sql<({ repositoryId: number; testNo: number } & TestIdentity)[]>`
     select f.repository_id::float8 as "repositoryId", f.test_no as "testNo",
       t.suite, t.class, t.name, t.file
     from (
@@ -289,37 +346,6 @@ export async function countBrokenTests(
         and ${isOneOf(sql, sql`t.repository_id`, repositoryIds)}
       offset 0
     ) t`;
-  const candidates = Map.groupBy(rows, ({ repositoryId }) => repositoryId);
-  const bases = await loadBaseBranches(sql, { repositoryIds: [...candidates.keys()], now });
-  const counts = new Map<number, number>();
-  const count = async (repositoryId: number, runs: readonly BaseRun[]) => {
-    const tests = new Map(candidates.get(repositoryId)!.map((test) => [test.testNo, test]));
-    const setUpOf = await loadSetUps(sql, { repositoryId, tests });
-    const testNos = new Set(tests.keys());
-    const states = statesOf(runs, { testNos, disruptedIn: new Map(), setUpOf });
-    const broken = [...states.values()].filter(({ state, stopped }) =>
-      state === "broken" && !stopped
-    );
-    counts.set(repositoryId, broken.length);
-  };
-  // Most have the same base branch.
-  for (const [base, own] of Map.groupBy(candidates.keys(), (id) => bases.get(id)!)) {
-    for (let start = 0; start < own.length; start += REPOSITORIES_TOGETHER) {
-      const loaded = await loadLatestRuns(sql, {
-        repositoryIds: own.slice(start, start + REPOSITORIES_TOGETHER),
-        columns: COLUMNS,
-        where: isOfBase(sql, basePatterns(base)),
-        limit: runsTogether,
-      });
-      for (const [repositoryId, latest] of loaded) {
-        const runs = latest.length < runsTogether
-          ? latest.filter(({ isOutage }) => !isOutage).reverse()
-          : await loadBaseRuns(sql, { repositoryId, base });
-        await count(repositoryId, runs);
-      }
-    }
-  }
-  return counts;
 }
 
 /** The worst state first, then by the failure rate, of which small samples do not come first. */

@@ -68,7 +68,8 @@ const MAX_BUILDS_TOGETHER = 2;
 const MAX_SHOWN_TOGETHER = 10;
 
 interface BuildsOfTest {
-  testId: string;
+  /** Number of the test. */
+  test: number;
   buildCount: number;
   disruptionCount: number;
   firstBuild: number;
@@ -82,41 +83,55 @@ interface BuildsOfTest {
  * @param options.idOf the id of a test, by its number
  */
 export function costliestTests(
-  { failures, builds }: FailuresInBuilds,
+  found: FailuresInBuilds,
   { idOf, limit }: { idOf: (test: number) => string; limit: number },
 ): TestCost[] {
+  const costs = buildsOfTests(found);
+  // Leaves few ids to compare: a test with more builds than are shown together is a row.
+  const least = Int32Array.from(costs, ({ buildCount }) => buildCount).sort().at(-limit) ?? 0;
+  const sorted = costs.filter(({ buildCount }) =>
+    buildCount >= least || least <= MAX_BUILDS_TOGETHER
+  )
+    .map((cost) => ({ ...cost, testId: idOf(cost.test) }))
+    .sort((a, b) =>
+      b.buildCount - a.buildCount || b.disruptionCount - a.disruptionCount ||
+      (a.testId < b.testId ? -1 : 1)
+    );
+  return rowsOf(sorted, limit);
+}
+
+/** The builds of each test with disruptions. */
+function buildsOfTests({ failures, builds }: FailuresInBuilds): BuildsOfTest[] {
   /** The test by which each build was counted last. */
   const countedFor = new Int32Array(builds.length).fill(-1);
   const costs: BuildsOfTest[] = [];
   for (const [test, indexes] of failures.byTest().entries()) {
-    const cost = {
-      testId: "",
-      buildCount: 0,
-      disruptionCount: 0,
-      firstBuild: Infinity,
-      lastBuild: -1,
-    };
-    for (const index of indexes) {
+    let buildCount = 0;
+    let disruptionCount = 0;
+    let firstBuild = Infinity;
+    let lastBuild = -1;
+    for (let at = 0; at < indexes.length; at++) {
+      const index = indexes[at]!;
       if (failures.disruptions[index] === 0) continue;
-      cost.disruptionCount++;
+      disruptionCount++;
       const build = builds[failures.runs[index]!]!;
       if (countedFor[build] === test) continue;
       countedFor[build] = test;
-      cost.buildCount++;
-      cost.firstBuild = Math.min(cost.firstBuild, build);
-      cost.lastBuild = Math.max(cost.lastBuild, build);
+      buildCount++;
+      firstBuild = Math.min(firstBuild, build);
+      lastBuild = Math.max(lastBuild, build);
     }
-    if (cost.disruptionCount > 0) costs.push({ ...cost, testId: idOf(test) });
+    if (disruptionCount > 0) {
+      costs.push({ test, buildCount, disruptionCount, firstBuild, lastBuild });
+    }
   }
-  costs.sort((a, b) =>
-    b.buildCount - a.buildCount || b.disruptionCount - a.disruptionCount ||
-    (a.testId < b.testId ? -1 : 1)
-  );
-  return rowsOf(costs, limit);
+  return costs;
 }
 
+type NamedCost = BuildsOfTest & { testId: string };
+
 /** The first rows of sorted tests. */
-function rowsOf(sorted: readonly BuildsOfTest[], limit: number): TestCost[] {
+function rowsOf(sorted: readonly NamedCost[], limit: number): TestCost[] {
   const keyOf = ({ buildCount, disruptionCount, firstBuild, lastBuild }: BuildsOfTest) =>
     buildCount > MAX_BUILDS_TOGETHER ? null : `${firstBuild} ${lastBuild} ${disruptionCount}`;
   const together = Map.groupBy(

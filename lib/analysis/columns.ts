@@ -48,6 +48,8 @@ export interface ResultColumns {
 export interface Attempts {
   kinds: readonly AttemptKind[];
   counts: Readonly<ResultCounts>;
+  /** {@linkcode finalOutcome} of the kinds. */
+  outcome: AttemptKind;
 }
 
 export const PASSED_ONCE: Attempts = counted(["positive"]);
@@ -63,7 +65,7 @@ const COMMON: readonly Attempts[] = [
 const OTHER = COMMON.length;
 
 function counted(kinds: readonly AttemptKind[]): Attempts {
-  return { kinds, counts: countKinds(kinds) };
+  return { kinds, counts: countKinds(kinds), outcome: finalOutcome(kinds) };
 }
 
 /** How often each kind occurs. */
@@ -290,7 +292,7 @@ export function* attemptsOfTests(columns: ResultColumns): Generator<Attempt[]> {
 
 /**
  * Calls `visit` for the tests that did not pass exactly once: index in the list, ascending, the time of their failed
- * attempts, and all attempts. Without durations the last attempt of each takes 0, because it took the rest of a total.
+ * attempts, and how they ended. Without durations the last attempt of each takes 0, because it took the rest of a total.
  *
  * @param isWanted the tests to read, by index
  */
@@ -299,7 +301,7 @@ export function forEachFailedTime(
     durations?: Uint8Array;
   },
   isWanted: (index: number) => boolean,
-  visit: (index: number, failedMicroseconds: number, kinds: readonly AttemptKind[]) => void,
+  visit: (index: number, failedMicroseconds: number, outcome: AttemptKind) => void,
 ): void {
   const totals = durations && new VarintReader(durations);
   const reader = new VarintReader(exceptions);
@@ -309,7 +311,7 @@ export function forEachFailedTime(
     index += gap + 1;
     totals?.skip(gap);
     let rest = totals ? totals.read() * durationUnit : 0;
-    const { kinds } = readKinds(reader);
+    const { kinds, outcome } = readKinds(reader);
     if (!isWanted(index)) {
       reader.skip(kinds.length - 1);
       continue;
@@ -321,7 +323,7 @@ export function forEachFailedTime(
       rest -= microseconds;
       if (kinds[no] === "negative") failed += microseconds;
     }
-    visit(index, failed, kinds);
+    visit(index, failed, outcome);
   }
 }
 

@@ -1,5 +1,4 @@
 /** Which tests made a build fail. */
-import { finalOutcome } from "./columns.ts";
 import { type Run, SelectedTests } from "./run.ts";
 
 /**
@@ -19,8 +18,7 @@ export function failedTests(
   for (const runsOfJob of jobs.values()) {
     const decided = new Set<number>();
     for (const { results } of runsOfJob) {
-      results.each(selected, (testNo, { kinds }) => {
-        const outcome = finalOutcome(kinds);
+      results.each(selected, (testNo, { outcome }) => {
         // Where it was skipped, an earlier run decides.
         if (outcome === "skipped" || decided.has(testNo)) return;
         decided.add(testNo);

@@ -22,6 +22,7 @@ export class FailureColumns {
   readonly fingerprints: string[] = [];
   readonly #testOf = new Map<number, number>();
   readonly #causeOf = new Map<number, Map<number, number>>();
+  #byTest: Int32Array[] | undefined;
 
   /** @param capacity the number of failures, at most */
   constructor(capacity: number) {
@@ -71,23 +72,24 @@ export class FailureColumns {
     return byRun > 0 || byRun === 0 && this.resultNos[one]! > this.resultNos[other]!;
   }
 
-  /** The failures of each test, in the order in which they were added. */
-  byTest(): Int32Array[] {
-    return this.#groupedBy(this.tests, this.testNos.length);
+  /** The failures of each test, in the order in which they were added; no more are added after it. */
+  byTest(): readonly Int32Array[] {
+    return this.#byTest ??= this.#groupByTest();
   }
 
-  #groupedBy(numbers: Int32Array, count: number): Int32Array[] {
+  #groupByTest(): Int32Array[] {
+    const count = this.testNos.length;
     const ends = new Int32Array(count);
-    for (let index = 0; index < this.length; index++) ends[numbers[index]!]!++;
+    for (let index = 0; index < this.length; index++) ends[this.tests[index]!]!++;
     const found = new Int32Array(this.length);
     const groups: Int32Array[] = [];
-    for (let number = 0, start = 0; number < count; number++) {
-      const end = start + ends[number]!;
+    for (let test = 0, start = 0; test < count; test++) {
+      const end = start + ends[test]!;
       groups.push(found.subarray(start, end));
-      ends[number] = start;
+      ends[test] = start;
       start = end;
     }
-    for (let index = 0; index < this.length; index++) found[ends[numbers[index]!]!++] = index;
+    for (let index = 0; index < this.length; index++) found[ends[this.tests[index]!]!++] = index;
     return groups;
   }
 }

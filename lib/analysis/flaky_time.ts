@@ -1,5 +1,4 @@
 /** The test time that flaky failures cost. */
-import { finalOutcome } from "./columns.ts";
 import type { Run } from "./run.ts";
 
 /** A run at a code version with disruptions; its durations are left out until they are needed. */
@@ -104,9 +103,9 @@ function flakyFailures(
   const failedTests: number[] = [];
   // A disrupted test did not pass exactly once: the other tests need not be decoded.
   const isDisrupted = (testNo: number) => disrupted.has(testNo);
-  results.eachFailedTime(isDisrupted, durations ?? null, (testNo, microseconds, kinds) => {
+  results.eachFailedTime(isDisrupted, durations ?? null, (testNo, microseconds, outcome) => {
     failedMicroseconds += microseconds;
-    if (finalOutcome(kinds) === "negative") failedTests.push(testNo);
+    if (outcome === "negative") failedTests.push(testNo);
   });
   return { failedMicroseconds, failedTests };
 }

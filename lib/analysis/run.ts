@@ -221,7 +221,7 @@ export class RunResults {
   eachFailedTime(
     isWanted: (testNo: number) => boolean,
     durations: RunDurations | null,
-    visit: (testNo: number, failedMicroseconds: number, kinds: readonly AttemptKind[]) => void,
+    visit: (testNo: number, failedMicroseconds: number, outcome: AttemptKind) => void,
   ): void {
     const { testNos } = this.tests;
     const columns = durations
@@ -230,7 +230,7 @@ export class RunResults {
     forEachFailedTime(
       columns,
       (index) => isWanted(testNos[index]!),
-      (index, failedMicroseconds, kinds) => visit(testNos[index]!, failedMicroseconds, kinds),
+      (index, failedMicroseconds, outcome) => visit(testNos[index]!, failedMicroseconds, outcome),
     );
   }
 

@@ -73,7 +73,14 @@ function badge(label: string, { part, whole, counted, nothing, colorOf }: Share)
   const value = percentage ?? "unknown";
   const reason = percentage === null ? nothing : `${counted}: ${part} of ${whole}`;
   const title = `${label}: ${value} (${reason})`;
-  return { svg: renderSvg({ label, value, title, fill: BADGE_FILLS[color] }), percentage, color };
+  return {
+    percentage,
+    color,
+    // Pages show the percentage alone.
+    get svg() {
+      return renderSvg({ label, value, title, fill: BADGE_FILLS[color] });
+    },
+  };
 }
 
 const HEIGHT = 20;

@@ -45,6 +45,21 @@ export function testsWithFailures(
   return found;
 }
 
+/** Those of some tests whose final attempt failed in enough runs to be broken. */
+export function testsOftenFailed(
+  runs: readonly StateRun[],
+  testNos: ReadonlySet<number>,
+): Set<number> {
+  const counts = new Map<number, number>();
+  const exceptions = exceptionsOf(runs);
+  for (let at = 0; at < exceptions.testNos.length; at++) {
+    const testNo = exceptions.testNos[at]!;
+    if (exceptions.outcomes[at] !== FAILED_AT_LAST || !testNos.has(testNo)) continue;
+    counts.set(testNo, (counts.get(testNo) ?? 0) + 1);
+  }
+  return new Set(counts.keys().filter((testNo) => counts.get(testNo)! >= MIN_BROKEN_RUNS));
+}
+
 /**
  * Without the disruptive tests that can neither be broken nor have stopped: of 2,000 flaky tests these are most.
  *
@@ -56,21 +71,14 @@ export function withoutMerelyFlaky(
   disruptive: ReadonlySet<number>,
 ): Set<number> {
   const selected = new SelectedTests(disruptive);
-  const failedAtLast = new Int32Array(disruptive.size);
-  const exceptions = exceptionsOf(runs);
-  for (let at = 0; at < exceptions.testNos.length; at++) {
-    if (exceptions.outcomes[at] !== FAILED_AT_LAST) continue;
-    const place = selected.placeOf(exceptions.testNos[at]!);
-    if (place >= 0) failedAtLast[place]!++;
-  }
+  const mayBeBroken = testsOftenFailed(runs, disruptive);
   // A set-up may have passed in any later run.
   const latestStop = stopTimesOf(runs).findLastIndex((stoppedAt) => stoppedAt !== null);
   const lastRuns = lastRunsOf(runs, selected);
   const found = new Set(testNos);
   for (const [place, testNo] of selected.testNos.entries()) {
     const mayHaveStopped = lastRuns[place]! <= latestStop;
-    const mayBeBroken = failedAtLast[place]! >= MIN_BROKEN_RUNS;
-    if (!mayHaveStopped && !mayBeBroken) found.delete(testNo);
+    if (!mayHaveStopped && !mayBeBroken.has(testNo)) found.delete(testNo);
   }
   return found;
 }

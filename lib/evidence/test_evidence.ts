@@ -1,5 +1,5 @@
 /** The history of one test on the base branch: its state, since when, and whether it is calm. */
-import { type Attempts, finalOutcome } from "../analysis/columns.ts";
+import type { Attempts } from "../analysis/columns.ts";
 import { matchesPatterns, type Patterns } from "../query/submission_filter.ts";
 import { rateInterval } from "./beta.ts";
 import { type Calm, calmAfter } from "./calm.ts";
@@ -42,10 +42,10 @@ export interface HistoryRun extends TestedRun {
 
 /** How a test ended in a run; `null` when it neither passed nor failed. */
 export function runOutcome(
-  { kinds, counts: { positive, negative } }: Attempts,
+  { outcome, counts: { positive, negative } }: Attempts,
 ): Pick<HistoryRun, "hasFailed" | "hasFailedAtLast"> | null {
   if (positive + negative === 0) return null;
-  return { hasFailed: negative > 0, hasFailedAtLast: finalOutcome(kinds) === "negative" };
+  return { hasFailed: negative > 0, hasFailedAtLast: outcome === "negative" };
 }
 
 /** How a test ended in a run, as a byte: there may be millions. */
@@ -462,9 +462,9 @@ function finalFailures(
  */
 function failsSince({ of: { runNos }, outcomes, ran }: EnvironmentHistory): boolean {
   const failedAtLast = (at: number) => outcomes[runNos[at]!] === FAILED_AT_LAST;
-  if (ran.length < MIN_BROKEN_RUNS || !ran.subarray(-MIN_BROKEN_RUNS).every(failedAtLast)) {
-    return false;
-  }
+  // The latest one decides for nearly all.
+  if (ran.length < MIN_BROKEN_RUNS || !failedAtLast(ran.at(-1)!)) return false;
+  if (!ran.subarray(-MIN_BROKEN_RUNS).every(failedAtLast)) return false;
   const last = findSegments({
     count: ran.length,
     runs: ran.map(() => 1),

@@ -60,18 +60,6 @@ describeWithDatabase("the states of tests", (database) => {
     assert.deepEqual([flaky.state, flaky.rate, flaky.since], ["flaky", 3 / 16, null]);
   });
 
-  it("are counted alike in short histories and in long ones, which are read one by one", async () => {
-    for (const runsTogether of [1, 1_000]) {
-      const counts = await countBrokenTests(database().sql, {
-        repositoryIds: [shop.repositoryId],
-        now: NOW,
-        windowStart: NOW - WINDOW_SECONDS,
-        runsTogether,
-      });
-      assert.deepEqual([...counts], [[shop.repositoryId, 1]]);
-    }
-  });
-
   it("are selected by name, and are a list like others", async () => {
     assert.deepEqual(names(await get("?state=healthy")), ["healthy"]);
     assert.deepEqual(names(await get("?state=new,%20broken")), ["broken", "young"]);
@@ -332,5 +320,27 @@ describeWithDatabase("the states of tests", (database) => {
       return sent.length;
     };
     assert.equal(await statementsOf(repositories), await statementsOf(repositories.slice(0, 2)));
+  });
+
+  it("are counted alike however many histories are read together, and in long ones one by one", async () => {
+    const others: Repository[] = [];
+    for (const name of ["one", "two"]) {
+      const repository = await fixture.addRepository("other", name);
+      others.push(repository);
+      for (let index = 0; index < 4; index++) {
+        await fixture.upload(repository, [{ conclusion: "failure" }], {
+          branch: "main",
+          commitOid: commitAt(index),
+          recordedAt: NOW - 5_000 + index,
+        });
+      }
+    }
+    const repositoryIds = [shop, ...others].map(({ repositoryId }) => repositoryId);
+    for (const [runsTogether, runsPerStatement] of [[1, 2], [5, 6], [17, 18], [1_000, 20_000]]) {
+      const query = { repositoryIds, now: NOW, windowStart: NOW - WINDOW_SECONDS };
+      const limits = { runsTogether: runsTogether!, runsPerStatement: runsPerStatement! };
+      const counts = await countBrokenTests(database().sql, { ...query, ...limits });
+      assert.deepEqual([...counts].sort(), repositoryIds.map((id) => [id, 1]), `${runsTogether}`);
+    }
   });
 }, { onStatement: recorder.onStatement });
