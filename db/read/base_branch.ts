@@ -36,18 +36,46 @@ export async function loadBaseBranch(
 }
 
 /**
- * The base branch of each repository, as {@linkcode loadBaseBranch}. Where it depends on the builds a repository
- * has a statement of its own: Citus cannot join the builds of several with their rows.
+ * The base branch of each repository, as {@linkcode loadBaseBranch}. Citus cannot join the builds of several with
+ * their rows: the usual branches are looked for in a statement of their own. Where none of them has builds, which is
+ * rare, a repository has a statement for itself.
  */
 export async function loadBaseBranches(
   sql: Queryable,
   { repositoryIds, now }: { repositoryIds: readonly number[]; now: number },
 ): Promise<Map<number, string>> {
-  const known = await sql<{ repositoryId: number; branch: string | null }[]>`
+  const rows = await sql<BranchRow[]>`
     select repository_id::float8 as "repositoryId", coalesce(base_branch, default_branch) as branch
     from repository where repository_id = any(${arrayOf(repositoryIds)}::bigint[])`;
-  const branches = await Promise.all(
-    known.map(({ repositoryId, branch }) => branch ?? loadBaseBranch(sql, { repositoryId, now })),
-  );
-  return new Map(known.map(({ repositoryId }, at) => [repositoryId, branches[at]!]));
+  const branches = new Map(rows.map(({ repositoryId, branch }) => [repositoryId, branch]));
+  const unknown = rows.flatMap(({ repositoryId, branch }) => branch === null ? [repositoryId] : []);
+  for (const { repositoryId, branch } of await selectUsualBranches(sql, { unknown, now })) {
+    const place = (branch: string | null) => USUAL_BASE_BRANCHES.findIndex((one) => one === branch);
+    const known = branches.get(repositoryId)!;
+    if (known === null || place(branch) < place(known)) branches.set(repositoryId, branch);
+  }
+  const loaded = Array.from(branches, async ([repositoryId, branch]) => (
+    [repositoryId, branch ?? await loadBaseBranch(sql, { repositoryId, now })] as const
+  ));
+  return new Map(await Promise.all(loaded));
+}
+
+interface BranchRow {
+  repositoryId: number;
+  branch: string | null;
+}
+
+/** The usual branches that have builds, of the repositories of which no other is known. */
+async function selectUsualBranches(
+  sql: Queryable,
+  { unknown, now }: { unknown: readonly number[]; now: number },
+): Promise<BranchRow[]> {
+  if (unknown.length === 0) return [];
+  return await sql<BranchRow[]>`
+    select s.repository_id::float8 as "repositoryId", s.branch
+    from submission s
+    where s.repository_id = any(${arrayOf(unknown)}::bigint[]) and s.status = 'processed'
+      and s.submission_id >= decode(${firstSubmissionId(now - BASE_DAYS * SECONDS_PER_DAY)}, 'hex')
+      and s.branch = any(${textsIn(sql, [...USUAL_BASE_BRANCHES])})
+    group by s.repository_id, s.branch`;
 }
