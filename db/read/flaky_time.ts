@@ -75,10 +75,14 @@ export async function loadFlakyTime(
   },
 ): Promise<Map<number, number[]>> {
   const since = starts[0]!;
+  const isCounted = testHashes && sql`n.test_no = any(array(
+    select t.test_no from test t
+    where t.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
+      and t.test_hash = any(array(select unnest(${arrayOf(testHashes)}::text::bigint[])))))`;
   const disrupted = await loadDisruptedRuns(sql, {
     repositoryIds,
     firstId: firstSubmissionId(since - REPEATED_WITHIN_SECONDS),
-    testNos: testHashes && await selectTestNos(sql, { repositoryIds, testHashes }),
+    isCounted,
   });
   // Most flaky failures are followed by a pass in their run. Only after others may a run of the code repeat it.
   const found = new Map<number, number[]>();
@@ -155,18 +159,4 @@ async function loadRunsOfSameCode(
     );
     return [repositoryId, runs.sort((a, b) => a.submissionId < b.submissionId ? -1 : 1)];
   }));
-}
-
-async function selectTestNos(
-  sql: Queryable,
-  { repositoryIds, testHashes }: {
-    repositoryIds: readonly number[];
-    testHashes: readonly number[];
-  },
-): Promise<Set<number>> {
-  const rows = await sql<{ testNo: number }[]>`
-    select t.test_no as "testNo" from test t
-    where t.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
-      and t.test_hash = any(array(select unnest(${arrayOf(testHashes)}::text::bigint[])))`;
-  return new Set(rows.map(({ testNo }) => testNo));
 }

@@ -292,14 +292,14 @@ export type DisruptedRun =
  * The runs with disruptions of several repositories from a submission id on, oldest first. Either all failures of a
  * test in a run are disruptions or none is, and most are: the others are read.
  *
- * @param options.testNos only disruptions of these tests; of all tests unless given
+ * @param options.isCounted SQL: which of the disruptions `n`; all unless given
  */
 export async function loadDisruptedRuns(
   sql: Queryable,
-  { repositoryIds, firstId, testNos }: {
+  { repositoryIds, firstId, isCounted }: {
     repositoryIds: readonly number[];
     firstId: string;
-    testNos?: ReadonlySet<number> | undefined;
+    isCounted?: Fragment | undefined;
   },
 ): Promise<Map<number, DisruptedRun[]>> {
   const ids = arrayOf(repositoryIds);
@@ -308,16 +308,16 @@ export async function loadDisruptedRuns(
     and s.failed_test_count is distinct from 0`;
   const isOfRun = sql`n.repository_id = s.repository_id and n.submission_id = s.submission_id
     and ${isOneOf(sql, sql`n.repository_id`, repositoryIds)}`;
-  const isCounted = testNos ? sql`and n.test_no = any(${integersIn(sql, testNos)})` : sql``;
+  const isDisruption = isCounted ? sql`n.is_disruption and ${isCounted}` : sql`n.is_disruption`;
   const columns = ["code", "tests", "results"] as const;
   const [rows, lists] = await Promise.all([
-    sql<(Row & { others: Uint8Array | null })[]>`
+    sql<(Row & { listed: Uint8Array | null })[]>`
       select s.repository_id::float8 as "repositoryId", ${selected(sql, storedNames(columns))},
         (select string_agg(int4send(n.test_no), '') from negative_result n
-          where ${isOfRun} and not n.is_disruption) as others
+          where ${isOfRun} and ${isCounted ? isDisruption : sql`not n.is_disruption`}) as listed
       from submission s
       where ${isWithin} and (
-        select true from negative_result n where ${isOfRun} and n.is_disruption ${isCounted} limit 1)
+        select true from negative_result n where ${isOfRun} and ${isDisruption} limit 1)
       order by s.submission_id`,
     sql<(ListRow & { repositoryId: number })[]>`
       select l.repository_id::float8 as "repositoryId", ${listColumns(sql)}
@@ -333,7 +333,7 @@ export async function loadDisruptedRuns(
       const decoded = decodeLists(listsOf.get(repositoryId) ?? []);
       const runs = own.flatMap((row) =>
         runsOf([row], columns, decoded).map((run) => (
-          { ...run, disrupted: disruptedTests(row.others, testNos) }
+          { ...run, disrupted: disruptedTests(row.listed, isCounted !== undefined) }
         ))
       );
       return [repositoryId, runs];
@@ -341,10 +341,10 @@ export async function loadDisruptedRuns(
   );
 }
 
-/** The tests that count, without some others, of which each has a test_no of 4 bytes. */
-function disruptedTests(others: Uint8Array | null, testNos?: ReadonlySet<number>) {
-  const left = new Set(others ? integersOf(others) : []);
-  return { has: (testNo: number) => testNos?.has(testNo) !== false && !left.has(testNo) };
+/** The tests that are listed, with a test_no of 4 bytes each, or all others. */
+function disruptedTests(listed: Uint8Array | null, areListed: boolean) {
+  const tests = new Set(listed ? integersOf(listed) : []);
+  return { has: (testNo: number) => tests.has(testNo) === areListed };
 }
 
 /**
