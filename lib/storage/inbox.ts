@@ -2,7 +2,7 @@
 /** Where archives are stored: a folder, a bucket, an address of `receive`, or an HTTP URL for a PUT. */
 import { join } from "node:path";
 import * as v from "valibot";
-import { type Environment } from "../base/config.ts";
+import type { Environment } from "../base/config.ts";
 import { readSecret } from "../system/secret.ts";
 import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
 import { PROGRAM } from "../base/version.ts";
