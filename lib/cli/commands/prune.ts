@@ -22,9 +22,10 @@ export const pruneCommand: AddCommand = command({
   moreExamples: ["prune --keep 26w --org acme --repo acme/shop --dry-run"],
   details: [
     "Deletes what was recorded before now minus --keep, in batches, so that requests and uploads " +
-    "continue; after an interruption, run it again. The API's responses do not change: first disruptions, " +
-    "quarantined tests and the latest coverage of each repository are kept. A submission is kept " +
-    "while the same code has newer ones. Lists the repositories with deletions.",
+    "continue; after an interruption, run it again. Lists and badges of the window do not change: first " +
+    "disruptions, quarantined tests and the latest coverage of each repository are kept. Evidence and " +
+    "histories look at the submissions that are left. A submission is kept while the same code has newer " +
+    "ones. Lists the repositories with deletions.",
   ],
   input: {
     keep: option(
