@@ -79,7 +79,7 @@ export async function loadFailuresOfRepository(
   const inBuilds = { failures, ...numberBuilds(runs) };
   const idOf = await loadIdsOfTests(sql, { ...query, failures });
   const groups = groupFailures(failures, { runs, idOf, withUnknown: false }).groups
-    .filter(({ testCount }) => testCount > 1).slice(0, maxCauses);
+    .filter(({ testCount }) => testCount > 1).take(maxCauses).toArray();
   const [causes, together] = await Promise.all([
     withLatest(sql, { ...query, groups, found }),
     groupsOfTests(sql, { ...query, inBuilds }),

@@ -74,7 +74,8 @@ export async function loadFailures(
   const idOf = await loadIdsOfTests(tx, { ...query, failures });
   // Failures of several tests have a cause in common only if it is known.
   const withUnknown = query.testNo !== null;
-  const { count, groups } = groupFailures(failures, { runs, idOf, withUnknown });
+  const { count, groups: largest } = groupFailures(failures, { runs, idOf, withUnknown });
+  const groups = [...largest];
   return { count, groups: await withLatest(tx, { ...query, groups, found }) };
 }
 

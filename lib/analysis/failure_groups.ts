@@ -85,7 +85,7 @@ const MAX_TESTS = 20;
 
 /**
  * Groups failures by cause: the 50 largest groups, the largest first, and the number of all. Ties go to the latest
- * failure, then to the smaller fingerprint.
+ * failure, then to the smaller fingerprint. A group is summarized when it is read: a page shows a few.
  *
  * @param options.runs of the failures, oldest first
  * @param options.idOf the id of a test, by its number
@@ -98,7 +98,7 @@ export function groupFailures(
     idOf: (test: number) => string;
     withUnknown: boolean;
   },
-): { count: number; groups: FailureGroup[] } {
+): { count: number; groups: IteratorObject<FailureGroup> } {
   const groups = groupsOf(failures, withUnknown);
   const recordedAt = ({ latest }: Group) => runs[failures.runs[latest]!]!.recordedAt;
   const largest = groups.toSorted((a, b) =>
@@ -108,7 +108,7 @@ export function groupFailures(
   const members = membersOf(failures, largest);
   return {
     count: groups.length,
-    groups: largest.map((group, place) => ({
+    groups: largest.values().map((group, place) => ({
       ...summarize(group, { failures, members: members[place]!, runs }),
       ...testsOf({ failures, members: members[place]!, idOf }),
     })),

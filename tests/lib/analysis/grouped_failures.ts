@@ -53,7 +53,8 @@ export function groupedFailures<Given extends FailedAttempt>(
   failures.sort((a, b) => a.run - b.run || a.test - b.test);
   const columns = failureColumnsOf(failures);
   const idOf = (test: number) => testIds[columns.testNos[test]!]!;
-  const { count, groups } = groupFailures(columns, { runs, idOf, withUnknown: true });
+  const { count, groups: largest } = groupFailures(columns, { runs, idOf, withUnknown: true });
+  const groups = [...largest];
   const attemptAt = (index: number) => {
     const { run: _, ...found } = failures[index]!;
     return found as unknown as Given;
