@@ -119,7 +119,8 @@ export async function loadTestStates(
     isListed({ state: "flaky", isDisruptive: true });
   const { base, disruptive, found, names } = await loadStates(sql, {
     ...scope,
-    withMerelyFlaky: isFlakyListed || withProving,
+    withMerelyFlaky: isFlakyListed,
+    withProving,
     withOthers: states.some((state) => state === "healthy" || state === "new"),
   });
   const isDisruptive = (testNo: number) => disruptive.has(testNo);
@@ -159,13 +160,14 @@ type Names = Awaited<ReturnType<typeof loadIdentities>>;
  * The states of the tests that failed or are disruptive, and their names.
  *
  * @param options.withMerelyFlaky also of the disruptive tests that can neither be broken nor have stopped
+ * @param options.withProving also how the tests pass since their last failure
  * @param options.withOthers also of the tests that never failed, whose names are not loaded
  */
 async function loadStates(
   sql: Queryable,
-  { withMerelyFlaky, withOthers, ...scope }:
+  { withMerelyFlaky, withProving, withOthers, ...scope }:
     & Scope
-    & { withMerelyFlaky: boolean; withOthers: boolean },
+    & { withMerelyFlaky: boolean; withProving: boolean; withOthers: boolean },
 ): Promise<{ base: string; disruptive: Set<number>; found: States; names: Names }> {
   const [base, disruptive] = await Promise.all([
     loadBaseBranch(sql, scope),
@@ -173,7 +175,9 @@ async function loadStates(
   ]);
   const runs = await loadBaseRuns(sql, { ...scope, base });
   const failed = testsWithFailures(runs, disruptive);
-  const testNos = withMerelyFlaky ? failed : withoutMerelyFlaky(runs, failed, disruptive);
+  const testNos = withMerelyFlaky || withProving
+    ? failed
+    : withoutMerelyFlaky(runs, failed, disruptive);
   const [names, disruptedIn] = await Promise.all([
     loadIdentities(sql, { ...scope, testNos: [...testNos] }),
     loadDisruptedIn(sql, {
@@ -183,7 +187,7 @@ async function loadStates(
     }),
   ]);
   const setUpOf = await loadSetUps(sql, { ...scope, tests: names });
-  const found = statesOf(runs, { testNos, disruptedIn, setUpOf });
+  const found = statesOf(runs, { testNos, disruptedIn, setUpOf, withPassing: withProving });
   if (withOthers) {
     const known = new Set([...found.keys(), ...disruptive]);
     for (const [testNo, facts] of statesOfOthers(runs, known)) found.set(testNo, facts);

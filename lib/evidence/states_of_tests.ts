@@ -92,13 +92,15 @@ const NOT_DISRUPTED: Environments = new Set();
  * @param runs without outages, oldest first
  * @param options.disruptedIn the environments in which a test is disruptive
  * @param options.setUpOf the group of a set-up, the same object for each of its set-ups
+ * @param options.withPassing how they pass since their last failure, also of tests that have not stopped
  */
 export function statesOf(
   runs: readonly StateRun[],
-  { testNos, disruptedIn, setUpOf }: {
+  { testNos, disruptedIn, setUpOf, withPassing = true }: {
     testNos: ReadonlySet<number>;
     disruptedIn: ReadonlyMap<number, Environments>;
     setUpOf(testNo: number): SetUpGroup | undefined;
+    withPassing?: boolean;
   },
 ): Map<number, FactsOfTest> {
   const stopTimes = stopTimesOf(runs);
@@ -115,9 +117,11 @@ export function statesOf(
   };
   for (const testNo of testNos) {
     const environments = disruptedIn.get(testNo) ?? NOT_DISRUPTED;
-    const { facts, passing } = histories.state(outcomesOf(testNo), environments);
-    const last = lastRunIn(outcomes);
+    const last = lastRunIn(outcomesOf(testNo));
     const stoppedAt = stopTimes[last] ?? null;
+    const { facts, passing } = histories.state(outcomes, environments, {
+      withPassing: withPassing || stoppedAt !== null,
+    });
     found.set(testNo, {
       ...facts,
       passing,

@@ -222,9 +222,10 @@ export class BaseHistories {
   state(
     outcomes: Uint8Array,
     disruptedIn: Environments,
+    { withPassing }: { withPassing: boolean },
   ): { facts: TestStateFacts; passing: Passing } {
     const worst = this.#worst(outcomes, disruptedIn);
-    return { facts: factsOf(worst), passing: passingOf(worst.history) };
+    return { facts: factsOf(worst), passing: withPassing ? passingOf(worst.history) : null };
   }
 
   /** Where the last segment began, in the environment with the worst state. */
