@@ -10,6 +10,7 @@ import type { ShareSource } from "../../lib/evidence/shares.ts";
 import type { Truth } from "../../lib/evidence/truth.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { loadBaseBranch } from "./base_branch.ts";
+import { countsOnce } from "./fragments.ts";
 
 interface Row {
   evidence: Evidence;
@@ -42,7 +43,7 @@ export async function loadConclusionRecord(
       case when ${isScored} then share_of end as "of",
       case when ${isScored} then share_from end as "from", truth, count(*)::int as count
     from failure_evidence
-    where repository_id = ${repositoryId} and not is_repeat
+    where repository_id = ${repositoryId} and ${countsOnce(sql)}
       and submission_id >= decode(${firstSubmissionId(since)}, 'hex')
     group by 1, 2, 3, 4, 5, 6`;
   const failures = rows.map(({ notTheChange, of, from, ...row }): SaidFailures => ({

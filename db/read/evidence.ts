@@ -4,7 +4,7 @@ import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import { ImpliedPasses, NO_IMPLIED_PASSES } from "../../lib/analysis/repetition/implied_passes.ts";
 import { findLegs, repeats } from "../../lib/analysis/repetition/submissions.ts";
-import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
+import { type Run, SelectedTests, type TestList } from "../../lib/analysis/run.ts";
 import { isMassFailure, type TestCounts } from "../../lib/analysis/test_counts.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
@@ -29,7 +29,7 @@ import { blameOf } from "../../lib/evidence/shares.ts";
 import type { Conclusion } from "../../lib/evidence/said.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
-import { isOfBase, isRecordedSince } from "./fragments.ts";
+import { isOfBase, isRecordedSince, weekOfNegative } from "./fragments.ts";
 import { loadRunGroups, loadRuns } from "./runs.ts";
 import { Shares } from "./shares.ts";
 import { loadTestFacts } from "./test_facts.ts";
@@ -79,8 +79,11 @@ const MEMORY_DAYS = 365;
 /** Bound of the runs on the base branch that are counted, and of the failures of one test. */
 const MAX_RUNS = 1_000;
 
-/** Failed attempts of a test in one run that are read, on average. */
-const MAX_ATTEMPTS = 10;
+/**
+ * Bound of the failures of a test that are read, disruptions and others each: a test that is broken for months fails
+ * in tens of thousands of runs, and all that counts is what happened in the latest thousand.
+ */
+const MAX_FAILURES = 10_000;
 
 /** Enough to find the run before of a test in a job with as many shards. */
 const MAX_BRANCH_RUNS = 50;
@@ -94,6 +97,8 @@ interface RunOptions {
   base: Patterns;
   /** Seconds since 1970. */
   windowStart: number;
+  /** Lists of tests that are loaded already; those of the runs that are looked at are added. */
+  lists?: Map<number, TestList> | undefined;
 }
 
 /** The evidence for the failures of a run, with shares and blame; in their order. */
@@ -116,7 +121,7 @@ export async function findConclusions(
 /** Loads what concerns all failures of a run. */
 export async function openRun(
   sql: Queryable,
-  { repositoryId, run, causeCounts, base, windowStart }: RunOptions,
+  { repositoryId, run, causeCounts, base, windowStart, lists }: RunOptions,
 ): Promise<{
   massFailure: MassFailure | null;
   /** The evidence for some of its failures, in their order. */
@@ -134,8 +139,8 @@ export async function openRun(
     failedTestCount: run.counts.failed,
   };
   const windowId = firstSubmissionId(windowStart);
-  const history = { repositoryId, run, base };
-  let runs: Promise<HistoryRuns> | undefined;
+  const history = { repositoryId, run, base, lists };
+  let runs: ReturnType<typeof loadHistory> | undefined;
   const { moment, submissionId } = run;
   const shares = new Shares(sql, { repositoryId, isOnBase, moment, submissionId });
   const conclusionsOn = async (failures: readonly GivenFailure[]) => {
@@ -233,7 +238,7 @@ async function loadLatelySeen(
 }
 
 type VersionRun = Run<typeof VERSION_COLUMNS[number]>;
-type HistoryRun = Run<typeof HISTORY_COLUMNS[number]>;
+type HistoryRun = Awaited<ReturnType<typeof loadHistory>>["onBase"][number];
 
 const VERSION_COLUMNS = [
   "branch",
@@ -245,34 +250,10 @@ const VERSION_COLUMNS = [
   "results",
 ] as const;
 
-/** Of up to a thousand runs. */
-const HISTORY_COLUMNS = [
-  "branch",
-  "environment",
-  "job",
-  "code",
-  "isOutage",
-  "tests",
-  "results",
-] as const;
+type HistoryOptions = Pick<RunOptions, "repositoryId" | "run" | "base" | "lists">;
 
-interface HistoryOptions {
-  repositoryId: number;
-  run: EvidenceRun;
-  base: Patterns;
-}
-
-/** The runs that are looked at for every failure of a run. */
-interface HistoryRuns {
-  sameVersion: VersionRun[];
-  onBase: HistoryRun[];
-  onBranch: HistoryRun[];
-}
-
-async function loadHistory(
-  sql: Queryable,
-  { repositoryId, run, base }: HistoryOptions,
-): Promise<HistoryRuns> {
+/** Loads the runs that are looked at for every failure of a run; of up to a thousand few columns. */
+async function loadHistory(sql: Queryable, { repositoryId, run, base, lists }: HistoryOptions) {
   const memory = isBefore(sql, run, MEMORY_DAYS * SECONDS_PER_DAY);
   const isOther = sql`not ${isOwn(sql, run)}`;
   const hasVersion = run.code !== null && !run.isOnlyRun;
@@ -289,7 +270,12 @@ async function loadHistory(
   });
   const others = loadRunGroups(sql, {
     repositoryId,
-    columns: HISTORY_COLUMNS,
+    columns: ["isOutage", "results"],
+    flags: {
+      isSameJob: sql`s.job = ${run.job} and s.environment = ${run.environment}`,
+      isSameCode: sql`s.code_version = ${run.code ?? ""}`,
+    },
+    lists,
     groups: {
       onBase: { where: sql`${isOfBase(sql, base)} and ${memory} and ${isOther}`, limit: MAX_RUNS },
       onBranch: run.branch === "" ? null : {
@@ -313,7 +299,7 @@ const NOTHING_KNOWN: KnownOfTest = {
 /** What is stored of tests, by test_no. */
 async function loadKnown(
   sql: Queryable,
-  { repositoryId, run, base, runs }: HistoryOptions & { runs: Promise<HistoryRuns> },
+  { repositoryId, run, base, runs }: HistoryOptions & { runs: ReturnType<typeof loadHistory> },
   testNos: readonly number[],
 ): Promise<(testNo: number | null) => KnownOfTest> {
   const [{ sameVersion, onBase, onBranch }, failures] = await Promise.all([
@@ -339,20 +325,8 @@ async function loadKnown(
     });
     for (const testNo of implied.in(one.results)) add(testNo);
   }
-  const baseRuns = countBaseRuns(
-    onBase.map((one) => ({
-      ...one,
-      branch: one.branch ?? "",
-      isSameCode: one.code === run.code,
-    })),
-    { testNos, implied, job: run.job, environment: run.environment },
-  );
-  const isOfJob = new Map(
-    onBase.map(({ submissionId, job, environment }) => [
-      submissionId,
-      job === run.job && environment === run.environment,
-    ]),
-  );
+  const baseRuns = countBaseRuns(onBase, { selected, implied });
+  const isOfJob = new Map(onBase.map((one) => [one.submissionId, one.isSameJob]));
   const before = runsBefore(onBranch, { selected, implied, run });
   return (testNo: number | null) => {
     const ofBase = baseRuns.get(testNo!) ?? NO_BASE_RUNS;
@@ -399,7 +373,7 @@ async function loadFacts(
 /** The latest run of each test on the branch: of the same job in the same environment, or of any. */
 function runsBefore(
   runs: readonly HistoryRun[],
-  { selected, implied, run: { job, environment } }: {
+  { selected, implied, run: { branch } }: {
     selected: SelectedTests;
     implied: ImpliedPasses;
     run: EvidenceRun;
@@ -407,14 +381,13 @@ function runsBefore(
 ): Map<number, KnownRun> {
   const same = new Map<number, KnownRun>();
   const any = new Map<number, KnownRun>();
-  for (const { submissionId, branch, results, ...run } of runs) {
+  for (const { submissionId, isSameJob, results } of runs) {
     // As after the latest run of most.
     if (same.size === selected.testNos.length) break;
-    const isSame = run.job === job && run.environment === environment;
-    const found = { submissionId, branch: branch ?? "" };
+    const found = { submissionId, branch };
     const add = (testNo: number) => {
       if (!any.has(testNo)) any.set(testNo, found);
-      if (isSame && !same.has(testNo)) same.set(testNo, found);
+      if (isSameJob && !same.has(testNo)) same.set(testNo, found);
     };
     results.each(selected, (testNo, { counts }) => {
       if (counts.positive + counts.negative > 0) add(testNo);
@@ -431,9 +404,6 @@ type FailureElsewhere = Omit<EarlierFailure, "isCounted">;
 /**
  * The failures of tests in other submissions of the last 365 days, oldest first, by test_no.
  *
- * `offset 0` has each test looked up by itself. Where the repository has more failures than the planner
- * knows of, as within a first upload of many, it reads all failures of each submission for every test.
- *
  * One row for each test, and the submissions by themselves: joined and sent one by one, the 9,000 failures that 300
  * tests had before took ten times as long.
  */
@@ -446,26 +416,25 @@ async function loadEarlierFailures(
     base: Patterns;
   },
 ): Promise<Map<number, FailureElsewhere[]>> {
+  const isCounted = sql`
+    ${isRecordedSince(sql, firstSubmissionId(run.moment - MEMORY_DAYS * SECONDS_PER_DAY))}
+    and n.submission_id < decode(${firstSubmissionId(run.moment + 1)}, 'hex')
+    and ${isOfOther(sql, { repositoryId, run })}`;
+  // In the order of the index of tests: sorting them by submission takes twice as long as reading them. It also has
+  // each test looked up by itself. Where the repository has more failures than the planner knows of, as within a
+  // first upload of many, it would read all failures of each submission for every test.
+  const newest = (isDisruption: boolean) =>
+    sql`(select n.submission_id, n.fingerprint, n.other_fingerprints from negative_result n
+      where n.repository_id = ${repositoryId} and n.test_no = t.test_no
+        and n.is_disruption = ${isDisruption} and ${isCounted}
+      order by ${weekOfNegative(sql)} desc limit ${MAX_FAILURES})`;
   const rows = await sql<{ testNo: number; failures: string }[]>`
     select t.test_no as "testNo", n.failures
     from unnest(${integersIn(sql, new Set(testNos))}) t (test_no)
     cross join lateral (
       select string_agg(
         encode(n.submission_id || n.fingerprint || coalesce(n.other_fingerprints, ''), 'hex'), ' ') as failures
-      from (
-        select * from (
-          select n.submission_id, n.fingerprint, n.other_fingerprints from negative_result n
-          where n.repository_id = ${repositoryId} and n.test_no = t.test_no
-            and ${
-    isRecordedSince(sql, firstSubmissionId(run.moment - MEMORY_DAYS * SECONDS_PER_DAY))
-  }
-            and n.submission_id < decode(${firstSubmissionId(run.moment + 1)}, 'hex')
-            and ${isOfOther(sql, { repositoryId, run })}
-          offset 0
-        ) n
-        order by n.submission_id desc
-        limit ${MAX_RUNS * MAX_ATTEMPTS}
-      ) n
+      from (${newest(false)} union all ${newest(true)}) n
     ) n
     where n.failures is not null`;
   const failures = rows.map(({ testNo, failures }) => ({ testNo, runs: failedRuns(failures) }));

@@ -118,7 +118,12 @@ export function periodOf(sql: Queryable) {
   return sql`(get_byte(submission_id, 0) * 256 + get_byte(submission_id, 1))`;
 }
 
-/** SQL: whether a row of `failure_evidence` is one of those that shares count: no repeat, and not of an outage. */
+/** SQL: whether a row of `failure_evidence` counts: a repeat of a failure at its code version does not. */
+export function countsOnce(sql: Queryable) {
+  return sql`(not is_repeat)`;
+}
+
+/** SQL: whether a row of `failure_evidence` is one of those that shares count: of known truth, and of no outage. */
 export function countsInShare(sql: Queryable) {
-  return sql`(not is_repeat and truth is not null and evidence <> 'outage')`;
+  return sql`(${countsOnce(sql)} and truth is not null and evidence <> 'outage')`;
 }

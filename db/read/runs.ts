@@ -123,36 +123,47 @@ async function addTestLists(
  * Runs of several groups, each as {@linkcode loadRuns} loads it, in one statement: one of them and its lists take
  * half a millisecond on the embedded database, even without runs. `null` for a group without any.
  */
-export async function loadRunGroups<Wanted extends Column, Name extends string>(
+export async function loadRunGroups<
+  Wanted extends Column,
+  Name extends string,
+  Flag extends string = never,
+>(
   sql: Queryable,
-  { repositoryId, columns, groups }: {
+  { repositoryId, columns, flags, groups, lists = new Map() }: {
     repositoryId: number;
     columns: readonly Wanted[];
+    /** SQL: what else is to be known of the row `s` of `submission`, as true or false. */
+    flags?: Record<Flag, Fragment>;
     groups: Record<Name, Pick<RunsQuery<Wanted>, "where" | "order" | "limit"> | null>;
+    /** As those of {@linkcode loadRuns}. */
+    lists?: Map<number, TestList>;
   },
-): Promise<Record<Name, Run<Wanted>[]>> {
+): Promise<Record<Name, (Run<Wanted> & Record<Flag, boolean>)[]>> {
   const names = Object.keys(groups) as Name[];
   let statement: Fragment | undefined;
   for (const [groupNo, name] of names.entries()) {
     const group = groups[name];
     if (!group) continue;
-    const rows = selectRows(sql, { repositoryId, columns, ...group });
+    const rows = selectRows(sql, { repositoryId, columns, flags, ...group });
     const select = sql`select ${groupNo}::int as "groupNo", r.* from (${rows}) r`;
     statement = statement ? sql`${statement} union all ${select}` : select;
   }
   const rows = statement
     ? await (statement as unknown as Promise<(Row & { groupNo: number })[]>)
     : [];
-  const lists = await loadTestLists(sql, { repositoryId, testListNos: listNos(rows) });
+  await addTestLists(sql, { repositoryId, rows, lists });
+  const flagNames = Object.keys(flags ?? {}) as Flag[];
   const byGroup = Map.groupBy(rows, ({ groupNo }) => groupNo);
-  return Object.fromEntries(names.map((name, groupNo) => {
+  const found = {} as Record<Name, (Run<Wanted> & Record<Flag, boolean>)[]>;
+  for (const [groupNo, name] of names.entries()) {
     const isOldestFirst = groups[name]?.order === "oldest first";
     // A server that reads the parts in parallel mixes them.
     const own = (byGroup.get(groupNo) ?? []).sort((a, b) =>
       (a.submissionId < b.submissionId) === isOldestFirst ? -1 : 1
     );
-    return [name, runsOf(own, columns, lists)];
-  })) as Record<Name, Run<Wanted>[]>;
+    found[name] = runsOf(own, [...columns, ...flagNames] as Wanted[], lists) as typeof found[Name];
+  }
+  return found;
 }
 
 /** Enough for most pages of a test, few enough to hold their exceptions in memory. */
@@ -469,13 +480,15 @@ export async function loadTestListsFrom(
 
 function selectRows<Wanted extends Column>(
   sql: Queryable,
-  { repositoryId, columns, since, submissionIds, filter = ALL_SUBMISSIONS, where, before, ...page }:
+  { repositoryId, columns, since, submissionIds, filter = ALL_SUBMISSIONS, where, ...options }:
     & RunsQuery<Wanted>
-    & { before?: string | undefined },
+    & { before?: string | undefined; flags?: Record<string, Fragment> | undefined },
 ) {
-  const { order = "newest first", limit } = page;
+  const { order = "newest first", limit, before, flags = {} } = options;
+  let list = selected(sql, storedNames(columns));
+  for (const [name, flag] of Object.entries(flags)) list = sql`${list}, ${flag} as ${sql(name)}`;
   return sql<Row[]>`
-    select ${selected(sql, storedNames(columns))}
+    select ${list}
     from submission s
     where s.repository_id = ${repositoryId} and s.status = 'processed'
       ${

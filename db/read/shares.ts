@@ -1,6 +1,6 @@
 // Tests: tests/db/write/evidence_test.ts
 /** How often evidence was right: what became of the failures whose truth has come out. */
-import { firstSubmissionId } from "../../lib/base/identity.ts";
+import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import type { Finding } from "../../lib/evidence/evidence.ts";
 import {
@@ -10,7 +10,7 @@ import {
   shareOf,
   type TruthCounts,
 } from "../../lib/evidence/shares.ts";
-import { arrayOf, type Queryable } from "../connection/sql.ts";
+import { arrayOf, type Fragment, type Queryable } from "../connection/sql.ts";
 import { countsInShare, PERIOD_SECONDS } from "./fragments.ts";
 
 interface ShareOptions {
@@ -76,7 +76,8 @@ export class Shares {
 
 /**
  * What became of the failures that were recorded within some time; repeats and outages do not count. Those of whole
- * periods are counted already: only the failures of the first and the last period are read.
+ * periods are counted already. Of the first period the failures since are added, of the last one those that were
+ * recorded later are taken away: there are few, because most uploads are the latest.
  */
 async function loadTruthCounts(
   sql: Queryable,
@@ -91,26 +92,32 @@ async function loadTruthCounts(
   const first = Math.floor(since / PERIOD_SECONDS);
   const last = Math.floor(until / PERIOD_SECONDS);
   const isOfRepository = sql`repository_id = any(${arrayOf(repositoryIds)}::bigint[])`;
-  const isOther = submissionId ? sql`submission_id <> decode(${submissionId}, 'hex')` : sql`true`;
-  const isCounted = sql`${isOfRepository} and ${countsInShare(sql)} and ${isOther}`;
-  const isWithin = (from: number, end: number) =>
-    sql`submission_id >= decode(${firstSubmissionId(from)}, 'hex')
-      and submission_id < decode(${firstSubmissionId(end)}, 'hex')`;
+  const startOf = (seconds: number) => sql`decode(${firstSubmissionId(seconds)}, 'hex')`;
+  const endOf = (period: number) => startOf((period + 1) * PERIOD_SECONDS);
+  const recordedAt = submissionId === null ? null : recordedAtOf(submissionId);
+  const isOwn = recordedAt !== null && recordedAt >= since && recordedAt <= until
+    ? sql`submission_id = decode(${submissionId}, 'hex')`
+    : sql`false`;
+  const failures = (isWithin: Fragment, sign: 1 | -1) =>
+    sql`
+    select evidence, is_on_base, ${sign} * (truth = 'not_the_change')::int as not_the_change,
+      ${sign} * (truth = 'the_change')::int as the_change
+    from failure_evidence
+    where ${isOfRepository} and ${countsInShare(sql)} and ${isWithin}`;
   return await sql<TruthCounts[]>`
     select evidence, is_on_base as "isOnBase", sum(not_the_change)::int as "notTheChange",
       sum(the_change)::int as "theChange"
     from (
-      select evidence, is_on_base, (truth = 'not_the_change')::int as not_the_change,
-        (truth = 'the_change')::int as the_change
-      from failure_evidence
-      where ${isCounted} and ${isWithin(since, (first + 1) * PERIOD_SECONDS)}
+      ${failures(sql`submission_id >= ${startOf(since)} and submission_id < ${endOf(first)}`, 1)}
       union all
       select evidence, is_on_base, not_the_change, the_change from truth_count
-      where ${isOfRepository} and period > ${first} and period < ${last}
+      where ${isOfRepository} and period > ${first} and period <= ${last}
       union all
-      select evidence, is_on_base, (truth = 'not_the_change')::int, (truth = 'the_change')::int
-      from failure_evidence
-      where ${isCounted} and ${isWithin(last * PERIOD_SECONDS, until + 1)}
+      ${
+    failures(sql`submission_id >= ${startOf(until + 1)} and submission_id < ${endOf(last)}`, -1)
+  }
+      union all
+      ${failures(isOwn, -1)}
     ) c
     group by evidence, is_on_base
     having sum(not_the_change) + sum(the_change) > 0`;

@@ -1,6 +1,7 @@
 /** Stores the evidence for the failures of an upload. */
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import type { TestCounts } from "../../lib/analysis/test_counts.ts";
+import type { TestList } from "../../lib/analysis/run.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
@@ -10,8 +11,7 @@ import type { Truth } from "../../lib/evidence/truth.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { loadBaseBranch } from "../read/base_branch.ts";
 import { type FoundConclusion, knownCauses, openRun } from "../read/evidence.ts";
-import { PERIOD_SECONDS } from "../read/fragments.ts";
-import { addTruthCounts, type TruthCountChange } from "./truth_counts.ts";
+import { changeEvidence } from "./truth_counts.ts";
 import { truthOfRun } from "./truths.ts";
 import {
   type NewNegative,
@@ -38,7 +38,7 @@ interface EvidenceSubmission {
 /** Stores the evidence for the failed tests of a new submission. */
 export async function storeEvidence(
   tx: Queryable,
-  { submission, code, baseBranch, isOnlyRun, negatives }: {
+  { submission, code, baseBranch, isOnlyRun, negatives, lists }: {
     submission: EvidenceSubmission;
     code: string;
     /** That of the repository if its row has one: `null` has it looked up. */
@@ -46,6 +46,8 @@ export async function storeEvidence(
     /** Whether no other submission has its code version. */
     isOnlyRun: boolean;
     negatives: NewNegatives;
+    /** As those of `loadRuns`. */
+    lists: Map<number, TestList>;
   },
 ): Promise<MassFailure | null> {
   if (negatives.length === 0) return null;
@@ -59,10 +61,10 @@ export async function storeEvidence(
     causeCounts: causeCounts(negatives, ranges),
     base: basePatterns(base),
     windowStart: moment - WINDOW_SECONDS,
+    lists,
   });
   if (massFailure === "outage") await markOutage(tx, { repositoryId, submissionId });
   const passed = negatives.passedTestNos();
-  const counts = new TruthCounter(submissionId);
   for (const range of ranges) {
     const byTest = Map.groupBy(negatives.ofTests(range), ({ testNo }) => testNo);
     const failures = Array.from(byTest, ([testNo, ofTest]) => ({
@@ -77,9 +79,7 @@ export async function storeEvidence(
       isRepeat: false,
     }));
     await insertEvidence(tx, { repositoryId, submissionId, rows });
-    counts.add(rows);
   }
-  await addTruthCounts(tx, repositoryId, counts.changes());
   return massFailure;
 }
 
@@ -135,33 +135,6 @@ function rowOf(
   };
 }
 
-/** Counts of the rows of a submission what shares count, as `countsInShare` in SQL. */
-class TruthCounter {
-  readonly #period: number;
-  readonly #counts = new Map<string, TruthCountChange>();
-
-  constructor(submissionId: string) {
-    this.#period = Math.floor(recordedAtOf(submissionId) / PERIOD_SECONDS);
-  }
-
-  add(rows: readonly EvidenceRow[]): void {
-    for (const { evidence, isOnBase, truth, isRepeat } of rows) {
-      if (isRepeat || truth === null || evidence === "outage") continue;
-      const key = `${evidence} ${isOnBase}`;
-      let count = this.#counts.get(key);
-      if (!count) {
-        count = { period: this.#period, evidence, isOnBase, notTheChange: 0, theChange: 0 };
-        this.#counts.set(key, count);
-      }
-      count[truth === "not_the_change" ? "notTheChange" : "theChange"]++;
-    }
-  }
-
-  changes(): TruthCountChange[] {
-    return [...this.#counts.values()];
-  }
-}
-
 const ROWS_PER_STATEMENT = 2_000;
 
 /** Inserts rows of a submission. */
@@ -175,7 +148,7 @@ async function insertEvidence(
 ): Promise<void> {
   for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) {
     const batch = rows.slice(start, start + ROWS_PER_STATEMENT);
-    await tx`
+    const insertion = tx`
     insert into failure_evidence (repository_id, submission_id, test_no, evidence, is_on_base, rests_on,
       base_run_count, base_failed_count, share_not_the_change, share_of, share_from,
       is_known_on_base, is_repeat, truth)
@@ -186,7 +159,10 @@ async function insertEvidence(
       "isOnBase" boolean, "restsOn" text, "baseRunCount" int, "baseFailedCount" int,
       "shareNotTheChange" int, "shareOf" int, "shareFrom" text, "isKnownOnBase" boolean,
       "isRepeat" boolean, truth text)
-    order by "testNo"`;
+    order by "testNo"
+    returning submission_id, evidence, is_on_base, truth, is_repeat, null as old_truth,
+      false as old_is_repeat`;
+    await changeEvidence(tx, repositoryId, insertion);
   }
 }
 
@@ -219,9 +195,6 @@ export async function importEvidence(
     return testNo === undefined ? [] : [{ testNo, ...row }];
   });
   await insertEvidence(tx, { repositoryId, submissionId, rows });
-  const counts = new TruthCounter(submissionId);
-  counts.add(rows);
-  await addTruthCounts(tx, repositoryId, counts.changes());
   return isOutage;
 }
 

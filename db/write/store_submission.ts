@@ -3,6 +3,7 @@ import { hasFailedAndPassed } from "../../lib/analysis/disruptions.ts";
 import { fileMatchNotes, withFileMatches } from "../../lib/analysis/file_matches.ts";
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import { countTests } from "../../lib/analysis/test_counts.ts";
+import type { TestList } from "../../lib/analysis/run.ts";
 import type { TestTags } from "../../lib/analysis/test_tags.ts";
 import { knownBaseBranch } from "../../lib/evidence/base_branch.ts";
 import { keyedSubmissionId, submissionId, type TestIdentity } from "../../lib/base/identity.ts";
@@ -277,15 +278,16 @@ async function judge(
   const negatives = new NewNegatives({ submissionId, content, failedTestNos });
   const mayBeDisruptions = !isOnlyRun || hasFailedAndPassed(content.exceptions);
   const run = { submissionId, codeVersion, negatives };
+  const lists = new Map<number, TestList>();
   // Neither reads what the other writes: evidence leaves out the submission itself, and the detection changes
   // `negatives` only in what evidence does not read.
   const [found, isOutage] = await Promise.all([
     storeNegatives(tx, repositoryId, { ...run, mayBeDisruptions }),
     upload.imported
       ? importEvidence(tx, { repositoryId, submissionId, ...upload.imported })
-      : storeFailureEvidence(tx, submission, { repository, content, negatives }),
+      : storeFailureEvidence(tx, submission, { repository, content, negatives, lists }),
   ]);
-  if (!upload.imported) await updateTruths(tx, submission, negatives);
+  if (!upload.imported) await updateTruths(tx, submission, { negatives, lists });
   return { ...found, isOutage };
 }
 
@@ -339,10 +341,11 @@ async function hasEarlierSubmissions(
 async function storeFailureEvidence(
   tx: Queryable,
   submission: StoredSubmission,
-  { repository, content, negatives }: {
+  { repository, content, negatives, lists }: {
     repository: LockedRepository;
     content: SubmissionContent;
     negatives: NewNegatives;
+    lists: Map<number, TestList>;
   },
 ): Promise<boolean> {
   const { environment = "", job = "", shard = "", attempt = "" } = submission;
@@ -359,6 +362,7 @@ async function storeFailureEvidence(
     baseBranch: knownBaseBranch(repository),
     isOnlyRun: submission.isOnlyRun,
     negatives,
+    lists,
   });
   return massFailure === "outage";
 }
@@ -367,12 +371,13 @@ async function storeFailureEvidence(
 async function updateTruths(
   tx: Queryable,
   { repositoryId, submissionId, branch, codeVersion, ...submission }: StoredSubmission,
-  negatives: NewNegatives,
+  { negatives, lists }: { negatives: NewNegatives; lists: Map<number, TestList> },
 ): Promise<void> {
   const { environment = "", job = "", isOnlyRun, isLatest } = submission;
   const version = { code: codeOf(codeVersion), environment, job };
   const passed = negatives.passedTestNos();
-  const changed = { repositoryId, version, submissionId, branch, isNew: true, isLatest, passed };
+  const run = { repositoryId, version, submissionId, branch, isNew: true, isLatest };
+  const changed = { ...run, passed, lists };
   if (isOnlyRun) {
     await resolveTruthsOfOnlyRun(tx, changed, negatives.testNos);
   } else {

@@ -4,7 +4,7 @@ import type { Fragment, Queryable } from "../connection/sql.ts";
 import { countsInShare, periodOf } from "../read/fragments.ts";
 
 /** A change of the counts of one evidence in one period. */
-export interface TruthCountChange {
+interface TruthCountChange {
   /** As {@linkcode periodOf}. */
   period: number;
   evidence: string;
@@ -13,8 +13,33 @@ export interface TruthCountChange {
   theChange: number;
 }
 
-/** Adds to the counts of a repository, which must be locked. */
-export async function addTruthCounts(
+/**
+ * Changes failures, and with them the counts of what became of them. The repository must be locked.
+ *
+ * @param change SQL: a change of `failure_evidence` that returns `submission_id`, `evidence` and `is_on_base`, then
+ * `truth` and `is_repeat` from now on, and as `old_truth` and `old_is_repeat` before; without a row a null and false
+ */
+export async function changeEvidence(
+  tx: Queryable,
+  repositoryId: number,
+  change: Fragment,
+): Promise<void> {
+  const changes = await tx<TruthCountChange[]>`
+    with changed as (${change})
+    select ${periodOf(tx)} as period, evidence, is_on_base as "isOnBase",
+      sum(sign * (truth = 'not_the_change')::int)::int as "notTheChange",
+      sum(sign * (truth = 'the_change')::int)::int as "theChange"
+    from (
+      select submission_id, evidence, is_on_base, truth, is_repeat, 1 as sign from changed
+      union all
+      select submission_id, evidence, is_on_base, old_truth, old_is_repeat, -1 from changed
+    ) c
+    where ${countsInShare(tx)}
+    group by 1, 2, 3`;
+  await addTruthCounts(tx, repositoryId, changes);
+}
+
+async function addTruthCounts(
   tx: Queryable,
   repositoryId: number,
   changes: readonly TruthCountChange[],
@@ -45,17 +70,12 @@ export async function deleteEvidence(
     ofSubmissions: Fragment;
   },
 ): Promise<void> {
-  const changes = await tx<TruthCountChange[]>`
-    with gone as (
-      delete from failure_evidence
+  await changeEvidence(
+    tx,
+    repositoryId,
+    tx`delete from failure_evidence
       where repository_id = ${repositoryId} and submission_id = any(${ofSubmissions})
-      returning submission_id, evidence, is_on_base, truth, is_repeat
-    )
-    select ${periodOf(tx)} as period, evidence, is_on_base as "isOnBase",
-      -count(*) filter (where truth = 'not_the_change')::int as "notTheChange",
-      -count(*) filter (where truth = 'the_change')::int as "theChange"
-    from gone
-    where ${countsInShare(tx)}
-    group by 1, 2, 3`;
-  await addTruthCounts(tx, repositoryId, changes);
+      returning submission_id, evidence, is_on_base, null as truth, false as is_repeat,
+        truth as old_truth, is_repeat as old_is_repeat`,
+  );
 }

@@ -2,7 +2,7 @@
 /** What later runs show to be true of failures: whether the change caused them, and which are repeats. */
 import { ImpliedPasses } from "../../lib/analysis/repetition/implied_passes.ts";
 import { findLegs } from "../../lib/analysis/repetition/submissions.ts";
-import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
+import { type Run, SelectedTests, type TestList } from "../../lib/analysis/run.ts";
 import {
   MIN_FAILED_VERSIONS,
   runsAt,
@@ -11,13 +11,12 @@ import {
   truthAt,
   type VersionRuns,
 } from "../../lib/evidence/truth.ts";
-import { type Fragment, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
+import { type Fragment, type Queryable, textsIn } from "../connection/sql.ts";
 import { loadCauses } from "../read/evidence.ts";
 import { loadRunGroups, loadRuns } from "../read/runs.ts";
 import { loadTestFacts } from "../read/test_facts.ts";
-import { periodOf } from "../read/fragments.ts";
 import { TESTS_AT_ONCE } from "./new_negatives.ts";
-import { addTruthCounts, type TruthCountChange } from "./truth_counts.ts";
+import { changeEvidence } from "./truth_counts.ts";
 
 /** The code in an environment and a job. */
 export interface CodeVersion {
@@ -60,6 +59,8 @@ interface ChangedVersion {
   isLatest: boolean;
   /** Tests that failed and passed in it. */
   passed?: ReadonlySet<number>;
+  /** As those of `loadRuns`. */
+  lists?: Map<number, TestList>;
 }
 
 /** What is true of a failure by its run alone. */
@@ -143,19 +144,32 @@ async function resolveTests(
   // What one branch shows of the new failures replaces what another did.
   const isNew = changed.isNew && all.size === 1;
   for (const branch of all) {
-    const neighbours = await loadNeighbours(tx, { ...changed, branch });
-    const withLegs = versionsWithLegs(allRuns(neighbours));
-    for (let start = 0; start < testNos.length; start += TESTS_AT_ONCE) {
-      const batch = [...testNos.subarray(start, start + TESTS_AT_ONCE)];
-      await resolveOnBranch(tx, { ...changed, isNew, testNos: batch, neighbours, withLegs });
-    }
+    const ofBranch = { ...changed, branch, isNew };
+    await resolveAmong(tx, ofBranch, {
+      neighbours: await loadNeighbours(tx, ofBranch),
+      testNos,
+    });
+  }
+}
+
+/** Resolves the truths of tests from the runs of a branch. */
+async function resolveAmong(
+  tx: Queryable,
+  changed: ChangedVersion,
+  { neighbours, testNos }: { neighbours: Neighbours; testNos: Int32Array },
+): Promise<void> {
+  const withLegs = versionsWithLegs(allRuns(neighbours));
+  for (let start = 0; start < testNos.length; start += TESTS_AT_ONCE) {
+    const batch = [...testNos.subarray(start, start + TESTS_AT_ONCE)];
+    await resolveOnBranch(tx, { ...changed, testNos: batch, neighbours, withLegs });
   }
 }
 
 /**
  * As {@linkcode resolveTruths}, for a new submission that is the only one of its code version. Of a test that also
  * passed in it the truth is stored, and a pass after all other runs of the branch changes no other. Another failure
- * only shows something together with others of its test on the branch.
+ * only shows something together with others of its test on the branch: at two other code versions if it is the
+ * latest, because of three in a row it is an end.
  */
 export async function resolveTruthsOfOnlyRun(
   tx: Queryable,
@@ -166,14 +180,32 @@ export async function resolveTruthsOfOnlyRun(
   if (branch === null || branch === "") return;
   const own = isLatest ? failed.filter((testNo) => !passed?.has(testNo)) : failed;
   const interrupted = await loadInterrupted(tx, changed);
-  const testNos = distinctOf([own, interrupted]);
-  for (let start = 0; start < testNos.length; start += TESTS_AT_ONCE) {
-    const batch = testNos.subarray(start, start + TESTS_AT_ONCE);
-    if (interrupted.length === 0 && !await haveFailedOnBranch(tx, { ...changed, branch }, batch)) {
-      continue;
+  if (own.length + interrupted.length === 0) return;
+  const neighbours = await loadNeighbours(tx, changed);
+  const often = testsFailingNear(neighbours, own, isLatest ? MIN_FAILED_VERSIONS - 1 : 1);
+  const testNos = distinctOf([often, interrupted]);
+  if (testNos.length > 0) await resolveAmong(tx, changed, { neighbours, testNos });
+}
+
+/** The tests that failed at a number of other code versions at least. */
+function testsFailingNear(
+  { before, after, elsewhere }: Neighbours,
+  testNos: Int32Array,
+  minVersions: number,
+): Int32Array {
+  const selected = new SelectedTests(testNos);
+  const versionCounts = new Int32Array(testNos.length);
+  const byVersion = Map.groupBy([...before, ...after, ...elsewhere], ({ code }) => code);
+  for (const runs of byVersion.values()) {
+    const failed = new Set<number>();
+    for (const { results } of runs) {
+      results.eachExceptionOf(selected, (testNo, { counts }) => {
+        if (counts.negative > 0) failed.add(selected.placeOf(testNo));
+      });
     }
-    return await resolveTests(tx, changed, { branches: [branch], testNos });
+    for (const place of failed) versionCounts[place]!++;
   }
+  return testNos.filter((_, place) => versionCounts[place]! >= minVersions);
 }
 
 /**
@@ -203,36 +235,6 @@ async function loadInterrupted(
   return rows.map(({ testNo }) => testNo);
 }
 
-/**
- * Whether one of some tests failed in another submission of the branch, of this environment and job: not before
- * the runs that {@linkcode loadNeighbours} loads, because a flaky test may have failed a thousand times.
- */
-async function haveFailedOnBranch(
-  tx: Queryable,
-  { repositoryId, submissionId, branch, version: { environment, job } }: ChangedVersion,
-  testNos: Int32Array,
-): Promise<boolean> {
-  const isHere = tx`s.repository_id = ${repositoryId} and s.branch = ${branch}
-    and s.environment = ${environment} and s.job = ${job}`;
-  const first = tx`coalesce((
-    select s.submission_id from submission s
-    where ${isHere} and s.status = 'processed' and s.submission_id < decode(${submissionId}, 'hex')
-    order by s.submission_id desc offset ${NEIGHBOURING_RUNS - 1} limit 1), '')`;
-  const [row] = await tx<{ hasFailed: boolean }[]>`
-    select exists (
-      select 1 from unnest(${integersIn(tx, testNos)}) t (test_no)
-      cross join lateral (
-        select n.submission_id from negative_result n
-        where n.repository_id = ${repositoryId} and n.test_no = t.test_no
-          and n.submission_id <> decode(${submissionId}, 'hex') and n.submission_id >= ${first}
-        offset 0
-      ) n
-      join submission s on s.submission_id = n.submission_id
-      where ${isHere}
-    ) as "hasFailed"`;
-  return row!.hasFailed;
-}
-
 /** The runs of a branch around a code version, oldest first. */
 interface Neighbours {
   before: TruthRun[];
@@ -249,14 +251,14 @@ function allRuns({ before, atVersion, after, elsewhere }: Neighbours): TruthRun[
 
 async function loadNeighbours(
   tx: Queryable,
-  { repositoryId, version, submissionId, branch }: Pick<
+  { repositoryId, version, submissionId, branch, lists = new Map() }: Pick<
     ChangedVersion,
-    "repositoryId" | "version" | "submissionId" | "branch"
+    "repositoryId" | "version" | "submissionId" | "branch" | "lists"
   >,
 ): Promise<Neighbours> {
   const { code, environment, job } = version;
   const isHere = tx`s.environment = ${environment} and s.job = ${job}`;
-  const common = { repositoryId, columns: RUN_COLUMNS } as const;
+  const common = { repositoryId, columns: RUN_COLUMNS, lists } as const;
   const isAtVersion = tx`s.code_version = ${code} and ${isHere}`;
   if (branch === null || branch === "") {
     const atVersion = await loadRuns(tx, { ...common, where: isAtVersion, order: "oldest first" });
@@ -353,26 +355,19 @@ async function resolveOnBranch(
           truth === truthOfRun({ hasPassed: passed?.has(testNo) === true }) && !isRepeat)
       );
   if (rows.length === 0) return;
-  const changes = await tx<TruthCountChange[]>`
-    with changed as (
-      update failure_evidence f set truth = t.truth, is_repeat = t."isRepeat"
+  await changeEvidence(
+    tx,
+    repositoryId,
+    tx`update failure_evidence f set truth = t.truth, is_repeat = t."isRepeat"
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as t("testNo" int, id text,
           truth text, "isRepeat" boolean)
         join failure_evidence o on o.repository_id = ${repositoryId}
           and o.submission_id = decode(t.id, 'hex') and o.test_no = t."testNo"
       where f.repository_id = ${repositoryId} and f.submission_id = o.submission_id
         and f.test_no = o.test_no and (o.truth, o.is_repeat) is distinct from (t.truth, t."isRepeat")
-      returning f.submission_id, f.evidence, f.is_on_base,
-        case when o.is_repeat then '' else coalesce(o.truth, '') end as before,
-        case when f.is_repeat then '' else coalesce(f.truth, '') end as after
-    )
-    select ${periodOf(tx)} as period, evidence, is_on_base as "isOnBase",
-      sum((after = 'not_the_change')::int - (before = 'not_the_change')::int)::int as "notTheChange",
-      sum((after = 'the_change')::int - (before = 'the_change')::int)::int as "theChange"
-    from changed
-    where evidence <> 'outage'
-    group by 1, 2, 3`;
-  await addTruthCounts(tx, repositoryId, changes);
+      returning f.submission_id, f.evidence, f.is_on_base, f.truth, f.is_repeat,
+        o.truth as old_truth, o.is_repeat as old_is_repeat`,
+  );
 }
 
 const [COUNTED, FAILED] = [1, 2] as const;

@@ -200,10 +200,15 @@ function readAttempts(reader: VarintReader, total: number, durationUnit: number)
   });
 }
 
-/** Calls `visit` for every exception, by its index in the list, ascending, until it returns false. */
+/**
+ * Calls `visit` for every exception, by its index in the list, ascending, until it returns false.
+ *
+ * @param isWanted 1 by the index of those that are visited; all unless given
+ */
 export function forEachException(
   exceptions: Uint8Array,
   visit: (index: number, attempts: Attempts) => boolean | void,
+  isWanted?: Uint8Array,
 ): void {
   const reader = new VarintReader(exceptions);
   let index = -1;
@@ -211,6 +216,7 @@ export function forEachException(
     index += reader.read() + 1;
     const attempts = readKinds(reader);
     reader.skip(attempts.kinds.length - 1);
+    if (isWanted && isWanted[index] !== 1) continue;
     if (visit(index, attempts) === false) return;
   }
 }

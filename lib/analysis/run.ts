@@ -93,6 +93,7 @@ export class SelectedTests {
   /** Place of each among them by test_no, from the least to the greatest; -1 of others. */
   readonly #places: Int32Array;
   readonly #indexes = new Map<TestList, Int32Array>();
+  readonly #marked = new Map<TestList, Uint8Array>();
 
   constructor(testNos: Iterable<number>) {
     this.testNos = Int32Array.from(testNos);
@@ -113,6 +114,17 @@ export class SelectedTests {
     const ran = new Uint8Array(this.testNos.length);
     for (const index of this.indexesIn(tests)) ran[this.placeOf(tests.testNos[index]!)] = 1;
     return ran;
+  }
+
+  /** Whether each test of a list is one of them, by its index there: 1 or 0. */
+  markedIn(tests: TestList): Uint8Array {
+    let marked = this.#marked.get(tests);
+    if (!marked) {
+      marked = new Uint8Array(tests.testNos.length);
+      for (const index of this.indexesIn(tests)) marked[index] = 1;
+      this.#marked.set(tests, marked);
+    }
+    return marked;
   }
 
   /** Where those that a list has are in it, ascending. */
@@ -192,6 +204,19 @@ export class RunResults {
   eachException(visit: (testNo: number, attempts: Attempts) => void): void {
     const { testNos } = this.tests;
     forEachException(this.#exceptions, (index, attempts) => visit(testNos[index]!, attempts));
+  }
+
+  /** As {@linkcode RunResults.eachException} of some tests: a call for each of hundreds of others takes the most. */
+  eachExceptionOf(
+    selected: SelectedTests,
+    visit: (testNo: number, attempts: Attempts) => void,
+  ): void {
+    const { testNos } = this.tests;
+    forEachException(
+      this.#exceptions,
+      (index, attempts) => visit(testNos[index]!, attempts),
+      selected.markedIn(this.tests),
+    );
   }
 
   /** How many tests ran, were skipped and failed. */

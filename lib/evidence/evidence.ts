@@ -39,7 +39,7 @@ interface BaseRuns {
   /** Whether they are those of the job and the environment of the failure, not of all others. */
   isOfJob: boolean;
   /** The latest one at other code and in no outage; `null` without one. */
-  latest: (KnownRun & { hasFailed: boolean }) | null;
+  latest: (Pick<KnownRun, "submissionId"> & { hasFailed: boolean }) | null;
 }
 
 /** An earlier submission in which the test failed, of the last 365 days. */
@@ -146,10 +146,10 @@ export function findEvidence(
 }
 
 /** A submission on the base branch. */
-interface BaseRun extends Run<"job" | "environment" | "results"> {
-  branch: string;
+interface BaseRun extends Run<"results" | "isOutage"> {
+  /** Whether it is of the job and the environment of the failure in question. */
+  isSameJob: boolean;
   isSameCode: boolean;
-  isOutage: boolean;
 }
 
 export const NO_BASE_RUNS: BaseRuns = {
@@ -169,18 +169,16 @@ export const NO_BASE_RUNS: BaseRuns = {
  */
 export function countBaseRuns(
   runs: readonly BaseRun[],
-  { testNos, implied = NO_IMPLIED_PASSES, job, environment }: {
-    testNos: Iterable<number>;
+  { selected, implied = NO_IMPLIED_PASSES }: {
+    selected: SelectedTests;
     /** Of the set-ups among the tests. */
     implied?: ImpliedPasses;
-    job: string;
-    environment: string;
   },
 ): Map<number, BaseRuns> {
-  const isSame = (run: BaseRun) => run.job === job && run.environment === environment;
-  const selected = new SelectedTests(testNos);
-  const ofJob = countRuns(runs.filter(isSame), { selected, implied });
-  const ofOthers = countRuns(runs.filter((run) => !isSame(run)), { selected, implied });
+  const runsOfJob = runs.filter(({ isSameJob }) => isSameJob);
+  const otherRuns = runs.filter(({ isSameJob }) => !isSameJob);
+  const ofJob = countRuns(runsOfJob, { selected, implied });
+  const ofOthers = countRuns(otherRuns, { selected, implied });
   const found = new Map<number, BaseRuns>();
   const isOfJob = new Set<number>();
   for (const [place, testNo] of selected.testNos.entries()) {
@@ -191,9 +189,9 @@ export function countBaseRuns(
     if (runCount === 0) continue;
     found.set(testNo, { runCount, failedCount: failedCounts[place]!, ...ofTest });
   }
-  addLatest(found, runs.filter(isSame), [...isOfJob], implied);
+  addLatest(found, runsOfJob, { testNos: isOfJob, selected, implied });
   const others = [...found.keys()].filter((testNo) => !isOfJob.has(testNo));
-  addLatest(found, runs.filter((run) => !isSame(run)), others, implied);
+  addLatest(found, otherRuns, { testNos: others, selected, implied });
   return found;
 }
 
@@ -211,9 +209,8 @@ function countRuns(
     }
   }
   for (const { results } of runs) {
-    results.eachException((testNo, { counts: { positive, negative } }) => {
+    results.eachExceptionOf(selected, (testNo, { counts: { positive, negative } }) => {
       const place = selected.placeOf(testNo);
-      if (place === -1) return;
       if (negative > 0) failedCounts[place]!++;
       else if (positive === 0) runCounts[place]!--;
     });
@@ -226,22 +223,26 @@ function countRuns(
 function addLatest(
   found: ReadonlyMap<number, BaseRuns>,
   runs: readonly BaseRun[],
-  testNos: readonly number[],
-  implied: ImpliedPasses,
+  { testNos, selected, implied }: {
+    testNos: Iterable<number>;
+    /** These, and perhaps others. */
+    selected: SelectedTests;
+    implied: ImpliedPasses;
+  },
 ): void {
   const missing = new Set(testNos);
-  let selected = new SelectedTests(missing);
-  for (const { submissionId, branch, isSameCode, isOutage, results } of runs) {
+  let wanted = selected;
+  for (const { submissionId, isSameCode, isOutage, results } of runs) {
     if (missing.size === 0) return;
     if (isSameCode || isOutage) continue;
     // Most are in the first run; to look for few among all would take as long for each of the others.
-    if (missing.size * 2 < selected.testNos.length) selected = new SelectedTests(missing);
+    if (missing.size * 2 < wanted.testNos.length) wanted = new SelectedTests(missing);
     const add = (testNo: number, hasFailed: boolean) => {
       if (missing.delete(testNo)) {
-        found.get(testNo)!.latest = { submissionId, branch, hasFailed };
+        found.get(testNo)!.latest = { submissionId, hasFailed };
       }
     };
-    results.each(selected, (testNo, { counts: { positive, negative } }) => {
+    results.each(wanted, (testNo, { counts: { positive, negative } }) => {
       if (positive + negative > 0) add(testNo, negative > 0);
     });
     for (const testNo of implied.in(results)) add(testNo, false);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { encodeResults } from "../../../lib/analysis/columns.ts";
-import { RunResults, TestList } from "../../../lib/analysis/run.ts";
+import { RunResults, SelectedTests, TestList } from "../../../lib/analysis/run.ts";
 import {
   countBaseRuns,
   type EarlierFailure,
@@ -150,7 +150,7 @@ describe("the kind of a run in which many tests failed", () => {
 describe("the runs of a test on the base branch", () => {
   const tests = new TestList(Int32Array.of(7, 8));
 
-  function run(submissionId: string, kinds: number[], job = "unit") {
+  function run(submissionId: string, kinds: number[], isSameJob = true) {
     const columns = encodeResults(2, {
       testIndexes: Uint32Array.from(kinds.keys()),
       kinds: Uint8Array.from(kinds),
@@ -159,30 +159,28 @@ describe("the runs of a test on the base branch", () => {
     return {
       submissionId,
       recordedAt: 0,
-      branch: "main",
-      job,
-      environment: "",
+      isSameJob,
       results: new RunResults(tests, columns),
       isSameCode: false,
       isOutage: false,
     };
   }
   const [PASSED, FAILED, SKIPPED] = [0, 1, 2] as const;
-  const options = { testNos: [8], job: "unit", environment: "" };
+  const options = { selected: new SelectedTests([8]) };
 
   it("are those of its job, without skipped ones; the newest is the latest", () => {
     const found = countBaseRuns([
       run("c5", [PASSED, SKIPPED]),
       run("c4", [PASSED, FAILED]),
       run("c3", [PASSED, PASSED]),
-      run("c2", [PASSED, FAILED], "race"),
+      run("c2", [PASSED, FAILED], false),
     ], options);
-    const latest = { submissionId: "c4", branch: "main", hasFailed: true };
+    const latest = { submissionId: "c4", hasFailed: true };
     assert.deepEqual(found, new Map([[8, { runCount: 2, failedCount: 1, isOfJob: true, latest }]]));
   });
 
   it("are those of all jobs when its own never ran it there", () => {
-    const found = countBaseRuns([run("c2", [PASSED, FAILED], "race")], options);
+    const found = countBaseRuns([run("c2", [PASSED, FAILED], false)], options);
     assert.equal(found.get(8)?.runCount, 1);
   });
 
