@@ -1,4 +1,4 @@
-// Tests: tests/db/write/evidence_test.ts
+// Tests: tests/db/read/shares_test.ts
 /** How often evidence was right: what became of the failures whose truth has come out. */
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
