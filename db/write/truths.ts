@@ -181,24 +181,28 @@ export async function resolveTruthsOfOnlyRun(
   const own = isLatest ? failed.filter((testNo) => !passed?.has(testNo)) : failed;
   const interrupted = await loadInterrupted(tx, changed);
   if (own.length + interrupted.length === 0) return;
-  const neighbours = await loadNeighbours(tx, changed);
-  const often = testsFailingNear(neighbours, own, isLatest ? MIN_FAILED_VERSIONS - 1 : 1);
+  const minVersions = isLatest ? MIN_FAILED_VERSIONS - 1 : 1;
+  const neighbours = await loadNeighbours(tx, {
+    ...changed,
+    mattersElsewhere: (runs) => interrupted.length > 0 || testsFailingIn(runs, own, 1).length > 0,
+  });
+  const { before, after, elsewhere } = neighbours;
+  const often = testsFailingIn([...before, ...after, ...elsewhere], own, minVersions);
   const testNos = distinctOf([often, interrupted]);
   if (testNos.length > 0) await resolveAmong(tx, changed, { neighbours, testNos });
 }
 
-/** The tests that failed at a number of other code versions at least. */
-function testsFailingNear(
-  { before, after, elsewhere }: Neighbours,
+/** The tests that failed at a number of code versions at least. */
+function testsFailingIn(
+  runs: readonly TruthRun[],
   testNos: Int32Array,
   minVersions: number,
 ): Int32Array {
   const selected = new SelectedTests(testNos);
   const versionCounts = new Int32Array(testNos.length);
-  const byVersion = Map.groupBy([...before, ...after, ...elsewhere], ({ code }) => code);
-  for (const runs of byVersion.values()) {
+  for (const ofVersion of Map.groupBy(runs, ({ code }) => code).values()) {
     const failed = new Set<number>();
-    for (const { results } of runs) {
+    for (const { results } of ofVersion) {
       results.eachExceptionOf(selected, (testNo, { counts }) => {
         if (counts.negative > 0) failed.add(selected.placeOf(testNo));
       });
@@ -251,10 +255,12 @@ function allRuns({ before, atVersion, after, elsewhere }: Neighbours): TruthRun[
 
 async function loadNeighbours(
   tx: Queryable,
-  { repositoryId, version, submissionId, branch, lists = new Map() }: Pick<
-    ChangedVersion,
-    "repositoryId" | "version" | "submissionId" | "branch" | "lists"
-  >,
+  { repositoryId, version, submissionId, branch, lists = new Map(), mattersElsewhere }:
+    & Pick<ChangedVersion, "repositoryId" | "version" | "submissionId" | "branch" | "lists">
+    & {
+      /** Whether runs of other branches matter, by those of the branch; they do unless given. */
+      mattersElsewhere?(runs: readonly TruthRun[]): boolean;
+    },
 ): Promise<Neighbours> {
   const { code, environment, job } = version;
   const isHere = tx`s.environment = ${environment} and s.job = ${job}`;
@@ -283,6 +289,9 @@ async function loadNeighbours(
       },
     },
   });
+  if (mattersElsewhere?.([...before, ...after]) === false) {
+    return { before: before.reverse(), atVersion, after, elsewhere: [] };
+  }
   const codes = new Set([...before, ...atVersion, ...after].map((run) => run.code));
   const elsewhere = await loadRuns(tx, {
     ...common,
