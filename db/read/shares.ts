@@ -99,11 +99,11 @@ async function loadTruthCounts(
     ? sql`submission_id = decode(${submissionId}, 'hex')`
     : sql`false`;
   const failures = (isWithin: Fragment, sign: 1 | -1) =>
-    sql`
+    sql`(
     select evidence, is_on_base, ${sign} * (truth = 'not_the_change')::int as not_the_change,
       ${sign} * (truth = 'the_change')::int as the_change
     from failure_evidence
-    where ${isOfRepository} and ${countsInShare(sql)} and ${isWithin}`;
+    where ${isOfRepository} and ${countsInShare(sql)} and ${isWithin})`;
   return await sql<TruthCounts[]>`
     select evidence, is_on_base as "isOnBase", sum(not_the_change)::int as "notTheChange",
       sum(the_change)::int as "theChange"

@@ -148,7 +148,7 @@ async function insertEvidence(
 ): Promise<void> {
   for (let start = 0; start < rows.length; start += ROWS_PER_STATEMENT) {
     const batch = rows.slice(start, start + ROWS_PER_STATEMENT);
-    const insertion = tx`
+    const insertion = tx`(
     insert into failure_evidence (repository_id, submission_id, test_no, evidence, is_on_base, rests_on,
       base_run_count, base_failed_count, share_not_the_change, share_of, share_from,
       is_known_on_base, is_repeat, truth)
@@ -161,7 +161,7 @@ async function insertEvidence(
       "isRepeat" boolean, truth text)
     order by "testNo"
     returning submission_id, evidence, is_on_base, truth, is_repeat, null as old_truth,
-      false as old_is_repeat`;
+      false as old_is_repeat)`;
     await changeEvidence(tx, repositoryId, insertion);
   }
 }

@@ -16,7 +16,7 @@ interface TruthCountChange {
 /**
  * Changes failures, and with them the counts of what became of them. The repository must be locked.
  *
- * @param change SQL: a change of `failure_evidence` that returns `submission_id`, `evidence` and `is_on_base`, then
+ * @param change SQL, in parentheses: a change of `failure_evidence` that returns `submission_id`, `evidence` and `is_on_base`, then
  * `truth` and `is_repeat` from now on, and as `old_truth` and `old_is_repeat` before; without a row a null and false
  */
 export async function changeEvidence(
@@ -25,7 +25,7 @@ export async function changeEvidence(
   change: Fragment,
 ): Promise<void> {
   const changes = await tx<TruthCountChange[]>`
-    with changed as (${change})
+    with changed as ${change}
     select ${periodOf(tx)} as period, evidence, is_on_base as "isOnBase",
       sum(sign * (truth = 'not_the_change')::int)::int as "notTheChange",
       sum(sign * (truth = 'the_change')::int)::int as "theChange"
@@ -73,9 +73,9 @@ export async function deleteEvidence(
   await changeEvidence(
     tx,
     repositoryId,
-    tx`delete from failure_evidence
+    tx`(delete from failure_evidence
       where repository_id = ${repositoryId} and submission_id = any(${ofSubmissions})
       returning submission_id, evidence, is_on_base, null as truth, false as is_repeat,
-        truth as old_truth, is_repeat as old_is_repeat`,
+        truth as old_truth, is_repeat as old_is_repeat)`,
   );
 }

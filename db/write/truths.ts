@@ -222,19 +222,19 @@ async function loadInterrupted(
 ): Promise<number[]> {
   if (isLatest || branch === null || branch === "") return [];
   const failedIn = (isThere: Fragment, order: Fragment) =>
-    tx`select f.test_no from (
+    tx`(select f.test_no from (
         select s.submission_id from submission s
         where s.repository_id = ${repositoryId} and s.branch = ${branch} and s.status = 'processed'
           and s.environment = ${environment} and s.job = ${job} and ${isThere}
         order by s.submission_id ${order} limit ${NEIGHBOURING_RUNS}
       ) s
-      join failure_evidence f on f.repository_id = ${repositoryId} and f.submission_id = s.submission_id`;
+      join failure_evidence f on f.repository_id = ${repositoryId} and f.submission_id = s.submission_id)`;
   const id = tx`decode(${submissionId}, 'hex')`;
   const rows = await tx<{ testNo: number }[]>`
     select test_no as "testNo" from (
-      (${failedIn(tx`s.submission_id < ${id}`, tx`desc`)})
+      ${failedIn(tx`s.submission_id < ${id}`, tx`desc`)}
       intersect
-      (${failedIn(tx`s.submission_id > ${id}`, tx`asc`)})
+      ${failedIn(tx`s.submission_id > ${id}`, tx`asc`)}
     ) t`;
   return rows.map(({ testNo }) => testNo);
 }
@@ -367,7 +367,7 @@ async function resolveOnBranch(
   await changeEvidence(
     tx,
     repositoryId,
-    tx`update failure_evidence f set truth = t.truth, is_repeat = t."isRepeat"
+    tx`(update failure_evidence f set truth = t.truth, is_repeat = t."isRepeat"
       from json_to_recordset(${JSON.stringify(rows)}::text::json) as t("testNo" int, id text,
           truth text, "isRepeat" boolean)
         join failure_evidence o on o.repository_id = ${repositoryId}
@@ -375,7 +375,7 @@ async function resolveOnBranch(
       where f.repository_id = ${repositoryId} and f.submission_id = o.submission_id
         and f.test_no = o.test_no and (o.truth, o.is_repeat) is distinct from (t.truth, t."isRepeat")
       returning f.submission_id, f.evidence, f.is_on_base, f.truth, f.is_repeat,
-        o.truth as old_truth, o.is_repeat as old_is_repeat`,
+        o.truth as old_truth, o.is_repeat as old_is_repeat)`,
   );
 }
 

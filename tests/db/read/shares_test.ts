@@ -47,13 +47,13 @@ describeWithDatabases("the failures that a share counts", (database) => {
       changeEvidence(
         tx,
         REPOSITORY,
-        tx`insert into failure_evidence (repository_id, submission_id, test_no, evidence, is_on_base,
+        tx`(insert into failure_evidence (repository_id, submission_id, test_no, evidence, is_on_base,
             base_run_count, base_failed_count, is_repeat, truth)
           select ${REPOSITORY}, decode(id, 'hex'), "testNo", evidence, true, 0, 0, "isRepeat", truth
           from json_to_recordset(${JSON.stringify(rows)}::text::json) as t(id text, "testNo" int,
             evidence text, truth text, "isRepeat" boolean)
           returning submission_id, evidence, is_on_base, truth, is_repeat, null as old_truth,
-            false as old_is_repeat`,
+            false as old_is_repeat)`,
       )
     );
   });
