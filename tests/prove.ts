@@ -161,7 +161,8 @@ async function main(): Promise<number> {
   }
   if (kind === "evidence") {
     process.env.EVIDENCE_HISTORIES = wholeNumber(rest[0] ?? "200");
-    return await runOther("test", file("oracle/evidence_histories_test.ts"));
+    const files = ["evidence_histories", "truths"].map((name) => file(`oracle/${name}_test.ts`));
+    return await runOther("test", ...files);
   }
   if (kind === "reports") return await runOther("run", file("mutate.ts"), ...rest);
   if (kind === "recall") return await runOther("run", file("laboratory/recall.ts"), ...rest);

@@ -5,7 +5,9 @@ import { codeVersionOf, hasCodeVersion } from "../read/fragments.ts";
 import { arrayOf, idsIn, type Queryable } from "../connection/sql.ts";
 import { detectDisruptions, withdraw } from "./disruptions.ts";
 import { loadNegatives } from "./negative_rows.ts";
-import { type CodeVersion, loadFailedTests, resolveTruths } from "./truths.ts";
+import { failedTests } from "../../lib/evidence/version_histories.ts";
+import { loadRuns } from "../read/runs.ts";
+import { type CodeVersion, resolveTruths } from "./truths.ts";
 import { markArchivesDeleted } from "./archive_rows.ts";
 import { deleteUnusedTexts } from "./store_texts.ts";
 import { deleteEvidence } from "./truth_counts.ts";
@@ -34,8 +36,12 @@ export async function deleteSubmission(
     if (!submission) return false;
     const { repositoryId, submissionId } = submission;
     await withdrawDisruptions(tx, submission);
-    const changed = { ...submission, version: submission, isNew: false, isLatest: false };
-    const failed = await loadFailedTests(tx, changed);
+    const runs = await loadRuns(tx, {
+      repositoryId,
+      columns: ["results"],
+      submissionIds: [submissionId],
+    });
+    const failed = Int32Array.from(failedTests(runs));
     await tx`
       delete from coverage_report
       where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
@@ -49,7 +55,14 @@ export async function deleteSubmission(
       where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')`;
     // Without it the legs of its code version may differ again.
     await detectDisruptions(tx, submission);
-    await resolveTruths(tx, changed, failed);
+    await resolveTruths(tx, {
+      ...submission,
+      version: submission,
+      isNew: false,
+      isOnlyRun: false,
+      isLatest: false,
+      failed,
+    });
     await markArchivesDeleted(tx, { repositoryId, keys: [key] });
     await bumpDataVersion(tx, repositoryId);
     const tagGroups = await loadTags(tx, submission);

@@ -12,7 +12,7 @@ import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { type NewDisruption, storeNegatives } from "./disruptions.ts";
 import { type ImportedEvidence, importEvidence, storeEvidence } from "./evidence.ts";
-import { loadFailedTests, resolveTruths, resolveTruthsOfOnlyRun } from "./truths.ts";
+import { resolveTruths } from "./truths.ts";
 import { NewNegatives } from "./new_negatives.ts";
 import { storeTexts, TEXTS_PER_BATCH } from "./store_texts.ts";
 import { bumpForAddition, type LockedRepository, lockForUpload } from "./repository_row.ts";
@@ -374,15 +374,18 @@ async function updateTruths(
   { negatives, lists }: { negatives: NewNegatives; lists: Map<number, TestList> },
 ): Promise<void> {
   const { environment = "", job = "", isOnlyRun, isLatest } = submission;
-  const version = { code: codeOf(codeVersion), environment, job };
-  const passed = negatives.passedTestNos();
-  const run = { repositoryId, version, submissionId, branch, isNew: true, isLatest };
-  const changed = { ...run, passed, lists };
-  if (isOnlyRun) {
-    await resolveTruthsOfOnlyRun(tx, changed, negatives.testNos);
-  } else {
-    await resolveTruths(tx, changed, await loadFailedTests(tx, { repositoryId, version }));
-  }
+  await resolveTruths(tx, {
+    repositoryId,
+    version: { code: codeOf(codeVersion), environment, job },
+    submissionId,
+    branch,
+    isNew: true,
+    isOnlyRun,
+    isLatest,
+    failed: negatives.testNos,
+    passed: negatives.passedTestNos(),
+    lists,
+  });
 }
 
 /** Stores the default branch of a repository as CI says, if it does. */

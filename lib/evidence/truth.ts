@@ -51,17 +51,25 @@ const MIN_FAILED_RUNS = 3;
 /** Code versions of a branch at which a test fails until this is due to the code. */
 export const MIN_FAILED_VERSIONS = 3;
 
+/** What the runs of one code version show of its failure; `null` while that is open. */
+function truthOfVersion({ runCount, hasPassed }: VersionRuns): Truth | null {
+  if (hasPassed) return "not_the_change";
+  return runCount >= MIN_FAILED_RUNS ? "the_change" : null;
+}
+
+/** The code versions around one at which a test went on failing: from `start` to before `end`. */
+interface Stretch {
+  start: number;
+  end: number;
+}
+
 /**
- * The truth of the failure at the code version at `index`, `null` while it is open: the same code passed;
- * or it ran twice more and never passed, or it went on failing at three code versions in a row. A test that
+ * The stretch of failures that has the code version at `index`, which may be alone. A test that
  * fails for another cause than at the version before does not go on: a flaky one does so by chance.
  *
  * @param versions code versions of a branch at which the test ran, in the order of their first runs
  */
-export function truthAt(versions: readonly VersionRuns[], index: number): Truth | null {
-  const { runCount, hasPassed } = versions[index]!;
-  if (hasPassed) return "not_the_change";
-  if (runCount >= MIN_FAILED_RUNS) return "the_change";
+export function stretchAt(versions: readonly VersionRuns[], index: number): Stretch {
   const goesOn = (at: number) => {
     const [before, after] = [versions[at - 1], versions[at]];
     if (before?.hasPassed !== false || after?.hasPassed !== false) return false;
@@ -72,7 +80,23 @@ export function truthAt(versions: readonly VersionRuns[], index: number): Truth 
   while (goesOn(start)) start--;
   let end = index + 1;
   while (goesOn(end)) end++;
-  return end - start >= MIN_FAILED_VERSIONS ? "the_change" : null;
+  return { start, end };
+}
+
+/**
+ * The truth of the failure at the code version at `index`, `null` while it is open: the same code passed; or it ran
+ * twice more and never passed, or it went on failing at three code versions in a row.
+ *
+ * @param versions as those of {@linkcode stretchAt}
+ */
+export function truthAt(versions: readonly VersionRuns[], index: number): Truth | null {
+  return truthOfVersion(versions[index]!) ??
+    (isLong(stretchAt(versions, index)) ? "the_change" : null);
+}
+
+/** Whether a stretch of failures is due to the code. */
+export function isLong({ start, end }: Stretch): boolean {
+  return end - start >= MIN_FAILED_VERSIONS;
 }
 
 const NO_CAUSES: ReadonlySet<string> = new Set();

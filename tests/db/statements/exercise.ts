@@ -51,7 +51,7 @@ import { hashToken, makeToken } from "../../../lib/base/token.ts";
 import { commandLine, NOON } from "../../lib/cli/run_in_process.ts";
 import { archiveOf, reportOf } from "../../lib/report/archive/make_archive.ts";
 import { createContractFixture } from "../../routes/contract_fixture.ts";
-import { DAY, flaky, request } from "../../routes/fixture.ts";
+import { DAY, type Fixture, flaky, request } from "../../routes/fixture.ts";
 
 /** Asks every route, in every way that leads to other statements. */
 export async function exerciseRoutes(database: Database): Promise<void> {
@@ -109,6 +109,28 @@ export async function exerciseRoutes(database: Database): Promise<void> {
     update repository_state set data_version = data_version + 1
     where repository_id = ${shop!.repositoryId}`;
   assert.equal((await fixture.get(`/repos/acme/shop/builds/${submissionId}`)).status, 200);
+  await resolveTruths(fixture);
+}
+
+/** Failures of which the truth depends on another branch, and on runs long ago. */
+async function resolveTruths(fixture: Fixture): Promise<void> {
+  const repository = await fixture.addRepository("acme", "truths");
+  let uploads = 0;
+  const upload = async (commit: number, branch: string, message: string | null, name = "test") =>
+    await fixture.upload(repository, [
+      message === null ? { name: "other" } : { name, conclusion: "failure", message },
+    ], {
+      branch,
+      commitOid: `ace${String(commit).padStart(4, "0")}`,
+      recordedAt: fixture.clock.now - 1_000 + uploads++,
+    });
+  await upload(1, "main", "timeout");
+  await upload(1, "fix", "timeout");
+  await upload(2, "main", "refused");
+  await upload(3, "main", "reset");
+  await upload(4, "main", "timeout", "seldom");
+  for (let commit = 5; commit <= 105; commit++) await upload(commit, "main", null);
+  await upload(106, "main", "timeout", "seldom");
 }
 
 const SHOP_NAME = { owner: "acme", name: "shop" };
