@@ -20,6 +20,9 @@ const LONGEST = [
   "tests/e2e/bundle_test.ts",
 ];
 
+/** Whether generated files are what they would be now. */
+const GENERATED = "tests/tools/documentation/main_test.ts";
+
 /** Documents are checked together. */
 const DOCUMENTS = ["tests/docs", "tests/readme_test.ts"];
 
@@ -68,6 +71,8 @@ export function testsOf(changed: readonly string[], graph: Map<string, string[]>
     }
   }
   if (changed.some((file) => file.endsWith(".ts"))) found.add("tests/architecture_test.ts");
+  // What is generated from documents, routes and tools.
+  if (changed.length > 0) found.add(GENERATED);
   return [...found].sort();
 }
 

@@ -19,6 +19,7 @@ describe("deno task test --changed", () => {
     assert.deepEqual(testsOf(["lib/b.ts"], GRAPH), [
       "tests/architecture_test.ts",
       "tests/lib/b_test.ts",
+      "tests/tools/documentation/main_test.ts",
     ]);
   });
 
@@ -27,11 +28,16 @@ describe("deno task test --changed", () => {
       "tests/architecture_test.ts",
       "tests/lib/a_test.ts",
       "tests/other_test.ts",
+      "tests/tools/documentation/main_test.ts",
     ]);
   });
 
   it("runs the tests of documents when one changed", () => {
-    assert.deepEqual(testsOf(["docs/proof.md"], GRAPH), ["tests/docs", "tests/readme_test.ts"]);
+    assert.deepEqual(testsOf(["docs/proof.md"], GRAPH), [
+      "tests/docs",
+      "tests/readme_test.ts",
+      "tests/tools/documentation/main_test.ts",
+    ]);
   });
 
   it("reads the tests that the first line of a file names", () => {

@@ -110,7 +110,8 @@ export function findEvidence(
   const isAlike = (failure: EarlierFailure) => failure.causes.some((cause) => own.has(cause));
   const alike = failures.filter((one) => isAlike(one) && !one.isSameCode);
   const alikeOnBase = alike.filter(({ isOnBase }) => isOnBase);
-  const alikeCount = alike.filter(({ isCounted }) => isCounted).length;
+  const counted = alike.filter(({ isCounted }) => isCounted);
+  const alikeCount = counted.length;
   const find = (evidence: Evidence, restsOn: KnownRun | null, failedCount: number): Finding => ({
     evidence,
     restsOn,
@@ -133,8 +134,9 @@ export function findEvidence(
   const failedBefore = before !== null &&
     failures.some((one) => one.submissionId === before.submissionId && isAlike(one));
   if (elsewhere.length > 0 && !failedBefore) {
-    // Failures on the base branch say most.
-    return find("seen_elsewhere", (alikeOnBase.at(-1) ?? elsewhere.at(-1))!, alikeCount);
+    // Those that are counted say most, then others on the base branch.
+    const restsOn = counted.at(-1) ?? alikeOnBase.at(-1) ?? elsewhere.at(-1)!;
+    return find("seen_elsewhere", restsOn, alikeCount);
   }
   const others = failures.filter(({ isSameCode }) => !isSameCode);
   if (others.length > 0 && !failures.some(isAlike)) {

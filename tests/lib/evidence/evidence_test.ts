@@ -101,6 +101,16 @@ describe("the evidence for a failure", () => {
     assert.equal(evidenceOf({ failures: [own] }).evidence, "new_test");
   });
 
+  it("rests on the last failure that is counted, not on a later one of another job", () => {
+    const ofOtherJob = failure({ submissionId: "a2", isCounted: false });
+    const elsewhere = failure({ branch: "other", isOnBase: false, isCounted: false });
+    const failures = [failure(), ofOtherJob, elsewhere];
+    const found = evidenceOf({ failures });
+    assert.deepEqual([found.evidence, found.restsOn?.submissionId], ["seen_elsewhere", "a1"]);
+    const uncounted = evidenceOf({ failures: failures.slice(1) });
+    assert.equal(uncounted.restsOn?.submissionId, "a2");
+  });
+
   it("is not a failure on another branch if its own branch is unknown", () => {
     const elsewhere = failure({ branch: "other", isOnBase: false });
     const found = evidenceOf({ failures: [elsewhere], run: { branch: "" }, base: CLEAN_BASE });
