@@ -167,7 +167,7 @@ async function loadNeighbourhood(
   const versions = await loadEnough(tx, job, { place, failed, mayInterrupt });
   const counts = failedVersionCounts(versions.runs, {
     code: place.code,
-    ...mayInterrupt ? {} : { testNos: Int32Array.from(failed) },
+    testNos: mayInterrupt ? undefined : Int32Array.from(failed),
   });
   const testNos = new Set<number>();
   for (const [testNo, count] of counts) {
@@ -186,15 +186,16 @@ async function loadEnough(
   },
 ): Promise<VersionsOfBranch> {
   const testNos = Int32Array.from(failed);
+  const ofTests = mayInterrupt ? undefined : testNos;
   const [first, ...larger] = mayInterrupt ? NEIGHBOURING_RUNS.slice(1) : NEIGHBOURING_RUNS;
-  let versions = await loadVersions(tx, job, { place, limit: first! });
+  let versions = await loadVersions(tx, job, { place, limit: first!, testNos: ofTests });
   for (const limit of larger) {
     const { isEnough, seldom } = findSeldom(versions, { ...place, testNos });
     const needsMore = !isEnough || seldom.length > 0 &&
         (limit === NEIGHBOURING_RUNS[1] ||
           await haveFailedBeyond(tx, job, { versions, testNos: seldom }));
     if (!needsMore) break;
-    versions = await loadVersions(tx, job, { place, limit });
+    versions = await loadVersions(tx, job, { place, limit, testNos: ofTests });
   }
   return versions;
 }
@@ -226,11 +227,14 @@ async function haveFailedBeyond(
   return row!.hasFailed;
 }
 
-/** The code versions of a branch around a place, each with all of its runs. */
+/**
+ * The code versions of a branch around a place, each with all of its runs; with those of the branch alone if none of
+ * the tests failed in them.
+ */
 async function loadVersions(
   tx: Queryable,
   job: Job,
-  { place, limit }: { place: Place; limit: number },
+  { place, limit, testNos }: { place: Place; limit: number; testNos: Int32Array | undefined },
 ): Promise<VersionsOfBranch> {
   const { branch, code, first, last } = place;
   const onBranch = tx`s.branch = ${branch} and ${isOfJob(tx, job)} and s.code_version <> ${code}`;
@@ -252,11 +256,13 @@ async function loadVersions(
   const found = Object.values(groups).flat();
   const codes = new Set(found.map((run) => run.code));
   codes.delete(code);
-  const others = codes.size === 0 ? [] : await loadRuns(tx, {
-    ...common(job),
-    where: tx`${isOfJob(tx, job)} and s.code_version = any(${textsIn(tx, [...codes])})
+  const others = failedVersionCounts(found, { code, testNos }).size === 0
+    ? []
+    : await loadRuns(tx, {
+      ...common(job),
+      where: tx`${isOfJob(tx, job)} and s.code_version = any(${textsIn(tx, [...codes])})
       and s.submission_id <> all(${idsIn(tx, found.map(({ submissionId }) => submissionId))})`,
-  });
+    });
   const runs = new Map([...found, ...others].map((run) => [run.submissionId, run]));
   return {
     branch,
@@ -331,7 +337,7 @@ async function loadHistories(
   const changed = { code: place.code, submissionId };
   for (const limit of NEIGHBOURING_RUNS.slice(1)) {
     if (!histories.some((history) => needsMore(history, versions, changed))) break;
-    versions = await loadVersions(tx, job, { place, limit });
+    versions = await loadVersions(tx, job, { place, limit, testNos: Int32Array.from(testNos) });
     histories = await withCauses(versions);
   }
   return histories;

@@ -178,7 +178,7 @@ export function failedTests(runs: readonly Pick<TruthRun, "results">[]): Set<num
 /** At how many code versions besides one each test failed; of some tests only if they are given. */
 export function failedVersionCounts(
   runs: readonly TruthRun[],
-  { code, testNos }: { code: string; testNos?: Int32Array },
+  { code, testNos }: { code: string; testNos: Int32Array | undefined },
 ): Map<number, number> {
   const selected = testNos && new SelectedTests(testNos);
   const counts = new Map<number, number>();
