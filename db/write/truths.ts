@@ -10,6 +10,7 @@ import {
   type FoundTruth,
   mergeTruths,
   needsMore,
+  testsBetweenFailures,
   TRUTH_COLUMNS,
   type TruthRun,
   truthsAround,
@@ -169,11 +170,24 @@ async function loadNeighbourhood(
     code: place.code,
     testNos: mayInterrupt ? undefined : Int32Array.from(failed),
   });
-  const testNos = new Set<number>();
-  for (const [testNo, count] of counts) {
-    if (count >= MIN_FAILED_VERSIONS - (failed.has(testNo) ? 1 : 0)) testNos.add(testNo);
-  }
+  const often = (least: number, isHere: boolean) =>
+    [...counts].filter(([testNo, count]) => count >= least && failed.has(testNo) === isHere)
+      .map(([testNo]) => testNo);
+  const interrupted = mayInterrupt
+    ? testsBetweenFailures(versions, {
+      code: place.code,
+      testNos: Int32Array.from(often(MIN_FAILED_VERSIONS, false)),
+      places: placeIds(versions, place),
+    })
+    : [];
+  const testNos = new Set([...often(MIN_FAILED_VERSIONS - 1, true), ...interrupted]);
   return { place, versions, testNos };
+}
+
+/** Where the code version is or was: the runs of it on the branch, and the first one that came or went. */
+function placeIds({ branch, runs }: VersionsOfBranch, { code, first, last }: Place): string[] {
+  const own = runs.filter((run) => run.code === code && run.branch === branch);
+  return [...new Set([first, last, ...own.map(({ submissionId }) => submissionId)])];
 }
 
 async function loadEnough(
