@@ -115,10 +115,9 @@ export async function resolveTruths(tx: Queryable, changed: ChangedRun): Promise
   const [run] = neighbourhoods.flatMap(({ versions }) =>
     versions.runs.filter((one) => one.submissionId === submissionId)
   );
-  const ranTests = run && new Set(run.tests.testNos);
   for (let start = 0; start < testNos.length; start += TESTS_AT_ONCE) {
     const batch = [...testNos.subarray(start, start + TESTS_AT_ONCE)];
-    await resolveTests(tx, { changed, job, atVersion, failed, ranTests, neighbourhoods }, batch);
+    await resolveTests(tx, { changed, job, atVersion, failed, run, neighbourhoods }, batch);
   }
 }
 
@@ -166,21 +165,25 @@ async function loadNeighbourhood(
   },
 ): Promise<Neighbourhood> {
   const versions = await loadEnough(tx, job, { place, failed, mayInterrupt });
+  // Most have few runs after them.
+  const failedAfter = mayInterrupt
+    ? failedTests(
+      versions.runs.filter((run) => run.submissionId > place.first && run.code !== place.code),
+    ).difference(failed)
+    : new Set<number>();
   const counts = failedVersionCounts(versions.runs, {
     code: place.code,
-    testNos: mayInterrupt ? undefined : Int32Array.from(failed),
+    testNos: Int32Array.from(failed.union(failedAfter)),
   });
-  const often = (least: number, isHere: boolean) =>
-    [...counts].filter(([testNo, count]) => count >= least && failed.has(testNo) === isHere)
+  const often = (least: number, given: ReadonlySet<number>) =>
+    [...counts].filter(([testNo, count]) => count >= least && given.has(testNo))
       .map(([testNo]) => testNo);
-  const interrupted = mayInterrupt
-    ? testsBetweenFailures(versions, {
-      code: place.code,
-      testNos: Int32Array.from(often(MIN_FAILED_VERSIONS, false)),
-      places: placeIds(versions, place),
-    })
-    : [];
-  const testNos = new Set([...often(MIN_FAILED_VERSIONS - 1, true), ...interrupted]);
+  const interrupted = testsBetweenFailures(versions, {
+    code: place.code,
+    testNos: Int32Array.from(often(MIN_FAILED_VERSIONS, failedAfter)),
+    places: placeIds(versions, place),
+  });
+  const testNos = new Set([...often(MIN_FAILED_VERSIONS - 1, failed), ...interrupted]);
   return { place, versions, testNos };
 }
 
@@ -270,13 +273,13 @@ async function loadVersions(
   const found = Object.values(groups).flat();
   const codes = new Set(found.map((run) => run.code));
   codes.delete(code);
-  const others = failedVersionCounts(found, { code, testNos }).size === 0
-    ? []
-    : await loadRuns(tx, {
-      ...common(job),
-      where: tx`${isOfJob(tx, job)} and s.code_version = any(${textsIn(tx, [...codes])})
+  const isAlone = codes.size === 0 ||
+    testNos && failedVersionCounts(found, { code, testNos }).size === 0;
+  const others = isAlone ? [] : await loadRuns(tx, {
+    ...common(job),
+    where: tx`${isOfJob(tx, job)} and s.code_version = any(${textsIn(tx, [...codes])})
       and s.submission_id <> all(${idsIn(tx, found.map(({ submissionId }) => submissionId))})`,
-    });
+  });
   const runs = new Map([...found, ...others].map((run) => [run.submissionId, run]));
   return {
     branch,
@@ -289,13 +292,13 @@ async function loadVersions(
 /** Finds and stores what is true of some tests. */
 async function resolveTests(
   tx: Queryable,
-  { changed, job, atVersion, failed, ranTests, neighbourhoods }: {
+  { changed, job, atVersion, failed, run, neighbourhoods }: {
     changed: ChangedRun;
     job: Job;
     atVersion: readonly TruthRun[];
     failed: ReadonlySet<number>;
-    /** Those of the run, if it came. */
-    ranTests: ReadonlySet<number> | undefined;
+    /** The run, if it came. */
+    run: TruthRun | undefined;
     neighbourhoods: readonly Neighbourhood[];
   },
   candidates: readonly number[],
@@ -304,7 +307,7 @@ async function resolveTests(
   const facts = await loadTestFacts(tx, { ...job, testNos: new Set(candidates) });
   // A set-up that passed is in no list.
   const testNos = candidates.filter((testNo) =>
-    failed.has(testNo) || !ranTests || ranTests.has(testNo) || facts.setUpOf(testNo)
+    failed.has(testNo) || !run || run.tests.indexOf(testNo) !== -1 || facts.setUpOf(testNo)
   );
   const failedHere = testNos.filter((testNo) => failed.has(testNo));
   const found = truthsOfVersion(atVersion, failedHere, facts);

@@ -175,22 +175,20 @@ export function failedTests(runs: readonly Pick<TruthRun, "results">[]): Set<num
   return failed;
 }
 
-/** At how many code versions besides one each test failed; of some tests only if they are given. */
+/** At how many code versions besides one each test failed; of some tests. */
 export function failedVersionCounts(
   runs: readonly TruthRun[],
-  { code, testNos }: { code: string; testNos: Int32Array | undefined },
+  { code, testNos }: { code: string; testNos: Int32Array },
 ): Map<number, number> {
-  const selected = testNos && new SelectedTests(testNos);
+  const selected = new SelectedTests(testNos);
   const counts = new Map<number, number>();
   for (const [one, own] of Map.groupBy(runs, (run) => run.code)) {
     if (one === code) continue;
     const failed = new Set<number>();
-    const visit = (testNo: number, { counts }: { counts: { negative: number } }) => {
-      if (counts.negative > 0) failed.add(testNo);
-    };
     for (const { results } of own) {
-      if (selected) results.eachExceptionOf(selected, visit);
-      else results.eachException(visit);
+      results.eachExceptionOf(selected, (testNo, { counts }) => {
+        if (counts.negative > 0) failed.add(testNo);
+      });
     }
     for (const testNo of failed) counts.set(testNo, (counts.get(testNo) ?? 0) + 1);
   }
@@ -207,6 +205,7 @@ export function testsBetweenFailures(
   { branch, runs }: VersionsOfBranch,
   { code, testNos, places }: { code: string; testNos: Int32Array; places: readonly string[] },
 ): Int32Array {
+  if (testNos.length === 0) return testNos;
   const selected = new SelectedTests(testNos);
   const byCode = Map.groupBy(runs.filter((run) => run.code !== code), (run) => run.code);
   const versions = Array.from(byCode.values(), (own) => {
