@@ -71,11 +71,17 @@ async function selectUsualBranches(
   { unknown, now }: { unknown: readonly number[]; now: number },
 ): Promise<BranchRow[]> {
   if (unknown.length === 0) return [];
+  const ids = arrayOf(unknown);
+  // Of each branch one build is looked for: to group all of them takes seven times as long with 2,000.
   return await sql<BranchRow[]>`
-    select s.repository_id::float8 as "repositoryId", s.branch
-    from submission s
-    where s.repository_id = any(${arrayOf(unknown)}::bigint[]) and s.status = 'processed'
-      and s.submission_id >= decode(${firstSubmissionId(now - BASE_DAYS * SECONDS_PER_DAY)}, 'hex')
-      and s.branch = any(${textsIn(sql, [...USUAL_BASE_BRANCHES])})
-    group by s.repository_id, s.branch`;
+    select r.repository_id::float8 as "repositoryId", b.branch
+    from repository_state r
+    cross join unnest(${textsIn(sql, [...USUAL_BASE_BRANCHES])}) b (branch)
+    where r.repository_id = any(${ids}::bigint[]) and exists (
+      select 1 from submission s
+      where s.repository_id = any(${ids}::bigint[]) and s.repository_id = r.repository_id
+        and s.status = 'processed' and s.branch = b.branch
+        and s.submission_id >= decode(${
+    firstSubmissionId(now - BASE_DAYS * SECONDS_PER_DAY)
+  }, 'hex'))`;
 }

@@ -1,12 +1,12 @@
 import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import type { Repository } from "../../../db/admin/repositories.ts";
-import { loadBaseBranch } from "../../../db/read/base_branch.ts";
+import { loadBaseBranch, loadBaseBranches } from "../../../db/read/base_branch.ts";
 import { lockForUpload } from "../../../db/write/repository_row.ts";
 import { loadJobRuns } from "../../../db/read/job_runs.ts";
 import { basePatterns, knownBaseBranch } from "../../../lib/evidence/base_branch.ts";
-import { describeWithDatabases } from "../../database.ts";
-import { createShop, type Fixture, NOW } from "../../routes/fixture.ts";
+import { describeWithCluster, describeWithDatabases, type TestDatabase } from "../../database.ts";
+import { createFixture, createShop, DAY, type Fixture, NOW } from "../../routes/fixture.ts";
 
 describeWithDatabases("the base branch", (database) => {
   let fixture: Fixture;
@@ -57,3 +57,30 @@ describeWithDatabases("the base branch", (database) => {
     assert.equal(runs.length, 3);
   });
 });
+
+function ofSeveral(database: () => TestDatabase): void {
+  it("are the usual ones with builds, else the branch with most, each of its own repository", async () => {
+    const { sql } = database();
+    const fixture = await createFixture(database(), { name: "several" });
+    const names = new Map<number, string>();
+    const add = async (name: string, branches: string[], recordedAt = NOW - 100) => {
+      const repository = await fixture.addRepository("several", name);
+      for (const branch of branches) {
+        await fixture.upload(repository, [{ name: "a" }], { branch, recordedAt });
+      }
+      names.set(repository.repositoryId, name);
+    };
+    await add("usual", ["wip", "wip", "trunk", "master"]);
+    await add("other", ["wip", "wip", "fix"]);
+    await add("old", ["master"], NOW - 91 * DAY);
+    await add("none", []);
+    const found = await loadBaseBranches(sql, { repositoryIds: [...names.keys()], now: NOW });
+    assert.deepEqual(
+      Array.from(found, ([id, branch]) => `${names.get(id)} ${branch}`).sort(),
+      ["none main", "old main", "other wip", "usual master"],
+    );
+  });
+}
+
+describeWithDatabases("the base branches of several repositories", ofSeveral);
+describeWithCluster("the base branches of several repositories", ofSeveral);
