@@ -98,6 +98,10 @@ export function truthOfRun({ hasPassed }: { hasPassed: boolean }): Truth | null 
 export async function resolveTruths(tx: Queryable, changed: ChangedRun): Promise<void> {
   const { repositoryId, version, submissionId, branch, isOnlyRun, isLatest, isNew } = changed;
   const job = { repositoryId, ...version, lists: changed.lists ?? new Map<number, TestList>() };
+  if (isLatest && changed.failed.length === 0) {
+    // As most are: the runs of a version in shards are not read for each of them.
+    if (isOnlyRun || !await hasFailures(tx, job, version)) return;
+  }
   const atVersion = isNew && isOnlyRun ? [] : await loadVersion(tx, job, version);
   const inRun = isOnlyRun && isLatest
     ? changed.failed.filter((testNo) => !changed.passed?.has(testNo))
@@ -119,6 +123,18 @@ export async function resolveTruths(tx: Queryable, changed: ChangedRun): Promise
     const batch = [...testNos.subarray(start, start + TESTS_AT_ONCE)];
     await resolveTests(tx, { changed, job, atVersion, failed, run, neighbourhoods }, batch);
   }
+}
+
+/** Whether a test failed at a code version, on any branch. */
+async function hasFailures(tx: Queryable, job: Job, { code }: CodeVersion): Promise<boolean> {
+  const { repositoryId } = job;
+  const [row] = await tx<{ hasFailed: boolean }[]>`
+    select exists (
+      select 1 from submission s
+      join failure_evidence f on f.repository_id = ${repositoryId} and f.submission_id = s.submission_id
+      where s.repository_id = ${repositoryId} and s.code_version = ${code} and ${isOfJob(tx, job)}
+    ) as "hasFailed"`;
+  return row!.hasFailed;
 }
 
 /** The runs of a code version, on any branch. */
