@@ -10,11 +10,11 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** Not more, so that no group is left over at the end while the other cores have nothing to do. */
-const GROUP_SIZE = 8;
-
-/** Files elsewhere start processes most of the time. */
-const GROUPED = /^tests\/(db|routes|lib)\//;
+/**
+ * Folders whose files share an isolate, in the order in which they start, and how many files at most: few
+ * where they take long, so that no group is left over at the end while the other cores have nothing to do.
+ */
+const GROUP_SIZES = { e2e: 3, deploy: 3, docs: 6, tools: 6, db: 8, routes: 8, lib: 8 };
 
 /** Hooks outside of a `describe`, memory and arguments belong to all files of an isolate. */
 const ALONE = /^(before|after)(Each)?\(|memoryUsage|Deno\.args/m;
@@ -36,19 +36,17 @@ export function groupsOf(
   files: readonly string[],
   textOf: (file: string) => string = (file) => readFileSync(join(ROOT, file), "utf8"),
 ): string[][] {
-  const alone: string[][] = [];
-  const folders = new Map<string, string[]>();
-  for (const file of files) {
-    const [, folder] = GROUPED.exec(file) ?? [];
-    if (folder === undefined || ALONE.test(textOf(file))) alone.push([file]);
-    else folders.set(folder, [...folders.get(folder) ?? [], file]);
-  }
-  const groups = ["db", "routes", "lib"].flatMap((folder) => chunks(folders.get(folder) ?? []));
-  return [...alone, ...groups];
+  const shared = Object.entries(GROUP_SIZES).map(([folder, size]) => {
+    const isShared = (file: string) =>
+      file.startsWith(`tests/${folder}/`) && !ALONE.test(textOf(file));
+    return chunks(files.filter(isShared), size);
+  }).flat();
+  const alone = files.filter((file) => !shared.flat().includes(file));
+  return [...alone.map((file) => [file]), ...shared];
 }
 
-function chunks(files: string[]): string[][] {
-  const count = Math.ceil(files.length / GROUP_SIZE);
+function chunks(files: string[], size: number): string[][] {
+  const count = Math.ceil(files.length / size);
   return Array.from(
     { length: count },
     (_, index) => files.filter((_, position) => position % count === index),

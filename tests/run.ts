@@ -13,11 +13,15 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
 /** The files that take longest, which start first: at the end they would run alone. */
 const LONGEST = [
-  "tests/property_embedded_test.ts",
-  "tests/property_server_test.ts",
   "tests/docs/guides_test.ts",
+  "tests/property_embedded_test.ts",
   "tests/e2e/pages_test.ts",
   "tests/e2e/bundle_test.ts",
+  "tests/property_server_test.ts",
+  "tests/deploy/ci_test.ts",
+  "tests/e2e/telemetry_end_test.ts",
+  "tests/deploy/ci_ways_test.ts",
+  "tests/e2e/up_test.ts",
 ];
 
 /** Whether generated files are what they would be now. */

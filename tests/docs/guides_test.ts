@@ -43,6 +43,14 @@ function commandsOf(text: string, mark: string): string {
     .filter(([, found]) => found === mark).map(([, , commands]) => commands).join("\n");
 }
 
+/** Waits with curl until the service responds: each try of a guide is a process of the program. */
+function withCurl(commands: string): string {
+  return commands.replaceAll(
+    /^until test-analytics healthcheck /gm,
+    "until curl --silent --fail http://127.0.0.1:8000/health >/dev/null; do sleep 0.2; done\n$&",
+  );
+}
+
 /** Files whose text names a command for pytest. */
 async function* textsWithCommands(): AsyncGenerator<[path: string, text: string], void> {
   for (const folder of ["docs", "deploy", "lib"]) {
@@ -112,7 +120,7 @@ describe("the guides to running the service", () => {
           "-c",
           // What the commands left running ends with them, also after a timeout.
           "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n" +
-          commands.replaceAll(":8000", `:${port}`).replaceAll(":8001", `:${uploadPort}`),
+          withCurl(commands).replaceAll(":8000", `:${port}`).replaceAll(":8001", `:${uploadPort}`),
         ],
         signal: AbortSignal.timeout(TIMEOUT_MS),
         cwd: folder,

@@ -1,6 +1,7 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { VERSION } from "../../lib/base/version.ts";
 import { commitOfCheckout } from "../../tools/packages.ts";
@@ -13,7 +14,11 @@ const SMOKE = fileURLToPath(new URL("../../tools/smoke.ts", import.meta.url));
 const REPORT = fileURLToPath(new URL("../../fixtures/demo/unit_attempt_4.xml", import.meta.url));
 
 /** No configuration, no packages, nothing from elsewhere, and the permissions of the binary. */
-const RUN = ["run", "--no-config", "--no-lock", "--no-remote", "--no-npm", "--cached-only"];
+const RUN = [
+  ...["run", "--no-config", "--no-lock", "--no-remote", "--no-npm", "--cached-only"],
+  // The runner's, also where the environment is empty.
+  ...process.env.DENO_V8_FLAGS ? [`--v8-flags=${process.env.DENO_V8_FLAGS}`] : [],
+];
 
 // A network without anything in it; not every machine lets us make one.
 const FREQUENT_COMMANDS = [
