@@ -320,12 +320,18 @@ export async function loadDisruptedRuns(
   const isOfRun = sql`n.repository_id = s.repository_id and n.submission_id = s.submission_id
     and ${isOneOf(sql, sql`n.repository_id`, repositoryIds)}`;
   const isDisruption = isCounted ? sql`n.is_disruption and ${isCounted}` : sql`n.is_disruption`;
+  const failed = (condition: Fragment) =>
+    sql`(select coalesce(string_agg(int4send(n.test_no), ''), '') from negative_result n
+      where ${isOfRun} and ${condition})`;
   const columns = ["code", "tests", "results"] as const;
   const [rows, lists] = await Promise.all([
-    sql<(Row & { listed: Uint8Array | null })[]>`
+    sql<(Row & DisruptedColumn)[]>`
       select s.repository_id::float8 as "repositoryId", ${selected(sql, storedNames(columns))},
-        (select string_agg(int4send(n.test_no), '') from negative_result n
-          where ${isOfRun} and ${isCounted ? isDisruption : sql`not n.is_disruption`}) as listed
+        ${
+      isCounted
+        ? sql`${failed(isDisruption)} as disrupted`
+        : sql`${failed(sql`not n.is_disruption`)} as undisrupted`
+    }
       from submission s
       where ${isWithin} and (
         select true from negative_result n where ${isOfRun} and ${isDisruption} limit 1)
@@ -344,7 +350,7 @@ export async function loadDisruptedRuns(
       const decoded = decodeLists(listsOf.get(repositoryId) ?? []);
       const runs = own.flatMap((row) =>
         runsOf([row], columns, decoded).map((run) => (
-          { ...run, disrupted: disruptedTests(row.listed, isCounted !== undefined) }
+          { ...run, disrupted: disruptedTests(row) }
         ))
       );
       return [repositoryId, runs];
@@ -352,10 +358,13 @@ export async function loadDisruptedRuns(
   );
 }
 
-/** The tests that are listed, with a test_no of 4 bytes each, or all others. */
-function disruptedTests(listed: Uint8Array | null, areListed: boolean) {
-  const tests = new Set(listed ? integersOf(listed) : []);
-  return { has: (testNo: number) => tests.has(testNo) === areListed };
+/** The tests with disruptions that count, or those with other failures; a test_no of 4 bytes each. */
+type DisruptedColumn = { disrupted: Uint8Array } | { undisrupted: Uint8Array };
+
+function disruptedTests(row: DisruptedColumn) {
+  if ("disrupted" in row) return new Set(integersOf(row.disrupted ?? new Uint8Array()));
+  const others = new Set(integersOf(row.undisrupted ?? new Uint8Array()));
+  return { has: (testNo: number) => !others.has(testNo) };
 }
 
 /**
