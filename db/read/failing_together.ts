@@ -1,7 +1,12 @@
 // Tests: tests/routes/failures_test.ts tests/routes/flaky_groups_page_test.ts
 /** Tests of a repository that fail together: what to repair first. */
 import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
-import { buildKey, type FailuresInBuilds } from "../../lib/analysis/build_costs.ts";
+import {
+  buildKey,
+  type FailuresInBuilds,
+  type LostBuilds,
+  lostBuildsByTest,
+} from "../../lib/analysis/build_costs.ts";
 import type { FailureColumns } from "../../lib/analysis/failure_columns.ts";
 import { groupFailures } from "../../lib/analysis/failure_groups.ts";
 import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
@@ -140,19 +145,12 @@ class Numbers {
   }
 }
 
-/**
- * The tests that failed, in ascending order of their numbers in the repository; `test` is the number in the columns.
- *
- * @param indexesOf the failures of each test
- */
-function failedTests(
-  failures: FailureColumns,
-  indexesOf = failures.byTest(),
-): (FailedTest<number> & { test: number })[] {
+/** The tests that failed, in ascending order of their numbers in the repository; `test` is the number in the columns. */
+function failedTests(failures: FailureColumns): (FailedTest<number> & { test: number })[] {
   const unknown = failures.fingerprints.indexOf(NO_TEXT);
   /** The latest test with each cause: to know that without a set. */
   const latestOf = new Int32Array(failures.fingerprints.length).fill(-1);
-  return indexesOf.map((indexes, test) => {
+  return failures.byTest().map((indexes, test) => {
     const runs: number[] = [];
     const causes: number[] = [];
     let latestRun = -1;
@@ -205,10 +203,7 @@ export async function loadFlakyFaults(
 }
 
 /** What a list of disruptive tests shows of the failures of one of them. */
-interface FlakyFailures {
-  disruptionCount: number;
-  /** Numbers of the builds with a disruption of the test, each once. */
-  lostBuilds: readonly number[];
+interface FlakyFailures extends LostBuilds {
   /** The tests that fail together, the test itself included: the same array for all of them. */
   group: readonly object[];
 }
@@ -243,34 +238,14 @@ export async function loadFlakyFailures(
   return new Map(
     Array.from(Map.groupBy(rows, ({ repositoryId }) => repositoryId), ([repositoryId, runs]) => {
       const builds = Int32Array.from(runs, ({ submissionId }) => buildOf.get(submissionId) ?? -1);
-      const failures = failureColumns(runs, runs);
-      return [repositoryId, flakyFailures(failures, { builds, buildCount: buildOf.size })];
+      return [repositoryId, flakyFailures({ failures: failureColumns(runs, runs), builds })];
     }),
   );
 }
 
-/** @param builds the number of the build of each run, -1 where it does not count; below `buildCount` */
-function flakyFailures(
-  failures: FailureColumns,
-  { builds, buildCount }: { builds: Int32Array; buildCount: number },
-): Map<number, FlakyFailures> {
-  const indexesOf = failures.byTest();
-  const latestOf = new Int32Array(buildCount).fill(-1);
-  const lost = indexesOf.map((indexes, test) => {
-    let disruptionCount = 0;
-    const lostBuilds: number[] = [];
-    for (let at = 0; at < indexes.length; at++) {
-      const index = indexes[at]!;
-      if (failures.disruptions[index] === 0) continue;
-      disruptionCount++;
-      const build = builds[failures.runs[index]!]!;
-      if (build < 0 || latestOf[build] === test) continue;
-      latestOf[build] = test;
-      lostBuilds.push(build);
-    }
-    return { disruptionCount, lostBuilds };
-  });
-  const tests = failedTests(failures, indexesOf).filter(({ test }) =>
+function flakyFailures(inBuilds: FailuresInBuilds): Map<number, FlakyFailures> {
+  const lost = lostBuildsByTest(inBuilds);
+  const tests = failedTests(inBuilds.failures).filter(({ test }) =>
     lost[test]!.disruptionCount > 0
   );
   return new Map(

@@ -23,8 +23,15 @@ export interface TestCost {
 /** Failures, and the builds that they are of. */
 export interface FailuresInBuilds {
   failures: FailureColumns;
-  /** The number of the build of each run, from 0. */
+  /** The number of the build of each run, from 0; -1 for one that does not count. */
   builds: Int32Array;
+}
+
+/** What the disruptions of a test cost. */
+export interface LostBuilds {
+  disruptionCount: number;
+  /** Numbers of the builds with a disruption of the test, each once. */
+  lostBuilds: readonly number[];
 }
 
 /** How many tests of a build have a disruption in it, and how many other failures only. */
@@ -67,13 +74,25 @@ const MIN_TOGETHER = 3;
 const MAX_BUILDS_TOGETHER = 2;
 const MAX_SHOWN_TOGETHER = 10;
 
-interface BuildsOfTest {
-  /** Number of the test. */
-  test: number;
-  buildCount: number;
-  disruptionCount: number;
-  firstBuild: number;
-  lastBuild: number;
+/** The builds that the disruptions of each test cost, by the number of the test. */
+export function lostBuildsByTest({ failures, builds }: FailuresInBuilds): LostBuilds[] {
+  const buildCount = builds.reduce((most, build) => Math.max(most, build + 1), 0);
+  /** The test by which each build was counted last. */
+  const countedFor = new Int32Array(buildCount).fill(-1);
+  return failures.byTest().map((indexes, test) => {
+    let disruptionCount = 0;
+    const lostBuilds: number[] = [];
+    for (let at = 0; at < indexes.length; at++) {
+      const index = indexes[at]!;
+      if (failures.disruptions[index] === 0) continue;
+      disruptionCount++;
+      const build = builds[failures.runs[index]!]!;
+      if (build < 0 || countedFor[build] === test) continue;
+      countedFor[build] = test;
+      lostBuilds.push(build);
+    }
+    return { disruptionCount, lostBuilds };
+  });
 }
 
 /**
@@ -86,67 +105,41 @@ export function costliestTests(
   found: FailuresInBuilds,
   { idOf, limit }: { idOf: (test: number) => string; limit: number },
 ): TestCost[] {
-  const costs = buildsOfTests(found);
+  const costs = lostBuildsByTest(found).map((cost, test) => ({ ...cost, test }))
+    .filter(({ disruptionCount }) => disruptionCount > 0);
   // Leaves few ids to compare: a test with more builds than are shown together is a row.
-  const least = Int32Array.from(costs, ({ buildCount }) => buildCount).sort().at(-limit) ?? 0;
-  const sorted = costs.filter(({ buildCount }) =>
-    buildCount >= least || least <= MAX_BUILDS_TOGETHER
-  )
-    .map((cost) => ({ ...cost, testId: idOf(cost.test) }))
+  const least = Int32Array.from(costs, buildCountOf).sort().at(-limit) ?? 0;
+  const sorted = costs.filter((cost) => buildCountOf(cost) >= least || least <= MAX_BUILDS_TOGETHER)
+    .map(({ test, ...cost }) => ({ ...cost, testId: idOf(test) }))
     .sort((a, b) =>
-      b.buildCount - a.buildCount || b.disruptionCount - a.disruptionCount ||
+      buildCountOf(b) - buildCountOf(a) || b.disruptionCount - a.disruptionCount ||
       (a.testId < b.testId ? -1 : 1)
     );
   return rowsOf(sorted, limit);
 }
 
-/** The builds of each test with disruptions. */
-function buildsOfTests({ failures, builds }: FailuresInBuilds): BuildsOfTest[] {
-  /** The test by which each build was counted last. */
-  const countedFor = new Int32Array(builds.length).fill(-1);
-  const costs: BuildsOfTest[] = [];
-  for (const [test, indexes] of failures.byTest().entries()) {
-    let buildCount = 0;
-    let disruptionCount = 0;
-    let firstBuild = Infinity;
-    let lastBuild = -1;
-    for (let at = 0; at < indexes.length; at++) {
-      const index = indexes[at]!;
-      if (failures.disruptions[index] === 0) continue;
-      disruptionCount++;
-      const build = builds[failures.runs[index]!]!;
-      if (countedFor[build] === test) continue;
-      countedFor[build] = test;
-      buildCount++;
-      firstBuild = Math.min(firstBuild, build);
-      lastBuild = Math.max(lastBuild, build);
-    }
-    if (disruptionCount > 0) {
-      costs.push({ test, buildCount, disruptionCount, firstBuild, lastBuild });
-    }
-  }
-  return costs;
+function buildCountOf({ lostBuilds }: LostBuilds): number {
+  return lostBuilds.length;
 }
 
-type NamedCost = BuildsOfTest & { testId: string };
+type NamedCost = LostBuilds & { testId: string };
 
 /** The first rows of sorted tests. */
 function rowsOf(sorted: readonly NamedCost[], limit: number): TestCost[] {
-  const keyOf = ({ buildCount, disruptionCount, firstBuild, lastBuild }: BuildsOfTest) =>
-    buildCount > MAX_BUILDS_TOGETHER ? null : `${firstBuild} ${lastBuild} ${disruptionCount}`;
-  const together = Map.groupBy(
-    sorted.filter(({ buildCount }) => buildCount <= MAX_BUILDS_TOGETHER),
-    keyOf,
-  );
+  const mayBeTogether = (cost: LostBuilds) => buildCountOf(cost) <= MAX_BUILDS_TOGETHER;
+  const keyOf = ({ lostBuilds, disruptionCount }: LostBuilds) =>
+    `${lostBuilds.toSorted()} ${disruptionCount}`;
+  const together = Map.groupBy(sorted.filter(mayBeTogether), keyOf);
   const rows: TestCost[] = [];
   for (const test of sorted) {
     if (rows.length === limit) break;
-    const { testId, buildCount, disruptionCount } = test;
-    const group = together.get(keyOf(test)) ?? [];
+    const { testId, disruptionCount } = test;
+    const group = mayBeTogether(test) ? together.get(keyOf(test))! : [];
     const isGroup = group.length >= MIN_TOGETHER;
     if (isGroup && group[0] !== test) continue;
     const shown = isGroup ? group.slice(0, MAX_SHOWN_TOGETHER).map(({ testId }) => testId) : [];
     const testCount = isGroup ? group.length : 1;
+    const buildCount = buildCountOf(test);
     rows.push({ testId, togetherIds: shown, testCount, buildCount, disruptionCount });
   }
   return rows;
