@@ -47,7 +47,7 @@ async function loadOrganization(tx: Queryable, organizationId: number) {
     select ${repositoryColumns(tx)}, quarantine_policy::text as policy, base_branch as "baseBranch",
       default_branch as "defaultBranch"
     from repository
-    where organization_id = ${organizationId} and repository_number is not null
+    where organization_id = ${organizationId}
     order by repository_number`;
   const quarantines = await loadQuarantines(
     tx,

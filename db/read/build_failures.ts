@@ -16,7 +16,7 @@ export interface BuildFailure extends TestIdentity {
   isFailed: boolean;
   /** Whether a failure of it in the build is a disruption. */
   isDisruption: boolean;
-  /** Text of its latest failure, for {@linkcode loadFailureTexts}. */
+  /** Text of its latest failure. */
   textId: string;
   /** Fingerprints of all its failures in the build; some may repeat. */
   causes: string[];

@@ -81,8 +81,8 @@ export async function takeNumbers(
 }
 
 /**
- * Notes that something was removed that no response shows. Caches load the repository in full after its
- * next change, because submissions that they have not loaded yet may be gone.
+ * Notes within an upload that tests changed which did not run in it. Caches load the repository in full after
+ * this change: otherwise they would read the tests of the upload only.
  */
 export async function forceFullReload(tx: Queryable, repositoryId: number): Promise<void> {
   await tx`
