@@ -45,7 +45,7 @@ export const conclusions = defineJsonRoute({
   schema: schemas.object("Conclusions", {
     conclusions: v.array(schemas.object("ConclusionCounts", {
       evidence: schemas.described(v.picklist(EVIDENCE), "What the failures rested on"),
-      base: schemas.described(v.boolean(), "Whether they are those of the base branch"),
+      base: schemas.described(v.boolean(), "Whether they are on the base branch"),
       said: schemas.count("Failures with this evidence"),
       not_the_change: schemas.count("Of those, not due to the change"),
       the_change: schemas.count("Of those, due to the change or the environment"),

@@ -35,7 +35,7 @@ const withoutReruns = parameters.choice(
 
 const testSchema = schemas.object("TestInState", {
   ...schemas.test,
-  state: schemas.described(v.picklist(TEST_STATES), "As that of the evidence for the test"),
+  state: schemas.described(v.picklist(TEST_STATES), "As in the evidence for the test"),
   rate: schemas.nullable(schemas.share, "Failures / runs of the last segment"),
   since: schemas.nullable(changeSchema, "Where the last segment began, with 99 %"),
 });

@@ -79,7 +79,7 @@ const verdictSchema = schemas.object("TestVerdict", {
   ),
   base_run_count: schemas.count("Its runs on the base branch, of the last 1,000"),
   base_failed_count: schemas.count(
-    "Those of them that failed: with a cause of this failure, where the evidence is one of causes",
+    "How many of them failed: with a cause of this failure, where the evidence is about causes",
   ),
   evidence_recorded_at: schemas.nullable(schemas.timestamp, "When the run of evidence_url was"),
   disruptiveness_ratio: schemas.ratio,

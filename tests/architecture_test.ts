@@ -196,7 +196,7 @@ describe("the architecture", () => {
       // The one road to the history of tests: what it offers is complete, not only what is used.
       if (file === "db/read/runs.ts") continue;
       const names = exportsIn(await readFile(join(ROOT, file), "utf8"));
-      // Those of a module that passes all on count too.
+      // Importers of a module that passes all on count too.
       const passedOn = posix.join(posix.dirname(file), "mod.ts");
       const importers = [...graph].filter(([, imported]) =>
         imported.includes(file) ||

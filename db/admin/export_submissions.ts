@@ -41,7 +41,7 @@ interface StoredSubmission
   ambiguousTestNos: number[] | null;
 }
 
-/** The submissions up to a data version, by id; `testIds` are those of the repository by test_no. */
+/** The submissions up to a data version, by id; `testIds`: the test ids of the repository, by test_no. */
 export async function* loadSubmissions(
   sql: Queryable,
   { repositoryId, repositoryNumber, dataVersion, testIds }: {

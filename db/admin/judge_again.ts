@@ -74,7 +74,7 @@ export async function judgeAgain(
   let count = 0;
   for (const { repositoryId } of repositories) {
     count += await writeTransaction(sql, async (tx) => {
-      // Of a large repository it takes longer than a request may.
+      // In a large repository it takes longer than a request may.
       await tx`set local statement_timeout = 0`;
       return await judgeRepository(tx, repositoryId, { origin, report });
     });
@@ -140,7 +140,7 @@ interface MarkedRange {
   latest: NegativeResult;
 }
 
-/** Marks the disruptions of some code versions, and adds them to those of others. */
+/** Marks the disruptions of some code versions, and adds them to the disruptions of others. */
 async function judgeVersions(
   tx: Queryable,
   { repositoryId, codeVersions, marked, found }: {

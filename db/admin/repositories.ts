@@ -171,7 +171,7 @@ export async function renameRepository(
   return row ?? null;
 }
 
-/** Sets the base branch of a repository, in a transaction; `null`: that of CI or of the builds. */
+/** Sets the base branch of a repository, in a transaction; `null`: as CI says, or by the builds. */
 export async function setBaseBranch(
   tx: Queryable,
   { organizationId, repositoryId }: Pick<Repository, "organizationId" | "repositoryId">,

@@ -10,7 +10,7 @@ export interface TrustedIssuer {
   claims: Readonly<Record<string, string>>;
   /** `OWNER/NAME` of the only repository that it is for, otherwise `null`. */
   repository: string | null;
-  /** The claim that names the repository; `null`: that of GitHub or GitLab. */
+  /** The claim that names the repository; `null`: the one that GitHub or GitLab uses. */
   repositoryClaim: string | null;
   /** Whether it has keys of its own, so that the issuer is not asked for them. */
   hasKeys: boolean;

@@ -17,7 +17,7 @@ export async function loadBaseBranch(
 ): Promise<string> {
   const isBuild = sql`s.repository_id = ${repositoryId} and s.status = 'processed'
     and s.submission_id >= decode(${firstSubmissionId(now - BASE_DAYS * SECONDS_PER_DAY)}, 'hex')`;
-  // The first two of `coalesce` are those of `knownBaseBranch`.
+  // The first two of `coalesce` are what `knownBaseBranch` knows.
   const [row] = await sql<{ branch: string | null }[]>`
     select coalesce(r.base_branch, r.default_branch, (
       select b.branch
@@ -72,7 +72,7 @@ async function selectUsualBranches(
 ): Promise<BranchRow[]> {
   if (unknown.length === 0) return [];
   const ids = arrayOf(unknown);
-  // Of each branch one build is looked for: to group all of them takes seven times as long with 2,000.
+  // One build of each branch is looked for: grouping all of them takes seven times as long with 2,000.
   return await sql<BranchRow[]>`
     select r.repository_id::float8 as "repositoryId", b.branch
     from repository_state r

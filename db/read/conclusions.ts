@@ -42,7 +42,7 @@ interface StoredRow {
 }
 
 /**
- * The conclusions on the failures of submissions by their ids. Those of an earlier version of the program, which
+ * The conclusions on the failures of submissions by their ids. Failures from an earlier version of the program, which
  * stored none, are found now, from what was known when they were recorded.
  */
 async function loadConclusions(

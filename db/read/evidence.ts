@@ -97,7 +97,7 @@ interface RunOptions {
   base: Patterns;
   /** Seconds since 1970. */
   windowStart: number;
-  /** Lists of tests that are loaded already; those of the runs that are looked at are added. */
+  /** Lists of tests that are loaded already; the lists of other runs are added. */
   lists?: Map<number, TestList> | undefined;
 }
 
@@ -106,7 +106,7 @@ export async function findConclusions(
   sql: Queryable,
   { failures, causeCounts, ...options }: Omit<RunOptions, "causeCounts"> & {
     failures: readonly GivenFailure[];
-    /** Those of `failures` unless given. */
+    /** The causes of `failures` unless given. */
     causeCounts?: readonly CauseCount[] | undefined;
   },
 ): Promise<{ massFailure: MassFailure | null; conclusions: FoundConclusion[] }> {

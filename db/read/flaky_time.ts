@@ -138,7 +138,7 @@ async function loadRunsOfSameCode(
         "tests",
         "results",
       ],
-      // Of an array that the planner knows it makes a hash table: 3,000 codes took 260 ms instead of 7.
+      // The planner makes a hash table of an array that it knows: 3,000 codes took 260 ms instead of 7.
       where: sql`s.code_version = any(${textArray([...codes])}::text[])`,
     }),
   ]);

@@ -90,7 +90,7 @@ interface RunsQuery<Wanted extends Column> {
   /** By default the newest run first. */
   order?: "newest first" | "oldest first";
   limit?: number;
-  /** Lists that are loaded already; those of the runs are added. */
+  /** Lists that are loaded already; others are added. */
   lists?: Map<number, TestList>;
 }
 
@@ -135,7 +135,7 @@ export async function loadRunGroups<
     /** SQL: what else is to be known of the row `s` of `submission`, as true or false. */
     flags?: Record<Flag, Fragment>;
     groups: Record<Name, Pick<RunsQuery<Wanted>, "where" | "order" | "limit"> | null>;
-    /** As those of {@linkcode loadRuns}. */
+    /** As the option of {@linkcode loadRuns}. */
     lists?: Map<number, TestList>;
   },
 ): Promise<Record<Name, (Run<Wanted> & Record<Flag, boolean>)[]>> {
@@ -512,7 +512,7 @@ function selectRows<Wanted extends Column>(
     ${limit === undefined ? sql`` : sql`limit ${limit}`}`;
 }
 
-/** The columns that are read for those of runs. */
+/** The stored columns that some columns of runs need. */
 function storedNames(columns: readonly Column[]): Set<keyof typeof ALL_COLUMNS> {
   return new Set(
     columns.flatMap((column) => isDecoded(column) ? STORED_FOR[column] : [column]),

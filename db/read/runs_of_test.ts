@@ -109,7 +109,7 @@ async function findRuns(tx: Queryable, query: RunsQuery) {
       after ? tx`s.submission_id <= decode(${after.submissionId}, 'hex')` : tx`true`
     }`,
   });
-  // Of the first one, all attempts may be on the page before.
+  // All attempts of the first one may be on the page before.
   const wanted = limit + (after ? 1 : 0);
   for await (const run of candidates) {
     const counts = run.results.counts(testNo);

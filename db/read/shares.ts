@@ -75,9 +75,9 @@ export class Shares {
 }
 
 /**
- * What became of the failures that were recorded within some time; repeats and outages do not count. Those of whole
- * periods are counted already. Of the first period the failures since are added, of the last one those that were
- * recorded later are taken away: there are few, because most uploads are the latest.
+ * What became of the failures that were recorded within some time; repeats and outages do not count. Whole periods
+ * are counted already. Failures of the first period are added, and failures of the last one that were recorded later
+ * are subtracted: there are few, because most uploads are the latest.
  */
 async function loadTruthCounts(
   sql: Queryable,

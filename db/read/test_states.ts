@@ -382,7 +382,7 @@ async function loadDisruptedIn(
     repositoryId: number;
     testNos: readonly number[];
     windowStart: number;
-    /** Those of the base branch. */
+    /** The runs on the base branch. */
     environments: Environments;
   },
 ): Promise<Map<number, Environments>> {

@@ -12,7 +12,7 @@ export interface Trust {
   claims: Readonly<Record<string, string>>;
   /** The only repository that it is for; `null` for all. */
   repository: RepositoryName | null;
-  /** The claim that names the repository; `null`: that of GitHub or GitLab. */
+  /** The claim that names the repository; `null`: the one that GitHub or GitLab uses. */
   repositoryClaim: string | null;
   /** A JSON Web Key Set; `null`: the issuer is asked for its keys. */
   keys: unknown;

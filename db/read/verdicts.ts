@@ -72,7 +72,7 @@ export async function loadJudgedRun(
     tests: readonly GivenTest[];
     run: Omit<EvidenceRun, "submissionId" | "moment">;
     causeCounts?: readonly CauseCount[] | undefined;
-    /** Branches that count as the base branch, `null` for those of the repository. */
+    /** Branches that count as the base branch; `null`: as the repository says. */
     given: Patterns;
   },
 ): Promise<JudgedRun> {
@@ -85,7 +85,7 @@ export async function loadJudgedRun(
   for (const row of rows) rowOf.set(row.testHash, row);
   const stored = tests.map((test) => {
     const row = rowOf.get(test.testHash);
-    // An id of 24 digits may be that of another repository's test.
+    // An id of 24 digits may belong to another repository's test.
     const isHere = testId(idPrefix, test.testHash).endsWith(test.text);
     return { ...test, row: isHere ? row : undefined };
   });

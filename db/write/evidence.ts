@@ -41,12 +41,12 @@ export async function storeEvidence(
   { submission, code, baseBranch, isOnlyRun, negatives, lists }: {
     submission: EvidenceSubmission;
     code: string;
-    /** That of the repository if its row has one: `null` has it looked up. */
+    /** As the row of the repository says; `null`: it is looked up. */
     baseBranch: string | null;
     /** Whether no other submission has its code version. */
     isOnlyRun: boolean;
     negatives: NewNegatives;
-    /** As those of `loadRuns`. */
+    /** As the option of `loadRuns`. */
     lists: Map<number, TestList>;
   },
 ): Promise<MassFailure | null> {

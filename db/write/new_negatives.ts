@@ -89,7 +89,7 @@ export class NewNegatives {
     return this.#disruptions.reduce((sum, one) => sum + one, 0);
   }
 
-  /** Those of some tests, in the order of the report. */
+  /** The failures of some tests, in the order of the report. */
   ofTests({ first, last }: TestRange): NewNegative[] {
     const indexes = this.#order.slice(this.#placeOf(first), this.#placeOf(last + 1)).sort();
     return Array.from(indexes, (index) => this.#at(index));

@@ -422,7 +422,7 @@ async function matchFiles(
   testTags: TestTags | null;
   notes: string[];
 }> {
-  // The results of an import belong to stored tests, as those of a stored list.
+  // The tests of an import are stored, like the tests of a stored list.
   const matches = imported || testListNo !== null
     ? []
     : await findFileMatches(tx, { repositoryId, content });

@@ -48,9 +48,9 @@ interface ChangedRun {
   isLatest: boolean;
   /** The tests that failed in it. */
   failed: Int32Array;
-  /** Those of them that passed in it, too. */
+  /** The failed tests that passed in it, too. */
   passed?: ReadonlySet<number>;
-  /** As those of `loadRuns`. */
+  /** As the option of `loadRuns`. */
   lists?: Map<number, TestList>;
 }
 
@@ -460,7 +460,7 @@ async function loadOtherBranches(
   return truths;
 }
 
-/** Those of some branches that have as many code versions as a stretch needs; that of a merge queue has one. */
+/** The branches with as many code versions as a stretch needs; the branch of a merge queue has one. */
 async function branchesOfVersions(
   tx: Queryable,
   job: Job,

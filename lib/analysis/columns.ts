@@ -252,7 +252,7 @@ export function attemptsAt(
 }
 
 /**
- * How many bytes of a column of durations need not be read for that of one test: each of the others has at least one.
+ * How many bytes of a column of durations need not be read for one test: each other duration has at least one.
  * It is read from the start or from the end, whichever is nearer.
  */
 export function bytesWithout(index: number, testCount: number): { atStart: number; atEnd: number } {

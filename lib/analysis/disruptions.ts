@@ -93,7 +93,7 @@ function distinctRuns(runs: readonly VersionRun[]): VersionRun[] {
   return [...new Map(runs.map((run) => [key(run), run])).values()];
 }
 
-/** The runs in which tests passed, earliest first; that of a set-up is implied. */
+/** The runs in which tests passed, earliest first; the pass of a set-up is implied. */
 function findPasses(
   runs: readonly VersionRun[],
   testNos: Iterable<number>,

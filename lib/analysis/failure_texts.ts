@@ -136,7 +136,7 @@ export class TextCollector {
     return this.#count;
   }
 
-  /** Returns the number of a text; the test is that of its first failure. */
+  /** Returns the number of a text; its test is the one that failed with it first. */
   add(
     { message, body }: FailureText,
     test?: Pick<TestIdentity, "class" | "name">,

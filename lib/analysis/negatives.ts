@@ -52,7 +52,7 @@ export class NegativeCollector {
     if (otherFingerprints) columns.otherFingerprints.set(index, otherFingerprints);
   }
 
-  /** Forgets those of the results from a position on. */
+  /** Forgets the negatives from a position on. */
   truncate(resultNo: number): void {
     const columns = this.#columns;
     while (columns.length > 0 && columns.resultNos[columns.length - 1]! >= resultNo) {

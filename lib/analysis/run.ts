@@ -347,7 +347,7 @@ export class RunDurations {
   /**
    * Microseconds of some tests, by their places in the list, ascending. One of 20,000 takes a fifth of all.
    *
-   * @param buffer as that of {@linkcode RunDurations.microseconds}
+   * @param buffer as for {@linkcode RunDurations.microseconds}
    */
   microsecondsAt(indexes: Int32Array, buffer?: Float64Array): Float64Array {
     const { length } = indexes;

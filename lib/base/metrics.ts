@@ -52,8 +52,8 @@ type Labels = Readonly<Record<string, string>>;
 const outcomes = (...names: string[]) => names.map((outcome) => ({ outcome }));
 
 /**
- * Counters that start at 0: Prometheus sees no increase when a series begins with its first event. Those of
- * requests do so by route.
+ * Counters that start at 0: Prometheus sees no increase when a series begins with its first event. The
+ * counters of requests do so by route.
  */
 const STARTED: Partial<Record<MetricName, Labels[]>> = {
   archives_total: outcomes("processed", "duplicate", "failed", "left"),

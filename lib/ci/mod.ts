@@ -15,7 +15,7 @@ export interface DetectedRun {
   commit: string;
   /** Git tree of the commit. */
   tree: string;
-  /** Of a fork `owner:branch`. */
+  /** `owner:branch` for a fork. */
   branch: string;
   /** The branch that a merge queue tests for. */
   queueBase: string;
@@ -121,7 +121,7 @@ export function readCi(variables: CiVariables): CiJob | null {
   const pullNumber = pullIn(service.pullNumber);
   const matrix = readMatrix(variables.MATRIX ?? "");
   const isDefault = code.branch !== "" && code.branch === defaultBranch;
-  // The branch that a pull request is for cannot be its own: it is that of a fork, which is not known.
+  // The branch that a pull request is for cannot be its own: the change is on a branch of a fork, which is not known.
   const isTarget = code.branch !== "" && code.branch === read(service.targetBranch);
   const attempt = numberIn(read(service.attempt));
   const runNumber = countIn(read(service.runNumber));
@@ -181,7 +181,7 @@ export function toldFacts(
   };
 }
 
-/** Whether the variables are those of a job of a known service. */
+/** Whether the variables were set by a job of a known service. */
 export function isCiJob(variables: CiVariables): boolean {
   return serviceOf(variables) !== null;
 }
@@ -295,12 +295,12 @@ function liesIn(folder: string, other: string): boolean {
   if (folder === "" || other === "") return true;
   const plain = (path: string) =>
     `${path.replaceAll("\\", "/").replace(/\/+$/, "")}/`.toLowerCase();
-  // CircleCI names a folder below that of its user.
+  // CircleCI names a folder below the home of its user.
   if (other.startsWith("~/")) return plain(folder).includes(plain(other).slice(1));
   return plain(folder).startsWith(plain(other));
 }
 
-/** Whether the path of an address is that of a repository; a forge may live below a path of its host. */
+/** Whether the path of an address names a repository; a forge may live below a path of its host. */
 function isOf(path: string, repository: string): boolean {
   return repository !== "" && `/${path}`.toLowerCase().endsWith(`/${repository}`.toLowerCase());
 }

@@ -139,7 +139,7 @@ const GITHUB = {
     GITHUB_EVENT,
     (event, ref, ...heads) => headBranch(heads) ?? (event === "issue_comment" ? "" : branchOf(ref)),
   ),
-  // Only of these events the branch is that of what was tested, whatever a job checks out.
+  // Only these events name the branch that was tested, whatever a job checks out.
   branchOfOtherCommit: by(
     GITHUB_EVENT,
     (event, ref, ...heads) =>
@@ -312,7 +312,7 @@ export const SERVICES: readonly Service[] = [
     presence: ["CIRCLECI"],
     repository: ["$CIRCLE_PROJECT_USERNAME/$CIRCLE_PROJECT_REPONAME"],
     commit: ["$CIRCLE_SHA1"],
-    // Of a fork pull/5.
+    // pull/5 for a fork.
     branch: ["$CIRCLE_BRANCH"],
     folder: ["$CIRCLE_WORKING_DIRECTORY"],
     job: ["$CIRCLE_JOB"],
@@ -446,7 +446,7 @@ export const SERVICES: readonly Service[] = [
       // `MultiMachine` with `parallel`.
       matrix: { variable: "SYSTEM_PARALLELEXECUTIONTYPE", isOf: isAzureMatrix },
     }),
-    // Running a stage again counts up its number; that of a job may stay behind.
+    // Running a stage again increments its number; the number of a job may stay behind.
     attempt: by(
       ["SYSTEM_STAGEATTEMPT", "SYSTEM_JOBATTEMPT"],
       (ofStage, ofJob) => String(Math.max(Number(ofStage), Number(ofJob)) || ""),
@@ -526,7 +526,7 @@ export const SERVICES: readonly Service[] = [
     presence: ["CIRRUS_CI"],
     repository: ["$CIRRUS_REPO_FULL_NAME"],
     commit: ["$CIRRUS_CHANGE_IN_REPO"],
-    // Of a pull request pull/5, of a tag the tag.
+    // pull/5 for a pull request, the tag for a tag.
     branch: by(["CIRRUS_TAG", "CIRRUS_BRANCH"], (tag, branch) => tag ? "" : branch),
     folder: ["$CIRRUS_WORKING_DIR"],
     environment: ["$CIRRUS_OS-$CIRRUS_ARCH", "$CIRRUS_OS"],
@@ -538,7 +538,7 @@ export const SERVICES: readonly Service[] = [
     pullTitle: by(["CIRRUS_PR", "CIRRUS_CHANGE_TITLE"], (pull, title) => pull && title),
   },
   {
-    // The variables of nodes are those of GitLab, counted otherwise. It has no checkout.
+    // The variables of nodes have GitLab's names and count from another number. It has no checkout.
     title: "Heroku CI",
     page: "https://devcenter.heroku.com/articles/heroku-ci-parallel-test-runs",
     presence: ["HEROKU_TEST_RUN_ID"],
@@ -595,7 +595,7 @@ export const SERVICES: readonly Service[] = [
     startedAt: ["$DRONE_STAGE_STARTED"],
   },
   {
-    // Repository and branch are in no variable: those of the checkout are used.
+    // Repository and branch are in no variable: the checkout names them.
     title: "TeamCity",
     page: "https://www.jetbrains.com/help/teamcity/predefined-build-parameters.html",
     presence: ["TEAMCITY_VERSION"],

@@ -67,7 +67,7 @@ export function knownVariables(environment: CiVariables): Record<string, string>
   return found;
 }
 
-/** Reads lines `NAME=value`; lines with unknown names are dropped. Of a repeated name the first counts. */
+/** Reads lines `NAME=value`; lines with unknown names are dropped. The first line of a repeated name counts. */
 export function parseCi(text: string): Record<string, string> {
   const found: Record<string, string> = {};
   for (const line of text.slice(0, MAX_CI_CHARACTERS).split(/\r?\n/)) {

@@ -1,5 +1,5 @@
 /**
- * A test that failed in several jobs, such as those of a matrix, is one test in the headline of the comment
+ * A test that failed in several jobs, such as the jobs of a matrix, is one test in the headline of the comment
  * and one line in it, with the names of the other jobs.
  */
 import { testHash, type TestIdentity } from "../base/identity.ts";
@@ -24,15 +24,15 @@ const LETTERS = "yu?nf";
 const HASH_CHARACTERS = 6;
 const KEY_CHARACTERS = HASH_CHARACTERS + 1;
 
-/** Of one job: the comment has room for a hundred. */
+/** Keys of one job: the comment has room for a hundred. */
 const MAX_KEYS = 60;
 
-/** How many keys each section keeps, so that those of all fit. */
+/** How many keys each section keeps, so that all sections fit. */
 export function maxKeys(sectionCount: number): number {
   return Math.min(MAX_KEYS, Math.floor(2_000 / Math.max(sectionCount, 1)));
 }
 
-/** Keys of the tests that a job counts, by which those of other jobs are recognized. */
+/** Keys of the tests that a job counts: other jobs recognize the same tests by them. */
 export function keysOf(
   failed: readonly (TestIdentity & { blame: Blame | null })[],
   flaky: readonly TestIdentity[],

@@ -228,7 +228,7 @@ function linesOf(
     if (unseen.length === 0) return [];
     const more = unseen.length - MAX_NAMED;
     return [
-      // Those of a list above are not named again.
+      // Tests of a list above are not named again.
       heading(level, `${title} (${unseen.length}${unseen.length < tests.length ? " more" : ""})`),
       ...unseen.slice(0, MAX_NAMED).map((test) => bullet + lineOf(test)),
       ...more > 0 ? [`${bullet}and ${more} more`] : [],

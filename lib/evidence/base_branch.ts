@@ -39,7 +39,7 @@ export function areOnOtherBranches(
     runs.every((run) => run.branch !== "" && !countsForBase(run, basePatterns(base)));
 }
 
-/** Patterns of the branches that count for a base branch: itself, and those of its merge queue. */
+/** Patterns of the branches that count for a base branch: itself, and the branches of its merge queue. */
 export function basePatterns(base: string): string[] {
   return [base, `gh-readonly-queue/${base}/*`];
 }

@@ -21,7 +21,7 @@ interface RunConditions {
 
 const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/** The conditions of a run as values by dimension; hours and weekdays are those of UTC. */
+/** The conditions of a run as values by dimension; hours and weekdays are in UTC. */
 export function conditionsOfRun(
   { environment, job, shard, runner, recordedAt }: RunConditions,
 ): Record<string, string> {

@@ -36,7 +36,7 @@ interface BaseRuns {
   /** How many there are, and in how many an attempt failed. */
   runCount: number;
   failedCount: number;
-  /** Whether they are those of the job and the environment of the failure, not of all others. */
+  /** Whether they are of the job and the environment of the failure, not of all others. */
   isOfJob: boolean;
   /** The latest one at other code and in no outage; `null` without one. */
   latest: (Pick<KnownRun, "submissionId"> & { hasFailed: boolean }) | null;
@@ -85,7 +85,7 @@ export interface Finding {
   restsOn: KnownRun | null;
   /** Runs on the base branch. */
   baseRunCount: number;
-  /** Those of them that failed: with a cause of this failure, where the evidence is one of causes. */
+  /** How many of them failed: with a cause of this failure, where the evidence is about causes. */
   baseFailedCount: number;
 }
 
@@ -162,7 +162,7 @@ export const NO_BASE_RUNS: BaseRuns = {
 };
 
 /**
- * The runs of tests on the base branch by test_no: those of the same job in the same environment, or all if
+ * The runs of tests on the base branch by test_no: of the same job in the same environment, or all if
  * it has none there. A skipped test did not run, and a run with one failed attempt has failed.
  *
  * Passes are counted by lists of tests, not one by one: hundreds of tests in a thousand runs take 3 ms.

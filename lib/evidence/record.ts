@@ -24,7 +24,7 @@ interface RecordRow {
   open: number;
 }
 
-/** Of the failures with one blame whose truth came out: those of which it was true. */
+/** How often one blame was true, of the failures whose truth came out. */
 interface Rightness {
   right: number;
   of: number;

@@ -45,7 +45,7 @@ export function testsWithFailures(
   return found;
 }
 
-/** Those of some tests whose final attempt failed in enough runs to be broken. */
+/** Selects the tests whose final attempt failed in enough runs to be broken. */
 export function testsOftenFailed(
   runs: readonly StateRun[],
   testNos: ReadonlySet<number>,

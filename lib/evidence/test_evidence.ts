@@ -184,7 +184,7 @@ interface Versions extends VersionOutcomes {
 interface EnvironmentHistory {
   of: EnvironmentRuns;
   outcomes: Uint8Array;
-  /** The runs that count: their places among those of the environment. */
+  /** The runs that count: their places among the runs of the environment. */
   ran: Int32Array;
   versions: Versions;
   segments: Segment[];
@@ -393,7 +393,7 @@ function historyIn(of: EnvironmentRuns, outcomes: Uint8Array): EnvironmentHistor
   return { of, outcomes, ran, versions, segments, last: segments.at(-1) ?? NO_SEGMENT };
 }
 
-/** The last runs of a test that count. Those of a shard are few among all. */
+/** The last runs of a test that count. The runs of one shard are few among all. */
 function lastRuns({ runNos, room }: EnvironmentRuns, outcomes: Uint8Array): Int32Array {
   let first = room.length;
   for (let at = runNos.length - 1; at >= 0 && room.length - first < MAX_HISTORY_RUNS; at--) {
@@ -412,7 +412,7 @@ function roomForVersions(codeCount: number): Versions {
   };
 }
 
-/** Overwrites the versions of the environment with those of a test. */
+/** Overwrites the versions of the environment with the versions of a test. */
 function findVersions(
   { runNos, codeNos, versions }: EnvironmentRuns,
   outcomes: Uint8Array,

@@ -87,7 +87,7 @@ export function stretchAt(versions: readonly VersionRuns[], index: number): Stre
  * The truth of the failure at the code version at `index`, `null` while it is open: the same code passed; or it ran
  * twice more and never passed, or it went on failing at three code versions in a row.
  *
- * @param versions as those of {@linkcode stretchAt}
+ * @param versions as for {@linkcode stretchAt}
  */
 export function truthAt(versions: readonly VersionRuns[], index: number): Truth | null {
   return truthOfVersion(versions[index]!) ??

@@ -36,7 +36,7 @@ const REACH = MIN_FAILED_VERSIONS - 1;
 /** All runs of some code versions, in one environment and job. */
 export interface VersionsOfBranch {
   branch: string;
-  /** Oldest first, those of the same code on other branches too. */
+  /** Oldest first, with runs of the same code on other branches. */
   runs: readonly TruthRun[];
   /** The first run on the branch that is here, if there are earlier ones. */
   since: string | null;
@@ -51,7 +51,7 @@ interface TestVersion {
   onBranch: string[];
   /** Submissions in which it failed, oldest first. */
   failedIds: string[];
-  /** Those of `outcomes`. */
+  /** The submissions of `outcomes` in which it failed. */
   countedIds: string[];
   /** In all its runs, without failures in outages, which say nothing about the code. */
   outcomes: TestOutcome[];
@@ -196,7 +196,7 @@ export function failedVersionCounts(
 }
 
 /**
- * Those of some tests that may have failed at the code versions next to a place on both sides: a pass there ends
+ * Selects tests that may have failed at the code versions next to a place on both sides: a pass there ends
  * stretches of their failures. Without this, the histories of all that failed often would be loaded.
  *
  * @param places submissions, 24 hex digits
@@ -292,7 +292,7 @@ export function mergeTruths(found: readonly FoundTruth[]): FoundTruth[] {
 
 /**
  * The truths of the failures next to a code version of which a run came or went, that of its own included. They also
- * change where it stood before: its place is that of its first run with the test.
+ * change where it stood before: its place is its first run with the test.
  */
 export function truthsAround(
   history: VersionHistory,

@@ -30,7 +30,7 @@ export interface OwnershipOptions {
   loadOwnId(): Promise<number>;
 }
 
-/** Tells this program's own comments from those of others, and marks them. */
+/** Recognizes this program's own comments, and marks them. */
 export function createOwnership({ secrets, loadOwnId }: OwnershipOptions) {
   /** `null` when the token may not know it. */
   let ownId: number | null | undefined;

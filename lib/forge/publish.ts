@@ -127,7 +127,7 @@ class Publication {
   failure = new ForgeError("failed", "the comment could not be written in time");
   /** Sections of all jobs that were read. */
   #known: Section[];
-  /** Those of other jobs that the last round read. */
+  /** The parts of other jobs that the last round read. */
   #others: Section[] | null = null;
   #settledAt: number | null = null;
   #hasWaited = false;

@@ -299,7 +299,7 @@ export function describeOutage(
   return `${count}, so the change is probably not the cause; ${others}`;
 }
 
-/** Who is to look at a failure: the owner of the quarantine, otherwise those of the file. */
+/** Who is to look at a failure: the owner of the quarantine, otherwise the owners of the file. */
 export function ownersOf(
   { quarantine_owner: owner, owners }: Pick<FailedTest, "quarantine_owner" | "owners">,
 ): string[] {

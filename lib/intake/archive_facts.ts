@@ -157,7 +157,7 @@ export function parseFacts(
   return { facts, problem: reader.problem };
 }
 
-/** Notes on a commit and a tree of the archive that are no git ids, and those of CI on its commit. */
+/** Notes on a commit and a tree of the archive that are no git ids, and CI's notes on its commit. */
 function noteGitIds(
   { commitOid, tree, given, run, note }: {
     commitOid: string;

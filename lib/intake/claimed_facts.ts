@@ -1,5 +1,5 @@
 // Tests: tests/lib/intake/pack_upload_test.ts
-/** The facts of an upload with those of its identity token, which take precedence. */
+/** The facts of an upload and of its identity token, which take precedence. */
 import { claimedBranch, claimedBuildUrl, type ClaimedRun } from "../ci/claims.ts";
 import { excerpt } from "../report/report_error.ts";
 import type { FoundFacts } from "./archive_facts.ts";

@@ -36,7 +36,7 @@ import type { Listener } from "./read_files.ts";
 import { type IntakeOutcome, storeUpload } from "./store_upload.ts";
 import { errorMessage } from "../base/error.ts";
 
-// Of an archive that an error of the program keeps from being stored.
+// For an archive that an error of the program keeps from being stored.
 const MAX_ATTEMPTS = 20;
 const MAX_REASON_CHARACTERS = 2_000;
 // With the time to roll back, a service with a large upload ends within 5 seconds.

@@ -1,4 +1,4 @@
-/** Reports that are older than the job: a workspace that is kept may have those of an earlier build. */
+/** Reports that are older than the job: a workspace that is kept may contain reports of an earlier build. */
 import { open, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { CiJob } from "../ci/mod.ts";
@@ -18,7 +18,7 @@ export interface JobStart {
 const TOLERANCE_SECONDS = 60;
 /** Enough for the first suites of a report. */
 const READ_BYTES = 64 * 1024;
-/** Earlier times are those of tests that set the clock, or of reproducible builds. */
+/** Earlier times come from tests that set the clock, or from reproducible builds. */
 const FIRST_YEAR = 2010;
 
 /** When a job began; of its checkout only if that has the commit. `null` outside of CI. */

@@ -106,7 +106,7 @@ export function parsePathPrefixes(text: string): FolderPrefix[] {
   });
 }
 
-/** The prefix of a report: that of the deepest folder that it is in. */
+/** The prefix of a report: the prefix of the deepest folder that it is in. */
 export function prefixOf(path: string, prefixes: readonly FolderPrefix[]): string {
   let found: FolderPrefix | undefined;
   for (const one of prefixes) {

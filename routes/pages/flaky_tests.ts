@@ -280,7 +280,7 @@ ${end}: ${at(quarantine.quarantineExpiresAt)}.</small>`,
     ];
     return [
       cell,
-      // The other figures are those of the test that is named.
+      // The other figures belong to the test that is named.
       group ? [formatCount(buildCount), markup`<small>together</small>`] : formatCount(buildCount),
       repository,
       ...COLUMNS.map(({ cell }) => {

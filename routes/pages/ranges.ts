@@ -14,10 +14,10 @@ import type { PageRequest } from "./page.ts";
 /** The range of the figures of the API. */
 export const WINDOW_RANGE = "14";
 
-/** Those of builds and charts. */
+/** The ranges of builds and charts. */
 export const CHART_RANGES = ["7", WINDOW_RANGE, "30", "90"] as const;
 
-/** Those of a list of flaky tests: one that fails once in three weeks is in no list of 14 days. */
+/** The ranges of a list of flaky tests: a test that fails once in three weeks is in no list of 14 days. */
 export const LIST_RANGES = [WINDOW_RANGE, "30", "90"] as const;
 
 type ListRange = typeof LIST_RANGES[number];

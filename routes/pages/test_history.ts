@@ -148,7 +148,7 @@ ${answer && markup`<p role="status">${answer}</p>`}</section>
 ${segments.length > 1 && segmentDetails(found, page)}`;
 }
 
-/** The evidence that stands for a test, and that of another environment, if the test fails only there. */
+/** The evidence that stands for a test, and the one of another environment if the test fails only there. */
 function judge(history: BaseHistory, disrupted: readonly DisruptedPlace[]) {
   const disruptedIn = environmentsIn(disrupted, null);
   const judged = testEvidence(history.runs, { disruptedIn, repair: null });

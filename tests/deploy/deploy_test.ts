@@ -167,7 +167,7 @@ describe("the workflows", () => {
         );
       }
     }
-    // Those of the repository, and of the organization of the guides.
+    // Not the actions of the repository, and of the organization of the guides.
     const others = used.filter((uses) => !/^(\.|acme)\//.test(uses));
     assert.ok(others.length >= 18);
     for (const uses of others) assert.match(uses, /^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);

@@ -43,6 +43,7 @@ const INSTEAD: readonly (readonly [phrase: RegExp, instead: string])[] = [
   [/\b(is|are) none of\b/i, "is not one of"],
   [/\bso now\b/i, "currently"],
   [/\bneither CI nor readers\b/i, "CI jobs keep working"],
+  [/(\/\*\*|\/\/|"|^\|) (That|Those) of\b|(?<=[."] )Those of\b/, "the noun that it stands for"],
 ];
 
 async function* writtenFiles(folder: string): AsyncGenerator<string> {

@@ -108,7 +108,7 @@ export class EvidenceRules {
       one.environment === run.environment && one.attempt === run.attempt;
   }
 
-  /** Those of the same job in the same environment, or all if there is none. */
+  /** Runs of the same job in the same environment, or all if there is none. */
   sameJobIfAny(runs: PlainRun[], { job, environment }: PlainRun): PlainRun[] {
     const same = runs.filter((one) => one.job === job && one.environment === environment);
     return same.length > 0 ? same : runs;

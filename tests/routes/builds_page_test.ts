@@ -176,7 +176,7 @@ describeWithDatabase("the page of builds", (database) => {
     assert.match(rows("Tests that cost the most builds").join(), /rare.*1100 %1/);
     assert.match(rows("New flaky tests").join(), /rare/);
     assert.equal(rows("Recent builds").length, 1);
-    // Those of the badge, which no range changes, say their own.
+    // The 14 days of the badge, which no range changes, are named.
     assert.match(month.text, /0 of 0 builds in 14 days/);
     const [all] = month.all("a").filter(({ text }) => text === "All flaky tests");
     assert.match(all!.attributes.href!, /days=30/);

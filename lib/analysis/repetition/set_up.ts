@@ -23,7 +23,7 @@ const HOOK = new RegExp(
   ].map(({ source }) => source).join("|") + ")$",
   "s",
 );
-// The class of a file that did not load, in place of that of its tests.
+// The class of a file that did not load, in place of the class of its tests.
 const NO_CLASS = /^(?:Test suite failed to run|.*_ErrorHolder)$/;
 const PATH = /[\\/]|\.\w{1,5}$/;
 // A class with its package, or a path.

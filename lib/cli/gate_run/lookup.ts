@@ -128,7 +128,7 @@ export function startLookup(
   checkout: ReturnType<typeof findCheckout>,
   { environment, base, run: given, hasCommand = false, timeoutMs = LOOKUP_TIMEOUT_MS }: {
     environment: Environment;
-    /** `""` for that of the repository. */
+    /** `""`: the base branch of the repository. */
     base: string;
     /** Overrides what the CI job says. */
     run: Partial<CiRun>;
@@ -208,7 +208,7 @@ async function loadAfterwards({ exitCode, failed, attempts }: TestRun, lookup: R
   return { quarantined, verdicts, earlier, problem };
 }
 
-/** The quarantined tests after the tests ran; of tests that passed those of before are enough. */
+/** The quarantined tests after the tests ran; for tests that passed, the earlier answer is enough. */
 async function listAfterwards(
   exitCode: number,
   { requests, before, hasCommand, signal }: RunningLookup,
@@ -363,7 +363,7 @@ export interface Verdicts {
   base: string;
 }
 
-/** The tree that CI names is that of its commit. */
+/** The tree that CI names belongs to its commit. */
 function runAsGiven(run: CiRun, given: Partial<CiRun>): CiRun {
   const isOther = given.commit !== undefined && given.commit !== run.commit;
   return { ...run, ...isOther && { tree: "" }, ...given };
@@ -378,7 +378,7 @@ function formatCauses(counts: readonly CauseCount[]): string {
     );
 }
 
-/** Of one test; an address has room for 8 kB. */
+/** Characters for one test; an address has room for 8 kB. */
 const MAX_CAUSES = 5;
 
 /** A test that verdicts are requested on; without a cause it need not have failed. */

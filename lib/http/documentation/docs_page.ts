@@ -19,7 +19,7 @@ const style = STYLE + ownStyle;
 /**
  * Creates the page, and the headers that allow its script and style.
  *
- * @param main HTML of its content; that of the committed file by default
+ * @param main HTML of its content; the committed file by default
  */
 export function docsPage(
   main: string = endpoints,

@@ -30,7 +30,7 @@ import { completeError } from "./responses.ts";
 import type { Endpoint } from "./route.ts";
 import { createRouteResponder } from "./route_response.ts";
 
-/** Of the name of a person in the log. */
+/** Length of a person's name in the log. */
 const MAX_USER_CHARACTERS = 200;
 
 const systemSeconds = () => Math.floor(Date.now() / 1000);

@@ -56,7 +56,7 @@ export interface HandlerResult {
   redirect?: string;
   /** Cursor of the next page, `null` or absent when there is none. */
   nextCursor?: string | null;
-  /** Headers in addition to those of every response. */
+  /** Headers that not every response has. */
   headers?: Readonly<Record<string, string>>;
   /** Whether it is a page that shows what is wrong with its form: status 400, and not cached. */
   isWrong?: boolean;

@@ -35,7 +35,7 @@ export function createUploadApp(context: UploadContext): App {
   const changes = new ConcurrencyLimit({ ofOrganization: MAX_CHANGES });
 
   const { log, metrics, trustedProxies } = context;
-  // Not the whole context: that of `up` also has the limit of the API, 30 s for a request.
+  // Not the whole context: in `up` it also has the limit of the API, 30 s for a request.
   return logRequests({ log, metrics, trustedProxies }, async (request, logged) => {
     const response = await respond(request, logged)
       .catch((error) => failedUpload(error, logged, log));

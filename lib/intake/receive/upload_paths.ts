@@ -1,5 +1,5 @@
 // Tests: tests/lib/intake/receive/upload_app_test.ts
-/** The paths of `receive`, and those of `serve` that clients send here by mistake. */
+/** The paths of `receive`, and paths of `serve` that clients request here by mistake. */
 import { parseRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 
 const UPLOAD_METHODS = ["POST", "PUT"];

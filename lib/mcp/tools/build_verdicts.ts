@@ -28,7 +28,7 @@ const SHORT_LIMITS = [35, 30, 25, 20, 15];
 /** Of the messages of one cause but the first. */
 const MIN_TEXT_CHARACTERS = 15;
 
-/** A name that is cut more can be that of many tests. */
+/** A shorter name may stand for many tests. */
 const MIN_NAME_CHARACTERS = 40;
 
 /** The largest page of the API, and how many of them are searched for a build. */

@@ -95,7 +95,7 @@ describe("a trend", () => {
       ],
     });
     const text = String(chart);
-    // Those of the legend are among them.
+    // The marks of the legend are among them.
     assert.equal(elements(chart, "circle").length, 3);
     assert.equal(elements(chart, "rect").length, 4);
     assert.match(text, /aria-label="Share: in the latest week flaky 20 %, red 60 %"/);
