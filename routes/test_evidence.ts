@@ -10,12 +10,13 @@ import { TEST_STATES } from "../lib/evidence/states.ts";
 import {
   environmentsIn,
   type HistoryVersion,
+  type Stopped,
   type TestEvidence,
   testEvidence,
 } from "../lib/evidence/test_evidence.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
-import { GoneError } from "../lib/http/request/snapshot_reader.ts";
+import { GoneError, WrongParameterError } from "../lib/http/request/snapshot_reader.ts";
 import * as schemas from "./schemas.ts";
 
 const versionSchema = schemas.object("CodeVersion", {
@@ -51,7 +52,7 @@ const repairCommit = parameters.parsed(
     throw new SyntaxError(wrong);
   },
   "A commit that is meant as the repair, whole or abbreviated: calm is about the runs since. 404 when " +
-    "it has no run on the base branch",
+    "it has no run on the base branch, 400 when it is several commits",
   {
     jsonSchema: { type: "string", pattern: "^([0-9a-fA-F]{7,64})?$" },
     example: "9f2c4e1ab07d5836c1e94f0b2d7a6853e0c1f4d9",
@@ -105,6 +106,13 @@ export const testEvidenceRoute = defineJsonRoute({
       }),
       "What its passes say",
     ),
+    stopped: schemas.described(
+      v.nullable(schemas.object("StoppedRunning", {
+        last_run_at: schemas.timestamp,
+        job_runs: schemas.count("Runs of its job since, all without it: at least 20"),
+      })),
+      "Its last run, if its job goes on without it; null while it runs",
+    ),
     first_disruption: schemas.nullable(
       schemas.object("FirstDisruption", {
         recorded_at: schemas.timestamp,
@@ -120,17 +128,19 @@ export const testEvidenceRoute = defineJsonRoute({
   }),
   resource: "test in path",
   async handler({ load, query: { since: commitOid, environment: environments } }) {
-    const [{ firstDisruptionAt }, disrupted, { runs, repair }, first] = await Promise.all([
+    const [{ firstDisruptionAt }, disrupted, history, first] = await Promise.all([
       load(loadTestDetails, {}),
       load(loadDisruptedPlaces, {}),
       load(loadBaseHistory, { environments, commitOid }),
       load(loadFirstDisrupted, {}),
     ]);
+    const { runs, repair, wrongCommit } = history;
+    if (wrongCommit !== null) throw new WrongParameterError({ since: [wrongCommit] });
     if (commitOid !== "" && repair === null) throw new GoneError();
     const disruptedIn = environmentsIn(disrupted, environments);
     const found = testEvidence(runs, { disruptedIn, repair });
     return {
-      ...evidenceView(found),
+      ...evidenceView(found, history),
       first_disruption: firstDisruptionView(first, firstDisruptionAt),
     };
   },
@@ -158,7 +168,10 @@ export function firstDisruptionView(
 }
 
 /** The evidence for a test as the API and the command line show it. */
-export function evidenceView({ state, environment, since, calm, ...last }: TestEvidence) {
+export function evidenceView(
+  { state, environment, since, calm, ...last }: TestEvidence,
+  { stopped }: { stopped: Stopped | null },
+) {
   return {
     state,
     environment,
@@ -179,6 +192,10 @@ export function evidenceView({ state, environment, since, calm, ...last }: TestE
       passes: calm.passes,
       by_chance: calm.byChance,
       passes_needed: calm.passesNeeded,
+    },
+    stopped: stopped && {
+      last_run_at: formatTimestamp(stopped.lastRunAt),
+      job_runs: stopped.jobRuns,
     },
   };
 }

@@ -2,14 +2,17 @@
 /** The runs of one test on the base branch. */
 import { ImpliedPasses } from "../../lib/analysis/repetition/implied_passes.ts";
 import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
+import { areSeveral, severalCommits } from "../../lib/base/commit.ts";
+import { basePatterns } from "../../lib/evidence/base_branch.ts";
+import { STOPPED_RUNS } from "../../lib/evidence/states.ts";
 import { LaterRuns } from "../../lib/evidence/stopped.ts";
 import {
   type HistoryRun,
   MAX_HISTORY_RUNS,
   type Repair,
   runOutcome,
+  type Stopped,
 } from "../../lib/evidence/test_evidence.ts";
-import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { loadBaseBranch } from "./base_branch.ts";
@@ -39,11 +42,13 @@ interface BaseHistory {
   runs: BaseRun[];
   /** `null` when no commit was given, or it has no run on the base branch. */
   repair: Repair | null;
+  /** What is wrong with the commit that was given; `null` if it is one commit, or unknown. */
+  wrongCommit: string | null;
   base: string;
   /** Seconds since 1970, by environment: the oldest run on the base branch, with the test or without. */
   firstRecordedAt: Map<string, number>;
-  /** Runs of the job of the last run, in its environment and shard, that came after it: without the test. */
-  laterRuns: number;
+  /** `null` while the test runs. */
+  stopped: Stopped | null;
 }
 
 /**
@@ -73,22 +78,23 @@ export async function loadBaseHistory(
   const counts = new Map<string, number>();
   const firstRecordedAt = new Map<string, number>();
   let repair: Repair | null = null;
+  const commits = new Set<string>();
   // The newest come first.
   const later = new LaterRuns();
-  let laterRuns = 0;
+  let jobRuns = 0;
   let submissions = 0;
   for await (const run of eachRun(sql, { repositoryId, columns: COLUMNS, filter, where })) {
     const { results, isOutage, ...version } = run;
     firstRecordedAt.set(version.environment, version.recordedAt);
     const commit = version.commitOid.toLowerCase();
-    if (commitOid !== "" && commit.startsWith(commitOid) || laterCommits.has(commit)) {
-      repair = { commitOid, recordedAt: version.recordedAt };
-    }
+    const isGiven = commitOid !== "" && commit.startsWith(commitOid);
+    if (isGiven) commits.add(commit);
+    if (isGiven || laterCommits.has(commit)) repair = { commitOid, recordedAt: version.recordedAt };
     const count = counts.get(version.environment) ?? 0;
     if (!isOutage && count < MAX_HISTORY_RUNS) {
       const add = (outcome: ReturnType<typeof runOutcome>) => {
         if (!outcome) return;
-        if (runs.length === 0) laterRuns = later.after(version).length;
+        if (runs.length === 0) jobRuns = later.after(version).length;
         counts.set(version.environment, count + 1);
         runs.push({ ...version, ...outcome });
       };
@@ -99,5 +105,13 @@ export async function loadBaseHistory(
     if (runs.length === 0 && !isOutage) later.add(version);
     if (++submissions === MAX_BASE_SUBMISSIONS) break;
   }
-  return { runs: runs.reverse(), repair, base, firstRecordedAt, laterRuns };
+  const lastRunAt = runs[0]?.recordedAt ?? 0;
+  return {
+    runs: runs.reverse(),
+    repair,
+    wrongCommit: areSeveral(commits) ? severalCommits(commitOid) : null,
+    base,
+    firstRecordedAt,
+    stopped: jobRuns < STOPPED_RUNS ? null : { lastRunAt, jobRuns },
+  };
 }

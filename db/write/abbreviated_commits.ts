@@ -1,4 +1,5 @@
 /** Abbreviated ids of commits: CI services offer them, too, and without a tree the id is the code version. */
+import { severalCommits } from "../../lib/base/commit.ts";
 import type { Queryable } from "../connection/sql.ts";
 
 const WHOLE_ID_LENGTH = 40;
@@ -28,8 +29,7 @@ export async function resolveCommit(
   }
   const found = await findWholeIds(tx, repositoryId, commitOid);
   if (found.length === 1) return { commitOid: found[0]!, notes: [] };
-  const note = `commit ${commitOid} is abbreviated and fits several: give its whole id`;
-  return { commitOid, notes: found.length === 0 ? [] : [note] };
+  return { commitOid, notes: found.length === 0 ? [] : [severalCommits(commitOid)] };
 }
 
 /** At most two. */

@@ -8,6 +8,17 @@ export function isGitId(text: string): boolean {
   return /^[0-9a-f]{7,64}$/i.test(text);
 }
 
+/** What is wrong with an abbreviated id that is the beginning of several. */
+export function severalCommits(abbreviated: string): string {
+  return `commit ${abbreviated} is abbreviated and fits several: give its whole id`;
+}
+
+/** Whether ids are those of several commits, not one id and abbreviations of it. */
+export function areSeveral(ids: ReadonlySet<string>): boolean {
+  const longest = [...ids].reduce((one, other) => other.length > one.length ? other : one, "");
+  return [...ids].some((id) => !longest.startsWith(id));
+}
+
 /** The first digits of a commit's id; any other text, such as `HEAD`, as it is. */
 export function shortCommit(commitOid: string): string {
   return isGitId(commitOid) ? commitOid.slice(0, SHORT_DIGITS) : commitOid;

@@ -2,7 +2,7 @@
 /** The history of a test in words. */
 import { shortCommit } from "../base/commit.ts";
 import { formatCount, plural } from "../base/text.ts";
-import type { TestEvidence } from "./test_evidence.ts";
+import type { Stopped, TestEvidence } from "./test_evidence.ts";
 
 /** What the sentences name beyond the evidence. */
 interface Named {
@@ -115,6 +115,11 @@ export function sayNotRun(
   if (notRunSince.length === 0) return "";
   const names = notRunSince.map((name) => name || "runs without an environment");
   return `Not run since ${shortCommit(commitOid)} in ${names.join(", ")}`;
+}
+
+/** `its job has run 34 times without it since`. */
+export function sayStopped({ jobRuns }: Stopped): string {
+  return `its job has run ${formatCount(jobRuns)} times without it since`;
 }
 
 function passesOf({ passes }: { passes: number }): string {

@@ -133,6 +133,14 @@ export interface Repair {
   recordedAt: number;
 }
 
+/** That the job of a test runs without it. */
+export interface Stopped {
+  /** The last run with the test, in seconds since 1970. */
+  lastRunAt: number;
+  /** Runs of its job, in its environment and shard, that came after it. */
+  jobRuns: number;
+}
+
 /** Names of environments: those in which a test is disruptive in the window; none when it is not. */
 export type Environments = ReadonlySet<string>;
 

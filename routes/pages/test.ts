@@ -18,7 +18,7 @@ import { shortCommit } from "../../lib/base/commit.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { formatPercent } from "../../lib/badge/percentage.ts";
-import { plural } from "../../lib/base/text.ts";
+import { compareTexts, plural } from "../../lib/base/text.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { outcomeStrip, type RunStatus } from "../../lib/html/charts.ts";
 import { baseHistory, fixOf, namedEnvironment, repairForm } from "./test_history.ts";
@@ -65,12 +65,12 @@ export const testPage = definePage({
   showErrors: wrongRange(CHART_RANGES, "90"),
   async show(request) {
     const { load, today, query } = request;
-    const wrongCommit = wrongRepairCommit(query.since);
+    const unreadable = wrongRepairCommit(query.since);
     const everything = { filter: ALL_SUBMISSIONS };
     const end = (today + 1) * SECONDS_PER_DAY;
     const weeks = Math.ceil(daysOf(query.days) / 7);
     const firstDay = today - daysOf(query.days) + 1;
-    const commitOid = wrongCommit === null ? query.since.toLowerCase() : "";
+    const commitOid = unreadable === null ? query.since.toLowerCase() : "";
     const loadedDay = Math.min(firstDay, firstComparedDay(today));
     const [
       [repository],
@@ -99,6 +99,7 @@ export const testPage = definePage({
       organizationWord(request),
     ]);
     const page: TestPage = { ...request, repository: repository!, test, organization };
+    const wrongCommit = unreadable ?? history.wrongCommit;
     const fix = fixOf(history, {
       since: query.since,
       wrongCommit,
@@ -312,7 +313,8 @@ function runsTable(
     column === "branch" ? shownBranch(branch) : environment;
   const rows = [...Map.groupBy(submissions, nameOf)]
     .map(([name, parts]) => ({ name, ...totalsOf(parts) }))
-    .sort((a, b) => b.countedResultCount - a.countedResultCount).slice(0, MAX_ROWS)
+    .sort((a, b) => b.countedResultCount - a.countedResultCount || compareTexts(a.name, b.name))
+    .slice(0, MAX_ROWS)
     .map(({ name, countedResultCount: counted, negativeResultCount: failed }) => [
       name ? breakable(name) : "unknown",
       counted,

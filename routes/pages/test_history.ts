@@ -2,7 +2,7 @@
 /** The history of a test on the base branch: its state, since when, and whether it is repaired. */
 import type { loadBaseHistory } from "../../db/read/test_evidence.ts";
 import type { DisruptedPlace } from "../../db/read/runs_of_test.ts";
-import { formatCount, plural } from "../../lib/base/text.ts";
+import { compareTexts, formatCount, plural } from "../../lib/base/text.ts";
 import { areOnOtherBranches } from "../../lib/evidence/base_branch.ts";
 import { conditionsOfRun, findConditions } from "../../lib/evidence/conditions.ts";
 import {
@@ -13,9 +13,10 @@ import {
   sayRate,
   sayRepair,
   saySince,
+  sayStopped,
 } from "../../lib/evidence/history_said.ts";
 import { sayDay } from "../../lib/evidence/said.ts";
-import { STOPPED_RUNS, type TestState } from "../../lib/evidence/states.ts";
+import type { TestState } from "../../lib/evidence/states.ts";
 import {
   type Environments,
   environmentsIn,
@@ -131,7 +132,7 @@ export function baseHistory(
   // The history leaves outages out, in which the test may have been flaky on the base branch.
   const isElsewhere = state === "flaky" && runs.every(({ hasFailed }) => !hasFailed) &&
     areOnOtherBranches(disrupted, base);
-  const latest = stopped || stillFailing(found, history, page);
+  const latest = stopped ?? lastFailure(found, history, page);
   return markup`<section aria-label="History on the base branch" class="band said ${
     STATE_TONES[state]
   }">
@@ -168,12 +169,12 @@ function failingElsewhere(
   const [worst] = [...others.values()]
     .map((own) => testEvidence(own, { disruptedIn, repair: null }))
     .filter(({ failures }) => failures > 0)
-    .sort((a, b) => b.rate! - a.rate!);
+    .sort((a, b) => b.rate! - a.rate! || compareTexts(a.environment, b.environment));
   return worst ?? null;
 }
 
 /** When a test failed last that has not passed often enough since to be calm; `""` where there is nothing to say. */
-function stillFailing(
+function lastFailure(
   { state, environment, calm }: TestEvidence,
   { runs, base }: BaseHistory,
   { at }: TestPage,
@@ -181,16 +182,18 @@ function stillFailing(
   const last = runs.findLast((run) => run.environment === environment && run.hasFailed);
   const isCalm = calm !== null && calm.passes >= calm.passesNeeded;
   if (!last || isCalm || state === "healthy" || state === "new") return "";
-  return markup`<b>Still failing</b>: last on ${base} ${at(last.recordedAt)}.`;
+  // Of a test that failed once in 120 runs nothing says that it still fails.
+  return state === "broken"
+    ? markup`<b>Still failing</b>: last on ${base} ${at(last.recordedAt)}.`
+    : markup`<b>Last failure</b> on ${base} ${at(last.recordedAt)}.`;
 }
 
-/** That its job runs without the test, and since when; `""` while it runs. */
-function stoppedRunning({ runs, laterRuns, base }: BaseHistory, { at }: TestPage): Markup | "" {
-  const last = runs.at(-1);
-  if (!last || laterRuns < STOPPED_RUNS) return "";
-  return markup`<b>Stopped running</b>: last on ${base} ${at(last.recordedAt)}; its job has run ${
-    formatCount(laterRuns)
-  } times without it since.`;
+/** That its job runs without the test, and since when; `null` while it runs. */
+function stoppedRunning({ stopped, base }: BaseHistory, { at }: TestPage): Markup | null {
+  return stopped &&
+    markup`<b>Stopped running</b>: last on ${base} ${at(stopped.lastRunAt)}; ${
+      sayStopped(stopped)
+    }.`;
 }
 
 /** The environment in which the test fails, as the first lines of the page say; `null` where they do not. */

@@ -98,6 +98,68 @@ describeWithDatabase("the evidence for a test", (database) => {
     assert.equal((await fixture.get(`${path}?since=HEAD`)).status, 400);
   });
 
+  it("is of no commit where an abbreviated one fits several", async () => {
+    const error = "commit c000000 is abbreviated and fits several: give its whole id";
+    const path = `/tests/${idOf(shop, { name: "a" })}`;
+    const refused = await fixture.get(`/api${path}/evidence?since=C000000`);
+    assert.equal(refused.status, 400);
+    assert.deepEqual(await refused.json(), { errors: { since: [error] } });
+    const corrected = await fixture.get(`${path}?since=c000000`);
+    assert.equal(corrected.status, 400);
+    const shown = mainOf(await corrected.text());
+    assert.match(shown, new RegExp(`value="c000000"[^>]*aria-invalid[^]*${error}`));
+    assert.match(shown, /<b class="state broken">Broken<\/b>/, "the rest of the page is there");
+    // One commit, whose id some reports have abbreviated.
+    const repository = await fixture.addRepository("acme", "abbreviated");
+    for (const [index, commitOid] of ["abcdef1", "abcdef1" + "0".repeat(33)].entries()) {
+      const more = { branch: "main", commitOid, recordedAt: NOW - 50 + index };
+      await fixture.upload(repository, [{ name: "a" }], more);
+    }
+    const query = `${idOf(repository, { name: "a" })}/evidence?since=abcdef1`;
+    const found = await bodyOf(await fixture.get(`/api/tests/${query}`), ROUTE);
+    assert.equal(found.calm.passes, 2);
+  });
+
+  it("says that a test does not run any more", async () => {
+    const repository = await fixture.addRepository("acme", "gone");
+    for (const index of Array(40).keys()) {
+      const failed = { conclusion: "failure" as const, message: "boom" };
+      const leaves = [{ name: "leaves", ...index === 3 && failed }];
+      await fixture.upload(repository, [{ name: "stays" }, ...index < 20 ? leaves : []], {
+        branch: "main",
+        commitOid: commitAt(index),
+        recordedAt: NOW - 5_000 + index,
+      });
+    }
+    const stoppedOf = async (name: string) => {
+      const path = `/api/tests/${idOf(repository, { name })}/evidence?since=${commitAt(5)}`;
+      const { calm, stopped } = await bodyOf(await fixture.get(path), ROUTE);
+      return [calm.passes, stopped];
+    };
+    const stopped = { last_run_at: "2026-09-21T12:50:19Z", job_runs: 20 };
+    assert.deepEqual(await stoppedOf("leaves"), [15, stopped]);
+    assert.deepEqual(await stoppedOf("stays"), [35, null]);
+  });
+
+  it("calls a test that fails now and then neither failing still nor calm", async () => {
+    const repository = await fixture.addRepository("acme", "once");
+    for (const index of Array(120).keys()) {
+      const failed = { conclusion: "failure" as const, message: "boom" };
+      await fixture.upload(repository, [{ name: "w", ...index === 100 && failed }], {
+        branch: "main",
+        commitOid: commitAt(index),
+        recordedAt: NOW - 5_000 + index,
+      });
+    }
+    const shown = mainOf(
+      await (await fixture.get(`/tests/${idOf(repository, { name: "w" })}`)).text(),
+    );
+    assert.match(shown, /fails in 0\.83 % of runs on main[^]*<b>Last failure<\/b> on main/);
+    assert.doesNotMatch(shown, /Still failing/);
+    assert.match(shown, /19 passes since the last failure; a test that fails as often/);
+    assert.match(await page(), /<b>Still failing<\/b>: last on main/);
+  });
+
   const page = async (query = "") =>
     mainOf(await (await fixture.get(`/tests/${idOf(shop, { name: "a" })}${query}`)).text());
 

@@ -20,6 +20,7 @@ import {
   sayRate,
   sayRepair,
   saySince,
+  sayStopped,
 } from "../../evidence/history_said.ts";
 import { sayDay } from "../../evidence/said.ts";
 import { environmentsIn, testEvidence } from "../../evidence/test_evidence.ts";
@@ -63,7 +64,7 @@ export const evidenceCommand: AddCommand = command({
     ),
   },
   async run({ testId: parts, since, environment: environments }, context) {
-    const { found, base, commitOid, first } = await answered(async () => {
+    const { found, history, commitOid, first } = await answered(async () => {
       const git = context.io.git ?? runGit;
       const commitOid = await readCommit(since, git);
       const { sql } = await context.openDatabase();
@@ -92,7 +93,9 @@ export const evidenceCommand: AddCommand = command({
       let loaded = await load();
       // Git may take long: the database does not wait for it.
       if (!loaded.history.repair) loaded = await load(await commitsAfter(commitOid, git));
-      const { details, disrupted, first, history: { runs, repair, base } } = loaded;
+      const { details, disrupted, first, history } = loaded;
+      const { runs, repair, wrongCommit, base } = history;
+      if (wrongCommit !== null) throw new UsageError(`--since: ${wrongCommit}`);
       if (!repair) {
         throw new UsageError(
           `--since: commit ${quote(since)} has no run on ${base}${
@@ -103,13 +106,13 @@ export const evidenceCommand: AddCommand = command({
       const disruptedIn = environmentsIn(disrupted, environments);
       return {
         found: testEvidence(runs, { disruptedIn, repair }),
-        base,
+        history,
         commitOid,
         first: firstDisruptionView(first, details.firstDisruptionAt),
       };
     });
     const calm = found.calm!;
-    await show(found, context, { base, commitOid, first });
+    await show(found, context, { history, commitOid, first });
     const exitCode = EXIT_CODES[repairProof(calm)];
     if (exitCode !== 0) throw new ExitWith(exitCode);
   },
@@ -118,24 +121,28 @@ export const evidenceCommand: AddCommand = command({
 async function show(
   found: ReturnType<typeof testEvidence>,
   { io, json }: CommandContext,
-  { base, commitOid, first }: {
-    base: string;
+  { history: { base, stopped }, commitOid, first }: {
+    history: Awaited<ReturnType<typeof loadBaseHistory>>;
     commitOid: string;
     first: ReturnType<typeof firstDisruptionView>;
   },
 ): Promise<void> {
   if (json) {
     return await io.stdout(
-      `${JSON.stringify({ ...evidenceView(found), first_disruption: first })}\n`,
+      `${JSON.stringify({ ...evidenceView(found, { stopped }), first_disruption: first })}\n`,
     );
   }
   const named = { base, day: (seconds: number) => sayDay(seconds, UTC), wasAdded: false };
-  const history = [sayRate(found, named), saySince(found, named)].filter(Boolean).join(" ");
+  const states = [sayRate(found, named), saySince(found, named)].filter(Boolean).join(" ");
   const place = found.environment === "" ? "" : ` in ${found.environment}`;
-  const sentence = [`${found.state}${place}: ${history}`, sayBefore(found)].filter(Boolean).join(
+  const sentence = [`${found.state}${place}: ${states}`, sayBefore(found)].filter(Boolean).join(
     "; ",
   );
   const lines = [sayRepair(found, { commitOid }), sentence, sayNotRun(found, { commitOid })];
+  if (stopped) {
+    const last = `last on ${base} ${named.day(stopped.lastRunAt)}`;
+    lines.push(`Stopped running: ${last}; ${sayStopped(stopped)}`);
+  }
   await io.stdout(lines.filter((line) => line !== "").map((line) => `${line}\n`).join(""));
 }
 

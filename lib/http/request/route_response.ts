@@ -20,6 +20,7 @@ import {
   createSnapshotReader,
   GoneError,
   TokenEndedError,
+  WrongParameterError,
 } from "./snapshot_reader.ts";
 
 // Share of the cache for tests: they take longer to load than responses to make from them.
@@ -83,6 +84,7 @@ export function createRouteResponder(
       return await responder.created(request, { route, requestId, key }, result);
     } catch (error) {
       if (error instanceof GoneError) return await refuse(notFound());
+      if (error instanceof WrongParameterError) return await refuse(badRequest(error.errors));
       if (error instanceof TokenEndedError) {
         return await refuse(unauthorized(route.access === "token or basic" ? "Basic" : "Bearer"));
       }

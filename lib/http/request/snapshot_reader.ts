@@ -5,6 +5,7 @@ import { readSnapshotAfter } from "../../../db/read/snapshot.ts";
 import { type LoadTestsOptions, RequestOverError, type TestCache } from "../test_cache/cache.ts";
 import type { Authenticated } from "./authentication.ts";
 import type { Context } from "./context.ts";
+import type { ParameterErrors } from "./errors.ts";
 import { findResource, type ParsedUrl } from "./parsed_url.ts";
 import { createLoad, type Load } from "./queries.ts";
 import type { ApiRequest, Endpoint } from "./route.ts";
@@ -13,6 +14,16 @@ import type { ApiRequest, Endpoint } from "./route.ts";
 export class GoneError extends Error {
   override name = "GoneError";
   override message = "the resource does not exist, or was deleted during the request";
+}
+
+/** A parameter is wrong, as only what is stored tells. */
+export class WrongParameterError extends Error {
+  override name = "WrongParameterError";
+  override message = "a parameter is wrong";
+
+  constructor(readonly errors: ParameterErrors) {
+    super();
+  }
 }
 
 /** The token of a request was revoked, or ended, after the request was authenticated. */

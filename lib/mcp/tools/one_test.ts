@@ -152,6 +152,7 @@ const evidence = {
     by_chance: described(v.nullable(v.number()), "null: failed again"),
     passes_needed: integer("To prove it"),
   })),
+  stopped: v.nullable(v.record(v.string(), v.unknown())),
   first_disruption: v.nullable(v.record(v.string(), v.unknown())),
 };
 

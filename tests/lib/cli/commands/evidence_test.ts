@@ -1,5 +1,6 @@
 import { before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
+import type { Repository } from "../../../../db/admin/repositories.ts";
 import { describeWithDatabase } from "../../../database.ts";
 import { bodyOf, createShop, type Fixture, idOf, NOW } from "../../../routes/fixture.ts";
 import { type SentStatement, StatementRecorder } from "../../../db/statements/recorder.ts";
@@ -25,10 +26,10 @@ function git(args: string[]): Promise<string> {
 describeWithDatabase("evidence", (database) => {
   const cli = commandLine(database, { now: () => NOW, git });
   let fixture: Fixture;
+  let shop: Repository;
   let id: string;
 
   before(async () => {
-    let shop;
     ({ fixture, shop } = await createShop(database()));
     for (const [index, sign] of [..."F.F.F...............F......................"].entries()) {
       const failed = { name: "a", conclusion: "failure" as const, message: "boom" };
@@ -97,6 +98,10 @@ describeWithDatabase("evidence", (database) => {
           ["evidence", id, "--since", commitAt(3), "--environment", "nowhere"],
           /has no run on main in these environments/,
         ],
+        [
+          ["evidence", id, "--since", "c000000"],
+          /--since: commit c000000 is abbreviated and fits several: give its whole id/,
+        ],
         [["evidence", id, "--since", "nowhere"], /unknown commit "nowhere"/],
         [["evidence", "0".repeat(24), "--since", commitAt(3)], /unknown test "0{24}"/],
         [["evidence", "nonsense", "--since", commitAt(3)], /expected 24 hex digits/],
@@ -110,5 +115,20 @@ describeWithDatabase("evidence", (database) => {
       openDatabase: () => Promise.reject(new Error("no database")),
     });
     assert.deepEqual([away.code, away.stdout], [2, ""]);
+  });
+
+  it("says that the test does not run any more, whether it passed often enough or not", async () => {
+    for (const index of Array(20).keys()) {
+      const options = { branch: "main", recordedAt: NOW - 1_000 + index };
+      await fixture.upload(shop, [{ name: "b" }], { ...options, commitOid: commitAt(100 + index) });
+    }
+    const stopped =
+      /\nStopped running: last on main 21 Sep; its job has run 20 times without it since\n$/;
+    const enough = await cli(["evidence", id, "--since", commitAt(21)]);
+    assert.equal(enough.code, 0);
+    assert.match(enough.stdout, stopped);
+    const early = await cli(["evidence", id, "--since", commitAt(30)]);
+    assert.equal(early.code, 3);
+    assert.match(early.stdout, stopped);
   });
 }, { onStatement: recorder.onStatement });

@@ -20,6 +20,7 @@ const EVIDENCE = {
   segments: [{ runs: 226, failures: 7, rate: 0.031, from: VERSION, to: VERSION }],
   since: null,
   calm: { passes: 64, by_chance: 0.12, passes_needed: 118 },
+  stopped: { last_run_at: "2026-01-31T08:00:00Z", job_runs: 20 },
   first_disruption: { ...VERSION, branch: "main", author: "ada", pull_request: 77 },
 };
 
@@ -34,6 +35,14 @@ describe("get_test_evidence", () => {
     const path = `/api/tests/${ID}/evidence?since=c0ffee00&environment=Linux`;
     assert.equal(api.received[0]?.url, path);
     assert.deepEqual(structuredContent, { web_url: `${WEB_URL}/tests/${ID}`, ...EVIDENCE });
+  });
+
+  it("passes on that a commit is several", async () => {
+    const errors = { since: ["commit c0ffee0 is abbreviated and fits several: give its whole id"] };
+    const { call } = await over(() => Response.json({ errors }, { status: 400 }));
+    const { isError, content } = await call("get_test_evidence", { test_id: ID, since: "c0ffee0" });
+    assert.equal(isError, true);
+    assert.match(JSON.stringify(content), /fits several: give its whole id/);
   });
 
   it("says what may be unknown", async () => {
