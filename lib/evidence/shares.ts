@@ -112,7 +112,7 @@ export function brierScores(
 ): { brier: number | null; baseRate: number | null } {
   let all = 0;
   let notTheChange = 0;
-  let sum = 0;
+  const errors: number[] = [];
   for (const { evidence, share, truth, count = 1 } of predictions) {
     const said = share && evidence !== "passed_here"
       ? share.notTheChange / share.of
@@ -120,10 +120,12 @@ export function brierScores(
     const outcome = truth === "not_the_change" ? 1 : 0;
     all += count;
     notTheChange += count * outcome;
-    sum += count * (said - outcome) ** 2;
+    errors.push(count * (said - outcome) ** 2);
   }
   if (all === 0) return { brier: null, baseRate: null };
   const rate = notTheChange / all;
+  // In one order: rows come in another from another database, which would change the last digit.
+  const sum = Float64Array.from(errors).sort().reduce((total, error) => total + error, 0);
   return { brier: sum / all, baseRate: rate * (1 - rate) };
 }
 

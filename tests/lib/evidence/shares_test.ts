@@ -108,6 +108,13 @@ describe("the Brier score", () => {
     assert.equal(baseRate, 0.25);
   });
 
+  it("is the same to the last digit in whichever order the failures come", () => {
+    const failures = [3, 4, 6, 5].map((of) => (
+      { evidence: "first", share: share(1, of), truth: "the_change" } as const
+    ));
+    assert.equal(brierScores(failures.toReversed()).brier, brierScores(failures).brier);
+  });
+
   it("is unknown without failures", () => {
     assert.deepEqual(brierScores([]), { brier: null, baseRate: null });
   });
