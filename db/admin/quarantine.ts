@@ -204,7 +204,7 @@ export async function listQuarantined(
     from quarantine q
       join test t on t.repository_id = q.repository_id and t.test_no = q.test_no
     where q.repository_id = any(${repositoryIds}::bigint[]) and ${isActive(sql, now)}
-    order by q.quarantined_at, t.test_no`;
+    order by q.quarantined_at, t.test_hash`;
   const byRepository = Map.groupBy(tests, ({ repositoryId }) => repositoryId);
   return repositories.flatMap((repository) =>
     (byRepository.get(repository.repositoryId) ?? []).map((row) => storedTest(repository, row))

@@ -112,7 +112,7 @@ async function addCalmTests(tx: Queryable, repository: Repository, now: number):
         select 1 from disruptive_test d
         where d.repository_id = ${repositoryId} and d.test_no = t.test_no
           and d.latest_submission_id >= decode(${firstId}, 'hex'))
-    order by t.test_no`;
+    order by t.test_hash`;
   if (quiet.length === 0) return;
   const runs = await loadRuns(tx, { repositoryId, columns: ["results"], since: quietSince });
   const passes = countPasses(runs, quiet.map(({ testNo }) => testNo));
@@ -173,7 +173,7 @@ async function loadEntries(
     where q.repository_id = ${repositoryId}
       and q.quarantine_expires_at > to_timestamp(${from}::float8)
       and q.quarantine_expires_at <= to_timestamp(${until}::float8)
-    order by t.test_no`;
+    order by t.test_hash`;
   return rows.map((row) => ({ entry: row, test: row, id: testId(idPrefix, row.testHash) }));
 }
 

@@ -16,6 +16,7 @@ import {
   groupsByBuilds,
   groupTests,
 } from "../../lib/evidence/groups.ts";
+import { compareTexts } from "../../lib/base/text.ts";
 import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { failureColumns, selectFailures } from "./failure_rows.ts";
@@ -60,7 +61,8 @@ export async function loadGroupsOfTests(
 ): Promise<GroupsOfTests> {
   const found = await loadFailuresInRuns(sql, { ...everything(query), windowStart });
   const { builds } = numberBuilds(found.runs);
-  return await groupsOfTests(sql, { ...query, inBuilds: { ...found, builds } });
+  const idOf = await loadIdsOfTests(sql, { ...query, ...found });
+  return await groupsOfTests(sql, { ...query, inBuilds: { ...found, builds }, idOf });
 }
 
 /** The failures of a repository in the window. */
@@ -87,7 +89,7 @@ export async function loadFailuresOfRepository(
     .filter(({ testCount }) => testCount > 1).take(maxCauses).toArray();
   const [causes, together] = await Promise.all([
     withLatest(sql, { ...query, groups, found }),
-    groupsOfTests(sql, { ...query, inBuilds }),
+    groupsOfTests(sql, { ...query, inBuilds, idOf }),
   ]);
   return { ...inBuilds, idOf, causes, together };
 }
@@ -105,11 +107,13 @@ function numberBuilds(runs: FailuresInRuns["runs"]) {
 
 async function groupsOfTests(
   sql: Queryable,
-  { repositoryId, idPrefix, maxGroups, maxTests, inBuilds: { failures, builds } }:
+  { repositoryId, idPrefix, maxGroups, maxTests, inBuilds: { failures, builds }, idOf }:
     & Omit<GroupsQuery, "windowStart">
-    & { inBuilds: FailuresInBuilds },
+    & { inBuilds: FailuresInBuilds; idOf: (test: number) => string },
 ): Promise<GroupsOfTests> {
-  const groups = groupsByBuilds(failedTests(failures), (run) => builds[run]!);
+  const failed = failedTests(failures).map((one) => ({ ...one, id: idOf(one.test) }))
+    .sort((a, b) => compareTexts(a.id, b.id));
+  const groups = groupsByBuilds(failed, (run) => builds[run]!);
   const shown = groups.slice(0, maxGroups).map(({ builds, tests }) => {
     const causes = new Set(tests.flatMap(({ causes }) => [...causes]));
     return {
@@ -145,8 +149,10 @@ class Numbers {
   }
 }
 
-/** The tests that failed, in ascending order of their numbers in the repository; `test` is the number in the columns. */
-function failedTests(failures: FailureColumns): (FailedTest<number> & { test: number })[] {
+/** The tests that failed; `test` is the number in the columns. */
+function failedTests(
+  failures: FailureColumns,
+): (FailedTest<number> & { test: number; testNo: number })[] {
   const unknown = failures.fingerprints.indexOf(NO_TEXT);
   /** The latest test with each cause: to know that without a set. */
   const latestOf = new Int32Array(failures.fingerprints.length).fill(-1);
@@ -164,7 +170,7 @@ function failedTests(failures: FailureColumns): (FailedTest<number> & { test: nu
       causes.push(cause);
     }
     return { test, testNo: failures.testNos[test]!, runs, causes };
-  }).sort((a, b) => a.testNo - b.testNo);
+  });
 }
 
 /** The disruptive tests of a repository that fail together since a moment, with the builds they cost. */
@@ -182,9 +188,7 @@ export async function loadFlakyFaults(
     join test t on t.repository_id = n.repository_id and t.test_no = n.test_no
     where n.repository_id = ${repositoryId} and n.is_disruption
       and n.submission_id >= decode(${firstSubmissionId(since)}, 'hex')
-    order by n.submission_id, n.test_no, n.result_no`;
-  const hashes = [...new Set(rows.map(({ testHash }) => testHash))];
-  const places = new Map(hashes.map((hash, index) => [hash, index]));
+    order by n.submission_id`;
   const runs = new Numbers();
   const builds = new Numbers();
   const buildOfRun: number[] = [];
@@ -192,13 +196,13 @@ export async function loadFlakyFaults(
   for (const { testHash, runId, buildId, fingerprint } of rows) {
     const run = runs.of(runId);
     buildOfRun[run] = builds.of(buildId);
-    const test = found.add(places.get(testHash)!, run);
+    const test = found.add(testHash, run);
     if (fingerprint !== NO_TEXT) test.causes.add(fingerprint);
   }
   const groups = groupsByBuilds(found.tests, (run) => buildOfRun[run]!);
   return groups.filter(({ tests }) => tests.length > 1).map(({ builds, tests }) => ({
     builds,
-    tests: tests.map(({ testNo }) => testId(idPrefix, hashes[testNo]!)),
+    tests: tests.map(({ testHash }) => testId(idPrefix, testHash)),
   }));
 }
 

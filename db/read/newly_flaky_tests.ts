@@ -26,28 +26,32 @@ export async function loadNewlyFlakyTests(
 ) {
   const rows = await sql<GroupRow[]>`
     select r.id_prefix::float8 as "idPrefix", g.message, g.count as "testCount",
-      g.first_at as "firstDisruptionAt",
-      (select json_agg(json_build_object('testHash', t.test_hash, 'suite', t.suite,
-          'class', t.class, 'name', t.name, 'file', t.file) order by n.place)
-        from unnest(g.test_nos) with ordinality as n(test_no, place)
-        join test t on t.repository_id = ${repositoryId} and t.test_no = n.test_no) as tests
+      g.first_at as "firstDisruptionAt", (
+        select json_agg(json_build_object('testHash', n.test_hash, 'suite', n.suite,
+          'class', n.class, 'name', n.name, 'file', n.file) order by n.place)
+        from (
+          select t.*, row_number() over (order by d.first_disruption_at desc, t.test_hash) as place
+          from test t
+          join disruptive_test d on d.repository_id = t.repository_id and d.test_no = t.test_no
+          where t.repository_id = ${repositoryId} and t.test_no = any(g.test_nos)
+        ) n
+        where n.place <= ${MAX_NAMED}::int) as tests
     from repository_state r
     cross join (
       select d.latest_message as message, count(*)::int as count,
         extract(epoch from max(d.first_disruption_at))::float8 as first_at,
-        min(d.test_no) as test_no,
-        (array_agg(d.test_no order by d.first_disruption_at desc, d.test_no))[1:${MAX_NAMED}::int]
-          as test_nos
+        array_agg(d.test_no) as test_nos, case d.latest_message when '' then (
+          select t.test_hash from test t
+          where t.repository_id = ${repositoryId} and t.test_no = d.test_no) end as test_hash
       from disruptive_test d
       where d.repository_id = ${repositoryId}
         and d.first_disruption_at >= to_timestamp(${since}::float8)
-      group by d.latest_message, date_trunc('day', d.first_disruption_at at time zone 'UTC'),
-        case d.latest_message when '' then d.test_no end
-      order by first_at desc, test_no
+      group by 1, date_trunc('day', d.first_disruption_at at time zone 'UTC'), 5
+      order by first_at desc, d.latest_message collate "C", test_hash
       limit ${limit}
     ) g
     where r.repository_id = ${repositoryId}
-    order by g.first_at desc, g.test_no`;
+    order by g.first_at desc, g.message collate "C", g.test_hash`;
   return rows.map(({ idPrefix, tests, ...row }) => ({
     ...row,
     tests: tests.map((test) => ({ ...test, id: testId(idPrefix, test.testHash) })),

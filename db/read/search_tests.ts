@@ -4,11 +4,11 @@ import { testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
 
-/** A place in the order of tests by name. */
+/** A place in the order of tests: by name, then by repository, then by id. */
 interface Position {
   name: string;
   repositoryId: number;
-  testNo: number;
+  testHash: number;
 }
 
 export interface FoundTest extends TestIdentity, Position {
@@ -22,6 +22,7 @@ export interface FoundTest extends TestIdentity, Position {
  * and how many there are, which is not counted after a `last`. It reads all names: 1 million of them take
  * seconds.
  *
+ * @param options.repositories in the order in which their tests of one name come
  * @param options.words in lower case
  * @param options.last only tests after this one; all unless given
  */
@@ -36,25 +37,25 @@ export async function searchTests(
   },
 ): Promise<{ count: number; tests: FoundTest[] }> {
   const ids = arrayOf(repositories.map(({ repositoryId }) => repositoryId));
-  type Row = TestIdentity & Position & { count: number; testHash: number };
   const isLater = last === null ? sql`true` : sql`
-    (t.name collate "C", t.repository_id, t.test_no) >
-      (${last.name}, ${last.repositoryId}::bigint, ${last.testNo}::int)`;
-  const rows = await sql<Row[]>`
+    (t.name collate "C", array_position(${ids}::bigint[], t.repository_id), t.test_hash) >
+      (${last.name}, array_position(${ids}::bigint[], ${last.repositoryId}::bigint),
+        ${last.testHash}::float8::bigint)`;
+  const rows = await sql<(TestIdentity & Position & { count: number })[]>`
     select ${
     last === null ? sql`count(*) over ()::float8` : sql`0::float8`
   } as count, t.repository_id::float8 as "repositoryId",
-      t.test_no as "testNo", t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file
+      t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file
     from test t
     where t.repository_id = any(${ids}::bigint[]) and ${isLater} and not exists (
       select 1 from unnest(${textsIn(sql, words)}) as w(word)
       where strpos(lower(concat_ws(chr(10), t.suite, t.class, t.name, t.file)), w.word) = 0)
-    order by t.name collate "C", t.repository_id, t.test_no
+    order by t.name collate "C", array_position(${ids}::bigint[], t.repository_id), t.test_hash
     limit ${limit} offset ${offset}`;
   const byId = new Map(repositories.map((one) => [one.repositoryId, one]));
-  const tests = rows.map(({ count: _, testHash, ...test }) => {
+  const tests = rows.map(({ count: _, ...test }) => {
     const { idPrefix, owner, name } = byId.get(test.repositoryId)!;
-    return { ...test, id: testId(idPrefix, testHash), repository: { owner, name } };
+    return { ...test, id: testId(idPrefix, test.testHash), repository: { owner, name } };
   });
   return { count: rows[0]?.count ?? 0, tests };
 }

@@ -89,7 +89,7 @@ async function addFlakyTests(
   const tests = await tx<(TestIdentity & { testNo: number; testHash: number })[]>`
     select test_no as "testNo", test_hash::float8 as "testHash", suite, class, name, file from test
     where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, testNos)})
-    order by test_no`;
+    order by test_hash`;
   const found = tests.map(({ testNo, testHash, ...identity }) => {
     const disruptions = flaky.get(testNo)!;
     return {

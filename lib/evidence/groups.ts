@@ -1,8 +1,7 @@
 /** Tests that fail together: one fault behind several tests is one group. */
 
-/** A test with its failures, whose causes are named by fingerprints or numbers. */
+/** The failures of a test, whose causes are named by fingerprints or numbers. */
 export interface FailedTest<Cause = string> {
-  testNo: number;
   /** Numbers of its failed runs, from 0, each once. */
   runs: number[];
   /** Known causes of its failures, in any order. */
@@ -11,7 +10,7 @@ export interface FailedTest<Cause = string> {
 
 /** Tests whose failing runs overlap, or that share a cause. */
 interface GroupOfTests<Test> {
-  /** In ascending order of their numbers. */
+  /** In the order in which all tests came. */
   tests: Test[];
   /** Builds with a failure of one of its tests. */
   builds: number;
@@ -25,27 +24,27 @@ const MIN_OVERLAP = 0.5;
 
 /** Collects the failures of tests, run by run. */
 export class FailuresByTest {
-  readonly #tests = new Map<number, FailedTest & { causes: Set<string> }>();
+  readonly #tests = new Map<number, FailedTest & { testHash: number; causes: Set<string> }>();
 
   /** Adds a failed run of a test, whose known causes the caller adds. */
-  add(testNo: number, run: number): FailedTest & { causes: Set<string> } {
-    let test = this.#tests.get(testNo);
-    if (!test) this.#tests.set(testNo, test = { testNo, runs: [], causes: new Set() });
+  add(testHash: number, run: number): FailedTest & { causes: Set<string> } {
+    let test = this.#tests.get(testHash);
+    if (!test) this.#tests.set(testHash, test = { testHash, runs: [], causes: new Set() });
     // All failures of a run come together.
     if (test.runs.at(-1) !== run) test.runs.push(run);
     return test;
   }
 
-  /** In ascending order of their numbers. */
-  get tests(): FailedTest[] {
-    return [...this.#tests.values()].sort((a, b) => a.testNo - b.testNo);
+  /** In the order of their ids. */
+  get tests(): (FailedTest & { testHash: number })[] {
+    return [...this.#tests.values()].sort((a, b) => a.testHash - b.testHash);
   }
 }
 
 /**
- * Groups of tests, those that cost most builds first.
+ * Groups of tests, those that cost most builds first; of equals, the one with the first of the tests.
  *
- * @param tests in ascending order of their numbers
+ * @param tests in an order that users can see, as that of their ids
  * @param buildOf the number of the build of each run; a run is a build unless given
  */
 export function groupsByBuilds<Test extends FailedTest<unknown>>(
@@ -53,7 +52,7 @@ export function groupsByBuilds<Test extends FailedTest<unknown>>(
   buildOf: (run: number) => number = (run) => run,
 ): GroupOfTests<Test>[] {
   return groupTests(tests).map((tests) => ({ tests, builds: countBuilds(tests, buildOf) }))
-    .sort((a, b) => b.builds - a.builds || a.tests[0]!.testNo - b.tests[0]!.testNo);
+    .sort((a, b) => b.builds - a.builds);
 }
 
 /**

@@ -26,7 +26,7 @@ const COLD: [route: string, query: string, statements: number][] = [
   ["/api/repos/:owner/:name/durations", "", 9],
   ["/api/repos/:owner/:name/slow-tests", "", 16],
   ["/api/repos/:owner/:name/states", "", 10],
-  ["/api/repos/:owner/:name/groups", "", 8],
+  ["/api/repos/:owner/:name/groups", "", 9],
   ["/api/repos/:owner/:name/durations", "?by=test", 10],
   ["/api/repos/:owner/:name/verdicts", "?tests=0123456789abc", 19],
   ["/api/repos/:owner/:name/conclusions", "", 7],

@@ -36,7 +36,7 @@ describeWithDatabase("groups of tests that fail together", (database) => {
     await fixture.upload(shop, [failed("old", "long ago")], { recordedAt: NOW - 15 * DAY });
   });
 
-  it("come in the order of the builds they cost, with their causes", async () => {
+  it("come in the order of the builds they cost, then of the ids of their tests, with their causes", async () => {
     const response = await fixture.get("/api/repos/acme/shop/groups");
     const { count, groups } = await bodyOf(response, ROUTE);
     assert.equal(count, 3);
@@ -46,7 +46,7 @@ describeWithDatabase("groups of tests that fail together", (database) => {
         tests: { name: string }[];
         fingerprints: string[];
       }) => [builds, tests.map(({ name }) => name), fingerprints.length]),
-      [[3, ["a", "b"], 2], [2, ["c", "d"], 1], [1, ["e"], 1]],
+      [[3, ["a", "b"], 2], [2, ["d", "c"], 1], [1, ["e"], 1]],
     );
     assert.equal(groups[0].tests[0].id, idOf(shop, { name: "a" }));
   });

@@ -14,20 +14,20 @@ function failed(...tests: [runs: string, ...causes: string[]][]) {
   return found.tests;
 }
 
-function testsOf(groups: ReturnType<typeof groupsByBuilds>): number[][] {
-  return groups.map(({ tests }) => tests.map(({ testNo }) => testNo));
+function testsOf(groups: { tests: ReturnType<typeof failed> }[]): number[][] {
+  return groups.map(({ tests }) => tests.map(({ testHash }) => testHash));
 }
 
 /** Every pair compared, without a thought for time. */
 function slowGroups(tests: ReturnType<typeof failed>): number[][] {
-  const groups = tests.map(({ testNo }) => [testNo]);
+  const groups = tests.map(({ testHash }) => [testHash]);
   for (const one of tests) {
     for (const other of tests) {
       const common = one.runs.filter((run) => other.runs.includes(run)).length;
       const either = one.runs.length + other.runs.length - common;
       if (common < 3 || 2 * common < either) continue;
-      const [of, into] = [one, other].map(({ testNo }) =>
-        groups.findIndex((group) => group.includes(testNo))
+      const [of, into] = [one, other].map(({ testHash }) =>
+        groups.findIndex((group) => group.includes(testHash))
       ) as [number, number];
       if (of !== into) groups[into]!.push(...groups.splice(of, 1, [])[0]!);
     }
@@ -58,7 +58,7 @@ describe("groups of failures", () => {
     // The first two runs are one build.
     const buildOf = (run: number) => Math.max(run, 1);
     const groups = groupsByBuilds(failed(["ab", "x"], ["cd", "y"]), buildOf);
-    assert.deepEqual(groups.map(({ tests, builds }) => [tests[0]!.testNo, builds]), [[2, 2], [
+    assert.deepEqual(groups.map(({ tests, builds }) => [tests[0]!.testHash, builds]), [[2, 2], [
       1,
       1,
     ]]);
