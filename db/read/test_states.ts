@@ -82,15 +82,15 @@ export interface TestInState extends TestIdentity, TestStateFacts {
   isDisruptive: boolean;
 }
 
-/** Which tests of a repository, and as of when. */
-interface Scope {
+/** A repository, and a window that ends now. */
+interface RepositoryWindow {
   repositoryId: number;
   idPrefix: number;
   now: number;
   windowStart: number;
 }
 
-interface StatesQuery extends Scope {
+interface StatesQuery extends RepositoryWindow {
   states: readonly TestState[];
   /** Which of the tests in these states; all unless given. */
   isListed?: (test: Pick<TestInState, "state" | "isDisruptive">) => boolean;
@@ -107,7 +107,7 @@ interface StatesQuery extends Scope {
  */
 export async function loadTestStates(
   sql: Queryable,
-  { states, isListed = () => true, withProving = false, limit, offset, ...scope }: StatesQuery,
+  { states, isListed = () => true, withProving = false, limit, offset, ...window }: StatesQuery,
 ): Promise<{
   count: number;
   tests: TestInState[];
@@ -118,7 +118,7 @@ export async function loadTestStates(
   const isFlakyListed = states.includes("flaky") &&
     isListed({ state: "flaky", isDisruptive: true });
   const { base, disruptive, found, names } = await loadStates(sql, {
-    ...scope,
+    ...window,
     withMerelyFlaky: isFlakyListed,
     withProving,
     withOthers: states.some((state) => state === "healthy" || state === "new"),
@@ -130,7 +130,7 @@ export async function loadTestStates(
   );
   const unnamed = wanted.flatMap(([testNo]) => names.has(testNo) ? [] : [testNo]);
   if (unnamed.length > 0) {
-    const more = await loadIdentities(sql, { ...scope, testNos: unnamed });
+    const more = await loadIdentities(sql, { ...window, testNos: unnamed });
     for (const [testNo, identity] of more) names.set(testNo, identity);
   }
   const tests = named(
@@ -141,7 +141,7 @@ export async function loadTestStates(
   ).sort(compareStates);
   return {
     base,
-    stopped: named(names, stoppedTests(found, scope))
+    stopped: named(names, stoppedTests(found, window))
       .sort((a, b) => b.lastRunAt - a.lastRunAt || (a.id < b.id ? -1 : 1)),
     proving: !withProving
       ? []
@@ -165,28 +165,28 @@ type Names = Awaited<ReturnType<typeof loadIdentities>>;
  */
 async function loadStates(
   sql: Queryable,
-  { withMerelyFlaky, withProving, withOthers, ...scope }:
-    & Scope
+  { withMerelyFlaky, withProving, withOthers, ...window }:
+    & RepositoryWindow
     & { withMerelyFlaky: boolean; withProving: boolean; withOthers: boolean },
 ): Promise<{ base: string; disruptive: Set<number>; found: States; names: Names }> {
   const [base, disruptive] = await Promise.all([
-    loadBaseBranch(sql, scope),
-    selectDisruptive(sql, scope),
+    loadBaseBranch(sql, window),
+    selectDisruptive(sql, window),
   ]);
-  const runs = await loadBaseRuns(sql, { ...scope, base });
+  const runs = await loadBaseRuns(sql, { ...window, base });
   const failed = testsWithFailures(runs, disruptive);
   const testNos = withMerelyFlaky || withProving
     ? failed
     : withoutMerelyFlaky(runs, failed, disruptive);
   const [names, disruptedIn] = await Promise.all([
-    loadIdentities(sql, { ...scope, testNos: [...testNos] }),
+    loadIdentities(sql, { ...window, testNos: [...testNos] }),
     loadDisruptedIn(sql, {
-      ...scope,
+      ...window,
       testNos: [...disruptive.intersection(testNos)],
       environments: new Set(runs.map(({ environment }) => environment)),
     }),
   ]);
-  const setUpOf = await loadSetUps(sql, { ...scope, tests: names });
+  const setUpOf = await loadSetUps(sql, { ...window, tests: names });
   const found = statesOf(runs, { testNos, disruptedIn, setUpOf, withPassing: withProving });
   if (withOthers) {
     const known = new Set([...found.keys(), ...disruptive]);
@@ -204,7 +204,7 @@ function named<Facts extends { testNo: number }>(names: Names, facts: readonly F
 }
 
 /** The tests that stopped running in the last 90 days. */
-function stoppedTests(found: States, { now }: Pick<Scope, "now">) {
+function stoppedTests(found: States, { now }: Pick<RepositoryWindow, "now">) {
   return [...found].flatMap(([testNo, { stopped, passing }]) =>
     stopped && stopped.lastRunAt >= now - STOPPED_SECONDS
       ? [{ testNo, ...stopped, ...passing! }]

@@ -50,7 +50,7 @@ interface TagRow {
 }
 
 /** The tags of all tests that are disruptive since `firstId` or quarantined. */
-export function selectTags(sql: Queryable, { repositoryIds, firstId }: Scope) {
+export function selectTags(sql: Queryable, { repositoryIds, firstId }: SubmissionRange) {
   return sql<TagRow[]>`
     with tracked as (
       select repository_id, range_agg(int4range(test_no, test_no, '[]')) as tests
@@ -125,15 +125,15 @@ export function trackedTestBase(
 }
 
 /** Repositories, and the submissions with an id from `firstId` on and before `endId`. */
-export interface Scope {
+export interface SubmissionRange {
   /** Text of an array. */
   repositoryIds: string;
   firstId: string;
   endId?: string;
 }
 
-/** SQL: whether the row `s` of `submission` or `negative_result` is within a scope. */
-function isWithin(sql: Queryable, { repositoryIds, firstId, endId }: Scope) {
+/** SQL: whether the row `s` of `submission` or `negative_result` is within a range. */
+function isWithin(sql: Queryable, { repositoryIds, firstId, endId }: SubmissionRange) {
   return sql`s.repository_id = any(${repositoryIds}::bigint[])
     and s.submission_id >= decode(${firstId}, 'hex')
     ${endId === undefined ? sql`` : sql`and s.submission_id < decode(${endId}, 'hex')`}`;
@@ -144,13 +144,13 @@ export interface Disruptions extends Partial<LatestDisruption> {
   disruptionCount: number;
 }
 
-/** How many disruptions each test has in a scope. */
-export function selectDisruptionCounts(sql: Queryable, scope: Scope) {
+/** How many disruptions each test has in a range. */
+export function selectDisruptionCounts(sql: Queryable, range: SubmissionRange) {
   return sql<{ repositoryId: number; testNo: number; disruptionCount: number }[]>`
     select repository_id::float8 as "repositoryId", test_no as "testNo",
       count(*)::int as "disruptionCount"
     from negative_result s
-    where ${isWithin(sql, scope)} and is_disruption
+    where ${isWithin(sql, range)} and is_disruption
     group by repository_id, test_no`;
 }
 

@@ -15,11 +15,11 @@ import { isRecordedSince, isSelected } from "./fragments.ts";
 import { loadRuns, loadRunsByRepository } from "./runs.ts";
 import {
   type Disruptions,
-  type Scope,
   selectDisruptionCounts,
   selectFilteredDisruptions,
   selectTags,
   selectVersions,
+  type SubmissionRange,
   tagsByTest,
   testColumns,
   type TestRow,
@@ -48,19 +48,19 @@ export async function loadTrackedTests(
     disruptionCounts,
   }: LoadTrackedTestsOptions & { repositoryIds: number[] },
 ): Promise<Map<number, TestsState>> {
-  const scope = { repositoryIds: arrayOf(repositoryIds), firstId: firstSubmissionId(windowStart) };
+  const range = { repositoryIds: arrayOf(repositoryIds), firstId: firstSubmissionId(windowStart) };
   const [versions, tests, runs, tags, counts] = await Promise.all([
     selectVersions(tx, { repositoryIds, now, windowStart }),
-    selectTests(tx, scope),
+    selectTests(tx, range),
     loadRunsByRepository(tx, {
-      ...scope,
+      ...range,
       columns: countedColumns(withTime),
       where: isSelected(tx, filter),
     }),
-    selectTags(tx, scope),
+    selectTags(tx, range),
     isUnfiltered(filter)
-      ? disruptionCounts ?? loadDisruptionCounts(tx, scope)
-      : loadFilteredDisruptions(tx, { ...scope, repositoryIds, filter }),
+      ? disruptionCounts ?? loadDisruptionCounts(tx, range)
+      : loadFilteredDisruptions(tx, { ...range, repositoryIds, filter }),
   ]);
   const of = <Row extends { repositoryId: number }>(rows: readonly Row[]) => {
     const byRepository = Map.groupBy(rows, (row) => row.repositoryId);
@@ -113,8 +113,11 @@ interface LoadTrackedTestsOptions {
 /** The number of disruptions of each test of some repositories, and the latest if it was loaded, by test_no. */
 export type DisruptionCounts = ReadonlyMap<number, ReadonlyMap<number, Disruptions>>;
 
-async function loadDisruptionCounts(tx: Queryable, scope: Scope): Promise<DisruptionCounts> {
-  const rows = await selectDisruptionCounts(tx, scope);
+async function loadDisruptionCounts(
+  tx: Queryable,
+  range: SubmissionRange,
+): Promise<DisruptionCounts> {
+  const rows = await selectDisruptionCounts(tx, range);
   const byRepository = Map.groupBy(rows, ({ repositoryId }) => repositoryId);
   return new Map(Array.from(byRepository, ([repositoryId, own]) => [repositoryId, byTest(own)]));
 }
@@ -160,11 +163,11 @@ export async function loadTrackedChanges(
   const { dataVersion } = since.version;
   const repositoryIds = arrayOf([repositoryId]);
   const columns = countedColumns(withTime);
-  const scope = { repositoryIds, firstId: firstSubmissionId(windowStart) };
+  const range = { repositoryIds, firstId: firstSubmissionId(windowStart) };
   const expiredScope = {
     repositoryIds,
     firstId: firstSubmissionId(since.windowStart),
-    endId: scope.firstId,
+    endId: range.firstId,
   };
   const [[row], added, expired, tests, expiredDisruptions, tags] = await Promise.all([
     selectVersions(tx, { repositoryIds: [repositoryId], now, windowStart }),
@@ -178,12 +181,12 @@ export async function loadTrackedChanges(
       repositoryId,
       columns,
       since: since.windowStart,
-      where: tx`s.submission_id < decode(${scope.firstId}, 'hex')
+      where: tx`s.submission_id < decode(${range.firstId}, 'hex')
         and s.data_version <= ${dataVersion}`,
     }),
-    selectChangedTests(tx, { repositoryId, dataVersion, firstId: scope.firstId }),
+    selectChangedTests(tx, { repositoryId, dataVersion, firstId: range.firstId }),
     selectDisruptionCounts(tx, expiredScope),
-    selectTags(tx, scope),
+    selectTags(tx, range),
   ]);
   if (!row) return null;
   const { repositoryId: _, idPrefix, ...version } = row;
@@ -206,7 +209,7 @@ export async function loadTrackedChanges(
 
 // Two disjoint parts with `union all`: the planner expects a `union` to have few rows, and looks up each
 // of them separately.
-function selectTests(sql: Queryable, { repositoryIds, firstId }: Scope) {
+function selectTests(sql: Queryable, { repositoryIds, firstId }: SubmissionRange) {
   return sql<TestRow[]>`
     select ${testColumns(sql)}
     from disruptive_test d

@@ -13,6 +13,10 @@ interface ExceptionColumns {
   starts: readonly number[];
 }
 
+/**
+ * By the array: it is loaded once for a request, never changed, and read by four functions, which would all have to
+ * be given both.
+ */
 const decoded = new WeakMap<readonly Run<"results">[], ExceptionColumns>();
 
 /** The exceptions of runs, which are kept as long as the array. */
