@@ -104,6 +104,21 @@ describeWithDatabases("the evidence of an upload", (database) => {
     assert.equal(Object.keys(await evidenceOf(second)).length, count - flaky.length);
   });
 
+  it("rests on the latest 10,000 failures of a test: one that is broken for months is not read whole", async () => {
+    const code = (days: number) => ({ recordedAt: NOW - days * DAY });
+    await upload({ a: "seen before" }, code(80));
+    await passes(20);
+    const other = Array(9_999).fill("something else");
+    await uploadAttempts({ a: other }, code(40));
+    const seen = await upload({ a: "seen before" }, MINE);
+    assert.deepEqual(await evidenceOf(seen), { a: ["seen_elsewhere", null] });
+    const { organizationId } = fixture.organization;
+    await deleteSubmission(database().sql, { organizationId, key: seen.key });
+    await upload({ a: "something else" }, code(20));
+    const forgotten = await upload({ a: "seen before" }, MINE);
+    assert.deepEqual(await evidenceOf(forgotten), { a: ["new_cause", null] });
+  });
+
   it("is the change after two more runs without a pass; a pass that is deleted no longer counts", async () => {
     const code = { ...MINE, commitOid: "aaaaaaa1" };
     const failed = await upload({ a: "broken" }, code);
