@@ -89,10 +89,15 @@ async function main(args: string[]): Promise<number> {
     if (files.length === 0) return 0;
   }
   const isAll = [...rest, ...files].every((arg) => arg.startsWith("-"));
+  let child: Deno.ChildProcess;
+  // Nothing waits between here and the start of the child: it always ends, and the folder is removed.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    Deno.addSignalListener(signal, () => child.kill(signal));
+  }
   const folder = Deno.makeTempDirSync({ prefix: "test-analytics-groups-" });
   try {
     const all = isAll ? writeGroups(allGroups(), folder) : [];
-    const child = new Deno.Command(Deno.execPath(), {
+    child = new Deno.Command(Deno.execPath(), {
       args: [
         ...["test", "-A", "--parallel", "--config", `${ROOT}tests/deno.json`],
         ...[...rest, ...files, ...all],

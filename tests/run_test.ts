@@ -2,7 +2,9 @@ import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import { groupsOf, writeGroups } from "./groups.ts";
+import { waitUntil } from "./wait_until.ts";
 import { allGroups, namedTests, testsOf } from "./run.ts";
 
 const GRAPH = new Map([
@@ -44,6 +46,26 @@ describe("deno task test --changed", () => {
     const text = "// Tests: tests/a_test.ts tests/b_test.ts\nexport const one = 1;\n";
     assert.deepEqual(namedTests(text), ["tests/a_test.ts", "tests/b_test.ts"]);
     assert.deepEqual(namedTests("export const one = 1;\n// Tests: tests/a_test.ts\n"), []);
+  });
+});
+
+describe("deno task test", () => {
+  it("leaves no folder when it is interrupted", async () => {
+    const folder = await Deno.makeTempDir();
+    const child = new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "tests/run.ts", "--no-run"],
+      cwd: fileURLToPath(new URL("..", import.meta.url)),
+      env: { TMPDIR: folder },
+      stdin: "null",
+      stdout: "null",
+      stderr: "null",
+    }).spawn();
+    const names = () => Array.from(Deno.readDirSync(folder), ({ name }) => name);
+    await waitUntil("the tests start", () => names().length > 0);
+    child.kill("SIGTERM");
+    assert.notEqual((await child.status).code, 0);
+    assert.deepEqual(names(), []);
+    await Deno.remove(folder);
   });
 });
 
