@@ -42,10 +42,15 @@ describe("the embedded database", () => {
     assert.equal((await run(["org", "create", "acme"], { DATA_DIR: dataDir })).code, 0);
   });
 
-  it("has files that only their owner can read", async () => {
+  it("is announced when it is created, with files that only their owner can read", async () => {
     const folder = await Deno.makeTempDir({ prefix: "test-analytics-test-" });
     try {
-      assert.equal((await run(["migrate"], { DATA_DIR: join(folder, "data") })).code, 0);
+      for (const [name, announcements] of [["acme", 1], ["edge", 0]] as const) {
+        const create = ["org", "create", name];
+        const { code, stderr } = await run(create, { DATA_DIR: join(folder, "data") });
+        assert.equal(code, 0, stderr);
+        assert.equal([...stderr.matchAll(/^creating a database in /gm)].length, announcements);
+      }
       const { stdout } = await new Deno.Command("find", {
         args: [join(folder, "data"), "-perm", "/077", "-printf", "%M %p\n"],
       }).output();

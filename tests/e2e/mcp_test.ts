@@ -5,8 +5,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { FAKE_TOKEN, flakyPage, startFakeApi } from "../lib/api_client/fake_api.ts";
 import { QUOTE_HEADING } from "../../lib/mcp/output.ts";
+import { type Demo, serveDemo } from "./demo.ts";
 import { prepare } from "./prepare.ts";
-import { run, type Running, start } from "./program.ts";
+import { run } from "./program.ts";
 import { startToolProcess, TOOL_SERVER } from "./tool_process.ts";
 import { waitUntil } from "../wait_until.ts";
 import { pause } from "../../lib/base/delay.ts";
@@ -63,23 +64,22 @@ async function ingestFlakyTest(dataDir: string): Promise<void> {
 }
 
 describe("the agent tools over the demo", () => {
-  let demo: Running;
+  let demo: Demo;
   let environment: Record<string, string> = {};
   let tools: Awaited<ReturnType<typeof connect>>;
 
   before(async () => {
-    demo = await start(["demo", "--port", "0", "--json"], {});
-    const { token, data_dir } = JSON.parse(demo.stdout());
-    await ingestFlakyTest(data_dir);
+    demo = await serveDemo();
+    await ingestFlakyTest(demo.dataDir);
     environment = {
-      PLATFORM_API_TOKEN: token,
+      PLATFORM_API_TOKEN: demo.token,
       PLATFORM_API_URL: demo.url,
     };
     tools = await connect(environment);
   });
   after(async () => {
     await tools.client.close();
-    await demo.stop("SIGTERM");
+    await demo.stop();
     assert.equal(tools.stderr(), "");
   });
 

@@ -59,18 +59,6 @@ it("no embedded database is created by a command that cannot use a new one", asy
   await Deno.remove(folder);
 });
 
-it("an embedded database that is created is announced, and one that exists is not", async () => {
-  const folder = await Deno.makeTempDir();
-  const location = { databaseUrl: undefined, dataDir: `${folder}/data` };
-  let created = 0;
-  for (let time = 0; time < 2; time++) {
-    const options = { mayCreate: true, onCreate: () => void created++ };
-    await (await openCurrentDatabase(location, options)).close();
-  }
-  assert.equal(created, 1);
-  await Deno.remove(folder, { recursive: true });
-});
-
 const server = process.env.TEST_DATABASE_URL;
 
 describe("a server that may not be written to", { skip: !server }, () => {
