@@ -9,13 +9,8 @@ import {
 } from "../../lib/analysis/build_costs.ts";
 import type { FailureColumns } from "../../lib/analysis/failure_columns.ts";
 import { groupFailures } from "../../lib/analysis/failure_groups.ts";
-import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
-import {
-  type FailedTest,
-  FailuresByTest,
-  groupsByBuilds,
-  groupTests,
-} from "../../lib/evidence/groups.ts";
+import { firstSubmissionId, type TestIdentity } from "../../lib/base/identity.ts";
+import { type FailedTest, groupsByBuilds, groupTests } from "../../lib/evidence/groups.ts";
 import { compareTexts } from "../../lib/base/text.ts";
 import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
@@ -111,9 +106,7 @@ async function groupsOfTests(
     & Omit<GroupsQuery, "windowStart">
     & { inBuilds: FailuresInBuilds; idOf: (test: number) => string },
 ): Promise<GroupsOfTests> {
-  const failed = failedTests(failures).map((one) => ({ ...one, id: idOf(one.test) }))
-    .sort((a, b) => compareTexts(a.id, b.id));
-  const groups = groupsByBuilds(failed, (run) => builds[run]!);
+  const groups = groupsByBuilds(withIds(failedTests(failures), idOf), (run) => builds[run]!);
   const shown = groups.slice(0, maxGroups).map(({ builds, tests }) => {
     const causes = new Set(tests.flatMap(({ causes }) => [...causes]));
     return {
@@ -149,10 +142,24 @@ class Numbers {
   }
 }
 
-/** The tests that failed; `test` is the number in the columns. */
+/** A test that failed. */
+interface FailedTestInColumns extends FailedTest<number> {
+  /** Its number in the columns. */
+  test: number;
+  testNo: number;
+}
+
+/** Tests in the order of their ids. */
+function withIds(tests: readonly FailedTestInColumns[], idOf: (test: number) => string) {
+  return tests.map((one) => ({ ...one, id: idOf(one.test) }))
+    .sort((a, b) => compareTexts(a.id, b.id));
+}
+
+/** The failures of each test, without those that do not count. */
 function failedTests(
   failures: FailureColumns,
-): (FailedTest<number> & { test: number; testNo: number })[] {
+  isCounted: (index: number) => boolean = () => true,
+): FailedTestInColumns[] {
   const unknown = failures.fingerprints.indexOf(NO_TEXT);
   /** The latest test with each cause: to know that without a set. */
   const latestOf = new Int32Array(failures.fingerprints.length).fill(-1);
@@ -162,6 +169,7 @@ function failedTests(
     let latestRun = -1;
     for (let at = 0; at < indexes.length; at++) {
       const index = indexes[at]!;
+      if (!isCounted(index)) continue;
       const run = failures.runs[index]!;
       const cause = failures.causes[index]!;
       if (run !== latestRun) runs.push(latestRun = run);
@@ -176,34 +184,19 @@ function failedTests(
 /** The disruptive tests of a repository that fail together since a moment, with the builds they cost. */
 export async function loadFlakyFaults(
   sql: Queryable,
-  { repositoryId, idPrefix, since }: { repositoryId: number; idPrefix: number; since: number },
+  { since, ...query }: { repositoryId: number; idPrefix: number; since: number },
 ): Promise<{ builds: number; tests: string[] }[]> {
-  const rows = await sql<
-    { testHash: number; runId: string; buildId: string; fingerprint: string }[]
-  >`
-    select t.test_hash::float8 as "testHash", encode(n.submission_id, 'hex') as "runId",
-      ${buildKeyOf(sql)} as "buildId", encode(n.fingerprint, 'hex') as fingerprint
-    from negative_result n
-    join submission s on s.repository_id = n.repository_id and s.submission_id = n.submission_id
-    join test t on t.repository_id = n.repository_id and t.test_no = n.test_no
-    where n.repository_id = ${repositoryId} and n.is_disruption
-      and n.submission_id >= decode(${firstSubmissionId(since)}, 'hex')
-    order by n.submission_id`;
-  const runs = new Numbers();
-  const builds = new Numbers();
-  const buildOfRun: number[] = [];
-  const found = new FailuresByTest();
-  for (const { testHash, runId, buildId, fingerprint } of rows) {
-    const run = runs.of(runId);
-    buildOfRun[run] = builds.of(buildId);
-    const test = found.add(testHash, run);
-    if (fingerprint !== NO_TEXT) test.causes.add(fingerprint);
-  }
-  const groups = groupsByBuilds(found.tests, (run) => buildOfRun[run]!);
-  return groups.filter(({ tests }) => tests.length > 1).map(({ builds, tests }) => ({
-    builds,
-    tests: tests.map(({ testHash }) => testId(idPrefix, testHash)),
-  }));
+  const { failures, runs } = await loadFailuresInRuns(sql, {
+    ...everything(query),
+    windowStart: since,
+  });
+  const { builds } = numberBuilds(runs);
+  const idOf = await loadIdsOfTests(sql, { ...query, failures });
+  const isFlaky = (index: number) => failures.disruptions[index] === 1;
+  const tests = withIds(failedTests(failures, isFlaky).filter(({ runs }) => runs.length > 0), idOf);
+  return groupsByBuilds(tests, (run) => builds[run]!)
+    .filter(({ tests }) => tests.length > 1)
+    .map(({ builds, tests }) => ({ builds, tests: tests.map(({ id }) => id) }));
 }
 
 /** What a list of disruptive tests shows of the failures of one of them. */

@@ -1,7 +1,7 @@
 /** Tests that fail together: one fault behind several tests is one group. */
 
 /** The failures of a test, whose causes are named by fingerprints or numbers. */
-export interface FailedTest<Cause = string> {
+export interface FailedTest<Cause> {
   /** Numbers of its failed runs, from 0, each once. */
   runs: number[];
   /** Known causes of its failures, in any order. */
@@ -21,25 +21,6 @@ const MIN_COMMON_RUNS = 3;
 
 /** Common runs per run of either, at least (Jaccard index). */
 const MIN_OVERLAP = 0.5;
-
-/** Collects the failures of tests, run by run. */
-export class FailuresByTest {
-  readonly #tests = new Map<number, FailedTest & { testHash: number; causes: Set<string> }>();
-
-  /** Adds a failed run of a test, whose known causes the caller adds. */
-  add(testHash: number, run: number): FailedTest & { causes: Set<string> } {
-    let test = this.#tests.get(testHash);
-    if (!test) this.#tests.set(testHash, test = { testHash, runs: [], causes: new Set() });
-    // All failures of a run come together.
-    if (test.runs.at(-1) !== run) test.runs.push(run);
-    return test;
-  }
-
-  /** In the order of their ids. */
-  get tests(): (FailedTest & { testHash: number })[] {
-    return [...this.#tests.values()].sort((a, b) => a.testHash - b.testHash);
-  }
-}
 
 /**
  * Groups of tests, those that cost most builds first; of equals, the one with the first of the tests.
@@ -74,7 +55,7 @@ export function groupTests<Test extends FailedTest<unknown>>(tests: readonly Tes
 }
 
 function countBuilds(
-  tests: readonly Pick<FailedTest, "runs">[],
+  tests: readonly Pick<FailedTest<unknown>, "runs">[],
   buildOf: (run: number) => number,
 ): number {
   const builds = new Set<number>();
@@ -105,7 +86,10 @@ const MANY_TESTS = 1 / 8;
  * sets of bits. 2,000 tests with 25 of 1,000 runs each have a million common runs, where all pairs of sets have 64
  * million words; by lists alone, an outage of all tests costs as much as 16 bits.
  */
-function joinOverlapping(tests: readonly Pick<FailedTest, "runs">[], groups: DisjointSets): void {
+function joinOverlapping(
+  tests: readonly Pick<FailedTest<unknown>, "runs">[],
+  groups: DisjointSets,
+): void {
   const places = [...tests.keys()].filter((index) => tests[index]!.runs.length >= MIN_COMMON_RUNS);
   if (new Set(places.map((place) => groups.rootOf(place))).size <= 1) return;
   const counts = new Map<number, number>();

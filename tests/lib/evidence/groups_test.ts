@@ -1,33 +1,30 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { FailuresByTest, groupsByBuilds, rowsOfGroups } from "../../../lib/evidence/groups.ts";
+import { groupsByBuilds, rowsOfGroups } from "../../../lib/evidence/groups.ts";
 
 /** Failures of tests in runs: by test, its runs, a letter each, and its causes. */
 function failed(...tests: [runs: string, ...causes: string[]][]) {
-  const found = new FailuresByTest();
-  for (const [index, [runs, ...causes]] of tests.entries()) {
-    for (const run of runs) {
-      const test = found.add(index + 1, run.charCodeAt(0) - "a".charCodeAt(0));
-      for (const cause of causes) test.causes.add(cause);
-    }
-  }
-  return found.tests;
+  return tests.map(([runs, ...causes], index) => ({
+    test: index + 1,
+    runs: Array.from(runs, (run) => run.charCodeAt(0) - "a".charCodeAt(0)),
+    causes,
+  }));
 }
 
 function testsOf(groups: { tests: ReturnType<typeof failed> }[]): number[][] {
-  return groups.map(({ tests }) => tests.map(({ testHash }) => testHash));
+  return groups.map(({ tests }) => tests.map(({ test }) => test));
 }
 
 /** Every pair compared, without a thought for time. */
 function slowGroups(tests: ReturnType<typeof failed>): number[][] {
-  const groups = tests.map(({ testHash }) => [testHash]);
+  const groups = tests.map(({ test }) => [test]);
   for (const one of tests) {
     for (const other of tests) {
       const common = one.runs.filter((run) => other.runs.includes(run)).length;
       const either = one.runs.length + other.runs.length - common;
       if (common < 3 || 2 * common < either) continue;
-      const [of, into] = [one, other].map(({ testHash }) =>
-        groups.findIndex((group) => group.includes(testHash))
+      const [of, into] = [one, other].map(({ test }) =>
+        groups.findIndex((group) => group.includes(test))
       ) as [number, number];
       if (of !== into) groups[into]!.push(...groups.splice(of, 1, [])[0]!);
     }
@@ -58,7 +55,7 @@ describe("groups of failures", () => {
     // The first two runs are one build.
     const buildOf = (run: number) => Math.max(run, 1);
     const groups = groupsByBuilds(failed(["ab", "x"], ["cd", "y"]), buildOf);
-    assert.deepEqual(groups.map(({ tests, builds }) => [tests[0]!.testHash, builds]), [[2, 2], [
+    assert.deepEqual(groups.map(({ tests, builds }) => [tests[0]!.test, builds]), [[2, 2], [
       1,
       1,
     ]]);

@@ -144,6 +144,32 @@ describeWithDatabase("digest", (database) => {
     assert.match((await run("digest --org jobs")).stdout, /^6 jobs ended red: 4 with/m);
   });
 
+  it("has tests as one fault that are flaky together, not those that are broken together", async () => {
+    const { fixture, shop } = await createShop(database(), "faults");
+    const upload = async (minute: number, results: Parameters<typeof fixture.upload>[1]) =>
+      await fixture.upload(shop, results, {
+        commitOid: `abcdef${minute}`,
+        recordedAt: NOW - DAY + minute,
+        buildUrl: `https://ci.example.org/${minute}`,
+      });
+    for (const minute of [1, 2, 3]) await upload(minute, [...flaky("a"), ...flaky("b")]);
+    for (const [minute, name] of [[4, "c"], [5, "d"], [6, "d"]] as const) {
+      await upload(minute, flaky(name));
+    }
+    const broken = (name: string) => ({ name, conclusion: "failure" as const, message: name });
+    for (const minute of [7, 8, 9]) await upload(minute, ["a", "c", "d"].map(broken));
+    const { stdout } = await run("digest --org faults --json");
+    const { groups: [{ faults, cost_most_builds: tests }] } = JSON.parse(stdout);
+    const nameOf = new Map(tests.map(({ id, name }: Record<string, string>) => [id, name]));
+    assert.deepEqual(
+      faults.map(({ builds, tests }: { builds: number; tests: string[] }) => [
+        builds,
+        tests.map((id) => nameOf.get(id)).sort().join(),
+      ]),
+      [[3, "a,b"], [2, "d"], [1, "c"]],
+    );
+  });
+
   it("names the same tests after old submissions were pruned", async () => {
     const namesOf = async () => {
       const { groups: [group] } = JSON.parse((await run("digest --org acme --json")).stdout);
