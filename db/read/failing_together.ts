@@ -19,8 +19,7 @@ import {
   type FailuresInRuns,
   loadFailuresInRuns,
   loadIdsOfTests,
-  type ShownGroup,
-  withLatest,
+  withMessages,
 } from "./failures.ts";
 import { buildKeyOf, isSelected } from "./fragments.ts";
 import { loadIdentities } from "./names_of_tests.ts";
@@ -67,7 +66,7 @@ export interface FailuresOfRepository extends FailuresInBuilds {
   /** The id of a test by its number. */
   idOf(test: number): string;
   /** The largest groups with a cause that several tests have. */
-  causes: ShownGroup[];
+  causes: Awaited<ReturnType<typeof withMessages>>;
   together: GroupsOfTests;
 }
 
@@ -83,7 +82,7 @@ export async function loadFailuresOfRepository(
   const groups = groupFailures(failures, { runs, idOf, withUnknown: false }).groups
     .filter(({ testCount }) => testCount > 1).take(maxCauses).toArray();
   const [causes, together] = await Promise.all([
-    withLatest(sql, { ...query, groups, found }),
+    withMessages(sql, { ...query, groups, found }),
     groupsOfTests(sql, { ...query, inBuilds, idOf }),
   ]);
   return { ...inBuilds, idOf, causes, together };

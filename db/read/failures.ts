@@ -9,10 +9,10 @@ import type { Queryable } from "../connection/sql.ts";
 import { failureColumns, selectFailures } from "./failure_rows.ts";
 import { loadTestHashes } from "./packed_rows.ts";
 import { loadRuns } from "./runs.ts";
-import { loadTexts } from "./texts.ts";
+import { loadTexts, messageOf } from "./texts.ts";
 
 /** Failures of one cause, with fields of the latest one. */
-export interface ShownGroup extends Omit<FailureGroup, "latest">, FailureText {
+interface ShownGroup extends Omit<FailureGroup, "latest">, FailureText {
   /** Submission of the latest one, as the two fields below. */
   submissionId: string;
   latestBuildUrl: string;
@@ -90,30 +90,28 @@ export async function loadIdsOfTests(
   return (test) => testId(idPrefix, hashes.get(testNos[test]!)!);
 }
 
+interface LatestQuery {
+  repositoryId: number;
+  groups: readonly FailureGroup[];
+  found: FailuresInRuns;
+}
+
 /** Groups with their latest failures. */
-export async function withLatest(
-  tx: Queryable,
-  { repositoryId, groups, found: { runs, failures } }: {
-    repositoryId: number;
-    groups: readonly FailureGroup[];
-    found: FailuresInRuns;
-  },
-): Promise<ShownGroup[]> {
-  const keys = groups.map(({ latest }): FailureKey => ({
-    index: latest,
-    submissionId: runs[failures.runs[latest]!]!.submissionId,
-    isDisruption: failures.disruptions[latest] === 1,
-    testNo: failures.testNos[failures.tests[latest]!]!,
-    resultNo: failures.resultNos[latest]!,
-  }));
-  const rows = await selectLatest(tx, { repositoryId, keys });
-  const textIds = rows.map(({ textId }) => textId);
-  const texts = await loadTexts(tx, { repositoryId, textIds });
-  const rowOf = new Map(rows.map((row) => [row.index, row]));
-  return groups.map(({ fingerprint, branches, latest, ...group }) => {
-    const { textId, index: _index, ...build } = rowOf.get(latest)!;
-    return { fingerprint, ...texts.get(textId)!, ...group, branches, ...build };
+async function withLatest(tx: Queryable, query: LatestQuery): Promise<ShownGroup[]> {
+  const rowOf = await selectLatest(tx, query);
+  const textIds = [...rowOf.values()].map(({ textId }) => textId);
+  const texts = await loadTexts(tx, { ...query, textIds });
+  return query.groups.map(({ fingerprint, branches, latest, ...group }) => {
+    const { textId, message, index: _index, ...build } = rowOf.get(latest)!;
+    const { body } = texts.get(textId)!;
+    return { fingerprint, message, body, ...group, branches, ...build };
   });
+}
+
+/** Groups with the messages of their latest failures: no stack trace is read. */
+export async function withMessages(tx: Queryable, query: LatestQuery) {
+  const rowOf = await selectLatest(tx, query);
+  return query.groups.map((group) => ({ ...group, message: rowOf.get(group.latest)!.message }));
 }
 
 /** A failure in the columns. */
@@ -125,17 +123,25 @@ interface FailureKey {
   resultNo: number;
 }
 
-/** The latest failures of groups, as they are shown. `offset 0` keeps the lookup of each by its key. */
-function selectLatest(
+/** The latest failures of groups, by their indexes. `offset 0` keeps the lookup of each by its key. */
+async function selectLatest(
   sql: Queryable,
-  { repositoryId, keys }: { repositoryId: number; keys: readonly FailureKey[] },
+  { repositoryId, groups, found: { runs, failures } }: LatestQuery,
 ) {
+  const keys = groups.map(({ latest }): FailureKey => ({
+    index: latest,
+    submissionId: runs[failures.runs[latest]!]!.submissionId,
+    isDisruption: failures.disruptions[latest] === 1,
+    testNo: failures.testNos[failures.tests[latest]!]!,
+    resultNo: failures.resultNos[latest]!,
+  }));
   type Row =
-    & Pick<ShownGroup, "submissionId" | "latestBuildUrl" | "latestCommitOid">
+    & Pick<ShownGroup, "submissionId" | "message" | "latestBuildUrl" | "latestCommitOid">
     & Pick<FailureKey, "index">
     & { textId: string };
-  return sql<Row[]>`
+  const rows = await sql<Row[]>`
     select k.index, k."submissionId", encode(n.text_id, 'hex') as "textId",
+      ${messageOf(sql, repositoryId)} as message,
       s.build_url as "latestBuildUrl", s.commit_oid as "latestCommitOid"
     from json_to_recordset(${JSON.stringify(keys)}::text::json) as k(index int,
       "submissionId" text, "isDisruption" boolean, "testNo" int, "resultNo" int)
@@ -151,4 +157,5 @@ function selectLatest(
       where repository_id = ${repositoryId} and submission_id = decode(k."submissionId", 'hex')
       offset 0
     ) s`;
+  return new Map(rows.map((row) => [row.index, row]));
 }

@@ -29,6 +29,7 @@ import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { loadBaseBranch, loadBaseBranches } from "./base_branch.ts";
 import { buildKeyOf, isOfBase, isOneOf, isRecordedSince } from "./fragments.ts";
 import { loadIdentities } from "./names_of_tests.ts";
+import { integersOf } from "./packed_rows.ts";
 import { eachRun, loadLatestRuns } from "./runs.ts";
 import { loadTestFacts } from "./test_facts.ts";
 
@@ -138,7 +139,8 @@ export async function loadTestStates(
     wanted.map(([testNo, { passing: _, stopped: __, ...facts }]) => (
       { testNo, ...facts, isDisruptive: isDisruptive(testNo) }
     )),
-  ).sort(compareStates);
+  );
+  sortByState(tests);
   return {
     base,
     stopped: named(names, stoppedTests(found, window))
@@ -353,10 +355,12 @@ async function selectOftenFailed(
 }
 
 /** The worst state first, then by the failure rate, of which small samples do not come first. */
-function compareStates(a: TestInState, b: TestInState): number {
-  const bound = ({ failures, runs }: TestInState) => wilsonLowerBound(failures, runs);
-  return TEST_STATES.indexOf(a.state) - TEST_STATES.indexOf(b.state) || bound(b) - bound(a) ||
-    (a.id < b.id ? -1 : 1);
+function sortByState(tests: TestInState[]): void {
+  const bounds = new Map(tests.map((test) => [test, wilsonLowerBound(test.failures, test.runs)]));
+  tests.sort((a, b) =>
+    TEST_STATES.indexOf(a.state) - TEST_STATES.indexOf(b.state) ||
+    bounds.get(b)! - bounds.get(a)! || (a.id < b.id ? -1 : 1)
+  );
 }
 
 /** The runs on the base branch without outages, oldest first. */
@@ -408,9 +412,9 @@ async function selectDisruptive(
   sql: Queryable,
   { repositoryId, windowStart }: { repositoryId: number; windowStart: number },
 ): Promise<Set<number>> {
-  const rows = await sql<{ testNo: number }[]>`
-    select d.test_no as "testNo" from disruptive_test d
+  const [row] = await sql<{ tests: Uint8Array }[]>`
+    select coalesce(string_agg(int4send(d.test_no), ''), '') as tests from disruptive_test d
     where d.repository_id = ${repositoryId}
       and d.latest_submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')`;
-  return new Set(rows.map(({ testNo }) => testNo));
+  return new Set(integersOf(row!.tests));
 }

@@ -201,23 +201,38 @@ function readAttempts(reader: VarintReader, total: number, durationUnit: number)
 }
 
 /**
- * Calls `visit` for every exception, by its index in the list, ascending, until it returns false.
+ * Calls `visit` for every exception, by its index in the list, ascending, until it returns false; `durationsAt` is
+ * where the durations of its attempts begin.
+ *
+ * The bytes are read here and not by a {@linkcode VarintReader}, whose calls take 24 ms instead of 10 for 100,000
+ * exceptions in the first request of a process.
  *
  * @param isWanted 1 by the index of those that are visited; all unless given
  */
 export function forEachException(
   exceptions: Uint8Array,
-  visit: (index: number, attempts: Attempts) => boolean | void,
+  visit: (index: number, attempts: Attempts, durationsAt: number) => boolean | void,
   isWanted?: Uint8Array,
 ): void {
-  const reader = new VarintReader(exceptions);
-  let index = -1;
-  while (!reader.done) {
-    index += reader.read() + 1;
-    const attempts = readKinds(reader);
-    reader.skip(attempts.kinds.length - 1);
+  for (let at = 0, index = -1; at < exceptions.length;) {
+    let byte = exceptions[at++]!;
+    let gap = byte & 0x7f;
+    for (let shift = 7; byte >= 0x80; shift += 7) {
+      byte = exceptions[at++]!;
+      gap |= (byte & 0x7f) << shift;
+    }
+    index += gap + 1;
+    let attempts = COMMON[exceptions[at]!];
+    let durationsAt = ++at;
+    if (attempts?.kinds.length !== 1) {
+      const reader = new VarintReader(exceptions, at - 1);
+      attempts = readKinds(reader);
+      durationsAt = reader.position;
+      reader.skip(attempts.kinds.length - 1);
+      at = reader.position;
+    }
     if (isWanted && isWanted[index] !== 1) continue;
-    if (visit(index, attempts) === false) return;
+    if (visit(index, attempts, durationsAt) === false) return;
   }
 }
 
@@ -297,7 +312,7 @@ export function* attemptsOfTests(columns: ResultColumns): Generator<Attempt[]> {
 }
 
 /**
- * Calls `visit` for the tests that did not pass exactly once: index in the list, ascending, the time of their failed
+ * Calls `visit` for the tests with a failed attempt: index in the list, ascending, the time of their failed
  * attempts, and how they ended. Without durations the last attempt of each takes 0, because it took the rest of a total.
  *
  * @param isWanted the tests to read, by index
@@ -310,18 +325,14 @@ export function forEachFailedTime(
   visit: (index: number, failedMicroseconds: number, outcome: AttemptKind) => void,
 ): void {
   const totals = durations && new VarintReader(durations);
-  const reader = new VarintReader(exceptions);
-  let index = -1;
-  while (!reader.done) {
-    const gap = reader.read();
-    index += gap + 1;
-    totals?.skip(gap);
+  let next = 0;
+  forEachException(exceptions, (index, { kinds, counts, outcome }, durationsAt) => {
+    // Most were skipped.
+    if (counts.negative === 0 || !isWanted(index)) return;
+    totals?.skip(index - next);
+    next = index + 1;
     let rest = totals ? totals.read() * durationUnit : 0;
-    const { kinds, outcome } = readKinds(reader);
-    if (!isWanted(index)) {
-      reader.skip(kinds.length - 1);
-      continue;
-    }
+    const reader = new VarintReader(exceptions, durationsAt);
     let failed = 0;
     for (let no = 0; no < kinds.length; no++) {
       const isLast = no === kinds.length - 1;
@@ -330,7 +341,7 @@ export function forEachFailedTime(
       if (kinds[no] === "negative") failed += microseconds;
     }
     visit(index, failed, outcome);
-  }
+  });
 }
 
 /** Writes the microseconds of each test of the list, in its order, to the start of an array. */

@@ -101,7 +101,9 @@ export class SelectedTests {
     const first = this.testNos.reduce((first, testNo) => Math.min(first, testNo), end);
     this.#first = first;
     this.#places = new Int32Array(end - first).fill(-1);
-    for (const [place, testNo] of this.testNos.entries()) this.#places[testNo - first] = place;
+    for (let place = 0; place < this.testNos.length; place++) {
+      this.#places[this.testNos[place]! - first] = place;
+    }
   }
 
   /** The place of a test among them; -1 when it is not selected. */
@@ -198,6 +200,11 @@ export class RunResults {
       return next < indexes.length;
     });
     visitPassed(Infinity);
+  }
+
+  /** Each exception has at least two bytes. */
+  get mostExceptions(): number {
+    return this.#exceptions.length >> 1;
   }
 
   /** Calls `visit` for each test that did not pass exactly once. */

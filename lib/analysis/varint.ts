@@ -36,10 +36,16 @@ export class VarintWriter {
 /** Reads them in the same order. */
 export class VarintReader {
   #bytes: Uint8Array;
-  #position = 0;
+  #position: number;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, position = 0) {
     this.#bytes = bytes;
+    this.#position = position;
+  }
+
+  /** Bytes before the next number. */
+  get position(): number {
+    return this.#position;
   }
 
   get done(): boolean {

@@ -43,8 +43,8 @@ export function groupsByBuilds<Test extends FailedTest<unknown>>(
 export function groupTests<Test extends FailedTest<unknown>>(tests: readonly Test[]): Test[][] {
   const groups = new DisjointSets(tests.length);
   const byCause = new Map<unknown, number>();
-  for (const [index, { causes }] of tests.entries()) {
-    for (const cause of causes) {
+  for (let index = 0; index < tests.length; index++) {
+    for (const cause of tests[index]!.causes) {
       const first = byCause.get(cause);
       if (first === undefined) byCause.set(cause, index);
       else groups.join(first, index);

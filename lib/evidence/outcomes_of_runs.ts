@@ -6,11 +6,11 @@ import { outcomeByte, PASSED } from "./test_evidence.ts";
 
 /** The tests that did not pass exactly once, by column, run by run. */
 interface ExceptionColumns {
-  testNos: readonly number[];
+  testNos: Int32Array;
   /** {@linkcode outcomeByte} of each. */
-  outcomes: readonly number[];
+  outcomes: Uint8Array;
   /** By run: where its exceptions begin; one more for the end. */
-  starts: readonly number[];
+  starts: Int32Array;
 }
 
 /**
@@ -26,22 +26,25 @@ export function exceptionsOf(runs: readonly Run<"results">[]): ExceptionColumns 
   return columns;
 }
 
+/** In arrays of a known size: to let two arrays grow to 100,000 exceptions takes 30 ms in the first request of a process. */
 function decode(runs: readonly Run<"results">[]): ExceptionColumns {
-  const testNos: number[] = [];
-  const outcomes: number[] = [];
-  const starts = [0];
+  const most = runs.reduce((sum, { results }) => sum + results.mostExceptions, 0);
+  const testNos = new Int32Array(most);
+  const outcomes = new Uint8Array(most);
+  const starts = new Int32Array(runs.length + 1);
+  let count = 0;
   // Nearly all attempts are one of a few objects.
   const byteOf = new Map<Attempts, number>();
-  for (const { results } of runs) {
-    results.eachException((testNo, attempts) => {
+  for (let runNo = 0; runNo < runs.length; runNo++) {
+    runs[runNo]!.results.eachException((testNo, attempts) => {
       let byte = byteOf.get(attempts);
       if (byte === undefined) byteOf.set(attempts, byte = outcomeByte(attempts));
-      testNos.push(testNo);
-      outcomes.push(byte);
+      testNos[count] = testNo;
+      outcomes[count++] = byte;
     });
-    starts.push(testNos.length);
+    starts[runNo + 1] = count;
   }
-  return { testNos, outcomes, starts };
+  return { testNos: testNos.subarray(0, count), outcomes, starts };
 }
 
 /** How some tests ended in each of some runs, test by test. */

@@ -60,16 +60,22 @@ export function findSegments(versions: VersionOutcomes): Segment[] {
   const { places, runs, failures } = blocksOf(versions);
   const likelihood = createLikelihood(runs.at(-1)!);
   // By place: the best partition of all versions before it, and the place at which its last segment begins.
-  const best = new Float64Array(places.length);
-  const begin = new Int32Array(places.length);
+  const best = [0];
+  const begin = [0];
   for (let end = 1; end < places.length; end++) {
-    best[end] = -Infinity;
+    let greatest = -Infinity;
+    let start = 0;
     for (let first = 0; first < end; first++) {
       const x = failures[end]! - failures[first]!;
       const n = runs[end]! - runs[first]!;
       const value = best[first]! + (first > 0 ? CHANGE_COST : 0) + likelihood(x, n);
-      if (value > best[end]!) [best[end], begin[end]] = [value, first];
+      if (value > greatest) {
+        greatest = value;
+        start = first;
+      }
     }
+    best.push(greatest);
+    begin.push(start);
   }
   const segments: Segment[] = [];
   for (let end = places.length - 1; end > 0; end = begin[end]!) {

@@ -76,7 +76,8 @@ export function withoutMerelyFlaky(
   const latestStop = stopTimesOf(runs).findLastIndex((stoppedAt) => stoppedAt !== null);
   const lastRuns = lastRunsOf(runs, selected);
   const found = new Set(testNos);
-  for (const [place, testNo] of selected.testNos.entries()) {
+  for (let place = 0; place < selected.testNos.length; place++) {
+    const testNo = selected.testNos[place]!;
     const mayHaveStopped = lastRuns[place]! <= latestStop;
     if (!mayHaveStopped && !mayBeBroken.has(testNo)) found.delete(testNo);
   }

@@ -3,7 +3,8 @@
 import type { TestIdentity } from "../base/identity.ts";
 import { formatTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
 import { formatOffset, localDay, localSeconds, type TimeZone, UTC } from "../base/time_zone.ts";
-import { type Content, type Markup, markup } from "./markup.ts";
+import { escapeHtml } from "./escape.ts";
+import { builtMarkup, type Content, type Markup, markup } from "./markup.ts";
 
 /** A column; the class `number` aligns right, `wide` hides it on a phone. */
 interface Column {
@@ -105,12 +106,14 @@ const BETWEEN_WORDS = /(?<=[/._:\\?&=,;@()[\]-])(?=[\p{L}\p{N}])(?!.{1,4}$)|(?<=
 
 /** A name, path or address that may break between its words, and not inside of them. */
 export function breakable(text: string): Markup {
-  const parts = text.split(/(?<=\s)(?=\S)/).flatMap((word) =>
+  // Most have nothing to escape.
+  const escape = escapeHtml(text) === text ? (part: string) => part : escapeHtml;
+  const words = text.split(/(?<=\s)(?=\S)/).map((word) =>
     word.split(BETWEEN_WORDS).flatMap((part) =>
       part.length <= WORD_CHARACTERS ? part : part.match(CHUNKS) ?? []
-    ).map((part, index) => index === 0 ? part : markup`<wbr>${part}`)
+    ).map(escape).join("<wbr>")
   );
-  return markup`${parts}`;
+  return builtMarkup(words.join(""));
 }
 
 /**

@@ -7,7 +7,9 @@ export class Markup {
 
   constructor(parts: readonly string[], values: readonly Content[]) {
     let text = parts[0]!;
-    for (const [index, value] of values.entries()) text += textOf(value) + parts[index + 1]!;
+    for (let index = 0; index < values.length; index++) {
+      text += textOf(values[index]) + parts[index + 1]!;
+    }
     this.#text = text;
   }
 
@@ -27,7 +29,7 @@ export function markup(parts: TemplateStringsArray, ...values: Content[]): Marku
   return new Markup(parts, values);
 }
 
-/** Markup from a file of this project that {@linkcode markup} wrote. */
+/** Markup that {@linkcode markup} wrote to a file of this project, or whose texts are escaped one by one. */
 export function builtMarkup(html: string): Markup {
   return new Markup([html], []);
 }

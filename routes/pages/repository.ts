@@ -1,7 +1,6 @@
 // Tests: tests/routes/pages_test.ts tests/routes/repositories_page_test.ts
 /** `/repos/{owner}/{name}`: one repository. */
 import { loadConclusionRecord } from "../../db/read/conclusion_record.ts";
-import type { ShownGroup } from "../../db/read/failures.ts";
 import {
   type FailuresOfRepository,
   type GroupOfTests,
@@ -286,7 +285,7 @@ ${table("What to repair first", columns, rows, "lines")}
 cause, are one row: there is probably one fault behind them.</p></section>`;
 }
 
-function causeTable(causes: readonly ShownGroup[], page: RepositoryPage): Markup {
+function causeTable(causes: FailuresOfRepository["causes"], page: RepositoryPage): Markup {
   const rows = causes.map(({ message, testCount, tests, count, lastRecordedAt }) => {
     const links = tests.map((id) => page.link.test(id, page.names.get(id)!));
     return [
