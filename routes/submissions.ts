@@ -34,6 +34,14 @@ const submissionSchema = schemas.object("Submission", {
     "processing until its results are counted, then processed or failed",
   ),
   test_result_count: schemas.count("Results: every attempt of every test, skipped ones included"),
+  ran_test_count: schemas.described(
+    v.nullable(schemas.count("Tests")),
+    "Tests that passed or failed at least once, null when it is not known",
+  ),
+  skipped_test_count: schemas.described(
+    v.nullable(schemas.count("Tests")),
+    "Tests that were only skipped, null when it is not known",
+  ),
   exit_code: schemas.nullable(
     schemas.count("0 to 255"),
     "How the command that ran the tests ended, where the client says so",

@@ -7,7 +7,6 @@ import {
   loadMassFailures,
 } from "../db/read/job_runs.ts";
 import { type GivenTest, loadJudgedRun } from "../db/read/verdicts.ts";
-import { medianOf } from "../lib/analysis/test_counts.ts";
 import { verdictOf, VERDICTS } from "../lib/analysis/verdict.ts";
 import { isGitId } from "../lib/base/commit.ts";
 import { parseShortTestId } from "../lib/base/identity.ts";
@@ -15,6 +14,7 @@ import { jsonRecord } from "../lib/base/json_record.ts";
 import { quote } from "../lib/base/quote.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 import { type CauseCount, OUTAGE_SECONDS } from "../lib/evidence/mass_failure.ts";
+import { usualCounts } from "../lib/gate/whole_run.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import { MAX_FILTER_CHARACTERS, parsePatterns } from "../lib/query/submission_filter.ts";
@@ -110,8 +110,6 @@ const outageRunSchema = schemas.object("OutageRun", {
 });
 
 const MAX_OUTAGE_RUNS = 10;
-/** Fewer say nothing about how many tests the job has. */
-const MIN_JOB_RUNS = 3;
 
 /** A parameter that describes the run whose failures are asked about. */
 function ofRun(what: string, example: string) {
@@ -187,8 +185,7 @@ export const verdicts = defineJsonRoute({
     ),
     outage: schemas.nullable(
       schemas.object("Outage", { runs: v.array(outageRunSchema) }),
-      "The latest 10 submissions of the last two hours in which more than 20 % of at least 20 tests " +
-        "failed",
+      "The latest 10 mass failures of other branches in the last two hours, of both kinds",
     ),
   }),
   resource: "repository in path",
@@ -217,8 +214,6 @@ export const verdicts = defineJsonRoute({
         ? load(loadIsFailedWithoutTest, run)
         : of.run_exit_code !== 0 && run.counts.failed === 0,
     ]);
-    const counts = runs.map(({ ranTestCount }) => ranTestCount);
-    const isKnown = runs.length >= MIN_JOB_RUNS;
     const trackedById = new Map(tracked.map((test) => [test.id, test]));
     return {
       tests: judged.tests.map(({ testHash, conclusion, failure, ...test }) => {
@@ -245,11 +240,7 @@ export const verdicts = defineJsonRoute({
       failed_without_test: isRed,
       base_branch: judged.baseBranch,
       mass_failure: judged.massFailure,
-      expected_test_count: isKnown ? medianOf(counts) : null,
-      base_test_counts: counts,
-      expected_skipped_count: isKnown
-        ? medianOf(runs.map(({ skippedTestCount }) => skippedTestCount))
-        : null,
+      ...jsonRecord(usualCounts(runs)),
       expected_files: expectedFiles,
       outage: outages.length > 0 ? { runs: outages.map((one) => jsonRecord(one)) } : null,
     };

@@ -4,7 +4,7 @@ import { MASS_FAILURE } from "../../lib/analysis/test_counts.ts";
 import type { Run } from "../../lib/analysis/run.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { compareTexts } from "../../lib/base/text.ts";
-import { missingPlaces, placesOf, type TestPlace } from "../../lib/gate/missing_places.ts";
+import { missingPlaces, placesOf, type TestPlace } from "../../lib/gate/whole_run.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
 import { isFailedWithoutTest, isOfBase } from "./fragments.ts";

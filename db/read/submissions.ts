@@ -34,6 +34,10 @@ export interface SubmissionRow {
   recordedAt: number;
   status: "processing" | "processed" | "failed";
   testResultCount: number;
+  /** Tests that passed or failed; `null` until it is processed, or by an earlier version of the program. */
+  ranTestCount: number | null;
+  /** Tests that were only skipped; `null` as well. */
+  skippedTestCount: number | null;
   /** How the command that ran the tests ended; `null` when unknown. */
   exitCode: number | null;
   /** Whether that command failed, although no test did. */
@@ -48,7 +52,8 @@ function submissionColumns(sql: Queryable) {
     coalesce(s.branch, '') as branch, s.environment, s.job, s.shard, s.attempt, s.runner,
     s.pull_number::float8 as "pullNumber", s.pull_title as "pullTitle", s.author,
     extract(epoch from s.recorded_at)::float8 as "recordedAt",
-    s.status, s.test_result_count as "testResultCount",
+    s.status, s.test_result_count as "testResultCount", s.ran_test_count as "ranTestCount",
+    s.skipped_test_count as "skippedTestCount",
     s.exit_code as "exitCode", ${isFailedWithoutTest(sql)} as "failedWithoutTest",
     array_to_json(s.notes) as notes`;
 }
@@ -111,10 +116,6 @@ export async function listStoredSubmissions(
 export interface BuildPart extends SubmissionRow {
   /** Tests with a failure or error. */
   failedTestCount: number;
-  /** Tests that passed or failed; `null` for a submission of an earlier version of the program. */
-  ranTestCount: number | null;
-  /** Tests that were only skipped; `null` as well. */
-  skippedTestCount: number | null;
   /** Whether its failures are an outage, which other branches had too. */
   isOutage: boolean;
 }
@@ -152,8 +153,7 @@ export async function loadBuild(
     select ${submissionColumns(sql)},
       (select count(distinct n.test_no)::int from negative_result n
         where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
-      ) as "failedTestCount", s.ran_test_count as "ranTestCount",
-      s.skipped_test_count as "skippedTestCount", s.is_outage as "isOutage"
+      ) as "failedTestCount", s.is_outage as "isOutage"
     from submission o
     join submission s on s.repository_id = o.repository_id
       and s.submission_id >= decode(${firstSubmissionId(recordedAt - SECONDS_PER_DAY)}, 'hex')

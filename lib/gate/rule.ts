@@ -8,7 +8,7 @@ import { formatTimestamp } from "../base/time.ts";
 import { NO_TEXT } from "../analysis/failure_causes.ts";
 import { coversEnvironment } from "../analysis/quarantine.ts";
 import { isSubtest } from "../analysis/subtests.ts";
-import { sayNotWhole, type TestPlace } from "./missing_places.ts";
+import { comparison, sayNotWhole, type TestPlace, type UsualCounts } from "./whole_run.ts";
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
@@ -80,22 +80,13 @@ export interface FailedTest extends TestIdentity {
   saysNothing?: true;
 }
 
-/** Percentage of the usual tests that may be missing in a whole run, unless it is given. */
-export const DEFAULT_MAX_MISSING = 5;
-
 /** Which failures of a quarantined test are excused: of causes that it is known for, or all. */
 export const CAUSES = ["seen", "any"] as const;
 
 /** What the service knows of earlier runs. */
-export interface EarlierRuns {
+export interface EarlierRuns extends UsualCounts {
   /** The fingerprints of the disruptions of the failed tests, by {@linkcode identityKey}. */
   causes: ReadonlyMap<string, readonly string[]>;
-  /** Median number of tests that ran in the job's last runs on the base branch; `null` when unknown. */
-  expectedTestCount: number | null;
-  /** The number of tests in each of them. */
-  baseTestCounts: readonly number[];
-  /** Median number of skipped tests in them; `null` when unknown. */
-  expectedSkippedCount: number | null;
   /** The files and classes that ran in each of the last 3; `null` when unknown. */
   expectedPlaces: readonly TestPlace[] | null;
 }
@@ -220,48 +211,11 @@ function notExcusable(input: GateInput): string | null {
   return `${newCause} of ${failed.length} failed tests failed for a new cause (--cause)${rest}`;
 }
 
-/**
- * Compares the run with earlier ones of its job: `missing` says that it was not whole, `unchecked` why
- * that is not known.
- */
-export function comparison(
-  { counts: { ran, skipped }, earlier, maxMissing }: Pick<
-    GateInput,
-    "counts" | "earlier" | "maxMissing"
-  >,
-): { missing: string | null; unchecked: string | null } {
-  const unchecked = (why: string) => ({
-    missing: null,
-    unchecked: `not checked whether all tests ran: ${why}`,
-  });
-  if (earlier === null) return unchecked("the service did not answer");
-  const { expectedTestCount: expected, expectedSkippedCount, baseTestCounts } = earlier;
-  if (expected === null || expectedSkippedCount === null) {
-    return unchecked("the service knows fewer than 3 runs of this job on the base branch (--job)");
-  }
-  const tolerance = expected * maxMissing / 100;
-  const isFar = (count: number) => Math.abs(count - expected) > tolerance;
-  if (baseTestCounts.filter(isFar).length * 4 > baseTestCounts.length) {
-    return unchecked("the number of tests on the base branch varies");
-  }
-  if (ran < expected - tolerance) {
-    return {
-      missing: `${formatCount(ran)} of about ${formatCount(expected)} tests ran`,
-      unchecked: null,
-    };
-  }
-  if (skipped > expectedSkippedCount + tolerance) {
-    return {
-      missing: `${plural(skipped, "test")} skipped, usually ${expectedSkippedCount}`,
-      unchecked: null,
-    };
-  }
-  return { missing: null, unchecked: null };
-}
-
 /** What says that a run is not whole; `null` when it is, or when that is not known. */
 export function notWhole(
-  input: Pick<GateInput, "counts" | "earlier" | "maxMissing" | "missingPlaces" | "reports">,
+  input: Pick<GateInput, "counts" | "earlier" | "missingPlaces" | "reports"> & {
+    maxMissing?: number;
+  },
 ): string | null {
   return sayNotWhole({
     missing: comparison(input).missing,

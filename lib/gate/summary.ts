@@ -11,7 +11,6 @@ import { EVIDENCE, type MassFailure } from "../evidence/evidence.ts";
 import { sayBlames, sayConclusion, sayDay } from "../evidence/said.ts";
 import { BLAMES, SHARE_SOURCES } from "../evidence/shares.ts";
 import {
-  comparison,
   type decideExitCode,
   type GateInput,
   hasNewCause,
@@ -22,6 +21,7 @@ import {
   type QuarantinedTest,
   quarantineOf,
 } from "./rule.ts";
+import { comparison } from "./whole_run.ts";
 
 /** Limit of the Markdown. GitHub allows 1 MiB for a job summary and 65,536 for a comment. */
 const MAX_MARKDOWN_CHARACTERS = 64_000;

@@ -5,11 +5,10 @@ import { loadBuildConclusions, storedMassFailure } from "../../db/read/conclusio
 import { loadJobRuns, loadMissingPlaces } from "../../db/read/job_runs.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { type BuildPart, loadBuild } from "../../db/read/submissions.ts";
-import { medianOf } from "../../lib/analysis/test_counts.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import { sayBlames } from "../../lib/evidence/said.ts";
-import { sayNotWhole } from "../../lib/gate/missing_places.ts";
+import { comparison, sayNotWhole, usualCounts } from "../../lib/gate/whole_run.ts";
 import { buildName, runName } from "../../lib/html/forge_links.ts";
 import { band, factLine, type KeyFigure } from "../../lib/html/elements.ts";
 import { externalLink, type Markup, markup } from "../../lib/html/markup.ts";
@@ -132,10 +131,6 @@ function redJobs(parts: readonly BuildPart[]): string[] {
 
 /** Uploads with jobs that are compared with the base branch. */
 const MAX_COMPARED = 20;
-/** Fewer say nothing about how many tests a job has. */
-const MIN_JOB_RUNS = 3;
-/** Fewer of the usual tests are a run that is not whole. */
-const MIN_PERCENT = 95;
 
 /** What says that the runs of a build are not whole: `212 of about 482 tests ran`. */
 async function missingTests(
@@ -151,12 +146,10 @@ async function missingTests(
         load(loadJobRuns, ofJob),
         load(loadMissingPlaces, ofJob),
       ]);
-      const counts = runs.map(({ ranTestCount }) => ranTestCount);
-      const usual = counts.length >= MIN_JOB_RUNS ? medianOf(counts)! : 0;
-      const ran = part.ranTestCount ?? usual;
-      const missing = ran * 100 < usual * MIN_PERCENT
-        ? `${formatCount(ran)} of about ${formatCount(usual)} tests ran`
-        : null;
+      const { ranTestCount: ran, skippedTestCount: skipped } = part;
+      const missing = ran === null || skipped === null
+        ? null
+        : comparison({ counts: { ran, skipped }, earlier: usualCounts(runs) }).missing;
       const said = sayNotWhole({ missing, places, cutOffCount: 0 });
       return said === null ? [] : [`${said} (${part.job})`];
     }),

@@ -220,6 +220,8 @@ describe("the oracle's responses", () => {
         recorded_at: "2026-03-15T12:00:00Z",
         status: "processed",
         test_result_count: 1,
+        ran_test_count: 1,
+        skipped_test_count: 0,
         notes: [],
       }],
       metadata: { after: btoa(`id:${newest}`), limit: 1 },

@@ -65,6 +65,8 @@ export function submissionsPage(
       recorded_at: timestamp(submission.recordedAt),
       status: submission.status,
       test_result_count: submission.results.length,
+      ran_test_count: countOf(oracle, submission, "ran"),
+      skipped_test_count: countOf(oracle, submission, "were skipped"),
       exit_code: null,
       failed_without_test: false,
       notes: [],
@@ -74,6 +76,10 @@ export function submissionsPage(
       limit: page.limit,
     },
   };
+}
+
+function countOf(oracle: Oracle, submission: PlainSubmission, what: "ran" | "were skipped"): Json {
+  return submission.status === "processed" ? oracle.testsThat(submission, what).size : null;
 }
 
 /** The organization of the token. */

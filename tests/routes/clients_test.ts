@@ -141,6 +141,8 @@ describeWithDatabase("clients over the network", (database) => {
           recorded_at: formatTimestamp(upload.recordedAt),
           status: "processed",
           test_result_count: upload.results.length,
+          ran_test_count: run === BROKEN_RUN ? 2 + BROKEN_TESTS : 2,
+          skipped_test_count: 1,
           notes: [],
         })),
       );

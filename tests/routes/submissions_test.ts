@@ -65,6 +65,8 @@ describeWithDatabases("GET /api/repos/{owner}/{name}/submissions", (database) =>
       recorded_at: "2026-09-21T14:13:20Z",
       status: "processed",
       test_result_count: 2,
+      ran_test_count: 1,
+      skipped_test_count: 1,
       exit_code: null,
       failed_without_test: false,
       notes: ['a "b".xml: an empty file: left out'],

@@ -1,6 +1,5 @@
 /** The content of the documentation page, drawn from the route table. */
 import { escapeHtml } from "../../lib/html/escape.ts";
-import type { Markup } from "../../lib/html/markup.ts";
 import type { Route } from "../../lib/http/request/route.ts";
 import {
   API_DESCRIPTION,
@@ -61,7 +60,9 @@ function endpoint(route: Route, fields: ReadonlySet<string>): string {
 <h3 id="${operationId}-title">${escapeHtml(route.summary)}</h3>
 <p class="path"><b>GET</b> <code>${escapeHtml(pathTemplate(path))}</code></p>
 ${markdown(route.description)}
-<form data-path="${escapeHtml(path)}"${access === "public" ? "" : " data-token"}>
+<form data-path="${escapeHtml(path)}"${
+    access === "public" ? "" : " data-token"
+  } autocomplete="off" spellcheck="false">
 ${describedParameters(route).map((one) => parameterField(operationId, one)).join("\n")}
 <button>Send request</button>
 </form>
@@ -82,14 +83,16 @@ function parameterField(operationId: string, parameter: DescribedParameter): str
     ? `<select ${attributes}><option></option>${
       values.map((value) => `<option>${escapeHtml(value)}</option>`).join("")
     }</select>`
-    : `<input ${attributes} placeholder="${escapeHtml(example)}" autocomplete="off" ` +
-      `spellcheck="false"${jsonSchema.type === "integer" ? ' inputmode="numeric"' : ""}>`;
+    : `<input ${attributes} placeholder="${escapeHtml(example)}"${
+      jsonSchema.type === "integer" ? ' inputmode="numeric"' : ""
+    }>`;
   return `<div class="parameter"><label for="${id}"><code>${name}</code> <small>${
     escapeHtml(facts.filter(Boolean).join(", "))
   }</small></label>${input}<div id="${id}-text">${markdown(description)}</div></div>`;
 }
 
-/** A description as HTML; no description has a link. */
-function markdown(text: string): Markup {
-  return renderMarkdown(text, () => null).content;
+/** A description as HTML; no description has a link. Outside of tags, quotes need no escape: JSON has many. */
+function markdown(text: string): string {
+  const html = String(renderMarkdown(text, () => null).content);
+  return html.replace(/>[^<]+/g, (between) => between.replaceAll("&quot;", '"'));
 }

@@ -3,7 +3,7 @@ import { readWith } from "../../base/read_with.ts";
 import { UsageError } from "../../base/failure.ts";
 import { MAX_LISTED } from "../../comment/job_section.ts";
 import { headline, isNoteworthy } from "../../comment/sections.ts";
-import { DEFAULT_MAX_MISSING, identityKey, isKnownFor, notWhole } from "../../gate/rule.ts";
+import { identityKey, isKnownFor, notWhole } from "../../gate/rule.ts";
 import { describeOutage, isWithoutFailure } from "../../gate/summary.ts";
 import { readName } from "../../intake/upload_values.ts";
 import { type AddCommand, command } from "../command.ts";
@@ -119,7 +119,6 @@ export const commentCommand: AddCommand = command({
         notWhole: notWhole({
           counts: run.attempts.counts,
           earlier,
-          maxMissing: DEFAULT_MAX_MISSING,
           missingPlaces: missing,
           reports: run.reports,
         }),

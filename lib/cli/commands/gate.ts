@@ -10,8 +10,8 @@ import { setting } from "../../base/config.ts";
 import { readWith } from "../../base/read_with.ts";
 import { parseTimeZone, type TimeZone, UTC } from "../../base/time_zone.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
-import { CAUSES, decideExitCode, DEFAULT_MAX_MISSING, type GateInput } from "../../gate/rule.ts";
-import type { TestPlace } from "../../gate/missing_places.ts";
+import { CAUSES, decideExitCode, type GateInput } from "../../gate/rule.ts";
+import { DEFAULT_MAX_MISSING, type TestPlace } from "../../gate/whole_run.ts";
 import {
   describeOutage,
   type GateSummary,

@@ -22,7 +22,7 @@ import { VERSION } from "../../base/version.ts";
 import type { MassFailure } from "../../evidence/evidence.ts";
 import type { CauseCount } from "../../evidence/mass_failure.ts";
 import type { FinalAttempts } from "../../gate/final_attempts.ts";
-import type { TestPlace } from "../../gate/missing_places.ts";
+import type { TestPlace } from "../../gate/whole_run.ts";
 import {
   type EarlierRuns,
   type FailedTest,

@@ -1,8 +1,8 @@
-// Tests: tests/lib/gate/missing_places_test.ts
+// Tests: tests/lib/gate/whole_run_test.ts
 /** Files that ran before, are there to run, and are missing from the reports of a run. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { missingPlaces, type ReportedPlaces, type TestPlace } from "../../gate/missing_places.ts";
+import { missingPlaces, type ReportedPlaces, type TestPlace } from "../../gate/whole_run.ts";
 import type { EarlierRuns } from "../../gate/rule.ts";
 
 /**

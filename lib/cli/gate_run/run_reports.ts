@@ -4,7 +4,7 @@ import { UsageError } from "../../base/failure.ts";
 import { quote } from "../../base/quote.ts";
 import { SubmissionBuilder } from "../../analysis/submission_content.ts";
 import { finalAttempts } from "../../gate/final_attempts.ts";
-import { placesOf } from "../../gate/missing_places.ts";
+import { placesOf } from "../../gate/whole_run.ts";
 import type { GateReport } from "../../gate/rule.ts";
 import { readFileChunks } from "../../report/file_chunks.ts";
 import { findPathPrefix } from "../../report/path_prefix.ts";

@@ -3,6 +3,7 @@
 import * as v from "valibot";
 import { failureCause, fingerprint } from "../../analysis/failure_groups.ts";
 import { ownersOf } from "../../analysis/test_tags.ts";
+import { comparison } from "../../gate/whole_run.ts";
 import {
   defineTool,
   described,
@@ -41,9 +42,6 @@ const MAX_BUILDS = 30;
 /** Submissions of a build whose job is compared with the base branch. */
 const MAX_JOBS = 8;
 
-/** A run with fewer of the tests that are expected is not whole, as for the gate. */
-const WHOLE_SHARE = 0.95;
-
 const submission = v.object({
   id: v.string(),
   build_url: v.string(),
@@ -54,9 +52,10 @@ const submission = v.object({
   environment: v.optional(v.string(), ""),
   job: v.optional(v.string(), ""),
   shard: v.optional(v.string(), ""),
-  test_result_count: v.number(),
+  ran_test_count: v.optional(v.nullable(v.number()), null),
+  skipped_test_count: v.optional(v.nullable(v.number()), null),
   failed_without_test: v.optional(v.boolean(), false),
-  pull_request: v.optional(v.nullable(v.union([v.number(), v.string()])), null),
+  pull_number: v.optional(v.nullable(v.number()), null),
 });
 type Submission = v.InferOutput<typeof submission>;
 
@@ -102,6 +101,8 @@ type Verdict = v.InferOutput<typeof verdict>;
 const verdictsPage = v.object({
   tests: v.array(verdict),
   expected_test_count: v.nullable(v.number()),
+  base_test_counts: v.array(v.number()),
+  expected_skipped_count: v.nullable(v.number()),
 });
 
 const conclusionsPage = v.object({ base_branch: v.string() });
@@ -167,7 +168,7 @@ export const getBuildVerdicts = defineTool({
     if (found === null) return { ...NOTHING, next_step: nothingFound(wanted) };
     const { parts, failed, flaky } = found;
     const [latest] = parts as [Submission];
-    const { byTest, whole } = await loadVerdicts(repo, parts, failed);
+    const { byTest, whole, missing } = await loadVerdicts(repo, parts, failed);
     const shown = failed.map((one) => ({
       one,
       verdict: verdictIn(latest, byTest.get(one.test_case_id)),
@@ -197,7 +198,7 @@ export const getBuildVerdicts = defineTool({
         name: cut(name, MIN_NAME_CHARACTERS),
       })),
       whole,
-      next_step: nextStep(tests, { count: failed.length, whole, isRed }),
+      next_step: nextStep(tests, { count: failed.length, whole, missing, isRed }),
       web_url: `${webUrl}/${web}`,
     });
   },
@@ -284,7 +285,7 @@ async function baseBranchOf(repo: Repo): Promise<string> {
 function isWanted(one: Submission, { build_url, commit, pull }: Wanted): boolean {
   if (build_url !== undefined && trimmed(one.build_url) !== trimmed(build_url)) return false;
   if (commit !== undefined && !one.commit_oid.startsWith(commit.toLowerCase())) return false;
-  return pull === undefined || String(one.pull_request) === String(pull) ||
+  return pull === undefined || one.pull_number === pull ||
     new RegExp(`^(?:refs/)?(?:pull|merge-requests)/${pull}(?:/|$)`).test(one.branch);
 }
 
@@ -324,41 +325,63 @@ async function finalOutcomes(
   return { failed: pick(true), flaky: pick(false) };
 }
 
+/** Whether all tests ran in the jobs of a build, and what says that some are missing. */
+interface Wholeness {
+  whole: boolean | null;
+  missing: string | null;
+}
+
 /** The verdicts on failed tests, and whether all tests ran in the jobs of the build. */
 async function loadVerdicts(
   repo: Repo,
   parts: readonly Submission[],
   failed: readonly Attempt[],
-): Promise<{ byTest: Map<string, Verdict>; whole: boolean | null }> {
+): Promise<Wholeness & { byTest: Map<string, Verdict> }> {
   const byTest = new Map<string, Verdict>();
-  const shares: (number | null)[] = [];
-  const jobs = parts.slice(0, MAX_JOBS).map(async (part) => {
-    const own = failed.filter(({ submission }) => submission === part).slice(0, PAGE_SIZE);
-    const ids = (own.length > 0 ? own : failed.slice(0, 1)).map((one) => one.test_case_id);
-    if (ids.length === 0) return;
-    const found = await repo.get({
-      path: pathOf(repo, "verdicts"),
-      query: {
-        tests: ids.join(),
-        run_job: part.job,
-        run_environment: part.environment,
-        run_shard: part.shard,
-        run_branch: part.branch,
-        run_commit: part.commit_oid,
-        run_build_url: part.build_url,
-      },
-    }, verdictsPage);
-    for (const one of found.tests) byTest.set(one.id, one);
-    const { expected_test_count: expected } = found;
-    shares.push(expected === null ? null : part.test_result_count / expected);
-  });
-  await Promise.all(jobs);
-  const isPart = shares.some((share) => share !== null && share < WHOLE_SHARE);
-  if (isPart || parts.some(({ status }) => status !== "processed")) {
-    return { byTest, whole: false };
+  const compared = await Promise.all(
+    parts.slice(0, MAX_JOBS).map(async (part) => {
+      const own = failed.filter(({ submission }) => submission === part).slice(0, PAGE_SIZE);
+      const ids = (own.length > 0 ? own : await anyTest(repo, part)).map((one) => one.test_case_id);
+      if (ids.length === 0) return null;
+      const found = await repo.get({
+        path: pathOf(repo, "verdicts"),
+        query: {
+          tests: ids.join(),
+          run_job: part.job,
+          run_environment: part.environment,
+          run_shard: part.shard,
+          run_branch: part.branch,
+          run_commit: part.commit_oid,
+          run_build_url: part.build_url,
+        },
+      }, verdictsPage);
+      if (own.length > 0) { for (const one of found.tests) byTest.set(one.id, one); }
+      const { ran_test_count: ran, skipped_test_count: skipped } = part;
+      return ran === null || skipped === null ? null : comparison({
+        counts: { ran, skipped },
+        earlier: {
+          expectedTestCount: found.expected_test_count,
+          baseTestCounts: found.base_test_counts,
+          expectedSkippedCount: found.expected_skipped_count,
+        },
+      });
+    }),
+  );
+  const [missing = null] = compared.flatMap((one) => one?.missing ?? []);
+  if (missing !== null || parts.some(({ status }) => status !== "processed")) {
+    return { byTest, whole: false, missing };
   }
-  const isKnown = shares.length > 0 && shares.every((share) => share !== null);
-  return { byTest, whole: isKnown ? true : null };
+  const isKnown = parts.length <= MAX_JOBS && compared.every((one) => one?.unchecked === null);
+  return { byTest, whole: isKnown ? true : null, missing };
+}
+
+/** A test of a run, for what is known of its job. */
+async function anyTest(repo: Repo, { id }: Submission): Promise<v.InferOutput<typeof attempt>[]> {
+  const { tests } = await repo.get(
+    { path: pathOf(repo, "submissions", id, "tests"), query: { limit: 1 } },
+    attemptsPage,
+  );
+  return tests;
 }
 
 /** The verdict without what the build itself told. */
@@ -427,15 +450,18 @@ function view(
 /** What to do, in one or two sentences. */
 function nextStep(
   tests: readonly FailedTest[],
-  { count, whole, isRed }: { count: number; whole: boolean | null; isRed: boolean },
+  { count, whole, missing, isRed }: Wholeness & { count: number; isRed: boolean },
 ): string {
-  const partly = whole === false ? " Not all tests ran: look at the log of the job, too." : "";
+  const why = missing === null ? "" : ` (${missing})`;
+  const partly = whole === false
+    ? ` Not all tests ran${why}: look at the log of the job, too.`
+    : "";
   const red = isRed ? "A job ended red without a failed test: look at its log. " : "";
   const [first] = tests;
   if (!first) {
     if (isRed) return red.trim();
     return whole === false
-      ? "No test failed, but not all ran: look at the log of the job."
+      ? `No test failed, but not all ran${why}: look at the log of the job.`
       : "No test failed. If the job is red, look at its log.";
   }
   const isYours = ({ verdict, blame }: FailedTest) =>

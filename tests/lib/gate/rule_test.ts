@@ -475,7 +475,10 @@ const anyInput: fc.Arbitrary<GateInput> = fc.record({
   earlier: fc.option(
     fc.record({
       expectedTestCount: fc.constantFrom(98, 98, null),
-      baseTestCounts: fc.oneof(fc.constant([98, 98, 98]), fc.array(count, { maxLength: 5 })),
+      baseTestCounts: fc.oneof(
+        fc.constant<number[]>([98, 98, 98]),
+        fc.array(count, { maxLength: 5 }),
+      ),
       expectedSkippedCount: fc.constantFrom(2, 2, 2, null),
       expectedPlaces: fc.constant(null),
     }),

@@ -7,6 +7,7 @@ import { toolEndpoint } from "../../../../lib/cli/tool_endpoint.ts";
 import type { TestResult } from "../../../../lib/report/result.ts";
 import { createApp } from "../../../../routes/mod.ts";
 import { describeWithDatabase } from "../../../database.ts";
+import { parseHtml } from "../../../routes/html.ts";
 import { createShop, DAY, type Fixture, flaky, idOf, NOW } from "../../../routes/fixture.ts";
 import { silentLog } from "../../../silent_log.ts";
 
@@ -180,6 +181,86 @@ describeWithDatabase("get_build_verdicts", (database) => {
     const { whole, next_step } = await call({ branch: "part" });
     assert.equal(whole, false);
     assert.match(next_step, /Not all tests ran/);
+  });
+
+  interface Ran {
+    passed: number;
+    skipped?: number;
+    /** Attempts of the first test that failed before it passed. */
+    retries?: number;
+  }
+
+  function resultsOf({ passed, skipped = 0, retries = 0 }: Ran): Partial<TestResult>[] {
+    const named = (index: number) => ({ name: `t${index}`, file: "all.ts" });
+    return [
+      ...Array.from({ length: retries }, () => ({
+        ...named(0),
+        conclusion: "failure" as const,
+      })),
+      ...Array.from({ length: passed }, (_, index) => named(index)),
+      ...Array.from({ length: skipped }, (_, index) => ({
+        ...named(passed + index),
+        conclusion: "skipped" as const,
+      })),
+    ];
+  }
+
+  const USUAL: Ran[] = [{ passed: 40 }, { passed: 40 }, { passed: 40 }];
+  const RUNS: [title: string, before: Ran[], run: Ran, missing: string | null, whole: unknown][] = [
+    ["as many tests as usual", USUAL, { passed: 40 }, null, true],
+    ["as few as the gate accepts", USUAL, { passed: 38, skipped: 2 }, null, true],
+    ["too few, one of them retried", USUAL, { passed: 30, retries: 10 }, "30 of about 40", false],
+    ["too few, as others are skipped", USUAL, { passed: 36, skipped: 4 }, "36 of about 40", false],
+    [
+      "more skipped than usual",
+      USUAL,
+      { passed: 40, skipped: 9 },
+      "9 tests skipped, usually 0",
+      false,
+    ],
+    [
+      "fewer of a number that varies",
+      [{ passed: 40 }, { passed: 70 }, { passed: 40 }],
+      {
+        passed: 3,
+      },
+      null,
+      null,
+    ],
+    ["fewer than in two earlier runs", USUAL.slice(1), { passed: 3 }, null, null],
+  ];
+  for (const [index, [title, before, run, missing, whole]] of RUNS.entries()) {
+    it(`says the same of a run as its page: ${title}`, async () => {
+      const job = { branch: "main", job: `unit-${index}`, environment: "Linux-X64" };
+      for (const [days, ran] of before.entries()) {
+        const recordedAt = NOW - (days + 1) * DAY;
+        await fixture.upload(shop, resultsOf(ran), { ...job, recordedAt });
+      }
+      for (const failures of [[], [{ ...failing("broken"), file: "all.ts" }]]) {
+        const buildUrl = `${BUILD}compared-${index}-${failures.length}`;
+        const passed = run.passed - failures.length;
+        const results = [...resultsOf({ ...run, passed }), ...failures];
+        const { submissionId } = await fixture.upload(shop, results, {
+          ...job,
+          branch: "fix",
+          buildUrl,
+        });
+        const found = await call({ build_url: buildUrl });
+        const response = await fixture.get(`/repos/acme/shop/builds/${submissionId}`);
+        const { text } = parseHtml(await response.text());
+        assert.equal(found.whole, whole);
+        const said = /Not whole: (.*?) \(unit-/.exec(text)?.[1] ?? null;
+        assert.equal(said?.slice(0, missing?.length) ?? null, missing);
+        if (said !== null) assert.ok(found.next_step.includes(said), found.next_step);
+        else assert.doesNotMatch(found.next_step, /not all/i);
+      }
+    });
+  }
+
+  it("finds the build of a pull request by its number", async () => {
+    const run = { branch: "fix-tax", pullNumber: 4711, buildUrl: `${BUILD}pull` };
+    await fixture.upload(shop, [failing("tax")], run);
+    assert.equal((await call({ pull: 4711 })).build?.build_url, `${BUILD}pull`);
   });
 
   it("ignores empty arguments", async () => {

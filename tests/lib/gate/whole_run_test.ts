@@ -9,7 +9,7 @@ import {
   placesOf,
   sayNotWhole,
   type TestPlace,
-} from "../../../lib/gate/missing_places.ts";
+} from "../../../lib/gate/whole_run.ts";
 
 const test = (file: string, className: string) => ({
   suite: "",

@@ -1,0 +1,147 @@
+/** Whether a run is whole: the number of tests, files and classes that earlier runs of its job had. */
+import { medianOf, type TestCounts } from "../analysis/test_counts.ts";
+import type { TestIdentity } from "../base/identity.ts";
+import { formatCount, plural } from "../base/text.ts";
+
+/** Percentage of the usual tests that may be missing in a whole run, unless it is given. */
+export const DEFAULT_MAX_MISSING = 5;
+
+/** Fewer runs say nothing about how many tests a job has. */
+const MIN_RUNS = 3;
+
+/** How many tests the last runs of a job on the base branch had. */
+export interface UsualCounts {
+  /** Median number of tests that ran; `null` when unknown. */
+  expectedTestCount: number | null;
+  /** The number of tests that ran in each run. */
+  baseTestCounts: number[];
+  /** Median number of skipped tests; `null` when unknown. */
+  expectedSkippedCount: number | null;
+}
+
+/** The usual counts of a job by its last runs on the base branch. */
+export function usualCounts(
+  runs: readonly { ranTestCount: number; skippedTestCount: number }[],
+): UsualCounts {
+  const baseTestCounts = runs.map(({ ranTestCount }) => ranTestCount);
+  const skipped = runs.map(({ skippedTestCount }) => skippedTestCount);
+  const isKnown = runs.length >= MIN_RUNS;
+  return {
+    expectedTestCount: isKnown ? medianOf(baseTestCounts) : null,
+    baseTestCounts,
+    expectedSkippedCount: isKnown ? medianOf(skipped) : null,
+  };
+}
+
+/**
+ * Compares the run with earlier ones of its job: `missing` says that it was not whole, `unchecked` why
+ * that is not known.
+ */
+export function comparison(
+  { counts: { ran, skipped }, earlier, maxMissing = DEFAULT_MAX_MISSING }: {
+    counts: Pick<TestCounts, "ran" | "skipped">;
+    /** `null` when the service did not answer. */
+    earlier: UsualCounts | null;
+    maxMissing?: number;
+  },
+): { missing: string | null; unchecked: string | null } {
+  const unchecked = (why: string) => ({
+    missing: null,
+    unchecked: `not checked whether all tests ran: ${why}`,
+  });
+  if (earlier === null) return unchecked("the service did not answer");
+  const { expectedTestCount: expected, expectedSkippedCount, baseTestCounts } = earlier;
+  if (expected === null || expectedSkippedCount === null) {
+    return unchecked("the service knows fewer than 3 runs of this job on the base branch (--job)");
+  }
+  const tolerance = expected * maxMissing / 100;
+  const isFar = (count: number) => Math.abs(count - expected) > tolerance;
+  if (baseTestCounts.filter(isFar).length * 4 > baseTestCounts.length) {
+    return unchecked("the number of tests on the base branch varies");
+  }
+  if (ran < expected - tolerance) {
+    return {
+      missing: `${formatCount(ran)} of about ${formatCount(expected)} tests ran`,
+      unchecked: null,
+    };
+  }
+  if (skipped > expectedSkippedCount + tolerance) {
+    return {
+      missing: `${plural(skipped, "test")} skipped, usually ${expectedSkippedCount}`,
+      unchecked: null,
+    };
+  }
+  return { missing: null, unchecked: null };
+}
+
+/** A file with tests and the class of one of them, or a class of tests without a file. */
+export interface TestPlace {
+  /** `""` for a class of tests without a file. */
+  file: string;
+  class: string;
+}
+
+/** What is in the reports of a run. */
+export interface ReportedPlaces {
+  files: ReadonlySet<string>;
+  classes: ReadonlySet<string>;
+  /** Classes of tests without a file. */
+  classesWithoutFile: ReadonlySet<string>;
+}
+
+/** The places of some tests. */
+export function placesOf(tests: Iterable<TestIdentity>): ReportedPlaces {
+  const files = new Set<string>();
+  const classes = new Set<string>();
+  const classesWithoutFile = new Set<string>();
+  for (const { file, class: className } of tests) {
+    classes.add(className);
+    if (file === "") classesWithoutFile.add(className);
+    else files.add(file);
+  }
+  return { files, classes, classesWithoutFile };
+}
+
+/**
+ * The expected places of which no test is in the reports. Some reports name a test with its file and others
+ * without one, which is found by its class.
+ */
+export function missingPlaces(
+  expected: readonly TestPlace[],
+  { files, classes, classesWithoutFile }: ReportedPlaces,
+): TestPlace[] {
+  return expected.filter(({ file, class: className }) =>
+    file === "" ? !classes.has(className) : !files.has(file) && !classesWithoutFile.has(className)
+  );
+}
+
+/** Named at most. */
+const MAX_NAMED = 3;
+
+/**
+ * What says that a run is not whole, such as `212 of about 482 tests ran; 3 test processes ended without a
+ * report`; `null` when nothing does.
+ *
+ * @param run.missing the tests that are missing by their number
+ * @param run.cutOffCount reports that are empty or cut off
+ */
+export function sayNotWhole(
+  { missing, places, cutOffCount }: {
+    missing: string | null;
+    places: readonly TestPlace[];
+    cutOffCount: number;
+  },
+): string | null {
+  const parts = missing === null ? [] : [missing];
+  const ended = places.length + cutOffCount;
+  if (ended > 0) {
+    const names = places.slice(0, MAX_NAMED).map(({ file, class: className }) => file || className);
+    const more = places.length > MAX_NAMED ? ", ..." : "";
+    const which = places.length === 0
+      ? ""
+      : `, unlike the last 3 runs on the base branch: ${names.join(", ")}${more}`;
+    const processes = `${formatCount(ended)} test ${ended === 1 ? "process" : "processes"}`;
+    parts.push(`${processes} ended without a report${which}`);
+  }
+  return parts.length === 0 ? null : parts.join("; ");
+}
