@@ -14,9 +14,9 @@ import {
   type TestEvidence,
   testEvidence,
 } from "../lib/evidence/test_evidence.ts";
+import { badRequest, notFound, RefusedError } from "../lib/http/request/errors.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
-import { GoneError, WrongParameterError } from "../lib/http/request/snapshot_reader.ts";
 import * as schemas from "./schemas.ts";
 
 const versionSchema = schemas.object("CodeVersion", {
@@ -128,35 +128,30 @@ export const testEvidenceRoute = defineJsonRoute({
   }),
   resource: "test in path",
   async handler({ load, query: { since: commitOid, environment: environments } }) {
-    const [{ firstDisruptionAt }, disrupted, history, first] = await Promise.all([
+    const [details, disrupted, history, first] = await Promise.all([
       load(loadTestDetails, {}),
       load(loadDisruptedPlaces, {}),
       load(loadBaseHistory, { environments, commitOid }),
       load(loadFirstDisrupted, {}),
     ]);
     const { runs, repair, wrongCommit } = history;
-    if (wrongCommit !== null) throw new WrongParameterError({ since: [wrongCommit] });
-    if (commitOid !== "" && repair === null) throw new GoneError();
+    if (wrongCommit !== null) throw new RefusedError(badRequest({ since: [wrongCommit] }));
+    if (commitOid !== "" && repair === null) throw new RefusedError(notFound());
     const disruptedIn = environmentsIn(disrupted, environments);
-    const found = testEvidence(runs, { disruptedIn, repair });
-    return {
-      ...evidenceView(found, history),
-      first_disruption: firstDisruptionView(first, firstDisruptionAt),
-    };
+    return evidenceView(testEvidence(runs, { disruptedIn, repair }), { details, first, history });
   },
 });
 
-/**
- * The first disruption of a test as the API and the command line show it.
- *
- * @param first the first one that is stored: an earlier one may be pruned
- */
-export function firstDisruptionView(
-  first: Awaited<ReturnType<typeof loadFirstDisrupted>>,
-  firstDisruptionAt: number | null,
-) {
-  if (first === null || first.recordedAt !== firstDisruptionAt) return null;
-  return {
+/** What the object of the API has beyond the evidence. */
+interface Loaded {
+  details: { firstDisruptionAt: number | null };
+  /** The first disruption that is stored: an earlier one may be pruned. */
+  first: Awaited<ReturnType<typeof loadFirstDisrupted>>;
+  history: { stopped: Stopped | null };
+}
+
+function firstDisruptionView({ details: { firstDisruptionAt }, first }: Loaded) {
+  return first === null || first.recordedAt !== firstDisruptionAt ? null : {
     recorded_at: formatTimestamp(first.recordedAt),
     build_url: first.buildUrl,
     commit_oid: first.commitOid,
@@ -170,8 +165,9 @@ export function firstDisruptionView(
 /** The evidence for a test as the API and the command line show it. */
 export function evidenceView(
   { state, environment, since, calm, ...last }: TestEvidence,
-  { stopped }: { stopped: Stopped | null },
+  loaded: Loaded,
 ) {
+  const { history: { stopped } } = loaded;
   return {
     state,
     environment,
@@ -197,6 +193,7 @@ export function evidenceView(
       last_run_at: formatTimestamp(stopped.lastRunAt),
       job_runs: stopped.jobRuns,
     },
+    first_disruption: firstDisruptionView(loaded),
   };
 }
 

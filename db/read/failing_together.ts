@@ -94,9 +94,9 @@ function everything({ repositoryId, idPrefix }: Pick<GroupsQuery, "repositoryId"
 
 /** The number of the build of each run, and of each build. */
 function numberBuilds(runs: FailuresInRuns["runs"]) {
-  const numbers = new Numbers();
-  const builds = Int32Array.from(runs, (run) => numbers.of(buildKey(run)));
-  return { builds, buildOf: (key: string) => numbers.find(key) };
+  const numbers = new Map<string, number>();
+  const builds = Int32Array.from(runs, (run) => numberOf(buildKey(run), numbers));
+  return { builds, buildOf: (key: string) => numbers.get(key) };
 }
 
 async function groupsOfTests(
@@ -126,19 +126,11 @@ async function groupsOfTests(
   };
 }
 
-/** Numbers names from 0, in the order in which they come. */
-class Numbers {
-  readonly #numbers = new Map<string, number>();
-
-  of(name: string): number {
-    let number = this.#numbers.get(name);
-    if (number === undefined) this.#numbers.set(name, number = this.#numbers.size);
-    return number;
-  }
-
-  find(name: string): number | undefined {
-    return this.#numbers.get(name);
-  }
+/** The number of a name: from 0, in the order in which they come. */
+function numberOf(name: string, numbers: Map<string, number>): number {
+  const number = numbers.get(name) ?? numbers.size;
+  numbers.set(name, number);
+  return number;
 }
 
 /** A test that failed. */
@@ -229,8 +221,8 @@ export async function loadFlakyFailures(
         and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
         and s.failed_test_count is distinct from 0 and ${isSelected(sql, filter)}`,
   ]);
-  const numbers = new Numbers();
-  const buildOf = new Map(builds.map((row) => [row.submissionId, numbers.of(row.build)]));
+  const numbers = new Map<string, number>();
+  const buildOf = new Map(builds.map((row) => [row.submissionId, numberOf(row.build, numbers)]));
   return new Map(
     Array.from(Map.groupBy(rows, ({ repositoryId }) => repositoryId), ([repositoryId, runs]) => {
       const builds = Int32Array.from(runs, ({ submissionId }) => buildOf.get(submissionId) ?? -1);

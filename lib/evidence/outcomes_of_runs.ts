@@ -13,10 +13,7 @@ interface ExceptionColumns {
   starts: Int32Array;
 }
 
-/**
- * By the array: it is loaded once for a request, never changed, and read by four functions, which would all have to
- * be given both.
- */
+/** By the array of runs: it never changes, and four functions read it, which would all have to be given both. */
 const decoded = new WeakMap<readonly Run<"results">[], ExceptionColumns>();
 
 /** The exceptions of runs, which are kept as long as the array. */

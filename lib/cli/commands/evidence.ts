@@ -3,7 +3,7 @@ import { loadTestDetails } from "../../../db/read/details_of_test.ts";
 import { readSnapshot } from "../../../db/read/snapshot.ts";
 import { loadDisruptedPlaces, loadFirstDisrupted } from "../../../db/read/runs_of_test.ts";
 import { loadBaseHistory } from "../../../db/read/test_evidence.ts";
-import { evidenceView, firstDisruptionView } from "../../../routes/test_evidence.ts";
+import { evidenceView } from "../../../routes/test_evidence.ts";
 import { isGitId } from "../../base/commit.ts";
 import { errorMessage } from "../../base/error.ts";
 import { UsageError } from "../../base/failure.ts";
@@ -64,7 +64,7 @@ export const evidenceCommand: AddCommand = command({
     ),
   },
   async run({ testId: parts, since, environment: environments }, context) {
-    const { found, history, commitOid, first } = await answered(async () => {
+    const { found, loaded, commitOid } = await answered(async () => {
       const git = context.io.git ?? runGit;
       const commitOid = await readCommit(since, git);
       const { sql } = await context.openDatabase();
@@ -93,8 +93,7 @@ export const evidenceCommand: AddCommand = command({
       let loaded = await load();
       // Git may take long: the database does not wait for it.
       if (!loaded.history.repair) loaded = await load(await commitsAfter(commitOid, git));
-      const { details, disrupted, first, history } = loaded;
-      const { runs, repair, wrongCommit, base } = history;
+      const { disrupted, history: { runs, repair, wrongCommit, base } } = loaded;
       if (wrongCommit !== null) throw new UsageError(`--since: ${wrongCommit}`);
       if (!repair) {
         throw new UsageError(
@@ -104,34 +103,23 @@ export const evidenceCommand: AddCommand = command({
         );
       }
       const disruptedIn = environmentsIn(disrupted, environments);
-      return {
-        found: testEvidence(runs, { disruptedIn, repair }),
-        history,
-        commitOid,
-        first: firstDisruptionView(first, details.firstDisruptionAt),
-      };
+      return { found: testEvidence(runs, { disruptedIn, repair }), loaded, commitOid };
     });
-    const calm = found.calm!;
-    await show(found, context, { history, commitOid, first });
-    const exitCode = EXIT_CODES[repairProof(calm)];
+    if (context.json) {
+      await context.io.stdout(`${JSON.stringify(evidenceView(found, loaded))}\n`);
+    } else await show(found, context, { ...loaded.history, commitOid });
+    const exitCode = EXIT_CODES[repairProof(found.calm!)];
     if (exitCode !== 0) throw new ExitWith(exitCode);
   },
 });
 
 async function show(
   found: ReturnType<typeof testEvidence>,
-  { io, json }: CommandContext,
-  { history: { base, stopped }, commitOid, first }: {
-    history: Awaited<ReturnType<typeof loadBaseHistory>>;
-    commitOid: string;
-    first: ReturnType<typeof firstDisruptionView>;
-  },
+  { io }: CommandContext,
+  { base, stopped, commitOid }:
+    & Pick<Awaited<ReturnType<typeof loadBaseHistory>>, "base" | "stopped">
+    & { commitOid: string },
 ): Promise<void> {
-  if (json) {
-    return await io.stdout(
-      `${JSON.stringify({ ...evidenceView(found, { stopped }), first_disruption: first })}\n`,
-    );
-  }
   const named = { base, day: (seconds: number) => sayDay(seconds, UTC), wasAdded: false };
   const states = [sayRate(found, named), saySince(found, named)].filter(Boolean).join(" ");
   const place = found.environment === "" ? "" : ` in ${found.environment}`;

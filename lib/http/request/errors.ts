@@ -8,6 +8,15 @@ export type ParameterErrors = Record<string, string[]>;
 /** Methods that a known path accepts. */
 export const ALLOWED_METHODS: readonly string[] = ["GET", "HEAD"];
 
+/** What is read for a request shows that it has to be refused. */
+export class RefusedError extends Error {
+  override name = "RefusedError";
+
+  constructor(readonly response: Response) {
+    super(`refused with ${response.status}`);
+  }
+}
+
 /** 400 with all parameter errors; for an upload also 408 or 413. */
 export function badRequest(errors: ParameterErrors, status = 400): Response {
   return jsonResponse(status, { errors });

@@ -7,7 +7,7 @@ import { localDay, type TimeZone } from "../../base/time_zone.ts";
 import { TestCache } from "../test_cache/cache.ts";
 import type { Authenticated } from "./authentication.ts";
 import type { Context } from "./context.ts";
-import { badRequest, notFound, unauthorized } from "./errors.ts";
+import { badRequest, notFound, RefusedError } from "./errors.ts";
 import { createExporter } from "./list_export.ts";
 import { createLines, type ListFormat } from "./list_format.ts";
 import { readParameters } from "./parameters.ts";
@@ -15,13 +15,7 @@ import { findResource, isInPath, type ParsedUrl } from "./parsed_url.ts";
 import type { Moment } from "./queries.ts";
 import { acceptedFormat, createResponder, type ResponseKey } from "./responses.ts";
 import type { Editor, Endpoint, ListSource } from "./route.ts";
-import {
-  type CheckedRequest,
-  createSnapshotReader,
-  GoneError,
-  TokenEndedError,
-  WrongParameterError,
-} from "./snapshot_reader.ts";
+import { type CheckedRequest, createSnapshotReader } from "./snapshot_reader.ts";
 
 // Share of the cache for tests: they take longer to load than responses to make from them.
 const TESTS_SHARE = 0.6;
@@ -83,11 +77,7 @@ export function createRouteResponder(
       const key = keyOf(routed, seen, context);
       return await responder.created(request, { route, requestId, key }, result);
     } catch (error) {
-      if (error instanceof GoneError) return await refuse(notFound());
-      if (error instanceof WrongParameterError) return await refuse(badRequest(error.errors));
-      if (error instanceof TokenEndedError) {
-        return await refuse(unauthorized(route.access === "token or basic" ? "Basic" : "Bearer"));
-      }
+      if (error instanceof RefusedError) return await refuse(error.response);
       throw error;
     }
   }

@@ -5,32 +5,10 @@ import { readSnapshotAfter } from "../../../db/read/snapshot.ts";
 import { type LoadTestsOptions, RequestOverError, type TestCache } from "../test_cache/cache.ts";
 import type { Authenticated } from "./authentication.ts";
 import type { Context } from "./context.ts";
-import type { ParameterErrors } from "./errors.ts";
+import { notFound, RefusedError, unauthorized } from "./errors.ts";
 import { findResource, type ParsedUrl } from "./parsed_url.ts";
 import { createLoad, type Load } from "./queries.ts";
 import type { ApiRequest, Endpoint } from "./route.ts";
-
-/** The resource of a request was deleted after the request was authenticated, or a part of it does not exist. */
-export class GoneError extends Error {
-  override name = "GoneError";
-  override message = "the resource does not exist, or was deleted during the request";
-}
-
-/** A parameter is wrong, as only what is stored tells. */
-export class WrongParameterError extends Error {
-  override name = "WrongParameterError";
-  override message = "a parameter is wrong";
-
-  constructor(readonly errors: ParameterErrors) {
-    super();
-  }
-}
-
-/** The token of a request was revoked, or ended, after the request was authenticated. */
-export class TokenEndedError extends Error {
-  override name = "TokenEndedError";
-  override message = "the token was revoked, or ended, during the request";
-}
 
 /** A request that passed all checks, before anything is read for it. */
 export interface CheckedRequest {
@@ -57,7 +35,7 @@ type Handle<T> = (request: ApiRequest) => Promise<T> | T;
  *
  * Nothing is read for a request that is over: each of hundreds that waited for a connection would keep those
  * that came later waiting, until they are over too.
- * @throws {GoneError} {@linkcode TokenEndedError} {@linkcode RequestOverError}
+ * @throws {RefusedError} when the token or the resource is gone; {@linkcode RequestOverError}
  */
 export function createSnapshotReader({ sql }: Pick<Context, "sql">, tests: TestCache) {
   return async <T>(checked: CheckedRequest, handle: Handle<T>): Promise<Reading<T>> => {
@@ -92,9 +70,12 @@ export function createSnapshotReader({ sql }: Pick<Context, "sql">, tests: TestC
     };
     requireTime();
     return await readSnapshotAfter(sql, loadScope, async (tx, scope) => {
-      if (!scope) throw new TokenEndedError();
+      if (!scope) {
+        const scheme = route.access === "token or basic" ? "Basic" : "Bearer";
+        throw new RefusedError(unauthorized(scheme));
+      }
       const { repositories, errors, isMissing } = findResource(parsed, scope);
-      if (isMissing || Object.keys(errors).length > 0) throw new GoneError();
+      if (isMissing || Object.keys(errors).length > 0) throw new RefusedError(notFound());
       requireTime();
       const seen = { ...scope, repositories };
       const load = createLoad(tx, repositories, request);
