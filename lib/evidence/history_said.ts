@@ -28,12 +28,19 @@ export function sayRate(
   return `fails in ${percent(rate)} % of runs on ${base} (${counts}, ${interval})`;
 }
 
-/** `since 12 to 14 Nov, one of 9 changes`; `""` with one segment. */
+/**
+ * `since 12 to 14 Nov, one of 9 changes`; `since 12 to 14 Nov, at code that passed before: no change is the cause`;
+ * `""` with one segment.
+ */
 export function sayChange({ since }: Pick<TestEvidence, "since">, day: Named["day"]): string {
   if (!since) return "";
   const [from, to] = [day(since.from.recordedAt), day(since.to.recordedAt)];
-  const changes = since.changes === 1 ? "one change" : `one of ${plural(since.changes, "change")}`;
-  return `since ${daysFrom(from, to)}, ${changes}`;
+  return `since ${daysFrom(from, to)}, ${causeOf(since)}`;
+}
+
+function causeOf({ changes }: NonNullable<TestEvidence["since"]>): string {
+  if (changes === 0) return "at code that passed before: no change is the cause";
+  return changes === 1 ? "one change" : `one of ${plural(changes, "change")}`;
 }
 
 /** `12 to 14 Nov`; `28 Oct to 2 Nov`. */
@@ -103,7 +110,9 @@ export function sayRepair(
   if (failuresBefore === 0) return `${proof}: ${passes}, and no failure before: nothing to repair`;
   const lucky = Math.round(100 * byChance);
   const would = `${lucky === 0 ? "fewer than 1" : lucky} would still pass by luck`;
-  const needed = `${formatCount(passesNeeded)} passes are needed for 95 %`;
+  const needed = `${passesOf({ passes: passesNeeded })} ${
+    passesNeeded === 1 ? "is" : "are"
+  } needed for 95 %`;
   return `${proof}: ${passes}; of 100 tests that fail as often, ${would}; ${needed}`;
 }
 

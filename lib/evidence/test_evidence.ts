@@ -85,6 +85,7 @@ export interface HistorySegment extends VersionOutcome {
 export interface Since {
   from: HistoryVersion;
   to: HistoryVersion;
+  /** 0 when code fails that passed before: no change is the cause. */
   changes: number;
 }
 
@@ -194,6 +195,8 @@ interface EnvironmentHistory {
   outcomes: Uint8Array;
   /** The runs that count: their places among the runs of the environment. */
   ran: Int32Array;
+  /** Whether each run is a version of its own: the test broke without a change. */
+  isInTime: boolean;
   versions: Versions;
   segments: Segment[];
   last: Segment;
@@ -250,7 +253,8 @@ export class BaseHistories {
     outcomes: Uint8Array,
     { disruptedIn, repair }: { disruptedIn: Environments; repair: Repair | null },
   ): TestEvidence {
-    const { history, state, notRunSince } = this.#worst(outcomes, disruptedIn, repair);
+    const isSince = repair && this.#runsSince(repair);
+    const { history, state, notRunSince } = this.#worst(outcomes, disruptedIn, isSince);
     const { versions, segments, last } = history;
     const passing = passingOf(history);
     const { low, high } = rateInterval(last);
@@ -265,14 +269,14 @@ export class BaseHistories {
         from: this.#versionAt(versions, first),
         to: this.#versionAt(versions, end - 1),
       })),
-      ...repair
-        ? this.#calmSince(history, repair)
+      ...isSince
+        ? calmSince(history, isSince)
         : { calm: passing && calmAfter(passing.before, passing.passes), ...NO_FAILURES },
       notRunSince,
     };
   }
 
-  #worst(outcomes: Uint8Array, disruptedIn: Environments, repair: Repair | null = null) {
+  #worst(outcomes: Uint8Array, disruptedIn: Environments, isSince: RunsSince | null = null) {
     const [only, ...others] = this.#environments;
     if (only && others.length === 0) {
       const history = historyIn(only, outcomes);
@@ -292,8 +296,8 @@ export class BaseHistories {
       const isDisruptive = disruptedIn.size > 0 && (isElsewhere || disruptedIn.has(environment));
       return { history, state: environmentState(history, isDisruptive), environment, runs };
     });
-    const { asked, notRunSince } = repair
-      ? this.#provable(found, repair)
+    const { asked, notRunSince } = isSince
+      ? provable(found, isSince)
       : { asked: found, notRunSince: [] };
     const worst = worstEnvironment(asked);
     if (worst) return { ...worst, notRunSince };
@@ -301,33 +305,15 @@ export class BaseHistories {
     return { history, state: environmentState(history, disruptedIn.size > 0), notRunSince };
   }
 
-  /** The environments in which a repair is proved least, and those that have not run the test since. */
-  #provable<Found extends { history: EnvironmentHistory; environment: string }>(
-    found: readonly Found[],
-    repair: Repair,
-  ): { asked: Found[]; notRunSince: string[] } {
-    const proofs = found.map((one) => ({ one, ...this.#proof(one.history, repair) }));
-    const oftenRun = proofs.filter(({ runsSince }) => runsSince >= STOPPED_RUNS);
-    const notRun = oftenRun.length > 0 ? proofs.filter(({ runsSince }) => runsSince === 0) : [];
-    // Where it failed only in what has not run since, there is no other answer.
-    const counted = oftenRun.some(({ unproved }) => unproved > 0)
-      ? proofs.filter((proof) => !notRun.includes(proof))
-      : proofs;
-    const most = Math.max(...counted.map(({ unproved }) => unproved));
-    return {
-      asked: counted.filter(({ unproved }) => unproved === most).map(({ one }) => one),
-      notRunSince: notRun.map(({ one }) => one.environment),
-    };
-  }
-
-  #sinceOf({ versions, segments, last }: EnvironmentHistory): Since | null {
+  #sinceOf(history: EnvironmentHistory): Since | null {
+    const { versions, segments, last } = history;
     const before = segments.at(-2);
     if (!before) return null;
     const { from, to } = changeRange(versions, before, last);
     return {
       from: this.#versionAt(versions, from),
       to: this.#versionAt(versions, to),
-      changes: to - from,
+      changes: history.isInTime ? changesInTime(history, from, to) : to - from,
     };
   }
 
@@ -336,38 +322,70 @@ export class BaseHistories {
     return { commitOid, treeOid, recordedAt };
   }
 
-  /** How little the runs since a commit prove: 3 when it failed again, 0 when there was nothing to repair. */
-  #proof(history: EnvironmentHistory, repair: Repair): { runsSince: number; unproved: number } {
-    const { calm: { passes, passesNeeded }, ...failed } = this.#calmSince(history, repair);
-    const { failuresBefore, failuresSince } = failed;
-    const unproved = failuresSince > 0
-      ? 3
-      : failuresBefore === 0
-      ? 0
-      : passes < passesNeeded
-      ? 2
-      : 1;
-    return { runsSince: passes + failuresSince, unproved };
+  /**
+   * The runs of a commit and of later code, by their numbers. Code that ran before the first run of the commit is
+   * without it, even if it runs again later, unless the commit restores it.
+   */
+  #runsSince({ commitOid, recordedAt }: Repair): RunsSince {
+    const runs = this.#runs;
+    const own = runs.filter((run) => run.commitOid.toLowerCase().startsWith(commitOid));
+    const first = runs.findIndex((run) =>
+      run.recordedAt > recordedAt ||
+      run.recordedAt === recordedAt && (own.length === 0 || own.includes(run))
+    );
+    if (first === -1) return () => false;
+    const before = new Set(runs.slice(0, first).map(({ code }) => code));
+    for (const { code } of own) before.delete(code);
+    return (runNo) => runNo >= first && !before.has(runs[runNo]!.code);
   }
+}
 
-  /** What the runs since a commit say, against all before its first one: in the order of code versions. */
-  #calmSince(history: EnvironmentHistory, { commitOid, recordedAt }: Repair) {
-    const { outcomes } = history;
-    const runNos = inOrderOfVersions(history);
-    const runs = runNos.map((runNo) => this.#runs[runNo]!);
-    const own = runs.findIndex((run) => run.commitOid.toLowerCase().startsWith(commitOid));
-    const later = runs.findIndex((run) => run.recordedAt >= recordedAt);
-    const first = own >= 0 ? own : later >= 0 ? later : runs.length;
-    const count = (part: number[]) => ({
-      runs: part.length,
-      failures: part.filter((runNo) => outcomes[runNo] !== PASSED).length,
-    });
-    const after = count(runNos.slice(first));
-    const before = count(runNos.slice(0, first));
-    const calm: CalmSince = calmAfter(before, after.runs - after.failures);
-    if (after.failures > 0) calm.byChance = null;
-    return { calm, failuresBefore: before.failures, failuresSince: after.failures };
+/** Whether a run, by its number, is of a commit or of later code. */
+type RunsSince = (runNo: number) => boolean;
+
+/** The environments in which a repair is proved least, and those that have not run the test since. */
+function provable<Found extends { history: EnvironmentHistory; environment: string }>(
+  found: readonly Found[],
+  isSince: RunsSince,
+): { asked: Found[]; notRunSince: string[] } {
+  const proofs = found.map((one) => ({ one, ...proofOf(one.history, isSince) }));
+  const oftenRun = proofs.filter(({ runsSince }) => runsSince >= STOPPED_RUNS);
+  const notRun = oftenRun.length > 0 ? proofs.filter(({ runsSince }) => runsSince === 0) : [];
+  // Where it failed only in what has not run since, there is no other answer.
+  const counted = oftenRun.some(({ unproved }) => unproved > 0)
+    ? proofs.filter((proof) => !notRun.includes(proof))
+    : proofs;
+  const most = Math.max(...counted.map(({ unproved }) => unproved));
+  return {
+    asked: counted.filter(({ unproved }) => unproved === most).map(({ one }) => one),
+    notRunSince: notRun.map(({ one }) => one.environment),
+  };
+}
+
+/** How little the runs since a commit prove: 3 when it failed again, 0 when there was nothing to repair. */
+function proofOf(
+  history: EnvironmentHistory,
+  isSince: RunsSince,
+): { runsSince: number; unproved: number } {
+  const { calm: { passes, passesNeeded }, ...failed } = calmSince(history, isSince);
+  const { failuresBefore, failuresSince } = failed;
+  const unproved = failuresSince > 0 ? 3 : failuresBefore === 0 ? 0 : passes < passesNeeded ? 2 : 1;
+  return { runsSince: passes + failuresSince, unproved };
+}
+
+/** What the runs since a commit say, against all others. */
+function calmSince({ of: { runNos }, outcomes, ran }: EnvironmentHistory, isSince: RunsSince) {
+  const before = { runs: 0, failures: 0 };
+  const after = { runs: 0, failures: 0 };
+  for (const at of ran) {
+    const runNo = runNos[at]!;
+    const counts = isSince(runNo) ? after : before;
+    counts.runs++;
+    if (outcomes[runNo] !== PASSED) counts.failures++;
   }
+  const calm: CalmSince = calmAfter(before, after.runs - after.failures);
+  if (after.failures > 0) calm.byChance = null;
+  return { calm, failuresBefore: before.failures, failuresSince: after.failures };
 }
 
 function factsOf(
@@ -398,7 +416,9 @@ function historyIn(of: EnvironmentRuns, outcomes: Uint8Array): EnvironmentHistor
   const ran = lastRuns(of, outcomes);
   const versions = findVersions(of, outcomes, ran);
   const segments = findSegments(versions);
-  return { of, outcomes, ran, versions, segments, last: segments.at(-1) ?? NO_SEGMENT };
+  const last = segments.at(-1) ?? NO_SEGMENT;
+  const history = { of, outcomes, ran, isInTime: false, versions, segments, last };
+  return brokenInTime(history) ?? history;
 }
 
 /** The last runs of a test that count. The runs of one shard are few among all. */
@@ -446,8 +466,8 @@ function findVersions(
 }
 
 function environmentState(history: EnvironmentHistory, isDisruptive: boolean): TestState {
-  if (failsSince(history)) return "broken";
-  const { segments, last } = history;
+  const { isInTime, segments, last } = history;
+  if (isInTime) return "broken";
   // Of no interest unless all of them failed.
   const lastFinalFailures = last.failures < last.runs ? 0 : finalFailures(history);
   return stateIn({ segments, lastFinalFailures, isDisruptive });
@@ -466,20 +486,41 @@ function finalFailures(
 }
 
 /**
- * Whether a test broke without a change: the calendar, a certificate or a service breaks code that passed before,
- * which its code version hides. Its runs in the order of time show it.
+ * The history in the order of time of a test that broke without a change, otherwise `null`: the calendar, a
+ * certificate or a service breaks code that passed before, which the order of code versions hides.
  */
-function failsSince({ of: { runNos }, outcomes, ran }: EnvironmentHistory): boolean {
+function brokenInTime(history: EnvironmentHistory): EnvironmentHistory | null {
+  const { of: { runNos }, outcomes, ran } = history;
   const failedAtLast = (at: number) => outcomes[runNos[at]!] === FAILED_AT_LAST;
   // The latest one decides for nearly all.
-  if (ran.length < MIN_BROKEN_RUNS || !failedAtLast(ran.at(-1)!)) return false;
-  if (!ran.subarray(-MIN_BROKEN_RUNS).every(failedAtLast)) return false;
-  const last = findSegments({
+  if (ran.length < MIN_BROKEN_RUNS || !failedAtLast(ran.at(-1)!)) return null;
+  if (!ran.subarray(-MIN_BROKEN_RUNS).every(failedAtLast)) return null;
+  if (environmentState(history, false) === "broken") return null;
+  const versions = {
     count: ran.length,
+    places: history.versions.places,
+    firstRunNos: ran.map((at) => runNos[at]!),
     runs: ran.map(() => 1),
     failures: ran.map((at) => Number(outcomes[runNos[at]!] !== PASSED)),
-  }).at(-1)!;
-  return last.runs >= MIN_BROKEN_RUNS && ran.subarray(last.first).every(failedAtLast);
+  };
+  const segments = findSegments(versions);
+  const last = segments.at(-1)!;
+  const failing = ran.subarray(last.first);
+  if (last.runs < MIN_BROKEN_RUNS || !failing.every(failedAtLast)) return null;
+  return { ...history, isInTime: true, versions, segments, last };
+}
+
+/** Code versions in runs of a history in the order of time; 0 when code fails that passed before. */
+function changesInTime(
+  { of: { runNos, codeNos }, outcomes, ran, last }: EnvironmentHistory,
+  from: number,
+  to: number,
+): number {
+  const before = ran.subarray(0, last.first).filter((at) => outcomes[runNos[at]!] === PASSED);
+  const passed = new Set(Array.from(before, (at) => codeNos[at]!));
+  const codeAt = (at: number) => codeNos[at]!;
+  if (ran.subarray(last.first).some((at) => passed.has(codeAt(at)))) return 0;
+  return new Set(Array.from(ran.subarray(from + 1, to + 1), codeAt)).size;
 }
 
 /** How many runs of a code version passed after the last failed one. */
@@ -503,7 +544,7 @@ function passingOf(history: EnvironmentHistory): Passing {
   if (!failing) return null;
   let last = failing.end - 1;
   while (failures[last] === 0) last--;
-  const passesInLast = passesAtEnd(history, last);
+  const passesInLast = history.isInTime ? 0 : passesAtEnd(history, last);
   return {
     before: {
       runs: sum(runs, failing.first, last + 1) - passesInLast,
@@ -511,12 +552,6 @@ function passingOf(history: EnvironmentHistory): Passing {
     },
     passes: passesInLast + sum(runs, last + 1, count),
   };
-}
-
-/** The runs of a test, one code version after the other, by their positions. */
-function inOrderOfVersions({ of: { runNos, codeNos }, ran }: EnvironmentHistory): number[] {
-  const byCode = Map.groupBy(ran, (at) => codeNos[at]!);
-  return [...byCode.values()].flat().map((at) => runNos[at]!);
 }
 
 function sum(counts: Int32Array, first: number, end: number): number {

@@ -120,7 +120,7 @@ export function baseHistory(
       wasAdded: first !== undefined && oldest !== undefined && oldest < first.from.recordedAt,
     };
   };
-  const compare = since
+  const compare = since && since.changes > 0
     ? forgeOf(repository.url)?.compare(since.from.commitOid, since.to.commitOid) ?? ""
     : "";
   const changes = externalAddress(compare) && markup` (${externalLink(compare, "compare")})`;
@@ -179,9 +179,16 @@ function lastFailure(
   { runs, base }: BaseHistory,
   { at }: TestPage,
 ): Markup | "" {
-  const last = runs.findLast((run) => run.environment === environment && run.hasFailed);
+  const own = runs.filter((run) => run.environment === environment);
+  const last = own.findLast(({ hasFailed }) => hasFailed);
   const isCalm = calm !== null && calm.passes >= calm.passesNeeded;
-  if (!last || isCalm || state === "healthy" || state === "new") return "";
+  if (!last) return "";
+  // The passes since are of later code: of that alone the sentences on calm would be silent.
+  const tested = new Set(own.slice(0, own.indexOf(last)).map(({ code }) => code));
+  if (state !== "broken" && tested.has(last.code) && [...tested].at(-1) !== last.code) {
+    return markup`<b>Last failure</b> on ${base} ${at(last.recordedAt)}, at earlier code.`;
+  }
+  if (isCalm || state === "healthy" || state === "new") return "";
   // Of a test that failed once in 120 runs nothing says that it still fails.
   return state === "broken"
     ? markup`<b>Still failing</b>: last on ${base} ${at(last.recordedAt)}.`

@@ -160,6 +160,23 @@ describeWithDatabase("the evidence for a test", (database) => {
     assert.match(await page(), /<b>Still failing<\/b>: last on main/);
   });
 
+  it("says that earlier code failed again after the passes of later code", async () => {
+    const repository = await fixture.addRepository("acme", "again");
+    const failed = { name: "w", conclusion: "failure" as const, message: "boom" };
+    const upload = (commit: number, isFailed: boolean, recordedAt: number) =>
+      fixture.upload(repository, [isFailed ? failed : { name: "w" }], {
+        branch: "main",
+        commitOid: commitAt(commit),
+        recordedAt: NOW - 5_000 + recordedAt,
+      });
+    for (const index of Array(40).keys()) await upload(index, index === 1, index);
+    const shown = async () =>
+      mainOf(await (await fixture.get(`/tests/${idOf(repository, { name: "w" })}`)).text());
+    assert.doesNotMatch(await shown(), /earlier code/);
+    await upload(2, true, 60);
+    assert.match(await shown(), /<b>Last failure<\/b> on main [^]*, at earlier code\./);
+  });
+
   const page = async (query = "") =>
     mainOf(await (await fixture.get(`/tests/${idOf(shop, { name: "a" })}${query}`)).text());
 

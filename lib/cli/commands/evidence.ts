@@ -8,6 +8,7 @@ import { isGitId } from "../../base/commit.ts";
 import { errorMessage } from "../../base/error.ts";
 import { UsageError } from "../../base/failure.ts";
 import { testId } from "../../base/identity.ts";
+import { oneLine } from "../../base/text.ts";
 import { quote } from "../../base/quote.ts";
 import { WINDOW_SECONDS } from "../../base/time.ts";
 import { UTC } from "../../base/time_zone.ts";
@@ -131,7 +132,7 @@ async function show(
     const last = `last on ${base} ${named.day(stopped.lastRunAt)}`;
     lines.push(`Stopped running: ${last}; ${sayStopped(stopped)}`);
   }
-  await io.stdout(lines.filter((line) => line !== "").map((line) => `${line}\n`).join(""));
+  await io.stdout(lines.filter((line) => line !== "").map((line) => `${oneLine(line)}\n`).join(""));
 }
 
 /** The id of a commit, or of a revision of the checkout such as `HEAD`, in lower case. */

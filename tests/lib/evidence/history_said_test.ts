@@ -7,9 +7,9 @@ import { runsOf } from "./outcomes.ts";
 const DAYS = { 12: "12 Nov", 14: "14 Nov", 28: "28 Oct" };
 
 /** The words for a change between two days. */
-function changeBetween(from: keyof typeof DAYS, to: keyof typeof DAYS): string {
+function changeBetween(from: keyof typeof DAYS, to: keyof typeof DAYS, changes = 9): string {
   const version = (recordedAt: number) => ({ commitOid: "", treeOid: null, recordedAt });
-  const since = { from: version(from), to: version(to), changes: 9 };
+  const since = { from: version(from), to: version(to), changes };
   return sayChange({ since }, (seconds) => DAYS[seconds as keyof typeof DAYS]);
 }
 
@@ -18,6 +18,13 @@ describe("the history of a test in words", () => {
     assert.equal(changeBetween(12, 14), "since 12 to 14 Nov, one of 9 changes");
     assert.equal(changeBetween(28, 12), "since 28 Oct to 12 Nov, one of 9 changes");
     assert.equal(changeBetween(12, 12), "since 12 Nov, one of 9 changes");
+  });
+
+  it("blames no change when code fails that passed before", () => {
+    assert.equal(
+      changeBetween(12, 14, 0),
+      "since 12 to 14 Nov, at code that passed before: no change is the cause",
+    );
   });
 
   it("says of passes that the runs before them failed", () => {

@@ -2,7 +2,11 @@ import { commitAt, runsOf } from "./outcomes.ts";
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { calmAfter } from "../../../lib/evidence/calm.ts";
-import { MAX_HISTORY_RUNS, testEvidence } from "../../../lib/evidence/test_evidence.ts";
+import {
+  type HistoryRun,
+  MAX_HISTORY_RUNS,
+  testEvidence,
+} from "../../../lib/evidence/test_evidence.ts";
 
 const NOWHERE = new Set<string>();
 
@@ -58,6 +62,21 @@ describe("the evidence for a test", () => {
     assert.equal(testEvidence(runs.slice(0, -1), WITHOUT).state, "flaky");
   });
 
+  it("is broken since its first failed run, by no change, when code broke that passed before", () => {
+    const runs = againAt(runsOf(".".repeat(30)), [25, 26, 27, 28, 29], "F");
+    const found = testEvidence(runs, WITHOUT);
+    assert.deepEqual([found.state, found.runs, found.failures, found.calm?.passes], [
+      "broken",
+      5,
+      5,
+      0,
+    ]);
+    assert.deepEqual([found.since!.to.recordedAt, found.since!.changes], [31, 0]);
+    // The commits after them fail, too.
+    const { since } = testEvidence([...runs, ...laterRuns("FFF")], WITHOUT);
+    assert.deepEqual([since!.to.recordedAt, since!.changes], [31, 0]);
+  });
+
   it("counts runs of one tree as one version, at its first run", () => {
     const runs = runsOf("F.F.").map((run, index) => (
       { ...run, code: index < 2 ? "one" : "other", treeOid: index < 2 ? "one" : "other" }
@@ -103,6 +122,31 @@ describe("the evidence for a test", () => {
   });
 });
 
+/** Runs of other commits, after all of {@linkcode againAt}. */
+function laterRuns(signs: string): HistoryRun[] {
+  return runsOf(signs).map((run, index) => ({
+    ...run,
+    code: `later ${index}`,
+    commitOid: commitAt(500 + index),
+    recordedAt: 500 + index,
+  }));
+}
+
+/** Some runs, and then earlier commits once more. */
+function againAt(
+  runs: readonly HistoryRun[],
+  places: readonly number[],
+  sign: string,
+): HistoryRun[] {
+  const again = places.map((place, index) => ({
+    ...runsOf(sign)[0]!,
+    code: runs[place]!.code,
+    commitOid: runs[place]!.commitOid,
+    recordedAt: runs.length + index,
+  }));
+  return [...runs, ...again];
+}
+
 function versionAt(index: number) {
   return { commitOid: commitAt(index), treeOid: null, recordedAt: index };
 }
@@ -131,6 +175,40 @@ describe("calm", () => {
       { ...calmAfter({ runs: 0, failures: 0 }, 14), byChance: null },
       "abbreviated, it is the first run with it",
     );
+  });
+
+  it("since a commit counts no earlier code that runs again later", () => {
+    const runs = runsOf("..F....F" + ".".repeat(33));
+    const repair = { commitOid: "f".repeat(40), recordedAt: 39.5 };
+    const since = (of: HistoryRun[], repaired = repair) => {
+      const { calm, failuresSince } = testEvidence(of, { disruptedIn: NOWHERE, repair: repaired });
+      return [calm!.passes, failuresSince];
+    };
+    assert.deepEqual(since(againAt(runs, [10], ".")), [1, 0]);
+    assert.deepEqual(since(againAt(runs, [10], "F")), [1, 0]);
+    // Neither in an environment where it has not run before.
+    const elsewhere = againAt(runs, [10], ".").map((run, index) =>
+      index < 41 ? run : { ...run, environment: "Windows" }
+    );
+    assert.deepEqual(since(elsewhere), [1, 0]);
+    // The commit's own runs count whenever they are.
+    assert.deepEqual(since(againAt(runs, [39, 40], "."), repairAt(39).repair), [4, 0]);
+  });
+
+  it("since a commit that restores an earlier tree counts neither its earlier runs nor those after them", () => {
+    const restored = (signs: string, place: number, later: string) => {
+      const runs = runsOf(signs);
+      const code = runs[place]!.code;
+      const [own, ...others] = laterRuns(later);
+      const repair = { commitOid: commitAt(500), recordedAt: 500 };
+      const { calm, failuresBefore, failuresSince } = testEvidence(
+        [...runs, { ...own!, code }, ...others],
+        { disruptedIn: NOWHERE, repair },
+      );
+      return [calm!.passes, failuresBefore, failuresSince];
+    };
+    assert.deepEqual(restored("..F....F" + ".".repeat(33), 10, ".."), [2, 2, 0]);
+    assert.deepEqual(restored("....FFFFFF", 3, ".".repeat(42)), [42, 6, 0]);
   });
 
   it("since a commit has no chance if the test failed again", () => {
