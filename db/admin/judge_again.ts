@@ -11,14 +11,14 @@ import {
   type NegativeResult,
   withoutSubmission,
 } from "../../lib/analysis/disruptions.ts";
-import { recordedAtOf, testId } from "../../lib/base/identity.ts";
+import { recordedAtOf } from "../../lib/base/identity.ts";
 import { compareTexts, fullTestName } from "../../lib/base/text.ts";
 import { formatTimestamp } from "../../lib/base/time.ts";
-import type { TestIdentity } from "../../lib/base/identity.ts";
 import { VERSION } from "../../lib/base/version.ts";
 import { type Change, insertChanges } from "./changes.ts";
-import { integersIn, type Queryable } from "../connection/sql.ts";
+import type { Queryable } from "../connection/sql.ts";
 import { codeVersionOf, hasCodeVersion } from "../read/fragments.ts";
+import { loadIdentities } from "../read/names_of_tests.ts";
 import { loadVersionRuns } from "../write/disruptions.ts";
 import {
   deleteDisruptiveTests,
@@ -217,16 +217,14 @@ async function logMoved(
   const [organization] = await tx<{ organizationId: number }[]>`
     select organization_id as "organizationId" from repository
     where repository_id = ${repositoryId}`;
-  const rows = await tx<(TestIdentity & { testNo: number; testHash: number })[]>`
-    select test_no as "testNo", test_hash::float8 as "testHash", suite, class, name, file from test
-    where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, moved)})
-    order by test_no`;
+  const identities = await loadIdentities(tx, { repositoryId, idPrefix, testNos: moved });
   const dayOf = (test: DisruptiveTest | undefined) =>
     test ? formatTimestamp(test.firstDisruptionAt) : null;
-  const changes = rows.map(({ testNo, testHash, ...identity }): Change => ({
+  const inOrder = [...identities].sort(([a], [b]) => a - b);
+  const changes = inOrder.map(([testNo, { id, ...identity }]): Change => ({
     ...origin,
     command: "migrate",
-    subject: testId(idPrefix, testHash),
+    subject: id,
     detail: {
       repository: `${owner}/${name}`,
       test: fullTestName(identity),

@@ -1,8 +1,9 @@
 // Tests: tests/lib/mcp/tools/get_build_verdicts_test.ts tests/routes/failures_test.ts
 import { failedTests } from "../../lib/analysis/failed_tests.ts";
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
-import { testId, type TestIdentity } from "../../lib/base/identity.ts";
-import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
+import { idsIn, type Queryable } from "../connection/sql.ts";
+import { loadIdentities } from "./names_of_tests.ts";
 import { loadRuns } from "./runs.ts";
 
 /** A test that failed in a build. */
@@ -56,19 +57,15 @@ export async function loadBuildFailures(
       order by test_no, submission_id desc, result_no desc`,
     loadRuns(tx, { repositoryId, submissionIds, columns: ["environment", "job", "results"] }),
   ]);
-  const failed = failedTests(runs, negatives.map(({ testNo }) => testNo));
-  const identities = await tx<(TestIdentity & { testNo: number; testHash: number })[]>`
-    select test_no as "testNo", test_hash::float8 as "testHash", suite, class, name, file
-    from test
-    where repository_id = ${repositoryId}
-      and test_no = any(${integersIn(tx, negatives.map(({ testNo }) => testNo))})
-    order by suite collate "C", class collate "C", name collate "C", file collate "C"`;
+  const testNos = negatives.map(({ testNo }) => testNo);
+  const failed = failedTests(runs, testNos);
+  const identities = await loadIdentities(tx, { repositoryId, idPrefix, testNos, isSorted: true });
   const byTest = new Map(negatives.map((one) => [one.testNo, one]));
-  return identities.map(({ testNo, testHash, ...identity }) => {
+  return [...identities].map(([testNo, { id, ...identity }]) => {
     const { textId, submissionId, isDisruption, causes } = byTest.get(testNo)!;
     return {
       ...identity,
-      testId: testId(idPrefix, testHash),
+      testId: id,
       testNo,
       submissionId,
       isFailed: failed.has(testNo),

@@ -8,7 +8,8 @@ import {
 } from "../../lib/analysis/durations.ts";
 import type { Run } from "../../lib/analysis/run.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
-import { integersIn, type Queryable } from "../connection/sql.ts";
+import type { Queryable } from "../connection/sql.ts";
+import { loadIdentities } from "./names_of_tests.ts";
 import { loadTestHashes } from "./packed_rows.ts";
 import { withDurations } from "./runs.ts";
 
@@ -16,8 +17,7 @@ import { withDurations } from "./runs.ts";
 interface TestOnPage {
   /** Index of the test in the values that are ordered. */
   index: number;
-  testHash: number;
-  identity: TestIdentity;
+  test: TestIdentity & { id: string };
 }
 
 /**
@@ -28,8 +28,9 @@ interface TestOnPage {
  */
 export async function loadTestPage(
   sql: Queryable,
-  { repositoryId, testNos, values, after, limit }: {
+  { repositoryId, idPrefix, testNos, values, after, limit }: {
     repositoryId: number;
+    idPrefix: number;
     testNos: Int32Array;
     values: Float64Array;
     after: number;
@@ -48,11 +49,10 @@ export async function loadTestPage(
     .slice(after - before, after - before + limit);
   const identities = await loadIdentities(sql, {
     repositoryId,
+    idPrefix,
     testNos: shown.map((index) => testNos[index]!),
   });
-  return shown.map((index) => (
-    { index, testHash: hashOf(index), identity: identities.get(testNos[index]!)! }
-  ));
+  return shown.map((index) => ({ index, test: identities.get(testNos[index]!)! }));
 }
 
 /**
@@ -91,14 +91,4 @@ export async function loadLatestDurations(
   const needed = latestRuns(runs, groups);
   for await (const run of withDurations(sql, { repositoryId, runs: needed })) latest.add(run);
   return latest;
-}
-
-async function loadIdentities(
-  sql: Queryable,
-  { repositoryId, testNos }: { repositoryId: number; testNos: number[] },
-): Promise<Map<number, TestIdentity>> {
-  const rows = await sql<(TestIdentity & { testNo: number })[]>`
-    select t.test_no as "testNo", t.suite, t.class, t.name, t.file from test t
-    where t.repository_id = ${repositoryId} and t.test_no = any(${integersIn(sql, testNos)})`;
-  return new Map(rows.map(({ testNo, ...identity }) => [testNo, identity]));
 }

@@ -6,7 +6,7 @@ import {
   type TestGroups,
   testsAsGroups,
 } from "../../lib/analysis/durations.ts";
-import { testId, type TestIdentity } from "../../lib/base/identity.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
 import type { Patterns, SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { loadLatestDurations, loadTestPage } from "./duration_rows.ts";
@@ -64,14 +64,15 @@ async function durationsOfTests(
   const { groups: found, medians } = latest.medians();
   const page = await loadTestPage(sql, {
     repositoryId,
+    idPrefix,
     testNos: found.map((group) => testNos[group]!),
     values: medians,
     after,
     limit,
   });
-  const durations = page.map(({ index, testHash, identity }): ShownDurations => {
+  const durations = page.map(({ index, test }): ShownDurations => {
     const { group: _group, ...run } = latest.of(found[index]!);
-    return { key: testId(idPrefix, testHash), ...run, test: identity };
+    return { key: test.id, ...run, test };
   });
   return { count: found.length, durations };
 }

@@ -46,19 +46,27 @@ export async function loadTestNames(
   );
 }
 
+/** SQL: orders rows of `test` by suite, class, name and file, in the order of code points. */
+export function orderOfIdentities(sql: Queryable) {
+  return sql`order by suite collate "C", class collate "C", name collate "C", file collate "C"`;
+}
+
 /** The ids and names of tests of a repository, by test_no; pruned tests are left out. */
 export async function loadIdentities(
   sql: Queryable,
-  { repositoryId, idPrefix, testNos }: {
+  { repositoryId, idPrefix, testNos, isSorted = false }: {
     repositoryId: number;
     idPrefix: number;
     testNos: readonly number[];
+    /** By suite, class, name and file, in the order of code points. */
+    isSorted?: boolean;
   },
 ): Promise<Map<number, TestIdentity & { id: string }>> {
   const rows = await sql<(TestIdentity & { testNo: number; testHash: number })[]>`
     select t.test_no as "testNo", t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file
     from test t
-    where t.repository_id = ${repositoryId} and t.test_no = any(${integersIn(sql, testNos)})`;
+    where t.repository_id = ${repositoryId} and t.test_no = any(${integersIn(sql, testNos)})
+    ${isSorted ? orderOfIdentities(sql) : sql``}`;
   return new Map(
     rows.map(({ testNo, testHash, ...identity }) => [
       testNo,

@@ -15,7 +15,7 @@ import {
   type SlowOrder,
   type TimedRun,
 } from "../../lib/analysis/slow_downs.ts";
-import { testId, type TestIdentity } from "../../lib/base/identity.ts";
+import type { TestIdentity } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { loadTestPage } from "./duration_rows.ts";
@@ -89,6 +89,7 @@ export async function loadSlowTests(
   }).filter(({ slowDown }) => sort !== "slower" || slowDown !== null);
   const page = await loadTestPage(tx, {
     repositoryId,
+    idPrefix,
     testNos: Int32Array.from(all, ({ testNo }) => testNo),
     values: Float64Array.from(all, (test) => slownessOf(test, sort)),
     after,
@@ -96,9 +97,7 @@ export async function loadSlowTests(
   });
   return {
     count: all.length,
-    tests: page.map(({ index, testHash, identity }) => (
-      { ...all[index]!, ...identity, id: testId(idPrefix, testHash) }
-    )),
+    tests: page.map(({ index, test }) => ({ ...all[index]!, ...test })),
   };
 }
 

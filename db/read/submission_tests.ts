@@ -2,8 +2,9 @@
 import type { AttemptStatus, StoredFailure, TestAttempt } from "../../lib/analysis/attempts.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import { attemptsPage } from "../../lib/analysis/submission_attempts.ts";
-import { eventId, testId, type TestIdentity } from "../../lib/base/identity.ts";
+import { eventId, type TestIdentity } from "../../lib/base/identity.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
+import { loadIdentities, orderOfIdentities } from "./names_of_tests.ts";
 import { loadRuns } from "./runs.ts";
 import { loadTexts } from "./texts.ts";
 
@@ -45,24 +46,23 @@ export async function loadSubmissionTests(tx: Queryable, options: {
   });
   const tests = page.attempts;
   const [identities, texts] = await Promise.all([
-    selectTests(tx, { repositoryId, testNos: tests.map(({ testNo }) => testNo) }),
+    loadIdentities(tx, { repositoryId, idPrefix, testNos: tests.map(({ testNo }) => testNo) }),
     loadTexts(tx, {
       repositoryId,
       textIds: tests.flatMap(({ failure }) => failure?.textId ?? []),
     }),
   ]);
-  const identityOf = new Map(identities.map((row) => [row.testNo, row]));
   return {
     count: page.count,
     attempts: tests.map(({ testNo, position, ...attempt }) => {
-      const { testNo: _, testHash, ...identity } = identityOf.get(testNo)!;
+      const { id, ...identity } = identities.get(testNo)!;
       const { failure } = attempt;
       return {
         ...attempt,
         ...identity,
         testNo,
         id: eventId(submissionId, failure?.resultNo ?? run.resultCount + position),
-        testId: testId(idPrefix, testHash),
+        testId: id,
         text: failure && texts.get(failure.textId)!,
       };
     }),
@@ -95,17 +95,6 @@ async function selectSortedTestNos(
   const rows = await sql<{ testNo: number }[]>`
     select test_no as "testNo" from test
     where repository_id = ${repositoryId} and test_no = any(${integersIn(sql, testNos)})
-    order by suite collate "C", class collate "C", name collate "C", file collate "C"
-    limit ${limit}`;
+    ${orderOfIdentities(sql)} limit ${limit}`;
   return rows.map(({ testNo }) => testNo);
-}
-
-function selectTests(
-  sql: Queryable,
-  { repositoryId, testNos }: { repositoryId: number; testNos: number[] },
-) {
-  return sql<(TestIdentity & { testNo: number; testHash: number })[]>`
-    select test_no as "testNo", test_hash::float8 as "testHash", suite, class, name, file
-    from test
-    where repository_id = ${repositoryId} and test_no = any(${integersIn(sql, testNos)})`;
 }

@@ -1,7 +1,8 @@
 // Tests: tests/lib/intake/store_upload_test.ts
 /** The events of an upload: tests that become flaky, outages that begin and end. */
 import { isMassFailure, type TestCounts } from "../../lib/analysis/test_counts.ts";
-import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
+import { compareTexts } from "../../lib/base/text.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import {
   becomesFlaky,
@@ -11,6 +12,7 @@ import {
 import { integersIn, type Queryable } from "../connection/sql.ts";
 import { buildKeyOf, codeVersionOf } from "../read/fragments.ts";
 import { isMassFailureRow } from "../read/job_runs.ts";
+import { loadIdentities } from "../read/names_of_tests.ts";
 import { messageOf } from "../read/texts.ts";
 import type { NewDisruption } from "./disruptions.ts";
 import { addWebhookMessages, type EventRepository, loadOwnersOfTests } from "./webhook_messages.ts";
@@ -86,16 +88,13 @@ async function addFlakyTests(
   if (flaky.size === 0) return;
   const testNos = [...flaky.keys()];
   const owners = await loadOwnersOfTests(tx, { repositoryId, testNos });
-  const tests = await tx<(TestIdentity & { testNo: number; testHash: number })[]>`
-    select test_no as "testNo", test_hash::float8 as "testHash", suite, class, name, file from test
-    where repository_id = ${repositoryId} and test_no = any(${integersIn(tx, testNos)})
-    order by test_hash`;
-  const found = tests.map(({ testNo, testHash, ...identity }) => {
+  const identities = await loadIdentities(tx, { repositoryId, idPrefix, testNos });
+  const inOrder = [...identities].sort(([, a], [, b]) => compareTexts(a.id, b.id));
+  const found = inOrder.map(([testNo, identity]) => {
     const disruptions = flaky.get(testNo)!;
     return {
       latest: disruptions.findLast((one) => isNew.has(keyOf(one)))!,
       item: {
-        id: testId(idPrefix, testHash),
         ...identity,
         owners: owners.get(testNo) ?? [],
         disruptions: disruptions.length,
