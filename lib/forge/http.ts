@@ -2,6 +2,7 @@
 /** Requests to the API of a forge: bounded in time and size, classified errors, pages. */
 import * as v from "valibot";
 import { errorMessage } from "../base/error.ts";
+import { readBody } from "../base/read_body.ts";
 import { oneLine } from "../base/text.ts";
 import { VERSION } from "../base/version.ts";
 import { ForgeError, type WaitToRetry } from "./forge.ts";
@@ -206,15 +207,9 @@ function retryAfterMs(headers: Headers): number {
 }
 
 async function readText(response: Response): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) throw new ForgeError("failed", "a response is too large");
-    text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
+  const bytes = await readBody(response.body, { maxBytes: MAX_BODY_BYTES });
+  if (typeof bytes === "string") throw new ForgeError("failed", "a response is too large");
+  return new TextDecoder().decode(bytes);
 }
 
 function valueOf(text: string): unknown {

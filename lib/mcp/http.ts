@@ -1,6 +1,7 @@
 // Tests: tests/lib/cli/tool_endpoint_test.ts tests/lib/mcp/tools/get_build_verdicts_test.ts
 /** The agent tools over HTTP: one request, one response, nothing kept between them. */
 import { createMcpHandler } from "@modelcontextprotocol/server";
+import { readBody } from "../base/read_body.ts";
 import { createApiClient } from "../api_client/client.ts";
 import { createToolServer } from "./server.ts";
 
@@ -53,36 +54,19 @@ export async function answerToolRequest(
 
 /** The message in the body, or the response to a body without one. */
 async function readMessage({ body }: Request, timeoutMs: number): Promise<unknown> {
-  const decoder = new TextDecoder();
-  let text = "";
-  let byteCount = 0;
-  const reader = body?.getReader();
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    reader?.cancel().catch(() => {});
-  }, timeoutMs);
-  try {
-    for (;;) {
-      const { value } = await reader?.read() ?? {};
-      if (!value) break;
-      byteCount += value.length;
-      if (byteCount > MAX_BODY_BYTES) {
-        await reader?.cancel();
-        return rpcError(413, -32600, "the body has more than 1 MiB");
-      }
-      text += decoder.decode(value, { stream: true });
-    }
-  } catch {
-    return rpcError(408, -32700, "the body is incomplete: the connection was closed");
-  } finally {
-    clearTimeout(timer);
-  }
-  if (isLate) {
-    return rpcError(408, -32700, `the body is incomplete after ${timeoutMs / 1000} s`);
+  const bytes = await readBody(body, { maxBytes: MAX_BODY_BYTES, timeoutMs }).catch(() =>
+    "closed" as const
+  );
+  switch (bytes) {
+    case "too large":
+      return rpcError(413, -32600, "the body has more than 1 MiB");
+    case "late":
+      return rpcError(408, -32700, `the body is incomplete after ${timeoutMs / 1000} s`);
+    case "closed":
+      return rpcError(408, -32700, "the body is incomplete: the connection was closed");
   }
   try {
-    const message: unknown = JSON.parse(text + decoder.decode());
+    const message: unknown = JSON.parse(new TextDecoder().decode(bytes));
     // A batch could hold a thousand calls. Current revisions of the protocol have none.
     if (!Array.isArray(message)) return message;
     return rpcError(400, -32600, "found a batch: expected one message");

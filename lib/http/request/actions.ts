@@ -3,6 +3,7 @@
 import { TestDeletedError } from "../../../db/admin/quarantine.ts";
 import type { Caller, CallerScope } from "../../../db/read/caller.ts";
 import { ConcurrencyLimit, MAX_CHANGES, TOO_MANY_CHANGES } from "../../base/concurrency_limit.ts";
+import { readBody } from "../../base/read_body.ts";
 import type { TimeZone } from "../../base/time_zone.ts";
 import { keptParameters, layout, PAGE_HEADERS } from "../../html/layout.ts";
 import { pathsFrom } from "../../html/markup.ts";
@@ -102,28 +103,8 @@ async function readForm({ body, headers }: Request): Promise<URLSearchParams | s
   if (type.trim().toLowerCase() !== "application/x-www-form-urlencoded") {
     return "expected a form (application/x-www-form-urlencoded)";
   }
-  const reader = body?.getReader();
-  let isLate = false;
-  const timer = setTimeout(() => {
-    isLate = true;
-    reader?.cancel().catch(() => {});
-  }, FORM_TIMEOUT_MS);
-  try {
-    const decoder = new TextDecoder();
-    let [text, bytes] = ["", 0];
-    for (let part = await reader?.read(); part && !part.done; part = await reader!.read()) {
-      bytes += part.value.length;
-      if (bytes > MAX_FORM_BYTES) {
-        await reader!.cancel();
-        return `more than ${MAX_FORM_BYTES} bytes: expected shorter texts`;
-      }
-      text += decoder.decode(part.value, { stream: true });
-    }
-    // What arrived of it is another form.
-    return isLate
-      ? `it took longer than ${FORM_TIMEOUT_MS / 1000} s`
-      : new URLSearchParams(text + decoder.decode());
-  } finally {
-    clearTimeout(timer);
-  }
+  const bytes = await readBody(body, { maxBytes: MAX_FORM_BYTES, timeoutMs: FORM_TIMEOUT_MS });
+  if (bytes === "too large") return `more than ${MAX_FORM_BYTES} bytes: expected shorter texts`;
+  if (bytes === "late") return `it took longer than ${FORM_TIMEOUT_MS / 1000} s`;
+  return new URLSearchParams(new TextDecoder().decode(bytes));
 }

@@ -6,6 +6,7 @@
 import * as oauth from "oauth4webapi";
 import { errorMessage } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
+import { readBody } from "../../base/read_body.ts";
 import { cutText, oneLine } from "../../base/text.ts";
 import { lacksClaims } from "./person.ts";
 import type { SignInSettings } from "./settings.ts";
@@ -189,15 +190,10 @@ async function boundedFetch(url: string, options: RequestInit): Promise<Response
   const timer = setTimeout(() => timeout.abort(), TIMEOUT_MS);
   try {
     const response = await fetch(url, { ...options, redirect: "manual", signal: timeout.signal });
-    const chunks: Uint8Array<ArrayBuffer>[] = [];
-    let bytes = 0;
-    for await (const chunk of response.body ?? []) {
-      bytes += chunk.length;
-      if (bytes > MAX_BODY_BYTES) throw new Error("the response of the provider is too large");
-      chunks.push(chunk);
-    }
     const { status, headers } = response;
-    return new Response(bytes === 0 ? null : await new Blob(chunks).bytes(), { status, headers });
+    const bytes = await readBody(response.body, { maxBytes: MAX_BODY_BYTES });
+    if (typeof bytes === "string") throw new Error(`the response of the provider is ${bytes}`);
+    return new Response(bytes.length === 0 ? null : bytes, { status, headers });
   } finally {
     clearTimeout(timer);
   }

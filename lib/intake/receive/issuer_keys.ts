@@ -2,6 +2,7 @@
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from "jose";
 import { errorMessage } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
+import { readBody } from "../../base/read_body.ts";
 import { VERSION } from "../../base/version.ts";
 
 /** Issuers change their keys within days and publish new ones before. Older ones are looked up again. */
@@ -155,15 +156,9 @@ async function fetchJson(url: string, signal: AbortSignal): Promise<Record<strin
     await response.body?.cancel();
     throw new Error(`status ${response.status}, expected 200`);
   }
-  const decoder = new TextDecoder();
-  let text = "";
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > MAX_BODY_BYTES) throw new Error(`more than ${MAX_BODY_BYTES} bytes`);
-    text += decoder.decode(chunk, { stream: true });
-  }
-  const value: unknown = parse(text + decoder.decode());
+  const bytes = await readBody(response.body, { maxBytes: MAX_BODY_BYTES });
+  if (typeof bytes === "string") throw new Error(`more than ${MAX_BODY_BYTES} bytes`);
+  const value: unknown = parse(new TextDecoder().decode(bytes));
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new Error("expected a JSON object");
   }
