@@ -9,12 +9,9 @@ import { testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isActive, quarantineColumns } from "../read/fragments.ts";
+import { loadOwnersOfTests } from "../read/owners.ts";
 import { bumpDataVersion, lockRepository } from "../write/repository_row.ts";
-import {
-  addWebhookMessages,
-  loadOwnersOfTests,
-  loadSubscribedEvents,
-} from "../write/webhook_messages.ts";
+import { addWebhookMessages, loadSubscribedEvents } from "../write/webhook_messages.ts";
 import { type Change, insertChange, type Origin } from "./changes.ts";
 import { listRepositories, type Repository, repositoryColumns } from "./repositories.ts";
 

@@ -6,10 +6,10 @@ import {
   type PolicyMoment,
   type QuarantinePolicy,
 } from "../../lib/analysis/quarantine_policy.ts";
-import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Database } from "../connection/connect.ts";
 import type { Queryable } from "../connection/sql.ts";
+import { loadOwnersOfTests } from "../read/owners.ts";
 import { readSnapshot } from "../read/snapshot.ts";
 import { lockRepository } from "../write/repository_row.ts";
 import { writeTransaction } from "../write/transaction.ts";
@@ -100,12 +100,14 @@ export async function applyPolicy(
         await removeQuarantine(tx, test, { removedAt: now, removedBy: POLICY, reason }, origin);
       }
       if (action === "enter") {
+        const { repositoryId } = test.repository;
+        const owners = await loadOwnersOfTests(tx, { repositoryId, testNos: [test.testNo] });
         await addQuarantine(tx, test, {
           quarantinedAt: now,
           quarantinedBy: POLICY,
           quarantineType: "automatic",
           quarantineReason: reason,
-          quarantineOwner: await ownerOf(tx, test),
+          quarantineOwner: owners.get(test.testNo)?.join(", ") ?? null,
           quarantineExpiresAt: now + policy.expires,
           quarantineEnvironment: null,
         }, origin);
@@ -113,15 +115,4 @@ export async function applyPolicy(
     }
     return decisions;
   });
-}
-
-/** The owners of a test's file, from its `owner:` tags; `null` without any. */
-async function ownerOf(
-  sql: Queryable,
-  { testNo, repository: { repositoryId } }: PolicyTest,
-): Promise<string | null> {
-  const rows = await sql<{ owner: string }[]>`
-    select substr(tag, ${OWNER_TAG.length + 1}::int) as owner from test_tag
-    where repository_id = ${repositoryId} and starts_with(tag, ${OWNER_TAG}) and tests @> ${testNo}::int`;
-  return rows.map(({ owner }) => owner).sort().join(", ") || null;
 }

@@ -12,15 +12,12 @@ import { CALM_AFTER, endingNoticeAt } from "../../lib/webhook/events.ts";
 import type { Database } from "../connection/connect.ts";
 import { isTransient } from "../connection/errors.ts";
 import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
+import { loadOwnersOfTests } from "../read/owners.ts";
 import { loadRuns } from "../read/runs.ts";
 import { quarantineColumns } from "../read/fragments.ts";
 import { lockRepository } from "../write/repository_row.ts";
 import { writeTransaction } from "../write/transaction.ts";
-import {
-  addWebhookMessages,
-  loadOwnersOfTests,
-  loadSubscribedEvents,
-} from "../write/webhook_messages.ts";
+import { addWebhookMessages, loadSubscribedEvents } from "../write/webhook_messages.ts";
 import type { Quarantine } from "../../lib/analysis/quarantine.ts";
 import { listRepositories, type Repository } from "./repositories.ts";
 

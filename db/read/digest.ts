@@ -1,11 +1,11 @@
 // Tests: tests/lib/cli/commands/digest_test.ts
-import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import type { DisruptedTest } from "../../lib/digest/digest.ts";
 import { countRedJobs, JOB_COLUMNS, type RedJobs } from "../../lib/digest/red_jobs.ts";
 import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { storedMassFailure } from "./conclusions.ts";
 import { buildKeyOf, isFailedWithoutTest } from "./fragments.ts";
+import { ownersOf } from "./owners.ts";
 import { loadRuns } from "./runs.ts";
 
 /** Times in seconds since 1970. */
@@ -125,17 +125,16 @@ export async function loadOwnersOfTrackedTests(
   { repositoryId, idPrefix }: { repositoryId: number; idPrefix: number },
 ): Promise<Map<string, string[]>> {
   const rows = await sql<{ testHash: number; owner: string }[]>`
-    select t.test_hash::float8 as "testHash", substr(g.tag, ${OWNER_TAG.length + 1}::int) as owner
-    from test_tag g
-    join test t on t.repository_id = g.repository_id and g.tests @> t.test_no
-    where g.repository_id = ${repositoryId} and starts_with(g.tag, ${OWNER_TAG})
-      and (
-        exists (
-          select 1 from disruptive_test d
-          where d.repository_id = ${repositoryId} and d.test_no = t.test_no)
-        or exists (
-          select 1 from quarantine q
-          where q.repository_id = ${repositoryId} and q.test_no = t.test_no))`;
+    select t.test_hash::float8 as "testHash", o.owner
+    from ${ownersOf(sql, repositoryId)}
+    join test t on t.repository_id = ${repositoryId} and o.tests @> t.test_no
+    where (
+      exists (
+        select 1 from disruptive_test d
+        where d.repository_id = ${repositoryId} and d.test_no = t.test_no)
+      or exists (
+        select 1 from quarantine q
+        where q.repository_id = ${repositoryId} and q.test_no = t.test_no))`;
   const owners = Map.groupBy(rows, ({ testHash }) => testId(idPrefix, testHash));
   return new Map([...owners].map(([id, tags]) => [id, tags.map(({ owner }) => owner).sort()]));
 }

@@ -1,8 +1,8 @@
 // Tests: tests/lib/cli/commands/digest_test.ts
-import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import { parseTestId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { arrayOf, integersIn, type Queryable } from "../connection/sql.ts";
 import { isActive } from "./fragments.ts";
+import { ownersOf } from "./owners.ts";
 
 interface NamedTest extends TestIdentity {
   isQuarantined: boolean;
@@ -28,11 +28,10 @@ export async function loadTestNames(
       from test t
       where t.repository_id = ${repositoryId} and t.test_hash = any(${hashes}::bigint[])),
     owned as materialized (
-      select g.tag, g.tests * n.tests as tests
-      from test_tag g, (
+      select o.tag, o.tests * n.tests as tests
+      from ${ownersOf(sql, repositoryId)}, (
         select range_agg(int4range(test_no, test_no, '[]')) as tests from named
-      ) n
-      where g.repository_id = ${repositoryId} and starts_with(g.tag, ${OWNER_TAG}))
+      ) n)
     select t.test_hash::float8 as "testHash", t.suite, t.class, t.name, t.file,
       q.test_no is not null as "isQuarantined",
       array_to_json(array(

@@ -5,7 +5,6 @@ import {
   testId,
   type TestIdentity,
 } from "../../lib/base/identity.ts";
-import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import type { MassFailure } from "../../lib/evidence/evidence.ts";
 import type { CauseCount } from "../../lib/evidence/mass_failure.ts";
@@ -14,6 +13,7 @@ import type { Queryable } from "../connection/sql.ts";
 import { loadBaseBranch } from "./base_branch.ts";
 import { findOwnConclusions, loadBuildUrls, type ShownConclusion, withUrl } from "./conclusions.ts";
 import { type EvidenceRun, findConclusions } from "./evidence.ts";
+import { ownersOf } from "./owners.ts";
 import { messageOf } from "./texts.ts";
 import { hasHash, isOfBase, isRecordedSince } from "./fragments.ts";
 
@@ -151,10 +151,8 @@ async function selectTests(
     select t.test_no as "testNo", t.test_hash::float8 as "testHash",
       t.alias_hash::float8 as "aliasHash", t.suite, t.class, t.name, t.file, failure.*,
       array_to_json(array(
-        select substr(g.tag, ${OWNER_TAG.length + 1}::int) from test_tag g
-        where g.repository_id = ${repositoryId} and starts_with(g.tag, ${OWNER_TAG})
-          and g.tests @> t.test_no
-        order by g.tag)) as owners
+        select o.owner from ${ownersOf(sql, repositoryId)} where o.tests @> t.test_no order by o.tag
+      )) as owners
     from test t
     left join lateral (
       select encode(s.submission_id, 'hex') as "submissionId", s.build_url as "buildUrl",

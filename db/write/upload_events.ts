@@ -13,9 +13,10 @@ import { integersIn, type Queryable } from "../connection/sql.ts";
 import { buildKeyOf, codeVersionOf } from "../read/fragments.ts";
 import { isMassFailureRow } from "../read/job_runs.ts";
 import { loadIdentities } from "../read/names_of_tests.ts";
+import { loadOwnersOfTests } from "../read/owners.ts";
 import { messageOf } from "../read/texts.ts";
 import type { NewDisruption } from "./disruptions.ts";
-import { addWebhookMessages, type EventRepository, loadOwnersOfTests } from "./webhook_messages.ts";
+import { addWebhookMessages, type EventRepository } from "./webhook_messages.ts";
 
 /** A submission that was stored, in the transaction that has locked its repository. */
 interface StoredRun {

@@ -2,9 +2,8 @@
 /** The outbox of webhooks: messages are added in the transaction of their event. */
 import type { WebhookEvent } from "../../lib/webhook/events.ts";
 import type { WebhookItem } from "../../lib/webhook/message.ts";
-import { OWNER_TAG } from "../../lib/analysis/test_tags.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
-import { integersIn, type Queryable } from "../connection/sql.ts";
+import type { Queryable } from "../connection/sql.ts";
 
 /** The repository of an event. */
 export interface EventRepository extends RepositoryName {
@@ -46,19 +45,4 @@ export async function loadSubscribedEvents(
   const rows = await sql<{ event: WebhookEvent }[]>`
     select distinct unnest(events) as event from webhook where organization_id = ${organizationId}`;
   return new Set(rows.map(({ event }) => event));
-}
-
-/** The owners of tests, from their `owner:` tags, sorted, by test_no. */
-export async function loadOwnersOfTests(
-  sql: Queryable,
-  { repositoryId, testNos }: { repositoryId: number; testNos: readonly number[] },
-): Promise<Map<number, string[]>> {
-  const rows = await sql<{ testNo: number; owner: string }[]>`
-    select t.test_no as "testNo", substr(g.tag, ${OWNER_TAG.length + 1}::int) as owner
-    from test_tag g, unnest(${integersIn(sql, testNos)}) as t(test_no)
-    where g.repository_id = ${repositoryId} and starts_with(g.tag, ${OWNER_TAG})
-      and g.tests @> t.test_no
-    order by g.tag`;
-  const owners = Map.groupBy(rows, ({ testNo }) => testNo);
-  return new Map([...owners].map(([testNo, tags]) => [testNo, tags.map(({ owner }) => owner)]));
 }
