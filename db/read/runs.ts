@@ -276,14 +276,7 @@ export async function loadRunsByRepository<Wanted extends Column>(
     sql<Row[]>`
       select s.repository_id::float8 as "repositoryId", ${selected(sql, storedNames(columns))}
       from submission s where ${isWithin} and ${where}`,
-    // The upper bound, below which all ids are, makes a planner that does not know the window expect few.
-    sql<(ListRow & { repositoryId: number })[]>`
-      select l.repository_id::float8 as "repositoryId", ${listColumns(sql)}
-      from test_list l
-      where l.repository_id = any(${repositoryIds}::bigint[])
-        and (l.repository_id, l.test_list_no) in (
-          select distinct s.repository_id, s.test_list_no from submission s
-          where ${isWithin} and s.submission_id < decode('ff', 'hex'))`,
+    selectListsWithin(sql, repositoryIds, isWithin),
   ]);
   const listsOf = Map.groupBy(lists, ({ repositoryId }) => repositoryId);
   return new Map(
@@ -336,13 +329,7 @@ export async function loadDisruptedRuns(
       where ${isWithin} and (
         select true from negative_result n where ${isOfRun} and ${isDisruption} limit 1)
       order by s.submission_id`,
-    sql<(ListRow & { repositoryId: number })[]>`
-      select l.repository_id::float8 as "repositoryId", ${listColumns(sql)}
-      from test_list l
-      where l.repository_id = any(${ids}::bigint[])
-        and (l.repository_id, l.test_list_no) in (
-          select distinct s.repository_id, s.test_list_no from submission s
-          where ${isWithin} and s.submission_id < decode('ff', 'hex'))`,
+    selectListsWithin(sql, ids, isWithin),
   ]);
   const listsOf = Map.groupBy(lists, ({ repositoryId }) => repositoryId);
   return new Map(
@@ -365,6 +352,18 @@ function disruptedTests(row: DisruptedColumn) {
   if ("disrupted" in row) return new Set(integersOf(row.disrupted ?? new Uint8Array()));
   const others = new Set(integersOf(row.undisrupted ?? new Uint8Array()));
   return { has: (testNo: number) => !others.has(testNo) };
+}
+
+/** The lists of tests of submissions `s` of several repositories that meet a condition. */
+function selectListsWithin(sql: Queryable, repositoryIds: string, isWithin: Fragment) {
+  // The upper bound, below which all ids are, makes a planner that does not know the window expect few.
+  return sql<(ListRow & { repositoryId: number })[]>`
+    select l.repository_id::float8 as "repositoryId", ${listColumns(sql)}
+    from test_list l
+    where l.repository_id = any(${repositoryIds}::bigint[])
+      and (l.repository_id, l.test_list_no) in (
+        select distinct s.repository_id, s.test_list_no from submission s
+        where ${isWithin} and s.submission_id < decode('ff', 'hex'))`;
 }
 
 /**
