@@ -22,7 +22,7 @@ export interface ArchiveClaim {
   claimId: string;
 }
 
-/** An archive in its folder or bucket. */
+/** An archive in its folder or bucket, without a claim. */
 export interface FoundArchive {
   source: string;
   key: string;
@@ -168,57 +168,6 @@ export async function claimArchive(
   return row ?? null;
 }
 
-/**
- * Records an archive that no watcher has found as processed, in the transaction that stores its upload: nothing
- * is left of it when the process ends. Returns the key of its submission, as {@linkcode assignArchive} does; the
- * repository must be locked.
- * @throws {ClaimLostError} when it was found already
- */
-export async function recordProcessed(
-  tx: Queryable,
-  { source, key, version, repositoryId }: FoundArchive & { repositoryId: number },
-): Promise<string> {
-  const [row] = await tx<{ submissionKey: string }[]>`
-    insert into archive as a
-      (source, key, version, status, repository_id, submission_key, attempt_count, found_at, finished_at)
-    values (${source}, ${key}, ${version}, 'processed', ${repositoryId},
-      case when ${isKeyTaken(tx, { source, key, repositoryId })}
-        then ${suffixed({ source, key })} else ${key} end,
-      1, now(), now())
-    on conflict (source, key) do update set
-      status = excluded.status, version = excluded.version, repository_id = excluded.repository_id,
-      submission_key = excluded.submission_key, attempt_count = 1, lost_count = 0, reason = '',
-      finished_at = excluded.finished_at
-    where ${isRewritten(tx, tx`excluded.version`)}
-    returning submission_key as "submissionKey"`;
-  if (!row) throw new ClaimLostError("another watcher has found the archive");
-  return row.submissionKey;
-}
-
-/** Notes that the results of an archive that was recorded as processed were stored by an earlier submission. */
-export async function recordDuplicate(
-  tx: Queryable,
-  { source, key }: FoundArchive,
-): Promise<void> {
-  await tx`update archive set status = 'duplicate' where source = ${source} and key = ${key}`;
-}
-
-/** SQL: whether the repository has an archive with this key from another source. */
-function isKeyTaken(
-  sql: Queryable,
-  { source, key, repositoryId }: Omit<ArchiveClaim, "claimId"> & { repositoryId: number },
-) {
-  return sql`exists (
-    select 1 from archive o
-    where o.repository_id = ${repositoryId} and o.submission_key = ${key} and o.key = ${key}
-      and o.source <> ${source})`;
-}
-
-/** The key of the submission of an archive, when another source has brought its own. */
-function suffixed({ source, key }: Omit<ArchiveClaim, "claimId">): string {
-  return `${key}#${createHash("sha256").update(source).digest("hex").slice(0, 8)}`;
-}
-
 /** Extends the lease, unless another watcher has taken over. */
 export async function extendClaim(
   sql: Queryable,
@@ -226,50 +175,72 @@ export async function extendClaim(
 ): Promise<void> {
   await sql`
     update archive set claimed_until = now() + make_interval(secs => ${leaseSeconds})
-    where ${isClaimed(sql, claim)}`;
+    where ${isHeld(sql, claim)}`;
 }
 
-/** SQL: whether a row of `archive` is still claimed by this watcher. */
-function isClaimed(sql: Queryable, { source, key, claimId }: ArchiveClaim) {
-  return sql`source = ${source} and key = ${key} and claim_id = ${claimId}::uuid`;
+/** SQL: whether a row of `archive` is of this archive, and still claimed by this watcher if it was. */
+function isHeld(sql: Queryable, archive: ArchiveClaim | FoundArchive) {
+  return sql`source = ${archive.source} and key = ${archive.key}
+    ${"claimId" in archive ? sql`and claim_id = ${archive.claimId}::uuid` : sql``}`;
 }
 
 /**
  * Records the repository of an archive, and returns the key of its submission there: its own,
  * unless the repository has an archive with that key from another source. The repository must be locked: of
- * concurrent archives from two sources, one chooses its key after the other. @throws {ClaimLostError}
+ * concurrent archives from two sources, one chooses its key after the other. An archive that is not claimed is
+ * recorded as processed, in the transaction that stores its upload: nothing is left of it when the process ends.
+ *
+ * @throws {ClaimLostError} when another watcher has the archive
  */
 export async function assignArchive(
   tx: Queryable,
-  { repositoryId, ...claim }: ArchiveClaim & { repositoryId: number },
+  { repositoryId, ...archive }: (ArchiveClaim | FoundArchive) & { repositoryId: number },
 ): Promise<string> {
-  const { source, key } = claim;
-  const [choice] = await tx<{ isTaken: boolean }[]>`
-    select ${isKeyTaken(tx, { source, key, repositoryId })} as "isTaken"`;
-  const submissionKey = choice?.isTaken ? suffixed(claim) : key;
-  requireClaim(
-    await tx`
+  const { source, key } = archive;
+  const suffix = createHash("sha256").update(source).digest("hex").slice(0, 8);
+  const submissionKey = tx`case when exists (
+      select 1 from archive o
+      where o.repository_id = ${repositoryId} and o.submission_key = ${key} and o.key = ${key}
+        and o.source <> ${source})
+    then ${`${key}#${suffix}`} else ${key} end`;
+  type Row = { submissionKey: string };
+  const [row] = "claimId" in archive
+    ? await tx<Row[]>`
       update archive set repository_id = ${repositoryId}, submission_key = ${submissionKey}
-      where ${isClaimed(tx, claim)}`,
-  );
-  return submissionKey;
+      where ${isHeld(tx, archive)}
+      returning submission_key as "submissionKey"`
+    : await tx<Row[]>`
+      insert into archive as a (source, key, version, status, repository_id, submission_key,
+        attempt_count, found_at, finished_at)
+      values (${source}, ${key}, ${archive.version}, 'processed', ${repositoryId}, ${submissionKey},
+        1, now(), now())
+      on conflict (source, key) do update set
+        status = excluded.status, version = excluded.version, repository_id = excluded.repository_id,
+        submission_key = excluded.submission_key, attempt_count = 1, lost_count = 0, reason = '',
+        finished_at = excluded.finished_at
+      where ${isRewritten(tx, tx`excluded.version`)}
+      returning submission_key as "submissionKey"`;
+  requireHeld(row);
+  return row.submissionKey;
 }
 
 /**
- * Ends the claim of an archive, in the transaction that stores its results.
+ * Ends an archive that was assigned, in the transaction that stores its results.
  * @throws {ClaimLostError} when another watcher has taken over, so that nothing is stored twice
  */
 export async function finishArchive(
   tx: Queryable,
-  claim: ArchiveClaim,
+  archive: ArchiveClaim | FoundArchive,
   { status, reason = "" }: { status: FinishedStatus; reason?: string },
 ): Promise<void> {
-  requireClaim(
-    await tx`
-      update archive set status = ${status}, reason = ${reason}, claim_id = null,
-        claimed_until = null, finished_at = now()
-      where ${isClaimed(tx, claim)}`,
-  );
+  // As it was recorded.
+  if (!("claimId" in archive) && status === "processed") return;
+  const [row] = await tx`
+    update archive set status = ${status}, reason = ${reason}, claim_id = null,
+      claimed_until = null, finished_at = now()
+    where ${isHeld(tx, archive)}
+    returning key`;
+  requireHeld(row);
 }
 
 /** Marks an archive as failed, and shows a failed submission in its repository. */
@@ -279,7 +250,7 @@ export async function failArchive(
 ): Promise<void> {
   await writeTransaction(sql, async (tx) => {
     const [archive] = await tx<{ repositoryId: number | null }[]>`
-      select repository_id::float8 as "repositoryId" from archive where ${isClaimed(tx, claim)}`;
+      select repository_id::float8 as "repositoryId" from archive where ${isHeld(tx, claim)}`;
     const repositoryId = archive?.repositoryId ?? null;
     // Every transaction locks the repository before its archives, which rules out deadlocks.
     if (repositoryId !== null) await lockRepository(tx, repositoryId);
@@ -288,8 +259,8 @@ export async function failArchive(
   });
 }
 
-function requireClaim({ count }: { count: number }): void {
-  if (count === 0) throw new ClaimLostError("another watcher has taken over");
+function requireHeld<Row>(row: Row | undefined): asserts row is Row {
+  if (!row) throw new ClaimLostError("another watcher has taken over");
 }
 
 /**
@@ -303,7 +274,7 @@ export async function releaseArchive(
   await sql`
     update archive set claim_id = null, claimed_until = null, reason = ${reason},
       attempt_count = greatest(attempt_count - ${isAttempt ? 0 : 1}::int, 0)
-    where ${isClaimed(sql, claim)}`;
+    where ${isHeld(sql, claim)}`;
 }
 
 /** Queues the failed archives of a source again; returns how many. */

@@ -2,7 +2,6 @@
 import { errorMessage } from "../base/error.ts";
 import type { Metrics } from "../base/metrics.ts";
 import type { FolderStorage } from "../storage/folder.ts";
-import { ArchiveReader } from "./archive_reader.ts";
 import {
   completeArchive,
   finishRunning,
@@ -32,8 +31,6 @@ const BYTES_PER_RESULT = 40;
  * reason, still lies in the inbox, and the next sweep processes it.
  */
 export class AcceptedUploads {
-  /** Reads nothing, and starts no thread, because all uploads were read. */
-  readonly #reader = new ArchiveReader();
   readonly #uploads = new Map<string, AcceptedUpload>();
   readonly #waiting: AcceptedUpload[] = [];
   readonly #running = new Set<Promise<void>>();
@@ -42,7 +39,7 @@ export class AcceptedUploads {
   #isClosed = false;
 
   constructor(
-    private readonly context: Omit<WatcherContext, "reader"> & {
+    private readonly context: WatcherContext & {
       storage: FolderStorage;
       metrics: Metrics | undefined;
       /** How long `close` waits for what is being stored. */
@@ -93,11 +90,8 @@ export class AcceptedUploads {
       const archive = await storage.find(key);
       // `null`: another process has processed it, or does.
       if (!archive) return;
-      const outcome = await processArchive(
-        { ...this.context, reader: this.#reader, stop: this.#stop.signal },
-        archive,
-        read,
-      );
+      const context = { ...this.context, stop: this.#stop.signal };
+      const outcome = await processArchive(context, archive, read);
       if (outcome) await completeArchive(this.context, archive, outcome);
     } catch (error) {
       log.warn("archive will be retried", { key, reason: errorMessage(error) });

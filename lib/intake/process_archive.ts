@@ -7,6 +7,7 @@ import {
   ClaimLostError,
   extendClaim,
   failArchive,
+  type FoundArchive,
   MAX_LOST,
   releaseArchive,
 } from "../../db/admin/archives.ts";
@@ -45,7 +46,6 @@ const SHUTDOWN_TIMEOUT_MS = 3_000;
 export interface WatcherContext {
   sql: Database["sql"];
   storage: ArchiveStorage;
-  reader: ArchiveReader;
   /** `null`: found for each archive by the owner of its repository. */
   organization: Organization | null;
   leaseSeconds: number;
@@ -83,20 +83,22 @@ export type ReadUpload = Pick<ReadArchive, "facts" | "files">;
 /**
  * Processes an archive; `null` when another watcher does, or its results are stored.
  *
- * @param read if the door has read it; otherwise it is claimed, and listed as `processing` while it is read
+ * @param source what the door has read of it, or the reader to read it with: then it is claimed, and listed as
+ * `processing` meanwhile
  */
 export async function processArchive(
   context: WatcherContext,
   archive: StoredArchive,
-  read?: ReadUpload,
+  source: ReadUpload | ArchiveReader,
 ): Promise<ArchiveOutcome | null> {
   const { sql, storage, leaseSeconds, listener, metrics } = context;
   const { key, version } = archive;
   const claim: ArchiveClaim = { source: storage.name, key, claimId: randomUUID() };
   const takeClaim = () => claimArchive(sql, { ...claim, version, leaseSeconds });
-  const claimed = read ? UNCLAIMED : await takeClaim();
+  const isRead = "facts" in source;
+  const claimed = isRead ? UNCLAIMED : await takeClaim();
   if (!claimed) return null;
-  const lease = read ? undefined : setInterval(() => {
+  const lease = isRead ? undefined : setInterval(() => {
     extendClaim(sql, { ...claim, leaseSeconds }).catch((error) =>
       listener.note(`${key}: the lease could not be extended: ${errorMessage(error)}`)
     );
@@ -115,32 +117,32 @@ export async function processArchive(
         `failed after ${MAX_ATTEMPTS} attempts` + (claimed.reason && `: ${claimed.reason}`),
       );
     }
-    const { key: submissionKey, ...outcome } = await intake(context, {
-      archive,
-      claim,
-      shown,
-      read,
-    });
+    const { facts, files } = isRead
+      ? source
+      : await readAndShow(context, { archive, claim, shown, reader: source });
+    if (isRead) files.notes.forEach((text) => listener.note(`${key}: ${text}`));
+    const held = isRead ? { source: storage.name, key, version } : claim;
+    const { key: submissionKey, ...outcome } = await store(context, { facts, files }, held);
     return { ...outcome, key, status: "processed", submission_key: submissionKey };
   } catch (error) {
     const reason = oneLine(errorMessage(error)).slice(0, MAX_REASON_CHARACTERS);
     if (error instanceof ClaimLostError) {
-      if (read) return null;
+      if (isRead) return null;
       return { status: "left", key, reason, isSystemFault: false };
     }
     if (error instanceof SchemaVersionError) {
       // Not the archive's fault: it stays free for a process of the new version.
-      if (!read) await releaseArchive(sql, { ...claim, reason: "", isAttempt: false });
+      if (!isRead) await releaseArchive(sql, { ...claim, reason: "", isAttempt: false });
       throw error;
     }
     if (!(error instanceof ArchiveError || error instanceof TagLimitError)) {
       // What was not claimed is free as it is: the next sweep finds it in the inbox.
-      if (!read) {
+      if (!isRead) {
         await releaseArchive(sql, { ...claim, reason, isAttempt: !isSystemFault(error) });
       }
       return { status: "left", key, reason, isSystemFault: isSystemFault(error) };
     }
-    if (read && !await takeClaim()) return null;
+    if (isRead && !await takeClaim()) return null;
     try {
       await failArchive(sql, { ...claim, reason, submissionKey: shown.key });
       return { status: "failed", key, reason };
@@ -207,41 +209,34 @@ export async function finishRunning(
   }
 }
 
-async function intake(
-  context: WatcherContext,
-  { archive, claim, shown, read }: {
-    archive: StoredArchive;
-    claim: ArchiveClaim;
-    /** Set to the key that the submission is shown under. */
-    shown: { key: string };
-    read: ReadUpload | undefined;
-  },
+async function store(
+  { sql, organization: given, now, listener, log, origin, stop }: WatcherContext,
+  { facts, files }: ReadUpload,
+  archive: ArchiveClaim | FoundArchive,
 ): Promise<IntakeOutcome> {
-  const { sql, organization: given, now, listener, log, origin, stop } = context;
-  const note = (text: string) => listener.note(`${archive.key}: ${text}`);
-  read?.files.notes.forEach(note);
-  const { facts, files } = read ?? await readAndShow(context, { archive, claim, shown });
   const organization = given ?? await organizationOf(sql, facts);
   // Not the moment before it was read: what counts as of a moment then would change later.
   const moment = now();
   const stored = await storeUpload(sql, organization, facts, files, {
     now: moment,
     stop,
-    ...read ? { found: { ...claim, version: archive.version } } : { claim },
+    archive,
     isStoredOnce: true,
   });
-  stored.notes.forEach(note);
+  stored.notes.forEach((text) => listener.note(`${archive.key}: ${text}`));
   await applyPolicyAfterUpload(sql, stored.repository, { now: now(), origin, log });
   return stored.outcome;
 }
 
 /** Reads an archive, and lists it under its repository as soon as that is known. */
 async function readAndShow(
-  { sql, storage, reader, organization: given, now, listener, stop }: WatcherContext,
-  { archive, claim, shown }: {
+  { sql, storage, organization: given, now, listener, stop }: WatcherContext,
+  { archive, claim, shown, reader }: {
     archive: StoredArchive;
     claim: ArchiveClaim;
+    /** Set to the key that the submission is shown under. */
     shown: { key: string };
+    reader: ArchiveReader;
   },
 ): Promise<ReadUpload> {
   const moment = now();

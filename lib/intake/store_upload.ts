@@ -4,8 +4,6 @@ import {
   assignArchive,
   finishArchive,
   type FoundArchive,
-  recordDuplicate,
-  recordProcessed,
 } from "../../db/admin/archives.ts";
 import type { Organization } from "../../db/admin/organizations.ts";
 import { findOrCreateRepository } from "../../db/admin/repositories.ts";
@@ -32,15 +30,13 @@ export async function storeUpload(
   organization: Organization,
   facts: RunFacts,
   { results, coverage, notes }: UploadFiles,
-  { now, claim, found, stop, isStoredOnce }: {
+  { now, archive, stop, isStoredOnce }: {
     now: number;
     /** Whether nothing is read of the upload's content afterwards, even if this fails: saves memory. */
     isStoredOnce?: boolean;
     stop?: AbortSignal | undefined;
-    /** Of the archive that brought it; the transaction ends it. */
-    claim?: ArchiveClaim | undefined;
-    /** The archive that brought it, if it is not claimed. */
-    found?: FoundArchive | undefined;
+    /** The archive that brought it, claimed or not; the transaction ends it. */
+    archive?: ArchiveClaim | FoundArchive;
   },
 ) {
   const creation = { ...facts.repository, organization, createdAt: now };
@@ -48,9 +44,7 @@ export async function storeUpload(
     const repository = await findOrCreateRepository(tx, creation);
     const { repositoryId } = repository;
     const locked = await lockForUpload(tx, repositoryId);
-    const key = found
-      ? await recordProcessed(tx, { ...found, repositoryId })
-      : claim && await assignArchive(tx, { ...claim, repositoryId });
+    const key = archive && await assignArchive(tx, { ...archive, repositoryId });
     const upload = { ...facts, coverage, notes, repositoryId, uploadedAt: now, key, isStoredOnce };
     const [submission, events] = await Promise.all([
       results ? storeSubmission(tx, { ...upload, ...results }, { locked }) : null,
@@ -64,8 +58,7 @@ export async function storeUpload(
     if (!submission) await storeCoverageAlone(tx, upload);
     const duplicate = submission?.duplicate ?? false;
     const status = duplicate && submission?.key !== key ? "duplicate" : "processed";
-    if (claim) await finishArchive(tx, claim, { status });
-    if (found && status === "duplicate") await recordDuplicate(tx, found);
+    if (archive) await finishArchive(tx, archive, { status });
     return { repository, submission, duplicate };
   }, stop);
   return {

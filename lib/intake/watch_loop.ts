@@ -42,7 +42,7 @@ interface WatchOptions {
 
 /** Sweeps until `stop`, or once. Returns the number of archives that failed. */
 export async function watchArchives(
-  watcher: Omit<WatcherContext, "reader">,
+  watcher: WatcherContext,
   options: WatchOptions,
 ): Promise<number> {
   const workers = new Workers(watcher, options);
@@ -57,7 +57,7 @@ export async function watchArchives(
 }
 
 async function sweepUntilStopped(
-  { storage, log }: Omit<WatcherContext, "reader">,
+  { storage, log }: WatcherContext,
   { interval, once, stop, sleep = pause }: WatchOptions,
   { workers, sweeps }: { workers: Workers; sweeps: Sweeps },
 ): Promise<void> {
@@ -103,7 +103,7 @@ class Workers {
   seen = { outage: false, finished: false };
 
   constructor(
-    private readonly watcher: Omit<WatcherContext, "reader">,
+    private readonly watcher: WatcherContext,
     private readonly options: WatchOptions,
   ) {
     const { workers, stop } = options;
@@ -125,7 +125,7 @@ class Workers {
     const reader = this.#idle.pop()!;
     const { metrics } = this.options;
     const stop = this.#stop.signal;
-    const task = processArchive({ ...this.watcher, metrics, reader, stop }, archive)
+    const task = processArchive({ ...this.watcher, metrics, stop }, archive, reader)
       // `null`: another watcher has it.
       .then((outcome) => outcome && this.#finish(archive, outcome))
       .catch((error) => void (this.#problem ??= { error }))
@@ -177,7 +177,7 @@ class Sweeps {
   readonly #notRemoved = new Set<string>();
 
   constructor(
-    private readonly watcher: Omit<WatcherContext, "reader">,
+    private readonly watcher: WatcherContext,
     private readonly options: WatchOptions,
     private readonly workers: Workers,
   ) {}

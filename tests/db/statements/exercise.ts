@@ -10,8 +10,7 @@ import {
   findArchives,
   findFailedArchives,
   findSetAside,
-  recordDuplicate,
-  recordProcessed,
+  finishArchive,
   recordVersions,
   releaseArchive,
 } from "../../../db/admin/archives.ts";
@@ -539,8 +538,8 @@ async function watching(program: Program): Promise<void> {
   await recordVersions(sql, { source: claim.source, archives: [{ key: claim.key, version: "2" }] });
   const accepted = { source: "inbox", key: "c.gz", version: "1" };
   await sql.begin(async (tx) => {
-    await recordProcessed(tx, { ...accepted, repositoryId });
-    await recordDuplicate(tx, accepted);
+    await assignArchive(tx, { ...accepted, repositoryId });
+    await finishArchive(tx, accepted, { status: "duplicate" });
   });
 }
 

@@ -295,7 +295,7 @@ describeWithDatabases("accepted uploads", (database) => {
       const report = reportOf(`round ${round}`);
       const one = await upload({ report });
       const found = (await watcher.storage.find(one.key))!;
-      const sweep = processArchive({ ...watcher, reader }, found);
+      const sweep = processArchive(watcher, found, reader);
       accepted.add(one);
       await sweep;
       await stored(accepted, one);

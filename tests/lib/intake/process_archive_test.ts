@@ -1,7 +1,10 @@
 import { after, before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import type { ArchiveStorage } from "../../../lib/storage/storage.ts";
-import { StorageError } from "../../../lib/storage/storage.ts";
+import {
+  type ArchiveStorage,
+  StorageError,
+  type StoredArchive,
+} from "../../../lib/storage/storage.ts";
 import {
   claimArchive,
   findSetAside,
@@ -37,8 +40,8 @@ describeWithDatabases("processing an archive", (database) => {
   after(() => reader.close());
 
   /** The outcome of an archive that no other watcher has. */
-  async function process(...args: Parameters<typeof processArchive>) {
-    const outcome = await processArchive(...args);
+  async function process(context: WatcherContext, archive: StoredArchive) {
+    const outcome = await processArchive(context, archive, reader);
     assert.ok(outcome);
     return outcome;
   }
@@ -74,7 +77,6 @@ describeWithDatabases("processing an archive", (database) => {
     const context: WatcherContext = {
       sql: database().sql,
       storage,
-      reader,
       organization,
       leaseSeconds: 60,
       now: () => NOW,
@@ -447,7 +449,7 @@ describeWithDatabases("processing an archive", (database) => {
       repository: "acme/claimed",
       onOpen: async (time) => {
         if (time !== 1) return;
-        assert.equal(await processArchive(context, archive), null);
+        assert.equal(await processArchive(context, archive, reader), null);
       },
     });
     assert.equal((await process(context, archive)).status, "processed");
