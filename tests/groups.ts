@@ -19,15 +19,11 @@ const GROUP_SIZES = { e2e: 3, deploy: 3, docs: 6, tools: 6, db: 8, routes: 8, li
 /** Hooks outside of a `describe`, memory and arguments belong to all files of an isolate. */
 const ALONE = /^(before|after)(Each)?\(|memoryUsage|Deno\.args/m;
 
-/** Projects whose tests are run by other tools. */
-const PROJECTS = "tests/laboratory/projects/";
-
 /** All files of tests in a folder, as paths from the root of the checkout. */
 export function testFiles(folder = "tests"): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith("_test.ts"))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
-    .filter((path) => !path.startsWith(PROJECTS))
     .sort();
 }
 

@@ -165,7 +165,9 @@ async function main(): Promise<number> {
     return await runOther("test", ...files);
   }
   if (kind === "reports") return await runOther("run", file("mutate.ts"), ...rest);
-  if (kind === "recall") return await runOther("run", file("laboratory/recall.ts"), ...rest);
+  if (kind === "recall") {
+    return await runOther("run", file("../tools/measure/laboratory/recall.ts"), ...rest);
+  }
   const request = taskOptions(readOptions, {
     usage:
       "Usage: deno task prove COUNT [--seed N] [--path P] [--database embedded|server] [--jobs N]\n" +

@@ -2,7 +2,7 @@ import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { describeWithDatabases } from "./database.ts";
-import { firstSteps } from "./docs/pictures.ts";
+import { firstSteps } from "../tools/documentation/pictures.ts";
 import { commandLine } from "./lib/cli/run_in_process.ts";
 
 const readme = await Deno.readTextFile(new URL("../README.md", import.meta.url));

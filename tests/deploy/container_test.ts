@@ -1,11 +1,11 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { lastStage } from "../container/image.ts";
-import { readOptions } from "../container/main.ts";
+import { lastStage } from "../../tools/container/image.ts";
+import { readOptions } from "../../tools/container/main.ts";
 
 const dockerfile = await Deno.readTextFile(new URL("../../deploy/Dockerfile", import.meta.url));
 
-describe("the image that `deno run -A --config tests/deno.json tests/container/main.ts` builds", () => {
+describe("the image that `deno run -A --config tests/deno.json tools/container/main.ts` builds", () => {
   const stage = (hasBinary: boolean) =>
     lastStage(dockerfile, { base: "localhost/base", hasBinary });
   /** Without the lines that may differ: base, copied files, how the program is started. */
@@ -34,7 +34,7 @@ describe("the image that `deno run -A --config tests/deno.json tests/container/m
   });
 });
 
-describe("the options of `deno run -A --config tests/deno.json tests/container/main.ts`", () => {
+describe("the options of `deno run -A --config tests/deno.json tools/container/main.ts`", () => {
   it("name a base and a binary, or neither", () => {
     assert.deepEqual(readOptions([]), { base: null, binary: null });
     assert.deepEqual(readOptions(["--base", "gcr.io/a:b", "--binary", "dist/a"]), {

@@ -1,8 +1,13 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { copyTemplate } from "../database.ts";
-import { REGENERATE, SESSION_FILE, sessionPicture } from "./pictures.ts";
-import { COLUMNS, MAX_ROWS, terminalPicture, wrapCommand } from "./terminal_picture.ts";
+import { REGENERATE, SESSION_FILE, sessionPicture } from "../../tools/documentation/pictures.ts";
+import {
+  COLUMNS,
+  MAX_ROWS,
+  terminalPicture,
+  wrapCommand,
+} from "../../tools/documentation/terminal_picture.ts";
 
 describe("the picture of a session", () => {
   it("shows what the README's first steps print today", async () => {

@@ -10,9 +10,13 @@ import { FORMAT_NAMES } from "../../lib/report/coverage/formats.ts";
 import { CAUSE_RULES } from "../../lib/analysis/cause_rules.ts";
 import { failureCause } from "../../lib/analysis/failure_groups.ts";
 import { leafCommands, SHARED_OPTIONS } from "../usage_lines.ts";
-import { COMMAND_LINE_FILE, markedParts, REGENERATE } from "./reference_files.ts";
-import { JUNIT_FILE, junitParts } from "./junit_tables.ts";
-import { markPattern } from "./marks.ts";
+import {
+  COMMAND_LINE_FILE,
+  markedParts,
+  REGENERATE,
+} from "../../tools/documentation/reference_files.ts";
+import { JUNIT_FILE, junitParts } from "../../tools/documentation/junit_tables.ts";
+import { markPattern } from "../../tools/documentation/marks.ts";
 
 const api = await Deno.readTextFile(
   new URL("../../docs/reference/api.md", import.meta.url),

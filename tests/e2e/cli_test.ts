@@ -2,7 +2,7 @@ import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { copyTemplate } from "../database.ts";
-import { BADGE_FILE, demoBadge, REGENERATE } from "../docs/pictures.ts";
+import { BADGE_FILE, demoBadge, REGENERATE } from "../../tools/documentation/pictures.ts";
 import { command, run, start } from "./program.ts";
 
 describe("the program", () => {

@@ -11,6 +11,7 @@ const MEASUREMENTS: Readonly<Record<string, string>> = {
   soak: "half load with uploads arriving: soak --minutes 60 --database embedded",
   simulate: "a simulated year under several quarantine policies",
   ozone: "a year of Apache Ozone's CI: how often conclusions were right: ozone FOLDER --quick",
+  laboratory: "real test tools on planted tests; keeps their reports as fixtures: laboratory jest",
   organization: "every page of 60 repositories in Chromium: size, time, axe-core, pictures",
 };
 

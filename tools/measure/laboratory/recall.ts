@@ -3,16 +3,16 @@
  * without it. `deno task prove recall` prints the table; it fails if a test is called flaky that is not.
  */
 import process from "node:process";
-import { forEachTest } from "../../lib/analysis/columns.ts";
+import { forEachTest } from "../../../lib/analysis/columns.ts";
 import {
   findDisruptions,
   type NegativeResult,
   type VersionRun,
-} from "../../lib/analysis/disruptions.ts";
-import { groupOf, isSetUp } from "../../lib/analysis/repetition/set_up.ts";
-import { RunResults, TestList } from "../../lib/analysis/run.ts";
-import type { TestIdentity } from "../../lib/base/identity.ts";
-import type { ReportOptions } from "../../lib/report/report_reader.ts";
+} from "../../../lib/analysis/disruptions.ts";
+import { groupOf, isSetUp } from "../../../lib/analysis/repetition/set_up.ts";
+import { RunResults, TestList } from "../../../lib/analysis/run.ts";
+import type { TestIdentity } from "../../../lib/base/identity.ts";
+import type { ReportOptions } from "../../../lib/report/report_reader.ts";
 import { FIXTURES, plantedTest, readRun, type Truth, truthOf } from "./verdicts.ts";
 
 /** An upload of a job, with some of the reports of a run. */

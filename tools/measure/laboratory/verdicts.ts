@@ -3,14 +3,14 @@
  * these tests. Here the reports are read as an upload is, and each verdict is compared with the truth.
  */
 import { readdirSync } from "node:fs";
-import { forEachTest } from "../../lib/analysis/columns.ts";
-import { inOrderOfAttempts } from "../../lib/analysis/repetition/report_order.ts";
-import { SubmissionBuilder } from "../../lib/analysis/submission_content.ts";
-import type { ReportOptions } from "../../lib/report/report_reader.ts";
-import { readReportFiles } from "../../lib/report/read_report_files.ts";
+import { forEachTest } from "../../../lib/analysis/columns.ts";
+import { inOrderOfAttempts } from "../../../lib/analysis/repetition/report_order.ts";
+import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
+import type { ReportOptions } from "../../../lib/report/report_reader.ts";
+import { readReportFiles } from "../../../lib/report/read_report_files.ts";
 import { fileURLToPath } from "node:url";
 
-export const FIXTURES = new URL("../../fixtures/laboratory/", import.meta.url);
+export const FIXTURES = new URL("../../../fixtures/laboratory/", import.meta.url);
 /** Where the reports say that the project is. */
 export const CHECKOUT = "/srv/shop";
 

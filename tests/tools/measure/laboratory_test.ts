@@ -3,9 +3,14 @@ import { readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, it } from "@std/testing/bdd";
-import { FIXTURES, laboratoryTools, truthOf, verdictsOf } from "./verdicts.ts";
-import { recallOf, WAYS } from "./recall.ts";
-import { TOOLS } from "./tools/mod.ts";
+import {
+  FIXTURES,
+  laboratoryTools,
+  truthOf,
+  verdictsOf,
+} from "../../../tools/measure/laboratory/verdicts.ts";
+import { recallOf, WAYS } from "../../../tools/measure/laboratory/recall.ts";
+import { TOOLS } from "../../../tools/measure/laboratory/tools/mod.ts";
 
 describe("the laboratory", () => {
   for (const tool of laboratoryTools()) {

@@ -5,7 +5,7 @@
  */
 import type { Argument, Command, Option } from "commander";
 import { SETTINGS } from "../../lib/base/config.ts";
-import { leafCommands, SHARED_OPTIONS } from "../usage_lines.ts";
+import { leafCommands, SHARED_OPTIONS } from "../../tests/usage_lines.ts";
 import { writeJUnitTables } from "./junit_tables.ts";
 import { markPattern } from "./marks.ts";
 

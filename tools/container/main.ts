@@ -1,18 +1,18 @@
 /**
- * `deno run -A --config tests/deno.json tests/container/main.ts`: builds the image of `deploy/Dockerfile`, runs it as `deploy/compose.up.yaml` does,
+ * `deno run -A --config tests/deno.json tools/container/main.ts`: builds the image of `deploy/Dockerfile`, runs it as `deploy/compose.up.yaml` does,
  * and checks its user, its files, its health, its volume and its stop. Needs Linux, root, buildah and runc;
  * no Docker, and no registry of images unless `--base` names one.
  */
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { taskOptions } from "../task_options.ts";
+import { taskOptions } from "../../tests/task_options.ts";
 import { output, run } from "./commands.ts";
 import { startContainer } from "./container.ts";
 import { buildImage, type ImageOptions, inspectImage, USER_ID } from "./image.ts";
 
 const USAGE = `
-deno run -A --config tests/deno.json tests/container/main.ts [--base IMAGE] [--binary FILE]
+deno run -A --config tests/deno.json tools/container/main.ts [--base IMAGE] [--binary FILE]
 
   --base IMAGE    the base image; without it, one is made of Debian's packages
   --binary FILE   the program, as deno task build linux-x64 writes it; without it, the image has the
@@ -202,7 +202,7 @@ async function isStored(url: string, token: string): Promise<boolean> {
 async function main(): Promise<number> {
   const options = taskOptions(readOptions, {
     usage: USAGE,
-    example: "deno run -A --config tests/deno.json tests/container/main.ts",
+    example: "deno run -A --config tests/deno.json tools/container/main.ts",
   });
   for (const program of ["buildah", "runc"]) {
     try {

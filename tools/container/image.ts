@@ -1,8 +1,8 @@
 /** Builds the image of `deploy/Dockerfile`, as near to it as this machine allows. */
 import { join } from "node:path";
-import { build, BUNDLE_FILE } from "../../tools/build.ts";
-import { ROOT } from "../../tools/packages.ts";
-import { PERMISSIONS } from "../../tools/permissions.ts";
+import { build, BUNDLE_FILE } from "../build.ts";
+import { ROOT } from "../packages.ts";
+import { PERMISSIONS } from "../permissions.ts";
 import { output, run } from "./commands.ts";
 
 /**

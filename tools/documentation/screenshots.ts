@@ -1,12 +1,12 @@
 /**
  * The pictures of the pages, of the demo in a real browser.
  *
- * `deno run -A --config tests/deno.json tests/docs/screenshots.ts` draws them again. They show times of that moment: no test compares them.
+ * `deno run -A --config tests/deno.json tools/documentation/screenshots.ts` draws them again. They show times of that moment: no test compares them.
  */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { launch } from "../e2e/browser.ts";
-import { start } from "../e2e/program.ts";
+import { launch } from "../../tests/e2e/browser.ts";
+import { start } from "../../tests/e2e/program.ts";
 
 const FOLDER = fileURLToPath(new URL("../../docs/pictures", import.meta.url));
 const REPOSITORY = "/repos/acme/web-shop";

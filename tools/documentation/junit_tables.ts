@@ -1,8 +1,8 @@
 /** The generated parts of the reference of JUnit reports. */
 import { DIALECTS, UNKNOWN_DIALECT } from "../../lib/report/junit/dialects.ts";
 import { FORMATS } from "../../lib/report/native/format.ts";
-import { FIXTURES, laboratoryTools, truthOf, verdictsOf } from "../laboratory/verdicts.ts";
-import { recallRows } from "../laboratory/recall.ts";
+import { FIXTURES, laboratoryTools, truthOf, verdictsOf } from "../measure/laboratory/verdicts.ts";
+import { recallRows } from "../measure/laboratory/recall.ts";
 import { markPattern } from "./marks.ts";
 
 export const JUNIT_FILE = new URL("../../docs/reference/junit.md", import.meta.url);

@@ -4,7 +4,7 @@
  * project with planted tests, and keeps the reports as fixtures, each with its truth. Says what
  * changed. The tests read the fixtures only.
  *
- * `deno run -A tests/laboratory/main.ts [TOOL...]`, all without arguments. `LABORATORY_PYTHONPATH` names folders with the
+ * `deno task measure laboratory [TOOL...]`, all without arguments. `LABORATORY_PYTHONPATH` names folders with the
  * sources and metadata of newer packages of Python; without it their tools are left out.
  */
 import { copy } from "./copy_folder.ts";
