@@ -10,6 +10,7 @@ const MEASUREMENTS: Readonly<Record<string, string>> = {
   faults: "kills, stops, full disks and bad clients: faults --only kill --tries 200",
   soak: "half load with uploads arriving: soak --minutes 60 --database embedded",
   simulate: "a simulated year under several quarantine policies",
+  receive: "a report of 1 GB, and 30 concurrent uploads at `receive`: time and memory",
   ozone: "a year of Apache Ozone's CI: how often conclusions were right: ozone FOLDER --quick",
   laboratory: "real test tools on planted tests; keeps their reports as fixtures: laboratory jest",
   organization: "every page of 60 repositories in Chromium: size, time, axe-core, pictures",

@@ -27,7 +27,7 @@ describe("a share", () => {
     }
   });
 
-  it("of almost nothing or almost everything is not nothing or everything", () => {
+  it("is shown as 0 % or 100 % only if it is nothing or everything", () => {
     assert.equal(tenthsOfPercent(0, 1_000_000), 0);
     assert.equal(tenthsOfPercent(1, 1_000_000), 1);
     assert.equal(tenthsOfPercent(999_999, 1_000_000), 999);

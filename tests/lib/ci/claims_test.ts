@@ -52,12 +52,12 @@ describe("the claims of GitHub", () => {
     }
   });
 
-  it("of a tag name no branch", () => {
+  it("name no branch for a tag", () => {
     const run = github({ ref: "refs/tags/v1", ref_type: "tag" });
     assert.equal(claimedBranch(run, "main"), "");
   });
 
-  it("of a pull request name its branch, and the client may add the owner of the fork", () => {
+  it("name the branch of a pull request, to which the client may add the owner of the fork", () => {
     const run = github({
       event_name: "pull_request",
       ref: "refs/pull/5/merge",
@@ -74,14 +74,14 @@ describe("the claims of GitHub", () => {
     ) assert.equal(claimedBranch(run, given), expected, given);
   });
 
-  it("of a pull request whose branch has the name of its base name none of ours", () => {
+  it("name no branch for a pull request from a branch with the name of its base", () => {
     const run = github({ ref: "refs/pull/5/merge", head_ref: "main", base_ref: "main" });
     assert.equal(claimedBranch(run, "main"), "");
     assert.equal(claimedBranch(run, "someone:main"), "someone:main");
   });
 
   for (const event_name of ["workflow_run", "issue_comment", "pull_request_target"]) {
-    it(`of ${event_name} leave commit and branch to the client, but for the base branch`, () => {
+    it(`leave commit and branch of ${event_name} to the client, except for the base branch`, () => {
       const run = github({ event_name, ref: "refs/heads/main", base_ref: "release" });
       assert.equal(run.commit, undefined);
       assert.equal(run.attempt, "2");
@@ -98,7 +98,7 @@ describe("the claims of GitHub", () => {
     });
   }
 
-  it("of a merge queue name the branch of the queue", () => {
+  it("name the branch of a merge queue", () => {
     const ref = "refs/heads/gh-readonly-queue/main/pr-5-0123456";
     assert.equal(
       claimedBranch(github({ event_name: "merge_group", ref }), ""),
@@ -130,7 +130,7 @@ describe("the claims of GitLab", () => {
     });
   });
 
-  it("of a tag name no branch, and of a merge request leave its owner to the client", () => {
+  it("name no branch for a tag, and leave the owner of a merge request to the client", () => {
     assert.equal(claimedBranch(gitlab({ ref_type: "tag", ref: "v1" }), "main"), "");
     assert.equal(claimedBranch(gitlab(), "someone:topic"), "topic");
     const run = gitlab({ ref_path: "refs/merge-requests/7/head" });

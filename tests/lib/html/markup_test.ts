@@ -24,7 +24,7 @@ describe("markup", () => {
 });
 
 describe("an address", () => {
-  it("of another site is http or https", () => {
+  it("becomes a link to another site only with http or https", () => {
     assert.equal(
       String(externalLink("https://ci.example.org/?a=1&b=<2>", "run")),
       '<a href="https://ci.example.org/?a=1&amp;b=%3C2%3E" rel="noreferrer">run</a>',
@@ -47,7 +47,7 @@ describe("an address", () => {
     }
   });
 
-  it("of a page is relative and encoded", () => {
+  it("is relative and encoded if it is that of a page of this service", () => {
     const pathTo = pathsFrom("../../");
     assert.equal(
       String(pathTo(["repos", "group/team", "a b?#"], { q: "x&y=<z>" })),

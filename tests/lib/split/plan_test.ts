@@ -74,7 +74,7 @@ describe("shares of equal weight", () => {
     }));
   });
 
-  it("of items without weight have equal numbers", () => {
+  it("have equal numbers of items if no item has a weight", () => {
     const items = weigh(["d", "a", "c", "b", "e"].map((name) => ({ name, weight: 0 })));
     assert.deepEqual(lengthOf(shareByWeight(items, 2)), [3, 2]);
   });

@@ -9,14 +9,14 @@ import { makeWebhookSecret, signatureHeaders } from "../../../lib/webhook/signat
 
 const DAY = 86_400;
 
-describe("a test becomes flaky", () => {
+describe("a test", () => {
   const disruptions = (...versions: string[]) =>
     versions.map((codeVersion) => ({
       codeVersion: codeVersion.replace("*", ""),
       isNew: codeVersion.endsWith("*"),
     }));
 
-  it("with its third disruption at a third code version, not before and not again", () => {
+  it("becomes flaky with its third disruption at a third code version, not before and not again", () => {
     assert.equal(becomesFlaky(disruptions("a", "b*")), false);
     assert.equal(becomesFlaky(disruptions("a", "a", "b*")), false);
     assert.equal(becomesFlaky(disruptions("a", "b", "c*")), true);
@@ -132,7 +132,7 @@ describe("addresses", () => {
     ) assert.equal(isPublicAddress(address), false, address);
   });
 
-  it("of webhooks are https, and of the public internet, unless private ones are allowed", () => {
+  it("are accepted for webhooks only with https, and on the public internet unless private ones are allowed", () => {
     const read = (text: string, allowPrivate = false) => () =>
       parseWebhookUrl(text, { allowPrivate });
     assert.equal(read("https://example.com/a?b=c")(), "https://example.com/a?b=c");

@@ -1,11 +1,7 @@
 /**
  * Uploads to `receive`: 30 concurrent ones during a large and a slow one, and one of 1 GB, with the
- * memory used.
- *
- *     deno run -A tools/measure/bench/receive.ts
- *
- * Needs curl, the programs of PostgreSQL, and 4 GB in the folder of temporary files. With the embedded
- * database 300 MB would be that of PostgreSQL.
+ * memory used. `deno task measure receive` needs curl, the programs of PostgreSQL, and 4 GB in the folder of
+ * temporary files. With the embedded database 300 MB would be that of PostgreSQL.
  */
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -13,7 +9,7 @@ import process from "node:process";
 import { pause } from "../../../lib/base/delay.ts";
 import { start } from "../../../tests/e2e/program.ts";
 import { addToken, createRunDatabase } from "../faults/run_database.ts";
-import { Random } from "./random.ts";
+import { Random } from "../bench/random.ts";
 
 const CLIENTS = 30;
 const MEGABYTE = 1_000_000;
