@@ -1,4 +1,4 @@
-// Tests: tests/db/read/tracked_tests_test.ts tests/db/write/evidence_test.ts
+// Tests: tests/db/read/runs_test.ts tests/db/read/tracked_tests_test.ts tests/db/write/evidence_test.ts
 /**
  * Loads runs. No other file of db reads how submissions store their tests, exceptions and durations. The
  * format of the bytes is in `lib/analysis/columns.ts`, which writers encode with; what is decided about

@@ -1,4 +1,4 @@
-// Tests: tests/tools/documentation/docs_page_test.ts tests/lib/http/request/parsed_url_test.ts
+// Tests: tests/lib/http/request/parsed_url_test.ts tests/routes/http_conventions_test.ts tests/tools/documentation/docs_page_test.ts
 /**
  * The first steps of a request: route and authentication. The order of these checks, and of those in
  * `route_response.ts`, is part of the API: it determines what a client without a token can find out.
