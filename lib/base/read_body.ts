@@ -1,3 +1,5 @@
+import { isDoneWithin } from "./delay.ts";
+
 /**
  * The body of a request or response, unless it has more bytes or takes longer. Nothing is read after that.
  *
@@ -7,25 +9,26 @@ export async function readBody(
   body: ReadableStream<Uint8Array<ArrayBuffer>> | null,
   { maxBytes, timeoutMs }: { maxBytes: number; timeoutMs?: number },
 ): Promise<Uint8Array<ArrayBuffer> | "too large" | "late"> {
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
   const reader = body?.getReader();
+  const reading = readAll(reader, maxBytes);
+  if (timeoutMs === undefined || await isDoneWithin(reading, timeoutMs)) return await reading;
+  reader?.cancel().catch(() => {});
+  return "late";
+}
+
+async function readAll(
+  reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer> | "too large"> {
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
   let byteCount = 0;
-  let isLate = false;
-  const timer = timeoutMs !== undefined && setTimeout(() => {
-    isLate = true;
-    reader?.cancel().catch(() => {});
-  }, timeoutMs);
-  try {
-    for (let part = await reader?.read(); part && !part.done; part = await reader!.read()) {
-      byteCount += part.value.length;
-      if (byteCount > maxBytes) {
-        await reader!.cancel();
-        return "too large";
-      }
-      chunks.push(part.value);
+  for (let part = await reader?.read(); part && !part.done; part = await reader!.read()) {
+    byteCount += part.value.length;
+    if (byteCount > maxBytes) {
+      await reader!.cancel();
+      return "too large";
     }
-    return isLate ? "late" : await new Blob(chunks).bytes();
-  } finally {
-    if (timer) clearTimeout(timer);
+    chunks.push(part.value);
   }
+  return await new Blob(chunks).bytes();
 }
