@@ -36,20 +36,15 @@ export class VarintWriter {
 /** Reads them in the same order. */
 export class VarintReader {
   #bytes: Uint8Array;
-  #position: number;
+  /** Where the next number begins. */
+  position = 0;
 
-  constructor(bytes: Uint8Array, position = 0) {
+  constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
-    this.#position = position;
-  }
-
-  /** Bytes before the next number. */
-  get position(): number {
-    return this.#position;
   }
 
   get done(): boolean {
-    return this.#position >= this.#bytes.length;
+    return this.position >= this.#bytes.length;
   }
 
   /** Reads what `writeSigned` wrote. */
@@ -61,7 +56,7 @@ export class VarintReader {
   /** Passes over numbers, faster than reading them. @throws {RangeError} at the end */
   skip(count: number): void {
     for (let left = count; left > 0;) {
-      const byte = this.#bytes[this.#position++];
+      const byte = this.#bytes[this.position++];
       if (byte === undefined) throw new RangeError("the bytes end inside a number");
       if (byte < 0x80) left--;
     }
@@ -73,11 +68,11 @@ export class VarintReader {
     for (let at = this.#bytes.length; at > 0; at--) {
       if (this.#bytes[at - 1]! >= 0x80) continue;
       // The last byte of the number before it.
-      if (ends === count + 1) return void (this.#position = at);
+      if (ends === count + 1) return void (this.position = at);
       ends++;
     }
     if (ends <= count) throw new RangeError("the bytes begin after the number");
-    this.#position = 0;
+    this.position = 0;
   }
 
   /** @throws {RangeError} when the bytes end inside a number */
@@ -85,7 +80,7 @@ export class VarintReader {
     let value = 0;
     let scale = 1;
     for (;;) {
-      const byte = this.#bytes[this.#position++];
+      const byte = this.#bytes[this.position++];
       if (byte === undefined) throw new RangeError("the bytes end inside a number");
       value += (byte & 0x7f) * scale;
       if (byte < 0x80) return value;

@@ -50,8 +50,11 @@ export class TestOutcomes {
   readonly #runCount: number;
   /** By the place of the test: the runs of each list that has it. */
   readonly #listed: number[][][];
-  /** By the place of the test: the exceptions, as runs and outcomes in turn. */
-  readonly #exceptions: number[][];
+  /** By the place of the test: where its exceptions begin; one more for the end. */
+  readonly #starts: Int32Array;
+  /** The runs of the exceptions, test by test, and their outcomes. */
+  readonly #runNos: Int32Array;
+  readonly #outcomes: Uint8Array;
 
   constructor(runs: readonly Run<"results">[], selected: SelectedTests) {
     this.#selected = selected;
@@ -63,12 +66,21 @@ export class TestOutcomes {
         this.#listed[selected.placeOf(tests.testNos[index]!)]!.push(runNos);
       }
     }
-    this.#exceptions = Array.from(selected.testNos, () => []);
     const { testNos, outcomes, starts } = exceptionsOf(runs);
+    const ends = new Int32Array(selected.testNos.length + 1);
+    for (let at = 0; at < testNos.length; at++) ends[selected.placeOf(testNos[at]!) + 1]!++;
+    ends[0] = 0;
+    for (let place = 1; place < ends.length; place++) ends[place]! += ends[place - 1]!;
+    this.#starts = ends.slice();
+    this.#runNos = new Int32Array(ends.at(-1)!);
+    this.#outcomes = new Uint8Array(ends.at(-1)!);
     for (let runNo = 0; runNo < runs.length; runNo++) {
       for (let at = starts[runNo]!; at < starts[runNo + 1]!; at++) {
         const place = selected.placeOf(testNos[at]!);
-        if (place >= 0) this.#exceptions[place]!.push(runNo, outcomes[at]!);
+        if (place < 0) continue;
+        const end = ends[place]!++;
+        this.#runNos[end] = runNo;
+        this.#outcomes[end] = outcomes[at]!;
       }
     }
   }
@@ -81,9 +93,8 @@ export class TestOutcomes {
       if (runNos.length === this.#runCount) into.fill(PASSED);
       else for (let index = 0; index < runNos.length; index++) into[runNos[index]!] = PASSED;
     }
-    const exceptions = this.#exceptions[place]!;
-    for (let index = 0; index < exceptions.length; index += 2) {
-      into[exceptions[index]!] = exceptions[index + 1]!;
+    for (let at = this.#starts[place]!; at < this.#starts[place + 1]!; at++) {
+      into[this.#runNos[at]!] = this.#outcomes[at]!;
     }
   }
 }

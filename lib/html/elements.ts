@@ -109,9 +109,11 @@ export function breakable(text: string): Markup {
   // Most have nothing to escape.
   const escape = escapeHtml(text) === text ? (part: string) => part : escapeHtml;
   const words = text.split(/(?<=\s)(?=\S)/).map((word) =>
-    word.split(BETWEEN_WORDS).flatMap((part) =>
-      part.length <= WORD_CHARACTERS ? part : part.match(CHUNKS) ?? []
-    ).map(escape).join("<wbr>")
+    word.length <= WORD_CHARACTERS && !BETWEEN_WORDS.test(word)
+      ? escape(word)
+      : word.split(BETWEEN_WORDS).flatMap((part) =>
+        part.length <= WORD_CHARACTERS ? part : part.match(CHUNKS) ?? []
+      ).map(escape).join("<wbr>")
   );
   return builtMarkup(words.join(""));
 }
