@@ -18,6 +18,8 @@ const HISTORIES = Number(EVIDENCE_HISTORIES ?? 5);
 /** In the gate they run on a server if there is one: what is true is decided without the database. */
 const describeHistories = EVIDENCE_HISTORIES ? describeWithDatabases : describeWithDatabase;
 const RUNS = 30;
+/** Each is one upload per shard. */
+const RUNS_IN_MANY_SHARDS = 10;
 /** Of them so many are deleted again. */
 const DELETED = 8;
 
@@ -52,7 +54,8 @@ function randomRuns(random: Random): PlainRun[] {
     if (tests.size === 0) tests.set(`other ${shard}`, [null]);
     runs.push({ at: NOW - 300_000 + runs.length, branch, commit, shard, tests });
   };
-  for (let count = 0; count < RUNS; count++) {
+  const wanted = shards.length > 10 ? RUNS_IN_MANY_SHARDS : RUNS;
+  for (let count = 0; count < wanted; count++) {
     const isAgain = commits > 0 && random.below(3) === 0;
     const number = isAgain ? random.below(commits) : commits++;
     const branch = pick(["main", "main", "fix", "other", ""]);
