@@ -9,7 +9,7 @@ import { disruptivenessThousandths, type TrackedTest } from "../../lib/analysis/
 import { formatPercent } from "../../lib/badge/percentage.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
-import { formatCount, formatDuration, plural } from "../../lib/base/text.ts";
+import { compareTexts, formatCount, formatDuration, plural } from "../../lib/base/text.ts";
 import { breakable, emptyState, factLine, table } from "../../lib/html/elements.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
@@ -163,7 +163,7 @@ export const ownerPage = definePage({
     const flaky = sortTests(tests.filter(isFlakyNotQuarantined), "recency")
       .sort((a, b) => b.disruptionCount - a.disruptionCount);
     const quarantined = tests.filter(({ quarantine }) => quarantine !== null)
-      .sort((a, b) => endOf(a) - endOf(b));
+      .sort((a, b) => endOf(a) - endOf(b) || compareTexts(a.id, b.id));
     const own = owners.filter((one) => foldCase(one.owner) === key);
     const testCount = own.reduce((sum, one) => sum + one.testCount, 0);
     const head = markup`<h1><bdi>${owner}</bdi></h1>`;

@@ -7,10 +7,20 @@ import { createFixture, DAY, type Fixture, flaky, idOf, NOW, quarantine } from "
 
 const NAMES = ["ab", "cd", "ef", "gh", "ij", "kl", "mn", "op", "qr", "st"];
 
+interface Organization {
+  fixture: Fixture;
+  web: Repository;
+  shop: Repository;
+  /** The first build of the shop with failures. */
+  build: string;
+}
+
 /** What lists several tests, or groups of them. */
 const PATHS = [
   "/repos",
   "/repos/acme/shop",
+  "/repos/acme/shop/builds/BUILD",
+  "/tests/TEST",
   "/repos/acme/shop/slow-tests",
   "/flaky-tests",
   "/flaky-tests?quarantine=true",
@@ -28,6 +38,8 @@ const PATHS = [
   "/api/repos/acme/shop/conclusions",
   "/api/repos/acme/shop/tests",
   "/api/v1/flaky/tests",
+  "/api/tests/TEST/failures",
+  "/api/repos/acme/shop/submissions/BUILD/tests",
 ];
 
 const COMMANDS = ["digest --format json", "digest", "flaky", "flaky --states", "quarantine list"];
@@ -35,7 +47,7 @@ const COMMANDS = ["digest --format json", "digest", "flaky", "flaky --states", "
 describeWithDatabase("equal rows", (database) => {
   const cli = commandLine(database, { now: () => NOW });
   /** Two organizations with equal runs, whose repositories and tests came in another order. */
-  const organizations: { fixture: Fixture; web: Repository; shop: Repository }[] = [];
+  const organizations: Organization[] = [];
 
   before(async () => {
     for (const [name, names] of [["equal-1", NAMES], ["equal-2", NAMES.toReversed()]] as const) {
@@ -45,14 +57,15 @@ describeWithDatabase("equal rows", (database) => {
         added.set(name, await fixture.addRepository("acme", name));
       }
       const [web, shop] = [added.get("web")!, added.get("shop")!];
-      organizations.push({ fixture, web, shop });
+      organizations.push({ fixture, web, shop, build: "" });
       for (const repository of [web, shop]) {
         for (const name of names) {
           const recordedAt = NOW - 20 * DAY + NAMES.indexOf(name);
           await fixture.upload(repository, [{ name }], { branch: "main", recordedAt });
         }
-        await uploadFailures(fixture, repository);
       }
+      // Failures in one repository: which of two ids of repositories is the smaller one is chance.
+      organizations.at(-1)!.build = await uploadFailures(fixture, shop);
       for (const name of NAMES.slice(3, 6)) {
         await quarantine(database(), idOf(shop, { name }));
       }
@@ -64,13 +77,12 @@ describeWithDatabase("equal rows", (database) => {
       const commitOid = `c${String(minute).padStart(39, "0")}`;
       const buildUrl = `https://ci.example.com/${minute}`;
       const more = { branch: "main", commitOid, buildUrl, tags: ["owner:@web"] };
-      await fixture.upload(repository, results, {
-        ...more,
-        recordedAt: NOW - DAY + 60 * minute,
-      });
+      const recordedAt = NOW - DAY + 60 * minute;
+      const { submissionId } = await fixture.upload(repository, results, { ...more, recordedAt });
+      return submissionId;
     };
     // Groups of one build, of three builds, and one with an outage's cause.
-    await upload(1, NAMES.flatMap((name) => flaky(name)));
+    const first = await upload(1, NAMES.flatMap((name) => flaky(name)));
     for (const minute of [2, 3, 4]) {
       await upload(
         minute,
@@ -92,10 +104,11 @@ describeWithDatabase("equal rows", (database) => {
         )),
       );
     }
+    return first;
   }
 
   /** Without what differs between the organizations: ids, and their names. */
-  function comparable(text: string, { fixture, web, shop }: typeof organizations[number]): string {
+  function comparable(text: string, { fixture, web, shop }: Organization): string {
     const prefixes = [web, shop].map(({ idPrefix }) => idPrefix.toString(16).padStart(11, "0"));
     return text.replace(/^[^]*<main/, "").replaceAll(prefixes[0]!, "web-")
       .replaceAll(prefixes[1]!, "shop-").replaceAll(fixture.organization.name, "equal")
@@ -105,7 +118,10 @@ describeWithDatabase("equal rows", (database) => {
   for (const path of PATHS) {
     it(`of ${path} come in an order that users can see`, async () => {
       const texts = await Promise.all(organizations.map(async (one) => {
-        const response = await one.fixture.get(path);
+        const { shop, build } = one;
+        const response = await one.fixture.get(
+          path.replace("TEST", idOf(shop, { name: "ab" })).replace("BUILD", build),
+        );
         assert.equal(response.status, 200);
         return comparable(await response.text(), one);
       }));
