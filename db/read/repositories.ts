@@ -40,7 +40,7 @@ export interface BuildTotals {
   otherFailedBuildCount: number;
   /** With at least one disruption. */
   disruptedBuildCount: number;
-  /** With a submission in which more than 20 % of at least 20 tests failed. */
+  /** With a submission that is an outage. */
   outageBuildCount: number;
 }
 

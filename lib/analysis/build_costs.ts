@@ -11,7 +11,7 @@ export function buildKey(
 /** The disruptions of a test, or of each of some tests that failed together. */
 export interface TestCost {
   testId: string;
-  /** The first tests of an outage, that with `testId` included; `[]` for a single test. */
+  /** The first tests that failed together, that with `testId` included; `[]` for a single test. */
   togetherIds: string[];
   /** How many tests failed together; 1 for a single test. */
   testCount: number;
@@ -96,8 +96,8 @@ export function lostBuildsByTest({ failures, builds }: FailuresInBuilds): LostBu
 }
 
 /**
- * The tests with disruptions in the most builds; ties go to more disruptions, then by id. Tests that an
- * outage hit together are one row, so that they leave room for others.
+ * The tests with disruptions in the most builds; ties go to more disruptions, then by id. Tests that
+ * failed together are one row, so that they leave room for others.
  *
  * @param options.idOf the id of a test, by its number
  */

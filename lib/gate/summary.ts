@@ -58,15 +58,15 @@ export const SERVICE_VERDICT = v.object({
 });
 export type ServiceVerdict = v.InferOutput<typeof SERVICE_VERDICT>;
 
-/** A run with enough failed tests that the environment is probably broken. */
-export const OUTAGE_RUN = v.object({
+/** Another run in which many tests failed: an outage, or one branch alone. */
+export const MASS_FAILURE_RUN = v.object({
   recorded_at: v.string(),
   build_url: v.string(),
   branch: v.string(),
   failed_test_count: v.number(),
   ran_test_count: v.number(),
 });
-export type OutageRun = v.InferOutput<typeof OUTAGE_RUN>;
+export type MassFailureRun = v.InferOutput<typeof MASS_FAILURE_RUN>;
 
 /** The outcome of a run, with the field names of the JSON. */
 export type GateSummary = ReturnType<typeof summarize>;
@@ -85,13 +85,13 @@ const ENDS_SOON_SECONDS = 7 * SECONDS_PER_DAY;
 export function summarize(
   input: GateInput,
   decision: ReturnType<typeof decideExitCode>,
-  { repository, base, verdicts, otherOutages, problem, dryRun, hasPassed }: {
+  { repository, base, verdicts, otherMassFailures, problem, dryRun, hasPassed }: {
     repository: string;
     /** The base branch; `""` when unknown. */
     base: string;
     verdicts: ReadonlyMap<string, ServiceVerdict> | null;
-    /** Outages of the last two hours. */
-    otherOutages: readonly OutageRun[];
+    /** Of the last two hours. */
+    otherMassFailures: readonly MassFailureRun[];
     problem: string | null;
     dryRun: boolean;
     hasPassed(test: TestIdentity): boolean;
@@ -118,7 +118,7 @@ export function summarize(
         kind: input.massFailure,
         failed_test_count: input.counts.failed,
         ran_test_count: input.counts.ran,
-        other_runs: otherOutages,
+        other_runs: otherMassFailures,
       }
       : null,
     note: decision.isExcused ? comparison(input).unchecked : null,
@@ -167,9 +167,9 @@ export function summaryLines(summary: GateSummary): Line[] {
   return [
     ...incomplete(summary),
     ...failed.some(({ blame }) => blame !== null) ? [[summary.headline]] : [],
-    ...outage ? [[outage.kind ?? "many failed", outageText(outage)]] : [],
+    ...outage ? [[outage.kind ?? "many failed", massFailureText(outage)]] : [],
     ...outage?.other_runs.slice(0, MAX_NAMED).map((run): Line => [
-      "outage elsewhere",
+      "many failed elsewhere",
       `${run.failed_test_count} of ${run.ran_test_count} tests`,
       run.branch,
       run.recorded_at,
@@ -241,9 +241,9 @@ export function summaryMarkdown(summary: GateSummary, pagesUrl = ""): string {
     `**Exit code ${summary.exit_code}**: ${markdownCode(conclusion(summary))}`,
     ...outage
       ? [
-        `**${outage.kind === "outage" ? "Outage" : "Many tests failed"}**: ${outageText(outage)}.${
-          otherRunsMarkdown(outage)
-        }`,
+        `**${outage.kind === "outage" ? "Outage" : "Many tests failed"}**: ${
+          massFailureText(outage)
+        }.${otherRunsMarkdown(outage)}`,
       ]
       : [],
     ...problem === null ? [] : [markdownCode(problem)],
@@ -275,17 +275,19 @@ export function summaryMarkdown(summary: GateSummary, pagesUrl = ""): string {
   return `${head}${table}${lists}\n`.slice(0, MAX_MARKDOWN_CHARACTERS);
 }
 
-type Outage = NonNullable<GateSummary["outage"]>;
+type MassFailureCounts = NonNullable<GateSummary["outage"]>;
 
-function outageText({ kind, failed_test_count, ran_test_count, other_runs }: Outage): string {
-  return describeOutage({ failed: failed_test_count, ran: ran_test_count }, kind, other_runs)!;
+function massFailureText(
+  { kind, failed_test_count, ran_test_count, other_runs }: MassFailureCounts,
+): string {
+  return describeMassFailure({ failed: failed_test_count, ran: ran_test_count }, kind, other_runs)!;
 }
 
 /** What the number of failed tests means; `null` if it is not unusual. */
-export function describeOutage(
+export function describeMassFailure(
   counts: Pick<TestCounts, "ran" | "failed">,
   kind: MassFailure | null,
-  otherRuns: readonly OutageRun[],
+  otherRuns: readonly MassFailureRun[],
 ): string | null {
   if (!isMassFailure(counts)) return null;
   const count = `${counts.failed} of ${counts.ran} tests failed`;
@@ -354,7 +356,7 @@ export function sayVerdict(
   }, { base: base || "the base branch", lastOn: at ? sayDay(parseTimestamp(at), zone) : "" });
 }
 
-function otherRunsMarkdown({ other_runs }: Outage): string {
+function otherRunsMarkdown({ other_runs }: MassFailureCounts): string {
   return other_runs.slice(0, MAX_NAMED).map((run) => {
     const text = run.recorded_at.replace("T", " ").replace("Z", "");
     return `\n- ${markdownLink(text, run.build_url)} ${run.branch && markdownCode(run.branch)}`;

@@ -21,7 +21,7 @@ export const OPENING_EVENTS: Partial<Record<WebhookEvent, WebhookEvent>> = {
 };
 
 /**
- * A test is announced as flaky when it reaches both in the window, outages left out. Chosen by simulation:
+ * A test is announced as flaky when it reaches both in the window, mass failures left out. Chosen by simulation:
  * docs/guides/webhooks.md.
  */
 export const FLAKY_SINCE = { disruptions: 3, codeVersions: 3 };
@@ -29,7 +29,7 @@ export const FLAKY_SINCE = { disruptions: 3, codeVersions: 3 };
 /** It is announced as calm after this long without a disruption and this many passes: silence is not a pass. */
 export const CALM_AFTER = { quietSeconds: WINDOW_SECONDS, passes: 10 };
 
-/** An outage is over after this many consecutive builds of its job without one, in any shard. */
+/** An outage is over after this many consecutive builds of its job without a mass failure, in any shard. */
 export const OUTAGE_ENDS_AFTER_BUILDS = 3;
 
 /** How long before its end a quarantine is announced as ending, at most half of its length. */

@@ -111,7 +111,7 @@ const HEAD_TITLES: Partial<Record<keyof typeof COLUMNS, string>> = {
     "Share of builds with a flaky failure, a failure of a test that also passed on the same code. " +
     "Sorted by the lower end of its 95 % interval, so that few builds do not come first by chance",
   change: "Points of flakiness more or less than in the 14 days before",
-  outages: "Builds in which many tests failed at once",
+  outages: "Builds in which many tests failed at once, as on other branches",
   broken: "Tests whose latest runs on the base branch all failed",
   cost: "Test time of failed attempts and of jobs that ran again, of the last 7 days",
 };

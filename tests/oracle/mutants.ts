@@ -60,7 +60,7 @@ export const MUTANTS: Record<string, OracleClass> = {
     }
   },
   "most of a few tests are an outage": class extends Oracle {
-    override isOutage(submission: PlainSubmission): boolean {
+    override isMassFailure(submission: PlainSubmission): boolean {
       const ran = this.testsThat(submission, "ran").size;
       return this.testsThat(submission, "failed").size > ran / 5;
     }

@@ -358,7 +358,7 @@ export class Oracle {
   }
 
   /** More than a fifth of at least 20 tests failed. */
-  isOutage(submission: PlainSubmission): boolean {
+  isMassFailure(submission: PlainSubmission): boolean {
     const ran = this.testsThat(submission, "ran").size;
     return ran >= 20 && this.testsThat(submission, "failed").size > ran / 5;
   }

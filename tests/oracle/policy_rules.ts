@@ -114,7 +114,7 @@ export class PolicyRules {
   evidence(test: KnownTest): Row[] {
     return this.oracle.rowsInWindow(test).filter((row) =>
       this.isCounted(row) && row.submission.recordedAt >= this.leftAt(test) &&
-      !this.isOutage(row.submission)
+      !this.isMassFailure(row.submission)
     );
   }
 
@@ -139,7 +139,7 @@ export class PolicyRules {
   }
 
   /** More than a fifth of at least 20 tests failed. */
-  isOutage(submission: PlainSubmission): boolean {
+  isMassFailure(submission: PlainSubmission): boolean {
     const [ran, failed] = [new Set<string>(), new Set<string>()];
     for (const [position, result] of submission.results.entries()) {
       const row = { submission, position, result };

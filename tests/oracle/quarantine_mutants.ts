@@ -42,14 +42,14 @@ export const QUARANTINE_MUTANTS: Record<string, OracleClass> = {
   },
   "outages count": rulesWith((Rules) =>
     class extends Rules {
-      override isOutage(): boolean {
+      override isMassFailure(): boolean {
         return false;
       }
     }
   ),
   "a fifth of failed tests is an outage": rulesWith((Rules) =>
     class extends Rules {
-      override isOutage(submission: PlainSubmission): boolean {
+      override isMassFailure(submission: PlainSubmission): boolean {
         const failed = submission.results.filter(({ conclusion }) => conclusion !== "passing");
         return submission.results.length >= 20 && failed.length * 5 >= submission.results.length;
       }

@@ -225,7 +225,7 @@ export function verdicts(
       };
     }),
     ...comparedRuns(onBase, repository, run),
-    outage: outage(oracle, repository),
+    outage: massFailures(oracle, repository),
   };
 }
 
@@ -258,11 +258,11 @@ function middle(numbers: number[]): number {
   return Math.floor((upper + sorted[sorted.length / 2 - 1]!) / 2);
 }
 
-function outage(oracle: Oracle, repository: number): Json {
+function massFailures(oracle: Oracle, repository: number): Json {
   const runs = oracle.submissionsOf(repository)
     .filter((one) =>
       one.status === "processed" && !one.isPruned && one.recordedAt >= oracle.now - 2 * 3600 &&
-      oracle.isOutage(one)
+      oracle.isMassFailure(one)
     )
     .sort((a, b) => compareText(b.id, a.id)).slice(0, 10);
   return runs.length === 0 ? null : {

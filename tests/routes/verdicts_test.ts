@@ -280,7 +280,7 @@ describeWithDatabase("verdicts", (database) => {
     assert.deepEqual(await expected(), []);
   });
 
-  it("come with the outages of the last two hours", async () => {
+  it("come with the mass failures of the last two hours", async () => {
     const other = await fixture.addRepository("acme", "outages");
     const tests = (failed: number) =>
       Array.from({ length: 20 }, (_, index) => ({

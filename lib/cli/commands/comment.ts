@@ -4,7 +4,7 @@ import { UsageError } from "../../base/failure.ts";
 import { MAX_LISTED } from "../../comment/job_section.ts";
 import { headline, isNoteworthy } from "../../comment/sections.ts";
 import { identityKey, isKnownFor, notWhole } from "../../gate/rule.ts";
-import { describeOutage, isWithoutFailure } from "../../gate/summary.ts";
+import { describeMassFailure, isWithoutFailure } from "../../gate/summary.ts";
 import { readName } from "../../intake/upload_values.ts";
 import { type AddCommand, command } from "../command.ts";
 import { findCheckout, startLookup } from "../gate_run/lookup.ts";
@@ -125,10 +125,10 @@ export const commentCommand: AddCommand = command({
         redExitCode: exitCode !== 0 && isWithoutFailure({ ...run.attempts, ...run })
           ? exitCode
           : null,
-        outage: describeOutage(
+        outage: describeMassFailure(
           run.attempts.counts,
           verdicts?.massFailure ?? null,
-          verdicts?.otherOutages ?? [],
+          verdicts?.otherMassFailures ?? [],
         ),
       };
       const section = await sectionOfRun(judged, options, context);

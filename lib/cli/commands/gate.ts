@@ -13,7 +13,7 @@ import { formatRepositoryName, type RepositoryName } from "../../base/repository
 import { CAUSES, decideExitCode, type GateInput } from "../../gate/rule.ts";
 import { DEFAULT_MAX_MISSING, type TestPlace } from "../../gate/whole_run.ts";
 import {
-  describeOutage,
+  describeMassFailure,
   type GateSummary,
   summarize,
   summaryLines,
@@ -118,7 +118,7 @@ export const gateCommand: AddCommand = command({
     `${TOKEN_VARIABLE}. If that fails, the exit code is the tests' own.`,
     "Failures are excused, with exit code 0, only if the tests ended with one of --failure-codes and " +
     "not by a signal, every file is read, complete and newer than the start of COMMAND, there is no " +
-    "failure outside of a test, no outage (more than 20 % of at least 20 tests failed), as many tests ran " +
+    "failure outside of a test, no mass failure (more than 20 % of at least 20 tests failed), as many tests ran " +
     "as usual in this job, and each failed test is quarantined for this cause or failed only with " +
     "subtests that are. Coverage reports in the folders are skipped. With --json the standard output of COMMAND goes to standard error.",
     "Maven and Gradle (surefire-reports/, failsafe-reports/, test-results/) also exit with 1 after a " +
@@ -272,7 +272,7 @@ function summaryOf(
     repository: repository ? formatRepositoryName(repository) : "",
     base: verdicts?.base ?? "",
     verdicts: verdicts?.tests ?? null,
-    otherOutages: verdicts?.otherOutages ?? [],
+    otherMassFailures: verdicts?.otherMassFailures ?? [],
     problem,
     dryRun,
     hasPassed: (test) => run.attempts.hasPassed(test),
@@ -299,10 +299,10 @@ function judgedRun(
     serviceProblem: problem,
     notWhole,
     redExitCode: failed_without_test ? tests_exit_code : null,
-    outage: describeOutage(
+    outage: describeMassFailure(
       attempts.counts,
       verdicts?.massFailure ?? null,
-      verdicts?.otherOutages ?? [],
+      verdicts?.otherMassFailures ?? [],
     ),
   };
 }

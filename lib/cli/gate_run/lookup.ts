@@ -31,8 +31,8 @@ import {
   type QuarantinedTest,
 } from "../../gate/rule.ts";
 import {
-  OUTAGE_RUN,
-  type OutageRun,
+  MASS_FAILURE_RUN,
+  type MassFailureRun,
   SERVICE_VERDICT,
   type ServiceVerdict,
 } from "../../gate/summary.ts";
@@ -336,7 +336,7 @@ const VERDICT_LIST = v.object({
   expected_skipped_count: v.nullable(v.number()),
   // A service of an earlier version does not know them.
   expected_files: v.nullish(v.array(v.object({ file: v.string(), class: v.string() }))),
-  outage: v.nullable(v.object({ runs: v.array(OUTAGE_RUN) })),
+  outage: v.nullable(v.object({ runs: v.array(MASS_FAILURE_RUN) })),
 });
 
 /** The tests that the service knows with a file are quarantined without one, too. */
@@ -356,7 +356,7 @@ export interface Verdicts {
   tests: Map<string, ServiceVerdict>;
   earlier: EarlierRuns;
   /** Other runs of the last two hours in which many tests failed. */
-  otherOutages: OutageRun[];
+  otherMassFailures: MassFailureRun[];
   /** What kind of run this is, in which many tests failed. */
   massFailure: MassFailure | null;
   /** The base branch; `""` when unknown. */
@@ -462,7 +462,7 @@ async function loadVerdicts(
       expectedPlaces,
     },
     // An upload of this run may be among them.
-    otherOutages:
+    otherMassFailures:
       last!.outage?.runs.filter(({ build_url: url, branch }) =>
         (run.buildUrl === "" || url !== run.buildUrl) &&
         (run.branch === "" || branch !== run.branch)

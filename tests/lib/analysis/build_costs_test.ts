@@ -32,7 +32,7 @@ describe("the cost of failures", () => {
     ]);
   });
 
-  it("has the tests of an outage in one row", () => {
+  it("has tests that failed together in one row", () => {
     const failures = failuresOf(
       "x 1, x 2, x 3, y 1, y 2, y 3, z 1, z 2, z 3, c 9, b 9, a 9, d 8, d 9, e 8, f 8",
     );

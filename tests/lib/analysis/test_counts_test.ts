@@ -31,7 +31,7 @@ describe("the tests of a run", () => {
     assert.deepEqual(countsOf([]), { ran: 0, skipped: 0, failed: 0 });
   });
 
-  it("are an outage when more than a fifth of at least 20 failed", () => {
+  it("are a mass failure when more than a fifth of at least 20 failed", () => {
     const is = (ran: number, failed: number) => isMassFailure({ ran, failed });
     assert.deepEqual([is(20, 4), is(20, 5), is(19, 19)], [false, true, false]);
   });

@@ -380,7 +380,7 @@ const CASES: [title: string, changes: Changes, code: number, reason: string][] =
     "10 of about 98",
   ],
 
-  // Outages.
+  // Mass failures.
   [
     "more than a fifth failed",
     { counts: { ran: 98, skipped: 2, failed: 20 }, massFailure: "outage" as const },
@@ -551,7 +551,7 @@ const CONDITIONS: [string, (input: GateInput) => boolean][] = [
   ],
   ["a whole run", (f) => isWhole(f)],
   ["every file", (f) => f.missingPlaces.length === 0],
-  ["no outage", (f) => f.counts.ran < 20 || f.counts.failed <= f.counts.ran / 5],
+  ["no mass failure", (f) => f.counts.ran < 20 || f.counts.failed <= f.counts.ran / 5],
   ["few enough", (f) => f.failed.length <= f.maxExcused],
 ];
 

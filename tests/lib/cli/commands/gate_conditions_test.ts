@@ -1,4 +1,4 @@
-/** The conditions of the gate that depend on earlier runs: causes, whole runs, outages. */
+/** The conditions of the gate that depend on earlier runs: causes, whole runs, mass failures. */
 import { afterEach, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -236,7 +236,7 @@ describe("gate and a run that is not whole", () => {
   });
 });
 
-describe("gate and an outage", () => {
+describe("gate and a mass failure", () => {
   const run = {
     recorded_at: "2026-02-01T11:20:00Z",
     build_url: "https://ci.example/9",
@@ -261,7 +261,7 @@ describe("gate and an outage", () => {
       "8 tests failed: 8 are not yours.",
       "outage\t8 of 25 tests failed, so the change is probably not the cause; 1 other run of the last " +
       "two hours failed like this",
-      "outage elsewhere\t30 of 100 tests\ttopic\t2026-02-01T11:20:00Z\thttps://ci.example/9",
+      "many failed elsewhere\t30 of 100 tests\ttopic\t2026-02-01T11:20:00Z\thttps://ci.example/9",
     ]);
     assert.match(lines.at(-1)!, /^exit code 1\tan outage: 8 of 25 tests failed/);
     assert.match(await Deno.readTextFile(summary), /\*\*Outage\*\*: 8 of 25 tests failed/);

@@ -241,7 +241,7 @@ function violations(plan: Plan): string[] {
         )
       ),
     "few enough": failed.length <= options.maxExcused,
-    "no outage": ran < 20 || failedOnce <= ran / 5,
+    "no mass failure": ran < 20 || failedOnce <= ran / 5,
     "a whole run": expected === null || !isKnown ||
       ran >= expected - allowed && others.skipped + skippedTests <= allowed,
   };

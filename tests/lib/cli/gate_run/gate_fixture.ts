@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { failureCause, fingerprint } from "../../../../lib/analysis/failure_groups.ts";
 import { shortTestId, testHash, testId, type TestIdentity } from "../../../../lib/base/identity.ts";
 import type { QuarantinedTest } from "../../../../lib/gate/rule.ts";
-import type { OutageRun, ServiceVerdict } from "../../../../lib/gate/summary.ts";
+import type { MassFailureRun, ServiceVerdict } from "../../../../lib/gate/summary.ts";
 import { NO_CI } from "../../../no_ci.ts";
 import { FAKE_TOKEN, type FakeApi, startFakeApi } from "../../api_client/fake_api.ts";
 
@@ -39,7 +39,7 @@ interface EarlierAnswer {
   expected_test_count: number | null;
   base_test_counts: number[];
   expected_skipped_count: number | null;
-  outage: { runs: OutageRun[] } | null;
+  outage: { runs: MassFailureRun[] } | null;
   expected_files?: { file: string; class: string }[] | null;
   mass_failure?: "outage" | "together" | null;
 }
