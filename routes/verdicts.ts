@@ -8,7 +8,7 @@ import {
 } from "../db/read/job_runs.ts";
 import { type GivenTest, loadJudgedRun } from "../db/read/verdicts.ts";
 import { verdictOf, VERDICTS } from "../lib/analysis/verdict.ts";
-import { isGitId } from "../lib/base/commit.ts";
+import { codeVersion } from "../lib/base/commit.ts";
 import { parseShortTestId } from "../lib/base/identity.ts";
 import { jsonRecord } from "../lib/base/json_record.ts";
 import { quote } from "../lib/base/quote.ts";
@@ -264,12 +264,9 @@ interface GivenRun {
 /** The run that is asked about. What cannot be stored, as stored text has no NUL, is unknown. */
 function runOf(given: GivenRun, askedCount: number) {
   const text = (value = "") => value.includes("\0") ? "" : value.trim();
-  const tree = text(given.run_tree);
-  const commit = text(given.run_commit);
   const failed = given.run_failed_test_count ?? askedCount;
   return {
-    // As the column `code_version` of a submission.
-    code: tree !== "" ? `tree:${tree}` : isGitId(commit) ? `commit:${commit}` : null,
+    code: codeVersion({ tree: text(given.run_tree), commit: text(given.run_commit) }),
     job: text(given.run_job),
     environment: text(given.run_environment),
     shard: text(given.run_shard),

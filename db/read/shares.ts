@@ -3,13 +3,7 @@
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import type { Finding } from "../../lib/evidence/evidence.ts";
-import {
-  MIN_RESOLVED,
-  type Share,
-  SHARE_DAYS,
-  shareOf,
-  type TruthCounts,
-} from "../../lib/evidence/shares.ts";
+import { type Share, SHARE_DAYS, shareOf, type TruthCounts } from "../../lib/evidence/shares.ts";
 import { arrayOf, type Fragment, type Queryable } from "../connection/sql.ts";
 import { countsInShare, PERIOD_SECONDS } from "./fragments.ts";
 
@@ -48,10 +42,7 @@ export class Shares {
     const repository = await this.ofRepository();
     const isKnown = ({ evidence }: Pick<Finding, "evidence">) =>
       evidence === "outage" ||
-      repository.some((one) =>
-        one.evidence === evidence && one.isOnBase === isOnBase &&
-        one.notTheChange + one.theChange >= MIN_RESOLVED
-      );
+      shareOf(evidence, { isOnBase, repository, organization: [] })?.from === "repository";
     const organization = findings.every(isKnown)
       ? []
       : await (this.#organization ??= this.#countOrganization());

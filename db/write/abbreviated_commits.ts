@@ -1,8 +1,7 @@
 /** Abbreviated ids of commits: CI services offer them, too, and without a tree the id is the code version. */
-import { severalCommits } from "../../lib/base/commit.ts";
+import { codeOfCommit, severalCommits, WHOLE_ID_LENGTH } from "../../lib/base/commit.ts";
 import type { Queryable } from "../connection/sql.ts";
 
-const WHOLE_ID_LENGTH = 40;
 const SHORTEST_LENGTH = 7;
 
 const HEX = /^[0-9a-f]+$/;
@@ -41,8 +40,10 @@ async function findWholeIds(
   // In the order of any locale, all that begin with it are between it and it with a letter after f.
   const rows = await tx<{ id: string }[]>`
     select distinct commit_oid as id from submission
-    where repository_id = ${repositoryId} and code_version >= ${`commit:${abbreviated}`}
-      and code_version < ${`commit:${abbreviated}g`} and length(commit_oid) >= ${WHOLE_ID_LENGTH}
+    where repository_id = ${repositoryId} and code_version >= ${codeOfCommit(abbreviated)}
+      and code_version < ${
+    codeOfCommit(`${abbreviated}g`)
+  } and length(commit_oid) >= ${WHOLE_ID_LENGTH}
     limit 2`;
   return rows.map(({ id }) => id);
 }
@@ -54,7 +55,7 @@ async function findAbbreviation(
 ): Promise<string | null> {
   const versions = Array.from(
     { length: WHOLE_ID_LENGTH - SHORTEST_LENGTH },
-    (_, index) => `commit:${commitOid.slice(0, SHORTEST_LENGTH + index)}`,
+    (_, index) => codeOfCommit(commitOid.slice(0, SHORTEST_LENGTH + index)),
   );
   const [row] = await tx<{ id: string }[]>`
     select commit_oid as id from submission

@@ -1,6 +1,7 @@
 /** Stores the messages and stack traces of failures, and deletes unreferenced ones. */
 import { failureText, type FailureTexts } from "../../lib/analysis/failure_texts.ts";
 import type { Queryable } from "../connection/sql.ts";
+import { planForParameters } from "../read/snapshot.ts";
 import { storedTexts } from "../read/texts.ts";
 
 /** Texts that are stored by one statement. */
@@ -66,12 +67,4 @@ export async function deleteUnusedTexts(
       select n.text_id from negative_result n where n.repository_id = ${repositoryId}
       limit ${limit}))`;
   return count;
-}
-
-/**
- * Makes the server plan the following statements of the transaction for their parameters. A plan
- * that was made while the tables were small compares every row with every other.
- */
-async function planForParameters(tx: Queryable): Promise<void> {
-  await tx`select set_config('plan_cache_mode', 'force_custom_plan', true)`;
 }

@@ -3,9 +3,26 @@
 /** Digits of an abbreviated id, as many as git shows. */
 const SHORT_DIGITS = 7;
 
+/** Digits of a whole id of SHA-1; those of SHA-256 are longer. */
+export const WHOLE_ID_LENGTH = 40;
+
 /** Whether a text is the id of a commit or tree, whole or abbreviated: 7 to 64 hex digits. */
 export function isGitId(text: string): boolean {
   return /^[0-9a-f]{7,64}$/i.test(text);
+}
+
+/**
+ * The code version of a run, as the column `code_version` of its submission: the tree, else the commit; `null`
+ * when neither is known.
+ */
+export function codeVersion({ tree, commit }: { tree: string; commit: string }): string | null {
+  if (tree !== "") return `tree:${tree}`;
+  return isGitId(commit) ? codeOfCommit(commit) : null;
+}
+
+/** The code version of a commit without a tree; for an abbreviated id the beginning of those it fits. */
+export function codeOfCommit(id: string): string {
+  return `commit:${id}`;
 }
 
 /** What is wrong with an abbreviated id that is the beginning of several. */

@@ -18,6 +18,14 @@ export function formatTimestamp(seconds: number): string {
   throw new RangeError(`invalid time ${seconds}: expected seconds within the years 0000 to 9999`);
 }
 
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+/** Formats days since 1970: `22 Nov`. */
+export function formatDay(day: number): string {
+  const date = new Date(day * SECONDS_PER_DAY * 1000);
+  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`;
+}
+
 /** A timestamp, `null` when there is none. */
 export function timestampOrNull(seconds: number | null): string | null {
   return seconds === null ? null : formatTimestamp(seconds);

@@ -4,7 +4,7 @@ import { commitOf, runGit, treeOf } from "../intake/checkout/git.ts";
 import { type DetectedRun, toldFacts } from "../ci/mod.ts";
 import { describeCheckout, detectCiJob } from "../intake/checkout/mod.ts";
 import { type JobStart, readJobStart } from "../intake/stale_reports.ts";
-import { isGitId } from "../base/commit.ts";
+import { isGitId, WHOLE_ID_LENGTH } from "../base/commit.ts";
 import { readWith } from "../base/read_with.ts";
 import { caseKey } from "../base/identity.ts";
 import {
@@ -141,9 +141,6 @@ export function givenRun(
     Object.entries(run).filter(([, value]) => value !== undefined),
   ) as Partial<Record<keyof typeof run, string>>;
 }
-
-/** Digits of SHA-1; ids of SHA-256 are longer. */
-const WHOLE_ID_LENGTH = 40;
 
 /** When the job began whose reports are uploaded; `null` outside of CI, and for reports of another time. */
 export async function jobStartOf(

@@ -1,7 +1,7 @@
 // Tests: tests/lib/cli/commands/evidence_test.ts tests/lib/evidence/shares_test.ts
 /** Evidence in words. */
 import { formatCount, plural } from "../base/text.ts";
-import { SECONDS_PER_DAY } from "../base/time.ts";
+import { formatDay } from "../base/time.ts";
 import { localDay, type TimeZone } from "../base/time_zone.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Blame, Share } from "./shares.ts";
@@ -143,10 +143,7 @@ export function sayBlameCounts(
   return `${failed}: ${parts.join(", ")}.`;
 }
 
-const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
-
 /** The day of a moment in seconds since 1970: `12 Nov`. */
 export function sayDay(seconds: number, zone: TimeZone): string {
-  const day = new Date(localDay(seconds, zone) * SECONDS_PER_DAY * 1000);
-  return `${day.getUTCDate()} ${MONTHS[day.getUTCMonth()]}`;
+  return formatDay(localDay(seconds, zone));
 }

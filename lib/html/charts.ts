@@ -2,7 +2,8 @@
  * SVG charts. Each has a title and a text alternative, and distinguishes outcomes by shape as well
  * as by colour. The drawings contain no text, so that they can be scaled: axes are HTML around them.
  */
-import { formatDay, table } from "./elements.ts";
+import { formatDay } from "../base/time.ts";
+import { table } from "./elements.ts";
 import { type Content, type Markup, markup } from "./markup.ts";
 
 interface Series {

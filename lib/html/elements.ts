@@ -1,7 +1,7 @@
 // Tests: tests/lib/html/charts_test.ts tests/tools/documentation/markdown_test.ts
 /** The parts that pages are made of. */
 import type { TestIdentity } from "../base/identity.ts";
-import { formatTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
+import { formatDay, formatTimestamp, SECONDS_PER_DAY } from "../base/time.ts";
 import { formatOffset, localDay, localSeconds, type TimeZone, UTC } from "../base/time_zone.ts";
 import { escapeHtml } from "./escape.ts";
 import { builtMarkup, type Content, type Markup, markup } from "./markup.ts";
@@ -157,17 +157,9 @@ export function verbatim(text: string): Markup {
   return markup`<pre tabindex="0">${text}</pre>`;
 }
 
-const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
-
 /** Formats days since 1970: `2026-11-22`. */
 export function isoDay(day: number): string {
   return formatTimestamp(day * SECONDS_PER_DAY).slice(0, 10);
-}
-
-/** Formats days since 1970: `22 Nov`. */
-export function formatDay(day: number): string {
-  const [, month, dayOfMonth] = isoDay(day).split("-");
-  return `${Number(dayOfMonth)} ${MONTHS[Number(month) - 1]}`;
 }
 
 /**

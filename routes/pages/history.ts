@@ -5,8 +5,7 @@ import type { FailureDay } from "../../db/read/history_of_test.ts";
 import type { RunTimes } from "../../lib/analysis/durations.ts";
 import { dayBars, trend } from "../../lib/html/charts.ts";
 import { formatDuration, plural } from "../../lib/base/text.ts";
-import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../../lib/base/time.ts";
-import { formatDay } from "../../lib/html/elements.ts";
+import { formatDay, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 
 /** Days of the window, and of the time before it with which it is compared. */

@@ -15,6 +15,7 @@ import { createOrganization } from "../../../db/admin/organizations.ts";
 import { addQuarantine, findTest } from "../../../db/admin/quarantine.ts";
 import { findRepository } from "../../../db/admin/repositories.ts";
 import { insertToken } from "../../../db/admin/tokens.ts";
+import { writeTransaction } from "../../../db/write/transaction.ts";
 import { setting } from "../../base/config.ts";
 import type { Log } from "../../base/log.ts";
 import { testHash, testId, type TestIdentity } from "../../base/identity.ts";
@@ -139,7 +140,7 @@ async function fillExample({ sql }: Database, { now }: { now: number }) {
     quarantineEnvironment: null,
   } as const;
   const origin = { author: "demo", command: "demo" };
-  await sql.begin((tx) => addQuarantine(tx, quarantined, quarantine, origin));
+  await writeTransaction(sql, (tx) => addQuarantine(tx, quarantined, quarantine, origin));
   const { plain, ...token } = makeToken("api_token");
   await insertToken(sql, {
     organizationId: organization.organizationId,

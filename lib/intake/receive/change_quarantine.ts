@@ -66,6 +66,7 @@ export async function changeQuarantine(
     id: { idPrefix: number; testHash: number },
     apply: (tx: Parameters<typeof lockTest>[0], test: LockedTest) => Promise<Response>,
   ) =>
+    // Without the check of `writeTransaction`: the role of `receive` may read no table.
     await sql.begin(async (tx) => {
       const test = await lockTest(tx, { hash, now, ...id });
       if (!test || nameKey(test.repository) !== nameKey(given.repo)) return unknownTest(given.repo);

@@ -3,6 +3,7 @@
 import * as v from "valibot";
 import { failureCause, fingerprint } from "../../analysis/failure_groups.ts";
 import { ownersOf } from "../../analysis/test_tags.ts";
+import { VERDICTS } from "../../analysis/verdict.ts";
 import { comparison } from "../../gate/whole_run.ts";
 import {
   defineTool,
@@ -399,12 +400,14 @@ function verdictIn({ build_url }: Submission, found: Verdict | undefined): Verdi
 }
 
 const BLAMES = ["yours", "unclear", undefined, "not_yours"];
-const VERDICTS = ["new", "known", "flaky", "quarantined"];
+/** What most probably needs work comes last. */
+const RANKED_VERDICTS: readonly string[] = VERDICTS;
 
 /** What most probably needs work comes first. */
 function rankOf({ one, verdict }: { one: Attempt; verdict: Verdict | undefined }): number {
   const blame = one.blame ?? verdict?.blame ?? undefined;
-  return BLAMES.indexOf(blame) * VERDICTS.length + VERDICTS.indexOf(verdict?.verdict ?? "new");
+  return BLAMES.indexOf(blame) * VERDICTS.length -
+    RANKED_VERDICTS.indexOf(verdict?.verdict ?? "new");
 }
 
 async function ownersOfTest(

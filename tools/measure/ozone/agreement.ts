@@ -3,6 +3,7 @@ import { loadBuildConclusions } from "../../../db/read/conclusions.ts";
 import { type GivenTest, loadJudgedRun } from "../../../db/read/verdicts.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { failureCause, fingerprint } from "../../../lib/analysis/failure_groups.ts";
+import { codeVersion } from "../../../lib/base/commit.ts";
 import { shortTestId, testHash } from "../../../lib/base/identity.ts";
 import { WINDOW_SECONDS } from "../../../lib/base/time.ts";
 import type { Conclusion } from "../../../lib/evidence/said.ts";
@@ -49,7 +50,7 @@ export async function verdictsOn(
     windowStart: now - WINDOW_SECONDS,
     tests,
     run: {
-      code: `tree:${tree}`,
+      code: codeVersion({ tree, commit: "" }),
       job,
       environment: ENVIRONMENT,
       shard: "",
