@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { testHash, type TestIdentity } from "../base/identity.ts";
 import { quote } from "../base/quote.ts";
-import type { ReportedTool } from "./repetition/equal_cases.ts";
+import type { ReportedTool } from "../report/report_tool.ts";
 import { isNegative, PLAIN_CASE, type Reported, type TestResult } from "../report/result.ts";
 import {
   ATTEMPT_KINDS,

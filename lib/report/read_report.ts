@@ -1,7 +1,7 @@
 // Tests: tests/lib/report/read_report_files_test.ts tests/lib/report/report_advice_test.ts
 /** Reads reports of any format, which is recognized by content and not by name. */
 import { plural } from "../base/text.ts";
-import type { ReportedTool } from "../analysis/repetition/equal_cases.ts";
+import type { ReportedTool } from "./report_tool.ts";
 import { JUnitReader } from "./junit/read_junit.ts";
 import { CtrfReader } from "./native/ctrf.ts";
 import { GoTestReader } from "./native/go_test.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { FILE_CHUNK_BYTES, hashed, readFileChunks } from "./file_chunks.ts";
 import type { ReportOptions } from "./report_reader.ts";
 import { readReport } from "./read_report.ts";
-import type { ReportedTool } from "../analysis/repetition/equal_cases.ts";
+import type { ReportedTool } from "./report_tool.ts";
 import { REPORT_LIMITS } from "./limits.ts";
 import { ReportError, type ReportErrorKind } from "./report_error.ts";
 import type { ReportFile } from "./report_files.ts";

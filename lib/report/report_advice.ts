@@ -1,5 +1,5 @@
 /** What a report hides by the way its tool writes it, and the line that mends it. */
-import type { ReportedTool } from "../analysis/repetition/equal_cases.ts";
+import type { ReportedTool } from "./report_tool.ts";
 import { isSetUp } from "../analysis/repetition/set_up.ts";
 import type { Reported, TestResult } from "./result.ts";
 

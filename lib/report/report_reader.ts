@@ -1,7 +1,7 @@
 // Tests: tests/lib/report/read_report_files_test.ts
 /** What the readers of all formats of reports share. */
 import type { TestIdentity } from "../base/identity.ts";
-import type { ReportedTool } from "../analysis/repetition/equal_cases.ts";
+import type { ReportedTool } from "./report_tool.ts";
 import type { TestCase } from "./test_case.ts";
 import type { Dialect } from "./junit/dialect.ts";
 import { REPORT_LIMITS } from "./limits.ts";

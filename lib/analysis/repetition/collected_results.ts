@@ -3,7 +3,8 @@
 import { ATTEMPT_KINDS, CONCLUSION_OF_KIND } from "../columns.ts";
 import { negativeOf, type Negatives } from "../negatives.ts";
 import type { Conclusion } from "../../report/result.ts";
-import { type EqualCase, type EqualCasesRule, type ReportedTool, ruleAt } from "./equal_cases.ts";
+import type { EqualCasesRule, ReportedTool } from "../../report/report_tool.ts";
+import { type EqualCase, ruleAt } from "./equal_cases.ts";
 
 /** Results in the order of their reports; all arrays have the same length. */
 export interface CollectedResults {

@@ -9,12 +9,8 @@ import {
   ruleOf,
   type VisitSegments,
 } from "./collected_results.ts";
-import {
-  doubleCount,
-  type EqualCasesRule,
-  readAsRetried,
-  type ReportCounts,
-} from "./equal_cases.ts";
+import type { EqualCasesRule } from "../../report/report_tool.ts";
+import { doubleCount, readAsRetried, type ReportCounts } from "./equal_cases.ts";
 
 /** What is known about each report, or about the suites of one tool in it. */
 interface CountedReports {

@@ -7,7 +7,7 @@
 import type { TestIdentity } from "../../base/identity.ts";
 import { REPORT_LIMITS } from "../limits.ts";
 import { excerpt, shorten } from "../report_error.ts";
-import type { ReportedTool } from "../../analysis/repetition/equal_cases.ts";
+import type { ReportedTool } from "../report_tool.ts";
 import { otherXmlFormat } from "../other_formats.ts";
 import {
   refuseUndecodable,

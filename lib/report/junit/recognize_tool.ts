@@ -1,10 +1,6 @@
 /** Which tool wrote a report, and, if it was merged from several, each of its outermost suites. */
 import { detach } from "../../base/text.ts";
-import type {
-  EqualCasesRule,
-  ReportedTool,
-  RuleChange,
-} from "../../analysis/repetition/equal_cases.ts";
+import type { EqualCasesRule, ReportedTool, RuleChange } from "../report_tool.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import { type Dialect, ReportHead } from "./dialect.ts";
 import { DIALECTS, UNKNOWN_DIALECT } from "./dialects.ts";

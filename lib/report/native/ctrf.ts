@@ -1,7 +1,7 @@
 // Tests: tests/lib/report/archive/contents_test.ts tests/lib/report/native/formats_test.ts
 /** CTRF, the Common Test Report Format: https://ctrf.io. */
 import type { TestIdentity } from "../../base/identity.ts";
-import type { ReportedTool } from "../../analysis/repetition/equal_cases.ts";
+import type { ReportedTool } from "../report_tool.ts";
 import { NameNormalizer } from "../normalize_names.ts";
 import { REPORT_LIMITS } from "../limits.ts";
 import { limitError, ReportError } from "../report_error.ts";

@@ -1,7 +1,7 @@
 // Tests: tests/lib/report/native/formats_test.ts tests/lib/report/report_advice_test.ts
 /** What formats other than JUnit share: a row for each, and their cases. */
 import type { TestIdentity } from "../../base/identity.ts";
-import type { ReportedTool } from "../../analysis/repetition/equal_cases.ts";
+import type { ReportedTool } from "../report_tool.ts";
 import { GO_OUTPUT } from "../go_output.ts";
 import { ATTEMPTS, type ReportTool, TESTS } from "../report_tool.ts";
 import { CaseOutcome, microsecondsOf, type OutcomeKind, TestCase } from "../test_case.ts";

@@ -1,6 +1,6 @@
 // Tests: tests/lib/report/archive/contents_test.ts tests/lib/report/native/formats_test.ts
 /** `go test -json`: one event in each line, among lines of other tools. */
-import type { ReportedTool } from "../../analysis/repetition/equal_cases.ts";
+import type { ReportedTool } from "../report_tool.ts";
 import type { TestIdentity } from "../../base/identity.ts";
 import { TextEnd } from "../bounded_text.ts";
 import { NameNormalizer } from "../normalize_names.ts";

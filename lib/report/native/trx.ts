@@ -1,7 +1,7 @@
 // Tests: tests/lib/report/archive/contents_test.ts tests/lib/report/native/formats_test.ts
 /** TRX, the results of Visual Studio's tests: `dotnet test --logger trx`. */
 import { detach } from "../../base/text.ts";
-import type { ReportedTool } from "../../analysis/repetition/equal_cases.ts";
+import type { ReportedTool } from "../report_tool.ts";
 import { BoundedText } from "../bounded_text.ts";
 import { NameNormalizer } from "../normalize_names.ts";
 import { REPORT_LIMITS } from "../limits.ts";

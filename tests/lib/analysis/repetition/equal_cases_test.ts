@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
+import type { EqualCasesRule } from "../../../../lib/report/report_tool.ts";
 import {
   attemptsOf,
   type EqualCase,
-  type EqualCasesRule,
   ruleAt,
 } from "../../../../lib/analysis/repetition/equal_cases.ts";
 import type { Conclusion } from "../../../../lib/report/result.ts";

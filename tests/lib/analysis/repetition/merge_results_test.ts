@@ -4,7 +4,7 @@ import { eachNegative } from "../../../../lib/analysis/negatives.ts";
 import { failureText } from "../../../../lib/analysis/failure_texts.ts";
 import { forEachTest } from "../../../../lib/analysis/columns.ts";
 import { SubmissionBuilder } from "../../../../lib/analysis/submission_content.ts";
-import type { EqualCasesRule } from "../../../../lib/analysis/repetition/equal_cases.ts";
+import type { EqualCasesRule } from "../../../../lib/report/report_tool.ts";
 import { type Conclusion, PLAIN_CASE, type TestResult } from "../../../../lib/report/result.ts";
 
 const ATTEMPTS: EqualCasesRule = {
