@@ -2,11 +2,11 @@
 /** Conclusions on failures: as they were stored at upload, or found now. */
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import { SelectedTests } from "../../lib/analysis/run.ts";
-import { isMassFailure } from "../../lib/analysis/test_counts.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import type { Evidence, MassFailure } from "../../lib/evidence/evidence.ts";
+import { storedMassFailure } from "../../lib/evidence/mass_failure.ts";
 import type { Conclusion } from "../../lib/evidence/said.ts";
 import { blameOf, type ShareSource } from "../../lib/evidence/shares.ts";
 import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
@@ -218,18 +218,6 @@ export async function findOwnConclusions(
   const found = await loadConclusions(sql, { repositoryId, submissionIds, loadBase });
   const conclusions = new Map(submissionIds.toReversed().flatMap((id) => [...found.get(id) ?? []]));
   return { massFailure: storedMassFailure(latest), conclusions };
-}
-
-/** What kind of mass failure a stored submission is. */
-export function storedMassFailure(
-  { isOutage, ranTestCount: ran, failedTestCount: failed }: {
-    isOutage: boolean;
-    ranTestCount: number | null;
-    failedTestCount: number | null;
-  },
-): MassFailure | null {
-  if (isOutage) return "outage";
-  return isMassFailure({ ran: ran ?? 0, failed: failed ?? 0 }) ? "together" : null;
 }
 
 /** The conclusions on the failures of a build's submissions, with the base branch. */

@@ -2,8 +2,8 @@
 import type { DisruptedTest } from "../../lib/digest/digest.ts";
 import { countRedJobs, JOB_COLUMNS, type RedJobs } from "../../lib/digest/red_jobs.ts";
 import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
+import { storedMassFailure } from "../../lib/evidence/mass_failure.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { storedMassFailure } from "./conclusions.ts";
 import { buildKeyOf, isFailedWithoutTest } from "./fragments.ts";
 import { ownersOf } from "./owners.ts";
 import { loadRuns } from "./runs.ts";

@@ -1,3 +1,4 @@
+import { MASS_FAILURE } from "../../lib/analysis/test_counts.ts";
 import type { Patterns, SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Fragment, type Queryable, textsIn } from "../connection/sql.ts";
 
@@ -52,6 +53,12 @@ export function isOfBase(sql: Queryable, base: Patterns) {
 export function isFailedWithoutTest(sql: Queryable) {
   return sql`(s.status = 'processed' and coalesce(s.exit_code, 0) <> 0
     and coalesce(s.failed_test_count, 0) = 0)`;
+}
+
+/** SQL: whether the row `s` of `submission` is a mass failure: of an outage, or of one branch alone. */
+export function isMassFailureRow(sql: Queryable) {
+  return sql`(s.ran_test_count >= ${MASS_FAILURE.minTests}::int
+    and s.failed_test_count * 100 > s.ran_test_count * ${MASS_FAILURE.failedPercent}::int)`;
 }
 
 /** SQL: whether the row `s` of `submission` is of one of the jobs. */

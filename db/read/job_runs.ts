@@ -1,13 +1,11 @@
 // Tests: tests/db/read/base_branch_test.ts
 /** What a run is compared with: earlier runs of its job, and others that failed on a large scale. */
-import { MASS_FAILURE } from "../../lib/analysis/test_counts.ts";
 import type { Run } from "../../lib/analysis/run.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
-import { compareTexts } from "../../lib/base/text.ts";
-import { missingPlaces, placesOf, type TestPlace } from "../../lib/gate/whole_run.ts";
+import { missingPlaces, placesInAll, placesOf, type TestPlace } from "../../lib/gate/whole_run.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
-import { isFailedWithoutTest, isOfBase } from "./fragments.ts";
+import { isFailedWithoutTest, isMassFailureRow, isOfBase } from "./fragments.ts";
 import { loadRuns } from "./runs.ts";
 
 /** A job of the CI service in an environment, and one of its shards. */
@@ -89,13 +87,20 @@ export async function loadExpectedPlaces(
   sql: Queryable,
   job: ComparedJob,
 ): Promise<TestPlace[] | null> {
-  const { repositoryId } = job;
   const runs = await loadRuns(sql, {
-    repositoryId,
+    repositoryId: job.repositoryId,
     columns: ["results"],
     where: isRunOfJob(sql, job),
     limit: EXPECTING_RUNS,
   });
+  return await expectedPlaces(sql, job.repositoryId, runs);
+}
+
+async function expectedPlaces(
+  sql: Queryable,
+  repositoryId: number,
+  runs: readonly Run<"results">[],
+): Promise<TestPlace[] | null> {
   if (runs.length < EXPECTING_RUNS) return null;
   const testNosOf = runs.map(({ results }) => {
     const ran: number[] = [];
@@ -109,20 +114,7 @@ export async function loadExpectedPlaces(
     where repository_id = ${repositoryId}
       and test_no = any(${integersIn(sql, new Set(testNosOf.flat()))})`;
   const byTest = new Map(tests.map((test) => [test.testNo, test]));
-  const placesOf = testNosOf.map((testNos) => {
-    const places = new Map<string, TestPlace>();
-    for (const testNo of testNos) {
-      const { file, class: className } = byTest.get(testNo)!;
-      const key = JSON.stringify(file === "" ? { className } : { file });
-      const known = places.get(key);
-      if (!known || className < known.class) places.set(key, { file, class: className });
-    }
-    return places;
-  });
-  const [latest, ...before] = placesOf as [Map<string, TestPlace>, ...Map<string, TestPlace>[]];
-  return [...latest].filter(([key]) => before.every((places) => places.has(key)))
-    .map(([, place]) => place)
-    .sort((a, b) => compareTexts(a.file, b.file) || compareTexts(a.class, b.class));
+  return placesInAll(testNosOf.map((testNos) => testNos.map((testNo) => byTest.get(testNo)!)));
 }
 
 /** A run with enough failed tests that they may have one reason. */
@@ -163,12 +155,6 @@ export async function loadMassFailures(
   }));
 }
 
-/** SQL: whether the row `s` of `submission` is a mass failure: of an outage, or of one branch alone. */
-export function isMassFailureRow(sql: Queryable) {
-  return sql`(s.ran_test_count >= ${MASS_FAILURE.minTests}::int
-    and s.failed_test_count * 100 > s.ran_test_count * ${MASS_FAILURE.failedPercent}::int)`;
-}
-
 /** The files, and the classes of tests without one, of the last 3 runs of a job that a stored run lacks. */
 export async function loadMissingPlaces(
   sql: Queryable,
@@ -189,7 +175,7 @@ export async function loadMissingPlaces(
   const listed = new Set(own.tests.testNos);
   // Most runs have the tests of the one before.
   if (earlier[0]!.tests.testNos.every((testNo) => listed.has(testNo))) return [];
-  const expected = await loadExpectedPlaces(sql, job);
+  const expected = await expectedPlaces(sql, repositoryId, earlier);
   const tests = await sql<TestIdentity[]>`
     select suite, class, name, file from test
     where repository_id = ${repositoryId} and test_no = any(${integersIn(sql, listed)})`;

@@ -10,8 +10,7 @@ import {
   type WebhookEvent,
 } from "../../lib/webhook/events.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
-import { buildKeyOf, codeVersionOf } from "../read/fragments.ts";
-import { isMassFailureRow } from "../read/job_runs.ts";
+import { buildKeyOf, codeVersionOf, isMassFailureRow } from "../read/fragments.ts";
 import { loadIdentities } from "../read/names_of_tests.ts";
 import { loadOwnersOfTests } from "../read/owners.ts";
 import { messageOf } from "../read/texts.ts";

@@ -36,3 +36,15 @@ export function massFailureOf(
   }
   return seen * 2 >= counts.failed ? "outage" : "together";
 }
+
+/** What kind of mass failure a stored submission is. */
+export function storedMassFailure(
+  { isOutage, ranTestCount: ran, failedTestCount: failed }: {
+    isOutage: boolean;
+    ranTestCount: number | null;
+    failedTestCount: number | null;
+  },
+): MassFailure | null {
+  if (isOutage) return "outage";
+  return isMassFailure({ ran: ran ?? 0, failed: failed ?? 0 }) ? "together" : null;
+}

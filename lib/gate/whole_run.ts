@@ -1,7 +1,7 @@
 /** Whether a run is whole: the number of tests, files and classes that earlier runs of its job had. */
 import { medianOf, type TestCounts } from "../analysis/test_counts.ts";
 import type { TestIdentity } from "../base/identity.ts";
-import { formatCount, plural } from "../base/text.ts";
+import { compareTexts, formatCount, plural } from "../base/text.ts";
 
 /** Percentage of the usual tests that may be missing in a whole run, unless it is given. */
 export const DEFAULT_MAX_MISSING = 5;
@@ -100,6 +100,22 @@ export function placesOf(tests: Iterable<TestIdentity>): ReportedPlaces {
     else files.add(file);
   }
   return { files, classes, classesWithoutFile };
+}
+
+/** The files in each of some runs, and the classes of tests without one, sorted by file and class. */
+export function placesInAll(runs: readonly (readonly TestPlace[])[]): TestPlace[] {
+  const [latest = new Map<string, TestPlace>(), ...before] = runs.map((tests) => {
+    const places = new Map<string, TestPlace>();
+    for (const { file, class: className } of tests) {
+      const key = JSON.stringify(file === "" ? { className } : { file });
+      const known = places.get(key);
+      if (!known || className < known.class) places.set(key, { file, class: className });
+    }
+    return places;
+  });
+  return [...latest].filter(([key]) => before.every((places) => places.has(key)))
+    .map(([, place]) => place)
+    .sort((a, b) => compareTexts(a.file, b.file) || compareTexts(a.class, b.class));
 }
 
 /**

@@ -1,12 +1,13 @@
 // Tests: tests/routes/build_page_test.ts
 /** `/repos/{owner}/{name}/builds/{submission id}`: one build, with all its submissions. */
 import { loadBuildFailures } from "../../db/read/build_failures.ts";
-import { loadBuildConclusions, storedMassFailure } from "../../db/read/conclusions.ts";
+import { loadBuildConclusions } from "../../db/read/conclusions.ts";
 import { loadJobRuns, loadMissingPlaces } from "../../db/read/job_runs.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import { type BuildPart, loadBuild } from "../../db/read/submissions.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
+import { storedMassFailure } from "../../lib/evidence/mass_failure.ts";
 import { sayBlames } from "../../lib/evidence/said.ts";
 import { comparison, sayNotWhole, usualCounts } from "../../lib/gate/whole_run.ts";
 import { buildName, runName } from "../../lib/html/forge_links.ts";

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { findMissingPlaces } from "../../../lib/cli/gate_run/missing_places.ts";
 import {
   missingPlaces,
+  placesInAll,
   placesOf,
   sayNotWhole,
   type TestPlace,
@@ -21,6 +22,14 @@ const test = (file: string, className: string) => ({
 const place = (file: string, className: string): TestPlace => ({ file, class: className });
 
 describe("a place that is expected in a run", () => {
+  it("is a file, or a class of tests without one, that is in each of the earlier runs", () => {
+    const runs = [
+      [place("pay.ts", "Pay"), place("cart.ts", "B"), place("cart.ts", "A"), place("", "Tax")],
+      [place("", "Tax"), place("", "Pay"), place("cart.ts", "C"), place("gone.ts", "Gone")],
+    ];
+    assert.deepEqual(placesInAll(runs), [place("", "Tax"), place("cart.ts", "A")]);
+  });
+
   it("is missing when no test of its file is in the reports", () => {
     const expected = [place("cart.ts", "Cart"), place("pay.ts", "Pay")];
     const reported = placesOf([test("cart.ts", "Other"), test("new.ts", "Pay")]);
