@@ -32,7 +32,7 @@ export type Blame = typeof BLAMES[number];
 export const SHARE_DAYS = 90;
 
 /** With fewer failures whose truth came out, a share is not known. */
-export const MIN_RESOLVED = 10;
+const MIN_RESOLVED = 10;
 
 /**
  * What became of the first failures of a year on the master of Apache Ozone, June 2021 to June 2022, as
