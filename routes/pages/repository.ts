@@ -77,19 +77,19 @@ export const repositoryPage = definePage({
     const windowStart = rangeStart(days, request);
     const firstDay = today - daysOf(days) + 1;
     // What takes the program longest comes first: it works while the database reads the rest.
-    const [failures, states, flakyMicroseconds, overviews, recent, newTests, record] = await Promise
+    const [states, failures, flakyMicroseconds, overviews, recent, newTests, record] = await Promise
       .all([
-        load(loadFailuresOfRepository, {
-          windowStart,
-          maxCauses: MAX_ROWS,
-          maxGroups: MAX_GROUPS,
-          maxTests: MAX_GROUP_TESTS,
-        }),
         load(loadTestStates, {
           states: BAD_STATES,
           isListed: isInNoOtherList,
           offset: 0,
           limit: Infinity,
+        }),
+        load(loadFailuresOfRepository, {
+          windowStart,
+          maxCauses: MAX_ROWS,
+          maxGroups: MAX_GROUPS,
+          maxTests: MAX_GROUP_TESTS,
         }),
         load(loadFlakyMicroseconds, { since: windowStart }),
         load(loadOverviews, { firstDay, withBefore: true }),
