@@ -65,9 +65,9 @@ export const testEvidenceRoute = defineJsonRoute({
   tag: "Tests",
   summary: "State of one test, since when, and whether it is calm",
   description:
-    "How the test ran on the base branch, in the environment with its worst state: the last 2,000 runs, " +
-    "without outages. A run failed when any attempt did. With since, the environment is one in which the test " +
-    "failed since that commit, or one in which it did not pass often enough.",
+    "How the test ran on the base branch, in the environment with its worst state of those where it still runs: " +
+    "the last 2,000 runs, without outages. A run failed when any attempt did. With since, the environment is one " +
+    "in which the test failed since that commit, or one in which it did not pass often enough.",
   query: { since: repairCommit, environment: parameters.environment },
   schema: schemas.object("TestEvidence", {
     state: schemas.described(
@@ -134,11 +134,12 @@ export const testEvidenceRoute = defineJsonRoute({
       load(loadBaseHistory, { environments, commitOid }),
       load(loadFirstDisrupted, {}),
     ]);
-    const { runs, repair, wrongCommit } = history;
+    const { runs, current, repair, wrongCommit } = history;
     if (wrongCommit !== null) throw new RefusedError(badRequest({ since: [wrongCommit] }));
     if (commitOid !== "" && repair === null) throw new RefusedError(notFound());
     const disruptedIn = environmentsIn(disrupted, environments);
-    return evidenceView(testEvidence(runs, { disruptedIn, repair }), { details, first, history });
+    const found = testEvidence(repair ? runs : current, { disruptedIn, repair });
+    return evidenceView(found, { details, first, history });
   },
 });
 

@@ -48,8 +48,7 @@ export const testStates = defineJsonRoute({
   description:
     "The state of each test on the base branch, broken ones first. It needs no test to run twice on the same " +
     "code: a test that fails now and then is flaky by its history. Such tests are not disruptive, and count " +
-    "neither in badges nor in the inventory or the policy of quarantine. Tests that failed and that the last 20 " +
-    "runs of their job do not have are left out.",
+    "neither in badges nor in the inventory or the policy of quarantine.",
   query: {
     state,
     without_reruns: withoutReruns,

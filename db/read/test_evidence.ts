@@ -5,7 +5,7 @@ import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
 import { areSeveral, severalCommits } from "../../lib/base/commit.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import { STOPPED_RUNS } from "../../lib/evidence/states.ts";
-import { LaterRuns } from "../../lib/evidence/stopped.ts";
+import { jobKeyOf, retiredEnvironments, stopIn } from "../../lib/evidence/stopped.ts";
 import {
   type HistoryRun,
   MAX_HISTORY_RUNS,
@@ -40,12 +40,14 @@ type BaseRun = HistoryRun & Run<"job" | "shard" | "runner">;
 interface BaseHistory {
   /** Oldest first, without outages and without runs in which it was only skipped. */
   runs: BaseRun[];
+  /** Those that say how it runs now: without environments in which it stopped while it goes on in others. */
+  current: BaseRun[];
   /** `null` when no commit was given, or it has no run on the base branch. */
   repair: Repair | null;
   /** What is wrong with the commit that was given; `null` if it is one commit, or unknown. */
   wrongCommit: string | null;
   base: string;
-  /** Seconds since 1970, by environment: the oldest run on the base branch, with the test or without. */
+  /** Seconds since 1970, by environment: the oldest run on the base branch that counts, with the test or without. */
   firstRecordedAt: Map<string, number>;
   /** `null` while the test runs. */
   stopped: Stopped | null;
@@ -80,38 +82,62 @@ export async function loadBaseHistory(
   let repair: Repair | null = null;
   const commits = new Set<string>();
   // The newest come first.
-  const later = new LaterRuns();
-  let jobRuns = 0;
+  const turns: Turn[] = [];
   let submissions = 0;
   for await (const run of eachRun(sql, { repositoryId, columns: COLUMNS, filter, where })) {
     const { results, isOutage, ...version } = run;
-    firstRecordedAt.set(version.environment, version.recordedAt);
+    const count = counts.get(version.environment) ?? 0;
+    if (count < MAX_HISTORY_RUNS) firstRecordedAt.set(version.environment, version.recordedAt);
     const commit = version.commitOid.toLowerCase();
     const isGiven = commitOid !== "" && commit.startsWith(commitOid);
     if (isGiven) commits.add(commit);
     if (isGiven || laterCommits.has(commit)) repair = { commitOid, recordedAt: version.recordedAt };
-    const count = counts.get(version.environment) ?? 0;
-    if (!isOutage && count < MAX_HISTORY_RUNS) {
-      const add = (outcome: ReturnType<typeof runOutcome>) => {
-        if (!outcome) return;
-        if (runs.length === 0) jobRuns = later.after(version).length;
+    if (!isOutage) {
+      let outcome = null as ReturnType<typeof runOutcome>;
+      results.each(selected, (_, attempts) => outcome = runOutcome(attempts));
+      // A report has a set-up only when it failed.
+      if (implied.in(results).length > 0) outcome = { hasFailed: false, hasFailedAtLast: false };
+      turns.push({ ran: outcome !== null, run: version });
+      if (outcome && count < MAX_HISTORY_RUNS) {
         counts.set(version.environment, count + 1);
         runs.push({ ...version, ...outcome });
-      };
-      results.each(selected, (_, attempts) => add(runOutcome(attempts)));
-      // A report has a set-up only when it failed.
-      if (implied.in(results).length > 0) add({ hasFailed: false, hasFailedAtLast: false });
+      }
     }
-    if (runs.length === 0 && !isOutage) later.add(version);
     if (++submissions === MAX_BASE_SUBMISSIONS) break;
   }
-  const lastRunAt = runs[0]?.recordedAt ?? 0;
+  runs.reverse();
+  turns.reverse();
+  const retired = retiredEnvironments(
+    turns.filter(({ ran }) => ran).map(({ run: { environment } }) => environment),
+  );
   return {
-    runs: runs.reverse(),
+    runs,
+    current: runs.filter(({ environment }) => !retired.has(environment)),
     repair,
     wrongCommit: areSeveral(commits) ? severalCommits(commitOid) : null,
     base,
     firstRecordedAt,
-    stopped: jobRuns < STOPPED_RUNS ? null : { lastRunAt, jobRuns },
+    stopped: stoppedOf(turns),
+  };
+}
+
+/** A run on the base branch, and whether the test ran in it. */
+interface Turn {
+  ran: boolean;
+  run: Run<"job" | "environment" | "shard">;
+}
+
+/** @param turns oldest first */
+function stoppedOf(turns: readonly Turn[]): Stopped | null {
+  const place = turns.findLastIndex(({ ran }) => ran);
+  // Nearly all tests are in the latest runs.
+  if (place < 0 || turns.length - place <= STOPPED_RUNS) return null;
+  const last = turns[place]!;
+  const key = jobKeyOf(last.run);
+  const own = turns.filter(({ run }) => jobKeyOf(run) === key);
+  if (stopIn(own.map(({ ran }) => ran)) === null) return null;
+  return {
+    lastRunAt: last.run.recordedAt,
+    jobRuns: own.length - 1 - own.indexOf(last),
   };
 }

@@ -77,10 +77,16 @@ const STOPPED_SECONDS = 90 * SECONDS_PER_DAY;
 export interface TestInState extends TestIdentity, TestStateFacts {
   /** Where the last segment of its history began; found out where it is shown. */
   since(): Since | null;
+  /** Whether the base branch has runs from before the first one of the test. */
+  wasAdded(): boolean;
   /** 24 lower-case hex digits. */
   id: string;
   /** Whether it is disruptive in the window: it failed and passed on the same code. */
   isDisruptive: boolean;
+  /** Its last run, in seconds since 1970. */
+  lastRunAt: number;
+  /** Whether its job runs without it. */
+  isStopped: boolean;
 }
 
 /** A repository, and a window that ends now. */
@@ -125,9 +131,8 @@ export async function loadTestStates(
     withOthers: states.some((state) => state === "healthy" || state === "new"),
   });
   const isDisruptive = (testNo: number) => disruptive.has(testNo);
-  // Tests that stopped running have a list of their own.
-  const wanted = [...found].filter(([testNo, { state, stopped }]) =>
-    states.includes(state) && !stopped && isListed({ state, isDisruptive: isDisruptive(testNo) })
+  const wanted = [...found].filter(([testNo, { state }]) =>
+    states.includes(state) && isListed({ state, isDisruptive: isDisruptive(testNo) })
   );
   const unnamed = wanted.flatMap(([testNo]) => names.has(testNo) ? [] : [testNo]);
   if (unnamed.length > 0) {
@@ -136,8 +141,13 @@ export async function loadTestStates(
   }
   const tests = named(
     names,
-    wanted.map(([testNo, { passing: _, stopped: __, ...facts }]) => (
-      { testNo, ...facts, isDisruptive: isDisruptive(testNo) }
+    wanted.map(([testNo, { passing: _, stopped, ...facts }]) => (
+      {
+        testNo,
+        ...facts,
+        isDisruptive: isDisruptive(testNo),
+        isStopped: stopped !== null,
+      }
     )),
   );
   sortByState(tests);
@@ -207,9 +217,9 @@ function named<Facts extends { testNo: number }>(names: Names, facts: readonly F
 
 /** The tests that stopped running in the last 90 days. */
 function stoppedTests(found: States, { now }: Pick<RepositoryWindow, "now">) {
-  return [...found].flatMap(([testNo, { stopped, passing }]) =>
-    stopped && stopped.lastRunAt >= now - STOPPED_SECONDS
-      ? [{ testNo, ...stopped, ...passing! }]
+  return [...found].flatMap(([testNo, { stopped, passing, lastRunAt }]) =>
+    stopped && lastRunAt >= now - STOPPED_SECONDS
+      ? [{ testNo, lastRunAt, ...stopped, ...passing! }]
       : []
   );
 }
@@ -271,9 +281,7 @@ export async function countBrokenTests(
       const tests = new Map([...failed].filter(([testNo]) => testNos.has(testNo)));
       const setUpOf = await loadSetUps(sql, { repositoryId, tests });
       const states = statesOf(runs, { testNos, disruptedIn: new Map(), setUpOf });
-      const broken = [...states.values()].filter(({ state, stopped }) =>
-        state === "broken" && !stopped
-      );
+      const broken = [...states.values()].filter(({ state }) => state === "broken");
       counts.set(repositoryId, broken.length);
     }
   }
@@ -354,11 +362,14 @@ async function selectOftenFailed(
     ) t`;
 }
 
-/** The worst state first, then by the failure rate, of which small samples do not come first. */
+/**
+ * The worst state first, in it those that still run, then by the failure rate, of which small samples do not come first.
+ */
 function sortByState(tests: TestInState[]): void {
   const bounds = new Map(tests.map((test) => [test, wilsonLowerBound(test.failures, test.runs)]));
   tests.sort((a, b) =>
     TEST_STATES.indexOf(a.state) - TEST_STATES.indexOf(b.state) ||
+    Number(a.isStopped) - Number(b.isStopped) ||
     bounds.get(b)! - bounds.get(a)! || (a.id < b.id ? -1 : 1)
   );
 }
@@ -390,7 +401,7 @@ async function loadDisruptedIn(
     environments: Environments;
   },
 ): Promise<Map<number, Environments>> {
-  if (environments.size <= 1) return new Map(testNos.map((testNo) => [testNo, environments]));
+  if (environments.size === 1) return new Map(testNos.map((testNo) => [testNo, environments]));
   const rows = await sql<{ testNo: number; environment: string }[]>`
     select distinct n.test_no as "testNo", s.environment
     from negative_result n

@@ -29,6 +29,7 @@ import { parseTestId, type TestIdentity } from "../base/identity.ts";
 import { formatRepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp, WINDOW_SECONDS } from "../base/time.ts";
 import { passesNeeded } from "../evidence/calm.ts";
+import type { TestState } from "../evidence/states.ts";
 import type { DigestEntry, DigestInput, DigestState } from "../digest/digest.ts";
 
 const MAX_OUTAGES = 10_000;
@@ -166,9 +167,14 @@ async function statesOf(
     owners: ownersOf(names.get(test.id)?.ownerTags ?? []),
   });
   const stateOf = (test: TestInState) => ({ ...recordOf(test), ...historyOf(test) });
+  const inState = (state: TestState) => tests.filter((test) => test.state === state);
   return {
-    broken: tests.filter(({ state }) => state === "broken").map(stateOf),
-    flaky_without_reruns: tests.filter(({ state }) => state === "flaky").map(stateOf),
+    broken: inState("broken").map((test) => ({
+      ...stateOf(test),
+      last_run_at: formatTimestamp(test.lastRunAt),
+      has_stopped: test.isStopped,
+    })),
+    flaky_without_reruns: inState("flaky").filter(({ isStopped }) => !isStopped).map(stateOf),
     being_proved: proving.map((test) => ({
       ...recordOf(test),
       passes: test.passes,

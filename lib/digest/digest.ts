@@ -1,5 +1,6 @@
 /** The digest: changes in flaky and quarantined tests during a period that ends now. */
 import type { TestIdentity } from "../base/identity.ts";
+import { compareTexts } from "../base/text.ts";
 import { rowsOfGroups } from "../evidence/groups.ts";
 import { NO_RED_JOBS, type RedJobs } from "./red_jobs.ts";
 import { formatTenths, tenthsOfPercent } from "../badge/percentage.ts";
@@ -43,6 +44,13 @@ export interface DigestState extends DigestTest {
   since: { from: string; to: string; changes: number } | null;
 }
 
+/** A test of which all of the latest runs failed. */
+export interface DigestBroken extends DigestState {
+  last_run_at: string;
+  /** Whether its job runs without it since. */
+  has_stopped: boolean;
+}
+
 /** A test that failed before and passes since, but not yet often enough to be called calm. */
 export interface DigestProof extends DigestTest {
   /** Passes since its last failure, and how many are needed. */
@@ -76,7 +84,7 @@ interface Builds {
 /** Tests by state and quarantine entries, with the field names of the JSON. */
 interface Entries {
   /** All of their latest runs on the base branch failed. */
-  broken: DigestState[];
+  broken: DigestBroken[];
   /** They fail now and then on the base branch, and were not disruptive: nothing ran them again. */
   flaky_without_reruns: DigestState[];
   /** They failed, and pass since: whether they are repaired is not proved yet. */
@@ -207,8 +215,22 @@ export function composeDigest(
       flaky_seconds_before: secondsOf(counts.flakyMicrosecondsBefore),
       red_jobs: counts.redJobs,
     })),
-    groups: head.group_by ? groupsByOwner(input) : [groupOf(null, input)],
+    groups: groupsOf({ ...input, broken: byUrgency(input.broken, head.since) }, head),
   };
+}
+
+/** Those that failed in the period first, then those that broke last, then those with most failures. */
+function byUrgency(broken: readonly DigestBroken[], since: string): DigestBroken[] {
+  const isOver = ({ has_stopped, last_run_at }: DigestBroken) =>
+    Number(has_stopped || last_run_at < since);
+  return broken.toSorted((a, b) =>
+    isOver(a) - isOver(b) || compareTexts(b.since?.to ?? "", a.since?.to ?? "") ||
+    b.failures - a.failures || compareTexts(a.id, b.id)
+  );
+}
+
+function groupsOf(input: Lists, { group_by }: Pick<Digest, "group_by">): DigestGroup[] {
+  return group_by ? groupsByOwner(input) : [groupOf(null, input)];
 }
 
 function secondsOf(microseconds: number): number {

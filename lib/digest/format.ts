@@ -16,6 +16,7 @@ import {
 import { localDate, type TimeZone, UTC } from "../base/time_zone.ts";
 import type {
   Digest,
+  DigestBroken,
   DigestEntry,
   DigestGroup,
   DigestProof,
@@ -75,7 +76,13 @@ export function digestSlack(digest: Digest, pagesUrl = "", zone = UTC): string {
   return JSON.stringify({ text: textOf(digest, SLACK, { pagesUrl, zone }).trim() });
 }
 
-type ListedTest = DisruptedTest | DigestEntry | DigestState | DigestProof | DigestStopped;
+type ListedTest =
+  | DisruptedTest
+  | DigestEntry
+  | DigestState
+  | DigestBroken
+  | DigestProof
+  | DigestStopped;
 
 /** Where its links lead, and the time zone of its days. */
 interface Frame {
@@ -213,8 +220,8 @@ function linesOf(
     ["Broken now", group.broken],
     ["Became flaky", group.became_flaky.filter(({ id }) => !others.has(id))],
     ["Cost most builds", [...faults.keys()].map((id) => costs.get(id)!)],
-    ["Pass again, not proved yet", group.being_proved],
     ["Fail now and then", group.flaky_without_reruns],
+    ["Pass again, not proved yet", group.being_proved],
     ["Stopped running", group.stopped],
     ["Quarantine began", group.quarantine_began],
     ["Quarantine ends", group.quarantine_ends],
@@ -246,6 +253,7 @@ function testLines(
 ): (test: ListedTest) => string {
   const began = new Map(group.quarantine_began.map((entry) => [entry.id, entry]));
   const ends = new Map(group.quarantine_ends.map((entry) => [entry.id, entry]));
+  const proofs = new Map(group.being_proved.map((proof) => [proof.id, proof]));
   const released = new Set(group.quarantine_may_be_released.map(({ id }) => id));
   const costs = new Map(group.cost_most_builds.map((test) => [test.id, test]));
   const faults = new Map(group.faults.map((fault) => [fault.tests[0]!, fault]));
@@ -256,6 +264,7 @@ function testLines(
     const cost = costs.get(id) ?? ("builds" in test && test.disruptions > 0 ? test : undefined);
     const entry = began.get(id);
     const end = ends.get(id);
+    const proof = proofs.get(id);
     const fault = faults.get(id);
     const together = fault && fault.tests.length > 1
       ? [
@@ -266,10 +275,13 @@ function testLines(
       : [];
     const facts = [
       ..."failures" in test ? [historyOf(test)] : [],
-      ..."passes" in test
+      ..."has_stopped" in test && test.has_stopped
+        ? [`stopped running, last run ${localDate(test.last_run_at, zone)}`]
+        : [],
+      ...proof
         ? [
-          `${plural(test.passes, "pass").replace(/passs$/, "passes")} since, ${
-            formatCount(test.passes_needed)
+          `${plural(proof.passes, "pass").replace(/passs$/, "passes")} since, ${
+            formatCount(proof.passes_needed)
           } needed`,
         ]
         : [],

@@ -4,7 +4,7 @@ import { type Run, SelectedTests, type TestList } from "../analysis/run.ts";
 import { chanceOfPasses, MAX_CHANCE } from "./calm.ts";
 import { exceptionsOf, TestOutcomes } from "./outcomes_of_runs.ts";
 import { MIN_BROKEN_RUNS, stateIn, worstEnvironment } from "./states.ts";
-import { lastRunsOf, stopTimesOf } from "./stopped.ts";
+import { JobRuns, lastRunsOf, retiredEnvironments } from "./stopped.ts";
 import {
   BaseHistories,
   type Environments,
@@ -26,10 +26,14 @@ export type StateRun = Run<
 /** The state of a test, and when it stopped running, in seconds since 1970. */
 interface FactsOfTest extends TestStateFacts {
   /** `null` while it runs, and if it never failed. */
-  stopped: { lastRunAt: number; stoppedAt: number } | null;
+  stopped: { stoppedAt: number } | null;
   passing: Passing;
+  /** Its last run, in seconds since 1970; 0 without one. */
+  lastRunAt: number;
   /** Where its last segment began; found out for the few tests that are shown. */
   since(): Since | null;
+  /** Whether its environment has runs from before its first one. */
+  wasAdded(): boolean;
 }
 
 /** The tests that are disruptive, or failed in a run. */
@@ -73,7 +77,7 @@ export function withoutMerelyFlaky(
   const selected = new SelectedTests(disruptive);
   const mayBeBroken = testsOftenFailed(runs, disruptive);
   // A set-up may have passed in any later run.
-  const latestStop = stopTimesOf(runs).findLastIndex((stoppedAt) => stoppedAt !== null);
+  const latestStop = new JobRuns(runs).lastBeforeStop;
   const lastRuns = lastRunsOf(runs, selected);
   const found = new Set(testNos);
   for (let place = 0; place < selected.testNos.length; place++) {
@@ -104,7 +108,8 @@ export function statesOf(
     withPassing?: boolean;
   },
 ): Map<number, FactsOfTest> {
-  const stopTimes = stopTimesOf(runs);
+  const jobRuns = new JobRuns(runs);
+  const hasSeveral = runs.some(({ environment }) => environment !== runs[0]!.environment);
   const ended = new TestOutcomes(runs, new SelectedTests(testNos));
   const histories = new BaseHistories(runs);
   const impliedRuns = impliedRunsOf(runs, new ImpliedPasses(testNos, setUpOf));
@@ -114,25 +119,48 @@ export function statesOf(
   const outcomesOf = (testNo: number) => {
     ended.write(testNo, outcomes);
     for (const runNo of impliedRuns.get(testNo) ?? []) outcomes[runNo] = PASSED;
+    if (hasSeveral) clearRetired(outcomes, runs);
     return outcomes;
   };
   for (const testNo of testNos) {
     const environments = disruptedIn.get(testNo) ?? NOT_DISRUPTED;
     const last = lastRunIn(outcomesOf(testNo));
-    const stoppedAt = stopTimes[last] ?? null;
+    const stoppedAt = jobRuns.stoppedAt({ last, ranIn: (runNo) => outcomes[runNo] !== 0 });
     const { facts, passing } = histories.state(outcomes, environments, {
       withPassing: withPassing || stoppedAt !== null,
     });
     found.set(testNo, {
       ...facts,
       passing,
-      stopped: stoppedAt !== null && passing !== null
-        ? { lastRunAt: runs[last]!.recordedAt, stoppedAt }
-        : null,
+      lastRunAt: runs[last]?.recordedAt ?? 0,
+      stopped: stoppedAt !== null && passing !== null ? { stoppedAt } : null,
       since: () => histories.since(outcomesOf(testNo), environments),
+      wasAdded: () => isLater(outcomesOf(testNo), { runs, environment: facts.environment }),
     });
   }
   return found;
+}
+
+/** Forgets the runs in environments in which the test stopped running. */
+function clearRetired(outcomes: Uint8Array, runs: readonly StateRun[]): void {
+  const ran: number[] = [];
+  for (let runNo = 0; runNo < outcomes.length; runNo++) if (outcomes[runNo] !== 0) ran.push(runNo);
+  const retired = retiredEnvironments(ran.map((runNo) => runs[runNo]!.environment));
+  if (retired.size === 0) return;
+  for (const runNo of ran) if (retired.has(runs[runNo]!.environment)) outcomes[runNo] = 0;
+}
+
+/** Whether the first run in an environment is from before the runs of a test that count. */
+function isLater(
+  outcomes: Uint8Array,
+  { runs, environment }: { runs: readonly StateRun[]; environment: string },
+): boolean {
+  let count = 0;
+  const own = runs.keys().filter((runNo) => runs[runNo]!.environment === environment);
+  const first = own.next().value;
+  if (first === undefined || outcomes[first] !== 0) return false;
+  for (const runNo of own) if (outcomes[runNo] !== 0) count++;
+  return count < MAX_HISTORY_RUNS;
 }
 
 /** The last run in which a test passed or failed; -1 without one. */
@@ -206,9 +234,11 @@ function neverFailed(environment: string, runs: number): FactsOfTest {
     runs,
     failures: 0,
     rate: runs > 0 ? 0 : null,
+    lastRunAt: 0,
     stopped: null,
     passing: null,
     since: () => null,
+    wasAdded: () => false,
   };
 }
 

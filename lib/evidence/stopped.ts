@@ -1,44 +1,87 @@
-/** Tests that stopped running: their job goes on without them. */
+/** Tests that stopped running: their job, or other environments, go on without them. */
 import type { Run, SelectedTests, TestList } from "../analysis/run.ts";
 import { exceptionsOf } from "./outcomes_of_runs.ts";
 import { STOPPED_RUNS } from "./states.ts";
 
 type JobRun = Run<"job" | "environment" | "shard">;
 
-/** The runs of each job, in an environment and a shard; they are added from the newest to the oldest. */
-export class LaterRuns {
-  readonly #times = new Map<string, number[]>();
-
-  /** When the job of a run ran after it, in seconds since 1970, the newest first. */
-  after({ job, environment, shard }: JobRun): readonly number[] {
-    return this.#times.get(keyOf(job, environment, shard)) ?? [];
-  }
-
-  add({ job, environment, shard, recordedAt }: JobRun): void {
-    const key = keyOf(job, environment, shard);
-    const times = this.#times.get(key);
-    if (times) times.push(recordedAt);
-    else this.#times.set(key, [recordedAt]);
-  }
-}
-
-function keyOf(...place: string[]): string {
-  return JSON.stringify(place);
+/** A job in an environment and a shard. */
+export function jobKeyOf({ job, environment, shard }: JobRun): string {
+  return JSON.stringify([job, environment, shard]);
 }
 
 /**
- * For each run, when its job had run 20 more times, in seconds since 1970; `null` if it has not. A test whose last
- * run it is stopped then.
+ * Where in a series of turns the own ones had stopped; `null` if they go on, or there is none. They stop after 20 turns
+ * of others. What takes its turn with others, as a nightly run does that shares the name of its job with the runs of
+ * each change, stops after as many as there were among its last 20 own turns.
  *
- * @param runs without outages, oldest first
+ * @param turns oldest first, whether each is an own one
  */
-export function stopTimesOf(runs: readonly JobRun[]): (number | null)[] {
-  const later = new LaterRuns();
-  return runs.toReversed().map((run) => {
-    const stoppedAt = later.after(run).at(-STOPPED_RUNS) ?? null;
-    later.add(run);
-    return stoppedAt;
-  }).reverse();
+export function stopIn(turns: readonly boolean[]): number | null {
+  const last = turns.lastIndexOf(true);
+  let own = 0;
+  let others = 0;
+  let othersAmong = 0;
+  for (let at = last; at >= 0 && own < STOPPED_RUNS; at--) {
+    if (turns[at]) {
+      own++;
+      othersAmong = others;
+    } else others++;
+  }
+  if (own === 0) return null;
+  const stop = last + Math.ceil(STOPPED_RUNS * Math.max(1, othersAmong / own));
+  return stop < turns.length ? stop : null;
+}
+
+/** Runs by their job, for the question when each of thousands of tests stopped running. */
+export class JobRuns {
+  readonly #runs: readonly JobRun[];
+  /** By job: its runs, oldest first. */
+  readonly #runNos: Map<string, number[]>;
+
+  /** @param runs without outages, oldest first */
+  constructor(runs: readonly JobRun[]) {
+    this.#runs = runs;
+    this.#runNos = Map.groupBy(runs.keys(), (runNo) => jobKeyOf(runs[runNo]!));
+  }
+
+  /** The last run after which a test may have stopped, whatever test it is; -1 without one. */
+  get lastBeforeStop(): number {
+    return Math.max(
+      -1,
+      ...[...this.#runNos.values()].map((own) => own.at(-STOPPED_RUNS - 1) ?? -1),
+    );
+  }
+
+  /**
+   * When a test stopped running, in seconds since 1970; `null` while it runs.
+   *
+   * @param options.last its last run
+   * @param options.ranIn whether it ran in a run
+   */
+  stoppedAt(
+    { last, ranIn }: { last: number; ranIn(runNo: number): boolean },
+  ): number | null {
+    const own = last < 0 ? [] : this.#runNos.get(jobKeyOf(this.#runs[last]!))!;
+    // Nearly all tests are in the latest runs.
+    if ((own.at(-STOPPED_RUNS) ?? -1) <= last) return null;
+    const stop = stopIn(own.map(ranIn));
+    return stop === null ? null : this.#runs[own[stop]!]!.recordedAt;
+  }
+}
+
+/**
+ * The environments in which a test stopped running while it goes on in others, such as a version that left the matrix.
+ *
+ * @param environments of the runs of the test, oldest first
+ */
+export function retiredEnvironments(environments: readonly string[]): Set<string> {
+  const last = new Map(environments.map((environment, place) => [environment, place]));
+  const retired = [...last].filter(([environment, place]) =>
+    place + STOPPED_RUNS < environments.length &&
+    stopIn(environments.map((one) => one === environment)) !== null
+  );
+  return new Set(retired.map(([environment]) => environment));
 }
 
 /**

@@ -113,9 +113,6 @@ export const repositoryPage = definePage({
     const repository = formatRepositoryName(overview);
     const page: RepositoryPage = { ...request, repository, days, firstDay, overview, names };
     const address = ["repos", overview.owner, overview.name];
-    const rare = rareSections(states, page);
-    // Where nothing was run twice, no other list has a test.
-    const isFirst = isNeverRerun(overview);
     return {
       title: repository,
       crumbs: [request.link.repositories],
@@ -128,13 +125,12 @@ ${repositoryFigures(page, flakyMicroseconds)}
         overview.url && markup` · ${externalLink(overview.url, overview.url)}`
       }</p>
 ${brokenSection(states, page)}
-${isFirst && rare}
+${rareSections(states, page)}
 <div class="pair lists"><section><h2>Tests that cost the most builds</h2>
 ${costTable(costs, page)}</section>${together.count > 0 && groupTable(together.groups, page)}</div>
 <h2>Recent builds</h2>
 ${await buildTable(recent.submissions, failures, page)}
 <p>${page.link.builds(overview, "All builds")}</p>
-${!isFirst && rare}
 <h2>New flaky tests since ${formatDay(firstDay)}</h2>
 ${newTable(newTests, page)}
 ${causes.length > 0 && causeTable(causes, page)}

@@ -27,7 +27,13 @@ import { table } from "../../lib/html/elements.ts";
 import { hiddenFields, textField } from "../../lib/html/forms.ts";
 import { forgeOf } from "../../lib/html/forge_links.ts";
 import { keptParameters } from "../../lib/html/layout.ts";
-import { externalAddress, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
+import {
+  type Content,
+  externalAddress,
+  externalLink,
+  type Markup,
+  markup,
+} from "../../lib/html/markup.ts";
 import type { TestPage } from "./quarantine.ts";
 
 type BaseHistory = Awaited<ReturnType<typeof loadBaseHistory>>;
@@ -143,6 +149,7 @@ export function baseHistory(
   }${changes}${before && `; ${before}`}.</p>
 ${failing && markup`<p>It ${sayRate(judged, named(judged))}${inPlace(judged.environment)}.</p>`}
 ${latest && markup`<p>${latest}</p>`}
+${stoppedInEnvironments(history, page)}
 ${calm && markup`<p>${calm}.</p>`}
 ${state === "flaky" && failsWhere(runs)}
 ${answer && markup`<p role="status">${answer}</p>`}</section>
@@ -152,7 +159,7 @@ ${segments.length > 1 && segmentDetails(found, page)}`;
 /** The evidence that stands for a test, and the one of another environment if the test fails only there. */
 function judge(history: BaseHistory, disrupted: readonly DisruptedPlace[]) {
   const disruptedIn = environmentsIn(disrupted, null);
-  const judged = testEvidence(history.runs, { disruptedIn, repair: null });
+  const judged = testEvidence(history.current, { disruptedIn, repair: null });
   // Of environments in which it is flaky the one with most runs stands for the test: its failures come first.
   const failing = judged.failures === 0 ? failingElsewhere(history, judged, disruptedIn) : null;
   return { judged, failing, found: failing ?? judged };
@@ -160,11 +167,11 @@ function judge(history: BaseHistory, disrupted: readonly DisruptedPlace[]) {
 
 /** The environment in which a test fails most often, where the one that stands for it has no failure. */
 function failingElsewhere(
-  { runs }: BaseHistory,
+  { current }: BaseHistory,
   { environment }: TestEvidence,
   disruptedIn: Environments,
 ): TestEvidence | null {
-  const others = Map.groupBy(runs, (run) => run.environment);
+  const others = Map.groupBy(current, (run) => run.environment);
   others.delete(environment);
   const [worst] = [...others.values()]
     .map((own) => testEvidence(own, { disruptedIn, repair: null }))
@@ -201,6 +208,23 @@ function stoppedRunning({ stopped, base }: BaseHistory, { at }: TestPage): Marku
     markup`<b>Stopped running</b>: last on ${base} ${at(stopped.lastRunAt)}; ${
       sayStopped(stopped)
     }.`;
+}
+
+/** The environments in which the test failed and does not run any more, while others go on; nothing without one. */
+function stoppedInEnvironments({ runs, current }: BaseHistory, { at }: TestPage): Content {
+  const running = new Set(current.map(({ environment }) => environment));
+  const stopped = runs.filter(({ environment }) => !running.has(environment));
+  return [...Map.groupBy(stopped, ({ environment }) => environment)]
+    .filter(([, own]) => own.some(({ hasFailed }) => hasFailed))
+    .map(([environment, own]) =>
+      markup`<p>Stopped running in <b>${
+        environment || "an unknown environment"
+      }</b>, where it failed in ${
+        formatCount(own.filter(({ hasFailed }) => hasFailed).length)
+      } of ${plural(own.length, "run")}: last ${
+        at(own.at(-1)!.recordedAt)
+      }. Its state is the one of where it still runs.</p>`
+    );
 }
 
 /** The environment in which the test fails, as the first lines of the page say; `null` where they do not. */

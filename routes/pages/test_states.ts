@@ -25,7 +25,7 @@ ${stateTable(broken, "Broken tests", page)}`;
 
 /** The tests that fail without being run again, and those that stopped running; nothing where there is none. */
 export function rareSections({ tests, base, stopped }: States, page: StatesPage): Content {
-  const others = tests.filter(({ state }) => state === "flaky");
+  const others = tests.filter(({ state, isStopped }) => state === "flaky" && !isStopped);
   return [
     others.length > 0 &&
     markup`<h2 id="intermittent">Tests that fail now and then on ${base}</h2>
@@ -33,7 +33,7 @@ export function rareSections({ tests, base, stopped }: States, page: StatesPage)
 do not include them.</p>
 ${stateTable(others, "Tests that fail now and then", page)}`,
     stopped.length > 0 && markup`<h2 id="stopped">Stopped running</h2>
-<p class="soft">They failed on ${base}, and the last 20 runs of their job do not have them. Only those that passed
+<p class="soft">They failed on ${base}, and at least the last 20 runs of their job do not have them. Only those that passed
 often enough before were calm.</p>
 ${stoppedTable(stopped, page)}`,
   ];
@@ -44,16 +44,20 @@ function stoppedTable(stopped: readonly StoppedTest[], { link, at }: PageRequest
     const { id, lastRunAt, passes, before } = test;
     const needed = passesNeeded(before);
     const isCalm = passes >= needed;
-    return [
-      link.test(id, test),
-      at(lastRunAt),
-      `${isCalm ? "calm" : "not calm"}: ${formatCount(passes)} of ${formatCount(needed)} passes`,
-    ];
+    const said = `${isCalm ? "calm" : "not calm"}: ${formatCount(passes)} of ${
+      formatCount(needed)
+    } passes`;
+    return [[link.test(id, test), onPhone(said)], at(lastRunAt), said];
   });
   const more = stopped.length - rows.length;
   return markup`${
     table("Tests that stopped running", ["Test|name", "Last run|nowrap", "Before|wide"], rows)
   }${more > 0 && markup`<p>${plural(more, "more test")}.</p>`}`;
+}
+
+/** What a phone has no column for. */
+function onPhone(said: Content): Content {
+  return markup` <small class="narrow">${said}</small>`;
 }
 
 function stateTable(
@@ -67,13 +71,18 @@ function stateTable(
     const compare = since
       ? forgeOf(overview.url)?.compare(since.from.commitOid, since.to.commitOid) ?? ""
       : "";
-    const said = sayChange({ ...test, since }, (seconds) => sayDay(seconds, zone)) ||
-      "the first stored run";
+    const change = sayChange({ ...test, since }, (seconds) => sayDay(seconds, zone)) ||
+      (test.wasAdded() ? "since it was added" : "since the first stored run");
+    const said = [
+      externalAddress(compare) ? externalLink(compare, change) : change,
+      test.isStopped && "; stopped running",
+    ];
+    const counts = `${formatCount(failures)} of ${formatCount(runs)}`;
     return [
-      link.test(id, test),
+      [link.test(id, test), onPhone([counts, " ", said])],
       rate === null ? "–" : `${percent(rate)} %`,
-      `${formatCount(failures)} of ${formatCount(runs)}`,
-      externalAddress(compare) ? externalLink(compare, said) : said,
+      counts,
+      said,
     ];
   });
   const more = tests.length - rows.length;

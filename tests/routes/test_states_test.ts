@@ -81,6 +81,8 @@ describeWithDatabase("the states of tests", (database) => {
     assert.ok(
       main.indexOf("Broken on main") < main.indexOf("Tests that fail now and then on main"),
     );
+    // A phone has no columns for them.
+    assert.match(main, /title="brokenSoon">[^]*?<small class="narrow">2 of 2 since /);
     assert.match(main, /<dt>Flakiness<\/dt><dd>– <small>nothing was run twice/);
     assert.doesNotMatch(main, /flaky 0 %|\b0 %</);
     const list = await (await fixture.get("/repos")).text();
@@ -103,6 +105,9 @@ describeWithDatabase("the states of tests", (database) => {
         ["acme/shop", "flaky", "3", "16"],
       ],
     );
+    // A narrow terminal has room for names, which an id would take.
+    const { stdout: narrow } = await cli("flaky --states --repo acme/shop", { columns: 40 });
+    assert.match(narrow, /STATE +FAILED +TEST\nbroken +4 of 4 +broken\n/);
     const { stdout: json } = await cli("flaky --states --repo acme/shop --json");
     assert.deepEqual(JSON.parse(json), (await get()).tests);
     const { stdout: digest } = await cli("digest");
@@ -114,7 +119,7 @@ describeWithDatabase("the states of tests", (database) => {
     assert.match(digest, /nothing of 16 builds was run twice/);
   });
 
-  it("do not have tests that stopped running, however long ago, which have a list of their own", async () => {
+  it("also have tests that stopped running, which have a list of their own on pages and in the digest", async () => {
     const repository = await fixture.addRepository("acme", "stopped");
     for (const index of Array(60).keys()) {
       const failed = { conclusion: "failure" as const };
@@ -143,9 +148,12 @@ describeWithDatabase("the states of tests", (database) => {
     );
     assert.doesNotMatch(await pageOf("soon"), /Stopped running/);
     const path = "/api/repos/acme/stopped/states";
-    assert.deepEqual(names(await bodyOf(await fixture.get(path), ROUTE)), ["soon"]);
+    assert.deepEqual(names(await bodyOf(await fixture.get(path), ROUTE)), ["soon", "leaves"]);
     const { stdout } = await cli("flaky --states --repo acme/stopped");
-    assert.deepEqual(stdout.trim().split("\n").map((line) => line.split("\t").at(-2)), ["soon"]);
+    assert.deepEqual(
+      stdout.trim().split("\n").map((line) => line.split("\t").at(-2)),
+      ["soon", "leaves"],
+    );
     const { stdout: digest } = await cli("digest --repo acme/stopped");
     assert.match(digest, /## Fail now and then \(1\)[^]*## Stopped running \(1\)/);
   });
@@ -172,6 +180,133 @@ describeWithDatabase("the states of tests", (database) => {
     const [{ stopped }] = JSON.parse(stdout).groups;
     assert.deepEqual(stopped.map(({ name }: { name: string }) => name), ["leaves"]);
     assert.match(page, /id="stopped"[^]*>leaves</);
+  });
+
+  /** State and environment by the evidence for a test, and its state in the list. */
+  const stateOf = async (repository: Repository, name: string) => {
+    const path =
+      `/api/repos/acme/${repository.name}/states?state=broken,flaky,healthy,new&limit=100`;
+    const { tests } = await bodyOf(await fixture.get(path), ROUTE);
+    const listed = tests.find((test: { name: string }) => test.name === name)?.state;
+    const { state, environment } = await bodyOf(
+      await fixture.get(`/api/tests/${idOf(repository, { name })}/evidence`),
+      "/api/tests/:id/evidence",
+    );
+    assert.equal(listed, state);
+    return [state, environment];
+  };
+  const brokenCount = async (name: string) => {
+    const csv = await (await fixture.get(`/repos.csv?q=acme/${name}`)).text();
+    const [head = "", row = ""] = csv.split("\r\n").map((line) => line.split(","));
+    return Number(row[head.indexOf("broken_test_count")]);
+  };
+  const isFailed = (failed: boolean) => failed ? { conclusion: "failure" as const } : {};
+
+  it("of a broken test that stopped running are broken in every list, which say that it stopped", async () => {
+    const repository = await fixture.addRepository("acme", "broken-stopped");
+    for (const index of Array(60).keys()) {
+      await fixture.upload(repository, [
+        { name: "stays", ...isFailed(index > 55) },
+        ...index < 30 ? [{ name: "leaves", ...isFailed(index > 20) }] : [],
+      ], {
+        branch: "main",
+        job: "unit",
+        commitOid: commitAt(index),
+        recordedAt: NOW - 9_000 + index,
+      });
+    }
+    assert.deepEqual(await stateOf(repository, "leaves"), ["broken", ""]);
+    const page = await (await fixture.get("/repos/acme/broken-stopped")).text();
+    const broken = page.slice(page.indexOf('id="broken"')).split("</table>")[0]!;
+    // What still runs comes first.
+    assert.match(broken, />stays<[^]*>leaves<[^]*stopped running/);
+    assert.doesNotMatch(broken, /stopped running[^]*>leaves</);
+    assert.match(page, /id="stopped"[^]*>leaves</);
+    const { stdout: digest } = await cli("digest --repo acme/broken-stopped");
+    assert.match(digest, /2 tests are broken/);
+    assert.match(
+      digest,
+      /## Broken now \(2\)[^]*> leaves[^]*; stopped running, last run 2026-09-21/,
+    );
+    const { stdout } = await cli("flaky --states --repo acme/broken-stopped");
+    assert.match(stdout, /leaves/);
+  });
+
+  it("of a nightly run are not stopped by the runs of each change that share the name of its job", async () => {
+    for (const job of ["", "test"]) {
+      const repository = await fixture.addRepository("acme", `two-suites${job}`);
+      const upload = (index: number, results: Parameters<Fixture["upload"]>[1]) =>
+        fixture.upload(repository, results, {
+          branch: "main",
+          job,
+          commitOid: commitAt(index),
+          recordedAt: NOW - 9_000 + index,
+        });
+      for (let night = 0; night < 4; night++) {
+        await upload(30 * night, [{ name: "slow", ...isFailed(true) }]);
+        await upload(30 * night + 1, [{ name: "rare", ...isFailed(night % 2 === 0) }]);
+        for (let index = 2; index < 26; index++) await upload(30 * night + index, [{ name: "u" }]);
+      }
+      assert.deepEqual(await stateOf(repository, "slow"), ["broken", ""]);
+      assert.deepEqual(await stateOf(repository, "rare"), ["flaky", ""]);
+      const page = await (await fixture.get(`/repos/acme/two-suites${job}`)).text();
+      assert.doesNotMatch(page, /[Ss]topped running/);
+    }
+  });
+
+  it("are not of an environment in which the test stopped running while it goes on in another", async () => {
+    const uploads = async (name: string, { until, length, everywhere = true }: {
+      until: number;
+      length: number;
+      everywhere?: boolean;
+    }) => {
+      const repository = await fixture.addRepository("acme", name);
+      for (let index = 0; index < length; index++) {
+        const upload = {
+          branch: "main",
+          job: "unit",
+          commitOid: commitAt(index),
+          recordedAt: NOW - 9_000 + 2 * index + 1,
+        };
+        const other = { name: "other" };
+        if (index < until) {
+          const test = { name: "x", ...isFailed(index >= until - 5) };
+          await fixture.upload(repository, [test, other], {
+            ...upload,
+            environment: "node-16",
+            recordedAt: upload.recordedAt - 1,
+          });
+        }
+        const results = everywhere ? [{ name: "x" }, other] : [other];
+        await fixture.upload(repository, results, { ...upload, environment: "node-20" });
+      }
+      return repository;
+    };
+    const retired = await uploads("retired", { until: 12, length: 31 });
+    assert.deepEqual(await stateOf(retired, "x"), ["healthy", "node-20"]);
+    assert.equal(await brokenCount("retired"), 0);
+    const page = await (await fixture.get(`/tests/${idOf(retired, { name: "x" })}`)).text();
+    assert.match(page, /Stopped running in <b>node-16<\/b>/);
+    assert.doesNotMatch(page, /Still failing/);
+    const asked = await fixture.get(
+      `/api/tests/${idOf(retired, { name: "x" })}/evidence?environment=node-16`,
+    );
+    assert.equal((await asked.json()).state, "broken");
+    // One run fewer is no proof.
+    const lately = await uploads("lately", { until: 12, length: 30 });
+    assert.deepEqual(await stateOf(lately, "x"), ["broken", "node-16"]);
+    // Nothing else has runs of it.
+    const alone = await uploads("alone", { until: 12, length: 60, everywhere: false });
+    assert.deepEqual(await stateOf(alone, "x"), ["broken", "node-16"]);
+  });
+
+  it("of a test that is disruptive are flaky without a run on the base branch, too", async () => {
+    const repository = await fixture.addRepository("acme", "pull-requests");
+    await fixture.upload(repository, [...flaky("again"), { name: "passes" }], { branch: "topic" });
+    await database().sql`
+      update repository set default_branch = 'main'
+      where repository_id = ${repository.repositoryId}`;
+    assert.deepEqual(await stateOf(repository, "again"), ["flaky", ""]);
   });
 
   it("are counted on the list of repositories even if a job uploads twice, or in shards", async () => {
@@ -285,6 +420,12 @@ describeWithDatabase("the states of tests", (database) => {
     assert.deepEqual(await withoutReruns(), []);
     const page = await (await fixture.get("/repos/acme/twice")).text();
     assert.match(page, /<dt>Flakiness<\/dt><dd>100 %/);
+    // Its state is none that other lists have, so it comes before what they say.
+    await fixture.upload(repository, [{ name: "rare", conclusion: "failure" }], { branch: "main" });
+    const withRare = await (await fixture.get("/repos/acme/twice")).text();
+    assert.ok(withRare.indexOf('id="intermittent"') < withRare.indexOf("cost the most builds"));
+    assert.match(withRare, />rare<[^]*?since it was added/);
+    assert.deepEqual(await withoutReruns(), ["rare"]);
     for (const index of [1, 2, 3]) {
       await fixture.upload(repository, [{ name: "again", conclusion: "failure" }], {
         branch: "main",
@@ -292,7 +433,7 @@ describeWithDatabase("the states of tests", (database) => {
         recordedAt: NOW - 5_000 + index,
       });
     }
-    assert.deepEqual(await withoutReruns(), ["again"]);
+    assert.deepEqual(await withoutReruns(), ["again", "rare"]);
   });
 
   it("are counted by as many statements for ten repositories as for two", async () => {

@@ -76,6 +76,9 @@ export const flakyCommand: AddCommand = command({
   },
 });
 
+/** Names have 20 columns beside an id, and a repository. */
+const MIN_COLUMNS_WITH_IDS = 70;
+
 interface ListedState {
   repository: string;
   test: TestInState;
@@ -134,19 +137,21 @@ async function printStates(
   }
   if (listed.length === 0) return io.stderr("no test is broken or flaky on the base branch\n");
   const nameOf = repositoryNames(listed.map(({ repository }) => repository), io.columns);
+  // Otherwise ids alone fill the lines; --json has them.
+  const hasIds = io.columns >= MIN_COLUMNS_WITH_IDS;
   const rows = listed.map(({ repository, test }) => [
     test.state,
     `${test.failures} of ${test.runs}`,
     test.name,
     ...showRepository ? [nameOf(repository)] : [],
-    test.id,
+    ...hasIds ? [test.id] : [],
   ]);
   const columns: Column[] = [
     { title: "STATE" },
     { title: "FAILED", align: "right" },
     { title: "TEST", cut: "end" },
     ...showRepository ? [{ title: "REPOSITORY", cut: "end" as const }] : [],
-    { title: "ID" },
+    ...hasIds ? [{ title: "ID" }] : [],
   ];
   const lines = tableLines(columns, rows.map((row) => row.map(oneLine)), io.columns);
   await io.stdout(lines.map((line) => `${line}\n`).join(""));

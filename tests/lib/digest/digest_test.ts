@@ -1,6 +1,11 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { composeDigest, type DigestInput, type DisruptedTest } from "../../../lib/digest/digest.ts";
+import {
+  composeDigest,
+  type DigestBroken,
+  type DigestInput,
+  type DisruptedTest,
+} from "../../../lib/digest/digest.ts";
 import { parseTimeZone } from "../../../lib/base/time_zone.ts";
 import { digestMarkdown, digestSlack } from "../../../lib/digest/format.ts";
 
@@ -236,6 +241,47 @@ describe("the digest", () => {
     const text = digestMarkdown(digest);
     assert.match(text, /: nothing of 7 builds was run twice$/m);
     assert.match(text, /4 are flaky, 1 fails now and then\./);
+  });
+
+  it("has broken tests that failed in the period first, then those that broke last", () => {
+    const brokenTest = (name: string, to: string, more: Partial<DigestBroken> = {}) => ({
+      ...test(name, [0, 0, 0]),
+      runs: 5,
+      failures: 5,
+      since: to === "" ? null : { from: to, to, changes: 1 },
+      last_run_at: "2026-01-31T12:00:00Z",
+      has_stopped: false,
+      ...more,
+    });
+    const broken = [
+      brokenTest("quiet", "2026-01-23T12:00:00Z", { last_run_at: "2026-01-24T12:00:00Z" }),
+      brokenTest("left", "2026-01-30T12:00:00Z", { has_stopped: true }),
+      brokenTest("old", "2026-01-02T12:00:00Z"),
+      brokenTest("ever", ""),
+      brokenTest("late", "2026-01-30T12:00:00Z"),
+      brokenTest("often", "2026-01-30T12:00:00Z", { failures: 9, runs: 9 }),
+    ];
+    const digest = composeDigest({ ...FACTS, broken }, { ...HEAD, group_by: null });
+    assert.deepEqual(
+      digest.groups[0]!.broken.map(({ name }) => name),
+      ["often", "late", "old", "ever", "left", "quiet"],
+    );
+    assert.match(digestMarkdown(digest), /left.*; stopped running, last run 2026-01-31$/m);
+  });
+
+  it("has a test that fails now and then there, even after a few passes", () => {
+    const rare = test("rare", [0, 0, 0]);
+    const digest = composeDigest({
+      ...FACTS,
+      flaky_without_reruns: [{ ...rare, failures: 5, runs: 20, since: null }],
+      being_proved: [{ ...rare, passes: 3, passes_needed: 12 }],
+    }, { ...HEAD, group_by: null });
+    const text = digestMarkdown(digest);
+    assert.match(
+      text,
+      /## Fail now and then \(1\)\n\n- .*rare.*: failed in 5 of 20 runs; 3 passes since, 12 needed/,
+    );
+    assert.doesNotMatch(text, /Pass again/);
   });
 
   it("shows characters that reverse the direction of a text", () => {

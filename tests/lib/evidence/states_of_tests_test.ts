@@ -48,7 +48,7 @@ describe("the states of tests", () => {
 
   it("tell when a test with failures stopped running", () => {
     const { stopped } = stateOf(history(`.F.${" ".repeat(25)}`));
-    assert.deepEqual(stopped, { lastRunAt: 2, stoppedAt: 22 });
+    assert.deepEqual(stopped, { stoppedAt: 22 });
     assert.equal(stateOf(history(`.F.${" ".repeat(19)}`)).stopped, null);
     assert.equal(stateOf(history(`...${" ".repeat(25)}`)).stopped, null);
   });
@@ -101,8 +101,8 @@ describe("the states of tests", () => {
       const shown = (testNos: Set<number>) =>
         [...statesOf(runs, { testNos, disruptedIn: new Map(), setUpOf })]
           .filter(([, { state, stopped }]) => state === "broken" || stopped)
-          .map(([testNo, { since, ...facts }]) => (
-            [testNo, { ...facts, since: since() }] as const
+          .map(([testNo, { since, wasAdded, ...facts }]) => (
+            [testNo, { ...facts, since: since(), wasAdded: wasAdded() }] as const
           ));
       const expected = shown(all);
       assert.deepEqual(shown(left), expected, `${turn}: "${signs}" in ${jobs}`);

@@ -3,7 +3,7 @@ import { describe, it } from "@std/testing/bdd";
 import type { AttemptKind } from "../../../lib/analysis/columns.ts";
 import { SelectedTests } from "../../../lib/analysis/run.ts";
 import { STOPPED_RUNS } from "../../../lib/evidence/states.ts";
-import { lastRunsOf, LaterRuns, stopTimesOf } from "../../../lib/evidence/stopped.ts";
+import { JobRuns, lastRunsOf, retiredEnvironments, stopIn } from "../../../lib/evidence/stopped.ts";
 import { runOf } from "../analysis/run_of.ts";
 
 const run = (
@@ -14,9 +14,26 @@ const run = (
 ) => runOf(place, ended, { job, environment, shard });
 
 describe("a test that stopped running", () => {
+  /** When a test stopped that ran where it is marked, one run of its job a second. */
+  const stopTime = (turns: string) => stopIn([...turns].map((sign) => sign === "x"));
+
   it("stopped when its job had run 20 more times", () => {
-    const runs = Array.from({ length: STOPPED_RUNS + 2 }, (_, place) => run(place, "ci"));
-    assert.deepEqual(stopTimesOf(runs).slice(0, 3), [STOPPED_RUNS, STOPPED_RUNS + 1, null]);
+    assert.equal(stopTime(`xxx${"-".repeat(STOPPED_RUNS)}`), 2 + STOPPED_RUNS);
+    assert.equal(stopTime(`xxx${"-".repeat(STOPPED_RUNS - 1)}`), null);
+    assert.equal(stopTime("-".repeat(60)), null);
+  });
+
+  it("stopped later where it takes turns with others: after as many as there were in 20 of its turns", () => {
+    const nights = `x${"-".repeat(24)}`.repeat(4);
+    assert.equal(stopTime(nights), null);
+    // Three nights had 24 others each.
+    const needed = STOPPED_RUNS * 72 / 4;
+    assert.equal(stopTime(`${nights}${"-".repeat(needed - 24)}`), 75 + needed);
+    assert.equal(stopTime(`${nights}${"-".repeat(needed - 25)}`), null);
+    // It ran each time of late.
+    assert.equal(stopTime(`${nights}${"x".repeat(20)}${"-".repeat(20)}`), 139);
+    // Once in two runs.
+    assert.equal(stopTime(`${"x-".repeat(30)}${"-".repeat(19)}`), 78);
   });
 
   it("did not stop while only other jobs, environments and shards run", () => {
@@ -26,14 +43,24 @@ describe("a test that stopped running", () => {
         run(1 + place, "ci", {}, { environment: "windows" }),
         run(1 + place, "ci", {}, { shard: "2/2" }),
       ][place % 3]!);
-    assert.equal(stopTimesOf([run(0, "ci"), ...others])[0], null);
+    const ranIn = (runNo: number) => runNo === 0;
+    assert.equal(new JobRuns([run(0, "ci"), ...others]).stoppedAt({ last: 0, ranIn }), null);
+    const own = Array.from({ length: 20 }, (_, place) => run(61 + place, "ci"));
+    const jobRuns = new JobRuns([run(0, "ci"), ...others, ...own]);
+    assert.equal(jobRuns.stoppedAt({ last: 0, ranIn }), 80);
+    assert.equal(jobRuns.stoppedAt({ last: -1, ranIn: () => false }), null);
   });
 
-  it("is found by the runs that are known when its last run is met", () => {
-    const later = new LaterRuns();
-    for (const place of [9, 7, 5]) later.add(run(place, place === 7 ? "nightly" : "ci"));
-    assert.deepEqual(later.after(run(3, "ci")), [9, 5]);
-    assert.deepEqual(later.after(run(3, "other")), []);
+  it("stopped in an environment while it goes on in others, but never in all of them", () => {
+    const retired = (...parts: [environment: string, count: number][]) => [
+      ...retiredEnvironments(parts.flatMap(([name, count]) => Array<string>(count).fill(name))),
+    ];
+    assert.deepEqual(retired(["node-16", 9], ["node-20", 20]), ["node-16"]);
+    assert.deepEqual(retired(["node-16", 9], ["node-20", 19]), []);
+    assert.deepEqual(retired(["a", 9], ["b", 20], ["c", 20]), ["a", "b"]);
+    // A nightly run on Windows.
+    const nights = Array(4).fill([["windows", 1], ["linux", 30]]).flat();
+    assert.deepEqual(retired(...nights), []);
   });
 
   it("ran last where it passed or failed, not where it was only skipped", () => {
