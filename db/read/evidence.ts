@@ -13,6 +13,7 @@ import {
   countBaseRuns,
   type EarlierFailure,
   findEvidence,
+  isKnownOnBase,
   type KnownOfTest,
   type KnownRun,
   type MassFailure,
@@ -157,13 +158,8 @@ export async function openRun(
       const passedIn = hasPassed
         ? { submissionId: run.submissionId ?? "", branch: run.branch }
         : ofTest.passedIn;
-      const own = new Set(causes);
-      const isKnownOnBase = ofTest.base.latest?.hasFailed === true ||
-        ofTest.failures.some((one) =>
-          one.isOnBase && one.submissionId >= windowId && one.causes.some((cause) => own.has(cause))
-        );
       const finding = findEvidence(causes, failedRun, { ...ofTest, passedIn }, lately.inDay);
-      return { ...finding, isKnownOnBase };
+      return { ...finding, isKnownOnBase: isKnownOnBase(causes, ofTest, windowId) };
     });
     const shareFor = await shares.load(findings);
     return findings.map((finding) => {

@@ -27,7 +27,7 @@ import {
   rangesOfTests,
   type TestRange,
   TESTS_AT_ONCE,
-} from "./new_negatives.ts";
+} from "../../lib/analysis/new_negatives.ts";
 import { loadTestFacts } from "../read/test_facts.ts";
 import { mayBeLeg, noteOfLegs } from "./unnamed_legs.ts";
 

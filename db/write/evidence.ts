@@ -18,7 +18,7 @@ import {
   type NewNegatives,
   rangesOfTests,
   type TestRange,
-} from "./new_negatives.ts";
+} from "../../lib/analysis/new_negatives.ts";
 
 /** A submission whose results are stored. */
 interface EvidenceSubmission {

@@ -4,7 +4,7 @@ import type { NegativeResult } from "../../lib/analysis/disruptions.ts";
 import type { Fragment, Queryable } from "../connection/sql.ts";
 import { codeVersionOf } from "../read/fragments.ts";
 import { messageOf } from "../read/texts.ts";
-import type { NewNegative, NewNegatives } from "./new_negatives.ts";
+import type { NewNegative, NewNegatives } from "../../lib/analysis/new_negatives.ts";
 
 const NEGATIVES_PER_STATEMENT = 2_000;
 

@@ -13,7 +13,7 @@ import type { Queryable } from "../connection/sql.ts";
 import { type NewDisruption, storeNegatives } from "./disruptions.ts";
 import { type ImportedEvidence, importEvidence, storeEvidence } from "./evidence.ts";
 import { resolveTruths } from "./truths.ts";
-import { NewNegatives } from "./new_negatives.ts";
+import { NewNegatives } from "../../lib/analysis/new_negatives.ts";
 import { storeTexts, TEXTS_PER_BATCH } from "./store_texts.ts";
 import { bumpForAddition, type LockedRepository, lockForUpload } from "./repository_row.ts";
 import {

@@ -23,7 +23,7 @@ import { idsIn, integersIn, type Queryable, textsIn } from "../connection/sql.ts
 import { loadCauses } from "../read/evidence.ts";
 import { loadRunGroups, loadRuns } from "../read/runs.ts";
 import { loadTestFacts } from "../read/test_facts.ts";
-import { TESTS_AT_ONCE } from "./new_negatives.ts";
+import { TESTS_AT_ONCE } from "../../lib/analysis/new_negatives.ts";
 import { changeEvidence } from "./truth_counts.ts";
 
 /** The code in an environment and a job. */

@@ -1,13 +1,9 @@
 // Tests: tests/db/write/store_submission_test.ts
 /** Submissions of one attempt of a job that ran the same test and do not say what differs. */
 import type { VersionRun } from "../../lib/analysis/disruptions.ts";
-import type { Legs } from "../../lib/analysis/repetition/submissions.ts";
-import { quote } from "../../lib/base/quote.ts";
+import { type Legs, sayLegs } from "../../lib/analysis/repetition/submissions.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { hasCodeVersion } from "../read/fragments.ts";
-
-/** How the note of unnamed legs begins. */
-export const LEGS_NOTE = "unnamed legs:";
 
 /** Whether another submission of its code version is of its attempt, and may be of its shard. */
 export async function mayBeLeg(
@@ -44,13 +40,5 @@ export async function noteOfLegs(
     select s.key, t.name from submission s
     join test t on t.repository_id = s.repository_id and t.test_no = ${testNo}
     where s.repository_id = ${repositoryId} and s.submission_id = decode(${other.submissionId}, 'hex')`;
-  const { job, attempt } = first;
-  return `${LEGS_NOTE} attempt ${attempt} of the job ${quote(job)} uploaded ${
-    quote(row!.name)
-  } twice, ` +
-    `here and in ${
-      row!.key
-    }: results of this job are not compared between submissions of this code. ` +
-    'Say what differs: --environment "$RUNNER_OS node-$NODE" for the legs of a matrix, --shard 2/8 for ' +
-    "parts, --job NAME for other ways to run, or --attempt 2 for a repetition";
+  return sayLegs({ ...first, test: row!.name, key: row!.key });
 }

@@ -78,6 +78,22 @@ export interface KnownOfTest {
   before: KnownRun | null;
 }
 
+/**
+ * Whether the latest run of a test on the base branch failed, or it failed there with a cause of this failure in a
+ * submission from `firstId` on.
+ */
+export function isKnownOnBase(
+  causes: readonly string[],
+  { base, failures }: Pick<KnownOfTest, "base" | "failures">,
+  firstId: string,
+): boolean {
+  const own = new Set(causes);
+  return base.latest?.hasFailed === true ||
+    failures.some((one) =>
+      one.isOnBase && one.submissionId >= firstId && one.causes.some((cause) => own.has(cause))
+    );
+}
+
 /** Evidence, with the facts that are said about it. */
 export interface Finding {
   evidence: Evidence;

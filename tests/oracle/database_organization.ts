@@ -1,4 +1,4 @@
-import { LEGS_NOTE } from "../../db/write/unnamed_legs.ts";
+import { LEGS_NOTE } from "../../lib/analysis/repetition/submissions.ts";
 import { storeSubmission } from "../../db/write/store_submission.ts";
 import { writeTransaction } from "../../db/write/transaction.ts";
 /** The real program: its processing, and the servers of its database. */

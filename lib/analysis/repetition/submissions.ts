@@ -4,6 +4,7 @@
  * test has a file, unless both are of one attempt of one build. Where the job is unknown, all repeat each
  * other.
  */
+import { quote } from "../../base/quote.ts";
 import type { Run } from "../run.ts";
 
 /** What decides whether one run repeats another of its code version. */
@@ -66,4 +67,24 @@ export function findLegs<Leg extends RepeatedRun & Run<"tests">>(
     }
   }
   return null;
+}
+
+/** How the note of unnamed legs begins. */
+export const LEGS_NOTE = "unnamed legs:";
+
+/**
+ * The note about a submission that is one of two unnamed legs.
+ *
+ * @param legs.test the name of a test that both ran
+ * @param legs.key of the other submission
+ */
+export function sayLegs(
+  { job, attempt, test, key }: { job: string; attempt: string; test: string; key: string },
+): string {
+  return `${LEGS_NOTE} attempt ${attempt} of the job ${quote(job)} uploaded ${
+    quote(test)
+  } twice, here and in ` +
+    `${key}: results of this job are not compared between submissions of this code. ` +
+    'Say what differs: --environment "$RUNNER_OS node-$NODE" for the legs of a matrix, --shard 2/8 for ' +
+    "parts, --job NAME for other ways to run, or --attempt 2 for a repetition";
 }

@@ -15,7 +15,7 @@ import type { Queryable } from "../../../db/connection/sql.ts";
 import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
 import { inspectEmbedded } from "../../../db/embedded/folder.ts";
 import { loadWorkers, type Worker } from "../../../db/schema/distribute.ts";
-import { LEGS_NOTE } from "../../../db/write/unnamed_legs.ts";
+import { LEGS_NOTE } from "../../analysis/repetition/submissions.ts";
 import { CHANGING_NAMES_NOTE } from "../../analysis/changing_names.ts";
 import { checkSchema, SCHEMA_VERSION, type SchemaStatus } from "../../../db/schema/migrate.ts";
 import { SubmissionBuilder } from "../../analysis/submission_content.ts";

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, it } from "@std/testing/bdd";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Upload } from "../../../db/write/store_submission.ts";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
-import { TESTS_AT_ONCE } from "../../../db/write/new_negatives.ts";
+import { TESTS_AT_ONCE } from "../../../lib/analysis/new_negatives.ts";
 import { describeWithDatabases } from "../../database.ts";
 import { checkTruthCounts } from "../truth_counts.ts";
 import { createFixture, DAY, type Fixture, NOW } from "../../routes/fixture.ts";

@@ -7,6 +7,7 @@ import {
   type EarlierFailure,
   type FailedRun,
   findEvidence,
+  isKnownOnBase,
   type KnownOfTest,
 } from "../../../lib/evidence/evidence.ts";
 import { massFailureOf } from "../../../lib/evidence/mass_failure.ts";
@@ -53,6 +54,26 @@ function evidenceOf(
 ) {
   return findEvidence(causes, { ...RUN, ...run }, { ...NOTHING, ...known }, new Set(lately));
 }
+
+describe("a failure that is known on the base branch", () => {
+  const isKnown = (known: Partial<KnownOfTest>) =>
+    isKnownOnBase(["timeout"], { ...NOTHING, ...known }, "a1");
+
+  it("is one of a test whose latest run there failed, with any cause", () => {
+    assert.equal(isKnown({}), false);
+    assert.equal(isKnown({ base: CLEAN_BASE }), false);
+    const latest = { ...CLEAN_BASE.latest, hasFailed: true };
+    assert.equal(isKnown({ base: { ...CLEAN_BASE, latest } }), true);
+  });
+
+  it("is one with a cause that was seen there since the first submission that counts", () => {
+    const sees = (given: Partial<EarlierFailure>) => isKnown({ failures: [failure(given)] });
+    assert.equal(sees({}), true);
+    assert.equal(sees({ submissionId: "a0" }), false);
+    assert.equal(sees({ isOnBase: false }), false);
+    assert.equal(sees({ causes: ["other"] }), false);
+  });
+});
 
 describe("the evidence for a failure", () => {
   it("is that the test also passed at this code version, whatever else is known", () => {

@@ -1,12 +1,11 @@
 // Tests: tests/db/write/evidence_test.ts tests/db/write/store_submission_test.ts
 /** The negative results of a submission that is being stored. */
-import { MORE_CAUSES } from "../../lib/analysis/failure_causes.ts";
-import type { NegativeResult } from "../../lib/analysis/disruptions.ts";
-import { failureText } from "../../lib/analysis/failure_texts.ts";
-import { indexOfNegative, negativeAt } from "../../lib/analysis/negatives.ts";
-import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
-import { failedAndPassed } from "../../lib/analysis/test_counts.ts";
-import type { TestNos } from "./tests.ts";
+import { MORE_CAUSES } from "./failure_causes.ts";
+import type { NegativeResult } from "./disruptions.ts";
+import { failureText } from "./failure_texts.ts";
+import { indexOfNegative, negativeAt } from "./negatives.ts";
+import type { SubmissionContent } from "./submission_content.ts";
+import { failedAndPassed } from "./test_counts.ts";
 
 /** A failure or error of the submission. */
 export interface NewNegative extends NegativeResult {
@@ -21,6 +20,11 @@ export interface NewNegative extends NegativeResult {
 export interface TestRange {
   first: number;
   last: number;
+}
+
+/** The test_no of tests, by test_hash. */
+interface TestNumbers {
+  get(testHash: number): number | undefined;
 }
 
 /** Tests whose failures are handled together. */
@@ -45,7 +49,7 @@ export class NewNegatives {
   readonly testNos: Int32Array;
   readonly #content: SubmissionContent;
   readonly #submissionId: string;
-  readonly #failedTestNos: Pick<TestNos, "get">;
+  readonly #failedTestNos: TestNumbers;
   // The negatives of the content are numbered by their index.
   readonly #testNos: Int32Array;
   /** 1 for a disruption. */
@@ -56,8 +60,8 @@ export class NewNegatives {
   constructor({ submissionId, content, failedTestNos }: {
     submissionId: string;
     content: SubmissionContent;
-    /** The test_no of the tests with failures, by test_hash. */
-    failedTestNos: Pick<TestNos, "get">;
+    /** Of the tests with failures. */
+    failedTestNos: TestNumbers;
   }) {
     const { testHashes, length } = content.negatives;
     this.length = length;
