@@ -189,7 +189,7 @@ describe("failure groups", () => {
           .map((attempt, position) => ({ ...attempt, position, testId: ids[attempt.test]! }));
         assert.deepEqual(groupedFailures(sorted.toReversed(), ids), plainGroups(sorted));
       }),
-      { numRuns: 200, seed: 1 },
+      { numRuns: 80, seed: 1 },
     );
   });
 });
