@@ -76,7 +76,7 @@ export const flakyCommand: AddCommand = command({
   },
 });
 
-/** Names have 20 columns beside an id, and a repository. */
+/** Names have 20 columns next to an id, and a repository. */
 const MIN_COLUMNS_WITH_IDS = 70;
 
 interface ListedState {
