@@ -9,7 +9,7 @@ import { createAcme, runHere } from "./prepare.ts";
 import { waitUntil } from "../wait_until.ts";
 
 const SERVER = process.env.TEST_DATABASE_URL ?? "";
-const UPLOADS = 25;
+const UPLOADS = 15;
 /** Enough that most uploads still wait when the last of them is acknowledged. */
 const TESTS = 1_000;
 
