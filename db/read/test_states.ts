@@ -246,6 +246,9 @@ async function loadSetUps(
 /** They are looked for in the latest builds: twice as many, because two uploads without an address are two builds. */
 const LATEST_BUILDS = 2 * MIN_BROKEN_RUNS;
 
+/** Of a repository, on its base branch: a nightly run and 25 runs of changes a day are those of 12 days. */
+const LATEST_SUBMISSIONS = 300;
+
 /** Longer histories are loaded one after the other. */
 const RUNS_TOGETHER = 1_000;
 
@@ -259,21 +262,22 @@ interface RunLimits {
 }
 
 /**
- * How many tests are broken, by repository; of tests that ran at least three times in the window. Only tests that
- * failed three times in the latest builds of a job can be, and their histories alone are read.
+ * How many tests are broken, by repository. Those that failed three times in the latest builds of a job, or of the same
+ * tests in it, may be: their histories alone are read.
  */
 export async function countBrokenTests(
   sql: Queryable,
-  { repositoryIds, now, windowStart, ...limits }:
-    & { repositoryIds: readonly number[]; now: number; windowStart: number }
+  { repositoryIds, now, ...limits }:
+    & { repositoryIds: readonly number[]; now: number }
     & RunLimits,
 ): Promise<Map<number, number>> {
-  const rows = await selectOftenFailed(sql, { repositoryIds, windowStart });
-  const candidates = Map.groupBy(rows, ({ repositoryId }) => repositoryId);
-  const bases = await loadBaseBranches(sql, { repositoryIds: [...candidates.keys()], now });
+  const bases = await loadBaseBranches(sql, { repositoryIds, now });
   const counts = new Map<number, number>();
   // Most have the same base branch.
-  for (const [base, own] of Map.groupBy(candidates.keys(), (id) => bases.get(id)!)) {
+  for (const [base, ofBase] of Map.groupBy(repositoryIds, (id) => bases.get(id)!)) {
+    const rows = await selectOftenFailed(sql, { repositoryIds: ofBase, base });
+    const candidates = Map.groupBy(rows, ({ repositoryId }) => repositoryId);
+    const own = [...candidates.keys()];
     for await (const [repositoryId, runs] of eachBaseRuns(sql, { base, own, ...limits })) {
       const failed = new Map(candidates.get(repositoryId)!.map((test) => [test.testNo, test]));
       // Most were tried again, and passed.
@@ -317,10 +321,13 @@ async function* eachBaseRuns(
   }
 }
 
-/** The tests that failed three times in the latest builds of a job. */
+/**
+ * The tests that failed three times in the latest builds of a job, or of the same list of tests in it: a job may run
+ * several suites in turn, or have stopped running a test.
+ */
 async function selectOftenFailed(
   sql: Queryable,
-  { repositoryIds, windowStart }: { repositoryIds: readonly number[]; windowStart: number },
+  { repositoryIds, base }: { repositoryIds: readonly number[]; base: string },
 ) {
   const ids = arrayOf(repositoryIds);
   return await sql<({ repositoryId: number; testNo: number } & TestIdentity)[]>`
@@ -329,19 +336,28 @@ async function selectOftenFailed(
     from (
       select distinct n.repository_id, n.test_no
       from (
-        select b.repository_id, b.submission_id, b.branch, b.job, b.environment,
+        select b.repository_id, b.submission_id, b.job, b.environment, b.list,
           dense_rank() over (
-            partition by b.repository_id, b.branch, b.job, b.environment
+            partition by b.repository_id, b.job, b.environment, b.list
             order by b.last_submission_id desc) as place
         from (
-          select s.repository_id, s.submission_id, s.branch, s.job, s.environment,
+          select s.repository_id, s.submission_id, s.job, s.environment, l.list,
             first_value(s.submission_id) over (
-              partition by s.repository_id, s.branch, s.job, s.environment, ${buildKeyOf(sql)}
+              partition by s.repository_id, s.job, s.environment, l.list, s.build
               order by s.submission_id desc) as last_submission_id
-          from submission s
-          where s.repository_id = any(${ids}::bigint[])
-            and s.status = 'processed' and not s.is_outage
-            and s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex')
+          from repository_state r
+          cross join lateral (
+            select s.repository_id, s.submission_id, s.job, s.environment, s.test_list_no,
+              ${buildKeyOf(sql)} as build
+            from submission s
+            where s.repository_id = r.repository_id and s.status = 'processed'
+              and not s.is_outage and ${isOfBase(sql, basePatterns(base))}
+              and ${isOneOf(sql, sql`s.repository_id`, repositoryIds)}
+            order by s.submission_id desc
+            limit ${LATEST_SUBMISSIONS}
+          ) s
+          cross join lateral (values (-1), (s.test_list_no)) l (list)
+          where r.repository_id = any(${ids}::bigint[])
         ) b
       ) latest
       cross join lateral (
@@ -351,7 +367,7 @@ async function selectOftenFailed(
         offset 0
       ) n
       where latest.place <= ${LATEST_BUILDS}
-      group by n.repository_id, n.test_no, latest.branch, latest.job, latest.environment
+      group by n.repository_id, n.test_no, latest.job, latest.environment, latest.list
       having count(distinct n.submission_id) >= ${MIN_BROKEN_RUNS}
     ) f
     cross join lateral (

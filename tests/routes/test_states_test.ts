@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
 import { countBrokenTests } from "../../db/read/test_states.ts";
-import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { describeWithDatabase } from "../database.ts";
 import { StatementRecorder } from "../db/statements/recorder.ts";
 import { commandLine } from "../lib/cli/run_in_process.ts";
@@ -216,6 +215,7 @@ describeWithDatabase("the states of tests", (database) => {
       });
     }
     assert.deepEqual(await stateOf(repository, "leaves"), ["broken", ""]);
+    assert.equal(await brokenCount("broken-stopped"), 2);
     const page = await (await fixture.get("/repos/acme/broken-stopped")).text();
     const broken = page.slice(page.indexOf('id="broken"')).split("</table>")[0]!;
     // What still runs comes first.
@@ -249,8 +249,29 @@ describeWithDatabase("the states of tests", (database) => {
       }
       assert.deepEqual(await stateOf(repository, "slow"), ["broken", ""]);
       assert.deepEqual(await stateOf(repository, "rare"), ["flaky", ""]);
+      assert.equal(await brokenCount(`two-suites${job}`), 1);
       const page = await (await fixture.get(`/repos/acme/two-suites${job}`)).text();
       assert.doesNotMatch(page, /[Ss]topped running/);
+    }
+  });
+
+  it("are counted on the list of repositories in a merge queue, and of weekly builds", async () => {
+    const queue = await fixture.addRepository("acme", "queue");
+    const weekly = await fixture.addRepository("acme", "weekly");
+    for (const index of Array(12).keys()) {
+      const results = [{ name: "x", ...isFailed(index > 6) }];
+      const commitOid = commitAt(index);
+      await fixture.upload(queue, results, {
+        branch: index > 6 ? `gh-readonly-queue/main/pr-${index}-${commitOid}` : "main",
+        commitOid,
+        recordedAt: NOW - 9_000 + index,
+      });
+      const recordedAt = NOW - 7 * DAY * (12 - index);
+      await fixture.upload(weekly, results, { branch: "main", commitOid, recordedAt });
+    }
+    for (const repository of [queue, weekly]) {
+      assert.deepEqual(await stateOf(repository, "x"), ["broken", ""]);
+      assert.equal(await brokenCount(repository.name), 1, repository.name);
     }
   });
 
@@ -454,7 +475,6 @@ describeWithDatabase("the states of tests", (database) => {
         const counts = await countBrokenTests(database().sql, {
           repositoryIds: own.map(({ repositoryId }) => repositoryId),
           now: NOW,
-          windowStart: NOW - WINDOW_SECONDS,
         });
         assert.deepEqual([...counts.values()], own.map(() => 1));
       });
@@ -478,7 +498,7 @@ describeWithDatabase("the states of tests", (database) => {
     }
     const repositoryIds = [shop, ...others].map(({ repositoryId }) => repositoryId);
     for (const [runsTogether, runsPerStatement] of [[1, 2], [5, 6], [17, 18], [1_000, 20_000]]) {
-      const query = { repositoryIds, now: NOW, windowStart: NOW - WINDOW_SECONDS };
+      const query = { repositoryIds, now: NOW };
       const limits = { runsTogether: runsTogether!, runsPerStatement: runsPerStatement! };
       const counts = await countBrokenTests(database().sql, { ...query, ...limits });
       assert.deepEqual([...counts].sort(), repositoryIds.map((id) => [id, 1]), `${runsTogether}`);
