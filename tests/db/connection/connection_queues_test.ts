@@ -47,7 +47,11 @@ describe("the connection queues", { skip: !serverUrl }, () => {
   it("grow in a client of postgres.js alone: when this fails, the workaround can go", async () => {
     const sql = createClient(serverUrl, { max: 4 });
     try {
-      const longest = await longestSearched(() => load(sql));
+      // How fast they grow depends on which responses come together.
+      let longest = 0;
+      for (let time = 0; time < 10 && longest <= 100; time++) {
+        longest = Math.max(longest, await longestSearched(() => load(sql)));
+      }
       assert.ok(longest > 100, `only ${longest} slots were searched`);
     } finally {
       await sql.end();
