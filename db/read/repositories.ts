@@ -5,7 +5,7 @@ import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { buildKeyOf, isActive, isOneOf } from "./fragments.ts";
-import { loadRerunRepositories } from "./reruns.ts";
+import { type RepositoryPeriod, type WithReruns, withReruns } from "./reruns.ts";
 
 export interface RepositoryDetails extends RepositoryName {
   repositoryId: number;
@@ -32,7 +32,7 @@ export async function loadRepositoryDetails(
 }
 
 /** How many builds there were, and how many of them had a failure. */
-export interface BuildTotals {
+interface BuildTotals {
   buildCount: number;
   /** With at least one failure or error. */
   failedBuildCount: number;
@@ -45,14 +45,18 @@ export interface BuildTotals {
 }
 
 /** The builds of a day, of the window, or of the time of the same length before it. */
-interface BuildCounts extends BuildTotals {
+interface CountedBuilds extends BuildTotals {
   repositoryId: number;
   period: "day" | "window" | "before";
   /** In days since 1970; `null` unless of a day. */
   day: number | null;
 }
 
-export type BuildDay = BuildTotals & { day: number };
+/** The builds of a time, and whether their share of disrupted ones can be known. */
+export type BuildCounts = BuildTotals & WithReruns;
+
+/** The builds of a day; `hasReruns` is that of its week, of which the last one ends today. */
+export type BuildDay = BuildCounts & { day: number };
 
 interface RepositoryCounts {
   repositoryId: number;
@@ -80,39 +84,99 @@ interface OverviewQuery {
 
 /** The details and figures of the given repositories that still exist, in the same order. */
 export async function loadOverviews(tx: Queryable, query: OverviewQuery) {
-  const [details, counts, days, reruns] = await Promise.all([
+  const [details, counts, days] = await Promise.all([
     loadRepositoryDetails(tx, query),
     selectCounts(tx, query),
     selectBuildDays(tx, query),
-    loadRerunRepositories(tx, query),
   ]);
   const countsOf = new Map(counts.map((row) => [row.repositoryId, row]));
-  const daysOf = Map.groupBy(days, ({ repositoryId }) => repositoryId);
-  return details.map((repository) => {
-    const rows = daysOf.get(repository.repositoryId) ?? [];
-    return {
-      ...repository,
-      ...countsOf.get(repository.repositoryId)!,
-      /** Whether any code was run again in the window. */
-      hasReruns: reruns.has(repository.repositoryId),
-      /** Builds of the window. */
-      builds: rows.find(({ period }) => period === "window") ?? NO_BUILDS,
-      /** Builds of the time of the same length before it, with `withBefore`. */
-      buildsBefore: rows.find(({ period }) => period === "before") ?? NO_BUILDS,
-      /** By day, oldest first, without days that had none. */
-      days: rows.filter((row): row is BuildCounts & { day: number } => row.day !== null),
-    };
+  const buildsOf = await buildsByPeriod(tx, query, days);
+  return details.map((repository) => ({
+    ...repository,
+    ...countsOf.get(repository.repositoryId)!,
+    ...buildsOf.get(repository.repositoryId) ??
+      { builds: NO_BUILDS, buildsBefore: NO_BUILDS, days: [] },
+  }));
+}
+
+/** The builds of a repository. */
+interface BuildsByPeriod {
+  /** Of the window. */
+  builds: BuildCounts;
+  /** Of the time of the same length before it, with `withBefore`. */
+  buildsBefore: BuildCounts;
+  /** By day, oldest first, without days that had none. */
+  days: BuildDay[];
+}
+
+/** The builds of each repository that has any. */
+async function buildsByPeriod(
+  sql: Queryable,
+  { now, windowStart }: OverviewQuery,
+  rows: readonly CountedBuilds[],
+): Promise<Map<number, BuildsByPeriod>> {
+  const today = Math.floor(now / SECONDS_PER_DAY);
+  const weekOf = ({ day }: CountedBuilds) => Math.max(0, Math.floor((today - day!) / 7));
+  const bounds = {
+    window: { start: windowStart },
+    before: { start: 2 * windowStart - now, end: windowStart },
+  };
+  const weekBounds = (week: number) => ({
+    start: (today + 1 - 7 * (week + 1)) * SECONDS_PER_DAY,
+    ...week > 0 && { end: (today + 1 - 7 * week) * SECONDS_PER_DAY },
   });
+  const groups = Map.groupBy(
+    rows,
+    (row) => `${row.repositoryId} ${row.period === "day" ? weekOf(row) : row.period}`,
+  );
+  const counted = Array.from(groups.values(), (own): [RepositoryPeriod, BuildTotals] => {
+    const [first] = own as [CountedBuilds];
+    const { repositoryId, period } = first;
+    const within = period === "day" ? weekBounds(weekOf(first)) : bounds[period];
+    return [{ repositoryId, ...within }, sumOf(own)];
+  });
+  const known = await withReruns(sql, counted);
+  const found = new Map<number, BuildsByPeriod>();
+  for (const [index, own] of [...groups.values()].entries()) {
+    const { repositoryId, period } = own[0]!;
+    const { hasReruns } = known[index]!;
+    const builds = found.get(repositoryId) ??
+      { builds: NO_BUILDS, buildsBefore: NO_BUILDS, days: [] };
+    found.set(repositoryId, builds);
+    if (period === "window") builds.builds = known[index]!;
+    else if (period === "before") builds.buildsBefore = known[index]!;
+    else for (const row of own) builds.days.push({ ...row, day: row.day!, hasReruns });
+  }
+  return found;
 }
 
 /** The totals of a repository without builds. */
-export const NO_BUILDS: BuildTotals = {
+export const NO_BUILDS: BuildCounts = {
   buildCount: 0,
   failedBuildCount: 0,
   otherFailedBuildCount: 0,
   disruptedBuildCount: 0,
   outageBuildCount: 0,
+  hasReruns: false,
 };
+
+/** The sums of several counts. */
+function sumOf(counts: readonly BuildTotals[]): BuildTotals {
+  const { hasReruns: _, ...total } = NO_BUILDS;
+  for (const one of counts) {
+    total.buildCount += one.buildCount;
+    total.failedBuildCount += one.failedBuildCount;
+    total.otherFailedBuildCount += one.otherFailedBuildCount;
+    total.disruptedBuildCount += one.disruptedBuildCount;
+    total.outageBuildCount += one.outageBuildCount;
+  }
+  return total;
+}
+
+/** The sums of several counts; something was run twice if it was in one of them. */
+export function sumOfBuilds(counts: readonly BuildCounts[]): BuildCounts {
+  return { ...sumOf(counts), hasReruns: counts.some(({ hasReruns }) => hasReruns) };
+}
 
 function selectCounts(sql: Queryable, { repositoryIds, now, windowStart }: OverviewQuery) {
   const ids = arrayOf(repositoryIds);
@@ -180,7 +244,7 @@ function selectBuildDays(
       isOneOf(sql, sql`n.repository_id`, repositoryIds)
     }
       limit 1) is true`;
-  return sql<BuildCounts[]>`
+  return sql<CountedBuilds[]>`
     select c.repository_id::float8 as "repositoryId", c.period, c.day,
       count(*)::int as "buildCount",
       (count(*) filter (where c.is_disrupted or c.is_failed))::int as "failedBuildCount",

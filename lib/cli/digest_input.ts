@@ -17,7 +17,7 @@ import { loadFlakyTime } from "../../db/read/flaky_time.ts";
 import { loadMassFailures } from "../../db/read/job_runs.ts";
 import { loadTestNames } from "../../db/read/names_of_tests.ts";
 import { listQuarantineLog } from "../../db/read/quarantine_log.ts";
-import { loadRerunRepositories } from "../../db/read/reruns.ts";
+import { withReruns } from "../../db/read/reruns.ts";
 import { readSnapshot } from "../../db/read/snapshot.ts";
 import { loadTestStates, type TestInState } from "../../db/read/test_states.ts";
 import { BAD_STATES, isInNoOtherList } from "../../routes/test_states.ts";
@@ -114,7 +114,7 @@ async function figuresOf(
   { begin, now, windowStart }: Period,
 ): Promise<DigestInput["repositories"][number]> {
   const { repositoryId } = repository;
-  const before = { windowStart: begin - WINDOW_SECONDS, windowEnd: begin };
+  const beforeStart = begin - WINDOW_SECONDS;
   const outages = await loadMassFailures(sql, {
     repositoryId,
     since: begin,
@@ -126,14 +126,18 @@ async function figuresOf(
     now,
     starts: [begin - (now - begin), begin],
   })).get(repositoryId) ?? [];
-  const rerun = await loadRerunRepositories(sql, { repositoryIds: [repositoryId], windowStart });
+  const window = { repositoryId, windowStart };
+  const windowBefore = { repositoryId, windowStart: beforeStart, windowEnd: begin };
+  const [buildsNow, buildsBefore] = await withReruns(sql, [
+    [{ repositoryId, start: windowStart }, await loadBuildCounts(sql, window)],
+    [{ repositoryId, start: beforeStart, end: begin }, await loadBuildCounts(sql, windowBefore)],
+  ]);
   return {
     repository: formatRepositoryName(repository),
-    now: await loadBuildCounts(sql, { repositoryId, windowStart }),
-    before: await loadBuildCounts(sql, { repositoryId, ...before }),
+    now: buildsNow!,
+    before: buildsBefore!,
     outageCount: new Set(outages.map(buildKey)).size,
     failedWithoutTestCount: await countFailedWithoutTest(sql, { repositoryId, since: begin }),
-    hasReruns: rerun.size > 0,
     flakyMicroseconds,
     flakyMicrosecondsBefore,
     redJobs: await loadRedJobs(sql, { repositoryId, since: begin }),

@@ -79,6 +79,8 @@ interface DigestFault {
 interface Builds {
   buildCount: number;
   disruptedBuildCount: number;
+  /** Whether any code was run twice: otherwise no share of disrupted builds is known. */
+  hasReruns: boolean;
 }
 
 /** Tests by state and quarantine entries, with the field names of the JSON. */
@@ -105,8 +107,6 @@ export interface DigestInput extends Entries {
     repository: string;
     now: Builds;
     before: Builds;
-    /** Whether any code was run again; without it, flakiness cannot be known. */
-    hasReruns: boolean;
     /** Microseconds of tests in the period. */
     flakyMicroseconds: number;
     /** The same of the period before. */
@@ -156,7 +156,7 @@ export interface Digest {
   };
   repositories: {
     repository: string;
-    /** As on the badge; `null` without a build, or if no code was run again. */
+    /** As on the badge; `null` without a build, or if no code was run twice in its time. */
     flakiness: string | null;
     flakiness_before: string | null;
     builds: number;
@@ -204,10 +204,8 @@ export function composeDigest(
     },
     repositories: shown.map(({ repository, now, before, flakyMicroseconds, ...counts }) => ({
       repository,
-      flakiness: counts.hasReruns || now.disruptedBuildCount > 0 ? percentageOf(now) : null,
-      flakiness_before: counts.hasReruns || before.disruptedBuildCount > 0
-        ? percentageOf(before)
-        : null,
+      flakiness: percentageOf(now),
+      flakiness_before: percentageOf(before),
       builds: now.buildCount,
       outages: counts.outageCount,
       failed_without_test: counts.failedWithoutTestCount,
@@ -293,6 +291,9 @@ function faultsOf(costly: readonly DisruptedTest[], faults: readonly DigestFault
   }).sort((a, b) => b.builds - a.builds);
 }
 
-function percentageOf({ buildCount, disruptedBuildCount }: Builds): string | null {
-  return buildCount === 0 ? null : formatTenths(tenthsOfPercent(disruptedBuildCount, buildCount));
+function percentageOf(builds: Builds): string | null {
+  const { buildCount, disruptedBuildCount, hasReruns } = builds;
+  return hasReruns && buildCount > 0
+    ? formatTenths(tenthsOfPercent(disruptedBuildCount, buildCount))
+    : null;
 }

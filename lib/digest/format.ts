@@ -201,7 +201,7 @@ function repositoryText(
     // Nothing was run twice: no share is known.
     : flakiness === null && builds > 0
     ? ""
-    : ", no builds before";
+    : ", no figure before";
   return `${now}${before}${cost}${outage}${red}`;
 }
 

@@ -1,12 +1,13 @@
 // Tests: tests/routes/page_parameters_test.ts tests/routes/pages_test.ts
 /** Charts of the last weeks, by day and by week. */
-import { type BuildDay, type BuildTotals, NO_BUILDS } from "../../db/read/repositories.ts";
+import { type BuildDay, NO_BUILDS, sumOfBuilds } from "../../db/read/repositories.ts";
 import type { FailureDay } from "../../db/read/history_of_test.ts";
 import type { RunTimes } from "../../lib/analysis/durations.ts";
 import { dayBars, trend } from "../../lib/html/charts.ts";
 import { formatDuration, plural } from "../../lib/base/text.ts";
 import { formatDay, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
+import { share } from "./flakiness.ts";
 
 /** Days of the window, and of the time before it with which it is compared. */
 const WINDOW_DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
@@ -57,11 +58,11 @@ function barsOf(days: readonly { day: number; parts: readonly number[] }[]) {
 
 /**
  * Builds by day or week since the first upload, and the share of failed builds by week. A build with a failure that
- * is not flaky counts as failed, whatever else it has. There is no share of flaky ones where nothing was run twice.
+ * is not flaky counts as failed, whatever else it has. There is no share of flaky ones of a week in which nothing was run twice.
  */
 export function historyCharts(
   builds: readonly BuildDay[],
-  { today, hasReruns }: { today: number; hasReruns: boolean },
+  today: number,
 ): Markup {
   const days = withoutGaps(builds, { today, empty: NO_BUILDS });
   const shown = barsOf(days.map((
@@ -76,23 +77,25 @@ export function historyCharts(
     series: [FAILED, FLAKY, PASSED],
     ...shown,
   });
-  const weeks = weeksOf(days);
-  const shares = (count: "failedBuildCount" | "disruptedBuildCount") =>
-    weeks.map((week) => {
-      const sum = (name: keyof BuildTotals) => week.reduce((total, day) => total + day[name], 0);
-      return sum("buildCount") === 0 ? null : 100 * sum(count) / sum("buildCount");
-    });
-  const isFlakyKnown = hasReruns || days.some(({ disruptedBuildCount }) => disruptedBuildCount > 0);
+  const weeks = weeksOf(days).map((week) => ({ day: week[0]!.day, ...sumOfBuilds(week) }));
+  const flaky = weeks.map((week) => percentOf(share(week)));
+  const failed = weeks.map(({ failedBuildCount, buildCount }) =>
+    percentOf(buildCount === 0 ? null : failedBuildCount / buildCount)
+  );
   const lines = trend({
     title: "Share of builds with a failure, by week",
-    labels: weeks.map(([first]) => formatDay(first!.day)),
+    labels: weeks.map(({ day }) => formatDay(day)),
     lines: [
-      ...isFlakyKnown ? [{ ...FLAKY, values: shares("disruptedBuildCount") }] : [],
-      { ...FAILED, name: "any failure", values: shares("failedBuildCount") },
+      ...flaky.some((one) => one !== null) ? [{ ...FLAKY, values: flaky }] : [],
+      { ...FAILED, name: "any failure", values: failed },
     ],
   });
   // One point does not make a line.
   return markup`<div class="pair">${bars}${weeks.length > 1 && lines}</div>`;
+}
+
+function percentOf(share: number | null): number | null {
+  return share === null ? null : 100 * share;
 }
 
 /** The first day of the failures that {@linkcode failureBars} compares, in days since 1970. */

@@ -15,7 +15,7 @@ import * as parameters from "../../lib/http/request/parameters.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
 import { foldCase } from "../../lib/query/parse.ts";
 import * as schemas from "../schemas.ts";
-import { isNeverRerun } from "./flakiness.ts";
+import { share } from "./flakiness.ts";
 import { definePage, downloadLinks, nothingUploaded } from "./page.ts";
 import {
   type Listed,
@@ -40,7 +40,10 @@ const query = {
 
 const overviewSchema = schemas.object("RepositoryOverview", {
   repository: schemas.text("owner/name"),
-  flakiness: schemas.nullable(schemas.share, "Share of builds with a disruption"),
+  flakiness: schemas.nullable(
+    schemas.share,
+    "Share of builds with a disruption; null if nothing was run twice",
+  ),
   flakiness_before: schemas.nullable(schemas.share, "The same of the 14 days before"),
   build_count: schemas.count("Builds"),
   failed_build_count: schemas.count("Builds with a failure"),
@@ -125,14 +128,11 @@ async function findOverviews(
 
 function overviewItem(overview: Listed): v.InferOutput<typeof overviewSchema> {
   const { builds, buildsBefore, coveredLineCount, lineCount } = overview;
-  const shareOf = (count: number, all: number) =>
-    all === 0 ? null : Math.floor(1000 * count / all) / 1000;
+  const shown = (share: number | null) => share === null ? null : Math.floor(1000 * share) / 1000;
   return {
     repository: formatRepositoryName(overview),
-    flakiness: isNeverRerun(overview)
-      ? null
-      : shareOf(builds.disruptedBuildCount, builds.buildCount),
-    flakiness_before: shareOf(buildsBefore.disruptedBuildCount, buildsBefore.buildCount),
+    flakiness: shown(share(builds)),
+    flakiness_before: shown(share(buildsBefore)),
     build_count: builds.buildCount,
     failed_build_count: builds.failedBuildCount,
     disrupted_build_count: builds.disruptedBuildCount,
@@ -142,7 +142,7 @@ function overviewItem(overview: Listed): v.InferOutput<typeof overviewSchema> {
     flaky_test_count: overview.flakyTestCount,
     quarantined_test_count: overview.quarantinedTestCount,
     flaky_seconds_by_week: overview.flakyWeeks.map((time) => Math.round(time / 1_000_000)),
-    coverage: shareOf(coveredLineCount ?? 0, lineCount ?? 0),
+    coverage: shown(lineCount ? coveredLineCount! / lineCount : null),
     last_recorded_at: timestampOrNull(overview.lastRecordedAt),
   };
 }

@@ -21,7 +21,7 @@ import {
 } from "../../lib/analysis/build_costs.ts";
 import { SHARE_DAYS } from "../../lib/evidence/shares.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
-import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
+import { coverageBadge } from "../../lib/badge/badge.ts";
 import { formatPercent, shownPercentage, tenthsOfPercent } from "../../lib/badge/percentage.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
@@ -30,7 +30,7 @@ import { formatCount, formatDuration, plural } from "../../lib/base/text.ts";
 import { emptyState, factLine, isoDay, label, table } from "../../lib/html/elements.ts";
 import { type Content, externalLink, type Markup, markup } from "../../lib/html/markup.ts";
 import { buildOutcome } from "./builds.ts";
-import { changeText, inOutages, isNeverRerun, NEVER_RERUN } from "./flakiness.ts";
+import { changeText, inOutages, NEVER_RERUN, shareText } from "./flakiness.ts";
 import { historyCharts } from "./history.ts";
 import { BAD_STATES, isInNoOtherList } from "../test_states.ts";
 import { brokenSection, rareSections } from "./test_states.ts";
@@ -143,7 +143,7 @@ ${recordSection(record)}`,
 /** Builds by day or week; nothing without one. */
 function charts({ overview, today }: RepositoryPage): Content {
   return overview.days.length > 0 &&
-    historyCharts(overview.days, { today, hasReruns: overview.hasReruns });
+    historyCharts(overview.days, today);
 }
 
 /** A link to the flaky tests of the repository in the range of the page. */
@@ -171,8 +171,8 @@ function repositoryFigures(page: RepositoryPage, flakyMicroseconds: number): Mar
   return factLine(
     [
       "Flakiness",
-      isNeverRerun(overview) ? "–" : shownPercentage(flakinessBadge(builds)),
-      isNeverRerun(overview) ? NEVER_RERUN : [
+      shareText(builds),
+      builds.buildCount > 0 && !builds.hasReruns ? NEVER_RERUN : [
         `${builds.disruptedBuildCount} of ${plural(builds.buildCount, "build")}${window}` +
         (builds.outageBuildCount > 0 ? `; ${inOutages(builds)}` : ""),
         change && `; ${change}`,

@@ -1,6 +1,6 @@
 // Tests: tests/routes/repositories_page_test.ts
 /** The table of repositories, its orders, and their totals. */
-import type { Overview } from "../../db/read/repositories.ts";
+import { type Overview, sumOfBuilds } from "../../db/read/repositories.ts";
 import { wilsonLowerBound } from "../../lib/analysis/wilson.ts";
 import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { shownPercentage } from "../../lib/badge/percentage.ts";
@@ -9,15 +9,7 @@ import { formatCount, formatDuration } from "../../lib/base/text.ts";
 import { glyph, shareBar, sparkline } from "../../lib/html/charts.ts";
 import { factLine, type KeyFigure, table, together } from "../../lib/html/elements.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
-import {
-  changeOf,
-  changeOfShare,
-  changeText,
-  isNeverRerun,
-  NEVER_RERUN,
-  share,
-  sumOf,
-} from "./flakiness.ts";
+import { changeOf, changeOfShare, changeText, NEVER_RERUN, share, shareText } from "./flakiness.ts";
 import type { PageRequest } from "./page.ts";
 
 /** Weeks of the trend, and of the cost of flaky failures. */
@@ -125,9 +117,9 @@ export function sorted(overviews: readonly Listed[], order: typeof ORDERS[number
 
 /** Figures of all listed repositories, against the 14 days before. */
 export function totals(overviews: readonly Listed[]): Markup {
-  const now = sumOf(overviews.map(({ builds }) => builds));
-  const isNever = overviews.every(isNeverRerun);
-  const change = changeText(now, sumOf(overviews.map(({ buildsBefore }) => buildsBefore)));
+  const now = sumOfBuilds(overviews.map(({ builds }) => builds));
+  const before = sumOfBuilds(overviews.map(({ buildsBefore }) => buildsBefore));
+  const change = changeText(now, before);
   const sum = (count: (one: Listed) => number) =>
     overviews.reduce((total, one) => total + count(one), 0);
   const quarantinedCount = sum(({ quarantinedTestCount }) => quarantinedTestCount);
@@ -135,10 +127,10 @@ export function totals(overviews: readonly Listed[]): Markup {
     costFigure(overviews),
     [
       "Flakiness",
-      isNever ? "–" : shownPercentage(flakinessBadge(now)),
-      isNever
-        ? NEVER_RERUN
-        : ["in 14 days", change && `, ${change.replace("in the 14 days before", "before")}`],
+      shareText(now),
+      now.hasReruns
+        ? ["in 14 days", change && `, ${change.replace("in the 14 days before", "before")}`]
+        : NEVER_RERUN,
       "wide",
     ],
     ["Broken tests", formatCount(sum(({ brokenTestCount }) => brokenTestCount)), null, "wide"],
@@ -235,20 +227,19 @@ const BAR_COLORS = {
 /** The flakiness with a bar in the colour of its badge. */
 function shownFlakiness(overview: Listed): Content {
   const { builds } = overview;
-  const badge = flakinessBadge(builds);
-  if (isNeverRerun(overview)) return markup`<span title="${NEVER_RERUN}">–</span>`;
-  if (badge.percentage === null) return "–";
-  const bar = shareBar({ share: share(builds)!, className: BAR_COLORS[badge.color] });
-  return markup`<span class="share">${bar} ${shownPercentage(badge)}</span>`;
+  const shown = share(builds);
+  if (builds.buildCount === 0) return "–";
+  if (shown === null) return markup`<span title="${NEVER_RERUN}">–</span>`;
+  const bar = shareBar({ share: shown, className: BAR_COLORS[flakinessBadge(builds).color] });
+  return markup`<span class="share">${bar} ${shareText(builds)}</span>`;
 }
 
-/** The flakiness of the last weeks as a small chart; nothing without a build, and where nothing was run twice. */
-function flakinessByWeek({ days, hasReruns }: Listed, today: number): Content {
-  const isKnown = hasReruns || days.some(({ disruptedBuildCount }) => disruptedBuildCount > 0);
-  if (!isKnown) return null;
+/** The flakiness of the last weeks as a small chart; nothing where nothing was run twice in any of them. */
+function flakinessByWeek({ days }: Listed, today: number): Content {
+  if (!days.some(({ hasReruns }) => hasReruns)) return null;
   const weeks = Map.groupBy(days, ({ day }) => WEEKS - 1 - Math.floor((today - day) / 7));
   const values = Array.from({ length: WEEKS }, (_, week) => {
-    const shown = share(sumOf(weeks.get(week) ?? []));
+    const shown = share(sumOfBuilds(weeks.get(week) ?? []));
     return shown === null ? null : 100 * shown;
   });
   return sparkline({ title: "Builds with a flaky failure by week, oldest first", values });

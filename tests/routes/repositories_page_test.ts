@@ -67,7 +67,7 @@ describeWithDatabase("the page of repositories", (database) => {
       "acme/often,0.75,0.5,16",
       "acme/once,1,,1",
       "acme/calm,,,3",
-      "acme/quiet,,0,0",
+      "acme/quiet,,,0",
     ]);
   });
 

@@ -33,6 +33,44 @@ function areOfOneShard(a: RepeatedRun, b: RepeatedRun): boolean {
   return a.shard === b.shard || a.shard === "" || b.shard === "";
 }
 
+/**
+ * Whether a test of a code version was run twice: two of its attempts passed or failed, in one run or in two of which
+ * one repeats the other. Without that nothing can be called flaky, and nothing steady.
+ *
+ * @param runs of one code version
+ */
+export function wasRunTwice(
+  runs: readonly (RepeatedRun & Run<"tests" | "results">)[],
+  { hasFile }: { hasFile(testNo: number): boolean },
+): boolean {
+  if (runs.some(hasRetry)) return true;
+  if (runs.length < 2 || findLegs(runs) !== null) return false;
+  const ranIn = new Map<number, RepeatedRun[]>();
+  for (const run of runs) {
+    const ended = new Set(run.tests.testNos);
+    run.results.eachException((testNo, { counts: { positive, negative } }) => {
+      if (positive + negative === 0) ended.delete(testNo);
+    });
+    for (const testNo of ended) {
+      const others = ranIn.get(testNo);
+      if (!others) ranIn.set(testNo, [run]);
+      else if (others.some((other) => repeats(other, run, { hasFile: hasFile(testNo) }))) {
+        return true;
+      } else others.push(run);
+    }
+  }
+  return false;
+}
+
+/** Whether a test passed or failed more than once in a run. */
+function hasRetry({ results }: Run<"results">): boolean {
+  let found = false;
+  results.eachException((_, { counts: { positive, negative } }) => {
+    if (positive + negative > 1) found = true;
+  });
+  return found;
+}
+
 /** Two runs that nothing distinguishes, such as unnamed legs of a matrix, and a test of both. */
 export interface Legs<Leg> {
   runs: [Leg, Leg];

@@ -39,9 +39,8 @@ const FACTS: DigestInput = {
   repositories: [
     {
       repository: "acme/shop",
-      now: { buildCount: 40, disruptedBuildCount: 5 },
-      before: { buildCount: 0, disruptedBuildCount: 0 },
-      hasReruns: true,
+      now: { buildCount: 40, disruptedBuildCount: 5, hasReruns: true },
+      before: { buildCount: 0, disruptedBuildCount: 0, hasReruns: false },
       outageCount: 0,
       failedWithoutTestCount: 0,
       flakyMicroseconds: 90_400_000,
@@ -50,9 +49,8 @@ const FACTS: DigestInput = {
     },
     {
       repository: "acme/empty",
-      now: { buildCount: 0, disruptedBuildCount: 0 },
-      before: { buildCount: 0, disruptedBuildCount: 0 },
-      hasReruns: true,
+      now: { buildCount: 0, disruptedBuildCount: 0, hasReruns: false },
+      before: { buildCount: 0, disruptedBuildCount: 0, hasReruns: false },
       outageCount: 0,
       failedWithoutTestCount: 0,
       flakyMicroseconds: 0,
@@ -146,7 +144,7 @@ describe("the digest", () => {
 
 ## Repositories
 
-- \`acme/shop\`: 12.5 % of 40 builds were flaky, no builds before; flaky failures cost 1 m 30 s of tests
+- \`acme/shop\`: 12.5 % of 40 builds were flaky, no figure before; flaky failures cost 1 m 30 s of tests
 `,
     );
   });
@@ -208,7 +206,7 @@ describe("the digest", () => {
   });
 
   it("has all quiet repositories in one line", () => {
-    const counts = { buildCount: 7, disruptedBuildCount: 0 };
+    const counts = { buildCount: 7, disruptedBuildCount: 0, hasReruns: true };
     const [shop] = FACTS.repositories;
     const quiet = Array.from({ length: 25 }, (_, index) => ({
       ...shop!,
@@ -226,8 +224,8 @@ describe("the digest", () => {
   });
 
   it("says no share of builds where nothing was run twice, and counts tests without reruns apart", () => {
-    const counts = { buildCount: 7, disruptedBuildCount: 0 };
-    const never = { hasReruns: false, flakyMicroseconds: 0, now: counts, before: counts };
+    const counts = { buildCount: 7, disruptedBuildCount: 0, hasReruns: false };
+    const never = { flakyMicroseconds: 0, now: counts, before: counts };
     const [shop] = FACTS.repositories;
     const since = null;
     const input = {
