@@ -14,7 +14,8 @@ import {
   setPolicy,
 } from "../../../db/admin/quarantine_policy.ts";
 import { countReleases } from "../../../db/admin/quarantine_candidates.ts";
-import { listRepositories } from "../../../db/admin/repositories.ts";
+import type { Organization } from "../../../db/admin/organizations.ts";
+import { listRepositories, type Repository } from "../../../db/admin/repositories.ts";
 import type { Queryable } from "../../../db/connection/sql.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
 import { newEntry } from "../../analysis/quarantine.ts";
@@ -278,16 +279,21 @@ const showCommand = command({
   name: "show",
   summary:
     "Show the policies: OWNER/NAME (none for the organization), state, disruptions, code versions, " +
-    "results, tests, release passes, release after (s), length (s)",
+    "results, tests, release passes, release after (s), length (s), tests that the policy released, how " +
+    "many of these failed again within 60 days",
   example: "quarantine policy show --org acme",
-  input: { org: ORG },
-  async run({ org }, context) {
+  input: {
+    org: ORG,
+    repo: option("<owner/name>", "only the policy of this repository", v.optional(repositoryName)),
+  },
+  async run({ org, repo }, context) {
     const { sql, organization } = await openOrganization(context, org);
-    const { organizationId } = organization;
-    const records = (await listPolicies(sql, organizationId)).map(policyRecord);
+    const repository = repo && await requireRepository(sql, organization, repo);
+    const { records, released, failedAgain } = await policiesOf(sql, organization, repository);
     if (records.length === 0) context.note("the policy is off: nothing is set");
-    const all = await listRepositories(sql, organizationId);
-    const { released, failedAgain } = await countReleases(sql, organization, all);
+    else if (repository && records[0]!.repository === null) {
+      context.note("it has no policy of its own: that of the organization applies");
+    }
     if (released > 0) {
       context.note(
         `of ${
@@ -310,6 +316,39 @@ const showCommand = command({
     ]);
   },
 });
+
+/**
+ * The policies of an organization, or the one that applies to a repository, each with what it released in the
+ * repositories to which it applies; and what was released in all.
+ */
+async function policiesOf(
+  sql: Queryable,
+  organization: Organization,
+  repository: Repository | undefined,
+) {
+  const { organizationId } = organization;
+  const policies = await listPolicies(sql, organizationId);
+  const all = repository ? [repository] : await listRepositories(sql, organizationId);
+  const policyOf = new Map(
+    policies.map((one) => [one.repository && formatRepositoryName(one.repository), one]),
+  );
+  const subjects = Map.groupBy(
+    all,
+    (one) => policyOf.get(formatRepositoryName(one)) ?? policyOf.get(null),
+  );
+  const total = { released: 0, failedAgain: 0 };
+  const records = [];
+  for (const policy of [...policies, undefined]) {
+    const own = subjects.get(policy);
+    const { released, failedAgain } = await countReleases(sql, organization, own ?? []);
+    total.released += released;
+    total.failedAgain += failedAgain;
+    if (policy && (!repository || own)) {
+      records.push({ ...policyRecord(policy), released, failed_again: failedAgain });
+    }
+  }
+  return { records, ...total };
+}
 
 const policyCommands: AddCommand = group({
   name: "policy",

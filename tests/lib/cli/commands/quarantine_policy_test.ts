@@ -195,6 +195,19 @@ describeWithDatabase("quarantine apply", (database) => {
       /^enter bad: 1 disruption at 1 code version, 1 of its last 2 results passed: it failed again, released 2 days ago$/m,
     );
     assert.match(await show(), said(1));
+    const shown = async (repo = "") =>
+      JSON.parse((await cli(`quarantine policy show --org acme --json${repo}`, at(9))).stdout)
+        .map((one: Record<string, unknown>) => [one.repository, one.released, one.failed_again]);
+    assert.deepEqual(await shown(), [[null, 1, 1]]);
+    assert.deepEqual(await shown(" --repo acme/shop"), [[null, 1, 1]]);
+    const { stderr } = await cli("quarantine policy show --org acme --repo acme/shop", at(9));
+    assert.match(stderr, /no policy of its own: that of the organization applies/);
+    await fixture.addRepository("acme", "own");
+    await cli("quarantine policy set --org acme --repo acme/own --max-tests 1", at(9));
+    assert.deepEqual(await shown(), [[null, 1, 1], ["acme/own", 0, 0]]);
+    assert.deepEqual(await shown(" --repo ACME/own"), [["acme/own", 0, 0]]);
+    const unknown = await cli("quarantine policy show --org acme --repo acme/none", at(9));
+    assert.notEqual(unknown.code, 0);
     await cli(`quarantine remove ${idOf(shop, { name: "bad" })} --by ada`, at(8.6));
   });
 
