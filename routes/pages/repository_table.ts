@@ -81,12 +81,12 @@ const COLUMNS = {
 
 /** The columns by which the table is sorted. */
 export const ORDERS = [
+  "broken",
   "flakiness",
   "name",
   "change",
   "builds",
   "outages",
-  "broken",
   "tests",
   "cost",
   "quarantined",
@@ -111,8 +111,12 @@ const HEAD_TITLES: Partial<Record<keyof typeof COLUMNS, string>> = {
 /** The repositories in an order, the highest first. */
 export function sorted(overviews: readonly Listed[], order: typeof ORDERS[number]): Listed[] {
   const { by }: SortableColumn = COLUMNS[order];
-  // They come in the order of their names.
-  return by ? overviews.toSorted((a, b) => by(b) - by(a)) : [...overviews];
+  if (!by) return [...overviews];
+  const flakiness = COLUMNS.flakiness.by;
+  // They come in the order of their names. Most have no broken test.
+  return overviews.toSorted((a, b) =>
+    by(b) - by(a) || (order === "broken" ? flakiness(b) - flakiness(a) : 0)
+  );
 }
 
 /** Figures of all listed repositories, against the 14 days before. */
@@ -204,7 +208,12 @@ function overviewRow(overview: Listed, { today, link, at, pathTo }: ListPage): C
     link.repository(overview),
     shownFlakiness(overview),
     broken,
-    link.inventory({ repository, quarantine: "false" }, formatCount(flakyTestCount)),
+    flakyTestCount === 0 && builds.buildCount > 0 && !builds.hasReruns
+      ? markup`<a href="${
+        pathTo(["repos", owner, name])
+      }#intermittent" title="${NEVER_RERUN}: tests that fail
+now and then are found by their history on the base branch">by history</a>`
+      : link.inventory({ repository, quarantine: "false" }, formatCount(flakyTestCount)),
     cost > 0 && formatDuration(cost),
     flakinessByWeek(overview, today),
     changeOf(builds, buildsBefore).replace(" points", "") || "–",

@@ -143,7 +143,7 @@ describeWithDatabase("the page of repositories", (database) => {
     const response = await acme.get("/repos?sort=age&q=of");
     assert.equal(response.status, 400);
     const page = parseHtml(await response.text());
-    assert.match(page.text, /invalid sort "age": expected one of flakiness/);
+    assert.match(page.text, /invalid sort "age": expected one of broken, flakiness/);
     // The form to correct it, without what is wrong.
     const fields = page.all(".filters")[0]!.all("input").map(({ attributes }) => attributes.name);
     assert.deepEqual(fields, ["q"]);

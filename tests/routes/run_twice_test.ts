@@ -97,6 +97,26 @@ describeWithDatabase("the share of flaky builds", (database) => {
     });
   }
 
+  it("gives way to broken tests in the order of repositories, and names what fails without being run twice", async () => {
+    const repository = await acme.addRepository("acme", "z-broken");
+    for (const index of [0, 1, 2, 3]) {
+      await acme.upload(repository, failed, {
+        branch: "main",
+        commitOid: `d${index}`.padEnd(7, "0"),
+        recordedAt: NOW - 100 + index,
+      });
+    }
+    const orderOf = async (query: string) =>
+      (await (await acme.get(`/repos.ndjson${query}`)).text()).trim().split("\n")
+        .map((line) => JSON.parse(line).repository);
+    assert.deepEqual((await orderOf("")).slice(0, 2), ["acme/z-broken", "acme/disruptive"]);
+    assert.equal((await orderOf("?sort=flakiness"))[0], "acme/disruptive");
+    const list = await (await acme.get("/repos")).text();
+    const named = /href="repos\/acme\/([^"]*)#intermittent" title="nothing was run twice/g;
+    const found = Array.from(list.matchAll(named), ([, name]) => name);
+    assert.ok(found.includes("z-broken") && !found.includes("disruptive"), found.join());
+  });
+
   it("has neither a figure nor a difference for a time in which nothing was run twice", async () => {
     const [now, earlier] = [await overview("twice-now"), await overview("twice-before")];
     assert.deepEqual([now.flakiness, now.flakiness_before], [0, null]);
