@@ -46,6 +46,8 @@ interface GroupsQuery {
 interface GroupsOfTests {
   count: number;
   groups: GroupOfTests[];
+  /** The numbers of the tests of each group. */
+  all: number[][];
 }
 
 /** The groups of the window that cost most builds, and how many there are. */
@@ -118,6 +120,7 @@ async function groupsOfTests(
   const names = await loadIdentities(sql, { repositoryId, idPrefix, testNos });
   return {
     count: groups.length,
+    all: groups.map(({ tests }) => tests.map(({ test }) => test)),
     groups: shown.map(({ testNos, ...group }) => ({
       ...group,
       testCount: testNos.length,

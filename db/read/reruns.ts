@@ -126,8 +126,8 @@ async function selectRepeatedCode(sql: Queryable, periods: readonly RepositoryPe
         and s.submission_id >= p.first_id and s.submission_id < p.end_id
       where s.repository_id = any(${ids}::bigint[]) and s.status = 'processed'
       group by p.no, s.repository_id, s.code_version, s.environment, s.job
-      having count(*) > 1
-        or bool_or(s.test_result_count > coalesce(s.ran_test_count + s.skipped_test_count, 0))
+      having (count(*) > 1
+        or bool_or(s.test_result_count > coalesce(s.ran_test_count + s.skipped_test_count, 0)))
     ) c
     group by c.no`;
 }

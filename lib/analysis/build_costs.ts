@@ -1,4 +1,5 @@
 /** The cost of failures: the number of builds they occurred in. */
+import { compareTexts } from "../base/text.ts";
 import type { FailureColumns } from "./failure_columns.ts";
 
 /** Names the build of a submission: its URL, or the submission alone. */
@@ -8,14 +9,12 @@ export function buildKey(
   return buildUrl === "" ? submissionId : buildUrl;
 }
 
-/** The disruptions of a test, or of each of some tests that failed together. */
+/** The disruptions of a test, or of tests that fail together. */
 export interface TestCost {
-  testId: string;
-  /** The first tests that failed together, that with `testId` included; `[]` for a single test. */
-  togetherIds: string[];
-  /** How many tests failed together; 1 for a single test. */
+  /** The first of them, those with the most builds first. */
+  testIds: string[];
   testCount: number;
-  /** Builds with at least one of them. */
+  /** Builds with a disruption of at least one of them. */
   buildCount: number;
   disruptionCount: number;
 }
@@ -69,9 +68,7 @@ export function failedTestsByBuild(
   return found;
 }
 
-/** Tests that failed in the same one or two builds and nowhere else are one row from this number on. */
-const MIN_TOGETHER = 3;
-const MAX_BUILDS_TOGETHER = 2;
+/** The others are counted. */
 const MAX_SHOWN_TOGETHER = 10;
 
 /** The builds that the disruptions of each test cost, by the number of the test. */
@@ -96,51 +93,43 @@ export function lostBuildsByTest({ failures, builds }: FailuresInBuilds): LostBu
 }
 
 /**
- * The tests with disruptions in the most builds; ties go to more disruptions, then by id. Tests that
- * failed together are one row, so that they leave room for others.
+ * The tests with disruptions in the most builds; ties go to more disruptions, then by id. Tests that fail together are
+ * one row, with the builds of all of them.
  *
+ * @param options.groups the numbers of the tests of each group; a test that fails alone is one
  * @param options.idOf the id of a test, by its number
  */
 export function costliestTests(
   found: FailuresInBuilds,
-  { idOf, limit }: { idOf: (test: number) => string; limit: number },
+  { groups, idOf, limit }: {
+    groups: readonly (readonly number[])[];
+    idOf: (test: number) => string;
+    limit: number;
+  },
 ): TestCost[] {
-  const costs = lostBuildsByTest(found).map((cost, test) => ({ ...cost, test }))
-    .filter(({ disruptionCount }) => disruptionCount > 0);
-  // Leaves few ids to compare: a test with more builds than are shown together is a row.
-  const least = Int32Array.from(costs, buildCountOf).sort().at(-limit) ?? 0;
-  const sorted = costs.filter((cost) => buildCountOf(cost) >= least || least <= MAX_BUILDS_TOGETHER)
-    .map(({ test, ...cost }) => ({ ...cost, testId: idOf(test) }))
-    .sort((a, b) =>
-      buildCountOf(b) - buildCountOf(a) || b.disruptionCount - a.disruptionCount ||
-      (a.testId < b.testId ? -1 : 1)
-    );
-  return rowsOf(sorted, limit);
-}
-
-function buildCountOf({ lostBuilds }: LostBuilds): number {
-  return lostBuilds.length;
-}
-
-type NamedCost = LostBuilds & { testId: string };
-
-/** The first rows of sorted tests. */
-function rowsOf(sorted: readonly NamedCost[], limit: number): TestCost[] {
-  const mayBeTogether = (cost: LostBuilds) => buildCountOf(cost) <= MAX_BUILDS_TOGETHER;
-  const keyOf = ({ lostBuilds, disruptionCount }: LostBuilds) =>
-    `${lostBuilds.toSorted()} ${disruptionCount}`;
-  const together = Map.groupBy(sorted.filter(mayBeTogether), keyOf);
-  const rows: TestCost[] = [];
-  for (const test of sorted) {
-    if (rows.length === limit) break;
-    const { testId, disruptionCount } = test;
-    const group = mayBeTogether(test) ? together.get(keyOf(test))! : [];
-    const isGroup = group.length >= MIN_TOGETHER;
-    if (isGroup && group[0] !== test) continue;
-    const shown = isGroup ? group.slice(0, MAX_SHOWN_TOGETHER).map(({ testId }) => testId) : [];
-    const testCount = isGroup ? group.length : 1;
-    const buildCount = buildCountOf(test);
-    rows.push({ testId, togetherIds: shown, testCount, buildCount, disruptionCount });
-  }
-  return rows;
+  const costs = lostBuildsByTest(found);
+  const compareIds = (a: number, b: number) => compareTexts(idOf(a), idOf(b));
+  const rows = groups.flatMap((group) => {
+    const tests = group.filter((test) => costs[test]!.disruptionCount > 0);
+    if (tests.length === 0) return [];
+    const [first] = tests as [number];
+    return [{
+      tests,
+      first: tests.length === 1 ? first : tests.reduce((a, b) => compareIds(a, b) < 0 ? a : b),
+      buildCount: tests.length === 1
+        ? costs[first]!.lostBuilds.length
+        : new Set(tests.flatMap((test) => costs[test]!.lostBuilds)).size,
+      disruptionCount: tests.reduce((sum, test) => sum + costs[test]!.disruptionCount, 0),
+    }];
+  });
+  return rows.sort((a, b) =>
+    b.buildCount - a.buildCount || b.disruptionCount - a.disruptionCount ||
+    compareIds(a.first, b.first)
+  ).slice(0, limit).map(({ tests, first: _, ...cost }) => ({
+    ...cost,
+    testCount: tests.length,
+    testIds: tests.sort((a, b) =>
+      costs[b]!.lostBuilds.length - costs[a]!.lostBuilds.length || compareIds(a, b)
+    ).slice(0, MAX_SHOWN_TOGETHER).map(idOf),
+  }));
 }

@@ -104,9 +104,9 @@ export const repositoryPage = definePage({
       ]);
     const [overview] = overviews as [Overview];
     const { together, causes, idOf } = failures;
-    const costs = costliestTests(failures, { idOf, limit: MAX_COSTS });
+    const costs = costliestTests(failures, { groups: together.all, idOf, limit: MAX_COSTS });
     const testIds = [
-      ...costs.flatMap(({ testId, togetherIds }) => [testId, ...togetherIds]),
+      ...costs.flatMap(({ testIds }) => testIds),
       ...causes.flatMap(({ tests }) => tests),
     ];
     const names = await load(loadTestNames, { testIds });
@@ -206,35 +206,40 @@ function costTable(costs: readonly TestCost[], page: RepositoryPage): Markup {
       `No flaky failure in ${plural(buildCount, "build")} of the last ${days} days.`,
     );
   }
-  const rows = costs.map(
-    ({ testId, testCount, togetherIds, buildCount: lost, disruptionCount }) => {
-      const test = names.get(testId)!;
-      const tags = [
-        ...test.ownerTags.map(page.link.tag),
-        ...test.isQuarantined ? [label("quarantined")] : [],
-      ].map((tag) => markup`${tag} `);
-      // The days of the range begin with a whole one, its failures at this time of day.
-      const share = formatPercent(tenthsOfPercent(lost, Math.max(lost, buildCount)));
-      const name = testCount === 1 ? nameAndLine(testId, test, page, tags) : [
-        markup`<b>${plural(testCount, "test")}</b> that failed together, and in no other build`,
-        someTests(testCount, togetherIds.map((id) => page.link.test(id, names.get(id)!))),
-      ];
-      return [name, lost, share, formatCount(testCount * disruptionCount)];
-    },
-  );
+  const rows = costs.map(({ testIds, testCount, buildCount: lost, disruptionCount }) => {
+    const tests = testIds.map((id) => ({ id, ...names.get(id)! }));
+    const [first] = tests as [typeof tests[0]];
+    const tags = [
+      ...first.ownerTags.map(page.link.tag),
+      ...first.isQuarantined ? [label("quarantined")] : [],
+    ].map((tag) => markup`${tag} `);
+    // The days of the range begin with a whole one, its failures at this time of day.
+    const share = formatPercent(tenthsOfPercent(lost, Math.max(lost, buildCount)));
+    return [rowName(tests, { testCount, tags }, page), lost, share, formatCount(disruptionCount)];
+  });
   const columns = ["Test|name", "Builds|number", "Share of builds|number wide", "Failures|number"];
   return markup`${table("Tests that cost the most builds", columns, rows, "lines")}
 <p>${inventoryLink(page, {}, "All flaky tests")}</p>`;
 }
 
-/** A test in two lines: its name, and what distinguishes it. */
-function nameAndLine(
-  id: string,
-  test: TestIdentity,
+/** The name of a row: a test in two lines, its name and what distinguishes it, or tests that fail together. */
+function rowName(
+  tests: readonly (TestIdentity & { id: string })[],
+  { testCount, tags = "" }: { testCount: number; tags?: Content },
   { link }: RepositoryPage,
-  tags: Content = "",
-): Markup {
-  return markup`${link.testName(id, test)}<small class="line">${tags}${placeOf(test)}</small>`;
+): Content {
+  const [first, ...others] = tests as [typeof tests[0], ...typeof tests];
+  const name = link.testName(first.id, first);
+  if (testCount === 1) return markup`${name}<small class="line">${tags}${placeOf(first)}</small>`;
+  const count = testCount - 1;
+  return [
+    name,
+    someTests(
+      count,
+      others.map((test) => link.test(test.id, test)),
+      `and ${formatCount(count)} more that ${count === 1 ? "fails" : "fail"} with it`,
+    ),
+  ];
 }
 
 function newTable(tests: NewlyFlakyTests, page: RepositoryPage): Markup {
@@ -259,22 +264,12 @@ function newTable(tests: NewlyFlakyTests, page: RepositoryPage): Markup {
 
 /** Tests that fail together have probably one fault: a row for each, the costliest first. */
 function groupTable(groups: readonly GroupOfTests[], page: RepositoryPage): Markup {
-  const { link } = page;
   const rows = groups.filter(({ tests }) => tests.length > 0)
-    .map(({ builds, tests, testCount, fingerprints }) => {
-      const [first] = tests as [typeof tests[0]];
-      const links = tests.slice(1).map((test) => link.test(test.id, test));
-      const others = testCount - 1;
-      const name = testCount === 1 ? nameAndLine(first.id, first, page) : [
-        link.testName(first.id, first),
-        someTests(
-          others,
-          links,
-          `and ${formatCount(others)} more that ${others === 1 ? "fails" : "fail"} with it`,
-        ),
-      ];
-      return [name, formatCount(builds), formatCount(fingerprints.length)];
-    });
+    .map(({ builds, tests, testCount, fingerprints }) => [
+      rowName(tests, { testCount }, page),
+      formatCount(builds),
+      formatCount(fingerprints.length),
+    ]);
   const columns = ["Tests|name", "Failed builds|number", "Causes|number wide"];
   return markup`<section><h2 id="repair">What to repair first</h2>
 ${table("What to repair first", columns, rows, "lines")}

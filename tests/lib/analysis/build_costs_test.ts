@@ -22,37 +22,26 @@ function failuresOf(text: string) {
 describe("the cost of failures", () => {
   it("is the number of builds, then of disruptions, then decided by id", () => {
     const failures = failuresOf("a 1, a 1, a 1, b 1, b 2, d 3, c 3, e 4, e 4, f 1!, f 2!, f 3!");
-    const costs = costliestTests(failures, { ...failures, limit: 4 });
-    const single = { togetherIds: [], testCount: 1 };
+    const groups = [...failures.failures.testNos.keys()].map((test) => [test]);
+    const costs = costliestTests(failures, { ...failures, groups, limit: 4 });
     assert.deepEqual(costs, [
-      { testId: "b", buildCount: 2, disruptionCount: 2, ...single },
-      { testId: "a", buildCount: 1, disruptionCount: 3, ...single },
-      { testId: "e", buildCount: 1, disruptionCount: 2, ...single },
-      { testId: "c", buildCount: 1, disruptionCount: 1, ...single },
+      { testIds: ["b"], testCount: 1, buildCount: 2, disruptionCount: 2 },
+      { testIds: ["a"], testCount: 1, buildCount: 1, disruptionCount: 3 },
+      { testIds: ["e"], testCount: 1, buildCount: 1, disruptionCount: 2 },
+      { testIds: ["c"], testCount: 1, buildCount: 1, disruptionCount: 1 },
     ]);
   });
 
-  it("has tests that failed together in one row", () => {
-    const failures = failuresOf(
-      "x 1, x 2, x 3, y 1, y 2, y 3, z 1, z 2, z 3, c 9, b 9, a 9, d 8, d 9, e 8, f 8",
+  it("is that of all flaky tests that fail together, in one row", () => {
+    const failures = failuresOf("x 1, y 1, y 2, z 3!, a 1, a 2, b 9");
+    const numbers = new Map(
+      Array.from(failures.failures.testNos.keys(), (test) => [failures.idOf(test), test]),
     );
-    const costs = costliestTests(failures, { ...failures, limit: 10 })
-      .map(({ testId, testCount, togetherIds }) => [testId, testCount, togetherIds.join()]);
-    assert.deepEqual(costs, [
-      ["x", 1, ""],
-      ["y", 1, ""],
-      ["z", 1, ""],
-      ["d", 1, ""],
-      ["a", 3, "a,b,c"],
-      ["e", 1, ""],
-      ["f", 1, ""],
+    const groups = ["xyz", "a", "b"].map((group) => [...group].map((id) => numbers.get(id)!));
+    assert.deepEqual(costliestTests(failures, { ...failures, groups, limit: 2 }), [
+      { testIds: ["y", "x"], testCount: 2, buildCount: 2, disruptionCount: 3 },
+      { testIds: ["a"], testCount: 1, buildCount: 2, disruptionCount: 2 },
     ]);
-  });
-
-  it("counts two builds as the same in whichever order their runs came", () => {
-    const failures = failuresOf("x 1, a 2, b 1, b 2, c 1, c 2, a 1");
-    const [first] = costliestTests(failures, { ...failures, limit: 1 });
-    assert.deepEqual([first?.togetherIds, first?.testCount], [["a", "b", "c"], 3]);
   });
 
   it("keeps flaky and other failures of a build apart", () => {
