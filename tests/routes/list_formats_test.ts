@@ -4,7 +4,7 @@ import { gunzipSync } from "node:zlib";
 import { deleteRepository, type Repository } from "../../db/admin/repositories.ts";
 import { routes } from "../../routes/mod.ts";
 import { INCLUDE_NAMES } from "../../routes/test_fields.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import {
   assertBadRequest,
   assertError,
@@ -37,7 +37,7 @@ function parseCsv(text: string): (string | null)[][] {
   return lines;
 }
 
-describeWithDatabases("a list as CSV and as newline-delimited JSON", (database) => {
+describeWithDatabase("a list as CSV and as newline-delimited JSON", (database) => {
   let fixture: Fixture;
   let shop: Repository;
   /** Every path of a list, with parameters, and the field of its items. */

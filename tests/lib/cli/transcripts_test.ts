@@ -10,7 +10,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseTimestamp } from "../../../lib/base/time.ts";
-import { describeWithDatabases } from "../../database.ts";
+import { describeWithDatabase } from "../../database.ts";
 import { commandLine, NOON } from "./run_in_process.ts";
 
 const FOLDER = fileURLToPath(new URL("../../../fixtures/transcripts/", import.meta.url));
@@ -54,7 +54,7 @@ function matches(actual: string, expected: string): boolean {
 }
 
 for (const file of readdirSync(FOLDER).filter((name) => name.endsWith(".txt")).sort()) {
-  describeWithDatabases(`the transcript ${file}`, (database) => {
+  describeWithDatabase(`the transcript ${file}`, (database) => {
     const cli = commandLine(() => database());
     for (const { title, steps } of sectionsOf(readFileSync(FOLDER + file, "utf8"))) {
       it(title, async () => {
