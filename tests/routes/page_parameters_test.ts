@@ -28,7 +28,7 @@ describeWithDatabase("the parameters of pages", (database) => {
   it("are named with what is allowed when they are wrong, in a form that keeps the others", async () => {
     const ranges = /^invalid days "5": expected one of (90, 7, 14, 30|14, 7, 30, 90)$/;
     const wrong: [path: string, message: RegExp, kept: Record<string, string>][] = [
-      ["/repos?sort=zz&q=of", /^sort: invalid sort "zz": expected one of flakiness, name/, {
+      ["/repos?sort=zz&q=of", /^sort: invalid sort "zz": expected one of broken, flakiness, name/, {
         q: "of",
       }],
       ["/repos/acme/shop?days=5&tz=Asia/Tokyo", ranges, { tz: "Asia/Tokyo" }],

@@ -8,7 +8,7 @@ import { run, start } from "./run.ts";
 import { pause } from "../../../lib/base/delay.ts";
 
 /** Openings of another database, one after the other, while a statement waits for the next owner of this one. */
-const MAX_OPENINGS = 4;
+const MAX_OPENINGS = 8;
 
 /** Concurrent statements. */
 const CLIENTS = 8;
