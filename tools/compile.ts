@@ -20,12 +20,13 @@ export function binaryName(platform: string): string {
 /**
  * Compiles a bundle for a platform.
  *
- * @param platform a key of `TARGETS`
+ * @param options.platform a key of `TARGETS`
+ * @param options.env in addition to the variables of this process
  * @throws {Error} when it fails; the message says so if the base binary cannot be fetched
  */
 export async function compile(
   bundle: string,
-  { platform, output }: { platform: string; output: string },
+  { platform, output, env }: { platform: string; output: string; env?: Record<string, string> },
 ): Promise<void> {
   const { success, stderr } = await new Deno.Command(Deno.execPath(), {
     args: [
@@ -41,7 +42,7 @@ export async function compile(
       output,
       bundle,
     ],
-    env: { NO_COLOR: "1" },
+    env: { NO_COLOR: "1", ...env },
     stdout: "null",
     stderr: "piped",
   }).output();

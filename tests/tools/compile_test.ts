@@ -17,18 +17,6 @@ async function inFolder(body: (folder: string) => Promise<void>): Promise<void> 
   }
 }
 
-/** Runs `body` with an environment variable. */
-async function withVariable(name: string, value: string, body: () => Promise<void>) {
-  const before = Deno.env.get(name);
-  Deno.env.set(name, value);
-  try {
-    await body();
-  } finally {
-    if (before === undefined) Deno.env.delete(name);
-    else Deno.env.set(name, before);
-  }
-}
-
 describe("the compiled program", () => {
   it("carries the whole bundle and its permissions", async () => {
     await inFolder(async (folder) => {
@@ -38,9 +26,8 @@ describe("the compiled program", () => {
       const output = join(folder, "test-analytics");
       // The base binary is not to be had everywhere. This program in its place cannot be run, but
       // shows what is put behind it.
-      await withVariable("DENORT_BIN", Deno.execPath(), async () => {
-        await compile(bundle, { platform: "linux-x64", output });
-      });
+      const env = { DENORT_BIN: Deno.execPath() };
+      await compile(bundle, { platform: "linux-x64", output, env });
       const bytes = new TextDecoder("latin1").decode(await Deno.readFile(output));
       assert.ok(bytes.includes(text), "expected the bundle to be inside");
       const [, packed = "{}"] = /"permissions":(\{.*?\})/s.exec(bytes) ?? [];
@@ -67,14 +54,11 @@ describe("the compiled program", () => {
       const bundle = join(folder, "test-analytics.js");
       await Deno.writeTextFile(bundle, "");
       // An empty cache, and nothing listens at the address of the proxy.
-      await withVariable("DENO_DIR", join(folder, "cache"), async () => {
-        await withVariable("HTTPS_PROXY", "http://127.0.0.1:1", async () => {
-          await assert.rejects(
-            compile(bundle, { platform: "macos-arm64", output: join(folder, "out") }),
-            /macos-arm64: the base binary cannot be fetched from https:\/\/dl\.deno\.land\/.*DENORT_BIN/,
-          );
-        });
-      });
+      const env = { DENO_DIR: join(folder, "cache"), HTTPS_PROXY: "http://127.0.0.1:1" };
+      await assert.rejects(
+        compile(bundle, { platform: "macos-arm64", output: join(folder, "out"), env }),
+        /macos-arm64: the base binary cannot be fetched from https:\/\/dl\.deno\.land\/.*DENORT_BIN/,
+      );
     });
   });
 
