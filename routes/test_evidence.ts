@@ -29,7 +29,9 @@ const versionSchema = schemas.object("CodeVersion", {
 export const changeSchema = schemas.object("SegmentChange", {
   from: schemas.described(versionSchema, "The last code version before the range"),
   to: schemas.described(versionSchema, "The last code version of the range"),
-  changes: schemas.count("Code versions after from up to to; 0 if code failed that had passed"),
+  changes: schemas.count(
+    "Code versions after `from`, up to `to`; 0 if code failed that had passed",
+  ),
 });
 
 const counts = {

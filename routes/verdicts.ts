@@ -185,7 +185,7 @@ export const verdicts = defineJsonRoute({
     ),
     outage: schemas.nullable(
       schemas.object("Outage", { runs: v.array(outageRunSchema) }),
-      "The latest 10 mass failures of other branches in the last two hours, of both kinds",
+      "The latest 10 mass failures of other branches than run_branch in the last two hours, of both kinds",
     ),
   }),
   resource: "repository in path",

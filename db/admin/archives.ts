@@ -233,7 +233,7 @@ export async function finishArchive(
   archive: ArchiveClaim | FoundArchive,
   { status, reason = "" }: { status: FinishedStatus; reason?: string },
 ): Promise<void> {
-  // As it was recorded.
+  // `assignArchive` recorded it as processed.
   if (!("claimId" in archive) && status === "processed") return;
   const [row] = await tx`
     update archive set status = ${status}, reason = ${reason}, claim_id = null,

@@ -55,7 +55,7 @@ interface CountedBuilds extends BuildTotals {
 /** The builds of a time, and whether their share of disrupted ones can be known. */
 export type BuildCounts = BuildTotals & WithReruns;
 
-/** The builds of a day; `hasReruns` is that of its week, of which the last one ends today. */
+/** The builds of a day, with `hasReruns` of its week; weeks are counted back from today. */
 export type BuildDay = BuildCounts & { day: number };
 
 interface RepositoryCounts {

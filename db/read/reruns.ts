@@ -105,11 +105,14 @@ async function selectRepeatedCode(sql: Queryable, periods: readonly RepositoryPe
       const second = of(period);
       return second === undefined ? NO_END : firstSubmissionId(second);
     }));
+  // As most code in shards: none of them repeats another.
+  const isOneAttempt = sql`bool_and(s.build_url <> '' and s.attempt <> '')
+    and count(distinct s.attempt || ' ' || s.build_url) = 1`;
   return await sql<RepeatedCode[]>`
     select c.no, bool_or(c.is_rerun) as "isRerun",
       case when not bool_or(c.is_rerun) then json_agg(c.code_version) end as codes
     from (
-      select p.no, s.repository_id, ${codeVersionOf(sql)} as code_version,
+      select p.no, ${codeVersionOf(sql)} as code_version,
         count(*) > 1 and count(distinct s.test_list_no) = 1 and count(distinct s.shard) = 1
           and (s.job = '' or count(*) = count(distinct case
             when s.build_url = '' or s.attempt = '' then encode(s.submission_id, 'hex')
@@ -126,7 +129,7 @@ async function selectRepeatedCode(sql: Queryable, periods: readonly RepositoryPe
         and s.submission_id >= p.first_id and s.submission_id < p.end_id
       where s.repository_id = any(${ids}::bigint[]) and s.status = 'processed'
       group by p.no, s.repository_id, s.code_version, s.environment, s.job
-      having (count(*) > 1
+      having (count(*) > 1 and not (s.job <> '' and ${isOneAttempt})
         or bool_or(s.test_result_count > coalesce(s.ran_test_count + s.skipped_test_count, 0)))
     ) c
     group by c.no`;

@@ -313,7 +313,7 @@ export async function loadDisruptedRuns(
   const isOfRun = sql`n.repository_id = s.repository_id and n.submission_id = s.submission_id
     and ${isOneOf(sql, sql`n.repository_id`, repositoryIds)}`;
   const isDisruption = isCounted ? sql`n.is_disruption and ${isCounted}` : sql`n.is_disruption`;
-  const failed = (condition: Fragment) =>
+  const testNosWhere = (condition: Fragment) =>
     sql`(select coalesce(string_agg(int4send(n.test_no), ''), '') from negative_result n
       where ${isOfRun} and ${condition})`;
   const columns = ["code", "tests", "results"] as const;
@@ -322,8 +322,8 @@ export async function loadDisruptedRuns(
       select s.repository_id::float8 as "repositoryId", ${selected(sql, storedNames(columns))},
         ${
       isCounted
-        ? sql`${failed(isDisruption)} as disrupted`
-        : sql`${failed(sql`not n.is_disruption`)} as undisrupted`
+        ? sql`${testNosWhere(isDisruption)} as disrupted`
+        : sql`${testNosWhere(sql`not n.is_disruption`)} as undisrupted`
     }
       from submission s
       where ${isWithin} and (
@@ -349,8 +349,8 @@ export async function loadDisruptedRuns(
 type DisruptedColumn = { disrupted: Uint8Array } | { undisrupted: Uint8Array };
 
 function disruptedTests(row: DisruptedColumn) {
-  if ("disrupted" in row) return new Set(integersOf(row.disrupted ?? new Uint8Array()));
-  const others = new Set(integersOf(row.undisrupted ?? new Uint8Array()));
+  if ("disrupted" in row) return new Set(integersOf(row.disrupted));
+  const others = new Set(integersOf(row.undisrupted));
   return { has: (testNo: number) => !others.has(testNo) };
 }
 

@@ -65,6 +65,19 @@ export function saySince(
   return `${wasAdded ? "since it was added" : "for as long as it is stored"} ${stored}`;
 }
 
+/**
+ * Whether the base branch has runs from before the test had its first one.
+ *
+ * @param firstRecordedAt by environment, of the runs that are stored, with the test or without
+ */
+export function wasAdded(
+  { environment, segments: [first] }: Pick<TestEvidence, "environment" | "segments">,
+  firstRecordedAt: ReadonlyMap<string, number>,
+): boolean {
+  const oldest = firstRecordedAt.get(environment);
+  return first !== undefined && oldest !== undefined && oldest < first.from.recordedAt;
+}
+
 /** `before in 0 of 412`, after passes `before it failed in 9 of 15`: the segment before the last one; `""` without one. */
 export function sayBefore({ segments, failures }: TestEvidence): string {
   const before = segments.at(-2);

@@ -58,7 +58,8 @@ function barsOf(days: readonly { day: number; parts: readonly number[] }[]) {
 
 /**
  * Builds by day or week since the first upload, and the share of failed builds by week. A build with a failure that
- * is not flaky counts as failed, whatever else it has. There is no share of flaky ones of a week in which nothing was run twice.
+ * is not flaky counts as failed, whatever else it has. A week in
+ * which nothing was run twice has no share of flaky builds.
  */
 export function historyCharts(
   builds: readonly BuildDay[],

@@ -14,12 +14,14 @@ import {
   sayRepair,
   saySince,
   sayStopped,
+  wasAdded,
 } from "../../lib/evidence/history_said.ts";
 import { sayDay } from "../../lib/evidence/said.ts";
 import type { TestState } from "../../lib/evidence/states.ts";
 import {
   type Environments,
   environmentsIn,
+  type Since,
   type TestEvidence,
   testEvidence,
 } from "../../lib/evidence/test_evidence.ts";
@@ -102,6 +104,17 @@ this fix.`,
   return { since, error: null, answer: `${sayRepair(found, repair)}${place}.${others}` };
 }
 
+/** Links to the changes of which one is the cause; `""` without any, or without a known forge. */
+export function linkToChanges(
+  since: Since | null,
+  { url }: { url: string },
+  text: string,
+): Markup | "" {
+  if (since === null || since.changes === 0) return "";
+  const address = forgeOf(url)?.compare(since.from.commitOid, since.to.commitOid) ?? "";
+  return externalAddress(address) ? externalLink(address, text) : "";
+}
+
 /** State, since when, calm, and what the runs since a commit say that is meant as the repair. */
 export function baseHistory(
   history: BaseHistory,
@@ -117,19 +130,13 @@ export function baseHistory(
   const { judged, failing, found } = judge(history, disrupted);
   const { state } = judged;
   const { environment, segments, since } = found;
-  const named = (of: TestEvidence) => {
-    const [first] = of.segments;
-    const oldest = firstRecordedAt.get(of.environment);
-    return {
-      base,
-      day: (seconds: number) => sayDay(seconds, zone),
-      wasAdded: first !== undefined && oldest !== undefined && oldest < first.from.recordedAt,
-    };
-  };
-  const compare = since && since.changes > 0
-    ? forgeOf(repository.url)?.compare(since.from.commitOid, since.to.commitOid) ?? ""
-    : "";
-  const changes = externalAddress(compare) && markup` (${externalLink(compare, "compare")})`;
+  const named = (of: TestEvidence) => ({
+    base,
+    day: (seconds: number) => sayDay(seconds, zone),
+    wasAdded: wasAdded(of, firstRecordedAt),
+  });
+  const compare = linkToChanges(since, repository, "compare");
+  const changes = compare && markup` (${compare})`;
   const hasSeveral = hasSeveralEnvironments(history);
   const inPlace = (name: string) => markup` in <b>${name || "an unknown environment"}</b>`;
   const before = sayBefore(found);
@@ -190,7 +197,7 @@ function lastFailure(
   const last = own.findLast(({ hasFailed }) => hasFailed);
   const isCalm = calm !== null && calm.passes >= calm.passesNeeded;
   if (!last) return "";
-  // The passes since are of later code: of that alone the sentences on calm would be silent.
+  // The passes since then are of later code: without this sentence the page would only say that it is calm.
   const tested = new Set(own.slice(0, own.indexOf(last)).map(({ code }) => code));
   if (state !== "broken" && tested.has(last.code) && [...tested].at(-1) !== last.code) {
     return markup`<b>Last failure</b> on ${base} ${at(last.recordedAt)}, at earlier code.`;
@@ -223,7 +230,7 @@ function stoppedInEnvironments({ runs, current }: BaseHistory, { at }: TestPage)
         formatCount(own.filter(({ hasFailed }) => hasFailed).length)
       } of ${plural(own.length, "run")}: last ${
         at(own.at(-1)!.recordedAt)
-      }. Its state is the one of where it still runs.</p>`
+      }. Its state is taken from where it still runs.</p>`
     );
 }
 

@@ -6,9 +6,9 @@ import { passesNeeded } from "../../lib/evidence/calm.ts";
 import { percent, sayChange } from "../../lib/evidence/history_said.ts";
 import { sayDay } from "../../lib/evidence/said.ts";
 import { table } from "../../lib/html/elements.ts";
-import { forgeOf } from "../../lib/html/forge_links.ts";
-import { type Content, externalAddress, externalLink, markup } from "../../lib/html/markup.ts";
+import { type Content, markup } from "../../lib/html/markup.ts";
 import type { PageRequest } from "./page.ts";
+import { linkToChanges } from "./test_history.ts";
 
 const MAX_ROWS = 5;
 
@@ -68,13 +68,10 @@ function stateTable(
   const rows = tests.slice(0, MAX_ROWS).map((test) => {
     const { id, rate, runs, failures } = test;
     const since = test.since();
-    const compare = since
-      ? forgeOf(overview.url)?.compare(since.from.commitOid, since.to.commitOid) ?? ""
-      : "";
     const change = sayChange({ ...test, since }, (seconds) => sayDay(seconds, zone)) ||
       (test.wasAdded() ? "since it was added" : "since the first stored run");
     const said = [
-      externalAddress(compare) ? externalLink(compare, change) : change,
+      linkToChanges(since, overview, change) || change,
       test.isStopped && "; stopped running",
     ];
     const counts = `${formatCount(failures)} of ${formatCount(runs)}`;

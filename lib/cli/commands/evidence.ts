@@ -22,6 +22,7 @@ import {
   sayRepair,
   saySince,
   sayStopped,
+  wasAdded,
 } from "../../evidence/history_said.ts";
 import { sayDay } from "../../evidence/said.ts";
 import { environmentsIn, testEvidence } from "../../evidence/test_evidence.ts";
@@ -117,11 +118,15 @@ export const evidenceCommand: AddCommand = command({
 async function show(
   found: ReturnType<typeof testEvidence>,
   { io }: CommandContext,
-  { base, stopped, commitOid }:
-    & Pick<Awaited<ReturnType<typeof loadBaseHistory>>, "base" | "stopped">
+  { base, stopped, firstRecordedAt, commitOid }:
+    & Pick<Awaited<ReturnType<typeof loadBaseHistory>>, "base" | "stopped" | "firstRecordedAt">
     & { commitOid: string },
 ): Promise<void> {
-  const named = { base, day: (seconds: number) => sayDay(seconds, UTC), wasAdded: false };
+  const named = {
+    base,
+    day: (seconds: number) => sayDay(seconds, UTC),
+    wasAdded: wasAdded(found, firstRecordedAt),
+  };
   const states = [sayRate(found, named), saySince(found, named)].filter(Boolean).join(" ");
   const place = found.environment === "" ? "" : ` in ${found.environment}`;
   const sentence = [`${found.state}${place}: ${states}`, sayBefore(found)].filter(Boolean).join(

@@ -292,7 +292,7 @@ const showCommand = command({
     const { records, released, failedAgain } = await policiesOf(sql, organization, repository);
     if (records.length === 0) context.note("the policy is off: nothing is set");
     else if (repository && records[0]!.repository === null) {
-      context.note("it has no policy of its own: that of the organization applies");
+      context.note("it has no policy of its own: the organization's applies");
     }
     if (released > 0) {
       context.note(

@@ -339,10 +339,12 @@ async function loadVerdicts(
   failed: readonly Attempt[],
 ): Promise<Wholeness & { byTest: Map<string, Verdict> }> {
   const byTest = new Map<string, Verdict>();
+  // What is known of a job does not depend on the test that is asked for.
+  const any = failed.length > 0 ? failed.slice(0, 1) : await anyTest(repo, parts);
   const compared = await Promise.all(
     parts.slice(0, MAX_JOBS).map(async (part) => {
       const own = failed.filter(({ submission }) => submission === part).slice(0, PAGE_SIZE);
-      const ids = (own.length > 0 ? own : await anyTest(repo, part)).map((one) => one.test_case_id);
+      const ids = (own.length > 0 ? own : any).map((one) => one.test_case_id);
       if (ids.length === 0) return null;
       const found = await repo.get({
         path: pathOf(repo, "verdicts"),
@@ -376,8 +378,13 @@ async function loadVerdicts(
   return { byTest, whole: isKnown ? true : null, missing };
 }
 
-/** A test of a run, for what is known of its job. */
-async function anyTest(repo: Repo, { id }: Submission): Promise<v.InferOutput<typeof attempt>[]> {
+/** A test of a build, for what is known of its jobs. */
+async function anyTest(
+  repo: Repo,
+  parts: readonly Submission[],
+): Promise<v.InferOutput<typeof attempt>[]> {
+  const id = parts.find(({ ran_test_count }) => ran_test_count !== 0)?.id;
+  if (id === undefined) return [];
   const { tests } = await repo.get(
     { path: pathOf(repo, "submissions", id, "tests"), query: { limit: 1 } },
     attemptsPage,
@@ -400,13 +407,12 @@ function verdictIn({ build_url }: Submission, found: Verdict | undefined): Verdi
 }
 
 const BLAMES = ["yours", "unclear", undefined, "not_yours"];
-/** What most probably needs work comes last. */
-const RANKED_VERDICTS: readonly string[] = VERDICTS;
+const RANKED_VERDICTS: readonly string[] = VERDICTS.toReversed();
 
 /** What most probably needs work comes first. */
 function rankOf({ one, verdict }: { one: Attempt; verdict: Verdict | undefined }): number {
   const blame = one.blame ?? verdict?.blame ?? undefined;
-  return BLAMES.indexOf(blame) * VERDICTS.length -
+  return BLAMES.indexOf(blame) * VERDICTS.length +
     RANKED_VERDICTS.indexOf(verdict?.verdict ?? "new");
 }
 

@@ -131,4 +131,14 @@ describeWithDatabase("evidence", (database) => {
     assert.equal(early.code, 3);
     assert.match(early.stdout, stopped);
   });
+
+  it("says of a test that came later that it was added", async () => {
+    const { stdout } = await cli(["evidence", idOf(shop, { name: "b" }), "--since", commitAt(101)]);
+    assert.match(
+      stdout,
+      /passed in all 20 runs on main since it was added \(20 runs since 21 Sep\)/,
+    );
+    const { stdout: first } = await cli(["evidence", id, "--since", commitAt(21)]);
+    assert.match(first, /for as long as it is stored/);
+  });
 }, { onStatement: recorder.onStatement });

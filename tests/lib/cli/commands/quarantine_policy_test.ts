@@ -201,7 +201,7 @@ describeWithDatabase("quarantine apply", (database) => {
     assert.deepEqual(await shown(), [[null, 1, 1]]);
     assert.deepEqual(await shown(" --repo acme/shop"), [[null, 1, 1]]);
     const { stderr } = await cli("quarantine policy show --org acme --repo acme/shop", at(9));
-    assert.match(stderr, /no policy of its own: that of the organization applies/);
+    assert.match(stderr, /no policy of its own: the organization.s applies/);
     await fixture.addRepository("acme", "own");
     await cli("quarantine policy set --org acme --repo acme/own --max-tests 1", at(9));
     assert.deepEqual(await shown(), [[null, 1, 1], ["acme/own", 0, 0]]);
