@@ -7,10 +7,10 @@ import { isGitId } from "../lib/base/commit.ts";
 import { quote } from "../lib/base/quote.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
 import { TEST_STATES } from "../lib/evidence/states.ts";
+import type { Stopped } from "../lib/evidence/stopped.ts";
 import {
   environmentsIn,
   type HistoryVersion,
-  type Stopped,
   type TestEvidence,
   testEvidence,
 } from "../lib/evidence/test_evidence.ts";

@@ -4,14 +4,13 @@ import { ImpliedPasses } from "../../lib/analysis/repetition/implied_passes.ts";
 import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
 import { areSeveral, severalCommits } from "../../lib/base/commit.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
-import { STOPPED_RUNS } from "../../lib/evidence/states.ts";
-import { jobKeyOf, retiredEnvironments, stopIn } from "../../lib/evidence/stopped.ts";
+import { JobRuns, retiredEnvironments, type Stopped } from "../../lib/evidence/stopped.ts";
 import {
   type HistoryRun,
   MAX_HISTORY_RUNS,
   type Repair,
   runOutcome,
-  type Stopped,
+  wasAdded,
 } from "../../lib/evidence/test_evidence.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
@@ -47,8 +46,8 @@ interface BaseHistory {
   /** What is wrong with the commit that was given; `null` if it is one commit, or unknown. */
   wrongCommit: string | null;
   base: string;
-  /** Seconds since 1970, by environment: the oldest run on the base branch that counts, with the test or without. */
-  firstRecordedAt: Map<string, number>;
+  /** Whether the base branch has runs in an environment from before the first one of the test. */
+  wasAdded(environment: string): boolean;
   /** `null` while the test runs. */
   stopped: Stopped | null;
 }
@@ -78,16 +77,14 @@ export async function loadBaseHistory(
   const implied = new ImpliedPasses([testNo], setUpOf);
   const runs: BaseRun[] = [];
   const counts = new Map<string, number>();
-  const firstRecordedAt = new Map<string, number>();
   let repair: Repair | null = null;
   const commits = new Set<string>();
   // The newest come first.
-  const turns: Turn[] = [];
+  const turns: { ran: boolean; run: Run<"job" | "environment" | "shard"> }[] = [];
   let submissions = 0;
   for await (const run of eachRun(sql, { repositoryId, columns: COLUMNS, filter, where })) {
     const { results, isOutage, ...version } = run;
     const count = counts.get(version.environment) ?? 0;
-    if (count < MAX_HISTORY_RUNS) firstRecordedAt.set(version.environment, version.recordedAt);
     const commit = version.commitOid.toLowerCase();
     const isGiven = commitOid !== "" && commit.startsWith(commitOid);
     if (isGiven) commits.add(commit);
@@ -116,28 +113,11 @@ export async function loadBaseHistory(
     repair,
     wrongCommit: areSeveral(commits) ? severalCommits(commitOid) : null,
     base,
-    firstRecordedAt,
-    stopped: stoppedOf(turns),
-  };
-}
-
-/** A run on the base branch, and whether the test ran in it. */
-interface Turn {
-  ran: boolean;
-  run: Run<"job" | "environment" | "shard">;
-}
-
-/** @param turns oldest first */
-function stoppedOf(turns: readonly Turn[]): Stopped | null {
-  const place = turns.findLastIndex(({ ran }) => ran);
-  // Nearly all tests are in the latest runs.
-  if (place < 0 || turns.length - place <= STOPPED_RUNS) return null;
-  const last = turns[place]!;
-  const key = jobKeyOf(last.run);
-  const own = turns.filter(({ run }) => jobKeyOf(run) === key);
-  if (stopIn(own.map(({ ran }) => ran)) === null) return null;
-  return {
-    lastRunAt: last.run.recordedAt,
-    jobRuns: own.length - 1 - own.indexOf(last),
+    wasAdded: (name) =>
+      wasAdded(turns.filter(({ run }) => run.environment === name).map(({ ran }) => ran)),
+    stopped: new JobRuns(turns.map(({ run }) => run)).stopOf({
+      last: turns.findLastIndex(({ ran }) => ran),
+      ranIn: (turn) => turns[turn]!.ran,
+    }),
   };
 }

@@ -18,6 +18,7 @@ import {
   testsWithFailures,
   withoutMerelyFlaky,
 } from "../../lib/evidence/states_of_tests.ts";
+import type { Stopped } from "../../lib/evidence/stopped.ts";
 import {
   type Environments,
   MAX_HISTORY_RUNS,
@@ -50,13 +51,9 @@ const COLUMNS = [
 type BaseRun = Run<typeof COLUMNS[number]>;
 
 /** A test that had failures, and does not run in its job any more. */
-export interface StoppedTest extends TestIdentity {
+export interface StoppedTest extends TestIdentity, Stopped {
   /** 24 lower-case hex digits. */
   id: string;
-  /** Its last run, in seconds since 1970. */
-  lastRunAt: number;
-  /** When its job had run 20 times without it. */
-  stoppedAt: number;
   /** Passes since its last failure, and the runs before. */
   passes: number;
   before: VersionOutcome;
@@ -217,9 +214,9 @@ function named<Facts extends { testNo: number }>(names: Names, facts: readonly F
 
 /** The tests that stopped running in the last 90 days. */
 function stoppedTests(found: States, { now }: Pick<RepositoryWindow, "now">) {
-  return [...found].flatMap(([testNo, { stopped, passing, lastRunAt }]) =>
-    stopped && lastRunAt >= now - STOPPED_SECONDS
-      ? [{ testNo, lastRunAt, ...stopped, ...passing! }]
+  return [...found].flatMap(([testNo, { stopped, passing }]) =>
+    stopped && stopped.lastRunAt >= now - STOPPED_SECONDS
+      ? [{ testNo, ...stopped, ...passing! }]
       : []
   );
 }

@@ -2,7 +2,8 @@
 /** The history of a test in words. */
 import { shortCommit } from "../base/commit.ts";
 import { formatCount, plural } from "../base/text.ts";
-import type { Stopped, TestEvidence } from "./test_evidence.ts";
+import type { Stopped } from "./stopped.ts";
+import type { TestEvidence } from "./test_evidence.ts";
 
 /** What the sentences name beyond the evidence. */
 interface Named {
@@ -63,19 +64,6 @@ export function saySince(
   if (since) return sayChange({ since }, day);
   const stored = `(${plural(runs, "run")} since ${day(first.from.recordedAt)})`;
   return `${wasAdded ? "since it was added" : "for as long as it is stored"} ${stored}`;
-}
-
-/**
- * Whether the base branch has runs from before the test had its first one.
- *
- * @param firstRecordedAt by environment, of the runs that are stored, with the test or without
- */
-export function wasAdded(
-  { environment, segments: [first] }: Pick<TestEvidence, "environment" | "segments">,
-  firstRecordedAt: ReadonlyMap<string, number>,
-): boolean {
-  const oldest = firstRecordedAt.get(environment);
-  return first !== undefined && oldest !== undefined && oldest < first.from.recordedAt;
 }
 
 /** `before in 0 of 412`, after passes `before it failed in 9 of 15`: the segment before the last one; `""` without one. */
@@ -140,7 +128,7 @@ export function sayNotRun(
 }
 
 /** `its job has run 34 times without it since`. */
-export function sayStopped({ jobRuns }: Stopped): string {
+export function sayStopped({ jobRuns }: Pick<Stopped, "jobRuns">): string {
   return `its job has run ${formatCount(jobRuns)} times without it since`;
 }
 

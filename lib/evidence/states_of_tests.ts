@@ -4,7 +4,7 @@ import { type Run, SelectedTests, type TestList } from "../analysis/run.ts";
 import { chanceOfPasses, MAX_CHANCE } from "./calm.ts";
 import { exceptionsOf, TestOutcomes } from "./outcomes_of_runs.ts";
 import { MIN_BROKEN_RUNS, stateIn, worstEnvironment } from "./states.ts";
-import { JobRuns, lastRunsOf, retiredEnvironments } from "./stopped.ts";
+import { JobRuns, lastRunsOf, retiredEnvironments, type Stopped } from "./stopped.ts";
 import {
   BaseHistories,
   type Environments,
@@ -16,6 +16,7 @@ import {
   runOutcome,
   type Since,
   type TestStateFacts,
+  wasAdded,
 } from "./test_evidence.ts";
 
 /** What the states are decided by. */
@@ -26,7 +27,7 @@ export type StateRun = Run<
 /** The state of a test, and when it stopped running, in seconds since 1970. */
 interface FactsOfTest extends TestStateFacts {
   /** `null` while it runs, and if it never failed. */
-  stopped: { stoppedAt: number } | null;
+  stopped: Stopped | null;
   passing: Passing;
   /** Its last run, in seconds since 1970; 0 without one. */
   lastRunAt: number;
@@ -125,17 +126,21 @@ export function statesOf(
   for (const testNo of testNos) {
     const environments = disruptedIn.get(testNo) ?? NOT_DISRUPTED;
     const last = lastRunIn(outcomesOf(testNo));
-    const stoppedAt = jobRuns.stoppedAt({ last, ranIn: (runNo) => outcomes[runNo] !== 0 });
+    const stopped = jobRuns.stopOf({ last, ranIn: (runNo) => outcomes[runNo] !== 0 });
     const { facts, passing } = histories.state(outcomes, environments, {
-      withPassing: withPassing || stoppedAt !== null,
+      withPassing: withPassing || stopped !== null,
     });
     found.set(testNo, {
       ...facts,
       passing,
       lastRunAt: runs[last]?.recordedAt ?? 0,
-      stopped: stoppedAt !== null && passing !== null ? { stoppedAt } : null,
+      stopped: passing && stopped,
       since: () => histories.since(outcomesOf(testNo), environments),
-      wasAdded: () => isLater(outcomesOf(testNo), { runs, environment: facts.environment }),
+      wasAdded: () => {
+        const outcomes = outcomesOf(testNo);
+        const own = runs.keys().filter((runNo) => runs[runNo]!.environment === facts.environment);
+        return wasAdded(own.map((runNo) => outcomes[runNo] !== 0));
+      },
     });
   }
   return found;
@@ -148,19 +153,6 @@ function clearRetired(outcomes: Uint8Array, runs: readonly StateRun[]): void {
   const retired = retiredEnvironments(ran.map((runNo) => runs[runNo]!.environment));
   if (retired.size === 0) return;
   for (const runNo of ran) if (retired.has(runs[runNo]!.environment)) outcomes[runNo] = 0;
-}
-
-/** Whether the first run in an environment is from before the runs of a test that count. */
-function isLater(
-  outcomes: Uint8Array,
-  { runs, environment }: { runs: readonly StateRun[]; environment: string },
-): boolean {
-  let count = 0;
-  const own = runs.keys().filter((runNo) => runs[runNo]!.environment === environment);
-  const first = own.next().value;
-  if (first === undefined || outcomes[first] !== 0) return false;
-  for (const runNo of own) if (outcomes[runNo] !== 0) count++;
-  return count < MAX_HISTORY_RUNS;
 }
 
 /** The last run in which a test passed or failed; -1 without one. */

@@ -10,6 +10,16 @@ export function jobKeyOf({ job, environment, shard }: JobRun): string {
   return JSON.stringify([job, environment, shard]);
 }
 
+/** That the job of a test runs without it. Times are in seconds since 1970. */
+export interface Stopped {
+  /** The last run with the test. */
+  lastRunAt: number;
+  /** When its job had run often enough without it. */
+  stoppedAt: number;
+  /** Runs of its job, in its environment and shard, that came after its last run. */
+  jobRuns: number;
+}
+
 /**
  * Where in a series of turns the own ones had stopped; `null` if they go on, or there is none. They stop after 20 turns
  * of others. What takes its turn with others, as a nightly run does that shares the name of its job with the runs of
@@ -54,19 +64,20 @@ export class JobRuns {
   }
 
   /**
-   * When a test stopped running, in seconds since 1970; `null` while it runs.
+   * Where a test stopped running; `null` while it runs.
    *
-   * @param options.last its last run
+   * @param options.last its last run, -1 without one
    * @param options.ranIn whether it ran in a run
    */
-  stoppedAt(
-    { last, ranIn }: { last: number; ranIn(runNo: number): boolean },
-  ): number | null {
+  stopOf({ last, ranIn }: { last: number; ranIn(runNo: number): boolean }): Stopped | null {
     const own = last < 0 ? [] : this.#runNos.get(jobKeyOf(this.#runs[last]!))!;
     // Nearly all tests are in the latest runs.
     if ((own.at(-STOPPED_RUNS) ?? -1) <= last) return null;
     const stop = stopIn(own.map(ranIn));
-    return stop === null ? null : this.#runs[own[stop]!]!.recordedAt;
+    if (stop === null) return null;
+    const at = (runNo: number) => this.#runs[runNo]!.recordedAt;
+    const jobRuns = own.length - 1 - own.lastIndexOf(last);
+    return { lastRunAt: at(last), stoppedAt: at(own[stop]!), jobRuns };
   }
 }
 

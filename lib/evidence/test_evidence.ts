@@ -21,6 +21,16 @@ import {
 /** More runs of an environment say nothing about today. */
 export const MAX_HISTORY_RUNS = 2_000;
 
+/**
+ * Whether an environment has runs from before those of a test that count: the test was added later.
+ *
+ * @param ran whether the test ran in each run of the environment, oldest first
+ */
+export function wasAdded(ran: Iterable<boolean>): boolean {
+  const [first, ...others] = ran;
+  return first === false && others.filter(Boolean).length < MAX_HISTORY_RUNS;
+}
+
 /** What a submission on the base branch tested: the same for all of its tests. */
 interface TestedRun {
   commitOid: string;
@@ -134,14 +144,6 @@ export interface Repair {
   recordedAt: number;
 }
 
-/** That the job of a test runs without it. */
-export interface Stopped {
-  /** The last run with the test, in seconds since 1970. */
-  lastRunAt: number;
-  /** Runs of its job, in its environment and shard, that came after it. */
-  jobRuns: number;
-}
-
 /** Names of environments: those in which a test is disruptive in the window; none when it is not. */
 export type Environments = ReadonlySet<string>;
 
@@ -253,8 +255,8 @@ export class BaseHistories {
     outcomes: Uint8Array,
     { disruptedIn, repair }: { disruptedIn: Environments; repair: Repair | null },
   ): TestEvidence {
-    const isSince = repair && this.#runsSince(repair);
-    const { history, state, notRunSince } = this.#worst(outcomes, disruptedIn, isSince);
+    const ranSince = repair && this.#runsSince(repair);
+    const { history, state, notRunSince } = this.#worst(outcomes, disruptedIn, ranSince);
     const { versions, segments, last } = history;
     const passing = passingOf(history);
     const { low, high } = rateInterval(last);
@@ -269,14 +271,14 @@ export class BaseHistories {
         from: this.#versionAt(versions, first),
         to: this.#versionAt(versions, end - 1),
       })),
-      ...isSince
-        ? calmSince(history, isSince)
+      ...ranSince
+        ? calmSince(history, ranSince)
         : { calm: passing && calmAfter(passing.before, passing.passes), ...NO_FAILURES },
       notRunSince,
     };
   }
 
-  #worst(outcomes: Uint8Array, disruptedIn: Environments, isSince: RunsSince | null = null) {
+  #worst(outcomes: Uint8Array, disruptedIn: Environments, ranSince: RunsSince | null = null) {
     const [only, ...others] = this.#environments;
     if (only && others.length === 0) {
       const history = historyIn(only, outcomes);
@@ -296,8 +298,8 @@ export class BaseHistories {
       const isDisruptive = disruptedIn.size > 0 && (isElsewhere || disruptedIn.has(environment));
       return { history, state: environmentState(history, isDisruptive), environment, runs };
     });
-    const { asked, notRunSince } = isSince
-      ? provable(found, isSince)
+    const { asked, notRunSince } = ranSince
+      ? provable(found, ranSince)
       : { asked: found, notRunSince: [] };
     const worst = worstEnvironment(asked);
     if (worst) return { ...worst, notRunSince };
@@ -346,9 +348,9 @@ type RunsSince = (runNo: number) => boolean;
 /** The environments in which a repair is proved least, and those that have not run the test since. */
 function provable<Found extends { history: EnvironmentHistory; environment: string }>(
   found: readonly Found[],
-  isSince: RunsSince,
+  ranSince: RunsSince,
 ): { asked: Found[]; notRunSince: string[] } {
-  const proofs = found.map((one) => ({ one, ...proofOf(one.history, isSince) }));
+  const proofs = found.map((one) => ({ one, ...proofOf(one.history, ranSince) }));
   const oftenRun = proofs.filter(({ runsSince }) => runsSince >= STOPPED_RUNS);
   const notRun = oftenRun.length > 0 ? proofs.filter(({ runsSince }) => runsSince === 0) : [];
   // Where it failed only in what has not run since, there is no other answer.
@@ -365,21 +367,21 @@ function provable<Found extends { history: EnvironmentHistory; environment: stri
 /** How little the runs since a commit prove: 3 when it failed again, 0 when there was nothing to repair. */
 function proofOf(
   history: EnvironmentHistory,
-  isSince: RunsSince,
+  ranSince: RunsSince,
 ): { runsSince: number; unproved: number } {
-  const { calm: { passes, passesNeeded }, ...failed } = calmSince(history, isSince);
+  const { calm: { passes, passesNeeded }, ...failed } = calmSince(history, ranSince);
   const { failuresBefore, failuresSince } = failed;
   const unproved = failuresSince > 0 ? 3 : failuresBefore === 0 ? 0 : passes < passesNeeded ? 2 : 1;
   return { runsSince: passes + failuresSince, unproved };
 }
 
 /** What the runs since a commit say, against all others. */
-function calmSince({ of: { runNos }, outcomes, ran }: EnvironmentHistory, isSince: RunsSince) {
+function calmSince({ of: { runNos }, outcomes, ran }: EnvironmentHistory, ranSince: RunsSince) {
   const before = { runs: 0, failures: 0 };
   const after = { runs: 0, failures: 0 };
   for (const at of ran) {
     const runNo = runNos[at]!;
-    const counts = isSince(runNo) ? after : before;
+    const counts = ranSince(runNo) ? after : before;
     counts.runs++;
     if (outcomes[runNo] !== PASSED) counts.failures++;
   }

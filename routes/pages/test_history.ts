@@ -14,7 +14,6 @@ import {
   sayRepair,
   saySince,
   sayStopped,
-  wasAdded,
 } from "../../lib/evidence/history_said.ts";
 import { sayDay } from "../../lib/evidence/said.ts";
 import type { TestState } from "../../lib/evidence/states.ts";
@@ -125,7 +124,7 @@ export function baseHistory(
   },
   page: TestPage,
 ): Markup {
-  const { base, firstRecordedAt, runs } = history;
+  const { base, runs } = history;
   const { repository, zone } = page;
   const { judged, failing, found } = judge(history, disrupted);
   const { state } = judged;
@@ -133,7 +132,7 @@ export function baseHistory(
   const named = (of: TestEvidence) => ({
     base,
     day: (seconds: number) => sayDay(seconds, zone),
-    wasAdded: wasAdded(of, firstRecordedAt),
+    wasAdded: history.wasAdded(of.environment),
   });
   const compare = linkToChanges(since, repository, "compare");
   const changes = compare && markup` (${compare})`;

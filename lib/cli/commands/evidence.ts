@@ -22,7 +22,6 @@ import {
   sayRepair,
   saySince,
   sayStopped,
-  wasAdded,
 } from "../../evidence/history_said.ts";
 import { sayDay } from "../../evidence/said.ts";
 import { environmentsIn, testEvidence } from "../../evidence/test_evidence.ts";
@@ -118,14 +117,14 @@ export const evidenceCommand: AddCommand = command({
 async function show(
   found: ReturnType<typeof testEvidence>,
   { io }: CommandContext,
-  { base, stopped, firstRecordedAt, commitOid }:
-    & Pick<Awaited<ReturnType<typeof loadBaseHistory>>, "base" | "stopped" | "firstRecordedAt">
+  { base, stopped, wasAdded, commitOid }:
+    & Pick<Awaited<ReturnType<typeof loadBaseHistory>>, "base" | "stopped" | "wasAdded">
     & { commitOid: string },
 ): Promise<void> {
   const named = {
     base,
     day: (seconds: number) => sayDay(seconds, UTC),
-    wasAdded: wasAdded(found, firstRecordedAt),
+    wasAdded: wasAdded(found.environment),
   };
   const states = [sayRate(found, named), saySince(found, named)].filter(Boolean).join(" ");
   const place = found.environment === "" ? "" : ` in ${found.environment}`;

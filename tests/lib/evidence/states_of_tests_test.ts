@@ -48,7 +48,7 @@ describe("the states of tests", () => {
 
   it("tell when a test with failures stopped running", () => {
     const { stopped } = stateOf(history(`.F.${" ".repeat(25)}`));
-    assert.deepEqual(stopped, { stoppedAt: 22 });
+    assert.deepEqual(stopped, { lastRunAt: 2, stoppedAt: 22, jobRuns: 25 });
     assert.equal(stateOf(history(`.F.${" ".repeat(19)}`)).stopped, null);
     assert.equal(stateOf(history(`...${" ".repeat(25)}`)).stopped, null);
   });

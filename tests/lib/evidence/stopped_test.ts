@@ -44,11 +44,11 @@ describe("a test that stopped running", () => {
         run(1 + place, "ci", {}, { shard: "2/2" }),
       ][place % 3]!);
     const ranIn = (runNo: number) => runNo === 0;
-    assert.equal(new JobRuns([run(0, "ci"), ...others]).stoppedAt({ last: 0, ranIn }), null);
+    assert.equal(new JobRuns([run(0, "ci"), ...others]).stopOf({ last: 0, ranIn }), null);
     const own = Array.from({ length: 20 }, (_, place) => run(61 + place, "ci"));
     const jobRuns = new JobRuns([run(0, "ci"), ...others, ...own]);
-    assert.equal(jobRuns.stoppedAt({ last: 0, ranIn }), 80);
-    assert.equal(jobRuns.stoppedAt({ last: -1, ranIn: () => false }), null);
+    assert.equal(jobRuns.stopOf({ last: 0, ranIn })?.stoppedAt, 80);
+    assert.equal(jobRuns.stopOf({ last: -1, ranIn: () => false }), null);
   });
 
   it("stopped in an environment while it goes on in others, but never in all of them", () => {
