@@ -2,7 +2,7 @@
 /** Queries about repositories: what they are called, and their figures. */
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
-import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
+import { SECONDS_PER_DAY, weeksAgo } from "../../lib/base/time.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { buildKeyOf, isActive, isOneOf } from "./fragments.ts";
 import { type RepositoryPeriod, type WithReruns, withReruns } from "./reruns.ts";
@@ -116,7 +116,7 @@ async function buildsByPeriod(
   rows: readonly CountedBuilds[],
 ): Promise<Map<number, BuildsByPeriod>> {
   const today = Math.floor(now / SECONDS_PER_DAY);
-  const weekOf = ({ day }: CountedBuilds) => Math.max(0, Math.floor((today - day!) / 7));
+  const weekOf = ({ day }: CountedBuilds) => weeksAgo(day!, today);
   const bounds = {
     window: { start: windowStart },
     before: { start: 2 * windowStart - now, end: windowStart },

@@ -18,6 +18,14 @@ export function formatTimestamp(seconds: number): string {
   throw new RangeError(`invalid time ${seconds}: expected seconds within the years 0000 to 9999`);
 }
 
+/**
+ * The week of a day, counted back from today: 0 for the last seven days, and for later ones, because `recorded_at` may
+ * be 24 hours ahead. Days are since 1970.
+ */
+export function weeksAgo(day: number, today: number): number {
+  return Math.max(0, Math.floor((today - day) / 7));
+}
+
 const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
 
 /** Formats days since 1970: `22 Nov`. */

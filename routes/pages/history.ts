@@ -5,7 +5,7 @@ import type { FailureDay } from "../../db/read/history_of_test.ts";
 import type { RunTimes } from "../../lib/analysis/durations.ts";
 import { dayBars, trend } from "../../lib/html/charts.ts";
 import { formatDuration, plural } from "../../lib/base/text.ts";
-import { formatDay, SECONDS_PER_DAY, WINDOW_SECONDS } from "../../lib/base/time.ts";
+import { formatDay, SECONDS_PER_DAY, weeksAgo, WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 import { share } from "./flakiness.ts";
 
@@ -33,23 +33,18 @@ function withoutGaps<Day extends { day: number }>(
   });
 }
 
-/** Weeks up to the last day, oldest first; the first one has what is left. */
-function weeksOf<Day>(days: readonly Day[]): Day[][] {
-  const rest = days.length % 7;
-  const whole = Array.from(
-    { length: (days.length - rest) / 7 },
-    (_, n) => days.slice(rest + 7 * n, rest + 7 * n + 7),
-  );
-  return rest > 0 ? [days.slice(0, rest), ...whole] : whole;
+/** The weeks of some days without gaps, both oldest first. */
+function weeksOf<Day extends { day: number }>(days: readonly Day[], today: number): Day[][] {
+  return [...Map.groupBy(days, ({ day }) => weeksAgo(day, today)).values()];
 }
 
 /** Longer times are drawn by week: bars of single days are too thin to compare. */
 const MAX_SINGLE_DAYS = 31;
 
 /** The bars of some days, or of their weeks. */
-function barsOf(days: readonly { day: number; parts: readonly number[] }[]) {
+function barsOf(days: readonly { day: number; parts: readonly number[] }[], today: number) {
   if (days.length <= MAX_SINGLE_DAYS) return { unit: "day" as const, days };
-  const weeks = weeksOf(days).map((week) => ({
+  const weeks = weeksOf(days, today).map((week) => ({
     day: week[0]!.day,
     parts: week[0]!.parts.map((_, part) => week.reduce((sum, { parts }) => sum + parts[part]!, 0)),
   }));
@@ -58,17 +53,15 @@ function barsOf(days: readonly { day: number; parts: readonly number[] }[]) {
 
 /**
  * Builds by day or week since the first upload, and the share of failed builds by week. A build with a failure that
- * is not flaky counts as failed, whatever else it has. A week in
- * which nothing was run twice has no share of flaky builds.
+ * is not flaky counts as failed, whatever else it has. A week in which nothing was run twice has no share of flaky
+ * builds.
  */
-export function historyCharts(
-  builds: readonly BuildDay[],
-  today: number,
-): Markup {
+export function historyCharts(builds: readonly BuildDay[], today: number): Markup {
   const days = withoutGaps(builds, { today, empty: NO_BUILDS });
-  const shown = barsOf(days.map((
+  const parts = days.map((
     { day, buildCount, failedBuildCount: failed, otherFailedBuildCount: other },
-  ) => ({ day, parts: [other, failed - other, buildCount - failed] })));
+  ) => ({ day, parts: [other, failed - other, buildCount - failed] }));
+  const shown = barsOf(parts, today);
   const count = days.reduce((total, { buildCount }) => total + buildCount, 0);
   const bars = dayBars({
     title: `Builds by ${shown.unit}`,
@@ -78,7 +71,7 @@ export function historyCharts(
     series: [FAILED, FLAKY, PASSED],
     ...shown,
   });
-  const weeks = weeksOf(days).map((week) => ({ day: week[0]!.day, ...sumOfBuilds(week) }));
+  const weeks = weeksOf(days, today).map((week) => ({ day: week[0]!.day, ...sumOfBuilds(week) }));
   const flaky = weeks.map((week) => percentOf(share(week)));
   const failed = weeks.map(({ failedBuildCount, buildCount }) =>
     percentOf(buildCount === 0 ? null : failedBuildCount / buildCount)
@@ -117,10 +110,10 @@ export function failureBars(
       0,
     );
   const start = today + 1 - WINDOW_DAYS;
-  const shownBars = barsOf(days.map(({ day, disruptionCount, otherCount }) => ({
-    day,
-    parts: [disruptionCount, otherCount],
-  })));
+  const parts = days.map(({ day, disruptionCount, otherCount }) => (
+    { day, parts: [disruptionCount, otherCount] }
+  ));
+  const shownBars = barsOf(parts, today);
   return dayBars({
     title: `Failures by ${shownBars.unit}`,
     // The window begins at a time of day: its first failures may be of the day before.

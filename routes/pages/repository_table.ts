@@ -6,6 +6,7 @@ import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { shownPercentage } from "../../lib/badge/percentage.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { formatCount, formatDuration } from "../../lib/base/text.ts";
+import { weeksAgo } from "../../lib/base/time.ts";
 import { glyph, shareBar, sparkline } from "../../lib/html/charts.ts";
 import { factLine, type KeyFigure, table, together } from "../../lib/html/elements.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
@@ -246,7 +247,7 @@ function shownFlakiness(overview: Listed): Content {
 /** The flakiness of the last weeks as a small chart; nothing where nothing was run twice in any of them. */
 function flakinessByWeek({ days }: Listed, today: number): Content {
   if (!days.some(({ hasReruns }) => hasReruns)) return null;
-  const weeks = Map.groupBy(days, ({ day }) => WEEKS - 1 - Math.floor((today - day) / 7));
+  const weeks = Map.groupBy(days, ({ day }) => WEEKS - 1 - weeksAgo(day, today));
   const values = Array.from({ length: WEEKS }, (_, week) => {
     const shown = share(sumOfBuilds(weeks.get(week) ?? []));
     return shown === null ? null : 100 * shown;

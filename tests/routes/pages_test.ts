@@ -204,6 +204,12 @@ describeWithDatabases("the pages", (database) => {
     assert.match(page.text, /Builds by day[^]*22 Sep: 1 failed, 0 flaky/);
     assert.match(page.text, /Builds by day\s+\d+ builds? since \d+ \w+/);
     assert.doesNotMatch(page.text, /Without a message/);
+    await acme.upload(ahead, failures, { recordedAt: NOW - 40 * DAY, commitOid: "abcdef1" });
+    // They count for the week that ends today.
+    assert.match(
+      (await read("/repos/acme/ahead?days=90")).text,
+      /Builds by week[^]*15 Sep: 1 failed/,
+    );
   });
 
   it("say since which day a test is flaky for the first time", async () => {
