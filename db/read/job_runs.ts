@@ -2,7 +2,13 @@
 /** What a run is compared with: earlier runs of its job, and others that failed on a large scale. */
 import type { Run } from "../../lib/analysis/run.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
-import { missingPlaces, placesInAll, placesOf, type TestPlace } from "../../lib/gate/whole_run.ts";
+import {
+  MIN_EARLIER_RUNS,
+  missingPlaces,
+  placesInAll,
+  placesOf,
+  type TestPlace,
+} from "../../lib/gate/whole_run.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
 import { isFailedWithoutTest, isMassFailureRow, isOfBase } from "./fragments.ts";
@@ -76,9 +82,6 @@ export async function loadIsFailedWithoutTest(
   return latest?.isRed ?? false;
 }
 
-/** Runs in which a file was there until it counts as missing. */
-const EXPECTING_RUNS = 3;
-
 /**
  * The files that ran in each of the last 3 runs of a job, and the classes of tests without one, sorted;
  * `null` with fewer runs.
@@ -91,7 +94,7 @@ export async function loadExpectedPlaces(
     repositoryId: job.repositoryId,
     columns: ["results"],
     where: isRunOfJob(sql, job),
-    limit: EXPECTING_RUNS,
+    limit: MIN_EARLIER_RUNS,
   });
   return await expectedPlaces(sql, job.repositoryId, runs);
 }
@@ -101,7 +104,7 @@ async function expectedPlaces(
   repositoryId: number,
   runs: readonly Run<"results">[],
 ): Promise<TestPlace[] | null> {
-  if (runs.length < EXPECTING_RUNS) return null;
+  if (runs.length < MIN_EARLIER_RUNS) return null;
   const testNosOf = runs.map(({ results }) => {
     const ran: number[] = [];
     results.eachTest((testNo, { counts: { positive, negative, unknown } }) => {
@@ -168,10 +171,10 @@ export async function loadMissingPlaces(
       repositoryId,
       columns,
       where: isRunOfJob(sql, job),
-      limit: EXPECTING_RUNS,
+      limit: MIN_EARLIER_RUNS,
     }),
   ]);
-  if (!own || earlier.length < EXPECTING_RUNS) return [];
+  if (!own || earlier.length < MIN_EARLIER_RUNS) return [];
   const listed = new Set(own.tests.testNos);
   // Most runs have the tests of the one before.
   if (earlier[0]!.tests.testNos.every((testNo) => listed.has(testNo))) return [];

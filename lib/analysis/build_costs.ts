@@ -93,7 +93,7 @@ export function lostBuildsByTest({ failures, builds }: FailuresInBuilds): LostBu
 }
 
 /**
- * The tests with disruptions in the most builds; ties go to more disruptions, then by id. Tests that fail together are
+ * The tests with disruptions in the most builds; ties go to more disruptions, then by the first id. Tests that fail together are
  * one row, with the builds of all of them.
  *
  * @param options.groups the numbers of the tests of each group; a test that fails alone is one
@@ -108,28 +108,19 @@ export function costliestTests(
   },
 ): TestCost[] {
   const costs = lostBuildsByTest(found);
-  const compareIds = (a: number, b: number) => compareTexts(idOf(a), idOf(b));
-  const rows = groups.flatMap((group) => {
-    const tests = group.filter((test) => costs[test]!.disruptionCount > 0);
-    if (tests.length === 0) return [];
-    const [first] = tests as [number];
-    return [{
-      tests,
-      first: tests.length === 1 ? first : tests.reduce((a, b) => compareIds(a, b) < 0 ? a : b),
-      buildCount: tests.length === 1
-        ? costs[first]!.lostBuilds.length
-        : new Set(tests.flatMap((test) => costs[test]!.lostBuilds)).size,
+  const rows = groups.flatMap((group): TestCost[] => {
+    const tests = group.filter((test) => costs[test]!.disruptionCount > 0).sort((a, b) =>
+      costs[b]!.lostBuilds.length - costs[a]!.lostBuilds.length || compareTexts(idOf(a), idOf(b))
+    );
+    return tests.length === 0 ? [] : [{
+      testIds: tests.slice(0, MAX_SHOWN_TOGETHER).map(idOf),
+      testCount: tests.length,
+      buildCount: new Set(tests.flatMap((test) => costs[test]!.lostBuilds)).size,
       disruptionCount: tests.reduce((sum, test) => sum + costs[test]!.disruptionCount, 0),
     }];
   });
   return rows.sort((a, b) =>
     b.buildCount - a.buildCount || b.disruptionCount - a.disruptionCount ||
-    compareIds(a.first, b.first)
-  ).slice(0, limit).map(({ tests, first: _, ...cost }) => ({
-    ...cost,
-    testCount: tests.length,
-    testIds: tests.sort((a, b) =>
-      costs[b]!.lostBuilds.length - costs[a]!.lostBuilds.length || compareIds(a, b)
-    ).slice(0, MAX_SHOWN_TOGETHER).map(idOf),
-  }));
+    compareTexts(a.testIds[0]!, b.testIds[0]!)
+  ).slice(0, limit);
 }

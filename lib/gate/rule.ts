@@ -8,7 +8,7 @@ import { formatTimestamp } from "../base/time.ts";
 import { NO_TEXT } from "../analysis/failure_causes.ts";
 import { coversEnvironment } from "../analysis/quarantine.ts";
 import { isSubtest } from "../analysis/subtests.ts";
-import { comparison, sayNotWhole, type TestPlace, type UsualCounts } from "./whole_run.ts";
+import { compareWithEarlier, sayNotWhole, type TestPlace, type UsualCounts } from "./whole_run.ts";
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
@@ -218,7 +218,7 @@ export function notWhole(
   },
 ): string | null {
   return sayNotWhole({
-    missing: comparison(input).missing,
+    missing: compareWithEarlier(input).missing,
     places: input.missingPlaces,
     cutOffCount: input.reports.filter(({ isCutOff }) => isCutOff).length,
   });
@@ -265,7 +265,9 @@ function reasonNotToExcuse(input: GateInput): string | null {
   const problem = notExcusable(input);
   if (problem !== null) return problem;
   const partly = notWhole(input);
-  if (partly !== null) return comparison(input).missing ? `${partly} (--max-missing)` : partly;
+  if (partly !== null) {
+    return compareWithEarlier(input).missing ? `${partly} (--max-missing)` : partly;
+  }
   const unclearCount = unclear.filter((test) => !quarantineOf(test, input)).length;
   if (unclearCount > 0) return `the outcome of ${plural(unclearCount, "test")} is unknown`;
   if (failed.length > maxExcused) {

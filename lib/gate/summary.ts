@@ -21,7 +21,7 @@ import {
   type QuarantinedTest,
   quarantineOf,
 } from "./rule.ts";
-import { comparison } from "./whole_run.ts";
+import { compareWithEarlier } from "./whole_run.ts";
 
 /** Limit of the Markdown. GitHub allows 1 MiB for a job summary and 65,536 for a comment. */
 const MAX_MARKDOWN_CHARACTERS = 64_000;
@@ -121,7 +121,7 @@ export function summarize(
         other_runs: otherMassFailures,
       }
       : null,
-    note: decision.isExcused ? comparison(input).unchecked : null,
+    note: decision.isExcused ? compareWithEarlier(input).unchecked : null,
     failed: failed.map(({ saysNothing, hasPassed: _, fingerprint, otherFingerprints, ...test }) => {
       const quarantine = quarantineOf(test, input);
       const known = verdicts?.get(identityKey(test));

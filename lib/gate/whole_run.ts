@@ -6,8 +6,8 @@ import { compareTexts, formatCount, plural } from "../base/text.ts";
 /** Percentage of the usual tests that may be missing in a whole run, unless it is given. */
 export const DEFAULT_MAX_MISSING = 5;
 
-/** Fewer runs say nothing about how many tests a job has. */
-const MIN_RUNS = 3;
+/** Fewer earlier runs say nothing about the tests and files of a job. */
+export const MIN_EARLIER_RUNS = 3;
 
 /** How many tests the last runs of a job on the base branch had. */
 export interface UsualCounts {
@@ -25,7 +25,7 @@ export function usualCounts(
 ): UsualCounts {
   const baseTestCounts = runs.map(({ ranTestCount }) => ranTestCount);
   const skipped = runs.map(({ skippedTestCount }) => skippedTestCount);
-  const isKnown = runs.length >= MIN_RUNS;
+  const isKnown = runs.length >= MIN_EARLIER_RUNS;
   return {
     expectedTestCount: isKnown ? medianOf(baseTestCounts) : null,
     baseTestCounts,
@@ -37,7 +37,7 @@ export function usualCounts(
  * Compares the run with earlier ones of its job: `missing` says that it was not whole, `unchecked` why
  * that is not known.
  */
-export function comparison(
+export function compareWithEarlier(
   { counts: { ran, skipped }, earlier, maxMissing = DEFAULT_MAX_MISSING }: {
     counts: Pick<TestCounts, "ran" | "skipped">;
     /** `null` when the service did not answer. */
@@ -52,7 +52,9 @@ export function comparison(
   if (earlier === null) return unchecked("the service did not answer");
   const { expectedTestCount: expected, expectedSkippedCount, baseTestCounts } = earlier;
   if (expected === null || expectedSkippedCount === null) {
-    return unchecked("the service knows fewer than 3 runs of this job on the base branch (--job)");
+    return unchecked(
+      `the service knows fewer than ${MIN_EARLIER_RUNS} runs of this job on the base branch (--job)`,
+    );
   }
   const tolerance = expected * maxMissing / 100;
   const isFar = (count: number) => Math.abs(count - expected) > tolerance;
@@ -155,7 +157,7 @@ export function sayNotWhole(
     const more = places.length > MAX_NAMED ? ", ..." : "";
     const which = places.length === 0
       ? ""
-      : `, unlike the last 3 runs on the base branch: ${names.join(", ")}${more}`;
+      : `, unlike the last ${MIN_EARLIER_RUNS} runs on the base branch: ${names.join(", ")}${more}`;
     const processes = `${formatCount(ended)} test ${ended === 1 ? "process" : "processes"}`;
     parts.push(`${processes} ended without a report${which}`);
   }

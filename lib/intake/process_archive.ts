@@ -83,19 +83,19 @@ export type ReadUpload = Pick<ReadArchive, "facts" | "files">;
 /**
  * Processes an archive; `null` when another watcher does, or its results are stored.
  *
- * @param source what the door has read of it, or the reader to read it with: then it is claimed, and listed as
+ * @param uploadOrReader what the door has read of it, or the reader to read it with: then it is claimed, and listed as
  * `processing` meanwhile
  */
 export async function processArchive(
   context: WatcherContext,
   archive: StoredArchive,
-  source: ReadUpload | ArchiveReader,
+  uploadOrReader: ReadUpload | ArchiveReader,
 ): Promise<ArchiveOutcome | null> {
   const { sql, storage, leaseSeconds, listener, metrics } = context;
   const { key, version } = archive;
   const claim: ArchiveClaim = { source: storage.name, key, claimId: randomUUID() };
   const takeClaim = () => claimArchive(sql, { ...claim, version, leaseSeconds });
-  const isRead = "facts" in source;
+  const isRead = "facts" in uploadOrReader;
   const claimed = isRead ? UNCLAIMED : await takeClaim();
   if (!claimed) return null;
   const lease = isRead ? undefined : setInterval(() => {
@@ -118,8 +118,8 @@ export async function processArchive(
       );
     }
     const { facts, files } = isRead
-      ? source
-      : await readAndShow(context, { archive, claim, shown, reader: source });
+      ? uploadOrReader
+      : await readAndShow(context, { archive, claim, shown, reader: uploadOrReader });
     if (isRead) files.notes.forEach((text) => listener.note(`${key}: ${text}`));
     const held = isRead ? { source: storage.name, key, version } : claim;
     const { key: submissionKey, ...outcome } = await store(context, { facts, files }, held);

@@ -9,7 +9,7 @@ import { formatCount, plural } from "../../lib/base/text.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import { storedMassFailure } from "../../lib/evidence/mass_failure.ts";
 import { sayBlames } from "../../lib/evidence/said.ts";
-import { comparison, sayNotWhole, usualCounts } from "../../lib/gate/whole_run.ts";
+import { compareWithEarlier, sayNotWhole, usualCounts } from "../../lib/gate/whole_run.ts";
 import { buildName, runName } from "../../lib/html/forge_links.ts";
 import { band, factLine, type KeyFigure } from "../../lib/html/elements.ts";
 import { externalLink, type Markup, markup } from "../../lib/html/markup.ts";
@@ -150,7 +150,7 @@ async function missingTests(
       const { ranTestCount: ran, skippedTestCount: skipped } = part;
       const missing = ran === null || skipped === null
         ? null
-        : comparison({ counts: { ran, skipped }, earlier: usualCounts(runs) }).missing;
+        : compareWithEarlier({ counts: { ran, skipped }, earlier: usualCounts(runs) }).missing;
       const said = sayNotWhole({ missing, places, cutOffCount: 0 });
       return said === null ? [] : [`${said} (${part.job})`];
     }),

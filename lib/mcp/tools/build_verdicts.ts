@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { failureCause, fingerprint } from "../../analysis/failure_groups.ts";
 import { ownersOf } from "../../analysis/test_tags.ts";
 import { VERDICTS } from "../../analysis/verdict.ts";
-import { comparison } from "../../gate/whole_run.ts";
+import { compareWithEarlier } from "../../gate/whole_run.ts";
 import {
   defineTool,
   described,
@@ -360,7 +360,7 @@ async function loadVerdicts(
       }, verdictsPage);
       if (own.length > 0) { for (const one of found.tests) byTest.set(one.id, one); }
       const { ran_test_count: ran, skipped_test_count: skipped } = part;
-      return ran === null || skipped === null ? null : comparison({
+      return ran === null || skipped === null ? null : compareWithEarlier({
         counts: { ran, skipped },
         earlier: {
           expectedTestCount: found.expected_test_count,
