@@ -3,7 +3,11 @@
 import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import { ImpliedPasses, NO_IMPLIED_PASSES } from "../../lib/analysis/repetition/implied_passes.ts";
-import { findLegs, repeats } from "../../lib/analysis/repetition/submissions.ts";
+import {
+  findLegs,
+  repeats,
+  REPETITION_COLUMNS,
+} from "../../lib/analysis/repetition/submissions.ts";
 import { type Run, SelectedTests, type TestList } from "../../lib/analysis/run.ts";
 import { isMassFailure, type TestCounts } from "../../lib/analysis/test_counts.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
@@ -238,10 +242,7 @@ type HistoryRun = Awaited<ReturnType<typeof loadHistory>>["onBase"][number];
 
 const VERSION_COLUMNS = [
   "branch",
-  "buildUrl",
-  "job",
-  "shard",
-  "attempt",
+  ...REPETITION_COLUMNS,
   "tests",
   "results",
 ] as const;

@@ -1,6 +1,6 @@
 // Tests: tests/routes/run_twice_test.ts
 /** Whether anything was run twice: without that, no test can be disruptive, and no share of builds is known. */
-import { wasRunTwice } from "../../lib/analysis/repetition/submissions.ts";
+import { REPETITION_COLUMNS, wasRunTwice } from "../../lib/analysis/repetition/submissions.ts";
 import type { Run } from "../../lib/analysis/run.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { arrayOf, type Queryable, textArray } from "../connection/sql.ts";
@@ -27,10 +27,7 @@ const NO_END = "ff";
 
 const COLUMNS = [
   "codeVersion",
-  "buildUrl",
-  "job",
-  "shard",
-  "attempt",
+  ...REPETITION_COLUMNS,
   "tests",
   "results",
 ] as const;

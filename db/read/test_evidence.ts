@@ -18,19 +18,9 @@ import { loadBaseBranch } from "./base_branch.ts";
 import { isOfBase } from "./fragments.ts";
 import { eachRun } from "./runs.ts";
 import { loadTestFacts } from "./test_facts.ts";
-import { MAX_BASE_SUBMISSIONS } from "./test_states.ts";
+import { BASE_COLUMNS, MAX_BASE_SUBMISSIONS } from "./test_states.ts";
 
-const COLUMNS = [
-  "commitOid",
-  "treeOid",
-  "code",
-  "environment",
-  "job",
-  "shard",
-  "runner",
-  "isOutage",
-  "results",
-] as const;
+const COLUMNS = [...BASE_COLUMNS, "runner"] as const;
 
 /** A run of the test, and where it ran. */
 type BaseRun = HistoryRun & Run<"job" | "shard" | "runner">;

@@ -37,7 +37,8 @@ import { loadTestFacts } from "./test_facts.ts";
 /** Enough for ten environments with all runs that count; bounds the time of a request. */
 export const MAX_BASE_SUBMISSIONS = 10 * MAX_HISTORY_RUNS;
 
-const COLUMNS = [
+/** The columns of a run that its place in the history of tests depends on. */
+export const BASE_COLUMNS = [
   "commitOid",
   "treeOid",
   "code",
@@ -48,7 +49,7 @@ const COLUMNS = [
   "results",
 ] as const;
 
-type BaseRun = Run<typeof COLUMNS[number]>;
+type BaseRun = Run<typeof BASE_COLUMNS[number]>;
 
 /** A test that had failures, and does not run in its job any more. */
 export interface StoppedTest extends TestIdentity, Stopped {
@@ -299,7 +300,7 @@ async function* eachBaseRuns(
   for (let left = own; left.length > 0;) {
     const loaded = await loadLatestRuns(sql, {
       repositoryIds: left,
-      columns: COLUMNS,
+      columns: BASE_COLUMNS,
       where: isOfBase(sql, basePatterns(base)),
       limit: runsTogether,
       total: runsPerStatement,
@@ -396,7 +397,7 @@ async function loadBaseRuns(
   const filter = ALL_SUBMISSIONS;
   const runs: BaseRun[] = [];
   let submissions = 0;
-  for await (const run of eachRun(sql, { repositoryId, columns: COLUMNS, filter, where })) {
+  for await (const run of eachRun(sql, { repositoryId, columns: BASE_COLUMNS, filter, where })) {
     if (!run.isOutage) runs.push(run);
     if (++submissions === MAX_BASE_SUBMISSIONS) break;
   }

@@ -10,7 +10,11 @@ import {
   type VersionRun,
   withoutSubmission,
 } from "../../lib/analysis/disruptions.ts";
-import { findLegs, type Legs } from "../../lib/analysis/repetition/submissions.ts";
+import {
+  findLegs,
+  type Legs,
+  REPETITION_COLUMNS,
+} from "../../lib/analysis/repetition/submissions.ts";
 import type { Run } from "../../lib/analysis/run.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { type Fragment, integersIn, type Queryable } from "../connection/sql.ts";
@@ -265,10 +269,7 @@ export async function loadVersionRuns(
     columns: [
       "codeVersion",
       "commitOid",
-      "buildUrl",
-      "job",
-      "shard",
-      "attempt",
+      ...REPETITION_COLUMNS,
       "tests",
       "results",
     ],

@@ -9,13 +9,11 @@ import { firstSubmissionId, recordedAtOf } from "../base/identity.ts";
 import { compareTexts } from "../base/text.ts";
 import { forEachException } from "./columns.ts";
 import { ImpliedPasses, type SetUpGroup } from "./repetition/implied_passes.ts";
-import { findLegs, repeats } from "./repetition/submissions.ts";
+import { findLegs, type RepeatedRun, repeats } from "./repetition/submissions.ts";
 import { type Run, SelectedTests } from "./run.ts";
 
 /** A run at a code version, with how its tests ended. */
-export type VersionRun = Run<
-  "commitOid" | "buildUrl" | "job" | "shard" | "attempt" | "tests" | "results"
->;
+export type VersionRun = RepeatedRun & Run<"commitOid" | "tests" | "results">;
 
 /** What the rules of repetition want to know about tests. */
 export interface TestFacts {

@@ -6,9 +6,9 @@ export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** `1 test`, `1,284 tests`. */
-export function plural(count: number, noun: string): string {
-  return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
+/** `1 test`, `1,284 tests`; `several`: the noun of other counts where an `s` does not make it. */
+export function plural(count: number, noun: string, several = `${noun}s`): string {
+  return `${formatCount(count)} ${count === 1 ? noun : several}`;
 }
 
 /** A duration in microseconds for people, in its two largest units: `6 m 10 s`, `1.4 s`, `30 ms`. */

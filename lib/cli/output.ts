@@ -64,6 +64,35 @@ function allFields<Item extends object>([first]: readonly Item[]): ListColumn<It
   return Object.keys(first ?? {}) as (keyof Item & string)[];
 }
 
+/** Prints tests: with `--json` as objects, on a terminal as a table, elsewhere as tab-separated lines. */
+export async function printTests<Listed extends { repository: string }>(
+  { io, json }: { io: CliIo; json: boolean },
+  listed: readonly Listed[],
+  { showRepository, view, cells, table, footer = "", none }: {
+    /** Whether objects have the repository. */
+    showRepository: boolean;
+    view(one: Listed): object;
+    cells(one: Listed): Cell[];
+    /** Lines of a table that is `width` columns wide. */
+    table(width: number): string[];
+    /** What a terminal says after the table, and in place of it. */
+    footer?: string;
+    none: string;
+  },
+): Promise<void> {
+  const { columns: width } = io;
+  if (json) {
+    const records = listed.map((one) => (
+      { ...view(one), ...showRepository && { repository: one.repository } }
+    ));
+    return await io.stdout(`${JSON.stringify(records)}\n`);
+  }
+  if (width !== undefined && listed.length === 0) return io.stderr(`${none}\n`);
+  const lines = width === undefined ? listed.map((one) => plainLine(cells(one))) : table(width);
+  await io.stdout(lines.map((line) => `${line}\n`).join(""));
+  if (width !== undefined && footer !== "") io.stderr(`\n${footer}\n`);
+}
+
 const MIN_MS_BETWEEN_LINES = 200;
 const MAX_CHARACTERS = 79;
 const CLEAR = "\r\x1b[K";

@@ -1,4 +1,5 @@
 /** A table for a terminal, with cells cut so that each row fits on one line. */
+import { oneLine } from "../base/text.ts";
 
 /** A column: its title, and where a cell that is too long is cut; others are never cut. */
 export interface Column {
@@ -21,6 +22,20 @@ export function repositoryNames(
 
 /** Columns from which on a table of tests has room for more than names and ids. */
 export const WIDE_TERMINAL = 100;
+
+/** A column of a table of items, with what it shows of each. */
+export type ItemColumn<Item> = [isShown: boolean, column: Column, cell: (item: Item) => string];
+
+/** Lines of a table of items; as {@linkcode tableLines}. */
+export function itemTable<Item>(
+  items: readonly Item[],
+  columns: readonly ItemColumn<Item>[],
+  width: number,
+): string[] {
+  const shown = columns.filter(([isShown]) => isShown);
+  const rows = items.map((item) => shown.map(([, , cell]) => oneLine(cell(item))));
+  return tableLines(shown.map(([, column]) => column), rows, width);
+}
 
 const GAP = "  ";
 const ELLIPSIS = "…";

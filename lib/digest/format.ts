@@ -130,8 +130,9 @@ function headline({ totals, group_by }: Digest): string[] {
         ? "nothing"
         : formatDuration(1_000_000 * totals.flaky_seconds_before)
     } in the period before.`;
-  const where = totals.repositories === 1 ? "" : ` in ${plural(totals.repositories, "repository")}`
-    .replace("repositorys", "repositories");
+  const where = totals.repositories === 1
+    ? ""
+    : ` in ${plural(totals.repositories, "repository", "repositories")}`;
   const each = group_by === "owner" ? " A test with several owners is listed for each." : "";
   return [
     `\n${plural(redCount, "job")} ended red${where}${kinds}. ${plural(broken, "test")} ${
@@ -280,7 +281,7 @@ function testLines(
         : [],
       ...proof
         ? [
-          `${plural(proof.passes, "pass").replace(/passs$/, "passes")} since, ${
+          `${plural(proof.passes, "pass", "passes")} since, ${
             formatCount(proof.passes_needed)
           } needed`,
         ]

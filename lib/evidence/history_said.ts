@@ -133,7 +133,7 @@ export function sayStopped({ jobRuns }: Pick<Stopped, "jobRuns">): string {
 }
 
 function passesOf({ passes }: { passes: number }): string {
-  return passes === 1 ? "1 pass" : `${formatCount(passes)} passes`;
+  return plural(passes, "pass", "passes");
 }
 
 /** In percent with two digits; 100 only if exact. */

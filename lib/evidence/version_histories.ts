@@ -2,7 +2,7 @@
 /** The code versions of tests on a branch, and what they show of failures. Without a database. */
 import type { TestFacts } from "../analysis/disruptions.ts";
 import { ImpliedPasses } from "../analysis/repetition/implied_passes.ts";
-import { findLegs } from "../analysis/repetition/submissions.ts";
+import { findLegs, REPETITION_COLUMNS } from "../analysis/repetition/submissions.ts";
 import { type Run, SelectedTests } from "../analysis/run.ts";
 import {
   isLong,
@@ -19,10 +19,7 @@ import {
 export const TRUTH_COLUMNS = [
   "branch",
   "code",
-  "buildUrl",
-  "job",
-  "shard",
-  "attempt",
+  ...REPETITION_COLUMNS,
   "isOutage",
   "tests",
   "results",

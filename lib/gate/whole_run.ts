@@ -158,7 +158,7 @@ export function sayNotWhole(
     const which = places.length === 0
       ? ""
       : `, unlike the last ${MIN_EARLIER_RUNS} runs on the base branch: ${names.join(", ")}${more}`;
-    const processes = `${formatCount(ended)} test ${ended === 1 ? "process" : "processes"}`;
+    const processes = plural(ended, "test process", "test processes");
     parts.push(`${processes} ended without a report${which}`);
   }
   return parts.length === 0 ? null : parts.join("; ");

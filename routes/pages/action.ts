@@ -3,10 +3,10 @@
 import * as v from "valibot";
 import type { Origin } from "../../db/admin/changes.ts";
 import { hiddenFields } from "../../lib/html/forms.ts";
-import type { Markup } from "../../lib/html/markup.ts";
+import { type Markup, markup } from "../../lib/html/markup.ts";
 import { timeZone } from "../../lib/http/request/parameters.ts";
 import { parseValues } from "../../lib/http/request/parse_values.ts";
-import type { Editor, Endpoint } from "../../lib/http/request/route.ts";
+import type { ActionResult, Editor, Endpoint } from "../../lib/http/request/route.ts";
 import { FORM_TOKEN } from "../../lib/http/sign_in/form_token.ts";
 
 /** Declares what people who are signed in do at a path. */
@@ -36,6 +36,21 @@ export function readForm<Entries extends v.ObjectEntries>(
   const fields = new URLSearchParams(form);
   fields.delete(FORM_TOKEN);
   return parseValues(schema, fields);
+}
+
+/** A page with a form as it was sent and what is wrong with it, and a link back. */
+export function wrongFormPage(
+  heading: Markup | string,
+  { back, form }: { back: Markup; form: Markup },
+): ActionResult {
+  return {
+    isWrong: true,
+    page: {
+      title: "Quarantine",
+      content: markup`<h1>${heading}</h1>
+<p>Nothing was changed. Correct the form, or go back to ${back}.</p>${form}`,
+    },
+  };
 }
 
 /** How the log of changes names a person, and what the person did. */

@@ -7,7 +7,6 @@ import {
   type StoredTest,
   TestDeletedError,
 } from "../../db/admin/quarantine.ts";
-import type { Database } from "../../db/connection/connect.ts";
 import { writeTransaction } from "../../db/write/transaction.ts";
 import { newEntry } from "../../lib/analysis/quarantine.ts";
 import type { TrackedTest } from "../../lib/analysis/tracked_test.ts";
@@ -16,17 +15,10 @@ import { formatRepositoryName, type RepositoryName } from "../../lib/base/reposi
 import { plural } from "../../lib/base/text.ts";
 import { testName, verbatim } from "../../lib/html/elements.ts";
 import { hiddenFields, otherErrors } from "../../lib/html/forms.ts";
-import { keptParameters } from "../../lib/html/layout.ts";
-import {
-  type Markup,
-  markup,
-  pathsFrom,
-  type PathTo,
-  plainAddress,
-} from "../../lib/html/markup.ts";
+import { type Markup, markup, type PathTo, plainAddress } from "../../lib/html/markup.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import type { Action, ActionResult, Editor } from "../../lib/http/request/route.ts";
-import { defineAction, formTokenField, originOf, readForm } from "./action.ts";
+import { defineAction, formTokenField, originOf, readForm, wrongFormPage } from "./action.ts";
 import { organizationWord, type PageRequest } from "./page.ts";
 import { bulkCommands, ownerOf, tokenHint } from "./quarantine.ts";
 import { ENTRY, ENTRY_FIELDS, entryFields, type WrongForm } from "./quarantine_forms.ts";
@@ -106,8 +98,12 @@ export const bulkQuarantining = defineAction({
     const made = newEntry({ ...entry, by: editor.name }, now);
     if ("wrongEnd" in made) return wrongForm(action, tests, { expires: [made.wrongEnd] });
     const origin = originOf(editor, "quarantine add");
+    // All or none; repositories are locked in one order.
+    const ordered = tests.toSorted((a, b) => a.repository.repositoryId - b.repository.repositoryId);
     try {
-      await quarantineAll(sql, tests, (tx, test) => addQuarantine(tx, test, made.entry, origin));
+      await writeTransaction(sql, async (tx) => {
+        for (const test of ordered) await addQuarantine(tx, test, made.entry, origin);
+      });
     } catch (error) {
       if (!(error instanceof TestDeletedError)) throw error;
       return wrongForm(action, tests, { tests: ["one of the tests was deleted meanwhile"] });
@@ -117,42 +113,22 @@ export const bulkQuarantining = defineAction({
   },
 });
 
-/** All or none; repositories are locked in one order. */
-async function quarantineAll(
-  sql: Database["sql"],
-  tests: readonly StoredTest[],
-  quarantine: (tx: Parameters<typeof addQuarantine>[0], test: StoredTest) => Promise<unknown>,
-): Promise<void> {
-  const ordered = tests.toSorted((a, b) => a.repository.repositoryId - b.repository.repositoryId);
-  await writeTransaction(sql, async (tx) => {
-    for (const test of ordered) await quarantine(tx, test);
-  });
-}
-
-function toList({ root, parameters }: Action, query: Record<string, string>): ActionResult {
-  const pathTo = pathsFrom(root, keptParameters(parameters));
+function toList({ pathTo }: Action, query: Record<string, string>): ActionResult {
   return { redirect: plainAddress(pathTo(["flaky-tests"], query)) };
 }
 
 /** A page with the form as it was sent, and what is wrong with it. */
 function wrongForm(
-  { editor, form, root, parameters }: Action,
+  { editor, form, pathTo }: Action,
   tests: readonly StoredTest[],
   errors: ParameterErrors,
 ): ActionResult {
-  const pathTo = pathsFrom(root, keptParameters(parameters));
   const fields = { pathTo, ids: form!.get("tests") ?? "", owner: "" };
-  return {
-    isWrong: true,
-    page: {
-      title: "Quarantine",
-      content: markup`<h1>Quarantine</h1>
-<p>Nothing was changed. Correct the form, or go back to <a href="${
-        pathTo(["flaky-tests"], { quarantine: "false" })
-      }">the flaky tests</a>.</p>
-<ul>${tests.map(({ name }) => markup`<li>${testName(name)}</li>`)}</ul>${
-        bulkForm(fields, editor, { sent: form!, errors })
-      }`,
-    },
-  };
+  const list = pathTo(["flaky-tests"], { quarantine: "false" });
+  return wrongFormPage("Quarantine", {
+    back: markup`<a href="${list}">the flaky tests</a>`,
+    form: markup`<ul>${tests.map(({ name }) => markup`<li>${testName(name)}</li>`)}</ul>${
+      bulkForm(fields, editor, { sent: form!, errors })
+    }`,
+  });
 }

@@ -8,8 +8,8 @@ import { makeToken } from "../../lib/base/token.ts";
 import { lineOfText } from "../../lib/base/value_schemas.ts";
 import { emptyState, formatTime, table, verbatim } from "../../lib/html/elements.ts";
 import { otherErrors, textField } from "../../lib/html/forms.ts";
-import { keptParameters, type Page } from "../../lib/html/layout.ts";
-import { type Markup, markup, pathsFrom, plainAddress } from "../../lib/html/markup.ts";
+import type { Page } from "../../lib/html/layout.ts";
+import { type Markup, markup, plainAddress } from "../../lib/html/markup.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import type { Action, ActionResult } from "../../lib/http/request/route.ts";
 import { defineAction, formTokenField, originOf, readForm } from "./action.ts";
@@ -67,7 +67,7 @@ export const revocation = defineAction({
   path: "/tokens/revoke",
   methods: ["POST"],
   async act(action, sql) {
-    const { editor, caller: { organizationId }, form, now, root, parameters } = action;
+    const { editor, caller: { organizationId }, form, now, pathTo } = action;
     const read = readForm(form!, REVOCATION);
     const of = { organizationId, person: editor.person };
     const result = read.errors ? null : await revokeStoredToken(
@@ -79,7 +79,6 @@ export const revocation = defineAction({
       const errors = read.errors ?? { token_id: ["none of your tokens has this id"] };
       return { isWrong: true, page: await tokensPage(action, sql, { errors }) };
     }
-    const pathTo = pathsFrom(root, keptParameters(parameters));
     return { redirect: plainAddress(pathTo(["tokens"])) };
   },
 });
@@ -90,8 +89,7 @@ async function tokensPage(
   sql: Database["sql"],
   { plain, errors }: { plain?: string; errors?: ParameterErrors } = {},
 ): Promise<Page> {
-  const { editor, caller: { organizationId }, form, now, root, parameters } = action;
-  const pathTo = pathsFrom(root, keptParameters(parameters));
+  const { editor, caller: { organizationId }, form, now, pathTo } = action;
   const tokens = await listOwnTokens(sql, { organizationId, person: editor.person, now });
   const content = markup`<h1>Your API tokens</h1>
 <p>You are signed in as <b>${editor.name}</b>. A token reads what you see here, for the

@@ -265,13 +265,11 @@ function flakyTable(tests: readonly TrackedTest[], page: OwnerPage): Markup {
     formatPercent(disruptivenessThousandths(test)),
     page.at(test.latestDisruption?.recordedAt ?? null),
   ]);
-  const more = tests.length > rows.length &&
-    markup`<p>And ${plural(tests.length - rows.length, "more test")}: ${
-      page.link.inventory(
-        { quarantine: "false", q: `tags:owner:${page.parameters.owner ?? ""}`, days: page.days },
-        "all flaky tests of this owner",
-      )
-    }.</p>`;
+  const q = `tags:owner:${page.parameters.owner ?? ""}`;
+  const all = page.link.inventory(
+    { quarantine: "false", q, days: page.days },
+    "all flaky tests of this owner",
+  );
   return markup`${
     table(
       "Flaky tests, those with the most flaky failures first",
@@ -284,7 +282,11 @@ function flakyTable(tests: readonly TrackedTest[], page: OwnerPage): Markup {
       ],
       rows,
     )
-  }${more}`;
+  }${moreTests(tests.length - rows.length, all)}`;
+}
+
+function moreTests(count: number, all: Markup): Markup | false {
+  return count > 0 && markup`<p>And ${plural(count, "more test")}: ${all}.</p>`;
 }
 
 function quarantineTable(tests: readonly TrackedTest[], page: OwnerPage): Markup {
@@ -302,9 +304,8 @@ function quarantineTable(tests: readonly TrackedTest[], page: OwnerPage): Markup
     "Since|nowrap wide",
     "End|nowrap",
   ];
-  const more = tests.length > rows.length &&
-    markup`<p>And ${plural(tests.length - rows.length, "more test")}: ${
-      page.link.inventory({}, "all quarantined tests")
-    }.</p>`;
-  return markup`${table("Quarantined tests, the next to end first", columns, rows)}${more}`;
+  const all = page.link.inventory({}, "all quarantined tests");
+  return markup`${table("Quarantined tests, the next to end first", columns, rows)}${
+    moreTests(tests.length - rows.length, all)
+  }`;
 }

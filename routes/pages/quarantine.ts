@@ -82,18 +82,10 @@ export function bulkCommands(
   const each = (command: string) =>
     `for test in \\\n  ${lines.join(" \\\n  ")}\ndo\n  ${command.replaceAll("\n", "\n  ")}\ndone`;
   return {
-    overHttp: each(curl(
-      `-d "test=$test" -d expires=14d`,
-      `--data-urlencode "by=$USER"`,
-      `--data-urlencode ${shellWord(`owner=${owner}`)}`,
-      `--data-urlencode "reason=WHY"`,
-      `${quarantineAddress(repository, { uploadUrl })}"`,
-    )),
-    onServer: each(
-      `test-analytics quarantine add "$test" --by "$USER" --owner ${
-        shellWord(owner)
-      } --reason WHY --expires 14d`,
+    overHttp: each(
+      addOverHttp(`"test=$test"`, { owner, address: quarantineAddress(repository, { uploadUrl }) }),
     ),
+    onServer: each(addOnServer(`"$test"`, owner)),
   };
 }
 
@@ -119,6 +111,22 @@ function curl(...words: string[]): string {
     .join(" \\\n  ");
 }
 
+function addOverHttp(test: string, { owner, address }: { owner: string; address: string }): string {
+  return curl(
+    `-d ${test} -d expires=14d`,
+    `--data-urlencode "by=$USER"`,
+    `--data-urlencode ${shellWord(`owner=${owner}`)}`,
+    `--data-urlencode "reason=WHY"`,
+    `${address}"`,
+  );
+}
+
+function addOnServer(test: string, owner: string): string {
+  return `test-analytics quarantine add ${test} --by "$USER" --owner ${
+    shellWord(owner)
+  } --reason WHY --expires 14d`;
+}
+
 /** The commands that quarantine a test, or release it. */
 function quarantineCommands({ test, repository, uploadUrl }: TestPage) {
   const { id } = test;
@@ -131,15 +139,7 @@ function quarantineCommands({ test, repository, uploadUrl }: TestPage) {
     };
   }
   return {
-    overHttp: curl(
-      `-d test=${id} -d expires=14d`,
-      `--data-urlencode "by=$USER"`,
-      `--data-urlencode ${shellWord(`owner=${owner}`)}`,
-      `--data-urlencode "reason=WHY"`,
-      `${address}"`,
-    ),
-    onServer: `test-analytics quarantine add ${id} --by "$USER" --owner ${
-      shellWord(owner)
-    } --reason WHY --expires 14d`,
+    overHttp: addOverHttp(`test=${id}`, { owner, address }),
+    onServer: addOnServer(id, owner),
   };
 }

@@ -17,17 +17,10 @@ import { formatTimestamp } from "../../lib/base/time.ts";
 import { expiry, lineOfText } from "../../lib/base/value_schemas.ts";
 import { testName } from "../../lib/html/elements.ts";
 import { otherErrors, textField } from "../../lib/html/forms.ts";
-import { keptParameters } from "../../lib/html/layout.ts";
-import {
-  type Markup,
-  markup,
-  pathsFrom,
-  type PathTo,
-  plainAddress,
-} from "../../lib/html/markup.ts";
+import { type Markup, markup, type PathTo, plainAddress } from "../../lib/html/markup.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
 import type { Action, ActionResult, Editor } from "../../lib/http/request/route.ts";
-import { defineAction, formTokenField, originOf, readForm } from "./action.ts";
+import { defineAction, formTokenField, originOf, readForm, wrongFormPage } from "./action.ts";
 
 const text = v.optional(lineOfText);
 /** The fields of an entry. */
@@ -184,8 +177,7 @@ async function requireTest(
 }
 
 /** Back to the page of the test. */
-function toTest({ test, root, parameters }: Action): ActionResult {
-  const pathTo = pathsFrom(root, keptParameters(parameters));
+function toTest({ test, pathTo }: Action): ActionResult {
   return { redirect: `${plainAddress(pathTo(["tests", idOf(test)]))}#quarantine` };
 }
 
@@ -200,20 +192,12 @@ async function wrongForm(
   formOf: typeof entryForm | typeof releaseForm,
   errors: ParameterErrors,
 ): Promise<ActionResult> {
-  const { editor, form, now, root, parameters } = action;
+  const { editor, form, now, pathTo } = action;
   const test = await requireTest(action, sql);
   const { name, id } = test;
   const entry = await findActive(sql, test, now);
-  const pathTo = pathsFrom(root, keptParameters(parameters));
-  const shown = formOf({ pathTo, id, entry, owner: "" }, editor, { sent: form!, errors });
-  return {
-    isWrong: true,
-    page: {
-      title: "Quarantine",
-      content: markup`<h1>${testName(name)}</h1>
-<p>Nothing was changed. Correct the form, or go back to <a href="${
-        pathTo(["tests", id])
-      }">the test</a>.</p>${shown}`,
-    },
-  };
+  return wrongFormPage(testName(name), {
+    back: markup`<a href="${pathTo(["tests", id])}">the test</a>`,
+    form: formOf({ pathTo, id, entry, owner: "" }, editor, { sent: form!, errors }),
+  });
 }

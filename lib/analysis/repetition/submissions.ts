@@ -8,10 +8,11 @@ import { quote } from "../../base/quote.ts";
 import type { Run } from "../run.ts";
 
 /** What decides whether one run repeats another of its code version. */
-export type RepeatedRun = Pick<
-  Run<"buildUrl" | "job" | "shard" | "attempt">,
-  "buildUrl" | "job" | "shard" | "attempt"
->;
+export const REPETITION_COLUMNS = ["buildUrl", "job", "shard", "attempt"] as const;
+
+type RepetitionColumn = typeof REPETITION_COLUMNS[number];
+
+export type RepeatedRun = Pick<Run<RepetitionColumn>, RepetitionColumn>;
 
 /** Whether one of two runs of a code version repeats the other for a test. */
 export function repeats(

@@ -16,10 +16,9 @@ import { TestCollection } from "../../http/test_cache/collection.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { LIST_OPTIONS } from "../list_options.ts";
 import { flag, option, repositoryName } from "../parameters.ts";
-import { plainLine } from "../output.ts";
-import { oneLine } from "../../base/text.ts";
+import { printTests } from "../output.ts";
 import { openOrganization, ORG, selectRepositories } from "../organization.ts";
-import { type Column, repositoryNames, tableLines, WIDE_TERMINAL } from "../table.ts";
+import { type ItemColumn, itemTable, repositoryNames, WIDE_TERMINAL } from "../table.ts";
 
 const DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
 
@@ -107,83 +106,67 @@ async function listStates(
   return listed.sort((a, b) => rank(a) - rank(b)).slice(0, limit);
 }
 
-async function printStates(
+function printStates(
   listed: readonly ListedState[],
-  { io, json }: CommandContext,
+  context: CommandContext,
   { showRepository }: { showRepository: boolean },
 ): Promise<void> {
-  if (json) {
-    const records = listed.map(({ repository, test }) => ({
-      ...testInStateView(test),
-      ...showRepository && { repository },
-    }));
-    return await io.stdout(`${JSON.stringify(records)}\n`);
-  }
-  if (io.columns === undefined) {
-    const lines = listed.map(({ repository, test }) =>
-      plainLine([
-        test.id,
-        repository,
-        test.state,
-        test.failures,
-        test.runs,
-        test.suite,
-        test.class,
-        test.name,
-        test.file,
-      ])
-    );
-    return await io.stdout(lines.map((line) => `${line}\n`).join(""));
-  }
-  if (listed.length === 0) return io.stderr("no test is broken or flaky on the base branch\n");
-  const nameOf = repositoryNames(listed.map(({ repository }) => repository), io.columns);
-  // Otherwise ids alone fill the lines; --json has them.
-  const hasIds = io.columns >= MIN_COLUMNS_WITH_IDS;
-  const rows = listed.map(({ repository, test }) => [
-    test.state,
-    `${test.failures} of ${test.runs}`,
-    test.name,
-    ...showRepository ? [nameOf(repository)] : [],
-    ...hasIds ? [test.id] : [],
-  ]);
-  const columns: Column[] = [
-    { title: "STATE" },
-    { title: "FAILED", align: "right" },
-    { title: "TEST", cut: "end" },
-    ...showRepository ? [{ title: "REPOSITORY", cut: "end" as const }] : [],
-    ...hasIds ? [{ title: "ID" }] : [],
-  ];
-  const lines = tableLines(columns, rows.map((row) => row.map(oneLine)), io.columns);
-  await io.stdout(lines.map((line) => `${line}\n`).join(""));
+  return printTests(context, listed, {
+    showRepository,
+    view: ({ test }) => testInStateView(test),
+    cells: ({ repository, test }) => [
+      test.id,
+      repository,
+      test.state,
+      test.failures,
+      test.runs,
+      test.suite,
+      test.class,
+      test.name,
+      test.file,
+    ],
+    none: "no test is broken or flaky on the base branch",
+    table(width) {
+      const nameOf = repositoryNames(listed.map(({ repository }) => repository), width);
+      return itemTable(listed, [
+        [true, { title: "STATE" }, ({ test }) => test.state],
+        [
+          true,
+          { title: "FAILED", align: "right" },
+          ({ test }) => `${test.failures} of ${test.runs}`,
+        ],
+        [true, { title: "TEST", cut: "end" }, ({ test }) => test.name],
+        [
+          showRepository,
+          { title: "REPOSITORY", cut: "end" },
+          ({ repository }) => nameOf(repository),
+        ],
+        // Otherwise ids alone fill the lines; --json has them.
+        [width >= MIN_COLUMNS_WITH_IDS, { title: "ID" }, ({ test }) => test.id],
+      ], width);
+    },
+  });
 }
 
-async function print(
-  listed: Listed[],
-  { io, json, now }: CommandContext,
+function print(
+  listed: readonly Listed[],
+  context: CommandContext,
   { count, showRepository }: { count: number; showRepository: boolean },
 ): Promise<void> {
-  const { columns } = io;
-  if (json) {
-    const records = listed.map(({ repository, test }) => ({
-      ...disruptiveTestView(test),
-      ...showRepository && { repository },
-    }));
-    await io.stdout(`${JSON.stringify(records)}\n`);
-  } else if (columns === undefined) {
-    await io.stdout(listed.map((one) => `${plainTest(one)}\n`).join(""));
-  } else if (count === 0) {
-    io.stderr(`no flaky tests in the last ${DAYS} days: none passed and failed on the same code\n`);
-  } else {
-    const lines = testTable(listed, { now, width: columns });
-    await io.stdout(lines.map((line) => `${line}\n`).join(""));
-    const shown = listed.length < count ? `, ${listed.length} shown (--limit)` : "";
-    io.stderr(`\nflaky in the last ${DAYS} days: ${count}${shown}; --json has more\n`);
-  }
+  const shown = listed.length < count ? `, ${listed.length} shown (--limit)` : "";
+  return printTests(context, listed, {
+    showRepository,
+    view: ({ test }) => disruptiveTestView(test),
+    cells: plainCells,
+    none: `no flaky tests in the last ${DAYS} days: none passed and failed on the same code`,
+    table: (width) => testTable(listed, { now: context.now, width }),
+    footer: `flaky in the last ${DAYS} days: ${count}${shown}; --json has more`,
+  });
 }
 
-function plainTest({ repository, test }: Listed): string {
+function plainCells({ repository, test }: Listed) {
   const view = disruptiveTestView(test);
-  return plainLine([
+  return [
     test.id,
     repository,
     view.disruptiveness,
@@ -193,34 +176,39 @@ function plainTest({ repository, test }: Listed): string {
     test.class,
     test.name,
     test.file,
-  ]);
+  ];
 }
 
-function testTable(listed: Listed[], { now, width }: { now: number; width: number }): string[] {
+function testTable(
+  listed: readonly Listed[],
+  { now, width }: { now: number; width: number },
+): string[] {
   const hasSeveral = new Set(listed.map(({ repository }) => repository)).size > 1;
-  const place: Column = hasSeveral
-    ? { title: "REPOSITORY", cut: "end" }
-    : { title: "FILE", cut: "start" };
   const nameOf = repositoryNames(listed.map(({ repository }) => repository), width);
-  // Narrower ones have room for the id, which `quarantine add` needs, but not for the file.
-  const hasPlace = hasSeveral || width >= WIDE_TERMINAL;
-  const shown = COLUMNS.filter(({ terminal }) => terminal !== undefined);
-  const columns: Column[] = [
-    ...shown.map(({ terminal }) => ({ title: terminal!, align: "right" as const })),
-    { title: "TEST", cut: "end" },
-    ...hasPlace ? [place] : [],
-    { title: "ID" },
-  ];
-  const rows = listed.map(({ repository, test }) => [
-    ...shown.map(({ cell }) => {
-      const value = cell(test);
-      return typeof value === "object" ? age(now - (value.at ?? now)) : String(value);
-    }),
-    `${test.quarantine ? "* " : ""}${test.name}`,
-    ...hasPlace ? [hasSeveral ? nameOf(repository) : test.file || test.class || test.suite] : [],
-    test.id,
-  ]);
-  const lines = tableLines(columns, rows.map((row) => row.map(oneLine)), width);
+  const figures = COLUMNS.filter(({ terminal }) => terminal !== undefined);
+  const lines = itemTable(listed, [
+    ...figures.map(({ terminal, cell }): ItemColumn<Listed> => [
+      true,
+      { title: terminal!, align: "right" },
+      ({ test }) => {
+        const value = cell(test);
+        return typeof value === "object" ? age(now - (value.at ?? now)) : String(value);
+      },
+    ]),
+    [
+      true,
+      { title: "TEST", cut: "end" },
+      ({ test }) => `${test.quarantine ? "* " : ""}${test.name}`,
+    ],
+    [hasSeveral, { title: "REPOSITORY", cut: "end" }, ({ repository }) => nameOf(repository)],
+    // Narrower ones have room for the id, which `quarantine add` needs, but not for the file.
+    [
+      !hasSeveral && width >= WIDE_TERMINAL,
+      { title: "FILE", cut: "start" },
+      ({ test }) => test.file || test.class || test.suite,
+    ],
+    [true, { title: "ID" }, ({ test }) => test.id],
+  ], width);
   return listed.some(({ test }) => test.quarantine) ? [...lines, "* quarantined"] : lines;
 }
 

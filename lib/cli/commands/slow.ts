@@ -9,15 +9,15 @@ import { formatPercent, tenthsOfPercent } from "../../badge/percentage.ts";
 import { shortCommit } from "../../base/commit.ts";
 import { Failure } from "../../base/failure.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
-import { compareTexts, formatDuration, oneLine, plural } from "../../base/text.ts";
+import { compareTexts, formatDuration, plural } from "../../base/text.ts";
 import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
 import * as parameters from "../../http/request/parameters.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import { openOrganization, ORG, selectRepositories } from "../organization.ts";
-import { plainLine } from "../output.ts";
+import { printTests } from "../output.ts";
 import { DEFAULT_LIMIT, LIST_OPTIONS } from "../list_options.ts";
 import { option, repositoryName } from "../parameters.ts";
-import { type Column, repositoryNames, tableLines, WIDE_TERMINAL } from "../table.ts";
+import { itemTable, repositoryNames, WIDE_TERMINAL } from "../table.ts";
 
 const DAYS = WINDOW_SECONDS / SECONDS_PER_DAY;
 
@@ -86,9 +86,9 @@ export const slowCommand: AddCommand = command({
   },
 });
 
-async function print(
+function print(
   listed: readonly Listed[],
-  { io, json }: CommandContext,
+  context: CommandContext,
   { sort, count, allTime, showRepository, isShort }: {
     sort: SlowOrder;
     count: number;
@@ -99,33 +99,22 @@ async function print(
     isShort: boolean;
   },
 ): Promise<void> {
-  if (json) {
-    const records = listed.map(({ repository, test, total }) => ({
-      ...slowTestView(test, total),
-      ...showRepository && { repository },
-    }));
-    await io.stdout(`${JSON.stringify(records)}\n`);
-  } else if (io.columns === undefined) {
-    await io.stdout(listed.map((one) => `${plainTest(one)}\n`).join(""));
-  } else if (listed.length === 0) {
-    io.stderr(
-      sort === "slower"
-        ? `no test became slower in the last ${DAYS} days (at least 20 runs on 3 days, by 20 % and 1 s)\n`
-        : `no test ran in the last ${DAYS} days\n`,
-    );
-  } else {
-    const shownTests = isShort ? slowest(listed, allTime) : listed;
-    const lines = slowTable(shownTests, { sort, allTime, width: io.columns });
-    await io.stdout(lines.map((line) => `${line}\n`).join(""));
-    const rest = shownTests.length < listed.length
-      ? `, which take ${formatPercent(shareOf(shownTests, allTime))} of the time (--limit)`
-      : " (--limit)";
-    const shown = shownTests.length < count ? `, ${shownTests.length} shown${rest}` : "";
-    const what = sort === "slower" ? " that became slower" : "";
-    io.stderr(
-      `\n${plural(count, "test")}${what} in the last ${DAYS} days${shown}; --json has more\n`,
-    );
-  }
+  const inTable = isShort ? slowest(listed, allTime) : listed;
+  const rest = inTable.length < listed.length
+    ? `, which take ${formatPercent(shareOf(inTable, allTime))} of the time (--limit)`
+    : " (--limit)";
+  const shown = inTable.length < count ? `, ${inTable.length} shown${rest}` : "";
+  const what = sort === "slower" ? " that became slower" : "";
+  return printTests(context, listed, {
+    showRepository,
+    view: ({ test, total }) => slowTestView(test, total),
+    cells: plainCells,
+    none: sort === "slower"
+      ? `no test became slower in the last ${DAYS} days (at least 20 runs on 3 days, by 20 % and 1 s)`
+      : `no test ran in the last ${DAYS} days`,
+    table: (width) => slowTable(inTable, { sort, allTime, width }),
+    footer: `${plural(count, "test")}${what} in the last ${DAYS} days${shown}; --json has more`,
+  });
 }
 
 /** A terminal has the tests that take most of the time together: the others are all alike. */
@@ -146,9 +135,9 @@ function shareOf(tests: readonly Listed[], allTime: number): number {
   return tenthsOfPercent(time, Math.max(allTime, 1));
 }
 
-function plainTest({ repository, test }: Listed): string {
+function plainCells({ repository, test }: Listed) {
   const { slowDown } = test;
-  return plainLine([
+  return [
     test.id,
     repository,
     test.medianMicroseconds,
@@ -162,7 +151,7 @@ function plainTest({ repository, test }: Listed): string {
     test.class,
     test.name,
     test.file,
-  ]);
+  ];
 }
 
 function slowTable(
@@ -175,7 +164,7 @@ function slowTable(
   const isBySlowDown = sort === "slower";
   const hasSeveral = new Set(listed.map(({ repository }) => repository)).size > 1;
   const hasSlower = listed.some(({ test }) => test.slowDown !== null);
-  const columns: [isShown: boolean, column: Column, cell: (one: Listed) => string][] = [
+  return itemTable(listed, [
     [
       !isBySlowDown,
       { title: "MEDIAN", align: "right" },
@@ -205,13 +194,7 @@ function slowTable(
       ({ test }) => test.file || test.class || test.suite,
     ],
     [true, { title: "ID" }, ({ test }) => test.id],
-  ];
-  const shown = columns.filter(([isShown]) => isShown);
-  return tableLines(
-    shown.map(([, column]) => column),
-    listed.map((one) => shown.map(([, , cell]) => oneLine(cell(one)))),
-    width,
-  );
+  ], width);
 }
 
 /** `4 s to 8 s`, or `+4 s`. */

@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import * as v from "valibot";
 import { listArchives, retryFailedArchives } from "../../../db/admin/archives.ts";
+import { plural } from "../../base/text.ts";
 import { SECONDS_PER_DAY } from "../../base/time.ts";
 import { jsonRecord } from "../../base/json_record.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
@@ -122,7 +123,7 @@ export const watchCommand: AddCommand = command({
     });
     if (options.once && failed > 0) {
       throw new Failure(
-        `${failed} ${failed === 1 ? "archive" : "archives"} failed or will be retried`,
+        `${plural(failed, "archive")} failed or will be retried`,
       );
     }
   },

@@ -64,13 +64,13 @@ export function createActions({ signIn, writableSql }: Context) {
   ): Promise<Response> {
     const { route, selection, parameters, root } = parsed;
     const test = selection.kind === "test" ? selection : null;
+    const pathTo = pathsFrom(root, keptParameters(parameters));
     const result = await route.act!({
       editor: session,
       caller,
       form,
       test,
-      parameters,
-      root,
+      pathTo,
       zone,
       now,
       windowStart,
@@ -81,7 +81,7 @@ export function createActions({ signIn, writableSql }: Context) {
       return new Response(null, { status: 303, headers });
     }
     const html = layout(result.page, {
-      pathTo: pathsFrom(root, keptParameters(parameters)),
+      pathTo,
       path: route.path,
       parameters,
       zone,

@@ -5,6 +5,7 @@ import type { Database } from "../../../db/connection/connect.ts";
 import type { Caller, CallerScope } from "../../../db/read/caller.ts";
 import type { TimeZone } from "../../base/time_zone.ts";
 import type { Page } from "../../html/layout.ts";
+import type { PathTo } from "../../html/markup.ts";
 import type { Context } from "./context.ts";
 import { columnsOf, type ListColumn } from "./list_format.ts";
 import type { ParameterErrors } from "./errors.ts";
@@ -119,8 +120,7 @@ export interface Action extends Moment {
   form: URLSearchParams | null;
   /** The test in the path. */
   test: { idPrefix: number; testHash: number } | null;
-  parameters: RawParameters;
-  root: string;
+  pathTo: PathTo;
   zone: TimeZone;
 }
 
