@@ -6,7 +6,7 @@ import { STOPPED_RUNS } from "./states.ts";
 type JobRun = Run<"job" | "environment" | "shard">;
 
 /** A job in an environment and a shard. */
-export function jobKeyOf({ job, environment, shard }: JobRun): string {
+function jobKeyOf({ job, environment, shard }: JobRun): string {
   return JSON.stringify([job, environment, shard]);
 }
 
