@@ -23,6 +23,7 @@ type TestRow = TestIdentity & {
   testHash: number;
   disruptions: number;
   disruptionsBefore: number;
+  disruptionsInPeriod: number;
   builds: number;
   isNew: boolean;
 };
@@ -43,7 +44,8 @@ export async function loadDisruptedTests(
   const rows = await sql<TestRow[]>`
     select r.id_prefix::float8 as "idPrefix", t.test_hash::float8 as "testHash", t.suite, t.class,
       t.name, t.file, coalesce(d.disruptions, 0) as disruptions,
-      coalesce(d.before, 0) as "disruptionsBefore", coalesce(d.builds, 0) as builds,
+      coalesce(d.before, 0) as "disruptionsBefore",
+      coalesce(d.in_period, 0) as "disruptionsInPeriod", coalesce(d.builds, 0) as builds,
       f.first_disruption_at >= to_timestamp(${since}::float8) as "isNew"
     from disruptive_test f
     join repository_state r on r.repository_id = f.repository_id
@@ -51,6 +53,7 @@ export async function loadDisruptedTests(
     left join (
       select n.test_no, (count(*) filter (where ${isSince(windowStart)}))::int as disruptions,
         (count(*) filter (where not ${isSince(since)}))::int as before,
+        (count(*) filter (where ${isSince(since)}))::int as in_period,
         (count(distinct ${buildKeyOf(sql)}) filter (where ${isSince(since)}))::int as builds
       from negative_result n
       join submission s on s.repository_id = n.repository_id and s.submission_id = n.submission_id
@@ -60,10 +63,13 @@ export async function loadDisruptedTests(
     ) d on d.test_no = f.test_no
     where f.repository_id = ${repositoryId}
       and f.latest_submission_id >= decode(${firstSubmissionId(previousWindowStart)}, 'hex')`;
-  return rows.map(({ idPrefix, testHash, disruptionsBefore, isNew, ...test }) => ({
+  return rows.map((
+    { idPrefix, testHash, disruptionsBefore, disruptionsInPeriod, isNew, ...test },
+  ) => ({
     ...test,
     id: testId(idPrefix, testHash),
     disruptions_before: disruptionsBefore,
+    disruptions_in_period: disruptionsInPeriod,
     is_new: isNew,
   }));
 }

@@ -170,12 +170,15 @@ async function statesOf(
     ...testRecord(test.id, name, test),
     owners: ownersOf(names.get(test.id)?.ownerTags ?? []),
   });
-  const stateOf = (test: TestInState) => ({ ...recordOf(test), ...historyOf(test) });
+  const stateOf = (test: TestInState) => ({
+    ...recordOf(test),
+    ...historyOf(test),
+    last_run_at: formatTimestamp(test.lastRunAt),
+  });
   const inState = (state: TestState) => tests.filter((test) => test.state === state);
   return {
     broken: inState("broken").map((test) => ({
       ...stateOf(test),
-      last_run_at: formatTimestamp(test.lastRunAt),
       has_stopped: test.isStopped,
     })),
     flaky_without_reruns: inState("flaky").filter(({ isStopped }) => !isStopped).map(stateOf),

@@ -2,7 +2,8 @@
 import type { TestIdentity } from "../base/identity.ts";
 import { compareTexts } from "../base/text.ts";
 import { rowsOfGroups } from "../evidence/groups.ts";
-import { NO_RED_JOBS, type RedJobs } from "./red_jobs.ts";
+import { compareFailureRates } from "../evidence/states.ts";
+import { countJobs, NO_RED_JOBS, type RedJobs } from "./red_jobs.ts";
 import { formatTenths, tenthsOfPercent } from "../badge/percentage.ts";
 
 /** A test in a digest. */
@@ -21,6 +22,8 @@ export interface DisruptedTest extends DigestTest {
   disruptions: number;
   /** In the window that ended when the period began. */
   disruptions_before: number;
+  /** In the period. */
+  disruptions_in_period: number;
   /** Builds with a disruption in the period. */
   builds: number;
   /** Whether its first disruption ever was in the period. */
@@ -42,11 +45,11 @@ export interface DigestState extends DigestTest {
   failures: number;
   /** Where the segment began: after `from`, up to `to`; `null` when all stored runs are in it. */
   since: { from: string; to: string; changes: number } | null;
+  last_run_at: string;
 }
 
 /** A test of which all of the latest runs failed. */
 export interface DigestBroken extends DigestState {
-  last_run_at: string;
   /** Whether its job runs without it since. */
   has_stopped: boolean;
 }
@@ -145,6 +148,8 @@ export interface Digest {
   /** Of all repositories that are listed. */
   totals: {
     repositories: number;
+    /** Repositories with a red job. */
+    red_repositories: number;
     builds: number;
     red_jobs: RedJobs;
     broken_tests: number;
@@ -192,6 +197,7 @@ export function composeDigest(
     ...head,
     totals: {
       repositories: shown.length,
+      red_repositories: shown.filter(({ redJobs }) => countJobs(redJobs) > 0).length,
       builds: sum(({ now }) => now.buildCount),
       red_jobs: redJobs,
       broken_tests: input.broken.length,
@@ -213,18 +219,33 @@ export function composeDigest(
       flaky_seconds_before: secondsOf(counts.flakyMicrosecondsBefore),
       red_jobs: counts.redJobs,
     })),
-    groups: groupsOf({ ...input, broken: byUrgency(input.broken, head.since) }, head),
+    groups: groupsOf({ ...input, ...sortedByUrgency(input, head.since) }, head),
   };
 }
 
-/** Those that failed in the period first, then those that broke last, then those with most failures. */
-function byUrgency(broken: readonly DigestBroken[], since: string): DigestBroken[] {
-  const isOver = ({ has_stopped, last_run_at }: DigestBroken) =>
+/**
+ * What is urgent first, over all repositories. Of tests by their state, those that ran in the period: of broken ones
+ * those that broke last, then those with most failures; of flaky ones those that fail most.
+ */
+function sortedByUrgency(
+  { broken, flaky_without_reruns: flaky, being_proved: proving, stopped }: Entries,
+  since: string,
+): Pick<Entries, "broken" | "flaky_without_reruns" | "being_proved" | "stopped"> {
+  const byId = (a: DigestTest, b: DigestTest) => compareTexts(a.id, b.id);
+  const isOver = ({ last_run_at, has_stopped = false }: DigestState & Partial<DigestBroken>) =>
     Number(has_stopped || last_run_at < since);
-  return broken.toSorted((a, b) =>
-    isOver(a) - isOver(b) || compareTexts(b.since?.to ?? "", a.since?.to ?? "") ||
-    b.failures - a.failures || compareTexts(a.id, b.id)
-  );
+  const passesLeft = ({ passes, passes_needed }: DigestProof) => passes_needed - passes;
+  return {
+    broken: broken.toSorted((a, b) =>
+      isOver(a) - isOver(b) || compareTexts(b.since?.to ?? "", a.since?.to ?? "") ||
+      b.failures - a.failures || byId(a, b)
+    ),
+    flaky_without_reruns: flaky.toSorted((a, b) =>
+      isOver(a) - isOver(b) || compareFailureRates(a, b) || byId(a, b)
+    ),
+    being_proved: proving.toSorted((a, b) => passesLeft(a) - passesLeft(b) || byId(a, b)),
+    stopped: stopped.toSorted((a, b) => compareTexts(b.last_run_at, a.last_run_at) || byId(a, b)),
+  };
 }
 
 function groupsOf(input: Lists, { group_by }: Pick<Digest, "group_by">): DigestGroup[] {
@@ -265,7 +286,8 @@ function ownersOf({ owners }: DigestTest): (string | null)[] {
 
 function groupOf(owner: string | null, { tests, faults, ...entries }: Lists): DigestGroup {
   const byCost = tests.toSorted((a, b) =>
-    b.builds - a.builds || b.disruptions - a.disruptions || (a.id < b.id ? -1 : 1)
+    b.builds - a.builds || b.disruptions_in_period - a.disruptions_in_period ||
+    b.disruptions - a.disruptions || compareTexts(a.id, b.id)
   );
   const costly = byCost.filter(({ builds }) => builds > 0);
   return {

@@ -13,6 +13,7 @@ import {
   slackCode,
   slackLink,
 } from "../base/text.ts";
+import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../base/time.ts";
 import { localDate, type TimeZone, UTC } from "../base/time_zone.ts";
 import type {
   Digest,
@@ -24,13 +25,16 @@ import type {
   DigestStopped,
   DisruptedTest,
 } from "./digest.ts";
-import type { RedJobs } from "./red_jobs.ts";
+import { countJobs, type RedJobs } from "./red_jobs.ts";
 
 /** Maximum number of tests in a section. */
 const MAX_NAMED = 10;
 
-/** Maximum number of repositories in the line of quiet ones. */
-const MAX_QUIET = 20;
+/** Maximum number of repositories in a line of several. */
+const MAX_IN_LINE = 20;
+
+/** The time that the share of flaky builds is of, whatever the period. */
+const WINDOW = `${WINDOW_SECONDS / SECONDS_PER_DAY} days`;
 
 /** Longer names are cut: the page of the test has all of it. */
 const NAME_CHARACTERS = 120;
@@ -84,19 +88,20 @@ type ListedTest =
   | DigestProof
   | DigestStopped;
 
-/** Where its links lead, and the time zone of its days. */
+/** Where its links lead, the time zone of its days, and when its period began. */
 interface Frame {
   pagesUrl: string;
   zone: TimeZone;
+  since: string;
 }
 
-function textOf(digest: Digest, syntax: Syntax, { pagesUrl, zone }: Frame): string {
+function textOf(digest: Digest, syntax: Syntax, { pagesUrl, zone }: Omit<Frame, "since">): string {
   const { organization, since, until, groups } = digest;
   const { heading, code } = syntax;
   const place = zone === UTC ? "" : ` (${zone.name})`;
   const days = `${localDate(since, zone)} to ${localDate(until, zone)}${place}`;
   const changes = groups.flatMap((group) =>
-    linesOf(group, syntax, { pagesUrl, zone, isGrouped: digest.group_by !== null })
+    linesOf(group, syntax, { pagesUrl, zone, since, isGrouped: digest.group_by !== null })
   );
   const lines = [
     heading(1, `Flaky tests of ${code(organization)}, ${days}`),
@@ -121,7 +126,7 @@ function headline({ totals, group_by }: Digest): string[] {
     ? ""
     : `, ${formatCount(rare)} ${rare === 1 ? "fails" : "fail"} now and then`;
   if (builds === 0) return [];
-  const redCount = Object.values(red).reduce((sum, count) => sum + count, 0);
+  const redCount = countJobs(red);
   const kinds = redCount === 0 ? "" : `: ${redKinds(red)}`;
   const cost = totals.flaky_seconds + totals.flaky_seconds_before === 0
     ? ""
@@ -130,9 +135,10 @@ function headline({ totals, group_by }: Digest): string[] {
         ? "nothing"
         : formatDuration(1_000_000 * totals.flaky_seconds_before)
     } in the period before.`;
+  const share = redCount === 0 ? "" : `${formatCount(totals.red_repositories)} of `;
   const where = totals.repositories === 1
     ? ""
-    : ` in ${plural(totals.repositories, "repository", "repositories")}`;
+    : ` in ${share}${plural(totals.repositories, "repository", "repositories")}`;
   const each = group_by === "owner" ? " A test with several owners is listed for each." : "";
   return [
     `\n${plural(redCount, "job")} ended red${where}${kinds}. ${plural(broken, "test")} ${
@@ -163,31 +169,51 @@ function repositoryLines(
   pagesUrl: string,
 ): string[] {
   if (repositories.length === 0) return ["No builds."];
-  const quiet = repositories.filter(isQuiet).map(({ repository }) => code(repository));
-  const named = quiet.slice(0, MAX_QUIET).join(", ");
-  const more = quiet.length > MAX_QUIET ? `, and ${quiet.length - MAX_QUIET} more` : "";
+  const { own = [], quiet = [], untested = [] } = Object.groupBy(repositories, lineOf);
+  const named = (some: readonly Repository[]) => {
+    const names = some.slice(0, MAX_IN_LINE).map(({ repository }) => code(repository)).join(", ");
+    return some.length > MAX_IN_LINE ? `${names}, and ${some.length - MAX_IN_LINE} more` : names;
+  };
+  const builds = untested.reduce((sum, one) => sum + one.builds, 0);
   return [
-    ...repositories.filter((one) => !isQuiet(one)).map((one) => {
+    ...[...own, ...untested.length === 1 ? untested : []].map((one) => {
       const page = pagesUrl && repositoryPage(pagesUrl, one.repository);
       return `${bullet}${link(one.repository, page)}: ${repositoryText(one)}`;
     }),
-    ...quiet.length > 0 ? [`${bullet}No flaky builds: ${named}${more}`] : [],
+    ...untested.length > 1
+      ? [
+        `${bullet}In ${plural(untested.length, "repository", "repositories")} ${
+          nothingOf(builds)
+        }: ${named(untested)}`,
+      ]
+      : [],
+    ...quiet.length > 0 ? [`${bullet}No flaky builds: ${named(quiet)}`] : [],
   ];
 }
 
-/** Whether a repository had neither flaky builds nor unusual ones, now and before. */
-function isQuiet({ flakiness, flakiness_before, builds, ...counts }: Repository): boolean {
-  if (flakiness === null && builds > 0) return false;
-  return [flakiness, flakiness_before].every((one) => one === null || one === "0%") &&
-    counts.outages + counts.failed_without_test === 0;
+/**
+ * The line of a repository: shared if it had neither flaky builds nor unusual ones, now and before, or if nothing was
+ * run twice that would tell.
+ */
+function lineOf(
+  { flakiness, flakiness_before, builds, ...counts }: Repository,
+): "own" | "quiet" | "untested" {
+  const isCalm = [flakiness, flakiness_before].every((one) => one === null || one === "0%") &&
+    counts.outages + counts.failed_without_test + counts.flaky_seconds === 0;
+  if (!isCalm) return "own";
+  return flakiness === null && builds > 0 ? "untested" : "quiet";
+}
+
+function nothingOf(builds: number): string {
+  return `nothing of ${plural(builds, "build")} in ${WINDOW} was run twice`;
 }
 
 function repositoryText(
   { flakiness, flakiness_before, builds, outages, failed_without_test, flaky_seconds }: Repository,
 ): string {
   const now = flakiness === null
-    ? builds === 0 ? "no builds" : `nothing of ${plural(builds, "build")} was run twice`
-    : `${shownPercentage({ percentage: flakiness })} of ${plural(builds, "build")} ${
+    ? builds === 0 ? `no builds in ${WINDOW}` : nothingOf(builds)
+    : `${shownPercentage({ percentage: flakiness })} of ${plural(builds, "build")} in ${WINDOW} ${
       builds === 1 ? "was" : "were"
     } flaky`;
   const cost = flaky_seconds > 0
@@ -209,10 +235,10 @@ function repositoryText(
 function linesOf(
   group: DigestGroup,
   { heading, code, link, bullet }: Syntax,
-  { pagesUrl, zone, isGrouped }: Frame & { isGrouped: boolean },
+  { isGrouped, ...frame }: Frame & { isGrouped: boolean },
 ): string[] {
   const level = isGrouped ? 3 : 2;
-  const lineOf = testLines(group, { code, link }, { pagesUrl, zone });
+  const lineOf = testLines(group, { code, link }, frame);
   const costs = new Map(group.cost_most_builds.map((test) => [test.id, test]));
   // Of tests that fail together, the first stands for all.
   const faults = new Map(group.faults.map((fault) => [fault.tests[0]!, fault]));
@@ -250,7 +276,7 @@ function linesOf(
 function testLines(
   group: DigestGroup,
   { code, link }: Pick<Syntax, "code" | "link">,
-  { pagesUrl, zone }: Frame,
+  { pagesUrl, zone, since: periodStart }: Frame,
 ): (test: ListedTest) => string {
   const began = new Map(group.quarantine_began.map((entry) => [entry.id, entry]));
   const ends = new Map(group.quarantine_ends.map((entry) => [entry.id, entry]));
@@ -275,10 +301,7 @@ function testLines(
       ]
       : [];
     const facts = [
-      ..."failures" in test ? [historyOf(test)] : [],
-      ..."has_stopped" in test && test.has_stopped
-        ? [`stopped running, last run ${localDate(test.last_run_at, zone)}`]
-        : [],
+      ..."failures" in test ? [historyOf(test), ...lastRunOf(test)] : [],
       ...proof
         ? [
           `${plural(proof.passes, "pass", "passes")} since, ${
@@ -309,13 +332,22 @@ function testLines(
     return `${failed} since ${from === to ? from : `${from} to ${to}`}`;
   }
 
+  /** Of a test that did not run in the period, or not at last. */
+  function lastRunOf(
+    { last_run_at, has_stopped = false }: DigestState & Partial<DigestBroken>,
+  ): string[] {
+    const lastRun = `last run ${localDate(last_run_at, zone)}`;
+    if (has_stopped) return [`stopped running, ${lastRun}`];
+    return last_run_at < periodStart ? [lastRun] : [];
+  }
+
   function beginOf({ reason, owner }: DigestEntry): string {
     return (reason ? `: ${code(cut(reason))}` : "") + (owner ? `, ${code(owner)}` : "");
   }
 }
 
-function costOf({ builds, disruptions }: DisruptedTest): string {
-  return `${plural(builds, "build")}, ${plural(disruptions, "flaky failure")}`;
+function costOf({ builds, disruptions_in_period: failures }: DisruptedTest): string {
+  return `${plural(builds, "build")}, ${plural(failures, "flaky failure")}`;
 }
 
 function cut(text: string): string {

@@ -26,6 +26,11 @@ export const NO_RED_JOBS: RedJobs = {
   without_test: 0,
 };
 
+/** The red jobs of all kinds. */
+export function countJobs(redJobs: RedJobs): number {
+  return Object.values(redJobs).reduce((sum, count) => sum + count, 0);
+}
+
 /** The columns by which the uploads of a job are recognized. */
 export const JOB_COLUMNS = ["buildUrl", "job", "environment", "shard", "attempt"] as const;
 

@@ -1,4 +1,5 @@
 /** The state of a test on the base branch. */
+import { wilsonLowerBound } from "../analysis/wilson.ts";
 import type { Segment } from "./segments.ts";
 
 /** States of a test, the worst first. */
@@ -53,4 +54,12 @@ export function worstEnvironment<Environment extends EnvironmentState>(
   return environments.toSorted((a, b) =>
     rank(a) - rank(b) || b.runs - a.runs || (a.environment < b.environment ? -1 : 1)
   )[0];
+}
+
+/** Sorts the highest failure rate first, by its lower bound: small samples do not come first. */
+export function compareFailureRates(
+  a: { failures: number; runs: number },
+  b: { failures: number; runs: number },
+): number {
+  return wilsonLowerBound(b.failures, b.runs) - wilsonLowerBound(a.failures, a.runs);
 }

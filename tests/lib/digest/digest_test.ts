@@ -23,6 +23,7 @@ function test(
     owners,
     disruptions,
     disruptions_before,
+    disruptions_in_period: builds === 0 ? 0 : disruptions,
     builds,
     is_new: disruptions > 0 && disruptions_before === 0 && name !== "again",
   };
@@ -144,7 +145,7 @@ describe("the digest", () => {
 
 ## Repositories
 
-- \`acme/shop\`: 12.5 % of 40 builds were flaky, no figure before; flaky failures cost 1 m 30 s of tests
+- \`acme/shop\`: 12.5 % of 40 builds in 14 days were flaky, no figure before; flaky failures cost 1 m 30 s of tests
 `,
     );
   });
@@ -213,13 +214,17 @@ describe("the digest", () => {
       repository: `acme/quiet-${index}`,
       now: counts,
       before: counts,
+      flakyMicroseconds: 0,
     }));
-    const input = { ...FACTS, repositories: [...quiet, shop!] };
+    // Its flaky failures are older than the 14 days, in a period of 30.
+    const costly = { ...shop!, repository: "acme/costly", now: counts, before: counts };
+    const input = { ...FACTS, repositories: [...quiet, shop!, costly] };
     const digest = composeDigest(input, { ...HEAD, group_by: null });
     const [, lines = ""] = digestMarkdown(digest, "").split("## Repositories\n\n");
-    const [first, second, ...rest] = lines.trim().split("\n");
+    const [first, second, third, ...rest] = lines.trim().split("\n");
     assert.match(first!, /^- `acme\/shop`: 12\.5 %/);
-    assert.match(second!, /^- No flaky builds: `acme\/quiet-0`, .*`acme\/quiet-19`, and 5 more$/);
+    assert.match(second!, /^- `acme\/costly`: 0 % .*flaky failures cost 1 m 30 s/);
+    assert.match(third!, /^- No flaky builds: `acme\/quiet-0`, .*`acme\/quiet-19`, and 5 more$/);
     assert.deepEqual(rest, []);
   });
 
@@ -231,14 +236,94 @@ describe("the digest", () => {
     const input = {
       ...FACTS,
       repositories: [{ ...shop!, ...never }],
-      flaky_without_reruns: [{ ...test("rare", [0, 0, 0]), failures: 1, runs: 30, since }],
+      flaky_without_reruns: [{
+        ...test("rare", [0, 0, 0]),
+        failures: 1,
+        runs: 30,
+        since,
+        last_run_at: HEAD.until,
+      }],
     };
     const digest = composeDigest(input, { ...HEAD, group_by: null });
     // Flaky tests are the disruptive ones, as in lists and the API.
     assert.deepEqual([digest.totals.flaky_tests, digest.totals.flaky_without_reruns], [4, 1]);
     const text = digestMarkdown(digest);
-    assert.match(text, /: nothing of 7 builds was run twice$/m);
+    assert.match(text, /: nothing of 7 builds in 14 days was run twice$/m);
     assert.match(text, /4 are flaky, 1 fails now and then\./);
+  });
+
+  it("has repositories in which nothing was run twice in one line, if nothing else is said of them", () => {
+    const counts = { buildCount: 7, disruptedBuildCount: 0, hasReruns: false };
+    const [shop] = FACTS.repositories;
+    const untested = Array.from({ length: 25 }, (_, index) => ({
+      ...shop!,
+      repository: `acme/once-${index}`,
+      now: counts,
+      before: counts,
+      flakyMicroseconds: 0,
+    }));
+    const outage = { ...untested[0]!, repository: "acme/outage", outageCount: 2 };
+    const before = { ...untested[0]!, repository: "acme/before", before: shop!.now };
+    const input = { ...FACTS, repositories: [...untested, outage, before] };
+    const digest = composeDigest(input, { ...HEAD, group_by: null });
+    const [, lines = ""] = digestMarkdown(digest, "").split("## Repositories\n\n");
+    assert.deepEqual(lines.trim().split("\n"), [
+      "- `acme/outage`: nothing of 7 builds in 14 days was run twice; 2 builds in an outage",
+      "- `acme/before`: nothing of 7 builds in 14 days was run twice, 12.5 % before",
+      "- In 25 repositories nothing of 175 builds in 14 days was run twice: " +
+      `${
+        Array.from({ length: 20 }, (_, index) => `\`acme/once-${index}\``).join(", ")
+      }, and 5 more`,
+    ]);
+  });
+
+  it("counts the repositories with red jobs, not all that are listed", () => {
+    const [shop] = FACTS.repositories;
+    const without = { ...shop!.redJobs, together: 0, flaky: 0, failed: 0 };
+    const others = ["acme/a", "acme/b"].map((repository) => (
+      { ...shop!, repository, redJobs: without }
+    ));
+    const textOf = (repositories: DigestInput["repositories"]) =>
+      digestMarkdown(composeDigest({ ...FACTS, repositories }, { ...HEAD, group_by: null }));
+    assert.match(textOf([shop!, ...others]), /^8 jobs ended red in 1 of 3 repositories: /m);
+    assert.match(textOf(others), /^0 jobs ended red in 2 repositories\. /m);
+  });
+
+  it("says how many flaky failures a test had in the period of its builds", () => {
+    const tests = [{ ...test("late", [15, 4, 2]), disruptions_in_period: 2 }];
+    const digest = composeDigest({ ...FACTS, tests }, { ...HEAD, group_by: null });
+    assert.match(digestMarkdown(digest), /late.*: 2 builds, 2 flaky failures$/m);
+  });
+
+  it("has tests that fail now and then by their failure rate, over all repositories", () => {
+    const rare = (name: string, [failures, runs]: [number, number], last_run_at = HEAD.until) => (
+      { ...test(name, [0, 0, 0]), failures, runs, since: null, last_run_at }
+    );
+    const digest = composeDigest({
+      ...FACTS,
+      flaky_without_reruns: [
+        rare("old", [30, 30], "2026-01-02T12:00:00Z"),
+        rare("few", [1, 2]),
+        rare("rare", [3, 300]),
+        rare("often", [29, 30]),
+      ],
+      being_proved: [[5, 95], [60, 64], [3, 95]].map(([passes, passes_needed]) => (
+        { ...test(`proof${passes}`, [0, 0, 0]), passes: passes!, passes_needed: passes_needed! }
+      )),
+      stopped: ["02", "09", "04"].map((day) => (
+        {
+          ...test(`gone${day}`, [0, 0, 0]),
+          last_run_at: `2026-01-${day}T12:00:00Z`,
+          was_calm: true,
+        }
+      )),
+    }, { ...HEAD, group_by: null });
+    const { flaky_without_reruns, being_proved, stopped } = digest.groups[0]!;
+    const names = (tests: { name: string }[]) => tests.map(({ name }) => name);
+    assert.deepEqual(names(flaky_without_reruns), ["often", "few", "rare", "old"]);
+    assert.deepEqual(names(being_proved), ["proof60", "proof5", "proof3"]);
+    assert.deepEqual(names(stopped), ["gone09", "gone04", "gone02"]);
+    assert.match(digestMarkdown(digest), /old.*: failed in 30 of 30 runs; last run 2026-01-02$/m);
   });
 
   it("has broken tests that failed in the period first, then those that broke last", () => {
@@ -271,7 +356,13 @@ describe("the digest", () => {
     const rare = test("rare", [0, 0, 0]);
     const digest = composeDigest({
       ...FACTS,
-      flaky_without_reruns: [{ ...rare, failures: 5, runs: 20, since: null }],
+      flaky_without_reruns: [{
+        ...rare,
+        failures: 5,
+        runs: 20,
+        since: null,
+        last_run_at: HEAD.until,
+      }],
       being_proved: [{ ...rare, passes: 3, passes_needed: 12 }],
     }, { ...HEAD, group_by: null });
     const text = digestMarkdown(digest);
@@ -349,6 +440,7 @@ describe("the digest", () => {
     const { red_jobs: _, ...totals } = digest.totals;
     assert.deepEqual(totals, {
       repositories: 1,
+      red_repositories: 1,
       builds: 40,
       broken_tests: 0,
       flaky_tests: 4,

@@ -23,6 +23,7 @@ describeWithDatabase("digest", (database) => {
     await upload("old", 10, "3");
     await upload("calm", 20, "4");
     await upload("often", 16, "4");
+    await upload("often", 10, "3");
     await upload("often", 1, "1");
     await fixture.upload(shop, [{ name: "good" }], {
       recordedAt: NOW - 3 * DAY,
@@ -58,8 +59,13 @@ describeWithDatabase("digest", (database) => {
     assert.deepEqual(names("became_flaky"), ["new"]);
     assert.deepEqual(names("calmed_down"), ["calm"]);
     assert.deepEqual(
-      group.cost_most_builds.map(({ name, builds }: Record<string, unknown>) => [name, builds]),
-      [["new", 2], ["often", 1]],
+      group.cost_most_builds.map(({ name, builds, ...test }: Record<string, unknown>) => [
+        name,
+        builds,
+        test.disruptions,
+        test.disruptions_in_period,
+      ]),
+      [["new", 2, 2, 2], ["often", 1, 2, 1]],
     );
     assert.deepEqual(names("quarantine_began").sort(), ["new", "old"]);
     assert.deepEqual(names("quarantine_ends"), ["new"]);
