@@ -2,7 +2,7 @@
 /** The test time that flaky failures caused. */
 import { eventOf, type FlakyRun, flakyTime, timeOfRetries } from "../../lib/analysis/flaky_time.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
-import { SECONDS_PER_DAY, SECONDS_PER_WEEK } from "../../lib/base/time.ts";
+import { SECONDS_PER_WEEK } from "../../lib/base/time.ts";
 import { basePatterns, countsForBase } from "../../lib/evidence/base_branch.ts";
 import { arrayOf, type Queryable, textArray } from "../connection/sql.ts";
 import { loadBaseBranches } from "./base_branch.ts";
@@ -40,22 +40,20 @@ export async function loadFlakyMicroseconds(
 }
 
 /**
- * Microseconds of tests that flaky failures cost in each of the last weeks, oldest first; the last one ends with
- * today. Repositories without any are left out.
+ * Microseconds of tests that flaky failures cost in each of the last weeks, oldest first; the last one ends now.
+ * Repositories without any are left out.
  */
 export async function loadFlakyWeeks(
   sql: Queryable,
-  { repositoryIds, now, today, weekCount }: {
+  { repositoryIds, now, weekCount }: {
     repositoryIds: readonly number[];
     now: number;
-    /** In days since 1970. */
-    today: number;
     weekCount: number;
   },
 ): Promise<Map<number, number[]>> {
   const starts = Array.from(
     { length: weekCount },
-    (_, week) => (today + 1) * SECONDS_PER_DAY - (weekCount - week) * SECONDS_PER_WEEK,
+    (_, week) => now - (weekCount - week) * SECONDS_PER_WEEK,
   );
   return await loadFlakyTime(sql, { repositoryIds, now, starts });
 }

@@ -55,7 +55,7 @@ const overviewSchema = schemas.object("RepositoryOverview", {
   quarantined_test_count: schemas.count("Quarantined tests"),
   flaky_seconds_by_week: schemas.described(
     v.array(schemas.count("Seconds")),
-    "Seconds of tests that flaky failures cost in each of the last 8 weeks, oldest first; the last one ends today",
+    "Seconds of tests that flaky failures cost in each of the last 8 weeks, oldest first; the last one ends now",
   ),
   coverage: schemas.nullable(schemas.share, "Share of covered lines"),
   last_recorded_at: schemas.nullable(schemas.timestamp, "Time of the latest submission"),
@@ -111,7 +111,7 @@ async function findOverviews(
   const [overviews, broken, costs] = await Promise.all([
     page.load(loadOverviews, { firstDay, withBefore: true }),
     page.load(countBrokenTests, {}),
-    page.load(loadFlakyWeeks, { today, weekCount: WEEKS }),
+    page.load(loadFlakyWeeks, { weekCount: WEEKS }),
   ]);
   const noCost = Array.from({ length: WEEKS }, () => 0);
   const all = overviews.map((one) => ({

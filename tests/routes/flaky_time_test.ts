@@ -95,16 +95,19 @@ describeWithDatabase("the time that flaky failures cost", (database) => {
       [FAILED, { commitOid: "e5e5e5e" }],
       [PASSED, { commitOid: "e5e5e5e" }],
     );
-    const second = await cost([[...SLOW, ["a", 5, "failure"], ["a", 4]]]);
+    // Weeks end now, not with the day.
+    const second = await cost(
+      [[...SLOW, ["a", 3, "failure"], ["a", 4]], { recordedAt: NOW - 7.1 * DAY }],
+      [[...SLOW, ["a", 5, "failure"], ["a", 4]], { recordedAt: NOW - 6.9 * DAY }],
+    );
     const none = await cost([PASSED]);
     const repositoryIds = [first, second, none].map(({ repository }) => repository.repositoryId);
-    const today = Math.floor(NOW / DAY);
-    const query = { repositoryIds, now: NOW, today, weekCount: 3 };
+    const query = { repositoryIds, now: NOW, weekCount: 3 };
     const found = await loadFlakyWeeks(database().sql, query);
     const inSeconds = (one: { repository: Repository }) =>
       found.get(one.repository.repositoryId)?.map((time) => time / 1_000_000);
     assert.deepEqual(inSeconds(first), [0, 609, 609]);
-    assert.deepEqual(inSeconds(second), [0, 0, 5]);
+    assert.deepEqual(inSeconds(second), [0, 3, 5]);
     assert.equal(inSeconds(none), undefined);
   });
 
@@ -132,8 +135,12 @@ describeWithDatabase("the time that flaky failures cost", (database) => {
     assert.equal(await ofTests(), 0);
   });
 
-  it("is shown on the page of a repository and in the digest", async () => {
-    const { repository } = await cost([FAILED], [PASSED]);
+  it("is the same in the list of repositories, on the page of one and in the digest", async () => {
+    const week = { recordedAt: NOW - 6.9 * DAY };
+    const { repository } = await cost(
+      [FAILED, week],
+      [PASSED, { recordedAt: week.recordedAt + 1 }],
+    );
     const html = await (await fixture.get(`/repos/acme/${repository.name}`)).text();
     assert.match(html, /Cost of flaky failures[^]*10 m 9 s[^]*in 14 days/);
     const cli = commandLine(database, { now: () => NOW });
