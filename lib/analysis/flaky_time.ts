@@ -55,8 +55,8 @@ export function timeOfRetries<
 
 /**
  * Microseconds that flaky failures caused, by period: the failed attempts of flaky tests and, of runs that repeat a
- * test which had failed flaky at last on the same code for the same event, the time of all tests. Such a run is a
- * job that was run again.
+ * test whose flaky failure is open on the same code for the same event, the time of all tests. Such a run is a job
+ * that was run again. A failure is open until the test passes: later runs were for another reason.
  *
  * @param runs oldest first
  * @param starts of the periods, in seconds since 1970, ascending: the time of earlier runs does not count, they only
@@ -69,14 +69,13 @@ export function flakyTime<Given extends FlakyRun>(
 ): { microseconds: number[]; incomplete: Given[] } {
   const microseconds = starts.map(() => 0);
   const incomplete: Given[] = [];
-  /** The tests whose flaky failures made a run fail, by code version, job and event. */
-  const failed = new Map<string, Set<number>>();
+  /** The tests with an open flaky failure, by code version, job and event. */
+  const openFailures = new Map<string, Set<number>>();
   for (const run of runs) {
     const { tests, durations } = run;
     const version = `${run.codeVersion} ${run.job} ${run.event}`;
-    const repeatable = failed.get(version);
-    const isRepeated = repeatable !== undefined &&
-      tests.testNos.some((testNo) => repeatable.has(testNo));
+    const open = openFailures.get(version) ?? new Set();
+    const isRepeated = open.size > 0 && tests.testNos.some((testNo) => open.has(testNo));
     const { failedMicroseconds, failedTests } = flakyFailures(run);
     const period = periodOf(run.recordedAt, starts);
     if (period >= 0) {
@@ -85,11 +84,24 @@ export function flakyTime<Given extends FlakyRun>(
       else if (!isRepeated) microseconds[period]! += failedMicroseconds;
       else for (const one of durations!.microseconds()) microseconds[period]! += one;
     }
+    if (isRepeated) passedTests(run, open).forEach((testNo) => open.delete(testNo));
     if (failedTests.length === 0) continue;
-    if (repeatable) failedTests.forEach((testNo) => repeatable.add(testNo));
-    else failed.set(version, new Set(failedTests));
+    failedTests.forEach((testNo) => open.add(testNo));
+    openFailures.set(version, open);
   }
   return { microseconds, incomplete };
+}
+
+/** Which of some tests passed at last in a run. */
+function passedTests(
+  { tests, results }: Pick<FlakyRun, "tests" | "results">,
+  wanted: ReadonlySet<number>,
+): Set<number> {
+  const passed = new Set(tests.testNos.filter((testNo) => wanted.has(testNo)));
+  results.eachException((testNo, { outcome }) => {
+    if (outcome !== "positive") passed.delete(testNo);
+  });
+  return passed;
 }
 
 /**

@@ -55,6 +55,32 @@ describeWithDatabase("the time that flaky failures cost", (database) => {
     assert.equal((await cost([FAILED], [FAILED], [PASSED])).seconds, 5 + 605 + 604);
   });
 
+  it("is not that of a job that was run again for a broken test after the flaky ones passed", async () => {
+    const run = (...kinds: [a: Conclusion, b: Conclusion]): [Report] => [[
+      ...SLOW,
+      ["a", 5, kinds[0]],
+      ["b", 7, kinds[1]],
+      ["broken", 20, "failure"],
+    ]];
+    const [failed, passed, skipped] = ["failure", "passing", "skipped"] as const;
+    assert.equal((await cost(run(failed, passed), run(passed, passed))).seconds, 5 + 632);
+    const again = run(passed, passed);
+    assert.equal((await cost(run(failed, passed), again, again)).seconds, 5 + 632);
+    // It passed in neither: the third run still repeats it.
+    assert.equal(
+      (await cost(run(failed, passed), run(skipped, passed), again)).seconds,
+      5 + 2 * 632,
+    );
+    // One after the other.
+    const other = run(passed, failed);
+    assert.equal((await cost(run(failed, passed), other, again, again)).seconds, 5 + 2 * 632);
+    // It failed once more after a run that was not for it.
+    assert.equal(
+      (await cost(run(failed, passed), again, run(failed, passed), again)).seconds,
+      5 + 632 + 5 + 632,
+    );
+  });
+
   it("is not that of other code, environments, jobs or shards, or of earlier weeks", async () => {
     const proof: [Report, Partial<Upload>] = [[["a", 4]], { recordedAt: NOW - 2000 }];
     const others: [Report, Partial<Upload>?][] = [
