@@ -127,7 +127,7 @@ describe("a test that always fails on one system", () => {
       const { submissions = [] } = await read(`/api/repos/${repository}/submissions?limit=100`);
       return submissions.filter((one: { status: string }) => one.status === "processed").length ===
         count;
-    });
+    }, { pauseMs: 100 });
   }
 
   const authorization = () => ({ authorization: `Bearer ${tokens.api}` });
@@ -191,7 +191,9 @@ describe("a test that always fails on one system", () => {
       await upload("acme/shop", github("Windows", 2), false);
       await untilProcessed("acme/shop", 2 * count);
     }
-    await waitUntil("the policy was applied", async () => /joins/.test(await quarantined()));
+    await waitUntil("the policy was applied", async () => /joins/.test(await quarantined()), {
+      pauseMs: 100,
+    });
     await commitNext();
     assert.equal(await gate("acme/shop", github("Windows", 1)), 0);
   });

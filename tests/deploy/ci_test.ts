@@ -270,7 +270,7 @@ describe("the scripts for CI jobs", () => {
         await waitUntil("the test is listed", async () => {
           [listed = ""] = await prepare(environment, [flaky]);
           return listed.includes('"adds"') && listed.includes('"pays"');
-        });
+        }, { pauseMs: 100 });
         const tests = JSON.parse(listed)
           .toSorted((a: { name: string }, b: { name: string }) => a.name < b.name ? -1 : 1);
         const [test, trusted] = tests;

@@ -140,7 +140,7 @@ describe("the workflow of two halves in the guide", () => {
       ]);
       listed = JSON.parse(text);
       return listed.filter(({ status }) => status === "processed").length === 2;
-    });
+    }, { pauseMs: 100 });
     for (const one of listed) {
       assert.deepEqual([one.commit_oid, one.branch, one.job, one.attempt, one.build_url], [
         HEAD,

@@ -1,8 +1,9 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { copyTemplate } from "../database.ts";
 import { BADGE_FILE, demoBadge, REGENERATE } from "../../tools/documentation/pictures.ts";
+import { runDemo } from "./demo.ts";
 import { command, run, start } from "./program.ts";
 
 describe("the program", () => {
@@ -139,25 +140,25 @@ describe("the program", () => {
 
 describe("demo", () => {
   it("prints a token and three curl lines that work, has the README's badge, and leaves nothing", async () => {
-    const temporary = await Deno.makeTempDir();
-    const demo = await start(["demo", "--port", "0"], { TMPDIR: temporary });
+    const demo = await runDemo();
+    let told = "";
     try {
-      assert.equal([...Deno.readDirSync(temporary)].length, 1);
-      const lines = demo.stdout().trimEnd().split("\n");
+      const lines = demo.stdout.trimEnd().split("\n");
       const [, token] = /^token: (tk_[0-9a-f]{64})$/.exec(lines[0] ?? "") ?? [];
       assert.ok(token, lines[0]);
+      const [, url = ""] = /^pages: (http:\S+)\/repos$/.exec(lines.at(-2) ?? "") ?? [];
       assert.deepEqual(lines.slice(-3), [
         "in a browser (any user name, the token as password):",
-        `pages: ${demo.url}/repos`,
-        `documentation: ${demo.url}/docs`,
+        `pages: ${url}/repos`,
+        `documentation: ${url}/docs`,
       ]);
       const answers = [];
       for (const line of lines.filter((line) => line.startsWith("curl "))) {
-        const [, bearer, url = ""] = /^curl -H 'Authorization: (Bearer \S+)' '(\S+)'$/.exec(line) ??
-          [];
+        const [, bearer, address = ""] =
+          /^curl -H 'Authorization: (Bearer \S+)' '(\S+)'$/.exec(line) ?? [];
         assert.equal(bearer, `Bearer ${token}`, line);
-        assert.ok(url.startsWith(`${demo.url}/api/`), line);
-        const answer = await fetch(url, { headers: { Authorization: bearer } });
+        assert.ok(address.startsWith(`${url}/api/`), line);
+        const answer = await fetch(address, { headers: { Authorization: bearer } });
         assert.equal(answer.status, 200, line);
         answers.push(await answer.json());
       }
@@ -167,13 +168,13 @@ describe("demo", () => {
       assert.equal(submissions.count, 22);
       assert.equal(events.results.length, 6);
       const badge = await Deno.readTextFile(BADGE_FILE);
-      assert.equal(await demoBadge(demo.url, token), badge, `regenerate it with: ${REGENERATE}`);
+      assert.equal(await demoBadge(url, token), badge, `regenerate it with: ${REGENERATE}`);
     } finally {
-      const { code, stderr } = await demo.stop("SIGINT");
-      assert.equal(code, 0, stderr);
+      told = await demo.stop();
     }
-    assert.deepEqual([...Deno.readDirSync(temporary)], []);
-    await Deno.remove(temporary);
+    const [, dataDir = ""] = /DATA_DIR=(\S+), deleted when the demo ends/.exec(told) ?? [];
+    assert.ok(dataDir.endsWith("/data"), told);
+    await assert.rejects(Deno.stat(dirname(dataDir)), Deno.errors.NotFound);
   });
 
   it("names another port when its own is in use, and creates nothing", async () => {

@@ -91,10 +91,10 @@ describe("packing an upload in a worker thread", () => {
 
   it("does not block this thread for an archive of many entries", async () => {
     const body = await archiveOf(
-      Array.from({ length: 20_000 }, (_, no) => [`test-results/${no}.xml`, reportOf(`${no}`)]),
+      Array.from({ length: 6_000 }, (_, no) => [`test-results/${no}.xml`, reportOf(`${no}`)]),
     );
     const { value } = await watched(pack(body, { contentType: "application/gzip" }));
-    assert.equal(value.files?.results?.content.resultCount, 20_000);
+    assert.equal(value.files?.results?.content.resultCount, 6_000);
   });
 
   it("keeps the parts apart, whatever their sizes and order", async () => {
