@@ -97,8 +97,8 @@ export const testGroups = defineJsonRoute({
   tag: "Repositories",
   summary: "Tests that fail together",
   description:
-    "Tests that failed in the last 14 days, on all branches, in groups with probably one fault: their failing runs " +
-    "overlap by at least half, with at least 3 common ones, or they share a cause. The group that cost most " +
+    "Tests that failed in the last 14 days, on all branches, in groups: their failing runs overlap by at least " +
+    "half, with at least 3 common ones, or they share a cause. The group that cost most " +
     "builds comes first. A test that fails alone is a group of its own.",
   query: {},
   list: { field: "groups" },

@@ -10,7 +10,13 @@ import {
 import type { FailureColumns } from "../../lib/analysis/failure_columns.ts";
 import { groupFailures } from "../../lib/analysis/failure_groups.ts";
 import { firstSubmissionId, type TestIdentity } from "../../lib/base/identity.ts";
-import { type FailedTest, groupsByBuilds, groupTests } from "../../lib/evidence/groups.ts";
+import {
+  type FailedTest,
+  type GroupedBy,
+  groupedBy,
+  groupsByBuilds,
+  groupTests,
+} from "../../lib/evidence/groups.ts";
 import { compareTexts } from "../../lib/base/text.ts";
 import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
@@ -24,8 +30,8 @@ import {
 import { buildKeyOf, isSelected } from "./fragments.ts";
 import { loadIdentities } from "./names_of_tests.ts";
 
-/** Tests with one fault behind them, or one test alone. */
-export interface GroupOfTests {
+/** Tests that fail together, or one test alone. */
+interface GroupOfTests {
   /** Builds with a failure of one of its tests. */
   builds: number;
   testCount: number;
@@ -46,8 +52,10 @@ interface GroupsQuery {
 interface GroupsOfTests {
   count: number;
   groups: GroupOfTests[];
-  /** The numbers of the tests of each group. */
+  /** The numbers of the tests of each group, in the order of `groups`. */
   all: number[][];
+  /** What joins some tests of a group, by their numbers. */
+  groupedBy(tests: readonly number[]): GroupedBy;
 }
 
 /** The groups of the window that cost most builds, and how many there are. */
@@ -107,7 +115,8 @@ async function groupsOfTests(
     & Omit<GroupsQuery, "windowStart">
     & { inBuilds: FailuresInBuilds; idOf: (test: number) => string },
 ): Promise<GroupsOfTests> {
-  const groups = groupsByBuilds(withIds(failedTests(failures), idOf), (run) => builds[run]!);
+  const failed = failedTests(failures);
+  const groups = groupsByBuilds(withIds(failed, idOf), (run) => builds[run]!);
   const shown = groups.slice(0, maxGroups).map(({ builds, tests }) => {
     const causes = new Set(tests.flatMap(({ causes }) => [...causes]));
     return {
@@ -121,6 +130,7 @@ async function groupsOfTests(
   return {
     count: groups.length,
     all: groups.map(({ tests }) => tests.map(({ test }) => test)),
+    groupedBy: (tests) => groupedBy(tests.map((test) => failed[test]!)),
     groups: shown.map(({ testNos, ...group }) => ({
       ...group,
       testCount: testNos.length,
@@ -179,7 +189,7 @@ function failedTests(
 export async function loadFlakyFaults(
   sql: Queryable,
   { since, ...query }: { repositoryId: number; idPrefix: number; since: number },
-): Promise<{ builds: number; tests: string[] }[]> {
+): Promise<{ builds: number; tests: string[]; grouped_by: GroupedBy }[]> {
   const { failures, runs } = await loadFailuresInRuns(sql, {
     ...everything(query),
     windowStart: since,
@@ -190,13 +200,15 @@ export async function loadFlakyFaults(
   const tests = withIds(failedTests(failures, isFlaky).filter(({ runs }) => runs.length > 0), idOf);
   return groupsByBuilds(tests, (run) => builds[run]!)
     .filter(({ tests }) => tests.length > 1)
-    .map(({ builds, tests }) => ({ builds, tests: tests.map(({ id }) => id) }));
+    .map(({ builds, tests }) => (
+      { builds, tests: tests.map(({ id }) => id), grouped_by: groupedBy(tests) }
+    ));
 }
 
 /** What a list of disruptive tests shows of the failures of one of them. */
-interface FlakyFailures extends LostBuilds {
+export interface FlakyFailures extends LostBuilds {
   /** The tests that fail together, the test itself included: the same array for all of them. */
-  group: readonly object[];
+  group: readonly (FailedTest<number> & { testNo: number })[];
 }
 
 /**

@@ -13,7 +13,8 @@ export function buildKey(
 export interface TestCost {
   /** The first of them, those with the most builds first. */
   testIds: string[];
-  testCount: number;
+  /** The numbers of all of them, in this order. */
+  tests: number[];
   /** Builds with a disruption of at least one of them. */
   buildCount: number;
   disruptionCount: number;
@@ -114,7 +115,7 @@ export function costliestTests(
     );
     return tests.length === 0 ? [] : [{
       testIds: tests.slice(0, MAX_SHOWN_TOGETHER).map(idOf),
-      testCount: tests.length,
+      tests,
       buildCount: new Set(tests.flatMap((test) => costs[test]!.lostBuilds)).size,
       disruptionCount: tests.reduce((sum, test) => sum + costs[test]!.disruptionCount, 0),
     }];

@@ -1,7 +1,7 @@
 /** The digest: changes in flaky and quarantined tests during a period that ends now. */
 import type { TestIdentity } from "../base/identity.ts";
 import { compareTexts } from "../base/text.ts";
-import { rowsOfGroups } from "../evidence/groups.ts";
+import { type GroupedBy, rowsOfGroups } from "../evidence/groups.ts";
 import { compareFailureRates } from "../evidence/states.ts";
 import { countJobs, NO_RED_JOBS, type RedJobs } from "./red_jobs.ts";
 import { formatTenths, tenthsOfPercent } from "../badge/percentage.ts";
@@ -68,7 +68,7 @@ export interface DigestStopped extends DigestTest {
   was_calm: boolean;
 }
 
-/** Tests that fail together, or one test alone: probably one fault. */
+/** Tests that fail together, or one test alone. */
 interface DigestFault {
   /** `owner/name`. */
   repository: string;
@@ -76,6 +76,8 @@ interface DigestFault {
   builds: number;
   /** Ids of the tests. */
   tests: string[];
+  /** What joins them; `null` of one test. */
+  grouped_by: GroupedBy | null;
 }
 
 /** Builds of a window. */
@@ -309,6 +311,7 @@ function faultsOf(costly: readonly DisruptedTest[], faults: readonly DigestFault
       repository,
       builds: faultOf.get(id)?.builds ?? builds,
       tests: tests.map(({ id }) => id),
+      grouped_by: tests.length > 1 ? faultOf.get(id)!.grouped_by : null,
     };
   }).sort((a, b) => b.builds - a.builds);
 }

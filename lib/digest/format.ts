@@ -26,6 +26,7 @@ import type {
   DisruptedTest,
 } from "./digest.ts";
 import { countJobs, type RedJobs } from "./red_jobs.ts";
+import { FAIL_HOW } from "../evidence/groups.ts";
 
 /** Maximum number of tests in a section. */
 const MAX_NAMED = 10;
@@ -293,11 +294,11 @@ function testLines(
     const end = ends.get(id);
     const proof = proofs.get(id);
     const fault = faults.get(id);
-    const together = fault && fault.tests.length > 1
+    const together = fault?.grouped_by
       ? [
         `with ${plural(fault.tests.length - 1, "more test")} that ${
           fault.tests.length === 2 ? "fails" : "fail"
-        } with it, ${plural(fault.builds, "build")}`,
+        } ${FAIL_HOW[fault.grouped_by]}, ${plural(fault.builds, "build")}`,
       ]
       : [];
     const facts = [

@@ -1,13 +1,13 @@
 // Tests: tests/routes/flaky_groups_page_test.ts tests/routes/flaky_range_test.ts tests/routes/pages_test.ts
 /** `/flaky-tests`: the inventory. It has the parameters of the API. */
 import * as v from "valibot";
-import { loadFlakyFailures } from "../../db/read/failing_together.ts";
+import { type FlakyFailures, loadFlakyFailures } from "../../db/read/failing_together.ts";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
 import type { TrackedTest } from "../../lib/analysis/tracked_test.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
-import { rowsOfGroups } from "../../lib/evidence/groups.ts";
+import { FAIL_HOW, type GroupedBy, groupedBy, rowsOfGroups } from "../../lib/evidence/groups.ts";
 import { emptyState, table } from "../../lib/html/elements.ts";
 import { choiceField, otherErrors, textField } from "../../lib/html/forms.ts";
 import type { ParameterErrors } from "../../lib/http/request/errors.ts";
@@ -44,6 +44,7 @@ const BY_BUILDS = "builds";
 interface Row {
   tests: [TrackedTest, ...TrackedTest[]];
   buildCount: number;
+  groupedBy(): GroupedBy;
 }
 
 /** Only the tests that fail together with a test, to quarantine all of them. */
@@ -99,7 +100,7 @@ export const flakyTestsPage = definePage({
     const range = shownRange({ offset: after, count: rows.length, shown: shown.length });
     const count = rows.reduce((sum, { tests }) => sum + tests.length, 0);
     const grouped = rows.length < count &&
-      markup` in <span title="Tests that fail together are one row">${
+      markup` in <span title="Tests that fail together or the same way are one row">${
         plural(rows.length, "row")
       }</span>`;
     const counted = markup`<p class="soft">${
@@ -134,13 +135,21 @@ function orderOf({ sort }: PageRequest["parameters"]): string {
 function sortedRows(
   groups: readonly [TrackedTest, ...TrackedTest[]][],
   { failuresOf, order }: {
-    failuresOf(test: TrackedTest): { lostBuilds: readonly number[] } | undefined;
+    failuresOf(test: TrackedTest): FlakyFailures | undefined;
     order: string;
   },
 ): Row[] {
   const rows = groups.map((tests): Row => {
     const lost = tests.map((test) => failuresOf(test)?.lostBuilds ?? []);
-    return { tests, buildCount: lost.length === 1 ? lost[0]!.length : new Set(lost.flat()).size };
+    return {
+      tests,
+      buildCount: lost.length === 1 ? lost[0]!.length : new Set(lost.flat()).size,
+      groupedBy() {
+        const testNos = new Set(tests.map(({ testNo }) => testNo));
+        const { group } = failuresOf(tests[0])!;
+        return groupedBy(group.filter(({ testNo }) => testNos.has(testNo)));
+      },
+    };
   });
   return order === BY_BUILDS ? rows.toSorted((a, b) => b.buildCount - a.buildCount) : rows;
 }
@@ -241,7 +250,7 @@ function testTable(
       ...isSorted && { order: "descending" as const },
     };
   });
-  const rows = list.map(({ tests: [test, ...others], buildCount }) => {
+  const rows = list.map(({ tests: [test, ...others], buildCount, groupedBy }) => {
     const { latestDisruption: latest, quarantine } = test;
     const author = quarantine?.quarantinedBy && ` by ${quarantine.quarantinedBy}`;
     const reason = quarantine?.quarantineReason && `: ${quarantine.quarantineReason}`;
@@ -272,7 +281,9 @@ function testTable(
       group
         ? markup`<details${page.query.together !== "" && markup` open`}><summary>and ${
           formatCount(others.length)
-        } more that ${others.length === 1 ? "fails" : "fail"} with it</summary>${group}</details>`
+        } more that ${others.length === 1 ? "fails" : "fail"} ${
+          FAIL_HOW[groupedBy()]
+        }</summary>${group}</details>`
         : line,
       markup`<small class="narrow">${repository}</small>`,
       quarantine && markup`<small>Quarantined ${at(quarantine.quarantinedAt)}${author}${reason}.

@@ -3,7 +3,6 @@
 import { loadConclusionRecord } from "../../db/read/conclusion_record.ts";
 import {
   type FailuresOfRepository,
-  type GroupOfTests,
   loadFailuresOfRepository,
 } from "../../db/read/failing_together.ts";
 import { loadFlakyMicroseconds } from "../../db/read/flaky_time.ts";
@@ -19,6 +18,7 @@ import {
   failedTestsByBuild,
   type TestCost,
 } from "../../lib/analysis/build_costs.ts";
+import { FAIL_HOW, type GroupedBy } from "../../lib/evidence/groups.ts";
 import { SHARE_DAYS } from "../../lib/evidence/shares.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { coverageBadge } from "../../lib/badge/badge.ts";
@@ -65,6 +65,7 @@ interface RepositoryPage extends PageRequest {
   names: Awaited<ReturnType<typeof loadTestNames>>;
 }
 
+type Together = FailuresOfRepository["together"];
 type NewlyFlakyTests = Awaited<ReturnType<typeof loadNewlyFlakyTests>>;
 
 export const repositoryPage = definePage({
@@ -127,7 +128,9 @@ ${repositoryFigures(page, flakyMicroseconds)}
 ${brokenSection(states, page)}
 ${rareSections(states, page)}
 <div class="pair lists"><section><h2>Tests that cost the most builds</h2>
-${costTable(costs, page)}</section>${together.count > 0 && groupTable(together.groups, page)}</div>
+${costTable(costs, together, page)}</section>${
+        together.count > 0 && groupTable(together, page)
+      }</div>
 <h2>Recent builds</h2>
 ${await buildTable(recent.submissions, failures, page)}
 <p>${page.link.builds(overview, "All builds")}</p>
@@ -196,7 +199,11 @@ function repositoryFigures(page: RepositoryPage, flakyMicroseconds: number): Mar
   );
 }
 
-function costTable(costs: readonly TestCost[], page: RepositoryPage): Markup {
+function costTable(
+  costs: readonly TestCost[],
+  { groupedBy }: Together,
+  page: RepositoryPage,
+): Markup {
   const { names, overview, days } = page;
   const buildCount = days === WINDOW_RANGE
     ? overview.builds.buildCount
@@ -206,7 +213,7 @@ function costTable(costs: readonly TestCost[], page: RepositoryPage): Markup {
       `No flaky failure in ${plural(buildCount, "build")} of the last ${days} days.`,
     );
   }
-  const rows = costs.map(({ testIds, testCount, buildCount: lost, disruptionCount }) => {
+  const rows = costs.map(({ testIds, tests: testNos, buildCount: lost, disruptionCount }) => {
     const tests = testIds.map((id) => ({ id, ...names.get(id)! }));
     const [first] = tests as [typeof tests[0]];
     const tags = [
@@ -215,7 +222,8 @@ function costTable(costs: readonly TestCost[], page: RepositoryPage): Markup {
     ].map((tag) => markup`${tag} `);
     // The days of the range begin with a whole one, its failures at this time of day.
     const share = formatPercent(tenthsOfPercent(lost, Math.max(lost, buildCount)));
-    return [rowName(tests, { testCount, tags }, page), lost, share, formatCount(disruptionCount)];
+    const how = { testCount: testNos.length, groupedBy: () => groupedBy(testNos) };
+    return [rowName(tests, { ...how, tags }, page), lost, share, formatCount(disruptionCount)];
   });
   const columns = ["Test|name", "Builds|number", "Share of builds|number wide", "Failures|number"];
   return markup`${table("Tests that cost the most builds", columns, rows, "lines")}
@@ -225,7 +233,11 @@ function costTable(costs: readonly TestCost[], page: RepositoryPage): Markup {
 /** The name of a row: a test in two lines, its name and what distinguishes it, or tests that fail together. */
 function rowName(
   tests: readonly (TestIdentity & { id: string })[],
-  { testCount, tags = "" }: { testCount: number; tags?: Content },
+  { testCount, groupedBy, tags = "" }: {
+    testCount: number;
+    groupedBy(): GroupedBy;
+    tags?: Content;
+  },
   { link }: RepositoryPage,
 ): Content {
   const [first, ...others] = tests as [typeof tests[0], ...typeof tests];
@@ -237,7 +249,9 @@ function rowName(
     someTests(
       count,
       others.map((test) => link.test(test.id, test)),
-      `and ${formatCount(count)} more that ${count === 1 ? "fails" : "fail"} with it`,
+      `and ${formatCount(count)} more that ${count === 1 ? "fails" : "fail"} ${
+        FAIL_HOW[groupedBy()]
+      }`,
     ),
   ];
 }
@@ -262,19 +276,20 @@ function newTable(tests: NewlyFlakyTests, page: RepositoryPage): Markup {
 <p>${inventoryLink(page, { q }, "All new flaky tests")}</p>`;
 }
 
-/** Tests that fail together have probably one fault: a row for each, the costliest first. */
-function groupTable(groups: readonly GroupOfTests[], page: RepositoryPage): Markup {
-  const rows = groups.filter(({ tests }) => tests.length > 0)
-    .map(({ builds, tests, testCount, fingerprints }) => [
-      rowName(tests, { testCount }, page),
+/** Groups of tests that fail together, the costliest first. */
+function groupTable({ groups, all, groupedBy }: Together, page: RepositoryPage): Markup {
+  const rows = groups.flatMap(({ builds, tests, testCount, fingerprints }, index) =>
+    tests.length === 0 ? [] : [[
+      rowName(tests, { testCount, groupedBy: () => groupedBy(all[index]!) }, page),
       formatCount(builds),
       formatCount(fingerprints.length),
-    ]);
+    ]]
+  );
   const columns = ["Tests|name", "Failed builds|number", "Causes|number wide"];
   return markup`<section><h2 id="repair">What to repair first</h2>
 ${table("What to repair first", columns, rows, "lines")}
-<p class="soft">Failures on all branches, flaky or not. Tests that mostly fail in the same runs, or that share a
-cause, are one row: there is probably one fault behind them.</p></section>`;
+<p class="soft">Failures on all branches, flaky or not. Tests that mostly fail in the same runs, or that fail the
+same way, are one row: one fault may be behind them.</p></section>`;
 }
 
 function causeTable(causes: FailuresOfRepository["causes"], page: RepositoryPage): Markup {

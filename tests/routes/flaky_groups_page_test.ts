@@ -45,7 +45,7 @@ describeWithDatabase("tests that fail together in the list of flaky tests", (dat
     assert.match(page.text, /5 tests in 3 rows; figures of the last 14 days/);
     const rows = page.all("tbody").flatMap((body) => body.all("tr"));
     assert.equal(rows.length, 3);
-    const [together] = rows.filter(({ text }) => /and 2 more that fail with it/.test(text));
+    const [together] = rows.filter(({ text }) => /and 2 more that fail the same way/.test(text));
     assert.equal(together!.all("details").length, 1);
     // The builds are those of all tests of a row, the failures those of the first.
     assert.match(together!.text, /1together/);
@@ -76,6 +76,35 @@ describeWithDatabase("tests that fail together in the list of flaky tests", (dat
     const after = new URL(next.attributes["href"]!, "http://x").searchParams.get("after");
     const second = await read(`limit=2&after=${after}`);
     assert.equal(second.all("tbody").flatMap((body) => body.all("tr")).length, 1);
+  });
+
+  it("fail with each other only if they failed in the same runs", async () => {
+    const shop = await fixture.addRepository("acme", "timeouts");
+    const fail = (name: string, message: string) => [
+      { name, conclusion: "failure" as const, message, body: message },
+      { name },
+    ];
+    const timeout = "timed out after 5000 ms";
+    for (
+      const [place, results] of [
+        ...["login", "search", "upload"].map((name) => fail(name, timeout)),
+        ...[1, 2, 3].map((
+          no,
+        ) => [...fail("reads", `no row ${no}`), ...fail("writes", `row ${no}`)]),
+      ].entries()
+    ) {
+      const commitOid = `e${place}`.padEnd(7, "0");
+      await fixture.upload(shop, results, { commitOid, recordedAt: NOW - 500 + place });
+    }
+    const summaries = async (path: string) =>
+      parseHtml(await (await fixture.get(path)).text()).all("summary")
+        .flatMap(({ text }) => /and \d more .*/.exec(text)?.[0] ?? []);
+    const words = ["and 1 more that fails with it", "and 2 more that fail the same way"];
+    const list = "/flaky-tests?quarantine=false&repository=acme/timeouts";
+    assert.deepEqual((await summaries(list)).sort(), words);
+    // Of those that cost the most builds, and of what to repair first.
+    const own = await summaries("/repos/acme/timeouts");
+    assert.deepEqual(own.sort(), [words[0], words[0], words[1], words[1]]);
   });
 
   it("are sorted by the builds that they cost, each once, unless another order is chosen", async () => {

@@ -77,7 +77,7 @@ describeWithDatabase("the pages about an outage", (database) => {
     const costs = rows("Tests that cost the most builds");
     assert.equal(costs.length, 2);
     assert.match(costs[0]!, /^own/);
-    assert.match(costs[1]!, /and 11 more that fail with it.*and 2 more tests150 %12$/);
+    assert.match(costs[1]!, /and 11 more that fail the same way.*and 2 more tests150 %12$/);
     const news = rows("New flaky tests");
     assert.equal(news.length, 2);
     assert.match(news.find((row) => row.startsWith("12 tests"))!, /connection refused$/);

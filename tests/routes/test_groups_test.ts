@@ -59,6 +59,7 @@ describeWithDatabase("groups of tests that fail together", (database) => {
       section,
       /<bdi title="a">a<\/bdi><\/a><details><summary>and 1 more that fails with it<\/summary>/,
     );
+    assert.match(section, /title="d">d<.*and 1 more that fails the same way<\/summary>/);
     assert.ok(section.indexOf('title="a"') < section.indexOf('title="c"'));
   });
 });

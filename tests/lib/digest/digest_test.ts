@@ -414,7 +414,8 @@ describe("the digest", () => {
   it("counts faults: tests that fail together are one row, with the builds of all", () => {
     const tests = ["a", "b", "c"].map((name) => test(name, [3, 1, 2]));
     const [a, b] = tests as [DisruptedTest, DisruptedTest, DisruptedTest];
-    const faults = [{ repository: "acme/shop", builds: 3, tests: [a.id, b.id] }];
+    const fault = { repository: "acme/shop", builds: 3, tests: [a.id, b.id] };
+    const faults = [{ ...fault, grouped_by: "runs" as const }];
     const digest = composeDigest({ ...FACTS, tests, faults }, { ...HEAD, group_by: null });
     assert.deepEqual(digest.groups[0]!.faults.map(({ builds, tests }) => [builds, tests.length]), [
       [3, 2],
@@ -423,6 +424,13 @@ describe("the digest", () => {
     assert.match(
       digestMarkdown(digest),
       /## Cost most builds \(2\)\n\n- `shop > Cart > a` in `acme\/shop`: .*with 1 more test that fails with it, 3 builds/,
+    );
+    const alike = [{ ...fault, grouped_by: "cause" as const }];
+    assert.match(
+      digestMarkdown(
+        composeDigest({ ...FACTS, tests, faults: alike }, { ...HEAD, group_by: null }),
+      ),
+      /with 1 more test that fails the same way, 3 builds/,
     );
   });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { groupsByBuilds, rowsOfGroups } from "../../../lib/evidence/groups.ts";
+import { groupedBy, groupsByBuilds, rowsOfGroups } from "../../../lib/evidence/groups.ts";
 
 /** Failures of tests in runs: by test, its runs, a letter each, and its causes. */
 function failed(...tests: [runs: string, ...causes: string[]][]) {
@@ -45,6 +45,15 @@ describe("groups of failures", () => {
     const groups = groupsByBuilds(failed(["a", "x"], ["b", "x", "y"], ["c", "y"]));
     assert.deepEqual(testsOf(groups), [[1, 2, 3]]);
     assert.equal(groups[0]!.builds, 3);
+  });
+
+  it("are of runs that overlap, of a common cause, or of both", () => {
+    assert.equal(groupedBy(failed(["abcd"], ["abce"])), "runs");
+    assert.equal(groupedBy(failed(["abcd", "x"], ["abce", "x"])), "runs");
+    assert.equal(groupedBy(failed(["a", "x"], ["b", "x"], ["c", "x"])), "cause");
+    // Two common runs are an accident as well.
+    assert.equal(groupedBy(failed(["ab", "x"], ["ab", "x"])), "cause");
+    assert.equal(groupedBy(failed(["abcd"], ["abce", "x"], ["f", "x"])), "both");
   });
 
   it("do not join failures of unknown cause", () => {

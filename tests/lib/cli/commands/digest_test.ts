@@ -174,6 +174,10 @@ describeWithDatabase("digest", (database) => {
       ]),
       [[3, "a,b"], [2, "d"], [1, "c"]],
     );
+    assert.deepEqual(
+      faults.map(({ grouped_by }: Record<string, unknown>) => grouped_by),
+      ["runs", null, null],
+    );
   });
 
   it("names the same tests after old submissions were pruned", async () => {
