@@ -1,8 +1,8 @@
 // Tests: tests/lib/cli/commands/quarantine_test.ts
-import { isDeepStrictEqual } from "node:util";
 import {
   activeQuarantine,
-  changedQuarantine,
+  type AddedQuarantine,
+  addedQuarantine,
   type Quarantine,
 } from "../../lib/analysis/quarantine.ts";
 import { testId, type TestIdentity } from "../../lib/base/identity.ts";
@@ -53,16 +53,14 @@ export async function addQuarantine(
   test: StoredTest,
   entry: Quarantine,
   origin: Origin,
-): Promise<{ outcome: "added" | "changed" | "unchanged"; quarantine: Quarantine }> {
+): Promise<AddedQuarantine> {
   const { quarantinedAt: at, quarantinedBy: by } = entry;
   // Every change locks the repository first, which rules out deadlocks.
   await lockRepository(tx, test.repository.repositoryId);
-  const active = await findActive(tx, test, at);
-  const quarantine = active === null ? entry : changedQuarantine(active, entry);
-  if (isDeepStrictEqual(quarantine, active)) return { outcome: "unchanged", quarantine };
-  const outcome = active === null ? "added" : "changed";
-  await changeEntry(tx, test, { at, by, action: outcome, quarantine, origin });
-  return { outcome, quarantine };
+  const added = addedQuarantine(await findActive(tx, test, at), entry);
+  const { outcome: action, quarantine } = added;
+  if (action !== "unchanged") await changeEntry(tx, test, { at, by, action, quarantine, origin });
+  return added;
 }
 
 export interface Removal {

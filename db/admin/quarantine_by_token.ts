@@ -3,16 +3,17 @@
  * Changes of quarantine with a quarantine token. They call functions of the database, which check the
  * token: the role of `receive` may read and write no table.
  */
-import { isDeepStrictEqual } from "node:util";
 import {
   activeQuarantine,
-  changedQuarantine,
+  type AddedQuarantine,
+  addedQuarantine,
   type Quarantine,
 } from "../../lib/analysis/quarantine.ts";
 import { testId, type TestIdentity } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Queryable } from "../connection/sql.ts";
 import type { TokenLookUp } from "../read/caller.ts";
+import { quarantineColumns } from "../read/fragments.ts";
 import type { Origin } from "./changes.ts";
 import { changeDetail, type Removal } from "./quarantine.ts";
 
@@ -35,12 +36,8 @@ export interface LockedTest extends TestIdentity {
 export async function lockTest(tx: Queryable, by: TestByToken): Promise<LockedTest | null> {
   const [row] = await tx<(TestIdentity & RepositoryRow & Quarantine)[]>`
     select owner, repository_name as "repositoryName", suite, class, name, file,
-      extract(epoch from quarantined_at)::float8 as "quarantinedAt",
-      quarantined_by as "quarantinedBy", quarantine_type as "quarantineType",
-      quarantine_reason as "quarantineReason", quarantine_owner as "quarantineOwner",
-      extract(epoch from quarantine_expires_at)::float8 as "quarantineExpiresAt",
-      quarantine_environment as "quarantineEnvironment"
-    from lock_test(${by.hash}, to_timestamp(${by.now}::float8), ${by.idPrefix}, ${by.testHash})`;
+      ${quarantineColumns(tx)}
+    from lock_test(${by.hash}, to_timestamp(${by.now}::float8), ${by.idPrefix}, ${by.testHash}) q`;
   if (!row) return null;
   const { owner, repositoryName, suite, class: className, name, file, ...entry } = row;
   return {
@@ -61,14 +58,13 @@ export async function addQuarantineByToken(
   tx: Queryable,
   by: TestByToken,
   { test, entry, origin }: { test: LockedTest; entry: Quarantine; origin: Origin },
-): Promise<{ outcome: "added" | "changed" | "unchanged"; quarantine: Quarantine }> {
-  const { active } = test;
-  const quarantine = active === null ? entry : changedQuarantine(active, entry);
-  if (isDeepStrictEqual(quarantine, active)) return { outcome: "unchanged", quarantine };
-  const action = active === null ? "added" : "changed";
+): Promise<AddedQuarantine> {
+  const added = addedQuarantine(test.active, entry);
+  const { outcome: action, quarantine } = added;
+  if (action === "unchanged") return added;
   const detail = changeDetail(test, { by: entry.quarantinedBy, action, quarantine });
   await changeByToken(tx, by, { entry: quarantine, line: { ...origin, subject: test.id, detail } });
-  return { outcome: action, quarantine };
+  return added;
 }
 
 /** Ends the quarantine of a locked test; false when it was not quarantined. */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { TestIdentity } from "../base/identity.ts";
 import { formatTimestamp } from "../base/time.ts";
 import { matchesPatterns, parsePatterns } from "../query/submission_filter.ts";
@@ -64,18 +65,26 @@ export function activeQuarantine(entry: Quarantine | null, now: number): Quarant
   return entry.quarantineExpiresAt === null || now < entry.quarantineExpiresAt ? entry : null;
 }
 
+/** What a new entry makes of the one that a test has. */
+export interface AddedQuarantine {
+  outcome: "added" | "changed" | "unchanged";
+  quarantine: Quarantine;
+}
+
 /**
- * The entry of a test that is quarantined again: it keeps its date, author and type; reason, owner, end
+ * The entry of a test that is quarantined. Where it is already, it keeps its date, author and type; reason, owner, end
  * and environment come from `entry` where it has them.
  */
-export function changedQuarantine(active: Quarantine, entry: Quarantine): Quarantine {
-  return {
+export function addedQuarantine(active: Quarantine | null, entry: Quarantine): AddedQuarantine {
+  if (active === null) return { outcome: "added", quarantine: entry };
+  const quarantine = {
     ...active,
     quarantineReason: entry.quarantineReason ?? active.quarantineReason,
     quarantineOwner: entry.quarantineOwner ?? active.quarantineOwner,
     quarantineExpiresAt: entry.quarantineExpiresAt ?? active.quarantineExpiresAt,
     quarantineEnvironment: entry.quarantineEnvironment ?? active.quarantineEnvironment,
   };
+  return { outcome: isDeepStrictEqual(quarantine, active) ? "unchanged" : "changed", quarantine };
 }
 
 /** A change of an entry, or its end. */

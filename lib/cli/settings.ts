@@ -175,11 +175,15 @@ export function readSignIn(environment: Environment): SignInSettings | null {
   };
 }
 
+/** Whether the host of an address is this machine. */
+export function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host);
+}
+
 /** Checks that what is sent to an address cannot be read on the way. @throws {TypeError} */
 function checkAddress(name: SettingName, text: string): void {
   const url = URL.parse(text);
-  const isLocal = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(url?.hostname ?? "");
-  if (url?.protocol === "https:" || url?.protocol === "http:" && isLocal) return;
+  if (url?.protocol === "https:" || url?.protocol === "http:" && isLoopback(url.hostname)) return;
   throw new TypeError(`${name}: for sign-in expected https://, or an address of this machine`);
 }
 

@@ -17,6 +17,7 @@ import { lineOfText } from "../../base/value_schemas.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { type AddCommand, command, group } from "../command.ts";
 import { openOrganization, ORG, requireRepository } from "../organization.ts";
+import { isLoopback } from "../settings.ts";
 import { argument, location, option, repositoryName, rowId } from "../parameters.ts";
 
 /** Issuers by the name of their service. */
@@ -53,10 +54,6 @@ const issuer = readWith((text) => {
   }
   return url.origin + url.pathname.replace(/\/+$/, "");
 });
-
-function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
-}
 
 /** `a=b,c=d`. */
 const claimList = readWith((text): Record<string, string> => {
