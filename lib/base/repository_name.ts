@@ -1,3 +1,5 @@
+import { caseKey } from "./identity.ts";
+
 /** The name of a repository: an owner, which may contain slashes (GitLab groups), and a name. */
 export interface RepositoryName {
   owner: string;
@@ -7,6 +9,12 @@ export interface RepositoryName {
 /** Writes `owner/name`. */
 export function formatRepositoryName({ owner, name }: RepositoryName): string {
   return `${owner}/${name}`;
+}
+
+/** Whether two repositories are the same; one may be given as `owner/name`. */
+export function isSameRepository(one: RepositoryName, other: RepositoryName | string): boolean {
+  const name = typeof other === "string" ? other : formatRepositoryName(other);
+  return caseKey(formatRepositoryName(one)) === caseKey(name);
 }
 
 /**

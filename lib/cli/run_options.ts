@@ -6,12 +6,7 @@ import { describeCheckout, detectCiJob } from "../intake/checkout/mod.ts";
 import { type JobStart, readJobStart } from "../intake/stale_reports.ts";
 import { isGitId, WHOLE_ID_LENGTH } from "../base/commit.ts";
 import { readWith } from "../base/read_with.ts";
-import { caseKey } from "../base/identity.ts";
-import {
-  formatRepositoryName,
-  parseRepositoryName,
-  type RepositoryName,
-} from "../base/repository_name.ts";
+import { isSameRepository, parseRepositoryName } from "../base/repository_name.ts";
 import { readPathPrefix } from "../report/path_prefix.ts";
 import type { ArchiveFacts } from "../report/archive/mod.ts";
 import type { CommandContext } from "./command.ts";
@@ -261,10 +256,6 @@ export async function givenCommit(
     `--commit: unknown commit "${commit}": expected 7 to 64 hex digits, or a revision of the ` +
       "current checkout",
   );
-}
-
-function isSameRepository(repository: RepositoryName, name: string): boolean {
-  return caseKey(formatRepositoryName(repository)) === caseKey(name);
 }
 
 /** A fact of the CI job or checkout, `undefined` when it is missing or invalid. */

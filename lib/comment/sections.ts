@@ -9,6 +9,7 @@
 import * as v from "valibot";
 import { compareTexts, plural } from "../base/text.ts";
 import { sayBlameCounts } from "../evidence/said.ts";
+import { decodeHidden, encodeHidden } from "./hidden_json.ts";
 import { countTests, cutKeys, maxKeys, ownLines, shareLines } from "./shared_tests.ts";
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
@@ -73,7 +74,7 @@ export function parseComment(body: string): Section[] {
   const sections: Section[] = [];
   // Editing a comment in a browser changes its line ends.
   for (const [, meta = "", text = ""] of body.replaceAll("\r\n", "\n").matchAll(SECTION)) {
-    const parsed = v.safeParse(META, decode(meta));
+    const parsed = v.safeParse(META, decodeHidden(meta));
     if (parsed.success) sections.push({ ...parsed.output, text: ownLines(text) });
   }
   return sections;
@@ -122,7 +123,7 @@ export function commentBody(sections: readonly Section[]): string {
   const frames = shown.map((section) => {
     const { text: _, ...meta } = section;
     if (meta.tests !== undefined) meta.tests = cutKeys(meta.tests, maxKeys(shown.length));
-    return `\n\n<!-- test-analytics section ${encode(meta)} -->\n\n${SECTION_END}`;
+    return `\n\n<!-- test-analytics section ${encodeHidden(meta)} -->\n\n${SECTION_END}`;
   });
   const room = MAX_COMMENT_CHARACTERS - head.length - frames.join("").length;
   const limit = equalLimit(texts.map(({ length }) => length), room);
@@ -188,18 +189,4 @@ function cutLines(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const end = text.lastIndexOf("\n", limit - CUT.length);
   return end === -1 ? "" : text.slice(0, end) + CUT;
-}
-
-function encode(value: unknown): string {
-  return new TextEncoder().encode(JSON.stringify(value)).toBase64({ alphabet: "base64url" })
-    .replaceAll("=", "");
-}
-
-function decode(text: string): unknown {
-  try {
-    const bytes = Uint8Array.fromBase64(text, { alphabet: "base64url" });
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return null;
-  }
 }

@@ -4,6 +4,7 @@
  */
 import { testHash, type TestIdentity } from "../base/identity.ts";
 import type { Blame } from "../evidence/shares.ts";
+import { decodeHidden, encodeHidden } from "./hidden_json.ts";
 import { safeCode } from "./safe_markdown.ts";
 
 /** The lists of failed tests in a section, in their order. */
@@ -126,7 +127,7 @@ export function shareLines(sections: readonly JobText[]): string[] {
         else kept.push(others.length === 0 ? item : item + alsoIn(others, sections));
       });
       if (hidden.length === 0) return kept;
-      const mark = `<!-- test-analytics listed ${encode(hidden)} -->`;
+      const mark = `<!-- test-analytics listed ${encodeHidden(hidden)} -->`;
       return [...kept, `- ${hidden.length} more, listed under another job ${mark}`];
     })
   );
@@ -139,7 +140,7 @@ export function ownLines(text: string): string {
     const [mark, encoded] = LISTED.exec(last) ?? [];
     const kept = mark === undefined ? items : items.slice(0, -1);
     const own = kept.map((item) => item.replace(ALSO_IN, ""));
-    for (const [index, item] of encoded === undefined ? [] : decode(encoded)) {
+    for (const [index, item] of encoded === undefined ? [] : hiddenItems(encoded)) {
       own.splice(index, 0, item);
     }
     return own;
@@ -174,22 +175,12 @@ function nameOf(item: string): string {
   return item.split("\n", 1)[0]!;
 }
 
-function encode(hidden: readonly [number, string][]): string {
-  return new TextEncoder().encode(JSON.stringify(hidden))
-    .toBase64({ alphabet: "base64url", omitPadding: true });
-}
-
-/** Anybody who may edit the comment can change it. */
-function decode(encoded: string): [number, string][] {
-  try {
-    const bytes = Uint8Array.fromBase64(encoded, { alphabet: "base64url" });
-    const found: unknown = JSON.parse(new TextDecoder().decode(bytes));
-    return Array.isArray(found)
-      ? found.filter((one): one is [number, string] =>
-        Array.isArray(one) && typeof one[0] === "number" && typeof one[1] === "string"
-      )
-      : [];
-  } catch {
-    return [];
-  }
+/** The items that are listed under another job, with their places. */
+function hiddenItems(encoded: string): [number, string][] {
+  const found = decodeHidden(encoded);
+  return !Array.isArray(found)
+    ? []
+    : found.filter((one): one is [number, string] =>
+      Array.isArray(one) && typeof one[0] === "number" && typeof one[1] === "string"
+    );
 }

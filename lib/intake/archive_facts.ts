@@ -2,9 +2,8 @@
 /** The facts of an archive: of its metadata, the options of its uploader and the variables of CI. */
 import { isGitId } from "../base/commit.ts";
 import { errorMessage } from "../base/error.ts";
-import { caseKey } from "../base/identity.ts";
 import {
-  formatRepositoryName,
+  isSameRepository,
   parseRepositoryName,
   type RepositoryName,
 } from "../base/repository_name.ts";
@@ -187,17 +186,16 @@ function factsOfRepository(
     run: CiJob | null;
   },
 ): Pick<FoundFacts, "repositoryUrl"> & ReturnType<typeof toldFacts> {
-  const isOther = (name: string) => caseKey(name) !== caseKey(formatRepositoryName(repository));
   const named = metadata ? repositoryIn(metadata.repository, metadata) : "";
   return {
     // Only a link: not worth an error.
-    repositoryUrl: named !== "" && isOther(named)
+    repositoryUrl: named !== "" && !isSameRepository(repository, named)
       ? ""
       : readGitUrl(metadata?.repositoryUrl ?? "").page,
     ...toldFacts(run, {
       branch,
       isOwnCommit: commitOid.toLowerCase() === run?.commit,
-      isOwnRepository: run !== null && !isOther(run.repository || named),
+      isOwnRepository: run !== null && isSameRepository(repository, run.repository || named),
     }),
   };
 }

@@ -10,7 +10,7 @@ import { pause } from "../../base/delay.ts";
 import { caseKey } from "../../base/identity.ts";
 import type { Log } from "../../base/log.ts";
 import { quote } from "../../base/quote.ts";
-import { formatRepositoryName } from "../../base/repository_name.ts";
+import { formatRepositoryName, isSameRepository } from "../../base/repository_name.ts";
 import { formatTimestamp } from "../../base/time.ts";
 import { PROGRAM } from "../../base/version.ts";
 import { createBatches } from "../../http/request/batches.ts";
@@ -136,7 +136,9 @@ function fittingTrust(
     }
     const run = claimedRun(claims, trust);
     isNameless ||= run === null;
-    if (run && (trust.repository === null || isSame(run, trust))) return { trust, run };
+    if (run && (trust.repository === null || isSameRepository(run.repository, trust.repository))) {
+      return { trust, run };
+    }
   }
   if (isNameless) {
     return {
@@ -147,11 +149,6 @@ function fittingTrust(
   const run = claimedRun(claims, { repositoryClaim: null, repository: null });
   const of = run ? ` of ${quote(formatRepositoryName(run.repository))}` : "";
   return { problem: `the identity token${of} does not have the claims that are trusted` };
-}
-
-function isSame({ repository }: ClaimedRun, trust: Trust): boolean {
-  return caseKey(formatRepositoryName(repository)) ===
-    caseKey(formatRepositoryName(trust.repository!));
 }
 
 /** What is wrong with a token. It is never quoted, only what it says. */

@@ -1,8 +1,11 @@
 // Tests: tests/lib/intake/receive/upload_app_test.ts
 /** Tokens that are for one repository. */
 import type { Uploader } from "../../../db/read/caller.ts";
-import { caseKey } from "../../base/identity.ts";
-import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
+import {
+  formatRepositoryName,
+  isSameRepository,
+  type RepositoryName,
+} from "../../base/repository_name.ts";
 import { forbidden } from "../../http/request/errors.ts";
 
 /** The token is for another repository than the upload names. */
@@ -14,8 +17,9 @@ export class WrongRepositoryError extends Error {
 
 /** The repository of a token that is for one other than this; `null` when it may be used. */
 export function otherRepository({ repository }: Uploader, repo: RepositoryName): string | null {
-  const name = repository && formatRepositoryName(repository);
-  return name === null || caseKey(name) === caseKey(formatRepositoryName(repo)) ? null : name;
+  return repository === null || isSameRepository(repository, repo)
+    ? null
+    : formatRepositoryName(repository);
 }
 
 /** The response to a token that is for another repository. */
