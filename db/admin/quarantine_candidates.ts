@@ -44,7 +44,7 @@ export async function loadPolicyTests(
   // Plans the following statements for their parameters.
   await planForParameters(tx);
   const windowId = firstSubmissionId(windowStart);
-  const selected = await selectTests(tx, repository, policy, { now, windowId });
+  const selected = await selectTests(tx, repository, policy, { now, windowStart });
   const { entries, entryOf, automatic, candidates, releases } = selected;
   const automaticCount = automatic.length;
   if (automaticCount + candidates.length === 0) {
@@ -72,8 +72,14 @@ export async function loadPolicyTests(
   const brokenRuns = massFailures(runs);
   const counting = disruptions.filter(({ submissionId }) => !brokenRuns.has(submissionId));
   const countingOf = Map.groupBy(counting, ({ testNo }) => testNo);
-  const hasEnough = (testNo: number) =>
-    (countingOf.get(testNo)?.length ?? 0) >= (releases.has(testNo) ? 1 : policy.disruptions);
+  const hasEnough = (testNo: number) => {
+    const own = countingOf.get(testNo) ?? [];
+    if (own.length >= policy.disruptions) return true;
+    const releasedAt = releases.get(testNo);
+    if (releasedAt === undefined) return false;
+    const endId = firstSubmissionId(releasedAt + RETURN_SECONDS);
+    return own.some(({ submissionId }) => submissionId < endId);
+  };
   const testNos = new Set([...automatic, ...candidates.filter(hasEnough)]);
   const testRows = await tx<IdentityRow[]>`
     select ${identityColumns(tx)} from test t
@@ -107,7 +113,7 @@ async function selectTests(
   tx: Queryable,
   repository: Repository,
   policy: QuarantinePolicy,
-  { now, windowId }: { now: number; windowId: string },
+  { now, windowStart }: PolicyMoment,
 ) {
   const { repositoryId } = repository;
   const rows = await tx<(Quarantine & { testNo: number })[]>`
@@ -118,12 +124,12 @@ async function selectTests(
   const automatic = [...entries.keys()].filter((testNo) =>
     entryOf(testNo)?.quarantineType === "automatic"
   );
-  const scope = { repositoryIds: arrayOf([repositoryId]), firstId: windowId };
+  const scope = { repositoryIds: arrayOf([repositoryId]), firstId: firstSubmissionId(windowStart) };
   const counts = (await selectDisruptionCounts(tx, scope))
     .filter(({ testNo }) => entryOf(testNo) === null);
   const releases = counts.length === 0
     ? new Map<number, number>()
-    : await loadReleases(tx, repository, { since: now - RETURN_SECONDS });
+    : await loadReleases(tx, repository, { since: windowStart - RETURN_SECONDS });
   const candidates = counts.filter((row) =>
     row.disruptionCount >= policy.disruptions || releases.has(row.testNo)
   ).map(({ testNo }) => testNo);
@@ -226,13 +232,16 @@ async function findParents(
   return parents;
 }
 
-/** How many tests the policy released, and how many of them failed again within 60 days. */
+/**
+ * How many tests the policy released, and how many of them failed again within 60 days; those that did not, while
+ * their 60 days are not over, are undecided.
+ */
 export async function countReleases(
   sql: Queryable,
-  { organizationId }: { organizationId: number },
+  { organizationId, now }: { organizationId: number; now: number },
   repositories: readonly Repository[],
-): Promise<{ released: number; failedAgain: number }> {
-  const total = { released: 0, failedAgain: 0 };
+): Promise<{ released: number; failedAgain: number; undecided: number }> {
+  const total = { released: 0, failedAgain: 0, undecided: 0 };
   for (const { repositoryId, idPrefix } of repositories) {
     const rows = await sql<{ id: string; at: number }[]>`
       select subject as id, extract(epoch from changed_at)::float8 as at from change
@@ -242,19 +251,24 @@ export async function countReleases(
       hash: parseTestId(id)!.testHash,
       firstId: firstSubmissionId(at),
       endId: firstSubmissionId(at + RETURN_SECONDS),
+      isOpen: at + RETURN_SECONDS > now,
     }));
-    const [found] = await sql<{ count: number }[]>`
-      select count(*)::int as count
-      from json_to_recordset(${JSON.stringify(moments)}::text::json) as m(
-        hash bigint, "firstId" text, "endId" text)
-      join test t on t.repository_id = ${repositoryId} and t.test_hash = m.hash
-      where exists (
-        select 1 from negative_result n
-        where n.repository_id = ${repositoryId} and n.test_no = t.test_no
-          and n.submission_id > decode(m."firstId", 'hex')
-          and n.submission_id < decode(m."endId", 'hex'))`;
+    const [found] = await sql<{ failedAgain: number; undecided: number }[]>`
+      select (count(*) filter (where r.has_failed))::int as "failedAgain",
+        (count(*) filter (where r.is_open and not r.has_failed))::int as undecided
+      from (
+        select m."isOpen" as is_open, exists (
+          select 1 from negative_result n
+          where n.repository_id = ${repositoryId} and n.test_no = t.test_no
+            and n.submission_id > decode(m."firstId", 'hex')
+            and n.submission_id < decode(m."endId", 'hex')) as has_failed
+        from json_to_recordset(${JSON.stringify(moments)}::text::json) as m(
+          hash bigint, "firstId" text, "endId" text, "isOpen" boolean)
+        join test t on t.repository_id = ${repositoryId} and t.test_hash = m.hash
+      ) r`;
     total.released += rows.length;
-    total.failedAgain += found!.count;
+    total.failedAgain += found!.failedAgain;
+    total.undecided += found!.undecided;
   }
   return total;
 }

@@ -172,7 +172,7 @@ export function decideQuarantine<Test extends { history: PolicyHistory }>(
 /** Decides about one test, regardless of `maxTests`. */
 function decideAlone(
   history: PolicyHistory,
-  { disruptions, codeVersions, results, latest, isOneStretch, failsOnBase }: Evidence,
+  { disruptions, disruptedAt, codeVersions, results, latest, isOneStretch, failsOnBase }: Evidence,
   policy: QuarantinePolicy,
   { now, baseBranch }: { now: number; baseBranch: string },
 ): PolicyDecision {
@@ -186,9 +186,10 @@ function decideAlone(
   const found = `${plural(disruptions, "disruption")} at ${versions}, ` +
     `${passed} of its last ${latest.length} results passed`;
   const skip = (why: string): PolicyDecision => ({ action: "skip", reason: `${found}: ${why}` });
-  const isBack = history.releasedAt > 0 && history.releasedAt === history.leftAt &&
-    now - history.releasedAt <= RETURN_SECONDS && disruptions > 0;
-  const days = Math.floor((now - history.releasedAt) / SECONDS_PER_DAY);
+  const { releasedAt, leftAt } = history;
+  // Decided by the time of the failure: the policy may be applied later.
+  const isBack = releasedAt > 0 && releasedAt === leftAt &&
+    disruptedAt < releasedAt + RETURN_SECONDS;
   if (!isBack && disruptions < policy.disruptions) {
     return skip(`needs ${plural(policy.disruptions, "disruption")}`);
   }
@@ -213,13 +214,16 @@ function decideAlone(
   }
   // It would leave immediately.
   if (calm.isReleased) return skip(calm.text);
-  const again = isBack ? `: it failed again, released ${plural(days, "day")} ago` : "";
+  const days = Math.floor((disruptedAt - releasedAt) / SECONDS_PER_DAY);
+  const again = isBack ? `: it failed again ${plural(days, "day")} after its release` : "";
   return { action: "enter", reason: `${found}${again}` };
 }
 
 /** Evidence for entering: results of the window, since `leftAt`. */
 interface Evidence {
   disruptions: number;
+  /** When the first of them was, in seconds since 1970; infinity without any. */
+  disruptedAt: number;
   codeVersions: number;
   results: number;
   /** At most 20, oldest first. */
@@ -242,6 +246,7 @@ function evidenceOf({ runs, leftAt }: PolicyHistory, { windowStart }: PolicyMome
   const onBase = counting.filter(({ isOnBase }) => isOnBase).slice(-LATEST_BASE_RUNS);
   return {
     disruptions: disrupted.flatMap((run) => run.results).filter((isPositive) => !isPositive).length,
+    disruptedAt: disrupted[0]?.recordedAt ?? Infinity,
     codeVersions: new Set(disrupted.map(({ codeVersion }) => codeVersion)).size,
     results: results.length,
     latest: results.slice(-LATEST_RESULTS),

@@ -280,7 +280,7 @@ const showCommand = command({
   summary:
     "Show the policies: OWNER/NAME (none for the organization), state, disruptions, code versions, " +
     "results, tests, release passes, release after (s), length (s), tests that the policy released, how " +
-    "many of these failed again within 60 days",
+    "many of these failed again within 60 days, and how many did not while their 60 days are not over",
   example: "quarantine policy show --org acme",
   input: {
     org: ORG,
@@ -289,16 +289,22 @@ const showCommand = command({
   async run({ org, repo }, context) {
     const { sql, organization } = await openOrganization(context, org);
     const repository = repo && await requireRepository(sql, organization, repo);
-    const { records, released, failedAgain } = await policiesOf(sql, organization, repository);
+    const { records, released, failedAgain, undecided } = await policiesOf(sql, {
+      ...organization,
+      now: context.now,
+    }, repository);
     if (records.length === 0) context.note("the policy is off: nothing is set");
     else if (repository && records[0]!.repository === null) {
       context.note("it has no policy of its own: the organization's applies");
     }
     if (released > 0) {
+      const open = undecided === 0
+        ? ""
+        : `; of ${plural(undecided, "other")} the 60 days are not over`;
       context.note(
         `of ${
           plural(released, "test")
-        } that the policy released, ${failedAgain} failed again within 60 days ` +
+        } that the policy released, ${failedAgain} failed again within 60 days${open} ` +
           "(on Apache Ozone's history 48 to 71 %: calm is not fixed)",
       );
     }
@@ -323,7 +329,7 @@ const showCommand = command({
  */
 async function policiesOf(
   sql: Queryable,
-  organization: Organization,
+  organization: Organization & { now: number },
   repository: Repository | undefined,
 ) {
   const { organizationId } = organization;
@@ -336,15 +342,16 @@ async function policiesOf(
     all,
     (one) => policyOf.get(formatRepositoryName(one)) ?? policyOf.get(null),
   );
-  const total = { released: 0, failedAgain: 0 };
+  const total = { released: 0, failedAgain: 0, undecided: 0 };
   const records = [];
   for (const policy of [...policies, undefined]) {
     const own = subjects.get(policy);
-    const { released, failedAgain } = await countReleases(sql, organization, own ?? []);
+    const { released, failedAgain, undecided } = await countReleases(sql, organization, own ?? []);
     total.released += released;
     total.failedAgain += failedAgain;
+    total.undecided += undecided;
     if (policy && (!repository || own)) {
-      records.push({ ...policyRecord(policy), released, failed_again: failedAgain });
+      records.push({ ...policyRecord(policy), released, failed_again: failedAgain, undecided });
     }
   }
   return { records, ...total };

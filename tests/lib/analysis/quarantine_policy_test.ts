@@ -75,9 +75,15 @@ describe("a test enters the quarantine", () => {
     const released = (days: number) => ({ leftAt: NOW - days * DAY, releasedAt: NOW - days * DAY });
     assert.match(
       decided(again, released(30)),
-      /^enter: 1 disruption .*: it failed again, released 30 days ago$/,
+      /^enter: 1 disruption .*: it failed again 29 days after its release$/,
     );
     assert.match(decided(again, released(61)), /^skip: 1 disruption/);
+    // The failure counts, whenever the policy is applied.
+    assert.match(
+      decided([run("fp", 10), run("fp", 1)], released(69)),
+      /^enter: 2 disruptions .*: it failed again 59 days after its release$/,
+    );
+    assert.match(decided([run("pp", 10), run("fp", 1)], released(69)), /^skip: 1 disruption/);
     // A later entry was removed by hand.
     assert.match(decided(again, { ...released(30), leftAt: NOW - 2 * DAY }), /^skip: 1 disruption/);
     assert.match(decided([passes(3, 1)], released(30)), /^skip: 0 disruptions/);
