@@ -360,20 +360,27 @@ ci_lines() {
   done
   case ${MATRIX:-} in "{"*) ci_line MATRIX "$MATRIX" ;; esac
   event_lines
-  ci_line HEAD_COMMIT "$($git rev-parse --verify --quiet HEAD 2>/dev/null)"
-  ci_line HEAD_TREE "$($git rev-parse --verify --quiet "HEAD^{tree}" 2>/dev/null)"
+  set -- $($git rev-parse --revs-only HEAD "HEAD^{tree}" 2>/dev/null)
+  ci_line HEAD_COMMIT "${1:-}"
+  ci_line HEAD_TREE "${2:-}"
   ci_line HEAD_ORIGIN "$($git config --get remote.origin.url 2>/dev/null)"
-  ci_line HEAD_FOLDER "$($git rev-parse --show-toplevel 2>/dev/null)"
+  ci_line HEAD_FOLDER "$head_folder"
 }
 
 # In a monorepo, a tool may write the paths of a package. Prints the folder of the checkout that the paths
 # of a report begin at: of its first files that decides which does not exist from the top, but from a folder
 # above the report.
 prefix_of() {
-  if [ -n "${TEST_ANALYTICS_PATH_PREFIX:-}" ] || [ -z "$checkout" ]; then return; fi
-  top=$(cd "$checkout" 2>/dev/null && pwd -P) && above=$(cd "$(dirname "$1")" && pwd -P) || return
-  dd if="$1" bs=65536 count=1 2>/dev/null | LC_ALL=C grep -oE '[[:space:]]file="[^"&]+"' | head -n 20 |
-    sed 's/^.file="//; s/"$//; s,\\,/,g; s,^\(\./*\)*,,' | while IFS= read -r file; do
+  if [ -n "${TEST_ANALYTICS_PATH_PREFIX:-}" ] || [ -z "$top" ]; then return; fi
+  case $1 in */*) above=${1%/*}/ ;; *) above=. ;; esac
+  above=$(cd "$above" && pwd -P) || return
+  left=20
+  dd if="$1" bs=65536 count=1 2>/dev/null | LC_ALL=C grep -oE '[[:space:]]file="[^"&]+"' |
+    while IFS= read -r file && [ $left -gt 0 ]; do
+    left=$((left - 1))
+    file=${file#?file=?}
+    file=${file%?}
+    case $file in *\\* | .*) file=$(printf '%s' "$file" | sed 's,\\,/,g; s,^\(\./*\)*,,') ;; esac
     case $file in /* | [A-Za-z]:* | ../*) continue ;; esac
     [ ! -e "$top/$file" ] || break
     folder=$above
@@ -389,7 +396,10 @@ prefix_of() {
 
 # Copies a file into a folder of the archive, below its own path.
 pack() {
-  path_inside=$(printf '%s' "$1" | sed 's,//*,/,g; s,^\(\.*/\)*,,; s,/\.\./,/,g')
+  path_inside=$1
+  case $1 in *//* | /* | .*/* | */../*)
+    path_inside=$(printf '%s' "$1" | sed 's,//*,/,g; s,^\(\.*/\)*,,; s,/\.\./,/,g') ;;
+  esac
   inside=$work/$2/$path_inside
   number=1
   while [ -e "$inside" ]; do
@@ -398,11 +408,15 @@ pack() {
     number=$((number + 1))
     inside=$work/$2/$number/$path_inside
   done
-  mkdir -p "$(dirname "$inside")" && cp "$1" "$inside" && count=$((count + 1))
-  folder_inside=${inside#"$work"/}
-  folder_inside=${folder_inside%/*}
-  if [ "$2" = coverage ] || grep -qF "$folder_inside	" "$work/path-prefixes.txt" 2>/dev/null; then return; fi
-  printf '%s\t%s\n' "$folder_inside" "$(prefix_of "$1")" >>"$work/path-prefixes.txt"
+  folder=${inside%/*}
+  { [ -d "$folder" ] || mkdir -p "$folder"; } && cp "$1" "$inside" && count=$((count + 1))
+  folder=${folder#"$work"/}
+  case $2$prefixes in coverage* | *"
+$folder	"*) return ;; esac
+  prefix=$(prefix_of "$1")
+  [ -z "$prefix" ] || has_prefix=true
+  prefixes="$prefixes
+$folder	$prefix"
 }
 
 # What a glob matches, as the program reads it: the shell has no **. Hidden files are passed over, and
@@ -447,6 +461,7 @@ matches() {
 # Copies what the lines of the first argument name.
 pack_all() {
   count=0
+  [ -n "$1" ] || return
   old_ifs=$IFS
   IFS='
 '
@@ -500,7 +515,12 @@ commit=${TEST_ANALYTICS_COMMIT:-}
 tree=${TEST_ANALYTICS_TREE:-}
 [ -n "$tree" ] || [ -z "$commit" ] ||
   tree=$($git rev-parse --verify --quiet "$commit^{tree}" 2>/dev/null) || tree=
-checkout=$($git rev-parse --show-toplevel 2>/dev/null) || checkout=${GITHUB_WORKSPACE:-${CI_PROJECT_DIR:-}}
+head_folder=$($git rev-parse --show-toplevel 2>/dev/null)
+checkout=${head_folder:-${GITHUB_WORKSPACE:-${CI_PROJECT_DIR:-}}}
+top=
+[ -z "$checkout" ] || top=$(cd "$checkout" 2>/dev/null && pwd -P)
+prefixes=
+has_prefix=false
 
 work=$(mktemp -d) || give_up "no temporary folder"
 trap 'rm -rf "$work" "$work.gz" "$work.out"' EXIT
@@ -522,7 +542,7 @@ case $exit_code:${TEST_ANALYTICS_JOB_STATUS:-${CI_JOB_STATUS:-}} in
   :failure | :failed) exit_code=1 ;;
 esac
 ci_lines >"$work/ci.env"
-grep -q '	.' "$work/path-prefixes.txt" 2>/dev/null || rm -f "$work/path-prefixes.txt"
+[ $has_prefix = false ] || printf '%s\n' "$prefixes" >"$work/path-prefixes.txt"
 [ -z "${TEST_ANALYTICS_PATH_PREFIX:-}" ] || printf '\t%s\n' "$TEST_ANALYTICS_PATH_PREFIX" >"$work/path-prefixes.txt"
 {
   yaml_line version 1.0

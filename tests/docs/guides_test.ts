@@ -1,11 +1,12 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { glob } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { type Database, openDatabase } from "../../db/connection/connect.ts";
 import { copyTemplate, openTestServer, withDatabase } from "../database.ts";
+import { runHere } from "../e2e/prepare.ts";
 import { start } from "../e2e/program.ts";
 import { NO_CI } from "../no_ci.ts";
 
@@ -30,6 +31,9 @@ const NOT_RUN = ["systemd", "reverse_proxy", "replicas", "citus"];
 /** Milliseconds that the commands of a guide may take: some wait for what never comes if it is wrong. */
 const TIMEOUT_MS = 300_000;
 
+/** A process of its own for services, and for what reads standard input or the current folder. */
+const PROCESSES = ["serve", "up", "import"];
+
 /** URL of a PostgreSQL server; empty when there is none. */
 const SERVER = process.env.TEST_DATABASE_URL ?? "";
 
@@ -50,6 +54,41 @@ function withCurl(commands: string): string {
     "until curl --silent --fail http://127.0.0.1:8000/health >/dev/null; do sleep 0.2; done\n$&",
   );
 }
+
+/**
+ * Serves the other commands of the guides: they run in this process, because one of their own takes a second
+ * of processor time. A request has the arguments and the environment; the response is the exit code.
+ */
+function serveCommands() {
+  return Deno.serve({ hostname: "127.0.0.1", port: 0, onListen: () => {} }, async (request) => {
+    const parts = (await request.text()).split("\0");
+    const args = parts.splice(0, Number(request.headers.get("arguments")));
+    const environment = Object.fromEntries(
+      parts.filter((part) => part !== "").map((part) => part.split(/=([^]*)/, 2)),
+    );
+    const { PWD = "", DATA_DIR = "" } = environment;
+    const { code, stdout, stderr } = await runHere(args, {
+      ...environment,
+      DATA_DIR: resolve(PWD, DATA_DIR || "data"),
+    });
+    const answer = request.headers.get("answer")!;
+    await Deno.writeTextFile(join(answer, "stdout"), stdout);
+    await Deno.writeTextFile(join(answer, "stderr"), stderr);
+    return new Response(String(code));
+  });
+}
+
+/** The program of the guides. */
+const PROGRAM = `#!/bin/sh
+case $1 in ${PROCESSES.join(" | ")}) exec "${Deno.execPath()}" run -A "${ROOT}main.ts" "$@" ;; esac
+answer=$(mktemp -d)
+code=$({ printf '%s\\0' "$@" && env -0; } |
+  curl --silent -H "arguments: $#" -H "answer: $answer" --data-binary @- "$COMMANDS")
+cat "$answer/stdout"
+cat "$answer/stderr" >&2
+rm -r "$answer"
+exit "$code"
+`;
 
 /** Files whose text names a command for pytest. */
 async function* textsWithCommands(): AsyncGenerator<[path: string, text: string], void> {
@@ -75,18 +114,17 @@ describe("the guides", () => {
 
 describe("the guides to running the service", () => {
   let tools = "";
+  let commandServer: Deno.HttpServer<Deno.NetAddr>;
 
   before(async () => {
     tools = await Deno.makeTempDir({ prefix: "test-analytics-tools-" });
-    const program = join(tools, "test-analytics");
-    const main = join(ROOT, "main.ts");
-    await Deno.writeTextFile(
-      program,
-      `#!/bin/sh\nexec "${Deno.execPath()}" run -A "${main}" "$@"\n`,
-      { mode: 0o755 },
-    );
+    await Deno.writeTextFile(join(tools, "test-analytics"), PROGRAM, { mode: 0o755 });
+    commandServer = serveCommands();
   });
-  after(() => Deno.remove(tools, { recursive: true }));
+  after(async () => {
+    await commandServer.shutdown();
+    await Deno.remove(tools, { recursive: true });
+  });
 
   /** Runs commands in a new folder and returns their output; all must succeed. */
   async function run(
@@ -129,6 +167,7 @@ describe("the guides to running the service", () => {
           PORT: String(port),
           UPLOAD_PORT: String(uploadPort),
           PATH: `${tools}:${process.env.PATH}`,
+          COMMANDS: `http://127.0.0.1:${commandServer.addr.port}`,
           ...environment,
         },
       }).output();
