@@ -74,7 +74,7 @@ export const testEvidenceRoute = defineJsonRoute({
   schema: schemas.object("TestEvidence", {
     state: schemas.described(
       v.picklist(TEST_STATES),
-      "broken: every run of the last segment failed at last, at least 3; flaky: failures in it, or a " +
+      "broken: every run of the last segment failed at last, at least 3, or the last 10 of a job; flaky: failures in it, or a " +
         "disruption in the last 14 days; healthy: at least 10 runs; otherwise new",
     ),
     environment: schemas.environment,
@@ -107,6 +107,13 @@ export const testEvidenceRoute = defineJsonRoute({
         passes_needed: schemas.count("The fewest passes that happen by chance with at most 5 %"),
       }),
       "What its passes say",
+    ),
+    not_run_since: schemas.described(
+      v.array(v.string()),
+      "Environments in which it has not run since the commit in since, although it ran 20 times in another",
+    ),
+    passes_elsewhere: schemas.count(
+      "Passes since the commit in since that prove nothing: in jobs in which it never failed before",
     ),
     stopped: schemas.described(
       v.nullable(schemas.object("StoppedRunning", {
@@ -192,6 +199,8 @@ export function evidenceView(
       by_chance: calm.byChance,
       passes_needed: calm.passesNeeded,
     },
+    not_run_since: last.notRunSince,
+    passes_elsewhere: last.passesElsewhere,
     stopped: stopped && {
       last_run_at: formatTimestamp(stopped.lastRunAt),
       job_runs: stopped.jobRuns,

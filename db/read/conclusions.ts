@@ -117,7 +117,6 @@ async function findNow(
       "code",
       "branch",
       "queueBase",
-      "pullNumber",
       "environment",
       "job",
       "shard",

@@ -4,7 +4,7 @@ import { ImpliedPasses } from "../../lib/analysis/repetition/implied_passes.ts";
 import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
 import { areSeveral, severalCommits } from "../../lib/base/commit.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
-import { JobRuns, retiredEnvironments, type Stopped } from "../../lib/evidence/stopped.ts";
+import { JobRuns, type Stopped } from "../../lib/evidence/stopped.ts";
 import {
   type HistoryRun,
   MAX_HISTORY_RUNS,
@@ -12,6 +12,8 @@ import {
   runOutcome,
   wasAdded,
 } from "../../lib/evidence/test_evidence.ts";
+import { retiredEnvironments } from "../../lib/evidence/turns.ts";
+import { withoutOutages } from "../../lib/evidence/base_runs.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { loadBaseBranch } from "./base_branch.ts";
@@ -21,6 +23,8 @@ import { loadTestFacts } from "./test_facts.ts";
 import { BASE_COLUMNS, MAX_BASE_SUBMISSIONS } from "./test_states.ts";
 
 const COLUMNS = [...BASE_COLUMNS, "runner"] as const;
+
+type RunOutcome = ReturnType<typeof runOutcome>;
 
 /** A run of the test, and where it ran. */
 type BaseRun = HistoryRun & Run<"job" | "shard" | "runner">;
@@ -65,49 +69,48 @@ export async function loadBaseHistory(
   const selected = new SelectedTests([testNo]);
   const { setUpOf } = await loadTestFacts(sql, { repositoryId, testNos: new Set([testNo]) });
   const implied = new ImpliedPasses([testNo], setUpOf);
-  const runs: BaseRun[] = [];
-  const counts = new Map<string, number>();
   let repair: Repair | null = null;
   const commits = new Set<string>();
-  // The newest come first.
-  const turns: { ran: boolean; run: Run<"job" | "environment" | "shard"> }[] = [];
-  let submissions = 0;
+  const all: (Run<Exclude<typeof COLUMNS[number], "results">> & { outcome: RunOutcome })[] = [];
   for await (const run of eachRun(sql, { repositoryId, columns: COLUMNS, filter, where })) {
-    const { results, isOutage, ...version } = run;
-    const count = counts.get(version.environment) ?? 0;
+    const { results, ...version } = run;
     const commit = version.commitOid.toLowerCase();
     const isGiven = commitOid !== "" && commit.startsWith(commitOid);
     if (isGiven) commits.add(commit);
     if (isGiven || laterCommits.has(commit)) repair = { commitOid, recordedAt: version.recordedAt };
-    if (!isOutage) {
-      let outcome = null as ReturnType<typeof runOutcome>;
-      results.each(selected, (_, attempts) => outcome = runOutcome(attempts));
-      // A report has a set-up only when it failed.
-      if (implied.in(results).length > 0) outcome = { hasFailed: false, hasFailedAtLast: false };
-      turns.push({ ran: outcome !== null, run: version });
-      if (outcome && count < MAX_HISTORY_RUNS) {
-        counts.set(version.environment, count + 1);
-        runs.push({ ...version, ...outcome });
-      }
-    }
-    if (++submissions === MAX_BASE_SUBMISSIONS) break;
+    let outcome = null as RunOutcome;
+    results.each(selected, (_, attempts) => outcome = runOutcome(attempts));
+    // A report has a set-up only when it failed.
+    if (implied.in(results).length > 0) outcome = { hasFailed: false, hasFailedAtLast: false };
+    all.push({ ...version, outcome });
+    if (all.length === MAX_BASE_SUBMISSIONS) break;
   }
-  runs.reverse();
-  turns.reverse();
-  const retired = retiredEnvironments(
-    turns.filter(({ ran }) => ran).map(({ run: { environment } }) => environment),
+  const counted = withoutOutages(all.reverse());
+  const runs = latestOfEach(
+    counted.flatMap(({ outcome, ...run }) => outcome ? [{ ...run, ...outcome }] : []),
   );
+  const retired = retiredEnvironments(runs);
   return {
     runs,
     current: runs.filter(({ environment }) => !retired.has(environment)),
     repair,
     wrongCommit: areSeveral(commits) ? severalCommits(commitOid) : null,
     base,
-    wasAdded: (name) =>
-      wasAdded(turns.filter(({ run }) => run.environment === name).map(({ ran }) => ran)),
-    stopped: new JobRuns(turns.map(({ run }) => run)).stopOf({
-      last: turns.findLastIndex(({ ran }) => ran),
-      ranIn: (turn) => turns[turn]!.ran,
+    wasAdded: (environment) =>
+      wasAdded(counted.map((run) => ({ ...run, ran: run.outcome !== null })), environment),
+    stopped: new JobRuns(counted).stopOf({
+      last: counted.findLastIndex(({ outcome }) => outcome !== null),
+      ranIn: (runNo) => counted[runNo]!.outcome !== null,
     }),
   };
+}
+
+/** The last 2,000 runs of each environment. */
+function latestOfEach(runs: readonly BaseRun[]): BaseRun[] {
+  const counts = new Map<string, number>();
+  return runs.toReversed().filter(({ environment }) => {
+    const count = counts.get(environment) ?? 0;
+    counts.set(environment, count + 1);
+    return count < MAX_HISTORY_RUNS;
+  }).reverse();
 }

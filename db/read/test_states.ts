@@ -9,6 +9,7 @@ import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { passesNeeded } from "../../lib/evidence/calm.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import type { VersionOutcome } from "../../lib/evidence/segments.ts";
+import { withoutOutages } from "../../lib/evidence/base_runs.ts";
 import { MIN_BROKEN_RUNS, TEST_STATES, type TestState } from "../../lib/evidence/states.ts";
 import {
   isProving,
@@ -311,7 +312,7 @@ async function* eachBaseRuns(
     const next = runCount < runsPerStatement ? Infinity : found.pop()![0];
     for (const [repositoryId, latest] of found) {
       const runs = latest.length < runsTogether
-        ? latest.filter(({ isOutage }) => !isOutage).reverse()
+        ? withoutOutages(latest.reverse())
         : await loadBaseRuns(sql, { repositoryId, base });
       yield [repositoryId, runs];
     }
@@ -396,12 +397,11 @@ async function loadBaseRuns(
   const where = isOfBase(sql, basePatterns(base));
   const filter = ALL_SUBMISSIONS;
   const runs: BaseRun[] = [];
-  let submissions = 0;
   for await (const run of eachRun(sql, { repositoryId, columns: BASE_COLUMNS, filter, where })) {
-    if (!run.isOutage) runs.push(run);
-    if (++submissions === MAX_BASE_SUBMISSIONS) break;
+    runs.push(run);
+    if (runs.length === MAX_BASE_SUBMISSIONS) break;
   }
-  return runs.reverse();
+  return withoutOutages(runs.reverse());
 }
 
 /** By test_no: the environments in which a test is disruptive in the window. Most repositories have one. */

@@ -33,6 +33,13 @@ export function chanceOfPasses({ runs, failures }: VersionOutcome, passes: numbe
   return Math.exp(logBeta(a, b + passes) - logBeta(a, b));
 }
 
+/** The probability that `further` runs all fail after `failures` in `runs`, as for {@linkcode chanceOfPasses}. */
+export function chanceOfFailures({ runs, failures }: VersionOutcome, further: number): number {
+  const a = PRIOR.failures + failures;
+  const b = PRIOR.passes + runs - failures;
+  return Math.exp(logBeta(a + further, b) - logBeta(a, b));
+}
+
 /** The smallest number of passes that happens by chance with at most 5 %. */
 export function passesNeeded(before: VersionOutcome): number {
   let high = 1;

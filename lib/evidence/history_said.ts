@@ -29,6 +29,13 @@ export function sayRate(
   return `fails in ${percent(rate)} % of runs on ${base} (${counts}, ${interval})`;
 }
 
+/** `Its last 25 runs in the job stress all failed`; `""` when that is not what makes the test broken. */
+export function sayFailing({ failingRuns }: Pick<TestEvidence, "failingRuns">): string {
+  if (!failingRuns) return "";
+  const { job, runs } = failingRuns;
+  return `Its last ${formatCount(runs)} runs${job && ` in the job ${job}`} all failed`;
+}
+
 /**
  * `since 12 to 14 Nov, one of 9 changes`; `since 12 to 14 Nov, at code that passed before: no change is the cause`;
  * `""` with one segment.
@@ -94,15 +101,18 @@ export function repairProof(
 
 /** What the runs since a commit that is meant as the repair say, with {@linkcode repairProof} in front. */
 export function sayRepair(
-  { calm, failuresBefore, failuresSince }: Pick<
+  { calm, failuresBefore, failuresSince, passesElsewhere }: Pick<
     TestEvidence,
-    "calm" | "failuresBefore" | "failuresSince"
+    "calm" | "failuresBefore" | "failuresSince" | "passesElsewhere"
   >,
   { commitOid }: { commitOid: string },
 ): string {
   const { byChance, passesNeeded, ...runs } = calm!;
   const proof = repairProof(calm!);
-  const passes = `${passesOf(runs)} since ${shortCommit(commitOid)}`;
+  const elsewhere = passesElsewhere > 0
+    ? ` (and ${formatCount(passesElsewhere)} in jobs in which it never failed)`
+    : "";
+  const passes = `${passesOf(runs)} since ${shortCommit(commitOid)}${elsewhere}`;
   if (byChance === null) {
     return `${proof}: ${passes}, and ${
       failuresSince === 1 ? "a failure" : plural(failuresSince, "failure")

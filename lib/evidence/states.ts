@@ -10,8 +10,8 @@ export type TestState = typeof TEST_STATES[number];
 /** Fewer failed runs in a row are an accident as well as a breakage. */
 export const MIN_BROKEN_RUNS = 3;
 
-/** Runs of its job without a test after which it stopped running. */
-export const STOPPED_RUNS = 20;
+/** Failed runs of a job in a row that make a test broken although earlier ones passed. */
+export const MIN_FAILING_RUNS = 10;
 
 /** Fewer runs without a failure say little. */
 const MIN_HEALTHY_RUNS = 10;

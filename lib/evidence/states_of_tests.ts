@@ -4,7 +4,7 @@ import { type Run, SelectedTests, type TestList } from "../analysis/run.ts";
 import { chanceOfPasses, MAX_CHANCE } from "./calm.ts";
 import { exceptionsOf, TestOutcomes } from "./outcomes_of_runs.ts";
 import { MIN_BROKEN_RUNS, stateIn, worstEnvironment } from "./states.ts";
-import { JobRuns, lastRunsOf, retiredEnvironments, type Stopped } from "./stopped.ts";
+import { JobRuns, lastRunsOf, type Stopped } from "./stopped.ts";
 import {
   BaseHistories,
   type Environments,
@@ -18,6 +18,7 @@ import {
   type TestStateFacts,
   wasAdded,
 } from "./test_evidence.ts";
+import { retiredEnvironments } from "./turns.ts";
 
 /** What the states are decided by. */
 export type StateRun = Run<
@@ -138,8 +139,8 @@ export function statesOf(
       since: () => histories.since(outcomesOf(testNo), environments),
       wasAdded: () => {
         const outcomes = outcomesOf(testNo);
-        const own = runs.keys().filter((runNo) => runs[runNo]!.environment === facts.environment);
-        return wasAdded(own.map((runNo) => outcomes[runNo] !== 0));
+        const all = runs.map((run, runNo) => ({ ...run, ran: outcomes[runNo] !== 0 }));
+        return wasAdded(all, facts.environment);
       },
     });
   }
@@ -150,7 +151,11 @@ export function statesOf(
 function clearRetired(outcomes: Uint8Array, runs: readonly StateRun[]): void {
   const ran: number[] = [];
   for (let runNo = 0; runNo < outcomes.length; runNo++) if (outcomes[runNo] !== 0) ran.push(runNo);
-  const retired = retiredEnvironments(ran.map((runNo) => runs[runNo]!.environment));
+  const retired = retiredEnvironments(
+    ran.map((runNo) => (
+      { environment: runs[runNo]!.environment, hasFailed: hasFailed(outcomes[runNo]!) }
+    )),
+  );
   if (retired.size === 0) return;
   for (const runNo of ran) if (retired.has(runs[runNo]!.environment)) outcomes[runNo] = 0;
 }

@@ -1,12 +1,12 @@
-/** Tests that stopped running: their job, or other environments, go on without them. */
+/** Tests that stopped running: their job goes on without them. */
 import type { Run, SelectedTests, TestList } from "../analysis/run.ts";
 import { exceptionsOf } from "./outcomes_of_runs.ts";
-import { STOPPED_RUNS } from "./states.ts";
+import { stopIn, STOPPED_RUNS } from "./turns.ts";
 
 type JobRun = Run<"job" | "environment" | "shard">;
 
 /** A job in an environment and a shard. */
-function jobKeyOf({ job, environment, shard }: JobRun): string {
+export function jobKeyOf({ job, environment, shard }: JobRun): string {
   return JSON.stringify([job, environment, shard]);
 }
 
@@ -18,29 +18,6 @@ export interface Stopped {
   stoppedAt: number;
   /** Runs of its job, in its environment and shard, that came after its last run. */
   jobRuns: number;
-}
-
-/**
- * Where in a series of turns the own ones had stopped; `null` if they go on, or there is none. They stop after 20 turns
- * of others. What takes its turn with others, as a nightly run does that shares the name of its job with the runs of
- * each change, stops after as many as there were among its last 20 own turns.
- *
- * @param turns oldest first, whether each is an own one
- */
-export function stopIn(turns: readonly boolean[]): number | null {
-  const last = turns.lastIndexOf(true);
-  let own = 0;
-  let others = 0;
-  let othersAmong = 0;
-  for (let at = last; at >= 0 && own < STOPPED_RUNS; at--) {
-    if (turns[at]) {
-      own++;
-      othersAmong = others;
-    } else others++;
-  }
-  if (own === 0) return null;
-  const stop = last + Math.ceil(STOPPED_RUNS * Math.max(1, othersAmong / own));
-  return stop < turns.length ? stop : null;
 }
 
 /** Runs by their job, for the question when each of thousands of tests stopped running. */
@@ -79,20 +56,6 @@ export class JobRuns {
     const jobRuns = own.length - 1 - own.lastIndexOf(last);
     return { lastRunAt: at(last), stoppedAt: at(own[stop]!), jobRuns };
   }
-}
-
-/**
- * The environments in which a test stopped running while it goes on in others, such as a version that left the matrix.
- *
- * @param environments of the runs of the test, oldest first
- */
-export function retiredEnvironments(environments: readonly string[]): Set<string> {
-  const last = new Map(environments.map((environment, place) => [environment, place]));
-  const retired = [...last].filter(([environment, place]) =>
-    place + STOPPED_RUNS < environments.length &&
-    stopIn(environments.map((one) => one === environment)) !== null
-  );
-  return new Set(retired.map(([environment]) => environment));
 }
 
 /**

@@ -2,7 +2,7 @@
 import type { Attempts } from "../analysis/columns.ts";
 import { matchesPatterns, type Patterns } from "../query/submission_filter.ts";
 import { rateInterval } from "./beta.ts";
-import { type Calm, calmAfter } from "./calm.ts";
+import { type Calm, calmAfter, chanceOfFailures, MAX_CHANCE, passesNeeded } from "./calm.ts";
 import {
   changeRange,
   findSegments,
@@ -12,23 +12,32 @@ import {
 } from "./segments.ts";
 import {
   MIN_BROKEN_RUNS,
+  MIN_FAILING_RUNS,
   stateIn,
-  STOPPED_RUNS,
   type TestState,
   worstEnvironment,
 } from "./states.ts";
+import { stopIn, STOPPED_RUNS } from "./turns.ts";
 
 /** More runs of an environment say nothing about today. */
 export const MAX_HISTORY_RUNS = 2_000;
 
 /**
- * Whether an environment has runs from before those of a test that count: the test was added later.
+ * Whether the job of a test ran other code before the first run of the test: it was added later. Another shard of its
+ * first run may have been uploaded before.
  *
- * @param ran whether the test ran in each run of the environment, oldest first
+ * @param runs on the base branch, with the test or without, oldest first
  */
-export function wasAdded(ran: Iterable<boolean>): boolean {
-  const [first, ...others] = ran;
-  return first === false && others.filter(Boolean).length < MAX_HISTORY_RUNS;
+export function wasAdded(
+  runs: Iterable<{ ran: boolean; code: string; environment: string; job: string }>,
+  environment: string,
+): boolean {
+  const own = [...runs].filter((run) => run.environment === environment);
+  const first = own.findIndex(({ ran }) => ran);
+  if (first === -1) return false;
+  const { job, code } = own[first]!;
+  const isLater = own.slice(0, first).some((run) => run.job === job && run.code !== code);
+  return isLater && own.filter(({ ran }) => ran).length < MAX_HISTORY_RUNS;
 }
 
 /** What a submission on the base branch tested: the same for all of its tests. */
@@ -38,6 +47,8 @@ interface TestedRun {
   /** What was tested: a tree, otherwise a commit. */
   code: string;
   environment: string;
+  /** `""` when unknown. */
+  job: string;
   /** Seconds since 1970. */
   recordedAt: number;
 }
@@ -129,6 +140,10 @@ export interface TestEvidence extends TestStateFacts {
   /** Failed runs before the commit that is given, and since; 0 without one. */
   failuresBefore: number;
   failuresSince: number;
+  /** The latest runs of a job, which all failed, when not all of the last segment did: they make the test broken. */
+  failingRuns: { job: string; runs: number } | null;
+  /** Passes since that commit which prove nothing: in jobs that ran it before, and in which it never failed. */
+  passesElsewhere: number;
   /**
    * The environments in which the test has not run since that commit, while it ran 20 times in another: they may
    * have been retired.
@@ -173,8 +188,11 @@ interface EnvironmentRuns {
   environment: string;
   /** Their positions among all runs. */
   runNos: Int32Array;
-  /** The code of each, as a number. */
+  /** The code of each, and its code version, as numbers. */
+  codes: Int32Array;
   codeNos: Int32Array;
+  /** The job of each, as a number. */
+  jobNos: Int32Array;
   /** Room for the runs of the test that is looked at, as for its versions. */
   room: Int32Array;
   /** The versions of the test that is looked at: thousands of tests in turn would be half a second of garbage. */
@@ -214,16 +232,17 @@ export class BaseHistories {
     this.#runs = runs;
     const positions = Map.groupBy(runs.keys(), (runNo) => runs[runNo]!.environment);
     this.#environments = Array.from(positions, ([environment, runNos]) => {
-      const numbers = new Map<string, number>();
-      const codeNos = Int32Array.from(runNos, (runNo) => {
-        const { code } = runs[runNo]!;
-        const codeNo = numbers.get(code) ?? numbers.size;
-        numbers.set(code, codeNo);
-        return codeNo;
-      });
-      const versions = roomForVersions(numbers.size);
-      const room = new Int32Array(runNos.length);
-      return { environment, runNos: Int32Array.from(runNos), codeNos, room, versions };
+      const own = runNos.map((runNo) => runs[runNo]!);
+      const { codeNos, count } = codeVersionsOf(own);
+      return {
+        environment,
+        runNos: Int32Array.from(runNos),
+        codes: numbersOf(own.map(({ code }) => code)),
+        codeNos,
+        jobNos: numbersOf(own.map(({ job }) => job)),
+        room: new Int32Array(runNos.length),
+        versions: roomForVersions(count),
+      };
     });
   }
 
@@ -275,7 +294,15 @@ export class BaseHistories {
         ? calmSince(history, ranSince)
         : { calm: passing && calmAfter(passing.before, passing.passes), ...NO_FAILURES },
       notRunSince,
+      failingRuns: state === "broken" && last.failures < last.runs
+        ? this.#failingRuns(history)
+        : null,
     };
+  }
+
+  #failingRuns(history: EnvironmentHistory): TestEvidence["failingRuns"] {
+    const found = failingJob(history);
+    return found && { job: this.#runs[found.runNo]!.job, runs: found.runs };
   }
 
   #worst(outcomes: Uint8Array, disruptedIn: Environments, ranSince: RunsSince | null = null) {
@@ -315,7 +342,7 @@ export class BaseHistories {
     return {
       from: this.#versionAt(versions, from),
       to: this.#versionAt(versions, to),
-      changes: history.isInTime ? changesInTime(history, from, to) : to - from,
+      changes: changesBetween(history, from, to),
     };
   }
 
@@ -326,7 +353,8 @@ export class BaseHistories {
 
   /**
    * The runs of a commit and of later code, by their numbers. Code that ran before the first run of the commit is
-   * without it, even if it runs again later, unless the commit restores it.
+   * without it, even if it runs again later, unless the commit restores it. If a later commit brings such code back, its
+   * passes prove nothing, but the test failed again.
    */
   #runsSince({ commitOid, recordedAt }: Repair): RunsSince {
     const runs = this.#runs;
@@ -336,14 +364,20 @@ export class BaseHistories {
       run.recordedAt === recordedAt && (own.length === 0 || own.includes(run))
     );
     if (first === -1) return () => false;
-    const before = new Set(runs.slice(0, first).map(({ code }) => code));
-    for (const { code } of own) before.delete(code);
-    return (runNo) => runNo >= first && !before.has(runs[runNo]!.code);
+    const before = runs.slice(0, first);
+    const commits = new Set(before.map(({ commitOid }) => commitOid));
+    const codes = new Set(before.map(({ code }) => code));
+    for (const { code } of own) codes.delete(code);
+    return (runNo, hasFailed) => {
+      if (runNo < first) return false;
+      const { code, commitOid } = runs[runNo]!;
+      return !codes.has(code) || hasFailed && !commits.has(commitOid);
+    };
   }
 }
 
-/** Whether a run, by its number, is of a commit or of later code. */
-type RunsSince = (runNo: number) => boolean;
+/** Whether a run, by its number, says what a commit or later code does. */
+type RunsSince = (runNo: number, hasFailed: boolean) => boolean;
 
 /** The environments in which a repair is proved least, and those that have not run the test since. */
 function provable<Found extends { history: EnvironmentHistory; environment: string }>(
@@ -376,18 +410,62 @@ function proofOf(
 }
 
 /** What the runs since a commit say, against all others. */
-function calmSince({ of: { runNos }, outcomes, ran }: EnvironmentHistory, ranSince: RunsSince) {
+function calmSince(history: EnvironmentHistory, ranSince: RunsSince) {
+  const { of: { runNos, jobNos }, outcomes, ran } = history;
   const before = { runs: 0, failures: 0 };
-  const after = { runs: 0, failures: 0 };
+  const ranBefore = new Set<number>();
+  const failedBefore = new Set<number>();
+  const since: number[] = [];
   for (const at of ran) {
-    const runNo = runNos[at]!;
-    const counts = ranSince(runNo) ? after : before;
-    counts.runs++;
-    if (outcomes[runNo] !== PASSED) counts.failures++;
+    const hasFailed = outcomes[runNos[at]!] !== PASSED;
+    if (ranSince(runNos[at]!, hasFailed)) {
+      since.push(at);
+      continue;
+    }
+    before.runs++;
+    ranBefore.add(jobNos[at]!);
+    if (!hasFailed) continue;
+    before.failures++;
+    failedBefore.add(jobNos[at]!);
   }
-  const calm: CalmSince = calmAfter(before, after.runs - after.failures);
-  if (after.failures > 0) calm.byChance = null;
-  return { calm, failuresBefore: before.failures, failuresSince: after.failures };
+  let passes = 0, failures = 0, passesElsewhere = 0;
+  for (const at of since) {
+    const job = jobNos[at]!;
+    if (outcomes[runNos[at]!] !== PASSED) failures++;
+    else if (failedBefore.size > 0 && ranBefore.has(job) && !failedBefore.has(job)) {
+      passesElsewhere++;
+    } else passes++;
+  }
+  const calm: CalmSince = calmAfter(rarestFailures(history, before, since), passes);
+  if (failures > 0) calm.byChance = null;
+  return {
+    calm,
+    failuresBefore: before.failures,
+    failuresSince: failures,
+    passesElsewhere,
+  };
+}
+
+/**
+ * The runs before a commit that its passes are compared with: all, or those from the last segment with failures on, where
+ * it failed more rarely. An earlier fault that is repaired says nothing about this one.
+ */
+function rarestFailures(
+  { of, outcomes }: EnvironmentHistory,
+  all: VersionOutcome,
+  since: readonly number[],
+): VersionOutcome {
+  const earlier = outcomes.slice();
+  for (const at of since) earlier[of.runNos[at]!] = NOT_RUN;
+  const room = {
+    room: new Int32Array(of.room.length),
+    versions: roomForVersions(of.versions.places.length),
+  };
+  const passing = passingOf(historyIn({ ...of, ...room }, earlier));
+  if (!passing) return all;
+  const { before, passes } = passing;
+  const latest = { runs: before.runs + passes, failures: before.failures };
+  return passesNeeded(latest) > passesNeeded(all) ? latest : all;
 }
 
 function factsOf(
@@ -405,12 +483,14 @@ function factsOf(
 const NO_RUNS: EnvironmentRuns = {
   environment: "",
   runNos: new Int32Array(),
+  codes: new Int32Array(),
   codeNos: new Int32Array(),
+  jobNos: new Int32Array(),
   room: new Int32Array(),
   versions: roomForVersions(0),
 };
 
-const NO_FAILURES = { failuresBefore: 0, failuresSince: 0 };
+const NO_FAILURES = { failuresBefore: 0, failuresSince: 0, passesElsewhere: 0 };
 
 const NO_SEGMENT: Segment = { first: 0, end: 0, runs: 0, failures: 0 };
 
@@ -430,6 +510,39 @@ function lastRuns({ runNos, room }: EnvironmentRuns, outcomes: Uint8Array): Int3
     if (outcomes[runNos[at]!] !== NOT_RUN) room[--first] = at;
   }
   return room.subarray(first);
+}
+
+/** Equal texts as equal numbers, from 0 on. */
+function numbersOf(texts: readonly string[]): Int32Array {
+  const numbers = new Map<string, number>();
+  return Int32Array.from(texts, (text) => {
+    const number = numbers.get(text) ?? numbers.size;
+    numbers.set(text, number);
+    return number;
+  });
+}
+
+/**
+ * The code versions of runs, oldest first, as numbers. A commit that brings earlier code back, as a revert does, begins
+ * another version: the branch went on with it.
+ */
+function codeVersionsOf(
+  runs: readonly Pick<TestedRun, "code" | "commitOid">[],
+): { codeNos: Int32Array; count: number } {
+  const ofCommit = new Map<string, number>();
+  let count = 0;
+  let newest: string | null = null;
+  const codeNos = Int32Array.from(runs, ({ code, commitOid }) => {
+    const commit = `${code} ${commitOid}`;
+    let codeNo = ofCommit.get(commit);
+    if (codeNo === undefined) {
+      if (code !== newest) count++;
+      newest = code;
+      ofCommit.set(commit, codeNo = count - 1);
+    }
+    return codeNo;
+  });
+  return { codeNos, count };
 }
 
 function roomForVersions(codeCount: number): Versions {
@@ -469,10 +582,36 @@ function findVersions(
 
 function environmentState(history: EnvironmentHistory, isDisruptive: boolean): TestState {
   const { isInTime, segments, last } = history;
-  if (isInTime) return "broken";
+  if (isInTime || failingJob(history)) return "broken";
   // Of no interest unless all of them failed.
   const lastFinalFailures = last.failures < last.runs ? 0 : finalFailures(history);
   return stateIn({ segments, lastFinalFailures, isDisruptive });
+}
+
+/**
+ * A run of the job of which the latest runs all failed at last, ten or more, and so many that a test which fails as often as in its
+ * runs before does so with at most 5 %. In segments one pass hides forty failures, and another job half of all.
+ */
+function failingJob(history: EnvironmentHistory): { runNo: number; runs: number } | null {
+  const { of: { runNos, codeNos, jobNos, versions: { places } }, outcomes, ran, last } = history;
+  if (last.failures < MIN_FAILING_RUNS) return null;
+  const outcomeAt = (at: number) => outcomes[runNos[at]!]!;
+  const placeAt = (at: number) => places[codeNos[at]!]!;
+  const jobs = Map.groupBy(ran.filter((at) => placeAt(at) > last.first), (at) => jobNos[at]!);
+  for (const [job, own] of jobs) {
+    // Earlier code may run late.
+    const passed = own.filter((at) => outcomeAt(at) !== FAILED_AT_LAST).map(placeAt);
+    const lastPassed = passed.reduce((one, other) => Math.max(one, other), 0);
+    const runs = own.filter((at) => placeAt(at) > lastPassed).length;
+    if (runs < MIN_FAILING_RUNS) continue;
+    const earlier = own.filter((at) => placeAt(at) <= lastPassed);
+    const failures = earlier.filter((at) => outcomeAt(at) !== PASSED).length;
+    const byChance = chanceOfFailures({ runs: earlier.length, failures }, runs);
+    if (earlier.length > 0 && byChance > MAX_CHANCE) continue;
+    if (stopIn(Array.from(ran, (at) => jobNos[at] === job)) !== null) continue;
+    return { runNo: runNos[own[0]!]!, runs };
+  }
+  return null;
 }
 
 /** Runs of the last segment of which the final attempt failed. */
@@ -512,17 +651,21 @@ function brokenInTime(history: EnvironmentHistory): EnvironmentHistory | null {
   return { ...history, isInTime: true, versions, segments, last };
 }
 
-/** Code versions in runs of a history in the order of time; 0 when code fails that passed before. */
-function changesInTime(
-  { of: { runNos, codeNos }, outcomes, ran, last }: EnvironmentHistory,
-  from: number,
-  to: number,
-): number {
-  const before = ran.subarray(0, last.first).filter((at) => outcomes[runNos[at]!] === PASSED);
-  const passed = new Set(Array.from(before, (at) => codeNos[at]!));
-  const codeAt = (at: number) => codeNos[at]!;
-  if (ran.subarray(last.first).some((at) => passed.has(codeAt(at)))) return 0;
-  return new Set(Array.from(ran.subarray(from + 1, to + 1), codeAt)).size;
+/** Code versions after one place of a history up to another; 0 when code fails that passed before. */
+function changesBetween(history: EnvironmentHistory, from: number, to: number): number {
+  const { of: { runNos, codes, codeNos, versions: { places } }, ...own } = history;
+  const { outcomes, ran, isInTime, last } = own;
+  const codeAt = (at: number) => codes[at]!;
+  if (last.failures === last.runs) {
+    const isInLast = (at: number, index: number) =>
+      isInTime ? index >= last.first : places[codeNos[at]!]! > last.first;
+    const failing = new Set(Array.from(ran.filter(isInLast), codeAt));
+    const passedBefore = ran.some((at, index) =>
+      outcomes[runNos[at]!] === PASSED && !isInLast(at, index) && failing.has(codeAt(at))
+    );
+    if (passedBefore) return 0;
+  }
+  return isInTime ? new Set(Array.from(ran.subarray(from + 1, to + 1), codeAt)).size : to - from;
 }
 
 /** How many runs of a code version passed after the last failed one. */

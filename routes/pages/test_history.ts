@@ -9,6 +9,7 @@ import {
   percent,
   sayBefore,
   sayCalm,
+  sayFailing,
   sayNotRun,
   sayRate,
   sayRepair,
@@ -139,6 +140,7 @@ export function baseHistory(
   const hasSeveral = hasSeveralEnvironments(history);
   const inPlace = (name: string) => markup` in <b>${name || "an unknown environment"}</b>`;
   const before = sayBefore(found);
+  const lastRuns = sayFailing(found);
   const calm = sayCalm(found);
   const stopped = stoppedRunning(history, page);
   // The history leaves outages out, in which the test may have been flaky on the base branch.
@@ -153,11 +155,12 @@ export function baseHistory(
   }: ${sayRate(found, named(found))}${hasSeveral && inPlace(environment)} ${
     saySince(found, named(found))
   }${changes}${before && `; ${before}`}.</p>
+${lastRuns && markup`<p>${lastRuns}.</p>`}
 ${failing && markup`<p>It ${sayRate(judged, named(judged))}${inPlace(judged.environment)}.</p>`}
 ${latest && markup`<p>${latest}</p>`}
 ${stoppedInEnvironments(history, page)}
 ${calm && markup`<p>${calm}.</p>`}
-${state === "flaky" && failsWhere(runs)}
+${(state === "flaky" || judged.failingRuns !== null) && failsWhere(runs)}
 ${answer && markup`<p role="status">${answer}</p>`}</section>
 ${segments.length > 1 && segmentDetails(found, page)}`;
 }

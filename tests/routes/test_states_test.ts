@@ -442,7 +442,10 @@ describeWithDatabase("the states of tests", (database) => {
     const page = await (await fixture.get("/repos/acme/twice")).text();
     assert.match(page, /<dt>Flakiness<\/dt><dd>100 %/);
     // Its state is none that other lists have, so it comes before what they say.
-    await fixture.upload(repository, [{ name: "rare", conclusion: "failure" }], { branch: "main" });
+    await fixture.upload(repository, [{ name: "rare", conclusion: "failure" }], {
+      branch: "main",
+      commitOid: commitAt(1),
+    });
     const withRare = await (await fixture.get("/repos/acme/twice")).text();
     assert.ok(withRare.indexOf('id="intermittent"') < withRare.indexOf("cost the most builds"));
     assert.match(withRare, />rare<[^]*?since it was added/);

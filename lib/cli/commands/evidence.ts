@@ -17,6 +17,7 @@ import {
   type RepairProof,
   repairProof,
   sayBefore,
+  sayFailing,
   sayNotRun,
   sayRate,
   sayRepair,
@@ -131,7 +132,12 @@ async function show(
   const sentence = [`${found.state}${place}: ${states}`, sayBefore(found)].filter(Boolean).join(
     "; ",
   );
-  const lines = [sayRepair(found, { commitOid }), sentence, sayNotRun(found, { commitOid })];
+  const lines = [
+    sayRepair(found, { commitOid }),
+    sentence,
+    sayFailing(found),
+    sayNotRun(found, { commitOid }),
+  ];
   if (stopped) {
     const last = `last on ${base} ${named.day(stopped.lastRunAt)}`;
     lines.push(`Stopped running: ${last}; ${sayStopped(stopped)}`);

@@ -20,6 +20,7 @@ export function runsOf(signs: string, environment = ""): HistoryRun[] {
     treeOid: null,
     code: commitAt(index),
     environment,
+    job: "",
     recordedAt: index,
     hasFailed: sign !== ".",
     hasFailedAtLast: sign === "F",

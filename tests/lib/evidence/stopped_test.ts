@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import type { AttemptKind } from "../../../lib/analysis/columns.ts";
 import { SelectedTests } from "../../../lib/analysis/run.ts";
-import { STOPPED_RUNS } from "../../../lib/evidence/states.ts";
-import { JobRuns, lastRunsOf, retiredEnvironments, stopIn } from "../../../lib/evidence/stopped.ts";
+import { passesNeeded } from "../../../lib/evidence/calm.ts";
+import { JobRuns, lastRunsOf } from "../../../lib/evidence/stopped.ts";
+import { retiredEnvironments, stopIn, STOPPED_RUNS } from "../../../lib/evidence/turns.ts";
 import { runOf } from "../analysis/run_of.ts";
 
 const run = (
@@ -12,6 +13,11 @@ const run = (
   ended: Record<number, AttemptKind[]> = {},
   { environment = "", shard = "" } = {},
 ) => runOf(place, ended, { job, environment, shard });
+
+/** Runs in an environment: `.` passed, `F` failed. */
+function runsIn(environment: string, signs: string) {
+  return Array.from(signs, (sign) => ({ environment, hasFailed: sign === "F" }));
+}
 
 describe("a test that stopped running", () => {
   /** When a test stopped that ran where it is marked, one run of its job a second. */
@@ -53,7 +59,7 @@ describe("a test that stopped running", () => {
 
   it("stopped in an environment while it goes on in others, but never in all of them", () => {
     const retired = (...parts: [environment: string, count: number][]) => [
-      ...retiredEnvironments(parts.flatMap(([name, count]) => Array<string>(count).fill(name))),
+      ...retiredEnvironments(parts.flatMap(([name, count]) => runsIn(name, ".".repeat(count)))),
     ];
     assert.deepEqual(retired(["node-16", 9], ["node-20", 20]), ["node-16"]);
     assert.deepEqual(retired(["node-16", 9], ["node-20", 19]), []);
@@ -61,6 +67,18 @@ describe("a test that stopped running", () => {
     // A nightly run on Windows.
     const nights = Array(4).fill([["windows", 1], ["linux", 30]]).flat();
     assert.deepEqual(retired(...nights), []);
+  });
+
+  it("stopped in an environment where it failed when it has passed elsewhere as often as calm needs", () => {
+    const retired = (before: string, after: string) => [
+      ...retiredEnvironments([...runsIn("ubuntu-22.04", before), ...runsIn("ubuntu-24.04", after)]),
+    ];
+    const flaky = ".........F".repeat(10);
+    const needed = passesNeeded({ runs: 100, failures: 10 });
+    assert.deepEqual(retired(flaky, ".".repeat(needed - 1)), []);
+    assert.deepEqual(retired(flaky, ".".repeat(needed)), ["ubuntu-22.04"]);
+    assert.deepEqual(retired("F".repeat(5), ".".repeat(20)), ["ubuntu-22.04"]);
+    assert.deepEqual(retired("F".repeat(5), "F".repeat(20)), []);
   });
 
   it("ran last where it passed or failed, not where it was only skipped", () => {

@@ -115,6 +115,45 @@ describe("the evidence for a test", () => {
     assert.deepEqual(found([], runs.slice(0, 30)), ["Linux", "healthy"]);
   });
 
+  it("begins another version with a commit that brings earlier code back", () => {
+    const back = (signs: string, later: string) => {
+      const runs = runsOf(signs);
+      return [...runs, ...laterRuns(later).map((run) => ({ ...run, code: runs[0]!.code }))];
+    };
+    // Reverted, and calm since: one version with many runs.
+    const reverted = testEvidence(back(".".repeat(40) + "FFFF", ".".repeat(30)), WITHOUT);
+    assert.equal(reverted.state, "healthy");
+    assert.deepEqual(
+      reverted.segments.map(({ runs, failures }) => [runs, failures]),
+      [[40, 0], [4, 4], [30, 0]],
+    );
+    // The same commit again is no later version.
+    const again = againAt(runsOf(".".repeat(40) + "FFFF"), Array(30).fill(10), ".");
+    assert.equal(testEvidence(again, WITHOUT).state, "broken");
+    // Code that comes back and fails now broke without a change.
+    const { state, since } = testEvidence(back(".".repeat(40) + "F....", "F".repeat(8)), WITHOUT);
+    assert.deepEqual([state, since!.changes], ["broken", 0]);
+  });
+
+  it("is broken when the latest ten runs of a job failed, whatever the rate of the segment", () => {
+    const stateOf = (runs: readonly HistoryRun[]) => testEvidence(runs, WITHOUT).state;
+    assert.equal(stateOf(runsOf("." + "F".repeat(10))), "broken");
+    assert.equal(stateOf(runsOf("." + "F".repeat(9))), "flaky");
+    assert.equal(stateOf(runsOf("." + "F".repeat(40) + ".")), "flaky");
+    // It fails as often by chance.
+    assert.equal(stateOf(runsOf(".FFFFFFFFFFFFFFFFFFF".repeat(3))), "flaky");
+
+    const inJobs = (unit: string, stress: string) =>
+      [...runsOf(unit).map((run) => ({ ...run, job: "unit" })), ...runsOf(stress)]
+        .sort((a, b) => a.recordedAt - b.recordedAt);
+    assert.equal(stateOf(inJobs(".".repeat(45), ".".repeat(20) + "F".repeat(25))), "broken");
+    // The job has gone.
+    assert.equal(
+      stateOf(inJobs(".".repeat(70), ".".repeat(20) + "F".repeat(25))),
+      "healthy",
+    );
+  });
+
   it("takes the last 2,000 runs of an environment", () => {
     const runs = runsOf("F".repeat(10) + ".".repeat(MAX_HISTORY_RUNS));
     const { segments } = testEvidence(runs, WITHOUT);
@@ -163,6 +202,32 @@ describe("calm", () => {
     assert.deepEqual(calm, calmAfter({ runs: 8, failures: 5 }, 300));
   });
 
+  it("since a commit compares with the last fault, not with one that was repaired before", () => {
+    const rare = ".".repeat(60) + "F" + ".".repeat(60) + "F" + ".".repeat(48);
+    const runs = runsOf("F".repeat(30) + rare + ".".repeat(20));
+    const { calm, failuresBefore } = testEvidence(runs, repairAt(200));
+    assert.equal(failuresBefore, 32);
+    assert.deepEqual(calm, calmAfter({ runs: 170, failures: 2 }, 20));
+  });
+
+  it("since a commit counts no pass of a job that ran it before and in which it never failed", () => {
+    const since = (stressAfter: string, job = "unit") => {
+      const runs = [
+        ...runsOf(".".repeat(48)).map((run, place) => ({ ...run, job: place < 8 ? "unit" : job })),
+        ...runsOf("..F..F.F" + stressAfter).map((run) => ({ ...run, job: "stress" })),
+      ];
+      const { calm, passesElsewhere } = testEvidence(
+        runs.sort((a, b) => a.recordedAt - b.recordedAt),
+        repairAt(8),
+      );
+      return [calm!.passes, passesElsewhere];
+    };
+    assert.deepEqual(since(""), [0, 40]);
+    assert.deepEqual(since("..."), [3, 40]);
+    // A job that is new may be the old one under another name.
+    assert.deepEqual(since("", "load"), [40, 0]);
+  });
+
   it("since a commit counts its own runs among the passes, and all before against them", () => {
     const runs = runsOf("F....F....F......");
     const { calm } = testEvidence(runs, repairAt(13));
@@ -209,6 +274,17 @@ describe("calm", () => {
     };
     assert.deepEqual(restored("..F....F" + ".".repeat(33), 10, ".."), [2, 2, 0]);
     assert.deepEqual(restored("....FFFFFF", 3, ".".repeat(42)), [42, 6, 0]);
+  });
+
+  it("since a commit failed again when a later one brings the broken code back", () => {
+    const since = (later: string) => {
+      const runs = runsOf("....FFFF" + ".".repeat(10));
+      const back = laterRuns(later).map((run) => ({ ...run, code: runs[5]!.code }));
+      const { calm, failuresSince } = testEvidence([...runs, ...back], repairAt(8));
+      return [calm!.passes, calm!.byChance === null, failuresSince];
+    };
+    assert.deepEqual(since("FFF"), [10, true, 3]);
+    assert.deepEqual(since("..."), [10, false, 0]);
   });
 
   it("since a commit has no chance if the test failed again", () => {

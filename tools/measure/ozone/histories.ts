@@ -67,7 +67,7 @@ async function readYear(folder: string): Promise<Year> {
       }
     }
     const code = `${tree} ${job}`;
-    const run = { commitOid: commit, treeOid: tree, code: tree, environment: "", recordedAt };
+    const run = { commitOid: commit, treeOid: tree, code: tree, environment: "", job, recordedAt };
     uploads.push({ run, isFirst: !seen.has(code), tests: Int32Array.from(tests), failed });
     seen.add(code);
   }
@@ -285,6 +285,7 @@ function printTime(print: (line: string) => void): void {
         treeOid: null,
         code: String(index),
         environment: "",
+        job: "",
         recordedAt: index,
         hasFailed: isFailed,
         hasFailedAtLast: isFailed,
