@@ -119,18 +119,14 @@ describe("a connection to a PostgreSQL server", { skip: !serverUrl }, () => {
   });
 
   it("ignores the PG* variables of the environment", async () => {
-    process.env.PGAPPNAME = "leaked";
-    process.env.PGTARGETSESSIONATTRS = "standby";
-    try {
-      const database = await openDatabase({ databaseUrl: serverUrl, dataDir: "" });
-      const [row] = await database.sql`select current_setting('application_name') as name`;
-      assert.equal(row?.name, "test-analytics");
-      await database.close();
-      assert.equal(process.env.PGAPPNAME, "leaked");
-    } finally {
-      delete process.env.PGAPPNAME;
-      delete process.env.PGTARGETSESSIONATTRS;
-    }
+    // In a process of its own: the environment of this one belongs to other tests too.
+    const { stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", fileURLToPath(new URL("print_settings.ts", import.meta.url))],
+      env: { PGAPPNAME: "leaked", PGTARGETSESSIONATTRS: "standby" },
+      stdin: "null",
+    }).output();
+    const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    assert.equal(decode(stdout), '["test-analytics","leaked"]', decode(stderr));
   });
 
   it("that is lost in a transaction fails that transaction only", async () => {
