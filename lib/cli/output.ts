@@ -68,15 +68,17 @@ function allFields<Item extends object>([first]: readonly Item[]): ListColumn<It
 export async function printTests<Listed extends { repository: string }>(
   { io, json }: { io: CliIo; json: boolean },
   listed: readonly Listed[],
-  { showRepository, view, cells, table, footer = "", none }: {
+  { showRepository, view, cells, table, count, footer, none }: {
     /** Whether objects have the repository. */
     showRepository: boolean;
     view(one: Listed): object;
     cells(one: Listed): Cell[];
     /** Lines of a table that is `width` columns wide. */
     table(width: number): string[];
-    /** What a terminal says after the table, and in place of it. */
-    footer?: string;
+    /** Of all tests, also those beyond the limit. */
+    count: number;
+    /** What is said after the table, and in place of it: on a terminal, elsewhere only if tests are missing. */
+    footer: string;
     none: string;
   },
 ): Promise<void> {
@@ -90,7 +92,8 @@ export async function printTests<Listed extends { repository: string }>(
   if (width !== undefined && listed.length === 0) return io.stderr(`${none}\n`);
   const lines = width === undefined ? listed.map((one) => plainLine(cells(one))) : table(width);
   await io.stdout(lines.map((line) => `${line}\n`).join(""));
-  if (width !== undefined && footer !== "") io.stderr(`\n${footer}\n`);
+  if (width !== undefined) io.stderr(`\n${footer}\n`);
+  else if (listed.length < count) io.stderr(`${footer}\n`);
 }
 
 const MIN_MS_BETWEEN_LINES = 200;

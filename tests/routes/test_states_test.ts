@@ -115,7 +115,7 @@ describeWithDatabase("the states of tests", (database) => {
       /## Broken now \(1\)[^]*> broken[^]*: failed in 4 of 4 runs since 2026-09-21/,
     );
     assert.match(digest, /## Fail now and then \(2\)/);
-    assert.match(digest, /nothing of 16 builds was run twice/);
+    assert.match(digest, /nothing of 16 builds in 14 days was run twice/);
   });
 
   it("also have tests that stopped running, which have a list of their own on pages and in the digest", async () => {
@@ -506,5 +506,48 @@ describeWithDatabase("the states of tests", (database) => {
       const counts = await countBrokenTests(database().sql, { ...query, ...limits });
       assert.deepEqual([...counts].sort(), repositoryIds.map((id) => [id, 1]), `${runsTogether}`);
     }
+  });
+
+  // The last one: without another organization, the commands above need no name of theirs.
+  it("are listed by their failure rate over all repositories, and counted", async () => {
+    const other = await createShop(database(), "several");
+    for (
+      const [name, histories] of [
+        ["a", { rare: "F...............", gone: "FF              " }],
+        ["b", { often: "F.F.F.F.F.F.F.F." }],
+      ] as const
+    ) {
+      const repository = await other.fixture.addRepository("acme", name);
+      for (let index = 0; index < 24; index++) {
+        const results = Object.entries(histories).flatMap(([name, signs]) => {
+          const sign = signs[index] ?? (name === "gone" ? " " : ".");
+          return sign === " "
+            ? []
+            : [{ name, ...sign === "F" && { conclusion: "failure" as const } }];
+        });
+        await other.fixture.upload(repository, results, {
+          branch: "main",
+          job: "unit",
+          commitOid: commitAt(index),
+          recordedAt: NOW - 5_000 + index,
+        });
+      }
+    }
+    const namesOf = (stdout: string) =>
+      stdout.trim().split("\n").map((line) => line.split("\t").at(-2));
+    const list = "flaky --states --org several";
+    // What its job does not run any more comes last, as in the list of one repository.
+    assert.deepEqual(namesOf((await cli(list)).stdout), ["often", "rare", "gone"]);
+    const { stdout, stderr } = await cli(`${list} --limit 1`);
+    assert.deepEqual(namesOf(stdout), ["often"]);
+    const said = "broken or flaky on the base branch: 3, 1 shown (--limit)";
+    assert.equal(stderr, `${said}; --json has more\n`);
+    const terminal = await cli(`${list} --limit 1`, { columns: 80 });
+    assert.equal(terminal.stderr, `\n${said}; --json has more\n`);
+    assert.equal((await cli(`${list} --limit 1 --json`)).stderr, "");
+    assert.equal((await cli(list)).stderr, "");
+    // As other lists of tests.
+    const slow = await cli("slow --org several --limit 1");
+    assert.match(slow.stderr, /1 shown \(--limit\)/);
   });
 }, { onStatement: recorder.onStatement });

@@ -8,6 +8,7 @@ import { isDisruptive } from "../../../routes/flaky_tests.ts";
 import { BAD_STATES, testInStateView } from "../../../routes/test_states.ts";
 import { COLUMNS, disruptiveTestView } from "../../../routes/test_fields.ts";
 import type { TrackedTest } from "../../analysis/tracked_test.ts";
+import { compareFailureRates } from "../../evidence/states.ts";
 import { parseTestId } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
@@ -52,8 +53,11 @@ export const flakyCommand: AddCommand = command({
     const { sql, organization } = await openOrganization(context, org, repo?.owner);
     const repositories = await selectRepositories(sql, organization, repo);
     if (byStates) {
-      const listed = await listStates(sql, repositories, { ...query, now: context.now });
-      return await printStates(listed, context, { showRepository: repo === undefined });
+      const { listed, count } = await listStates(sql, repositories, {
+        ...query,
+        now: context.now,
+      });
+      return await printStates(listed, context, { count, showRepository: repo === undefined });
     }
     const states = await readSnapshot(sql, (tx) =>
       loadTrackedTests(tx, {
@@ -83,15 +87,16 @@ interface ListedState {
   test: TestInState;
 }
 
-/** The broken and flaky tests of some repositories, broken ones first. */
+/** The broken and flaky tests of some repositories, in the order of the list of one, and how many there are. */
 async function listStates(
   sql: Database["sql"],
   repositories: readonly Repository[],
   { now, limit }: { now: number; limit: number },
-): Promise<ListedState[]> {
+): Promise<{ listed: ListedState[]; count: number }> {
   const listed: ListedState[] = [];
+  let total = 0;
   for (const one of repositories) {
-    const { tests } = await readSnapshot(sql, (tx) =>
+    const { count, tests } = await readSnapshot(sql, (tx) =>
       loadTestStates(tx, {
         ...one,
         now,
@@ -101,17 +106,22 @@ async function listStates(
         limit,
       }));
     listed.push(...tests.map((test) => ({ repository: formatRepositoryName(one), test })));
+    total += count;
   }
-  const rank = ({ test }: ListedState) => BAD_STATES.indexOf(test.state);
-  return listed.sort((a, b) => rank(a) - rank(b)).slice(0, limit);
+  listed.sort(({ test: a }, { test: b }) =>
+    BAD_STATES.indexOf(a.state) - BAD_STATES.indexOf(b.state) ||
+    Number(a.isStopped) - Number(b.isStopped) || compareFailureRates(a, b)
+  );
+  return { listed: listed.slice(0, limit), count: total };
 }
 
 function printStates(
   listed: readonly ListedState[],
   context: CommandContext,
-  { showRepository }: { showRepository: boolean },
+  { count, showRepository }: { count: number; showRepository: boolean },
 ): Promise<void> {
   return printTests(context, listed, {
+    count,
     showRepository,
     view: ({ test }) => testInStateView(test),
     cells: ({ repository, test }) => [
@@ -126,6 +136,7 @@ function printStates(
       test.file,
     ],
     none: "no test is broken or flaky on the base branch",
+    footer: `broken or flaky on the base branch: ${countText(listed, count)}; --json has more`,
     table(width) {
       const nameOf = repositoryNames(listed.map(({ repository }) => repository), width);
       return itemTable(listed, [
@@ -153,15 +164,20 @@ function print(
   context: CommandContext,
   { count, showRepository }: { count: number; showRepository: boolean },
 ): Promise<void> {
-  const shown = listed.length < count ? `, ${listed.length} shown (--limit)` : "";
   return printTests(context, listed, {
+    count,
     showRepository,
     view: ({ test }) => disruptiveTestView(test),
     cells: plainCells,
     none: `no flaky tests in the last ${DAYS} days: none passed and failed on the same code`,
     table: (width) => testTable(listed, { now: context.now, width }),
-    footer: `flaky in the last ${DAYS} days: ${count}${shown}; --json has more`,
+    footer: `flaky in the last ${DAYS} days: ${countText(listed, count)}; --json has more`,
   });
+}
+
+/** How many tests there are, and how many of them are shown. */
+function countText({ length }: readonly unknown[], count: number): string {
+  return length < count ? `${count}, ${length} shown (--limit)` : String(count);
 }
 
 function plainCells({ repository, test }: Listed) {

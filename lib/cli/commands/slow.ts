@@ -106,6 +106,7 @@ function print(
   const shown = inTable.length < count ? `, ${inTable.length} shown${rest}` : "";
   const what = sort === "slower" ? " that became slower" : "";
   return printTests(context, listed, {
+    count,
     showRepository,
     view: ({ test, total }) => slowTestView(test, total),
     cells: plainCells,
