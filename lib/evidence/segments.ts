@@ -57,12 +57,10 @@ const TAIL = 0.005;
  */
 export function findSegments(versions: VersionOutcomes): Segment[] {
   if (versions.count === 0) return [];
-  const { places, runs, failures } = blocksOf(versions);
-  const likelihood = createLikelihood(runs.at(-1)!);
-  // By place: the best partition of all versions before it, and the place at which its last segment begins.
-  const best = [0];
-  const begin = [0];
-  for (let end = 1; end < places.length; end++) {
+  const { count, places, runs, failures, best, begin } = blocksOf(versions);
+  const likelihood = createLikelihood(runs[count - 1]!);
+  best[0] = 0;
+  for (let end = 1; end < count; end++) {
     let greatest = -Infinity;
     let start = 0;
     for (let first = 0; first < end; first++) {
@@ -74,11 +72,11 @@ export function findSegments(versions: VersionOutcomes): Segment[] {
         start = first;
       }
     }
-    best.push(greatest);
-    begin.push(start);
+    best[end] = greatest;
+    begin[end] = start;
   }
   const segments: Segment[] = [];
-  for (let end = places.length - 1; end > 0; end = begin[end]!) {
+  for (let end = count - 1; end > 0; end = begin[end]!) {
     const first = begin[end]!;
     segments.push({
       first: places[first]!,
@@ -128,28 +126,51 @@ function reaches(limit: number): (share: number) => boolean {
   return (share) => (running += share) >= limit;
 }
 
-/**
- * Where a segment may begin or end: the first version, where the outcome changes, and the end; with the runs and
- * failures before each.
- */
-function blocksOf({ count, runs, failures }: VersionOutcomes) {
-  const blocks = { places: [0], runs: [0], failures: [0] };
-  let ran = 0, failed = 0;
-  const end = (at: number) => {
-    blocks.places.push(at);
-    blocks.runs.push(ran);
-    blocks.failures.push(failed);
+/** The places of a history where a segment may begin or end; the arrays may be longer than `count`. */
+interface Blocks {
+  count: number;
+  places: Int32Array;
+  /** Runs and failures before each. */
+  runs: Int32Array;
+  failures: Int32Array;
+  /** The best partition of all versions before each, and the place at which its last segment begins. */
+  best: Float64Array;
+  begin: Int32Array;
+}
+
+/** Used for each history again: arrays for thousands of them would be megabytes of garbage. */
+let room = roomForBlocks(256);
+
+function roomForBlocks(length: number): Omit<Blocks, "count"> {
+  const integers = () => new Int32Array(length);
+  return {
+    places: integers(),
+    runs: integers(),
+    failures: integers(),
+    best: new Float64Array(length),
+    begin: integers(),
   };
+}
+
+/** Where a segment may begin or end: the first version, where the outcome changes, and the end. */
+function blocksOf({ count, runs, failures }: VersionOutcomes): Blocks {
+  if (room.places.length <= count) room = roomForBlocks(2 * count);
+  let blocks = 1;
+  let ran = 0, failed = 0;
+  room.places[0] = room.runs[0] = room.failures[0] = 0;
   let previous: "passed" | "failed" | "mixed" | null = null;
-  for (let at = 0; at < count; at++) {
+  for (let at = 0; at <= count; at++) {
     const outcome = failures[at] === 0 ? "passed" : failures[at] === runs[at] ? "failed" : "mixed";
-    if (previous !== null && (outcome === "mixed" || outcome !== previous)) end(at);
+    if (at === count || previous !== null && (outcome === "mixed" || outcome !== previous)) {
+      room.places[blocks] = at;
+      room.runs[blocks] = ran;
+      room.failures[blocks++] = failed;
+    }
     previous = outcome;
     ran += runs[at]!;
     failed += failures[at]!;
   }
-  end(count);
-  return blocks;
+  return { count: blocks, ...room };
 }
 
 /**
