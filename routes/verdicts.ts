@@ -13,6 +13,7 @@ import { parseShortTestId } from "../lib/base/identity.ts";
 import { jsonRecord } from "../lib/base/json_record.ts";
 import { quote } from "../lib/base/quote.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
+import { testedPull } from "../lib/ci/mod.ts";
 import { type CauseCount, OUTAGE_SECONDS } from "../lib/evidence/mass_failure.ts";
 import { usualCounts } from "../lib/gate/whole_run.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
@@ -140,6 +141,7 @@ export const verdicts = defineJsonRoute({
     run_branch: ofRun("Branch", "fix-cart"),
     run_build_url: ofRun("Build URL", "https://ci.example.com/builds/7"),
     run_queue_base: ofRun("Branch that a merge queue tests for", "main"),
+    run_pull_number: ofRun("Number of the pull request", "12"),
     run_test_count: countOfRun("Tests that passed or failed in the run", "482"),
     run_failed_test_count: countOfRun("Tests that failed in the run", "3"),
     run_exit_code: countOfRun("Exit code of the command that ran the tests", "1"),
@@ -257,6 +259,7 @@ interface GivenRun {
   run_branch?: string;
   run_build_url?: string;
   run_queue_base?: string;
+  run_pull_number?: string;
   run_test_count?: number | undefined;
   run_failed_test_count?: number | undefined;
 }
@@ -274,6 +277,7 @@ function runOf(given: GivenRun, askedCount: number) {
     branch: text(given.run_branch),
     buildUrl: text(given.run_build_url),
     queueBase: text(given.run_queue_base),
+    pullNumber: testedPull(text(given.run_pull_number), text(given.run_branch)),
     counts: { ran: given.run_test_count ?? 0, failed },
   };
 }

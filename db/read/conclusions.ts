@@ -117,6 +117,7 @@ async function findNow(
       "code",
       "branch",
       "queueBase",
+      "pullNumber",
       "environment",
       "job",
       "shard",

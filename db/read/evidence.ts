@@ -12,7 +12,7 @@ import { type Run, SelectedTests, type TestList } from "../../lib/analysis/run.t
 import { isMassFailure, type TestCounts } from "../../lib/analysis/test_counts.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
-import { countsForBase } from "../../lib/evidence/base_branch.ts";
+import { countsForBase, isOfQueue } from "../../lib/evidence/base_branch.ts";
 import {
   countBaseRuns,
   type EarlierFailure,
@@ -34,7 +34,7 @@ import { blameOf } from "../../lib/evidence/shares.ts";
 import type { Conclusion } from "../../lib/evidence/said.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
-import { isOfBase, isRecordedSince, weekOfNegative } from "./fragments.ts";
+import { isOfBase, isRecordedSince, isRejected, weekOfNegative } from "./fragments.ts";
 import { loadRunGroups, loadRuns } from "./runs.ts";
 import { Shares } from "./shares.ts";
 import { loadTestFacts } from "./test_facts.ts";
@@ -55,6 +55,8 @@ export interface EvidenceRun {
   branch: string;
   /** The branch that a merge queue tests for. */
   queueBase?: string | undefined;
+  /** The pull request whose change it tests, on its branch or in the merge queue. */
+  pullNumber?: number | null | undefined;
   counts: Pick<TestCounts, "ran" | "failed">;
   /** Seconds since 1970: what was recorded later is not known yet. */
   moment: number;
@@ -207,6 +209,21 @@ function isOfOther(
     : sql`n.submission_id <> decode(${run.submissionId}, 'hex') and ${isNotSame}`;
 }
 
+/** SQL: whether the row `s` of `submission` is of the same pull request as the run, perhaps under another branch. */
+function isSamePull(sql: Queryable, { pullNumber = null }: EvidenceRun) {
+  return pullNumber === null
+    ? sql`false`
+    : sql`coalesce(s.pull_number = ${pullNumber}::float8, false)`;
+}
+
+/** SQL: whether the row `s` of `submission` is of the base branch, neither of the run's own pull request nor rejected. */
+function isOfOtherBase(sql: Queryable, { run, base }: Pick<RunOptions, "run" | "base">) {
+  const isMerged = countsForBase(run, base) && !isOfQueue(run);
+  const merged = isMerged ? run.code ?? "" : "";
+  return sql`${isOfBase(sql, base)} and not ${isSamePull(sql, run)}
+    and not ${isRejected(sql, { base, merged })}`;
+}
+
 /** SQL: whether the row `s` of `submission` was recorded in the days before the run. */
 function isBefore(sql: Queryable, { moment }: EvidenceRun, seconds: number) {
   return sql`s.submission_id >= decode(${firstSubmissionId(moment - seconds)}, 'hex')
@@ -227,8 +244,11 @@ async function loadLatelySeen(
     from submission s
     join negative_result n on n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
     where s.repository_id = ${repositoryId} and ${isBefore(sql, run, TOGETHER_SECONDS)}
-      and ${run.branch === "" ? isOfBase(sql, base) : sql`s.branch <> ${run.branch}`}
-      and s.branch <> '' and s.code_version <> ${run.code ?? ""} and not ${isOwn(sql, run)}
+      and ${
+    run.branch === ""
+      ? isOfOtherBase(sql, { run, base })
+      : sql`s.branch <> ${run.branch} and not ${isSamePull(sql, run)}`
+  } and s.branch <> '' and s.code_version <> ${run.code ?? ""} and not ${isOwn(sql, run)}
     group by 1`;
   const causesOf = (found: typeof rows[number][]) =>
     new Set(
@@ -251,6 +271,7 @@ type HistoryOptions = Pick<RunOptions, "repositoryId" | "run" | "base" | "lists"
 
 /** Loads the runs that are looked at for every failure of a run; of up to a thousand few columns. */
 async function loadHistory(sql: Queryable, { repositoryId, run, base, lists }: HistoryOptions) {
+  const { pullNumber = null } = run;
   const memory = isBefore(sql, run, MEMORY_DAYS * SECONDS_PER_DAY);
   const isOther = sql`not ${isOwn(sql, run)}`;
   const hasVersion = run.code !== null && !run.isOnlyRun;
@@ -274,16 +295,31 @@ async function loadHistory(sql: Queryable, { repositoryId, run, base, lists }: H
     },
     lists,
     groups: {
-      onBase: { where: sql`${isOfBase(sql, base)} and ${memory} and ${isOther}`, limit: MAX_RUNS },
+      onBase: {
+        where: sql`${isOfOtherBase(sql, { run, base })} and ${memory} and ${isOther}`,
+        limit: MAX_RUNS,
+      },
       onBranch: run.branch === "" ? null : {
         where: sql`s.branch = ${run.branch} and ${memory} and ${isOther}`,
         limit: MAX_BRANCH_RUNS,
       },
+      ofPull: run.branch === "" || pullNumber === null ? null : {
+        where: sql`${isSamePull(sql, run)} and ${memory} and ${isOther}`,
+        limit: MAX_BRANCH_RUNS,
+      },
     },
   });
-  const [ofVersion, ofOthers] = await Promise.all([sameVersion, others]);
-  // Between unnamed legs nothing is proved.
-  return { sameVersion: ofVersion && !findLegs(ofVersion) ? ofVersion : [], ...ofOthers };
+  const [ofVersion, { onBase, onBranch = [], ofPull = [] }] = await Promise.all([
+    sameVersion,
+    others,
+  ]);
+  const ofChange = new Map([...onBranch, ...ofPull].map((one) => [one.submissionId, one]));
+  return {
+    // Between unnamed legs nothing is proved.
+    sameVersion: ofVersion && !findLegs(ofVersion) ? ofVersion : [],
+    onBase,
+    ofChange: [...ofChange.values()].sort((a, b) => a.submissionId < b.submissionId ? 1 : -1),
+  };
 }
 
 const NOTHING_KNOWN: KnownOfTest = {
@@ -299,7 +335,7 @@ async function loadKnown(
   { repositoryId, run, base, runs }: HistoryOptions & { runs: ReturnType<typeof loadHistory> },
   testNos: readonly number[],
 ): Promise<(testNo: number | null) => KnownOfTest> {
-  const [{ sameVersion, onBase, onBranch }, failures] = await Promise.all([
+  const [{ sameVersion, onBase, ofChange }, failures] = await Promise.all([
     runs,
     loadEarlierFailures(sql, { repositoryId, run, testNos, base }),
   ]);
@@ -324,7 +360,7 @@ async function loadKnown(
   }
   const baseRuns = countBaseRuns(onBase, { selected, implied });
   const isOfJob = new Map(onBase.map((one) => [one.submissionId, one.isSameJob]));
-  const before = runsBefore(onBranch, { selected, implied, run });
+  const before = runsBefore(ofChange, { selected, implied, run });
   return (testNo: number | null) => {
     const ofBase = baseRuns.get(testNo!) ?? NO_BASE_RUNS;
     return {
@@ -367,7 +403,7 @@ async function loadFacts(
   return { implied: new ImpliedPasses(ofFailed, setUpOf), hasFile };
 }
 
-/** The latest run of each test on the branch: of the same job in the same environment, or of any. */
+/** The latest run of each test, of the runs of a change: of the same job in the same environment, or of any. */
 function runsBefore(
   runs: readonly HistoryRun[],
   { selected, implied, run: { branch } }: {
@@ -447,8 +483,7 @@ async function loadEarlierFailures(
   return new Map(failures.map(({ testNo, runs }) => [
     testNo,
     runs.map(({ submissionId, fingerprints }) => {
-      const { branch, isSameCode, isOnBase } = submissions.get(submissionId)!;
-      return { submissionId, branch, causes: causesOf(fingerprints), isSameCode, isOnBase };
+      return { ...submissions.get(submissionId)!, causes: causesOf(fingerprints) };
     }),
   ]));
 }
@@ -482,7 +517,8 @@ async function loadFailedSubmissions(
   if (ids.size === 0) return new Map();
   const rows = await sql<Omit<FailureElsewhere, "causes">[]>`
     select encode(s.submission_id, 'hex') as "submissionId", coalesce(s.branch, '') as branch,
-      s.code_version = ${run.code ?? ""} as "isSameCode", ${isOfBase(sql, base)} as "isOnBase"
+      s.code_version = ${run.code ?? ""} as "isSameCode", ${isSamePull(sql, run)} as "isSamePull",
+      ${isOfOtherBase(sql, { run, base })} as "isOnBase"
     from submission s
     where s.repository_id = ${repositoryId} and s.submission_id = any(${idsIn(sql, [...ids])})`;
   return new Map(rows.map((row) => [row.submissionId, row]));

@@ -49,6 +49,25 @@ export function isOfBase(sql: Queryable, base: Patterns) {
   return sql`coalesce(s.branch like any(${patterns()}) or s.queue_base like any(${patterns()}), false)`;
 }
 
+/** Of GitHub's merge queue. */
+const QUEUE_BRANCHES = "gh-readonly-queue/%";
+
+/**
+ * SQL: whether the row `s` of `submission` is a change that the merge queue for one of the base branches rejected: a
+ * failed run of code that never ran on the branch itself.
+ *
+ * @param merged code that runs there now
+ */
+export function isRejected(sql: Queryable, { base, merged }: { base: Patterns; merged: string }) {
+  return sql`(s.failed_test_count > 0
+    and (s.queue_base <> '' or coalesce(s.branch like ${QUEUE_BRANCHES}, false))
+    and s.code_version <> ${merged} and not exists (
+      select from submission b
+      where b.repository_id = s.repository_id and b.code_version = s.code_version
+        and b.branch like any(${textsIn(sql, likePatterns(base ?? ["*"]))})
+        and b.branch not like ${QUEUE_BRANCHES} and b.queue_base = ''))`;
+}
+
 /** SQL: whether the command behind the row `s` of `submission` failed, although no test did. */
 export function isFailedWithoutTest(sql: Queryable) {
   return sql`(s.status = 'processed' and coalesce(s.exit_code, 0) <> 0

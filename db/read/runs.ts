@@ -28,6 +28,7 @@ const COLUMNS: Record<Exclude<Column, DecodedColumn>, (sql: Queryable) => Fragme
   treeOid: (sql) => sql`s.tree_oid`,
   branch: (sql) => sql`s.branch`,
   queueBase: (sql) => sql`s.queue_base`,
+  pullNumber: (sql) => sql`s.pull_number::float8`,
   environment: (sql) => sql`s.environment`,
   job: (sql) => sql`s.job`,
   shard: (sql) => sql`s.shard`,

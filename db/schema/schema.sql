@@ -296,6 +296,7 @@ CREATE INDEX submission_build ON submission USING btree (repository_id, md5(buil
 CREATE INDEX submission_code_version ON submission USING btree (repository_id, code_version);
 CREATE INDEX submission_data_version ON submission USING btree (repository_id, data_version);
 CREATE INDEX submission_job ON submission USING btree (repository_id, job, environment, shard, submission_id) WHERE (job <> ''::text);
+CREATE INDEX submission_pull ON submission USING btree (repository_id, pull_number, submission_id) WHERE (pull_number IS NOT NULL);
 
 create table test (
   repository_id bigint not null,

@@ -28,6 +28,7 @@ interface EvidenceSubmission {
   buildUrl: string;
   branch: string | null;
   queueBase?: string | undefined;
+  pullNumber?: number | null | undefined;
   environment: string;
   job: string;
   shard: string;

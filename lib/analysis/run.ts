@@ -34,6 +34,7 @@ export interface RunColumns {
   branch: string | null;
   /** The branch that a merge queue tests for, `""` when it does not. */
   queueBase: string;
+  pullNumber: number | null;
   /** `""` when unknown, as job and shard. */
   environment: string;
   job: string;

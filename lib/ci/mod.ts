@@ -159,6 +159,12 @@ function queueBaseOf(branch: string): string {
   return /^gh-readonly-queue\/(.+)\/pr-[^/]+$/.exec(branch)?.[1] ?? "";
 }
 
+/** The pull request that a run tests: as CI says, else by the name of a branch of GitHub's merge queue. */
+export function testedPull(told: string, branch: string): number | null {
+  const number = told || /^gh-readonly-queue\/.+\/pr-(\d+)-[^/]*$/.exec(branch)?.[1] || "";
+  return /^[1-9]\d{0,9}$/.test(number) ? Number(number) : null;
+}
+
 /** What an upload stores of a run in addition to what its uploader may give. */
 export function toldFacts(
   run: DetectedRun | null,
@@ -173,7 +179,7 @@ export function toldFacts(
   const known = isOwnRepository ? run ?? UNKNOWN_RUN : UNKNOWN_RUN;
   const isOwnBranch = branch === known.branch;
   return {
-    pullNumber: known.pullNumber === "" ? null : Number(known.pullNumber),
+    pullNumber: testedPull(known.pullNumber, branch),
     pullTitle: known.pullTitle,
     author: isOwnCommit ? known.author : "",
     queueBase: isOwnBranch && known.queueBase || queueBaseOf(branch),

@@ -30,6 +30,13 @@ export function countsForBase(
   return [branch, queueBase].some((name) => name !== "" && matchesPatterns(name, base));
 }
 
+/** Whether a run is of a merge queue: it tests a change that is not on the base branch yet. */
+export function isOfQueue(
+  { branch, queueBase = "" }: { branch: string; queueBase?: string | undefined },
+): boolean {
+  return queueBase !== "" || branch.startsWith("gh-readonly-queue/");
+}
+
 /** Whether all of some runs are known to be on other branches than the base branch; false without a run. */
 export function areOnOtherBranches(
   runs: readonly { branch: string; queueBase: string }[],

@@ -48,6 +48,8 @@ export interface EarlierFailure extends KnownRun {
   causes: readonly string[];
   /** Whether it was at the code of the failure in question. */
   isSameCode: boolean;
+  /** Whether its run tested the same pull request, perhaps under another branch. */
+  isSamePull: boolean;
   isOnBase: boolean;
   /** Whether its run is one of the {@linkcode BaseRuns} of the test. */
   isCounted: boolean;
@@ -74,7 +76,7 @@ export interface KnownOfTest {
   base: BaseRuns;
   /** Oldest first. */
   failures: readonly EarlierFailure[];
-  /** Its run before on this branch; `null` without one. */
+  /** Its run before on this branch, or of this pull request; `null` without one. */
   before: KnownRun | null;
 }
 
@@ -144,8 +146,8 @@ export function findEvidence(
     return find("together", null, base.failedCount);
   }
   // An unknown branch may be this one.
-  const elsewhere = alike.filter(({ branch, isOnBase }) =>
-    isOnBase || branch !== "" && branch !== run.branch
+  const elsewhere = alike.filter(({ branch, isSamePull, isOnBase }) =>
+    isOnBase || branch !== "" && branch !== run.branch && !isSamePull
   );
   const failedBefore = before !== null &&
     failures.some((one) => one.submissionId === before.submissionId && isAlike(one));

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { after, before, it } from "@std/testing/bdd";
 import { type Repository, setBaseBranch } from "../../db/admin/repositories.ts";
+import { toldFacts } from "../../lib/ci/mod.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 import { Random } from "../../tools/measure/bench/random.ts";
 import { describeWithDatabase, describeWithDatabases } from "../database.ts";
@@ -32,8 +33,13 @@ const UPLOADS = 25;
 const MAX_LOOKED_FOR = 5;
 
 const TESTS = ["a", "b", "c"];
+const QUEUE = "gh-readonly-queue/main/pr-";
 const MESSAGES = ["timeout", "refused", ""];
-const BRANCHES = ["main", "main", "fix", "fix", "other", ""];
+/** Branches with the pull requests that they are of; that of another name is one of a merge queue. */
+const BRANCHES = [
+  ...[["main", 0], ["main", 0], ["main", 0], ["fix", 7], ["fix", 7], ["fix-2", 7], ["fix", 0]],
+  ...[["other", 0], ["other", 8], ["", 0], ["", 7], [QUEUE, 7], [QUEUE, 8]],
+] as [branch: string, pull: number][];
 /** Seconds between uploads. */
 const GAPS = [600, 1_800, 5_400, 20_000, DAY, DAY, 3 * DAY, 9 * DAY];
 
@@ -63,7 +69,7 @@ function randomTests(random: Random): Map<string, (string | null)[]> {
   return tests;
 }
 
-/** Uploads in the order of time; a commit is of one branch. */
+/** Uploads in the order of time; a commit is of one branch, one of the merge queue perhaps of main, too. */
 function* randomRuns(random: Random): Generator<PlainRun, void> {
   let at = NOW - 300 * DAY;
   let commits = 0;
@@ -73,10 +79,12 @@ function* randomRuns(random: Random): Generator<PlainRun, void> {
     more: Partial<PlainRun> = {},
   ): PlainRun => {
     at += GAPS[random.below(GAPS.length)]!;
+    const commit = `c0ffee${String(++commits).padStart(4, "0")}`;
     return {
       at,
-      branch,
-      commit: `c0ffee${String(++commits).padStart(4, "0")}`,
+      branch: branch === QUEUE ? `${QUEUE}${more.pull}-${commit}` : branch,
+      pull: 0,
+      commit,
       job: random.below(6) > 0 ? "unit" : "slow",
       environment: random.below(6) > 0 ? "Linux-X64" : "Windows-X64",
       build: `https://ci.example/${commits}`,
@@ -100,8 +108,11 @@ function* randomRuns(random: Random): Generator<PlainRun, void> {
   }
   let last = null as PlainRun | null;
   for (let count = 0; count < UPLOADS; count++) {
-    const run = make(BRANCHES[random.below(BRANCHES.length)]!, randomTests(random));
-    if (last !== null && random.below(3) === 0) {
+    const [branch, pull] = BRANCHES[random.below(BRANCHES.length)]!;
+    const run = make(branch, randomTests(random), { pull });
+    if (last?.branch.startsWith(QUEUE) && random.below(3) === 0) {
+      last = { ...run, branch: "main", pull: 0, commit: last.commit };
+    } else if (last !== null && random.below(3) === 0) {
       const attempt = String(Number(last.attempt) + 1);
       last = { ...last, at: run.at, tests: run.tests, attempt };
     } else {
@@ -191,6 +202,10 @@ describeHistories("the evidence in random histories", (database) => {
     const { stdout, stderr } = await withoutDatabase([...words, ...facts, report], {
       environment: {
         ...NO_CI,
+        // The name of a queue's branch says which pull request it tests.
+        ...run.pull > 0 && !run.branch.startsWith(QUEUE) && {
+          ...{ DRONE: "true", DRONE_REPO: "acme/shop", DRONE_PULL_REQUEST: String(run.pull) },
+        },
         PLATFORM_API_URL: api.url,
         PLATFORM_API_TOKEN: fixture.token,
       },
@@ -236,10 +251,12 @@ describeHistories("the evidence in random histories", (database) => {
       const found = beforeUpload.failed.map(factsOf).sort(byName);
       assert.deepEqual(found, failedAtLast, `gate before ${what}`);
     }
-    const { tests: _, at: recordedAt, commit: commitOid, build: buildUrl, ...facts } = run;
+    const { tests: _, at: recordedAt, commit: commitOid, build: buildUrl, pull, ...facts } = run;
     const { submissionId } = await fixture.upload(repository, resultsOf(run), {
       ...facts,
       branch: run.branch || null,
+      ...toldFacts(null, { branch: run.branch, isOwnCommit: true, isOwnRepository: true }),
+      ...pull > 0 && { pullNumber: pull },
       recordedAt,
       uploadedAt: run.at,
       commitOid,

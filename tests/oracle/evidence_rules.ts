@@ -16,6 +16,8 @@ export interface PlainRun {
   at: number;
   /** `""` when unknown. */
   branch: string;
+  /** The pull request that it tests; 0 for none. */
+  pull: number;
   commit: string;
   job: string;
   environment: string;
@@ -57,7 +59,7 @@ export class EvidenceRules {
     const names = [...run.tests.keys()].filter((name) => hasFailed(run, name));
     return new Map(names.map((name) => {
       const evidence = this.evidence(run, name);
-      const isOnBase = run.branch === "main";
+      const isOnBase = run.branch === "main" || isOfQueue(run);
       const share = this.share(run.at, evidence, isOnBase);
       return [name, { evidence, isOnBase, share, blame: this.blame(evidence, share) }];
     }));
@@ -73,7 +75,7 @@ export class EvidenceRules {
     const passedHere = ran.some((one) => isSameVersion(one, run) && hasPassed(one, name));
     if (hasPassed(run, name) || passedHere) return "passed_here";
 
-    const onBase = this.sameJobIfAny(ran.filter((one) => one.branch === "main"), run);
+    const onBase = this.sameJobIfAny(ran.filter((one) => this.isBaseOf(one, run)), run);
     const latest = onBase.filter((one) => one.commit !== run.commit && !this.#outages.has(one))
       .at(-1);
     if (latest && hasFailed(latest, name) && isAlike(latest)) return "fails_on_base";
@@ -85,21 +87,33 @@ export class EvidenceRules {
     if (kind === "together" || failedTests(run).length >= 10 && isNewHere) return "together";
 
     const failed = ran.filter((one) =>
-      hasFailed(one, name) && (run.branch !== "" || one.branch === "main")
+      hasFailed(one, name) && (run.branch !== "" || this.isBaseOf(one, run))
     );
     const atOtherCode = failed.filter((one) => one.commit !== run.commit);
     const elsewhere = atOtherCode.filter((one) =>
-      isAlike(one) && (one.branch === "main" || one.branch !== "" && one.branch !== run.branch)
+      isAlike(one) &&
+      (this.isBaseOf(one, run) || one.branch !== "" && !isSameChange(one, run))
     );
     const before = run.branch === ""
       ? undefined
-      : this.sameJobIfAny(ran.filter((one) => one.branch === run.branch), run).at(-1);
+      : this.sameJobIfAny(ran.filter((one) => isSameChange(one, run)), run).at(-1);
     const failedBefore = before !== undefined && hasFailed(before, name) && isAlike(before);
     if (elsewhere.length > 0 && !failedBefore) return "seen_elsewhere";
     if (atOtherCode.length > 0 && !failed.some(isAlike)) return "new_cause";
     if (onBase.length === 0) return "new_test";
     const isClean = !onBase.some((one) => hasFailed(one, name));
     return onBase.length >= 20 && isClean ? "first" : "few";
+  }
+
+  /**
+   * Whether a run is of the base branch for another one: on it, or in its merge queue, where neither its own pull
+   * request counts nor one that failed and whose code never ran on the base branch.
+   */
+  isBaseOf(one: PlainRun, run: PlainRun): boolean {
+    if (one.branch === "main") return run.pull === 0 || one.pull !== run.pull;
+    if (!isOfQueue(one) || one.pull === run.pull) return false;
+    return failedTests(one).length === 0 ||
+      [...this.runs, run].some(({ branch, commit }) => branch === "main" && commit === one.commit);
   }
 
   /** The run itself, as its upload. */
@@ -118,7 +132,7 @@ export class EvidenceRules {
   causesElsewhere(run: PlainRun, seconds: number): Set<string> {
     const others = this.runs.filter((one) =>
       one.at >= run.at - seconds && one.branch !== "" && one.commit !== run.commit &&
-      (run.branch === "" ? one.branch === "main" : one.branch !== run.branch) &&
+      (run.branch === "" ? this.isBaseOf(one, run) : !isSameChange(one, run)) &&
       !this.isOwn(one, run)
     );
     return new Set(
@@ -164,8 +178,17 @@ export class EvidenceRules {
     if (here.length === 0) return null;
     if (here.some((one) => hasPassed(one, name))) return "not_the_change";
     if (here.length >= 3) return "the_change";
-    if (run.branch === "") return null;
-    // A commit is of one branch here.
+    // A commit of the merge queue may come to the base branch.
+    const branches = new Set(
+      this.runs.filter((one) => isSameVersion(one, run)).map(({ branch }) => branch),
+    );
+    const isLong = [...branches].some((branch) => this.failsOn({ ...run, branch }, name));
+    return isLong ? "the_change" : null;
+  }
+
+  /** Whether a test failed at three commits of the branch in a row, with that of the run. */
+  failsOn(run: PlainRun, name: string): boolean {
+    if (run.branch === "") return false;
     const onBranch = this.runs.filter((one) =>
       one.branch === run.branch && one.job === run.job && one.environment === run.environment &&
       ranIn(one, name)
@@ -175,6 +198,7 @@ export class EvidenceRules {
       .filter((runs) => runs.length > 0);
     const fails = counted.map((runs) => !runs.some((one) => hasPassed(one, name)));
     const place = counted.findIndex(([first]) => first!.commit === run.commit);
+    if (place < 0) return false;
     let [start, end] = [place, place + 1];
     const causes = counted.map((runs) => runs.flatMap((one) => causesOf(one, name)));
     const goesOn = (at: number) =>
@@ -182,7 +206,7 @@ export class EvidenceRules {
         causes[at]!.some((cause) => causes[at - 1]!.includes(cause)));
     while (goesOn(start)) start--;
     while (goesOn(end)) end++;
-    return end - start >= 3 ? "the_change" : null;
+    return end - start >= 3;
   }
 
   /** The runs of a test at a code version; a failure in an outage says nothing. */
@@ -202,6 +226,14 @@ export class EvidenceRules {
     if (rate !== null) return rate < 0.5 ? "yours" : "unclear";
     return ["together", "new_test", "first"].includes(evidence) ? "yours" : "unclear";
   }
+}
+
+function isOfQueue({ branch }: PlainRun): boolean {
+  return branch.startsWith("gh-readonly-queue/main/");
+}
+
+function isSameChange(a: PlainRun, b: PlainRun): boolean {
+  return a.branch === b.branch || a.pull !== 0 && a.pull === b.pull;
 }
 
 function isSameVersion(a: PlainRun, b: PlainRun): boolean {

@@ -65,6 +65,7 @@ const NEVER_WRONG = [
   "run_tree",
   "run_branch",
   "run_queue_base",
+  "run_pull_number",
   "run_build_url",
 ];
 

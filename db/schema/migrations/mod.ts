@@ -26,6 +26,7 @@ import removalByToken from "./0024_removal_by_token.sql" with { type: "text" };
 import tokenOfPerson from "./0025_token_of_person.sql" with { type: "text" };
 import judgedAgain from "./0026_judged_again.sql" with { type: "text" };
 import truthCount from "./0027_truth_count.sql" with { type: "text" };
+import pullNumber from "./0028_pull_number.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -56,4 +57,5 @@ export const migrations: readonly string[] = [
   tokenOfPerson,
   judgedAgain,
   truthCount,
+  pullNumber,
 ];

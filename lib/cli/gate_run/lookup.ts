@@ -15,6 +15,7 @@ import { isMassFailure } from "../../analysis/test_counts.ts";
 import { shortTestId, type TestIdentity } from "../../base/identity.ts";
 import {
   formatRepositoryName,
+  isSameRepository,
   parseRepositoryName,
   type RepositoryName,
 } from "../../base/repository_name.ts";
@@ -68,6 +69,8 @@ interface CiRun {
   branch: string;
   /** The branch that a merge queue tests for. */
   queueBase: string;
+  /** `""` when CI names none. */
+  pullNumber: string;
 }
 
 interface Checkout {
@@ -99,6 +102,8 @@ export async function findCheckout(
     tree: found.tree || await treeOf(commit, git),
     branch,
     queueBase: found.queueBase,
+    // A job may have results of another repository.
+    pullNumber: !given || isSameRepository(given, found.repository) ? found.pullNumber : "",
   };
   if (given) return { repository: given, folder, run };
   const name = found.repository;
@@ -426,6 +431,7 @@ async function loadVerdicts(
           run_branch: run.branch,
           run_build_url: run.buildUrl,
           run_queue_base: run.queueBase,
+          run_pull_number: run.pullNumber,
           ...attempts && {
             run_test_count: attempts.counts.ran,
             run_failed_test_count: attempts.counts.failed,

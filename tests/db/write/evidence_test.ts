@@ -71,6 +71,12 @@ describeWithDatabases("the evidence of an upload", (database) => {
 
   const MINE = { branch: "mine" };
 
+  /** In the merge queue. */
+  const queueOf = (pullNumber: number, id = "1d338b37") => ({
+    branch: `gh-readonly-queue/main/pr-${pullNumber}-${id}`,
+    queueBase: "main",
+  });
+
   it("is `first` after twenty passes on the base branch, and not the change once it passes", async () => {
     await passes(20);
     const failed = await upload({ a: "broken" }, { ...MINE, commitOid: "aaaaaaa1" });
@@ -250,11 +256,44 @@ describeWithDatabases("the evidence of an upload", (database) => {
     assert.equal(await countsOf(await upload({ a: "timeout" }, third)), "seen_elsewhere 0 2");
   });
 
-  it("is that the latest run on the base branch or in its merge queue failed", async () => {
-    await upload({ a: "broken" }, { branch: "gh-readonly-queue/main/pr-1" });
-    assert.deepEqual(await evidenceOf(await upload({ a: "broken" }, MINE)), {
-      a: ["fails_on_base", null],
-    });
+  it("is not that its own pull request failed, under whatever branch", async () => {
+    await passes(21);
+    const own = { pullNumber: 7 };
+    await upload({ a: "broken" }, { ...own, branch: "feat" });
+    const renamed = await upload({ a: "broken" }, { ...own, branch: "feat-2" });
+    assert.deepEqual(await evidenceOf(renamed), { a: ["first", null] });
+    const queued = await upload({ a: "broken" }, { ...own, ...queueOf(7) });
+    assert.deepEqual(await evidenceOf(queued), { a: ["first", null] });
+    const afterwards = await upload({ a: "broken" }, { ...own, branch: "feat-3" });
+    assert.deepEqual(await evidenceOf(afterwards), { a: ["first", null] });
+    const other = await upload({ a: "broken" }, { pullNumber: 8, branch: "other" });
+    assert.deepEqual(await evidenceOf(other), { a: ["seen_elsewhere", null] });
+    const again = await upload({ a: "broken" }, { ...own, ...queueOf(7, "again") });
+    assert.deepEqual(await evidenceOf(again), { a: ["first", null] }, "it went on failing");
+    await upload({ a: null }, { ...own, branch: "feat-3" });
+    const flaky = await upload({ a: "broken" }, { ...own, ...queueOf(7, "third") });
+    assert.deepEqual(await evidenceOf(flaky), { a: ["seen_elsewhere", null] });
+  });
+
+  it("is that the latest run on the base branch failed, or one of its merge queue whose code came there", async () => {
+    await upload({ a: "broken" }, { ...queueOf(1), commitOid: "aaaaaaa1" });
+    const rejected = await upload({ a: "broken" }, MINE);
+    assert.deepEqual(await evidenceOf(rejected), { a: ["seen_elsewhere", null] });
+    await upload({ b: null }, { commitOid: "aaaaaaa1" });
+    const merged = await upload({ a: "broken" }, { branch: "other" });
+    assert.deepEqual(await evidenceOf(merged), { a: ["fails_on_base", null] });
+    await upload({ a: null }, queueOf(2));
+    const passed = await upload({ a: "broken" }, { branch: "third" });
+    assert.deepEqual(await evidenceOf(passed), { a: ["seen_elsewhere", null] });
+  });
+
+  it("is no outage because its own pull request has it under another branch", async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `t${index}`);
+    await passes(1, names);
+    const broken = Object.fromEntries(names.map((name) => [name, "refused"]));
+    await upload(broken, { branch: "feat", pullNumber: 7 });
+    const queued = await evidenceOf(await upload(broken, { pullNumber: 7, ...queueOf(7) }));
+    assert.deepEqual(queued.t0, ["together", null]);
   });
 
   it("does not include a pass in another unnamed leg, or in another shard", async () => {

@@ -1,7 +1,7 @@
 /** `mod.ts`: what the variables of a job mean, with and without its checkout. */
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { type CiJob, readCi } from "../../../lib/ci/mod.ts";
+import { type CiJob, readCi, testedPull } from "../../../lib/ci/mod.ts";
 import { SERVICES } from "../../../lib/ci/services.ts";
 import {
   CI_NAMES,
@@ -214,6 +214,14 @@ describe("branches of a merge queue", () => {
       CI_MERGE_REQUEST_TARGET_BRANCH_NAME: "main",
     });
     assert.deepEqual([train.branch, train.queueBase], ["fix", "main"]);
+  });
+
+  it("are of the pull request in their name, unless CI says which", () => {
+    const queue = `gh-readonly-queue/release/1.0/pr-104-${HEAD}`;
+    assert.equal(testedPull("", queue), 104);
+    assert.equal(testedPull("7", queue), 7);
+    assert.equal(testedPull("", "fix/pr-104-x"), null);
+    assert.equal(testedPull("of mine", ""), null);
   });
 });
 

@@ -39,6 +39,7 @@ function failure(given: Partial<EarlierFailure> = {}): EarlierFailure {
     branch: "main",
     causes: ["timeout"],
     isSameCode: false,
+    isSamePull: false,
     isOnBase: true,
     isCounted: true,
     ...given,
@@ -120,6 +121,11 @@ describe("the evidence for a failure", () => {
     const passed = { ...again, before: { submissionId: "a3", branch: "mine" } };
     assert.equal(evidenceOf(passed).evidence, "seen_elsewhere");
     assert.equal(evidenceOf({ failures: [own] }).evidence, "new_test");
+  });
+
+  it("is not that a cause was seen under another branch of the same pull request", () => {
+    const renamed = failure({ branch: "other", isOnBase: false, isSamePull: true });
+    assert.equal(evidenceOf({ failures: [renamed], base: CLEAN_BASE }).evidence, "first");
   });
 
   it("rests on the last failure that is counted, not on a later one of another job", () => {

@@ -21,6 +21,7 @@ describe("the lookup of quarantined tests", () => {
         tree: "",
         branch: "",
         queueBase: "",
+        pullNumber: "",
       },
     };
     const environment = { PLATFORM_API_URL: api.url, PLATFORM_API_TOKEN: FAKE_TOKEN };
