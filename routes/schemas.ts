@@ -42,7 +42,6 @@ export function count(description: string) {
   return v.pipe(v.number(), v.integer(), v.minValue(0), v.description(description));
 }
 
-/** A string with a description. */
 export function text(description: string) {
   return described(v.string(), description);
 }

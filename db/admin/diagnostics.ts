@@ -25,7 +25,6 @@ export interface ServerState {
   databaseBytes: number;
 }
 
-/** Loads the state of the server. */
 export async function loadServerState(sql: Queryable): Promise<ServerState> {
   // Not transaction_read_only: `doctor` itself connects read-only.
   const [row] = await sql<ServerState[]>`

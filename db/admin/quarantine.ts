@@ -214,7 +214,6 @@ export function identityColumns(sql: Queryable) {
     t.file`;
 }
 
-/** The test of a row. */
 export function storedTest<Row extends IdentityRow>(repository: Repository, row: Row) {
   return { ...row, id: testId(repository.idPrefix, row.testHash), repository };
 }

@@ -216,7 +216,6 @@ export async function deleteRepository(
     where organization_id = ${organizationId} and repository_id = ${repositoryId}`;
 }
 
-/** SQL: the columns of a `Repository`. */
 export function repositoryColumns(sql: Queryable) {
   return sql`organization_id as "organizationId", repository_id::float8 as "repositoryId",
     repository_number::float8 as "repositoryNumber", owner, name, url,

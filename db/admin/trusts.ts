@@ -18,7 +18,6 @@ export interface TrustedIssuer {
   createdAt: number;
 }
 
-/** What is to be trusted. */
 interface NewTrustedIssuer {
   organizationId: number;
   issuer: string;

@@ -14,7 +14,6 @@ import { loadBaseBranch } from "./base_branch.ts";
 import { type EvidenceRun, findConclusions } from "./evidence.ts";
 import { loadRuns } from "./runs.ts";
 
-/** A conclusion as it is shown. */
 export interface ShownConclusion extends Conclusion {
   isOnBase: boolean;
   /** Whether its latest run on the base branch had failed, or it had failed there in the window with this cause. */

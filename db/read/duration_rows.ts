@@ -13,7 +13,6 @@ import { loadIdentities } from "./names_of_tests.ts";
 import { loadTestHashes } from "./packed_rows.ts";
 import { withDurations } from "./runs.ts";
 
-/** A test on a page. */
 interface TestOnPage {
   /** Index of the test in the values that are ordered. */
   index: number;

@@ -52,7 +52,6 @@ export async function loadDurations(
   return await load(tx, { ...query, after, limit });
 }
 
-/** The durations of tests. */
 async function durationsOfTests(
   sql: Queryable,
   { idPrefix, after, limit, ...query }: DurationsQuery & Page,

@@ -146,7 +146,6 @@ function numberOf(name: string, numbers: Map<string, number>): number {
   return number;
 }
 
-/** A test that failed. */
 interface FailedTestInColumns extends FailedTest<number> {
   /** Its number in the columns. */
   test: number;

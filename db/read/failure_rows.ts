@@ -6,7 +6,6 @@ import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isRecordedSince } from "./fragments.ts";
 import { viewOf } from "./packed_rows.ts";
 
-/** The failures of a submission. */
 interface FailuresRow {
   repositoryId: number;
   submissionId: string;

@@ -21,7 +21,6 @@ export interface Job {
   shard: string;
 }
 
-/** A run of a job, as earlier runs of the job are compared with it. */
 interface ComparedJob extends Job {
   repositoryId: number;
   /** Runs of this build are left out; `""` when unknown. */
@@ -36,7 +35,6 @@ interface JobRun {
   skippedTestCount: number;
 }
 
-/** Runs that a run is compared with. */
 const COMPARED_RUNS = 10;
 
 /** The last runs of a job on some branches, newest first; none of a job without a name. */

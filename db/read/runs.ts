@@ -450,7 +450,6 @@ function decodeLists(rows: readonly ListRow[]): Map<number, TestList> {
   );
 }
 
-/** Lists of tests, by number. */
 async function loadTestLists(
   sql: Queryable,
   { repositoryId, testListNos }: { repositoryId: number; testListNos: ReadonlySet<number> },

@@ -27,7 +27,6 @@ const VERSION_COLUMNS = ["commitOid", "treeOid", "branch", "environment", "build
 /** The code version of a run. */
 type RunVersion = Run<typeof VERSION_COLUMNS[number]>;
 
-/** An attempt of a test in a run. */
 export interface TestRun extends TestAttempt, RunVersion {
   /** `null` unless the attempt is negative. */
   text: FailureText | null;

@@ -85,7 +85,6 @@ export function tagsByTest(rows: readonly TagRow[]): Map<number, string[]> {
   return tagsOf;
 }
 
-/** The test of a row. */
 export function trackedTestBase(
   row: TestRow,
   { idPrefix, disruptionCount }: { idPrefix: number; disruptionCount: number },

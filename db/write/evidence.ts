@@ -138,7 +138,6 @@ function rowOf(
 
 const ROWS_PER_STATEMENT = 2_000;
 
-/** Inserts rows of a submission. */
 async function insertEvidence(
   tx: Queryable,
   { repositoryId, submissionId, rows }: {

@@ -5,7 +5,6 @@ import type { WebhookItem } from "../../lib/webhook/message.ts";
 import { formatRepositoryName, type RepositoryName } from "../../lib/base/repository_name.ts";
 import type { Queryable } from "../connection/sql.ts";
 
-/** The repository of an event. */
 export interface EventRepository extends RepositoryName {
   organizationId: number;
   repositoryId: number;

@@ -2,7 +2,6 @@
 import { SECONDS_PER_WEEK } from "../base/time.ts";
 import type { Run, RunDurations, TestList } from "./run.ts";
 
-/** What durations are of. */
 export const DURATION_UNITS = ["file", "class", "test"] as const;
 
 export type DurationUnit = typeof DURATION_UNITS[number];

@@ -16,7 +16,6 @@ export class FailureColumns {
   readonly resultNos: Int32Array;
   /** 1 for a disruption, otherwise 0. */
   readonly disruptions: Uint8Array;
-  /** The test_no of each test. */
   readonly testNos: number[] = [];
   /** Fingerprint of each cause. */
   readonly fingerprints: string[] = [];

@@ -41,7 +41,6 @@ export interface FailureTexts {
 const ID_BYTES = 10;
 const FINGERPRINT_BYTES = 8;
 
-/** The text with a number. */
 export function failureText(texts: FailureTexts, textNo: number): CompressedText {
   const { chunks, positions } = texts;
   return {
@@ -57,7 +56,6 @@ function textIdAt({ ids }: Pick<FailureTexts, "ids">, textNo: number): string {
   return ids.subarray(ID_BYTES * textNo, ID_BYTES * (textNo + 1)).toHex();
 }
 
-/** The fingerprint of the text with a number. */
 export function fingerprintAt(
   { fingerprints }: Pick<FailureTexts, "fingerprints">,
   textNo: number,
@@ -163,7 +161,6 @@ export class TextCollector {
     return textNo;
   }
 
-  /** The fingerprint of the text with a number. */
   fingerprintAt(textNo: number): string {
     return fingerprintAt({ fingerprints: this.#fingerprints }, textNo);
   }

@@ -8,7 +8,6 @@ export interface CollectedNegative {
   /** Position of the result in its submission. */
   resultNo: number;
   conclusion: "failure" | "error";
-  /** Number of its text. */
   textNo: number;
   /** Fingerprints of its causes other than its text's, sorted; absent without any. */
   otherFingerprints?: string[];

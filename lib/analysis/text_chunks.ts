@@ -75,7 +75,6 @@ export function bytesAt(chunks: readonly Uint8Array<ArrayBuffer>[], position: nu
   return chunk.subarray(start + LENGTH_BYTES, start + LENGTH_BYTES + length);
 }
 
-/** The text at a position. */
 export function textAt(chunks: readonly Uint8Array<ArrayBuffer>[], position: number): string {
   return decoder.decode(bytesAt(chunks, position));
 }

@@ -1,7 +1,6 @@
 // Tests: tests/lib/cli/program_test.ts
 import config from "../../deno.json" with { type: "json" };
 
-/** The version of this program. */
 export const VERSION: string = config.version;
 
 /** The program's name in commands that messages suggest: from a checkout, or as one file. */

@@ -169,7 +169,6 @@ export function testedPull(told: string, branch: string): number | null {
 export function toldFacts(
   run: DetectedRun | null,
   { branch, isOwnCommit, isOwnRepository }: {
-    /** The branch of the upload. */
     branch: string;
     /** Whether the upload is of the commit and of the repository of the run. */
     isOwnCommit: boolean;

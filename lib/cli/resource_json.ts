@@ -4,7 +4,6 @@ import type { Repository } from "../../db/admin/repositories.ts";
 import type { StoredSubmission } from "../../db/read/submissions.ts";
 import { jsonRecord } from "../base/json_record.ts";
 
-/** JSON of a repository. */
 export function repositoryRecord(repository: Repository) {
   const { organizationId, repositoryNumber: repositoryId, owner, name, createdAt } = repository;
   return jsonRecord({ organizationId, repositoryId, owner, name, createdAt });

@@ -122,7 +122,6 @@ export const ASKED_RUN_OPTIONS = {
   ),
 };
 
-/** What is given of them. */
 export function givenRun(
   given: {
     [Name in Exclude<keyof typeof ASKED_RUN_OPTIONS, "base" | "pathPrefix"> | "job"]?:

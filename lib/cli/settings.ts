@@ -204,7 +204,6 @@ export const DATABASE_OPTIONS = {
   dataDir: option("<folder>", "folder of the embedded database", v.optional(location)),
 };
 
-/** Reads where the database is. */
 export async function readDatabaseLocation(
   environment: Environment,
   flags: Readonly<Record<string, unknown>>,

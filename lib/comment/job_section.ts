@@ -28,7 +28,6 @@ export interface ReportedTest extends TestIdentity {
   evidenceUrl: string;
 }
 
-/** What a job reports. */
 interface JobReport extends Pick<Section, "job" | "run" | "runner" | "writtenAt"> {
   /** `""` when unknown. */
   commit: string;

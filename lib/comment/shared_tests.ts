@@ -55,7 +55,6 @@ export function cutKeys(keys: string, count: number): string {
   return keys.slice(0, count * KEY_CHARACTERS);
 }
 
-/** What one job counts. */
 interface CountedJob {
   counts: Readonly<Record<TestCount, number>>;
   /** From {@linkcode keysOf}; `undefined` of a job that wrote its section with an earlier version. */

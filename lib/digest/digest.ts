@@ -6,7 +6,6 @@ import { compareFailureRates } from "../evidence/states.ts";
 import { countJobs, NO_RED_JOBS, type RedJobs } from "./red_jobs.ts";
 import { formatTenths, tenthsOfPercent } from "../badge/percentage.ts";
 
-/** A test in a digest. */
 interface DigestTest extends TestIdentity {
   /** 24 lower-case hex digits. */
   id: string;
@@ -30,7 +29,6 @@ export interface DisruptedTest extends DigestTest {
   is_new: boolean;
 }
 
-/** A quarantine entry. */
 export interface DigestEntry extends DigestTest {
   /** When it began; of entries in `quarantine_ends`, when it ends. `YYYY-MM-DDTHH:MM:SSZ`. */
   at: string;
@@ -106,7 +104,6 @@ interface Entries {
   quarantine_may_be_released: DigestEntry[];
 }
 
-/** Input of a digest. */
 export interface DigestInput extends Entries {
   repositories: {
     repository: string;
@@ -116,7 +113,6 @@ export interface DigestInput extends Entries {
     flakyMicroseconds: number;
     /** The same of the period before. */
     flakyMicrosecondsBefore: number;
-    /** Jobs of the period. */
     redJobs: RedJobs;
     /** Builds of the period with more than 20 % of at least 20 tests failed. */
     outageCount: number;

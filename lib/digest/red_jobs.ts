@@ -34,10 +34,8 @@ export function countJobs(redJobs: RedJobs): number {
 /** The columns by which the uploads of a job are recognized. */
 export const JOB_COLUMNS = ["buildUrl", "job", "environment", "shard", "attempt"] as const;
 
-/** An upload of a job. */
 type JobUpload = Run<typeof JOB_COLUMNS[number]>;
 
-/** An upload in which a test failed. */
 interface FailedUpload extends JobUpload, Run<"results"> {
   massFailure: MassFailure | null;
   /** Numbers of the tests that also passed on the same code. */

@@ -15,7 +15,6 @@ export interface Conclusion {
   baseFailedCount: number;
 }
 
-/** Blame in words. */
 const BLAME_WORDS: Readonly<Record<Blame, string>> = {
   not_yours: "not yours",
   unclear: "unclear",

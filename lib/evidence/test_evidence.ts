@@ -183,7 +183,6 @@ export function testEvidence(
   return new BaseHistories(runs).evidence(Uint8Array.from(runs, byteOf), { disruptedIn, repair });
 }
 
-/** The runs of an environment. */
 interface EnvironmentRuns {
   environment: string;
   /** Their positions among all runs. */

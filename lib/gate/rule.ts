@@ -224,7 +224,6 @@ export function notWhole(
   });
 }
 
-/** The reason not to excuse the failures, or `null`. */
 function reasonNotToExcuse(input: GateInput): string | null {
   const { testsExitCode, signal, reports, failed, unclear, maxExcused } = input;
   const failureCodes = input.failureCodes ?? [1];

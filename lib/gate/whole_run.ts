@@ -87,11 +87,9 @@ export interface TestPlace {
 export interface ReportedPlaces {
   files: ReadonlySet<string>;
   classes: ReadonlySet<string>;
-  /** Classes of tests without a file. */
   classesWithoutFile: ReadonlySet<string>;
 }
 
-/** The places of some tests. */
 export function placesOf(tests: Iterable<TestIdentity>): ReportedPlaces {
   const files = new Set<string>();
   const classes = new Set<string>();

@@ -19,7 +19,6 @@ export type ToWorker =
   | { type: "chunk"; chunk: Uint8Array | null }
   | { type: "pack"; upload: UploadToPack };
 
-/** From the worker. */
 export type FromWorker =
   | { type: "ready" }
   // The archive is read from its beginning; the next bytes are needed.

@@ -45,7 +45,6 @@ const ADVICE: Record<ShownVerdict, string> = {
   new: "neither flaky nor failing on the base branch",
 };
 
-/** The failed tests with their verdicts. */
 export async function withVerdicts(
   { load, loadTests }: PageRequest,
   failed: readonly BuildFailure[],
@@ -173,7 +172,6 @@ type ShownTest = BuildFailure & {
   conclusion?: ShownConclusion | undefined;
 };
 
-/** Tests that are shown as one. */
 interface ShownGroup {
   first: ShownTest;
   testCount: number;

@@ -169,7 +169,6 @@ const SEARCH_HELP = markup`<details><summary>What the search understands</summar
 <p>Words of name, suite, class or file; also <code>tags:owner:@web</code>,
 <code>first-seen:&gt;=2026-01-31</code> and <code>last-seen:&lt;2026-01-31</code>.</p></details>`;
 
-/** The repository of a test. */
 function repositoryOf({ id }: TrackedTest, page: ListPage): RepositoryName {
   return page.repositoryOf.get(parseTestId(id)!.idPrefix)!;
 }

@@ -59,7 +59,6 @@ export interface PageRequest<Query = unknown> extends ApiRequest<Query> {
 
 /** A list of a page, for `.csv` and `.ndjson` after its path. */
 interface PageList<Query> {
-  /** Schema of an item. */
   item: v.GenericSchema;
   /** The items that match the parameters of the page, on all of its pages. */
   batches(read: ReadBatch<Query>): AsyncIterable<readonly object[]>;

@@ -11,7 +11,6 @@ import { type Markup, markup } from "../../lib/html/markup.ts";
 import { type PageRequest, uploadAddress } from "./page.ts";
 import { quarantineForms } from "./quarantine_forms.ts";
 
-/** The request for the page of a test. */
 export interface TestPage extends PageRequest {
   repository: RepositoryDetails;
   test: TestDetails;

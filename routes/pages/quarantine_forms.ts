@@ -23,7 +23,6 @@ import type { Action, ActionResult, Editor } from "../../lib/http/request/route.
 import { defineAction, formTokenField, originOf, readForm, wrongFormPage } from "./action.ts";
 
 const text = v.optional(lineOfText);
-/** The fields of an entry. */
 export const ENTRY = v.object({ reason: text, owner: text, expires: v.optional(expiry) });
 export const ENTRY_FIELDS: readonly string[] = Object.keys(ENTRY.entries);
 const RELEASE = v.object({ reason: text });

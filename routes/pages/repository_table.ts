@@ -95,7 +95,6 @@ export const ORDERS = [
   "upload",
 ] as const;
 
-/** The request for the list. */
 export type ListPage = PageRequest<{ q?: string | undefined; sort: typeof ORDERS[number] }>;
 
 /** Explains the heads whose words do not. */

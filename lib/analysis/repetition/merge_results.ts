@@ -46,7 +46,6 @@ interface MergeOptions {
   identityOf(testIndex: number): TestIdentity;
   /** The number of the text without a message. */
   emptyText(): number;
-  /** The fingerprint of a text, by its number. */
   fingerprintOf(textNo: number): string;
   /** Called with each test that stands for several. */
   onAmbiguous(testIndex: number): void;

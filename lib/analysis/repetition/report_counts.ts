@@ -101,7 +101,6 @@ interface RuleCounts {
   doubleCount: number;
 }
 
-/** The suites of a report. */
 interface ReportSuites {
   suiteOf(testIndex: number): string;
   /** Of each suite, the last result that is the first of its test. */

@@ -68,7 +68,6 @@ export interface ResponseDescription {
   status: 200 | 204;
   /** Absent when there is no body. */
   mediaType?: string;
-  /** Schema of a JSON body. */
   schema?: v.GenericSchema;
   /** A body for the documentation: the value of a JSON body, otherwise its text. */
   example?: unknown;
@@ -118,7 +117,6 @@ export interface Action extends Moment {
   caller: Caller;
   /** `null` for a page. */
   form: URLSearchParams | null;
-  /** The test in the path. */
   test: { idPrefix: number; testHash: number } | null;
   pathTo: PathTo;
   zone: TimeZone;
@@ -134,7 +132,6 @@ export type ReadBatch<Query = unknown> = <T>(
 
 /** How the whole list of an endpoint is read, for `.csv` and `.ndjson`. */
 export interface ListSource<Query = unknown> {
-  /** The columns of its items. */
   columns(query: Query): ListColumn[];
   /** The items of the list that match a request's filters. One batch is in memory at a time. */
   batches(read: ReadBatch<Query>, context: Context): AsyncIterable<readonly unknown[]>;
@@ -148,7 +145,6 @@ export interface Endpoint<Query = unknown> {
   isPage?: boolean;
   /** Whether the response depends on the second, beyond the edge of the window: it is not cached longer. */
   isOfThisSecond?: boolean;
-  /** Schema of the query parameters. */
   query: ParametersSchema;
   response: ResponseDescription;
   /** Absent when the response depends on no data. */

@@ -61,7 +61,6 @@ interface RunningLoad {
   done: Promise<Map<number, Loaded>>;
 }
 
-/** A request for the tests of repositories. */
 export type TestsRequest = LoadTestsOptions & Moment & {
   repositories: readonly RepositoryVersion[];
   /** When the request is over, as `performance.now()`: from then on nothing is loaded for it. */

@@ -4,7 +4,6 @@ import type { Uploader } from "../../../db/read/caller.ts";
 
 /** What the running uploads of one token or organization may be. */
 export interface UploadQuota {
-  /** Number of uploads. */
   uploads: number;
   /** Bytes of their bodies. An upload alone may have more. */
   bytes: number;

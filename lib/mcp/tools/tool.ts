@@ -66,7 +66,6 @@ export function described<Schema extends v.GenericSchema>(schema: Schema, descri
   return v.pipe(schema, v.description(description));
 }
 
-/** An integer with a description. */
 export function integer(description: string) {
   return v.pipe(v.number(), v.integer(), v.description(description));
 }

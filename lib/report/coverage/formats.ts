@@ -8,7 +8,6 @@ export const TEXT_FORMATS = [LCOV, GO];
 export const XML_FORMATS = [COBERTURA, JACOCO, CLOVER];
 export const JSON_FORMATS = [COVERAGE_PY, SIMPLECOV, ISTANBUL_SUMMARY, ISTANBUL];
 
-/** The names of all formats. */
 export const FORMAT_NAMES: readonly string[] = [
   ...new Set([...TEXT_FORMATS, ...XML_FORMATS, ...JSON_FORMATS].map(({ name }) => name)),
 ];
