@@ -1,4 +1,5 @@
 /** Client of the HTTP API: timeout, one retry of transient failures, errors that one can act on. */
+import { valueOr } from "../base/error.ts";
 import * as v from "valibot";
 import { pause } from "../base/delay.ts";
 import { quote } from "../base/quote.ts";
@@ -135,11 +136,7 @@ function requestUrl({ path, query = {}, notFound }: GetRequest, baseUrl: string)
 
 /** The value of a body of JSON, otherwise its text. */
 function valueOf(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return body;
-  }
+  return valueOr(() => JSON.parse(body), body);
 }
 
 function errorOf(

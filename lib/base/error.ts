@@ -5,6 +5,15 @@ export function errorMessage(error: unknown): string {
   return error.message.trim() || errorCode(error) || error.name;
 }
 
+/** What `read` returns, `otherwise` when it throws, whatever the error. */
+export function valueOr<Value, Other>(read: () => Value, otherwise: Other): Value | Other {
+  try {
+    return read();
+  } catch {
+    return otherwise;
+  }
+}
+
 /** Code of a caught value: of the system such as `ENOSPC`, an SQLSTATE, or of a library; `""` without one. */
 export function errorCode(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";

@@ -1,3 +1,4 @@
+import { valueOr } from "./error.ts";
 import { caseKey } from "./identity.ts";
 
 /** The name of a repository: an owner, which may contain slashes (GitLab groups), and a name. */
@@ -74,15 +75,7 @@ export function repositoryUrlFrom(buildUrl: string, repository: string): string 
   const url = URL.parse(buildUrl);
   if (!url || !/^https?:$/.test(url.protocol)) return "";
   const path = CI_PATHS.map((pattern) => pattern.exec(url.pathname)?.[1]).find(Boolean) ?? "";
-  const isOwn = decoded(path).toLowerCase().endsWith(`/${repository.toLowerCase()}`);
+  const decoded = valueOr(() => decodeURIComponent(path), "");
+  const isOwn = decoded.toLowerCase().endsWith(`/${repository.toLowerCase()}`);
   return isOwn ? `${url.protocol}//${url.host}${path}` : "";
-}
-
-/** `""` for what cannot be decoded. */
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path);
-  } catch {
-    return "";
-  }
 }

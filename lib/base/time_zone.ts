@@ -1,4 +1,5 @@
 /** Time zones, for times that people read. The program itself calculates in UTC. */
+import { valueOr } from "./error.ts";
 import { quote } from "./quote.ts";
 import {
   formatTimestamp,
@@ -36,12 +37,7 @@ export function parseTimeZone(text: string): TimeZone {
 }
 
 function nameOf(text: string): string | null {
-  if (!NAME.test(text)) return null;
-  try {
-    return zoned(0, text).timeZoneId;
-  } catch {
-    return null;
-  }
+  return NAME.test(text) ? valueOr(() => zoned(0, text).timeZoneId, null) : null;
 }
 
 function zoned(seconds: number, name: string): Temporal.ZonedDateTime {

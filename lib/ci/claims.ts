@@ -2,6 +2,7 @@
  * What the identity token of a CI job says about its run. The CI service has signed it, so it takes
  * precedence over what the client says.
  */
+import { valueOr } from "../base/error.ts";
 import { isGitId } from "../base/commit.ts";
 import { parseRepositoryName, type RepositoryName } from "../base/repository_name.ts";
 import { branchOf } from "./git_ref.ts";
@@ -51,7 +52,9 @@ export function claimedRun(
     ? text("repository") || text("project_path")
     : repositoryIn(text(repositoryClaim));
   // A build of a fork may lack the claim: without it, it is not of the only repository that is trusted.
-  const found = named === "" && repositoryClaim === null ? repository : repositoryOf(named);
+  const found = named === "" && repositoryClaim === null
+    ? repository
+    : valueOr(() => parseRepositoryName(named), null);
   if (!found) return null;
   if (text("repository") !== "") return { repository: found, ...runOfGitHub(text) };
   if (text("project_path") !== "") return { repository: found, ...runOfGitLab(text) };
@@ -143,14 +146,6 @@ function textOf(value: unknown): string {
 function repositoryIn(text: string): string {
   const address = /^[a-z0-9-]+(\.[a-z0-9-]+)+\/[^/]+\/./i.test(text) ? `https://${text}` : text;
   return readGitUrl(address).repository || text;
-}
-
-function repositoryOf(text: string): RepositoryName | null {
-  try {
-    return parseRepositoryName(text);
-  } catch {
-    return null;
-  }
 }
 
 function gitId(text: string): string | undefined {

@@ -1,5 +1,6 @@
 // Tests: tests/lib/ci/ci_test.ts tests/lib/ci/services_test.ts
 /** The values of a matrix: an environment, except for those that number shards. */
+import { valueOr } from "../base/error.ts";
 
 const INDEX_NAMES = /^(?:shard|shard_?index|ci_node_index|node_?index)$/i;
 const TOTAL_NAMES = /^(?:shards|shard_?(?:total|count)|total_?shards|ci_node_total|node_?total)$/i;
@@ -7,12 +8,7 @@ const TOTAL_NAMES = /^(?:shards|shard_?(?:total|count)|total_?shards|ci_node_tot
 /** @param text JSON, such as `{"os":"ubuntu","node":20,"shard":"1/4"}` */
 export function readMatrix(text: string): { values: string; shard: string } {
   const none = { values: "", shard: "" };
-  let matrix: unknown;
-  try {
-    matrix = JSON.parse(text);
-  } catch {
-    return none;
-  }
+  const matrix: unknown = valueOr(() => JSON.parse(text), null);
   if (typeof matrix !== "object" || matrix === null || Array.isArray(matrix)) return none;
   const entries = Object.entries(matrix).map(([key, value]) =>
     [key.replaceAll("-", "_"), value] as const

@@ -1,5 +1,6 @@
 // Tests: tests/lib/ci/ci_test.ts tests/lib/ci/services_test.ts
 /** What the variables of a CI job mean: repository, commit, branch, build URL and so on. */
+import { valueOr } from "../base/error.ts";
 import { isGitId } from "../base/commit.ts";
 import { parseTimestamp } from "../base/time.ts";
 import { readGitUrl } from "./git_url.ts";
@@ -327,11 +328,7 @@ function countIn(text: string): number {
 function readMoment(text: string): number | null {
   if (/^\d{9,10}$/.test(text)) return Number(text);
   if (/^\d{12,13}$/.test(text)) return Math.floor(Number(text) / 1000);
-  try {
-    return parseTimestamp(text);
-  } catch {
-    return null;
-  }
+  return valueOr(() => parseTimestamp(text), null);
 }
 
 function shorten(text: string, maxCharacters = MAX_NAME_CHARACTERS): string {

@@ -1,4 +1,5 @@
 // Tests: tests/lib/cli/commands/backup_test.ts tests/lib/intake/upload_values_test.ts
+import { valueOr } from "../base/error.ts";
 import { hostname, userInfo } from "node:os";
 import type { Environment } from "../base/config.ts";
 import { readBuildUrl } from "../intake/upload_values.ts";
@@ -16,18 +17,10 @@ export function authorOf(environment: Environment): string {
 
 /** `""` when the CI service has no URL, but a text in its place, as Jenkins before it is configured. */
 function buildUrlOf({ buildUrl }: DetectedRun): string {
-  try {
-    return readBuildUrl(oneLine(buildUrl).slice(0, MAX_URL_CHARACTERS));
-  } catch {
-    return "";
-  }
+  return valueOr(() => readBuildUrl(oneLine(buildUrl).slice(0, MAX_URL_CHARACTERS)), "");
 }
 
 function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    // A container may run as a user id without a name.
-    return `uid ${Deno.uid()}`;
-  }
+  // A container may run as a user id without a name.
+  return valueOr(() => userInfo().username, null) ?? `uid ${Deno.uid()}`;
 }

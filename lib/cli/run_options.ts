@@ -1,4 +1,5 @@
 /** The options of `ingest` and `upload` that describe a run, with defaults from CI or the checkout. */
+import { valueOr } from "../base/error.ts";
 import * as v from "valibot";
 import { commitOf, runGit, treeOf } from "../intake/checkout/git.ts";
 import { type DetectedRun, toldFacts } from "../ci/mod.ts";
@@ -264,12 +265,7 @@ function readFact<T>(
   read: (text: string) => T,
 ): T | undefined {
   const text = found?.[name] ?? "";
-  if (text === "") return undefined;
-  try {
-    return read(text);
-  } catch {
-    return undefined;
-  }
+  return text === "" ? undefined : valueOr(() => read(text), undefined);
 }
 
 function checkedTime(seconds: number, now: number): number {

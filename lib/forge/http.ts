@@ -1,5 +1,6 @@
 // Tests: tests/lib/forge/publish_test.ts tests/lib/forge/target_test.ts
 /** Requests to the API of a forge: bounded in time and size, classified errors, pages. */
+import { valueOr } from "../base/error.ts";
 import * as v from "valibot";
 import { errorMessage } from "../base/error.ts";
 import { readBody } from "../base/read_body.ts";
@@ -213,12 +214,7 @@ async function readText(response: Response): Promise<string> {
 }
 
 function valueOf(text: string): unknown {
-  if (text === "") return null;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  return text === "" ? null : valueOr(() => JSON.parse(text), text);
 }
 
 /** A value of a response. @throws {ForgeError} when it does not fit the schema */

@@ -1,5 +1,6 @@
 // Tests: tests/lib/intake/archive_reader_test.ts tests/lib/intake/process_archive_test.ts
 /** The facts of an archive: of its metadata, the options of its uploader and the variables of CI. */
+import { valueOr } from "../base/error.ts";
 import { isGitId } from "../base/commit.ts";
 import { errorMessage } from "../base/error.ts";
 import {
@@ -224,15 +225,7 @@ export function repositoryIn(
   if (!url) return text;
   const segments = url.pathname.split("/").filter((segment) => segment !== "");
   return (segments.length > 1 ? segments : [url.hostname.split(".")[0], ...segments])
-    .map((segment) => decoded(segment!)).join("/");
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
+    .map((segment) => valueOr(() => decodeURIComponent(segment!), segment)).join("/");
 }
 
 function readableTags(tags: readonly string[], note: (text: string) => void): string[] {

@@ -1,5 +1,6 @@
 // Tests: tests/lib/cli/commands/watch_s3_test.ts tests/lib/storage/s3_test.ts
 /** A client for S3-compatible storage: list, get, put, with retries. Requests are signed by aws4fetch. */
+import { valueOr } from "../base/error.ts";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { AwsV4Signer } from "aws4fetch";
@@ -179,7 +180,7 @@ function readListPage(xml: string) {
   const objects = Array.from(xml.matchAll(/<Contents>(.*?)<\/Contents>/gs), ([, object = ""]) => {
     const key = textOf(object, "Key");
     return {
-      key: isEncoded ? decodeKey(key) : key,
+      key: isEncoded ? valueOr(() => decodeURIComponent(key.replaceAll("+", " ")), key) : key,
       etag: textOf(object, "ETag"),
       modifiedAt: Math.floor(Date.parse(textOf(object, "LastModified")) / 1000) || 0,
     };
@@ -204,12 +205,4 @@ function textOf(xml: string, name: string): string {
       return code <= 0x10ffff ? String.fromCodePoint(code) : ENTITIES[entity] ?? found;
     },
   );
-}
-
-function decodeKey(key: string): string {
-  try {
-    return decodeURIComponent(key.replaceAll("+", " "));
-  } catch {
-    return key;
-  }
 }

@@ -1,3 +1,4 @@
+import { valueOr } from "../../base/error.ts";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import * as v from "valibot";
 import { DURATION_UNITS } from "../../analysis/durations.ts";
@@ -262,9 +263,6 @@ async function momentOf(
   const { git = runGit, environment } = io;
   const committed = await git(["show", "--no-patch", "--format=%ct", "HEAD"]);
   if (/^\d{1,11}$/.test(committed)) return Number(committed);
-  try {
-    return parseTimestamp(environment.CI_COMMIT_TIMESTAMP ?? "");
-  } catch {
-    return mayBeNow ? io.now() : null;
-  }
+  const otherwise = mayBeNow ? io.now() : null;
+  return valueOr(() => parseTimestamp(environment.CI_COMMIT_TIMESTAMP ?? ""), otherwise);
 }

@@ -1,3 +1,4 @@
+import { valueOr } from "../../base/error.ts";
 import { readFile } from "node:fs/promises";
 import * as v from "valibot";
 import {
@@ -147,7 +148,7 @@ async function readKeys(file: string): Promise<{ keys: unknown[] }> {
   if (text.length > MAX_KEYS_BYTES) {
     throw new Failure(`--keys: ${text.length} characters: expected at most ${MAX_KEYS_BYTES}`);
   }
-  const read = v.safeParse(KEY_SET, jsonOf(text));
+  const read = v.safeParse(KEY_SET, valueOr(() => JSON.parse(text), null));
   if (!read.success) {
     throw new Failure(`--keys: ${quote(file)} is no JSON Web Key Set: expected {"keys":[...]}`);
   }
@@ -163,14 +164,6 @@ async function readKeys(file: string): Promise<{ keys: unknown[] }> {
 }
 
 const KEY_SET = v.object({ keys: v.array(v.looseObject({ kty: v.string() })) });
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
 
 const listCommand = command({
   name: "list",

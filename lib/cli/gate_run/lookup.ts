@@ -3,6 +3,7 @@
  * An entry that was added while the tests ran counts; if the service is away afterwards, what it said before
  * does.
  */
+import { valueOr } from "../../base/error.ts";
 import * as v from "valibot";
 import {
   type ApiClient,
@@ -105,13 +106,8 @@ export async function findCheckout(
     // A job may have results of another repository.
     pullNumber: !given || isSameRepository(given, found.repository) ? found.pullNumber : "",
   };
-  if (given) return { repository: given, folder, run };
-  const name = found.repository;
-  try {
-    return { repository: parseRepositoryName(name), folder, run };
-  } catch {
-    return { repository: null, folder, run };
-  }
+  const repository = given ?? valueOr(() => parseRepositoryName(found.repository), null);
+  return { repository, folder, run };
 }
 
 /** What the service knew before the tests ran. */

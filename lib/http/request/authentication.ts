@@ -3,6 +3,7 @@
  * Who is calling: reads the token of the `Authorization` header and looks it up. The plain token goes no
  * further than this module.
  */
+import { valueOr } from "../../base/error.ts";
 import { LRUCache } from "lru-cache";
 import { isWorkerUnavailable } from "../../../db/connection/errors.ts";
 import {
@@ -126,9 +127,5 @@ function hashed(token: string, types: readonly TokenType[] = ["api_token", "lega
 
 /** Returns what follows the first colon of Basic credentials, `""` when they cannot be decoded. */
 function basicPassword(credentials: string): string {
-  try {
-    return atob(credentials).replace(/^[^:]*:?/, "");
-  } catch {
-    return "";
-  }
+  return valueOr(() => atob(credentials), "").replace(/^[^:]*:?/, "");
 }

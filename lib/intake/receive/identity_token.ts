@@ -2,6 +2,7 @@
  * Identity tokens of OpenID Connect: a CI service signs one for a job, which uploads with it in place of a
  * secret. `jose` checks them.
  */
+import { valueOr } from "../../base/error.ts";
 import { createLocalJWKSet, decodeJwt, errors, type JSONWebKeySet, jwtVerify } from "jose";
 import type { Database } from "../../../db/connection/connect.ts";
 import type { Uploader } from "../../../db/read/caller.ts";
@@ -112,12 +113,7 @@ export function createIdentityTokens(
 }
 
 function claimsOf(token: string): Claims | null {
-  if (token.length > MAX_CHARACTERS) return null;
-  try {
-    return decodeJwt(token);
-  } catch {
-    return null;
-  }
+  return token.length > MAX_CHARACTERS ? null : valueOr(() => decodeJwt(token), null);
 }
 
 /** What the claims of a token fit: the narrowest trust, of equal ones the oldest. */

@@ -1,4 +1,5 @@
 /** The public keys of trusted issuers, from their discovery documents. */
+import { valueOr } from "../../base/error.ts";
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from "jose";
 import { errorMessage } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
@@ -158,18 +159,10 @@ async function fetchJson(url: string, signal: AbortSignal): Promise<Record<strin
   }
   const bytes = await readBody(response.body, { maxBytes: MAX_BODY_BYTES });
   if (typeof bytes === "string") throw new Error(`more than ${MAX_BODY_BYTES} bytes`);
-  const value: unknown = parse(new TextDecoder().decode(bytes));
+  // The error of the runtime would quote the text.
+  const value: unknown = valueOr(() => JSON.parse(new TextDecoder().decode(bytes)), null);
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new Error("expected a JSON object");
   }
   return value as Record<string, unknown>;
-}
-
-/** The error of the runtime would quote the text. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
