@@ -6,6 +6,7 @@ import {
   type HistoryRun,
   MAX_HISTORY_RUNS,
   testEvidence,
+  wasAdded,
 } from "../../../lib/evidence/test_evidence.ts";
 
 const NOWHERE = new Set<string>();
@@ -189,6 +190,21 @@ function againAt(
 function versionAt(index: number) {
   return { commitOid: commitAt(index), treeOid: null, recordedAt: index };
 }
+
+describe("a test that was added later", () => {
+  const run = (code: string, job: string, ran: boolean, environment = "") => (
+    { code, job, ran, environment }
+  );
+
+  it("has earlier runs of other code in the job of its first run", () => {
+    assert.equal(wasAdded([run("a", "unit", false), run("b", "unit", true)], ""), true);
+    assert.equal(wasAdded([run("a", "unit", true)], ""), false);
+    // Another shard of the first run, another job, another environment.
+    assert.equal(wasAdded([run("a", "unit", false), run("a", "unit", true)], ""), false);
+    assert.equal(wasAdded([run("a", "lint", false), run("b", "unit", true)], ""), false);
+    assert.equal(wasAdded([run("a", "", false, "linux"), run("b", "", true)], ""), false);
+  });
+});
 
 describe("calm", () => {
   it("compares the passes since the last failure with the runs up to it", () => {
