@@ -280,7 +280,7 @@ const showCommand = command({
   summary:
     "Show the policies: OWNER/NAME (none for the organization), state, disruptions, code versions, " +
     "results, tests, release passes, release after (s), length (s), tests that the policy released, how " +
-    "many of these failed again within 60 days, and how many did not while their 60 days are not over",
+    "many of these failed again within 60 days, how many are still within them",
   example: "quarantine policy show --org acme",
   input: {
     org: ORG,
@@ -300,7 +300,7 @@ const showCommand = command({
     if (released > 0) {
       const open = undecided === 0
         ? ""
-        : `; of ${plural(undecided, "other")} the 60 days are not over`;
+        : `, ${undecided} ${undecided === 1 ? "is" : "are"} still within them`;
       context.note(
         `of ${
           plural(released, "test")
