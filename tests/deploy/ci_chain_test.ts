@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { copyTemplate } from "../database.ts";
-import { createAcme, prepare } from "../e2e/prepare.ts";
+import { createAcme, newServiceData, prepare, type ServiceData } from "../e2e/prepare.ts";
 import { type Running, start } from "../e2e/program.ts";
 import { withoutDatabase } from "../lib/cli/run_in_process.ts";
 import { waitUntil } from "../wait_until.ts";
@@ -45,6 +44,7 @@ const jenkins = (node: string): Job => ({
 });
 
 describe("a test that always fails on one system", () => {
+  let data: ServiceData;
   let environment: Record<string, string>;
   let service: Running;
   let tokens: Awaited<ReturnType<typeof createAcme>>;
@@ -57,7 +57,8 @@ describe("a test that always fails on one system", () => {
   };
 
   before(async () => {
-    environment = { DATA_DIR: await copyTemplate() };
+    data = await newServiceData();
+    environment = { ...data.environment };
     tokens = await createAcme(environment);
     await prepare(environment, [
       ["quarantine", "policy", "set", "--org", "acme", "--min-results", "2"],
@@ -70,7 +71,7 @@ describe("a test that always fails on one system", () => {
   after(async () => {
     const { stderr } = await service.stop("SIGTERM");
     assert.ok(!stderr.includes(SECRET));
-    await Deno.remove(environment.DATA_DIR!, { recursive: true });
+    await data.remove();
     await Deno.remove(checkout, { recursive: true });
   });
 

@@ -8,9 +8,8 @@ import { readCi } from "../../lib/ci/mod.ts";
 import { parseCi } from "../../lib/ci/variables.ts";
 import { inspectArchive } from "../../lib/report/archive/mod.ts";
 import { findReports } from "../../lib/report/report_files.ts";
-import { copyTemplate } from "../database.ts";
 import { type Running, start } from "../e2e/program.ts";
-import { createAcme, prepare } from "../e2e/prepare.ts";
+import { createAcme, newServiceData, prepare, type ServiceData } from "../e2e/prepare.ts";
 import { type Issuer, startIssuer } from "../lib/intake/receive/issuer.ts";
 import { waitUntil } from "../wait_until.ts";
 import {
@@ -200,6 +199,7 @@ describe("the scripts for CI jobs", () => {
   const REPORTS = "out put\nb*.xml";
 
   describe("with `up`", () => {
+    let data: ServiceData;
     let environment: Record<string, string>;
     let service: Running;
     let token: string;
@@ -210,8 +210,9 @@ describe("the scripts for CI jobs", () => {
       issuer = await startIssuer();
       // The address for which tokens are is known before the service listens.
       proxy = await startProxy(() => service.uploadUrl);
+      data = await newServiceData();
       environment = {
-        DATA_DIR: await copyTemplate(),
+        ...data.environment,
         PUBLIC_UPLOAD_URL: proxy.url,
         PUBLIC_URL: "https://pages.example",
       };
@@ -230,7 +231,7 @@ describe("the scripts for CI jobs", () => {
       await service.stop("SIGTERM");
       await proxy.close();
       await issuer.close();
-      await Deno.remove(environment.DATA_DIR!, { recursive: true });
+      await data.remove();
     });
 
     for (const [job, repository] of [[github, "acme/shop"], [gitlab, "acme/web/shop"]] as const) {

@@ -5,8 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
-import { copyTemplate } from "../database.ts";
-import { createAcme, prepare } from "../e2e/prepare.ts";
+import { createAcme, newServiceData, prepare, type ServiceData } from "../e2e/prepare.ts";
 import { type Running, start } from "../e2e/program.ts";
 import { type FakeForge, FORGE_TOKEN, startFakeForge } from "../lib/forge/fake_forge.ts";
 import { waitUntil } from "../wait_until.ts";
@@ -19,6 +18,7 @@ describe("the workflow of two halves in the guide", () => {
   let folder: string;
   let service: Running;
   let forge: FakeForge;
+  let data: ServiceData;
   let environment: Record<string, string>;
   let tokens: Awaited<ReturnType<typeof createAcme>>;
   let first: Record<string, unknown>;
@@ -26,7 +26,8 @@ describe("the workflow of two halves in the guide", () => {
 
   before(async () => {
     folder = await Deno.makeTempDir({ prefix: "test-analytics-fork-" });
-    environment = { DATA_DIR: await copyTemplate() };
+    data = await newServiceData();
+    environment = { ...data.environment };
     tokens = await createAcme(environment);
     service = await start(["up", "--port", "0", "--upload-port", "0"], environment);
     forge = startFakeForge("github");
@@ -47,7 +48,7 @@ describe("the workflow of two halves in the guide", () => {
   after(async () => {
     await service.stop("SIGTERM");
     await forge.close();
-    await Deno.remove(environment.DATA_DIR!, { recursive: true });
+    await data.remove();
     await Deno.remove(folder, { recursive: true });
   });
 

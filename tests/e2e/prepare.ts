@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { openDatabase } from "../../db/connection/connect.ts";
 import { openCurrentDatabase } from "../../lib/cli/database.ts";
+import { copyTemplate, openTestServer } from "../database.ts";
 import { commandLine, type Ending } from "../lib/cli/run_in_process.ts";
 import { NO_CI } from "../no_ci.ts";
 
@@ -49,6 +50,33 @@ export async function prepare(
     await database.close();
   }
   return printed;
+}
+
+/** Where services have their data. */
+export interface ServiceData {
+  environment: { DATA_DIR: string; DATABASE_URL?: string };
+  /** When the services have ended. */
+  remove(): Promise<void>;
+}
+
+/**
+ * A new migrated database for services, on a server if there is one: for what does not depend on the database.
+ * With the embedded one each process takes nearly a second of processor time more.
+ */
+export async function newServiceData(): Promise<ServiceData> {
+  const server = process.env.TEST_DATABASE_URL;
+  const database = server ? await openTestServer(server) : null;
+  const dataDir = database
+    ? await Deno.makeTempDir({ prefix: "test-analytics-data-" })
+    : await copyTemplate();
+  const databaseUrl = database?.place.databaseUrl;
+  return {
+    environment: { DATA_DIR: dataDir, ...databaseUrl && { DATABASE_URL: databaseUrl } },
+    async remove() {
+      await database?.close();
+      await Deno.remove(dataDir, { recursive: true });
+    },
+  };
 }
 
 /** Creates the organization acme, and returns a token of it for the API and one for uploads. */

@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import axe from "axe-core";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
-import { copyTemplate } from "../database.ts";
 import {
   CLIENT_ID,
   CLIENT_SECRET,
@@ -12,7 +11,7 @@ import {
   type TestProvider,
 } from "../lib/http/sign_in/provider.ts";
 import { launch, NO_BROWSER } from "./browser.ts";
-import { createAcme, prepare } from "./prepare.ts";
+import { createAcme, newServiceData, prepare, type ServiceData } from "./prepare.ts";
 import { type Running, start } from "./program.ts";
 
 const LIMIT_MS = 30_000;
@@ -21,6 +20,7 @@ describe("sign-in in a browser", { skip: NO_BROWSER }, () => {
   let browser: Browser;
   let provider: TestProvider;
   let service: Running;
+  let data: ServiceData;
   let environment: Record<string, string>;
   let publicUrl = "";
   let api = "";
@@ -40,8 +40,9 @@ describe("sign-in in a browser", { skip: NO_BROWSER }, () => {
     );
     publicUrl = `http://localhost:${proxy.addr.port}`;
     provider = await startProvider(`${publicUrl}/sign-in/callback`);
+    data = await newServiceData();
     environment = {
-      DATA_DIR: await copyTemplate(),
+      ...data.environment,
       PUBLIC_URL: publicUrl,
       OIDC_ISSUER: provider.issuer,
       OIDC_CLIENT_ID: CLIENT_ID,
@@ -76,7 +77,7 @@ describe("sign-in in a browser", { skip: NO_BROWSER }, () => {
     }
     await proxy.shutdown();
     await provider.close();
-    await Deno.remove(environment.DATA_DIR!, { recursive: true });
+    await data.remove();
   });
 
   /** A browser in which a person has signed in, on a page. */

@@ -2,7 +2,7 @@ import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { copyTemplate } from "../database.ts";
 import { follow } from "./child.ts";
-import { prepare } from "./prepare.ts";
+import { newServiceData, prepare, type ServiceData } from "./prepare.ts";
 import { command, start } from "./program.ts";
 import { startReceiver } from "./telemetry_receiver.ts";
 
@@ -26,14 +26,14 @@ async function startService(args: string[], environment: Record<string, string>)
 }
 
 describe("a process with telemetry", () => {
-  let folder = "";
+  let data: ServiceData;
   before(async () => {
-    folder = await copyTemplate();
+    data = await newServiceData();
   });
-  after(() => Deno.remove(folder, { recursive: true }));
+  after(() => data.remove());
 
   const environment = (endpoint: string, more: Record<string, string> = {}) => ({
-    DATA_DIR: folder,
+    ...data.environment,
     OTEL_DENO: "true",
     OTEL_DENO_CONSOLE: "replace",
     OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
@@ -116,6 +116,8 @@ describe("a process with telemetry", () => {
     const dataDir = await copyTemplate();
     const variables = {
       ...environment(url, { OTEL_EXPORTER_OTLP_TIMEOUT: timeout }),
+      // What ends late may leave the embedded database locked.
+      DATABASE_URL: "",
       DATA_DIR: dataDir,
       OTEL_METRIC_EXPORT_INTERVAL: "",
     };

@@ -1,6 +1,6 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { copyTemplate } from "../database.ts";
+import { newServiceData, type ServiceData } from "./prepare.ts";
 import { start } from "./program.ts";
 import { type Receiver, startReceiver } from "./telemetry_receiver.ts";
 
@@ -8,12 +8,12 @@ import { type Receiver, startReceiver } from "./telemetry_receiver.ts";
 type Received = Map<string, string>;
 
 describe("telemetry", () => {
-  let folder = "";
+  let data: ServiceData;
   const received: Received = new Map();
   let receiver: Receiver;
 
   before(async () => {
-    folder = await copyTemplate();
+    data = await newServiceData();
     receiver = startReceiver(async (request) => {
       const kind = new URL(request.url).pathname.split("/").pop() ?? "";
       // Spaces out: what is looked for below is one piece then.
@@ -24,11 +24,11 @@ describe("telemetry", () => {
   });
   after(async () => {
     await receiver.close();
-    await Deno.remove(folder, { recursive: true });
+    await data.remove();
   });
 
   const environment = () => ({
-    DATA_DIR: folder,
+    ...data.environment,
     OTEL_DENO: "true",
     OTEL_DENO_CONSOLE: "replace",
     OTEL_SERVICE_NAME: "test-analytics",
