@@ -97,7 +97,7 @@ function passedTests(
   { tests, results }: Pick<FlakyRun, "tests" | "results">,
   wanted: ReadonlySet<number>,
 ): Set<number> {
-  const passed = new Set(tests.testNos.filter((testNo) => wanted.has(testNo)));
+  const passed = new Set(wanted.values().filter((testNo) => tests.indexOf(testNo) >= 0));
   results.eachException((testNo, { outcome }) => {
     if (outcome !== "positive") passed.delete(testNo);
   });
