@@ -217,11 +217,14 @@ function isSamePull(sql: Queryable, { pullNumber = null }: EvidenceRun) {
 }
 
 /** SQL: whether the row `s` of `submission` is of the base branch, neither of the run's own pull request nor rejected. */
-function isOfOtherBase(sql: Queryable, { run, base }: Pick<RunOptions, "run" | "base">) {
+function isOfOtherBase(
+  sql: Queryable,
+  { repositoryId, run, base }: Pick<RunOptions, "repositoryId" | "run" | "base">,
+) {
   const isMerged = countsForBase(run, base) && !isOfQueue(run);
   const merged = isMerged ? run.code ?? "" : "";
   return sql`${isOfBase(sql, base)} and not ${isSamePull(sql, run)}
-    and not ${isRejected(sql, { base, merged })}`;
+    and not ${isRejected(sql, { repositoryId, base, merged })}`;
 }
 
 /** SQL: whether the row `s` of `submission` was recorded in the days before the run. */
@@ -246,7 +249,7 @@ async function loadLatelySeen(
     where s.repository_id = ${repositoryId} and ${isBefore(sql, run, TOGETHER_SECONDS)}
       and ${
     run.branch === ""
-      ? isOfOtherBase(sql, { run, base })
+      ? isOfOtherBase(sql, { repositoryId, run, base })
       : sql`s.branch <> ${run.branch} and not ${isSamePull(sql, run)}`
   } and s.branch <> '' and s.code_version <> ${run.code ?? ""} and not ${isOwn(sql, run)}
     group by 1`;
@@ -296,7 +299,7 @@ async function loadHistory(sql: Queryable, { repositoryId, run, base, lists }: H
     lists,
     groups: {
       onBase: {
-        where: sql`${isOfOtherBase(sql, { run, base })} and ${memory} and ${isOther}`,
+        where: sql`${isOfOtherBase(sql, { repositoryId, run, base })} and ${memory} and ${isOther}`,
         limit: MAX_RUNS,
       },
       onBranch: run.branch === "" ? null : {
@@ -518,7 +521,7 @@ async function loadFailedSubmissions(
   const rows = await sql<Omit<FailureElsewhere, "causes">[]>`
     select encode(s.submission_id, 'hex') as "submissionId", coalesce(s.branch, '') as branch,
       s.code_version = ${run.code ?? ""} as "isSameCode", ${isSamePull(sql, run)} as "isSamePull",
-      ${isOfOtherBase(sql, { run, base })} as "isOnBase"
+      ${isOfOtherBase(sql, { repositoryId, run, base })} as "isOnBase"
     from submission s
     where s.repository_id = ${repositoryId} and s.submission_id = any(${idsIn(sql, [...ids])})`;
   return new Map(rows.map((row) => [row.submissionId, row]));

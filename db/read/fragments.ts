@@ -58,12 +58,15 @@ const QUEUE_BRANCHES = "gh-readonly-queue/%";
  *
  * @param merged code that runs there now
  */
-export function isRejected(sql: Queryable, { base, merged }: { base: Patterns; merged: string }) {
+export function isRejected(
+  sql: Queryable,
+  { repositoryId, base, merged }: { repositoryId: number; base: Patterns; merged: string },
+) {
   return sql`(s.failed_test_count > 0
     and (s.queue_base <> '' or coalesce(s.branch like ${QUEUE_BRANCHES}, false))
     and s.code_version <> ${merged} and not exists (
-      select from submission b
-      where b.repository_id = s.repository_id and b.code_version = s.code_version
+      select true from submission b
+      where b.repository_id = ${repositoryId} and b.code_version = s.code_version
         and b.branch like any(${textsIn(sql, likePatterns(base ?? ["*"]))})
         and b.branch not like ${QUEUE_BRANCHES} and b.queue_base = ''))`;
 }
