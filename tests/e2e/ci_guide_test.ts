@@ -1,10 +1,9 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { copyTemplate } from "../database.ts";
 import { type S3Server, startS3Server } from "../s3/server.ts";
 import { run, type Running, start } from "./program.ts";
-import { createAcme } from "./prepare.ts";
+import { createAcme, newServiceData, type ServiceData } from "./prepare.ts";
 
 const REPORT = `<testsuite name="unit">
   <testcase classname="cart" name="adds" file="web/cart.test.ts"><flakyFailure message="timed out"/></testcase>
@@ -14,6 +13,7 @@ const REPORT = `<testsuite name="unit">
 const NO_DATABASE = { DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
 
 describe("the guide from CI to the first flaky test", () => {
+  let data: ServiceData;
   let root: string;
   let checkout: string;
   let commit: string;
@@ -23,7 +23,8 @@ describe("the guide from CI to the first flaky test", () => {
   let service: Running;
 
   before(async () => {
-    root = await copyTemplate();
+    data = await newServiceData();
+    root = await Deno.makeTempDir({ prefix: "test-analytics-guide-" });
     checkout = join(root, "checkout");
     await Deno.mkdir(join(checkout, "reports"), { recursive: true });
     await Deno.writeTextFile(join(checkout, "CODEOWNERS"), "/web/ @acme/web\n");
@@ -34,13 +35,14 @@ describe("the guide from CI to the first flaky test", () => {
     );
     commit = (await shell("git rev-parse HEAD")).trim();
     server = await startS3Server("ci-reports");
-    database = { DATA_DIR: root };
+    database = { ...data.environment };
     service = await start(["serve", "--port", "0"], database);
     token = (await createAcme(database)).api;
   });
   after(async () => {
     await service.stop("SIGTERM");
     await server.close();
+    await data.remove();
     await Deno.remove(root, { recursive: true });
   });
 

@@ -48,7 +48,7 @@ async function connect(
 }
 
 /** A repository in a group of groups, with a tagged test that fails and passes at one commit. */
-async function ingestFlakyTest(dataDir: string): Promise<void> {
+async function ingestFlakyTest(database: Record<string, string>): Promise<void> {
   const folder = await Deno.makeTempDir();
   for (const failure of ["", `<failure message="${LONG_MESSAGE}"/>`]) {
     const report = join(folder, "report.xml");
@@ -58,7 +58,7 @@ async function ingestFlakyTest(dataDir: string): Promise<void> {
         `${failure}</testcase></testsuite>`,
     );
     const facts = ["--repo", NESTED, "--commit", "a1b2c3d", "--tags", "linux,X"];
-    await prepare({ DATA_DIR: dataDir }, [["ingest", "--org", "acme", ...facts, report]]);
+    await prepare(database, [["ingest", "--org", "acme", ...facts, report]]);
   }
   await Deno.remove(folder, { recursive: true });
 }
@@ -70,7 +70,7 @@ describe("the agent tools over the demo", () => {
 
   before(async () => {
     demo = await serveDemo();
-    await ingestFlakyTest(demo.dataDir);
+    await ingestFlakyTest(demo.environment);
     environment = {
       PLATFORM_API_TOKEN: demo.token,
       PLATFORM_API_URL: demo.url,
