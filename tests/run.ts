@@ -22,6 +22,8 @@ const LONGEST = [
   "tests/e2e/telemetry_end_test.ts",
   "tests/deploy/ci_ways_test.ts",
   "tests/e2e/up_test.ts",
+  "tests/lib/cli/commands/watch_test.ts",
+  "tests/lib/webhook_sender/send_webhooks_test.ts",
 ];
 
 /** Whether generated files are what they would be now. */
