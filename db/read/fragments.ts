@@ -49,6 +49,12 @@ export function isOfBase(sql: Queryable, base: Patterns) {
   return sql`coalesce(s.branch like any(${patterns()}) or s.queue_base like any(${patterns()}), false)`;
 }
 
+/** SQL: the branch of the row `s` of `submission`, or the one that a merge queue tests for, as its index has it. */
+export function branchTestedFor(sql: Queryable) {
+  return sql`(coalesce(nullif(s.queue_base, ''),
+    substring(s.branch from '^gh-readonly-queue/(.+)/pr-[^/]+$'), s.branch))`;
+}
+
 /** Of GitHub's merge queue. */
 const QUEUE_BRANCHES = "gh-readonly-queue/%";
 

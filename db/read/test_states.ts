@@ -2,7 +2,7 @@
 /** The states of the tests of a repository on its base branch. */
 import type { TestFacts } from "../../lib/analysis/disruptions.ts";
 import { isSetUp } from "../../lib/analysis/repetition/set_up.ts";
-import type { Run } from "../../lib/analysis/run.ts";
+import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
 import { wilsonLowerBound } from "../../lib/analysis/wilson.ts";
 import { firstSubmissionId, type TestIdentity } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
@@ -27,9 +27,9 @@ import {
   type TestStateFacts,
 } from "../../lib/evidence/test_evidence.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
-import { arrayOf, type Queryable } from "../connection/sql.ts";
+import { arrayOf, idsIn, type Queryable } from "../connection/sql.ts";
 import { loadBaseBranch, loadBaseBranches } from "./base_branch.ts";
-import { buildKeyOf, isOfBase, isOneOf, isRecordedSince } from "./fragments.ts";
+import { branchTestedFor, isOfBase, isOneOf, isRecordedSince } from "./fragments.ts";
 import { loadIdentities } from "./names_of_tests.ts";
 import { integersOf } from "./packed_rows.ts";
 import { eachRun, loadLatestRuns } from "./runs.ts";
@@ -242,11 +242,17 @@ async function loadSetUps(
   return (await loadTestFacts(sql, { repositoryId, testNos })).setUpOf;
 }
 
-/** They are looked for in the latest builds: twice as many, because two uploads without an address are two builds. */
-const LATEST_BUILDS = 2 * MIN_BROKEN_RUNS;
+/** Submissions with failures on the base branch of a repository, among which broken tests are looked for. */
+const FAILED_SUBMISSIONS = 300;
 
-/** Of a repository, on its base branch: a nightly run and 25 runs of changes a day are those of 12 days. */
-const LATEST_SUBMISSIONS = 300;
+/** Of a job, or of the same tests in it. More than three, because a build may upload twice. */
+const LATEST_FAILED = 2 * MIN_BROKEN_RUNS;
+
+/** Of the same tests, if some are skipped by now: a broken one may be among them. */
+const LATEST_FAILED_WITH_SKIPPED = 100;
+
+/** Submissions among which the next one of a job is looked for. */
+const NEXT_SUBMISSIONS = 1_000;
 
 /** Longer histories are loaded one after the other. */
 const RUNS_TOGETHER = 1_000;
@@ -261,8 +267,8 @@ interface RunLimits {
 }
 
 /**
- * How many tests are broken, by repository. Those that failed three times in the latest builds of a job, or of the same
- * tests in it, may be: their histories alone are read.
+ * How many tests are broken, by repository. Those that failed three times and have not passed since may be: their
+ * histories alone are read.
  */
 export async function countBrokenTests(
   sql: Queryable,
@@ -275,7 +281,8 @@ export async function countBrokenTests(
   // Most have the same base branch.
   for (const [base, ofBase] of Map.groupBy(repositoryIds, (id) => bases.get(id)!)) {
     const rows = await selectOftenFailed(sql, { repositoryIds: ofBase, base });
-    const candidates = Map.groupBy(rows, ({ repositoryId }) => repositoryId);
+    const failing = await withoutPassed(sql, rows);
+    const candidates = Map.groupBy(failing, ({ repositoryId }) => repositoryId);
     const own = [...candidates.keys()];
     for await (const [repositoryId, runs] of eachBaseRuns(sql, { base, own, ...limits })) {
       const failed = new Map(candidates.get(repositoryId)!.map((test) => [test.testNo, test]));
@@ -320,61 +327,134 @@ async function* eachBaseRuns(
   }
 }
 
+/** A test that failed often in a job, in an environment. */
+interface OftenFailed extends TestIdentity {
+  repositoryId: number;
+  testNo: number;
+  /** The next submission of the job after its last failure; `null` if none says whether it passed. */
+  nextId: string | null;
+}
+
 /**
- * The tests that failed three times in the latest builds of a job, or of the same list of tests in it: a job may run
- * several suites in turn, or have stopped running a test.
+ * The tests that failed three times in the latest failed submissions of a job, or of the same list of tests in it: a
+ * job may run several suites in turn, or have stopped running a test. Without those that passed for certain in the
+ * next submission, which has the same list and skipped none of it.
  */
 async function selectOftenFailed(
   sql: Queryable,
   { repositoryIds, base }: { repositoryIds: readonly number[]; base: string },
-) {
+): Promise<OftenFailed[]> {
   const ids = arrayOf(repositoryIds);
-  return await sql<({ repositoryId: number; testNo: number } & TestIdentity)[]>`
+  return await sql<OftenFailed[]>`
     select f.repository_id::float8 as "repositoryId", f.test_no as "testNo",
+      case when not next.is_older then encode(next.submission_id, 'hex') end as "nextId",
       t.suite, t.class, t.name, t.file
     from (
-      select distinct n.repository_id, n.test_no
+      select b.repository_id, n.test_no, b.job, b.environment, l.list,
+        max(encode(b.submission_id, 'hex') collate "C") as last_id
       from (
-        select b.repository_id, b.submission_id, b.job, b.environment, b.list,
-          dense_rank() over (
-            partition by b.repository_id, b.job, b.environment, b.list
-            order by b.last_submission_id desc) as place
-        from (
-          select s.repository_id, s.submission_id, s.job, s.environment, l.list,
-            first_value(s.submission_id) over (
-              partition by s.repository_id, s.job, s.environment, l.list, s.build
-              order by s.submission_id desc) as last_submission_id
-          from repository_state r
-          cross join lateral (
-            select s.repository_id, s.submission_id, s.job, s.environment, s.test_list_no,
-              ${buildKeyOf(sql)} as build
-            from submission s
-            where s.repository_id = r.repository_id and s.status = 'processed'
-              and not s.is_outage and ${isOfBase(sql, basePatterns(base))}
-              and ${isOneOf(sql, sql`s.repository_id`, repositoryIds)}
-            order by s.submission_id desc
-            limit ${LATEST_SUBMISSIONS}
-          ) s
-          cross join lateral (values (-1), (s.test_list_no)) l (list)
-          where r.repository_id = any(${ids}::bigint[])
-        ) b
-      ) latest
+        select s.*, row_number() over of_job <= ${LATEST_FAILED} as is_latest,
+          count(*) over of_list >= ${MIN_BROKEN_RUNS} and row_number() over of_list <=
+            case when first_value(s.skipped_test_count) over of_list > 0
+              then ${LATEST_FAILED_WITH_SKIPPED}::int else ${LATEST_FAILED}::int end as is_latest_of_list
+        from repository_state r
+        cross join lateral (
+          select s.repository_id, s.submission_id, s.job, s.environment, s.test_list_no,
+            s.skipped_test_count
+          from submission s
+          where s.repository_id = r.repository_id and ${branchTestedFor(sql)} = ${base}
+            and s.failed_test_count > 0 and s.status = 'processed'
+            and ${isOneOf(sql, sql`s.repository_id`, repositoryIds)}
+          order by s.submission_id desc
+          limit ${FAILED_SUBMISSIONS}
+        ) s
+        where r.repository_id = any(${ids}::bigint[])
+        window of_job as (
+            partition by s.repository_id, s.job, s.environment order by s.submission_id desc
+            rows between unbounded preceding and unbounded following),
+          of_list as (
+            partition by s.repository_id, s.job, s.environment, s.test_list_no
+            order by s.submission_id desc rows between unbounded preceding and unbounded following)
+      ) b
       cross join lateral (
-        select n.repository_id, n.submission_id, n.test_no from negative_result n
-        where n.repository_id = latest.repository_id and n.submission_id = latest.submission_id
+        select distinct n.test_no from negative_result n
+        where n.repository_id = b.repository_id and n.submission_id = b.submission_id
           and ${isOneOf(sql, sql`n.repository_id`, repositoryIds)}
         offset 0
       ) n
-      where latest.place <= ${LATEST_BUILDS}
-      group by n.repository_id, n.test_no, latest.job, latest.environment, latest.list
-      having count(distinct n.submission_id) >= ${MIN_BROKEN_RUNS}
+      cross join lateral (
+        values (-1, b.is_latest), (b.test_list_no, b.is_latest_of_list)
+      ) l (list, is_latest)
+      where (b.is_latest or b.is_latest_of_list) and l.is_latest
+      group by b.repository_id, n.test_no, b.job, b.environment, l.list
+      having count(*) >= ${MIN_BROKEN_RUNS}
     ) f
+    cross join lateral (
+      select s.shard, s.test_list_no, s.code_version from submission s
+      where s.repository_id = f.repository_id and s.submission_id = decode(f.last_id, 'hex')
+        and ${isOneOf(sql, sql`s.repository_id`, repositoryIds)}
+      offset 0
+    ) last
+    left join lateral (
+      select s.submission_id, s.test_list_no = last.test_list_no and s.skipped_test_count = 0 as has_all,
+        -- What passed at code that ran before may fail at the latest.
+        s.code_version <> last.code_version and exists (
+          select true from submission o
+          where o.repository_id = f.repository_id and o.code_version = s.code_version
+            and ${isOneOf(sql, sql`o.repository_id`, repositoryIds)}
+            and o.submission_id < decode(f.last_id, 'hex')) as is_older
+      from (
+        select * from submission s
+        where s.repository_id = f.repository_id and s.submission_id > decode(f.last_id, 'hex')
+          and ${isOneOf(sql, sql`s.repository_id`, repositoryIds)}
+        order by s.submission_id
+        limit ${NEXT_SUBMISSIONS}
+      ) s
+      where s.job = f.job and s.environment = f.environment and s.status = 'processed'
+        and (s.test_list_no = f.list or f.list = -1 and s.shard = last.shard)
+        and ${isOfBase(sql, basePatterns(base))}
+      order by s.submission_id
+      limit 1
+    ) next on true
     cross join lateral (
       select t.suite, t.class, t.name, t.file from test t
       where t.repository_id = f.repository_id and t.test_no = f.test_no
         and ${isOneOf(sql, sql`t.repository_id`, repositoryIds)}
       offset 0
-    ) t`;
+    ) t
+    where (next.has_all and not next.is_older) is not true`;
+}
+
+/** Without the tests that passed in the next submission of every job in which they failed often. */
+async function withoutPassed(
+  sql: Queryable,
+  tests: readonly OftenFailed[],
+): Promise<OftenFailed[]> {
+  const known = tests.filter(({ nextId }) => nextId !== null);
+  if (known.length === 0) return [...tests];
+  const byRepository = Map.groupBy(known, ({ repositoryId }) => repositoryId);
+  const nextIds = [...new Set(known.map(({ nextId }) => nextId!))];
+  const loaded = await loadLatestRuns(sql, {
+    repositoryIds: [...byRepository.keys()],
+    columns: ["results"],
+    where: sql`s.submission_id = any(${idsIn(sql, nextIds)})`,
+    limit: nextIds.length,
+    total: nextIds.length,
+  });
+  const passed = new Set<OftenFailed>();
+  for (const [repositoryId, runs] of loaded) {
+    for (const { submissionId, results } of runs) {
+      const failed = byRepository.get(repositoryId)!.filter(({ nextId }) =>
+        nextId === submissionId
+      );
+      const selected = new SelectedTests(failed.map(({ testNo }) => testNo));
+      results.each(selected, (testNo, { counts }) => {
+        if (counts.positive === 0) return;
+        for (const test of failed) if (test.testNo === testNo) passed.add(test);
+      });
+    }
+  }
+  return tests.filter((test) => !passed.has(test));
 }
 
 /**

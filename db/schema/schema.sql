@@ -295,6 +295,7 @@ CREATE INDEX submission_branch ON submission USING btree (repository_id, branch,
 CREATE INDEX submission_build ON submission USING btree (repository_id, md5(build_url)) WHERE (build_url <> ''::text);
 CREATE INDEX submission_code_version ON submission USING btree (repository_id, code_version);
 CREATE INDEX submission_data_version ON submission USING btree (repository_id, data_version);
+CREATE INDEX submission_failed ON submission USING btree (repository_id, COALESCE(NULLIF(queue_base, ''::text), "substring"(branch, '^gh-readonly-queue/(.+)/pr-[^/]+$'::text), branch), submission_id) WHERE (failed_test_count > 0);
 CREATE INDEX submission_job ON submission USING btree (repository_id, job, environment, shard, submission_id) WHERE (job <> ''::text);
 CREATE INDEX submission_pull ON submission USING btree (repository_id, pull_number, submission_id) WHERE (pull_number IS NOT NULL);
 

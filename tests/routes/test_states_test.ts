@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
+import type { TestResult } from "../../lib/report/result.ts";
 import { countBrokenTests } from "../../db/read/test_states.ts";
 import { describeWithDatabase } from "../database.ts";
 import { StatementRecorder } from "../db/statements/recorder.ts";
@@ -458,6 +459,51 @@ describeWithDatabase("the states of tests", (database) => {
       });
     }
     assert.deepEqual(await withoutReruns(), ["again", "rare"]);
+  });
+
+  it("are counted on the list of repositories though the latest builds skip the test, or other jobs ran since", async () => {
+    const repository = await fixture.addRepository("acme", "skipped");
+    let index = 0;
+    const upload = async (results: Partial<TestResult>[], job: string) => {
+      await fixture.upload(repository, results, {
+        ...{ branch: "main", job, environment: "linux", commitOid: commitAt(++index) },
+        recordedAt: NOW - 9_000 + index,
+      });
+    };
+    const skipped = { name: "skipped", conclusion: "skipped" as const };
+    for (const failed of [...Array(12).fill(false), ...Array(4).fill(true)]) {
+      await upload([{ name: "skipped", ...isFailed(failed) }, { name: "flaky" }], "unit");
+      await upload([{ name: "nightly", ...isFailed(failed) }], "nightly");
+    }
+    for (const number of Array(24).keys()) {
+      await upload([skipped, { name: "flaky", ...isFailed(number % 3 === 0) }], "unit");
+    }
+    for (const _ of Array(300)) await upload([{ name: "passes" }], "other");
+    const path = "/api/repos/acme/skipped/states?state=broken";
+    const { tests } = await bodyOf(await fixture.get(path), ROUTE);
+    assert.deepEqual(tests.map(({ name }: { name: string }) => name).sort(), [
+      "nightly",
+      "skipped",
+    ]);
+    assert.equal(await brokenCount("skipped"), 2);
+    await upload([{ name: "nightly" }], "nightly");
+    assert.equal(await brokenCount("skipped"), 1);
+    await upload([{ name: "skipped" }, { name: "flaky" }], "unit");
+    assert.equal(await brokenCount("skipped"), 0);
+  });
+
+  it("are counted though code from before was run again, and passed", async () => {
+    const repository = await fixture.addRepository("acme", "ran-again");
+    for (const [index, code] of [...Array(17).keys(), 11].entries()) {
+      await fixture.upload(repository, [{ name: "broken", ...isFailed(code > 11) }], {
+        branch: "main",
+        job: "unit",
+        commitOid: commitAt(code),
+        recordedAt: NOW - 9_000 + index,
+      });
+    }
+    assert.deepEqual(await stateOf(repository, "broken"), ["broken", ""]);
+    assert.equal(await brokenCount("ran-again"), 1);
   });
 
   it("are counted by as many statements for ten repositories as for two", async () => {

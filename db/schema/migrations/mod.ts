@@ -27,6 +27,7 @@ import tokenOfPerson from "./0025_token_of_person.sql" with { type: "text" };
 import judgedAgain from "./0026_judged_again.sql" with { type: "text" };
 import truthCount from "./0027_truth_count.sql" with { type: "text" };
 import pullNumber from "./0028_pull_number.sql" with { type: "text" };
+import failedSubmission from "./0029_failed_submission.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -58,4 +59,5 @@ export const migrations: readonly string[] = [
   judgedAgain,
   truthCount,
   pullNumber,
+  failedSubmission,
 ];

@@ -36,6 +36,7 @@ const LANDED: Record<string, string> = {
   "0026_judged_again.sql": "cf76a2d2e3f335efa8506a1900f9a3d7a0cf3842a8c94dd71526c426e912c480",
   "0027_truth_count.sql": "9399728c29cd4d12161ddf04252ccd6ed70da6ee86e8b87983c443f157f1dba3",
   "0028_pull_number.sql": "d292abfb79df0f57c732731f378ed7288ea0eb180419a40572bae830b6804e43",
+  "0029_failed_submission.sql": "7ee372ad2bb39403958761c3c7fa6abb0a81851b80eb847a55ab5308ece01686",
 };
 
 const FOLDER = new URL("../../../db/schema/migrations/", import.meta.url);
