@@ -2,7 +2,7 @@
  * Compiles the bundle to a binary. `deno compile` fetches the base binary of each target from dl.deno.land;
  * `DENORT_BIN` names a local file to use instead.
  */
-import { PERMISSIONS } from "./permissions.ts";
+import { PERMISSIONS, V8_FLAGS } from "./permissions.ts";
 
 /** The targets of `deno compile`, by the platform in file names. */
 export const TARGETS: Readonly<Record<string, string>> = {
@@ -36,6 +36,7 @@ export async function compile(
       "--no-lock",
       "--no-check",
       ...PERMISSIONS,
+      V8_FLAGS,
       "--target",
       TARGETS[platform] ?? platform,
       "--output",

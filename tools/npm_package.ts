@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { VERSION } from "../lib/base/version.ts";
 import { BUNDLE_FILE, LICENCES_FILE } from "./build.ts";
 import { ROOT } from "./packages.ts";
-import { PERMISSIONS } from "./permissions.ts";
+import { PERMISSIONS, V8_FLAGS } from "./permissions.ts";
 
 /** What starts the program. */
 const STARTER_FILE = "start.cjs";
@@ -18,7 +18,9 @@ const { spawn } = require("node:child_process");
 const { join } = require("node:path");
 const { runInstall } = require("deno/install_api.cjs");
 
-const flags = ${JSON.stringify(["--quiet", "--no-config", "--no-lock", "--unstable-net"])};
+const flags = ${
+  JSON.stringify(["--quiet", "--no-config", "--no-lock", "--unstable-net", V8_FLAGS])
+};
 const permissions = ${JSON.stringify(PERMISSIONS)};
 const program = join(__dirname, ${JSON.stringify(BUNDLE_FILE)});
 const child = spawn(

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { build, BUNDLE_FILE } from "../build.ts";
 import { ROOT } from "../packages.ts";
-import { PERMISSIONS } from "../permissions.ts";
+import { PERMISSIONS, V8_FLAGS } from "../permissions.ts";
 import { output, run } from "./commands.ts";
 
 /**
@@ -28,7 +28,7 @@ const DENO = "/usr/local/bin/deno";
 const BUNDLE = `/usr/local/lib/${BUNDLE_FILE}`;
 
 /** How the program is started where there is no compiled binary: with the same permissions. */
-const FROM_BUNDLE = [DENO, "run", "--quiet", "--no-config", ...PERMISSIONS, BUNDLE];
+const FROM_BUNDLE = [DENO, "run", "--quiet", "--no-config", V8_FLAGS, ...PERMISSIONS, BUNDLE];
 
 /** What the image is made of. */
 export interface ImageOptions {

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
+import { V8_FLAGS } from "../../permissions.ts";
 import { pause } from "../../../lib/base/delay.ts";
 
 /** A program that answers requests. */
@@ -64,10 +65,10 @@ async function listeningAddress(child: ChildProcess, file: string): Promise<stri
   }
 }
 
-/** The program itself, from source. */
+/** The program itself, from source, with the memory of a release. */
 export function startProgram(databaseUrl: string): Promise<Contestant> {
   const main = new URL("../../../main.ts", import.meta.url).pathname;
-  return startContestant(Deno.execPath(), ["run", "-A", main, "serve", "--port", "0"], {
+  return startContestant(Deno.execPath(), ["run", "-A", V8_FLAGS, main, "serve", "--port", "0"], {
     DATABASE_URL: databaseUrl,
   });
 }

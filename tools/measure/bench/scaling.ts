@@ -7,6 +7,7 @@
  * `watch` that empty one queue), `day` (rows, bytes and log of a day's submissions), `cache` (memory
  * of a `serve` that keeps the lists of many repositories). Prints one JSON object.
  */
+import { V8_FLAGS } from "../../permissions.ts";
 import { parseArgs } from "node:util";
 import { openDatabase } from "../../../db/connection/connect.ts";
 import { migrate } from "../../../db/schema/migrate.ts";
@@ -31,7 +32,7 @@ const MAIN = new URL("../../../main.ts", import.meta.url).pathname;
 
 /** One `serve`, from source. */
 function startServe(databaseUrl: string): Promise<Contestant> {
-  const args = ["run", "-A", MAIN, "serve", "--port", "0"];
+  const args = ["run", "-A", V8_FLAGS, MAIN, "serve", "--port", "0"];
   return startContestant(Deno.execPath(), args, { DATABASE_URL: databaseUrl });
 }
 
