@@ -40,6 +40,8 @@ interface BaseHistory {
   /** What is wrong with the commit that was given; `null` if it is one commit, or unknown. */
   wrongCommit: string | null;
   base: string;
+  /** The last run on the base branch, of any test, in seconds since 1970; 0 without one. */
+  latestRunAt: number;
   /** Whether the base branch has runs in an environment from before the first one of the test. */
   wasAdded(environment: string): boolean;
   /** `null` while the test runs. */
@@ -96,6 +98,7 @@ export async function loadBaseHistory(
     repair,
     wrongCommit: areSeveral(commits) ? severalCommits(commitOid) : null,
     base,
+    latestRunAt: all.at(-1)?.recordedAt ?? 0,
     wasAdded: (environment) =>
       wasAdded(counted.map((run) => ({ ...run, ran: run.outcome !== null })), environment),
     stopped: new JobRuns(counted).stopOf({

@@ -107,9 +107,9 @@ interface StatesQuery extends RepositoryWindow {
 }
 
 /**
- * The tests in some states, the worst state first, and how many there are; `base` is the base branch, `stopped`
- * the tests that stopped running in the last 90 days, the latest first, and `proving`, if asked for, those that pass
- * again, the ones with the fewest passes left first.
+ * The tests in some states, the worst state first, and how many there are; `base` is the base branch, `latestRunAt` its
+ * last run in seconds since 1970 (0 without one), `stopped` the tests that stopped running in the last 90 days, the
+ * latest first, and `proving`, if asked for, those that pass again, the ones with the fewest passes left first.
  */
 export async function loadTestStates(
   sql: Queryable,
@@ -118,12 +118,13 @@ export async function loadTestStates(
   count: number;
   tests: TestInState[];
   base: string;
+  latestRunAt: number;
   stopped: StoppedTest[];
   proving: ProvingTest[];
 }> {
   const isFlakyListed = states.includes("flaky") &&
     isListed({ state: "flaky", isDisruptive: true });
-  const { base, disruptive, found, names } = await loadStates(sql, {
+  const { base, latestRunAt, disruptive, found, names } = await loadStates(sql, {
     ...window,
     withMerelyFlaky: isFlakyListed,
     withProving,
@@ -152,6 +153,7 @@ export async function loadTestStates(
   sortByState(tests);
   return {
     base,
+    latestRunAt,
     stopped: named(names, stoppedTests(found, window))
       .sort((a, b) => b.lastRunAt - a.lastRunAt || (a.id < b.id ? -1 : 1)),
     proving: !withProving
@@ -179,7 +181,13 @@ async function loadStates(
   { withMerelyFlaky, withProving, withOthers, ...window }:
     & RepositoryWindow
     & { withMerelyFlaky: boolean; withProving: boolean; withOthers: boolean },
-): Promise<{ base: string; disruptive: Set<number>; found: States; names: Names }> {
+): Promise<{
+  base: string;
+  latestRunAt: number;
+  disruptive: Set<number>;
+  found: States;
+  names: Names;
+}> {
   const [base, disruptive] = await Promise.all([
     loadBaseBranch(sql, window),
     selectDisruptive(sql, window),
@@ -203,7 +211,7 @@ async function loadStates(
     const known = new Set([...found.keys(), ...disruptive]);
     for (const [testNo, facts] of statesOfOthers(runs, known)) found.set(testNo, facts);
   }
-  return { base, disruptive, found, names };
+  return { base, latestRunAt: runs.at(-1)?.recordedAt ?? 0, disruptive, found, names };
 }
 
 /** Tests with their names; pruned ones have none any more, and are left out. */

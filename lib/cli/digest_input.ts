@@ -26,6 +26,7 @@ import { testRecord } from "../analysis/quarantine_json.ts";
 import { DEFAULT_POLICY } from "../analysis/quarantine_policy.ts";
 import { ownersOf } from "../analysis/test_tags.ts";
 import { parseTestId, type TestIdentity } from "../base/identity.ts";
+import { isSilent } from "../evidence/base_branch.ts";
 import { formatRepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp, WINDOW_SECONDS } from "../base/time.ts";
 import { passesNeeded } from "../evidence/calm.ts";
@@ -150,7 +151,7 @@ async function statesOf(
   repository: Repository,
   { begin, now, windowStart }: Period,
 ): Promise<Pick<DigestInput, "broken" | "flaky_without_reruns" | "being_proved" | "stopped">> {
-  const { tests, stopped, proving } = await loadTestStates(sql, {
+  const { tests, latestRunAt, stopped, proving } = await loadTestStates(sql, {
     ...repository,
     now,
     windowStart,
@@ -175,7 +176,8 @@ async function statesOf(
     ...historyOf(test),
     last_run_at: formatTimestamp(test.lastRunAt),
   });
-  const inState = (state: TestState) => tests.filter((test) => test.state === state);
+  const isKnown = !isSilent({ latestRunAt, now });
+  const inState = (state: TestState) => tests.filter((test) => isKnown && test.state === state);
   return {
     broken: inState("broken").map((test) => ({
       ...stateOf(test),

@@ -1,6 +1,6 @@
 // Tests: tests/db/read/base_branch_test.ts
 /** The base branch of a repository: changes are made against it, and its failures are not theirs. */
-
+import { SECONDS_PER_DAY } from "../base/time.ts";
 import { matchesPatterns, type Patterns } from "../query/submission_filter.ts";
 
 /** Names by which a base branch is recognized, if they have builds. */
@@ -8,6 +8,14 @@ export const USUAL_BASE_BRANCHES = ["main", "master", "trunk", "develop"] as con
 
 /** A branch without builds for this many days is not taken for the base branch. */
 export const BASE_DAYS = 90;
+
+/** What was broken on a base branch without a run for this many days may be so no longer. */
+const SILENT_DAYS = 30;
+
+/** Whether nothing ran on the base branch lately; `latestRunAt` is 0 without a run. */
+export function isSilent({ latestRunAt, now }: { latestRunAt: number; now: number }): boolean {
+  return latestRunAt < now - SILENT_DAYS * SECONDS_PER_DAY;
+}
 
 /** The base branch of a repository without builds. */
 export const DEFAULT_BASE = USUAL_BASE_BRANCHES[0];

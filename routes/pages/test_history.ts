@@ -3,7 +3,7 @@
 import type { loadBaseHistory } from "../../db/read/test_evidence.ts";
 import type { DisruptedPlace } from "../../db/read/runs_of_test.ts";
 import { compareTexts, formatCount, plural } from "../../lib/base/text.ts";
-import { areOnOtherBranches } from "../../lib/evidence/base_branch.ts";
+import { areOnOtherBranches, isSilent } from "../../lib/evidence/base_branch.ts";
 import { conditionsOfRun, findConditions } from "../../lib/evidence/conditions.ts";
 import {
   percent,
@@ -192,8 +192,8 @@ function failingElsewhere(
 /** When a test failed last that has not passed often enough since to be calm; `""` where there is nothing to say. */
 function lastFailure(
   { state, environment, calm }: TestEvidence,
-  { runs, base }: BaseHistory,
-  { at }: TestPage,
+  { runs, base, latestRunAt }: BaseHistory,
+  { at, now }: TestPage,
 ): Markup | "" {
   const own = runs.filter((run) => run.environment === environment);
   const last = own.findLast(({ hasFailed }) => hasFailed);
@@ -206,6 +206,9 @@ function lastFailure(
   }
   if (isCalm || state === "healthy" || state === "new") return "";
   // Of a test that failed once in 120 runs nothing says that it still fails.
+  if (state === "broken" && isSilent({ latestRunAt, now })) {
+    return markup`<b>No run</b> on ${base} since ${at(latestRunAt)}.`;
+  }
   return state === "broken"
     ? markup`<b>Still failing</b>: last on ${base} ${at(last.recordedAt)}.`
     : markup`<b>Last failure</b> on ${base} ${at(last.recordedAt)}.`;

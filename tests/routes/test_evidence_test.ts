@@ -160,6 +160,27 @@ describeWithDatabase("the evidence for a test", (database) => {
     assert.match(await page(), /<b>Still failing<\/b>: last on main/);
   });
 
+  it("does not say that a test still fails once the base branch has not run for 30 days", async () => {
+    for (const [name, days] of [["silent", 31], ["quiet", 29]] as const) {
+      const repository = await fixture.addRepository("acme", name);
+      for (const index of Array(16).keys()) {
+        const failed = index > 11 && { conclusion: "failure" as const, message: "boom" };
+        await fixture.upload(repository, [{ name: "w", ...failed }], {
+          branch: "main",
+          commitOid: commitAt(index),
+          recordedAt: NOW - days * DAY - 16 + index,
+        });
+      }
+      const shown = mainOf(
+        await (await fixture.get(`/tests/${idOf(repository, { name: "w" })}`)).text(),
+      );
+      assert.match(shown, />Broken</);
+      const isSilent = name === "silent";
+      assert.equal(/<b>No run<\/b> on main since <time/.test(shown), isSilent, name);
+      assert.equal(shown.includes("Still failing"), !isSilent, name);
+    }
+  });
+
   it("says that earlier code failed again after the passes of later code", async () => {
     const repository = await fixture.addRepository("acme", "again");
     const failed = { name: "w", conclusion: "failure" as const, message: "boom" };
