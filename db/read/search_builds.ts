@@ -32,7 +32,7 @@ export async function searchBuilds(
   { repositoryIds, since, commit, pullNumber, limit }: SearchedBuilds,
 ): Promise<FoundBuild[]> {
   const isFound = commit === null
-    ? sql`s.pull_number = ${pullNumber}::float8`
+    ? sql`s.pull_number = ${pullNumber}::bigint`
     : sql`starts_with(lower(s.commit_oid), ${commit}::text)`;
   return await sql<FoundBuild[]>`
     select s.repository_id::float8 as "repositoryId",

@@ -7,13 +7,12 @@ import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import { JobRuns, type Stopped } from "../../lib/evidence/stopped.ts";
 import {
   type HistoryRun,
-  MAX_HISTORY_RUNS,
   type Repair,
   runOutcome,
   wasAdded,
 } from "../../lib/evidence/test_evidence.ts";
-import { retiredEnvironments } from "../../lib/evidence/turns.ts";
-import { withoutOutages } from "../../lib/evidence/base_runs.ts";
+import { MAX_HISTORY_RUNS, retiredEnvironments } from "../../lib/evidence/stop_rule.ts";
+import { countedRuns } from "../../lib/evidence/base_runs.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { loadBaseBranch } from "./base_branch.ts";
@@ -87,11 +86,10 @@ export async function loadBaseHistory(
     all.push({ ...version, outcome });
     if (all.length === MAX_BASE_SUBMISSIONS) break;
   }
-  const counted = withoutOutages(all.reverse());
-  const runs = latestOfEach(
-    counted.flatMap(({ outcome, ...run }) => outcome ? [{ ...run, ...outcome }] : []),
-  );
-  const retired = retiredEnvironments(runs);
+  const counted = countedRuns(all.reverse());
+  const ran = counted.flatMap(({ outcome, ...run }) => outcome ? [{ ...run, ...outcome }] : []);
+  const runs = latestOfEach(ran);
+  const retired = retiredEnvironments(ran);
   return {
     runs,
     current: runs.filter(({ environment }) => !retired.has(environment)),
@@ -100,7 +98,7 @@ export async function loadBaseHistory(
     base,
     latestRunAt: all.at(-1)?.recordedAt ?? 0,
     wasAdded: (environment) =>
-      wasAdded(counted.map((run) => ({ ...run, ran: run.outcome !== null })), environment),
+      wasAdded(counted, { environment, ranIn: (runNo) => counted[runNo]!.outcome !== null }),
     stopped: new JobRuns(counted).stopOf({
       last: counted.findLastIndex(({ outcome }) => outcome !== null),
       ranIn: (runNo) => counted[runNo]!.outcome !== null,

@@ -1,5 +1,6 @@
 // Tests: tests/routes/test_states_test.ts
 /** The states of the tests of a repository on its base branch. */
+import { MAX_HISTORY_RUNS } from "../../lib/evidence/stop_rule.ts";
 import type { TestFacts } from "../../lib/analysis/disruptions.ts";
 import { isSetUp } from "../../lib/analysis/repetition/set_up.ts";
 import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
@@ -9,7 +10,7 @@ import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { passesNeeded } from "../../lib/evidence/calm.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import type { VersionOutcome } from "../../lib/evidence/segments.ts";
-import { withoutOutages } from "../../lib/evidence/base_runs.ts";
+import { countedRuns } from "../../lib/evidence/base_runs.ts";
 import { MIN_BROKEN_RUNS, TEST_STATES, type TestState } from "../../lib/evidence/states.ts";
 import {
   isProving,
@@ -20,11 +21,10 @@ import {
   withoutMerelyFlaky,
 } from "../../lib/evidence/states_of_tests.ts";
 import type { Stopped } from "../../lib/evidence/stopped.ts";
-import {
-  type Environments,
-  MAX_HISTORY_RUNS,
-  type Since,
-  type TestStateFacts,
+import type {
+  Environments,
+  Since,
+  TestStateFacts,
 } from "../../lib/evidence/test_evidence.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { arrayOf, idsIn, type Queryable } from "../connection/sql.ts";
@@ -192,7 +192,8 @@ async function loadStates(
     loadBaseBranch(sql, window),
     selectDisruptive(sql, window),
   ]);
-  const runs = await loadBaseRuns(sql, { ...window, base });
+  const all = await loadBaseRuns(sql, { ...window, base });
+  const runs = countedRuns(all);
   const failed = testsWithFailures(runs, disruptive);
   const testNos = withMerelyFlaky || withProving
     ? failed
@@ -211,7 +212,7 @@ async function loadStates(
     const known = new Set([...found.keys(), ...disruptive]);
     for (const [testNo, facts] of statesOfOthers(runs, known)) found.set(testNo, facts);
   }
-  return { base, latestRunAt: runs.at(-1)?.recordedAt ?? 0, disruptive, found, names };
+  return { base, latestRunAt: all.at(-1)?.recordedAt ?? 0, disruptive, found, names };
 }
 
 /** Tests with their names; pruned ones have none any more, and are left out. */
@@ -327,9 +328,9 @@ async function* eachBaseRuns(
     const next = runCount < runsPerStatement ? Infinity : found.pop()![0];
     for (const [repositoryId, latest] of found) {
       const runs = latest.length < runsTogether
-        ? withoutOutages(latest.reverse())
+        ? latest.reverse()
         : await loadBaseRuns(sql, { repositoryId, base });
-      yield [repositoryId, runs];
+      yield [repositoryId, countedRuns(runs)];
     }
     left = left.filter((repositoryId) => repositoryId >= next);
   }
@@ -477,7 +478,7 @@ function sortByState(tests: TestInState[]): void {
   );
 }
 
-/** The runs on the base branch without outages, oldest first. */
+/** The runs on the base branch, oldest first, with those of outages. */
 async function loadBaseRuns(
   sql: Queryable,
   { repositoryId, base }: { repositoryId: number; base: string },
@@ -489,7 +490,7 @@ async function loadBaseRuns(
     runs.push(run);
     if (runs.length === MAX_BASE_SUBMISSIONS) break;
   }
-  return withoutOutages(runs.reverse());
+  return runs.reverse();
 }
 
 /** By test_no: the environments in which a test is disruptive in the window. Most repositories have one. */

@@ -7,12 +7,12 @@ import { jobKeyOf } from "./stopped.ts";
 type BaseRun = Run<"isOutage" | "code" | "job" | "environment" | "shard">;
 
 /**
- * The runs without outages, in their order. An outage that goes on is no accident of its runs any more: from three code
- * versions on they count, until a run of the job is none.
+ * The runs without those of outages, in their order. An ongoing outage of a job that spans at least three code versions
+ * counts: that is a breakage.
  *
  * @param runs oldest first
  */
-export function withoutOutages<Given extends BaseRun>(runs: readonly Given[]): Given[] {
+export function countedRuns<Given extends BaseRun>(runs: readonly Given[]): Given[] {
   if (!runs.some(({ isOutage }) => isOutage)) return [...runs];
   const counted = new Set<Given>();
   for (const own of Map.groupBy(runs, jobKeyOf).values()) {

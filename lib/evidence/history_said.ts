@@ -29,11 +29,11 @@ export function sayRate(
   return `fails in ${percent(rate)} % of runs on ${base} (${counts}, ${interval})`;
 }
 
-/** `Its last 25 runs in the job stress all failed`; `""` when that is not what makes the test broken. */
+/** `All of its last 25 runs in the job stress failed`; `""` when that is not what makes the test broken. */
 export function sayFailing({ failingRuns }: Pick<TestEvidence, "failingRuns">): string {
   if (!failingRuns) return "";
   const { job, runs } = failingRuns;
-  return `Its last ${formatCount(runs)} runs${job && ` in the job ${job}`} all failed`;
+  return `All of its last ${formatCount(runs)} runs${job && ` in the job ${job}`} failed`;
 }
 
 /**

@@ -10,7 +10,6 @@ import {
   type Environments,
   FAILED_AT_LAST,
   hasFailed,
-  MAX_HISTORY_RUNS,
   PASSED,
   type Passing,
   runOutcome,
@@ -18,7 +17,7 @@ import {
   type TestStateFacts,
   wasAdded,
 } from "./test_evidence.ts";
-import { retiredEnvironments } from "./turns.ts";
+import { MAX_HISTORY_RUNS, retiredEnvironments, STOPPED_RUNS } from "./stop_rule.ts";
 
 /** What the states are decided by. */
 export type StateRun = Run<
@@ -69,7 +68,7 @@ export function testsOftenFailed(
 /**
  * Without the disruptive tests that can neither be broken nor have stopped: of 2,000 flaky tests these are most.
  *
- * @param runs without outages, oldest first
+ * @param runs those that count, oldest first
  */
 export function withoutMerelyFlaky(
   runs: readonly StateRun[],
@@ -96,7 +95,7 @@ const NOT_DISRUPTED: Environments = new Set();
  * By test_no: the states of some tests. No report has the passes of a set-up: they follow from the tests that it
  * is for.
  *
- * @param runs without outages, oldest first
+ * @param runs those that count, oldest first
  * @param options.disruptedIn the environments in which a test is disruptive
  * @param options.setUpOf the group of a set-up, the same object for each of its set-ups
  * @param options.withPassing how they pass since their last failure, also of tests that have not stopped
@@ -111,7 +110,7 @@ export function statesOf(
   },
 ): Map<number, FactsOfTest> {
   const jobRuns = new JobRuns(runs);
-  const hasSeveral = runs.some(({ environment }) => environment !== runs[0]!.environment);
+  const environmentCount = new Set(runs.map(({ environment }) => environment)).size;
   const ended = new TestOutcomes(runs, new SelectedTests(testNos));
   const histories = new BaseHistories(runs);
   const impliedRuns = impliedRunsOf(runs, new ImpliedPasses(testNos, setUpOf));
@@ -121,7 +120,7 @@ export function statesOf(
   const outcomesOf = (testNo: number) => {
     ended.write(testNo, outcomes);
     for (const runNo of impliedRuns.get(testNo) ?? []) outcomes[runNo] = PASSED;
-    if (hasSeveral) clearRetired(outcomes, runs);
+    if (environmentCount > 1) clearRetired(outcomes, { runs, environmentCount });
     return outcomes;
   };
   for (const testNo of testNos) {
@@ -139,8 +138,8 @@ export function statesOf(
       since: () => histories.since(outcomesOf(testNo), environments),
       wasAdded: () => {
         const outcomes = outcomesOf(testNo);
-        const all = runs.map((run, runNo) => ({ ...run, ran: outcomes[runNo] !== 0 }));
-        return wasAdded(all, facts.environment);
+        const { environment } = facts;
+        return wasAdded(runs, { environment, ranIn: (runNo) => outcomes[runNo] !== 0 });
       },
     });
   }
@@ -148,9 +147,19 @@ export function statesOf(
 }
 
 /** Forgets the runs in environments in which the test stopped running. */
-function clearRetired(outcomes: Uint8Array, runs: readonly StateRun[]): void {
-  const ran: number[] = [];
-  for (let runNo = 0; runNo < outcomes.length; runNo++) if (outcomes[runNo] !== 0) ran.push(runNo);
+function clearRetired(
+  outcomes: Uint8Array,
+  { runs, environmentCount }: { runs: readonly StateRun[]; environmentCount: number },
+): void {
+  // Nearly all tests ran in all of them just now.
+  const latest = new Set<string>();
+  for (let runNo = outcomes.length - 1, left = STOPPED_RUNS; runNo >= 0 && left > 0; runNo--) {
+    if (outcomes[runNo] === 0) continue;
+    latest.add(runs[runNo]!.environment);
+    left--;
+  }
+  if (latest.size === environmentCount) return;
+  const ran = [...runs.keys()].filter((runNo) => outcomes[runNo] !== 0);
   const retired = retiredEnvironments(
     ran.map((runNo) => (
       { environment: runs[runNo]!.environment, hasFailed: hasFailed(outcomes[runNo]!) }

@@ -1,7 +1,7 @@
 /** Tests that stopped running: their job goes on without them. */
 import type { Run, SelectedTests, TestList } from "../analysis/run.ts";
 import { exceptionsOf } from "./outcomes_of_runs.ts";
-import { stopIn, STOPPED_RUNS } from "./turns.ts";
+import { STOPPED_RUNS, stoppedIndex } from "./stop_rule.ts";
 
 type JobRun = Run<"job" | "environment" | "shard">;
 
@@ -26,7 +26,7 @@ export class JobRuns {
   /** By job: its runs, oldest first. */
   readonly #runNos: Map<string, number[]>;
 
-  /** @param runs without outages, oldest first */
+  /** @param runs those that count, oldest first */
   constructor(runs: readonly JobRun[]) {
     this.#runs = runs;
     this.#runNos = Map.groupBy(runs.keys(), (runNo) => jobKeyOf(runs[runNo]!));
@@ -50,7 +50,7 @@ export class JobRuns {
     const own = last < 0 ? [] : this.#runNos.get(jobKeyOf(this.#runs[last]!))!;
     // Nearly all tests are in the latest runs.
     if ((own.at(-STOPPED_RUNS) ?? -1) <= last) return null;
-    const stop = stopIn(own.map(ranIn));
+    const stop = stoppedIndex(own.map(ranIn));
     if (stop === null) return null;
     const at = (runNo: number) => this.#runs[runNo]!.recordedAt;
     const jobRuns = own.length - 1 - own.lastIndexOf(last);

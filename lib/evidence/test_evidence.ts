@@ -17,27 +17,28 @@ import {
   type TestState,
   worstEnvironment,
 } from "./states.ts";
-import { stopIn, STOPPED_RUNS } from "./turns.ts";
-
-/** More runs of an environment say nothing about today. */
-export const MAX_HISTORY_RUNS = 2_000;
+import { MAX_HISTORY_RUNS, STOPPED_RUNS, stoppedIndex } from "./stop_rule.ts";
 
 /**
  * Whether the job of a test ran other code before the first run of the test: it was added later. Another shard of its
  * first run may have been uploaded before.
  *
  * @param runs on the base branch, with the test or without, oldest first
+ * @param options.ranIn whether the test ran in a run
  */
 export function wasAdded(
-  runs: Iterable<{ ran: boolean; code: string; environment: string; job: string }>,
-  environment: string,
+  runs: readonly Pick<TestedRun, "code" | "environment" | "job">[],
+  { environment, ranIn }: { environment: string; ranIn(runNo: number): boolean },
 ): boolean {
-  const own = [...runs].filter((run) => run.environment === environment);
-  const first = own.findIndex(({ ran }) => ran);
+  const ran = (run: typeof runs[number], runNo: number) =>
+    run.environment === environment && ranIn(runNo);
+  const first = runs.findIndex(ran);
   if (first === -1) return false;
-  const { job, code } = own[first]!;
-  const isLater = own.slice(0, first).some((run) => run.job === job && run.code !== code);
-  return isLater && own.filter(({ ran }) => ran).length < MAX_HISTORY_RUNS;
+  const { job, code } = runs[first]!;
+  const isLater = runs.slice(0, first).some((run) =>
+    run.environment === environment && run.job === job && run.code !== code
+  );
+  return isLater && runs.filter(ran).length < MAX_HISTORY_RUNS;
 }
 
 /** What a submission on the base branch tested: the same for all of its tests. */
@@ -174,7 +175,7 @@ export function environmentsIn(
 /**
  * The evidence for a test, of the environment with the worst state.
  *
- * @param runs on the base branch without outages, oldest first
+ * @param runs those on the base branch that count, oldest first
  */
 export function testEvidence(
   runs: readonly HistoryRun[],
@@ -226,7 +227,7 @@ export class BaseHistories {
   readonly #runs: readonly TestedRun[];
   readonly #environments: EnvironmentRuns[];
 
-  /** @param runs without outages, oldest first */
+  /** @param runs those that count, oldest first */
   constructor(runs: readonly TestedRun[]) {
     this.#runs = runs;
     const positions = Map.groupBy(runs.keys(), (runNo) => runs[runNo]!.environment);
@@ -593,7 +594,8 @@ function environmentState(history: EnvironmentHistory, isDisruptive: boolean): T
  */
 function failingJob(history: EnvironmentHistory): { runNo: number; runs: number } | null {
   const { of: { runNos, codeNos, jobNos, versions: { places } }, outcomes, ran, last } = history;
-  if (last.failures < MIN_FAILING_RUNS) return null;
+  if (last.failures < MIN_FAILING_RUNS || finalFailures(history) < MIN_FAILING_RUNS) return null;
+  let longest: { runNo: number; runs: number } | null = null;
   const outcomeAt = (at: number) => outcomes[runNos[at]!]!;
   const placeAt = (at: number) => places[codeNos[at]!]!;
   const jobs = Map.groupBy(ran.filter((at) => placeAt(at) > last.first), (at) => jobNos[at]!);
@@ -607,10 +609,10 @@ function failingJob(history: EnvironmentHistory): { runNo: number; runs: number 
     const failures = earlier.filter((at) => outcomeAt(at) !== PASSED).length;
     const byChance = chanceOfFailures({ runs: earlier.length, failures }, runs);
     if (earlier.length > 0 && byChance > MAX_CHANCE) continue;
-    if (stopIn(Array.from(ran, (at) => jobNos[at] === job)) !== null) continue;
-    return { runNo: runNos[own[0]!]!, runs };
+    if (stoppedIndex(Array.from(ran, (at) => jobNos[at] === job)) !== null) continue;
+    if (runs > (longest?.runs ?? 0)) longest = { runNo: runNos[own[0]!]!, runs };
   }
-  return null;
+  return longest;
 }
 
 /** Runs of the last segment of which the final attempt failed. */
@@ -650,21 +652,25 @@ function brokenInTime(history: EnvironmentHistory): EnvironmentHistory | null {
   return { ...history, isInTime: true, versions, segments, last };
 }
 
-/** Code versions after one place of a history up to another; 0 when code fails that passed before. */
+/** How many codes ran first after one place of a history, up to another; 0 when code fails that passed before. */
 function changesBetween(history: EnvironmentHistory, from: number, to: number): number {
   const { of: { runNos, codes, codeNos, versions: { places } }, ...own } = history;
   const { outcomes, ran, isInTime, last } = own;
   const codeAt = (at: number) => codes[at]!;
+  const placeAt = (at: number, index: number) => isInTime ? index : places[codeNos[at]!]! - 1;
+  const isInLast = (at: number, index: number) => placeAt(at, index) >= last.first;
   if (last.failures === last.runs) {
-    const isInLast = (at: number, index: number) =>
-      isInTime ? index >= last.first : places[codeNos[at]!]! > last.first;
     const failing = new Set(Array.from(ran.filter(isInLast), codeAt));
     const passedBefore = ran.some((at, index) =>
       outcomes[runNos[at]!] === PASSED && !isInLast(at, index) && failing.has(codeAt(at))
     );
     if (passedBefore) return 0;
   }
-  return isInTime ? new Set(Array.from(ran.subarray(from + 1, to + 1), codeAt)).size : to - from;
+  const changed = ran.filter((at, index) => {
+    const place = placeAt(at, index);
+    return place > from && place <= to;
+  });
+  return new Set(Array.from(changed, codeAt)).size;
 }
 
 /** How many runs of a code version passed after the last failed one. */

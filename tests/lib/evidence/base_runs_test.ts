@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { withoutOutages } from "../../../lib/evidence/base_runs.ts";
+import { countedRuns } from "../../../lib/evidence/base_runs.ts";
 
 /** Runs of a job, each of a code version of its own: `.` passed, `O` was an outage. */
 function runsOf(signs: string, job = "ci") {
@@ -17,7 +17,7 @@ function runsOf(signs: string, job = "ci") {
 
 describe("the runs that count", () => {
   const counted = (runs: ReturnType<typeof runsOf>) =>
-    withoutOutages(runs).map(({ isOutage }) => isOutage ? "O" : ".").join("");
+    countedRuns(runs).map(({ isOutage }) => isOutage ? "O" : ".").join("");
 
   it("are those of no outage", () => {
     assert.equal(counted(runsOf("..OOO.O.")), "....");
@@ -30,7 +30,7 @@ describe("the runs that count", () => {
     assert.equal(counted(again), "..");
   });
 
-  it("are told by job", () => {
+  it("are judged per job", () => {
     assert.equal(counted([...runsOf(".OOO", "unit"), ...runsOf("OO.", "e2e")]), ".OOO.");
   });
 });

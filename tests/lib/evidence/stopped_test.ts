@@ -4,7 +4,11 @@ import type { AttemptKind } from "../../../lib/analysis/columns.ts";
 import { SelectedTests } from "../../../lib/analysis/run.ts";
 import { passesNeeded } from "../../../lib/evidence/calm.ts";
 import { JobRuns, lastRunsOf } from "../../../lib/evidence/stopped.ts";
-import { retiredEnvironments, stopIn, STOPPED_RUNS } from "../../../lib/evidence/turns.ts";
+import {
+  retiredEnvironments,
+  STOPPED_RUNS,
+  stoppedIndex,
+} from "../../../lib/evidence/stop_rule.ts";
 import { runOf } from "../analysis/run_of.ts";
 
 const run = (
@@ -21,7 +25,7 @@ function runsIn(environment: string, signs: string) {
 
 describe("a test that stopped running", () => {
   /** When a test stopped that ran where it is marked, one run of its job a second. */
-  const stopTime = (turns: string) => stopIn([...turns].map((sign) => sign === "x"));
+  const stopTime = (turns: string) => stoppedIndex([...turns].map((sign) => sign === "x"));
 
   it("stopped when its job had run 20 more times", () => {
     assert.equal(stopTime(`xxx${"-".repeat(STOPPED_RUNS)}`), 2 + STOPPED_RUNS);

@@ -1,13 +1,9 @@
+import { MAX_HISTORY_RUNS } from "../../../lib/evidence/stop_rule.ts";
 import { commitAt, runsOf } from "./outcomes.ts";
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { calmAfter } from "../../../lib/evidence/calm.ts";
-import {
-  type HistoryRun,
-  MAX_HISTORY_RUNS,
-  testEvidence,
-  wasAdded,
-} from "../../../lib/evidence/test_evidence.ts";
+import { type HistoryRun, testEvidence, wasAdded } from "../../../lib/evidence/test_evidence.ts";
 
 const NOWHERE = new Set<string>();
 
@@ -192,17 +188,19 @@ function versionAt(index: number) {
 }
 
 describe("a test that was added later", () => {
-  const run = (code: string, job: string, ran: boolean, environment = "") => (
-    { code, job, ran, environment }
-  );
-
   it("has earlier runs of other code in the job of its first run", () => {
-    assert.equal(wasAdded([run("a", "unit", false), run("b", "unit", true)], ""), true);
-    assert.equal(wasAdded([run("a", "unit", true)], ""), false);
+    /** Runs of one environment, the last one with the test. */
+    const isAdded = (...runs: [code: string, job: string, environment?: string][]) =>
+      wasAdded(runs.map(([code, job, environment = ""]) => ({ code, job, environment })), {
+        environment: "",
+        ranIn: (runNo) => runNo === runs.length - 1,
+      });
+    assert.equal(isAdded(["a", "unit"], ["b", "unit"]), true);
+    assert.equal(isAdded(["a", "unit"]), false);
     // Another shard of the first run, another job, another environment.
-    assert.equal(wasAdded([run("a", "unit", false), run("a", "unit", true)], ""), false);
-    assert.equal(wasAdded([run("a", "lint", false), run("b", "unit", true)], ""), false);
-    assert.equal(wasAdded([run("a", "", false, "linux"), run("b", "", true)], ""), false);
+    assert.equal(isAdded(["a", "unit"], ["a", "unit"]), false);
+    assert.equal(isAdded(["a", "lint"], ["b", "unit"]), false);
+    assert.equal(isAdded(["a", "", "linux"], ["b", ""]), false);
   });
 });
 

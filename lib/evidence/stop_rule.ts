@@ -1,7 +1,10 @@
 // Tests: tests/lib/evidence/stopped_test.ts
-/** What runs in turns, and may have stopped: a test in its job, an environment of a test. */
+/** When a test, or an environment of a test, counts as no longer running. */
 import { passesNeeded } from "./calm.ts";
 import { findSegments } from "./segments.ts";
+
+/** More runs of an environment say nothing about today. */
+export const MAX_HISTORY_RUNS = 2_000;
 
 /** Runs of its job without a test after which it stopped running. */
 export const STOPPED_RUNS = 20;
@@ -13,7 +16,7 @@ export const STOPPED_RUNS = 20;
  *
  * @param turns oldest first, whether each is an own one
  */
-export function stopIn(turns: readonly boolean[]): number | null {
+export function stoppedIndex(turns: readonly boolean[]): number | null {
   const last = turns.lastIndexOf(true);
   let own = 0;
   let others = 0;
@@ -45,8 +48,8 @@ export function retiredEnvironments(runs: readonly EnvironmentRun[]): Set<string
   const last = new Map(runs.map(({ environment }, place) => [environment, place]));
   const retired = [...last].filter(([environment, place]) => {
     if (place + STOPPED_RUNS >= runs.length) return false;
-    if (stopIn(runs.map((run) => run.environment === environment)) === null) return false;
-    const own = runs.filter((run) => run.environment === environment);
+    if (stoppedIndex(runs.map((run) => run.environment === environment)) === null) return false;
+    const own = runs.filter((run) => run.environment === environment).slice(-MAX_HISTORY_RUNS);
     const passes = runs.slice(place + 1).filter(({ hasFailed }) => !hasFailed).length;
     return passes >= passesNeededAfter(own);
   });
