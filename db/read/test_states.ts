@@ -21,11 +21,7 @@ import {
   withoutMerelyFlaky,
 } from "../../lib/evidence/states_of_tests.ts";
 import type { Stopped } from "../../lib/evidence/stopped.ts";
-import type {
-  Environments,
-  Since,
-  TestStateFacts,
-} from "../../lib/evidence/test_evidence.ts";
+import type { Environments, Since, TestStateFacts } from "../../lib/evidence/test_evidence.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { arrayOf, idsIn, type Queryable } from "../connection/sql.ts";
 import { loadBaseBranch, loadBaseBranches } from "./base_branch.ts";
