@@ -250,7 +250,7 @@ async function loadSetUps(
 /** Submissions with failures on the base branch of a repository, among which broken tests are looked for. */
 const FAILED_SUBMISSIONS = 300;
 
-/** Of a job, or of the same tests in it. More than three, because a build may upload twice. */
+/** Of a shard of a job, or of the same tests in a job. More than three, because a build may upload twice. */
 const LATEST_FAILED = 2 * MIN_BROKEN_RUNS;
 
 /** Of the same tests, if some are skipped by now: a broken one may be among them. */
@@ -364,7 +364,7 @@ async function selectOftenFailed(
               then ${LATEST_FAILED_WITH_SKIPPED}::int else ${LATEST_FAILED}::int end as is_latest_of_list
         from repository_state r
         cross join lateral (
-          select s.repository_id, s.submission_id, s.job, s.environment, s.test_list_no,
+          select s.repository_id, s.submission_id, s.job, s.environment, s.shard, s.test_list_no,
             s.skipped_test_count
           from submission s
           where s.repository_id = r.repository_id and ${branchTestedFor(sql)} = ${base}
@@ -375,8 +375,8 @@ async function selectOftenFailed(
         ) s
         where r.repository_id = any(${ids}::bigint[])
         window of_job as (
-            partition by s.repository_id, s.job, s.environment order by s.submission_id desc
-            rows between unbounded preceding and unbounded following),
+            partition by s.repository_id, s.job, s.environment, s.shard
+            order by s.submission_id desc rows between unbounded preceding and unbounded following),
           of_list as (
             partition by s.repository_id, s.job, s.environment, s.test_list_no
             order by s.submission_id desc rows between unbounded preceding and unbounded following)

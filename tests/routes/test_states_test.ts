@@ -338,14 +338,17 @@ describeWithDatabase("the states of tests", (database) => {
       const buildUrl = `https://ci.example.com/parts/${index}`;
       const build = { branch: "main", job: "all", commitOid: commitAt(index), buildUrl };
       const at = NOW - 9_000 + 10 * index;
-      await fixture.upload(repository, [{ name: "unit", conclusion }], {
-        ...build,
-        // Each build distributes the tests among its shards again.
-        shard: `${1 + index % 3}/3`,
-        recordedAt: at,
-      });
-      await fixture.upload(repository, [{ name: "other" }], { ...build, recordedAt: at + 1 });
-      await fixture.upload(repository, [{ name: "third" }], { ...build, recordedAt: at + 2 });
+      for (const shard of [0, 1, 2]) {
+        // Each build distributes the tests among its shards again, and has new ones that fail.
+        const names = [`new ${index} ${shard}`, ...shard === index % 3 ? ["unit"] : []];
+        await fixture.upload(repository, names.map((name) => ({ name, conclusion })), {
+          ...build,
+          shard: `${1 + shard}/3`,
+          recordedAt: at + shard,
+        });
+      }
+      await fixture.upload(repository, [{ name: "other" }], { ...build, recordedAt: at + 3 });
+      await fixture.upload(repository, [{ name: "third" }], { ...build, recordedAt: at + 4 });
     }
     const path = "/api/repos/acme/parts/states?state=broken";
     assert.deepEqual(names(await bodyOf(await fixture.get(path), ROUTE)), ["unit"]);
