@@ -54,8 +54,8 @@ interface GroupsOfTests {
   groups: GroupOfTests[];
   /** The numbers of the tests of each group, in the order of `groups`. */
   all: number[][];
-  /** What joins some tests of a group, by their numbers. */
-  groupedBy(tests: readonly number[]): GroupedBy;
+  /** What joins the tests of a group, one of `all`. */
+  groupedBy(group: readonly number[]): GroupedBy;
 }
 
 /** The groups of the window that cost most builds, and how many there are. */
@@ -130,7 +130,7 @@ async function groupsOfTests(
   return {
     count: groups.length,
     all: groups.map(({ tests }) => tests.map(({ test }) => test)),
-    groupedBy: (tests) => groupedBy(tests.map((test) => failed[test]!)),
+    groupedBy: (group) => groupedBy(group.map((test) => failed[test]!)),
     groups: shown.map(({ testNos, ...group }) => ({
       ...group,
       testCount: testNos.length,

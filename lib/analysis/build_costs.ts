@@ -13,8 +13,10 @@ export function buildKey(
 export interface TestCost {
   /** The first of them, those with the most builds first. */
   testIds: string[];
-  /** The numbers of all of them, in this order. */
-  tests: number[];
+  /** How many there are. */
+  testCount: number;
+  /** The numbers of all tests that fail together, those without a disruption too. */
+  group: readonly number[];
   /** Builds with a disruption of at least one of them. */
   buildCount: number;
   disruptionCount: number;
@@ -115,7 +117,8 @@ export function costliestTests(
     );
     return tests.length === 0 ? [] : [{
       testIds: tests.slice(0, MAX_SHOWN_TOGETHER).map(idOf),
-      tests,
+      testCount: tests.length,
+      group,
       buildCount: new Set(tests.flatMap((test) => costs[test]!.lostBuilds)).size,
       disruptionCount: tests.reduce((sum, test) => sum + costs[test]!.disruptionCount, 0),
     }];

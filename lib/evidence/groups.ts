@@ -64,7 +64,11 @@ export function groupTests<Test extends FailedTest<unknown>>(tests: readonly Tes
   return [...Map.groupBy(tests, (_, index) => groups.rootOf(index)).values()];
 }
 
-/** What joins the tests of a group: several, or some of those that {@linkcode groupTests} joined. */
+/**
+ * What joins the tests of a group that {@linkcode groupTests} found.
+ *
+ * @param tests all of them, at least two: some alone may have neither runs nor causes in common
+ */
 export function groupedBy(tests: readonly Pick<FailedTest<unknown>, "runs">[]): GroupedBy {
   const [first, ...others] = tests as [typeof tests[0], ...typeof tests];
   const runs = new Set(first.runs);

@@ -144,11 +144,7 @@ function sortedRows(
     return {
       tests,
       buildCount: lost.length === 1 ? lost[0]!.length : new Set(lost.flat()).size,
-      groupedBy() {
-        const testNos = new Set(tests.map(({ testNo }) => testNo));
-        const { group } = failuresOf(tests[0])!;
-        return groupedBy(group.filter(({ testNo }) => testNos.has(testNo)));
-      },
+      groupedBy: () => groupedBy(failuresOf(tests[0])!.group),
     };
   });
   return order === BY_BUILDS ? rows.toSorted((a, b) => b.buildCount - a.buildCount) : rows;

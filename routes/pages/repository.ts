@@ -213,7 +213,7 @@ function costTable(
       `No flaky failure in ${plural(buildCount, "build")} of the last ${days} days.`,
     );
   }
-  const rows = costs.map(({ testIds, tests: testNos, buildCount: lost, disruptionCount }) => {
+  const rows = costs.map(({ testIds, testCount, group, buildCount: lost, disruptionCount }) => {
     const tests = testIds.map((id) => ({ id, ...names.get(id)! }));
     const [first] = tests as [typeof tests[0]];
     const tags = [
@@ -222,7 +222,7 @@ function costTable(
     ].map((tag) => markup`${tag} `);
     // The days of the range begin with a whole one, its failures at this time of day.
     const share = formatPercent(tenthsOfPercent(lost, Math.max(lost, buildCount)));
-    const how = { testCount: testNos.length, groupedBy: () => groupedBy(testNos) };
+    const how = { testCount, groupedBy: () => groupedBy(group) };
     return [rowName(tests, { ...how, tags }, page), lost, share, formatCount(disruptionCount)];
   });
   const columns = ["Test|name", "Builds|number", "Share of builds|number wide", "Failures|number"];

@@ -107,6 +107,34 @@ describeWithDatabase("tests that fail together in the list of flaky tests", (dat
     assert.deepEqual(own.sort(), [words[0], words[0], words[1], words[1]]);
   });
 
+  it("fail with each other, too, if each of them fails in the same runs as a test that is not shown", async () => {
+    const summariesOf = async (name: string, isRetried: boolean, path: string) => {
+      const repository = await fixture.addRepository("acme", name);
+      const fail = (name: string, withPass = true) => [
+        { name, conclusion: "failure" as const, message: `${name} is away` },
+        ...withPass ? [{ name }] : [],
+      ];
+      for (const place of Array(6).keys()) {
+        const own = fail(place < 3 ? "shown first" : "shown second");
+        await fixture.upload(repository, [...own, ...fail("hidden", isRetried)], {
+          commitOid: `f${place}`.padEnd(7, "0"),
+          recordedAt: NOW - 500 + place,
+        });
+      }
+      return parseHtml(await (await fixture.get(path)).text()).all("summary")
+        .flatMap(({ text }) => /and \d more .*/.exec(text)?.[0] ?? []);
+    };
+    const list = "/flaky-tests?quarantine=false&repository=acme/one-searched&q=shown";
+    assert.deepEqual(await summariesOf("one-searched", true, list), [
+      "and 1 more that fails with it",
+    ]);
+    // Of those that cost the most builds, where one is not flaky, and of what to repair first.
+    assert.deepEqual(await summariesOf("one-red", false, "/repos/acme/one-red"), [
+      "and 1 more that fails with it",
+      "and 2 more that fail with it",
+    ]);
+  });
+
   it("are sorted by the builds that they cost, each once, unless another order is chosen", async () => {
     const shop = await fixture.addRepository("acme", "sorted");
     const fail = (name: string, message: string) => [

@@ -24,11 +24,11 @@ describe("the cost of failures", () => {
     const failures = failuresOf("a 1, a 1, a 1, b 1, b 2, d 3, c 3, e 4, e 4, f 1!, f 2!, f 3!");
     const groups = [...failures.failures.testNos.keys()].map((test) => [test]);
     const costs = costliestTests(failures, { ...failures, groups, limit: 4 });
-    assert.deepEqual(costs.map(({ tests: _, ...cost }) => cost), [
-      { testIds: ["b"], buildCount: 2, disruptionCount: 2 },
-      { testIds: ["a"], buildCount: 1, disruptionCount: 3 },
-      { testIds: ["e"], buildCount: 1, disruptionCount: 2 },
-      { testIds: ["c"], buildCount: 1, disruptionCount: 1 },
+    assert.deepEqual(costs.map(({ group: _, ...cost }) => cost), [
+      { testIds: ["b"], testCount: 1, buildCount: 2, disruptionCount: 2 },
+      { testIds: ["a"], testCount: 1, buildCount: 1, disruptionCount: 3 },
+      { testIds: ["e"], testCount: 1, buildCount: 1, disruptionCount: 2 },
+      { testIds: ["c"], testCount: 1, buildCount: 1, disruptionCount: 1 },
     ]);
   });
 
@@ -38,10 +38,9 @@ describe("the cost of failures", () => {
       Array.from(failures.failures.testNos.keys(), (test) => [failures.idOf(test), test]),
     );
     const groups = ["xyz", "a", "b"].map((group) => [...group].map((id) => numbers.get(id)!));
-    const [x, y, a] = [..."xya"].map((id) => numbers.get(id)!);
     assert.deepEqual(costliestTests(failures, { ...failures, groups, limit: 2 }), [
-      { testIds: ["y", "x"], tests: [y, x], buildCount: 2, disruptionCount: 3 },
-      { testIds: ["a"], tests: [a], buildCount: 2, disruptionCount: 2 },
+      { testIds: ["y", "x"], testCount: 2, group: groups[0], buildCount: 2, disruptionCount: 3 },
+      { testIds: ["a"], testCount: 1, group: groups[1], buildCount: 2, disruptionCount: 2 },
     ]);
   });
 
