@@ -75,7 +75,8 @@ export function flakyTime<Given extends FlakyRun>(
     const { tests, durations } = run;
     const version = `${run.codeVersion} ${run.job} ${run.event}`;
     const open = openFailures.get(version) ?? new Set();
-    const isRepeated = open.size > 0 && tests.testNos.some((testNo) => open.has(testNo));
+    const repeated = [...open].filter((testNo) => tests.indexOf(testNo) >= 0);
+    const isRepeated = repeated.length > 0;
     const { failedMicroseconds, failedTests } = flakyFailures(run);
     const period = periodOf(run.recordedAt, starts);
     if (period >= 0) {
@@ -84,7 +85,7 @@ export function flakyTime<Given extends FlakyRun>(
       else if (!isRepeated) microseconds[period]! += failedMicroseconds;
       else for (const one of durations!.microseconds()) microseconds[period]! += one;
     }
-    if (isRepeated) passedTests(run, open).forEach((testNo) => open.delete(testNo));
+    if (isRepeated) passedTests(run, repeated).forEach((testNo) => open.delete(testNo));
     if (failedTests.length === 0) continue;
     failedTests.forEach((testNo) => open.add(testNo));
     openFailures.set(version, open);
@@ -92,12 +93,12 @@ export function flakyTime<Given extends FlakyRun>(
   return { microseconds, incomplete };
 }
 
-/** Which of some tests passed at last in a run. */
+/** Which of some tests of a run passed at last in it. */
 function passedTests(
-  { tests, results }: Pick<FlakyRun, "tests" | "results">,
-  wanted: ReadonlySet<number>,
+  { results }: Pick<FlakyRun, "results">,
+  testNos: readonly number[],
 ): Set<number> {
-  const passed = new Set(wanted.values().filter((testNo) => tests.indexOf(testNo) >= 0));
+  const passed = new Set(testNos);
   results.eachException((testNo, { outcome }) => {
     if (outcome !== "positive") passed.delete(testNo);
   });
