@@ -205,10 +205,10 @@ function lastFailure(
     return markup`<b>Last failure</b> on ${base} ${at(last.recordedAt)}, at earlier code.`;
   }
   if (isCalm || state === "healthy" || state === "new") return "";
-  // Of a test that failed once in 120 runs nothing says that it still fails.
   if (state === "broken" && isSilent({ latestRunAt, now })) {
     return markup`<b>No run</b> on ${base} since ${at(latestRunAt)}.`;
   }
+  // Of a test that failed once in 120 runs nothing says that it still fails.
   return state === "broken"
     ? markup`<b>Still failing</b>: last on ${base} ${at(last.recordedAt)}.`
     : markup`<b>Last failure</b> on ${base} ${at(last.recordedAt)}.`;
