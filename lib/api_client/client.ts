@@ -1,11 +1,10 @@
 /** Client of the HTTP API: timeout, one retry of transient failures, errors that one can act on. */
-import { valueOr } from "../base/error.ts";
 import * as v from "valibot";
 import { pause } from "../base/delay.ts";
 import { quote } from "../base/quote.ts";
 import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
 import { type ApiSettings, TOKEN_VARIABLE, URL_VARIABLE } from "./api_settings.ts";
-import { errorMessage } from "../base/error.ts";
+import { errorMessage, valueOr } from "../base/error.ts";
 
 /** A failed call: what is wrong, and what an agent or a person can do about it. */
 export class ApiError extends Error {

@@ -1,8 +1,7 @@
 // Tests: tests/lib/forge/publish_test.ts tests/lib/forge/target_test.ts
 /** Requests to the API of a forge: bounded in time and size, classified errors, pages. */
-import { valueOr } from "../base/error.ts";
 import * as v from "valibot";
-import { errorMessage } from "../base/error.ts";
+import { errorMessage, valueOr } from "../base/error.ts";
 import { readBody } from "../base/read_body.ts";
 import { oneLine } from "../base/text.ts";
 import { VERSION } from "../base/version.ts";

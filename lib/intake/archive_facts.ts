@@ -1,8 +1,7 @@
 // Tests: tests/lib/intake/archive_reader_test.ts tests/lib/intake/process_archive_test.ts
 /** The facts of an archive: of its metadata, the options of its uploader and the variables of CI. */
-import { valueOr } from "../base/error.ts";
 import { isGitId } from "../base/commit.ts";
-import { errorMessage } from "../base/error.ts";
+import { errorMessage, valueOr } from "../base/error.ts";
 import {
   isSameRepository,
   parseRepositoryName,

@@ -1,10 +1,9 @@
-import { valueOr } from "../../base/error.ts";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import * as v from "valibot";
 import { DURATION_UNITS } from "../../analysis/durations.ts";
 import { ApiError } from "../../api_client/client.ts";
 import { DEFAULT_API_URL, TOKEN_VARIABLE, URL_VARIABLE } from "../../api_client/api_settings.ts";
-import { errorMessage } from "../../base/error.ts";
+import { errorMessage, valueOr } from "../../base/error.ts";
 import { Failure, UsageError } from "../../base/failure.ts";
 import { oneLine } from "../../base/text.ts";
 import { readWith } from "../../base/read_with.ts";

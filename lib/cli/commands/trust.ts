@@ -1,4 +1,3 @@
-import { valueOr } from "../../base/error.ts";
 import { readFile } from "node:fs/promises";
 import * as v from "valibot";
 import {
@@ -9,7 +8,7 @@ import {
   type TrustedIssuer,
 } from "../../../db/admin/trusts.ts";
 import { writeTransaction } from "../../../db/write/transaction.ts";
-import { errorMessage } from "../../base/error.ts";
+import { errorMessage, valueOr } from "../../base/error.ts";
 import { Failure, UsageError } from "../../base/failure.ts";
 import { jsonRecord } from "../../base/json_record.ts";
 import { quote } from "../../base/quote.ts";

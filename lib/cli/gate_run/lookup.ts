@@ -3,7 +3,6 @@
  * An entry that was added while the tests ran counts; if the service is away afterwards, what it said before
  * does.
  */
-import { valueOr } from "../../base/error.ts";
 import * as v from "valibot";
 import {
   type ApiClient,
@@ -44,7 +43,7 @@ import { runGit, treeOf } from "../../intake/checkout/git.ts";
 import { describeCheckout, detectCiJob } from "../../intake/checkout/mod.ts";
 import { readApiAccess } from "../settings.ts";
 import { onSignals } from "./run_command.ts";
-import { errorMessage } from "../../base/error.ts";
+import { errorMessage, valueOr } from "../../base/error.ts";
 
 /** For all requests while the tests run, and again for all afterwards; includes retries. */
 export const LOOKUP_TIMEOUT_MS = 10_000;

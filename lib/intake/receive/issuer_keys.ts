@@ -1,7 +1,6 @@
 /** The public keys of trusted issuers, from their discovery documents. */
-import { valueOr } from "../../base/error.ts";
 import { createLocalJWKSet, errors, type JWTVerifyGetKey } from "jose";
-import { errorMessage } from "../../base/error.ts";
+import { errorMessage, valueOr } from "../../base/error.ts";
 import type { Log } from "../../base/log.ts";
 import { readBody } from "../../base/read_body.ts";
 import { VERSION } from "../../base/version.ts";
