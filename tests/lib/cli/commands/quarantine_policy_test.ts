@@ -224,7 +224,7 @@ describeWithDatabase("quarantine apply", (database) => {
     await cli(`quarantine remove ${idOf(shop, { name: "bad" })} --by ada`, at(8.6));
   });
 
-  it("quarantines it again by the time of its failure, also if the policy is applied later", async () => {
+  it("quarantines it again by the time of its failure, even if the policy is applied later", async () => {
     const { fixture, shop } = await createShop(database(), "later");
     const releasedAt = NOW - 62 * DAY;
     const upload = async (days: number, results: Parameters<typeof fixture.upload>[1]) =>
