@@ -1,6 +1,6 @@
 // Tests: tests/routes/test_states_test.ts
 /** The states of the tests of a repository on its base branch. */
-import { MAX_HISTORY_RUNS } from "../../lib/evidence/stop_rule.ts";
+import { MAX_HISTORY_RUNS, STOPPED_RUNS } from "../../lib/evidence/stop_rule.ts";
 import type { TestFacts } from "../../lib/analysis/disruptions.ts";
 import { isSetUp } from "../../lib/analysis/repetition/set_up.ts";
 import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
@@ -253,8 +253,8 @@ const FAILED_SUBMISSIONS = 300;
 /** Of a shard of a job, or of the same tests in a job. More than three, because a build may upload twice. */
 const LATEST_FAILED = 2 * MIN_BROKEN_RUNS;
 
-/** Of the same tests, if some are skipped by now: a broken one may be among them. */
-const LATEST_FAILED_WITH_SKIPPED = 100;
+/** Of the same tests, if some are skipped by now: a broken one may be among them, until it counts as stopped. */
+const LATEST_FAILED_WITH_SKIPPED = LATEST_FAILED + STOPPED_RUNS;
 
 /** Submissions among which the next one of a job is looked for. */
 const NEXT_SUBMISSIONS = 1_000;
