@@ -95,6 +95,8 @@ export const UNKNOWN_RUN: DetectedRun = {
 /** The maximum length of an environment, job or shard in characters (code points). */
 export const MAX_NAME_CHARACTERS = 100;
 const MAX_TITLE_CHARACTERS = 300;
+/** A longer branch is the base of no queue. */
+const MAX_BRANCH_CHARACTERS = 500;
 
 /** Outside of a known service: what the checkout says. */
 const NO_SERVICE: Service = {
@@ -140,7 +142,7 @@ export function readCi(variables: CiVariables): CiJob | null {
     repositoryUrl: fromUrl.page || checkout.page,
     ...code,
     branch,
-    queueBase: read(service.queueBase) || queueBaseOf(branch),
+    queueBase: shorten(read(service.queueBase), MAX_BRANCH_CHARACTERS) || queueBaseOf(branch),
     environment: shorten([read(service.environment), matrix.values].join(" ").trim()),
     job: shorten(withoutShard(read(service.job))),
     shard: shorten(read(service.shard) || matrix.shard),

@@ -31,7 +31,8 @@ export interface RunValues {
 
 // A clock may be wrong by a time zone. Anything later would stay on top of every list.
 const MAX_SECONDS_AHEAD = 24 * 60 * 60;
-const MAX_TEXT_CHARACTERS = 2_000;
+// In UTF-8: an index of PostgreSQL holds at most 2,704 bytes with a branch and the keys next to it.
+const MAX_TEXT_BYTES = 2_000;
 // Submission ids begin with 32 bits of seconds.
 const LAST_RECORDED_AT = 0xffff_ffff;
 
@@ -40,10 +41,10 @@ export function readText(text: string): string {
   if (/\p{Cc}/u.test(text)) {
     throw new SyntaxError(`"${text}" has control characters: expected one line of text`);
   }
-  if (text.length > MAX_TEXT_CHARACTERS) {
-    throw new RangeError(`${text.length} characters: expected at most ${MAX_TEXT_CHARACTERS}`);
-  }
-  return text.trim();
+  const value = text.trim();
+  const bytes = new TextEncoder().encode(value).length;
+  if (bytes <= MAX_TEXT_BYTES) return value;
+  throw new RangeError(`${bytes} bytes: expected at most ${MAX_TEXT_BYTES}`);
 }
 
 /** An environment, job, shard or attempt, which may be empty. */

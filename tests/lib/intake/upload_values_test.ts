@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { authorOf } from "../../../lib/cli/author.ts";
-import { readBuildUrl, readGivenBuildUrl } from "../../../lib/intake/upload_values.ts";
+import { readBranch, readBuildUrl, readGivenBuildUrl } from "../../../lib/intake/upload_values.ts";
 
 describe("a build URL", () => {
   it("is a URL of http or https, as it is, without user and password", () => {
@@ -64,5 +64,15 @@ describe("a build URL", () => {
     assert.equal(authorOf(jenkins), "Jenkins");
     const BUILD_URL = "https://ci.example/job/7/";
     assert.equal(authorOf({ ...jenkins, BUILD_URL }), `Jenkins ${BUILD_URL}`);
+  });
+});
+
+describe("a branch", () => {
+  it("has at most 2,000 bytes, which an index of PostgreSQL can hold", () => {
+    assert.equal(readBranch(` ${"x".repeat(2_000)} `).length, 2_000);
+    assert.throws(
+      () => readBranch("\u5b57".repeat(667)),
+      /^RangeError: 2001 bytes: expected at most 2000$/,
+    );
   });
 });
