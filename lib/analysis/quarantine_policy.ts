@@ -176,11 +176,13 @@ function decideAlone(
   policy: QuarantinePolicy,
   { now, baseBranch }: { now: number; baseBranch: string },
 ): PolicyDecision {
-  const calm = calmSince(history, policy, now);
+  const release = releaseOf(history, policy, now);
   if (history.quarantine?.quarantineType === "manual") {
     return { action: "stay", reason: "quarantined manually" };
   }
-  if (history.quarantine) return { action: calm.isReleased ? "leave" : "stay", reason: calm.text };
+  if (history.quarantine) {
+    return { action: release.isReleased ? "leave" : "stay", reason: release.text };
+  }
   const passed = latest.filter((isPositive) => isPositive).length;
   const versions = plural(codeVersions, "code version");
   const found = `${plural(disruptions, "disruption")} at ${versions}, ` +
@@ -213,7 +215,7 @@ function decideAlone(
     return skip("it never passed between them: broken, not flaky");
   }
   // It would leave immediately.
-  if (calm.isReleased) return skip(calm.text);
+  if (release.isReleased) return skip(release.text);
   const days = Math.floor((disruptedAt - releasedAt) / SECONDS_PER_DAY);
   const again = isBack ? `: it failed again ${plural(days, "day")} after its release` : "";
   return { action: "enter", reason: `${found}${again}` };
@@ -257,7 +259,7 @@ function evidenceOf({ runs, leftAt }: PolicyHistory, { windowStart }: PolicyMome
 }
 
 /** Whether a test has passed long enough since its last failure, with the reason. */
-function calmSince(
+function releaseOf(
   { runs, quarantine }: PolicyHistory,
   { releasePasses, releaseAfter }: QuarantinePolicy,
   now: number,
