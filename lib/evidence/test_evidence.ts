@@ -275,7 +275,7 @@ export class BaseHistories {
     { disruptedIn, repair }: { disruptedIn: Environments; repair: Repair | null },
   ): TestEvidence {
     const ranSince = repair && this.#runsSince(repair);
-    const { history, state, notRunSince } = this.#worst(outcomes, disruptedIn, ranSince);
+    const { history, state, notRunSince, proof } = this.#worst(outcomes, disruptedIn, ranSince);
     const { versions, segments, last } = history;
     const passing = passingOf(history);
     const { low, high } = rateInterval(last);
@@ -291,7 +291,7 @@ export class BaseHistories {
         to: this.#versionAt(versions, end - 1),
       })),
       ...ranSince
-        ? calmSince(history, ranSince)
+        ? proof ?? calmSince(history, ranSince)
         : { calm: passing && calmAfter(passing.before, passing.passes), ...NO_FAILURES },
       notRunSince,
       failingRuns: state === "broken" && last.failures < last.runs
@@ -305,7 +305,17 @@ export class BaseHistories {
     return found && { job: this.#runs[found.runNo]!.job, runs: found.runs };
   }
 
-  #worst(outcomes: Uint8Array, disruptedIn: Environments, ranSince: RunsSince | null = null) {
+  #worst(
+    outcomes: Uint8Array,
+    disruptedIn: Environments,
+    ranSince: RunsSince | null = null,
+  ): {
+    history: EnvironmentHistory;
+    state: TestState;
+    notRunSince: string[];
+    /** Where environments were compared by it. */
+    proof?: RunsAfterRepair;
+  } {
     const [only, ...others] = this.#environments;
     if (only && others.length === 0) {
       const history = historyIn(only, outcomes);
@@ -383,8 +393,20 @@ type RunsSince = (runNo: number, hasFailed: boolean) => boolean;
 function provable<Found extends { history: EnvironmentHistory; environment: string }>(
   found: readonly Found[],
   ranSince: RunsSince,
-): { asked: Found[]; notRunSince: string[] } {
-  const proofs = found.map((one) => ({ one, ...proofOf(one.history, ranSince) }));
+): { asked: (Found & { proof?: RunsAfterRepair })[]; notRunSince: string[] } {
+  const proofs = found.map((one) => {
+    const proof = calmSince(one.history, ranSince);
+    const { calm: { passes, passesNeeded }, failuresBefore, failuresSince } = proof;
+    // How little they prove: 3 when it failed again, 0 when there was nothing to repair.
+    const unproved = failuresSince > 0
+      ? 3
+      : failuresBefore === 0
+      ? 0
+      : passes < passesNeeded
+      ? 2
+      : 1;
+    return { ...one, proof, unproved, runsSince: passes + failuresSince };
+  });
   const oftenRun = proofs.filter(({ runsSince }) => runsSince >= STOPPED_RUNS);
   const notRun = oftenRun.length > 0 ? proofs.filter(({ runsSince }) => runsSince === 0) : [];
   // Where it failed only in what has not run since, there is no other answer.
@@ -393,21 +415,12 @@ function provable<Found extends { history: EnvironmentHistory; environment: stri
     : proofs;
   const most = Math.max(...counted.map(({ unproved }) => unproved));
   return {
-    asked: counted.filter(({ unproved }) => unproved === most).map(({ one }) => one),
-    notRunSince: notRun.map(({ one }) => one.environment),
+    asked: counted.filter(({ unproved }) => unproved === most),
+    notRunSince: notRun.map(({ environment }) => environment),
   };
 }
 
-/** How little the runs since a commit prove: 3 when it failed again, 0 when there was nothing to repair. */
-function proofOf(
-  history: EnvironmentHistory,
-  ranSince: RunsSince,
-): { runsSince: number; unproved: number } {
-  const { calm: { passes, passesNeeded }, ...failed } = calmSince(history, ranSince);
-  const { failuresBefore, failuresSince } = failed;
-  const unproved = failuresSince > 0 ? 3 : failuresBefore === 0 ? 0 : passes < passesNeeded ? 2 : 1;
-  return { runsSince: passes + failuresSince, unproved };
-}
+type RunsAfterRepair = ReturnType<typeof calmSince>;
 
 /** What the runs since a commit say, against all others. */
 function calmSince(history: EnvironmentHistory, ranSince: RunsSince) {
