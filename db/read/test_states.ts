@@ -4,14 +4,13 @@ import { MAX_HISTORY_RUNS, STOPPED_RUNS } from "../../lib/evidence/stop_rule.ts"
 import type { TestFacts } from "../../lib/analysis/disruptions.ts";
 import { isSetUp } from "../../lib/analysis/repetition/set_up.ts";
 import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
-import { wilsonLowerBound } from "../../lib/analysis/wilson.ts";
 import { firstSubmissionId, type TestIdentity } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { passesNeeded } from "../../lib/evidence/calm.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import type { VersionOutcome } from "../../lib/evidence/segments.ts";
 import { countedRuns } from "../../lib/evidence/base_runs.ts";
-import { MIN_BROKEN_RUNS, TEST_STATES, type TestState } from "../../lib/evidence/states.ts";
+import { compareStates, MIN_BROKEN_RUNS, type TestState } from "../../lib/evidence/states.ts";
 import {
   isProving,
   statesOf,
@@ -145,8 +144,7 @@ export async function loadTestStates(
         isStopped: stopped !== null,
       }
     )),
-  );
-  sortByState(tests);
+  ).sort(compareStates);
   return {
     base,
     latestRunAt,
@@ -467,18 +465,6 @@ async function withoutPassed(
     }
   }
   return tests.filter((test) => !passed.has(test));
-}
-
-/**
- * The worst state first, in it those that still run, then by the failure rate, of which small samples do not come first.
- */
-function sortByState(tests: TestInState[]): void {
-  const bounds = new Map(tests.map((test) => [test, wilsonLowerBound(test.failures, test.runs)]));
-  tests.sort((a, b) =>
-    TEST_STATES.indexOf(a.state) - TEST_STATES.indexOf(b.state) ||
-    Number(a.isStopped) - Number(b.isStopped) ||
-    bounds.get(b)! - bounds.get(a)! || (a.id < b.id ? -1 : 1)
-  );
 }
 
 /** The runs on the base branch, oldest first, with those of outages. */

@@ -239,7 +239,7 @@ function sortedByUrgency(
       b.failures - a.failures || byId(a, b)
     ),
     flaky_without_reruns: flaky.toSorted((a, b) =>
-      isOver(a) - isOver(b) || compareFailureRates(a, b) || byId(a, b)
+      isOver(a) - isOver(b) || compareFailureRates(a, b)
     ),
     being_proved: proving.toSorted((a, b) => passesLeft(a) - passesLeft(b) || byId(a, b)),
     stopped: stopped.toSorted((a, b) => compareTexts(b.last_run_at, a.last_run_at) || byId(a, b)),

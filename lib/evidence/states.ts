@@ -1,5 +1,6 @@
 /** The state of a test on the base branch. */
 import { wilsonLowerBound } from "../analysis/wilson.ts";
+import { compareTexts } from "../base/text.ts";
 import type { Segment } from "./segments.ts";
 
 /** States of a test, the worst first. */
@@ -56,10 +57,22 @@ export function worstEnvironment<Environment extends EnvironmentState>(
   )[0];
 }
 
+interface TestRate {
+  id: string;
+  failures: number;
+  runs: number;
+}
+
 /** Sorts the highest failure rate first, by its lower bound: small samples do not come first. */
-export function compareFailureRates(
-  a: { failures: number; runs: number },
-  b: { failures: number; runs: number },
-): number {
-  return wilsonLowerBound(b.failures, b.runs) - wilsonLowerBound(a.failures, a.runs);
+export function compareFailureRates(a: TestRate, b: TestRate): number {
+  return wilsonLowerBound(b.failures, b.runs) - wilsonLowerBound(a.failures, a.runs) ||
+    compareTexts(a.id, b.id);
+}
+
+type ListedTest = TestRate & { state: TestState; isStopped: boolean };
+
+/** Sorts the worst state first, in it the tests that still run, then the highest failure rate. */
+export function compareStates(a: ListedTest, b: ListedTest): number {
+  return TEST_STATES.indexOf(a.state) - TEST_STATES.indexOf(b.state) ||
+    Number(a.isStopped) - Number(b.isStopped) || compareFailureRates(a, b);
 }

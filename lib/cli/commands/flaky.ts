@@ -8,7 +8,7 @@ import { isDisruptive } from "../../../routes/flaky_tests.ts";
 import { BAD_STATES, testInStateView } from "../../../routes/test_states.ts";
 import { COLUMNS, disruptiveTestView } from "../../../routes/test_fields.ts";
 import type { TrackedTest } from "../../analysis/tracked_test.ts";
-import { compareFailureRates } from "../../evidence/states.ts";
+import { compareStates } from "../../evidence/states.ts";
 import { parseTestId } from "../../base/identity.ts";
 import { formatRepositoryName } from "../../base/repository_name.ts";
 import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../../base/time.ts";
@@ -108,10 +108,7 @@ async function listStates(
     listed.push(...tests.map((test) => ({ repository: formatRepositoryName(one), test })));
     total += count;
   }
-  listed.sort(({ test: a }, { test: b }) =>
-    BAD_STATES.indexOf(a.state) - BAD_STATES.indexOf(b.state) ||
-    Number(a.isStopped) - Number(b.isStopped) || compareFailureRates(a, b)
-  );
+  listed.sort(({ test: a }, { test: b }) => compareStates(a, b));
   return { listed: listed.slice(0, limit), count: total };
 }
 
