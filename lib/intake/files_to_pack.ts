@@ -5,7 +5,12 @@ import { createWriteStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import { formatRepositoryName, type RepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp } from "../base/time.ts";
-import { type ArchiveContent, type FileToPack, writeArchive } from "../report/archive/mod.ts";
+import {
+  type ArchiveContent,
+  type FileToPack,
+  isReport,
+  writeArchive,
+} from "../report/archive/mod.ts";
 import { hashed } from "../report/file_chunks.ts";
 import { ARCHIVE_LIMITS } from "../report/limits.ts";
 import { limitError } from "../report/report_error.ts";
@@ -21,6 +26,15 @@ export class FilesToPack {
   readonly #usedPaths = new Set<string>();
   /** The next number of files that would have the same path. */
   readonly #nextNo = new Map<string, number>();
+
+  /**
+   * Adds a report. What reads the archive finds it by its name or its beginning. The name is kept where that is enough,
+   * because it may tell the order of attempts.
+   */
+  async addReport(path: string, file: Omit<FileToPack, "path">): Promise<void> {
+    const isFound = await isReport({ path, bytes: file.open() });
+    this.add(isFound ? path : `${path}.xml`, file);
+  }
 
   /** @param path inside the archive, unless another file has it */
   add(path: string, file: Omit<FileToPack, "path">): void {

@@ -233,7 +233,8 @@ async function contentsOfFiles(
   let codeowners: string | null = null;
   for (const { part, name, start, size } of received) {
     const open = () => rangeOf(handle, start, size);
-    if (part !== "codeowners") packed.add(pathOf(part, name), { size, open });
+    if (part === "coverage") packed.add(pathOf(part, name), { size, open });
+    else if (part === "report") await packed.addReport(pathOf(part, name), { size, open });
     else if (codeowners !== null || size > LIMITS.codeownersBytes) {
       const problem = `expected one file of at most ${LIMITS.codeownersBytes} bytes`;
       throw new UploadError(400, { codeowners: [problem] });
@@ -278,8 +279,7 @@ function claimedCi(claims: ClaimedRun | undefined, ci: string): string {
 function pathOf(part: "report" | "coverage", name: string): string {
   const plain = name.replaceAll(/\p{Cc}/gu, "_").slice(-MAX_NAME_CHARACTERS);
   const path = archivePath(part === "report" ? "test-results" : "coverage", plain);
-  const named = path.endsWith("/") ? `${path}${part}` : path;
-  return part === "coverage" || /\.xml$/i.test(named) ? named : `${named}.xml`;
+  return path.endsWith("/") ? `${path}${part}` : path;
 }
 
 /** The archive with the parameters, the organization, and only the files that are read. */

@@ -102,21 +102,24 @@ async function archiveContent(
 ): Promise<ArchiveContent> {
   const packed = new FilesToPack();
   const prefixes = new Map<string, string>();
-  const add = async (file: string, path: string) =>
-    packed.add(path, { size: (await stat(file)).size, open: () => readFileChunks(file) });
+  const fileToPack = async (path: string) => (
+    { size: (await stat(path)).size, open: () => readFileChunks(path) }
+  );
   for (const { path, attempt, pathPrefix: ownPrefix = "" } of reports) {
     // What reads the archive knows the order by these names.
     const name = attempt === undefined
       ? path
       : path.replace(/(?:\.[^./\\]*)?$/, (end) => `.attempt_${attempt}${end}`);
     const inside = archivePath("test-results", name);
-    await add(path, inside);
+    await packed.addReport(inside, await fileToPack(path));
     const folder = pathPrefix === undefined ? inside.replace(/\/[^/]*$/, "") : "";
     if (!prefixes.has(folder)) {
       prefixes.set(folder, ownPrefix);
     }
   }
-  for (const path of coverage) await add(path, archivePath("coverage", path));
+  for (const path of coverage) {
+    packed.add(archivePath("coverage", path), await fileToPack(path));
+  }
   const folders = Array.from(prefixes, ([folder, prefix]) => ({ folder, prefix }));
   const isPlain = folders.every(({ prefix }) => prefix === "");
   const pathPrefixes = isPlain ? "" : formatPathPrefixes(folders);

@@ -178,13 +178,21 @@ function insidePath(path: string): string {
   return path.split("/").filter((segment) => segment !== "..").join("/");
 }
 
-/** Reporters also pack logs and screenshots. */
-async function isReport({ path, bytes }: ArchiveEntry): Promise<boolean> {
+/**
+ * Whether a file in the folder of reports is one, by its name or its beginning: reporters also pack logs and
+ * screenshots there.
+ */
+export async function isReport(
+  { path, bytes }: Pick<ArchiveEntry, "path" | "bytes">,
+): Promise<boolean> {
   if (/\.xml$/i.test(path)) return true;
   let start = "";
   for await (const chunk of bytes) {
-    // One byte a character is enough to find a tag.
-    start += new TextDecoder("latin1").decode(chunk.subarray(0, SNIFFED_BYTES));
+    // One byte a character is enough to find a tag; of UTF-16 every second one is 0.
+    start += new TextDecoder("latin1").decode(chunk.subarray(0, SNIFFED_BYTES)).replaceAll(
+      "\0",
+      "",
+    );
     if (start.length >= SNIFFED_BYTES) break;
   }
   return looksLikeReport(start);

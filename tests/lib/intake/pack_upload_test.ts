@@ -97,6 +97,21 @@ describe("packing an upload in a worker thread", () => {
     assert.equal(value.files?.results?.content.resultCount, 6_000);
   });
 
+  it("keeps the names of reports that are found by their beginning", async () => {
+    const event = (action: string) => `{"Action":"${action}","Package":"p","Test":"TestA"}\n`;
+    const spaced = `${" ".repeat(5_000)}${reportOf("late")}`;
+    const { archive } = await pack(formOf([
+      ["report", "go-test-rerun.json", event("pass")],
+      ["report", "go-test.json", event("fail")],
+      ["report", "late", spaced],
+    ]));
+    const { reports } = await inspectArchive(fileSource(archive.path));
+    assert.deepEqual(
+      reports.map(({ path }) => path.replace("test-results/", "")),
+      ["go-test.json", "go-test-rerun.json", "late.xml"],
+    );
+  });
+
   it("keeps the parts apart, whatever their sizes and order", async () => {
     const sizes = [0, 1, 70_000, 0, 3_000_000, 5, 262_144, 262_143, 0];
     const texts = sizes.map((size, no) => `<!--${String(no).repeat(size)}-->${reportOf(`${no}`)}`);
