@@ -1,4 +1,5 @@
 import { MASS_FAILURE } from "../../lib/analysis/test_counts.ts";
+import { MERGE_QUEUE } from "../../lib/ci/merge_queue.ts";
 import type { Patterns, SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Fragment, type Queryable, textsIn } from "../connection/sql.ts";
 
@@ -49,14 +50,16 @@ export function isOfBase(sql: Queryable, base: Patterns) {
   return sql`coalesce(s.branch like any(${patterns()}) or s.queue_base like any(${patterns()}), false)`;
 }
 
-/** SQL: the branch of the row `s` of `submission`, or the one that a merge queue tests for, as its index has it. */
+/**
+ * SQL: the branch of the row `s` of `submission`, or the one that a merge queue tests for, with the literal pattern that
+ * its index has: `mergeQueueOf` of `lib/ci/merge_queue.ts`.
+ */
 export function branchTestedFor(sql: Queryable) {
   return sql`(coalesce(nullif(s.queue_base, ''),
     substring(s.branch from '^gh-readonly-queue/(.+)/pr-[^/]+$'), s.branch))`;
 }
 
-/** Of GitHub's merge queue. */
-const QUEUE_BRANCHES = "gh-readonly-queue/%";
+const QUEUE_BRANCHES = `${MERGE_QUEUE}%`;
 
 /**
  * SQL: whether the row `s` of `submission` is a change that the merge queue for one of the base branches rejected: a

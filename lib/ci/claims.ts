@@ -7,6 +7,7 @@ import { isGitId } from "../base/commit.ts";
 import { parseRepositoryName, type RepositoryName } from "../base/repository_name.ts";
 import { branchOf } from "./git_ref.ts";
 import { readGitUrl } from "./git_url.ts";
+import { MERGE_QUEUE } from "./merge_queue.ts";
 
 /** The claims of a token: JSON of its issuer. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -116,7 +117,7 @@ export function claimedBranch(
 ): string {
   if (branch === undefined) {
     // What a merge queue tests counts for its base branch.
-    const isOfQueue = baseBranches.length > 0 && given.startsWith("gh-readonly-queue/");
+    const isOfQueue = baseBranches.length > 0 && given.startsWith(MERGE_QUEUE);
     return isOfQueue || baseBranches.includes(given) ? "" : given;
   }
   return pullBranch !== "" && given.endsWith(`:${pullBranch}`) ? given : branch;

@@ -4,6 +4,7 @@ import { valueOr } from "../base/error.ts";
 import { isGitId } from "../base/commit.ts";
 import { parseTimestamp } from "../base/time.ts";
 import { readGitUrl } from "./git_url.ts";
+import { mergeQueueOf } from "./merge_queue.ts";
 import { readMatrix } from "./matrix.ts";
 import { type Fact, type Service, SERVICES } from "./services.ts";
 import { type CiVariables, namesOfFact } from "./variables.ts";
@@ -142,7 +143,7 @@ export function readCi(variables: CiVariables): CiJob | null {
     repositoryUrl: fromUrl.page || checkout.page,
     ...code,
     branch,
-    queueBase: shorten(read(service.queueBase), MAX_BRANCH_CHARACTERS) || queueBaseOf(branch),
+    queueBase: shorten(read(service.queueBase), MAX_BRANCH_CHARACTERS) || mergeQueueOf(branch).base,
     environment: shorten([read(service.environment), matrix.values].join(" ").trim()),
     job: shorten(withoutShard(read(service.job))),
     shard: shorten(read(service.shard) || matrix.shard),
@@ -157,14 +158,9 @@ export function readCi(variables: CiVariables): CiJob | null {
   };
 }
 
-/** The branch that a branch of GitHub's merge queue is for, `""` for every other branch. */
-function queueBaseOf(branch: string): string {
-  return /^gh-readonly-queue\/(.+)\/pr-[^/]+$/.exec(branch)?.[1] ?? "";
-}
-
 /** The pull request that a run tests: as CI says, else by the name of a branch of GitHub's merge queue. */
 export function testedPull(told: string, branch: string): number | null {
-  const number = told || /^gh-readonly-queue\/.+\/pr-(\d+)-[^/]*$/.exec(branch)?.[1] || "";
+  const number = told || mergeQueueOf(branch).pull;
   return /^[1-9]\d{0,9}$/.test(number) ? Number(number) : null;
 }
 
@@ -184,7 +180,7 @@ export function toldFacts(
     pullNumber: testedPull(known.pullNumber, branch),
     pullTitle: known.pullTitle,
     author: isOwnCommit ? known.author : "",
-    queueBase: isOwnBranch && known.queueBase || queueBaseOf(branch),
+    queueBase: isOwnBranch && known.queueBase || mergeQueueOf(branch).base,
     defaultBranch: known.defaultBranch,
   };
 }

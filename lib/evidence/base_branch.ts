@@ -1,6 +1,7 @@
 // Tests: tests/db/read/base_branch_test.ts
 /** The base branch of a repository: changes are made against it, and its failures are not theirs. */
 import { SECONDS_PER_DAY } from "../base/time.ts";
+import { MERGE_QUEUE } from "../ci/merge_queue.ts";
 import { matchesPatterns, type Patterns } from "../query/submission_filter.ts";
 
 /** Names by which a base branch is recognized, if they have builds. */
@@ -42,7 +43,7 @@ export function countsForBase(
 export function isOfQueue(
   { branch, queueBase = "" }: { branch: string; queueBase?: string | undefined },
 ): boolean {
-  return queueBase !== "" || branch.startsWith("gh-readonly-queue/");
+  return queueBase !== "" || branch.startsWith(MERGE_QUEUE);
 }
 
 /** Whether all of some runs are known to be on other branches than the base branch; false without a run. */
@@ -56,5 +57,5 @@ export function areOnOtherBranches(
 
 /** Patterns of the branches that count for a base branch: itself, and the branches of its merge queue. */
 export function basePatterns(base: string): string[] {
-  return [base, `gh-readonly-queue/${base}/*`];
+  return [base, `${MERGE_QUEUE}${base}/*`];
 }
