@@ -62,7 +62,7 @@ export const conclusions = defineJsonRoute({
     base_branch: schemas.text("The base branch"),
   }),
   resource: "repository in path",
-  isOfThisSecond: true,
+  dependsOn: "second",
   async handler({ load, now, query: { days } }) {
     const record = await load(loadConclusionRecord, { since: now - days * SECONDS_PER_DAY });
     return {

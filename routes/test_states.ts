@@ -2,15 +2,12 @@
 import * as v from "valibot";
 import { loadTestStates, type TestInState } from "../db/read/test_states.ts";
 import { quote } from "../lib/base/quote.ts";
-import { TEST_STATES, type TestState } from "../lib/evidence/states.ts";
+import { BAD_STATES, TEST_STATES, type TestState } from "../lib/evidence/states.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import * as views from "./response_parts.ts";
 import * as schemas from "./schemas.ts";
 import { changeSchema, sinceView } from "./test_evidence.ts";
-
-/** The states of what needs work. */
-export const BAD_STATES: readonly TestState[] = ["broken", "flaky"];
 
 const state = parameters.parsed(
   (text): readonly TestState[] => {
@@ -48,7 +45,8 @@ export const testStates = defineJsonRoute({
   description:
     "The state of each test on the base branch, broken ones first. It needs no test to run twice on the same " +
     "code: a test that fails now and then is flaky by its history. Such tests are not disruptive, and count " +
-    "neither in badges nor in the inventory or the policy of quarantine.",
+    "neither in badges nor in the inventory or the policy of quarantine. Of a base branch that has not run for 30 " +
+    "days, no test is listed as broken, or as flaky by its history.",
   query: {
     state,
     without_reruns: withoutReruns,
@@ -59,6 +57,7 @@ export const testStates = defineJsonRoute({
   schema: schemas.page("TestStatePage", "Tests, on all pages", { tests: v.array(testSchema) }),
   exampleQuery: { limit: "2" },
   resource: "repository in path",
+  dependsOn: "day",
   async handler({ load, query }) {
     const { state: states, without_reruns, limit, after: offset } = query;
     const isListed = without_reruns === "false" ? () => true : isInNoOtherList;

@@ -191,7 +191,7 @@ export const verdicts = defineJsonRoute({
     ),
   }),
   resource: "repository in path",
-  isOfThisSecond: true,
+  dependsOn: "second",
   async handler({ load, loadTests, now, query: { tests: failures, base: given, ...of } }) {
     const run = runOf(of, failures.length);
     const judged = await load(loadJudgedRun, {

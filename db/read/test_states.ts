@@ -7,10 +7,15 @@ import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
 import { firstSubmissionId, type TestIdentity } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { passesNeeded } from "../../lib/evidence/calm.ts";
-import { basePatterns } from "../../lib/evidence/base_branch.ts";
+import { basePatterns, isInactive } from "../../lib/evidence/base_branch.ts";
 import type { VersionOutcome } from "../../lib/evidence/segments.ts";
 import { countedRuns } from "../../lib/evidence/base_runs.ts";
-import { compareStates, MIN_BROKEN_RUNS, type TestState } from "../../lib/evidence/states.ts";
+import {
+  BAD_STATES,
+  compareStates,
+  MIN_BROKEN_RUNS,
+  type TestState,
+} from "../../lib/evidence/states.ts";
 import {
   isProving,
   statesOf,
@@ -102,8 +107,8 @@ interface StatesQuery extends RepositoryWindow {
 }
 
 /**
- * The tests in some states, the worst state first, and how many there are; `base` is the base branch, `latestRunAt` its
- * last run in seconds since 1970 (0 without one), `stopped` the tests that stopped running in the last 90 days, the
+ * The tests in some states, the worst state first, and how many there are; `base` is the base branch, `inactiveSince`
+ * its last run in seconds since 1970 if it is inactive (no test is broken then, or flaky by its history), `stopped` the tests that stopped running in the last 90 days, the
  * latest first, and `proving`, if asked for, those that pass again, the ones with the fewest passes left first.
  */
 export async function loadTestStates(
@@ -113,7 +118,7 @@ export async function loadTestStates(
   count: number;
   tests: TestInState[];
   base: string;
-  latestRunAt: number;
+  inactiveSince: number | null;
   stopped: StoppedTest[];
   proving: ProvingTest[];
 }> {
@@ -125,9 +130,14 @@ export async function loadTestStates(
     withProving,
     withOthers: states.some((state) => state === "healthy" || state === "new"),
   });
+  const inactiveSince = isInactive({ latestRunAt, now: window.now }) ? latestRunAt : null;
   const isDisruptive = (testNo: number) => disruptive.has(testNo);
+  const isCurrent = (testNo: number, state: TestState) =>
+    inactiveSince === null || !BAD_STATES.includes(state) ||
+    state === "flaky" && isDisruptive(testNo);
   const wanted = [...found].filter(([testNo, { state }]) =>
-    states.includes(state) && isListed({ state, isDisruptive: isDisruptive(testNo) })
+    states.includes(state) && isCurrent(testNo, state) &&
+    isListed({ state, isDisruptive: isDisruptive(testNo) })
   );
   const unnamed = wanted.flatMap(([testNo]) => names.has(testNo) ? [] : [testNo]);
   if (unnamed.length > 0) {
@@ -147,7 +157,7 @@ export async function loadTestStates(
   ).sort(compareStates);
   return {
     base,
-    latestRunAt,
+    inactiveSince,
     stopped: named(names, stoppedTests(found, window))
       .sort((a, b) => b.lastRunAt - a.lastRunAt || (a.id < b.id ? -1 : 1)),
     proving: !withProving
@@ -287,7 +297,9 @@ export async function countBrokenTests(
     const failing = await withoutPassed(sql, rows);
     const candidates = Map.groupBy(failing, ({ repositoryId }) => repositoryId);
     const own = [...candidates.keys()];
-    for await (const [repositoryId, runs] of eachBaseRuns(sql, { base, own, ...limits })) {
+    for await (const [repositoryId, all] of eachBaseRuns(sql, { base, own, ...limits })) {
+      if (isInactive({ latestRunAt: all.at(-1)?.recordedAt ?? 0, now })) continue;
+      const runs = countedRuns(all);
       const failed = new Map(candidates.get(repositoryId)!.map((test) => [test.testNo, test]));
       // Most were tried again, and passed.
       const testNos = testsOftenFailed(runs, new Set(failed.keys()));
@@ -324,7 +336,7 @@ async function* eachBaseRuns(
       const runs = latest.length < runsTogether
         ? latest.reverse()
         : await loadBaseRuns(sql, { repositoryId, base });
-      yield [repositoryId, countedRuns(runs)];
+      yield [repositoryId, runs];
     }
     left = left.filter((repositoryId) => repositoryId >= next);
   }

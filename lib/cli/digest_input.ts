@@ -20,17 +20,16 @@ import { listQuarantineLog } from "../../db/read/quarantine_log.ts";
 import { withReruns } from "../../db/read/reruns.ts";
 import { readSnapshot } from "../../db/read/snapshot.ts";
 import { loadTestStates, type TestInState } from "../../db/read/test_states.ts";
-import { BAD_STATES, isInNoOtherList } from "../../routes/test_states.ts";
+import { isInNoOtherList } from "../../routes/test_states.ts";
 import { buildKey } from "../analysis/build_costs.ts";
 import { testRecord } from "../analysis/quarantine_json.ts";
 import { DEFAULT_POLICY } from "../analysis/quarantine_policy.ts";
 import { ownersOf } from "../analysis/test_tags.ts";
 import { parseTestId, type TestIdentity } from "../base/identity.ts";
-import { isSilent } from "../evidence/base_branch.ts";
 import { formatRepositoryName } from "../base/repository_name.ts";
 import { formatTimestamp, WINDOW_SECONDS } from "../base/time.ts";
 import { passesNeeded } from "../evidence/calm.ts";
-import type { TestState } from "../evidence/states.ts";
+import { BAD_STATES, type TestState } from "../evidence/states.ts";
 import type { DigestEntry, DigestInput, DigestState } from "../digest/digest.ts";
 
 const MAX_OUTAGES = 10_000;
@@ -151,7 +150,7 @@ async function statesOf(
   repository: Repository,
   { begin, now, windowStart }: Period,
 ): Promise<Pick<DigestInput, "broken" | "flaky_without_reruns" | "being_proved" | "stopped">> {
-  const { tests, latestRunAt, stopped, proving } = await loadTestStates(sql, {
+  const { tests, stopped, proving } = await loadTestStates(sql, {
     ...repository,
     now,
     windowStart,
@@ -176,8 +175,7 @@ async function statesOf(
     ...historyOf(test),
     last_run_at: formatTimestamp(test.lastRunAt),
   });
-  const isKnown = !isSilent({ latestRunAt, now });
-  const inState = (state: TestState) => tests.filter((test) => isKnown && test.state === state);
+  const inState = (state: TestState) => tests.filter((test) => test.state === state);
   return {
     broken: inState("broken").map((test) => ({
       ...stateOf(test),

@@ -10,12 +10,15 @@ export const USUAL_BASE_BRANCHES = ["main", "master", "trunk", "develop"] as con
 /** A branch without builds for this many days is not taken for the base branch. */
 export const BASE_DAYS = 90;
 
-/** What was broken on a base branch without a run for this many days may be so no longer. */
-const SILENT_DAYS = 30;
+/** A test that was broken on a base branch without a run for this many days may be repaired. */
+const INACTIVE_DAYS = 30;
 
-/** Whether nothing ran on the base branch lately; `latestRunAt` is 0 without a run. */
-export function isSilent({ latestRunAt, now }: { latestRunAt: number; now: number }): boolean {
-  return latestRunAt < now - SILENT_DAYS * SECONDS_PER_DAY;
+/** Whether the base branch has not run for 30 days, by days of UTC: its tests do not count as broken or flaky now. */
+export function isInactive(
+  { latestRunAt, now }: { latestRunAt: number; now: number },
+): boolean {
+  const dayOf = (seconds: number) => Math.floor(seconds / SECONDS_PER_DAY);
+  return dayOf(latestRunAt) < dayOf(now) - INACTIVE_DAYS;
 }
 
 /** The base branch of a repository without builds. */

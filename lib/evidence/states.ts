@@ -8,6 +8,9 @@ export const TEST_STATES = ["broken", "flaky", "healthy", "new"] as const;
 
 export type TestState = typeof TEST_STATES[number];
 
+/** The states of what needs work. */
+export const BAD_STATES: readonly TestState[] = ["broken", "flaky"];
+
 /** Fewer failed runs in a row are an accident as well as a breakage. */
 export const MIN_BROKEN_RUNS = 3;
 

@@ -19,6 +19,7 @@ import {
   type TestCost,
 } from "../../lib/analysis/build_costs.ts";
 import { FAIL_HOW, type GroupedBy } from "../../lib/evidence/groups.ts";
+import { BAD_STATES } from "../../lib/evidence/states.ts";
 import { SHARE_DAYS } from "../../lib/evidence/shares.ts";
 import { ALL_SUBMISSIONS } from "../../lib/query/submission_filter.ts";
 import { coverageBadge } from "../../lib/badge/badge.ts";
@@ -32,7 +33,7 @@ import { type Content, externalLink, type Markup, markup } from "../../lib/html/
 import { buildOutcome } from "./builds.ts";
 import { changeText, inOutages, NEVER_RERUN, shareText } from "./flakiness.ts";
 import { historyCharts } from "./history.ts";
-import { BAD_STATES, isInNoOtherList } from "../test_states.ts";
+import { isInNoOtherList } from "../test_states.ts";
 import { brokenSection, rareSections } from "./test_states.ts";
 import { definePage, type PageRequest, placeOf, someTests, uploadCommand } from "./page.ts";
 import {

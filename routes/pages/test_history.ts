@@ -3,7 +3,7 @@
 import type { loadBaseHistory } from "../../db/read/test_evidence.ts";
 import type { DisruptedPlace } from "../../db/read/runs_of_test.ts";
 import { compareTexts, formatCount, plural } from "../../lib/base/text.ts";
-import { areOnOtherBranches, isSilent } from "../../lib/evidence/base_branch.ts";
+import { areOnOtherBranches, isInactive } from "../../lib/evidence/base_branch.ts";
 import { conditionsOfRun, findConditions } from "../../lib/evidence/conditions.ts";
 import {
   percent,
@@ -205,8 +205,8 @@ function lastFailure(
     return markup`<b>Last failure</b> on ${base} ${at(last.recordedAt)}, at earlier code.`;
   }
   if (isCalm || state === "healthy" || state === "new") return "";
-  if (state === "broken" && isSilent({ latestRunAt, now })) {
-    return markup`<b>No run</b> on ${base} since ${at(latestRunAt)}.`;
+  if (state === "broken" && isInactive({ latestRunAt, now })) {
+    return markup`<b>Inactive</b>: no run on ${base} since ${at(latestRunAt)}.`;
   }
   // Of a test that failed once in 120 runs nothing says that it still fails.
   return state === "broken"

@@ -17,7 +17,11 @@ type States = Awaited<ReturnType<typeof loadTestStates>>;
 type StatesPage = PageRequest & { overview: { url: string } };
 
 /** Nothing where no test is broken. */
-export function brokenSection({ tests, base }: States, page: StatesPage): Content {
+export function brokenSection({ tests, base, inactiveSince }: States, page: StatesPage): Content {
+  if (inactiveSince) {
+    return markup`<p><b>Inactive</b>: no run on ${base} since ${page.at(inactiveSince)}, so no test
+counts as broken.</p>`;
+  }
   const broken = tests.filter(({ state }) => state === "broken");
   return broken.length > 0 && markup`<h2 id="broken">Broken on ${base}</h2>
 ${stateTable(broken, "Broken tests", page)}`;

@@ -233,6 +233,64 @@ describeWithDatabase("the states of tests", (database) => {
     assert.match(stdout, /leaves/);
   });
 
+  it("are of no broken or flaky test once the base branch is inactive: it has not run for 30 days", async () => {
+    const { fixture } = await createShop(database(), "inactive");
+    const repository = await fixture.addRepository("acme", "paused");
+    for (const index of Array(16).keys()) {
+      await fixture.upload(repository, [
+        { name: "breaks", ...isFailed(index > 11) },
+        { name: "wavers", ...isFailed(index % 5 === 0) },
+      ], {
+        branch: "main",
+        commitOid: commitAt(index),
+        recordedAt: NOW - 30 * DAY + index,
+      });
+    }
+    // Another branch goes on.
+    await fixture.upload(repository, [{ name: "breaks" }], {
+      branch: "other",
+      recordedAt: NOW - 5 * DAY,
+    });
+    const run = commandLine(database, { now: () => fixture.clock.now });
+    const found = async () => {
+      const states = await fixture.get("/api/repos/acme/paused/states");
+      const page = await (await fixture.get("/repos/acme/paused")).text();
+      const csv = await (await fixture.get("/repos.csv")).text();
+      const [head, ...rows] = csv.trim().split("\r\n").map((line) => line.split(","));
+      const digest = JSON.parse((await run("digest --org inactive --json")).stdout);
+      const { stdout } = await run("flaky --states --org inactive");
+      return {
+        states: names(await bodyOf(states, ROUTE)),
+        page: [...page.matchAll(/<h2 id="(broken|intermittent)"/g)].map(([, id]) => id),
+        isInactive: /<b>Inactive<\/b>: no run on main since <time/.test(page),
+        repos: rows.find(([name]) => name === "acme/paused")!.at(
+          head!.indexOf("broken_test_count"),
+        ),
+        digest: [digest.totals.broken_tests, digest.totals.flaky_without_reruns],
+        flaky: stdout.trim().split("\n").filter((line) => line.includes("paused")).length,
+      };
+    };
+    assert.deepEqual(await found(), {
+      states: ["breaks", "wavers"],
+      page: ["broken", "intermittent"],
+      isInactive: false,
+      repos: "1",
+      digest: [1, 1],
+      flaky: 2,
+    });
+    fixture.clock.now += DAY;
+    assert.deepEqual(await found(), {
+      states: [],
+      page: [],
+      isInactive: true,
+      repos: "0",
+      digest: [0, 0],
+      flaky: 0,
+    });
+    const all = await fixture.get("/api/repos/acme/paused/states?state=broken,flaky,healthy,new");
+    assert.deepEqual(names(await bodyOf(all, ROUTE)), []);
+  });
+
   it("of a nightly run are not stopped by the runs of each change that share the name of its job", async () => {
     for (const job of ["", "test"]) {
       const repository = await fixture.addRepository("acme", `two-suites${job}`);

@@ -60,7 +60,7 @@ export interface ResponseKey {
     hasSession: boolean;
     formToken: string | null;
   } | null;
-  /** Seconds since 1970 where the response depends on the second, otherwise `null`. */
+  /** Seconds or days since 1970 where the response depends on them, otherwise `null`. */
   now: number | null;
   /** `null` for a route without data, whose response is the same for every caller. */
   organizationId: number | null;

@@ -143,8 +143,8 @@ export interface Endpoint<Query = unknown> {
   access: Access;
   /** For people: errors are pages too, and it may say how many days ago something was. */
   isPage?: boolean;
-  /** Whether the response depends on the second, beyond the edge of the window: it is not cached longer. */
-  isOfThisSecond?: boolean;
+  /** What the response depends on beyond the edge of the window: it is not cached longer. */
+  dependsOn?: "second" | "day";
   query: ParametersSchema;
   response: ResponseDescription;
   /** Absent when the response depends on no data. */

@@ -132,7 +132,7 @@ function keyOf(
         formToken: editor && (route.hasForms ? editor.formToken : ""),
       }
       : null,
-    now: route.isOfThisSecond ? now : null,
+    now: route.dependsOn === "second" ? now : route.dependsOn === "day" ? dayOf(now) : null,
     organizationId: route.resource && caller ? caller.organizationId : null,
     organizationName,
     repositories,

@@ -81,28 +81,6 @@ describeWithDatabase("digest", (database) => {
     assert.match(narrow.stdout, /^- .*\n {2}\S/m);
   });
 
-  it("has no broken test of a repository whose base branch did not run for 30 days", async () => {
-    const { fixture } = await createShop(database(), "silent");
-    const failed = { name: "w", conclusion: "failure" as const, message: "boom" };
-    for (const [name, days] of [["silent", 31], ["quiet", 29]] as const) {
-      const repository = await fixture.addRepository("acme", name);
-      for (const index of Array(4).keys()) {
-        await fixture.upload(repository, [failed], {
-          branch: "main",
-          commitOid: `0ddba1${index}`,
-          recordedAt: NOW - days * DAY + index,
-        });
-      }
-      // Another branch goes on.
-      await fixture.upload(repository, [{ name: "w" }], { branch: "other", recordedAt: NOW - DAY });
-    }
-    const { groups: [{ broken }], totals } = JSON.parse(
-      (await run("digest --org silent --json")).stdout,
-    );
-    assert.deepEqual(broken.map((test: { repository: string }) => test.repository), ["acme/quiet"]);
-    assert.equal(totals.broken_tests, 1);
-  });
-
   it("counts the builds of the period that were outages", async () => {
     const { fixture, shop } = await createShop(database(), "outages");
     const failed = Array.from({ length: 20 }, (_, index) => ({
