@@ -128,9 +128,7 @@ export function sayBlameCounts(
   }
   if (total === 1) {
     if (yours === 1) return `${failed}: it is probably yours.`;
-    return unclear === 1
-      ? `${failed}: it is unclear whether it is yours.`
-      : `${failed}: it is not yours.`;
+    return unclear === 1 ? `${failed}: it is unclear whose it is.` : `${failed}: it is not yours.`;
   }
   const are = (number: number) => `${number} ${number === 1 ? "is" : "are"}`;
   const parts = [

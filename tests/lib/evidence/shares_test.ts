@@ -147,7 +147,7 @@ describe("a conclusion in words", () => {
 
   it("says a headline of one test", () => {
     assert.equal(sayBlames(["yours"]), "1 test failed: it is probably yours.");
-    assert.equal(sayBlames(["unclear"]), "1 test failed: it is unclear whether it is yours.");
+    assert.equal(sayBlames(["unclear"]), "1 test failed: it is unclear whose it is.");
     assert.equal(sayBlames(["not_yours"]), "1 test failed: it is not yours.");
     assert.equal(
       sayBlames([], { unknown: 1 }),
