@@ -5,7 +5,7 @@ import {
   testId,
   type TestIdentity,
 } from "../../lib/base/identity.ts";
-import { basePatterns } from "../../lib/evidence/base_branch.ts";
+import { basePatterns, branchOfPull } from "../../lib/evidence/base_branch.ts";
 import type { MassFailure } from "../../lib/evidence/evidence.ts";
 import type { CauseCount } from "../../lib/evidence/mass_failure.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
@@ -94,7 +94,9 @@ export async function loadJudgedRun(
     causes,
     hasPassed,
   }));
-  const whole: EvidenceRun = { ...run, submissionId: null, moment: now };
+  const { pullNumber = null } = run;
+  const branch = pullNumber === null ? run.branch : branchOfPull(run.branch, [baseBranch]);
+  const whole: EvidenceRun = { ...run, branch, submissionId: null, moment: now };
   const { massFailure, conclusions } = await findConclusions(tx, {
     repositoryId,
     run: whole,

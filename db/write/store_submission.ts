@@ -5,7 +5,7 @@ import type { SubmissionContent } from "../../lib/analysis/submission_content.ts
 import { countTests } from "../../lib/analysis/test_counts.ts";
 import type { TestList } from "../../lib/analysis/run.ts";
 import type { TestTags } from "../../lib/analysis/test_tags.ts";
-import { knownBaseBranch } from "../../lib/evidence/base_branch.ts";
+import { branchOfPull, knownBaseBranch } from "../../lib/evidence/base_branch.ts";
 import { keyedSubmissionId, submissionId, type TestIdentity } from "../../lib/base/identity.ts";
 import { repositoryUrlFrom } from "../../lib/base/repository_name.ts";
 import type { CoverageTotals } from "../../lib/report/coverage/mod.ts";
@@ -24,6 +24,7 @@ import {
   type SubmissionHead,
 } from "./submission_rows.ts";
 import { addTags } from "./test_tags.ts";
+import { loadBaseBranch } from "../read/base_branch.ts";
 import { codeOf } from "../read/fragments.ts";
 import { resolveCommit } from "./abbreviated_commits.ts";
 import { findFileMatches, storeFileMatches } from "./file_matches.ts";
@@ -38,6 +39,8 @@ import { findTestListNo, storeTestList, type TestNos } from "./tests.ts";
 export interface Upload extends Omit<SubmissionHead, "key"> {
   /** Page of the repository; kept as it is, or derived from the build URL, when `""` or not given. */
   repositoryUrl?: string;
+  /** Whether the run was started for a pull request. */
+  isOfPull?: boolean;
   /** The default branch of the repository; `""` when it is not known. */
   defaultBranch?: string;
   /** Tags of single tests, in addition to the tags of all. */
@@ -299,6 +302,7 @@ async function insertUpload(
 ): Promise<StoreResult> {
   const { repository } = known;
   const { repositoryId, recordedAt, tags } = upload;
+  upload = { ...upload, branch: await branchToStore(tx, upload, repository) };
   const identified = await identify(tx, upload, known);
   const { submissionId, key, content } = identified;
   const { notes, ...submission } = await storeContent(tx, upload, identified);
@@ -322,6 +326,18 @@ async function insertUpload(
   const testResultCount = content.resultCount;
   const stored = { submissionId, key, duplicate: false, recordedAt, testResultCount, tags };
   return { ...stored, ...found, notes };
+}
+
+/** The branch of an upload, but the base branch of no run that was started for a pull request. */
+async function branchToStore(
+  tx: Queryable,
+  { repositoryId, branch, isOfPull = false, recordedAt, defaultBranch = "" }: Upload,
+  repository: LockedRepository,
+): Promise<string | null> {
+  if (!isOfPull || !branch) return branch;
+  const base = knownBaseBranch(repository) ??
+    await loadBaseBranch(tx, { repositoryId, now: recordedAt });
+  return branchOfPull(branch, [base, repository.defaultBranch, defaultBranch]) || null;
 }
 
 /** Whether the names of the tests of a job are known from enough submissions. */

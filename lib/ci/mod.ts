@@ -32,6 +32,8 @@ export interface DetectedRun {
   runner: string;
   buildUrl: string;
   defaultBranch: string;
+  /** Whether the job was started for a pull request, and not for a push to a branch that has one. */
+  isOfPull: boolean;
   /** Number of the pull or merge request. */
   pullNumber: string;
   pullTitle: string;
@@ -43,6 +45,8 @@ export interface DetectedRun {
 
 /** The facts of a run that are stored and shown; `""` when unknown. */
 export interface ToldFacts {
+  /** Whether it was started for a pull request: its branch is not the base branch, whatever its name. */
+  isOfPull: boolean;
   /** `null` when there is no pull request. */
   pullNumber: number | null;
   pullTitle: string;
@@ -87,6 +91,7 @@ export const UNKNOWN_RUN: DetectedRun = {
   runner: "",
   buildUrl: "",
   defaultBranch: "",
+  isOfPull: false,
   pullNumber: "",
   pullTitle: "",
   author: "",
@@ -151,6 +156,7 @@ export function readCi(variables: CiVariables): CiJob | null {
     runner: shorten(read(service.runner)),
     buildUrl: read(service.buildUrl),
     defaultBranch,
+    isOfPull: pullNumber !== "",
     pullNumber: pullNumber || (isDefault ? "" : pullIn(service.openPull)),
     pullTitle: shorten(read(service.pullTitle), MAX_TITLE_CHARACTERS),
     author: shorten(read(service.author).replace(/\s*<[^>]*>$/, "")),
@@ -177,6 +183,7 @@ export function toldFacts(
   const known = isOwnRepository ? run ?? UNKNOWN_RUN : UNKNOWN_RUN;
   const isOwnBranch = branch === known.branch;
   return {
+    isOfPull: isOwnBranch && known.isOfPull,
     pullNumber: testedPull(known.pullNumber, branch),
     pullTitle: known.pullTitle,
     author: isOwnCommit ? known.author : "",

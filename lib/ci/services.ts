@@ -182,14 +182,17 @@ const GITHUB = {
   pullNumber: by(
     [
       "EVENT_PULL_REQUEST_NUMBER",
+      "EVENT_WORKFLOW_RUN_EVENT",
       "EVENT_WORKFLOW_RUN_PULL_REQUESTS_0_NUMBER",
       "EVENT_ISSUE_PULL_REQUEST_URL",
       "EVENT_ISSUE_NUMBER",
       "GITHUB_REF",
     ],
-    (ofEvent, ofRun, isPull, ofIssue, ref) =>
-      ofEvent || ofRun || isPull && ofIssue || (/^refs\/pull\/(\d+)\//.exec(ref)?.[1] ?? ""),
+    (ofEvent, event, ofRun, isPull, ofIssue, ref) =>
+      ofEvent || event !== "push" && ofRun || isPull && ofIssue ||
+      (/^refs\/pull\/(\d+)\//.exec(ref)?.[1] ?? ""),
   ),
+  openPull: ["$EVENT_WORKFLOW_RUN_PULL_REQUESTS_0_NUMBER"],
   pullTitle: by(
     ["EVENT_PULL_REQUEST_TITLE", "EVENT_ISSUE_PULL_REQUEST_URL", "EVENT_ISSUE_TITLE"],
     (title, isPull, ofIssue) => title || isPull && ofIssue,
@@ -323,7 +326,9 @@ export const SERVICES: readonly Service[] = [
       return workflow ? `${server}/workflow-run/${workflow}` : job;
     }),
     repositoryUrl: ["$CIRCLE_REPOSITORY_URL"],
-    pullNumber: ["$CIRCLE_PR_NUMBER", "$CIRCLE_PULL_REQUEST"],
+    // Of a fork; a job of a branch of the repository tests a push.
+    pullNumber: ["$CIRCLE_PR_NUMBER"],
+    openPull: ["$CIRCLE_PULL_REQUEST"],
   },
   {
     title: "Buildkite",

@@ -261,7 +261,7 @@ export async function givenCommit(
 /** A fact of the CI job or checkout, `undefined` when it is missing or invalid. */
 function readFact<T>(
   found: DetectedRun | null,
-  name: Exclude<keyof DetectedRun, "startedAt">,
+  name: Exclude<keyof DetectedRun, "startedAt" | "isOfPull">,
   read: (text: string) => T,
 ): T | undefined {
   const text = found?.[name] ?? "";

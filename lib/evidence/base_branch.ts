@@ -34,6 +34,14 @@ export function knownBaseBranch(
   return baseBranch ?? defaultBranch;
 }
 
+/**
+ * The branch of a run that was started for a pull request: `""` for one with the name of a base branch. It is of a
+ * fork, or merges the base branch into another one: the run tests code that is not on the base branch.
+ */
+export function branchOfPull(branch: string, bases: readonly (string | null)[]): string {
+  return bases.includes(branch) ? "" : branch;
+}
+
 /** Whether a run counts for one of the base branches: it is on it, or of a merge queue for it. */
 export function countsForBase(
   { branch, queueBase = "" }: { branch: string; queueBase?: string | undefined },

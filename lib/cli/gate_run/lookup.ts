@@ -102,8 +102,10 @@ export async function findCheckout(
     tree: found.tree || await treeOf(commit, git),
     branch,
     queueBase: found.queueBase,
-    // A job may have results of another repository.
-    pullNumber: !given || isSameRepository(given, found.repository) ? found.pullNumber : "",
+    // A job may have results of another repository. With the number of a pull request, the run is of no base branch.
+    pullNumber: found.isOfPull && (!given || isSameRepository(given, found.repository))
+      ? found.pullNumber
+      : "",
   };
   const repository = given ?? valueOr(() => parseRepositoryName(found.repository), null);
   return { repository, folder, run };

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { Repository } from "../../../db/admin/repositories.ts";
 import { loadBaseBranch, loadBaseBranches } from "../../../db/read/base_branch.ts";
 import { lockForUpload } from "../../../db/write/repository_row.ts";
+import type { Upload } from "../../../db/write/store_submission.ts";
 import { loadJobRuns } from "../../../db/read/job_runs.ts";
 import { basePatterns, knownBaseBranch } from "../../../lib/evidence/base_branch.ts";
 import { describeWithCluster, describeWithDatabases, type TestDatabase } from "../../database.ts";
@@ -37,6 +38,28 @@ describeWithDatabases("the base branch", (database) => {
     await database().sql`
       update repository set base_branch = 'release' where repository_id = ${repositoryId}`;
     assert.deepEqual([await base(), await known()], ["release", "release"]);
+  });
+
+  it("has no run that was started for a pull request", async () => {
+    const { sql } = database();
+    const branchOf = async (upload: Partial<Upload>) => {
+      const { submissionId } = await fixture.upload(shop, PASS, { isOfPull: true, ...upload });
+      const [row] = await sql<{ branch: string | null }[]>`
+        select branch from submission where submission_id = decode(${submissionId}, 'hex')`;
+      return row!.branch;
+    };
+    await sql`
+      update repository set base_branch = 'release', default_branch = 'next'
+      where repository_id = ${shop.repositoryId}`;
+    for (const branch of ["release", "next"]) assert.equal(await branchOf({ branch }), null);
+    assert.equal(await branchOf({ branch: "main", defaultBranch: "main" }), null);
+    assert.equal(await branchOf({ branch: "fix" }), "fix");
+    assert.equal(await branchOf({ branch: "main", isOfPull: false }), "main");
+    await sql`
+      update repository set base_branch = null, default_branch = null
+      where repository_id = ${shop.repositoryId}`;
+    // By its builds.
+    assert.equal(await branchOf({ branch: "main" }), null);
   });
 
   it("counts the runs of its merge queues, and no other branch", async () => {

@@ -30,6 +30,12 @@ function code(variables: CiVariables) {
   return { commit, tree, branch, notes: notes.length };
 }
 
+/** The branch, and whether the job was started for a pull request. */
+function pulled(variables: CiVariables) {
+  const { branch, isOfPull } = read(variables);
+  return [branch, isOfPull];
+}
+
 const github = {
   GITHUB_ACTIONS: "true",
   GITHUB_REPOSITORY: "acme/shop",
@@ -194,6 +200,27 @@ describe("the code that was tested", () => {
     const own = { EVENT_PULL_REQUEST_HEAD_REPO_FULL_NAME: '"acme/shop"' };
     assert.equal(code({ ...pull, ...own }).branch, "");
     assert.equal(code({ ...github, GITHUB_EVENT_NAME: "issue_comment" }).branch, "");
+    // No variable names the default branch: the service, which knows it, decides.
+    const travis = { TRAVIS: "true", TRAVIS_PULL_REQUEST: "9", TRAVIS_PULL_REQUEST_BRANCH: "main" };
+    assert.deepEqual(pulled({ ...travis, TRAVIS_BRANCH: "release" }), ["main", true]);
+  });
+
+  it("may be at the default branch for a push, while it has a pull request", () => {
+    const circle = {
+      CIRCLECI: "true",
+      CIRCLE_BRANCH: "main",
+      CIRCLE_PULL_REQUEST: "https://github.com/acme/shop/pull/4",
+    };
+    assert.deepEqual(pulled(circle), ["main", false]);
+    const run = {
+      ...github,
+      GITHUB_EVENT_NAME: "workflow_run",
+      EVENT_WORKFLOW_RUN_HEAD_SHA: `"${HEAD}"`,
+      EVENT_WORKFLOW_RUN_HEAD_BRANCH: '"main"',
+      EVENT_WORKFLOW_RUN_PULL_REQUESTS_0_NUMBER: "7",
+    };
+    assert.deepEqual(pulled({ ...run, EVENT_WORKFLOW_RUN_EVENT: '"push"' }), ["main", false]);
+    assert.deepEqual(pulled({ ...run, EVENT_WORKFLOW_RUN_EVENT: '"pull_request"' }), ["", true]);
   });
 });
 
