@@ -99,6 +99,10 @@ const submissionTestSchema = schemas.object("SubmissionTest", {
   id: schemas.described(schemas.objectId, "Id of the attempt; of its event for a disruption"),
   test_case_id: schemas.described(schemas.objectId, "Id of the test"),
   ...schemas.attempt,
+  causes: schemas.described(
+    v.array(schemas.fingerprint),
+    "Fingerprints of its causes, that of its message first; empty for other conclusions",
+  ),
   ...schemas.conclusionOfAttempt,
   ran_at: schemas.described(schemas.timestamp, "recorded_at of the submission"),
 });
@@ -137,6 +141,7 @@ export const submissionTests = defineJsonRoute({
         ...views.test(attempt),
         test_case_id: attempt.testId,
         ...views.attempt(attempt),
+        causes: attempt.causes,
         ...views.conclusionOfAttempt(
           attempt.failure ? concluded.get(attempt.testNo) : undefined,
         ),

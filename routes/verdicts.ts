@@ -9,7 +9,7 @@ import {
 import { type GivenTest, loadJudgedRun } from "../db/read/verdicts.ts";
 import { verdictOf, VERDICTS } from "../lib/analysis/verdict.ts";
 import { codeVersion } from "../lib/base/commit.ts";
-import { parseShortTestId } from "../lib/base/identity.ts";
+import { isObjectId, parseShortTestId } from "../lib/base/identity.ts";
 import { jsonRecord } from "../lib/base/json_record.ts";
 import { quote } from "../lib/base/quote.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
@@ -132,6 +132,14 @@ export const verdicts = defineJsonRoute({
   query: {
     tests: testsParameter,
     base: baseParameter,
+    run_submission: parameters.parsed(
+      (text) => text === "" ? null : parseSubmissionId(text),
+      "Id of its submission, of a run that is stored: the evidence is that of this upload",
+      {
+        jsonSchema: { type: "string", pattern: "^[0-9a-fA-F]{24}$" },
+        example: "697dc80ca1f03b7c5d92e846",
+      },
+    ),
     run_job: ofRun("Job", "test"),
     run_environment: ofRun("Environment", "Linux-X64"),
     run_shard: ofRun("Shard", "2/4"),
@@ -250,6 +258,7 @@ export const verdicts = defineJsonRoute({
 });
 
 interface GivenRun {
+  run_submission: string | null;
   run_job?: string;
   run_environment?: string;
   run_shard?: string;
@@ -269,6 +278,7 @@ function runOf(given: GivenRun, askedCount: number) {
   const text = (value = "") => value.includes("\0") ? "" : value.trim();
   const failed = given.run_failed_test_count ?? askedCount;
   return {
+    submissionId: given.run_submission,
     code: codeVersion({ tree: text(given.run_tree), commit: text(given.run_commit) }),
     job: text(given.run_job),
     environment: text(given.run_environment),
@@ -280,6 +290,12 @@ function runOf(given: GivenRun, askedCount: number) {
     pullNumber: testedPull(text(given.run_pull_number), text(given.run_branch)),
     counts: { ran: given.run_test_count ?? 0, failed },
   };
+}
+
+/** @throws {SyntaxError} */
+function parseSubmissionId(text: string): string {
+  if (isObjectId(text)) return text.toLowerCase();
+  throw new SyntaxError(`invalid submission id ${quote(text)}: expected 24 hex digits`);
 }
 
 /** @throws {SyntaxError | RangeError} when an id is invalid, or there are none or too many */

@@ -197,19 +197,22 @@ export async function loadBuildUrls(
 
 /**
  * What was concluded on a run when it was uploaded, if it is stored: by test_no, of several uploads of it the
- * latest with the test.
+ * latest with the test, unless one of them is named.
  */
 export async function findOwnConclusions(
   sql: Queryable,
   { repositoryId, run, base }: { repositoryId: number; run: EvidenceRun; base: string },
 ): Promise<{ massFailure: MassFailure | null; conclusions: ConclusionsOfTests } | null> {
-  if (run.buildUrl === "" || run.code === null) return null;
+  const { submissionId } = run;
+  if (submissionId === null && (run.buildUrl === "" || run.code === null)) return null;
   const runs = await loadRuns(sql, {
     repositoryId,
     columns: ["isOutage", "ranTestCount", "failedTestCount"],
-    where: sql`s.code_version = ${run.code} and s.build_url = ${run.buildUrl}
-      and s.job = ${run.job} and s.environment = ${run.environment} and s.shard = ${run.shard}
-      and s.attempt = ${run.attempt}`,
+    ...submissionId !== null ? { submissionIds: [submissionId] } : {
+      where: sql`s.code_version = ${run.code} and s.build_url = ${run.buildUrl}
+        and s.job = ${run.job} and s.environment = ${run.environment} and s.shard = ${run.shard}
+        and s.attempt = ${run.attempt}`,
+    },
   });
   const [latest] = runs;
   if (!latest) return null;

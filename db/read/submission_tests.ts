@@ -1,12 +1,19 @@
 // Tests: tests/routes/submissions_test.ts
 import type { AttemptStatus, StoredFailure, TestAttempt } from "../../lib/analysis/attempts.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
+import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import { attemptsPage } from "../../lib/analysis/submission_attempts.ts";
 import { eventId, type TestIdentity } from "../../lib/base/identity.ts";
 import { integersIn, type Queryable } from "../connection/sql.ts";
 import { loadIdentities, orderOfIdentities } from "./names_of_tests.ts";
 import { loadRuns } from "./runs.ts";
 import { loadTexts } from "./texts.ts";
+
+interface SubmissionFailure extends StoredFailure {
+  testNo: number;
+  /** Fingerprints, one after the other. */
+  causes: string;
+}
 
 interface SubmissionAttempt extends TestAttempt, TestIdentity {
   testNo: number;
@@ -16,6 +23,8 @@ interface SubmissionAttempt extends TestAttempt, TestIdentity {
   testId: string;
   /** `null` unless the attempt is negative. */
   text: FailureText | null;
+  /** Fingerprints; empty unless the attempt is negative. */
+  causes: string[];
 }
 
 /**
@@ -64,6 +73,7 @@ export async function loadSubmissionTests(tx: Queryable, options: {
         id: eventId(submissionId, failure?.resultNo ?? run.resultCount + position),
         testId: id,
         text: failure && texts.get(failure.textId)!,
+        causes: splitFingerprints(failure?.causes ?? ""),
       };
     }),
   };
@@ -75,9 +85,10 @@ interface SubmissionKey {
 }
 
 function selectFailures(sql: Queryable, { repositoryId, submissionId }: SubmissionKey) {
-  return sql<(StoredFailure & { testNo: number })[]>`
+  return sql<SubmissionFailure[]>`
     select test_no as "testNo", result_no as "resultNo", conclusion,
-      is_disruption as "isDisruption", encode(text_id, 'hex') as "textId"
+      is_disruption as "isDisruption", encode(text_id, 'hex') as "textId",
+      encode(fingerprint || coalesce(other_fingerprints, ''), 'hex') as causes
     from negative_result
     where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')
     order by result_no`;

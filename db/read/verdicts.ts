@@ -70,7 +70,7 @@ export async function loadJudgedRun(
     windowStart: number;
     now: number;
     tests: readonly GivenTest[];
-    run: Omit<EvidenceRun, "submissionId" | "moment">;
+    run: Omit<EvidenceRun, "moment">;
     causeCounts?: readonly CauseCount[] | undefined;
     /** Branches that count as the base branch; `null`: as the repository says. */
     given: Patterns;
@@ -96,7 +96,7 @@ export async function loadJudgedRun(
   }));
   const { pullNumber = null } = run;
   const branch = pullNumber === null ? run.branch : branchOfPull(run.branch, [baseBranch]);
-  const whole: EvidenceRun = { ...run, branch, submissionId: null, moment: now };
+  const whole: EvidenceRun = { ...run, branch, moment: now };
   const { massFailure, conclusions } = await findConclusions(tx, {
     repositoryId,
     run: whole,

@@ -9,7 +9,7 @@ import {
 } from "./attempts.ts";
 import type { Run } from "./run.ts";
 
-interface ListedAttempt extends TestAttempt {
+interface ListedAttempt<Failure extends StoredFailure> extends TestAttempt<Failure> {
   testNo: number;
   /** Among all attempts of the submission, by test in the order of its columns. */
   position: number;
@@ -22,15 +22,15 @@ type SortTests = (testNos: number[], count: number) => Promise<number[]>;
  * The attempts of one submission with a status, negative ones first: how many there are, and a page of
  * them. Only these are made, as a submission may have half a million.
  */
-export async function attemptsPage(
+export async function attemptsPage<Failure extends StoredFailure & { testNo: number }>(
   { run: { results, durations }, failures, status }: {
     run: Run<"results" | "durations">;
     /** In the order of the report. */
-    failures: readonly (StoredFailure & { testNo: number })[];
+    failures: readonly Failure[];
     status: AttemptStatus;
   },
   { after, limit, sort }: { after: number; limit: number; sort: SortTests },
-): Promise<{ count: number; attempts: ListedAttempt[] }> {
+): Promise<{ count: number; attempts: ListedAttempt<Failure>[] }> {
   const failuresOf = Map.groupBy(failures, ({ testNo }) => testNo);
   // How many attempts with the status a test has, by test_no.
   const negatives = new Map<number, number>();
@@ -43,7 +43,7 @@ export async function attemptsPage(
     if (count > 0) others.set(testNo, count);
   });
 
-  const page: ListedAttempt[] = [];
+  const page: ListedAttempt<Failure>[] = [];
   let count = 0;
   for (const counts of [negatives, others]) {
     const start = Math.max(0, after - count);
@@ -76,8 +76,8 @@ export async function attemptsPage(
     ).slice(start - skipped, start - skipped + length);
   }
 
-  function attemptsOf(tests: ReadonlySet<number>): Map<number, ListedAttempt[]> {
-    const found = new Map<number, ListedAttempt[]>();
+  function attemptsOf(tests: ReadonlySet<number>): Map<number, ListedAttempt<Failure>[]> {
+    const found = new Map<number, ListedAttempt<Failure>[]>();
     let end = 0;
     for (const [testNo, attempts] of results.allAttempts(durations)) {
       const start = end;

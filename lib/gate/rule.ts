@@ -152,7 +152,7 @@ export function hasNewCause(test: FailedTest, input: GateInput): boolean {
 
 /** Whether all failures of a test have one of the given causes. */
 export function isKnownFor(
-  { fingerprint, otherFingerprints = [] }: FailedTest,
+  { fingerprint, otherFingerprints = [] }: Pick<FailedTest, "fingerprint" | "otherFingerprints">,
   causes: readonly string[],
 ): boolean {
   // An unknown cause is equal to no other.

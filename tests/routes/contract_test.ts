@@ -47,6 +47,7 @@ const WRONG: Record<string, [value: string, messages: number][]> = {
   run_exit_code: [["x", 1], ["1.5", 1]],
   run_causes: [["x", 1], ["9c1d6f02ab37e845*x", 1]],
   repository: [["", 1]],
+  run_submission: [["abc", 1]],
   repository_id: [["", 1], ["-1", 1], ["0x1", 1], ["1 ", 1]],
 };
 

@@ -10,6 +10,7 @@ import {
   createApiClient,
   repositoryNotFound,
 } from "../../api_client/client.ts";
+import { type CiRun, runQuery } from "../../api_client/run_query.ts";
 import type { Environment } from "../../base/config.ts";
 import { isMassFailure } from "../../analysis/test_counts.ts";
 import { shortTestId, type TestIdentity } from "../../base/identity.ts";
@@ -55,22 +56,6 @@ interface TestRun {
   exitCode: number;
   failed: readonly FailedTest[];
   attempts: Pick<FinalAttempts, "counts" | "causeCounts" | "firstTest">;
-}
-
-/** A run as the CI job describes it; `""` for what is unknown. */
-interface CiRun {
-  job: string;
-  environment: string;
-  shard: string;
-  attempt: string;
-  buildUrl: string;
-  commit: string;
-  tree: string;
-  branch: string;
-  /** The branch that a merge queue tests for. */
-  queueBase: string;
-  /** `""` when CI names none. */
-  pullNumber: string;
 }
 
 interface Checkout {
@@ -419,16 +404,7 @@ async function loadVerdicts(
         query: {
           tests: page.map(formatTest).join(","),
           base: base || undefined,
-          run_job: run.job,
-          run_environment: run.environment,
-          run_shard: run.shard,
-          run_attempt: run.attempt,
-          run_commit: run.commit,
-          run_tree: run.tree,
-          run_branch: run.branch,
-          run_build_url: run.buildUrl,
-          run_queue_base: run.queueBase,
-          run_pull_number: run.pullNumber,
+          ...runQuery(run),
           ...attempts && {
             run_test_count: attempts.counts.ran,
             run_failed_test_count: attempts.counts.failed,

@@ -1,9 +1,10 @@
 // Tests: tests/lib/mcp/server_test.ts tests/lib/mcp/tools/get_build_verdicts_test.ts
 /** The tool that says of one build what failed, whether its change is the cause, and what to do. */
 import * as v from "valibot";
-import { failureCause, fingerprint } from "../../analysis/failure_groups.ts";
+import { NO_TEXT } from "../../analysis/failure_causes.ts";
 import { ownersOf } from "../../analysis/test_tags.ts";
-import { VERDICTS } from "../../analysis/verdict.ts";
+import { type CiRun, runQuery } from "../../api_client/run_query.ts";
+import { isKnownFor } from "../../gate/rule.ts";
 import { compareWithEarlier } from "../../gate/whole_run.ts";
 import {
   defineTool,
@@ -40,8 +41,11 @@ const MAX_PAGES = 5;
 /** Builds that are searched for the latest red one. */
 const MAX_BUILDS = 30;
 
-/** Submissions of a build whose job is compared with the base branch. */
+/** Submissions of a build without a failure whose job is compared with the base branch. */
 const MAX_JOBS = 8;
+
+/** As the gate calls it. */
+const NEW_CAUSE = "quarantined, new cause";
 
 const submission = v.object({
   id: v.string(),
@@ -53,6 +57,8 @@ const submission = v.object({
   environment: v.optional(v.string(), ""),
   job: v.optional(v.string(), ""),
   shard: v.optional(v.string(), ""),
+  attempt: v.optional(v.string(), ""),
+  tree_oid: v.optional(v.string(), ""),
   ran_test_count: v.optional(v.nullable(v.number()), null),
   skipped_test_count: v.optional(v.nullable(v.number()), null),
   failed_without_test: v.optional(v.boolean(), false),
@@ -75,11 +81,15 @@ const attempt = v.object({
   test_case_id: v.string(),
   ...testEntries,
   message: v.nullable(v.string()),
-  body: v.nullable(v.string()),
   is_disruption: v.boolean(),
+  causes: v.array(v.string()),
   ...conclusion,
 });
-type Attempt = v.InferOutput<typeof attempt> & { submission: Submission };
+type Attempt = v.InferOutput<typeof attempt> & {
+  submission: Submission;
+  /** Fingerprints of all its failures in the build; some may repeat. */
+  allCauses: string[];
+};
 
 const attemptsPage = v.object({ count: v.number(), tests: v.array(attempt) });
 
@@ -92,6 +102,7 @@ const negativeResult = v.nullable(v.object({ recorded_at: v.string(), build_url:
 const verdict = v.object({
   id: v.string(),
   verdict: v.string(),
+  causes: v.array(v.string()),
   owners: v.optional(v.array(v.string())),
   recent_nondeterministic_negative_result: negativeResult,
   recent_base_negative_result: negativeResult,
@@ -118,12 +129,12 @@ const failedTest = v.object({
   class: v.optional(v.string()),
   file: v.optional(v.string()),
   owners: v.array(v.string()),
-  verdict: described(v.string(), "new, known, flaky or quarantined"),
+  verdict: described(v.string(), "new, known, flaky, quarantined[, new cause]"),
   evidence: v.optional(v.string()),
   blame: described(v.optional(v.string()), "not_yours, unclear or yours"),
   cause: described(v.string(), "Fingerprint"),
   message: v.string(),
-  last_seen: described(v.nullable(v.string()), "Latest failure in another build"),
+  last_seen: described(v.nullable(v.string()), "Latest in another build"),
   web_url: v.string(),
 });
 type FailedTest = v.InferOutput<typeof failedTest>;
@@ -172,7 +183,7 @@ export const getBuildVerdicts = defineTool({
     const { byTest, whole, missing } = await loadVerdicts(repo, parts, failed);
     const shown = failed.map((one) => ({
       one,
-      verdict: verdictIn(latest, byTest.get(one.test_case_id)),
+      verdict: verdictIn(latest, one, byTest.get(one.test_case_id)),
     }))
       .sort((a, b) => rankOf(a) - rankOf(b));
     const tests = await Promise.all(
@@ -301,7 +312,11 @@ async function failedAttempts(repo: Repo, parts: readonly Submission[]): Promise
     }, attemptsPage);
     return tests.map((test) => ({ ...test, submission }));
   }));
-  return read.flat();
+  const byTest = Map.groupBy(read.flat(), (one) => one.test_case_id);
+  return Array.from(byTest.values(), (ofTest) => {
+    const allCauses = ofTest.flatMap(({ causes }) => causes);
+    return ofTest.map((one) => ({ ...one, allCauses }));
+  }).flat();
 }
 
 /** The tests whose last attempt in a build failed, and those that passed on a retry. */
@@ -341,22 +356,16 @@ async function loadVerdicts(
   const byTest = new Map<string, Verdict>();
   // What is known of a job does not depend on the test that is asked for.
   const any = failed.length > 0 ? failed.slice(0, 1) : await anyTest(repo, parts);
+  const failedIn = Map.groupBy(failed, ({ submission }) => submission);
+  const others = parts.filter((part) => !failedIn.has(part)).slice(0, MAX_JOBS);
   const compared = await Promise.all(
-    parts.slice(0, MAX_JOBS).map(async (part) => {
-      const own = failed.filter(({ submission }) => submission === part).slice(0, PAGE_SIZE);
+    [...failedIn.keys(), ...others].map(async (part) => {
+      const own = failedIn.get(part) ?? [];
       const ids = (own.length > 0 ? own : any).map((one) => one.test_case_id);
       if (ids.length === 0) return null;
       const found = await repo.get({
         path: pathOf(repo, "verdicts"),
-        query: {
-          tests: ids.join(),
-          run_job: part.job,
-          run_environment: part.environment,
-          run_shard: part.shard,
-          run_branch: part.branch,
-          run_commit: part.commit_oid,
-          run_build_url: part.build_url,
-        },
+        query: { tests: ids.join(), run_submission: part.id, ...runQuery(runOf(part)) },
       }, verdictsPage);
       if (own.length > 0) { for (const one of found.tests) byTest.set(one.id, one); }
       const { ran_test_count: ran, skipped_test_count: skipped } = part;
@@ -374,8 +383,23 @@ async function loadVerdicts(
   if (missing !== null || parts.some(({ status }) => status !== "processed")) {
     return { byTest, whole: false, missing };
   }
-  const isKnown = parts.length <= MAX_JOBS && compared.every((one) => one?.unchecked === null);
+  const isKnown = compared.length === parts.length &&
+    compared.every((one) => one?.unchecked === null);
   return { byTest, whole: isKnown ? true : null, missing };
+}
+
+/** A submission as the gate describes its run. */
+function runOf(part: Submission): CiRun {
+  const { job, environment, shard, attempt, branch } = part;
+  return {
+    ...{ job, environment, shard, attempt, branch },
+    buildUrl: part.build_url,
+    commit: part.commit_oid,
+    tree: part.tree_oid,
+    // The evidence is that of the upload, which knew it.
+    queueBase: "",
+    pullNumber: String(part.pull_number ?? ""),
+  };
 }
 
 /** A test of a build, for what is known of its jobs. */
@@ -392,27 +416,35 @@ async function anyTest(
   return tests;
 }
 
-/** The verdict without what the build itself told. */
-function verdictIn({ build_url }: Submission, found: Verdict | undefined): Verdict | undefined {
+/** The verdict as the page of the build has it, and the latest failures in other builds. */
+function verdictIn(
+  { build_url }: Submission,
+  { allCauses }: Attempt,
+  found: Verdict | undefined,
+): Verdict | undefined {
   if (!found) return undefined;
   const isOther = (result: Verdict["recent_base_negative_result"]) =>
     result === null || build_url !== "" && result.build_url === build_url ? null : result;
-  const base = isOther(found.recent_base_negative_result);
+  // An attempt without a text has no cause: another attempt has it.
+  const known = allCauses.filter((cause) => cause !== NO_TEXT);
+  const [fingerprint = NO_TEXT, ...otherFingerprints] = known;
+  const isNewCause = found.verdict === "quarantined" &&
+    !isKnownFor({ fingerprint, otherFingerprints }, found.causes);
   return {
     ...found,
-    verdict: found.verdict === "known" && base === null ? "new" : found.verdict,
-    recent_base_negative_result: base,
+    verdict: isNewCause ? NEW_CAUSE : found.verdict,
+    recent_base_negative_result: isOther(found.recent_base_negative_result),
     recent_nondeterministic_negative_result: isOther(found.recent_nondeterministic_negative_result),
   };
 }
 
 const BLAMES = ["yours", "unclear", undefined, "not_yours"];
-const RANKED_VERDICTS: readonly string[] = VERDICTS.toReversed();
+const RANKED_VERDICTS: readonly string[] = ["new", NEW_CAUSE, "known", "flaky", "quarantined"];
 
 /** What most probably needs work comes first. */
 function rankOf({ one, verdict }: { one: Attempt; verdict: Verdict | undefined }): number {
   const blame = one.blame ?? verdict?.blame ?? undefined;
-  return BLAMES.indexOf(blame) * VERDICTS.length +
+  return BLAMES.indexOf(blame) * RANKED_VERDICTS.length +
     RANKED_VERDICTS.indexOf(verdict?.verdict ?? "new");
 }
 
@@ -426,7 +458,7 @@ async function ownersOfTest(
 }
 
 function view(
-  { test_case_id: id, name, suite, class: className, file, message, body, ...found }: Attempt,
+  { test_case_id: id, name, suite, class: className, file, message, causes, ...found }: Attempt,
   { verdict, owners, webUrl }: {
     verdict: Verdict | undefined;
     owners: string[];
@@ -449,7 +481,7 @@ function view(
     verdict: verdict?.verdict ?? "new",
     ...evidence && { evidence },
     ...blame && { blame },
-    cause: fingerprint(failureCause(message ?? "", body ?? "", { class: className ?? "", name })),
+    cause: causes[0] ?? NO_TEXT,
     message: message ?? "",
     last_seen: last ?? null,
     web_url: `${webUrl}/tests/${id}`,

@@ -50,6 +50,7 @@ export async function verdictsOn(
     windowStart: now - WINDOW_SECONDS,
     tests,
     run: {
+      submissionId: null,
       code: codeVersion({ tree, commit: "" }),
       job,
       environment: ENVIRONMENT,

@@ -8,7 +8,15 @@ import type { TestResult } from "../../../../lib/report/result.ts";
 import { createApp } from "../../../../routes/mod.ts";
 import { describeWithDatabase } from "../../../database.ts";
 import { parseHtml } from "../../../routes/html.ts";
-import { createShop, DAY, type Fixture, flaky, idOf, NOW } from "../../../routes/fixture.ts";
+import {
+  createShop,
+  DAY,
+  type Fixture,
+  flaky,
+  idOf,
+  NOW,
+  quarantine,
+} from "../../../routes/fixture.ts";
 import { silentLog } from "../../../silent_log.ts";
 
 const SERVICE = "https://flaky.example.org";
@@ -165,6 +173,86 @@ describeWithDatabase("get_build_verdicts", (database) => {
       "new",
       null,
     ]);
+  });
+
+  /** The verdict of the only test that failed: of the tool, and as the page of the build counts it. */
+  async function verdictsOn(submissionId: string, wanted: Record<string, unknown>) {
+    const response = await fixture.get(`/repos/acme/shop/builds/${submissionId}`);
+    const { text } = parseHtml(await response.text());
+    const onPage = /\b1 (new|known|flaky|quarantined(?:, new cause)?): /.exec(text)?.[1];
+    const { build, failed } = await call(wanted);
+    assert.equal(build.submission_id, submissionId);
+    assert.equal(failed.length, 1);
+    return { tool: failed[0].verdict, page: onPage };
+  }
+
+  it("says the same verdict as the page: known for its cause in another job", async () => {
+    const test = failing("races");
+    const main = { branch: "main", commitOid: "c4c4c4c", recordedAt: NOW - 2 * DAY };
+    await fixture.upload(shop, [test], { ...main, job: "race", buildUrl: `${BUILD}30` });
+    const later = { ...main, recordedAt: NOW - DAY, buildUrl: `${BUILD}31` };
+    await fixture.upload(shop, [{ ...test, conclusion: "passing" }], { ...later, job: "unit" });
+    const { submissionId } = await fixture.upload(shop, [test], {
+      ...{ branch: "fix-race", commitOid: "c5c5c5c", job: "unit", attempt: "1", pullNumber: 5 },
+      buildUrl: `${BUILD}32`,
+    });
+    const said = await verdictsOn(submissionId, { build_url: `${BUILD}32` });
+    assert.deepEqual(said, { tool: "known", page: "known" });
+  });
+
+  it("says the same verdict as the page: failed last on the base branch, before the window", async () => {
+    const test = failing("broken for long");
+    const main = { branch: "main", commitOid: "c6c6c6c", buildUrl: `${BUILD}33` };
+    await fixture.upload(shop, [test], { ...main, recordedAt: NOW - 20 * DAY });
+    const { submissionId } = await fixture.upload(shop, [test], {
+      ...{ branch: "fix-long", commitOid: "c7c7c7c", buildUrl: `${BUILD}34` },
+    });
+    const said = await verdictsOn(submissionId, { build_url: `${BUILD}34` });
+    assert.deepEqual(said, { tool: "known", page: "known" });
+  });
+
+  it("says the same verdict as the page: that of the upload, also without a build", async () => {
+    const run = { branch: "fix-alone", commitOid: "c8c8c8c", recordedAt: NOW - 60 };
+    const { submissionId } = await fixture.upload(shop, [failing("alone")], run);
+    await fixture.upload(shop, [failing("alone")], {
+      ...{ branch: "main", commitOid: "c8c8c80", recordedAt: NOW - 50 },
+    });
+    const said = await verdictsOn(submissionId, { commit: "c8c8c8c" });
+    assert.deepEqual(said, { tool: "new", page: "new" });
+  });
+
+  it("says the same verdict as the page: in one of twelve shards", async () => {
+    const test = failing("sharded");
+    await fixture.upload(shop, [test], {
+      ...{ branch: "main", commitOid: "c9c9c9c", buildUrl: `${BUILD}35`, recordedAt: NOW - DAY },
+    });
+    const run = { branch: "fix-shards", commitOid: "d1d1d1d", job: "unit", buildUrl: `${BUILD}36` };
+    for (let shard = 1; shard <= 12; shard++) {
+      const results = shard === 1 ? [test] : [{ name: `in shard ${shard}` }];
+      await fixture.upload(shop, results, { ...run, shard: `${shard}/12` });
+    }
+    const { build } = await call({ commit: "d1d1d1d" });
+    const said = await verdictsOn(build.submission_id, { commit: "d1d1d1d" });
+    assert.deepEqual(said, { tool: "known", page: "known" });
+  });
+
+  it("says the same verdict as the page: quarantined, for its cause and for a new one", async () => {
+    const test = failing("aside");
+    const passed = { ...test, conclusion: "passing" as const };
+    await fixture.upload(shop, [test, passed], {
+      ...{ branch: "main", commitOid: "d2d2d2d", buildUrl: `${BUILD}37`, recordedAt: NOW - DAY },
+    });
+    await quarantine(database(), idOf(shop, test));
+    const run = { branch: "fix-aside", commitOid: "d3d3d3d" };
+    const known = await fixture.upload(shop, [test], { ...run, buildUrl: `${BUILD}38` });
+    assert.deepEqual(await verdictsOn(known.submissionId, { build_url: `${BUILD}38` }), {
+      ...{ tool: "quarantined", page: "quarantined" },
+    });
+    const other = [test, failing("aside", "something else")];
+    const both = await fixture.upload(shop, other, { ...run, buildUrl: `${BUILD}39` });
+    assert.deepEqual(await verdictsOn(both.submissionId, { build_url: `${BUILD}39` }), {
+      ...{ tool: "quarantined, new cause", page: "quarantined, new cause" },
+    });
   });
 
   it("says what to do when there is no such build, and whether all tests ran", async () => {
