@@ -25,6 +25,15 @@ const versionSchema = schemas.object("CodeVersion", {
   recorded_at: schemas.described(schemas.timestamp, "Its first run"),
 });
 
+/** What makes a test broken although not all runs of its last segment failed. */
+export const failingRunsSchema = schemas.nullable(
+  schemas.object("FailingRuns", {
+    job: schemas.job,
+    runs: schemas.count("Its latest runs, which all failed"),
+  }),
+  "The job that makes it broken if not all runs of the last segment failed",
+);
+
 /** Where the last segment began. */
 export const changeSchema = schemas.object("SegmentChange", {
   from: schemas.described(versionSchema, "The last code version before the range"),
@@ -81,6 +90,7 @@ export const testEvidenceRoute = defineJsonRoute({
     runs: schemas.count("Runs of the last segment"),
     failures: schemas.count("Runs of the last segment with a failed attempt"),
     rate: schemas.nullable(probability, "failures / runs"),
+    failing_runs: failingRunsSchema,
     rate_low: schemas.described(probability, "Start of the 95 % interval of the rate"),
     rate_high: schemas.described(probability, "End of the 95 % interval of the rate"),
     segments: schemas.described(
@@ -184,6 +194,7 @@ export function evidenceView(
     runs: last.runs,
     failures: last.failures,
     rate: last.rate,
+    failing_runs: last.failingRuns,
     rate_low: last.rateLow,
     rate_high: last.rateHigh,
     segments: last.segments.map(({ runs, failures, from, to }) => ({

@@ -7,7 +7,7 @@ import * as parameters from "../lib/http/request/parameters.ts";
 import { defineJsonRoute } from "../lib/http/request/route.ts";
 import * as views from "./response_parts.ts";
 import * as schemas from "./schemas.ts";
-import { changeSchema, sinceView } from "./test_evidence.ts";
+import { changeSchema, failingRunsSchema, sinceView } from "./test_evidence.ts";
 
 const state = parameters.parsed(
   (text): readonly TestState[] => {
@@ -34,6 +34,7 @@ const testSchema = schemas.object("TestInState", {
   ...schemas.test,
   state: schemas.described(v.picklist(TEST_STATES), "As in the evidence for the test"),
   rate: schemas.nullable(schemas.share, "Failures / runs of the last segment"),
+  failing_runs: failingRunsSchema,
   since: schemas.nullable(changeSchema, "Where the last segment began, with 99 %"),
 });
 
@@ -79,6 +80,12 @@ export function isInNoOtherList(
 
 /** A test with its state, as the API shows it. */
 export function testInStateView(test: TestInState) {
-  const { state, rate, since } = test;
-  return { ...views.test(test), state, rate, since: sinceView(since()) };
+  const { state, rate, failingRuns, since } = test;
+  return {
+    ...views.test(test),
+    state,
+    rate,
+    failing_runs: failingRuns,
+    since: sinceView(since()),
+  };
 }

@@ -108,8 +108,9 @@ interface StatesQuery extends RepositoryWindow {
 
 /**
  * The tests in some states, the worst state first, and how many there are; `base` is the base branch, `inactiveSince`
- * its last run in seconds since 1970 if it is inactive (no test is broken then, or flaky by its history), `stopped` the tests that stopped running in the last 90 days, the
- * latest first, and `proving`, if asked for, those that pass again, the ones with the fewest passes left first.
+ * its last run in seconds since 1970 if it is inactive (no test is broken then, or flaky by its history), `stopped` the
+ * tests that stopped running in the last 90 days, the latest first, and `proving`, if asked for, those that pass again,
+ * the ones with the fewest passes left first.
  */
 export async function loadTestStates(
   sql: Queryable,

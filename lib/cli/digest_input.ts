@@ -196,12 +196,13 @@ async function statesOf(
 }
 
 function historyOf(
-  { runs, failures, since: sinceOf }: TestInState,
-): Pick<DigestState, "runs" | "failures" | "since"> {
+  { runs, failures, failingRuns, since: sinceOf }: TestInState,
+): Pick<DigestState, "runs" | "failures" | "failing_runs" | "since"> {
   const since = sinceOf();
   return {
     runs,
     failures,
+    failing_runs: failingRuns,
     since: since && {
       from: formatTimestamp(since.from.recordedAt),
       to: formatTimestamp(since.to.recordedAt),

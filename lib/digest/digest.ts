@@ -3,6 +3,7 @@ import type { TestIdentity } from "../base/identity.ts";
 import { compareTexts } from "../base/text.ts";
 import { type GroupedBy, rowsOfGroups } from "../evidence/groups.ts";
 import { compareFailureRates } from "../evidence/states.ts";
+import type { FailingRuns } from "../evidence/test_evidence.ts";
 import { countJobs, NO_RED_JOBS, type RedJobs } from "./red_jobs.ts";
 import { formatTenths, tenthsOfPercent } from "../badge/percentage.ts";
 
@@ -41,6 +42,8 @@ export interface DigestState extends DigestTest {
   /** Runs of the last segment, and those that failed. */
   runs: number;
   failures: number;
+  /** What makes it broken although not all runs of the segment failed. */
+  failing_runs: FailingRuns | null;
   /** Where the segment began: after `from`, up to `to`; `null` when all stored runs are in it. */
   since: { from: string; to: string; changes: number } | null;
   last_run_at: string;

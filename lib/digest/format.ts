@@ -27,6 +27,7 @@ import type {
 } from "./digest.ts";
 import { countJobs, type RedJobs } from "./red_jobs.ts";
 import { FAIL_HOW } from "../evidence/groups.ts";
+import { sayFailing } from "../evidence/history_said.ts";
 
 /** Maximum number of tests in a section. */
 const MAX_NAMED = 10;
@@ -326,8 +327,8 @@ function testLines(
     return `${name} in ${code(test.repository)}${facts.length > 0 ? `: ${facts.join("; ")}` : ""}`;
   };
 
-  function historyOf({ failures, runs, since }: DigestState): string {
-    const failed = `failed in ${failures} of ${plural(runs, "run")}`;
+  function historyOf({ failures, runs, since, failing_runs: failingRuns }: DigestState): string {
+    const failed = sayFailing({ failingRuns }) || `failed in ${failures} of ${plural(runs, "run")}`;
     if (since === null) return failed;
     const [from, to] = [localDate(since.from, zone), localDate(since.to, zone)];
     return `${failed} since ${from === to ? from : `${from} to ${to}`}`;

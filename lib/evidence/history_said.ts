@@ -3,7 +3,7 @@
 import { shortCommit } from "../base/commit.ts";
 import { formatCount, plural } from "../base/text.ts";
 import type { Stopped } from "./stopped.ts";
-import type { TestEvidence } from "./test_evidence.ts";
+import type { TestEvidence, TestStateFacts } from "./test_evidence.ts";
 
 /** What the sentences name beyond the evidence. */
 interface Named {
@@ -30,7 +30,7 @@ export function sayRate(
 }
 
 /** `All of its last 25 runs in the job stress failed`; `""` when that is not what makes the test broken. */
-export function sayFailing({ failingRuns }: Pick<TestEvidence, "failingRuns">): string {
+export function sayFailing({ failingRuns }: Pick<TestStateFacts, "failingRuns">): string {
   if (!failingRuns) return "";
   const { job, runs } = failingRuns;
   return `All of its last ${formatCount(runs)} runs${job && ` in the job ${job}`} failed`;

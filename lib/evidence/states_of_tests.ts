@@ -240,6 +240,7 @@ function neverFailed(environment: string, runs: number): FactsOfTest {
     runs,
     failures: 0,
     rate: runs > 0 ? 0 : null,
+    failingRuns: null,
     lastRunAt: 0,
     stopped: null,
     passing: null,

@@ -114,6 +114,12 @@ export interface Since {
 /** The passes since a commit; by no chance when there are failures among them. */
 type CalmSince = Omit<Calm, "byChance"> & { byChance: number | null };
 
+/** The latest runs of a job, `""` if it is unknown, which all failed. */
+export interface FailingRuns {
+  job: string;
+  runs: number;
+}
+
 /** What a list of tests shows of the history of each. */
 export interface TestStateFacts {
   state: TestState;
@@ -124,6 +130,8 @@ export interface TestStateFacts {
   failures: number;
   /** `null` without a run. */
   rate: number | null;
+  /** What makes it broken although not all runs of the last segment failed. */
+  failingRuns: FailingRuns | null;
 }
 
 /** The runs of the last segment that has failures, up to the last one, and the passes since; `null` without any. */
@@ -141,8 +149,6 @@ export interface TestEvidence extends TestStateFacts {
   /** Failed runs before the commit that is given, and since; 0 without one. */
   failuresBefore: number;
   failuresSince: number;
-  /** The latest runs of a job, which all failed, when not all of the last segment did: they make the test broken. */
-  failingRuns: { job: string; runs: number } | null;
   /** Passes since that commit which prove nothing: in jobs that ran it before, and in which it never failed. */
   passesElsewhere: number;
   /**
@@ -257,7 +263,7 @@ export class BaseHistories {
     { withPassing }: { withPassing: boolean },
   ): { facts: TestStateFacts; passing: Passing } {
     const worst = this.#worst(outcomes, disruptedIn);
-    return { facts: factsOf(worst), passing: withPassing ? passingOf(worst.history) : null };
+    return { facts: this.#factsOf(worst), passing: withPassing ? passingOf(worst.history) : null };
   }
 
   /** Where the last segment began, in the environment with the worst state. */
@@ -276,11 +282,11 @@ export class BaseHistories {
   ): TestEvidence {
     const ranSince = repair && this.#runsSince(repair);
     const { history, state, notRunSince, proof } = this.#worst(outcomes, disruptedIn, ranSince);
-    const { versions, segments, last } = history;
+    const { versions, segments } = history;
     const passing = passingOf(history);
-    const { low, high } = rateInterval(last);
+    const { low, high } = rateInterval(history.last);
     return {
-      ...factsOf({ history, state }),
+      ...this.#factsOf({ history, state }),
       since: this.#sinceOf(history),
       rateLow: low,
       rateHigh: high,
@@ -294,15 +300,20 @@ export class BaseHistories {
         ? proof ?? calmSince(history, ranSince)
         : { calm: passing && calmAfter(passing.before, passing.passes), ...NO_FAILURES },
       notRunSince,
-      failingRuns: state === "broken" && last.failures < last.runs
-        ? this.#failingRuns(history)
-        : null,
     };
   }
 
-  #failingRuns(history: EnvironmentHistory): TestEvidence["failingRuns"] {
-    const found = failingJob(history);
-    return found && { job: this.#runs[found.runNo]!.job, runs: found.runs };
+  #factsOf({ history, state }: { history: EnvironmentHistory; state: TestState }): TestStateFacts {
+    const { of: { environment }, last: { runs, failures } } = history;
+    const failing = state === "broken" && failures < runs ? failingJob(history) : null;
+    return {
+      state,
+      environment,
+      runs,
+      failures,
+      rate: runs > 0 ? failures / runs : null,
+      failingRuns: failing && { job: this.#runs[failing.runNo]!.job, runs: failing.runs },
+    };
   }
 
   #worst(
@@ -479,18 +490,6 @@ function rarestFailures(
   const { before, passes } = passing;
   const latest = { runs: before.runs + passes, failures: before.failures };
   return passesNeeded(latest) > passesNeeded(all) ? latest : all;
-}
-
-function factsOf(
-  { history: { of, last }, state }: { history: EnvironmentHistory; state: TestState },
-): TestStateFacts {
-  return {
-    state,
-    environment: of.environment,
-    runs: last.runs,
-    failures: last.failures,
-    rate: last.runs > 0 ? last.failures / last.runs : null,
-  };
 }
 
 const NO_RUNS: EnvironmentRuns = {

@@ -3,7 +3,7 @@
 import type { loadTestStates, StoppedTest, TestInState } from "../../db/read/test_states.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { passesNeeded } from "../../lib/evidence/calm.ts";
-import { percent, sayChange } from "../../lib/evidence/history_said.ts";
+import { percent, sayChange, sayFailing } from "../../lib/evidence/history_said.ts";
 import { sayDay } from "../../lib/evidence/said.ts";
 import { table } from "../../lib/html/elements.ts";
 import { type Content, markup } from "../../lib/html/markup.ts";
@@ -74,7 +74,9 @@ function stateTable(
     const since = test.since();
     const change = sayChange({ ...test, since }, (seconds) => sayDay(seconds, zone)) ||
       (test.wasAdded() ? "since it was added" : "since the first stored run");
+    const failing = sayFailing(test);
     const said = [
+      failing && `${failing}; `,
       linkToChanges(since, overview, change) || change,
       test.isStopped && "; stopped running",
     ];

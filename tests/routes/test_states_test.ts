@@ -233,6 +233,40 @@ describeWithDatabase("the states of tests", (database) => {
     assert.match(stdout, /leaves/);
   });
 
+  it("are of a test that is broken in one job alone with its last runs there, in every list", async () => {
+    const repository = await fixture.addRepository("acme", "one-job");
+    for (const index of Array(40).keys()) {
+      await fixture.upload(
+        repository,
+        [{ name: "w", ...isFailed(index % 2 === 0 && index > 15) }],
+        {
+          branch: "main",
+          job: index % 2 === 0 ? "windows" : "linux",
+          commitOid: commitAt(index),
+          recordedAt: NOW - 9_000 + index,
+        },
+      );
+    }
+    const failing = { job: "windows", runs: 12 };
+    const { tests: [test] } = await bodyOf(
+      await fixture.get("/api/repos/acme/one-job/states"),
+      ROUTE,
+    );
+    assert.deepEqual(test.failing_runs, failing);
+    const path = `/api/tests/${idOf(repository, { name: "w" })}/evidence`;
+    const evidence = await bodyOf(await fixture.get(path), "/api/tests/:id/evidence");
+    assert.deepEqual(evidence.failing_runs, failing);
+    const said = "All of its last 12 runs in the job windows failed";
+    assert.match(
+      await (await fixture.get("/repos/acme/one-job")).text(),
+      new RegExp(`id="broken"[^]*<small class="narrow">\\d+ of \\d+ ${said}; since`),
+    );
+    const { stdout } = await cli("digest --repo acme/one-job");
+    assert.match(stdout, new RegExp(`Broken now \\(1\\)[^]*> w[^]*: ${said}`));
+    const narrow = await cli("flaky --states --repo acme/one-job", { columns: 40 });
+    assert.match(narrow.stdout, /^broken +last 12 +w$/m);
+  });
+
   it("are of no broken or flaky test once the base branch is inactive: it has not run for 30 days", async () => {
     const { fixture } = await createShop(database(), "inactive");
     const repository = await fixture.addRepository("acme", "paused");

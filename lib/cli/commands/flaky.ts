@@ -141,7 +141,8 @@ function printStates(
         [
           true,
           { title: "FAILED", align: "right" },
-          ({ test }) => `${test.failures} of ${test.runs}`,
+          ({ test: { failures, runs, failingRuns } }) =>
+            failingRuns ? `last ${failingRuns.runs}` : `${failures} of ${runs}`,
         ],
         [true, { title: "TEST", cut: "end" }, ({ test }) => test.name],
         [

@@ -29,12 +29,15 @@ const expansions = {
 
 const tests = v.array(v.object({ id: v.string(), ...testEntries, ...expansions }));
 
+const failingRuns = v.nullable(v.record(v.string(), v.unknown()));
+
 /** Tests with `without_reruns`. */
 const testsInState = v.array(v.object({
   id: v.string(),
   ...testEntries,
   state: v.string(),
   rate: v.nullable(v.number()),
+  failing_runs: failingRuns,
 }));
 
 /** Tests of both kinds. */
@@ -44,6 +47,7 @@ const shownTests = v.array(v.object({
   ...v.partial(v.object(expansions)).entries,
   state: v.optional(v.string()),
   rate: v.optional(v.nullable(v.number())),
+  failing_runs: v.optional(failingRuns),
 }));
 
 const tag = v.pipe(
@@ -68,7 +72,7 @@ export const findFlakyTests = defineTool({
     search: v.optional(
       described(
         v.string(),
-        "Words of suite, name, file or class; first-seen:<2026-01-31, last-seen:>=2026-01-31, tags:a,b",
+        "Words of suite, name, file, class; first-seen:<2026-01-31, last-seen:>=2026-01-31, tags:a,b",
       ),
       "",
     ),
@@ -81,7 +85,7 @@ export const findFlakyTests = defineTool({
     ),
     sort: v.optional(v.picklist(TEST_ORDERS), TEST_ORDERS[0]),
     without_reruns: v.optional(
-      described(v.boolean(), "By history: broken or flaky; needs repository"),
+      described(v.boolean(), "Broken or flaky by history; needs repository"),
       false,
     ),
     quarantined: v.optional(

@@ -159,7 +159,7 @@ const evidence = {
 export const getTestEvidence = defineTool({
   name: "get_test_evidence",
   description:
-    "One test on the base branch: broken, flaky, healthy or new, since which changes, and whether it is " +
+    "One test on the base branch: broken, flaky, healthy or new, since which changes, and if it is " +
     "repaired",
   input: {
     ...input,

@@ -239,6 +239,7 @@ describe("the digest", () => {
       flaky_without_reruns: [{
         ...test("rare", [0, 0, 0]),
         failures: 1,
+        failing_runs: null,
         runs: 30,
         since,
         last_run_at: HEAD.until,
@@ -297,7 +298,7 @@ describe("the digest", () => {
 
   it("has tests that fail now and then by their failure rate, over all repositories", () => {
     const rare = (name: string, [failures, runs]: [number, number], last_run_at = HEAD.until) => (
-      { ...test(name, [0, 0, 0]), failures, runs, since: null, last_run_at }
+      { ...test(name, [0, 0, 0]), failures, runs, failing_runs: null, since: null, last_run_at }
     );
     const digest = composeDigest({
       ...FACTS,
@@ -331,6 +332,7 @@ describe("the digest", () => {
       ...test(name, [0, 0, 0]),
       runs: 5,
       failures: 5,
+      failing_runs: null,
       since: to === "" ? null : { from: to, to, changes: 1 },
       last_run_at: "2026-01-31T12:00:00Z",
       has_stopped: false,
@@ -359,6 +361,7 @@ describe("the digest", () => {
       flaky_without_reruns: [{
         ...rare,
         failures: 5,
+        failing_runs: null,
         runs: 20,
         since: null,
         last_run_at: HEAD.until,
