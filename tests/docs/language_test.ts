@@ -36,7 +36,6 @@ const INSTEAD: readonly (readonly [phrase: RegExp, instead: string])[] = [
   [/\blines of JSON\b/i, "newline-delimited JSON"],
   [/\bnot rerun\b/i, "was never run again"],
   [/\bis it mine\b/i, "whether its change is the cause"],
-  [/\bwhose (it is|they are)\b/i, "whether it is yours"],
   [/\b(at least|for|in|of) so (long|many)\b/i, "at least this many, for this long"],
   [/\balso (if|when)\b/i, "even if"],
   [/\bbegins? so\b/i, "with this beginning"],

@@ -31,7 +31,7 @@ export const commentCommand: AddCommand = command({
     "One comment on the pull request of GitHub, Gitea or Forgejo (GITHUB_TOKEN), or one note on the " +
     "merge request of GitLab (GITLAB_TOKEN), with a section for each job. It is written only if a test " +
     "failed or passed on a retry, and edited afterwards. Jobs that write at once keep each other's " +
-    "sections, named by --job.",
+    "sections, which are named by job, shard and environment.",
     "If it cannot be written, as in pull requests from forks, the job summary of GitHub Actions gets " +
     "the section.",
   ],
@@ -61,7 +61,7 @@ export const commentCommand: AddCommand = command({
     ),
     job: option(
       "<name>",
-      "title of the section (default: name of the CI job)",
+      "job of the run, which names the section (default: from the CI job)",
       v.optional(readWith(readName)),
     ),
     exitCode: option(
@@ -73,7 +73,7 @@ export const commentCommand: AddCommand = command({
     dryRun: flag("print the section as Markdown instead of writing it"),
   },
   async run({ reports, attempts, repo, pull, dryRun, ...given }, context, { TIME_ZONE: zone }) {
-    const { job, base } = given;
+    const { base } = given;
     if (reports.length === 0) {
       throw new UsageError("missing REPORTS: expected files, folders or globs");
     }
@@ -99,7 +99,7 @@ export const commentCommand: AddCommand = command({
       const missing = await findMissingPlaces(earlier, { places: run.places, folder });
       const buildUrl = given.buildUrl ?? ofCi.buildUrl;
       const page = problem === null ? buildPageOf({ repository, buildUrl }, context) : "";
-      const options = { repository, job, pull, zone, page };
+      const options = { repository, named: given, pull, zone, page };
       const judged = {
         verdicts,
         failed: failed.map((test) => {

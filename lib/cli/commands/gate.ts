@@ -146,7 +146,7 @@ export const gateCommand: AddCommand = command({
     const reports = reportsOf(options, afterDashes);
     const before = afterDashes && await snapshotReports(reports);
     const checkout = findCheckout(io, options.repo);
-    const { base, job } = options;
+    const { base } = options;
     const lookup = startLookup(checkout, {
       base,
       environment: io.environment,
@@ -182,7 +182,8 @@ export const gateCommand: AddCommand = command({
       annotateFailures(judged, context);
       if (options.comment) {
         const zone = zoneOfComment(context);
-        const section = await sectionOfRun(judged, { repository, job, zone, page }, context);
+        const named = options;
+        const section = await sectionOfRun(judged, { repository, named, zone, page }, context);
         await commentOnPull(section, { repository }, context);
       }
       await showBuildPage(page, context, { summary: options.summary });

@@ -73,8 +73,8 @@ interface CommentedRun {
 interface CommentOptions {
   /** `null` when unknown. */
   repository: RepositoryName | null;
-  /** Title of the section; by default the name of the CI job. */
-  job?: string | undefined;
+  /** What the job is called: where it is not given, what CI says. */
+  named: GivenNames;
   /** The time zone of its days. */
   zone: TimeZone;
   /** Number of the pull or merge request; by default from the CI job. */
@@ -83,7 +83,16 @@ interface CommentOptions {
   page: string;
 }
 
-const MAX_JOB_CHARACTERS = 100;
+/** Names that options give. */
+interface GivenNames {
+  job?: string | undefined;
+  shard?: string | undefined;
+  environment?: string | undefined;
+}
+
+const MAX_BRANCH_CHARACTERS = 100;
+/** More than three names and the words between them have: a cut title could be that of another job. */
+const MAX_TITLE_CHARACTERS = 500;
 
 /** What a lookup says about a test, of which there may be no verdict. */
 export function factsOf(
@@ -106,7 +115,7 @@ export function factsOf(
 /** The section of this job, in the comment on its pull request. */
 export async function sectionOfRun(
   run: CommentedRun,
-  { job, zone, page }: Omit<CommentOptions, "pull">,
+  { named, zone, page }: Omit<CommentOptions, "pull">,
   { io }: Pick<CommandContext, "io">,
 ): Promise<Section> {
   const { environment, git = runGit } = io;
@@ -123,7 +132,7 @@ export async function sectionOfRun(
     said: "",
     evidenceUrl: "",
   });
-  const baseBranch = safeCode(run.verdicts?.base || "the base branch", MAX_JOB_CHARACTERS);
+  const baseBranch = safeCode(run.verdicts?.base || "the base branch", MAX_BRANCH_CHARACTERS);
   const concluded = (test: TestIdentity) => {
     const known = run.verdicts?.tests.get(identityKey(test));
     return {
@@ -133,7 +142,7 @@ export async function sectionOfRun(
     };
   };
   return jobSection({
-    job: job ?? titleOf(facts).slice(0, MAX_JOB_CHARACTERS),
+    job: titleOf(facts, named).slice(0, MAX_TITLE_CHARACTERS),
     run: order,
     // Where runs have no number, the section of an earlier run on another runner would stay.
     runner: order[0] === 0 ? "" : facts?.runner ?? "",
@@ -160,14 +169,19 @@ export async function sectionOfRun(
   });
 }
 
-/** The title of the section of a job. */
-function titleOf(facts: CiJob | null): string {
-  if (!facts) return "tests";
-  const { workflow, fullJob, job, shard, environment } = facts;
-  if (fullJob !== "") return fullJob;
+/** The title of the section of a job, by which it is found again: not the same for its shards and environments. */
+function titleOf(facts: CiJob | null, named: GivenNames): string {
+  const { workflow, fullJob, ...ofCi } = facts ?? NO_NAMES;
+  // The whole name of a job has its shard and environment, unless they are given.
+  const isWhole = named.job === undefined && fullJob !== "";
+  const known = isWhole ? { ...NO_NAMES, job: fullJob } : ofCi;
+  const { job = known.job, shard = known.shard, environment = known.environment } = named;
   const name = [job, shard].filter((text) => text !== "").join(" ") || "tests";
-  return (workflow && `${workflow} / `) + name + (environment && ` (${environment})`);
+  const inWorkflow = workflow !== "" && named.job === undefined && !isWhole;
+  return (inWorkflow ? `${workflow} / ` : "") + name + (environment && ` (${environment})`);
 }
+
+const NO_NAMES = { workflow: "", fullJob: "", job: "", shard: "", environment: "" };
 
 /** In GitHub Actions, shows the failures next to the lines of the pull request. */
 export function annotateFailures(run: CommentedRun, { io }: Pick<CommandContext, "io">): void {

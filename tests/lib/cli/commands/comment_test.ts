@@ -244,6 +244,45 @@ describe("comment", () => {
     assert.deepEqual(parseComment(given.forge.comments[0]!.body).map(({ job }) => job), jobs);
   });
 
+  it("has a section for each shard and environment of a job, named by CI or by options", async () => {
+    const given = await setUp();
+    const failed = await given.fixture.write("failed.xml", reportOf({ broken: "failed" }));
+    const passed = await given.fixture.write("passed.xml", reportOf({ broken: "passed" }));
+    const circle = {
+      GITHUB_ACTIONS: "",
+      CIRCLECI: "true",
+      CIRCLE_PROJECT_USERNAME: "acme",
+      CIRCLE_PROJECT_REPONAME: "shop",
+      CIRCLE_PULL_REQUEST: "https://github.com/acme/shop/pull/12",
+      CIRCLE_JOB: "unit",
+    };
+    const node = (index: string) => ({ CIRCLE_NODE_INDEX: index, CIRCLE_NODE_TOTAL: "2" });
+    // The second of each pair passes, which says nothing of the first.
+    const legs: [args: string[], environment: Record<string, string>][] = [
+      [["--environment", "node18"], circle],
+      [["--environment", "node20"], circle],
+      [["--job", "unit", "--shard", "1/2"], { RUNNER_NAME: "one" }],
+      [["--job", "unit", "--shard", "2/2"], { RUNNER_NAME: "one" }],
+      [["--job", "e2e"], { ...circle, ...node("0") }],
+      [["--job", "e2e"], { ...circle, ...node("1") }],
+    ];
+    for (const [index, [args, environment]] of legs.entries()) {
+      const path = index % 2 === 0 ? failed : passed;
+      const { stderr } = await run(given, ["comment", ...args, path], environment);
+      assert.doesNotMatch(stderr, /comment:/);
+    }
+    const { body } = given.forge.comments[0]!;
+    assert.deepEqual(
+      parseComment(body).map(({ job, failed }) => [job, failed]),
+      [
+        ["e2e 1/2", 1],
+        ["unit (node18)", 1],
+        ["unit 1/2", 1],
+      ],
+    );
+    assert.match(body, /^.*\n\*\*1 test failed/);
+  });
+
   it("names the run and commit that were tested, when `workflow_run` started it", async () => {
     const given = await setUp();
     const path = await given.fixture.write("report.xml", reportOf({ broken: "failed" }));
