@@ -10,7 +10,15 @@ import * as v from "valibot";
 import { compareTexts, plural } from "../base/text.ts";
 import { sayBlameCounts } from "../evidence/said.ts";
 import { decodeHidden, encodeHidden } from "./hidden_json.ts";
-import { countTests, cutKeys, maxKeys, ownLines, shareLines } from "./shared_tests.ts";
+import {
+  countTests,
+  cutKeys,
+  failedKeys,
+  MAX_KEYS,
+  maxKeys,
+  ownLines,
+  shareLines,
+} from "./shared_tests.ts";
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
@@ -39,12 +47,16 @@ const META = v.object({
   isPart: v.optional(v.boolean()),
   /** Whether it ended red without a failed test. */
   isRed: v.optional(v.boolean()),
+  /** Keys of tests that failed in earlier runs of the job, and have not passed since. */
+  missed: v.optional(v.pipe(v.string(), v.maxLength(1_000))),
 });
 
 /** The section of one job. */
 export interface Section extends v.InferOutput<typeof META> {
   /** Markdown in which every untrusted text is inert. */
   text: string;
+  /** Whether a test passed, by its key: known of this very run only, and not written. */
+  hasPassed?: (key: string) => boolean;
 }
 
 /** The comment's first line, by which it is found again. Untrusted text cannot contain it. */
@@ -67,6 +79,18 @@ const CUT = "\n- and more, which did not fit";
 /** Whether a job has anything to report; the section of one that has not only replaces an earlier one. */
 export function isNoteworthy({ failed, flaky, broken, isRed }: Section): boolean {
   return failed + flaky + broken > 0 || isRed === true;
+}
+
+/** Keys of tests that failed in sections which one replaces, and that have not passed in its run. */
+export function missedTests(
+  { hasPassed = () => false }: Section,
+  replaced: readonly Section[],
+): string {
+  const failed = replaced.flatMap(({ tests = "", missed = "" }) => [
+    ...failedKeys(tests),
+    ...failedKeys(missed),
+  ]);
+  return cutKeys([...new Set(failed)].filter((key) => !hasPassed(key)).sort().join(""), MAX_KEYS);
 }
 
 /** The sections of a comment. What is not as this module writes it is left out. */
@@ -121,7 +145,7 @@ export function commentBody(sections: readonly Section[]): string {
   const texts = shareLines(shown);
   const head = `${COMMENT_MARK}\n**${headline(sections)}**`;
   const frames = shown.map((section) => {
-    const { text: _, ...meta } = section;
+    const { text: _, hasPassed: _unknown, ...meta } = section;
     if (meta.tests !== undefined) meta.tests = cutKeys(meta.tests, maxKeys(shown.length));
     return `\n\n<!-- test-analytics section ${encodeHidden(meta)} -->\n\n${SECTION_END}`;
   });
@@ -155,6 +179,12 @@ function countsOf(sections: readonly Section[]): string {
   const incomplete = broken === 0 ? "" : ` ${plural(broken, "problem")} of the reports.`;
   if (blamed.yours + blamed.unclear + unknown + notYours === 0) {
     const isDoubtful = sections.some(({ isRed, isPart }) => isRed || isPart);
+    const missed = new Set(sections.flatMap(({ missed = "" }) => failedKeys(missed))).size;
+    if (flaky === 0 && missed > 0) {
+      return `No test failed. ${
+        plural(missed, "test")
+      } that failed before did not run.${incomplete}`;
+    }
     if (flaky === 0 && isDoubtful) return `No test failed.${incomplete}`;
     if (flaky === 0) return incomplete.trim() || "Resolved: the tests that failed here pass.";
     return `No test failed. ${plural(flaky, "test")} passed only on a retry.${incomplete}`;

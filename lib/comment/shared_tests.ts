@@ -26,7 +26,7 @@ const HASH_CHARACTERS = 6;
 const KEY_CHARACTERS = HASH_CHARACTERS + 1;
 
 /** Keys of one job: the comment has room for a hundred. */
-const MAX_KEYS = 60;
+export const MAX_KEYS = 60;
 
 /** How many keys each section keeps, so that all sections fit. */
 export function maxKeys(sectionCount: number): number {
@@ -40,14 +40,28 @@ export function keysOf(
 ): string {
   const letterOf = (blame: Blame | null) =>
     blame === null ? "?" : LETTERS[COUNTS.indexOf(blame === "not_yours" ? "notYours" : blame)]!;
-  const hashOf = (test: TestIdentity) =>
-    testHash(test).toString(36).padStart(HASH_CHARACTERS, "0").slice(-HASH_CHARACTERS);
   const keys = [
-    ...failed.map((test) => hashOf(test) + letterOf(test.blame)),
-    ...flaky.map((test) => `${hashOf(test)}f`),
+    ...failed.map((test) => shortHash(testHash(test)) + letterOf(test.blame)),
+    ...flaky.map((test) => `${shortHash(testHash(test))}f`),
   ];
   // Sorted by hash: jobs with too many tests keep the same ones.
   return cutKeys(keys.sort().join(""), MAX_KEYS);
+}
+
+function shortHash(hash: number): string {
+  return hash.toString(36).padStart(HASH_CHARACTERS, "0").slice(-HASH_CHARACTERS);
+}
+
+/** The keys of the tests that failed, one for each test. */
+export function failedKeys(keys: string): string[] {
+  const all = keys.match(/.{7}/g) ?? [];
+  return all.filter((key) => !key.endsWith("f")).map((key) => `${key.slice(0, HASH_CHARACTERS)}?`);
+}
+
+/** Whether one of some tests has a key. */
+export function hasKey(testHashes: Iterable<number>): (key: string) => boolean {
+  const keys = new Set(Iterator.from(testHashes).map((hash) => `${shortHash(hash)}?`));
+  return (key) => keys.has(key);
 }
 
 /** The first of the keys. */

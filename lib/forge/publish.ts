@@ -26,6 +26,7 @@ import {
   commentBody,
   isNoteworthy,
   mergeSections,
+  missedTests,
   parseComment,
   replaces,
   type Section,
@@ -177,6 +178,9 @@ class Publication {
     const [keeper, ...others] = found;
     const sections = mergeSections(found.flatMap(({ body }) => parseComment(body)));
     if (!isNeeded(this.section, sections)) return "not needed";
+    const replaced = sections.filter((one) => replaces(this.section, one));
+    const missed = missedTests(this.section, replaced);
+    if (missed !== "") this.section.missed = missed;
     this.#known = mergeSections([...this.#known, ...sections]);
     this.#noticeOthers(sections);
     if (keeper === undefined) {

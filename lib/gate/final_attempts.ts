@@ -30,6 +30,8 @@ export interface FinalAttempts {
   failureOf(test: TestIdentity): FailureText | null;
   /** Whether the final attempt of a test passed. */
   hasPassed(test: TestIdentity): boolean;
+  /** `testHash` of the tests whose final attempt passed. */
+  passedHashes(): number[];
   counts: TestCounts;
   /** The first test of the reports; `null` without any. */
   firstTest: TestIdentity | null;
@@ -94,6 +96,7 @@ export function finalAttempts(content: ContentData & SubmissionContent): FinalAt
       return text ? { message: text.message, body: decodeBody(text.body) } : null;
     },
     hasPassed: (test) => passed[indexOfTest(testHashes, testHash(test))] === 1,
+    passedHashes: () => Array.from(testHashes).filter((_, index) => passed[index] === 1),
     counts: countTests(content.exceptions, testHashes.length),
     firstTest: testHashes.length === 0 ? null : content.identityAt(0),
   };

@@ -141,7 +141,7 @@ export const commentCommand: AddCommand = command({
         section.failed + section.flaky === 0;
       const place = saysNothing ? null : await commentOnPull(section, options, context);
       if (place === null) await appendToSummary(section, context);
-      const { text: _text, tests: _keys, ...facts } = section;
+      const { text: _text, tests: _keys, missed: _missed, ...facts } = section;
       if (json || place !== null) await context.print(place ?? "", { comment: place, ...facts });
       if (isNoteworthy(section)) await showBuildPage(page, context);
     } finally {

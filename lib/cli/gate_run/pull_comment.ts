@@ -18,6 +18,7 @@ import type { FinalAttempts } from "../../gate/final_attempts.ts";
 import { type GateReport, identityKey, type QuarantinedTest } from "../../gate/rule.ts";
 import { type GateSummary, idOf, ownersOf, sayVerdict } from "../../gate/summary.ts";
 import { safeCode } from "../../comment/safe_markdown.ts";
+import { hasKey } from "../../comment/shared_tests.ts";
 import type { CiJob } from "../../ci/mod.ts";
 import { runGit } from "../../intake/checkout/git.ts";
 import { detectCiJob } from "../../intake/checkout/mod.ts";
@@ -57,7 +58,7 @@ interface CommentedRun {
   failed: readonly JudgedTest[];
   /** Tests that failed and passed on a retry. */
   retried: readonly (TestIdentity & KnownFacts)[];
-  attempts: Pick<FinalAttempts, "failureOf">;
+  attempts: Pick<FinalAttempts, "failureOf" | "passedHashes">;
   reports: readonly Pick<GateReport, "problem" | "failuresOutsideTests">[];
   /** Why the service did not answer; `null` when it did. */
   serviceProblem: string | null;
@@ -141,7 +142,7 @@ export async function sectionOfRun(
       evidenceUrl: known?.evidence_url ?? "",
     };
   };
-  return jobSection({
+  const section = jobSection({
     job: titleOf(facts, named).slice(0, MAX_TITLE_CHARACTERS),
     run: order,
     // Where runs have no number, the section of an earlier run on another runner would stay.
@@ -167,6 +168,7 @@ export async function sectionOfRun(
     redExitCode: run.redExitCode,
     outage: run.outage,
   });
+  return { ...section, hasPassed: hasKey(run.attempts.passedHashes()) };
 }
 
 /** The title of the section of a job, by which it is found again: not the same for its shards and environments. */

@@ -102,8 +102,16 @@ describe("comment", () => {
     await given.fixture.write("report.xml", reportOf({ flaky: "passed", broken: "passed" }));
     await run(given, ["comment", path], { GITHUB_RUN_ID: "2" });
     assert.equal(given.forge.comments.length, 1);
-    assert.match(given.forge.comments[0]!.body, /\*\*Resolved: .*\*\*/);
     assert.match(given.forge.comments[0]!.body, /#### `CI \/ unit`: no test failed/);
+    // The test that is missing has not passed, and does not by staying away.
+    const missing = /^.*\n\*\*No test failed\. 1 test that failed before did not run\.\*\*/;
+    assert.match(given.forge.comments[0]!.body, missing);
+    await given.fixture.write("report.xml", reportOf({ broken: "passed" }));
+    await run(given, ["comment", path], { GITHUB_RUN_ID: "3" });
+    assert.match(given.forge.comments[0]!.body, missing);
+    await given.fixture.write("report.xml", reportOf({ known: "passed" }));
+    await run(given, ["comment", path], { GITHUB_RUN_ID: "4" });
+    assert.match(given.forge.comments[0]!.body, /^.*\n\*\*Resolved: .*\*\*/);
   });
 
   it("has the days of TIME_ZONE, and refuses a wrong one unless it is part of the gate", async () => {
@@ -146,7 +154,7 @@ describe("comment", () => {
     await run(given, ["comment", path], { GITHUB_RUN_ID: "2" });
     assert.match(
       forge.comments[0]!.body,
-      /\*\*Not all tests ran\. No test failed\.\*\*[^]*1 of about 40 tests ran/,
+      /\*\*Not all tests ran\. No test failed\. 1 test that failed before did not run\.\*\*[^]*1 of about 40 tests ran/,
     );
     assert.match(forge.comments[0]!.body, /#### `CI \/ unit`: no test failed/);
     assert.doesNotMatch(forge.comments[0]!.body, /resolved/i);
