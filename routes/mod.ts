@@ -36,7 +36,7 @@ import { slowTestsPage } from "./pages/slow_tests.ts";
 import { testPage } from "./pages/test.ts";
 import { testsPage } from "./pages/tests.ts";
 import { documentation, health, tokenCheck } from "./service.ts";
-import { submissions, submissionTests } from "./submissions.ts";
+import { buildOfSubmission, submissions, submissionTests } from "./submissions.ts";
 import { disruptiveTests, flakyTests } from "./flaky_tests.ts";
 import { testEvidenceRoute } from "./test_evidence.ts";
 import { testStates } from "./test_states.ts";
@@ -51,6 +51,7 @@ export const routes: readonly Route[] = [
   repositories,
   submissions,
   submissionTests,
+  buildOfSubmission,
   disruptiveTests,
   repositoryFailures,
   testGroups,

@@ -1,8 +1,9 @@
 /** The routes about submissions: the list of a repository, and the test results of one. */
 import * as v from "valibot";
+import { loadBuildOutcome } from "../db/read/build_outcome.ts";
 import { loadConclusionsOfTests } from "../db/read/conclusions.ts";
 import { loadSubmissionTests } from "../db/read/submission_tests.ts";
-import { loadSubmissionsPage } from "../db/read/submissions.ts";
+import { loadSubmissionsPage, type SubmissionRow } from "../db/read/submissions.ts";
 import { encodeKeysetCursor } from "../lib/base/cursor.ts";
 import { jsonRecord } from "../lib/base/json_record.ts";
 import * as parameters from "../lib/http/request/parameters.ts";
@@ -88,8 +89,45 @@ export const submissions = defineJsonRoute({
     );
     return {
       count,
-      submissions: shown.map(({ submissionId: id, ...row }) => ({ id, ...jsonRecord(row) })),
+      submissions: shown.map(submissionJson),
       metadata,
+    };
+  },
+});
+
+function submissionJson({ submissionId: id, ...row }: SubmissionRow) {
+  return { id, ...jsonRecord(row) };
+}
+
+const testIds = v.array(schemas.described(schemas.objectId, "Id of a test"));
+
+export const buildOfSubmission = defineJsonRoute({
+  path: "/api/repos/:owner/:name/submissions/:id/build",
+  operationId: "getBuild",
+  tag: "Repositories",
+  summary: "What a build ended with",
+  description:
+    "The build of a submission: those that share its build_url within a day, or that one alone. A later attempt " +
+    "of a job at the same code, environment and shard replaces what an earlier one ended with; of uploads of one " +
+    "attempt, such as unnamed legs of a matrix, each failure stands.",
+  query: {},
+  schema: schemas.object("BuildOutcome", {
+    submissions: schemas.described(v.array(submissionSchema), "Its submissions, newest first"),
+    failed_test_ids: schemas.described(testIds, "Tests that failed at last"),
+    retried_test_ids: schemas.described(testIds, "Tests that failed, and not at last"),
+    failed_without_test: schemas.described(
+      v.boolean(),
+      "Whether a command that ran its tests failed at last, although no test did",
+    ),
+  }),
+  resource: "submission in path",
+  async handler({ load }) {
+    const { parts, failed, retried, red } = await load(loadBuildOutcome, {});
+    return {
+      submissions: parts.map(({ failedTestCount: _, isOutage: __, ...row }) => submissionJson(row)),
+      failed_test_ids: failed.map(({ testId }) => testId),
+      retried_test_ids: retried.map(({ testId }) => testId),
+      failed_without_test: red.length > 0,
     };
   },
 });

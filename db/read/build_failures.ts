@@ -1,5 +1,5 @@
 // Tests: tests/lib/mcp/tools/get_build_verdicts_test.ts tests/routes/failures_test.ts
-import { failedTests } from "../../lib/analysis/failed_tests.ts";
+import { BUILD_COLUMNS, failedTests } from "../../lib/analysis/build_outcome.ts";
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { idsIn, type Queryable } from "../connection/sql.ts";
@@ -13,7 +13,7 @@ export interface BuildFailure extends TestIdentity {
   testNo: number;
   /** Its latest submission of the build in which it failed; 24 hex digits. */
   submissionId: string;
-  /** Whether its latest attempt in the build failed; skips do not count. */
+  /** Whether it failed at last, as {@linkcode failedTests} says. */
   isFailed: boolean;
   /** Whether a failure of it in the build is a disruption. */
   isDisruption: boolean;
@@ -55,11 +55,13 @@ export async function loadBuildFailures(
       from negative_result
       where repository_id = ${repositoryId} and submission_id = any(${idsIn(tx, submissionIds)})
       order by test_no, submission_id desc, result_no desc`,
-    loadRuns(tx, { repositoryId, submissionIds, columns: ["environment", "job", "results"] }),
+    loadRuns(tx, { repositoryId, submissionIds, columns: [...BUILD_COLUMNS, "results"] }),
   ]);
   const testNos = negatives.map(({ testNo }) => testNo);
-  const failed = failedTests(runs, testNos);
   const identities = await loadIdentities(tx, { repositoryId, idPrefix, testNos, isSorted: true });
+  const failed = failedTests(runs, testNos, {
+    hasFile: (testNo) => identities.get(testNo)!.file !== "",
+  });
   const byTest = new Map(negatives.map((one) => [one.testNo, one]));
   return [...identities].map(([testNo, { id, ...identity }]) => {
     const { textId, submissionId, isDisruption, causes } = byTest.get(testNo)!;

@@ -4,6 +4,7 @@ import { countFailedTests } from "../../lib/analysis/build_costs.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
+import { type ClearedFailures, loadClearedFailures } from "./cleared_failures.ts";
 import { buildKeyOf, isFailedWithoutTest, isSelected } from "./fragments.ts";
 
 export const BUILD_OUTCOMES = ["all", "failed", "flaky", "passed"] as const;
@@ -28,9 +29,9 @@ export interface BuildRow {
   testResultCount: number;
   /** Tests with a disruption in it. */
   flakyTestCount: number;
-  /** Tests with other failures only. */
+  /** Tests with other failures only, of which one stands at last. */
   failedTestCount: number;
-  /** Whether a command that ran its tests failed, although no test did. */
+  /** Whether a command that ran its tests failed, although no test did, and was not run again since. */
   failedWithoutTest: boolean;
 }
 
@@ -42,8 +43,7 @@ interface BuildsQuery {
   /** In lower case; all must be found: {@linkcode isFound}. */
   words: readonly string[];
   /**
-   * `failed`: with a failure that is not a disruption, or failed without a failed test; `passed`: with none
-   * of these.
+   * `failed`: with a failed test, or failed without one; `flaky`: with a disruption; `passed`: with none of these.
    */
   outcome: BuildOutcome;
   /** The number of builds before the page. */
@@ -59,7 +59,8 @@ export async function loadBuilds(
   query: BuildsQuery,
 ): Promise<{ count: number; builds: BuildRow[] }> {
   const { repositoryId } = query;
-  const rows = await selectBuilds(tx, query);
+  const cleared = await loadClearedFailures(tx, query);
+  const rows = await selectBuilds(tx, { ...query, cleared });
   const [{ count } = { count: 0 }] = rows;
   const failures = await selectFailures(tx, {
     repositoryId,
@@ -67,10 +68,8 @@ export async function loadBuilds(
   });
   const bySubmission = Map.groupBy(failures, ({ submissionId }) => submissionId);
   const builds = rows.map(({ submissionIds, count: _, ...row }) => {
-    return {
-      ...row,
-      ...countFailedTests(submissionIds.flatMap((id) => bySubmission.get(id) ?? [])),
-    };
+    const failures = submissionIds.flatMap((id) => bySubmission.get(id) ?? []);
+    return { ...row, ...countFailedTests(failures, cleared.tests.get(row.buildUrl)) };
   });
   return { count, builds };
 }
@@ -82,19 +81,24 @@ type Page = Omit<BuildRow, "flakyTestCount" | "failedTestCount"> & {
 
 function selectBuilds(
   tx: Queryable,
-  { repositoryId, since, filter, words, outcome, offset, before = null, limit }: BuildsQuery,
+  { repositoryId, since, filter, words, outcome, offset, before = null, limit, cleared }:
+    & BuildsQuery
+    & { cleared: ClearedFailures },
 ) {
+  const isNoneOf = (urls: readonly string[]) =>
+    urls.length === 0 ? tx`true` : tx`s.build_url <> all(${textsIn(tx, urls)})`;
   const hasNegative = (isDisruption: boolean) =>
     tx`bool_or(exists (
       select 1 from negative_result n
       where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
         and n.is_disruption = ${isDisruption}))`;
-  const isRed = tx`bool_or(${isFailedWithoutTest(tx)})`;
+  const hasFailure = tx`(${hasNegative(false)} and bool_and(${isNoneOf(cleared.withoutFailure)}))`;
+  const isRed = tx`bool_or(${isFailedWithoutTest(tx)} and ${isNoneOf(cleared.withoutRed)})`;
   const conditions = {
     all: tx`true`,
-    failed: tx`(${hasNegative(false)} or ${isRed})`,
+    failed: tx`(${hasFailure} or ${isRed})`,
     flaky: hasNegative(true),
-    passed: tx`not ${hasNegative(false)} and not ${hasNegative(true)} and not ${isRed}
+    passed: tx`not ${hasFailure} and not ${hasNegative(true)} and not ${isRed}
       and bool_and(s.status = 'processed')`,
   };
   return tx<Page[]>`

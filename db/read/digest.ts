@@ -3,7 +3,8 @@ import type { DisruptedTest } from "../../lib/digest/digest.ts";
 import { countRedJobs, JOB_COLUMNS, type RedJobs } from "../../lib/digest/red_jobs.ts";
 import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { storedMassFailure } from "../../lib/evidence/mass_failure.ts";
-import type { Queryable } from "../connection/sql.ts";
+import { type Queryable, textsIn } from "../connection/sql.ts";
+import { loadClearedFailures } from "./cleared_failures.ts";
 import { buildKeyOf, isFailedWithoutTest } from "./fragments.ts";
 import { ownersOf } from "./owners.ts";
 import { loadRuns } from "./runs.ts";
@@ -74,15 +75,17 @@ export async function loadDisruptedTests(
   }));
 }
 
-/** The builds since a moment that ended red without a failed test. */
+/** The builds since a moment that ended red at last without a failed test. */
 export async function countFailedWithoutTest(
   sql: Queryable,
   { repositoryId, since }: { repositoryId: number; since: number },
 ): Promise<number> {
+  const { withoutRed } = await loadClearedFailures(sql, { repositoryId, since });
   const [row] = await sql<{ count: number }[]>`
     select count(distinct ${buildKeyOf(sql)})::int as count from submission s
     where s.repository_id = ${repositoryId} and ${isFailedWithoutTest(sql)}
-      and s.submission_id >= decode(${firstSubmissionId(since)}, 'hex')`;
+      and s.submission_id >= decode(${firstSubmissionId(since)}, 'hex')
+      and s.build_url <> all(${textsIn(sql, withoutRed)})`;
   return row!.count;
 }
 

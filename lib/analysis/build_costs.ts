@@ -36,12 +36,18 @@ export interface LostBuilds {
   lostBuilds: readonly number[];
 }
 
-/** How many tests of a build have a disruption in it, and how many other failures only. */
+/**
+ * How many tests of a build have a disruption in it, and how many other failures only.
+ *
+ * @param cleared tests of which no other failure stands at last
+ */
 export function countFailedTests(
   failures: Iterable<{ testNo: number; isDisruption: boolean }>,
+  cleared: ReadonlySet<number> = new Set(),
 ): { flakyTestCount: number; failedTestCount: number } {
   const flaky = new Map<number, boolean>();
   for (const { testNo, isDisruption } of failures) {
+    if (!isDisruption && cleared.has(testNo)) continue;
     flaky.set(testNo, isDisruption || flaky.get(testNo) === true);
   }
   const flakyTestCount = [...flaky.values()].filter(Boolean).length;

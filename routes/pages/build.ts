@@ -1,10 +1,10 @@
 // Tests: tests/routes/build_page_test.ts
 /** `/repos/{owner}/{name}/builds/{submission id}`: one build, with all its submissions. */
-import { loadBuildFailures } from "../../db/read/build_failures.ts";
+import { loadBuildOutcome } from "../../db/read/build_outcome.ts";
 import { loadBuildConclusions } from "../../db/read/conclusions.ts";
 import { loadJobRuns, loadMissingPlaces } from "../../db/read/job_runs.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
-import { type BuildPart, loadBuild } from "../../db/read/submissions.ts";
+import type { BuildPart } from "../../db/read/submissions.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import { storedMassFailure } from "../../lib/evidence/mass_failure.ts";
@@ -20,16 +20,11 @@ export const buildPage = definePage({
   path: "/repos/:owner/:name/builds/:id",
   resource: "submission in path",
   async show(page) {
-    const [[repository], parts] = await Promise.all([
+    const [[repository], { parts, failed, retried, red }] = await Promise.all([
       page.load(loadRepositoryDetails, {}),
-      page.load(loadBuild, {}),
+      page.load(loadBuildOutcome, {}),
     ]);
     const [latest] = parts as [BuildPart];
-    const failures = await page.load(loadBuildFailures, {
-      submissionIds: parts.map(({ submissionId }) => submissionId),
-    });
-    const failed = failures.filter(({ isFailed }) => isFailed);
-    const retried = failures.filter(({ isFailed }) => !isFailed);
     const { baseBranch, conclusions } = await page.load(loadBuildConclusions, {
       submissionIds: parts.map(({ submissionId }) => submissionId),
     });
@@ -47,7 +42,7 @@ export const buildPage = definePage({
         page.link.builds(repository!),
       ],
       content: markup`<h1><bdi>Build ${buildName(latest)}</bdi></h1>
-${answer(parts, { failed: judged, retriedCount: retried.length, missing, status })}
+${answer(parts, { failed: judged, retriedCount: retried.length, red, missing, status })}
 ${
         failed.length > 0 &&
         await failedTests(judged, baseBranch, { ...page, repository: repository! })
@@ -62,16 +57,21 @@ ${buildNotes(parts)}`,
 /** Whether the build failed, and whose that is. */
 function answer(
   parts: readonly BuildPart[],
-  { failed, retriedCount, missing, status }: {
+  { failed, retriedCount, red, missing, status }: {
     failed: readonly JudgedFailure[];
     retriedCount: number;
+    /** Uploads that ended red without a failed test. */
+    red: readonly BuildPart[];
     missing: readonly string[];
     status: BuildPart["status"];
   },
 ): Markup {
-  const jobs = redJobs(parts);
   const limits = [
-    ...jobs.map((text) => markup`<p><b>Ended red without a failed test</b>: ${text}</p>`),
+    ...red.map(({ job, exitCode }) =>
+      markup`<p><b>Ended red without a failed test</b>: exit code ${exitCode!}${
+        job && ` of ${job}`
+      }</p>`
+    ),
     ...missing.map((text) => markup`<p><b>Not whole</b>: ${text}</p>`),
   ];
   if (failed.length > 0) {
@@ -88,7 +88,7 @@ function answer(
     return band(tone, whose, limits, massFailureNote(parts));
   }
   if (status !== "processed") return band("neutral", NO_FAILURES[status]);
-  if (jobs.length > 0) {
+  if (red.length > 0) {
     return band("failed", "Red without a failed test: the log of the job says why.", limits);
   }
   if (missing.length > 0) {
@@ -122,12 +122,6 @@ function massFailureNote(parts: readonly BuildPart[]): Markup[] {
       counts.join("; ")
     }, ${meaning}. The gate excuses nothing.</p>`;
   });
-}
-
-/** The jobs of a build that ended red without a failed test, with their exit codes. */
-function redJobs(parts: readonly BuildPart[]): string[] {
-  return parts.filter(({ failedWithoutTest }) => failedWithoutTest)
-    .map(({ job, exitCode }) => `exit code ${exitCode}${job && ` of ${job}`}`);
 }
 
 /** Uploads with jobs that are compared with the base branch. */

@@ -1,5 +1,6 @@
 // Tests: tests/routes/pages_test.ts tests/routes/repositories_page_test.ts
 /** `/repos/{owner}/{name}`: one repository. */
+import { type ClearedFailures, loadClearedFailures } from "../../db/read/cleared_failures.ts";
 import { loadConclusionRecord } from "../../db/read/conclusion_record.ts";
 import {
   type FailuresOfRepository,
@@ -18,6 +19,7 @@ import {
   failedTestsByBuild,
   type TestCost,
 } from "../../lib/analysis/build_costs.ts";
+import { redUploads } from "../../lib/analysis/build_outcome.ts";
 import { FAIL_HOW, type GroupedBy } from "../../lib/evidence/groups.ts";
 import { BAD_STATES } from "../../lib/evidence/states.ts";
 import { SHARE_DAYS } from "../../lib/evidence/shares.ts";
@@ -79,8 +81,8 @@ export const repositoryPage = definePage({
     const windowStart = rangeStart(days, request);
     const firstDay = today - daysOf(days) + 1;
     // What takes the program longest comes first: it works while the database reads the rest.
-    const [states, failures, flakyMicroseconds, overviews, recent, newTests, record] = await Promise
-      .all([
+    const [states, failures, flakyMicroseconds, overviews, recent, newTests, record, cleared] =
+      await Promise.all([
         load(loadTestStates, {
           states: BAD_STATES,
           isListed: isInNoOtherList,
@@ -103,6 +105,7 @@ export const repositoryPage = definePage({
         }),
         load(loadNewlyFlakyTests, { since: firstDay * SECONDS_PER_DAY, limit: MAX_ROWS }),
         load(loadConclusionRecord, { since: (today - SHARE_DAYS) * SECONDS_PER_DAY }),
+        load(loadClearedFailures, { since: windowStart }),
       ]);
     const [overview] = overviews as [Overview];
     const { together, causes, idOf } = failures;
@@ -133,7 +136,7 @@ ${costTable(costs, together, page)}</section>${
         together.count > 0 && groupTable(together, page)
       }</div>
 <h2>Recent builds</h2>
-${await buildTable(recent.submissions, failures, page)}
+${await buildTable(recent.submissions, { failures, cleared }, page)}
 <p>${page.link.builds(overview, "All builds")}</p>
 <h2>New flaky tests since ${formatDay(firstDay)}</h2>
 ${newTable(newTests, page)}
@@ -312,7 +315,7 @@ ${table("Causes that hit several tests", columns, rows)}`;
 
 async function buildTable(
   submissions: readonly SubmissionRow[],
-  failures: FailuresOfRepository,
+  { failures, cleared }: { failures: FailuresOfRepository; cleared: ClearedFailures },
   page: RepositoryPage,
 ): Promise<Markup> {
   if (submissions.length === 0) {
@@ -325,6 +328,15 @@ async function buildTable(
     failures,
     builds.flatMap(([build]) => failures.buildOf(build) ?? []),
   );
+  const outcomeOfBuild = (build: string, parts: readonly SubmissionRow[]) => {
+    const { flaky, others } = failed.get(failures.buildOf(build) ?? -1) ?? NONE_FAILED;
+    const isCleared = (test: number) =>
+      cleared.tests.get(build)?.has(failures.failures.testNos[test]!) ?? false;
+    return outcomeOf(parts, {
+      flakyCount: flaky.size,
+      failedCount: [...others.difference(flaky)].filter((test) => !isCleared(test)).length,
+    });
+  };
   return table(
     "Recent builds",
     ["Build|name", "Outcome|nowrap", "When|nowrap", "Commit|wide", "Results|number wide"],
@@ -332,7 +344,7 @@ async function buildTable(
       const [latest] = parts as [SubmissionRow];
       return [
         page.link.namedBuild(page.overview, latest),
-        outcomeOf(parts, failed.get(failures.buildOf(build) ?? -1)),
+        outcomeOfBuild(build, parts),
         page.at(latest.recordedAt),
         page.link.commit(page.overview, latest.commitOid),
         formatCount(parts.reduce((sum, { testResultCount }) => sum + testResultCount, 0)),
@@ -342,12 +354,17 @@ async function buildTable(
   );
 }
 
-function outcomeOf(parts: readonly SubmissionRow[], tests: FailedTests | undefined): Content {
+const NONE: ReadonlySet<number> = new Set();
+const NONE_FAILED: FailedTests = { flaky: NONE, others: NONE };
+
+function outcomeOf(
+  parts: readonly SubmissionRow[],
+  counts: { flakyCount: number; failedCount: number },
+): Content {
   const unfinished = parts.find(({ status }) => status !== "processed");
   return buildOutcome({
     status: unfinished?.status ?? "processed",
-    failedCount: tests?.others.size ?? 0,
-    flakyCount: tests?.flaky.size ?? 0,
-    failedWithoutTest: parts.some((part) => part.failedWithoutTest),
+    ...counts,
+    failedWithoutTest: redUploads(parts).length > 0,
   });
 }

@@ -61,7 +61,6 @@ const submission = v.object({
   tree_oid: v.optional(v.string(), ""),
   ran_test_count: v.optional(v.nullable(v.number()), null),
   skipped_test_count: v.optional(v.nullable(v.number()), null),
-  failed_without_test: v.optional(v.boolean(), false),
   pull_number: v.optional(v.nullable(v.number()), null),
 });
 type Submission = v.InferOutput<typeof submission>;
@@ -93,9 +92,13 @@ type Attempt = v.InferOutput<typeof attempt> & {
 
 const attemptsPage = v.object({ count: v.number(), tests: v.array(attempt) });
 
-const runsPage = v.object({
-  runs: v.array(v.object({ submission_id: v.string(), conclusion: v.string() })),
+const buildOutcome = v.object({
+  submissions: v.array(submission),
+  failed_test_ids: v.array(v.string()),
+  retried_test_ids: v.array(v.string()),
+  failed_without_test: v.boolean(),
 });
+type BuildOutcome = v.InferOutput<typeof buildOutcome>;
 
 const negativeResult = v.nullable(v.object({ recorded_at: v.string(), build_url: v.string() }));
 
@@ -178,7 +181,7 @@ export const getBuildVerdicts = defineTool({
     const repo = { ...repository, get };
     const found = await findBuild(repo, wanted);
     if (found === null) return { ...NOTHING, next_step: nothingFound(wanted) };
-    const { parts, failed, flaky } = found;
+    const { submissions: parts, failed, flaky, failed_without_test: isRed } = found;
     const [latest] = parts as [Submission];
     const { byTest, whole, missing } = await loadVerdicts(repo, parts, failed);
     const shown = failed.map((one) => ({
@@ -191,7 +194,6 @@ export const getBuildVerdicts = defineTool({
         view(one, { verdict, owners: await ownersOfTest(repo, one, verdict), webUrl })
       ),
     );
-    const isRed = parts.some((part) => part.failed_without_test);
     const web = ["repos", repository.owner, repository.name, "builds", latest.id]
       .map(encodeURIComponent).join("/");
     return shortened({
@@ -201,7 +203,7 @@ export const getBuildVerdicts = defineTool({
         commit_oid: latest.commit_oid,
         branch: latest.branch,
         recorded_at: latest.recorded_at,
-        failed_count: failed.length,
+        failed_count: found.failed_test_ids.length,
       },
       failed_without_test: isRed,
       failed: tests,
@@ -210,7 +212,7 @@ export const getBuildVerdicts = defineTool({
         name: cut(name, MIN_NAME_CHARACTERS),
       })),
       whole,
-      next_step: nextStep(tests, { count: failed.length, whole, missing, isRed }),
+      next_step: nextStep(tests, { count: found.failed_test_ids.length, whole, missing, isRed }),
       web_url: `${webUrl}/${web}`,
     });
   },
@@ -239,9 +241,8 @@ function withoutEmpty({ build_url, commit, pull, branch }: Wanted): Wanted {
   };
 }
 
-/** A build: its submissions, newest first, with the tests whose last attempt failed, and those that passed. */
-interface Build {
-  parts: Submission[];
+/** A build, with an attempt of each test that failed at last, or before. */
+interface Build extends BuildOutcome {
   failed: Attempt[];
   flaky: Attempt[];
 }
@@ -254,14 +255,28 @@ const pathOf = ({ owner, name }: Repo, ...rest: string[]) => ["api", "repos", ow
 async function findBuild(repo: Repo, wanted: Wanted): Promise<Build | null> {
   const found = await findSubmissions(repo, wanted);
   const builds = [...Map.groupBy(found, ({ id, build_url }) => build_url || id).values()];
-  let latest: Build | null = null;
-  for (const parts of builds.slice(0, MAX_BUILDS)) {
-    const attempts = await failedAttempts(repo, parts);
-    const build = { parts, ...await finalOutcomes(repo, { parts, attempts }) };
-    latest ??= build;
-    if (build.failed.length > 0 || parts.some((part) => part.failed_without_test)) return build;
+  let latest: BuildOutcome | null = null;
+  for (const [{ id }] of builds.slice(0, MAX_BUILDS) as [Submission][]) {
+    const outcome = await repo.get({
+      path: pathOf(repo, "submissions", id, "build"),
+      notFound: DELETED,
+    }, buildOutcome);
+    latest ??= outcome;
+    const isRed = outcome.failed_test_ids.length > 0 || outcome.failed_without_test;
+    if (isRed) return await withAttempts(repo, outcome);
   }
-  return latest;
+  return latest && await withAttempts(repo, latest);
+}
+
+const DELETED = "A CI run was deleted while it was read. Call again.";
+
+/** A build with the latest attempt of each of its failed tests that are read. */
+async function withAttempts(repo: Repo, outcome: BuildOutcome): Promise<Build> {
+  const { submissions, failed_test_ids, retried_test_ids } = outcome;
+  const attempts = await failedAttempts(repo, submissions);
+  const latest = new Map(attempts.toReversed().map((one) => [one.test_case_id, one]));
+  const pick = (ids: readonly string[]) => ids.flatMap((id) => latest.get(id) ?? []);
+  return { ...outcome, failed: pick(failed_test_ids), flaky: pick(retried_test_ids) };
 }
 
 async function findSubmissions(repo: Repo, wanted: Wanted): Promise<Submission[]> {
@@ -308,7 +323,7 @@ async function failedAttempts(repo: Repo, parts: readonly Submission[]): Promise
     const { tests } = await repo.get({
       path: pathOf(repo, "submissions", submission.id, "tests"),
       query: { status: "failed", limit: PAGE_SIZE },
-      notFound: "A CI run was deleted while it was read. Call again.",
+      notFound: DELETED,
     }, attemptsPage);
     return tests.map((test) => ({ ...test, submission }));
   }));
@@ -317,28 +332,6 @@ async function failedAttempts(repo: Repo, parts: readonly Submission[]): Promise
     const allCauses = ofTest.flatMap(({ causes }) => causes);
     return ofTest.map((one) => ({ ...one, allCauses }));
   }).flat();
-}
-
-/** The tests whose last attempt in a build failed, and those that passed on a retry. */
-async function finalOutcomes(
-  repo: Repo,
-  { parts, attempts }: { parts: readonly Submission[]; attempts: readonly Attempt[] },
-): Promise<Pick<Build, "failed" | "flaky">> {
-  const tests = [...Map.groupBy(attempts, (one) => one.test_case_id).values()];
-  const ids = new Set(parts.map(({ id }) => id));
-  const hasFailed = await Promise.all(tests.map(async (ofTest) => {
-    // It never passed on this code.
-    if (!ofTest.every((one) => one.is_disruption)) return true;
-    const { runs } = await repo.get({
-      path: ["api", "tests", ofTest[0]!.test_case_id, "runs"],
-      query: { limit: PAGE_SIZE },
-    }, runsPage);
-    const last = runs.find((run) => ids.has(run.submission_id) && run.conclusion !== "skipped");
-    return last?.conclusion !== "passing";
-  }));
-  const pick = (isFailed: boolean) =>
-    tests.filter((_, index) => hasFailed[index] === isFailed).map(([one]) => one!);
-  return { failed: pick(true), flaky: pick(false) };
 }
 
 /** Whether all tests ran in the jobs of a build, and what says that some are missing. */

@@ -1,0 +1,114 @@
+/** What a build ended with, of the uploads of all its jobs and attempts. */
+import { repeats } from "./repetition/submissions.ts";
+import { type Run, SelectedTests } from "./run.ts";
+
+/** What says which uploads of a build are attempts of the same job. */
+export const BUILD_COLUMNS = [
+  "buildUrl",
+  "commitOid",
+  "treeOid",
+  "environment",
+  "job",
+  "shard",
+  "attempt",
+] as const;
+
+/** An upload of a build. */
+export type BuildRun = Pick<Run<typeof BUILD_COLUMNS[number]>, typeof BUILD_COLUMNS[number]> & {
+  submissionId: string;
+};
+
+/** The uploads of one job at one code and environment, the earliest attempt first. */
+type Attempts<Upload> = Upload[][];
+
+/**
+ * The uploads of a build by job, environment and code, and by attempt. The number of an attempt decides where all
+ * of a job are known: its upload may be late. Uploads of one known attempt are legs of a matrix, or parts.
+ */
+function attemptsByJob<Upload extends BuildRun>(runs: readonly Upload[]): Attempts<Upload>[] {
+  const oldestFirst = runs.toSorted((a, b) => a.submissionId < b.submissionId ? -1 : 1);
+  const jobs = Map.groupBy(
+    oldestFirst,
+    ({ environment, job, treeOid, commitOid }) =>
+      JSON.stringify([environment, job, treeOid || null, treeOid ? null : commitOid]),
+  );
+  return [...jobs.values()].map((ofJob) => {
+    const attempts = [
+      ...Map.groupBy(ofJob, ({ job, attempt, submissionId }) =>
+        // Where the job is unknown, each upload repeats the others.
+        job === "" || attempt === "" ? submissionId : attempt).values(),
+    ];
+    const numberOf = ([first]: Upload[]) =>
+      /^\d+$/.test(first!.attempt) ? Number(first!.attempt) : NaN;
+    return attempts.some((uploads) => isNaN(numberOf(uploads)))
+      ? attempts
+      : attempts.sort((a, b) => numberOf(a) - numberOf(b));
+  });
+}
+
+/**
+ * The failures that stand at last: of each attempt, until as many later uploads repeat it. So one leg of a matrix that
+ * passes when it is run again does not hide that another one failed.
+ *
+ * @param options.ran the uploads that count; all unless given
+ */
+function standing<Upload extends BuildRun>(
+  attempts: Attempts<Upload>,
+  { isBad, ran = () => true, hasFile = false }: {
+    isBad(upload: Upload): boolean;
+    ran?: (upload: Upload) => boolean;
+    hasFile?: boolean;
+  },
+): Upload[] {
+  const open: Upload[] = [];
+  for (const uploads of attempts) {
+    const counted = uploads.filter(ran);
+    for (const upload of counted) {
+      const sameShard = open.findIndex(({ shard }) => shard === upload.shard);
+      const repeated = sameShard >= 0
+        ? sameShard
+        : open.findIndex((earlier) => repeats(earlier, upload, { hasFile }));
+      if (repeated >= 0) open.splice(repeated, 1);
+    }
+    open.push(...counted.filter(isBad));
+  }
+  return open;
+}
+
+/**
+ * The tests that failed in a build at last, of some: in any job, environment and code, whatever passed elsewhere. A
+ * later attempt of the job in which the test passed clears it. Skips and unknown outcomes do not count.
+ */
+export function failedTests(
+  runs: readonly (BuildRun & Run<"results">)[],
+  testNos: Iterable<number>,
+  { hasFile }: { hasFile(testNo: number): boolean },
+): Set<number> {
+  const selected = new SelectedTests(testNos);
+  const outcomes = new Map<number, Map<BuildRun, "positive" | "negative">>();
+  for (const testNo of selected.testNos) outcomes.set(testNo, new Map());
+  for (const run of runs) {
+    run.results.each(selected, (testNo, { outcome }) => {
+      if (outcome === "positive" || outcome === "negative") {
+        outcomes.get(testNo)!.set(run, outcome);
+      }
+    });
+  }
+  const jobs = attemptsByJob(runs);
+  const failed = new Set<number>();
+  for (const [testNo, ofTest] of outcomes) {
+    const isBad = (run: BuildRun) => ofTest.get(run) === "negative";
+    const ran = (run: BuildRun) => ofTest.has(run);
+    const options = { isBad, ran, hasFile: hasFile(testNo) };
+    if (jobs.some((attempts) => standing(attempts, options).length > 0)) failed.add(testNo);
+  }
+  return failed;
+}
+
+/** The uploads of a build that ended red without a failed test, and were not run again since. */
+export function redUploads<Upload extends BuildRun & { failedWithoutTest: boolean }>(
+  runs: readonly Upload[],
+): Upload[] {
+  const isBad = ({ failedWithoutTest }: Upload) => failedWithoutTest;
+  return attemptsByJob(runs).flatMap((attempts) => standing(attempts, { isBad }));
+}

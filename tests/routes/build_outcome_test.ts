@@ -1,0 +1,192 @@
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { after, before, beforeEach, it } from "@std/testing/bdd";
+import assert from "node:assert/strict";
+import type { Repository } from "../../db/admin/repositories.ts";
+import { countFailedWithoutTest } from "../../db/read/digest.ts";
+import type { Upload } from "../../db/write/store_submission.ts";
+import { WINDOW_SECONDS } from "../../lib/base/time.ts";
+import { toolEndpoint } from "../../lib/cli/tool_endpoint.ts";
+import type { TestResult } from "../../lib/report/result.ts";
+import { createApp } from "../../routes/mod.ts";
+import { describeWithDatabases } from "../database.ts";
+import { silentLog } from "../silent_log.ts";
+import { createFixture, DAY, type Fixture, NOW } from "./fixture.ts";
+import { parseHtml } from "./html.ts";
+
+const SERVICE = "https://flaky.example.org";
+const BUILD = "https://ci.example.org/builds/1";
+
+/** What a build ended with: its tests that failed at last, and whether a job is red without one. */
+interface Ended {
+  failed: number;
+  isRed: boolean;
+}
+
+const PASSED: Ended = { failed: 0, isRed: false };
+const FAILED: Ended = { failed: 1, isRed: false };
+const RED: Ended = { failed: 0, isRed: true };
+
+/** An upload: the tests of which `a` fails when `isFailed`. */
+type Leg = [isFailed: boolean, more?: Partial<Upload>];
+
+const attempt = (attempt: string, more: Partial<Upload> = {}) => ({ attempt, ...more });
+
+/** Uploads of one build, in the order in which they come. */
+const BUILDS: [title: string, legs: Leg[], ended: Ended][] = [
+  ["a leg that failed before one passed", [[true, attempt("1")], [false, attempt("1")]], FAILED],
+  ["a leg that failed after one passed", [[false, attempt("1")], [true, attempt("1")]], FAILED],
+  [
+    "unnamed legs that were run again",
+    [[true, attempt("1")], [false, attempt("1")], [false, attempt("2")], [false, attempt("2")]],
+    PASSED,
+  ],
+  [
+    "two legs that failed, of which one was run again",
+    [[true, attempt("1")], [true, attempt("1")], [false, attempt("2")]],
+    FAILED,
+  ],
+  ["two commits", [[true, { commitOid: "aaaaaa1" }], [false, { commitOid: "aaaaaa2" }]], FAILED],
+  [
+    "another environment",
+    [[true, { environment: "win" }], [false, { environment: "mac" }]],
+    FAILED,
+  ],
+  ["a job that was run again", [[true, attempt("1")], [false, attempt("2")]], PASSED],
+  ["a late upload of an earlier attempt", [[false, attempt("2")], [true, attempt("1")]], PASSED],
+  ["a job that was run again in unknown attempts", [[true], [false]], PASSED],
+  [
+    "a command that failed, and not when it was run again",
+    [[false, attempt("1", { exitCode: 1 })], [false, attempt("2", { exitCode: 0 })]],
+    PASSED,
+  ],
+  [
+    "a command that failed when it was run again",
+    [[false, attempt("1", { exitCode: 0 })], [false, attempt("2", { exitCode: 1 })]],
+    RED,
+  ],
+  [
+    "a command that failed, and not in another leg",
+    [[false, attempt("1", { exitCode: 1 })], [false, attempt("1", { exitCode: 0 })]],
+    RED,
+  ],
+];
+
+describeWithDatabases("what a build ended with", (database) => {
+  let fixture: Fixture;
+  let repository: Repository;
+  let client: Client;
+
+  before(async () => {
+    fixture = await createFixture(database(), { name: "acme" });
+    const app = createApp(
+      {
+        sql: database().sql,
+        now: () => NOW,
+        windowSeconds: WINDOW_SECONDS,
+        log: silentLog,
+      },
+      (inner) => [toolEndpoint(inner, { publicUrl: SERVICE, log: silentLog })],
+    );
+    client = new Client({ name: "test", version: "1.0.0" });
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(`${SERVICE}/mcp`), {
+        requestInit: {
+          headers: { authorization: `Bearer ${fixture.token}`, host: "flaky.example.org" },
+        },
+        fetch: (url, init) => app(new Request(url, init), "192.0.2.7"),
+      }),
+    );
+  });
+  after(() => client.close());
+
+  let repositoryCount = 0;
+  beforeEach(async () => {
+    repository = await fixture.addRepository("acme", `shop${repositoryCount++}`);
+  });
+
+  async function upload(results: Partial<TestResult>[], more: Partial<Upload> = {}) {
+    return await fixture.upload(repository, results, {
+      job: "unit",
+      branch: "fix",
+      commitOid: "aaaaaa1",
+      buildUrl: BUILD,
+      ...more,
+    });
+  }
+
+  const text = async (path: string) => parseHtml(await (await fixture.get(path)).text()).text;
+  const json = async (path: string) => await (await fixture.get(path)).json();
+
+  // deno-lint-ignore no-explicit-any -- read as an agent does
+  async function tool(): Promise<any> {
+    const result = await client.callTool({
+      name: "get_build_verdicts",
+      arguments: { repository: `acme/${repository.name}`, build_url: BUILD },
+    });
+    assert.ok(!result.isError, JSON.stringify(result.content));
+    return result.structuredContent;
+  }
+
+  for (const [title, legs, { failed, isRed }] of BUILDS) {
+    it(`is the same everywhere: ${title}`, async () => {
+      let id = "";
+      for (const [index, [isFailed, more]] of legs.entries()) {
+        const conclusion = isFailed ? "failure" : "passing";
+        ({ submissionId: id } = await upload([{ name: "a", conclusion }, { name: `b${index}` }], {
+          recordedAt: NOW - 100 + index,
+          ...more,
+        }));
+      }
+      const outcome = await json(`/api/repos/acme/${repository.name}/submissions/${id}/build`);
+      assert.equal(outcome.submissions.length, legs.length);
+      assert.deepEqual([outcome.failed_test_ids.length, outcome.failed_without_test], [
+        failed,
+        isRed,
+      ]);
+
+      const page = await text(`/repos/acme/${repository.name}/builds/${id}`);
+      const [, , headline] =
+        /(\d+ uploads?)?.*?((\d+)( of \d+)? tests? failed|All tests passed|No test failed|Red without a failed test)/
+          .exec(page)!;
+      assert.match(
+        headline!,
+        failed > 0
+          ? /^1 test failed/
+          : isRed
+          ? /^Red without/
+          : /^(All tests passed|No test failed)/,
+      );
+
+      const shown = failed > 0
+        ? /1 failed/
+        : isRed
+        ? /red without a failed test/
+        : /passed|1 flaky/;
+      const isIn = async (list: string) =>
+        (await text(`/repos/acme/${repository.name}/builds?outcome=${list}`))
+          .includes("1 build");
+      const list = await text(`/repos/acme/${repository.name}/builds`);
+      const start = list.indexOf("aaaaaa");
+      assert.match(list.slice(start), shown);
+      assert.equal(await isIn("failed"), failed > 0 || isRed);
+      const [item] =
+        (await (await fixture.get(`/repos/acme/${repository.name}/builds.ndjson`)).text()).trim()
+          .split("\n").map((line) => JSON.parse(line));
+      assert.deepEqual([item.failed_test_count, item.failed_without_test], [failed, isRed]);
+      const overview = await text(`/repos/acme/${repository.name}`);
+      assert.match(overview.slice(overview.indexOf("Recent builds")), shown);
+
+      const said = await tool();
+      assert.deepEqual([said.build.failed_count, said.failed.length, said.failed_without_test], [
+        failed,
+        failed,
+        isRed,
+      ]);
+      const red = await countFailedWithoutTest(database().sql, {
+        repositoryId: repository.repositoryId,
+        since: NOW - DAY,
+      });
+      assert.equal(red, isRed ? 1 : 0);
+    });
+  }
+});
