@@ -203,8 +203,9 @@ export async function findOwnConclusions(
   sql: Queryable,
   { repositoryId, run, base }: { repositoryId: number; run: EvidenceRun; base: string },
 ): Promise<{ massFailure: MassFailure | null; conclusions: ConclusionsOfTests } | null> {
-  const { submissionId } = run;
-  if (submissionId === null && (run.buildUrl === "" || run.code === null)) return null;
+  const { submissionId, buildUrl, attempt, code } = run;
+  // With an unknown attempt only its id tells which upload it is.
+  if (submissionId === null && (buildUrl === "" || attempt === "" || code === null)) return null;
   const runs = await loadRuns(sql, {
     repositoryId,
     columns: ["isOutage", "ranTestCount", "failedTestCount"],

@@ -189,10 +189,64 @@ function isOwn(sql: Queryable, run: EvidenceRun) {
     : sql`(s.submission_id = decode(${run.submissionId}, 'hex') or ${isSame})`;
 }
 
-/** SQL: whether the row `s` of `submission` is of the same build, job, environment, shard and attempt. */
-function isSameUpload(sql: Queryable, { buildUrl, job, environment, shard, attempt }: EvidenceRun) {
-  return buildUrl === "" ? sql`false` : sql`(s.build_url = ${buildUrl} and s.job = ${job}
-    and s.environment = ${environment} and s.shard = ${shard} and s.attempt = ${attempt})`;
+/**
+ * SQL: whether the row `s` of `submission` is of the same build, job, environment, shard and attempt. Where a service
+ * does not count attempts, these are earlier ones.
+ */
+function isSameUpload(sql: Queryable, run: EvidenceRun) {
+  return hasAttempt(run) ? isOfAttempt(sql, run) : sql`false`;
+}
+
+/** Whether its build and its attempt are known. */
+function hasAttempt({ buildUrl, attempt }: EvidenceRun): boolean {
+  return buildUrl !== "" && attempt !== "";
+}
+
+/** SQL: as {@linkcode isSameUpload}; an unknown attempt is equal to another one. */
+function isOfAttempt(sql: Queryable, { buildUrl, job, environment, shard, attempt }: EvidenceRun) {
+  return sql`(s.build_url = ${buildUrl} and s.job = ${job} and s.environment = ${environment}
+    and s.shard = ${shard} and s.attempt = ${attempt})`;
+}
+
+/** SQL: {@linkcode isOfAttempt}, by the index of builds. */
+function isOfAttemptByIndex(sql: Queryable, run: EvidenceRun) {
+  return sql`s.build_url <> '' and md5(s.build_url) = md5(${run.buildUrl})
+    and ${isOfAttempt(sql, run)}`;
+}
+
+/**
+ * The upload of a run that a client asks about, where its attempt is unknown; `null` if it is not stored. It is the
+ * latest of its build, job and shard, if that has these failures. Otherwise that is an earlier attempt.
+ */
+export async function findUploadOf(
+  sql: Queryable,
+  { repositoryId, run, failures }: {
+    repositoryId: number;
+    run: EvidenceRun;
+    failures: readonly GivenFailure[];
+  },
+): Promise<string | null> {
+  if (run.buildUrl === "" || run.attempt !== "") return null;
+  const [latest] = await loadRuns(sql, {
+    repositoryId,
+    columns: ["code", "results"],
+    where: isOfAttemptByIndex(sql, run),
+    limit: 1,
+  });
+  if (!latest || run.code !== null && latest.code !== run.code) return null;
+  const { submissionId } = latest;
+  const testNos = failures.flatMap(({ testNo }) => testNo ?? []);
+  const causes = await loadCauses(sql, { repositoryId, testNos, submissionIds: [submissionId] });
+  const passed = new Set<number>();
+  latest.results.each(new SelectedTests(testNos), (testNo, { counts }) => {
+    if (counts.positive > 0) passed.add(testNo);
+  });
+  const hasAll = failures.every(({ testNo, causes: own, hasPassed }) => {
+    const stored = causes.get(testNo!)?.get(submissionId);
+    return stored !== undefined && passed.has(testNo!) === hasPassed &&
+      knownCauses(own).every((cause) => stored.includes(cause));
+  });
+  return hasAll ? submissionId : null;
 }
 
 /** SQL: whether the row `n` of `negative_result` is not of this run itself. */
@@ -200,10 +254,9 @@ function isOfOther(
   sql: Queryable,
   { repositoryId, run }: Pick<HistoryOptions, "repositoryId" | "run">,
 ) {
-  const isNotSame = run.buildUrl === "" ? sql`true` : sql`n.submission_id <> all(array(
+  const isNotSame = !hasAttempt(run) ? sql`true` : sql`n.submission_id <> all(array(
     select s.submission_id from submission s
-    where s.repository_id = ${repositoryId} and s.build_url <> ''
-      and md5(s.build_url) = md5(${run.buildUrl}) and ${isSameUpload(sql, run)}))`;
+    where s.repository_id = ${repositoryId} and ${isOfAttemptByIndex(sql, run)}))`;
   return run.submissionId === null
     ? isNotSame
     : sql`n.submission_id <> decode(${run.submissionId}, 'hex') and ${isNotSame}`;
@@ -377,12 +430,9 @@ async function loadKnown(
   };
 }
 
-/**
- * As {@linkcode isOwn}, of runs of the same job and environment. With an unknown attempt the run itself, which a
- * client may ask about after its upload, would repeat itself by the rule of `repeats`.
- */
+/** As {@linkcode isSameUpload}, of runs of the same job and environment. */
 function isOwnUpload({ buildUrl, shard, attempt }: VersionRun, run: EvidenceRun): boolean {
-  return buildUrl !== "" && buildUrl === run.buildUrl && shard === run.shard &&
+  return hasAttempt(run) && buildUrl === run.buildUrl && shard === run.shard &&
     attempt === run.attempt;
 }
 

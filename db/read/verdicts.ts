@@ -12,7 +12,7 @@ import type { Patterns } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { loadBaseBranch } from "./base_branch.ts";
 import { findOwnConclusions, loadBuildUrls, type ShownConclusion, withUrl } from "./conclusions.ts";
-import { type EvidenceRun, findConclusions } from "./evidence.ts";
+import { type EvidenceRun, findConclusions, findUploadOf } from "./evidence.ts";
 import { ownersOf } from "./owners.ts";
 import { messageOf } from "./texts.ts";
 import { hasHash, isOfBase, isRecordedSince } from "./fragments.ts";
@@ -96,7 +96,10 @@ export async function loadJudgedRun(
   }));
   const { pullNumber = null } = run;
   const branch = pullNumber === null ? run.branch : branchOfPull(run.branch, [baseBranch]);
-  const whole: EvidenceRun = { ...run, branch, moment: now };
+  const asked: EvidenceRun = { ...run, branch, moment: now };
+  const submissionId = run.submissionId ??
+    await findUploadOf(tx, { repositoryId, run: asked, failures });
+  const whole: EvidenceRun = { ...asked, submissionId };
   const { massFailure, conclusions } = await findConclusions(tx, {
     repositoryId,
     run: whole,

@@ -39,6 +39,8 @@ export interface CaseFacts {
   variant?: number;
   /** Whether the report says that it is a retry. */
   isRetry?: boolean;
+  /** Whether a failure of the case is its last attempt, and not the first. */
+  endsLast?: boolean;
 }
 
 /** Whole microseconds of a duration in seconds; 0 if it is negative or no finite number. */
@@ -161,13 +163,13 @@ export class TestCase {
   }
 
   /**
-   * The results in the order in which they happened: the ending is the first attempt of a test
-   * that failed in spite of retries, and the last one of a test that passed after them.
+   * The results in the order in which they happened: the ending is the last attempt of a test that passed after
+   * others, and the first one of a test that failed in spite of retries, unless the tool says otherwise.
    */
   results(): TestResult[] {
     const ending = this.#ending();
     if (!this.#attempts) return [this.#resultOf(ending)];
-    const all = isNegative(ending.conclusion)
+    const all = isNegative(ending.conclusion) && !this.#facts.endsLast
       ? [ending, ...this.#attempts]
       : [...this.#attempts, ending];
     return all.map((attempt) => this.#resultOf(attempt));

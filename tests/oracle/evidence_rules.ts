@@ -116,10 +116,27 @@ export class EvidenceRules {
       [...this.runs, run].some(({ branch, commit }) => branch === "main" && commit === one.commit);
   }
 
-  /** The run itself, as its upload. */
+  /** The run itself, as its upload. Runs with an unknown attempt are different ones. */
   isOwn(one: PlainRun, run: PlainRun): boolean {
-    return one.build === run.build && one.job === run.job &&
-      one.environment === run.environment && one.attempt === run.attempt;
+    return one === run || run.attempt !== "" && isSameAttempt(one, run);
+  }
+
+  /**
+   * What a client is answered that asks about a run, which may be stored. With an unknown attempt the last one of its
+   * build is the run itself, if it has these failures.
+   */
+  answer(
+    run: PlainRun,
+    names: readonly string[],
+  ): { conclusions: Map<string, PlainConclusion>; isItself: boolean } {
+    const last = this.runs.filter((one) => run.attempt === "" && isSameAttempt(one, run)).at(-1);
+    const isItself = last !== undefined && last.commit === run.commit &&
+      names.every((name) =>
+        hasFailed(last, name) &&
+        last.tests.get(name)!.includes(null) === run.tests.get(name)!.includes(null) &&
+        causesOf(run, name).every((cause) => causesOf(last, name).includes(cause))
+      );
+    return { conclusions: isItself ? this.#concluded.get(last)! : this.conclude(run), isItself };
   }
 
   /** Runs of the same job in the same environment, or all if there is none. */
@@ -234,6 +251,11 @@ function isOfQueue({ branch }: PlainRun): boolean {
 
 function isSameChange(a: PlainRun, b: PlainRun): boolean {
   return a.branch === b.branch || a.pull !== 0 && a.pull === b.pull;
+}
+
+function isSameAttempt(a: PlainRun, b: PlainRun): boolean {
+  return a.build === b.build && a.job === b.job && a.environment === b.environment &&
+    a.attempt === b.attempt;
 }
 
 function isSameVersion(a: PlainRun, b: PlainRun): boolean {

@@ -85,7 +85,7 @@ export class CtrfReader implements ReportReader {
 
   #readTest(test: Test, line: number): void {
     const identity = this.#identityOf(test, line);
-    const status = textIn(test["status"]);
+    const status = statusOf(test);
     const outcomes = [...this.#attemptsOf(test, status), ...endingOf(test, status)];
     this.#totals.testCount++;
     this.#totals.failureCount +=
@@ -95,6 +95,7 @@ export class CtrfReader implements ReportReader {
       // Any other word leaves the outcome open.
       conclusion: outcomes.length > 0 || status === "passed" ? "passing" : "unknown",
       outcomes,
+      endsLast: true,
       output: arrayIn(test["stdout"]).map(textIn).join("\n"),
     }));
   }
@@ -128,7 +129,7 @@ export class CtrfReader implements ReportReader {
   }
 
   /** The failed attempts before the last. */
-  #attemptsOf({ retries, retryAttempts }: Test, status: string): Outcome[] {
+  #attemptsOf({ retries, retryAttempts, message }: Test, status: string): Outcome[] {
     const listed = arrayIn(retryAttempts).map(objectIn);
     const count = Math.floor(numberIn(retries));
     const limit = REPORT_LIMITS.attemptCount;
@@ -137,10 +138,12 @@ export class CtrfReader implements ReportReader {
     }
     if (listed.length > 0) {
       // Some list the last attempt as well.
-      const isWhole = listed.length > count && count > 0 ||
-        count === 0 && textIn(listed.at(-1)!["status"]) === status && status === "passed";
+      const last = listed.at(-1)!;
+      const isLast = statusOf(last) === status &&
+        (status === "passed" || textIn(last["message"]) === textIn(message));
+      const isWhole = count > 0 ? listed.length > count : isLast;
       return (isWhole ? listed.slice(0, -1) : listed)
-        .filter((attempt) => textIn(attempt["status"]) === "failed")
+        .filter((attempt) => statusOf(attempt) === "failed")
         .map((attempt) => ({
           conclusion: "failure",
           isAttempt: true,
@@ -153,6 +156,14 @@ export class CtrfReader implements ReportReader {
       ? Array.from({ length: count }, () => ({ conclusion: "failure", isAttempt: true }))
       : [];
   }
+}
+
+/** Words of tools for a failure, where they call it `other`. */
+const FAILED = /^(?:failed|failure|error|errored|broken|crashed|timed ?out)$/i;
+
+function statusOf({ status, rawStatus }: Test): string {
+  const text = textIn(status);
+  return text === "other" && FAILED.test(textIn(rawStatus)) ? "failed" : text;
 }
 
 function endingOf(test: Test, status: string): Outcome[] {

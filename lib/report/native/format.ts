@@ -56,14 +56,16 @@ export interface Outcome {
 export function caseOf(
   identity: TestIdentity,
   format: ReportTool,
-  { seconds, conclusion = "passing", outcomes, output }: {
+  { seconds, conclusion = "passing", endsLast = false, outcomes, output }: {
     seconds: number;
     conclusion?: "passing" | "unknown";
+    /** As the field of the facts of a case. */
+    endsLast?: boolean;
     outcomes: readonly Outcome[];
     output?: string;
   },
 ): TestCase {
-  const facts = { durationMicroseconds: microsecondsOf(seconds), conclusion };
+  const facts = { durationMicroseconds: microsecondsOf(seconds), conclusion, endsLast };
   const testCase = new TestCase(identity, facts, format);
   for (const { conclusion, isAttempt = false, message = "", text = "", seconds = 0 } of outcomes) {
     const durationMicroseconds = microsecondsOf(seconds);

@@ -85,6 +85,21 @@ describeWithDatabases("the evidence of an upload", (database) => {
     assert.deepEqual(await evidenceOf(failed), { a: ["first", "not_the_change"] });
   });
 
+  it("is `passed_here` after a pass in the same build, where attempts are unknown, and not of a known attempt", async () => {
+    await passes(20);
+    const build = (number: number) => ({
+      ...MINE,
+      commitOid: `aaaaaaa${number}`,
+      buildUrl: `https://ci.example.com/build-${number}`,
+    });
+    await upload({ a: null }, build(1));
+    const again = await upload({ a: "broken" }, build(1));
+    assert.deepEqual(await evidenceOf(again), { a: ["passed_here", "not_the_change"] });
+    await upload({ a: null }, { ...build(2), attempt: "1" });
+    const sameAttempt = await upload({ a: "broken" }, { ...build(2), attempt: "1" });
+    assert.deepEqual(await evidenceOf(sameAttempt), { a: ["first", null] });
+  });
+
   it("and disruptions of more failures than are handled at once are those of each test", async () => {
     const count = TESTS_AT_ONCE + 10;
     const names = Array.from({ length: count }, (_, number) => `test ${number}`);

@@ -99,6 +99,34 @@ describe("CTRF", () => {
     }
   });
 
+  it("has the attempts of a test before the last one, whatever words a tool has for failures", async () => {
+    const failed = (message: string) => ({ status: "failed", message, duration: 1 });
+    const passed = { status: "passed" };
+    const cases: [test: object, results: string[]][] = [
+      [{ ...failed("last"), retries: 1, retryAttempts: [failed("first")] }, ["first", "last"]],
+      [{ ...failed("last"), retryAttempts: [failed("first"), failed("last")] }, ["first", "last"]],
+      [{ ...passed, retries: 1, retryAttempts: [failed("first")] }, ["first", "passing"]],
+      [{ ...passed, retryAttempts: [failed("first"), passed] }, ["first", "passing"]],
+      [
+        {
+          ...passed,
+          retryAttempts: [{ ...failed("late"), status: "other", rawStatus: "timedOut" }],
+        },
+        ["late", "passing"],
+      ],
+      [{ ...passed, retryAttempts: [{ status: "other", rawStatus: "todo" }] }, ["passing"]],
+      [{ ...failed("late"), status: "other", rawStatus: "timedOut" }, ["late"]],
+    ];
+    for (const [test, expected] of cases) {
+      const { results } = await read(report({ ...base, ...test }));
+      assert.deepEqual(
+        results.map(({ message, conclusion }) => message || conclusion),
+        expected,
+        JSON.stringify(test),
+      );
+    }
+  });
+
   const report = (test: object, tool = "other") =>
     JSON.stringify({ reportFormat: "CTRF", results: { tool: { name: tool }, tests: [test] } });
   const base = { name: "t", duration: 3 };
