@@ -37,19 +37,21 @@ export async function loadConclusionRecord(
 ): Promise<ConclusionRecord & { baseBranch: string }> {
   // Nearly every failure has a share of its own: only those that count for the scores are read.
   const isScored = sql`truth is not null and evidence <> 'passed_here'`;
-  const rows = await sql<Row[]>`
-    select evidence, is_on_base as "isOnBase",
-      case when ${isScored} then share_not_the_change end as "notTheChange",
-      case when ${isScored} then share_of end as "of",
-      case when ${isScored} then share_from end as "from", truth, count(*)::int as count
-    from failure_evidence
-    where repository_id = ${repositoryId} and ${countsOnce(sql)}
-      and submission_id >= decode(${firstSubmissionId(since)}, 'hex')
-    group by 1, 2, 3, 4, 5, 6`;
+  const [baseBranch, rows] = await Promise.all([
+    loadBaseBranch(sql, { repositoryId, now }),
+    sql<Row[]>`
+      select evidence, is_on_base as "isOnBase",
+        case when ${isScored} then share_not_the_change end as "notTheChange",
+        case when ${isScored} then share_of end as "of",
+        case when ${isScored} then share_from end as "from", truth, count(*)::int as count
+      from failure_evidence
+      where repository_id = ${repositoryId} and ${countsOnce(sql)}
+        and submission_id >= decode(${firstSubmissionId(since)}, 'hex')
+      group by 1, 2, 3, 4, 5, 6`,
+  ]);
   const failures = rows.map(({ notTheChange, of, from, ...row }): SaidFailures => ({
     ...row,
     share: notTheChange === null ? null : { notTheChange, of: of!, from: from! },
   }));
-  const baseBranch = await loadBaseBranch(sql, { repositoryId, now });
   return { baseBranch, ...conclusionRecord(failures) };
 }

@@ -88,6 +88,15 @@ export interface TestInState extends TestIdentity, TestStateFacts {
   isStopped: boolean;
 }
 
+/** What the states of all tests of a repository are worked out from. */
+interface BaseHistory {
+  base: string;
+  /** The runs on the base branch, oldest first, with those of outages. */
+  all: BaseRun[];
+  /** The tests with a disruption in the window. */
+  disruptive: Set<number>;
+}
+
 /** A repository, and a window that ends now. */
 interface RepositoryWindow {
   repositoryId: number;
@@ -98,6 +107,8 @@ interface RepositoryWindow {
 
 interface StatesQuery extends RepositoryWindow {
   states: readonly TestState[];
+  /** What {@linkcode loadBaseHistory} loaded for the same window; loaded unless given. */
+  history?: BaseHistory;
   /** Which of the tests in these states; all unless given. */
   isListed?: (test: Pick<TestInState, "state" | "isDisruptive">) => boolean;
   /** Also finds the tests that pass again. */
@@ -171,6 +182,19 @@ export async function loadTestStates(
   };
 }
 
+/** The history of the base branch. Who loads it first and the rest afterwards works while the database reads the rest. */
+export async function loadBaseHistory(
+  sql: Queryable,
+  window: RepositoryWindow,
+): Promise<BaseHistory> {
+  const base = await loadBaseBranch(sql, window);
+  const [all, disruptive] = await Promise.all([
+    loadBaseRuns(sql, { ...window, base }),
+    selectDisruptive(sql, window),
+  ]);
+  return { base, all, disruptive };
+}
+
 type States = ReturnType<typeof statesOf>;
 type Names = Awaited<ReturnType<typeof loadIdentities>>;
 
@@ -183,8 +207,9 @@ type Names = Awaited<ReturnType<typeof loadIdentities>>;
  */
 async function loadStates(
   sql: Queryable,
-  { withMerelyFlaky, withProving, withOthers, ...window }:
+  { history, withMerelyFlaky, withProving, withOthers, ...window }:
     & RepositoryWindow
+    & Pick<StatesQuery, "history">
     & { withMerelyFlaky: boolean; withProving: boolean; withOthers: boolean },
 ): Promise<{
   base: string;
@@ -193,11 +218,7 @@ async function loadStates(
   found: States;
   names: Names;
 }> {
-  const [base, disruptive] = await Promise.all([
-    loadBaseBranch(sql, window),
-    selectDisruptive(sql, window),
-  ]);
-  const all = await loadBaseRuns(sql, { ...window, base });
+  const { base, all, disruptive } = history ?? await loadBaseHistory(sql, window);
   const runs = countedRuns(all);
   const failed = testsWithFailures(runs, disruptive);
   const testNos = withMerelyFlaky || withProving
@@ -480,7 +501,6 @@ async function withoutPassed(
   return tests.filter((test) => !passed.has(test));
 }
 
-/** The runs on the base branch, oldest first, with those of outages. */
 async function loadBaseRuns(
   sql: Queryable,
   { repositoryId, base }: { repositoryId: number; base: string },

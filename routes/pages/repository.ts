@@ -10,7 +10,7 @@ import { loadFlakyMicroseconds } from "../../db/read/flaky_time.ts";
 import { loadNewlyFlakyTests } from "../../db/read/newly_flaky_tests.ts";
 import { loadOverviews, type Overview } from "../../db/read/repositories.ts";
 import { loadSubmissionsPage, type SubmissionRow } from "../../db/read/submissions.ts";
-import { loadTestStates } from "../../db/read/test_states.ts";
+import { loadBaseHistory, loadTestStates } from "../../db/read/test_states.ts";
 import { loadTestNames } from "../../db/read/names_of_tests.ts";
 import {
   buildKey,
@@ -81,9 +81,11 @@ export const repositoryPage = definePage({
     const windowStart = rangeStart(days, request);
     const firstDay = today - daysOf(days) + 1;
     // What takes the program longest comes first: it works while the database reads the rest.
+    const history = await load(loadBaseHistory, {});
     const [states, failures, flakyMicroseconds, overviews, recent, newTests, record, cleared] =
       await Promise.all([
         load(loadTestStates, {
+          history,
           states: BAD_STATES,
           isListed: isInNoOtherList,
           offset: 0,
