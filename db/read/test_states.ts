@@ -377,11 +377,7 @@ interface OftenFailed extends TestIdentity {
  * tests in it: a job may run several suites in turn, or have stopped running a test. Without those that passed for
  * certain in the next submission, which has the same list and skipped none of it.
  */
-async function selectOftenFailed(
-  sql: Queryable,
-  { repositoryIds, base }: { repositoryIds: readonly number[]; base: string },
-): Promise<OftenFailed[]> {
-  const ids = arrayOf(repositoryIds);
+async function selectOftenFailed(sql: Queryable, query: FailedQuery): Promise<OftenFailed[]> {
   return await sql<OftenFailed[]>`
     select f.repository_id::float8 as "repositoryId", n.test_no as "testNo",
       case when not next.is_older then encode(next.submission_id, 'hex') end as "nextId",
@@ -390,83 +386,100 @@ async function selectOftenFailed(
       -- The next submission is looked up once for all tests that failed last in the same one.
       select f.repository_id, f.job, f.environment, f.list, f.last_id,
         array_agg(f.test_no) as test_nos
-      from (
-        select b.repository_id, n.test_no, b.job, b.environment, l.list,
-          max(encode(b.submission_id, 'hex') collate "C") as last_id
-        from (
-          select s.*, row_number() over of_job <= ${LATEST_FAILED} as is_latest,
-            count(*) over of_list >= ${MIN_BROKEN_RUNS} and row_number() over of_list <=
-              case when first_value(s.skipped_test_count) over of_list > 0
-                then ${LATEST_FAILED_WITH_SKIPPED}::int else ${LATEST_FAILED}::int end as is_latest_of_list
-          from repository_state r
-          cross join lateral (
-            select s.repository_id, s.submission_id, s.job, s.environment, s.shard, s.test_list_no,
-              s.skipped_test_count
-            from submission s
-            where s.repository_id = r.repository_id and ${branchTestedFor(sql)} = ${base}
-              and s.failed_test_count > 0 and s.status = 'processed'
-              and ${isOneOf(sql, sql`s.repository_id`, repositoryIds)}
-            order by s.submission_id desc
-            limit ${FAILED_SUBMISSIONS}
-          ) s
-          where r.repository_id = any(${ids}::bigint[])
-          window of_job as (
-              partition by s.repository_id, s.job, s.environment, s.shard
-              order by s.submission_id desc rows between unbounded preceding and unbounded following),
-            of_list as (
-              partition by s.repository_id, s.job, s.environment, s.test_list_no
-              order by s.submission_id desc rows between unbounded preceding and unbounded following)
-        ) b
-        cross join lateral (
-          select distinct n.test_no from negative_result n
-          where n.repository_id = b.repository_id and n.submission_id = b.submission_id
-            and ${isOneOf(sql, sql`n.repository_id`, repositoryIds)}
-          offset 0
-        ) n
-        cross join lateral (
-          values (-1, b.is_latest), (b.test_list_no, b.is_latest_of_list)
-        ) l (list, is_latest)
-        where (b.is_latest or b.is_latest_of_list) and l.is_latest
-        group by b.repository_id, n.test_no, b.job, b.environment, l.list
-        having count(*) >= ${MIN_BROKEN_RUNS}
-      ) f
+      from ${failedOften(sql, query)} f
       group by f.repository_id, f.job, f.environment, f.list, f.last_id
     ) f
     cross join lateral (
       select s.shard, s.test_list_no, s.code_version from submission s
       where s.repository_id = f.repository_id and s.submission_id = decode(f.last_id, 'hex')
-        and ${isOneOf(sql, sql`s.repository_id`, repositoryIds)}
+        and ${isOneOf(sql, sql`s.repository_id`, query.repositoryIds)}
       offset 0
     ) last
-    left join lateral (
-      select s.submission_id, s.test_list_no = last.test_list_no and s.skipped_test_count = 0 as has_all,
-        -- What passed at code that ran before may fail at the latest.
-        s.code_version <> last.code_version and exists (
-          select true from submission o
-          where o.repository_id = f.repository_id and o.code_version = s.code_version
-            and ${isOneOf(sql, sql`o.repository_id`, repositoryIds)}
-            and o.submission_id < decode(f.last_id, 'hex')) as is_older
-      from (
-        select * from submission s
-        where s.repository_id = f.repository_id and s.submission_id > decode(f.last_id, 'hex')
-          and ${isOneOf(sql, sql`s.repository_id`, repositoryIds)}
-        order by s.submission_id
-        limit ${NEXT_SUBMISSIONS}
-      ) s
-      where s.job = f.job and s.environment = f.environment and s.status = 'processed'
-        and (s.test_list_no = f.list or f.list = -1 and s.shard = last.shard)
-        and ${isOfBase(sql, basePatterns(base))}
-      order by s.submission_id
-      limit 1
-    ) next on true
+    left join lateral ${nextSubmission(sql, query)} next on true
     cross join lateral unnest(f.test_nos) n (test_no)
     cross join lateral (
       select t.suite, t.class, t.name, t.file from test t
       where t.repository_id = f.repository_id and t.test_no = n.test_no
-        and ${isOneOf(sql, sql`t.repository_id`, repositoryIds)}
+        and ${isOneOf(sql, sql`t.repository_id`, query.repositoryIds)}
       offset 0
     ) t
     where (next.has_all and not next.is_older) is not true`;
+}
+
+interface FailedQuery {
+  repositoryIds: readonly number[];
+  base: string;
+}
+
+/** SQL: the tests that failed three times, by job and environment, and by list (-1: in shards); and where they failed last. */
+function failedOften(sql: Queryable, query: FailedQuery) {
+  return sql`(
+    select b.repository_id, n.test_no, b.job, b.environment, l.list,
+      max(encode(b.submission_id, 'hex') collate "C") as last_id
+    from ${failedSubmissions(sql, query)} b
+    cross join lateral (
+      select distinct n.test_no from negative_result n
+      where n.repository_id = b.repository_id and n.submission_id = b.submission_id
+        and ${isOneOf(sql, sql`n.repository_id`, query.repositoryIds)}
+      offset 0
+    ) n
+    cross join lateral (
+      values (-1, b.is_latest), (b.test_list_no, b.is_latest_of_list)
+    ) l (list, is_latest)
+    where (b.is_latest or b.is_latest_of_list) and l.is_latest
+    group by b.repository_id, n.test_no, b.job, b.environment, l.list
+    having count(*) >= ${MIN_BROKEN_RUNS})`;
+}
+
+/** SQL: the failed submissions of the base branch, with whether each is among the latest of its shard, and of its list. */
+function failedSubmissions(sql: Queryable, { repositoryIds, base }: FailedQuery) {
+  return sql`(
+    select s.*, row_number() over of_job <= ${LATEST_FAILED} as is_latest,
+      count(*) over of_list >= ${MIN_BROKEN_RUNS} and row_number() over of_list <=
+        case when first_value(s.skipped_test_count) over of_list > 0
+          then ${LATEST_FAILED_WITH_SKIPPED}::int else ${LATEST_FAILED}::int end as is_latest_of_list
+    from repository_state r
+    cross join lateral (
+      select s.repository_id, s.submission_id, s.job, s.environment, s.shard, s.test_list_no,
+        s.skipped_test_count
+      from submission s
+      where s.repository_id = r.repository_id and ${branchTestedFor(sql)} = ${base}
+        and s.failed_test_count > 0 and s.status = 'processed'
+        and ${isOneOf(sql, sql`s.repository_id`, repositoryIds)}
+      order by s.submission_id desc
+      limit ${FAILED_SUBMISSIONS}
+    ) s
+    where r.repository_id = any(${arrayOf(repositoryIds)}::bigint[])
+    window of_job as (
+        partition by s.repository_id, s.job, s.environment, s.shard
+        order by s.submission_id desc rows between unbounded preceding and unbounded following),
+      of_list as (
+        partition by s.repository_id, s.job, s.environment, s.test_list_no
+        order by s.submission_id desc rows between unbounded preceding and unbounded following))`;
+}
+
+/** SQL: the next submission of the job after a last failure, `f` and `last`; other columns compare the two. */
+function nextSubmission(sql: Queryable, { repositoryIds, base }: FailedQuery) {
+  return sql`(
+    select s.submission_id, s.test_list_no = last.test_list_no and s.skipped_test_count = 0 as has_all,
+      -- What passed at code that ran before may fail at the latest.
+      s.code_version <> last.code_version and exists (
+        select true from submission o
+        where o.repository_id = f.repository_id and o.code_version = s.code_version
+          and ${isOneOf(sql, sql`o.repository_id`, repositoryIds)}
+          and o.submission_id < decode(f.last_id, 'hex')) as is_older
+    from (
+      select * from submission s
+      where s.repository_id = f.repository_id and s.submission_id > decode(f.last_id, 'hex')
+        and ${isOneOf(sql, sql`s.repository_id`, repositoryIds)}
+      order by s.submission_id
+      limit ${NEXT_SUBMISSIONS}
+    ) s
+    where s.job = f.job and s.environment = f.environment and s.status = 'processed'
+      and (s.test_list_no = f.list or f.list = -1 and s.shard = last.shard)
+      and ${isOfBase(sql, basePatterns(base))}
+    order by s.submission_id
+    limit 1)`;
 }
 
 /** Without the tests that passed in the next submission of every job in which they failed often. */
