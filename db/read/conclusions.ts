@@ -16,7 +16,7 @@ import { loadRuns } from "./runs.ts";
 
 export interface ShownConclusion extends Conclusion {
   isOnBase: boolean;
-  /** Whether its latest run on the base branch had failed, or it had failed there in the window with this cause. */
+  /** Whether its latest run on the base branch had failed, or it had failed there in the window with its causes. */
   isKnownOnBase: boolean;
   /** The submission that it rests on; `null` without one, or when it is deleted. */
   restsOn: { submissionId: string; recordedAt: number; buildUrl: string } | null;

@@ -1,6 +1,6 @@
 // Tests: tests/db/write/evidence_test.ts
 /** What was known of failed tests at a moment: the evidence for failures. */
-import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
+import { MORE_CAUSES, NO_TEXT } from "../../lib/analysis/failure_causes.ts";
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import { ImpliedPasses, NO_IMPLIED_PASSES } from "../../lib/analysis/repetition/implied_passes.ts";
 import {
@@ -76,7 +76,7 @@ interface GivenFailure {
 export interface FoundConclusion extends Conclusion {
   isOnBase: boolean;
   restsOn: KnownRun | null;
-  /** Whether its latest run on the base branch failed, or it failed there in the window with this cause. */
+  /** Whether its latest run on the base branch failed, or it failed there in the window with its causes. */
   isKnownOnBase: boolean;
 }
 
@@ -244,7 +244,7 @@ export async function findUploadOf(
   const hasAll = failures.every(({ testNo, causes: own, hasPassed }) => {
     const stored = causes.get(testNo!)?.get(submissionId);
     return stored !== undefined && passed.has(testNo!) === hasPassed &&
-      knownCauses(own).every((cause) => stored.includes(cause));
+      knownCauses(own).every((cause) => cause === MORE_CAUSES || stored.includes(cause));
   });
   return hasAll ? submissionId : null;
 }

@@ -81,19 +81,25 @@ export interface KnownOfTest {
 }
 
 /**
- * Whether the latest run of a test on the base branch failed, or it failed there with a cause of this failure in a
- * submission from `firstId` on.
+ * Whether the latest run of a test on the base branch failed, or it failed there with the causes of this failure in
+ * submissions from `firstId` on.
  */
 export function isKnownOnBase(
   causes: readonly string[],
   { base, failures }: Pick<KnownOfTest, "base" | "failures">,
   firstId: string,
 ): boolean {
-  const own = new Set(causes);
   return base.latest?.hasFailed === true ||
-    failures.some((one) =>
-      one.isOnBase && one.submissionId >= firstId && one.causes.some((cause) => own.has(cause))
-    );
+    areSeen(causes, failures.filter((one) => one.isOnBase && one.submissionId >= firstId));
+}
+
+/**
+ * Whether each cause of a failure was seen in an earlier one. One that is new, as that of the last attempt may be, is
+ * enough for the failure not to be the same.
+ */
+function areSeen(causes: readonly string[], failures: readonly EarlierFailure[]): boolean {
+  return causes.length > 0 &&
+    causes.every((cause) => failures.some((one) => one.causes.includes(cause)));
 }
 
 /** Evidence, with the facts that are said about it. */
@@ -137,7 +143,12 @@ export function findEvidence(
     baseFailedCount: failedCount,
   });
   if (passedIn) return find("passed_here", passedIn, alikeCount);
-  const latest = base.latest?.hasFailed &&
+  // An unknown branch may be this one.
+  const elsewhere = alike.filter(({ branch, isSamePull, isOnBase }) =>
+    isOnBase || branch !== "" && branch !== run.branch && !isSamePull
+  );
+  const isSeen = areSeen(causes, elsewhere);
+  const latest = isSeen && base.latest?.hasFailed &&
     alike.find(({ submissionId }) => submissionId === base.latest!.submissionId);
   if (latest) return find("fails_on_base", latest, alikeCount);
   if (run.massFailure === "outage") return find("outage", null, base.failedCount);
@@ -145,19 +156,15 @@ export function findEvidence(
   if (run.massFailure === "together" || run.failedTestCount >= MIN_TOGETHER && isNewHere) {
     return find("together", null, base.failedCount);
   }
-  // An unknown branch may be this one.
-  const elsewhere = alike.filter(({ branch, isSamePull, isOnBase }) =>
-    isOnBase || branch !== "" && branch !== run.branch && !isSamePull
-  );
   const failedBefore = before !== null &&
     failures.some((one) => one.submissionId === before.submissionId && isAlike(one));
-  if (elsewhere.length > 0 && !failedBefore) {
+  if (isSeen && !failedBefore) {
     // Those that are counted say most, then others on the base branch.
     const restsOn = counted.at(-1) ?? alikeOnBase.at(-1) ?? elsewhere.at(-1)!;
     return find("seen_elsewhere", restsOn, alikeCount);
   }
   const others = failures.filter(({ isSameCode }) => !isSameCode);
-  if (others.length > 0 && !failures.some(isAlike)) {
+  if (others.length > 0 && !areSeen(causes, failures)) {
     return find("new_cause", others.at(-1)!, base.failedCount);
   }
   if (base.runCount === 0) return find("new_test", null, 0);

@@ -78,7 +78,18 @@ export class EvidenceRules {
     const onBase = this.sameJobIfAny(ran.filter((one) => this.isBaseOf(one, run)), run);
     const latest = onBase.filter((one) => one.commit !== run.commit && !this.#outages.has(one))
       .at(-1);
-    if (latest && hasFailed(latest, name) && isAlike(latest)) return "fails_on_base";
+    const failed = ran.filter((one) =>
+      hasFailed(one, name) && (run.branch !== "" || this.isBaseOf(one, run))
+    );
+    const atOtherCode = failed.filter((one) => one.commit !== run.commit);
+    const elsewhere = atOtherCode.filter((one) =>
+      this.isBaseOf(one, run) || one.branch !== "" && !isSameChange(one, run)
+    );
+    const hasAllCauses = (runs: PlainRun[]) =>
+      causes.length > 0 &&
+      causes.every((cause) => runs.some((one) => causesOf(one, name).includes(cause)));
+    const isSeen = hasAllCauses(elsewhere);
+    if (latest && hasFailed(latest, name) && isAlike(latest) && isSeen) return "fails_on_base";
 
     const kind = this.massFailure(run);
     if (kind === "outage") return "outage";
@@ -86,20 +97,12 @@ export class EvidenceRules {
     const isNewHere = !causes.some((cause) => lately.has(cause));
     if (kind === "together" || failedTests(run).length >= 10 && isNewHere) return "together";
 
-    const failed = ran.filter((one) =>
-      hasFailed(one, name) && (run.branch !== "" || this.isBaseOf(one, run))
-    );
-    const atOtherCode = failed.filter((one) => one.commit !== run.commit);
-    const elsewhere = atOtherCode.filter((one) =>
-      isAlike(one) &&
-      (this.isBaseOf(one, run) || one.branch !== "" && !isSameChange(one, run))
-    );
     const before = run.branch === ""
       ? undefined
       : this.sameJobIfAny(ran.filter((one) => isSameChange(one, run)), run).at(-1);
     const failedBefore = before !== undefined && hasFailed(before, name) && isAlike(before);
-    if (elsewhere.length > 0 && !failedBefore) return "seen_elsewhere";
-    if (atOtherCode.length > 0 && !failed.some(isAlike)) return "new_cause";
+    if (isSeen && !failedBefore) return "seen_elsewhere";
+    if (atOtherCode.length > 0 && !hasAllCauses(failed)) return "new_cause";
     if (onBase.length === 0) return "new_test";
     const isClean = !onBase.some((one) => hasFailed(one, name));
     return onBase.length >= 20 && isClean ? "first" : "few";

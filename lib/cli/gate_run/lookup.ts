@@ -12,6 +12,7 @@ import {
 } from "../../api_client/client.ts";
 import { type CiRun, runQuery } from "../../api_client/run_query.ts";
 import type { Environment } from "../../base/config.ts";
+import { MORE_CAUSES } from "../../analysis/failure_causes.ts";
 import { isMassFailure } from "../../analysis/test_counts.ts";
 import { shortTestId, type TestIdentity } from "../../base/identity.ts";
 import {
@@ -365,7 +366,7 @@ function formatCauses(counts: readonly CauseCount[]): string {
     );
 }
 
-/** Characters for one test; an address has room for 8 kB. */
+/** Of one test; an address has room for 8 kB. */
 const MAX_CAUSES = 5;
 
 /** A test that verdicts are requested on; without a cause it need not have failed. */
@@ -374,8 +375,9 @@ type GivenTest = TestIdentity & Partial<FailedTest>;
 /** A test, as the API takes it. */
 function formatTest(test: GivenTest): string {
   const { fingerprint, otherFingerprints = [] } = test;
-  const causes = [...fingerprint === undefined ? [] : [fingerprint], ...otherFingerprints]
-    .slice(0, MAX_CAUSES);
+  const causes = [...fingerprint === undefined ? [] : [fingerprint], ...otherFingerprints];
+  // That some are left out must not make it a failure of which all causes were seen.
+  if (causes.length > MAX_CAUSES) causes.splice(MAX_CAUSES - 1, Infinity, MORE_CAUSES);
   const facts = [...causes, ...test.hasPassed ? ["passed"] : []];
   return `${shortTestId(test)}:${facts.join(".")}`;
 }

@@ -74,6 +74,13 @@ describe("a failure that is known on the base branch", () => {
     assert.equal(sees({ isOnBase: false }), false);
     assert.equal(sees({ causes: ["other"] }), false);
   });
+
+  it("is one of several causes that were all seen there", () => {
+    const isKnown = (failures: EarlierFailure[]) =>
+      isKnownOnBase(["timeout", "refused"], { ...NOTHING, failures }, "a1");
+    assert.equal(isKnown([failure()]), false);
+    assert.equal(isKnown([failure(), failure({ causes: ["refused"] })]), true);
+  });
 });
 
 describe("the evidence for a failure", () => {
@@ -98,6 +105,25 @@ describe("the evidence for a failure", () => {
       evidenceOf({ base, failures: [failure({ causes: ["other"] })] }).evidence,
       "new_cause",
     );
+  });
+
+  it("is that a failure with several causes was seen before only if each of them was", () => {
+    const causes = ["timeout", "refused"];
+    const latest = { submissionId: "a2", branch: "main", hasFailed: true };
+    const base = { runCount: 30, failedCount: 2, isOfJob: true, latest };
+    const timedOut = failure({ submissionId: "a2" });
+    const refused = failure({ causes: ["refused"] });
+    const failedOnBase = { base, causes, failures: [timedOut] };
+    assert.equal(evidenceOf(failedOnBase).evidence, "new_cause");
+    const bothOnBase = { ...failedOnBase, failures: [refused, timedOut] };
+    assert.equal(evidenceOf(bothOnBase).evidence, "fails_on_base");
+    const elsewhere = { ...timedOut, branch: "other", isOnBase: false };
+    assert.equal(evidenceOf({ causes, failures: [elsewhere] }).evidence, "new_cause");
+    assert.equal(evidenceOf({ causes, failures: [refused, elsewhere] }).evidence, "seen_elsewhere");
+    // The other one was seen on its own branch alone.
+    const ownRefused = { ...refused, branch: "mine", isOnBase: false };
+    const ownOther = { causes, failures: [ownRefused, elsewhere], base: CLEAN_BASE };
+    assert.equal(evidenceOf({ ...ownOther, base }).evidence, "few");
   });
 
   it("is that the run is an outage, or failed together", () => {

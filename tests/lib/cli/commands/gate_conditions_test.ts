@@ -2,6 +2,8 @@
 import { afterEach, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { MORE_CAUSES } from "../../../../lib/analysis/failure_causes.ts";
+import { fingerprint } from "../../../../lib/analysis/failure_groups.ts";
 import {
   answer,
   type GateFixture,
@@ -235,6 +237,27 @@ describe("gate and a run that is not whole", () => {
     assert.deepEqual(asked(), ["e2e", "firefox", "2/4", "trunk"]);
   });
 });
+
+describe("gate and a failure with many causes", () => {
+  it("asks with five of them, the last one for all others, which nothing is known for", async () => {
+    const requests: URL[] = [];
+    const words = ["red", "green", "blue", "black", "white", "brown"];
+    const causesOf = async (messages: string[]) => {
+      const failures = messages.map((message) => `<failure message="it is ${message}"/>`).join("");
+      const report = `<testsuite name="s"><testcase name="t">${failures}</testcase></testsuite>`;
+      await gate({ quarantined: [] }, report, { requests });
+      const { searchParams } = requests.findLast(({ pathname }) => pathname.endsWith("verdicts"))!;
+      return searchParams.get("tests")!.split(":")[1]!.split(".");
+    };
+    const five = await causesOf(words.slice(0, 5));
+    assert.deepEqual(five.toSorted(), words.slice(0, 5).map(causeOf).sort());
+    const six = await causesOf(words);
+    assert.equal(six.length, 5);
+    assert.equal(six.at(-1), MORE_CAUSES);
+  });
+});
+
+const causeOf = (word: string) => fingerprint(`it is ${word}`);
 
 describe("gate and a mass failure", () => {
   const run = {
