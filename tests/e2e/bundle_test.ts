@@ -3,12 +3,10 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
-import { VERSION } from "../../lib/base/version.ts";
-import { commitOfCheckout } from "../../tools/packages.ts";
 import { build, CI_BUNDLE_FILE } from "../../tools/build.ts";
 import { PERMISSIONS } from "../../tools/permissions.ts";
-import { copyTemplate } from "../database.ts";
-import { type ProgramLine, run, start } from "./program.ts";
+import { newServiceData, prepare, type ServiceData } from "./prepare.ts";
+import { type ProgramLine, run } from "./program.ts";
 
 const SMOKE = fileURLToPath(new URL("../../tools/smoke.ts", import.meta.url));
 const REPORT = fileURLToPath(new URL("../../fixtures/demo/unit_attempt_4.xml", import.meta.url));
@@ -42,6 +40,7 @@ async function canBeAlone(): Promise<boolean> {
 describe("the bundle", () => {
   let folder = "";
   let program: ProgramLine;
+  let data: ServiceData;
   let environment: Record<string, string>;
 
   before(async () => {
@@ -56,12 +55,12 @@ describe("the bundle", () => {
       args: [...RUN, ...PERMISSIONS, join(folder, "test-analytics.js")],
       cwd: home,
     };
-    environment = { DENO_DIR: join(folder, "cache"), DATA_DIR: await copyTemplate() };
+    data = await newServiceData();
+    environment = { DENO_DIR: join(folder, "cache"), ...data.environment };
   });
   after(async () => {
-    for (const path of [environment.DATA_DIR!, folder]) {
-      await Deno.remove(path, { recursive: true });
-    }
+    await data.remove();
+    await Deno.remove(folder, { recursive: true });
   });
 
   it("has a small part for CI jobs, which starts without the rest and has no database", async () => {
@@ -87,42 +86,7 @@ describe("the bundle", () => {
     assert.equal(code, 0, new TextDecoder().decode(stderr));
   });
 
-  it("shows the commit that it was built from", async () => {
-    const commit = (await commitOfCheckout()).slice(0, 12);
-    const { stdout } = await run(["--version"], environment, program);
-    assert.equal(stdout, commit === "" ? `${VERSION}\n` : `${VERSION} (${commit})\n`);
-  });
-
-  it("takes data in and serves it, on an embedded database", async () => {
-    const ok = async (...args: string[]) => {
-      const { code, stdout, stderr } = await run(args, environment, program);
-      assert.equal(code, 0, stderr);
-      return stdout.trim();
-    };
-    const serving = await start(["serve", "--port", "0"], environment, program);
-    try {
-      await ok("org", "create", "acme");
-      const token = await ok("token", "create", "--org", "acme");
-      const key = await ok(
-        ...["ingest", "--org", "acme", "--repo", "acme/shop", "--commit", "c0ffee0", REPORT],
-      );
-      const response = await fetch(`${serving.url}/api/repos/acme/shop/submissions`, {
-        headers: { authorization: `Bearer ${token}` },
-      });
-      const { submissions } = await response.json();
-      assert.deepEqual(submissions.map((submission: { key: string }) => submission.key), [key]);
-      // Archives are read in a worker thread, which is the bundle again.
-      const facts = ["--repo", "acme/shop", "--commit", "c0ffee1"];
-      const archive = await ok("upload", "--to", join(folder, "uploads"), ...facts, REPORT);
-      assert.match(await ok("ingest", "--org", "acme", archive), /^acme\/shop\//);
-    } finally {
-      assert.equal((await serving.stop("SIGTERM")).code, 0);
-    }
-    await ok("migrate");
-    assert.match(await ok("doctor"), /^ok\tdisk\t/m);
-  });
-
-  it("asks git about the checkout it is started in", async () => {
+  it("takes data in from a checkout", async () => {
     const git = (...args: string[]) =>
       new Deno.Command("git", {
         args: ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args],
@@ -131,13 +95,20 @@ describe("the bundle", () => {
     await git("init", "--quiet");
     await git("commit", "--quiet", "--allow-empty", "--message", "first");
     const commit = new TextDecoder().decode((await git("rev-parse", "HEAD")).stdout).trim();
-    const { code, stdout, stderr } = await run(
-      ["ingest", "--org", "acme", "--repo", "acme/shop", "--json", REPORT],
-      { ...environment, GITLAB_CI: "true", CI_COMMIT_SHA: commit },
-      program,
+    const ok = async (args: string[], more: Record<string, string> = {}) => {
+      const { code, stdout, stderr } = await run(args, { ...environment, ...more }, program);
+      assert.equal(code, 0, stderr);
+      return stdout.trim();
+    };
+    const archive = await ok(
+      ["upload", "--to", join(folder, "uploads"), "--repo", "acme/shop", REPORT],
+      { GITLAB_CI: "true", CI_COMMIT_SHA: commit },
     );
-    assert.equal(code, 0, stderr);
-    assert.equal(JSON.parse(stdout).commit_oid, commit);
+    await prepare(data.environment, ["org create acme"]);
+    // Archives are read in a worker thread, which is the bundle again.
+    const stored = JSON.parse(await ok(["ingest", "--org", "acme", "--json", archive]));
+    assert.equal(stored.commit_oid, commit);
+    assert.match(await ok(["doctor"]), /^ok\tdisk\t/m);
   });
 
   it("names its functions in the stack of an error", async () => {
