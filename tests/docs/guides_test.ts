@@ -7,7 +7,6 @@ import { fileURLToPath } from "node:url";
 import { type Database, openDatabase } from "../../db/connection/connect.ts";
 import { copyTemplate, openTestServer, withDatabase } from "../database.ts";
 import { runHere } from "../e2e/prepare.ts";
-import { start } from "../e2e/program.ts";
 import { NO_CI } from "../no_ci.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
@@ -22,8 +21,8 @@ const GUIDES = [
   "quarantine",
 ];
 
-/** Guides that are run while the service is running: each command opens the database faster. */
-const WITH_SERVICE = ["retention", "quarantine"];
+/** Guides of many commands, which open the database faster while it is open. */
+const OPEN = ["retention", "quarantine"];
 
 /** Guides that cannot be run in a test: all their blocks are marked `sh elsewhere`. */
 const NOT_RUN = ["systemd", "reverse_proxy", "replicas", "citus"];
@@ -130,7 +129,7 @@ describe("the guides to running the service", () => {
   async function run(
     commands: string,
     environment: Record<string, string>,
-    { withService = false } = {},
+    { isOpen = false } = {},
   ): Promise<string> {
     const folder = await Deno.makeTempDir({ prefix: "test-analytics-guide-" });
     try {
@@ -144,9 +143,7 @@ describe("the guides to running the service", () => {
         const script = `deploy/${role}_role.sql`;
         await Deno.copyFile(join(ROOT, script), join(folder, script));
       }
-      const service = withService
-        ? await start(["serve", "--port", "0"], { DATA_DIR: join(folder, "data") })
-        : null;
+      const database = isOpen ? await openDatabase({ dataDir: join(folder, "data") }) : null;
       const port = freePort();
       const uploadPort = freePort();
       const { code, stdout, stderr } = await new Deno.Command("bash", {
@@ -171,7 +168,7 @@ describe("the guides to running the service", () => {
           ...environment,
         },
       }).output();
-      await service?.stop("SIGTERM");
+      await database?.close();
       const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
       assert.equal(code, 0, decode(stdout) + decode(stderr));
       return decode(stdout);
@@ -184,7 +181,7 @@ describe("the guides to running the service", () => {
     it(`has commands that work: ${name}`, async () => {
       const commands = commandsOf(await guideText(name), "sh");
       assert.notEqual(commands, "");
-      const output = await run(commands, {}, { withService: WITH_SERVICE.includes(name) });
+      const output = await run(commands, {}, { isOpen: OPEN.includes(name) });
       if (name !== "install") return;
       assert.match(output, /^\{"key":"acme\/shop\/\S+\.gz"\}$/m);
       assert.match(output, /"name":"adds up"/);

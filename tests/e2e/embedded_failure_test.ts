@@ -3,7 +3,10 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { openDatabase } from "../../db/connection/connect.ts";
 import { copyTemplate } from "../database.ts";
+import { launch } from "./launch.ts";
+import { runHere } from "./prepare.ts";
 import { run, start } from "./program.ts";
+import { pause } from "../../lib/base/delay.ts";
 
 /** The file that PostgreSQL creates before it extends its log; PGlite's process id is 42. */
 const NEXT_SEGMENT = "pg_wal/xlogtemp.42";
@@ -39,18 +42,26 @@ describe("the embedded database", () => {
       await client.close();
       await Deno.remove(inside(NEXT_SEGMENT));
     }
-    assert.equal((await run(["org", "create", "acme"], { DATA_DIR: dataDir })).code, 0);
+    assert.equal((await runHere(["org", "create", "acme"], { DATA_DIR: dataDir })).code, 0);
   });
 
-  it("is announced when it is created, with files that only their owner can read", async () => {
+  it("is created whole after kills, announced, with files that only their owner can read", async () => {
     const folder = await Deno.makeTempDir({ prefix: "test-analytics-test-" });
+    const environment = { DATA_DIR: join(folder, "data") };
+    const create = ["org", "create", "acme"];
     try {
-      for (const [name, announcements] of [["acme", 1], ["edge", 0]] as const) {
-        const create = ["org", "create", name];
-        const { code, stderr } = await run(create, { DATA_DIR: join(folder, "data") });
-        assert.equal(code, 0, stderr);
-        assert.equal([...stderr.matchAll(/^creating a database in /gm)].length, announcements);
+      for (const afterMs of [300, 1000, 1800]) {
+        const creation = launch(create, environment);
+        await pause(afterMs);
+        await creation.kill();
       }
+      const created = await run(create, environment);
+      const again = await runHere(create, environment);
+      assert.deepEqual([created.code, again.code], [0, 1], created.stderr);
+      assert.match(created.stderr, /^creating a database in /m);
+      assert.doesNotMatch(again.stderr, /creating/);
+      const names = [...Deno.readDirSync(join(folder, "data", "postgres"))].map(({ name }) => name);
+      assert.deepEqual(names.sort(), ["data", "lock"]);
       const { stdout } = await new Deno.Command("find", {
         args: [join(folder, "data"), "-perm", "/077", "-printf", "%M %p\n"],
       }).output();
@@ -68,7 +79,7 @@ describe("the embedded database", () => {
         const bytes = await Deno.readFile(path);
         await Deno.writeFile(path, bytes.fill(7));
         for (const args of [["doctor"], ["org", "list"], ["serve", "--port", "0"]]) {
-          const { code, stdout, stderr } = await run(args, { DATA_DIR: copy });
+          const { code, stdout, stderr } = await runHere(args, { DATA_DIR: copy });
           assert.equal(code, 1, stderr);
           assert.match(stdout + stderr, /files of the embedded database in ".*" are damaged: /);
           assert.match(stdout + stderr, /restore a backup/);

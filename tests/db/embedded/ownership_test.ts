@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, it } from "@std/testing/bdd";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { copyTemplate } from "../../database.ts";
-import { run, start } from "./run.ts";
+import { start } from "./run.ts";
 import { pause } from "../../../lib/base/delay.ts";
 
 /** Openings of another database, one after the other, while a statement waits for the next owner of this one. */
@@ -177,23 +177,5 @@ describe("the embedded database", () => {
     await opened();
     const info = await Deno.stat(join(dataDir, "postgres"));
     assert.equal((info.mode ?? 0) & 0o777, 0o700);
-  });
-});
-
-describe("an embedded database that is killed while it is created", () => {
-  it("leaves no partial database", async () => {
-    const dataDir = await Deno.makeTempDir({ prefix: "test-analytics-test-" });
-    try {
-      for (const afterMs of [300, 1000, 1800]) {
-        const process = start("create", dataDir);
-        await pause(afterMs);
-        await process.kill();
-      }
-      assert.equal(await run("create", dataDir), "ok\n");
-      const names = [...Deno.readDirSync(join(dataDir, "postgres"))].map(({ name }) => name);
-      assert.deepEqual(names.sort(), ["data", "lock"]);
-    } finally {
-      await Deno.remove(dataDir, { recursive: true });
-    }
   });
 });

@@ -5,7 +5,6 @@
  *   `ok`, or the wrong results.
  * - `hold`: opens the database, prints `ready`, answers each line on standard input with the result
  *   of a statement, and closes at its end.
- * - `create`: opens the database once and closes it.
  */
 
 import assert from "node:assert/strict";
@@ -97,11 +96,5 @@ async function hold(): Promise<void> {
   say("closed");
 }
 
-async function create(): Promise<void> {
-  const database = await openDatabase({ dataDir });
-  await database.close();
-  say("ok");
-}
-
-const commands: Record<string, () => Promise<void>> = { hammer, hold, create };
+const commands: Record<string, () => Promise<void>> = { hammer, hold };
 await commands[command ?? ""]?.();
