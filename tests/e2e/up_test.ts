@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import process from "node:process";
 import { copyTemplate, openTestServer, withDatabase } from "../database.ts";
-import { run, type Running, start } from "./program.ts";
+import { type Running, start } from "./program.ts";
 import { createAcme, runHere } from "./prepare.ts";
 import { waitUntil } from "../wait_until.ts";
 
@@ -200,7 +200,10 @@ function describeUp(
 
     it("ends with an error that says so when a port is taken", async () => {
       const { port } = new URL(up.uploadUrl);
-      const { code, stderr } = await run(["up", "--port", "0", "--upload-port", port], environment);
+      const { code, stderr } = await runHere(
+        ["up", "--port", "0", "--upload-port", port],
+        environment,
+      );
       assert.equal(code, 1);
       assert.match(stderr, new RegExp(`error: port ${port} of .* in use: use --upload-port \\d+`));
     });

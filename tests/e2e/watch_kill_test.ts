@@ -14,11 +14,11 @@ const KILLS = killCount({ inGate: 1 });
 const WATCHERS = 2;
 /** Watchers that share a queue, and the number of archives in it. */
 const SHARERS = 3;
-/** Archives that each processes at a time, by default. */
-const WORKERS = 4;
+/** Archives that each processes at a time, each in a thread that takes a while to start. */
+const WORKERS = 2;
 /** A queue, and how many attempts the kill of one watcher may interrupt. */
 const QUEUES = {
-  server: { queue: 20, interruptedAtMost: WORKERS },
+  server: { queue: 12, interruptedAtMost: WORKERS },
   // The embedded database ends with the process that opened it, for the others too.
   embedded: { queue: 12, interruptedAtMost: SHARERS * WORKERS },
 };
@@ -121,6 +121,7 @@ async function proveSharing(
   const source = await makeSource();
   for (let i = 0; i < queue; i++) await source.put();
   const line = ["watch", source.folder, "--org", "acme", "--once", "--lease", "1h"];
+  line.push("--workers", String(WORKERS));
   try {
     await prepare(environment, ["org create acme"]);
     const start = () => command(line, { environment }).spawn();
