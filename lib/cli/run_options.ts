@@ -16,6 +16,7 @@ import { timestamp } from "../base/value_schemas.ts";
 import { parsePatterns } from "../query/submission_filter.ts";
 import { UsageError } from "../base/failure.ts";
 import {
+  readBranchOfRun,
   readBuildUrl,
   readCommit,
   readExitCode,
@@ -24,7 +25,6 @@ import {
   readName,
   readRecordedAt,
   readTags,
-  readText,
   type RunValues,
 } from "../intake/upload_values.ts";
 
@@ -46,7 +46,7 @@ export const RUN_OPTIONS = {
     "git tree of the commit; equal trees are the same code version",
     v.optional(readWith((text) => readGitId(text, "tree"))),
   ),
-  branch: option("<name>", "branch of the tests", v.optional(readWith(readText))),
+  branch: option("<name>", "branch of the tests", v.optional(readWith(readBranchOfRun))),
   environment: option(
     "<name>",
     "operating system, runtime or browser of the tests; a test is flaky within one of them (default: from the CI job)",
@@ -183,7 +183,7 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
   // The branch and tree of a checkout belong to its commit.
   const ofCommit = job || given.commit === undefined ? found : null;
   for (const text of job?.notes ?? []) context.note(text);
-  const branch = given.branch ?? readFact(ofCommit, "branch", readText) ?? "";
+  const branch = given.branch ?? readFact(ofCommit, "branch", readBranchOfRun) ?? "";
   const facts: ArchiveFacts = {
     repository,
     commitOid,

@@ -20,6 +20,7 @@ import { type FolderPrefix, parsePathPrefixes } from "../report/path_prefix.ts";
 import { excerpt, ReportError } from "../report/report_error.ts";
 import { readCiLines, withCi } from "./ci_facts.ts";
 import {
+  readBranchOfRun,
   readBuildUrl,
   readCommit,
   readExitCode,
@@ -27,7 +28,6 @@ import {
   readName,
   readRecordedAt,
   readTags,
-  readText,
   type RunValues,
   splitTags,
 } from "./upload_values.ts";
@@ -131,7 +131,8 @@ export function parseFacts(
   const commitOid = given.commit ?? reader.required("commit", readCommit) ?? "";
   noteGitIds({ commitOid, tree, given, run, note });
   const tags = given.tags ?? readableTags(metadata?.tags ?? [], note);
-  const branch = given.branch ?? reader.read("branch", () => readText(branchIn(metadata)), "");
+  const branch = given.branch ??
+    reader.read("branch", () => readBranchOfRun(branchIn(metadata)), "");
   const facts = repository && {
     organization: metadata?.organization ?? "",
     repository,

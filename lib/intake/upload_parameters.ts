@@ -9,13 +9,13 @@ import { readPathPrefix } from "../report/path_prefix.ts";
 import { excerpt } from "../report/report_error.ts";
 import type { RunValues } from "./upload_values.ts";
 import {
+  readBranchOfRun,
   readExitCode,
   readGitId,
   readGivenBuildUrl,
   readName,
   readRecordedAt,
   readTags,
-  readText,
 } from "./upload_values.ts";
 import { parseValues } from "../http/request/parse_values.ts";
 
@@ -26,7 +26,7 @@ const schemaAt = (now: number) =>
     repository: optional(parseRepositoryName),
     commit: optional((text) => readGitId(text, "commit")),
     tree: optional((text) => readGitId(text, "tree")),
-    branch: optional(readText),
+    branch: optional(readBranchOfRun),
     environment: optional(readName),
     job: optional(readName),
     shard: optional(readName),

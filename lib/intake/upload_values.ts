@@ -36,8 +36,13 @@ const MAX_TEXT_BYTES = 2_000;
 // Submission ids begin with 32 bits of seconds.
 const LAST_RECORDED_AT = 0xffff_ffff;
 
-/** A branch or other text, which may be empty. */
-export function readText(text: string): string {
+/** The branch of a run, which may be empty, as git or CI names it: `main` or `refs/heads/main`. */
+export function readBranchOfRun(text: string): string {
+  return readText(text).replace(/^refs\/heads\//, "");
+}
+
+/** One line of text, which may be empty. */
+function readText(text: string): string {
   if (/\p{Cc}/u.test(text)) {
     throw new SyntaxError(`"${text}" has control characters: expected one line of text`);
   }

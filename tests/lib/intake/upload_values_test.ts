@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { authorOf } from "../../../lib/cli/author.ts";
-import { readBranch, readBuildUrl, readGivenBuildUrl } from "../../../lib/intake/upload_values.ts";
+import {
+  readBranch,
+  readBranchOfRun,
+  readBuildUrl,
+  readGivenBuildUrl,
+} from "../../../lib/intake/upload_values.ts";
 
 describe("a build URL", () => {
   it("is a URL of http or https, as it is, without user and password", () => {
@@ -68,6 +73,11 @@ describe("a build URL", () => {
 });
 
 describe("a branch", () => {
+  it("is the one that a reference names", () => {
+    assert.equal(readBranchOfRun("refs/heads/fix/a"), "fix/a");
+    assert.equal(readBranchOfRun("refs/tags/v1"), "refs/tags/v1");
+  });
+
   it("has at most 2,000 bytes, which an index of PostgreSQL can hold", () => {
     assert.equal(readBranch(` ${"x".repeat(2_000)} `).length, 2_000);
     assert.throws(
