@@ -274,7 +274,7 @@ const DELETED = "A CI run was deleted while it was read. Call again.";
 async function withAttempts(repo: Repo, outcome: BuildOutcome): Promise<Build> {
   const { submissions, failed_test_ids, retried_test_ids } = outcome;
   const attempts = await failedAttempts(repo, submissions);
-  const latest = new Map(attempts.toReversed().map((one) => [one.test_case_id, one]));
+  const latest = new Map(attempts.map((one) => [one.test_case_id, one]));
   const pick = (ids: readonly string[]) => ids.flatMap((id) => latest.get(id) ?? []);
   return { ...outcome, failed: pick(failed_test_ids), flaky: pick(retried_test_ids) };
 }
@@ -318,6 +318,7 @@ function isWanted(one: Submission, { build_url, commit, pull }: Wanted): boolean
 
 const trimmed = (url: string) => url.trim().replace(/\/+$/, "");
 
+/** The attempts that failed, the latest of each test last. */
 async function failedAttempts(repo: Repo, parts: readonly Submission[]): Promise<Attempt[]> {
   const read = await Promise.all(parts.map(async (submission) => {
     const { tests } = await repo.get({
@@ -327,7 +328,7 @@ async function failedAttempts(repo: Repo, parts: readonly Submission[]): Promise
     }, attemptsPage);
     return tests.map((test) => ({ ...test, submission }));
   }));
-  const byTest = Map.groupBy(read.flat(), (one) => one.test_case_id);
+  const byTest = Map.groupBy(read.toReversed().flat(), (one) => one.test_case_id);
   return Array.from(byTest.values(), (ofTest) => {
     const allCauses = ofTest.flatMap(({ causes }) => causes);
     return ofTest.map((one) => ({ ...one, allCauses }));

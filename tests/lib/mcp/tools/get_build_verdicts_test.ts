@@ -2,6 +2,7 @@ import { after, before, it } from "@std/testing/bdd";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import assert from "node:assert/strict";
 import type { Repository } from "../../../../db/admin/repositories.ts";
+import { fingerprint } from "../../../../lib/analysis/failure_groups.ts";
 import { WINDOW_SECONDS } from "../../../../lib/base/time.ts";
 import { toolEndpoint } from "../../../../lib/cli/tool_endpoint.ts";
 import type { TestResult } from "../../../../lib/report/result.ts";
@@ -253,6 +254,18 @@ describeWithDatabase("get_build_verdicts", (database) => {
     assert.deepEqual(await verdictsOn(both.submissionId, { build_url: `${BUILD}39` }), {
       ...{ tool: "quarantined, new cause", page: "quarantined, new cause" },
     });
+  });
+
+  it("counts all failed tests of the build, and of each shows the last attempt", async () => {
+    const names = Array.from({ length: 120 }, (_, index) => `one of many ${index}`);
+    const results = names.flatMap((name) => [failing(name, "first"), failing(name, "last")]);
+    const run = { branch: "fix-many", commitOid: "d4d4d4d0", buildUrl: `${BUILD}40` };
+    await fixture.upload(shop, results, run);
+    const { build, failed, next_step } = await call({ build_url: `${BUILD}40` });
+    assert.equal(build.failed_count, names.length);
+    assert.equal(failed[0].message, "last");
+    assert.equal(failed[0].cause, fingerprint("last"));
+    assert.match(next_step, /Begin with the first test/);
   });
 
   it("says what to do when there is no such build, and whether all tests ran", async () => {
