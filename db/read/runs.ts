@@ -4,7 +4,7 @@
  * format of the bytes is in `lib/analysis/columns.ts`, which writers encode with; what is decided about
  * runs is in `lib/analysis/`.
  */
-import { decodeTestList } from "../../lib/analysis/columns.ts";
+import { bytesWithout, decodeTestList, durationAt } from "../../lib/analysis/columns.ts";
 import {
   type Run,
   type RunColumns,
@@ -210,22 +210,52 @@ export async function* withDurations<Given extends Run<"tests">>(
   }
 }
 
-/** How long one test took in some runs, in microseconds by submission id. */
+/** Durations that one statement reads; one has 1 to 5 bytes. */
+const MAX_DURATIONS = 4_000_000;
+
+/**
+ * How long one test took in some runs that have it, in microseconds by submission id. A few bytes are wanted of each
+ * column, and their place is not known before it is read. Each other number has at least a byte: as many bytes at the
+ * far end of the column as there are tests before or after this one are left out. The rest comes in Base64: two thirds
+ * of the hexadecimal digits of `bytea`, 4 MB in 400 rows in 23 ms instead of 38.
+ */
 export async function loadTestDurations(
   sql: Queryable,
-  { testNo, runs, ...query }: {
+  { repositoryId, testNo, runs }: {
     repositoryId: number;
     testNo: number;
     runs: readonly Run<"tests">[];
   },
 ): Promise<Map<string, number>> {
-  const having = runs.filter(({ tests }) => tests.indexOf(testNo) >= 0);
   const found = new Map<string, number>();
-  for await (
-    const { submissionId, tests, durations } of withDurations(sql, { ...query, runs: having })
-  ) {
-    const [microseconds] = durations.microsecondsAt(Int32Array.of(tests.indexOf(testNo)));
-    found.set(submissionId, microseconds!);
+  const parts = runs.flatMap(({ submissionId, tests }) => {
+    const testCount = tests.testNos.length;
+    const index = tests.indexOf(testNo);
+    return index < 0 ? [] : [{ submissionId, index, testCount, ...bytesWithout(index, testCount) }];
+  });
+  const partOf = new Map(parts.map((part) => [part.submissionId, part]));
+  for (let start = 0, end = 0; start < parts.length; start = end) {
+    for (let count = 0; end < parts.length && count < MAX_DURATIONS; end++) {
+      count += parts[end]!.testCount;
+    }
+    const rows = await sql<
+      (Pick<StoredColumns, "durationUnit"> & Pick<RunKey, "submissionId"> & { part: string })[]
+    >`
+      select p."submissionId", s.duration_unit as "durationUnit",
+        encode(substring(s.durations from 1 + p."atStart"
+          for greatest(0, octet_length(s.durations) - p."atStart" - p."atEnd")), 'base64') as part
+      from json_to_recordset(${JSON.stringify(parts.slice(start, end))}::text::json)
+        as p("submissionId" text, "atStart" int, "atEnd" int)
+      cross join lateral (
+        select durations, duration_unit from submission
+        where repository_id = ${repositoryId} and submission_id = decode(p."submissionId", 'hex')
+        offset 0
+      ) s`;
+    for (const { submissionId, part, durationUnit } of rows) {
+      const { index, testCount } = partOf.get(submissionId)!;
+      const columns = { durations: Uint8Array.fromBase64(part), durationUnit };
+      found.set(submissionId, durationAt(columns, index, testCount));
+    }
   }
   return found;
 }

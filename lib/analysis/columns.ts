@@ -267,6 +267,27 @@ export function attemptsAt(
   return [{ kind: "positive", durationMicroseconds: total }];
 }
 
+/**
+ * How many bytes of a column of durations need not be read for one test: each other duration has at least one.
+ * It is read from the start or from the end, whichever is nearer.
+ */
+export function bytesWithout(index: number, testCount: number): { atStart: number; atEnd: number } {
+  const later = testCount - 1 - index;
+  return index < later ? { atStart: 0, atEnd: later } : { atStart: index, atEnd: 0 };
+}
+
+/** The microseconds of the test at an index of the list, of a column without {@linkcode bytesWithout}. */
+export function durationAt(
+  { durations, durationUnit }: Pick<ResultColumns, "durations" | "durationUnit">,
+  index: number,
+  testCount: number,
+): number {
+  const reader = new VarintReader(durations);
+  if (bytesWithout(index, testCount).atStart === 0) reader.skip(index);
+  else reader.seekFromEnd(testCount - 1 - index);
+  return reader.read() * durationUnit;
+}
+
 /** Calls `visit` with the attempts of every test of the list, in its order. */
 export function forEachTest(
   columns: ResultColumns,

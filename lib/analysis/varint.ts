@@ -62,6 +62,19 @@ export class VarintReader {
     }
   }
 
+  /** Goes to the number that is followed by `count` others. @throws {RangeError} when there are not as many */
+  seekFromEnd(count: number): void {
+    let ends = 0;
+    for (let at = this.#bytes.length; at > 0; at--) {
+      if (this.#bytes[at - 1]! >= 0x80) continue;
+      // The last byte of the number before it.
+      if (ends === count + 1) return void (this.position = at);
+      ends++;
+    }
+    if (ends <= count) throw new RangeError("the bytes begin after the number");
+    this.position = 0;
+  }
+
   /** @throws {RangeError} when the bytes end inside a number */
   read(): number {
     let value = 0;

@@ -53,7 +53,7 @@ describeWithDatabases("the attempts of a submission", (database) => {
     return new Map(Array.from(testNos, (testNo, index) => {
       const name = nameOf.get(testNo)!;
       const own = negatives.filter((negative) => negative.name === name).values();
-      const attempts = attemptsOf(submission!, index).map(
+      const attempts = attemptsOf(submission!, index, testNos.length).map(
         ({ kind, ...attempt }) => {
           if (kind !== "negative") return { kind, ...attempt };
           const { conclusion, textId } = own.next().value!;

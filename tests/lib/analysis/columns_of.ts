@@ -2,7 +2,8 @@ import {
   type Attempt,
   ATTEMPT_KINDS,
   attemptsAt,
-  decodeDurationsAt,
+  bytesWithout,
+  durationAt,
   encodeResults,
   type ResultColumns,
 } from "../../../lib/analysis/columns.ts";
@@ -17,9 +18,10 @@ export function columnsOf(tests: readonly (readonly Attempt[])[]): ResultColumns
   });
 }
 
-/** The attempts of the test at an index of a list, as they are read for one test. */
-export function attemptsOf(columns: ResultColumns, index: number): Attempt[] {
-  const total = new Float64Array(1);
-  decodeDurationsAt(columns, Int32Array.of(index), total);
-  return attemptsAt(columns, index, total[0]!);
+/** The attempts of the test at an index of a list, as they are read for one test: from a part of its durations. */
+export function attemptsOf(columns: ResultColumns, index: number, testCount: number): Attempt[] {
+  const { atStart, atEnd } = bytesWithout(index, testCount);
+  const durations = columns.durations.subarray(atStart, columns.durations.length - atEnd);
+  const total = durationAt({ ...columns, durations }, index, testCount);
+  return attemptsAt(columns, index, total);
 }

@@ -3,7 +3,9 @@ import { describe, it } from "@std/testing/bdd";
 import {
   type Attempt,
   type AttemptKind,
+  bytesWithout,
   decodeTestList,
+  durationAt,
   encodeTestList,
   forEachException,
   forEachTest,
@@ -66,7 +68,7 @@ describe("the attempts of a submission", () => {
 
   it("come back for a single test", () => {
     tests.forEach((attempts, index) =>
-      assert.deepEqual(attemptsOf(columnsOf(tests), index), attempts)
+      assert.deepEqual(attemptsOf(columnsOf(tests), index, tests.length), attempts)
     );
   });
 
@@ -100,7 +102,7 @@ describe("the attempts of a submission", () => {
       { kind: "negative", durationMicroseconds: long },
       { kind: "positive", durationMicroseconds: long },
     ]]);
-    assert.deepEqual(attemptsOf(columns, 0), [
+    assert.deepEqual(attemptsOf(columns, 0, 1), [
       { kind: "negative", durationMicroseconds: long },
       { kind: "positive", durationMicroseconds: 0 },
     ]);
@@ -135,6 +137,23 @@ describe("durations", () => {
     assert.deepEqual(decoded(...values), { unit: 1_000, values });
   });
 
+  it("of one test are found in the part of the bytes that is nearer to it", () => {
+    const durations = [5, 0, 300, 2 ** 40, 127, 128, 16_384, 0, 1, Number.MAX_SAFE_INTEGER];
+    for (let testCount = 1; testCount <= durations.length; testCount++) {
+      const tests = durations.slice(0, testCount).map((durationMicroseconds): Attempt[] => [
+        { kind: "positive", durationMicroseconds },
+      ]);
+      const columns = columnsOf(tests);
+      for (let index = 0; index < testCount; index++) {
+        const { atStart, atEnd } = bytesWithout(index, testCount);
+        assert.ok(atStart + atEnd >= Math.floor(testCount / 2));
+        const part = columns.durations.slice(atStart, columns.durations.length - atEnd);
+        const found = durationAt({ ...columns, durations: part }, index, testCount);
+        assert.equal(found, durations[index]);
+      }
+    }
+  });
+
   it("are kept in microseconds otherwise", () => {
     const values = [1_000, 1, Number.MAX_SAFE_INTEGER];
     assert.deepEqual(decoded(...values), { unit: 1, values });
@@ -145,6 +164,6 @@ describe("durations", () => {
       { kind: "negative", durationMicroseconds: 1_500 },
       { kind: "positive", durationMicroseconds: 500 },
     ];
-    assert.deepEqual(attemptsOf(columnsOf([attempts]), 0), attempts);
+    assert.deepEqual(attemptsOf(columnsOf([attempts]), 0, 1), attempts);
   });
 });

@@ -38,6 +38,21 @@ describe("varints", () => {
     assert.equal(reader.done, true);
   });
 
+  it("can be read from the end, even if the bytes begin inside a number", () => {
+    const writer = new VarintWriter();
+    for (const value of [300, 2 ** 40, 0, 7]) writer.write(value);
+    const bytes = writer.finish();
+    const fromEnd = (count: number, skipped = 0) => {
+      const reader = new VarintReader(bytes.subarray(skipped));
+      reader.seekFromEnd(count);
+      return reader.read();
+    };
+    assert.deepEqual([0, 1, 2, 3].map((count) => fromEnd(count)), [7, 0, 2 ** 40, 300]);
+    assert.deepEqual([0, 1, 2].map((count) => fromEnd(count, 1)), [7, 0, 2 ** 40]);
+    assert.deepEqual([0, 1, 2].map((count) => fromEnd(count, 2)), [7, 0, 2 ** 40]);
+    assert.throws(() => fromEnd(4), RangeError);
+  });
+
   it("that end inside a number are refused", () => {
     assert.throws(() => new VarintReader(new Uint8Array([0x80])).read(), RangeError);
     assert.throws(() => new VarintReader(new Uint8Array([0x80])).skip(1), RangeError);
