@@ -65,14 +65,9 @@ const COMMON: readonly Attempts[] = [
 const OTHER = COMMON.length;
 
 function counted(kinds: readonly AttemptKind[]): Attempts {
-  return { kinds, counts: countKinds(kinds), outcome: finalOutcome(kinds) };
-}
-
-/** How often each kind occurs. */
-function countKinds(kinds: readonly AttemptKind[]): ResultCounts {
   const counts = { positive: 0, negative: 0, skipped: 0, unknown: 0 };
   for (const kind of kinds) counts[kind]++;
-  return counts;
+  return { kinds, counts, outcome: finalOutcome(kinds) };
 }
 
 /** Copies an array to the start of a longer one, and returns that. */

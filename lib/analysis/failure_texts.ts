@@ -44,16 +44,11 @@ const FINGERPRINT_BYTES = 8;
 export function failureText(texts: FailureTexts, textNo: number): CompressedText {
   const { chunks, positions } = texts;
   return {
-    textId: textIdAt(texts, textNo),
+    textId: texts.ids.subarray(ID_BYTES * textNo, ID_BYTES * (textNo + 1)).toHex(),
     fingerprint: fingerprintAt(texts, textNo),
     message: textAt(chunks, positions[2 * textNo]!),
     body: bytesAt(chunks, positions[2 * textNo + 1]!),
   };
-}
-
-/** The id of the text with a number: 20 hex digits. */
-function textIdAt({ ids }: Pick<FailureTexts, "ids">, textNo: number): string {
-  return ids.subarray(ID_BYTES * textNo, ID_BYTES * (textNo + 1)).toHex();
 }
 
 export function fingerprintAt(
@@ -62,11 +57,6 @@ export function fingerprintAt(
 ): string {
   return fingerprints.subarray(FINGERPRINT_BYTES * textNo, FINGERPRINT_BYTES * (textNo + 1))
     .toHex();
-}
-
-/** Identifies a text within its repository: 80 bits of its SHA-256. */
-function idOf({ message, body }: FailureText): Uint8Array {
-  return sha256(`${message.length}:${message}${body}`).subarray(0, ID_BYTES);
 }
 
 /** Shorter bodies do not become smaller, and a hundred thousand of them take seconds. */
@@ -139,7 +129,8 @@ export class TextCollector {
     { message, body }: FailureText,
     test?: Pick<TestIdentity, "class" | "name">,
   ): number {
-    const id = idOf({ message, body });
+    // 80 bits identify a text within its repository.
+    const id = sha256(`${message.length}:${message}${body}`).subarray(0, ID_BYTES);
     const slot = this.#slotOf(id);
     const known = this.#slots[slot]!;
     if (known >= 0) return known;

@@ -132,7 +132,7 @@ export function readCi(variables: CiVariables): CiJob | null {
   const isDefault = code.branch !== "" && code.branch === defaultBranch;
   // The branch that a pull request is for cannot be its own: the change is on a branch of a fork, which is not known.
   const isTarget = code.branch !== "" && code.branch === read(service.targetBranch);
-  const attempt = numberIn(read(service.attempt));
+  const attempt = /^[1-9]\d{0,8}$/.exec(read(service.attempt))?.[0] ?? "";
   const runNumber = countIn(read(service.runNumber));
   const branch = pullNumber !== "" && (isDefault || isTarget) ? "" : code.branch;
   return {
@@ -318,10 +318,6 @@ function isOf(path: string, repository: string): boolean {
 
 function isSame(one: string, other: string): boolean {
   return one !== "" && one.toLowerCase() === other.toLowerCase();
-}
-
-function numberIn(text: string): string {
-  return /^[1-9]\d{0,8}$/.test(text) ? text : "";
 }
 
 /** 0 when it is no number. */

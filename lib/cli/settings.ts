@@ -71,7 +71,8 @@ export function readSettings<Name extends CheckedSetting>(
   const count = problems.length;
   for (const name of names) {
     const option = kebabCase(name);
-    const given = flags[camelCase(option)] || undefined;
+    const given = flags[option.replaceAll(/-./g, (dash) => dash.slice(1).toUpperCase())] ||
+      undefined;
     const text = given ?? setting(environment, name);
     const result = v.safeParse(SETTING_SCHEMAS[name], text);
     const source = given === undefined ? name : `--${option}`;
@@ -86,11 +87,6 @@ export function readSettings<Name extends CheckedSetting>(
     if (problem !== null) problems.push(problem);
   }
   return values as SettingValues<Name>;
-}
-
-/** `log-level` as `logLevel`. */
-function camelCase(text: string): string {
-  return text.replaceAll(/-./g, (dash) => dash.slice(1).toUpperCase());
 }
 
 /**

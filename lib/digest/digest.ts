@@ -193,6 +193,7 @@ export function composeDigest(
   for (const kind of Object.keys(redJobs) as (keyof RedJobs)[]) {
     redJobs[kind] = sum((one) => one.redJobs[kind]);
   }
+  const lists = { ...input, ...sortedByUrgency(input, head.since) };
   const disruptive = input.tests.filter(({ disruptions }) => disruptions > 0);
   return {
     ...head,
@@ -220,7 +221,7 @@ export function composeDigest(
       flaky_seconds_before: secondsOf(counts.flakyMicrosecondsBefore),
       red_jobs: counts.redJobs,
     })),
-    groups: groupsOf({ ...input, ...sortedByUrgency(input, head.since) }, head),
+    groups: head.group_by ? groupsByOwner(lists) : [groupOf(null, lists)],
   };
 }
 
@@ -247,10 +248,6 @@ function sortedByUrgency(
     being_proved: proving.toSorted((a, b) => passesLeft(a) - passesLeft(b) || byId(a, b)),
     stopped: stopped.toSorted((a, b) => compareTexts(b.last_run_at, a.last_run_at) || byId(a, b)),
   };
-}
-
-function groupsOf(input: Lists, { group_by }: Pick<Digest, "group_by">): DigestGroup[] {
-  return group_by ? groupsByOwner(input) : [groupOf(null, input)];
 }
 
 function secondsOf(microseconds: number): number {

@@ -70,7 +70,9 @@ export function findConditions(runs: readonly ConditionedRun[]): Condition[] {
   for (const [index, { probability }] of tried.entries()) {
     if (probability <= FALSE_DISCOVERY_RATE * (index + 1) / tried.length) said = index + 1;
   }
-  return tried.slice(0, said).filter(isExcess);
+  return tried.slice(0, said).filter(({ runs, failures, otherRuns, otherFailures }) =>
+    failures * otherRuns > otherFailures * runs
+  );
 }
 
 function conditionsOf(runs: readonly ConditionedRun[], dimension: string): Condition[] {
@@ -101,10 +103,6 @@ function brokenRunsOf(runs: readonly ConditionedRun[]): number {
   const lastPass = runs.findLastIndex(({ failed }) => !failed);
   const lastFailures = runs.length - 1 - lastPass;
   return lastPass >= 0 && lastFailures >= MIN_BROKEN_RUNS ? lastFailures : 0;
-}
-
-function isExcess({ runs, failures, otherRuns, otherFailures }: Condition): boolean {
-  return failures * otherRuns > otherFailures * runs;
 }
 
 /**

@@ -68,7 +68,8 @@ async function requestJson(
       const location = response.headers.get("location");
       if (response.status < 300 || response.status > 399 || location === null) {
         const text = await readText(response);
-        return { status: response.status, value: valueOf(text), headers: response.headers };
+        const value = text === "" ? null : valueOr((): unknown => JSON.parse(text), text);
+        return { status: response.status, value, headers: response.headers };
       }
       await response.body?.cancel();
       // A repository that was renamed. The token is sent nowhere else.
@@ -210,10 +211,6 @@ async function readText(response: Response): Promise<string> {
   const bytes = await readBody(response.body, { maxBytes: MAX_BODY_BYTES });
   if (typeof bytes === "string") throw new ForgeError("failed", "a response is too large");
   return new TextDecoder().decode(bytes);
-}
-
-function valueOf(text: string): unknown {
-  return text === "" ? null : valueOr(() => JSON.parse(text), text);
 }
 
 /** A value of a response. @throws {ForgeError} when it does not fit the schema */

@@ -27,11 +27,6 @@ function pytestId({ file, class: className, name }: TestIdentity): string {
   return [path, ...classes === "" ? [] : classes.split("."), name].join("::");
 }
 
-/** Go matches each part between slashes separately. */
-function goPattern(name: string): string {
-  return name.split("/").map((part) => `^${pattern(part)}$`).join("/");
-}
-
 /** A method of Java, C# or Kotlin without its parameters: `adds(int)[2]` is `adds`. */
 function methodName(name: string): string {
   return name.replace(/\s*[([].*$/s, "");
@@ -161,7 +156,14 @@ const RUNNERS: readonly Runner[] = [
 ];
 
 function goWords(path: string, name: string): string[] {
-  return ["go", "test", path, "-run", goPattern(name), `-count=${REPEATS}`];
+  return [
+    "go",
+    "test",
+    path,
+    "-run",
+    name.split("/").map((part) => `^${pattern(part)}$`).join("/"),
+    `-count=${REPEATS}`,
+  ];
 }
 
 /**

@@ -62,7 +62,10 @@ export async function readForm(
     bytes.on("data", (chunk: Uint8Array) => {
       text.size += chunk.length;
       if (text.size <= maxBytes) text.chunks.push(chunk);
-      else problem ??= { status: 413, text: tooLong(name, maxBytes) };
+      else {problem ??= {
+          status: 413,
+          text: `part ${quote(name)}: expected at most ${maxBytes} bytes`,
+        };}
     });
   };
   const onFile = (part: string | undefined, bytes: Readable, name?: string) => {
@@ -135,10 +138,6 @@ function createFileWriter(output: number): (file: FormFile, chunk: Uint8Array) =
     file.size += chunk.length;
     written += chunk.length;
   };
-}
-
-function tooLong(name: string, maxBytes: number): string {
-  return `part ${quote(name)}: expected at most ${maxBytes} bytes`;
 }
 
 /** Errors of the form parser have neither a code nor a class of their own. */

@@ -49,7 +49,7 @@ const FAILED_AFTER = /(?: (?:has )?failed[.!]?|:\d{1,7}| \(\d{1,9}(?:\.\d{1,9})?
 export function isTitle(line: string, className: string, name: string): boolean {
   const place = line.replace(PLACE_BEFORE, "").replace(RULE_AFTER, "");
   // The title may leave out the suites in the name.
-  if (place !== line && place !== "" && isEndOf(name, place)) return true;
+  if (place !== line && place !== "" && ` ${name}`.endsWith(` ${place}`)) return true;
   const shortened = place.replace(FAILED_BEFORE, "");
   return [place, shortened, shortened.replace(FAILED_AFTER, "")].some((title) => {
     if (!title.endsWith(name)) return false;
@@ -57,9 +57,4 @@ export function isTitle(line: string, className: string, name: string): boolean 
     return before === "" || title !== line && /[›>]\s*$/.test(before) ||
       before.startsWith(className) && /^[\s.:#>›-]*$/.test(before.slice(className.length));
   });
-}
-
-/** Whether a text ends with another, at the beginning of a word. */
-function isEndOf(text: string, end: string): boolean {
-  return text === end || text.endsWith(` ${end}`);
 }

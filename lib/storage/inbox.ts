@@ -146,15 +146,11 @@ async function putToReceiver(
   const received = v.safeParse(RECEIVED, await putTo(url, `Bearer ${token}`, file));
   if (received.success) {
     const { key, web_url: page } = received.output;
-    if (isLink(page)) onPage?.(page);
+    // As a link of a log.
+    if (/^https?:\/\/[\x21-\x7e]{1,2000}$/.test(page)) onPage?.(page);
     return key;
   }
   throw new StorageError(`PUT ${url}: expected the address of \`${PROGRAM} receive\``);
-}
-
-/** Whether a text can be written to a log as a link. */
-function isLink(text: string): boolean {
-  return /^https?:\/\/[\x21-\x7e]{1,2000}$/.test(text);
 }
 
 /** Uses a presigned URL as it is; appends the name to a URL that ends with a slash. */

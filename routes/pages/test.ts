@@ -110,7 +110,11 @@ export const testPage = definePage({
       title: test.name,
       crumbs: [page.link.repositories, page.link.repository(page.repository)],
       content: markup`<h1>${testName(test.name)}</h1>
-${wholeName(test.name)}
+${
+        [...test.name].length > LONG_NAME &&
+        markup`<details><summary>The whole name</summary>
+<p>${test.name}</p></details>`
+      }
 <p class="soft">${test.tags.map(page.link.tag)} ${placeOf(test)}</p>
 ${baseHistory(history, { fix, disrupted }, page)}
 ${failsOnlyIn(submissions, namedEnvironment(history, disrupted))}
@@ -139,12 +143,6 @@ ${runsTable(submissions, "branch")}</section>${environmentTable(submissions)}</d
 
 /** Characters from which on a heading may be cut. */
 const LONG_NAME = 120;
-
-function wholeName(name: string): Markup | false {
-  return [...name].length > LONG_NAME &&
-    markup`<details><summary>The whole name</summary>
-<p>${name}</p></details>`;
-}
 
 function chartRanges(
   { days, since }: { days: typeof CHART_RANGES[number]; since: string },

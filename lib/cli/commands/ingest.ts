@@ -82,27 +82,9 @@ async function prepareReports(options: Options, context: CommandContext, listene
 
 // An archive comes from elsewhere: it is read as by `watch`, in a worker thread and under a deadline.
 async function prepareArchive(options: Options, context: CommandContext, listener: Listener) {
-  const { repo, tree, branch, environment, job, shard, attempt, buildUrl, recordedAt, tags } =
-    options;
-  const { exitCode, pathPrefix } = options;
   const { coverage, codeowners } = options;
   const [path = ""] = options.reports;
-  const commit = await givenCommit(options, context);
-  const given = {
-    repo,
-    commit,
-    tree,
-    branch,
-    environment,
-    job,
-    shard,
-    attempt,
-    exitCode,
-    pathPrefix,
-    buildUrl,
-    recordedAt,
-    tags,
-  };
+  const given = { ...options, commit: await givenCommit(options, context) };
   return async () => {
     const reader = new ArchiveReader();
     try {

@@ -65,7 +65,8 @@ export async function readRunReports(
     let problem: string | null = null;
     let isCutOff = false;
     const isFresh = before === null || await isNewer(path, before);
-    if (!await isRegularFile(path) && !(before === null && hasWriter(path))) {
+    // Something writes to `<(command)` of a shell and standard input, not to a pipe with a name.
+    if (!await isRegularFile(path) && !(before === null && /^\/(?:dev|proc)\//.test(path))) {
       reports.push(unread({ path, reason: "is a named pipe, which is not read", isLink: false }));
       continue;
     }
@@ -161,11 +162,6 @@ function unread({ path, reason, isLink }: SkippedEntry): GateReport {
 
 async function isRegularFile(path: string): Promise<boolean> {
   return (await stat(path)).isFile();
-}
-
-/** Whether something writes to a pipe: `<(command)` of a shell or standard input, not one with a name. */
-function hasWriter(path: string): boolean {
-  return /^\/(?:dev|proc)\//.test(path);
 }
 
 async function isNewer(path: string, { startedAtMs, versions }: ReportSnapshot): Promise<boolean> {

@@ -69,7 +69,13 @@ export async function changeQuarantine(
     // Without the check of `writeTransaction`: the role of `receive` may read no table.
     await sql.begin(async (tx) => {
       const test = await lockTest(tx, { hash, now, ...id });
-      if (!test || nameKey(test.repository) !== nameKey(given.repo)) return unknownTest(given.repo);
+      if (!test || nameKey(test.repository) !== nameKey(given.repo)) {
+        return notFound(
+          `no such test in ${
+            quote(formatRepositoryName(given.repo))
+          }: expected its id as on its page`,
+        );
+      }
       return await apply(tx, test);
     }) as Response;
 
@@ -106,12 +112,6 @@ function changed(outcome: string, record: ReturnType<typeof quarantineRecord>): 
 
 function nameKey(repository: RepositoryName): string {
   return caseKey(formatRepositoryName(repository));
-}
-
-function unknownTest(repo: RepositoryName): Response {
-  return notFound(
-    `no such test in ${quote(formatRepositoryName(repo))}: expected its id as on its page`,
-  );
 }
 
 const EXPECTED_FORM =

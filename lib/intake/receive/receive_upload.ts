@@ -1,6 +1,5 @@
 // Tests: tests/lib/intake/receive/upload_app_test.ts
 import { join } from "node:path";
-import type { Uploader } from "../../../db/read/caller.ts";
 import {
   buildPage,
   formatRepositoryName,
@@ -78,7 +77,10 @@ export function createUploadReceiver(
     }, {
       byteCount,
       uploaderId: uploader.id,
-      check: (repository) => checkRepository(uploader, repository),
+      check(repository) {
+        const other = otherRepository(uploader, repository);
+        if (other !== null) throw new WrongRepositoryError(other);
+      },
     });
     Object.assign(logged.more, { bytes: byteCount, key });
     metrics?.count("upload_bytes_total", {}, byteCount);
@@ -90,10 +92,4 @@ export function createUploadReceiver(
       ...notes.length > 0 && { notes },
     });
   }
-}
-
-/** @throws {WrongRepositoryError} */
-function checkRepository(uploader: Uploader, repository: RepositoryName): void {
-  const other = otherRepository(uploader, repository);
-  if (other !== null) throw new WrongRepositoryError(other);
 }

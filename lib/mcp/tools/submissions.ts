@@ -230,12 +230,12 @@ function groupView(attempts: FailedAttempt[]): Omit<v.InferOutput<typeof group>,
     disruption_count: attempts.filter(({ is_disruption }) => is_disruption).length,
     submission_count: new Set(attempts.map(({ submission }) => submission.id)).size,
     test_count: byTest.length,
-    tests: byTest.slice(0, MAX_TESTS).map(testView),
+    tests: byTest.slice(0, MAX_TESTS).map((
+      { test_case_id: id, name, suite, class: className, file },
+    ) => (
+      { id, name, suite, class: className, file }
+    )),
     latest_build_url: latest.submission.build_url,
     latest_commit_oid: latest.submission.commit_oid,
   };
-}
-
-function testView({ test_case_id, name, suite, class: className, file }: FailedAttempt) {
-  return { id: test_case_id, name, suite, class: className, file };
 }

@@ -49,7 +49,9 @@ export async function* readTar(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
     for (;;) {
       const block = await input.take(BLOCK_BYTES);
       if (isZero(block)) return await readEnd(input);
-      checkSum(block);
+      if (readNumber(block, 148, 8) !== sumOf(block)) {
+        throw new Error("invalid checksum of a header");
+      }
       const type = String.fromCharCode(block[156]!);
       const size = readNumber(block, 124, 12);
       if ("xgLK".includes(type)) {
@@ -170,10 +172,6 @@ function sumOf(block: Uint8Array): number {
   for (let at = 0; at < 148; at++) sum += block[at]!;
   for (let at = 156; at < BLOCK_BYTES; at++) sum += block[at]!;
   return sum;
-}
-
-function checkSum(block: Uint8Array): void {
-  if (readNumber(block, 148, 8) !== sumOf(block)) throw new Error("invalid checksum of a header");
 }
 
 /** Octal digits, or big-endian bytes after a set first bit. */
