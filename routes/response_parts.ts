@@ -26,7 +26,6 @@ export function keysetPage<Row>(rows: Row[], limit: number, cursorOf: (row: Row)
   return { shown, metadata: { after, limit } };
 }
 
-/** Fields that identify a test. */
 export function test({ id, name, suite, class: className, file }: TestIdentity & { id: string }) {
   return { id, name, suite, class: className, file };
 }

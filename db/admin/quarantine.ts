@@ -134,7 +134,6 @@ interface EntryChange {
   quarantine: Quarantine;
 }
 
-/** The details of a change in the log. */
 export function changeDetail(
   { repository, suite, class: className, name, file }: TestIdentity & {
     repository: RepositoryName;

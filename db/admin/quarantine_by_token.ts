@@ -17,7 +17,6 @@ import { quarantineColumns } from "../read/fragments.ts";
 import type { Origin } from "./changes.ts";
 import { changeDetail, type Removal } from "./quarantine.ts";
 
-/** A test that is changed with a token. */
 interface TestByToken extends TokenLookUp {
   idPrefix: number;
   testHash: number;

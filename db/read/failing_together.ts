@@ -69,11 +69,9 @@ export async function loadGroupsOfTests(
   return await groupsOfTests(sql, { ...query, inBuilds: { ...found, builds }, idOf });
 }
 
-/** The failures of a repository in the window. */
 export interface FailuresOfRepository extends FailuresInBuilds {
   /** The number of a build by {@linkcode buildKey}; `undefined` where it is not in the window. */
   buildOf(key: string): number | undefined;
-  /** The id of a test by its number. */
   idOf(test: number): string;
   /** The largest groups with a cause that several tests have. */
   causes: Awaited<ReturnType<typeof withMessages>>;

@@ -96,7 +96,6 @@ interface LatestQuery {
   found: FailuresInRuns;
 }
 
-/** Groups with their latest failures. */
 async function withLatest(tx: Queryable, query: LatestQuery): Promise<ShownGroup[]> {
   const rowOf = await selectLatest(tx, query);
   const textIds = [...rowOf.values()].map(({ textId }) => textId);

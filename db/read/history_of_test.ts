@@ -5,7 +5,6 @@ import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { isRecordedSince } from "./fragments.ts";
 
-/** The failures of a test on a day. */
 export interface FailureDay {
   /** In days since 1970. */
   day: number;

@@ -160,7 +160,6 @@ export const NO_BUILDS: BuildCounts = {
   hasReruns: false,
 };
 
-/** The sums of several counts. */
 function sumOf(counts: readonly BuildTotals[]): BuildTotals {
   const { hasReruns: _, ...total } = NO_BUILDS;
   for (const one of counts) {

@@ -511,7 +511,6 @@ function selectRows<Wanted extends Column>(
     ${limit === undefined ? sql`` : sql`limit ${limit}`}`;
 }
 
-/** The stored columns that some columns of runs need. */
 function storedNames(columns: readonly Column[]): Set<keyof typeof ALL_COLUMNS> {
   return new Set(
     columns.flatMap((column) => isDecoded(column) ? STORED_FOR[column] : [column]),

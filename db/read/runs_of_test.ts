@@ -24,7 +24,6 @@ import { loadTexts } from "./texts.ts";
 
 const VERSION_COLUMNS = ["commitOid", "treeOid", "branch", "environment", "buildUrl"] as const;
 
-/** The code version of a run. */
 type RunVersion = Run<typeof VERSION_COLUMNS[number]>;
 
 export interface TestRun extends TestAttempt, RunVersion {

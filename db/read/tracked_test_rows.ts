@@ -13,7 +13,6 @@ import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { isSelected, quarantineColumns } from "./fragments.ts";
 
-/** A test with its disruptions and its quarantine. */
 export interface TestRow extends TestIdentity, Omit<Quarantine, "quarantinedAt"> {
   repositoryId: number;
   testNo: number;

@@ -259,7 +259,6 @@ function testNosOf(negatives: readonly NegativeResult[]): Set<number> {
   return new Set(negatives.map(({ testNo }) => testNo));
 }
 
-/** All runs at some code versions. */
 export async function loadVersionRuns(
   sql: Queryable,
   { repositoryId, codeVersions }: { repositoryId: number; codeVersions: string[] },

@@ -102,7 +102,6 @@ function causesOf(
   return [fingerprint, ...splitFingerprints(otherFingerprints ?? "")];
 }
 
-/** A row of `failure_evidence`. */
 interface EvidenceRow {
   testNo: number;
   evidence: string;

@@ -63,7 +63,6 @@ function groupsOf({ groups, groupOf }: TestTags, listed: Int32Array): TagGroup[]
   return groups.map((tags, index) => ({ tags, tests: rangesOf(testNos[index]!) }));
 }
 
-/** SQL: the tests of each tag. */
 function testsByTag(sql: Queryable, groups: TagGroup[]) {
   return sql`(
     select tag, range_agg(tests) as tests

@@ -58,14 +58,12 @@ export const ATTEMPT_STATUSES = [
 
 export type AttemptStatus = typeof ATTEMPT_STATUSES[number];
 
-/** Whether a status selects attempts with this conclusion. */
 export function hasStatus(conclusion: Conclusion, status: AttemptStatus): boolean {
   if (status === "all") return true;
   if (status === "failed") return isNegative(conclusion);
   return conclusion === (status === "passed" ? "passing" : status);
 }
 
-/** The conclusions of negative results that a status selects. */
 export function negativeConclusions(status: AttemptStatus): ("failure" | "error")[] {
   return (["failure", "error"] as const).filter((conclusion) => hasStatus(conclusion, status));
 }

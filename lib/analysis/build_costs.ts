@@ -22,7 +22,6 @@ export interface TestCost {
   disruptionCount: number;
 }
 
-/** Failures, and the builds that they are of. */
 export interface FailuresInBuilds {
   failures: FailureColumns;
   /** The number of the build of each run, from 0; -1 for one that does not count. */

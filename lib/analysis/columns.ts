@@ -13,7 +13,6 @@ export const ATTEMPT_KINDS = ["positive", "negative", "skipped", "unknown"] as c
 
 export type AttemptKind = typeof ATTEMPT_KINDS[number];
 
-/** How an attempt with this conclusion counts. */
 export function kindOf(conclusion: Conclusion): AttemptKind {
   if (conclusion === "passing") return "positive";
   return isNegative(conclusion) ? "negative" : conclusion;

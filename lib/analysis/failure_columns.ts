@@ -37,7 +37,6 @@ export class FailureColumns {
     return this.#causeOf.get(high)?.get(low);
   }
 
-  /** Numbers a new cause. */
   addCause(high: number, low: number, fingerprint: string): number {
     let causes = this.#causeOf.get(high);
     if (!causes) this.#causeOf.set(high, causes = new Map());

@@ -74,7 +74,6 @@ export function withFileMatches(
 
 const NAMED_TESTS = 3;
 
-/** The notes of an upload on its matches. */
 export function fileMatchNotes(matches: readonly FileMatch[]): string[] {
   const added = matches.filter(({ isFileAdded, isKnown }) => isFileAdded && !isKnown);
   const missing = matches.filter(({ isFileAdded }) => !isFileAdded);

@@ -66,7 +66,6 @@ export interface RunColumns {
   durations: RunDurations;
 }
 
-/** A run with some of its columns. */
 export type Run<Column extends keyof RunColumns = never> = RunKey & Pick<RunColumns, Column>;
 
 /** The tests of a run, in ascending order of test_hash. Runs of the same tests share one list. */

@@ -13,7 +13,6 @@ export const SLOW_ORDERS = ["total", "median", "slower"] as const;
 
 export type SlowOrder = typeof SLOW_ORDERS[number];
 
-/** A run with the time of its tests. */
 export type TimedRun = Run<"commitOid" | "durations">;
 
 /** When and by how much a test became slower. */

@@ -46,13 +46,11 @@ export interface SubmissionContent extends ResultColumns {
 /** The content as plain data, which can be sent to another thread. */
 export interface ContentData extends Omit<SubmissionContent, "identityAt" | "forgetIdentities"> {
   identities: StoredIdentities;
-  /** The first result of each test. */
   firstResults: Uint32Array;
   /** Bytes of the names of tests, and of the texts of failures as they are stored. */
   textBytes: number;
 }
 
-/** The content that data describes. */
 export function contentOf(data: ContentData): ContentData & SubmissionContent {
   const { identities, firstResults } = data;
   return {

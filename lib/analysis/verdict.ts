@@ -2,7 +2,6 @@
 import { coversEnvironment } from "./quarantine.ts";
 import type { TrackedTest } from "./tracked_test.ts";
 
-/** Verdicts on failures that are not new. */
 const NOT_NEW_VERDICTS = ["quarantined", "flaky", "known"] as const;
 
 export const VERDICTS = [...NOT_NEW_VERDICTS, "new"] as const;

@@ -42,12 +42,10 @@ export function coverageBadge(
   });
 }
 
-/** The colour of a flakiness in tenths of a percent. */
 export function flakinessColor(tenths: number): BadgeColor {
   return tenths === 0 ? "green" : tenths <= 200 ? "yellow" : "red";
 }
 
-/** The colour of a coverage in tenths of a percent. */
 export function coverageColor(tenths: number): BadgeColor {
   if (tenths === 1000) return "green";
   if (tenths >= 900) return "light_green";

@@ -1,6 +1,5 @@
 /** Conversions between seconds since 1970 (UTC), which the program uses, and text. */
 
-/** Seconds in a day of UTC. */
 export const SECONDS_PER_DAY = 24 * 60 * 60;
 
 export const SECONDS_PER_WEEK = 7 * SECONDS_PER_DAY;

@@ -26,7 +26,6 @@ export function namesOfFact(fact: Fact): readonly string[] {
   return fact.flatMap((text) => [...text.matchAll(NAME_IN_TEXT)].map(([, name = ""]) => name));
 }
 
-/** The names of the variables of a service. */
 function namesOfService(service: Service): string[] {
   const { presence, title: _title, page: _page, ...facts } = service;
   const names = [

@@ -42,7 +42,6 @@ interface Period {
   windowStart: number;
 }
 
-/** Makes an entry of a digest of a quarantine entry. */
 type MakeEntry = (
   id: string,
   test: TestIdentity,

@@ -12,7 +12,6 @@ import { PROGRAM } from "../base/version.ts";
 
 export const EXIT = { done: 0, failed: 1, usage: 2 } as const;
 
-/** Meanings of exit codes, by code. */
 export type ExitCodes = Readonly<Record<string, string>>;
 
 const EXIT_CODES: ExitCodes = {

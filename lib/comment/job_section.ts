@@ -31,7 +31,6 @@ export interface ReportedTest extends TestIdentity {
 interface JobReport extends Pick<Section, "job" | "run" | "runner" | "writtenAt"> {
   /** `""` when unknown. */
   commit: string;
-  /** The time zone of its days. */
   zone: TimeZone;
   /** Address of the job or build; `""` when unknown. */
   buildUrl: string;
@@ -62,7 +61,6 @@ const MESSAGE_CHARACTERS = 200;
 /** Of one test. */
 const MAX_OWNERS = 3;
 
-/** Makes the section of a job. */
 export function jobSection(report: JobReport): Section {
   const { job, run, runner, writtenAt, failed, flaky, problems, notWhole, outage } = report;
   const { redExitCode } = report;

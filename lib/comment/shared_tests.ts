@@ -174,7 +174,6 @@ function alsoIn(sectionNos: readonly number[], sections: readonly JobText[]): st
   return ` · ${ALSO}also in ${names.join(", ")}${ALSO_END}`;
 }
 
-/** Changes the items of each list of failed tests. */
 function changeLists(text: string, change: (items: string[]) => string[]): string {
   const blocks = text.split("\n\n");
   return blocks.map((block, index) =>

@@ -22,7 +22,6 @@ export interface DisruptedTest extends DigestTest {
   disruptions: number;
   /** In the window that ended when the period began. */
   disruptions_before: number;
-  /** In the period. */
   disruptions_in_period: number;
   /** Builds with a disruption in the period. */
   builds: number;
@@ -149,7 +148,6 @@ export interface Digest {
   /** Of all repositories that are listed. */
   totals: {
     repositories: number;
-    /** Repositories with a red job. */
     red_repositories: number;
     builds: number;
     red_jobs: RedJobs;
@@ -179,7 +177,6 @@ export interface Digest {
   groups: DigestGroup[];
 }
 
-/** Composes a digest. */
 export function composeDigest(
   { repositories, ...input }: DigestInput,
   head: Pick<Digest, "organization" | "since" | "until" | "group_by">,

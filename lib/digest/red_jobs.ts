@@ -26,7 +26,6 @@ export const NO_RED_JOBS: RedJobs = {
   without_test: 0,
 };
 
-/** The red jobs of all kinds. */
 export function countJobs(redJobs: RedJobs): number {
   return Object.values(redJobs).reduce((sum, count) => sum + count, 0);
 }

@@ -4,7 +4,6 @@
  * Before any run the rate is Beta(0.3, 0.5): most tests fail nearly never or nearly always.
  */
 
-/** The prior of a failure rate. */
 export const PRIOR = { failures: 0.3, passes: 0.5 };
 
 // Below this the series of Stirling is not exact to 15 digits.

@@ -55,7 +55,6 @@ export interface EarlierFailure extends KnownRun {
   isCounted: boolean;
 }
 
-/** The run in which a test failed. */
 export interface FailedRun {
   /** `""` when unknown. */
   branch: string;

@@ -32,7 +32,6 @@ export function stoppedIndex(turns: readonly boolean[]): number | null {
   return stop < turns.length ? stop : null;
 }
 
-/** A run of a test in an environment. */
 interface EnvironmentRun {
   environment: string;
   hasFailed: boolean;

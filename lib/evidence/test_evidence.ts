@@ -215,7 +215,6 @@ interface Versions extends VersionOutcomes {
   failures: Int32Array;
 }
 
-/** The history of a test in an environment. */
 interface EnvironmentHistory {
   of: EnvironmentRuns;
   outcomes: Uint8Array;

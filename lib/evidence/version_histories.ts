@@ -41,7 +41,6 @@ export interface VersionsOfBranch {
   until: string | null;
 }
 
-/** A code version of a test. */
 interface TestVersion {
   code: string;
   /** Submissions with the test on the branch, oldest first: the first is its place in the history. */
@@ -58,7 +57,6 @@ interface TestVersion {
 export interface VersionHistory {
   testNo: number;
   versions: readonly TestVersion[];
-  /** The runs of `versions`. */
   ran: readonly VersionRuns[];
 }
 
@@ -161,7 +159,6 @@ function versionsOf(
   return byTest;
 }
 
-/** The tests that failed in some runs, each once. */
 export function failedTests(runs: readonly Pick<TruthRun, "results">[]): Set<number> {
   const failed = new Set<number>();
   for (const { results } of runs) {

@@ -246,7 +246,6 @@ const SCHEMAS = {
     /** Differs when the archive was replaced. */
     version: text,
     status: oneOf(["processed", "duplicate", "failed", "deleted"]),
-    /** The key of its submission. */
     submission_key: maybe(text),
     attempt_count: integer(0, MAX_INTEGER),
     /** Why it failed. */

@@ -85,7 +85,6 @@ export function shownBranch(branch: string): string {
   return PULL_REQUEST.exec(branch)?.[1] ?? branch;
 }
 
-/** What the name of a build is made of. */
 export interface NamedBuild {
   branch: string | null;
   commitOid: string;

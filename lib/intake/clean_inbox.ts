@@ -20,7 +20,6 @@ interface InboxContext {
   storage: FolderStorage;
   log: Log;
   metrics: Metrics | undefined;
-  /** Room on the disk of the inbox. */
   room: Pick<DiskRoom, "freeBytes" | "neededBytes">;
   /** Seconds since 1970. */
   now(): number;

@@ -113,7 +113,6 @@ export async function readForm(
   return { files, ...fieldsOf(texts) };
 }
 
-/** A part of a form that is text. */
 interface FormText {
   name: string;
   chunks: Uint8Array[];

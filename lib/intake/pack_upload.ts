@@ -37,7 +37,6 @@ import { contradictions, readUploadParameters } from "./upload_parameters.ts";
 export interface UploadToPack {
   /** Folder of this upload: contains `body`, gets the archive. */
   folder: string;
-  /** Content type of the body. */
   contentType: string;
   /** Name of the organization. */
   organization: string;

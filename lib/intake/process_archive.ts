@@ -77,7 +77,6 @@ class ArchiveError extends Error {}
 /** Of an archive that was not claimed: the first attempt, of which nothing is left if the process ends. */
 const UNCLAIMED = { attemptCount: 1, lostCount: 0, reason: "" };
 
-/** What was read of an archive. */
 export type ReadUpload = Pick<ReadArchive, "facts" | "files">;
 
 /**

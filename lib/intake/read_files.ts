@@ -94,7 +94,6 @@ export async function readUploadFiles(
     attempts?: boolean | undefined;
     /** Reports from before are left out; `null` when unknown. */
     jobStart?: JobStart | null | undefined;
-    /** Called with the reports that are read. */
     onFound?(reports: readonly ReportFile[]): void;
     coverage: string[];
   } & GivenReportOptions,

@@ -40,7 +40,6 @@ export function parsePatterns(text: string, parameter = "branch"): Patterns {
   return [...patterns].sort();
 }
 
-/** Whether one of the patterns matches a name. */
 export function matchesPatterns(name: string, patterns: Patterns): boolean {
   return patterns === null || patterns.some((pattern) => matches(name, pattern.split("*")));
 }

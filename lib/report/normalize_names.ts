@@ -57,7 +57,6 @@ const ABSOLUTE = /^(?:[\\/]|.:)/s;
 const TIME_SUFFIX = /^(.+)-(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)$/s;
 const DAY_MILLISECONDS = 24 * 60 * 60 * 1_000;
 
-/** Normalizes the names of one report. */
 export class NameNormalizer {
   readonly #checkoutFolder: string;
   readonly #pathPrefix: string;

@@ -101,7 +101,6 @@ export class ReportExaminer {
     if (this.#absolute === undefined && ABSOLUTE.test(file)) this.#absolute = file;
   }
 
-  /** Ends a report. */
   endReport({ file, tool }: ReportedTool): void {
     const resultCount = this.#resultCount;
     this.reports.push({ file, tool, resultCount });

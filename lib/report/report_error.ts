@@ -53,7 +53,6 @@ export class ReportError extends Error {
   }
 }
 
-/** The error of a file that exceeds a limit. */
 export function limitError(file: string, found: string, expected = "fewer"): ReportError {
   return new ReportError({ file, kind: "limit", problem: `found ${found}, expected ${expected}` });
 }

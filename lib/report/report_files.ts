@@ -159,7 +159,6 @@ function notFound(file: string, problem: string): ReportError {
   return new ReportError({ file, kind: "not-found", problem });
 }
 
-/** An error of the file system as an error of the report. */
 export function unreadable(file: string, error: unknown): ReportError {
   if (error instanceof ReportError) return error;
   const code = (error as { code?: string }).code ?? String(error);

@@ -132,7 +132,6 @@ export class TestCase {
     return { isNewCase: true, isBare, isRetry, variant };
   }
 
-  /** Adds a part of its output. */
   addOutput(text: string): void {
     (this.#output ??= new TextEnd()).add(text);
   }

@@ -35,7 +35,6 @@ export const OUTAGE_ENDS_AFTER_BUILDS = 3;
 /** How long before its end a quarantine is announced as ending, at most half of its length. */
 const ENDING_NOTICE_SECONDS = 7 * SECONDS_PER_DAY;
 
-/** A disruption of a test in the window. */
 export interface WindowDisruption {
   codeVersion: string;
   /** Whether the upload that is being stored has made it one. */

@@ -47,7 +47,6 @@ const documentPages = DOCUMENT_PATHS.map((path) =>
   })
 );
 
-/** The pages of the documentation. */
 export const guidePages: readonly Endpoint[] = [indexPage, ...documentPages];
 
 /** Files that the guides refer to, as they are. */

@@ -4,7 +4,6 @@ import { encodeOffsetCursor } from "../../lib/base/cursor.ts";
 import { type Markup, markup } from "../../lib/html/markup.ts";
 import type { PageRequest } from "./page.ts";
 
-/** The place of a page in its list. */
 interface PagePlace {
   /** The page without its parameters. */
   path: readonly string[];

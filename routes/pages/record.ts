@@ -23,7 +23,6 @@ const EVIDENCE_WORDS: Readonly<Record<Evidence, string>> = {
   few: "Too few runs on the base branch",
 };
 
-/** Digits of a Brier score. */
 const SCORE_DIGITS = 3;
 
 /** The record of the last 90 days; before there is one, the published shares that stand in for it. */

@@ -20,7 +20,6 @@ export function ruleAt({ rule, changes = [] }: ReportedTool, resultNo: number): 
   return changes[low - 1]?.rule ?? rule;
 }
 
-/** One of several equal cases. */
 export interface EqualCase {
   /** In order; more than one if the case itself contains its retries. */
   attempts: readonly { resultNo: number; conclusion: Conclusion }[];

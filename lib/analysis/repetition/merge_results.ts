@@ -168,7 +168,6 @@ function withPasses(results: CollectedResults, tests: readonly number[]): Collec
   };
 }
 
-/** The attempts of a test with one case. */
 function attemptsOfCases(cases: readonly EqualCase[]): MergedAttempt[] {
   return cases.flatMap(({ attempts }) =>
     attempts.map(({ resultNo, conclusion }) => (

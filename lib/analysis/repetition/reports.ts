@@ -14,7 +14,6 @@ export interface ReportRelation extends AttemptSign {
   isRerun: boolean;
 }
 
-/** The attempts of one test in one report. */
 export interface TestInReport {
   relation: ReportRelation;
   attempts: MergedAttempt[];

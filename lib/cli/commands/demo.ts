@@ -178,7 +178,6 @@ const FLAKIEST_TEST: TestIdentity = {
   file: "browser/checkout_test.ts",
 };
 
-/** The test that is quarantined in the demo. */
 const QUARANTINED_TEST: TestIdentity = {
   suite: "mail",
   class: "shop.mail.ReceiptTest",
@@ -235,7 +234,6 @@ async function readFiles(
   };
 }
 
-/** A report in which some tests fail. */
 function withFailure(report: string, failure: string): string {
   const { tests, seconds, element } = history.failures[failure as keyof typeof history.failures];
   return tests.reduce((text, test) => {

@@ -51,7 +51,6 @@ type JudgedTest =
   & Pick<GateSummary["failed"][number], "fingerprint">
   & KnownFacts;
 
-/** A test run to comment on. */
 interface CommentedRun {
   /** `null` when the service did not answer. */
   verdicts: Pick<Verdicts, "tests" | "base" | "massFailure"> | null;
@@ -76,7 +75,6 @@ interface CommentOptions {
   repository: RepositoryName | null;
   /** What the job is called: where it is not given, what CI says. */
   named: GivenNames;
-  /** The time zone of its days. */
   zone: TimeZone;
   /** Number of the pull or merge request; by default from the CI job. */
   pull?: number | undefined;

@@ -57,7 +57,6 @@ function plainAddress(text: string): string {
     .replace(/^::ffff:(?=[\d.]+$)/i, "");
 }
 
-/** Whether a peer is a trusted proxy. */
 export function isTrusted(trusted: BlockList, peer: string): boolean {
   const address = plainAddress(peer);
   const version = isIP(address);

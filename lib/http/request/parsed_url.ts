@@ -27,7 +27,6 @@ export interface ParsedUrl {
   selection: Selection;
 }
 
-/** Creates a parser of URLs for a route table. */
 export function createUrlParser(routes: readonly Endpoint[]): (url: string) => ParsedUrl {
   const router = IttyRouter();
   for (const route of routes) router.all(route.path, () => route);

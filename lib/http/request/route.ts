@@ -42,7 +42,6 @@ export interface ApiRequest<Query = unknown> extends CallerScope, Moment {
   hasSession: boolean;
   /** A person who may act, on a service that can write. */
   editor: Editor | null;
-  /** The time zone of the times on a page. */
   zone: TimeZone;
   /** Runs a query in the snapshot of the request. */
   load: Load;
@@ -63,7 +62,6 @@ export interface HandlerResult {
   isWrong?: boolean;
 }
 
-/** Describes a successful response. */
 export interface ResponseDescription {
   status: 200 | 204;
   /** Absent when there is no body. */

@@ -35,7 +35,6 @@ interface Provider {
   claimsOf(callback: URL, secrets: SignInSecrets): Promise<oauth.IDToken>;
 }
 
-/** Makes the secrets of a sign-in. */
 export function makeSecrets(): SignInSecrets {
   return {
     verifier: oauth.generateRandomCodeVerifier(),

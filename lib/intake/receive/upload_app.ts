@@ -28,7 +28,6 @@ import {
   createUploaderAuthentication,
 } from "./uploader_authentication.ts";
 
-/** Creates the app. */
 export function createUploadApp(context: UploadContext): App {
   const authenticate = createUploaderAuthentication(context);
   const receiveUpload = createUploadReceiver(context);

@@ -24,7 +24,6 @@ export interface Tool {
   page(input: unknown): readonly string[];
 }
 
-/** Declares a tool by the entries of its input and output. */
 export function defineTool<Input extends v.ObjectEntries, Output extends v.ObjectEntries>(
   { input, output, ...tool }: Pick<Tool, "name" | "description"> & {
     input: Input;

@@ -32,7 +32,6 @@ export interface RunFacts extends Partial<ToldFacts> {
   recordedAt: number;
 }
 
-/** The facts that an archive records. */
 export interface ArchiveFacts extends RunFacts {
   /** Name of the organization that it was uploaded to, when that is known. */
   organization?: string;

@@ -15,7 +15,6 @@ interface Level {
   totals: CoverageTotals | null;
   /** Something in it has counted already. */
   hasCounted: boolean;
-  /** Lines of the current file. */
   lines: FileLines | undefined;
   listedLineCount: number;
   /** Lines of methods that no other line follows, and whether they are covered. */

@@ -114,7 +114,6 @@ export class JUnitReader implements XmlFormatReader {
     return this.#sink.resultCount;
   }
 
-  /** The tool that wrote the report. */
   get tool(): ReportedTool {
     const [hostname, ...others] = this.#hostnames;
     return {

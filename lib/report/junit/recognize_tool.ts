@@ -27,7 +27,6 @@ export class ToolRecognizer {
     this.#dialects = dialects;
   }
 
-  /** Starts an outermost suite. */
   startSuite(): void {
     this.#isSuiteKnown = false;
     // Properties before the first suite belong to the report.

@@ -160,7 +160,6 @@ export class XmlInput {
   }
 }
 
-/** The position after a text that starts at a position. */
 function positionAfter(text: string, { line, column }: ReportPosition): ReportPosition {
   const lastLineStart = text.lastIndexOf("\n") + 1;
   if (lastLineStart === 0) return { line, column: column + text.length };

@@ -168,40 +168,37 @@ describeWithDatabases("accepted uploads", (database) => {
     assert.deepEqual(notes, [`${one.key}: split tags at commas`]);
   });
 
-  it("the process ends in time while a transaction waits for a lock", async () => {
-    const { sql, kind } = database();
-    // One transaction at a time runs in the embedded database.
-    if (kind === "embedded") return;
+  /** An upload that waits for a lock; one transaction at a time runs in the embedded database. */
+  async function blockedUpload() {
     const { accepted } = makeContext();
     accepted.add(await upload());
     await accepted.close();
-    const lock = await lockRepositories(sql);
+    const lock = await lockRepositories(database().sql);
     const { watcher, metrics } = makeContext();
-    const waiting = new AcceptedUploads({ ...watcher, metrics, shutdownTimeoutMs: 100 });
+    lines = [];
+    const blocked = new AcceptedUploads({ ...watcher, metrics, shutdownTimeoutMs: 100 });
     const one = await upload();
-    waiting.add(one);
+    blocked.add(one);
+    return { lock, blocked, one };
+  }
+
+  it("the process ends in time while a transaction waits for a lock", async () => {
+    if (database().kind === "embedded") return;
+    const { lock, blocked, one } = await blockedUpload();
     try {
-      await waiting.close();
+      await blocked.close();
       assert.match(lines.join(), /shutdown timeout: archives were left .* count=1/);
     } finally {
       await lock.release();
     }
-    await stored(waiting, one);
+    await stored(blocked, one);
   });
 
   it("an upload that the end of the process interrupts leaves nothing, and is not a crash", async () => {
     const { sql, kind } = database();
     if (kind === "embedded") return;
-    const { accepted } = makeContext();
-    accepted.add(await upload());
-    await accepted.close();
-    const lock = await lockRepositories(sql);
-    const { watcher, metrics } = makeContext();
-    lines = [];
-    const interrupted = new AcceptedUploads({ ...watcher, metrics, shutdownTimeoutMs: 100 });
-    const one = await upload();
-    interrupted.add(one);
-    const closing = interrupted.close();
+    const { lock, blocked, one } = await blockedUpload();
+    const closing = blocked.close();
     await waitUntil("the timeout", () => lines.join().includes("shutdown timeout"));
     await lock.release();
     await closing;
@@ -213,15 +210,8 @@ describeWithDatabases("accepted uploads", (database) => {
   it("an upload whose statement waits for a lock is rolled back before the process ends", async () => {
     const { sql, kind } = database();
     if (kind === "embedded") return;
-    const { accepted } = makeContext();
-    accepted.add(await upload());
-    await accepted.close();
-    const lock = await lockRepositories(sql);
-    const { watcher, metrics } = makeContext();
-    const interrupted = new AcceptedUploads({ ...watcher, metrics, shutdownTimeoutMs: 100 });
-    const one = await upload();
-    interrupted.add(one);
-    await interrupted.close();
+    const { lock, blocked, one } = await blockedUpload();
+    await blocked.close();
     const rows = await sql`select status from archive where key = ${one.key}`;
     await lock.release();
     assert.deepEqual([...rows], []);
