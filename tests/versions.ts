@@ -38,8 +38,6 @@ const NOT_RUN = [
   "docs/guides_test.ts",
   "e2e/backup_test.ts",
   "e2e/replication_test.ts",
-  // Most of it is about the embedded database.
-  "e2e/up_test.ts",
 ];
 
 interface VersionOptions {

@@ -1,22 +1,20 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { dirname, join } from "node:path";
-import { copyTemplate } from "../database.ts";
 import { BADGE_FILE, demoBadge, REGENERATE } from "../../tools/documentation/pictures.ts";
 import { runDemo } from "./demo.ts";
+import { newServiceData, type ServiceData } from "./prepare.ts";
 import { command, run, start } from "./program.ts";
 
 describe("the program", () => {
-  let folder = "";
+  let data: ServiceData;
   let environment: Record<string, string> = {};
 
   before(async () => {
-    folder = await copyTemplate();
-    environment = { DATA_DIR: folder };
+    data = await newServiceData();
+    environment = data.environment;
   });
-  after(async () => {
-    await Deno.remove(folder, { recursive: true });
-  });
+  after(() => data.remove());
 
   it("says what is wrong, and what works, with 2", async () => {
     const { code, stdout, stderr } = await run(["org", "crate", "acme"], environment);

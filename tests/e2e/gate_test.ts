@@ -1,7 +1,6 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { copyTemplate } from "../database.ts";
 import {
   type GateFixture,
   gateFixture,
@@ -10,7 +9,7 @@ import {
 } from "../lib/cli/gate_run/gate_fixture.ts";
 import { follow } from "./child.ts";
 import { command, FROM_SOURCE, run, type Running, start } from "./program.ts";
-import { createAcme, prepare } from "./prepare.ts";
+import { createAcme, newServiceData, prepare, runHere, type ServiceData } from "./prepare.ts";
 import { waitUntil } from "../wait_until.ts";
 
 describe("gate as a process", () => {
@@ -90,12 +89,14 @@ describe("gate as a process", () => {
 
 describe("gate with the service", () => {
   let folder: string;
+  let data: ServiceData;
   let service: Running;
   let environment: Record<string, string>;
 
   before(async () => {
-    folder = await copyTemplate();
-    environment = { DATA_DIR: folder };
+    data = await newServiceData();
+    environment = data.environment;
+    folder = data.environment.DATA_DIR;
     service = await start(["serve", "--port", "0"], environment);
     const { api: token } = await createAcme(environment);
     for (const outcome of ["passed", "failed"] as const) {
@@ -114,14 +115,14 @@ describe("gate with the service", () => {
   });
   after(async () => {
     await service.stop("SIGTERM");
-    await Deno.remove(folder, { recursive: true });
+    await data.remove();
   });
 
   async function gate(tests: Parameters<typeof reportOf>[0]) {
     const path = join(folder, "report.xml");
     const code = Object.values(tests).includes("failed") ? 1 : 0;
     const script = `printf %s "$1" > "$2"; exit ${code}`;
-    return await run(
+    return await runHere(
       ["gate", "--repo", "acme/shop", path, "--", "sh", "-c", script, "sh", reportOf(tests), path],
       environment,
     );

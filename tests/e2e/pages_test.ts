@@ -5,9 +5,8 @@ import { after, before, describe, it } from "@std/testing/bdd";
 import type { BrowserContextOptions, Locator, Page } from "playwright-core";
 import { launch, NO_BROWSER, type Site } from "./browser.ts";
 import { describeDocsPage } from "./docs_page.ts";
-import { copyTemplate } from "../database.ts";
 import { type Demo, serveDemo } from "./demo.ts";
-import { createAcme, prepare } from "./prepare.ts";
+import { createAcme, newServiceData, prepare } from "./prepare.ts";
 import { start } from "./program.ts";
 
 describe("the pages in a browser", { skip: NO_BROWSER }, () => {
@@ -195,9 +194,8 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
 
   it("fit a phone whatever names, branches and addresses are, and cut long names", async () => {
     const long = "a".repeat(400);
-    const folder = await copyTemplate();
-    const environment = { DATA_DIR: folder };
-    const report = join(folder, "r.xml");
+    const { environment, remove } = await newServiceData();
+    const report = join(environment.DATA_DIR, "r.xml");
     const cases = [long, " ", "short"].map((name, index) =>
       `<testcase name="${name}" classname="${long}" file="${long}">` +
       `<failure message="${index}${long}">${long}</failure></testcase>`
@@ -237,7 +235,7 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
     } finally {
       await context.close();
       await service.stop("SIGTERM");
-      await Deno.remove(folder, { recursive: true });
+      await remove();
     }
   });
 

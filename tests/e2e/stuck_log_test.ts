@@ -1,7 +1,7 @@
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { copyTemplate } from "../database.ts";
-import { prepare } from "./prepare.ts";
+import { newServiceData, prepare } from "./prepare.ts";
 import { command } from "./program.ts";
 import { waitUntil } from "../wait_until.ts";
 import { pause } from "../../lib/base/delay.ts";
@@ -18,11 +18,11 @@ function freePort(): number {
 }
 
 /** A service whose standard error is a pipe that is not read until `read` is called. */
-async function startUnread(dataDir: string) {
+async function startUnread(environment: Record<string, string>) {
   const [port, opsPort] = [freePort(), freePort()];
   const child = command(
     ["up", "--port", `${port}`, "--upload-port", "0", "--ops-port", `${opsPort}`],
-    { environment: { DATA_DIR: dataDir, LOG_FORMAT: "json" } },
+    { environment: { ...environment, LOG_FORMAT: "json" } },
   ).spawn();
   const url = `http://127.0.0.1:${port}`;
   const responds = () => fetch(`${url}/health`).then(async (it) => !!await it.text(), () => false);
@@ -64,7 +64,7 @@ async function sendRequests(url: string): Promise<void> {
 describe("a service whose log is not read", () => {
   it("answers requests, counts the dropped lines, and logs the count once it is read", async () => {
     const dataDir = await copyTemplate();
-    const service = await startUnread(dataDir);
+    const service = await startUnread({ DATA_DIR: dataDir });
     try {
       assert.equal(await service.dropped(), 0);
       await sendRequests(service.url);
@@ -97,8 +97,8 @@ describe("a service whose log is not read", () => {
   });
 
   it("ends in time, with the code 0", async () => {
-    const dataDir = await copyTemplate();
-    const service = await startUnread(dataDir);
+    const { environment, remove } = await newServiceData();
+    const service = await startUnread(environment);
     try {
       await sendRequests(service.url);
       const begun = performance.now();
@@ -108,7 +108,7 @@ describe("a service whose log is not read", () => {
       assert.ok(performance.now() - begun < 10_000);
     } finally {
       await service.end();
-      await Deno.remove(dataDir, { recursive: true });
+      await remove();
     }
   });
 });

@@ -98,7 +98,6 @@ describe("a process with telemetry", () => {
   });
 
   const COMMANDS = [
-    { args: ["serve", "--port", "0"], unit: "test-analytics" },
     { args: ["up", "--port", "0", "--upload-port", "0"], unit: "test-analytics" },
     { args: ["watch", "."], unit: "test-analytics-watch" },
   ];
@@ -141,7 +140,7 @@ describe("a process with telemetry", () => {
       await Promise.all([
         ...COMMANDS.map((command) => endInTime(command, { url, timeout: "1000" })),
         // Without the setting of the unit each export waits for 10 s.
-        endInTime(COMMANDS[1]!, { url, timeout: "" }),
+        endInTime(COMMANDS[0]!, { url, timeout: "" }),
       ]);
     } finally {
       await receiver.close();

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import config from "../../deno.json" with { type: "json" };
 import process from "node:process";
+import { openDatabase } from "../../db/connection/connect.ts";
 import { migrations } from "../../db/schema/migrations/mod.ts";
 import { copyTemplate, openTestServer } from "../database.ts";
 import { archiveOf, reportOf } from "../lib/report/archive/make_archive.ts";
@@ -87,8 +88,11 @@ async function upgrade(folder: string, environment: Record<string, string>): Pro
   const served = await service.stop("SIGCONT");
   assert.equal(served.code, 1);
   assert.match(served.stderr, message);
-  const listed = await run(list, environment, newer);
-  assert.equal(listed.stdout, "before.gz\tprocessed\t\n");
+  const { DATABASE_URL: databaseUrl, DATA_DIR: dataDir = "" } = environment;
+  const { sql, close } = await openDatabase({ databaseUrl, dataDir });
+  const archives = await sql`select key, status from archive`;
+  await close();
+  assert.deepEqual([...archives], [{ key: "before.gz", status: "processed" }]);
 }
 
 async function put(folder: string, key: string): Promise<void> {
