@@ -14,7 +14,7 @@ export const BUILD_COLUMNS = [
 ] as const;
 
 /** An upload of a build. */
-export type BuildRun = Pick<Run<typeof BUILD_COLUMNS[number]>, typeof BUILD_COLUMNS[number]> & {
+type BuildRun = Pick<Run<typeof BUILD_COLUMNS[number]>, typeof BUILD_COLUMNS[number]> & {
   submissionId: string;
 };
 
