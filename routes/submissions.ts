@@ -114,6 +114,11 @@ export const buildOfSubmission = defineJsonRoute({
   schema: schemas.object("BuildOutcome", {
     submissions: schemas.described(v.array(submissionSchema), "Its submissions, newest first"),
     failed_test_ids: schemas.described(testIds, "Tests that failed at last"),
+    failed_in: schemas.described(
+      v.array(schemas.described(schemas.objectId, "Id of a submission")),
+      "Of each of them the submission in which it failed; of several the one whose failure is most probably due to " +
+        "the change",
+    ),
     retried_test_ids: schemas.described(testIds, "Tests that failed, and not at last"),
     failed_without_test: schemas.described(
       v.boolean(),
@@ -126,6 +131,7 @@ export const buildOfSubmission = defineJsonRoute({
     return {
       submissions: parts.map(({ failedTestCount: _, isOutage: __, ...row }) => submissionJson(row)),
       failed_test_ids: failed.map(({ testId }) => testId),
+      failed_in: failed.map(({ submissionId }) => submissionId),
       retried_test_ids: retried.map(({ testId }) => testId),
       failed_without_test: red.length > 0,
     };

@@ -6,26 +6,29 @@ import { idsIn, type Queryable } from "../connection/sql.ts";
 import { loadIdentities } from "./names_of_tests.ts";
 import { loadRuns } from "./runs.ts";
 
+/** The failure of a test in a submission of a build. */
+interface FailureIn {
+  /** 24 hex digits. */
+  submissionId: string;
+  /** Text of the latest attempt that failed. */
+  textId: string;
+}
+
 /** A test that failed in a build. */
-export interface BuildFailure extends TestIdentity {
+export interface BuildFailure extends TestIdentity, FailureIn {
   /** 24 hex digits. */
   testId: string;
   testNo: number;
-  /** Its latest submission of the build in which it failed; 24 hex digits. */
-  submissionId: string;
-  /** Whether it failed at last, as {@linkcode failedTests} says. */
-  isFailed: boolean;
+  /** Where it failed at last, as {@linkcode failedTests} says, newest first; otherwise empty. */
+  failedIn: FailureIn[];
   /** Whether a failure of it in the build is a disruption. */
   isDisruption: boolean;
-  /** Text of its latest failure. */
-  textId: string;
   /** Fingerprints of all its failures in the build; some may repeat. */
   causes: string[];
 }
 
 /**
- * The tests that failed in any of the submissions of a build, in the order of their names; which of them made
- * it fail say {@linkcode failedTests}.
+ * The tests that failed in any of the submissions of a build, in the order of their names.
  */
 export async function loadBuildFailures(
   tx: Queryable,
@@ -37,7 +40,7 @@ export async function loadBuildFailures(
   },
 ): Promise<BuildFailure[]> {
   const [negatives, runs] = await Promise.all([
-    // The latest failure of each test, by submission and place in it.
+    // The latest failure of each test in each submission.
     tx<
       {
         testNo: number;
@@ -47,7 +50,7 @@ export async function loadBuildFailures(
         causes: string;
       }[]
     >`
-      select distinct on (test_no) test_no as "testNo", encode(text_id, 'hex') as "textId",
+      select distinct on (test_no, submission_id) test_no as "testNo", encode(text_id, 'hex') as "textId",
         encode(submission_id, 'hex') as "submissionId",
         bool_or(is_disruption) over (partition by test_no) as "isDisruption",
         encode(string_agg(fingerprint || coalesce(other_fingerprints, ''), '')
@@ -57,22 +60,27 @@ export async function loadBuildFailures(
       order by test_no, submission_id desc, result_no desc`,
     loadRuns(tx, { repositoryId, submissionIds, columns: [...BUILD_COLUMNS, "results"] }),
   ]);
-  const testNos = negatives.map(({ testNo }) => testNo);
+  const byTest = Map.groupBy(negatives, ({ testNo }) => testNo);
+  const testNos = [...byTest.keys()];
   const identities = await loadIdentities(tx, { repositoryId, idPrefix, testNos, isSorted: true });
   const failed = failedTests(runs, testNos, {
     hasFile: (testNo) => identities.get(testNo)!.file !== "",
   });
-  const byTest = new Map(negatives.map((one) => [one.testNo, one]));
   return [...identities].map(([testNo, { id, ...identity }]) => {
-    const { textId, submissionId, isDisruption, causes } = byTest.get(testNo)!;
+    const ofTest = byTest.get(testNo)!;
+    const last = failed.get(testNo) ?? [];
+    const failedIn = ofTest.filter(({ submissionId }) => last.includes(submissionId))
+      .map(({ submissionId, textId }) => ({ submissionId, textId }));
+    const [{ isDisruption, causes }] = ofTest as [typeof ofTest[number]];
+    const { submissionId, textId } = failedIn[0] ?? ofTest[0]!;
     return {
       ...identity,
       testId: id,
       testNo,
       submissionId,
-      isFailed: failed.has(testNo),
-      isDisruption,
       textId,
+      failedIn,
+      isDisruption,
       causes: splitFingerprints(causes),
     };
   });

@@ -76,14 +76,15 @@ function standing<Upload extends BuildRun>(
 }
 
 /**
- * The tests that failed in a build at last, of some: in any job, environment and code, whatever passed elsewhere. A
- * later attempt of the job in which the test passed clears it. Skips and unknown outcomes do not count.
+ * The tests that failed in a build at last, of some, with the ids of the uploads in which they did: in any job,
+ * environment and code, whatever passed elsewhere. A later attempt of the job in which the test passed clears it.
+ * Skips and unknown outcomes do not count.
  */
 export function failedTests(
   runs: readonly (BuildRun & Run<"results">)[],
   testNos: Iterable<number>,
   { hasFile }: { hasFile(testNo: number): boolean },
-): Set<number> {
+): Map<number, string[]> {
   const selected = new SelectedTests(testNos);
   const outcomes = new Map<number, Map<BuildRun, "positive" | "negative">>();
   for (const testNo of selected.testNos) outcomes.set(testNo, new Map());
@@ -95,12 +96,13 @@ export function failedTests(
     });
   }
   const jobs = attemptsByJob(runs);
-  const failed = new Set<number>();
+  const failed = new Map<number, string[]>();
   for (const [testNo, ofTest] of outcomes) {
     const isBad = (run: BuildRun) => ofTest.get(run) === "negative";
     const ran = (run: BuildRun) => ofTest.has(run);
     const options = { isBad, ran, hasFile: hasFile(testNo) };
-    if (jobs.some((attempts) => standing(attempts, options).length > 0)) failed.add(testNo);
+    const uploads = jobs.flatMap((attempts) => standing(attempts, options));
+    if (uploads.length > 0) failed.set(testNo, uploads.map(({ submissionId }) => submissionId));
   }
   return failed;
 }

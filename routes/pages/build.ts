@@ -1,7 +1,6 @@
 // Tests: tests/routes/build_page_test.ts
 /** `/repos/{owner}/{name}/builds/{submission id}`: one build, with all its submissions. */
 import { loadBuildOutcome } from "../../db/read/build_outcome.ts";
-import { loadBuildConclusions } from "../../db/read/conclusions.ts";
 import { loadJobRuns, loadMissingPlaces } from "../../db/read/job_runs.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import type { BuildPart } from "../../db/read/submissions.ts";
@@ -20,14 +19,12 @@ export const buildPage = definePage({
   path: "/repos/:owner/:name/builds/:id",
   resource: "submission in path",
   async show(page) {
-    const [[repository], { parts, failed, retried, red }] = await Promise.all([
+    const [[repository], outcome] = await Promise.all([
       page.load(loadRepositoryDetails, {}),
       page.load(loadBuildOutcome, {}),
     ]);
+    const { parts, failed, retried, red, baseBranch, conclusions } = outcome;
     const [latest] = parts as [BuildPart];
-    const { baseBranch, conclusions } = await page.load(loadBuildConclusions, {
-      submissionIds: parts.map(({ submissionId }) => submissionId),
-    });
     const environmentOf = new Map(
       parts.map(({ submissionId, environment }) => [submissionId, environment]),
     );

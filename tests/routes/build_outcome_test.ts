@@ -127,6 +127,36 @@ describeWithDatabases("what a build ended with", (database) => {
     return result.structuredContent;
   }
 
+  it("has the failure that is most probably due to the change, of a test that failed in several jobs", async () => {
+    const failure = (message: string) => ({ name: "a", conclusion: "failure" as const, message });
+    const known = failure("connection refused");
+    await upload([known], { branch: "other", commitOid: "bbbbbb1", buildUrl: `${BUILD}0` });
+    // Failed before, but never like this: unclear. The other two were seen: not yours.
+    const attempts = [
+      await upload([known], { recordedAt: NOW - 50, environment: "linux" }),
+      await upload([failure("assertion failed")], { recordedAt: NOW - 40, environment: "windows" }),
+      await upload([known], { recordedAt: NOW - 30, environment: "mac" }),
+    ];
+    const [, windows, { submissionId: latest }] = attempts as [
+      unknown,
+      { submissionId: string },
+      { submissionId: string },
+    ];
+    const page = await text(`/repos/acme/${repository.name}/builds/${latest}`);
+    assert.match(page, /1 test failed: it is unclear whose it is\. .*assertion failed/);
+    const outcome = await json(`/api/repos/acme/${repository.name}/submissions/${latest}/build`);
+    assert.deepEqual(outcome.failed_in, [windows.submissionId]);
+    const { failed } = await tool();
+    assert.deepEqual([failed[0].blame, failed[0].message], ["unclear", "assertion failed"]);
+    // One that passes when it is run again does not count.
+    await upload([{ name: "a" }], { recordedAt: NOW - 20, environment: "windows" });
+    assert.match(
+      await text(`/repos/acme/${repository.name}/builds/${latest}`),
+      /1 test failed: it is not yours/,
+    );
+    assert.equal((await tool()).failed[0].blame, "not_yours");
+  });
+
   for (const [title, legs, { failed, isRed }] of BUILDS) {
     it(`is the same everywhere: ${title}`, async () => {
       let id = "";

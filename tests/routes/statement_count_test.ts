@@ -22,7 +22,7 @@ const COLD: [route: string, query: string, statements: number][] = [
   ["/api/repos/:owner/:name/submissions", "", 6],
   ["/api/repos/:owner/:name/submissions", "?limit=2", 6],
   ["/api/repos/:owner/:name/submissions/:id/tests", "", 13],
-  ["/api/repos/:owner/:name/submissions/:id/build", "", 10],
+  ["/api/repos/:owner/:name/submissions/:id/build", "", 12],
   ["/api/repos/:owner/:name/failures", "", 9],
   ["/api/repos/:owner/:name/durations", "", 9],
   ["/api/repos/:owner/:name/slow-tests", "", 16],

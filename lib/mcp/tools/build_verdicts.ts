@@ -95,6 +95,7 @@ const attemptsPage = v.object({ count: v.number(), tests: v.array(attempt) });
 const buildOutcome = v.object({
   submissions: v.array(submission),
   failed_test_ids: v.array(v.string()),
+  failed_in: v.array(v.string()),
   retried_test_ids: v.array(v.string()),
   failed_without_test: v.boolean(),
 });
@@ -132,12 +133,12 @@ const failedTest = v.object({
   class: v.optional(v.string()),
   file: v.optional(v.string()),
   owners: v.array(v.string()),
-  verdict: described(v.string(), "new, known, flaky, quarantined[, new cause]"),
+  verdict: described(v.string(), "new, known, flaky, quarantined, new cause"),
   evidence: v.optional(v.string()),
   blame: described(v.optional(v.string()), "not_yours, unclear or yours"),
   cause: described(v.string(), "Fingerprint"),
   message: v.string(),
-  last_seen: described(v.nullable(v.string()), "Latest in another build"),
+  last_seen: described(v.nullable(v.string()), "Last in another build"),
   web_url: v.string(),
 });
 type FailedTest = v.InferOutput<typeof failedTest>;
@@ -272,11 +273,20 @@ const DELETED = "A CI run was deleted while it was read. Call again.";
 
 /** A build with the latest attempt of each of its failed tests that are read. */
 async function withAttempts(repo: Repo, outcome: BuildOutcome): Promise<Build> {
-  const { submissions, failed_test_ids, retried_test_ids } = outcome;
+  const { submissions, failed_test_ids, failed_in, retried_test_ids } = outcome;
   const attempts = await failedAttempts(repo, submissions);
   const latest = new Map(attempts.map((one) => [one.test_case_id, one]));
-  const pick = (ids: readonly string[]) => ids.flatMap((id) => latest.get(id) ?? []);
-  return { ...outcome, failed: pick(failed_test_ids), flaky: pick(retried_test_ids) };
+  const keyOf = (testId: string, submissionId: string) => `${testId} ${submissionId}`;
+  const latestIn = new Map(
+    attempts.map((one) => [keyOf(one.test_case_id, one.submission.id), one]),
+  );
+  return {
+    ...outcome,
+    failed: failed_test_ids.flatMap((id, index) =>
+      latestIn.get(keyOf(id, failed_in[index]!)) ?? latest.get(id) ?? []
+    ),
+    flaky: retried_test_ids.flatMap((id) => latest.get(id) ?? []),
+  };
 }
 
 async function findSubmissions(repo: Repo, wanted: Wanted): Promise<Submission[]> {
