@@ -124,16 +124,29 @@ export const buildOfSubmission = defineJsonRoute({
       v.boolean(),
       "Whether a command that ran its tests failed at last, although no test did",
     ),
+    whole: schemas.described(
+      v.nullable(v.boolean()),
+      "Whether all tests of the jobs ran that usually run on the base branch, and their reports hide nothing; null: " +
+        "not known",
+    ),
+    not_whole: schemas.described(
+      v.array(v.string()),
+      "What says that it is not whole, such as: 212 of about 482 tests ran (unit)",
+    ),
   }),
   resource: "submission in path",
   async handler({ load }) {
-    const { parts, failed, retried, red } = await load(loadBuildOutcome, {});
+    const { parts, failed, retried, red, whole, notWhole } = await load(loadBuildOutcome, {});
     return {
-      submissions: parts.map(({ failedTestCount: _, isOutage: __, ...row }) => submissionJson(row)),
+      submissions: parts.map(({ failedTestCount: _, isOutage: __, gaps: ___, ...row }) =>
+        submissionJson(row)
+      ),
       failed_test_ids: failed.map(({ testId }) => testId),
       failed_in: failed.map(({ submissionId }) => submissionId),
       retried_test_ids: retried.map(({ testId }) => testId),
       failed_without_test: red.length > 0,
+      whole,
+      not_whole: notWhole,
     };
   },
 });

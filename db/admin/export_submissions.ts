@@ -64,7 +64,8 @@ export async function* loadSubmissions(
         array_to_json(nullif(tags, '{}')) as tags, encode(upload_digest, 'hex') as upload_digest,
         test_result_count, array_to_json(nullif(notes, '{}')) as notes,
         array_to_json(nullif(ambiguous_test_nos, '{}')) as "ambiguousTestNos",
-        nullif(is_outage, false) as is_outage, exit_code
+        nullif(is_outage, false) as is_outage, exit_code,
+        cut_off_report_count, unlisted_suite_count, outside_failure_count, empty_report_count
       from submission
       where repository_id = ${repositoryId} and submission_id > decode(${after}, 'hex')
         and data_version <= ${dataVersion}

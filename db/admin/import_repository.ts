@@ -218,6 +218,12 @@ export class ImportedRepository {
       author: record.author ?? "",
       queueBase: record.queue_base ?? "",
       exitCode: record.exit_code,
+      gaps: record.empty_report_count === null ? null : {
+        cutOffReportCount: record.cut_off_report_count ?? 0,
+        unlistedSuiteCount: record.unlisted_suite_count ?? 0,
+        outsideFailureCount: record.outside_failure_count ?? 0,
+        emptyReportCount: record.empty_report_count,
+      },
       tags: record.tags ?? [],
       notes: record.notes ?? [],
     };

@@ -2,6 +2,7 @@
 /** What a run is compared with: earlier runs of its job, and others that failed on a large scale. */
 import type { Run } from "../../lib/analysis/run.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
+import { shardsInAll } from "../../lib/gate/whole_build.ts";
 import {
   MIN_EARLIER_RUNS,
   missingPlaces,
@@ -62,6 +63,25 @@ function isRunOfJob(
   return sql`s.job <> '' and s.job = ${job} and s.environment = ${environment}
     and s.shard = ${shard} and s.ran_test_count > 0 and ${isOfBase(sql, base)}
     ${buildUrl === "" ? sql`` : sql`and s.build_url <> ${buildUrl}`}`;
+}
+
+/** Enough for three builds of a hundred shards. */
+const SHARD_RUNS = 300;
+
+/** The shards that a job had in each of its last builds on some branches; none of a job without a name. */
+export async function loadExpectedShards(
+  sql: Queryable,
+  { repositoryId, job, environment, buildUrl, base }: Omit<ComparedJob, "shard">,
+): Promise<string[]> {
+  const runs = await loadRuns(sql, {
+    repositoryId,
+    columns: ["buildUrl", "shard"],
+    where: sql`s.job <> '' and s.job = ${job} and s.environment = ${environment}
+      and s.shard <> '' and s.build_url not in ('', ${buildUrl}) and ${isOfBase(sql, base)}`,
+    limit: SHARD_RUNS,
+  });
+  const builds = Map.groupBy(runs, ({ buildUrl }) => buildUrl).values();
+  return shardsInAll(builds.map((ofBuild) => ofBuild.map(({ shard }) => shard)).toArray());
 }
 
 /** Whether the latest upload of a run ended red without a failed test; no run without a build is known. */

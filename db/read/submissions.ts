@@ -1,5 +1,6 @@
 // Tests: tests/lib/cli/transcripts_test.ts tests/routes/submissions_test.ts
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
+import type { ReportGaps } from "../../lib/report/report_gaps.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
@@ -118,6 +119,8 @@ export interface BuildPart extends SubmissionRow {
   failedTestCount: number;
   /** Whether its failures are an outage, which other branches had too. */
   isOutage: boolean;
+  /** What its reports hide; `null` when unknown. */
+  gaps: ReportGaps | null;
 }
 
 /**
@@ -153,7 +156,11 @@ export async function loadBuild(
     select ${submissionColumns(sql)},
       (select count(distinct n.test_no)::int from negative_result n
         where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
-      ) as "failedTestCount", s.is_outage as "isOutage"
+      ) as "failedTestCount", s.is_outage as "isOutage",
+      case when s.empty_report_count is not null then json_build_object(
+        'cutOffReportCount', s.cut_off_report_count, 'unlistedSuiteCount', s.unlisted_suite_count,
+        'outsideFailureCount', s.outside_failure_count, 'emptyReportCount', s.empty_report_count
+      ) end as gaps
     from submission o
     join submission s on s.repository_id = o.repository_id
       and s.submission_id >= decode(${firstSubmissionId(recordedAt - SECONDS_PER_DAY)}, 'hex')

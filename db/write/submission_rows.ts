@@ -3,6 +3,7 @@
 import type { SubmissionContent } from "../../lib/analysis/submission_content.ts";
 import { countTests } from "../../lib/analysis/test_counts.ts";
 import { keyedSubmissionId } from "../../lib/base/identity.ts";
+import type { ReportGaps } from "../../lib/report/report_gaps.ts";
 import { arrayOf, type Queryable, textArray } from "../connection/sql.ts";
 import { codeVersionOf } from "../read/fragments.ts";
 import { bumpForAddition, type LockedRepository } from "./repository_row.ts";
@@ -39,6 +40,8 @@ export interface SubmissionHead {
   queueBase?: string;
   /** How the command that ran the tests ended; `null` when unknown. */
   exitCode?: number | null;
+  /** What the reports hide; `null` when unknown. */
+  gaps?: ReportGaps | null;
   /** Tags of every test. */
   tags: string[];
   /** What was repaired, ignored or left out. */
@@ -63,13 +66,15 @@ export async function insertSubmission(
 ): Promise<string | undefined> {
   const content = results?.content;
   const counts = content && countTests(content.exceptions, content.testHashes.length);
+  const { gaps = null } = facts;
   const [row] = await tx<{ codeVersion: string }[]>`
     insert into submission as s (repository_id, submission_id, recorded_at, uploaded_at, status, key,
       build_url, commit_oid, tree_oid, branch, environment, job, shard, attempt, runner,
       pull_number, pull_title, author, queue_base, exit_code, tags, upload_digest,
       test_result_count, ran_test_count, skipped_test_count, failed_test_count, test_list_no,
       test_tag_digest, durations, duration_unit, exceptions, notes, ambiguous_test_nos,
-      overheads, data_version)
+      overheads, data_version, cut_off_report_count, unlisted_suite_count, outside_failure_count,
+      empty_report_count)
     values (${facts.repositoryId}, decode(${facts.id}, 'hex'), to_timestamp(${facts.recordedAt}),
       to_timestamp(${facts.uploadedAt}), ${results ? "processed" : "processing"}, ${facts.key},
       ${facts.buildUrl}, ${facts.commitOid}, ${facts.treeOid}, ${facts.branch},
@@ -84,7 +89,9 @@ export async function insertSubmission(
       ${content?.durationUnit ?? null}::int, ${content?.exceptions ?? null}::bytea,
       ${textArray(facts.notes ?? [])}::text[],
       ${arrayOf(results?.ambiguousTestNos ?? [])}::text::int[],
-      ${results?.overheads ?? new Uint8Array()}::bytea, ${facts.dataVersion})
+      ${results?.overheads ?? new Uint8Array()}::bytea, ${facts.dataVersion},
+      ${gaps && gaps.cutOffReportCount}::int, ${gaps && gaps.unlistedSuiteCount}::int,
+      ${gaps && gaps.outsideFailureCount}::int, ${gaps && gaps.emptyReportCount}::int)
     on conflict do nothing
     returning ${codeVersionOf(tx)} as "codeVersion"`;
   return row?.codeVersion;

@@ -14,7 +14,7 @@ export const BUILD_COLUMNS = [
 ] as const;
 
 /** An upload of a build. */
-type BuildRun = Pick<Run<typeof BUILD_COLUMNS[number]>, typeof BUILD_COLUMNS[number]> & {
+export type BuildRun = Pick<Run<typeof BUILD_COLUMNS[number]>, typeof BUILD_COLUMNS[number]> & {
   submissionId: string;
 };
 
@@ -105,6 +105,32 @@ export function failedTests(
     if (uploads.length > 0) failed.set(testNo, uploads.map(({ submissionId }) => submissionId));
   }
   return failed;
+}
+
+/** What is known of whether an upload of a build is whole. */
+interface Wholeness {
+  /** What says that it is not. */
+  notWhole: string | null;
+  /** Whether fewer tests ran than usual, which is no fault where only the failed ones were run again. */
+  isPart: boolean;
+}
+
+/** The uploads that say that a build is not whole, and were not run again as a whole since. */
+export function notWholeUploads<Upload extends BuildRun & Wholeness>(
+  runs: readonly Upload[],
+): Upload[] {
+  return attemptsByJob(runs).flatMap((attempts) => {
+    const known = new Set<string>();
+    const again = new Set<Upload>();
+    for (const uploads of attempts) {
+      for (const upload of uploads) if (known.has(upload.shard)) again.add(upload);
+      for (const { shard } of uploads) known.add(shard);
+    }
+    const isBad = (upload: Upload) =>
+      upload.notWhole !== null && !(upload.isPart && again.has(upload));
+    const ran = (upload: Upload) => upload.notWhole === null || isBad(upload);
+    return standing(attempts, { isBad, ran });
+  });
 }
 
 /** The uploads of a build that ended red without a failed test, and were not run again since. */

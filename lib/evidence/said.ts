@@ -120,6 +120,7 @@ export function sayBlameCounts(
   { unknown = 0, ran = null }: BlameOptions = {},
 ): string {
   const total = yours + unclear + not + unknown;
+  if (total === 0) return "No test failed.";
   const failed = ran === null
     ? `${plural(total, "test")} failed`
     : `${formatCount(total)} of ${plural(ran, "test")} failed`;

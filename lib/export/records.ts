@@ -191,6 +191,11 @@ const SCHEMAS = {
     is_outage: maybe(v.literal(true)),
     /** How the command that ran the tests ended. */
     exit_code: maybe(integer(0, 255)),
+    /** What the reports hide; absent in a submission of an earlier version. */
+    cut_off_report_count: maybe(integer(0, MAX_INTEGER)),
+    unlisted_suite_count: maybe(integer(0, MAX_INTEGER)),
+    outside_failure_count: maybe(integer(0, MAX_INTEGER)),
+    empty_report_count: maybe(integer(0, MAX_INTEGER)),
     /** The evidence for its failures, as it was when they were uploaded, and what later runs showed. */
     evidence: maybe(v.array(v.strictObject({
       test_id: objectId,

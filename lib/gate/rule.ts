@@ -220,8 +220,22 @@ export function notWhole(
   return sayNotWhole({
     missing: compareWithEarlier(input).missing,
     places: input.missingPlaces,
-    cutOffCount: input.reports.filter(({ isCutOff }) => isCutOff).length,
+    ...gapsOf(input.reports),
   });
+}
+
+/** What the reports of a run hide. */
+function gapsOf(reports: readonly GateReport[]) {
+  const cutOff = reports.filter(({ isCutOff }) => isCutOff).length;
+  const sum = (key: "unlistedTests" | "failuresOutsideTests") =>
+    reports.reduce((sum, report) => sum + report[key].length, 0);
+  return {
+    cutOffReportCount: cutOff,
+    unlistedSuiteCount: sum("unlistedTests"),
+    outsideFailureCount: sum("failuresOutsideTests"),
+    emptyReportCount: 0,
+    unreadReportCount: reports.filter(({ problem }) => problem !== null).length - cutOff,
+  };
 }
 
 function reasonNotToExcuse(input: GateInput): string | null {

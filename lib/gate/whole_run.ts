@@ -1,6 +1,7 @@
 /** Whether a run is whole: the number of tests, files and classes that earlier runs of its job had. */
 import { medianOf, type TestCounts } from "../analysis/test_counts.ts";
 import type { TestIdentity } from "../base/identity.ts";
+import type { ReportGaps } from "../report/report_gaps.ts";
 import { compareTexts, formatCount, plural } from "../base/text.ts";
 
 /** Percentage of the usual tests that may be missing in a whole run, unless it is given. */
@@ -134,22 +135,25 @@ export function missingPlaces(
 /** Named at most. */
 const MAX_NAMED = 3;
 
+/** What says that a run is not whole. */
+interface Missing extends ReportGaps {
+  /** The tests that are missing by their number; `null` when none are. */
+  missing: string | null;
+  places: readonly TestPlace[];
+  /** Other reports that cannot be read. */
+  unreadReportCount?: number;
+}
+
 /**
  * What says that a run is not whole, such as `212 of about 482 tests ran; 3 test processes ended without a
  * report`; `null` when nothing does.
- *
- * @param run.missing the tests that are missing by their number
- * @param run.cutOffCount reports that are empty or cut off
  */
 export function sayNotWhole(
-  { missing, places, cutOffCount }: {
-    missing: string | null;
-    places: readonly TestPlace[];
-    cutOffCount: number;
-  },
+  { missing, places, unreadReportCount: unread = 0, ...gaps }: Missing,
 ): string | null {
+  const { cutOffReportCount, unlistedSuiteCount: unlisted, outsideFailureCount: outside } = gaps;
   const parts = missing === null ? [] : [missing];
-  const ended = places.length + cutOffCount;
+  const ended = places.length + cutOffReportCount;
   if (ended > 0) {
     const names = places.slice(0, MAX_NAMED).map(({ file, class: className }) => file || className);
     const more = places.length > MAX_NAMED ? ", ..." : "";
@@ -159,5 +163,12 @@ export function sayNotWhole(
     const processes = plural(ended, "test process", "test processes");
     parts.push(`${processes} ended without a report${which}`);
   }
+  if (unlisted > 0) {
+    const verbs = unlisted === 1 ? ["declares", "lists"] : ["declare", "list"];
+    const it = unlisted === 1 ? "it" : "they";
+    parts.push(`${plural(unlisted, "suite")} ${verbs[0]} more tests than ${it} ${verbs[1]}`);
+  }
+  if (outside > 0) parts.push(`${plural(outside, "failure")} outside of a test`);
+  if (unread > 0) parts.push(`${plural(unread, "report")} could not be read`);
   return parts.length === 0 ? null : parts.join("; ");
 }

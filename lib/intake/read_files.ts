@@ -13,6 +13,7 @@ import { readReportFiles, type StreamedReport } from "../report/read_report_file
 import { type Advice, ReportExaminer } from "../report/report_advice.ts";
 import { findPathPrefix } from "../report/path_prefix.ts";
 import { ReportError } from "../report/report_error.ts";
+import { NO_GAPS, type ReportGaps } from "../report/report_gaps.ts";
 import { findReports, type ReportFile, type SkippedEntry } from "../report/report_files.ts";
 import { isNegative } from "../report/result.ts";
 import { quote } from "../base/quote.ts";
@@ -28,6 +29,8 @@ export interface UploadFiles {
   results: {
     content: ContentData & SubmissionContent;
     reportDigest: string;
+    /** What the reports hide; absent when unknown. */
+    gaps?: ReportGaps;
     /** Owners of the tests' files; `null` when no file has one. */
     testTags: TestTags | null;
     /** What the reports hide; absent where it is not needed. */
@@ -162,6 +165,9 @@ export async function readResults(
   let builder: SubmissionBuilder | null = new SubmissionBuilder();
   let failureCount = 0;
   const read: ReadProgress = { results: 0, file: "", bytes: 0, totalBytes };
+  const gaps = { ...NO_GAPS };
+  /** Of the report that is read. One that is left out counts once. */
+  let own = { unlisted: 0, outside: 0 };
   const { digest } = await readReportFiles(reports, {
     checkoutFolder,
     onFile({ path }) {
@@ -180,11 +186,19 @@ export async function readResults(
       if (read.results % RESULTS_PER_PROGRESS === 0) listener.progress?.({ ...read });
     },
     onOverhead: (test, overhead) => builder?.addOverhead(test, overhead),
+    onUnlisted: () => void own.unlisted++,
+    onFailureOutside: () => void own.outside++,
+    onEmpty: () => void gaps.emptyReportCount++,
     onReport(report) {
+      gaps.unlistedSuiteCount += own.unlisted;
+      gaps.outsideFailureCount += own.outside;
+      own = { unlisted: 0, outside: 0 };
       builder?.endReport(report);
       examiner?.endReport(report);
     },
     onLeftOut() {
+      gaps.cutOffReportCount++;
+      own = { unlisted: 0, outside: 0 };
       builder?.discardReport();
       examiner?.discardReport();
     },
@@ -196,6 +210,7 @@ export async function readResults(
   return {
     content,
     reportDigest: digest,
+    gaps,
     testTags: codeowners && ownerTags(
       content,
       parseCodeowners(codeowners.text, listener.note),

@@ -12,10 +12,12 @@ export interface StreamedReport extends ReportFile {
   bytes: AsyncIterable<Uint8Array>;
 }
 
-export interface ReadReportFilesOptions extends Omit<ReportOptions, "file" | "onFailureOutside"> {
+export interface ReadReportFilesOptions extends Omit<ReportOptions, "file"> {
   onFile?(file: ReportFile): void;
   /** Called at the end of each report. */
   onReport?(report: ReportedTool): void;
+  /** Called at the end of a report without a result. */
+  onEmpty?(): void;
   /** Called when the results since the end of the last report do not count: theirs is cut off. */
   onLeftOut?(): void;
   /** Called with the number of bytes of each chunk that is read. */
@@ -55,6 +57,7 @@ export async function readReportFiles(
         maxResultCount: maxResultCount - resultCount,
       });
       options.onReport?.({ ...read.tool, attempt: file.attempt });
+      if (read.resultCount === 0) options.onEmpty?.();
       resultCount += read.resultCount;
       digests.push(hash.digest("hex"));
     } catch (error) {

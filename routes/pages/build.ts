@@ -1,14 +1,11 @@
 // Tests: tests/routes/build_page_test.ts
 /** `/repos/{owner}/{name}/builds/{submission id}`: one build, with all its submissions. */
 import { loadBuildOutcome } from "../../db/read/build_outcome.ts";
-import { loadJobRuns, loadMissingPlaces } from "../../db/read/job_runs.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import type { BuildPart } from "../../db/read/submissions.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
-import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import { storedMassFailure } from "../../lib/evidence/mass_failure.ts";
 import { sayBlames } from "../../lib/evidence/said.ts";
-import { compareWithEarlier, sayNotWhole, usualCounts } from "../../lib/gate/whole_run.ts";
 import { buildName, runName } from "../../lib/html/forge_links.ts";
 import { band, factLine, type KeyFigure } from "../../lib/html/elements.ts";
 import { externalLink, type Markup, markup } from "../../lib/html/markup.ts";
@@ -23,13 +20,12 @@ export const buildPage = definePage({
       page.load(loadRepositoryDetails, {}),
       page.load(loadBuildOutcome, {}),
     ]);
-    const { parts, failed, retried, red, baseBranch, conclusions } = outcome;
+    const { parts, failed, retried, red, baseBranch, conclusions, whole, notWhole } = outcome;
     const [latest] = parts as [BuildPart];
     const environmentOf = new Map(
       parts.map(({ submissionId, environment }) => [submissionId, environment]),
     );
     const judged = await withVerdicts(page, failed, { conclusions, environmentOf });
-    const missing = await missingTests(page, parts, baseBranch);
     const { status } = parts.find(({ status }) => status !== "processed") ?? latest;
     return {
       title: `Build ${buildName(latest)}`,
@@ -39,7 +35,7 @@ export const buildPage = definePage({
         page.link.builds(repository!),
       ],
       content: markup`<h1><bdi>Build ${buildName(latest)}</bdi></h1>
-${answer(parts, { failed: judged, retriedCount: retried.length, red, missing, status })}
+${answer(parts, { failed: judged, retriedCount: retried.length, red, whole, notWhole, status })}
 ${
         failed.length > 0 &&
         await failedTests(judged, baseBranch, { ...page, repository: repository! })
@@ -54,12 +50,14 @@ ${buildNotes(parts)}`,
 /** Whether the build failed, and whose that is. */
 function answer(
   parts: readonly BuildPart[],
-  { failed, retriedCount, red, missing, status }: {
+  { failed, retriedCount, red, whole, notWhole, status }: {
     failed: readonly JudgedFailure[];
     retriedCount: number;
     /** Uploads that ended red without a failed test. */
     red: readonly BuildPart[];
-    missing: readonly string[];
+    /** `null`: not known. */
+    whole: boolean | null;
+    notWhole: readonly string[];
     status: BuildPart["status"];
   },
 ): Markup {
@@ -69,7 +67,7 @@ function answer(
         job && ` of ${job}`
       }</p>`
     ),
-    ...missing.map((text) => markup`<p><b>Not whole</b>: ${text}</p>`),
+    ...notWhole.map((text) => markup`<p><b>Not whole</b>: ${text}</p>`),
   ];
   if (failed.length > 0) {
     const blames = failed.flatMap(({ conclusion }) => conclusion?.blame ?? []);
@@ -88,8 +86,13 @@ function answer(
   if (red.length > 0) {
     return band("failed", "Red without a failed test: the log of the job says why.", limits);
   }
-  if (missing.length > 0) {
-    return band("unclear", "No test failed, but not all of them ran.", limits);
+  if (whole === false) {
+    return band("unclear", "No test failed, but the run is not whole.", limits);
+  }
+  if (whole === null) {
+    // Tests may be missing of which nothing is known.
+    const passed = `${plural(retriedCount, "test")} passed only on a retry.`;
+    return band("passed", `No test failed.${retriedCount > 0 ? ` ${passed}` : ""}`);
   }
   const flaky = retriedCount > 0 && `, ${formatCount(retriedCount)} after a retry`;
   return band("passed", markup`All tests passed${flaky}.`, markup`<p>${NO_FAILURES.processed}</p>`);
@@ -119,34 +122,6 @@ function massFailureNote(parts: readonly BuildPart[]): Markup[] {
       counts.join("; ")
     }, ${meaning}. The gate excuses nothing.</p>`;
   });
-}
-
-/** Uploads with jobs that are compared with the base branch. */
-const MAX_COMPARED = 20;
-
-/** What says that the runs of a build are not whole: `212 of about 482 tests ran`. */
-async function missingTests(
-  { load }: PageRequest,
-  parts: readonly BuildPart[],
-  baseBranch: string,
-): Promise<string[]> {
-  const named = parts.filter(({ job, status }) => job !== "" && status === "processed");
-  const found = await Promise.all(
-    named.slice(0, MAX_COMPARED).map(async (part) => {
-      const ofJob = { ...part, base: basePatterns(baseBranch) };
-      const [runs, places] = await Promise.all([
-        load(loadJobRuns, ofJob),
-        load(loadMissingPlaces, ofJob),
-      ]);
-      const { ranTestCount: ran, skippedTestCount: skipped } = part;
-      const missing = ran === null || skipped === null
-        ? null
-        : compareWithEarlier({ counts: { ran, skipped }, earlier: usualCounts(runs) }).missing;
-      const said = sayNotWhole({ missing, places, cutOffCount: 0 });
-      return said === null ? [] : [`${said} (${part.job})`];
-    }),
-  );
-  return found.flat();
 }
 
 /** Why a build shows no failure, by the status of its uploads. */

@@ -6,6 +6,7 @@ import { countFailedWithoutTest } from "../../db/read/digest.ts";
 import type { Upload } from "../../db/write/store_submission.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
 import { toolEndpoint } from "../../lib/cli/tool_endpoint.ts";
+import { NO_GAPS } from "../../lib/report/report_gaps.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 import { createApp } from "../../routes/mod.ts";
 import { describeWithDatabases } from "../database.ts";
@@ -118,10 +119,10 @@ describeWithDatabases("what a build ended with", (database) => {
   const json = async (path: string) => await (await fixture.get(path)).json();
 
   // deno-lint-ignore no-explicit-any -- read as an agent does
-  async function tool(): Promise<any> {
+  async function tool(buildUrl = BUILD): Promise<any> {
     const result = await client.callTool({
       name: "get_build_verdicts",
-      arguments: { repository: `acme/${repository.name}`, build_url: BUILD },
+      arguments: { repository: `acme/${repository.name}`, build_url: buildUrl },
     });
     assert.ok(!result.isError, JSON.stringify(result.content));
     return result.structuredContent;
@@ -217,6 +218,79 @@ describeWithDatabases("what a build ended with", (database) => {
         since: NOW - DAY,
       });
       assert.equal(red, isRed ? 1 : 0);
+    });
+  }
+
+  const names = Array.from({ length: 20 }, (_, index) => ({ name: `t${index}` }));
+
+  let known: Repository | undefined;
+  /** A repository whose job has two shards on the base branch. */
+  async function sharded(): Promise<Repository> {
+    if (known) return known;
+    for (const days of [3, 2, 1]) {
+      for (const shard of ["1/2", "2/2"]) {
+        const at = { recordedAt: NOW - days * DAY, buildUrl: `${BUILD}/${days}` };
+        await upload(names, { ...at, branch: "main", commitOid: `bbbbbb${days}`, shard });
+      }
+    }
+    return known = repository;
+  }
+
+  /** Uploads of the pull request, by shard, and what says that its build is not whole. */
+  const SIZES: [title: string, legs: Partial<Upload>[], whole: boolean | null, said: string][] = [
+    ["both shards", [{ shard: "1/2" }, { shard: "2/2" }], true, ""],
+    ["a missing shard", [{ shard: "1/2" }], false, "1 shard without an upload: 2/2"],
+    ["a job of unknown size", [{ job: "new" }], null, ""],
+    ["no job", [{ job: "" }], null, ""],
+    [
+      "a report that is cut off",
+      [{ shard: "1/2", gaps: { ...NO_GAPS, cutOffReportCount: 1 } }, { shard: "2/2" }],
+      false,
+      "1 test process ended without a report",
+    ],
+    [
+      "a suite that does not list all tests",
+      [{ shard: "1/2", gaps: { ...NO_GAPS, unlistedSuiteCount: 1 } }, { shard: "2/2" }],
+      false,
+      "1 suite declares more tests than it lists",
+    ],
+    [
+      "a failure outside of a test",
+      [{ shard: "1/2", gaps: { ...NO_GAPS, outsideFailureCount: 1 } }, { shard: "2/2" }],
+      false,
+      "1 failure outside of a test",
+    ],
+    [
+      "a report without results",
+      [{ shard: "1/2", gaps: { ...NO_GAPS, emptyReportCount: 1 } }, { shard: "2/2" }],
+      null,
+      "",
+    ],
+  ];
+  for (const [index, [title, legs, whole, said]] of SIZES.entries()) {
+    it(`says the same everywhere about whether it is whole: ${title}`, async () => {
+      repository = await sharded();
+      for (const isFailed of [false, true]) {
+        let id = "";
+        const buildUrl = `${BUILD}/${index}/${isFailed ? "failed" : "passed"}`;
+        for (const leg of legs) {
+          const conclusion = isFailed ? "failure" : "passing";
+          const results = [...names.slice(1), { name: "t0", conclusion } as const];
+          ({ submissionId: id } = await upload(results, { attempt: "1", buildUrl, ...leg }));
+        }
+        const outcome = await json(`/api/repos/acme/${repository.name}/submissions/${id}/build`);
+        assert.equal(outcome.whole, whole);
+        assert.equal(outcome.not_whole.join(), said && `${said} (unit)`);
+        const page = await text(`/repos/acme/${repository.name}/builds/${id}`);
+        assert.equal(page.includes("Not whole"), whole === false);
+        if (said !== "") assert.ok(page.includes(`Not whole: ${said} (unit)`));
+        assert.equal(page.includes("nothing to fix"), whole === true && !isFailed);
+        assert.equal(page.includes("All tests passed"), whole === true && !isFailed);
+        const found = await tool(buildUrl);
+        assert.equal(found.whole, whole);
+        assert.equal(found.failed.length, isFailed ? 1 : 0);
+        if (said !== "") assert.ok(found.next_step.includes(said), found.next_step);
+      }
     });
   }
 });

@@ -28,6 +28,7 @@ import judgedAgain from "./0026_judged_again.sql" with { type: "text" };
 import truthCount from "./0027_truth_count.sql" with { type: "text" };
 import pullNumber from "./0028_pull_number.sql" with { type: "text" };
 import failedSubmission from "./0029_failed_submission.sql" with { type: "text" };
+import reportGaps from "./0030_report_gaps.sql" with { type: "text" };
 
 /** The migrations in order; the schema version is their number. Landed ones never change. */
 export const migrations: readonly string[] = [
@@ -60,4 +61,5 @@ export const migrations: readonly string[] = [
   truthCount,
   pullNumber,
   failedSubmission,
+  reportGaps,
 ];

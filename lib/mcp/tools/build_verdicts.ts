@@ -5,7 +5,6 @@ import { NO_TEXT } from "../../analysis/failure_causes.ts";
 import { ownersOf } from "../../analysis/test_tags.ts";
 import { type CiRun, runQuery } from "../../api_client/run_query.ts";
 import { isKnownFor } from "../../gate/rule.ts";
-import { compareWithEarlier } from "../../gate/whole_run.ts";
 import {
   defineTool,
   described,
@@ -41,11 +40,11 @@ const MAX_PAGES = 5;
 /** Builds that are searched for the latest red one. */
 const MAX_BUILDS = 30;
 
-/** Submissions of a build without a failure whose job is compared with the base branch. */
-const MAX_JOBS = 8;
-
 /** As the gate calls it. */
 const NEW_CAUSE = "quarantined, new cause";
+
+/** Of what says that a run is not whole. */
+const MAX_REASON_CHARACTERS = 300;
 
 const submission = v.object({
   id: v.string(),
@@ -59,8 +58,6 @@ const submission = v.object({
   shard: v.optional(v.string(), ""),
   attempt: v.optional(v.string(), ""),
   tree_oid: v.optional(v.string(), ""),
-  ran_test_count: v.optional(v.nullable(v.number()), null),
-  skipped_test_count: v.optional(v.nullable(v.number()), null),
   pull_number: v.optional(v.nullable(v.number()), null),
 });
 type Submission = v.InferOutput<typeof submission>;
@@ -98,6 +95,8 @@ const buildOutcome = v.object({
   failed_in: v.array(v.string()),
   retried_test_ids: v.array(v.string()),
   failed_without_test: v.boolean(),
+  whole: v.nullable(v.boolean()),
+  not_whole: v.array(v.string()),
 });
 type BuildOutcome = v.InferOutput<typeof buildOutcome>;
 
@@ -114,12 +113,7 @@ const verdict = v.object({
 });
 type Verdict = v.InferOutput<typeof verdict>;
 
-const verdictsPage = v.object({
-  tests: v.array(verdict),
-  expected_test_count: v.nullable(v.number()),
-  base_test_counts: v.array(v.number()),
-  expected_skipped_count: v.nullable(v.number()),
-});
+const verdictsPage = v.object({ tests: v.array(verdict) });
 
 const conclusionsPage = v.object({ base_branch: v.string() });
 
@@ -182,9 +176,9 @@ export const getBuildVerdicts = defineTool({
     const repo = { ...repository, get };
     const found = await findBuild(repo, wanted);
     if (found === null) return { ...NOTHING, next_step: nothingFound(wanted) };
-    const { submissions: parts, failed, flaky, failed_without_test: isRed } = found;
-    const [latest] = parts as [Submission];
-    const { byTest, whole, missing } = await loadVerdicts(repo, parts, failed);
+    const { failed, flaky, failed_without_test } = found;
+    const [latest] = found.submissions as [Submission];
+    const byTest = await loadVerdicts(repo, failed);
     const shown = failed.map((one) => ({
       one,
       verdict: verdictIn(latest, one, byTest.get(one.test_case_id)),
@@ -206,14 +200,14 @@ export const getBuildVerdicts = defineTool({
         recorded_at: latest.recorded_at,
         failed_count: found.failed_test_ids.length,
       },
-      failed_without_test: isRed,
+      failed_without_test,
       failed: tests,
       flaky: flaky.slice(0, MAX_TESTS).map(({ test_case_id: id, name }) => ({
         id,
         name: cut(name, MIN_NAME_CHARACTERS),
       })),
-      whole,
-      next_step: nextStep(tests, { count: found.failed_test_ids.length, whole, missing, isRed }),
+      whole: found.whole,
+      next_step: nextStep(tests, found),
       web_url: `${webUrl}/${web}`,
     });
   },
@@ -345,51 +339,22 @@ async function failedAttempts(repo: Repo, parts: readonly Submission[]): Promise
   }).flat();
 }
 
-/** Whether all tests ran in the jobs of a build, and what says that some are missing. */
-interface Wholeness {
-  whole: boolean | null;
-  missing: string | null;
-}
-
-/** The verdicts on failed tests, and whether all tests ran in the jobs of the build. */
+/** The verdicts on failed tests, as of the uploads in which they failed. */
 async function loadVerdicts(
   repo: Repo,
-  parts: readonly Submission[],
   failed: readonly Attempt[],
-): Promise<Wholeness & { byTest: Map<string, Verdict> }> {
-  const byTest = new Map<string, Verdict>();
-  // What is known of a job does not depend on the test that is asked for.
-  const any = failed.length > 0 ? failed.slice(0, 1) : await anyTest(repo, parts);
+): Promise<Map<string, Verdict>> {
   const failedIn = Map.groupBy(failed, ({ submission }) => submission);
-  const others = parts.filter((part) => !failedIn.has(part)).slice(0, MAX_JOBS);
-  const compared = await Promise.all(
-    [...failedIn.keys(), ...others].map(async (part) => {
-      const own = failedIn.get(part) ?? [];
-      const ids = (own.length > 0 ? own : any).map((one) => one.test_case_id);
-      if (ids.length === 0) return null;
-      const found = await repo.get({
+  const found = await Promise.all(
+    Array.from(failedIn, ([part, own]) => {
+      const tests = own.map((one) => one.test_case_id).join();
+      return repo.get({
         path: pathOf(repo, "verdicts"),
-        query: { tests: ids.join(), run_submission: part.id, ...runQuery(runOf(part)) },
+        query: { tests, run_submission: part.id, ...runQuery(runOf(part)) },
       }, verdictsPage);
-      if (own.length > 0) { for (const one of found.tests) byTest.set(one.id, one); }
-      const { ran_test_count: ran, skipped_test_count: skipped } = part;
-      return ran === null || skipped === null ? null : compareWithEarlier({
-        counts: { ran, skipped },
-        earlier: {
-          expectedTestCount: found.expected_test_count,
-          baseTestCounts: found.base_test_counts,
-          expectedSkippedCount: found.expected_skipped_count,
-        },
-      });
     }),
   );
-  const [missing = null] = compared.flatMap((one) => one?.missing ?? []);
-  if (missing !== null || parts.some(({ status }) => status !== "processed")) {
-    return { byTest, whole: false, missing };
-  }
-  const isKnown = compared.length === parts.length &&
-    compared.every((one) => one?.unchecked === null);
-  return { byTest, whole: isKnown ? true : null, missing };
+  return new Map(found.flatMap(({ tests }) => tests).map((one) => [one.id, one]));
 }
 
 /** A submission as the gate describes its run. */
@@ -404,20 +369,6 @@ function runOf(part: Submission): CiRun {
     queueBase: "",
     pullNumber: String(part.pull_number ?? ""),
   };
-}
-
-/** A test of a build, for what is known of its jobs. */
-async function anyTest(
-  repo: Repo,
-  parts: readonly Submission[],
-): Promise<v.InferOutput<typeof attempt>[]> {
-  const id = parts.find(({ ran_test_count }) => ran_test_count !== 0)?.id;
-  if (id === undefined) return [];
-  const { tests } = await repo.get(
-    { path: pathOf(repo, "submissions", id, "tests"), query: { limit: 1 } },
-    attemptsPage,
-  );
-  return tests;
 }
 
 /** The verdict as the page of the build has it, and the latest failures in other builds. */
@@ -495,18 +446,19 @@ function view(
 /** What to do, in one or two sentences. */
 function nextStep(
   tests: readonly FailedTest[],
-  { count, whole, missing, isRed }: Wholeness & { count: number; isRed: boolean },
+  { failed_test_ids, failed_without_test: isRed, whole, not_whole }: BuildOutcome,
 ): string {
-  const why = missing === null ? "" : ` (${missing})`;
+  const count = failed_test_ids.length;
+  const why = cut(not_whole.join("; "), MAX_REASON_CHARACTERS);
   const partly = whole === false
-    ? ` Not all tests ran${why}: look at the log of the job, too.`
+    ? ` The run is not whole (${why}): look at the log of the job, too.`
     : "";
   const red = isRed ? "A job ended red without a failed test: look at its log. " : "";
   const [first] = tests;
   if (!first) {
-    if (isRed) return red.trim();
+    if (isRed) return red.trim() + partly;
     return whole === false
-      ? `No test failed, but not all ran${why}: look at the log of the job.`
+      ? `No test failed, but the run is not whole (${why}): look at the log of the job.`
       : "No test failed. If the job is red, look at its log.";
   }
   const isYours = ({ verdict, blame }: FailedTest) =>

@@ -172,6 +172,10 @@ const COLUMNS: Record<string, Record<string, string>> = {
     data_version: "(of the caches of this database)",
     is_outage: "submission.is_outage",
     exit_code: "submission.exit_code",
+    cut_off_report_count: "submission.cut_off_report_count",
+    unlisted_suite_count: "submission.unlisted_suite_count",
+    outside_failure_count: "submission.outside_failure_count",
+    empty_report_count: "submission.empty_report_count",
   },
   failure_evidence: {
     repository_id: REPOSITORY,

@@ -1,3 +1,4 @@
+import { NO_GAPS } from "../../../lib/report/report_gaps.ts";
 import { afterEach, beforeEach, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -84,9 +85,9 @@ describe("a missing file", () => {
 });
 
 describe("a run that is not whole", () => {
-  const say = (places: number, cutOffCount: number, missing: string | null = null) => {
+  const say = (places: number, cutOffReportCount: number, missing: string | null = null) => {
     const missed = Array.from({ length: places }, (_, index) => place(`${index}.ts`, ""));
-    return sayNotWhole({ missing, places: missed, cutOffCount });
+    return sayNotWhole({ ...NO_GAPS, missing, places: missed, cutOffReportCount });
   };
 
   it("is said with what is missing, and the processes that ended without a report", () => {
@@ -99,5 +100,18 @@ describe("a run that is not whole", () => {
       say(4, 1),
       "5 test processes ended without a report, unlike the last 3 runs on the base branch: 0.ts, 1.ts, 2.ts, ...",
     );
+  });
+
+  it("is said with what its reports hide", () => {
+    const none = { ...NO_GAPS, missing: null, places: [] };
+    assert.equal(
+      sayNotWhole({ ...none, unlistedSuiteCount: 1, outsideFailureCount: 2, unreadReportCount: 1 }),
+      "1 suite declares more tests than it lists; 2 failures outside of a test; 1 report could not be read",
+    );
+    assert.equal(
+      sayNotWhole({ ...none, unlistedSuiteCount: 2 }),
+      "2 suites declare more tests than they list",
+    );
+    assert.equal(sayNotWhole({ ...none, emptyReportCount: 1 }), null);
   });
 });

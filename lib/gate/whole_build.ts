@@ -1,0 +1,97 @@
+// Tests: tests/lib/gate/whole_build_test.ts tests/routes/build_outcome_test.ts
+/** Whether a build is whole: each of its uploads, and all shards of its jobs. */
+import { type BuildRun, notWholeUploads } from "../analysis/build_outcome.ts";
+import type { ReportGaps } from "../report/report_gaps.ts";
+import { NO_GAPS } from "../report/report_gaps.ts";
+import { compareTexts, plural } from "../base/text.ts";
+import {
+  compareWithEarlier,
+  MIN_EARLIER_RUNS,
+  sayNotWhole,
+  type TestPlace,
+  type UsualCounts,
+} from "./whole_run.ts";
+
+/** An upload of a build, with what it is compared with. */
+export interface ComparedUpload extends BuildRun {
+  isProcessed: boolean;
+  /** `null` when unknown. */
+  counts: { ran: number; skipped: number } | null;
+  /** Of an upload by an earlier version of the program, `null`. */
+  gaps: ReportGaps | null;
+  /** Of its job on the base branch; `null` when it was not compared. */
+  earlier: UsualCounts | null;
+  /** The files that its job always has, and of which it has no test. */
+  places: readonly TestPlace[];
+}
+
+/** The shards that a job in an environment had in each of its last builds on the base branch. */
+interface ExpectedShards {
+  job: string;
+  environment: string;
+  shards: readonly string[];
+}
+
+interface WholeBuild {
+  /** `null`: not known. */
+  whole: boolean | null;
+  /** What says that it is not: `212 of about 482 tests ran (unit)`. */
+  notWhole: string[];
+}
+
+/** Whether everything about a build is known to be whole. */
+export function wholeBuild(
+  uploads: readonly ComparedUpload[],
+  expected: readonly ExpectedShards[],
+): WholeBuild {
+  const judged = uploads.map((upload) => ({ ...upload, ...judge(upload) }));
+  const notWhole = [
+    ...notWholeUploads(judged).map(({ notWhole, job }) => ofJob(notWhole!, job)),
+    ...expected.flatMap((one) => missingShards(one, uploads)),
+  ];
+  if (notWhole.length > 0) return { whole: false, notWhole: [...new Set(notWhole)] };
+  return { whole: judged.every(({ isKnown }) => isKnown) ? true : null, notWhole };
+}
+
+const ofJob = (text: string, job: string) => job === "" ? text : `${text} (${job})`;
+
+function judge({ isProcessed, counts, gaps, earlier, places }: ComparedUpload) {
+  if (!isProcessed) return { notWhole: "an upload is not read yet", isPart: false, isKnown: false };
+  const { emptyReportCount, ...known } = gaps ?? NO_GAPS;
+  const compared = counts && compareWithEarlier({ counts, earlier });
+  const missing = compared?.missing ?? null;
+  return {
+    notWhole: sayNotWhole({ missing, places, emptyReportCount, ...known }),
+    isPart: sayNotWhole({ missing: null, places: [], emptyReportCount, ...known }) === null,
+    isKnown: compared?.unchecked === null && emptyReportCount === 0,
+  };
+}
+
+/** What follows the number of a shard: shards of another split are not those that are expected. */
+const splitOf = (shard: string) => shard.replace(/^\d+/, "");
+
+function missingShards(
+  { job, environment, shards }: ExpectedShards,
+  uploads: readonly ComparedUpload[],
+): string[] {
+  const own = new Set(
+    uploads.filter((one) => one.job === job && one.environment === environment)
+      .map(({ shard }) => shard),
+  );
+  const splits = new Set(Array.from(own, splitOf));
+  const missing = shards.filter((shard) => !own.has(shard) && splits.has(splitOf(shard)))
+    .toSorted((a, b) => a.localeCompare(b, "en", { numeric: true }) || compareTexts(a, b));
+  if (missing.length === 0) return [];
+  return [
+    ofJob(`${plural(missing.length, "shard")} without an upload: ${missing.join(", ")}`, job),
+  ];
+}
+
+/** The shards in each of the last builds of a job, newest first; none with fewer builds. */
+export function shardsInAll(builds: readonly (readonly string[])[]): string[] {
+  if (builds.length < MIN_EARLIER_RUNS) return [];
+  const [latest, ...others] = builds.slice(0, MIN_EARLIER_RUNS) as [string[], ...string[][]];
+  return [...new Set(latest)].filter((shard) =>
+    shard !== "" && others.every((shards) => shards.includes(shard))
+  );
+}

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { describe, it } from "@std/testing/bdd";
+import { type ComparedUpload, shardsInAll, wholeBuild } from "../../../lib/gate/whole_build.ts";
+import { NO_GAPS } from "../../../lib/report/report_gaps.ts";
+
+const EARLIER = {
+  expectedTestCount: 50,
+  baseTestCounts: [50, 50, 50],
+  expectedSkippedCount: 0,
+};
+const UNKNOWN = { expectedTestCount: null, baseTestCounts: [], expectedSkippedCount: null };
+
+let count = 0;
+
+/** An upload of 50 of 50 tests, later than those before. */
+function upload({ ran = 50, ...more }: Partial<ComparedUpload> & { ran?: number } = {}) {
+  return {
+    submissionId: String(++count).padStart(24, "0"),
+    buildUrl: "https://ci.example/1",
+    commitOid: "aaaaaaa",
+    treeOid: null,
+    environment: "",
+    job: "unit",
+    shard: "",
+    attempt: "1",
+    isProcessed: true,
+    counts: { ran, skipped: 0 },
+    gaps: NO_GAPS,
+    earlier: EARLIER,
+    places: [],
+    ...more,
+  };
+}
+
+describe("a build", () => {
+  const of = (...uploads: ComparedUpload[]) => wholeBuild(uploads, []);
+  const whole = { whole: true, notWhole: [] };
+  const unknown = { whole: null, notWhole: [] };
+  const not = (...notWhole: string[]) => ({ whole: false, notWhole });
+
+  it("is whole when all its uploads are", () => {
+    assert.deepEqual(of(upload(), upload({ job: "lint" })), whole);
+    // As of an upload by an earlier version.
+    assert.deepEqual(of(upload({ gaps: null })), whole);
+  });
+
+  it("is not known to be whole where the usual size of a job is not known, or a report has no results", () => {
+    assert.deepEqual(of(upload({ earlier: UNKNOWN })), unknown);
+    assert.deepEqual(of(upload(), upload({ job: "", earlier: UNKNOWN })), unknown);
+    assert.deepEqual(of(upload({ counts: null })), unknown);
+    assert.deepEqual(of(upload({ gaps: { ...NO_GAPS, emptyReportCount: 1 } })), unknown);
+  });
+
+  it("is not whole when one of its uploads is not, with what says so", () => {
+    assert.deepEqual(of(upload(), upload({ ran: 3 })), not("3 of about 50 tests ran (unit)"));
+    assert.deepEqual(of(upload({ ran: 0 })), not("0 of about 50 tests ran (unit)"));
+    for (
+      const [gap, said] of [
+        ["cutOffReportCount", "1 test process ended without a report (unit)"],
+        ["unlistedSuiteCount", "1 suite declares more tests than it lists (unit)"],
+        ["outsideFailureCount", "1 failure outside of a test (unit)"],
+      ] as const
+    ) {
+      assert.deepEqual(of(upload(), upload({ gaps: { ...NO_GAPS, [gap]: 1 } })), not(said));
+      const unnamed = { job: "", earlier: UNKNOWN, gaps: { ...NO_GAPS, [gap]: 1 } };
+      assert.deepEqual(of(upload(unnamed)), not(said.replace(" (unit)", "")));
+    }
+    assert.deepEqual(of(upload({ isProcessed: false })), not("an upload is not read yet (unit)"));
+  });
+
+  it("is whole when a job that was not whole was run again as a whole", () => {
+    const crashed = upload({ ran: 3, gaps: { ...NO_GAPS, cutOffReportCount: 1 } });
+    assert.deepEqual(of(crashed, upload({ attempt: "2" })), whole);
+    const said = "3 of about 50 tests ran; 1 test process ended without a report (unit)";
+    assert.deepEqual(of(crashed, upload({ attempt: "2", ran: 1 })), not(said));
+    assert.deepEqual(of(crashed, upload()), not(said));
+  });
+
+  it("is whole when only its failed tests were run again", () => {
+    assert.deepEqual(of(upload(), upload({ attempt: "2", ran: 1 })), whole);
+    const crash = { attempt: "2", ran: 1, gaps: { ...NO_GAPS, outsideFailureCount: 1 } };
+    assert.equal(of(upload(), upload(crash)).whole, false);
+    assert.equal(
+      of(upload({ shard: "1/2" }), upload({ shard: "2/2", attempt: "2", ran: 1 })).whole,
+      false,
+    );
+  });
+
+  it("is not whole without a shard that its job always has", () => {
+    const expected = [{ job: "unit", environment: "", shards: ["1/2", "2/2"] }];
+    const one = upload({ shard: "1/2" });
+    assert.deepEqual(wholeBuild([one], expected), not("1 shard without an upload: 2/2 (unit)"));
+    assert.deepEqual(wholeBuild([one, upload({ shard: "2/2" })], expected), whole);
+    const other = [upload({ shard: "1/3" }), upload({ shard: "2/3" }), upload({ shard: "3/3" })];
+    assert.deepEqual(wholeBuild(other, expected), whole);
+  });
+});
+
+describe("the shards that a job always has", () => {
+  it("are those of each of its last three builds", () => {
+    const both = ["2/2", "1/2"];
+    assert.deepEqual(shardsInAll([both, both]), []);
+    assert.deepEqual(shardsInAll([both, both, both, ["1/2"]]), both);
+    assert.deepEqual(shardsInAll([both, ["1/2"], both]), ["1/2"]);
+    assert.deepEqual(shardsInAll([[""], [""], [""]]), []);
+  });
+});
