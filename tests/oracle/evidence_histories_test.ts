@@ -24,7 +24,7 @@ import { EvidenceRules, type PlainConclusion, type PlainRun, SET_UP } from "./ev
 
 const { EVIDENCE_HISTORIES, TEST_DATABASES } = process.env;
 /** One on another version of PostgreSQL. */
-const HISTORIES = Number(EVIDENCE_HISTORIES ?? (TEST_DATABASES === "server" ? 1 : 3));
+const HISTORIES = Number(EVIDENCE_HISTORIES ?? (TEST_DATABASES === "server" ? 1 : 2));
 /** In the gate they run on a server if there is one: what is evidence is decided without the database. */
 const describeHistories = EVIDENCE_HISTORIES ? describeWithDatabases : describeWithDatabase;
 const UPLOADS = 25;
