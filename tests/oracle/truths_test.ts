@@ -14,7 +14,7 @@ import { checkTruthCounts } from "../db/truth_counts.ts";
 import { createFixture, NOW } from "../routes/fixture.ts";
 
 const { EVIDENCE_HISTORIES } = process.env;
-const HISTORIES = Number(EVIDENCE_HISTORIES ?? 3);
+const HISTORIES = Number(EVIDENCE_HISTORIES ?? 5);
 /** In the gate they run on a server if there is one: what is true is decided without the database. */
 const describeHistories = EVIDENCE_HISTORIES ? describeWithDatabases : describeWithDatabase;
 const RUNS = 30;
