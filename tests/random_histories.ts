@@ -12,7 +12,7 @@ const SEED = 2;
 
 const RANDOM_HISTORIES = 3;
 
-/** Where the server runs all examples, `3` has every third one run on the embedded database: each takes 0.8 s. */
+/** Where the server runs all examples, `5` has every fifth one run on the embedded database: each takes 0.8 s. */
 const EMBEDDED_EXAMPLE_STEP = Number(process.env.EMBEDDED_EXAMPLE_STEP ?? "1");
 
 /** The test of the examples and of random histories. */

@@ -2,9 +2,8 @@ import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { copyTemplate } from "../database.ts";
 import { exchange } from "../raw_http.ts";
-import { runHere } from "./prepare.ts";
+import { newServiceData, runHere, type ServiceData } from "./prepare.ts";
 import { command, run, start } from "./program.ts";
 
 const PASSWORD = "Open-Sesame-0123456789";
@@ -14,6 +13,7 @@ const STORAGE_SECRET = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY01";
 const PIECE_LENGTH = 12;
 
 describe("what the program writes", () => {
+  let data: ServiceData;
   let folder = "";
   let environment: Record<string, string> = {};
   /** Everything that any command wrote, but what it was asked to print. */
@@ -21,12 +21,11 @@ describe("what the program writes", () => {
   const secrets: string[] = [PASSWORD, STORAGE_SECRET];
 
   before(async () => {
-    folder = await copyTemplate();
-    environment = { DATA_DIR: folder, TEST_ANALYTICS_DEBUG: "1" };
+    data = await newServiceData();
+    folder = data.environment.DATA_DIR;
+    environment = { ...data.environment, TEST_ANALYTICS_DEBUG: "1" };
   });
-  after(async () => {
-    await Deno.remove(folder, { recursive: true });
-  });
+  after(() => data.remove());
 
   async function cli(args: string[], more: Record<string, string> = {}): Promise<string> {
     const { stdout, stderr } = await runHere(args, { ...environment, ...more });

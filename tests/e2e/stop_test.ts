@@ -1,22 +1,19 @@
 import { after, before, describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { copyTemplate } from "../database.ts";
 import { type Running, start } from "./program.ts";
-import { createAcme } from "./prepare.ts";
+import { createAcme, newServiceData, type ServiceData } from "./prepare.ts";
 
 describe("a service that is stopped", () => {
-  let folder = "";
+  let data: ServiceData;
   let environment: Record<string, string> = {};
   let token = "";
 
   before(async () => {
-    folder = await copyTemplate();
-    environment = { DATA_DIR: folder };
+    data = await newServiceData();
+    environment = data.environment;
     token = (await createAcme(environment)).api;
   });
-  after(async () => {
-    await Deno.remove(folder, { recursive: true });
-  });
+  after(() => data.remove());
 
   const ask = (server: Running) =>
     fetch(`${server.url}/api`, { headers: { authorization: `Bearer ${token}` } });

@@ -28,8 +28,8 @@ const OLD = NOW - 60 * DAY;
 
 /** Histories that are compared. */
 const HISTORIES = 1;
-/** Submissions of each, of two repositories: half as many where each takes twice the time. */
-const SUBMISSIONS = { server: 120, embedded: 60 };
+/** Submissions of each, of two repositories. */
+const SUBMISSIONS = 60;
 
 const NOTHING = { submissionCount: 0, testResultCount: 0 };
 
@@ -76,7 +76,7 @@ describeWithDatabases("pruning", (database) => {
         await fixture.addRepository("acme", "two"),
       ];
       const keys: string[] = [];
-      for (let i = 0; i < SUBMISSIONS[database().kind]; i++) {
+      for (let i = 0; i < SUBMISSIONS; i++) {
         const repository = repositories[random.below(2)]!;
         keys.push((await randomUpload(database(), repository, random)).key);
         if (i % 10 === 9) {
@@ -313,7 +313,7 @@ describeWithDatabases("pruning", (database) => {
     const fixture = await newFixture();
     const repository = await fixture.addRepository("acme", "shop");
     const random = new Random(7);
-    const uploadCount = SUBMISSIONS[database().kind] / 2;
+    const uploadCount = SUBMISSIONS / 2;
     for (let i = 0; i < uploadCount; i++) {
       await randomUpload(database(), repository, random, OLD + i * 60);
     }

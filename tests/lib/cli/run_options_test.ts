@@ -1,19 +1,17 @@
 /** The facts of a run, from options, the CI job and the checkout, through `ingest`. */
-import { after, before, describe, it } from "@std/testing/bdd";
+import { after, before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { openTestEmbedded } from "../../database.ts";
-import type { Database } from "../../../db/connection/connect.ts";
+import { describeWithDatabase } from "../../database.ts";
 import { reportOf } from "../report/archive/make_archive.ts";
 import { commandLine } from "./run_in_process.ts";
 
 const SHA = "0123456789abcdef0123456789abcdef01234567";
 const TREE = "76543210fedcba9876543210fedcba9876543210";
 
-describe("ingest in a CI job", () => {
-  let database: Database;
+describeWithDatabase("ingest in a CI job", (database) => {
   let folder: string;
-  const run = commandLine(() => database);
+  const run = commandLine(database);
   const git = (root: string) => (args: string[]) =>
     Promise.resolve(
       { "--show-toplevel": root, HEAD: SHA, [`${SHA}^{tree}`]: TREE }[args.at(-1)!] ?? "",
@@ -27,17 +25,13 @@ describe("ingest in a CI job", () => {
   };
 
   before(async () => {
-    database = await openTestEmbedded();
     folder = await Deno.makeTempDir();
     await Deno.mkdir(join(folder, ".github"));
     await Deno.writeTextFile(join(folder, ".github", "CODEOWNERS"), "/web/ @acme/web\n");
     await Deno.writeTextFile(join(folder, "a.xml"), reportOf("a", `${folder}/web/a.ts`));
     await run("org create acme");
   });
-  after(async () => {
-    await database.close();
-    await Deno.remove(folder, { recursive: true });
-  });
+  after(() => Deno.remove(folder, { recursive: true }));
   const ingest = (more: string[], io = {}) =>
     run(["ingest", "--org", "acme", join(folder, "a.xml"), ...more], {
       environment,
@@ -53,9 +47,9 @@ describe("ingest in a CI job", () => {
     assert.equal(outcome.repository, "acme/shop");
     assert.equal(outcome.commit_oid, SHA);
     assert.equal(outcome.build_url, "https://github.com/acme/shop/actions/runs/7");
-    const [row] = await database.sql`select tree_oid, branch from submission`;
+    const [row] = await database().sql`select tree_oid, branch from submission`;
     assert.deepEqual({ ...row }, { tree_oid: TREE, branch: "main" });
-    const [test] = await database.sql<{ tags: string[]; file: string }[]>`
+    const [test] = await database().sql<{ tags: string[]; file: string }[]>`
       select array_to_json(array(
         select tag from test_tag g
         where g.repository_id = test.repository_id and g.tests @> test_no order by tag)) as tags, file from test`;
@@ -68,7 +62,7 @@ describe("ingest in a CI job", () => {
     const { code, stdout } = await ingest(argv);
     assert.equal(code, 0);
     assert.equal(JSON.parse(stdout).build_url, "https://github.com/acme/shop/actions/runs/7");
-    const [row] = await database.sql`
+    const [row] = await database().sql`
       select tree_oid, branch from submission join repository using (repository_id)
       where name = 'b'`;
     assert.deepEqual({ ...row }, { tree_oid: TREE, branch: "x" });
@@ -126,7 +120,7 @@ describe("ingest in a CI job", () => {
     await Deno.writeTextFile(path, "* @acme/given\n");
     const argv = ["--repo", "acme/e", "--commit", SHA, "--codeowners", path];
     assert.equal((await ingest(argv, { environment: {} })).code, 0);
-    const [test] = await database.sql<{ tags: string[] }[]>`
+    const [test] = await database().sql<{ tags: string[] }[]>`
       select array_to_json(array(
         select tag from test_tag g
         where g.repository_id = test.repository_id and g.tests @> test_no order by tag)) as tags from test join repository using (repository_id)

@@ -1,9 +1,8 @@
 /** `ingest.ts`, of an archive. */
-import { after, before, describe, it } from "@std/testing/bdd";
+import { after, before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { openTestEmbedded } from "../../../database.ts";
-import type { Database } from "../../../../db/connection/connect.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { archiveOf, reportOf } from "../../report/archive/make_archive.ts";
 import { commandLine, NOON } from "../run_in_process.ts";
 
@@ -21,20 +20,15 @@ const FLAT = `:commit: ${SHA}
 `;
 const LCOV = "TN:\nSF:a.ts\nDA:1,1\nDA:2,0\nend_of_record\n";
 
-describe("ingest of an archive", () => {
-  let database: Database;
+describeWithDatabase("ingest of an archive", (database) => {
   let folder: string;
-  const run = commandLine(() => database);
+  const run = commandLine(database);
 
   before(async () => {
-    database = await openTestEmbedded();
     folder = await Deno.makeTempDir();
     await run("org create acme");
   });
-  after(async () => {
-    await database.close();
-    await Deno.remove(folder, { recursive: true });
-  });
+  after(() => Deno.remove(folder, { recursive: true }));
 
   async function archive(name: string, entries: [string, string][]): Promise<string> {
     const path = join(folder, name);
@@ -43,7 +37,7 @@ describe("ingest of an archive", () => {
   }
 
   async function submissions(repository = "acme/shop") {
-    const [row] = await database.sql<{ submissions: Record<string, unknown>[] }[]>`
+    const [row] = await database().sql<{ submissions: Record<string, unknown>[] }[]>`
       select coalesce(json_agg(to_json(s) order by uploaded_at), '[]') as submissions
       from submission s join repository r using (repository_id)
       where r.owner || '/' || r.name = ${repository}`;
@@ -81,12 +75,12 @@ describe("ingest of an archive", () => {
     assert.deepEqual(JSON.parse(again.stdout), { ...outcome, duplicate: true });
     assert.equal((await submissions()).length, 1);
 
-    const [test] = await database.sql<{ tags: string[] }[]>`
+    const [test] = await database().sql<{ tags: string[] }[]>`
       select array_to_json(array(
         select tag from test_tag g
         where g.repository_id = test.repository_id and g.tests @> test_no order by tag)) as tags from test where name = 'a'`;
     assert.deepEqual(test?.tags, ["owner:@acme/web"]);
-    const [coverage] = await database.sql`select covered_line_count::int, line_count::int
+    const [coverage] = await database().sql`select covered_line_count::int, line_count::int
       from coverage_report`;
     assert.deepEqual({ ...coverage }, { covered_line_count: 1, line_count: 2 });
     for (const ending of [first, again]) {
@@ -305,7 +299,7 @@ describe("ingest of an archive", () => {
       assert.equal(code, 0, stderr);
       const outcome = JSON.parse(stdout);
       assert.deepEqual([outcome.repository, outcome.test_result_count], [repository, 1]);
-      const [row] = await database.sql<{ url: string }[]>`
+      const [row] = await database().sql<{ url: string }[]>`
         select url from repository where owner || '/' || name = ${repository}`;
       assert.equal(row?.url || null, url);
     });

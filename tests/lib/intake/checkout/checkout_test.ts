@@ -1,20 +1,19 @@
 /** `describeCheckout` of `mod.ts`. */
-import { after, before, describe, it } from "@std/testing/bdd";
+import { after, before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { UNKNOWN_RUN } from "../../../../lib/ci/mod.ts";
 import { describeCheckout } from "../../../../lib/intake/checkout/mod.ts";
 import type { Git } from "../../../../lib/intake/checkout/git.ts";
-import { openTestEmbedded, type TestDatabase } from "../../../database.ts";
+import { describeWithDatabase } from "../../../database.ts";
 import { reportOf } from "../../report/archive/make_archive.ts";
 import { commandLine } from "../../cli/run_in_process.ts";
 
-describe("a git checkout outside of CI", () => {
+describeWithDatabase("a git checkout outside of CI", (database) => {
   let folder: string;
   let commit: string;
   let tree: string;
-  let database: TestDatabase;
-  const cli = commandLine(() => database);
+  const cli = commandLine(database);
 
   const git: Git = async (args) => {
     const { success, stdout } = await new Deno.Command("git", { args, cwd: folder }).output();
@@ -26,7 +25,6 @@ describe("a git checkout outside of CI", () => {
 
   before(async () => {
     folder = await Deno.makeTempDir({ prefix: "test-analytics-checkout-" });
-    database = await openTestEmbedded();
     await cli("org create acme");
     await git(["init", "--quiet", "--initial-branch", "team/main"]);
     await git(["remote", "add", "origin", "https://user:secret@git.example/acme/shop.git"]);
@@ -38,10 +36,7 @@ describe("a git checkout outside of CI", () => {
     tree = await git(["rev-parse", "HEAD^{tree}"]);
     await Deno.writeTextFile(join(folder, "a.xml"), reportOf("a"));
   });
-  after(async () => {
-    await database.close();
-    await Deno.remove(folder, { recursive: true });
-  });
+  after(() => Deno.remove(folder, { recursive: true }));
 
   it("has repository, commit, tree and branch, without credentials", async () => {
     assert.deepEqual(await describeCheckout(git), {
@@ -58,13 +53,13 @@ describe("a git checkout outside of CI", () => {
     const { code, stdout, stderr } = await ingest("--json");
     assert.equal(code, 0, stderr);
     assert.equal(JSON.parse(stdout).repository, "acme/shop");
-    const [row] = await database.sql`select commit_oid, tree_oid, branch from submission`;
+    const [row] = await database().sql`select commit_oid, tree_oid, branch from submission`;
     assert.deepEqual({ ...row }, { commit_oid: commit, tree_oid: tree, branch: "team/main" });
   });
 
   it("gives branch and tree to no other commit than its own", async () => {
     await ingest("--commit", "abc0000");
-    const rows = await database.sql`
+    const rows = await database().sql`
       select tree_oid, branch from submission where commit_oid = 'abc0000'`;
     assert.deepEqual(rows.map((row) => ({ ...row })), [{ tree_oid: null, branch: null }]);
   });
@@ -76,7 +71,7 @@ describe("a git checkout outside of CI", () => {
       assert.equal(code, 0, stderr);
       assert.equal(JSON.parse(stdout).commit_oid, commit);
     }
-    const rows = await database.sql`
+    const rows = await database().sql`
       select distinct tree_oid from submission where commit_oid = ${commit}`;
     assert.deepEqual(rows.map((row) => row.tree_oid), [tree]);
   });
