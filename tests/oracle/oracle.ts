@@ -335,6 +335,17 @@ export class Oracle {
     return this.causesOfRows(stored);
   }
 
+  /** The fingerprint of a failure, then those of its other messages, sorted, without unknown ones. */
+  causesOfFailure(row: Row): string[] {
+    const own = fingerprint(this.cause(row));
+    const others = new Set(
+      (row.result.otherMessages ?? []).map((line) => fingerprint(plainCause(line))),
+    );
+    others.delete(own);
+    others.delete(fingerprint(""));
+    return [own, ...[...others].sort()];
+  }
+
   /** The fingerprints of all failures of some results, sorted. */
   causesOfRows(rows: Row[]): string[] {
     const causes = rows.flatMap((row) => [

@@ -334,6 +334,7 @@ export function submissionTests(
         ),
         test_case_id: test.id,
         ...attempt(oracle, test, row),
+        causes: oracle.isNegative(row) ? oracle.causesOfFailure(row) : [],
         ran_at: timestamp(submission.recordedAt),
       };
     }),
