@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
 import type { TestResult } from "../../lib/report/result.ts";
+import { failureCause, fingerprint } from "../../lib/analysis/failure_groups.ts";
 import { describeWithDatabase } from "../database.ts";
 import {
   assertBadRequest,
@@ -101,6 +102,7 @@ describeWithDatabase("attempts and failures", (database) => {
       body: "Error: second",
       run_count: 1,
       is_disruption: true,
+      causes: [fingerprint(failureCause("expected 30, got 40", ""))],
       evidence: "passed_here",
       blame: "not_yours",
       share: 1,
