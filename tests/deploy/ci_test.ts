@@ -442,19 +442,10 @@ describe("the scripts for CI jobs", () => {
       if (job === gitlab) return;
 
       it("takes the same files as `ingest`, on indented lines, with CRLF", async () => {
-        const folder = join(checkout, "globs");
         const files = [
           ...["a.xml", "one/a.xml", "one/two/a.XML", "one/two/b.xml", "one/two/c.txt", "o+e/d.xml"],
           ...[".hidden/a.xml", "other/a.xml", "target/a.xml"],
         ];
-        for (const [index, file] of files.entries()) {
-          await Deno.mkdir(join(folder, file, ".."), { recursive: true });
-          const report = REPORT.replace("adds", `adds ${index}`);
-          await Deno.writeTextFile(join(folder, file), report);
-        }
-        await Deno.remove(join(folder, "link")).catch(() => {});
-        await Deno.symlink("target", join(folder, "link"));
-        const url = stored();
         const table = [
           "globs/**/*.xml",
           "globs/**/a.xml",
@@ -468,23 +459,38 @@ describe("the scripts for CI jobs", () => {
           "globs/*",
           "globs/one",
           "globs/one\n\tglobs/one/*.xml\r\n\r\n  globs/**/b.xml  ",
-        ];
-        for (const reports of table) {
+        ].map((reports, at) => ({
+          folder: `globs${at}`,
+          reports: reports.replaceAll("globs", `globs${at}`),
+        }));
+        // Each in a folder of its own, all in one upload.
+        for (const { folder } of table) {
+          for (const file of files) {
+            const path = join(checkout, folder, file);
+            await Deno.mkdir(join(path, ".."), { recursive: true });
+            await Deno.writeTextFile(path, REPORT.replace("adds", `adds ${folder} ${file}`));
+          }
+          await Deno.remove(join(checkout, folder, "link")).catch(() => {});
+          await Deno.symlink("target", join(checkout, folder, "link"));
+        }
+        const all = table.map(({ reports }) => reports).join("\n");
+        const { code, output } = await job({ url: stored(), reports: all, strict: "true" });
+        assert.equal(code, 0, output);
+        const { bytes } = uploads.at(-1)!;
+        const { reports: found } = await inspectArchive({
+          name: "upload.gz",
+          async *open() {
+            yield bytes;
+          },
+        });
+        const paths = found.map(({ path }) => path.slice("test-results/".length));
+        const isReport = (path: string) => !path.endsWith(".txt");
+        for (const { folder, reports } of table) {
           const lines = reports.split(/\s+/).filter((line) => line !== "");
           const expected = await findReports(lines.map((line) => join(checkout, line)));
           const wanted = expected.map(({ path }) => path.slice(checkout.length + 1));
-          const { code, output } = await job({ url, reports, strict: "true" });
-          assert.equal(code, 0, output);
-          const { bytes } = uploads.at(-1)!;
-          const { reports: found } = await inspectArchive({
-            name: "upload.gz",
-            async *open() {
-              yield bytes;
-            },
-          });
-          const isReport = (path: string) => !path.endsWith(".txt");
           assert.deepEqual(
-            found.map(({ path }) => path.slice("test-results/".length)).filter(isReport),
+            paths.filter((path) => path.startsWith(`${folder}/`) && isReport(path)),
             wanted.filter(isReport),
             reports,
           );
