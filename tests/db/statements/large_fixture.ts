@@ -8,7 +8,7 @@ export const OLD_ROWS = 3_000;
 
 /** Other organizations, and how many of them have 10 repositories each. */
 const OTHERS = 5_000;
-const ACTIVE_OTHERS = 120;
+const ACTIVE_OTHERS = 300;
 
 /** Rows of everything that each of their repositories has. */
 const ROWS_OF_OTHERS = 15;
