@@ -101,6 +101,12 @@ export async function exerciseRoutes(database: Database): Promise<void> {
   const windows = { branch: "main", environment: "windows", commitOid: "b000040" };
   await fixture.upload(shop!, flaky("elsewhere"), windows);
   assert.equal((await fixture.get("/api/repos/acme/shop/states")).status, 200);
+  // Unnamed legs of a matrix, one of which failed, and one that was run again.
+  for (const [attempt, conclusion] of [["1", "failure"], ["1", "passing"], ["2", "passing"]]) {
+    const build = { job: "legs", attempt: attempt!, buildUrl: "https://ci.example.com/legs" };
+    await fixture.upload(shop!, [{ name: "leg", conclusion: conclusion as "failure" }], build);
+  }
+  assert.equal((await fixture.get("/repos/acme/shop")).status, 200);
   // As earlier versions of the program stored it.
   await database.sql`
     delete from failure_evidence where repository_id = ${shop!.repositoryId}`;
