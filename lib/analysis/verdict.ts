@@ -9,6 +9,16 @@ export const VERDICTS = [...NOT_NEW_VERDICTS, "new"] as const;
 /** `flaky`: disruptive in the window; `known`: it also failed in the window on the base branch. */
 export type Verdict = typeof VERDICTS[number];
 
+/** A quarantined test that failed for a cause that it is not known for: the gate does not excuse it. */
+export const NEW_CAUSE = "quarantined, new cause";
+
+/** What most probably needs work comes first; `unknown`: the service did not answer. */
+const ORDER = ["new", NEW_CAUSE, "unknown", "known", "flaky", "quarantined"];
+
+export function compareVerdicts(a: string, b: string): number {
+  return ORDER.indexOf(a) - ORDER.indexOf(b);
+}
+
 /**
  * The first verdict that applies to a failed test; `tracked` is its entry in the lists, if any.
  *

@@ -1,12 +1,10 @@
 /** Workflow commands of GitHub Actions, which show failures next to the lines of a pull request. */
+import { compareVerdicts } from "../analysis/verdict.ts";
 import type { TestIdentity } from "../base/identity.ts";
 import { showDirections, testPath } from "../base/text.ts";
 
 /** GitHub shows at most ten errors of a step. */
 const MAX_ANNOTATIONS = 10;
-
-/** Verdicts in the order in which their failures are shown. Excused failures are not errors. */
-const ORDER = ["new", "quarantined, new cause", "unknown", "known", "flaky"];
 
 /** A test that failed. */
 export interface AnnotatedTest extends TestIdentity {
@@ -16,10 +14,10 @@ export interface AnnotatedTest extends TestIdentity {
   body: string;
 }
 
-/** A line `::error ...` for each failure, new ones first; at most ten. */
+/** A line `::error ...` for each failure that is not excused, new ones first; at most ten. */
 export function annotationLines(failed: readonly AnnotatedTest[]): string[] {
-  return failed.filter(({ verdict }) => ORDER.includes(verdict))
-    .toSorted((a, b) => ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict))
+  return failed.filter(({ verdict }) => verdict !== "quarantined")
+    .toSorted((a, b) => compareVerdicts(a.verdict, b.verdict))
     .slice(0, MAX_ANNOTATIONS)
     .map((test) => {
       const { file, verdict, message } = test;

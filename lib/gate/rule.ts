@@ -160,6 +160,12 @@ export function isKnownFor(
     [fingerprint, ...otherFingerprints].every((one) => causes.includes(one));
 }
 
+/** Whether a test is known for the causes of all its failures in a build; an attempt without a text has none. */
+export function isKnownForAll(inBuild: readonly string[], causes: readonly string[]): boolean {
+  const [fingerprint = NO_TEXT, ...otherFingerprints] = inBuild.filter((one) => one !== NO_TEXT);
+  return isKnownFor({ fingerprint, otherFingerprints }, causes);
+}
+
 /**
  * Whether the failure of a test may be excused: it is quarantined and known for this cause, or it failed
  * only with its subtests and all of these may be.

@@ -1,7 +1,7 @@
 // Tests: tests/lib/cli/commands/comment_test.ts tests/lib/cli/commands/gate_test.ts
 /** The output of the gate: the failed tests with their verdicts, what was excused, the exit code. */
 import * as v from "valibot";
-import { VERDICTS } from "../analysis/verdict.ts";
+import { compareVerdicts, NEW_CAUSE, VERDICTS } from "../analysis/verdict.ts";
 import type { TestIdentity } from "../base/identity.ts";
 import { isMassFailure, type TestCounts } from "../analysis/test_counts.ts";
 import { cutText, fullTestName, markdownCode, markdownLink, plural } from "../base/text.ts";
@@ -140,7 +140,7 @@ export function summarize(
         verdict: isExcusable(failedTest, input)
           ? "quarantined"
           : hasNewCause(failedTest, input)
-          ? "quarantined, new cause"
+          ? NEW_CAUSE
           : verdict ?? (verdicts ? "new" : "unknown"),
         fingerprint,
         ...conclusionOf(known, base),
@@ -223,17 +223,13 @@ function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** In the order in which the Markdown lists them; others come last. */
-const VERDICT_ORDER = ["new", "quarantined, new cause", "unknown", "known", "flaky", "quarantined"];
-
 /**
  * The outcome as Markdown, new failures first. `pagesUrl`: base URL of links to the pages of tests, none
  * if `""`.
  */
 export function summaryMarkdown(summary: GateSummary, pagesUrl = ""): string {
   const { passed, ending, repository, problem, outage, note } = summary;
-  const rankOf = ({ verdict }: FailedTest) => VERDICT_ORDER.indexOf(verdict) >>> 0;
-  const failed = summary.failed.toSorted((a, b) => rankOf(a) - rankOf(b));
+  const failed = summary.failed.toSorted((a, b) => compareVerdicts(a.verdict, b.verdict));
   const head = [
     `### Test gate${repository && `: ${markdownCode(repository)}`}`,
     ...incomplete(summary).map(([what, text]) => `**${capitalized(what)}**: ${markdownCode(text)}`),

@@ -4,15 +4,14 @@ import type { BuildFailure } from "../../db/read/build_failures.ts";
 import { loadCauses } from "../../db/read/causes.ts";
 import type { ConclusionsOfTests, ShownConclusion } from "../../db/read/conclusions.ts";
 import { loadTexts } from "../../db/read/texts.ts";
-import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
-import { type Verdict, verdictOf } from "../../lib/analysis/verdict.ts";
+import { compareVerdicts, NEW_CAUSE, type Verdict, verdictOf } from "../../lib/analysis/verdict.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { plural } from "../../lib/base/text.ts";
 import { sayConclusion, sayDay, sayFlakyElsewhere } from "../../lib/evidence/said.ts";
 import { type Blame, BLAMES } from "../../lib/evidence/shares.ts";
-import { isKnownFor } from "../../lib/gate/rule.ts";
+import { isKnownForAll } from "../../lib/gate/rule.ts";
 import { glyph } from "../../lib/html/charts.ts";
 import { label, stackTrace } from "../../lib/html/elements.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
@@ -21,13 +20,7 @@ import { type PageRequest, placeOf, someTests } from "./page.ts";
 /** Maximum number of failed tests that are shown with their texts. */
 const MAX_SHOWN = 100;
 
-/** As the gate calls it. */
-const NEW_CAUSE = "quarantined, new cause";
-
 type ShownVerdict = Verdict | typeof NEW_CAUSE;
-
-/** New failures first. */
-const ORDER: readonly ShownVerdict[] = ["new", NEW_CAUSE, "known", "flaky", "quarantined"];
 
 /** A failed test with its verdict and the conclusion on it. */
 export type JudgedFailure = BuildFailure & {
@@ -72,10 +65,8 @@ export async function withVerdicts(
   const hashOf = ({ testId }: BuildFailure) => parseTestId(testId)!.testHash;
   const causes = await load(loadCauses, { testHashes: quarantined.map(hashOf) });
   for (const failure of quarantined) {
-    // An attempt without a text has no cause: another attempt has it.
-    const [fingerprint = NO_TEXT, ...others] = failure.causes.filter((one) => one !== NO_TEXT);
-    const failed = { ...failure, fingerprint, otherFingerprints: others };
-    if (!isKnownFor(failed, causes.get(hashOf(failure)) ?? [])) failure.verdict = NEW_CAUSE;
+    const known = causes.get(hashOf(failure)) ?? [];
+    if (!isKnownForAll(failure.causes, known)) failure.verdict = NEW_CAUSE;
   }
   return judged;
 }
@@ -86,15 +77,14 @@ export async function failedTests(
   baseBranch: string,
   page: JudgedPage,
 ): Promise<Markup> {
-  const groups = Map.groupBy(failed, ({ verdict }) => verdict);
-  const order = ORDER.filter((verdict) => groups.has(verdict));
-  const summary = order.map((verdict) =>
-    markup`<li><b>${groups.get(verdict)!.length} ${verdict}</b>: ${ADVICE[verdict]}</li>`
+  const byVerdict = Map.groupBy(failed, ({ verdict }) => verdict);
+  const summary = [...byVerdict].sort(([a], [b]) => compareVerdicts(a, b)).map(([verdict, own]) =>
+    markup`<li><b>${own.length} ${verdict}</b>: ${ADVICE[verdict]}</li>`
   );
   const rankOf = ({ conclusion }: JudgedFailure) =>
     conclusion ? BLAMES.indexOf(conclusion.blame) : BLAMES.length;
   const list = failed.toSorted((a, b) =>
-    rankOf(b) - rankOf(a) || ORDER.indexOf(a.verdict) - ORDER.indexOf(b.verdict)
+    rankOf(b) - rankOf(a) || compareVerdicts(a.verdict, b.verdict)
   ).map((test) => ({
     ...test,
     advice: flakyAdvice(test, baseBranch),

@@ -3,6 +3,7 @@ import { readWith } from "../../base/read_with.ts";
 import { UsageError } from "../../base/failure.ts";
 import { MAX_LISTED } from "../../comment/job_section.ts";
 import { headline, isNoteworthy } from "../../comment/sections.ts";
+import { NEW_CAUSE } from "../../analysis/verdict.ts";
 import { identityKey, isKnownFor, notWhole } from "../../gate/rule.ts";
 import { describeMassFailure, isWithoutFailure } from "../../gate/summary.ts";
 import { readName } from "../../intake/upload_values.ts";
@@ -108,7 +109,7 @@ export const commentCommand: AddCommand = command({
             ...test,
             ...factsOf(test, found),
             verdict: known?.verdict === "quarantined" && !isKnownFor(test, known.causes)
-              ? "quarantined, new cause"
+              ? NEW_CAUSE
               : known?.verdict ?? (verdicts ? "new" : "unknown"),
           };
         }),

@@ -2,19 +2,25 @@
 /** The tool that says of one build what failed, whether its change is the cause, and what to do. */
 import * as v from "valibot";
 import { NO_TEXT } from "../../analysis/failure_causes.ts";
-import { ownersOf } from "../../analysis/test_tags.ts";
-import { type CiRun, runQuery } from "../../api_client/run_query.ts";
-import { isKnownFor } from "../../gate/rule.ts";
+import { compareVerdicts, NEW_CAUSE } from "../../analysis/verdict.ts";
+import { isKnownForAll } from "../../gate/rule.ts";
+import {
+  type Attempt,
+  type BuildOutcome,
+  findBuild,
+  loadOwners,
+  loadVerdicts,
+  type Submission,
+  type Verdict,
+  type Wanted,
+} from "./find_build.ts";
 import {
   defineTool,
   described,
-  type Get,
   integer,
   pageOfRepository,
   repositoryPath,
-  testEntries,
   timestamp,
-  unknownRepository,
 } from "./tool.ts";
 
 /** Failed tests that are shown; the rest is counted. */
@@ -33,91 +39,8 @@ const MIN_TEXT_CHARACTERS = 15;
 /** A shorter name may stand for many tests. */
 const MIN_NAME_CHARACTERS = 40;
 
-/** The largest page of the API, and how many of them are searched for a build. */
-const PAGE_SIZE = 100;
-const MAX_PAGES = 5;
-
-/** Builds that are searched for the latest red one. */
-const MAX_BUILDS = 30;
-
-/** As the gate calls it. */
-const NEW_CAUSE = "quarantined, new cause";
-
 /** Of what says that a run is not whole. */
 const MAX_REASON_CHARACTERS = 300;
-
-const submission = v.object({
-  id: v.string(),
-  build_url: v.string(),
-  commit_oid: v.string(),
-  branch: v.string(),
-  recorded_at: v.string(),
-  status: v.string(),
-  environment: v.optional(v.string(), ""),
-  job: v.optional(v.string(), ""),
-  shard: v.optional(v.string(), ""),
-  attempt: v.optional(v.string(), ""),
-  tree_oid: v.optional(v.string(), ""),
-  pull_number: v.optional(v.nullable(v.number()), null),
-});
-type Submission = v.InferOutput<typeof submission>;
-
-const submissionsPage = v.object({
-  submissions: v.array(submission),
-  metadata: v.object({ after: v.nullable(v.string()) }),
-});
-
-/** What the service concluded from a failure, where it has done so. */
-const conclusion = {
-  evidence: v.optional(v.nullable(v.string())),
-  blame: v.optional(v.nullable(v.string())),
-};
-
-const attempt = v.object({
-  test_case_id: v.string(),
-  ...testEntries,
-  message: v.nullable(v.string()),
-  is_disruption: v.boolean(),
-  causes: v.array(v.string()),
-  ...conclusion,
-});
-type Attempt = v.InferOutput<typeof attempt> & {
-  submission: Submission;
-  /** Fingerprints of all its failures in the build; some may repeat. */
-  allCauses: string[];
-};
-
-const attemptsPage = v.object({ count: v.number(), tests: v.array(attempt) });
-
-const buildOutcome = v.object({
-  submissions: v.array(submission),
-  failed_test_ids: v.array(v.string()),
-  failed_in: v.array(v.string()),
-  retried_test_ids: v.array(v.string()),
-  failed_without_test: v.boolean(),
-  whole: v.nullable(v.boolean()),
-  not_whole: v.array(v.string()),
-});
-type BuildOutcome = v.InferOutput<typeof buildOutcome>;
-
-const negativeResult = v.nullable(v.object({ recorded_at: v.string(), build_url: v.string() }));
-
-const verdict = v.object({
-  id: v.string(),
-  verdict: v.string(),
-  causes: v.array(v.string()),
-  owners: v.optional(v.array(v.string())),
-  recent_nondeterministic_negative_result: negativeResult,
-  recent_base_negative_result: negativeResult,
-  ...conclusion,
-});
-type Verdict = v.InferOutput<typeof verdict>;
-
-const verdictsPage = v.object({ tests: v.array(verdict) });
-
-const conclusionsPage = v.object({ base_branch: v.string() });
-
-const testDetails = v.object({ tags: v.array(v.string()) });
 
 /** Without empty texts and unknown facts. */
 const failedTest = v.object({
@@ -175,20 +98,21 @@ export const getBuildVerdicts = defineTool({
     const wanted = withoutEmpty(given);
     const repo = { ...repository, get };
     const found = await findBuild(repo, wanted);
-    if (found === null) return { ...NOTHING, next_step: nothingFound(wanted) };
+    if (found === null) {
+      const nothing = { failed_without_test: false, failed: [], flaky: [], whole: null };
+      return { build: null, ...nothing, next_step: nothingFound(wanted) };
+    }
     const { failed, flaky, failed_without_test } = found;
     const [latest] = found.submissions as [Submission];
     const byTest = await loadVerdicts(repo, failed);
-    const shown = failed.map((one) => ({
-      one,
-      verdict: verdictIn(latest, one, byTest.get(one.test_case_id)),
-    }))
-      .sort((a, b) => rankOf(a) - rankOf(b));
-    const tests = await Promise.all(
-      shown.slice(0, MAX_TESTS).map(async ({ one, verdict }) =>
-        view(one, { verdict, owners: await ownersOfTest(repo, one, verdict), webUrl })
-      ),
-    );
+    const shown = failed.map((one) => {
+      const verdict = verdictIn(latest, one, byTest.get(one.test_case_id));
+      return viewOf(one, { verdict, webUrl });
+    }).sort(compareFailures).slice(0, MAX_TESTS);
+    const tests = await Promise.all(shown.map(async (test) => {
+      const owners = byTest.get(test.id)?.owners ?? await loadOwners(repo, test.id);
+      return { ...test, owners };
+    }));
     const web = ["repos", repository.owner, repository.name, "builds", latest.id]
       .map(encodeURIComponent).join("/");
     return shortened({
@@ -213,19 +137,6 @@ export const getBuildVerdicts = defineTool({
   },
 });
 
-interface Repo {
-  owner: string;
-  name: string;
-  get: Get;
-}
-
-interface Wanted {
-  build_url?: string | undefined;
-  commit?: string | undefined;
-  pull?: number | undefined;
-  branch?: string | undefined;
-}
-
 /** Agents fill in optional values with `""` and 0: they are ignored, as the API ignores empty parameters. */
 function withoutEmpty({ build_url, commit, pull, branch }: Wanted): Wanted {
   return {
@@ -233,141 +144,6 @@ function withoutEmpty({ build_url, commit, pull, branch }: Wanted): Wanted {
     commit: commit?.trim() || undefined,
     pull: pull || undefined,
     branch: branch?.trim() || undefined,
-  };
-}
-
-/** A build, with an attempt of each test that failed at last, or before. */
-interface Build extends BuildOutcome {
-  failed: Attempt[];
-  flaky: Attempt[];
-}
-
-const NOTHING = { build: null, failed_without_test: false, failed: [], flaky: [], whole: null };
-
-const pathOf = ({ owner, name }: Repo, ...rest: string[]) => ["api", "repos", owner, name, ...rest];
-
-/** The latest red build of those that are wanted; otherwise, where one is named, the latest. */
-async function findBuild(repo: Repo, wanted: Wanted): Promise<Build | null> {
-  const found = await findSubmissions(repo, wanted);
-  const builds = [...Map.groupBy(found, ({ id, build_url }) => build_url || id).values()];
-  let latest: BuildOutcome | null = null;
-  for (const [{ id }] of builds.slice(0, MAX_BUILDS) as [Submission][]) {
-    const outcome = await repo.get({
-      path: pathOf(repo, "submissions", id, "build"),
-      notFound: DELETED,
-    }, buildOutcome);
-    latest ??= outcome;
-    const isRed = outcome.failed_test_ids.length > 0 || outcome.failed_without_test;
-    if (isRed) return await withAttempts(repo, outcome);
-  }
-  return latest && await withAttempts(repo, latest);
-}
-
-const DELETED = "A CI run was deleted while it was read. Call again.";
-
-/** A build with the latest attempt of each of its failed tests that are read. */
-async function withAttempts(repo: Repo, outcome: BuildOutcome): Promise<Build> {
-  const { submissions, failed_test_ids, failed_in, retried_test_ids } = outcome;
-  const attempts = await failedAttempts(repo, submissions);
-  const latest = new Map(attempts.map((one) => [one.test_case_id, one]));
-  const keyOf = (testId: string, submissionId: string) => `${testId} ${submissionId}`;
-  const latestIn = new Map(
-    attempts.map((one) => [keyOf(one.test_case_id, one.submission.id), one]),
-  );
-  return {
-    ...outcome,
-    failed: failed_test_ids.flatMap((id, index) =>
-      latestIn.get(keyOf(id, failed_in[index]!)) ?? latest.get(id) ?? []
-    ),
-    flaky: retried_test_ids.flatMap((id) => latest.get(id) ?? []),
-  };
-}
-
-async function findSubmissions(repo: Repo, wanted: Wanted): Promise<Submission[]> {
-  const { build_url, commit, pull, branch } = wanted;
-  const isNamed = [build_url, commit, pull].some((one) => one !== undefined);
-  const branches = branch ?? (isNamed ? undefined : await baseBranchOf(repo));
-  const found: Submission[] = [];
-  let after: string | undefined;
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const { submissions, metadata } = await repo.get({
-      path: pathOf(repo, "submissions"),
-      query: { limit: PAGE_SIZE, branch: branches, after },
-      notFound: unknownRepository(`${repo.owner}/${repo.name}`),
-    }, submissionsPage);
-    found.push(...submissions.filter((one) => isWanted(one, wanted)));
-    // The submissions of a build, and of a commit mostly, arrive together.
-    const isEnough = found.length > 0 && !isWanted(submissions.at(-1)!, wanted) || !isNamed;
-    if (isEnough || metadata.after === null) break;
-    after = metadata.after;
-  }
-  return found;
-}
-
-async function baseBranchOf(repo: Repo): Promise<string> {
-  const found = await repo.get({
-    path: pathOf(repo, "conclusions"),
-    query: { days: 1 },
-    notFound: unknownRepository(`${repo.owner}/${repo.name}`),
-  }, conclusionsPage);
-  return found.base_branch;
-}
-
-function isWanted(one: Submission, { build_url, commit, pull }: Wanted): boolean {
-  if (build_url !== undefined && trimmed(one.build_url) !== trimmed(build_url)) return false;
-  if (commit !== undefined && !one.commit_oid.startsWith(commit.toLowerCase())) return false;
-  return pull === undefined || one.pull_number === pull ||
-    new RegExp(`^(?:refs/)?(?:pull|merge-requests)/${pull}(?:/|$)`).test(one.branch);
-}
-
-const trimmed = (url: string) => url.trim().replace(/\/+$/, "");
-
-/** The attempts that failed, the latest of each test last. */
-async function failedAttempts(repo: Repo, parts: readonly Submission[]): Promise<Attempt[]> {
-  const read = await Promise.all(parts.map(async (submission) => {
-    const { tests } = await repo.get({
-      path: pathOf(repo, "submissions", submission.id, "tests"),
-      query: { status: "failed", limit: PAGE_SIZE },
-      notFound: DELETED,
-    }, attemptsPage);
-    return tests.map((test) => ({ ...test, submission }));
-  }));
-  const byTest = Map.groupBy(read.toReversed().flat(), (one) => one.test_case_id);
-  return Array.from(byTest.values(), (ofTest) => {
-    const allCauses = ofTest.flatMap(({ causes }) => causes);
-    return ofTest.map((one) => ({ ...one, allCauses }));
-  }).flat();
-}
-
-/** The verdicts on failed tests, as of the uploads in which they failed. */
-async function loadVerdicts(
-  repo: Repo,
-  failed: readonly Attempt[],
-): Promise<Map<string, Verdict>> {
-  const failedIn = Map.groupBy(failed, ({ submission }) => submission);
-  const found = await Promise.all(
-    Array.from(failedIn, ([part, own]) => {
-      const tests = own.map((one) => one.test_case_id).join();
-      return repo.get({
-        path: pathOf(repo, "verdicts"),
-        query: { tests, run_submission: part.id, ...runQuery(runOf(part)) },
-      }, verdictsPage);
-    }),
-  );
-  return new Map(found.flatMap(({ tests }) => tests).map((one) => [one.id, one]));
-}
-
-/** A submission as the gate describes its run. */
-function runOf(part: Submission): CiRun {
-  const { job, environment, shard, attempt, branch } = part;
-  return {
-    ...{ job, environment, shard, attempt, branch },
-    buildUrl: part.build_url,
-    commit: part.commit_oid,
-    tree: part.tree_oid,
-    // The evidence is that of the upload, which knew it.
-    queueBase: "",
-    pullNumber: String(part.pull_number ?? ""),
   };
 }
 
@@ -380,11 +156,7 @@ function verdictIn(
   if (!found) return undefined;
   const isOther = (result: Verdict["recent_base_negative_result"]) =>
     result === null || build_url !== "" && result.build_url === build_url ? null : result;
-  // An attempt without a text has no cause: another attempt has it.
-  const known = allCauses.filter((cause) => cause !== NO_TEXT);
-  const [fingerprint = NO_TEXT, ...otherFingerprints] = known;
-  const isNewCause = found.verdict === "quarantined" &&
-    !isKnownFor({ fingerprint, otherFingerprints }, found.causes);
+  const isNewCause = found.verdict === "quarantined" && !isKnownForAll(allCauses, found.causes);
   return {
     ...found,
     verdict: isNewCause ? NEW_CAUSE : found.verdict,
@@ -394,31 +166,16 @@ function verdictIn(
 }
 
 const BLAMES = ["yours", "unclear", undefined, "not_yours"];
-const RANKED_VERDICTS: readonly string[] = ["new", NEW_CAUSE, "known", "flaky", "quarantined"];
 
 /** What most probably needs work comes first. */
-function rankOf({ one, verdict }: { one: Attempt; verdict: Verdict | undefined }): number {
-  const blame = one.blame ?? verdict?.blame ?? undefined;
-  return BLAMES.indexOf(blame) * RANKED_VERDICTS.length +
-    RANKED_VERDICTS.indexOf(verdict?.verdict ?? "new");
+function compareFailures(a: FailedTest, b: FailedTest): number {
+  return BLAMES.indexOf(a.blame) - BLAMES.indexOf(b.blame) || compareVerdicts(a.verdict, b.verdict);
 }
 
-async function ownersOfTest(
-  repo: Repo,
-  { test_case_id }: Attempt,
-  verdict: Verdict | undefined,
-): Promise<string[]> {
-  if (verdict?.owners) return verdict.owners;
-  return ownersOf((await repo.get({ path: ["api", "tests", test_case_id] }, testDetails)).tags);
-}
-
-function view(
+/** A failed test, whose owners are added later. */
+function viewOf(
   { test_case_id: id, name, suite, class: className, file, message, causes, ...found }: Attempt,
-  { verdict, owners, webUrl }: {
-    verdict: Verdict | undefined;
-    owners: string[];
-    webUrl: string;
-  },
+  { verdict, webUrl }: { verdict: Verdict | undefined; webUrl: string },
 ): FailedTest {
   const evidence = found.evidence ?? verdict?.evidence;
   const blame = found.blame ?? verdict?.blame;
@@ -432,7 +189,7 @@ function view(
     ...suite && { suite },
     ...className && className !== suite && { class: className },
     ...file && { file },
-    owners,
+    owners: [],
     verdict: verdict?.verdict ?? "new",
     ...evidence && { evidence },
     ...blame && { blame },
