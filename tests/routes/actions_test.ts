@@ -64,7 +64,13 @@ describeWithDatabase("what people who are signed in do", (database) => {
     return createApp({
       sql: database().sql,
       ...isWritable && { writableSql },
-      ...hasSignIn && { signIn: createSignIn(settings, { log, now: () => clock.now }) },
+      ...hasSignIn && {
+        signIn: createSignIn(settings, {
+          log,
+          now: () => clock.now,
+          hasOrganization: () => Promise.resolve(true),
+        }),
+      },
       ...proxies && {
         trustedProxies: parseTrustedProxies(proxies),
         organizationHeader: "X-Organization",

@@ -1,5 +1,6 @@
 import { dirname, resolve } from "node:path";
 import { loadServerState } from "../../../db/admin/diagnostics.ts";
+import { findOrganization } from "../../../db/admin/organizations.ts";
 import { countExpiringTokens } from "../../../db/admin/tokens.ts";
 import { type Database, openDatabase } from "../../../db/connection/connect.ts";
 import { isDenied } from "../../../db/connection/errors.ts";
@@ -77,7 +78,10 @@ export const serveCommand: AddCommand = command({
   createsDatabase: true,
   input: { check: flag("check settings, database and schema, and exit") },
   async run({ check }, context, settings) {
-    if (check) return await checkStart(context);
+    if (check) {
+      readAddresses(context.io);
+      return await checkStart(context);
+    }
     await runService(context, settings, {
       open: async () =>
         await reopen(await context.openDatabase(), {
@@ -168,6 +172,15 @@ export function apiOptions(settings: ServeSettings) {
   };
 }
 
+/** Where people reach the service, and how they sign in. @throws {TypeError} */
+function readAddresses({ environment }: CliIo) {
+  return {
+    publicUrl: readPublicUrl(environment),
+    uploadUrl: readPublicUploadUrl(environment),
+    signInSettings: readSignIn(environment),
+  };
+}
+
 /**
  * Serves until the first signal, then drains running requests; the second signal ends at once.
  * @throws {Failure} when it cannot listen on the address
@@ -181,12 +194,14 @@ export async function serveUntilStopped(
 ): Promise<void> {
   // Installs the signal handlers, so that a signal during startup counts.
   const { stop } = io;
-  const publicUrl = readPublicUrl(io.environment);
-  const uploadUrl = readPublicUploadUrl(io.environment);
-  const signInSettings = readSignIn(io.environment);
+  const { publicUrl, uploadUrl, signInSettings } = readAddresses(io);
   // Loaded where it is used: its packages take time and memory.
   const signIn = signInSettings && (await import("../../http/sign_in/sign_in.ts"))
-    .createSignIn(signInSettings, { log: options.log, now: io.now });
+    .createSignIn(signInSettings, {
+      log: options.log,
+      now: io.now,
+      hasOrganization: async (name) => await findOrganization(database.sql, name) !== null,
+    });
   const requestTimeoutMs = Math.min(
     options.requestTimeoutMs ?? REQUEST_TIMEOUT_MS,
     database.kind === "embedded" ? EMBEDDED_TIMEOUT_MS : Infinity,

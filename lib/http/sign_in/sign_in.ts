@@ -44,7 +44,12 @@ const PENDING = v.object({
 /** Creates the sign-in. The provider is first contacted at the first sign-in. */
 export function createSignIn(
   settings: SignInSettings,
-  { log, now }: { log: Log; now(): number },
+  { log, now, hasOrganization }: {
+    log: Log;
+    now(): number;
+    /** Whether an organization exists here. */
+    hasOrganization(name: string): Promise<boolean>;
+  },
 ): SignIn {
   const { publicUrl } = settings;
   const redirectUri = `${publicUrl}/sign-in/callback`;
@@ -55,7 +60,8 @@ export function createSignIn(
   /** Sends the browser to the provider. */
   async function begin(search: string): Promise<Response> {
     const secrets = makeSecrets();
-    const page = await provider.signInPage(secrets);
+    const page = await atProvider(() => provider.signInPage(secrets));
+    if (page instanceof Response) return page;
     const to = pathWithin(new URLSearchParams(search).get("to") ?? "");
     const pending = await cookies.set("sign-in", { ...secrets, to }, PENDING_SECONDS);
     return redirect(page.href, [pending]);
@@ -72,15 +78,23 @@ export function createSignIn(
     if (!isEqual(callback.searchParams.get("state") ?? "", pending.state)) {
       return failed(400, "another sign-in was begun in this browser since");
     }
-    const claims = await provider.claimsOf(callback, pending);
+    const claims = await atProvider(() => provider.claimsOf(callback, pending));
+    if (claims instanceof Response) return claims;
     const seconds = Math.abs(claims.iat - now());
     if (seconds > MAX_CLOCK_DIFFERENCE_SECONDS) {
       log.warn("sign-in failed", { error: "the clocks differ", seconds });
       return failed(502, clocksDiffer(seconds));
     }
-    const organization = organizationOf(claims, settings);
-    if (organization === null) return failed(403, "the account belongs to no organization here");
     const name = nameOf(claims);
+    const organization = organizationOf(claims, settings);
+    if (organization === null || !await hasOrganization(organization)) {
+      log.warn("sign-in failed", {
+        error: "no such organization",
+        user: name,
+        organization: organization ?? undefined,
+      });
+      return failed(403, "the account belongs to no organization here");
+    }
     const groups = groupsOf(claims, settings);
     const session = await sessions.begin({ sub: claims.sub, organization, name, groups });
     log.info("signed in", { user: name, organization });
@@ -89,22 +103,27 @@ export function createSignIn(
 
   const failed = (status: number, reason: string) => failurePage(publicUrl, status, reason);
 
+  /** What the provider says, or the page that says why it does not. */
+  async function atProvider<T>(call: () => Promise<T>): Promise<T | Response> {
+    try {
+      return await call();
+    } catch (error) {
+      log.warn("sign-in failed", {
+        error: cutText(oneLine(errorMessage(error)), 300),
+        code: errorCode(error) || undefined,
+      });
+      return isRefusal(error)
+        ? failed(403, "the provider refused it")
+        : failed(502, "the provider cannot be reached, or its response is not valid");
+    }
+  }
+
   return {
     async respond({ method, headers }, { path: given, search }) {
       const path = given.replace(/(?<=.)\/$/, "");
       const isCallback = path === "/sign-in/callback";
       if ((path === "/sign-in" || isCallback) && isRead(method)) {
-        try {
-          return isCallback ? await finish(search, headers) : await begin(search);
-        } catch (error) {
-          log.warn("sign-in failed", {
-            error: cutText(oneLine(errorMessage(error)), 300),
-            code: errorCode(error) || undefined,
-          });
-          return isRefusal(error)
-            ? failed(403, "the provider refused it")
-            : failed(502, "the provider cannot be reached, or its response is not valid");
-        }
+        return isCallback ? await finish(search, headers) : await begin(search);
       }
       const isSignOut = path === "/sign-out" && (isRead(method) || method === "POST");
       return isSignOut ? signOut(headers, { sessions, publicUrl }) : null;

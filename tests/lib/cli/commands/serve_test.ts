@@ -190,5 +190,10 @@ describe("serve --check", () => {
     const folder = await cli("serve --check --data-dir /dev/null/data");
     assert.equal(folder.code, 1);
     assert.match(folder.stderr, /data folder "\/dev\/null\/data" cannot be used/);
+    const signIn = await cli("serve --check --data-dir /dev/null/data", {
+      environment: { OIDC_ISSUER: "https://login.example" },
+    });
+    assert.equal(signIn.code, 1);
+    assert.match(signIn.stderr, /OIDC_ISSUER: expected PUBLIC_URL as well/);
   });
 });

@@ -105,7 +105,11 @@ describe("sign-in with a hostile provider", () => {
       editors: { groups: ["qa"], claim: "groups" },
       publicUrl: PUBLIC_URL,
     };
-    const { respond, session } = createSignIn(settings, { log, now });
+    const { respond, session } = createSignIn(settings, {
+      log,
+      now,
+      hasOrganization: () => Promise.resolve(true),
+    });
     const cookies = new Cookies();
     const ask = async (path: string, search: string) => {
       const headers = { cookie: cookies.header };

@@ -1,6 +1,7 @@
 /** Sign-in of people with a provider of OpenID Connect. */
 import { after, before, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
+import { findOrganization } from "../../../../db/admin/organizations.ts";
 import { createLog } from "../../../../lib/base/log.ts";
 import { WINDOW_SECONDS } from "../../../../lib/base/time.ts";
 import type { App } from "../../../../lib/http/request/context.ts";
@@ -28,6 +29,8 @@ describeWithDatabase("sign-in", (database) => {
   const log = createLog({ write: (line) => void lines.push(line), now: () => 0 });
   let ahead = 0;
   const now = () => Math.floor(Date.now() / 1000) + ahead;
+  const hasOrganization = async (name: string) =>
+    await findOrganization(database().sql, name) !== null;
 
   before(async () => {
     provider = await startProvider(`${PUBLIC_URL}/sign-in/callback`);
@@ -62,7 +65,7 @@ describeWithDatabase("sign-in", (database) => {
       sql: database().sql,
       windowSeconds: WINDOW_SECONDS,
       log,
-      signIn: createSignIn(settingsOf(options), { log, now }),
+      signIn: createSignIn(settingsOf(options), { log, now, hasOrganization }),
     });
   }
 
@@ -302,18 +305,33 @@ describeWithDatabase("sign-in", (database) => {
     }
   });
 
+  it("ends with a reason where the organization does not exist", async () => {
+    const app = appWith({ organization: { name: "gone" } });
+    const cookies = new Cookies();
+    const begun = await visit(app, "/sign-in", cookies);
+    const back = await passThrough(begun.headers.get("location")!, "ada");
+    const { status, text } = await visit(app, back.slice(PUBLIC_URL.length), cookies);
+    assert.equal(status, 403);
+    assert.match(text, /You are not signed in: the account belongs to no organization here/);
+    assert.equal(cookies.get(SESSION), undefined);
+    assert.match(
+      lines.join("\n"),
+      /error="no such organization" user=ada@acme\.example organization=gone/,
+    );
+  });
+
   it("knows who may act by the groups of the provider", async () => {
     for (const [account, isEditor] of [["ada", true], ["guest", false]] as const) {
       const app = appWith();
       const cookies = await signedIn(app, account);
       const settings = settingsOf({});
-      const session = await createSignIn(settings, { log, now })
+      const session = await createSignIn(settings, { log, now, hasOrganization })
         .session(new Headers({ cookie: cookies.header }));
       assert.equal(session?.isEditor, isEditor, account);
       assert.equal(session?.person, `${provider.issuer} ${account}`);
       // Of a group that has lost the right since then.
       const others = { ...settings, editors: { groups: ["leads"], claim: "groups" } };
-      const later = await createSignIn(others, { log, now })
+      const later = await createSignIn(others, { log, now, hasOrganization })
         .session(new Headers({ cookie: cookies.header }));
       assert.equal(later?.isEditor, false);
     }
@@ -326,7 +344,7 @@ describeWithDatabase("sign-in", (database) => {
         issuer: thin.issuer,
         organization: { claim: "organization" },
       });
-      const signIn = createSignIn(settings, { log, now });
+      const signIn = createSignIn(settings, { log, now, hasOrganization });
       const app = createApp({
         sql: database().sql,
         windowSeconds: WINDOW_SECONDS,
