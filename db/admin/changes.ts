@@ -53,3 +53,18 @@ export async function listChanges(sql: Queryable, organizationId: number): Promi
     where organization_id = ${organizationId}
     order by change_id`;
 }
+
+/** Whether a command has changed an object before. */
+export async function hasChange(
+  sql: Queryable,
+  { command, subject, organizationId }: Pick<Change, "command" | "subject"> & {
+    /** Any organization unless given. */
+    organizationId?: number;
+  },
+): Promise<boolean> {
+  const [row] = await sql`
+    select 1 from change where command = ${command} and subject = ${subject}
+      and ${organizationId === undefined ? sql`true` : sql`organization_id = ${organizationId}`}
+    limit 1`;
+  return row !== undefined;
+}

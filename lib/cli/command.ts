@@ -118,8 +118,9 @@ export function command<Input extends Parameters, Name extends CheckedSetting = 
         await run(command, spec, io, argv);
       } catch (error) {
         if (error instanceof UsageError) {
-          // With a wrong environment variable the example would fail too.
-          const isHelp = /(^|; )(HOST|PORT|[A-Z]+(_[A-Z]+)+)\b/.test(error.message);
+          // The example would fail too: with a wrong environment variable, and where `--org` is missing in both.
+          const isHelp = /(^|; )(HOST|PORT|[A-Z]+(_[A-Z]+)+)\b/.test(error.message) ||
+            error.message.startsWith("missing option '--org") && !spec.example.includes("--org");
           error.example ??= isHelp ? `${pathOf(command)} --help` : spec.example;
         }
         throw error;

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import * as v from "valibot";
+import { hasChange } from "../../../db/admin/changes.ts";
 import {
   deleteTrustedIssuer,
   findTrustedIssuer,
@@ -195,6 +196,11 @@ const removeCommand = command({
     const id = { organizationId: organization.organizationId, trustedIssuerId };
     const trust = await writeTransaction(sql, async (tx) => {
       const trust = await findTrustedIssuer(tx, id);
+      const subject = String(trustedIssuerId);
+      const { organizationId } = organization;
+      if (!trust && await hasChange(tx, { ...context.origin(), subject, organizationId })) {
+        return null;
+      }
       if (!trust) {
         throw new Failure(
           `trusted issuer ${trustedIssuerId} is unknown: \`${PROGRAM} trust list --org NAME\` shows all`,
@@ -204,7 +210,11 @@ const removeCommand = command({
       await context.logChange(tx, changeOf(trust));
       return trust;
     });
-    await context.print(String(trustedIssuerId), recordOf(trust));
+    if (!trust) context.note(`trusted issuer ${trustedIssuerId} is already removed`);
+    await context.print(
+      String(trustedIssuerId),
+      trust ? recordOf(trust) : { trusted_issuer_id: trustedIssuerId },
+    );
   },
 });
 

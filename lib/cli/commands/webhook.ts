@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import * as v from "valibot";
+import { hasChange } from "../../../db/admin/changes.ts";
 import {
   listDeliveries,
   loadTarget,
@@ -164,12 +165,18 @@ const removeCommand = command({
     const { sql } = await context.openDatabase();
     const webhook = await writeTransaction(sql, async (tx) => {
       const webhook = await findWebhook(tx, webhookId);
+      const change = { ...context.origin(), subject: String(webhookId) };
+      if (!webhook && await hasChange(tx, change)) return null;
       if (!webhook) throw unknownWebhook(webhookId);
       await deleteWebhook(tx, webhook);
       await context.logChange(tx, changeOf(webhook));
       return webhook;
     });
-    await context.print(String(webhookId), webhookRecord(webhook));
+    if (!webhook) context.note(`webhook ${webhookId} is already removed`);
+    await context.print(
+      String(webhookId),
+      webhook ? webhookRecord(webhook) : { webhook_id: webhookId },
+    );
   },
 });
 

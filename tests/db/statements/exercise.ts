@@ -308,6 +308,7 @@ async function organizationsAndTokens(program: Program): Promise<void> {
   await program.run(trust);
   await program.run("trust list --org big");
   await program.run(`trust remove ${trusted} --org big`);
+  await program.run(`trust remove ${trusted} --org big`);
 }
 
 /** A report in which `flaky` fails and passes, and the others pass. All failures have one cause. */
@@ -489,6 +490,7 @@ async function webhooks(program: Program): Promise<void> {
   await program.run(`webhook resend ${delivery}`);
   const [webhook = ""] = (await program.run("webhook list --org big")).split("\t");
   assert.ok(await loadTarget(sql, Number(webhook)));
+  await program.run(`webhook remove ${webhook}`);
   await program.run(`webhook remove ${webhook}`);
 }
 
