@@ -22,6 +22,7 @@ import { readSnapshot } from "../../db/read/snapshot.ts";
 import { loadTestStates, type TestInState } from "../../db/read/test_states.ts";
 import { isInNoOtherList } from "../../routes/test_states.ts";
 import { buildKey } from "../analysis/build_costs.ts";
+import type { QuarantineEvent } from "../analysis/quarantine.ts";
 import { testRecord } from "../analysis/quarantine_json.ts";
 import { DEFAULT_POLICY } from "../analysis/quarantine_policy.ts";
 import { ownersOf } from "../analysis/test_tags.ts";
@@ -260,13 +261,22 @@ async function quarantineChanges(
   const events = await listQuarantineLog(sql, { organizationId, now });
   const entries = await listQuarantined(sql, organizationId, now);
   const end = now + (now - begin);
+  const latest = new Map(
+    events.filter(({ action, at, testId }) => action === "added" && at >= begin && isListed(testId))
+      .map((added) => [added.testId, added]),
+  );
+  const active = new Map(entries.map((test) => [test.id, test]));
+  const isEnd = ({ action }: QuarantineEvent) => action === "removed" || action === "ended";
   return {
-    quarantine_began: events
-      .filter(({ action, at, testId }) => action === "added" && at >= begin && isListed(testId))
-      .map((event) => {
-        const { at, quarantineReason: reason, quarantineOwner: owner } = event;
-        return entry(event.testId, event, { at, reason, owner });
-      }),
+    quarantine_began: Array.from(latest.values(), (added) => {
+      const { testId, at } = added;
+      const { quarantineReason: reason, quarantineOwner: owner } = active.get(testId) ?? added;
+      const ended = events.findLast((one) => one.testId === testId && isEnd(one));
+      return {
+        ...entry(testId, added, { at, reason, owner }),
+        ended_at: active.has(testId) || !ended ? null : formatTimestamp(ended.at),
+      };
+    }),
     quarantine_ends: entries.flatMap((test) => {
       const { quarantineExpiresAt: at, quarantineReason: reason, quarantineOwner: owner } = test;
       if (at === null || at > end || !isListed(test.id)) return [];

@@ -36,6 +36,12 @@ export interface DigestEntry extends DigestTest {
   owner: string | null;
 }
 
+/** An entry that began in the period. */
+export interface DigestBegin extends DigestEntry {
+  /** When it ended or was removed; `null` while the test is quarantined. */
+  ended_at: string | null;
+}
+
 /** A test by its history on the base branch. */
 export interface DigestState extends DigestTest {
   /** Runs of the last segment, and those that failed. */
@@ -99,7 +105,7 @@ interface Entries {
   /** Their jobs do not run them any more since the period. */
   stopped: DigestStopped[];
   /** Began in the period. */
-  quarantine_began: DigestEntry[];
+  quarantine_began: DigestBegin[];
   /** End within the same length of time from now. */
   quarantine_ends: DigestEntry[];
   /** Automatic entries that the policy would release. */

@@ -17,6 +17,7 @@ import { SECONDS_PER_DAY, WINDOW_SECONDS } from "../base/time.ts";
 import { localDate, type TimeZone, UTC } from "../base/time_zone.ts";
 import type {
   Digest,
+  DigestBegin,
   DigestBroken,
   DigestEntry,
   DigestGroup,
@@ -320,7 +321,7 @@ function testLines(
         : [],
       ...cost ? [costOf(cost)] : [],
       ...together,
-      ...entry ? [`quarantined${beginOf(entry)}`] : [],
+      ...entry ? [sayBegin(entry)] : [],
       ...end ? [`quarantine ends ${localDate(end.at, zone)}`] : [],
       ...released.has(id) ? ["may be released"] : [],
     ];
@@ -343,8 +344,9 @@ function testLines(
     return last_run_at < periodStart ? [lastRun] : [];
   }
 
-  function beginOf({ reason, owner }: DigestEntry): string {
-    return (reason ? `: ${code(cut(reason))}` : "") + (owner ? `, ${code(owner)}` : "");
+  function sayBegin({ reason, owner, ended_at: end }: DigestBegin): string {
+    const said = end === null ? "quarantined" : `was quarantined until ${localDate(end, zone)}`;
+    return said + (reason ? `: ${code(cut(reason))}` : "") + (owner ? `, ${code(owner)}` : "");
   }
 }
 

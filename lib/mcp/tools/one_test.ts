@@ -172,9 +172,10 @@ export const getTestEvidence = defineTool({
     get({
       path: ["api", "tests", test_id, "evidence"],
       query,
-      notFound: `${
-        unknownTest(test_id)
-      } With since: no run of that commit on the base branch is stored.`,
+      notFound: query.since === undefined
+        ? unknownTest(test_id)
+        : `No run of the commit "${query.since}" on the base branch is stored, or no test ` +
+          `"${test_id}" is known to the organization of this token. Ask without since first.`,
     }, v.object(evidence)),
 });
 

@@ -71,7 +71,7 @@ const FACTS: DigestInput = {
   flaky_without_reruns: [],
   being_proved: [],
   stopped: [],
-  quarantine_began: [entry("worse", ["@acme/pay"])],
+  quarantine_began: [{ ...entry("worse", ["@acme/pay"]), ended_at: null }],
   quarantine_ends: [entry("older")],
   quarantine_may_be_released: [],
 };
@@ -393,6 +393,14 @@ describe("the digest", () => {
     const tests = Array.from({ length: 12 }, (_, index) => test(`t${index}`, [1, 0, 0]));
     const digest = composeDigest({ ...FACTS, tests }, { ...HEAD, group_by: null });
     assert.match(digestMarkdown(digest), /## Became flaky \(12\)\n\n(?:- `.*\n){10}- and 2 more\n/);
+  });
+
+  it("calls no test quarantined whose entry has ended or was removed", () => {
+    const ended = { ...entry("worse"), ended_at: "2026-09-20T10:00:00Z" };
+    const text = digestMarkdown(
+      composeDigest({ ...FACTS, quarantine_began: [ended] }, { ...HEAD, group_by: null }),
+    );
+    assert.match(text, /worse.*; was quarantined until 2026-09-20: `3 disruptions`/);
   });
 
   it("says when nothing changed", () => {

@@ -35,6 +35,10 @@ describeWithDatabase("digest", (database) => {
       const { code } = await run(`quarantine add ${id} --reason timing ${options}`);
       assert.equal(code, 0);
     }
+    const released = idOf(shop, { name: "often" });
+    for (const action of ["add", "remove"]) {
+      assert.equal((await run(`quarantine ${action} ${released} --reason timing`)).code, 0);
+    }
   });
 
   it("compares the window with the one before, and names tests and quarantine entries", async () => {
@@ -67,7 +71,12 @@ describeWithDatabase("digest", (database) => {
       ]),
       [["new", 2, 2, 2], ["often", 1, 2, 1]],
     );
-    assert.deepEqual(names("quarantine_began").sort(), ["new", "old"]);
+    assert.deepEqual(names("quarantine_began").sort(), ["new", "often", "old"]);
+    assert.deepEqual(
+      group.quarantine_began.filter((entry: { ended_at: string | null }) => entry.ended_at !== null)
+        .map((entry: { name: string }) => entry.name),
+      ["often"],
+    );
     assert.deepEqual(names("quarantine_ends"), ["new"]);
     assert.deepEqual(names("quarantine_may_be_released"), []);
   });

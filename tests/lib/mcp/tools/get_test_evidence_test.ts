@@ -52,6 +52,6 @@ describe("get_test_evidence", () => {
       since: "c0ffee00",
     });
     assert.equal(isError, true);
-    assert.match(JSON.stringify(content), /no run of that commit/);
+    assert.match(JSON.stringify(content), /No run of the commit/);
   });
 });
