@@ -94,7 +94,7 @@ function createHandler(routes: readonly Endpoint[], context: Context) {
     const { requestId, peer } = logged;
     const parsed = parseUrl(request.url);
     const { route } = parsed;
-    const { isPerson, access, zone } = askerOf(request, parsed, context);
+    const { isPerson, access, zone } = await askerOf(request, parsed, context);
     const hasToken = request.headers.has("authorization");
     const signInAt = signIn ? signInAddress(parsed.root, request.url) : null;
     const refuse = async (response: Response) => {
@@ -185,13 +185,13 @@ async function signedIn(
 }
 
 /** Who asks: spreadsheets and browsers open the path of a list, and can send a token in no other way. */
-function askerOf(
+async function askerOf(
   { headers }: Request,
   { route, format, parameters }: ParsedUrl,
   context: Context,
-): Asker {
+): Promise<Asker> {
   // A person who mistyped an address is not asked to sign in again.
-  const isBrowser = !route && isSignedInBrowser(headers);
+  const isBrowser = !route && await isSignedInBrowser(headers, context);
   const isPerson = isBrowser || route?.isPage === true && format === null;
   return {
     isPerson,
@@ -206,10 +206,12 @@ function signInAddress(root: string, url: string): string {
   return `${root}sign-in?to=${encodeURIComponent(path + search)}`;
 }
 
-/** Whether a person asks, who is signed in to the pages by HTTP Basic. */
-function isSignedInBrowser(headers: Headers): boolean {
-  return /^\s*basic\s/i.test(headers.get("authorization") ?? "") &&
-    headers.get("accept")?.includes("text/html") === true;
+/** Whether a person asks, who is signed in to the pages. */
+async function isSignedInBrowser(headers: Headers, { signIn }: Context): Promise<boolean> {
+  if (!headers.get("accept")?.includes("text/html")) return false;
+  const authorization = headers.get("authorization");
+  if (authorization !== null) return /^\s*basic\s/i.test(authorization);
+  return await signIn?.session(headers) != null;
 }
 
 /** The time zone that a page names, or else the service's; a wrong name is an error later. */

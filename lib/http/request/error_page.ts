@@ -64,7 +64,12 @@ function describe(
       markup`<p>The token was not accepted: it is unknown, expired, revoked, or
 of another kind.</p>`;
     if (signInAt !== null) {
-      return ["Sign in", markup`${wrong}<p><a class="button" href="${signInAt}">Sign in</a></p>`];
+      return [
+        "Sign in",
+        markup`${wrong}<p><a class="button" href="${signInAt}">Sign in</a></p>
+<p class="soft">With an API token in place of an account: enter it as the password of
+<a href="${pathTo(["docs"])}">the documentation</a>, and come back.</p>`,
+      ];
     }
     return [
       "Sign in",

@@ -106,6 +106,11 @@ describeWithDatabase("sign-in", (database) => {
     );
     assert.match(lines.at(-1)!, /status=200 .*user=ada@acme\.example/);
     assert.equal((await visit(app, "/repos/other/secret", cookies)).status, 404);
+    const html = { headers: { accept: "text/html" } };
+    const mistyped = await visit(app, "/nope", cookies, html);
+    assert.deepEqual([mistyped.status, /Not found/.test(mistyped.text)], [404, true]);
+    const unknown = await visit(app, "/nope", new Cookies(), html);
+    assert.deepEqual([unknown.status, unknown.text], [401, ""]);
     const ended = await visit(app, "/sign-out", cookies, { method: "POST" });
     assert.equal(ended.status, 200);
     assert.equal(cookies.get(SESSION), undefined);
