@@ -211,7 +211,7 @@ async function isSignedInBrowser(headers: Headers, { signIn }: Context): Promise
   if (!headers.get("accept")?.includes("text/html")) return false;
   const authorization = headers.get("authorization");
   if (authorization !== null) return /^\s*basic\s/i.test(authorization);
-  return await signIn?.session(headers) != null;
+  return signIn !== undefined && await signIn.session(headers) !== null;
 }
 
 /** The time zone that a page names, or else the service's; a wrong name is an error later. */
