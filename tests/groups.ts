@@ -27,7 +27,7 @@ export function testFiles(folder = "tests"): string[] {
     .sort();
 }
 
-/** The files as groups, in the order in which they start: those that run alone come first. */
+/** The files as groups, in the order in which they start: those that run alone, most of them short, come last. */
 export function groupsOf(
   files: readonly string[],
   textOf: (file: string) => string = (file) => readFileSync(join(ROOT, file), "utf8"),
@@ -38,7 +38,7 @@ export function groupsOf(
     return chunks(files.filter(isShared), size);
   }).flat();
   const alone = files.filter((file) => !shared.flat().includes(file));
-  return [...alone.map((file) => [file]), ...shared];
+  return [...shared, ...alone.map((file) => [file])];
 }
 
 function chunks(files: string[], size: number): string[][] {

@@ -113,10 +113,21 @@ async function main(args: string[]): Promise<number> {
   }
 }
 
-/** All tests, those that take longest first. */
+/**
+ * All tests, those that take longest first: two groups that compute, then one that waits for processes and
+ * timeouts. Those that wait, at the same time, would leave the cores idle.
+ */
 export function allGroups(): string[][] {
   const others = testFiles().filter((file) => !LONGEST.includes(file));
-  return [...LONGEST.map((file) => [file]), ...groupsOf(others)];
+  const groups = [...LONGEST.map((file) => [file]), ...groupsOf(others)];
+  const isWaiting = ([file = ""]: string[]) => /^tests\/(e2e|deploy)\//.test(file);
+  const waiting = groups.filter(isWaiting);
+  const computing = groups.filter((group) => !isWaiting(group));
+  const ordered: string[][] = [];
+  while (ordered.length < groups.length) {
+    ordered.push(...computing.splice(0, 2), ...waiting.splice(0, 1));
+  }
+  return ordered;
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));

@@ -89,11 +89,11 @@ describe("the groups of deno task test", () => {
       "tests/lib/other_test.ts": "",
     };
     assert.deepEqual(groupsOf(Object.keys(texts), (file) => texts[file]!), [
-      ["tests/db/hooks_test.ts"],
-      ["tests/lib/memory_test.ts"],
       ["tests/e2e/c_test.ts", "tests/e2e/d_test.ts"],
       ["tests/db/a_test.ts", "tests/db/b_test.ts"],
       ["tests/lib/other_test.ts"],
+      ["tests/db/hooks_test.ts"],
+      ["tests/lib/memory_test.ts"],
     ]);
   });
 
