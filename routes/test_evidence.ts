@@ -2,7 +2,7 @@
 import * as v from "valibot";
 import { loadTestDetails } from "../db/read/details_of_test.ts";
 import { loadDisruptedPlaces, loadFirstDisrupted } from "../db/read/runs_of_test.ts";
-import { loadBaseHistory } from "../db/read/test_evidence.ts";
+import { loadTestHistory } from "../db/read/test_evidence.ts";
 import { isGitId } from "../lib/base/commit.ts";
 import { quote } from "../lib/base/quote.ts";
 import { formatTimestamp } from "../lib/base/time.ts";
@@ -150,7 +150,7 @@ export const testEvidenceRoute = defineJsonRoute({
     const [details, disrupted, history, first] = await Promise.all([
       load(loadTestDetails, {}),
       load(loadDisruptedPlaces, {}),
-      load(loadBaseHistory, { environments, commitOid }),
+      load(loadTestHistory, { environments, commitOid }),
       load(loadFirstDisrupted, {}),
     ]);
     const { runs, current, repair, wrongCommit } = history;

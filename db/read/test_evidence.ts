@@ -5,12 +5,9 @@ import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
 import { areSeveral, severalCommits } from "../../lib/base/commit.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
 import { JobRuns, type Stopped } from "../../lib/evidence/stopped.ts";
-import {
-  type HistoryRun,
-  type Repair,
-  runOutcome,
-  wasAdded,
-} from "../../lib/evidence/test_evidence.ts";
+import { runOutcome } from "../../lib/evidence/outcomes_of_runs.ts";
+import type { Repair } from "../../lib/evidence/repair.ts";
+import { type HistoryRun, wasAdded } from "../../lib/evidence/test_evidence.ts";
 import { MAX_HISTORY_RUNS, retiredEnvironments } from "../../lib/evidence/stop_rule.ts";
 import { countedRuns } from "../../lib/evidence/base_runs.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
@@ -19,7 +16,7 @@ import { loadBaseBranch } from "./base_branch.ts";
 import { isOfBase } from "./fragments.ts";
 import { eachRun } from "./runs.ts";
 import { loadTestFacts } from "./test_facts.ts";
-import { BASE_COLUMNS, MAX_BASE_SUBMISSIONS } from "./test_states.ts";
+import { BASE_COLUMNS, MAX_BASE_SUBMISSIONS } from "./base_runs.ts";
 
 const COLUMNS = [...BASE_COLUMNS, "runner"] as const;
 
@@ -29,7 +26,7 @@ type RunOutcome = ReturnType<typeof runOutcome>;
 type BaseRun = HistoryRun & Run<"job" | "shard" | "runner">;
 
 /** How a test ran on the base branch. */
-interface BaseHistory {
+interface TestHistory {
   /** Oldest first, without outages and without runs in which it was only skipped. */
   runs: BaseRun[];
   /** Those that say how it runs now: without environments in which it stopped while it goes on in others. */
@@ -52,7 +49,7 @@ interface BaseHistory {
  * @param options.laterCommits commits that contain it: if it has no run itself, the first run of one of them
  * counts
  */
-export async function loadBaseHistory(
+export async function loadTestHistory(
   sql: Queryable,
   { repositoryId, testNo, now, environments, commitOid, laterCommits = new Set() }: {
     repositoryId: number;
@@ -63,7 +60,7 @@ export async function loadBaseHistory(
     commitOid: string;
     laterCommits?: ReadonlySet<string>;
   },
-): Promise<BaseHistory> {
+): Promise<TestHistory> {
   const base = await loadBaseBranch(sql, { repositoryId, now });
   const filter = { branches: null, environments };
   const where = isOfBase(sql, basePatterns(base));

@@ -48,3 +48,13 @@ export async function loadTestFacts(
     setUpOf: (testNo) => groups.get(groupOfTest.get(testNo) ?? ""),
   };
 }
+
+/** The groups of the set-ups among some tests by test_no: most repositories have none. */
+export async function loadSetUps(
+  sql: Queryable,
+  { repositoryId, tests }: { repositoryId: number; tests: ReadonlyMap<number, TestIdentity> },
+): Promise<TestFacts["setUpOf"]> {
+  const testNos = new Set([...tests].filter(([, test]) => isSetUp(test)).map(([testNo]) => testNo));
+  if (testNos.size === 0) return () => undefined;
+  return (await loadTestFacts(sql, { repositoryId, testNos })).setUpOf;
+}

@@ -58,6 +58,8 @@ export interface RunColumns {
   skippedTestCount: number | null;
   /** As {@linkcode RunColumns.ranTestCount}: tests with a failure or error. */
   failedTestCount: number | null;
+  /** Whether the command that ran the tests failed, although no test did. */
+  failedWithoutTest: boolean;
   /** The tests that ran. */
   tests: TestList;
   /** How they ended. */
@@ -200,6 +202,15 @@ export class RunResults {
       return next < indexes.length;
     });
     visitPassed(Infinity);
+  }
+
+  /** The tests of which an attempt passed. */
+  passed(selected: SelectedTests): Set<number> {
+    const passed = new Set<number>();
+    this.each(selected, (testNo, { counts }) => {
+      if (counts.positive > 0) passed.add(testNo);
+    });
+    return passed;
   }
 
   /** Each exception has at least two bytes. */

@@ -2,7 +2,7 @@
 /** Which jobs ended red, and why. */
 import type { Run } from "../analysis/run.ts";
 import type { MassFailure } from "../evidence/evidence.ts";
-import { runOutcome } from "../evidence/test_evidence.ts";
+import { runOutcome } from "../evidence/outcomes_of_runs.ts";
 
 /** Jobs of the period that ended red, by kind. */
 export interface RedJobs {

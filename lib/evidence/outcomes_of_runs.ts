@@ -2,7 +2,41 @@
 /** How tests ended in runs: decoded once, although several conclusions are drawn from the same runs. */
 import type { Attempts } from "../analysis/columns.ts";
 import type { Run, SelectedTests } from "../analysis/run.ts";
-import { outcomeByte, PASSED } from "./test_evidence.ts";
+
+/** How a test ended in a run. */
+export interface RunOutcome {
+  /** Whether any attempt failed. */
+  hasFailed: boolean;
+  /** Whether the final attempt failed. */
+  hasFailedAtLast: boolean;
+}
+
+/** How a test ended in a run; `null` when it neither passed nor failed. */
+export function runOutcome(
+  { outcome, counts: { positive, negative } }: Attempts,
+): RunOutcome | null {
+  if (positive + negative === 0) return null;
+  return { hasFailed: negative > 0, hasFailedAtLast: outcome === "negative" };
+}
+
+/** How a test ended in a run, as a byte: there may be millions. */
+export const NOT_RUN = 0, PASSED = 1, FAILED = 2, FAILED_AT_LAST = 3;
+
+/** Whether an attempt failed, by the byte of a test. */
+export function hasFailed(outcome: number): boolean {
+  return outcome >= FAILED;
+}
+
+/** {@linkcode runOutcome} as a byte; 0 when the test neither passed nor failed. */
+export function outcomeByte(attempts: Attempts): number {
+  const outcome = runOutcome(attempts);
+  return outcome ? byteOf(outcome) : NOT_RUN;
+}
+
+/** {@linkcode RunOutcome} as a byte. */
+export function byteOf({ hasFailed, hasFailedAtLast }: RunOutcome): number {
+  return !hasFailed ? PASSED : hasFailedAtLast ? FAILED_AT_LAST : FAILED;
+}
 
 /** The tests that did not pass exactly once, by column, run by run. */
 interface ExceptionColumns {

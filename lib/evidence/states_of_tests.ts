@@ -2,17 +2,20 @@
 import { ImpliedPasses, type SetUpGroup } from "../analysis/repetition/implied_passes.ts";
 import { type Run, SelectedTests, type TestList } from "../analysis/run.ts";
 import { chanceOfPasses, MAX_CHANCE } from "./calm.ts";
-import { exceptionsOf, TestOutcomes } from "./outcomes_of_runs.ts";
+import {
+  exceptionsOf,
+  FAILED_AT_LAST,
+  hasFailed,
+  PASSED,
+  runOutcome,
+  TestOutcomes,
+} from "./outcomes_of_runs.ts";
+import type { Passing } from "./environment_history.ts";
 import { MIN_BROKEN_RUNS, stateIn, worstEnvironment } from "./states.ts";
 import { JobRuns, lastRunsOf, type Stopped } from "./stopped.ts";
 import {
   BaseHistories,
   type Environments,
-  FAILED_AT_LAST,
-  hasFailed,
-  PASSED,
-  type Passing,
-  runOutcome,
   type Since,
   type TestStateFacts,
   wasAdded,

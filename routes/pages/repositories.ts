@@ -3,7 +3,7 @@
 import * as v from "valibot";
 import { loadFlakyWeeks } from "../../db/read/flaky_time.ts";
 import { loadOverviews, loadRepositoryDetails } from "../../db/read/repositories.ts";
-import { countBrokenTests } from "../../db/read/test_states.ts";
+import { countBrokenTests } from "../../db/read/broken_tests.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
 import { formatCount } from "../../lib/base/text.ts";
 import { timestampOrNull } from "../../lib/base/time.ts";

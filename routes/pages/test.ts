@@ -5,7 +5,7 @@ import { listQuarantineLog } from "../../db/read/quarantine_log.ts";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
 import { loadTestDetails, type TestDetails } from "../../db/read/details_of_test.ts";
 import { loadFailureDays, loadFirstUploadDay } from "../../db/read/history_of_test.ts";
-import { loadBaseHistory } from "../../db/read/test_evidence.ts";
+import { loadTestHistory } from "../../db/read/test_evidence.ts";
 import {
   loadDisruptedPlaces,
   loadFirstDisrupted,
@@ -91,7 +91,7 @@ export const testPage = definePage({
       load(loadFirstUploadDay, {}).then((day) => day ?? today),
       load(loadFirstDisrupted, {}),
       load(loadDisruptedPlaces, {}),
-      load(loadBaseHistory, { environments: null, commitOid }),
+      load(loadTestHistory, { environments: null, commitOid }),
     ]);
     const { organizationId } = request.caller!;
     const [log, organization] = await Promise.all([

@@ -1,6 +1,6 @@
 // Tests: tests/routes/page_parameters_test.ts tests/routes/pages_test.ts
 /** The history of a test on the base branch: its state, since when, and whether it is repaired. */
-import type { loadBaseHistory } from "../../db/read/test_evidence.ts";
+import type { loadTestHistory } from "../../db/read/test_evidence.ts";
 import type { DisruptedPlace } from "../../db/read/runs_of_test.ts";
 import { compareTexts, formatCount, plural } from "../../lib/base/text.ts";
 import { areOnOtherBranches, isInactive } from "../../lib/evidence/base_branch.ts";
@@ -38,7 +38,7 @@ import {
 } from "../../lib/html/markup.ts";
 import type { TestPage } from "./quarantine.ts";
 
-type BaseHistory = Awaited<ReturnType<typeof loadBaseHistory>>;
+type TestHistory = Awaited<ReturnType<typeof loadTestHistory>>;
 
 const MAX_SEGMENTS = 10;
 const MAX_CONDITIONS = 5;
@@ -78,7 +78,7 @@ interface Fix {
 
 /** What there is to say of a commit that is meant as the repair. */
 export function fixOf(
-  { base, repair, runs }: BaseHistory,
+  { base, repair, runs }: TestHistory,
   { since, wrongCommit, disruptedIn }: {
     since: string;
     wrongCommit: string | null;
@@ -117,7 +117,7 @@ export function linkToChanges(
 
 /** State, since when, calm, and what the runs since a commit say that is meant as the repair. */
 export function baseHistory(
-  history: BaseHistory,
+  history: TestHistory,
   { fix: { answer }, disrupted }: {
     fix: Fix;
     /** In the window, on any branch. */
@@ -166,7 +166,7 @@ ${segments.length > 1 && segmentDetails(found, page)}`;
 }
 
 /** The evidence that stands for a test, and the one of another environment if the test fails only there. */
-function judge(history: BaseHistory, disrupted: readonly DisruptedPlace[]) {
+function judge(history: TestHistory, disrupted: readonly DisruptedPlace[]) {
   const disruptedIn = environmentsIn(disrupted, null);
   const judged = testEvidence(history.current, { disruptedIn, repair: null });
   // Of environments in which it is flaky the one with most runs stands for the test: its failures come first.
@@ -176,7 +176,7 @@ function judge(history: BaseHistory, disrupted: readonly DisruptedPlace[]) {
 
 /** The environment in which a test fails most often, where the one that stands for it has no failure. */
 function failingElsewhere(
-  { current }: BaseHistory,
+  { current }: TestHistory,
   { environment }: TestEvidence,
   disruptedIn: Environments,
 ): TestEvidence | null {
@@ -192,7 +192,7 @@ function failingElsewhere(
 /** When a test failed last that has not passed often enough since to be calm; `""` where there is nothing to say. */
 function lastFailure(
   { state, environment, calm }: TestEvidence,
-  { runs, base, latestRunAt }: BaseHistory,
+  { runs, base, latestRunAt }: TestHistory,
   { at, now }: TestPage,
 ): Markup | "" {
   const own = runs.filter((run) => run.environment === environment);
@@ -215,7 +215,7 @@ function lastFailure(
 }
 
 /** That its job runs without the test, and since when; `null` while it runs. */
-function stoppedRunning({ stopped, base }: BaseHistory, { at }: TestPage): Markup | null {
+function stoppedRunning({ stopped, base }: TestHistory, { at }: TestPage): Markup | null {
   return stopped &&
     markup`<b>Stopped running</b>: last on ${base} ${at(stopped.lastRunAt)}; ${
       sayStopped(stopped)
@@ -223,7 +223,7 @@ function stoppedRunning({ stopped, base }: BaseHistory, { at }: TestPage): Marku
 }
 
 /** The environments in which the test failed and does not run any more, while others go on; nothing without one. */
-function stoppedInEnvironments({ runs, current }: BaseHistory, { at }: TestPage): Content {
+function stoppedInEnvironments({ runs, current }: TestHistory, { at }: TestPage): Content {
   const running = new Set(current.map(({ environment }) => environment));
   const stopped = runs.filter(({ environment }) => !running.has(environment));
   return [...Map.groupBy(stopped, ({ environment }) => environment)]
@@ -241,19 +241,19 @@ function stoppedInEnvironments({ runs, current }: BaseHistory, { at }: TestPage)
 
 /** The environment in which the test fails, as the first lines of the page say; `null` where they do not. */
 export function namedEnvironment(
-  history: BaseHistory,
+  history: TestHistory,
   disrupted: readonly DisruptedPlace[],
 ): string | null {
   const { environment, failures } = judge(history, disrupted).found;
   return failures > 0 && hasSeveralEnvironments(history) ? environment : null;
 }
 
-function hasSeveralEnvironments({ runs }: BaseHistory): boolean {
+function hasSeveralEnvironments({ runs }: TestHistory): boolean {
   return new Set(runs.map((run) => run.environment)).size > 1;
 }
 
 /** The conditions that the failures of a test prefer. */
-function failsWhere(runs: BaseHistory["runs"]): Markup | "" {
+function failsWhere(runs: TestHistory["runs"]): Markup | "" {
   const conditioned = runs.map((run) => ({ failed: run.hasFailed, values: conditionsOfRun(run) }));
   const found = findConditions(conditioned).slice(0, MAX_CONDITIONS);
   if (found.length === 0) return "";

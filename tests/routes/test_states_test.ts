@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
 import type { TestResult } from "../../lib/report/result.ts";
-import { countBrokenTests } from "../../db/read/test_states.ts";
+import { countBrokenTests } from "../../db/read/broken_tests.ts";
 import { describeWithDatabase } from "../database.ts";
 import { StatementRecorder } from "../db/statements/recorder.ts";
 import { commandLine } from "../lib/cli/run_in_process.ts";

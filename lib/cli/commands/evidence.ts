@@ -2,7 +2,7 @@ import { findTest } from "../../../db/admin/quarantine.ts";
 import { loadTestDetails } from "../../../db/read/details_of_test.ts";
 import { readSnapshot } from "../../../db/read/snapshot.ts";
 import { loadDisruptedPlaces, loadFirstDisrupted } from "../../../db/read/runs_of_test.ts";
-import { loadBaseHistory } from "../../../db/read/test_evidence.ts";
+import { loadTestHistory } from "../../../db/read/test_evidence.ts";
 import { evidenceView } from "../../../routes/test_evidence.ts";
 import { isGitId } from "../../base/commit.ts";
 import { errorMessage } from "../../base/error.ts";
@@ -85,7 +85,7 @@ export const evidenceCommand: AddCommand = command({
           details: await loadTestDetails(tx, { ...key, windowStart }),
           disrupted: await loadDisruptedPlaces(tx, { ...key, windowStart }),
           first: await loadFirstDisrupted(tx, key),
-          history: await loadBaseHistory(tx, {
+          history: await loadTestHistory(tx, {
             ...key,
             environments,
             commitOid,
@@ -119,7 +119,7 @@ async function show(
   found: ReturnType<typeof testEvidence>,
   { io }: CommandContext,
   { base, stopped, wasAdded, commitOid }:
-    & Pick<Awaited<ReturnType<typeof loadBaseHistory>>, "base" | "stopped" | "wasAdded">
+    & Pick<Awaited<ReturnType<typeof loadTestHistory>>, "base" | "stopped" | "wasAdded">
     & { commitOid: string },
 ): Promise<void> {
   const named = {
