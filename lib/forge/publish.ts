@@ -139,7 +139,7 @@ class Publication {
 
   constructor(
     private readonly comments: PullComments,
-    private readonly section: Section,
+    private section: Section,
     private readonly clock: PublishClock & { patience: Patience },
   ) {
     this.#known = [section];
@@ -180,8 +180,8 @@ class Publication {
     if (!isNeeded(this.section, sections)) return "not needed";
     const replaced = sections.filter((one) => replaces(this.section, one));
     const missed = missedTests(this.section, replaced);
-    if (missed !== "") this.section.missed = missed;
-    this.#known = mergeSections([...this.#known, ...sections]);
+    if (missed !== "") this.section = { ...this.section, missed };
+    this.#known = mergeSections([...this.#known, this.section, ...sections]);
     this.#noticeOthers(sections);
     if (keeper === undefined) {
       await this.#createOrWait();
