@@ -1,11 +1,7 @@
 import * as v from "valibot";
-import { loadCauses } from "../db/read/causes.ts";
-import {
-  loadExpectedPlaces,
-  loadIsFailedWithoutTest,
-  loadJobRuns,
-  loadMassFailures,
-} from "../db/read/job_runs.ts";
+import { loadKnownCauses } from "../db/read/causes.ts";
+import { loadIsFailedWithoutTest } from "../db/read/evidence_run.ts";
+import { loadExpectedPlaces, loadJobRuns, loadMassFailures } from "../db/read/job_runs.ts";
 import { type GivenTest, loadJudgedRun } from "../db/read/verdicts.ts";
 import { verdictOf, VERDICTS } from "../lib/analysis/verdict.ts";
 import { codeVersion } from "../lib/base/commit.ts";
@@ -212,7 +208,7 @@ export const verdicts = defineJsonRoute({
     const testHashes = [...new Set(judged.tests.map(({ testHash }) => testHash))];
     const [{ tests: tracked }, causes, runs, expectedFiles, outages, isRed] = await Promise.all([
       loadTests(),
-      load(loadCauses, { testHashes }),
+      load(loadKnownCauses, { testHashes }),
       load(loadJobRuns, { ...run, base }),
       of.expected_files ? load(loadExpectedPlaces, { ...run, base }) : null,
       load(loadMassFailures, {

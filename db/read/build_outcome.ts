@@ -2,17 +2,14 @@
 import { redUploads } from "../../lib/analysis/build_outcome.ts";
 import { BLAMES } from "../../lib/evidence/shares.ts";
 import { basePatterns } from "../../lib/evidence/base_branch.ts";
-import { wholeBuild } from "../../lib/gate/whole_build.ts";
-import { usualCounts } from "../../lib/gate/whole_run.ts";
-import type { Patterns } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { type BuildFailure, loadBuildFailures } from "./build_failures.ts";
 import { type ConclusionsOfTests, loadBuildConclusions } from "./conclusions.ts";
-import { loadExpectedShards, loadJobRuns, loadMissingPlaces } from "./job_runs.ts";
 import { type BuildPart, loadBuild } from "./submissions.ts";
+import { loadWholeness } from "./wholeness.ts";
 
 /** What a build ended with: its page, the API and the tools say this. */
-interface BuildOutcome extends ReturnType<typeof wholeBuild> {
+interface BuildOutcome extends Awaited<ReturnType<typeof loadWholeness>> {
   /** Its submissions, newest first. */
   parts: BuildPart[];
   /** Tests that failed at last: of several failures of one the one that is most probably due to the change. */
@@ -59,41 +56,4 @@ export async function loadBuildOutcome(
     conclusions,
     ...whole,
   };
-}
-
-/** Uploads whose jobs are compared with the base branch; whether more of them are whole is not known. */
-const MAX_COMPARED = 50;
-
-async function loadWholeness(
-  tx: Queryable,
-  { repositoryId, parts, base }: {
-    repositoryId: number;
-    parts: readonly BuildPart[];
-    base: Patterns;
-  },
-) {
-  const compared = parts.map(async (part, index) => {
-    const { ranTestCount: ran, skippedTestCount: skipped, job, status } = part;
-    const isProcessed = status === "processed";
-    const isCompared = isProcessed && job !== "" && index < MAX_COMPARED;
-    const ofJob = { ...part, repositoryId, base };
-    const [runs, places] = isCompared
-      ? await Promise.all([loadJobRuns(tx, ofJob), loadMissingPlaces(tx, ofJob)])
-      : [[], []];
-    return {
-      ...part,
-      isProcessed,
-      counts: ran === null || skipped === null ? null : { ran, skipped },
-      earlier: usualCounts(runs),
-      places,
-    };
-  });
-  const sharded = parts.filter(({ shard, job }) => shard !== "" && job !== "");
-  const jobs = Map.groupBy(sharded, ({ job, environment }) => JSON.stringify([job, environment]));
-  const expected = Array.from(jobs.values(), async ([first]) => ({
-    job: first!.job,
-    environment: first!.environment,
-    shards: await loadExpectedShards(tx, { ...first!, repositoryId, base }),
-  }));
-  return wholeBuild(await Promise.all(compared), await Promise.all(expected));
 }

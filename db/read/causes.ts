@@ -1,7 +1,12 @@
 // Tests: tests/db/schema/other_fingerprints_test.ts tests/routes/verdicts_test.ts
-import { failureCause, fingerprint, splitFingerprints } from "../../lib/analysis/failure_groups.ts";
+import {
+  failureCause,
+  fingerprint,
+  knownCauses,
+  splitFingerprints,
+} from "../../lib/analysis/failure_groups.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
-import type { Queryable } from "../connection/sql.ts";
+import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
 import { hasHash } from "./fragments.ts";
 import { messageOf } from "./texts.ts";
 
@@ -15,7 +20,7 @@ const MESSAGES = 500;
  * The fingerprints of the latest messages are computed again: a version of the program that replaces more
  * than the one that stored them still knows the causes.
  */
-export async function loadCauses(
+export async function loadKnownCauses(
   sql: Queryable,
   { repositoryId, testHashes }: { repositoryId: number; testHashes: readonly number[] },
 ): Promise<Map<number, string[]>> {
@@ -51,4 +56,31 @@ function causesOf({ stored, messages, ...test }: Causes): string[] {
     .filter((message) => message !== "")
     .map((message) => fingerprint(failureCause(message, "", test)));
   return [...new Set([...stored.flatMap(splitFingerprints), ...present])].sort();
+}
+
+/** The causes of the failures of tests in some submissions (24 hex digits), by test_no and submission. */
+export async function loadCausesOfRuns(
+  sql: Queryable,
+  { repositoryId, testNos, submissionIds }: {
+    repositoryId: number;
+    testNos: readonly number[];
+    submissionIds: readonly string[];
+  },
+): Promise<Map<number, Map<string, readonly string[]>>> {
+  const rows = await sql<{ testNo: number; submissionId: string; causes: string }[]>`
+    select n.test_no as "testNo", encode(n.submission_id, 'hex') as "submissionId",
+      encode(string_agg(n.fingerprint || coalesce(n.other_fingerprints, ''), ''), 'hex') as causes
+    from negative_result n
+    where n.repository_id = ${repositoryId} and n.test_no = any(${integersIn(sql, testNos)})
+      and n.submission_id = any(${idsIn(sql, submissionIds)})
+    group by n.test_no, n.submission_id`;
+  return new Map(
+    Array.from(Map.groupBy(rows, ({ testNo }) => testNo), ([testNo, own]) => [
+      testNo,
+      new Map(own.map(({ submissionId, causes }) => [
+        submissionId,
+        knownCauses(splitFingerprints(causes)),
+      ])),
+    ]),
+  );
 }

@@ -4,9 +4,9 @@ import { BUILD_COLUMNS, failedTests, redUploads } from "../../lib/analysis/build
 import { buildKey } from "../../lib/analysis/build_costs.ts";
 import type { Run } from "../../lib/analysis/run.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
-import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
-import { isFailedWithoutTest } from "./fragments.ts";
-import { loadRunGroups } from "./runs.ts";
+import { idsIn, type Queryable } from "../connection/sql.ts";
+import { isFailedWithoutTest, isOfBuild } from "./fragments.ts";
+import { loadRuns } from "./runs.ts";
 
 /** Builds by their URL: one without a URL is a single upload. */
 export interface ClearedFailures {
@@ -45,21 +45,18 @@ export async function loadClearedFailures(
     where j.is_red or j.has_legs
     group by j.build_url`;
   if (builds.length === 0) return NOTHING;
-  const group = (urls: readonly string[]) =>
-    urls.length === 0 ? null : { where: tx`s.build_url = any(${textsIn(tx, urls)})` };
   const withLegs = builds.filter(({ hasLegs }) => hasLegs).map(({ buildUrl }) => buildUrl);
   const red = builds.filter(({ isRed }) => isRed).map(({ buildUrl }) => buildUrl);
-  const [{ runs }, { uploads }] = await Promise.all([
-    loadRunGroups(tx, {
+  const [runs, uploads] = await Promise.all([
+    withLegs.length === 0 ? [] : loadRuns(tx, {
       repositoryId,
       columns: [...BUILD_COLUMNS, "results"],
-      groups: { runs: group(withLegs) },
+      where: isOfBuild(tx, withLegs),
     }),
-    loadRunGroups(tx, {
+    red.length === 0 ? [] : loadRuns(tx, {
       repositoryId,
-      columns: BUILD_COLUMNS,
-      flags: { failedWithoutTest: isRed },
-      groups: { uploads: group(red) },
+      columns: [...BUILD_COLUMNS, "failedWithoutTest"],
+      where: isOfBuild(tx, red),
     }),
   ]);
   const standingRed = new Set(

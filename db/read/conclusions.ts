@@ -11,7 +11,8 @@ import type { Conclusion } from "../../lib/evidence/said.ts";
 import { blameOf, type ShareSource } from "../../lib/evidence/shares.ts";
 import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
 import { loadBaseBranch } from "./base_branch.ts";
-import { type EvidenceRun, findConclusions } from "./evidence.ts";
+import { findConclusions } from "./evidence.ts";
+import { type EvidenceRun, isUpload } from "./evidence_run.ts";
 import { loadRuns } from "./runs.ts";
 
 export interface ShownConclusion extends Conclusion {
@@ -133,13 +134,7 @@ async function findNow(
     from negative_result
     where repository_id = ${repositoryId} and submission_id = decode(${submissionId}, 'hex')
     group by test_no`;
-  const passed = new Set<number>();
-  run.results.each(
-    new SelectedTests(negatives.map(({ testNo }) => testNo)),
-    (testNo, { counts }) => {
-      if (counts.positive > 0) passed.add(testNo);
-    },
-  );
+  const passed = run.results.passed(new SelectedTests(negatives.map(({ testNo }) => testNo)));
   const { conclusions } = await findConclusions(sql, {
     repositoryId,
     run: {
@@ -210,9 +205,7 @@ export async function findOwnConclusions(
     repositoryId,
     columns: ["isOutage", "ranTestCount", "failedTestCount"],
     ...submissionId !== null ? { submissionIds: [submissionId] } : {
-      where: sql`s.code_version = ${run.code} and s.build_url = ${run.buildUrl}
-        and s.job = ${run.job} and s.environment = ${run.environment} and s.shard = ${run.shard}
-        and s.attempt = ${run.attempt}`,
+      where: sql`s.code_version = ${code} and ${isUpload(sql, run)}`,
     },
   });
   const [latest] = runs;

@@ -1,21 +1,18 @@
 // Tests: tests/db/write/evidence_test.ts
 /** What was known of failed tests at a moment: the evidence for failures. */
-import { MORE_CAUSES, NO_TEXT } from "../../lib/analysis/failure_causes.ts";
-import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
+import { knownCauses } from "../../lib/analysis/failure_groups.ts";
 import { ImpliedPasses, NO_IMPLIED_PASSES } from "../../lib/analysis/repetition/implied_passes.ts";
 import {
   findLegs,
   repeats,
   REPETITION_COLUMNS,
 } from "../../lib/analysis/repetition/submissions.ts";
-import { type Run, SelectedTests, type TestList } from "../../lib/analysis/run.ts";
-import { isMassFailure, type TestCounts } from "../../lib/analysis/test_counts.ts";
+import { SelectedTests, type TestList } from "../../lib/analysis/run.ts";
+import { isMassFailure } from "../../lib/analysis/test_counts.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
-import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
-import { countsForBase, isOfQueue } from "../../lib/evidence/base_branch.ts";
+import { countsForBase } from "../../lib/evidence/base_branch.ts";
 import {
   countBaseRuns,
-  type EarlierFailure,
   findEvidence,
   isKnownOnBase,
   type KnownOfTest,
@@ -24,53 +21,25 @@ import {
   MIN_TOGETHER,
   NO_BASE_RUNS,
 } from "../../lib/evidence/evidence.ts";
-import {
-  type CauseCount,
-  massFailureOf,
-  OUTAGE_SECONDS,
-  TOGETHER_SECONDS,
-} from "../../lib/evidence/mass_failure.ts";
+import { type CauseCount, massFailureOf } from "../../lib/evidence/mass_failure.ts";
 import { blameOf } from "../../lib/evidence/shares.ts";
 import type { Conclusion } from "../../lib/evidence/said.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
-import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
-import { isOfBase, isRecordedSince, isRejected, weekOfNegative } from "./fragments.ts";
+import type { Queryable } from "../connection/sql.ts";
+import { loadEarlierFailures, loadLatelySeen } from "./earlier_failures.ts";
+import {
+  type EvidenceRun,
+  type GivenFailure,
+  isBefore,
+  isOfOtherBase,
+  isOwn,
+  isOwnUpload,
+  MAX_RUNS,
+  MEMORY_SECONDS,
+} from "./evidence_run.ts";
 import { loadRunGroups, loadRuns } from "./runs.ts";
 import { Shares } from "./shares.ts";
 import { loadTestFacts } from "./test_facts.ts";
-
-/** A run as its tests failed; `""` for what is unknown. */
-export interface EvidenceRun {
-  /** 24 hex digits; `null` when it is not stored. */
-  submissionId: string | null;
-  /** As `submission.code_version`; `null` when unknown. */
-  code: string | null;
-  /** Whether no other submission is of this code in its environment and job; not given when unknown. */
-  isOnlyRun?: boolean;
-  environment: string;
-  job: string;
-  shard: string;
-  attempt: string;
-  buildUrl: string;
-  branch: string;
-  /** The branch that a merge queue tests for. */
-  queueBase?: string | undefined;
-  /** The pull request whose change it tests, on its branch or in the merge queue. */
-  pullNumber?: number | null | undefined;
-  counts: Pick<TestCounts, "ran" | "failed">;
-  /** Seconds since 1970: what was recorded later is not known yet. */
-  moment: number;
-}
-
-/** A test that failed in the run. */
-interface GivenFailure {
-  /** `null` for a test that is not stored. */
-  testNo: number | null;
-  /** Fingerprints of its causes. */
-  causes: readonly string[];
-  /** Whether an attempt of it in this run passed. */
-  hasPassed: boolean;
-}
 
 /** A conclusion with what it rests on. */
 export interface FoundConclusion extends Conclusion {
@@ -79,18 +48,6 @@ export interface FoundConclusion extends Conclusion {
   /** Whether its latest run on the base branch failed, or it failed there in the window with its causes. */
   isKnownOnBase: boolean;
 }
-
-/** How far back failures count as seen. */
-const MEMORY_DAYS = 365;
-
-/** Bound of the runs on the base branch that are counted, and of the failures of one test. */
-const MAX_RUNS = 1_000;
-
-/**
- * Bound of the failures of a test that are read, disruptions and others each: a test that is broken for months fails
- * in tens of thousands of runs, and all that counts is what happened in the latest thousand.
- */
-const MAX_FAILURES = 10_000;
 
 /** Enough to find the run before of a test in a job with as many shards. */
 const MAX_BRANCH_RUNS = 50;
@@ -176,142 +133,6 @@ export async function openRun(
   return { massFailure, conclusionsOn };
 }
 
-/** The causes without unknown ones, which are equal to no other. */
-export function knownCauses(causes: readonly string[]): string[] {
-  return causes.filter((cause) => cause !== NO_TEXT);
-}
-
-/** SQL: whether the row `s` of `submission` is this run itself. */
-function isOwn(sql: Queryable, run: EvidenceRun) {
-  const isSame = isSameUpload(sql, run);
-  return run.submissionId === null
-    ? isSame
-    : sql`(s.submission_id = decode(${run.submissionId}, 'hex') or ${isSame})`;
-}
-
-/**
- * SQL: whether the row `s` of `submission` is of the same build, job, environment, shard and attempt. Where a service
- * does not count attempts, these are earlier ones.
- */
-function isSameUpload(sql: Queryable, run: EvidenceRun) {
-  return hasAttempt(run) ? isOfAttempt(sql, run) : sql`false`;
-}
-
-/** Whether its build and its attempt are known. */
-function hasAttempt({ buildUrl, attempt }: EvidenceRun): boolean {
-  return buildUrl !== "" && attempt !== "";
-}
-
-/** SQL: as {@linkcode isSameUpload}; an unknown attempt is equal to another one. */
-function isOfAttempt(sql: Queryable, { buildUrl, job, environment, shard, attempt }: EvidenceRun) {
-  return sql`(s.build_url = ${buildUrl} and s.job = ${job} and s.environment = ${environment}
-    and s.shard = ${shard} and s.attempt = ${attempt})`;
-}
-
-/** SQL: {@linkcode isOfAttempt}, by the index of builds. */
-function isOfAttemptByIndex(sql: Queryable, run: EvidenceRun) {
-  return sql`s.build_url <> '' and md5(s.build_url) = md5(${run.buildUrl})
-    and ${isOfAttempt(sql, run)}`;
-}
-
-/**
- * The upload of a run that a client asks about, where its attempt is unknown; `null` if it is not stored. It is the
- * latest of its build, job and shard, if that has these failures. Otherwise that is an earlier attempt.
- */
-export async function findUploadOf(
-  sql: Queryable,
-  { repositoryId, run, failures }: {
-    repositoryId: number;
-    run: EvidenceRun;
-    failures: readonly GivenFailure[];
-  },
-): Promise<string | null> {
-  if (run.buildUrl === "" || run.attempt !== "") return null;
-  const [latest] = await loadRuns(sql, {
-    repositoryId,
-    columns: ["code", "results"],
-    where: isOfAttemptByIndex(sql, run),
-    limit: 1,
-  });
-  if (!latest || run.code !== null && latest.code !== run.code) return null;
-  const { submissionId } = latest;
-  const testNos = failures.flatMap(({ testNo }) => testNo ?? []);
-  const causes = await loadCauses(sql, { repositoryId, testNos, submissionIds: [submissionId] });
-  const passed = new Set<number>();
-  latest.results.each(new SelectedTests(testNos), (testNo, { counts }) => {
-    if (counts.positive > 0) passed.add(testNo);
-  });
-  const hasAll = failures.every(({ testNo, causes: own, hasPassed }) => {
-    const stored = causes.get(testNo!)?.get(submissionId);
-    return stored !== undefined && passed.has(testNo!) === hasPassed &&
-      knownCauses(own).every((cause) => cause === MORE_CAUSES || stored.includes(cause));
-  });
-  return hasAll ? submissionId : null;
-}
-
-/** SQL: whether the row `n` of `negative_result` is not of this run itself. */
-function isOfOther(
-  sql: Queryable,
-  { repositoryId, run }: Pick<HistoryOptions, "repositoryId" | "run">,
-) {
-  const isNotSame = !hasAttempt(run) ? sql`true` : sql`n.submission_id <> all(array(
-    select s.submission_id from submission s
-    where s.repository_id = ${repositoryId} and ${isOfAttemptByIndex(sql, run)}))`;
-  return run.submissionId === null
-    ? isNotSame
-    : sql`n.submission_id <> decode(${run.submissionId}, 'hex') and ${isNotSame}`;
-}
-
-/** SQL: whether the row `s` of `submission` is of the same pull request as the run, perhaps under another branch. */
-function isSamePull(sql: Queryable, { pullNumber = null }: EvidenceRun) {
-  return pullNumber === null ? sql`false` : sql`(s.pull_number = ${pullNumber}::bigint) is true`;
-}
-
-/** SQL: whether the row `s` of `submission` is of the base branch, neither of the run's own pull request nor rejected. */
-function isOfOtherBase(
-  sql: Queryable,
-  { repositoryId, run, base }: Pick<RunOptions, "repositoryId" | "run" | "base">,
-) {
-  const isMerged = countsForBase(run, base) && !isOfQueue(run);
-  const merged = isMerged ? run.code ?? "" : "";
-  return sql`${isOfBase(sql, base)} and not ${isSamePull(sql, run)}
-    and not ${isRejected(sql, { repositoryId, base, merged })}`;
-}
-
-/** SQL: whether the row `s` of `submission` was recorded in the days before the run. */
-function isBefore(sql: Queryable, { moment }: EvidenceRun, seconds: number) {
-  return sql`s.submission_id >= decode(${firstSubmissionId(moment - seconds)}, 'hex')
-    and s.submission_id < decode(${firstSubmissionId(moment + 1)}, 'hex')
-    and s.status = 'processed'`;
-}
-
-/** The causes that other branches had, in the day and in the two hours before. */
-async function loadLatelySeen(
-  sql: Queryable,
-  { repositoryId, run, base }: { repositoryId: number; run: EvidenceRun; base: Patterns },
-): Promise<{ inDay: Set<string>; inHours: Set<string> }> {
-  const rows = await sql<{ causes: string; isInHours: boolean }[]>`
-    select encode(n.fingerprint || coalesce(n.other_fingerprints, ''), 'hex') as causes,
-      bool_or(s.submission_id >= decode(${
-    firstSubmissionId(run.moment - OUTAGE_SECONDS)
-  }, 'hex')) as "isInHours"
-    from submission s
-    join negative_result n on n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
-    where s.repository_id = ${repositoryId} and ${isBefore(sql, run, TOGETHER_SECONDS)}
-      and ${
-    run.branch === ""
-      ? isOfOtherBase(sql, { repositoryId, run, base })
-      : sql`s.branch <> ${run.branch} and not ${isSamePull(sql, run)}`
-  } and s.branch <> '' and s.code_version <> ${run.code ?? ""} and not ${isOwn(sql, run)}
-    group by 1`;
-  const causesOf = (found: typeof rows[number][]) =>
-    new Set(
-      found.flatMap(({ causes }) => splitFingerprints(causes)).filter((cause) => cause !== NO_TEXT),
-    );
-  return { inDay: causesOf(rows), inHours: causesOf(rows.filter(({ isInHours }) => isInHours)) };
-}
-
-type VersionRun = Run<typeof VERSION_COLUMNS[number]>;
 type HistoryRun = Awaited<ReturnType<typeof loadHistory>>["onBase"][number];
 
 const VERSION_COLUMNS = [
@@ -326,7 +147,7 @@ type HistoryOptions = Pick<RunOptions, "repositoryId" | "run" | "base" | "lists"
 /** Loads the runs that are looked at for every failure of a run; of up to a thousand few columns. */
 async function loadHistory(sql: Queryable, { repositoryId, run, base, lists }: HistoryOptions) {
   const { pullNumber = null } = run;
-  const memory = isBefore(sql, run, MEMORY_DAYS * SECONDS_PER_DAY);
+  const memory = isBefore(sql, run, MEMORY_SECONDS);
   const isOther = sql`not ${isOwn(sql, run)}`;
   const hasVersion = run.code !== null && !run.isOnlyRun;
   const sameVersion = hasVersion && loadRuns(sql, {
@@ -408,10 +229,8 @@ async function loadKnown(
       if (passed.has(testNo) || !repeats(one, run, { hasFile: hasFile(testNo) })) return;
       passed.set(testNo, { submissionId: one.submissionId, branch: one.branch ?? "" });
     };
-    one.results.each(selected, (testNo, { counts }) => {
-      if (counts.positive > 0) add(testNo);
-    });
-    for (const testNo of implied.in(one.results)) add(testNo);
+    one.results.passed(selected).forEach(add);
+    implied.in(one.results).forEach(add);
   }
   const baseRuns = countBaseRuns(onBase, { selected, implied });
   const isOfJob = new Map(onBase.map((one) => [one.submissionId, one.isSameJob]));
@@ -428,12 +247,6 @@ async function loadKnown(
       before: before.get(testNo!) ?? null,
     };
   };
-}
-
-/** As {@linkcode isSameUpload}, of runs of the same job and environment. */
-function isOwnUpload({ buildUrl, shard, attempt }: VersionRun, run: EvidenceRun): boolean {
-  return hasAttempt(run) && buildUrl === run.buildUrl && shard === run.shard &&
-    attempt === run.attempt;
 }
 
 /**
@@ -481,124 +294,4 @@ function runsBefore(
   }
   for (const [testNo, found] of same) any.set(testNo, found);
   return any;
-}
-
-/** An earlier failure, before it is known which runs are counted. */
-type FailureElsewhere = Omit<EarlierFailure, "isCounted">;
-
-/**
- * The failures of tests in other submissions of the last 365 days, oldest first, by test_no.
- *
- * One row for each test, and the submissions by themselves: joined and sent one by one, the 9,000 failures that 300
- * tests had before took ten times as long.
- */
-async function loadEarlierFailures(
-  sql: Queryable,
-  { repositoryId, run, testNos, base }: {
-    repositoryId: number;
-    run: EvidenceRun;
-    testNos: readonly number[];
-    base: Patterns;
-  },
-): Promise<Map<number, FailureElsewhere[]>> {
-  const isCounted = sql`
-    ${isRecordedSince(sql, firstSubmissionId(run.moment - MEMORY_DAYS * SECONDS_PER_DAY))}
-    and n.submission_id < decode(${firstSubmissionId(run.moment + 1)}, 'hex')
-    and ${isOfOther(sql, { repositoryId, run })}`;
-  // In the order of the index of tests: sorting them by submission takes twice as long as reading them. It also has
-  // each test looked up by itself. Where the repository has more failures than the planner knows of, as within a
-  // first upload of many, it would read all failures of each submission for every test.
-  const newest = (isDisruption: boolean) =>
-    sql`(select n.submission_id, n.fingerprint, n.other_fingerprints from negative_result n
-      where n.repository_id = ${repositoryId} and n.test_no = t.test_no
-        and n.is_disruption = ${isDisruption} and ${isCounted}
-      order by ${weekOfNegative(sql)} desc limit ${MAX_FAILURES})`;
-  const rows = await sql<{ testNo: number; failures: string }[]>`
-    select t.test_no as "testNo", n.failures
-    from unnest(${integersIn(sql, new Set(testNos))}) t (test_no)
-    cross join lateral (
-      select string_agg(
-        encode(n.submission_id || n.fingerprint || coalesce(n.other_fingerprints, ''), 'hex'), ' ') as failures
-      from (${newest(false)} union all ${newest(true)}) n
-    ) n
-    where n.failures is not null`;
-  const failures = rows.map(({ testNo, failures }) => ({ testNo, runs: failedRuns(failures) }));
-  const ids = new Set(failures.flatMap(({ runs }) => runs.map(({ submissionId }) => submissionId)));
-  const submissions = await loadFailedSubmissions(sql, { repositoryId, run, base, ids });
-  // Few causes occur in thousands of failures.
-  const split = new Map<string, readonly string[]>();
-  const causesOf = (joined: string) => {
-    let causes = split.get(joined);
-    if (!causes) split.set(joined, causes = knownCauses(splitFingerprints(joined)));
-    return causes;
-  };
-  return new Map(failures.map(({ testNo, runs }) => [
-    testNo,
-    runs.map(({ submissionId, fingerprints }) => {
-      return { ...submissions.get(submissionId)!, causes: causesOf(fingerprints) };
-    }),
-  ]));
-}
-
-/** The latest runs in which a test failed, oldest first, from ids with the fingerprints of an attempt. */
-function failedRuns(attempts: string): { submissionId: string; fingerprints: string }[] {
-  const runs: { submissionId: string; fingerprints: string }[] = [];
-  for (const attempt of attempts.split(" ").sort()) {
-    const submissionId = attempt.slice(0, ID_LENGTH);
-    const fingerprints = attempt.slice(ID_LENGTH);
-    const last = runs.at(-1);
-    if (last?.submissionId === submissionId) last.fingerprints += fingerprints;
-    else runs.push({ submissionId, fingerprints });
-  }
-  return runs.slice(-MAX_RUNS);
-}
-
-/** Hex digits of a submission id. */
-const ID_LENGTH = 24;
-
-/** What counts of the submissions with earlier failures, by id. */
-async function loadFailedSubmissions(
-  sql: Queryable,
-  { repositoryId, run, base, ids }: {
-    repositoryId: number;
-    run: EvidenceRun;
-    base: Patterns;
-    ids: ReadonlySet<string>;
-  },
-): Promise<Map<string, Omit<FailureElsewhere, "causes">>> {
-  if (ids.size === 0) return new Map();
-  const rows = await sql<Omit<FailureElsewhere, "causes">[]>`
-    select encode(s.submission_id, 'hex') as "submissionId", coalesce(s.branch, '') as branch,
-      s.code_version = ${run.code ?? ""} as "isSameCode", ${isSamePull(sql, run)} as "isSamePull",
-      ${isOfOtherBase(sql, { repositoryId, run, base })} as "isOnBase"
-    from submission s
-    where s.repository_id = ${repositoryId} and s.submission_id = any(${idsIn(sql, [...ids])})`;
-  return new Map(rows.map((row) => [row.submissionId, row]));
-}
-
-/** The causes of the failures of tests in some submissions (24 hex digits), by test_no and submission. */
-export async function loadCauses(
-  sql: Queryable,
-  { repositoryId, testNos, submissionIds }: {
-    repositoryId: number;
-    testNos: readonly number[];
-    submissionIds: readonly string[];
-  },
-): Promise<Map<number, Map<string, readonly string[]>>> {
-  const rows = await sql<{ testNo: number; submissionId: string; causes: string }[]>`
-    select n.test_no as "testNo", encode(n.submission_id, 'hex') as "submissionId",
-      encode(string_agg(n.fingerprint || coalesce(n.other_fingerprints, ''), ''), 'hex') as causes
-    from negative_result n
-    where n.repository_id = ${repositoryId} and n.test_no = any(${integersIn(sql, testNos)})
-      and n.submission_id = any(${idsIn(sql, submissionIds)})
-    group by n.test_no, n.submission_id`;
-  return new Map(
-    Array.from(Map.groupBy(rows, ({ testNo }) => testNo), ([testNo, own]) => [
-      testNo,
-      new Map(own.map(({ submissionId, causes }) => [
-        submissionId,
-        knownCauses(splitFingerprints(causes)),
-      ])),
-    ]),
-  );
 }

@@ -1,6 +1,6 @@
 // Tests: tests/routes/failures_test.ts tests/routes/flaky_groups_page_test.ts
 /** Tests of a repository that fail together: what to repair first. */
-import { NO_TEXT } from "../../lib/analysis/failure_causes.ts";
+import { UNKNOWN_CAUSE } from "../../lib/analysis/failure_groups.ts";
 import {
   buildKey,
   type FailuresInBuilds,
@@ -161,7 +161,7 @@ function failedTests(
   failures: FailureColumns,
   isCounted: (index: number) => boolean = () => true,
 ): FailedTestInColumns[] {
-  const unknown = failures.fingerprints.indexOf(NO_TEXT);
+  const unknown = failures.fingerprints.indexOf(UNKNOWN_CAUSE);
   /** The latest test with each cause: to know that without a set. */
   const latestOf = new Int32Array(failures.fingerprints.length).fill(-1);
   return failures.byTest().map((indexes, test) => {

@@ -128,6 +128,13 @@ export function hasCodeVersion(sql: Queryable, codeVersions: readonly string[]) 
     and ${codeVersionOf(sql)} = any(${textsIn(sql, [...codeVersions])})`;
 }
 
+/** SQL: whether the row `s` of `submission` is of one of the builds, by their index. */
+export function isOfBuild(sql: Queryable, buildUrls: readonly string[]) {
+  const urls = () => textsIn(sql, [...buildUrls]);
+  return sql`s.build_url <> '' and s.build_url = any(${urls()})
+    and md5(s.build_url) = any(array(select md5(url) from unnest(${urls()}) url))`;
+}
+
 /** SQL: the key of the build of the row `s` of `submission`. */
 export function buildKeyOf(sql: Queryable) {
   return sql`(case s.build_url when '' then 'id:' || encode(s.submission_id, 'hex')

@@ -16,7 +16,7 @@ import {
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Fragment, idsIn, integersIn, type Queryable } from "../connection/sql.ts";
-import { codeVersionOf, isOneOf, isSelected } from "./fragments.ts";
+import { codeVersionOf, isFailedWithoutTest, isOneOf, isSelected } from "./fragments.ts";
 import { integersOf } from "./packed_rows.ts";
 
 type Column = keyof RunColumns;
@@ -42,6 +42,7 @@ const COLUMNS: Record<Exclude<Column, DecodedColumn>, (sql: Queryable) => Fragme
   ranTestCount: (sql) => sql`s.ran_test_count`,
   skippedTestCount: (sql) => sql`s.skipped_test_count`,
   failedTestCount: (sql) => sql`s.failed_test_count`,
+  failedWithoutTest: (sql) => isFailedWithoutTest(sql),
 };
 
 /** What is stored of the tests of a run. */

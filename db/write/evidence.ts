@@ -1,5 +1,5 @@
 /** Stores the evidence for the failures of an upload. */
-import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
+import { knownCauses, splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import type { TestCounts } from "../../lib/analysis/test_counts.ts";
 import type { TestList } from "../../lib/analysis/run.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
@@ -10,7 +10,7 @@ import type { CauseCount } from "../../lib/evidence/mass_failure.ts";
 import type { Truth } from "../../lib/evidence/truth.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
 import { loadBaseBranch } from "../read/base_branch.ts";
-import { type FoundConclusion, knownCauses, openRun } from "../read/evidence.ts";
+import { type FoundConclusion, openRun } from "../read/evidence.ts";
 import { changeEvidence } from "./truth_counts.ts";
 import { truthOfRun } from "./truths.ts";
 import {

@@ -20,7 +20,7 @@ import {
   type VersionsOfBranch,
 } from "../../lib/evidence/version_histories.ts";
 import { idsIn, integersIn, type Queryable, textsIn } from "../connection/sql.ts";
-import { loadCauses } from "../read/evidence.ts";
+import { loadCausesOfRuns } from "../read/causes.ts";
 import { loadRunGroups, loadRuns } from "../read/runs.ts";
 import { loadTestFacts } from "../read/test_facts.ts";
 import { TESTS_AT_ONCE } from "../../lib/analysis/new_negatives.ts";
@@ -387,7 +387,7 @@ async function addCauses(
   );
   if (failedOften.length === 0) return [...histories];
   const counted = failedOften.flatMap(({ versions }) => versions.flatMap((one) => one.countedIds));
-  const causes = await loadCauses(tx, {
+  const causes = await loadCausesOfRuns(tx, {
     repositoryId,
     testNos: failedOften.map(({ testNo }) => testNo),
     submissionIds: [...new Set(counted)],

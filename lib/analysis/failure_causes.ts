@@ -7,9 +7,6 @@ import { MORE_FAILURES, type TestResult } from "../report/result.ts";
 import { failureCause, fingerprint, UNKNOWN_CAUSE } from "./failure_groups.ts";
 import { isEmptyLine } from "./subtests.ts";
 
-/** The cause of a failure without a text: some plugins write none, and another attempt has the cause. */
-export const NO_TEXT = UNKNOWN_CAUSE;
-
 /** Stands for the causes that are too many to be kept. Not stored: no test is known for it. */
 export const MORE_CAUSES = fingerprint(MORE_FAILURES);
 
@@ -29,7 +26,7 @@ export function causesOfOtherMessages({ otherMessages = [], ...test }: TestResul
 export function otherCauses(own: string, causes: Iterable<string>): string[] | undefined {
   const others = new Set(causes);
   others.delete(own);
-  others.delete(NO_TEXT);
+  others.delete(UNKNOWN_CAUSE);
   const hasMore = others.delete(MORE_CAUSES) || others.size > MAX_CAUSES;
   const kept = [...[...others].sort().slice(0, MAX_CAUSES), ...hasMore ? [MORE_CAUSES] : []];
   return kept.length > 0 ? kept : undefined;

@@ -55,6 +55,11 @@ export function splitFingerprints(joined: string): string[] {
   return joined.match(/.{16}/g) ?? [];
 }
 
+/** The causes without unknown ones, which are equal to no other. */
+export function knownCauses(causes: readonly string[]): string[] {
+  return causes.filter((cause) => cause !== UNKNOWN_CAUSE);
+}
+
 /** A run as its failures show it. */
 interface FailedRun {
   /** Seconds since 1970. */

@@ -5,7 +5,7 @@ import { isMassFailure, type TestCounts } from "../analysis/test_counts.ts";
 import type { MassFailure } from "../evidence/evidence.ts";
 import { formatCount, plural } from "../base/text.ts";
 import { formatTimestamp } from "../base/time.ts";
-import { NO_TEXT } from "../analysis/failure_causes.ts";
+import { UNKNOWN_CAUSE } from "../analysis/failure_groups.ts";
 import { coversEnvironment } from "../analysis/quarantine.ts";
 import { isSubtest } from "../analysis/subtests.ts";
 import { compareWithEarlier, sayNotWhole, type TestPlace, type UsualCounts } from "./whole_run.ts";
@@ -156,13 +156,15 @@ export function isKnownFor(
   causes: readonly string[],
 ): boolean {
   // An unknown cause is equal to no other.
-  return fingerprint !== NO_TEXT &&
+  return fingerprint !== UNKNOWN_CAUSE &&
     [fingerprint, ...otherFingerprints].every((one) => causes.includes(one));
 }
 
 /** Whether a test is known for the causes of all its failures in a build; an attempt without a text has none. */
 export function isKnownForAll(inBuild: readonly string[], causes: readonly string[]): boolean {
-  const [fingerprint = NO_TEXT, ...otherFingerprints] = inBuild.filter((one) => one !== NO_TEXT);
+  const [fingerprint = UNKNOWN_CAUSE, ...otherFingerprints] = inBuild.filter((one) =>
+    one !== UNKNOWN_CAUSE
+  );
   return isKnownFor({ fingerprint, otherFingerprints }, causes);
 }
 

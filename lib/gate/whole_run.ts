@@ -1,6 +1,6 @@
 /** Whether a run is whole: the number of tests, files and classes that earlier runs of its job had. */
 import { medianOf, type TestCounts } from "../analysis/test_counts.ts";
-import type { TestIdentity } from "../base/identity.ts";
+import type { Run } from "../analysis/run.ts";
 import type { ReportGaps } from "../report/report_gaps.ts";
 import { compareTexts, formatCount, plural } from "../base/text.ts";
 
@@ -22,10 +22,11 @@ export interface UsualCounts {
 
 /** The usual counts of a job by its last runs on the base branch. */
 export function usualCounts(
-  runs: readonly { ranTestCount: number; skippedTestCount: number }[],
+  runs: readonly Run<"ranTestCount" | "skippedTestCount">[],
 ): UsualCounts {
-  const baseTestCounts = runs.map(({ ranTestCount }) => ranTestCount);
-  const skipped = runs.map(({ skippedTestCount }) => skippedTestCount);
+  // Runs without counts are not loaded.
+  const baseTestCounts = runs.map(({ ranTestCount }) => ranTestCount!);
+  const skipped = runs.map(({ skippedTestCount }) => skippedTestCount!);
   const isKnown = runs.length >= MIN_EARLIER_RUNS;
   return {
     expectedTestCount: isKnown ? medianOf(baseTestCounts) : null,
@@ -91,7 +92,7 @@ export interface ReportedPlaces {
   classesWithoutFile: ReadonlySet<string>;
 }
 
-export function placesOf(tests: Iterable<TestIdentity>): ReportedPlaces {
+export function placesOf(tests: Iterable<TestPlace>): ReportedPlaces {
   const files = new Set<string>();
   const classes = new Set<string>();
   const classesWithoutFile = new Set<string>();

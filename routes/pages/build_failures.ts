@@ -1,7 +1,7 @@
 // Tests: tests/routes/build_page_test.ts
 /** The failures of a build, grouped by blame, with the reason and text of each. */
 import type { BuildFailure } from "../../db/read/build_failures.ts";
-import { loadCauses } from "../../db/read/causes.ts";
+import { loadKnownCauses } from "../../db/read/causes.ts";
 import type { ConclusionsOfTests, ShownConclusion } from "../../db/read/conclusions.ts";
 import { loadTexts } from "../../db/read/texts.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
@@ -63,7 +63,7 @@ export async function withVerdicts(
   // The causes of a test may take 10 ms. The gate excuses this many failures only with `--max-excused`.
   if (quarantined.length === 0 || quarantined.length > MAX_SHOWN) return judged;
   const hashOf = ({ testId }: BuildFailure) => parseTestId(testId)!.testHash;
-  const causes = await load(loadCauses, { testHashes: quarantined.map(hashOf) });
+  const causes = await load(loadKnownCauses, { testHashes: quarantined.map(hashOf) });
   for (const failure of quarantined) {
     const known = causes.get(hashOf(failure)) ?? [];
     if (!isKnownForAll(failure.causes, known)) failure.verdict = NEW_CAUSE;

@@ -1,7 +1,7 @@
 // Tests: tests/lib/mcp/server_test.ts tests/lib/mcp/tools/get_build_verdicts_test.ts
 /** The tool that says of one build what failed, whether its change is the cause, and what to do. */
 import * as v from "valibot";
-import { NO_TEXT } from "../../analysis/failure_causes.ts";
+import { UNKNOWN_CAUSE } from "../../analysis/failure_groups.ts";
 import { compareVerdicts, NEW_CAUSE } from "../../analysis/verdict.ts";
 import { isKnownForAll } from "../../gate/rule.ts";
 import {
@@ -193,7 +193,7 @@ function viewOf(
     verdict: verdict?.verdict ?? "new",
     ...evidence && { evidence },
     ...blame && { blame },
-    cause: causes[0] ?? NO_TEXT,
+    cause: causes[0] ?? UNKNOWN_CAUSE,
     message: message ?? "",
     last_seen: last ?? null,
     web_url: `${webUrl}/tests/${id}`,

@@ -1,7 +1,7 @@
 /** Migration 15, with disruptions of an earlier build. */
 import assert from "node:assert/strict";
 import { it } from "@std/testing/bdd";
-import { loadCauses } from "../../../db/read/causes.ts";
+import { loadKnownCauses } from "../../../db/read/causes.ts";
 import { isDistributed } from "../../../db/schema/distribute.ts";
 import { migrate } from "../../../db/schema/migrate.ts";
 import { migrations } from "../../../db/schema/migrations/mod.ts";
@@ -35,7 +35,7 @@ describeWithDatabases("the migration to several fingerprints", (database) => {
         (1, '\\x0c00', 0, 0, false, 'failure', '\\x01', '\\x0000000000000000')`;
     await migrate(sql);
 
-    const causes = await loadCauses(sql, { repositoryId: 1, testHashes: [7] });
+    const causes = await loadKnownCauses(sql, { repositoryId: 1, testHashes: [7] });
     const present = fingerprint(failureCause("no pod web-7d4b9c6f5d", ""));
     assert.deepEqual(causes.get(7), [OLD, present, "e3b0c44298fc1c14"].sort());
   });

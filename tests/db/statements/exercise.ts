@@ -22,11 +22,10 @@ import {
   loadServerState,
 } from "../../../db/admin/diagnostics.ts";
 import { judgeAgain } from "../../../db/admin/judge_again.ts";
-import {
-  loadExpectedPlaces,
-  loadIsFailedWithoutTest,
-  loadMissingPlaces,
-} from "../../../db/read/job_runs.ts";
+import { loadIsFailedWithoutTest } from "../../../db/read/evidence_run.ts";
+import { loadExpectedPlaces } from "../../../db/read/job_runs.ts";
+import { loadBuild } from "../../../db/read/submissions.ts";
+import { loadWholeness } from "../../../db/read/wholeness.ts";
 import {
   addQuarantineByToken,
   lockTest,
@@ -591,7 +590,8 @@ async function expectFiles(program: Program): Promise<void> {
   const [run] = await sql<{ submissionId: string }[]>`
     select encode(submission_id, 'hex') as "submissionId" from submission
     where repository_id = ${repository!.repositoryId} and commit_oid = 'e000004'`;
-  await loadMissingPlaces(sql, { ...repository!, ...job, ...run! });
+  const parts = await loadBuild(sql, { ...repository!, ...run! });
+  assert.ok(!(await loadWholeness(sql, { ...repository!, parts, base: ["main"] })).whole);
   const build = { ...job, buildUrl: "https://ci/e000003", attempt: "" };
   assert.ok(!await loadIsFailedWithoutTest(sql, { ...repository!, ...build }));
 }

@@ -1,0 +1,142 @@
+// Tests: tests/db/write/evidence_test.ts
+/** The failures that other runs had before one. */
+import { knownCauses, splitFingerprints } from "../../lib/analysis/failure_groups.ts";
+import { firstSubmissionId } from "../../lib/base/identity.ts";
+import type { EarlierFailure } from "../../lib/evidence/evidence.ts";
+import { OUTAGE_SECONDS, TOGETHER_SECONDS } from "../../lib/evidence/mass_failure.ts";
+import type { Patterns } from "../../lib/query/submission_filter.ts";
+import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
+import {
+  type EvidenceRun,
+  isBefore,
+  isOfOther,
+  isOfOtherBase,
+  isOwn,
+  isSamePull,
+  MAX_RUNS,
+  MEMORY_SECONDS,
+} from "./evidence_run.ts";
+import { isRecordedSince, weekOfNegative } from "./fragments.ts";
+
+/** The causes that other branches had, in the day and in the two hours before. */
+export async function loadLatelySeen(
+  sql: Queryable,
+  { repositoryId, run, base }: { repositoryId: number; run: EvidenceRun; base: Patterns },
+): Promise<{ inDay: Set<string>; inHours: Set<string> }> {
+  const rows = await sql<{ causes: string; isInHours: boolean }[]>`
+    select encode(n.fingerprint || coalesce(n.other_fingerprints, ''), 'hex') as causes,
+      bool_or(s.submission_id >= decode(${
+    firstSubmissionId(run.moment - OUTAGE_SECONDS)
+  }, 'hex')) as "isInHours"
+    from submission s
+    join negative_result n on n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
+    where s.repository_id = ${repositoryId} and ${isBefore(sql, run, TOGETHER_SECONDS)}
+      and ${
+    run.branch === ""
+      ? isOfOtherBase(sql, { repositoryId, run, base })
+      : sql`s.branch <> ${run.branch} and not ${isSamePull(sql, run)}`
+  } and s.branch <> '' and s.code_version <> ${run.code ?? ""} and not ${isOwn(sql, run)}
+    group by 1`;
+  const causesOf = (found: typeof rows[number][]) =>
+    new Set(knownCauses(found.flatMap(({ causes }) => splitFingerprints(causes))));
+  return { inDay: causesOf(rows), inHours: causesOf(rows.filter(({ isInHours }) => isInHours)) };
+}
+
+/**
+ * Bound of the failures of a test that are read, disruptions and others each: a test that is broken for months fails
+ * in tens of thousands of runs, and all that counts is what happened in the latest thousand.
+ */
+const MAX_FAILURES = 10_000;
+
+/** An earlier failure, before it is known which runs are counted. */
+type FailureElsewhere = Omit<EarlierFailure, "isCounted">;
+
+/**
+ * The failures of tests in other submissions of the last 365 days, oldest first, by test_no.
+ *
+ * One row for each test, and the submissions by themselves: joined and sent one by one, the 9,000 failures that 300
+ * tests had before took ten times as long.
+ */
+export async function loadEarlierFailures(
+  sql: Queryable,
+  { repositoryId, run, testNos, base }: {
+    repositoryId: number;
+    run: EvidenceRun;
+    testNos: readonly number[];
+    base: Patterns;
+  },
+): Promise<Map<number, FailureElsewhere[]>> {
+  const isCounted = sql`
+    ${isRecordedSince(sql, firstSubmissionId(run.moment - MEMORY_SECONDS))}
+    and n.submission_id < decode(${firstSubmissionId(run.moment + 1)}, 'hex')
+    and ${isOfOther(sql, { repositoryId, run })}`;
+  // In the order of the index of tests: sorting them by submission takes twice as long as reading them. It also has
+  // each test looked up by itself. Where the repository has more failures than the planner knows of, as within a
+  // first upload of many, it would read all failures of each submission for every test.
+  const newest = (isDisruption: boolean) =>
+    sql`(select n.submission_id, n.fingerprint, n.other_fingerprints from negative_result n
+      where n.repository_id = ${repositoryId} and n.test_no = t.test_no
+        and n.is_disruption = ${isDisruption} and ${isCounted}
+      order by ${weekOfNegative(sql)} desc limit ${MAX_FAILURES})`;
+  const rows = await sql<{ testNo: number; failures: string }[]>`
+    select t.test_no as "testNo", n.failures
+    from unnest(${integersIn(sql, new Set(testNos))}) t (test_no)
+    cross join lateral (
+      select string_agg(
+        encode(n.submission_id || n.fingerprint || coalesce(n.other_fingerprints, ''), 'hex'), ' ') as failures
+      from (${newest(false)} union all ${newest(true)}) n
+    ) n
+    where n.failures is not null`;
+  const failures = rows.map(({ testNo, failures }) => ({ testNo, runs: failedRuns(failures) }));
+  const ids = new Set(failures.flatMap(({ runs }) => runs.map(({ submissionId }) => submissionId)));
+  const submissions = await loadFailedSubmissions(sql, { repositoryId, run, base, ids });
+  // Few causes occur in thousands of failures.
+  const split = new Map<string, readonly string[]>();
+  const causesOf = (joined: string) => {
+    let causes = split.get(joined);
+    if (!causes) split.set(joined, causes = knownCauses(splitFingerprints(joined)));
+    return causes;
+  };
+  return new Map(failures.map(({ testNo, runs }) => [
+    testNo,
+    runs.map(({ submissionId, fingerprints }) => {
+      return { ...submissions.get(submissionId)!, causes: causesOf(fingerprints) };
+    }),
+  ]));
+}
+
+/** The latest runs in which a test failed, oldest first, from ids with the fingerprints of an attempt. */
+function failedRuns(attempts: string): { submissionId: string; fingerprints: string }[] {
+  const runs: { submissionId: string; fingerprints: string }[] = [];
+  for (const attempt of attempts.split(" ").sort()) {
+    const submissionId = attempt.slice(0, ID_LENGTH);
+    const fingerprints = attempt.slice(ID_LENGTH);
+    const last = runs.at(-1);
+    if (last?.submissionId === submissionId) last.fingerprints += fingerprints;
+    else runs.push({ submissionId, fingerprints });
+  }
+  return runs.slice(-MAX_RUNS);
+}
+
+/** Hex digits of a submission id. */
+const ID_LENGTH = 24;
+
+/** What counts of the submissions with earlier failures, by id. */
+async function loadFailedSubmissions(
+  sql: Queryable,
+  { repositoryId, run, base, ids }: {
+    repositoryId: number;
+    run: EvidenceRun;
+    base: Patterns;
+    ids: ReadonlySet<string>;
+  },
+): Promise<Map<string, Omit<FailureElsewhere, "causes">>> {
+  if (ids.size === 0) return new Map();
+  const rows = await sql<Omit<FailureElsewhere, "causes">[]>`
+    select encode(s.submission_id, 'hex') as "submissionId", coalesce(s.branch, '') as branch,
+      s.code_version = ${run.code ?? ""} as "isSameCode", ${isSamePull(sql, run)} as "isSamePull",
+      ${isOfOtherBase(sql, { repositoryId, run, base })} as "isOnBase"
+    from submission s
+    where s.repository_id = ${repositoryId} and s.submission_id = any(${idsIn(sql, [...ids])})`;
+  return new Map(rows.map((row) => [row.submissionId, row]));
+}

@@ -1,0 +1,128 @@
+// Tests: tests/lib/mcp/tools/get_build_verdicts_test.ts tests/routes/build_outcome_test.ts
+/** Whether a build is whole: its uploads beside the last runs of their jobs on the base branch. */
+import type { Run, RunColumns } from "../../lib/analysis/run.ts";
+import { jobKeyOf } from "../../lib/evidence/stopped.ts";
+import { shardsInAll, wholeBuild } from "../../lib/gate/whole_build.ts";
+import {
+  MIN_EARLIER_RUNS,
+  missingPlaces,
+  placesInAll,
+  placesOf,
+  type TestPlace,
+  usualCounts,
+} from "../../lib/gate/whole_run.ts";
+import type { Patterns } from "../../lib/query/submission_filter.ts";
+import type { Queryable } from "../connection/sql.ts";
+import { isOfBase } from "./fragments.ts";
+import { COMPARED_RUNS, isRunOfJob, loadPlaces, ranTestNos } from "./job_runs.ts";
+import { loadRunGroups, loadRuns } from "./runs.ts";
+import type { BuildPart } from "./submissions.ts";
+
+/** Uploads whose jobs are compared with the base branch; whether more of them are whole is not known. */
+const MAX_COMPARED = 50;
+
+interface Build {
+  repositoryId: number;
+  parts: readonly BuildPart[];
+  /** Patterns of the branches that count as the base branch. */
+  base: Patterns;
+}
+
+/** Whether everything about a build is known to be whole. */
+export async function loadWholeness(
+  tx: Queryable,
+  { repositoryId, parts, base }: Build,
+): Promise<ReturnType<typeof wholeBuild>> {
+  const compared = parts.slice(0, MAX_COMPARED)
+    .filter(({ status, job }) => status === "processed" && job !== "");
+  const build = { repositoryId, parts: compared, base };
+  const [runs, places, expected] = await Promise.all([
+    loadRunsOfJobs(tx, build, {
+      columns: ["ranTestCount", "skippedTestCount"],
+      limit: COMPARED_RUNS,
+    }),
+    loadMissingPlaces(tx, build),
+    loadExpectedShards(tx, { repositoryId, parts, base }),
+  ]);
+  const uploads = parts.map((part) => {
+    const { ranTestCount: ran, skippedTestCount: skipped } = part;
+    return {
+      ...part,
+      isProcessed: part.status === "processed",
+      counts: ran === null || skipped === null ? null : { ran, skipped },
+      earlier: usualCounts(compared.includes(part) ? runs(part) : []),
+      places: places.get(part) ?? [],
+    };
+  });
+  return wholeBuild(uploads, expected);
+}
+
+/** The last runs of the job of each of some uploads on the base branch, newest first. */
+async function loadRunsOfJobs<Column extends keyof RunColumns>(
+  tx: Queryable,
+  { repositoryId, parts, base }: Build,
+  { columns, limit }: { columns: readonly Column[]; limit: number },
+): Promise<(part: BuildPart) => Run<Column>[]> {
+  const groups = Object.fromEntries(
+    parts.map((part) => [jobKeyOf(part), { where: isRunOfJob(tx, { ...part, base }), limit }]),
+  );
+  const runs = await loadRunGroups(tx, { repositoryId, columns, groups });
+  return (part) => runs[jobKeyOf(part)]!;
+}
+
+/** By upload: the files, and the classes of tests without one, of each of the last 3 runs of its job that it lacks. */
+async function loadMissingPlaces(
+  tx: Queryable,
+  { repositoryId, parts, base }: Build,
+): Promise<Map<BuildPart, TestPlace[]>> {
+  if (parts.length === 0) return new Map();
+  const build = { repositoryId, parts, base };
+  const [earlier, own] = await Promise.all([
+    loadRunsOfJobs(tx, build, { columns: ["tests", "results"], limit: MIN_EARLIER_RUNS }),
+    loadRuns(tx, {
+      repositoryId,
+      columns: ["tests"],
+      submissionIds: parts.map(({ submissionId }) => submissionId),
+    }),
+  ]);
+  const testsOf = new Map(own.map(({ submissionId, tests }) => [submissionId, tests.testNos]));
+  const doubtful = parts.flatMap((part) => {
+    const runs = earlier(part);
+    const testNos = testsOf.get(part.submissionId);
+    if (!testNos || runs.length < MIN_EARLIER_RUNS) return [];
+    const listed = new Set(testNos);
+    // Most runs have the tests of the one before.
+    if (runs[0]!.tests.testNos.every((testNo) => listed.has(testNo))) return [];
+    return [{ part, testNos, earlier: runs.map(ranTestNos) }];
+  });
+  const placeOf = await loadPlaces(tx, {
+    repositoryId,
+    testNos: doubtful.flatMap(({ testNos, earlier }) => [testNos, ...earlier]),
+  });
+  return new Map(doubtful.map(({ part, testNos, earlier }) => {
+    const expected = placesInAll(earlier.map((ran) => ran.map(placeOf)));
+    return [part, missingPlaces(expected, placesOf(Array.from(testNos, placeOf)))];
+  }));
+}
+
+/** Enough for three builds of a hundred shards. */
+const SHARD_RUNS = 300;
+
+/** The shards that each job of a build had in each of its last builds on the base branch. */
+async function loadExpectedShards(tx: Queryable, { repositoryId, parts, base }: Build) {
+  const sharded = parts.filter(({ shard, job }) => shard !== "" && job !== "");
+  const jobs = new Map(sharded.map((part) => [jobKeyOf({ ...part, shard: "" }), part]));
+  const groups = Object.fromEntries(
+    Array.from(jobs, ([key, { job, environment, buildUrl }]) => [key, {
+      where: tx`s.job = ${job} and s.environment = ${environment}
+        and s.shard <> '' and s.build_url not in ('', ${buildUrl}) and ${isOfBase(tx, base)}`,
+      limit: SHARD_RUNS,
+    }]),
+  );
+  const runs = await loadRunGroups(tx, { repositoryId, columns: ["buildUrl", "shard"], groups });
+  return Array.from(jobs, ([key, { job, environment }]) => {
+    const builds = Map.groupBy(runs[key]!, ({ buildUrl }) => buildUrl).values();
+    const shards = builds.map((ofBuild) => ofBuild.map(({ shard }) => shard)).toArray();
+    return { job, environment, shards: shardsInAll(shards) };
+  });
+}
