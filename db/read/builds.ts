@@ -1,11 +1,13 @@
 // Tests: tests/routes/builds_page_test.ts
 /** The builds of a repository: the submissions that share a build URL, or one without. */
-import { countFailedTests } from "../../lib/analysis/build_costs.ts";
+import { buildKey, countFailedTests } from "../../lib/analysis/build_costs.ts";
+import { BUILD_COLUMNS, uploadsWithGaps } from "../../lib/analysis/build_outcome.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { type ClearedFailures, loadClearedFailures } from "./cleared_failures.ts";
-import { buildKeyOf, isFailedWithoutTest, isSelected } from "./fragments.ts";
+import { buildKeyOf, hasGaps, isFailedWithoutTest, isSelected } from "./fragments.ts";
+import { loadRunGroups } from "./runs.ts";
 
 export const BUILD_OUTCOMES = ["all", "failed", "flaky", "passed"] as const;
 
@@ -33,6 +35,8 @@ export interface BuildRow {
   failedTestCount: number;
   /** Whether a command that ran its tests failed, although no test did, and was not run again since. */
   failedWithoutTest: boolean;
+  /** Whether reports of it hide tests or failures, and were not run again as a whole since. */
+  hasGaps: boolean;
 }
 
 interface BuildsQuery {
@@ -66,12 +70,36 @@ export async function loadBuilds(
     repositoryId,
     submissionIds: rows.flatMap(({ submissionIds }) => submissionIds),
   });
+  const withGaps = await loadBuildsWithGaps(tx, repositoryId, rows);
   const bySubmission = Map.groupBy(failures, ({ submissionId }) => submissionId);
   const builds = rows.map(({ submissionIds, count: _, ...row }) => {
     const failures = submissionIds.flatMap((id) => bySubmission.get(id) ?? []);
-    return { ...row, ...countFailedTests(failures, cleared.tests.get(row.buildUrl)) };
+    return {
+      ...row,
+      ...countFailedTests(failures, cleared.tests.get(row.buildUrl)),
+      hasGaps: row.hasGaps && (row.buildUrl === "" || withGaps.has(row.buildUrl)),
+    };
   });
   return { count, builds };
+}
+
+/** The URLs of builds of which an upload has gaps at last. */
+async function loadBuildsWithGaps(
+  tx: Queryable,
+  repositoryId: number,
+  rows: readonly Page[],
+): Promise<ReadonlySet<string>> {
+  const urls = rows.filter((row) => row.hasGaps && row.buildUrl !== "")
+    .map(({ buildUrl }) => buildUrl);
+  if (urls.length === 0) return new Set();
+  const { uploads } = await loadRunGroups(tx, {
+    repositoryId,
+    columns: BUILD_COLUMNS,
+    flags: { hasGaps: hasGaps(tx) },
+    groups: { uploads: { where: tx`s.build_url = any(${textsIn(tx, urls)})` } },
+  });
+  const builds = [...Map.groupBy(uploads, buildKey).values()];
+  return new Set(builds.flatMap(uploadsWithGaps).map(({ buildUrl }) => buildUrl));
 }
 
 type Page = Omit<BuildRow, "flakyTestCount" | "failedTestCount"> & {
@@ -115,7 +143,7 @@ function selectBuilds(
         case when bool_or(s.status = 'processing') then 'processing'
           when bool_or(s.status = 'failed') then 'failed' else 'processed' end as status,
         array_to_json(array_remove(array_agg(distinct s.environment), '')) as environments,
-        ${isRed} as "failedWithoutTest",
+        ${isRed} as "failedWithoutTest", bool_or(${hasGaps(tx)}) as "hasGaps",
         count(*)::int as "submissionCount", sum(s.test_result_count)::int as "testResultCount"
       from submission s
       where s.repository_id = ${repositoryId}

@@ -86,6 +86,12 @@ export function isFailedWithoutTest(sql: Queryable) {
     and coalesce(s.failed_test_count, 0) = 0)`;
 }
 
+/** SQL: whether the reports of the row `s` of `submission` hide tests or failures; false when unknown. */
+export function hasGaps(sql: Queryable) {
+  return sql`coalesce(
+    s.cut_off_report_count + s.unlisted_suite_count + s.outside_failure_count > 0, false)`;
+}
+
 /** SQL: whether the row `s` of `submission` is a mass failure: of an outage, or of one branch alone. */
 export function isMassFailureRow(sql: Queryable) {
   return sql`(s.ran_test_count >= ${MASS_FAILURE.minTests}::int

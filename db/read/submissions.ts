@@ -4,7 +4,7 @@ import type { ReportGaps } from "../../lib/report/report_gaps.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
-import { isFailedWithoutTest, isSelected } from "./fragments.ts";
+import { hasGaps, isFailedWithoutTest, isSelected } from "./fragments.ts";
 
 export interface SubmissionRow {
   /** 24 hex digits. */
@@ -43,6 +43,8 @@ export interface SubmissionRow {
   exitCode: number | null;
   /** Whether that command failed, although no test did. */
   failedWithoutTest: boolean;
+  /** Whether its reports hide tests or failures. */
+  hasGaps: boolean;
   /** What was repaired, ignored or left out of the upload. */
   notes: string[];
 }
@@ -56,7 +58,7 @@ function submissionColumns(sql: Queryable) {
     s.status, s.test_result_count as "testResultCount", s.ran_test_count as "ranTestCount",
     s.skipped_test_count as "skippedTestCount",
     s.exit_code as "exitCode", ${isFailedWithoutTest(sql)} as "failedWithoutTest",
-    array_to_json(s.notes) as notes`;
+    ${hasGaps(sql)} as "hasGaps", array_to_json(s.notes) as notes`;
 }
 
 /**

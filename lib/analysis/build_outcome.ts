@@ -140,3 +140,12 @@ export function redUploads<Upload extends BuildRun & { failedWithoutTest: boolea
   const isBad = ({ failedWithoutTest }: Upload) => failedWithoutTest;
   return attemptsByJob(runs).flatMap((attempts) => standing(attempts, { isBad }));
 }
+
+/** The uploads of a build whose reports hide tests or failures, and were not run again as a whole since. */
+export function uploadsWithGaps<Upload extends BuildRun & { hasGaps: boolean }>(
+  runs: readonly Upload[],
+): Upload[] {
+  return notWholeUploads(
+    runs.map((run) => ({ ...run, notWhole: run.hasGaps ? "gaps" : null, isPart: false })),
+  );
+}

@@ -52,7 +52,9 @@ const OUTCOMES = [
 const buildSchema = schemas.object("Build", {
   id: schemas.described(schemas.objectId, "Id of its latest submission"),
   name: schemas.text("What the pages call it"),
-  outcome: schemas.text("processing, upload failed, failed, flaky or passed, as on the page"),
+  outcome: schemas.text(
+    "processing, upload failed, failed, flaky, not whole or passed, as on the page",
+  ),
   failed_without_test: schemas.described(
     v.boolean(),
     "Whether a command that ran its tests failed, although no test did",
@@ -265,19 +267,23 @@ function buildItem(
 }
 
 /** A build with a failure that is not a disruption is `failed`, whatever else it has. */
-function outcomeOf({ status, flakyTestCount, failedTestCount, failedWithoutTest }: BuildRow) {
+function outcomeOf(
+  { status, flakyTestCount, failedTestCount, failedWithoutTest, hasGaps }: BuildRow,
+) {
   if (status !== "processed") return status === "failed" ? "upload failed" : status;
   if (failedTestCount > 0 || failedWithoutTest) return "failed";
-  return flakyTestCount > 0 ? "flaky" : "passed";
+  if (flakyTestCount > 0) return "flaky";
+  return hasGaps ? "not whole" : "passed";
 }
 
 /** What became of a build: how many of its tests failed, and how many of them flaky. */
 export function buildOutcome(
-  { status, failedCount, flakyCount, failedWithoutTest }: {
+  { status, failedCount, flakyCount, failedWithoutTest, hasGaps }: {
     status: BuildRow["status"];
     failedCount: number;
     flakyCount: number;
     failedWithoutTest: boolean;
+    hasGaps: boolean;
   },
 ): Content {
   if (status !== "processed") return status === "failed" ? "upload failed" : status;
@@ -286,9 +292,14 @@ export function buildOutcome(
   if (!failed && failedWithoutTest) {
     return [together(glyph("failed"), " red"), " without a failed test"];
   }
-  if (!failed && !flaky) return together(glyph("passed"), " passed");
+  if (!failed && !flaky) {
+    return hasGaps
+      ? together(glyph("unknown"), " not whole")
+      : together(glyph("passed"), " passed");
+  }
   return [
     together(glyph(failed ? "failed" : "flaky"), " ", failed || flaky),
     failed && flaky && [", ", flaky],
+    !failed && hasGaps && ", not whole",
   ];
 }

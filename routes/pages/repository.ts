@@ -19,7 +19,7 @@ import {
   failedTestsByBuild,
   type TestCost,
 } from "../../lib/analysis/build_costs.ts";
-import { redUploads } from "../../lib/analysis/build_outcome.ts";
+import { redUploads, uploadsWithGaps } from "../../lib/analysis/build_outcome.ts";
 import { FAIL_HOW, type GroupedBy } from "../../lib/evidence/groups.ts";
 import { BAD_STATES } from "../../lib/evidence/states.ts";
 import { SHARE_DAYS } from "../../lib/evidence/shares.ts";
@@ -368,5 +368,6 @@ function outcomeOf(
     status: unfinished?.status ?? "processed",
     ...counts,
     failedWithoutTest: redUploads(parts).length > 0,
+    hasGaps: uploadsWithGaps(parts).length > 0,
   });
 }

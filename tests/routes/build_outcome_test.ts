@@ -286,6 +286,13 @@ describeWithDatabases("what a build ended with", (database) => {
         if (said !== "") assert.ok(page.includes(`Not whole: ${said} (unit)`));
         assert.equal(page.includes("nothing to fix"), whole === true && !isFailed);
         assert.equal(page.includes("All tests passed"), whole === true && !isFailed);
+        const list = await (await fixture.get(`/repos/acme/${repository.name}/builds.ndjson`))
+          .text();
+        const listed = list.trim().split("\n").map((line) => JSON.parse(line))
+          .find((build) => build.build_url === buildUrl);
+        // What its job usually runs is compared for one build only.
+        const hasGaps = legs.some(({ gaps }) => gaps && gaps.emptyReportCount === 0);
+        if (!isFailed) assert.equal(listed.outcome, hasGaps ? "not whole" : "passed");
         const found = await tool(buildUrl);
         assert.equal(found.whole, whole);
         assert.equal(found.failed.length, isFailed ? 1 : 0);
