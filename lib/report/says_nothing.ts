@@ -30,12 +30,15 @@ const AT_END = new RegExp(
   "i",
 );
 
+// The way to a test from its place: `1) [chromium] › cart.spec.js:8:3 › cart › pays by card › step`.
+const WAY = new RegExp(`^(?:\\d{1,9}\\) )?(?:\\[[^\\]]{1,200}\\] [›>] )?${PLACE} [›>] `, "i");
+
 /** Whether a line says nothing about the cause of a failure, of whatever test. */
 export function isNoCause(line: string): boolean {
   // Nearly every line has no digit there.
   const text = /:\d|line \d/i.test(line) ? line.replace(AT_START, "").replace(AT_END, "") : line;
   return text === "" || PLACEHOLDER.test(text) || OF_GO.test(line) || EXCEPTION.test(text) ||
-    TRACE.test(line);
+    TRACE.test(line) || WAY.test(line);
 }
 
 const PLACE_BEFORE = /^\S{1,500}:\d{1,7}(?::\d{1,7})?:?\s+(?:[›>-]\s+)?/;
@@ -45,8 +48,16 @@ const FAILED_BEFORE =
   /^(?:not ok \d{1,9}(?: -)? |(?:(?:the )?test(?: case)? )?fail(?:ed|ure)?:? |[✕✖✗×] )/i;
 const FAILED_AFTER = /(?: (?:has )?failed[.!]?|:\d{1,7}| \(\d{1,9}(?:\.\d{1,9})? ?m?s\))$/i;
 
-/** Whether a line is the title of a test, with or without its place and that it failed. */
+// The project in a name.
+const PROJECT = /^\[[^\]]{1,200}\] (?=.)/;
+
+/** Whether a line is the title of a test, with or without its project, its place and that it failed. */
 export function isTitle(line: string, className: string, name: string): boolean {
+  const plain = name.replace(PROJECT, "");
+  return isTitleOf(line, className, name) || plain !== name && isTitleOf(line, className, plain);
+}
+
+function isTitleOf(line: string, className: string, name: string): boolean {
   const place = line.replace(PLACE_BEFORE, "").replace(RULE_AFTER, "");
   // The title may leave out the suites in the name.
   if (place !== line && place !== "" && ` ${name}`.endsWith(` ${place}`)) return true;

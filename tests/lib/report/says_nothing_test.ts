@@ -57,9 +57,20 @@ describe("a line of a failure", () => {
         `failed ${name}`,
         "cart.spec.js:8:3 pays by card @slow",
         "cart.spec.js:8:3 › cart › pays by card @slow ──────────",
+        `${name} ──────────`,
+      ]
+    ) {
+      assert.ok(isTitle(line, "cart.spec.js", name), line);
+      assert.ok(isTitle(line, "cart.spec.js", `[chromium] ${name}`), line);
+    }
+    for (
+      const line of [
         `[chromium] › cart.spec.js:8:3 › ${name}`,
-      ].slice(0, 4)
-    ) assert.ok(isTitle(line, "cart.spec.js", name), line);
+        `[chromium] › cart.spec.js:8:3 › ${name} ──────────`,
+        `  1) [chromium] › tests/cart.spec.ts:8:3 › ${name} › fill in the form ──────────`.trim(),
+        `cart.spec.js:8:3 › ${name} › fill in the form`,
+      ]
+    ) assert.ok(isNoCause(line), line);
     for (
       const line of [
         "Cart adds VAT",
