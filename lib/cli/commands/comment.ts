@@ -5,7 +5,7 @@ import { MAX_LISTED } from "../../comment/job_section.ts";
 import { headline, isNoteworthy } from "../../comment/sections.ts";
 import { NEW_CAUSE } from "../../analysis/verdict.ts";
 import { identityKey, isKnownFor, notWhole } from "../../gate/rule.ts";
-import { describeMassFailure, isWithoutFailure } from "../../gate/summary.ts";
+import { isWithoutFailure } from "../../gate/summary.ts";
 import { readName } from "../../intake/upload_values.ts";
 import { type AddCommand, command } from "../command.ts";
 import { findCheckout, startLookup } from "../gate_run/lookup.ts";
@@ -13,6 +13,7 @@ import {
   annotateFailures,
   appendToSummary,
   COMMENT_VARIABLES,
+  commentedRun,
   commentOnPull,
   factsOf,
   sectionOfRun,
@@ -91,18 +92,16 @@ export const commentCommand: AddCommand = command({
       const run = await readRunReports(reports, { before: null, ...checkedOut, attempts });
       const { failed, flaky } = run.attempts;
       const { exitCode = failed.length === 0 ? 0 : 1 } = given;
-      const { problem, ...found } = await lookup.finish({
+      const found = await lookup.finish({
         exitCode,
         failed: [...failed, ...flaky.slice(0, MAX_LISTED)],
         attempts: run.attempts,
       });
-      const { verdicts, earlier } = found;
+      const { verdicts, earlier, problem } = found;
       const missing = await findMissingPlaces(earlier, { places: run.places, folder });
       const buildUrl = given.buildUrl ?? ofCi.buildUrl;
       const page = problem === null ? buildPageOf({ repository, buildUrl }, context) : "";
-      const options = { repository, named: given, pull, zone, page };
-      const judged = {
-        verdicts,
+      const judged = commentedRun({
         failed: failed.map((test) => {
           const known = verdicts?.tests.get(identityKey(test));
           return {
@@ -113,10 +112,6 @@ export const commentCommand: AddCommand = command({
               : known?.verdict ?? (verdicts ? "new" : "unknown"),
           };
         }),
-        retried: flaky.map((test) => ({ ...test, ...factsOf(test, found) })),
-        attempts: run.attempts,
-        reports: run.reports,
-        serviceProblem: problem,
         notWhole: notWhole({
           counts: run.attempts.counts,
           earlier,
@@ -126,13 +121,8 @@ export const commentCommand: AddCommand = command({
         redExitCode: exitCode !== 0 && isWithoutFailure({ ...run.attempts, ...run })
           ? exitCode
           : null,
-        outage: describeMassFailure(
-          run.attempts.counts,
-          verdicts?.massFailure ?? null,
-          verdicts?.otherMassFailures ?? [],
-        ),
-      };
-      const section = await sectionOfRun(judged, options, context);
+      }, { run, found });
+      const section = await sectionOfRun(judged, { named: given, zone, page }, context);
       if (dryRun) return await io.stdout(`**${headline([section])}**\n\n${section.text}\n`);
       annotateFailures(judged, context);
       const unread = run.reports.flatMap((report) => report.problem ?? []);
@@ -140,7 +130,9 @@ export const commentCommand: AddCommand = command({
       // A wrong path should not comment on every pull request.
       const saysNothing = unread.length > 0 && unread.length === section.broken &&
         section.failed + section.flaky === 0;
-      const place = saysNothing ? null : await commentOnPull(section, options, context);
+      const place = saysNothing
+        ? null
+        : await commentOnPull(section, { repository, pull }, context);
       if (place === null) await appendToSummary(section, context);
       const { text: _text, tests: _keys, missed: _missed, ...facts } = section;
       if (json || place !== null) await context.print(place ?? "", { comment: place, ...facts });

@@ -12,13 +12,7 @@ import { parseTimeZone, type TimeZone, UTC } from "../../base/time_zone.ts";
 import { formatRepositoryName, type RepositoryName } from "../../base/repository_name.ts";
 import { CAUSES, decideExitCode, type GateInput } from "../../gate/rule.ts";
 import { DEFAULT_MAX_MISSING, type TestPlace } from "../../gate/whole_run.ts";
-import {
-  describeMassFailure,
-  type GateSummary,
-  summarize,
-  summaryLines,
-  summaryMarkdown,
-} from "../../gate/summary.ts";
+import { type GateSummary, summarize, summaryLines, summaryMarkdown } from "../../gate/summary.ts";
 import { type AddCommand, command, type CommandContext } from "../command.ts";
 import {
   ATTEMPTS,
@@ -38,8 +32,8 @@ import { findCheckout, startLookup } from "../gate_run/lookup.ts";
 import {
   annotateFailures,
   COMMENT_VARIABLES,
+  commentedRun,
   commentOnPull,
-  factsOf,
   sectionOfRun,
 } from "../gate_run/pull_comment.ts";
 import { findMissingPlaces } from "../gate_run/missing_places.ts";
@@ -176,14 +170,17 @@ export const gateCommand: AddCommand = command({
       const summary = summaryOf(input, { run, found, repository, dryRun: options.dryRun });
       exitCode = summary.exit_code;
       await show(summary, options.summary, context);
-      const judged = judgedRun(summary, { run, found });
+      const judged = commentedRun({
+        failed: summary.failed,
+        notWhole: summary.not_whole,
+        redExitCode: summary.failed_without_test ? testsExitCode : null,
+      }, { run, found });
       const buildUrl = options.buildUrl ?? ofCi.buildUrl;
       const page = found.problem === null ? buildPageOf({ repository, buildUrl }, context) : "";
       annotateFailures(judged, context);
       if (options.comment) {
         const zone = zoneOfComment(context);
-        const named = options;
-        const section = await sectionOfRun(judged, { repository, named, zone, page }, context);
+        const section = await sectionOfRun(judged, { named: options, zone, page }, context);
         await commentOnPull(section, { repository }, context);
       }
       await showBuildPage(page, context, { summary: options.summary });
@@ -278,34 +275,6 @@ function summaryOf(
     dryRun,
     hasPassed: (test) => run.attempts.hasPassed(test),
   });
-}
-
-/** The run and the verdicts of its failures, for annotations and the comment. */
-function judgedRun(
-  { failed, not_whole: notWhole, failed_without_test, tests_exit_code }: GateSummary,
-  { run: { attempts, reports }, found: { quarantined, verdicts, problem } }: {
-    run: RunReports;
-    found: Found;
-  },
-) {
-  return {
-    failed,
-    verdicts,
-    retried: attempts.flaky.map((test) => ({
-      ...test,
-      ...factsOf(test, { quarantined, verdicts }),
-    })),
-    attempts,
-    reports,
-    serviceProblem: problem,
-    notWhole,
-    redExitCode: failed_without_test ? tests_exit_code : null,
-    outage: describeMassFailure(
-      attempts.counts,
-      verdicts?.massFailure ?? null,
-      verdicts?.otherMassFailures ?? [],
-    ),
-  };
 }
 
 /** A wrong time zone must not change the exit code of the tests. */

@@ -16,14 +16,21 @@ import { createPatience, type PublishClock, publishSection } from "../../forge/p
 import { findTarget } from "../../forge/target.ts";
 import type { FinalAttempts } from "../../gate/final_attempts.ts";
 import { type GateReport, identityKey, type QuarantinedTest } from "../../gate/rule.ts";
-import { type GateSummary, idOf, ownersOf, sayVerdict } from "../../gate/summary.ts";
+import {
+  describeMassFailure,
+  type GateSummary,
+  idOf,
+  ownersOf,
+  sayVerdict,
+} from "../../gate/summary.ts";
 import { safeCode } from "../../comment/safe_markdown.ts";
 import { hasKey } from "../../comment/shared_tests.ts";
 import type { CiJob } from "../../ci/mod.ts";
 import { runGit } from "../../intake/checkout/git.ts";
 import { detectCiJob } from "../../intake/checkout/mod.ts";
 import type { CommandContext } from "../command.ts";
-import type { Verdicts } from "./lookup.ts";
+import type { startLookup, Verdicts } from "./lookup.ts";
+import type { readRunReports } from "./run_reports.ts";
 
 /** Environment variables that commenting reads, in addition to the CI job's. */
 export const COMMENT_VARIABLES = [
@@ -69,20 +76,7 @@ interface CommentedRun {
   outage: string | null;
 }
 
-/** Where and as which job to comment. */
-interface CommentOptions {
-  /** `null` when unknown. */
-  repository: RepositoryName | null;
-  /** What the job is called: where it is not given, what CI says. */
-  named: GivenNames;
-  zone: TimeZone;
-  /** Number of the pull or merge request; by default from the CI job. */
-  pull?: number | undefined;
-  /** The page of the build; `""` when unknown. */
-  page: string;
-}
-
-/** Names that options give. */
+/** The name of the job as far as options give it: otherwise CI says it. */
 interface GivenNames {
   job?: string | undefined;
   shard?: string | undefined;
@@ -92,6 +86,30 @@ interface GivenNames {
 const MAX_BRANCH_CHARACTERS = 100;
 /** More than three names and the words between them have: a cut title could be that of another job. */
 const MAX_TITLE_CHARACTERS = 500;
+
+/** A run whose failures are judged, with what the lookup found out about it. */
+export function commentedRun(
+  judged: Pick<CommentedRun, "failed" | "notWhole" | "redExitCode">,
+  { run: { attempts, reports }, found }: {
+    run: Awaited<ReturnType<typeof readRunReports>>;
+    found: Awaited<ReturnType<ReturnType<typeof startLookup>["finish"]>>;
+  },
+): CommentedRun {
+  const { verdicts, problem } = found;
+  return {
+    ...judged,
+    verdicts,
+    retried: attempts.flaky.map((test) => ({ ...test, ...factsOf(test, found) })),
+    attempts,
+    reports,
+    serviceProblem: problem,
+    outage: describeMassFailure(
+      attempts.counts,
+      verdicts?.massFailure ?? null,
+      verdicts?.otherMassFailures ?? [],
+    ),
+  };
+}
 
 /** What a lookup says about a test, of which there may be no verdict. */
 export function factsOf(
@@ -114,7 +132,12 @@ export function factsOf(
 /** The section of this job, in the comment on its pull request. */
 export async function sectionOfRun(
   run: CommentedRun,
-  { named, zone, page }: Omit<CommentOptions, "pull">,
+  { named, zone, page }: {
+    named: GivenNames;
+    zone: TimeZone;
+    /** The page of the build; `""` when unknown. */
+    page: string;
+  },
   { io }: Pick<CommandContext, "io">,
 ): Promise<Section> {
   const { environment, git = runGit } = io;
@@ -203,7 +226,12 @@ export function annotateFailures(run: CommentedRun, { io }: Pick<CommandContext,
  */
 export async function commentOnPull(
   section: Section,
-  { repository, pull }: Pick<CommentOptions, "repository" | "pull">,
+  { repository, pull }: {
+    /** `null` when unknown. */
+    repository: RepositoryName | null;
+    /** Number of the pull or merge request; by default from the CI job. */
+    pull?: number | undefined;
+  },
   { io, note }: Pick<CommandContext, "io" | "note">,
 ): Promise<string | null> {
   const { environment, stop } = io;

@@ -8,7 +8,6 @@ import {
   type Attempt,
   type BuildOutcome,
   findBuild,
-  loadOwners,
   loadVerdicts,
   type Submission,
   type Verdict,
@@ -18,6 +17,7 @@ import {
   defineTool,
   described,
   integer,
+  loadOwners,
   pageOfRepository,
   repositoryPath,
   timestamp,
@@ -110,7 +110,7 @@ export const getBuildVerdicts = defineTool({
       return viewOf(one, { verdict, webUrl });
     }).sort(compareFailures).slice(0, MAX_TESTS);
     const tests = await Promise.all(shown.map(async (test) => {
-      const owners = byTest.get(test.id)?.owners ?? await loadOwners(repo, test.id);
+      const owners = byTest.get(test.id)?.owners ?? await loadOwners(get, test.id);
       return { ...test, owners };
     }));
     const web = ["repos", repository.owner, repository.name, "builds", latest.id]

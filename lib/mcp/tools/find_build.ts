@@ -1,9 +1,8 @@
 // Tests: tests/lib/mcp/tools/get_build_verdicts_test.ts
 /** Finds the build that an agent asks about, with its failures and the verdicts on them. */
 import * as v from "valibot";
-import { ownersOf } from "../../analysis/test_tags.ts";
 import { type CiRun, runQuery } from "../../api_client/run_query.ts";
-import { type Get, testEntries, unknownRepository } from "./tool.ts";
+import { DELETED_RUN, type Get, testEntries, unknownRepository } from "./tool.ts";
 
 /** The largest page of the API, and how many of them are searched for a build. */
 const PAGE_SIZE = 100;
@@ -81,8 +80,6 @@ const verdictsPage = v.object({ tests: v.array(verdict) });
 
 const conclusionsPage = v.object({ base_branch: v.string() });
 
-const testDetails = v.object({ tags: v.array(v.string()) });
-
 interface Repo {
   owner: string;
   name: string;
@@ -112,7 +109,7 @@ export async function findBuild(repo: Repo, wanted: Wanted): Promise<Build | nul
   for (const [{ id }] of builds.slice(0, MAX_BUILDS) as [Submission][]) {
     const outcome = await repo.get({
       path: pathOf(repo, "submissions", id, "build"),
-      notFound: DELETED,
+      notFound: DELETED_RUN,
     }, buildOutcome);
     latest ??= outcome;
     const isRed = outcome.failed_test_ids.length > 0 || outcome.failed_without_test;
@@ -120,8 +117,6 @@ export async function findBuild(repo: Repo, wanted: Wanted): Promise<Build | nul
   }
   return latest && await withAttempts(repo, latest);
 }
-
-const DELETED = "A CI run was deleted while it was read. Call again.";
 
 /** A build with the latest attempt of each of its failed tests that are read. */
 async function withAttempts(repo: Repo, outcome: BuildOutcome): Promise<Build> {
@@ -186,7 +181,7 @@ async function failedAttempts(repo: Repo, parts: readonly Submission[]): Promise
     const { tests } = await repo.get({
       path: pathOf(repo, "submissions", submission.id, "tests"),
       query: { status: "failed", limit: PAGE_SIZE },
-      notFound: DELETED,
+      notFound: DELETED_RUN,
     }, attemptsPage);
     return tests.map((test) => ({ ...test, submission }));
   }));
@@ -227,9 +222,4 @@ function runOf(part: Submission): CiRun {
     queueBase: "",
     pullNumber: String(part.pull_number ?? ""),
   };
-}
-
-/** The owners of a test, where its verdict does not name them. */
-export async function loadOwners({ get }: Repo, testId: string): Promise<string[]> {
-  return ownersOf((await get({ path: ["api", "tests", testId] }, testDetails)).tags);
 }

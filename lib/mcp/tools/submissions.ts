@@ -3,14 +3,15 @@
 import * as v from "valibot";
 import { ATTEMPT_STATUSES } from "../../analysis/attempts.ts";
 import { failureCause, fingerprint } from "../../analysis/failure_groups.ts";
-import { ownersOf } from "../../analysis/test_tags.ts";
 import {
   body,
   defineTool,
+  DELETED_RUN,
   described,
   type Get,
   idArgument,
   integer,
+  loadOwners,
   nextCursor,
   numberArgument,
   page,
@@ -110,8 +111,6 @@ const MAX_TESTS = 5;
 /** Attempts that are read of one submission: the largest page. */
 const MAX_ATTEMPTS = 100;
 
-const testDetails = v.object({ tags: v.array(v.string()) });
-
 /** A submission in the list of those that were read: what leads to its build. */
 const readSubmission = v.object({
   id: v.string(),
@@ -164,7 +163,7 @@ export const getRecentFailures = defineTool({
       const { count, tests } = await get({
         path: [...path, submission.id, "tests"],
         query: { status: "failed", limit: MAX_ATTEMPTS },
-        notFound: "A CI run was deleted while it was read. Call again.",
+        notFound: DELETED_RUN,
       }, attemptsPage);
       return { submission, count, attempts: tests.map((test) => ({ submission, ...test })) };
     }));
@@ -206,10 +205,7 @@ async function ownersOfTests(
 ): Promise<Map<string, string[]>> {
   const ids = [...new Set(tests.map(({ id }) => id))];
   return new Map(
-    await Promise.all(ids.map(async (id): Promise<[string, string[]]> => {
-      const { tags } = await get({ path: ["api", "tests", id] }, testDetails);
-      return [id, ownersOf(tags)];
-    })),
+    await Promise.all(ids.map(async (id) => [id, await loadOwners(get, id)] as const)),
   );
 }
 

@@ -1,6 +1,7 @@
 // Tests: tests/lib/mcp/tools/find_flaky_tests_test.ts tests/lib/mcp/tools/find_slow_tests_test.ts
 /** The type of a tool, and schemas that several tools share. */
 import * as v from "valibot";
+import { ownersOf } from "../../analysis/test_tags.ts";
 import type { GetRequest } from "../../api_client/client.ts";
 
 /** Gets a resource of the API for one call of a tool. */
@@ -148,6 +149,16 @@ export function pageOfRepository(repository: string): string[] {
   const name = repository.slice(slash + 1);
   return slash < 0 ? ["repos", name] : ["repos", repository.slice(0, slash), name];
 }
+
+/** The owners of a test. */
+export async function loadOwners(get: Get, testId: string): Promise<string[]> {
+  const { tags } = await get({ path: ["api", "tests", testId] }, testDetails);
+  return ownersOf(tags);
+}
+
+const testDetails = v.object({ tags: v.array(v.string()) });
+
+export const DELETED_RUN = "A CI run was deleted while it was read. Call again.";
 
 /** The message for a repository that the API does not know. */
 export function unknownRepository(name: string): string {
