@@ -282,15 +282,6 @@ export function durationAt(
   return reader.read() * durationUnit;
 }
 
-/** Calls `visit` with the attempts of every test of the list, in its order. */
-export function forEachTest(
-  columns: ResultColumns,
-  visit: (index: number, attempts: Attempt[]) => void,
-): void {
-  let index = 0;
-  for (const attempts of attemptsOfTests(columns)) visit(index++, attempts);
-}
-
 /** The attempts of every test of the list, in its order. */
 export function* attemptsOfTests(columns: ResultColumns): Generator<Attempt[]> {
   const { durationUnit } = columns;

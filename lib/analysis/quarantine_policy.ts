@@ -1,7 +1,7 @@
 import { plural } from "../base/text.ts";
 import { SECONDS_PER_DAY } from "../base/time.ts";
 import type { Quarantine } from "./quarantine.ts";
-import { type Run, TestHistories } from "./run.ts";
+import { type Run, SelectedTests } from "./run.ts";
 import { isMassFailure } from "./test_counts.ts";
 import { countsForBase } from "../evidence/base_branch.ts";
 import type { Patterns } from "../query/submission_filter.ts";
@@ -96,28 +96,21 @@ export function policyRuns(
     disrupted: (submissionId: string) => readonly number[];
   },
 ): Map<number, PolicyRun[]> {
-  const histories = new TestHistories(runs, testNos);
-  const disruptedIn = new Map(
-    runs.map(({ submissionId }) => [submissionId, new Set(disrupted(submissionId))]),
-  );
-  const found = new Map<number, PolicyRun[]>();
-  for (const testNo of testNos) {
-    const own: PolicyRun[] = [];
-    histories.each(testNo, ({ submissionId, recordedAt, ...run }, { kinds }) => {
+  const found = new Map(Array.from(testNos, (testNo): [number, PolicyRun[]] => [testNo, []]));
+  const selected = new SelectedTests(testNos);
+  for (const { submissionId, recordedAt, codeVersion, results, ...run } of runs) {
+    const disruptedHere = new Set(disrupted(submissionId));
+    const isMassFailure = brokenRuns.has(submissionId);
+    const isOnBase = countsForBase({ ...run, branch: run.branch ?? "" }, base);
+    results.each(selected, (testNo, { kinds }) => {
       const results = kinds.filter((kind) => kind === "positive" || kind === "negative")
         .map((kind) => kind === "positive");
       if (results.length === 0) return;
-      own.push({
-        recordedAt,
-        codeVersion: run.codeVersion,
-        results,
-        isDisrupted: disruptedIn.get(submissionId)!.has(testNo) &&
-          (run.job !== "" || results.includes(true)),
-        isMassFailure: brokenRuns.has(submissionId),
-        isOnBase: countsForBase({ ...run, branch: run.branch ?? "" }, base),
-      });
+      const isDisrupted = disruptedHere.has(testNo) && (run.job !== "" || results.includes(true));
+      found.get(testNo)!.push(
+        { recordedAt, codeVersion, results, isDisrupted, isMassFailure, isOnBase },
+      );
     });
-    found.set(testNo, own);
   }
   return found;
 }

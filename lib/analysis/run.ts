@@ -286,50 +286,6 @@ export class RunResults {
   }
 }
 
-/**
- * How some tests ended in each of some runs, test by test: for thousands of both. Only what did not pass once
- * is kept, because objects for 2,000 tests in 1,000 runs would take a second.
- */
-export class TestHistories<Given extends Run<"results">> {
-  readonly #runs: readonly Given[];
-  readonly #selected: SelectedTests;
-  /** Whether each test ran, by the place of the test, for each run. Runs of one list share it. */
-  readonly #ran: Uint8Array[];
-  /** By the place of the test, in the order of the runs. */
-  readonly #exceptions: { runNo: number; attempts: Attempts }[][];
-
-  constructor(runs: readonly Given[], testNos: Iterable<number>) {
-    const selected = new SelectedTests(testNos);
-    this.#runs = runs;
-    this.#selected = selected;
-    const ranIn = new Map<TestList, Uint8Array>();
-    for (const { results: { tests } } of runs) {
-      if (!ranIn.has(tests)) ranIn.set(tests, selected.ranIn(tests));
-    }
-    this.#ran = runs.map(({ results }) => ranIn.get(results.tests)!);
-    this.#exceptions = Array.from(selected.testNos, () => []);
-    for (const [runNo, { results }] of runs.entries()) {
-      results.eachException((testNo, attempts) => {
-        const place = selected.placeOf(testNo);
-        if (place >= 0) this.#exceptions[place]!.push({ runNo, attempts });
-      });
-    }
-  }
-
-  /** Calls `visit` for each run in which a test ran, in the given order of runs. */
-  each(testNo: number, visit: (run: Given, attempts: Attempts) => void): void {
-    const place = this.#selected.placeOf(testNo);
-    if (place < 0) return;
-    const exceptions = this.#exceptions[place]!;
-    let next = 0;
-    for (let runNo = 0; runNo < this.#runs.length; runNo++) {
-      if (this.#ran[runNo]![place] === 0) continue;
-      const isException = exceptions[next]?.runNo === runNo;
-      visit(this.#runs[runNo]!, isException ? exceptions[next++]!.attempts : PASSED_ONCE);
-    }
-  }
-}
-
 /** How long the tests of a run took. */
 export class RunDurations {
   readonly tests: TestList;

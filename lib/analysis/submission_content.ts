@@ -6,9 +6,9 @@ import type { ReportedTool } from "../report/report_tool.ts";
 import { isNegative, PLAIN_CASE, type Reported, type TestResult } from "../report/result.ts";
 import {
   ATTEMPT_KINDS,
+  attemptsOfTests,
   encodeResults,
   enlarge,
-  forEachTest,
   kindOf,
   type ResultColumns,
   type TestOverhead,
@@ -235,7 +235,7 @@ export function withTestHashes(
   const testIndexes: number[] = [];
   const kinds: number[] = [];
   const durations: number[] = [];
-  forEachTest(content, (index, attempts) => {
+  attemptsOfTests(content).forEach((attempts, index) => {
     for (const { kind, durationMicroseconds } of attempts) {
       testIndexes.push(positions[index]!);
       kinds.push(ATTEMPT_KINDS.indexOf(kind));

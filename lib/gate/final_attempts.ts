@@ -1,4 +1,4 @@
-import { finalOutcome, forEachTest } from "../analysis/columns.ts";
+import { attemptsOfTests, finalOutcome } from "../analysis/columns.ts";
 import { countTests, type TestCounts } from "../analysis/test_counts.ts";
 import {
   type ContentData,
@@ -50,7 +50,7 @@ export function finalAttempts(content: ContentData & SubmissionContent): FinalAt
   const flaky: number[] = [];
   const passed = new Uint8Array(testHashes.length);
   const passedBefore = new Set<number>();
-  forEachTest(content, (index, attempts) => {
+  attemptsOfTests(content).forEach((attempts, index) => {
     const kinds = attempts.map(({ kind }) => kind);
     const outcome = finalOutcome(kinds);
     if (outcome === "positive" && kinds.includes("negative")) flaky.push(index);

@@ -3,12 +3,12 @@ import { describe, it } from "@std/testing/bdd";
 import {
   type Attempt,
   type AttemptKind,
+  attemptsOfTests,
   bytesWithout,
   decodeTestList,
   durationAt,
   encodeTestList,
   forEachException,
-  forEachTest,
   type ResultCounts,
 } from "../../../lib/analysis/columns.ts";
 import { VarintReader } from "../../../lib/analysis/varint.ts";
@@ -62,7 +62,7 @@ describe("the attempts of a submission", () => {
 
   it("come back in their order with their durations", () => {
     const seen: Attempt[][] = [];
-    forEachTest(columnsOf(tests), (index, attempts) => seen[index] = attempts);
+    attemptsOfTests(columnsOf(tests)).forEach((attempts, index) => seen[index] = attempts);
     assert.deepEqual(seen, tests);
   });
 
@@ -84,7 +84,7 @@ describe("the attempts of a submission", () => {
     );
     const all = sequences.map((sequence) => attempts(...sequence));
     const seen: Attempt[][] = [];
-    forEachTest(columnsOf(all), (index, attempts) => seen[index] = attempts);
+    attemptsOfTests(columnsOf(all)).forEach((attempts, index) => seen[index] = attempts);
     assert.deepEqual(seen, all);
     forEachException(columnsOf(all).exceptions, (index, outcome) => {
       for (const kind of kinds) {

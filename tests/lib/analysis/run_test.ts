@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import type { Attempt, AttemptKind } from "../../../lib/analysis/columns.ts";
-import { SelectedTests, TestHistories } from "../../../lib/analysis/run.ts";
+import { SelectedTests } from "../../../lib/analysis/run.ts";
 import { runOf } from "./run_of.ts";
 
 /** Attempts that took 1, 2, 3 ... milliseconds. */
@@ -95,28 +95,5 @@ describe("a run", () => {
     const other = runOf(2, TESTS);
     assert.equal(selected.indexesIn(run.tests), selected.indexesIn(other.tests));
     assert.deepEqual([...selected.indexesIn(runOf(3, { 1: ["positive"] }).tests)], [0]);
-  });
-});
-
-describe("the histories of tests", () => {
-  const runs = [
-    runOf(1, { 1: ["positive"], 2: ["negative"], 3: ["positive"] }),
-    runOf(2, { 1: ["skipped"], 3: ["positive"] }),
-    runOf(3, { 1: ["positive"], 2: ["positive"], 3: ["negative", "positive"] }),
-  ];
-  const histories = new TestHistories(runs, [2, 1, 7]);
-  const of = (testNo: number) => {
-    const found: string[] = [];
-    histories.each(testNo, ({ recordedAt }, { kinds }) => found.push(`${recordedAt} ${kinds}`));
-    return found;
-  };
-
-  it("have the runs of a test in their order, without those in which it did not run", () => {
-    assert.deepEqual(of(1), ["1 positive", "2 skipped", "3 positive"]);
-    assert.deepEqual(of(2), ["1 negative", "3 positive"]);
-  });
-
-  it("are empty of a test that never ran, and of one that was not selected", () => {
-    assert.deepEqual([of(7), of(3), of(100)], [[], [], []]);
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { eachNegative } from "../../../lib/analysis/negatives.ts";
-import { forEachException, forEachTest } from "../../../lib/analysis/columns.ts";
+import { attemptsOfTests, forEachException } from "../../../lib/analysis/columns.ts";
 import { decodeBody, failureText } from "../../../lib/analysis/failure_texts.ts";
 import { indexOfTest, SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import { testHash } from "../../../lib/base/identity.ts";
@@ -38,7 +38,7 @@ describe("a time that cannot be", () => {
     const notes: string[] = [];
     const content = builder.finish({ onNote: (note) => notes.push(note) });
     const times = new Map<string, number>();
-    forEachTest(content, (index, own) => {
+    attemptsOfTests(content).forEach((own, index) => {
       times.set(content.identityAt(index).name, own[0]!.durationMicroseconds / 1e6);
     });
     return { times: seconds.map((_, index) => times.get(`t${index}`)), notes };

@@ -3,7 +3,7 @@
  * without it. `deno task prove recall` prints the table; it fails if a test is called flaky that is not.
  */
 import process from "node:process";
-import { forEachTest } from "../../../lib/analysis/columns.ts";
+import { attemptsOfTests } from "../../../lib/analysis/columns.ts";
 import {
   findDisruptions,
   type NegativeResult,
@@ -123,7 +123,7 @@ async function flakyIn(
       content.testHashes,
       (_, index) => numberOf(content.identityAt(index)),
     );
-    forEachTest(content, (index, attempts) => {
+    attemptsOfTests(content).forEach((attempts, index) => {
       for (const { kind } of attempts) {
         if (kind !== "negative") continue;
         const testNo = testNos[index]!;

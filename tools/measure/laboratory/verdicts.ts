@@ -3,7 +3,7 @@
  * these tests. Here the reports are read as an upload is, and each verdict is compared with the truth.
  */
 import { readdirSync } from "node:fs";
-import { forEachTest } from "../../../lib/analysis/columns.ts";
+import { attemptsOfTests } from "../../../lib/analysis/columns.ts";
 import { inOrderOfAttempts } from "../../../lib/analysis/repetition/report_order.ts";
 import { SubmissionBuilder } from "../../../lib/analysis/submission_content.ts";
 import type { ReportOptions } from "../../../lib/report/report_reader.ts";
@@ -68,7 +68,7 @@ export async function verdictsOf(
 ): Promise<Record<string, Verdict>> {
   const { content } = await readRun(folder, files, options);
   const found: Record<string, Set<Verdict>> = {};
-  forEachTest(content, (index, attempts) => {
+  attemptsOfTests(content).forEach((attempts, index) => {
     const planted = plantedTest(Object.values(content.identityAt(index)).join(" "), truth);
     if (planted === undefined || !(planted in truth)) return;
     const kinds = new Set(attempts.map(({ kind }) => kind));

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
 import { eachNegative } from "../../../../lib/analysis/negatives.ts";
 import { failureText } from "../../../../lib/analysis/failure_texts.ts";
-import { forEachTest } from "../../../../lib/analysis/columns.ts";
+import { attemptsOfTests } from "../../../../lib/analysis/columns.ts";
 import { SubmissionBuilder } from "../../../../lib/analysis/submission_content.ts";
 import type { EqualCasesRule } from "../../../../lib/report/report_tool.ts";
 import { type Conclusion, PLAIN_CASE, type TestResult } from "../../../../lib/report/result.ts";
@@ -32,7 +32,7 @@ function read(rule: EqualCasesRule, ...reports: TestResult[][]) {
   const notes: string[] = [];
   const content = builder.finish({ onNote: (note) => notes.push(note) });
   const attempts: Record<string, string> = {};
-  forEachTest(content, (index, own) => {
+  attemptsOfTests(content).forEach((own, index) => {
     attempts[content.identityAt(index).name] = own.map((one) =>
       `${one.kind} ${one.durationMicroseconds / 1_000}`
     ).join(", ");
@@ -104,7 +104,7 @@ describe("equal cases of a report", () => {
       builder.endReport({ file: "r.xml", tool: "", rule, surplusCaseCount: 0 });
       const content = builder.finish();
       let found = "";
-      forEachTest(content, (index, own) => {
+      attemptsOfTests(content).forEach((own, index) => {
         if (content.identityAt(index).name !== "a") return;
         found = own.map(({ kind }) => kind === "positive" ? "+" : "-").join("");
       });
@@ -176,7 +176,7 @@ describe("equal cases of a report", () => {
       builder.endReport({ file: "r.xml", tool: "pytest", rule: PYTEST, surplusCaseCount });
       const kinds: Record<string, string> = {};
       const content = builder.finish();
-      forEachTest(content, (index, own) => {
+      attemptsOfTests(content).forEach((own, index) => {
         kinds[content.identityAt(index).name] = own.map(({ kind }) => kind).join(" ");
       });
       return kinds;

@@ -1,7 +1,7 @@
 /** The second rule of repetition: which reports of one upload repeat others. */
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
-import { forEachTest } from "../../../../lib/analysis/columns.ts";
+import { attemptsOfTests } from "../../../../lib/analysis/columns.ts";
 import { inOrderOfAttempts } from "../../../../lib/analysis/repetition/report_order.ts";
 import { SubmissionBuilder } from "../../../../lib/analysis/submission_content.ts";
 
@@ -35,7 +35,7 @@ function read(reports: Record<string, string>, { attempts = false } = {}) {
   const notes: string[] = [];
   const content = builder.finish({ onNote: (note) => notes.push(note) });
   const tests: Record<string, string> = {};
-  forEachTest(content, (index, own) => {
+  attemptsOfTests(content).forEach((own, index) => {
     const signs = own.map(({ kind }) => kind === "positive" ? "+" : "-").join("");
     tests[content.identityAt(index).name] = signs;
   });

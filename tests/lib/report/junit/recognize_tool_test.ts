@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { describe, it } from "@std/testing/bdd";
-import { forEachTest } from "../../../../lib/analysis/columns.ts";
+import { attemptsOfTests } from "../../../../lib/analysis/columns.ts";
 import { SubmissionBuilder } from "../../../../lib/analysis/submission_content.ts";
 import { readReport } from "../../../../lib/report/read_report.ts";
 import { inChunks } from "../reading.ts";
@@ -33,7 +33,7 @@ async function judge(text: string) {
   const notes: string[] = [];
   const content = builder.finish({ onNote: (note) => notes.push(note) });
   const tests: string[] = [];
-  forEachTest(content, (index, attempts) => {
+  attemptsOfTests(content).forEach((attempts, index) => {
     const { suite, name } = content.identityAt(index);
     tests.push(`${suite}|${name}: ${attempts.map(({ kind }) => kind).join(", ")}`);
   });
@@ -68,7 +68,7 @@ describe("a report that was merged from those of several tools", () => {
     }
     const flaky: string[] = [];
     const content = builder.finish();
-    forEachTest(content, (index, attempts) => {
+    attemptsOfTests(content).forEach((attempts, index) => {
       if (attempts.length > 1) flaky.push(content.identityAt(index).suite);
     });
     assert.deepEqual(flaky, ["pytest"]);
