@@ -109,7 +109,7 @@ export const slowTests = defineJsonRoute({
   description:
     "How long each test takes, its share of all time, and whether it became slower: at least 20 runs " +
     "on 3 days, by 20 % and 1 s. Runs are compared by how slow all their tests were, so that " +
-    "a slow machine makes no test slower.",
+    "a slow machine makes no test slower. In runs of one or two tests nothing tells.",
   query: {
     sort: parameters.slowSort,
     limit: parameters.limit(25),

@@ -35,7 +35,8 @@ export const searchPage = definePage({
     const [build, repository] = [builds[0], repositories[0]];
     const found = builds.length + repositories.length;
     if (found === 0) return pathTo(["tests"], { q: text });
-    if (found === 1) {
+    // A test may have the word that the name of a repository only contains.
+    if (found === 1 && (build || isNamed(repository!, text))) {
       const { owner, name } = repository ??
         details.find(({ repositoryId }) => repositoryId === build!.repositoryId)!;
       return pathTo(["repos", owner, name, ...build ? ["builds", build.submissionId] : []]);
@@ -66,13 +67,18 @@ async function findBuilds(text: string, { load, now }: PageRequest): Promise<Fou
   });
 }
 
+/** Whether a text is the name of a repository, with or without its owner. */
+function isNamed(repository: RepositoryDetails, text: string): boolean {
+  const wanted = foldCase(text);
+  return [formatRepositoryName(repository), repository.name]
+    .some((name) => foldCase(name) === wanted);
+}
+
 /** Repositories of this name; without one, those that contain it. */
 function findRepositories(text: string, details: readonly RepositoryDetails[]) {
-  const wanted = foldCase(text);
-  const named = details.filter((one) =>
-    [formatRepositoryName(one), one.name].some((name) => foldCase(name) === wanted)
-  );
+  const named = details.filter((one) => isNamed(one, text));
   if (named.length > 0) return named;
+  const wanted = foldCase(text);
   return details.filter((one) => foldCase(formatRepositoryName(one)).includes(wanted))
     .slice(0, MAX_SHOWN);
 }

@@ -76,7 +76,7 @@ ${
         tests.length === 0
           ? emptyState(
             sort === "slower"
-              ? "No test became slower (at least 20 runs on 3 days, by 20 % and 1 s)."
+              ? "No test became slower (at least 20 runs of 3 tests or more on 3 days, by 20 % and 1 s)."
               : `No test ran in the last 14 days${isFiltered ? " there" : ""}.`,
           )
           : slowTable(tests, { total, weeks, repository: repository!, request })

@@ -16,11 +16,11 @@ function random(seed: number): () => number {
 function runsOf(
   count: number,
   seconds: (test: number, run: number) => number,
-  { noise = 0.1, seed = 1 } = {},
+  { noise = 0.1, seed = 1, tests: testCount = TESTS } = {},
 ): TimedRun[] {
   const next = random(seed);
   return Array.from({ length: count }, (_, run) => {
-    const tests = Array.from({ length: TESTS }, (_, test) => {
+    const tests = Array.from({ length: testCount }, (_, test) => {
       const factor = 1 + noise * (next() - 0.5);
       const durationMicroseconds = 1000 * Math.round(1000 * factor * seconds(test, run));
       return [test, [{ kind: "positive" as const, durationMicroseconds }]] as const;
@@ -51,6 +51,18 @@ describe("a test that became slower", () => {
       assert.equal(found.get(7)!.firstAfter.commitOid, `c${from}`);
     }
     assert.equal(find(runsOf(24, (test, run) => test === 7 && run >= 20 ? 5 : 3)).size, 0);
+  });
+
+  it("is found in runs of few tests, each compared with the others", () => {
+    const speeds = [1, 2.2, 0.7];
+    for (const tests of [3, 5, 9]) {
+      const slow = (test: number, run: number) =>
+        speeds[run % 3]! * (test === 1 && run >= 25 ? 5 : 3);
+      assert.deepEqual([...find(runsOf(50, slow, { tests })).keys()], [1], `${tests} tests`);
+      assert.equal(find(runsOf(50, (_, run) => run >= 25 ? 6 : 3, { tests })).size, 0);
+    }
+    const alone = find(runsOf(50, (_, run) => run >= 25 ? 6 : 3, { tests: 2 }));
+    assert.equal(alone.size, 0);
   });
 
   it("is found on machines of different speed, and with outliers", () => {
