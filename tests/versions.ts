@@ -69,7 +69,7 @@ function readOptions(args: string[]): VersionOptions {
 }
 
 /** A file of `tests/`, or those in a folder, that depend on the server, as paths from the root. */
-export function serverTests(path: string): string[] {
+function serverTests(path: string): string[] {
   return testFiles().filter((file) => {
     const name = file.slice("tests/".length);
     return name.startsWith(path) && !NOT_RUN.includes(name) &&

@@ -14,7 +14,7 @@ import { silentLog } from "./silent_log.ts";
 export const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 /** What was posted, in order. */
-export interface Posted {
+interface Posted {
   url: string;
   id: string;
   at: number;

@@ -7,7 +7,7 @@ const MAIN = fileURLToPath(new URL("../../main.ts", import.meta.url));
 export const TOOL_SERVER = { command: Deno.execPath(), args: ["run", "-A", MAIN, "mcp"] };
 
 /** An answer of the protocol. */
-export interface Answer {
+interface Answer {
   id?: number;
   result?: Record<string, unknown>;
   error?: { code: number; message: string };

@@ -27,7 +27,7 @@ export interface PlainRun {
   tests: ReadonlyMap<string, readonly (string | null)[]>;
 }
 
-export interface PlainShare {
+interface PlainShare {
   notTheChange: number;
   of: number;
   from: string;

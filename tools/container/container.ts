@@ -24,7 +24,7 @@ interface ContainerOptions {
 }
 
 /** What the kernel says about the first process. */
-export interface ProcessFacts {
+interface ProcessFacts {
   userIds: string;
   capabilities: string;
   mayGainPrivileges: boolean;

@@ -13,7 +13,7 @@ import { createFixture } from "../../routes/fixture.ts";
 const FOLDER = new URL("../../../fixtures/databases/", import.meta.url);
 
 /** A database of an earlier version. */
-export interface EarlierDatabase {
+interface EarlierDatabase {
   version: number;
   /** Inserts its rows into the empty schema of its version, one statement a line. */
   rows: string;

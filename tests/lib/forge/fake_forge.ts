@@ -34,7 +34,7 @@ export interface FakeForge {
 }
 
 /** The user of {@linkcode FORGE_TOKEN}. */
-export const OWN_ID = 41_898_282;
+const OWN_ID = 41_898_282;
 export const FORGE_TOKEN = "ghs_notARealToken0123456789";
 
 const PAGE_SIZE = 2;

@@ -10,7 +10,7 @@ import { usageOf } from "../faults/measure.ts";
 import { addToken, createRunDatabase, type RunDatabase } from "../faults/run_database.ts";
 
 /** Concurrent uploads of many files each. */
-export interface DoorLoad {
+interface DoorLoad {
   uploads: number;
   /** Entries of an archive, or parts of a form. */
   files: number;

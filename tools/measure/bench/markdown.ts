@@ -133,7 +133,7 @@ function limitTable(rows: LimitRow[]): string {
 }
 
 /** As a table of Markdown. */
-export function doorTable(rows: readonly DoorRow[]): string {
+function doorTable(rows: readonly DoorRow[]): string {
   return table(
     [
       "uploads",

@@ -63,7 +63,7 @@ export const WAYS: readonly Way[] = [
 ];
 
 /** What was found in the runs of a way. */
-export interface Recall {
+interface Recall {
   flakyCount: number;
   foundCount: number;
   /** Planted tests that were called flaky and are not. */

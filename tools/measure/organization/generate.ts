@@ -82,7 +82,7 @@ interface GeneratedRepository {
 }
 
 /** What was generated. */
-export interface GeneratedOrganization {
+interface GeneratedOrganization {
   token: string;
   /** Builds that were stored. */
   buildCount: number;

@@ -67,7 +67,7 @@ export interface Outcome {
 }
 
 /** The messages of a webhook, and whether they were right. */
-export interface ChannelFigures extends Omit<ChannelOutcome, "flaky"> {
+interface ChannelFigures extends Omit<ChannelOutcome, "flaky"> {
   /** Flaky tests that were announced while they were flaky, of those that were red at least once. */
   announcedCount: number;
   /** Days from the first red build to the announcement. */
