@@ -214,7 +214,7 @@ export async function loadDisruptedPlaces(
       and ${isRecordedSince(tx, firstSubmissionId(windowStart))}`;
 }
 
-/** The submission of a disruption, with what CI told about it. */
+/** The submission of a disruption, with what CI says about it. */
 interface FirstDisruption {
   submissionId: string;
   /** In seconds since 1970. */

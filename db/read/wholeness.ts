@@ -1,5 +1,5 @@
 // Tests: tests/lib/mcp/tools/get_build_verdicts_test.ts tests/routes/build_outcome_test.ts
-/** Whether a build is whole: its uploads beside the last runs of their jobs on the base branch. */
+/** Whether a build is whole: its uploads, compared with the last runs of their jobs on the base branch. */
 import type { Run, RunColumns } from "../../lib/analysis/run.ts";
 import { jobKeyOf } from "../../lib/evidence/stopped.ts";
 import { shardsInAll, wholeBuild } from "../../lib/gate/whole_build.ts";

@@ -44,7 +44,7 @@ export interface DetectedRun {
 }
 
 /** The facts of a run that are stored and shown; `""` when unknown. */
-export interface ToldFacts {
+export interface DetectedFacts {
   /** Whether it was started for a pull request: its branch is not the base branch, whatever its name. */
   isOfPull: boolean;
   /** `null` when there is no pull request. */
@@ -165,13 +165,13 @@ export function readCi(variables: CiVariables): CiJob | null {
 }
 
 /** The pull request that a run tests: as CI says, else by the name of a branch of GitHub's merge queue. */
-export function testedPull(told: string, branch: string): number | null {
-  const number = told || mergeQueueOf(branch).pull;
+export function testedPull(detected: string, branch: string): number | null {
+  const number = detected || mergeQueueOf(branch).pull;
   return /^[1-9]\d{0,9}$/.test(number) ? Number(number) : null;
 }
 
 /** What an upload stores of a run in addition to what its uploader may give. */
-export function toldFacts(
+export function detectedFacts(
   run: DetectedRun | null,
   { branch, isOwnCommit, isOwnRepository }: {
     branch: string;
@@ -179,7 +179,7 @@ export function toldFacts(
     isOwnCommit: boolean;
     isOwnRepository: boolean;
   },
-): ToldFacts {
+): DetectedFacts {
   const known = isOwnRepository ? run ?? UNKNOWN_RUN : UNKNOWN_RUN;
   const isOwnBranch = branch === known.branch;
   return {

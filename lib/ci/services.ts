@@ -50,7 +50,7 @@ export interface Service {
   branchOfOtherCommit?: Fact;
   /** Repository of the branch, its address or its owner, when that may be a fork. */
   fork?: Fact;
-  /** The branch that a pull request is for, where a fork's owner may not be told. */
+  /** The branch that a pull request is for, where the owner of a fork may be unknown. */
   targetBranch?: Fact;
   /** The branch that a merge queue tests for, unless the name of the queue's branch says so. */
   queueBase?: Fact;

@@ -2,7 +2,7 @@
 import { valueOr } from "../base/error.ts";
 import * as v from "valibot";
 import { commitOf, runGit, treeOf } from "../intake/checkout/git.ts";
-import { type DetectedRun, toldFacts } from "../ci/mod.ts";
+import { detectedFacts, type DetectedRun } from "../ci/mod.ts";
 import { describeCheckout, detectCiJob } from "../intake/checkout/mod.ts";
 import { type JobStart, readJobStart } from "../intake/stale_reports.ts";
 import { isGitId, WHOLE_ID_LENGTH } from "../base/commit.ts";
@@ -198,7 +198,7 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
     buildUrl: given.buildUrl ?? readFact(found, "buildUrl", readBuildUrl) ?? "",
     // A job may upload results of another repository.
     repositoryUrl: given.repo === undefined ? found?.repositoryUrl ?? "" : "",
-    ...toldFacts(job, {
+    ...detectedFacts(job, {
       branch,
       isOwnCommit: commitOid === job?.commit,
       isOwnRepository: job !== null && isSameRepository(repository, job.repository),

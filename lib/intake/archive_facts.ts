@@ -8,7 +8,7 @@ import {
   type RepositoryName,
 } from "../base/repository_name.ts";
 import { readGitUrl } from "../ci/git_url.ts";
-import { type CiJob, toldFacts } from "../ci/mod.ts";
+import { type CiJob, detectedFacts } from "../ci/mod.ts";
 import {
   type ArchiveMetadata,
   METADATA_KEYS,
@@ -186,14 +186,14 @@ function factsOfRepository(
     metadata: ArchiveMetadata | null;
     run: CiJob | null;
   },
-): Pick<FoundFacts, "repositoryUrl"> & ReturnType<typeof toldFacts> {
+): Pick<FoundFacts, "repositoryUrl"> & ReturnType<typeof detectedFacts> {
   const named = metadata ? repositoryIn(metadata.repository, metadata) : "";
   return {
     // Only a link: not worth an error.
     repositoryUrl: named !== "" && !isSameRepository(repository, named)
       ? ""
       : readGitUrl(metadata?.repositoryUrl ?? "").page,
-    ...toldFacts(run, {
+    ...detectedFacts(run, {
       branch,
       isOwnCommit: commitOid.toLowerCase() === run?.commit,
       isOwnRepository: run !== null && isSameRepository(repository, run.repository || named),

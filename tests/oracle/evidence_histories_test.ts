@@ -10,7 +10,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { after, before, it } from "@std/testing/bdd";
 import { type Repository, setBaseBranch } from "../../db/admin/repositories.ts";
-import { toldFacts } from "../../lib/ci/mod.ts";
+import { detectedFacts } from "../../lib/ci/mod.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 import { Random } from "../../tools/measure/bench/random.ts";
 import { describeWithDatabase, describeWithDatabases } from "../database.ts";
@@ -261,7 +261,7 @@ describeHistories("the evidence in random histories", (database) => {
     const { submissionId } = await fixture.upload(repository, resultsOf(run), {
       ...facts,
       branch: run.branch || null,
-      ...toldFacts(null, { branch: run.branch, isOwnCommit: true, isOwnRepository: true }),
+      ...detectedFacts(null, { branch: run.branch, isOwnCommit: true, isOwnRepository: true }),
       ...pull > 0 && { pullNumber: pull },
       recordedAt,
       uploadedAt: run.at,

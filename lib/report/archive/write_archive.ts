@@ -3,13 +3,13 @@ import { pipeline } from "node:stream";
 import { createGzip } from "node:zlib";
 import { stringify } from "yaml";
 import { formatTimestamp } from "../../base/time.ts";
-import type { ToldFacts } from "../../ci/mod.ts";
+import type { DetectedFacts } from "../../ci/mod.ts";
 import type { RepositoryName } from "../../base/repository_name.ts";
 import { CI_FILE, PREFIXES_FILE } from "./contents.ts";
 import { type TarFile, writeTar } from "./tar.ts";
 
 /** When, where and on which code the tests of an upload ran. */
-export interface RunFacts extends Partial<ToldFacts> {
+export interface RunFacts extends Partial<DetectedFacts> {
   repository: RepositoryName;
   commitOid: string;
   treeOid: string | null;
