@@ -4,6 +4,7 @@ import type { TestIdentity } from "../base/identity.ts";
 import { compareTexts } from "../base/text.ts";
 import { firstLine } from "../report/bounded_text.ts";
 import { isNoCause, isTitle } from "../report/says_nothing.ts";
+import { causeDetails } from "./cause_details.ts";
 import { CAUSE_RULES } from "./cause_rules.ts";
 import type { FailureColumns } from "./failure_columns.ts";
 
@@ -18,7 +19,7 @@ const OWN_FRAME =
 
 /**
  * The message of a failure, otherwise the first line of its body, with varying text replaced. A message
- * that only names an exception has the place that threw it. `""` if the cause is unknown, as where the
+ * that only names an exception has the place that threw it, and a heading what it announces. `""` if the cause is unknown, as where the
  * message is only the title of the test, if that is given.
  */
 export function failureCause(
@@ -28,9 +29,12 @@ export function failureCause(
 ): string {
   const line = message || firstLine(body);
   if (test && isTitle(line, test.class, test.name)) return "";
-  const frame = isNoCause(line) ? OWN_FRAME.exec(body)?.[1] : undefined;
+  const frame = isNoCause(line) || saysLittle(line) ? OWN_FRAME.exec(body)?.[1] : undefined;
   if (isNoCause(line) && frame === undefined) return "";
-  const text = frame === undefined ? line : `${line} at ${frame}`;
+  const text = [
+    frame === undefined ? line : `${line} at ${frame}`,
+    ...causeDetails(line, body),
+  ].join("\n");
   let cause = "";
   let at = 0;
   for (const match of text.matchAll(ANY_RULE)) {
@@ -40,6 +44,15 @@ export function failureCause(
     at = match.index + match[0].length;
   }
   return cause + text.slice(at);
+}
+
+// Words of an assertion, and the values of which many tests have some.
+const LITTLE =
+  /\b(?:assert(?:ion)?|expect(?:ed|ing)?|actual|value|should|to|be|but|was|is|not|equals?|got|received|true|false|null|none|nil|undefined)\b|[\d\W_]/gi;
+
+/** Whether a message is one that many tests have, as `expected: <1> but was: <2>`. */
+function saysLittle(line: string): boolean {
+  return line.length <= 100 && line.replace(LITTLE, "") === "";
 }
 
 /** The public name of a cause: 16 hex digits. */

@@ -1,16 +1,7 @@
 // Tests: tests/lib/report/fixtures_test.ts
 /** The rows of tools for JavaScript and TypeScript. */
-import { firstLine } from "../bounded_text.ts";
 import { ATTEMPTS, TESTS } from "../report_tool.ts";
 import { type Dialect, keysOf } from "./dialect.ts";
-
-const LINES_OF_EXPECT = "The lines `Expected: …`, `Received: …` and `Locator: …` are causes.";
-const LINE_OF_EXPECT = /^[ \t]*(?:Expected|Received|Locator)\b[^:\n]*: *\S.*$/gm;
-
-/** The values of an assertion: the first line has only its names, as in `expect(received).toBe(expected)`. */
-function linesOfExpect(text: string): string[] {
-  return (text.match(LINE_OF_EXPECT) ?? []).map(firstLine);
-}
 
 export const JAVASCRIPT_DIALECTS: readonly Dialect[] = [
   {
@@ -22,9 +13,7 @@ export const JAVASCRIPT_DIALECTS: readonly Dialect[] = [
       suiteKeys === "name errors failures skipped timestamp time tests",
     ...TESTS,
     changes:
-      "The suite, which is taken from the file's first test, is not read where a file is given. " +
-      LINES_OF_EXPECT,
-    furtherMessages: linesOfExpect,
+      "The suite, which is taken from the file's first test, is not read where a file is given.",
     identity: ({ identity }) => identity.file ? { ...identity, suite: "" } : identity,
   },
   {
@@ -112,8 +101,7 @@ export const JAVASCRIPT_DIALECTS: readonly Dialect[] = [
     hasOtherHostname: true,
     changes:
       "The project, which is the suite's `hostname`, is put before the name: `[chromium]`, " +
-      "as `includeProjectInTestName` does. " + LINES_OF_EXPECT,
-    furtherMessages: linesOfExpect,
+      "as `includeProjectInTestName` does.",
     identity({ identity, suite }) {
       const prefix = suite["hostname"] && `[${suite["hostname"]}] `;
       if (!prefix || identity.name.startsWith(prefix)) return identity;
