@@ -6,8 +6,8 @@ import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { type ClearedFailures, loadClearedFailures } from "./cleared_failures.ts";
-import { buildKeyOf, hasGaps, isFailedWithoutTest, isSelected } from "./fragments.ts";
-import { loadRunGroups } from "./runs.ts";
+import { buildKeyOf, hasGaps, isFailedWithoutTest, isOfBuild, isSelected } from "./fragments.ts";
+import { loadRuns } from "./runs.ts";
 
 export const BUILD_OUTCOMES = ["all", "failed", "flaky", "passed"] as const;
 
@@ -92,11 +92,10 @@ async function loadBuildsWithGaps(
   const urls = rows.filter((row) => row.hasGaps && row.buildUrl !== "")
     .map(({ buildUrl }) => buildUrl);
   if (urls.length === 0) return new Set();
-  const { uploads } = await loadRunGroups(tx, {
+  const uploads = await loadRuns(tx, {
     repositoryId,
-    columns: BUILD_COLUMNS,
-    flags: { hasGaps: hasGaps(tx) },
-    groups: { uploads: { where: tx`s.build_url = any(${textsIn(tx, urls)})` } },
+    columns: [...BUILD_COLUMNS, "hasGaps"],
+    where: isOfBuild(tx, urls),
   });
   const builds = [...Map.groupBy(uploads, buildKey).values()];
   return new Set(builds.flatMap(uploadsWithGaps).map(({ buildUrl }) => buildUrl));

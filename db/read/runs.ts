@@ -16,7 +16,7 @@ import {
 import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { ALL_SUBMISSIONS, type SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { arrayOf, type Fragment, idsIn, integersIn, type Queryable } from "../connection/sql.ts";
-import { codeVersionOf, isFailedWithoutTest, isOneOf, isSelected } from "./fragments.ts";
+import { codeVersionOf, hasGaps, isFailedWithoutTest, isOneOf, isSelected } from "./fragments.ts";
 import { integersOf } from "./packed_rows.ts";
 
 type Column = keyof RunColumns;
@@ -43,6 +43,7 @@ const COLUMNS: Record<Exclude<Column, DecodedColumn>, (sql: Queryable) => Fragme
   skippedTestCount: (sql) => sql`s.skipped_test_count`,
   failedTestCount: (sql) => sql`s.failed_test_count`,
   failedWithoutTest: (sql) => isFailedWithoutTest(sql),
+  hasGaps: (sql) => hasGaps(sql),
 };
 
 /** What is stored of the tests of a run. */

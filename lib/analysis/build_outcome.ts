@@ -142,7 +142,7 @@ export function redUploads<Upload extends BuildRun & { failedWithoutTest: boolea
 }
 
 /** The uploads of a build whose reports hide tests or failures, and were not run again as a whole since. */
-export function uploadsWithGaps<Upload extends BuildRun & { hasGaps: boolean }>(
+export function uploadsWithGaps<Upload extends BuildRun & Pick<Run<"hasGaps">, "hasGaps">>(
   runs: readonly Upload[],
 ): Upload[] {
   return notWholeUploads(

@@ -60,6 +60,8 @@ export interface RunColumns {
   failedTestCount: number | null;
   /** Whether the command that ran the tests failed, although no test did. */
   failedWithoutTest: boolean;
+  /** Whether its reports hide tests or failures. */
+  hasGaps: boolean;
   /** The tests that ran. */
   tests: TestList;
   /** How they ended. */
