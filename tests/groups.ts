@@ -14,10 +14,13 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
  * Folders whose files share an isolate, in the order in which they start, and how many files at most: few
  * where they take long, so that no group is left over at the end while the other cores have nothing to do.
  */
-const GROUP_SIZES = { e2e: 3, deploy: 3, docs: 6, tools: 6, db: 8, routes: 8, lib: 8 };
+const GROUP_SIZES = { e2e: 3, deploy: 3, docs: 12, tools: 12, db: 8, routes: 12, lib: 14 };
 
-/** Hooks outside of a `describe`, memory and arguments belong to all files of an isolate. */
-const ALONE = /^(before|after)(Each)?\(|memoryUsage|Deno\.args/m;
+/**
+ * Hooks outside of a `describe`, memory and arguments belong to all files of an isolate. An `afterEach` only
+ * closes what tests of its file have opened.
+ */
+const ALONE = /^(before(Each)?|after)\(|memoryUsage|Deno\.args/m;
 
 /** All files of tests in a folder, as paths from the root of the checkout. */
 export function testFiles(folder = "tests"): string[] {

@@ -63,6 +63,8 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
       httpCredentials: { username: "any", password: site.token },
       ...options,
     });
+    // Sent once: with each page it takes half a second of processor time.
+    await context.addInitScript({ content: axe.source });
     const page = await context.newPage();
     const complaints: string[] = [];
     page.on("console", (message) => complaints.push(message.text()));
@@ -100,7 +102,6 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
   }
 
   async function seenOf(page: Page): Promise<Seen> {
-    await page.evaluate(axe.source);
     const violations = await page.evaluate<{ id: string; nodes: { html: string }[] }[]>(
       "axe.run().then(({ violations }) => violations)",
     );
@@ -122,6 +123,7 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
 
     before(async () => {
       const desk = { width: 1280, height: 900 };
+      const phone = { width: 390, height: 900 };
       await visit({ colorScheme: "light", viewport: desk, bypassCSP: true }, async (page, name) => {
         light[name] = await seenOf(page);
         const rows = "[...document.querySelectorAll('.dense tbody tr')]";
@@ -131,8 +133,11 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
         // A zoom of 200 %: half of the width.
         await page.setViewportSize({ width: 640, height: 450 });
         zoomedOverflow[name] = await overflow(page);
+        await page.setViewportSize(phone);
+        await page.emulateMedia({ colorScheme: "dark" });
+        dark[name] = await seenOf(page);
         await page.setViewportSize(desk);
-        await page.emulateMedia({ media: "print" });
+        await page.emulateMedia({ colorScheme: "light", media: "print" });
         onPaper[name] = {
           hasNavigation: await page.locator(".top nav").isVisible(),
           hasHeading: await page.locator("main h1").isVisible(),
@@ -145,10 +150,6 @@ describe("the pages in a browser", { skip: NO_BROWSER }, () => {
           text: await page.innerText("main"),
           headings: await page.locator("h1, h2, h3").allInnerTexts(),
         };
-      });
-      const phone = { width: 390, height: 900 };
-      await visit({ colorScheme: "dark", viewport: phone, bypassCSP: true }, async (page, name) => {
-        dark[name] = await seenOf(page);
       });
     });
 
