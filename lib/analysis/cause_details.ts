@@ -7,9 +7,10 @@ const MAX_ANNOUNCED = 4;
 const MAX_DETAILS = 8;
 const MAX_CHARACTERS = 300;
 
-// `Not equal:`, `see stacktrace for details`, `errors (1 sub-exception)`, `Assertion with == failed`.
+// `Not equal:`, but not a sentence that says what happened before one; `see stacktrace for details`,
+// `errors (1 sub-exception)`, `Assertion with == failed`.
 const HEADING =
-  /[:：]$|\bsee (?:the )?(?:stack ?trace|details|output|log)|\(\d{1,9} (?:sub-exception|failure|error)s?\)$|\bassertion\b.{0,100}\bfailed$|\bpanicked at \S+$/i;
+  /^(?!.*[.!?]\s).*[:：]$|\bsee (?:the )?(?:stack ?trace|details|output|log)|\(\d{1,9} (?:sub-exception|failure|error)s?\)$|\bassertion\b.{0,100}\bfailed$|\bpanicked at \S+$/i;
 // What was compared, by its label, and the lines of a difference.
 const LABELLED =
   /^[^\p{L}\d]{0,30}(?:expected|received|actual|but was|got|want(?:ed)?|left|right|code|reason|locator|where)\b[^:=]{0,20}[:=]/iu;

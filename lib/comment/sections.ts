@@ -49,6 +49,8 @@ const META = v.object({
   isRed: v.optional(v.boolean()),
   /** Keys of tests that failed in earlier runs of the job, and have not passed since. */
   missed: v.optional(v.pipe(v.string(), v.maxLength(1_000))),
+  /** Whether more tests failed in earlier runs of the job than there are keys of. */
+  hasMore: v.optional(v.boolean()),
 });
 
 /** The section of one job. */
@@ -91,6 +93,13 @@ export function missedTests(
     ...failedKeys(missed),
   ]);
   return cutKeys([...new Set(failed)].filter((key) => !hasPassed(key)).sort().join(""), MAX_KEYS);
+}
+
+/** Whether sections which one replaces had more failed tests than they have keys of. */
+export function hasMoreFailed(replaced: readonly Section[]): boolean {
+  return replaced.some(({ failed, tests, hasMore }) =>
+    hasMore || tests !== undefined && failed > failedKeys(tests).length
+  );
 }
 
 /** The sections of a comment. What is not as this module writes it is left out. */
@@ -178,7 +187,7 @@ function countsOf(sections: readonly Section[]): string {
   const broken = sections.reduce((total, section) => total + section.broken, 0);
   const incomplete = broken === 0 ? "" : ` ${plural(broken, "problem")} of the reports.`;
   if (blamed.yours + blamed.unclear + unknown + notYours === 0) {
-    const isDoubtful = sections.some(({ isRed, isPart }) => isRed || isPart);
+    const isDoubtful = sections.some(({ isRed, isPart, hasMore }) => isRed || isPart || hasMore);
     const missed = new Set(sections.flatMap(({ missed = "" }) => failedKeys(missed))).size;
     if (flaky === 0 && missed > 0) {
       return `No test failed. ${

@@ -24,6 +24,7 @@
 import {
   areSameRuns,
   commentBody,
+  hasMoreFailed,
   isNoteworthy,
   mergeSections,
   missedTests,
@@ -181,6 +182,7 @@ class Publication {
     const replaced = sections.filter((one) => replaces(this.section, one));
     const missed = missedTests(this.section, replaced);
     if (missed !== "") this.section = { ...this.section, missed };
+    if (hasMoreFailed(replaced)) this.section = { ...this.section, hasMore: true };
     this.#known = mergeSections([...this.#known, this.section, ...sections]);
     this.#noticeOthers(sections);
     if (keeper === undefined) {

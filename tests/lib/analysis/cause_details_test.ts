@@ -123,6 +123,8 @@ describe("the cause of a failure whose message announces the rest", () => {
         "connection refused",
       );
     }
+    const timeOut = "Timed out waiting for condition. Thread diagnostics:";
+    assert.equal(failureCause(timeOut, java(`${timeOut}\n"IPC handler 7" daemon prio=5`)), timeOut);
     assert.equal(
       failureCause("connection refused", "some output\n- a list\n- of steps"),
       "connection refused",

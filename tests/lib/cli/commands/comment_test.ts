@@ -114,6 +114,18 @@ describe("comment", () => {
     assert.match(given.forge.comments[0]!.body, /^.*\n\*\*Resolved: .*\*\*/);
   });
 
+  it("does not say that all are resolved of more failed tests than the comment can name", async () => {
+    const given = await setUp();
+    const names = Array.from({ length: 70 }, (_, index) => `t${index}`);
+    const report = (conclusion: "failed" | "passed") =>
+      reportOf(Object.fromEntries(names.map((name) => [name, conclusion])));
+    const path = await given.fixture.write("report.xml", report("failed"));
+    await run(given, ["comment", path]);
+    await given.fixture.write("report.xml", report("passed"));
+    await run(given, ["comment", path], { GITHUB_RUN_ID: "2" });
+    assert.match(given.forge.comments[0]!.body, /^.*\n\*\*No test failed\.\*\*/);
+  });
+
   it("has the days of TIME_ZONE, and refuses a wrong one unless it is part of the gate", async () => {
     const given = await setUp();
     const path = await given.fixture.write("report.xml", reportOf({ known: "failed" }));
