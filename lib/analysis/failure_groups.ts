@@ -4,7 +4,7 @@ import type { TestIdentity } from "../base/identity.ts";
 import { compareTexts } from "../base/text.ts";
 import { firstLine } from "../report/bounded_text.ts";
 import { isNoCause, isTitle } from "../report/says_nothing.ts";
-import { causeDetails } from "./cause_details.ts";
+import { causeDetails, saysLittle } from "./cause_details.ts";
 import { CAUSE_RULES } from "./cause_rules.ts";
 import type { FailureColumns } from "./failure_columns.ts";
 
@@ -44,15 +44,6 @@ export function failureCause(
     at = match.index + match[0].length;
   }
   return cause + text.slice(at);
-}
-
-// Words of an assertion, and the values of which many tests have some.
-const LITTLE =
-  /\b(?:assert(?:ion)?|expect(?:ed|ing)?|actual|value|should|to|be|but|was|is|not|equals?|got|received|true|false|null|none|nil|undefined)\b|[\d\W_]/gi;
-
-/** Whether a message is one that many tests have, as `expected: <1> but was: <2>`. */
-function saysLittle(line: string): boolean {
-  return line.length <= 100 && line.replace(LITTLE, "") === "";
 }
 
 /** The public name of a cause: 16 hex digits. */

@@ -18,7 +18,7 @@ const EXCEPTION =
   /^(?:[\w$]{1,100}(?:\.|::|\\)){0,20}[\w$]{0,100}(?:Error|Exception|Failure|Fault):?$/;
 // What follows it in a stack trace, before or in place of a message.
 const TRACE =
-  /^(?:at\s|Traceback \(most recent call last\):$|File ".*", line \d|\S{1,500}:\d{1,7}:(?:in\b| in \S+$)|(?:async )?def \w+\(.*\).*:$|[-#]\s+(?:file|line|at)\b(?:\s*:|.* line \d))/;
+  /^(?:at\s|Traceback \(most recent call last\):$|File ".*", line \d|\S{1,500}:\d{1,7}:(?:in\b| in \S+$)|\[gw\d+\] |(?:async )?def \w+\(.*\).*:$|[-#]\s+(?:file|line|at)\b(?:\s*:|.* line \d))/;
 
 // A place in a file of source code, not a port of a host.
 const PLACE = "(?:[^\\s:]{1,500}\\.(?:[cm]?[jt]sx?|py|rb|go|rs|java|kts?|scala|groovy|cs|fs|vb|" +

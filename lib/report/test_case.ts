@@ -26,6 +26,8 @@ export interface FailureRules {
   isNoise?(line: string): boolean;
   /** The messages in a failure's text other than its first, where the tool writes several failures as one. */
   furtherMessages?(text: string): string[];
+  /** Whether a line is the message, whatever was written before it. */
+  isAssertion?(line: string): boolean;
 }
 
 /** What a report says about a case besides its outcomes. */
@@ -139,7 +141,11 @@ export class TestCase {
   /** Adds an outcome that was read to its end. */
   add(outcome: CaseOutcome): void {
     const { kind: { conclusion, isAttempt }, durationMicroseconds } = outcome;
-    const message = detach(outcome.message((line) => this.#saysNothing(line)));
+    const { isAssertion } = this.#rules;
+    const message = detach(
+      isAssertion && outcome.message((line) => !isAssertion(line)) ||
+        outcome.message((line) => this.#saysNothing(line)),
+    );
     if (isAttempt) {
       const body = detach(outcome.body().toString());
       (this.#attempts ??= []).push({

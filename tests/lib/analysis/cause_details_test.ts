@@ -77,6 +77,30 @@ const FAULTS: Record<string, [message: string, first: string, second: string]> =
     "Failure:\nExpected: 'paid'\n  Actual: 'pending'\n\npackage:test_api expect",
     "Failure:\nExpected: 'one'\n  Actual: 'two'\n\npackage:test_api expect",
   ],
+  "a time-out of an action": [
+    "TimeoutError: locator.click: Timeout 10000ms exceeded.",
+    "TimeoutError: locator.click: Timeout 10000ms exceeded.\nCall log:\n  - waiting for locator('#pay')\n\n   8 | await pay();\n",
+    "TimeoutError: locator.click: Timeout 10000ms exceeded.\nCall log:\n  - waiting for locator('#refund')\n\n   8 | await pay();\n",
+  ],
+  "a further error": [
+    "Error: first",
+    "Error: first\n    at cart.spec.ts:5:3\n\n    Error: reset\n    at cart.spec.ts:6:3",
+    "Error: first\n    at cart.spec.ts:5:3\n\n    Error: charged twice\n    at cart.spec.ts:6:3",
+  ],
+  "an assertion that is tried again": [
+    "Assertion condition defined as a Lambda expression in com.acme.CartTest",
+    java(
+      "Assertion condition defined as a Lambda expression in com.acme.CartTest\nWanted but not invoked:\nqueue.ack();",
+    ),
+    java(
+      "Assertion condition defined as a Lambda expression in com.acme.CartTest\nWanted but not invoked:\npay.refund();",
+    ),
+  ],
+  "a bare word": [
+    "Expected",
+    "cart_test.go:10: \n    Expected\n        <string>: pending\n    to equal\n        <string>: paid",
+    "cart_test.go:10: \n    Expected\n        <string>: charged twice\n    to equal\n        <string>: paid",
+  ],
   "a panic": [
     "thread 'adds' panicked at src/cart.rs:10:5",
     "thread 'adds' panicked at src/cart.rs:10:5:\ncharged twice\nnote: run with a backtrace",
@@ -113,6 +137,16 @@ describe("the cause of a failure whose message announces the rest", () => {
     assert.equal(
       failureCause("Wanted but not invoked:", body(10, "web-7d4b9c6f5d-x8k2p")),
       failureCause("Wanted but not invoked:", body(77, "web-5b6c9f7d4d-2pqxz")),
+    );
+  });
+
+  it("has nothing of the log of a time-out that differs from run to run", () => {
+    const timeOut = "TimeoutError: locator.click: Timeout 10000ms exceeded.";
+    const log = (more: string) =>
+      `${timeOut}\nCall log:\n  - waiting for locator('#pay')\n${more}\n   9 | });\n`;
+    assert.equal(
+      failureCause(timeOut, log("    - locator resolved to <button disabled id=pay>\n")),
+      failureCause(timeOut, log("")),
     );
   });
 

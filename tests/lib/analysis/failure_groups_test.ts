@@ -20,7 +20,7 @@ describe("the cause of a failure", () => {
   });
 
   it("is that of the body's first line without a message", () => {
-    assert.equal(failureCause("", "\n  expected 3\n  got 4"), causeOf("expected 5"));
+    assert.equal(failureCause("", "\n  row 3 is lost\n  got 4"), causeOf("row 5 is lost"));
     assert.equal(failureCause("broken", "expected 3"), "broken");
     assert.equal(failureCause("", ""), "");
   });
