@@ -47,21 +47,23 @@ function isHeading(line: string): boolean {
 }
 
 /**
- * The lines of a failure that belong to its cause beside the message: what a heading announces, what was compared
+ * The lines of a failure that belong to its cause next to the message: what a heading announces, what was compared
  * or waited for, further errors, and the exception behind an exception. One heading stands over different faults.
  */
 export function causeDetails(message: string, body: string): string[] {
   if (body === "" || body === message) return [];
   const at = body.indexOf(message);
+  const isAnnounced = isHeading(message.trimEnd());
   const rest = at < 0 ? body : body.slice(at + message.length);
   // The message may be the beginning of a line.
   const lines = rest.split("\n", MAX_LINES).slice(at < 0 ? 0 : 1).map((line) =>
     line.replace(/^E {2,}/, "").trim()
   );
   const end = lines.findIndex((line) => FRAME.test(line));
-  const own = (end < 0 ? lines : lines.slice(0, end))
+  // Of a body without the message only what this announces: the rest may say the same in other words.
+  const own = at < 0 && !isAnnounced ? [] : (end < 0 ? lines : lines.slice(0, end))
     .filter((line) => line !== "" && !SOURCE_LINE.test(line) && !isNoCause(line));
-  const announced = isHeading(message.trimEnd()) || saysLittle(message)
+  const announced = isAnnounced
     ? own.slice(0, MAX_ANNOUNCED)
     : TIME.test(message)
     ? own.slice(0, MAX_AFTER_TIME)
@@ -73,7 +75,7 @@ export function causeDetails(message: string, body: string): string[] {
     index > 0 && isHeading(own[index - 1]!)
   );
   const waiting = own.filter((line) => WAITING.test(line)).slice(0, 1);
-  const errors = Array.from(body.matchAll(ERROR), ([line]) => line.trim())
+  const errors = at < 0 ? [] : Array.from(body.matchAll(ERROR), ([line]) => line.trim())
     .filter((line) => !line.includes(message)).slice(0, MAX_ERRORS);
   const root = body.includes("Caused by:") ? [...body.matchAll(ROOT)].at(-1)?.[1] : undefined;
   const isCode = message.startsWith(">") || body.includes(": in ");
