@@ -93,3 +93,9 @@ export function causeDetails(message: string, body: string): string[] {
   return [...details].filter((line) => !message.includes(line)).slice(0, MAX_DETAILS)
     .map((line) => line.slice(0, MAX_CHARACTERS));
 }
+
+/** A message for people, with the first line that it announces. */
+export function sayMessage({ message, body }: { message: string; body: string }): string {
+  const [first] = isHeading(message.trimEnd()) ? causeDetails(message, body) : [];
+  return first === undefined ? message : `${message} ${first}`;
+}

@@ -1,6 +1,7 @@
 // Tests: tests/lib/cli/commands/comment_test.ts
 /** Comments what failed on the pull request of the CI job. */
 import { appendFile } from "node:fs/promises";
+import { sayMessage } from "../../analysis/cause_details.ts";
 import { pagesUrlOf } from "../../api_client/api_settings.ts";
 import { setting } from "../../base/config.ts";
 import { pause } from "../../base/delay.ts";
@@ -146,7 +147,7 @@ export async function sectionOfRun(
   const base = pagesUrlOf(environment);
   const reported = (test: TestIdentity & KnownFacts) => ({
     ...test,
-    message: run.attempts.failureOf(test)?.message ?? "",
+    message: sayMessage(run.attempts.failureOf(test) ?? { message: "", body: "" }),
     page: test.id === null ? "" : `${base}/tests/${test.id}`,
     last: test.recent_nondeterministic_negative_result ?? test.recent_base_negative_result,
     owners: ownersOf(test),

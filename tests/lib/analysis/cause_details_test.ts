@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, it } from "@std/testing/bdd";
+import { sayMessage } from "../../../lib/analysis/cause_details.ts";
 import { failureCause } from "../../../lib/analysis/failure_groups.ts";
 
 /** The body of a failure in Java. */
@@ -148,6 +149,16 @@ describe("the cause of a failure whose message announces the rest", () => {
       failureCause(timeOut, log("    - locator resolved to <button disabled id=pay>\n")),
       failureCause(timeOut, log("")),
     );
+  });
+
+  it("is shown with the first line that it announces", () => {
+    const message = "Wanted but not invoked:";
+    assert.equal(
+      sayMessage({ message, body: java(`${message}\nqueue.ack();`) }),
+      "Wanted but not invoked: queue.ack();",
+    );
+    const lost = { message: "connection refused", body: java("connection refused") };
+    assert.equal(sayMessage(lost), "connection refused");
   });
 
   it("is the message where that says what happened", () => {
