@@ -20,14 +20,13 @@ const LABELLED =
   /^[^\p{L}\d]{0,30}(?:(?:expected|received|actual|but was|got|want(?:ed)?|left|right|code|reason|locator|where|panic value|in chain|collection|not found|string)\b[^:=<"'(]{0,40}[:=]|to contain\b)|^(?:- )?[→←] |^-{3,}>? \w/iu;
 const WAITING = /\bwaiting for \S/;
 const DIFFERENCE = /^[-+](?![-+]{2})\s*\S/;
-const ERROR =
-  /^(?:E[ \t]+)?[ \t]{0,20}(?:[\w$]{1,60}\.){0,20}[\w$]{0,60}(?:Error|Exception): ?\S.*$/gm;
+const ERROR = /^(?:E[ \t]+)?[ \t]{0,20}(?:[\w$]{1,60}\.){0,20}[\w$]{0,60}(?:Error|Exception): ?\S/;
 // Where a stack begins.
 const FRAME =
   /^(?:(?:-> )?at |in |File "|".*" (?:daemon )?prio=|stack ?(?:back)?trace:|stack:|\S{1,500}:\d{1,7}:in\b|Caused by: )/i;
 // A line of the code that failed, and what points to a place in it.
 const SOURCE_LINE = /^>?\s*\d{1,7} ?\||^\|?\s*\^+$/;
-const ROOT = /^[ \t]{0,20}Caused by:(?:[ \t]+|[ \t]*\n[ \t]*(?:\d+: )?)(\S.*)$/gm;
+const ROOT = /^Caused by:(?:[ \t]+|[ \t]*\n[ \t]*(?:\d+: )?)(\S.*)/;
 const CODE_OF_RUBY = /^[ \t]*Failure\/Error: (.+)$/m;
 // Code in a trace of Python: of the test, which called it, and at last of what failed.
 const PYTHON_CODE = /^(?:>|\S{1,500}:\d{1,7}: in \S{1,500}\n)[ \t]{1,40}(\S.*)$/gm;
@@ -53,45 +52,68 @@ function isHeading(line: string): boolean {
 export function causeDetails(message: string, body: string): string[] {
   if (body === "" || body === message) return [];
   const at = body.indexOf(message);
+  const hasMessage = at >= 0;
   const isAnnounced = isHeading(message.trimEnd());
-  const rest = at < 0 ? body : body.slice(at + message.length);
-  // The message may be the beginning of a line.
-  const lines = rest.split("\n", MAX_LINES).slice(at < 0 ? 0 : 1).map((line) =>
-    line.replace(/^E {2,}/, "").trim()
-  );
-  const end = lines.findIndex((line) => FRAME.test(line));
   // Of a body without the message only what this announces: the rest may say the same in other words.
-  const own = at < 0 && !isAnnounced ? [] : (end < 0 ? lines : lines.slice(0, end))
-    .filter((line) => line !== "" && !SOURCE_LINE.test(line) && !isNoCause(line));
-  const announced = isAnnounced
-    ? own.slice(0, MAX_ANNOUNCED)
-    : TIME.test(message)
-    ? own.slice(0, MAX_AFTER_TIME)
+  const own = hasMessage
+    ? linesBeforeStack(body.slice(at + message.length).replace(/^.*/, ""))
+    : isAnnounced
+    ? linesBeforeStack(body)
     : [];
-  const isDifference = own.some((line) => /^-/.test(line) && DIFFERENCE.test(line)) &&
-    own.some((line) => /^\+/.test(line) && DIFFERENCE.test(line));
-  const compared = own.filter((line, index) =>
-    LABELLED.test(line) || isDifference && DIFFERENCE.test(line) ||
+  const announced = isAnnounced ? MAX_ANNOUNCED : TIME.test(message) ? MAX_AFTER_TIME : 0;
+  const details = [
+    ...own.slice(0, announced),
+    ...comparedLines(own),
+    ...own.filter((line) => WAITING.test(line)).slice(0, 1),
+    ...hasMessage ? furtherErrors(message, body) : [],
+    ...failedCode(message, body),
+    ...exceptionBehind(body),
+  ].map((line) => line.slice(0, MAX_CHARACTERS));
+  return [...new Set(details)].filter((line) => !message.includes(line)).slice(0, MAX_DETAILS);
+}
+
+/** The lines of a text before a stack that say something, trimmed. */
+function linesBeforeStack(text: string): string[] {
+  const found: string[] = [];
+  for (const line of text.split("\n", MAX_LINES)) {
+    // What is longer is cut: any text comes here.
+    const own = line.slice(0, MAX_CHARACTERS).replace(/^E {2,}/, "").trim();
+    if (FRAME.test(own)) break;
+    if (own !== "" && !SOURCE_LINE.test(own) && !isNoCause(own)) found.push(own);
+  }
+  return found;
+}
+
+/** What was compared or requested, the lines of a difference, and what a heading among the lines announces. */
+function comparedLines(own: readonly string[]): string[] {
+  const signs = new Set(own.filter((line) => DIFFERENCE.test(line)).map((line) => line[0]));
+  return own.filter((line, index) =>
+    LABELLED.test(line) || signs.size === 2 && DIFFERENCE.test(line) ||
     index > 0 && isHeading(own[index - 1]!)
   );
-  const waiting = own.filter((line) => WAITING.test(line)).slice(0, 1);
-  const errors = at < 0 ? [] : Array.from(body.matchAll(ERROR), ([line]) => line.trim())
-    .filter((line) => !line.includes(message)).slice(0, MAX_ERRORS);
-  const root = body.includes("Caused by:") ? [...body.matchAll(ROOT)].at(-1)?.[1] : undefined;
-  const isCode = message.startsWith(">") || body.includes(": in ");
-  const codes = isCode ? Array.from(body.matchAll(PYTHON_CODE), ([, code]) => code!) : [];
-  const shown = saysLittle(message) ? CODE_OF_RUBY.exec(body)?.[1] : undefined;
-  const code = codes.includes(message.replace(/^>\s+/, "")) ? codes.slice(-1) : [];
-  const details = new Set([
-    ...announced,
-    ...compared,
-    ...waiting,
-    ...errors,
-    ...code,
-    ...[shown, root].filter((line) => line !== undefined),
-  ]);
-  return [...details].filter((line) => !message.includes(line)).slice(0, MAX_DETAILS)
-    .map((line) => line.slice(0, MAX_CHARACTERS));
+}
+
+/** The errors of a text other than that of the message. */
+function furtherErrors(message: string, body: string): string[] {
+  return body.split("\n")
+    .filter((line) =>
+      (line.includes("Error:") || line.includes("Exception:")) && ERROR.test(line) &&
+      !line.includes(message)
+    )
+    .slice(0, MAX_ERRORS).map((line) => line.trim());
+}
+
+/** The code that failed, of a message that is the code of the test or says little. */
+function failedCode(message: string, body: string): string[] {
+  if (saysLittle(message)) return CODE_OF_RUBY.exec(body)?.slice(1) ?? [];
+  if (!message.startsWith(">") && !body.includes(": in ")) return [];
+  const codes = Array.from(body.matchAll(PYTHON_CODE), ([, code]) => code!);
+  return codes.includes(message.replace(/^>\s+/, "")) ? codes.slice(-1) : [];
+}
+
+/** The last exception behind that of the message. */
+function exceptionBehind(body: string): string[] {
+  return ROOT.exec(body.slice(Math.max(0, body.lastIndexOf("Caused by:"))))?.slice(1) ?? [];
 }
 
 /** A message for people, with the first line that it announces. */
