@@ -196,12 +196,10 @@ const removeCommand = command({
     const id = { organizationId: organization.organizationId, trustedIssuerId };
     const trust = await writeTransaction(sql, async (tx) => {
       const trust = await findTrustedIssuer(tx, id);
-      const subject = String(trustedIssuerId);
-      const { organizationId } = organization;
-      if (!trust && await hasChange(tx, { ...context.origin(), subject, organizationId })) {
-        return null;
-      }
       if (!trust) {
+        const { organizationId } = organization;
+        const change = { ...context.origin(), subject: String(trustedIssuerId), organizationId };
+        if (await hasChange(tx, change)) return null;
         throw new Failure(
           `trusted issuer ${trustedIssuerId} is unknown: \`${PROGRAM} trust list --org NAME\` shows all`,
         );

@@ -165,9 +165,11 @@ const removeCommand = command({
     const { sql } = await context.openDatabase();
     const webhook = await writeTransaction(sql, async (tx) => {
       const webhook = await findWebhook(tx, webhookId);
-      const change = { ...context.origin(), subject: String(webhookId) };
-      if (!webhook && await hasChange(tx, change)) return null;
-      if (!webhook) throw unknownWebhook(webhookId);
+      if (!webhook) {
+        const change = { ...context.origin(), subject: String(webhookId) };
+        if (await hasChange(tx, change)) return null;
+        throw unknownWebhook(webhookId);
+      }
       await deleteWebhook(tx, webhook);
       await context.logChange(tx, changeOf(webhook));
       return webhook;

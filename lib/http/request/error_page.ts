@@ -67,8 +67,10 @@ of another kind.</p>`;
       return [
         "Sign in",
         markup`${wrong}<p><a class="button" href="${signInAt}">Sign in</a></p>
-<p class="soft">With an API token in place of an account: enter it as the password of
-<a href="${pathTo(["docs"])}">the documentation</a>, and come back.</p>`,
+<p class="soft">Without an account: open <a href="${
+          pathTo(["docs"])
+        }">the documentation</a>, enter an API
+token as the password, and come back.</p>`,
       ];
     }
     return [

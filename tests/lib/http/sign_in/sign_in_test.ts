@@ -94,6 +94,7 @@ describeWithDatabase("sign-in", (database) => {
     const stranger = await visit(app, "/repos?q=a", new Cookies());
     assert.equal(stranger.status, 401);
     assert.equal(stranger.headers.get("www-authenticate"), "Bearer");
+    assert.match(stranger.text, /open <a href="docs">the documentation<\/a>, enter an API\ntoken/);
     assert.match(stranger.text, /href="sign-in\?to=%2Frepos%3Fq%3Da">Sign in</);
     const cookies = await signedIn(app);
     const page = await visit(app, "/repos", cookies);
