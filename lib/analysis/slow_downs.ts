@@ -77,10 +77,8 @@ const MIN_INCREASE_MICROSECONDS = 1_000_000;
 const MIN_SIDE = 5;
 /** That chance makes such a step: ten runs slower than each of ten others have 0.0016. */
 const MAX_PROBABILITY = 0.002;
-/** Minimum number of tests for the speed of a run: with fewer, each test is compared with the others. */
-const MIN_COMPARED = 10;
-/** Minimum number of those. */
-const MIN_OTHERS = 2;
+/** Minimum number of tests for the speed of a run: with fewer, the slow test itself would decide it. */
+const MIN_COMPARED = 3;
 const MAX_COMPARED = 1_000;
 /** Shorter tests measure the clock. */
 const MIN_COMPARED_MICROSECONDS = 10_000;
@@ -108,13 +106,12 @@ export function findSlowDowns(
   for (const run of runs) {
     const { testNos } = run.durations.tests;
     durations = run.durations.microseconds(durations);
-    const speedFor = speedOf(testNos, durations, usual);
+    const speed = speedOf(testNos, durations, usual);
+    if (speed === null) continue;
     for (let index = 0; index < testNos.length; index++) {
       const own = series[testNos[index]!];
       // Skipped tests took no time.
       if (!own || durations[index]! === 0) continue;
-      const speed = speedFor(index);
-      if (speed === null) continue;
       const microseconds = durations[index]! / speed;
       own.runs.push(run);
       own.microseconds.push(microseconds);
@@ -140,29 +137,20 @@ interface Series {
   most: number;
 }
 
-/** How many times slower than usual a run was for a test, by its index; `null` when too few tests tell. */
+/** How many times slower than usual a run was; `null` when too few tests tell. */
 function speedOf(
   testNos: Int32Array,
   durations: Float64Array,
   usual: Float64Array,
-): (index: number) => number | null {
+): number | null {
   const ratios = new Float64Array(MAX_COMPARED);
-  const indices = new Int32Array(MIN_COMPARED);
   let count = 0;
   for (let index = 0; index < testNos.length && count < MAX_COMPARED; index++) {
     const expected = usual[testNos[index]!] ?? 0;
     if (expected < MIN_COMPARED_MICROSECONDS || durations[index]! === 0) continue;
-    if (count < MIN_COMPARED) indices[count] = index;
     ratios[count++] = durations[index]! / expected;
   }
-  if (count >= MIN_COMPARED) {
-    const speed = quantile(ratios.subarray(0, count).sort(), 0.5);
-    return () => speed;
-  }
-  return (index) => {
-    const others = ratios.subarray(0, count).filter((_, place) => indices[place] !== index);
-    return others.length < MIN_OTHERS ? null : quantile(others.sort(), 0.5);
-  };
+  return count < MIN_COMPARED ? null : quantile(ratios.subarray(0, count).sort(), 0.5);
 }
 
 function slowDownIn({ runs, microseconds }: Series): SlowDown | null {
