@@ -12,20 +12,17 @@ const MAX_CHARACTERS = 300;
 // `Not equal:`, but not after a sentence that says what happened; `see stacktrace for details`,
 // `errors (1 sub-exception)`, `Assertion with == failed`.
 const HEADING =
-  /^(?!.*\.\s).*[:：]$|\bsee (?:the )?(?:stack ?trace|details|output|log)|\(\d{1,9} (?:sub-exception|failure|error)s?\)$|(?:\bpanicked at \S+|\belements differ|, not|' failed(?: with status \d{1,9})?)$|\bassertion\b.{0,100}\bfailed(?:$|:)/i;
-// `Block failed after 5s`, `Assertion condition defined as a lambda expression`.
-const TIME = /\btimed? ?out\b|\btimeout\b|\b(?:after|within) \d|\bcondition defined as\b/i;
-// What was compared, by its label, what was waited for and requested, and the lines of a difference.
+  /^(?!.*\.\s).*[:：]$|\bsee (?:the )?(?:stack ?trace|details|output|log)|\(\d{1,9} (?:sub-exception|failure|error)s?\)$|(?:\bpanicked at \S+|, not|' failed(?: with status \d{1,9})?)$|\bassertion\b.{0,100}\bfailed(?:$|:)/i;
+// Also `Assertion condition defined as a lambda expression`, which Awaitility tried until then.
+const TIME = /\btimed? ?out\b|\btimeout\b|\bcondition defined as\b/i;
+// What was compared, by its label, an inner exception of .NET, and the lines of a difference.
 const LABELLED =
-  /^[^\p{L}\d]{0,30}(?:(?:expected|received|actual|but was|got|want(?:ed)?|left|right|code|reason|locator|where|panic value|in chain|collection|not found|string)\b[^:=<"'(]{0,40}[:=]|to contain\b)|^(?:- )?[→←] |^-{3,}>? \w/iu;
-const WAITING = /\bwaiting for \S/;
+  /^[^\p{L}\d]{0,30}(?:expected|received|actual|but was|got|left|right|code|locator|where|collection|not found|string)\b[^:=<"'(]{0,40}[:=]|^-{3,}>? \w/iu;
 const DIFFERENCE = /^[-+](?![-+]{2})\s*\S/;
 const ERROR = /^(?:E[ \t]+)?[ \t]{0,20}(?:[\w$]{1,60}\.){0,20}[\w$]{0,60}(?:Error|Exception): ?\S/;
 // Where a stack begins.
 const FRAME =
   /^(?:(?:-> )?at |in |File "|".*" (?:daemon )?prio=|stack ?(?:back)?trace:|stack:|\S{1,500}:\d{1,7}:in\b|Caused by: )/i;
-// A line of the code that failed, and what points to a place in it.
-const SOURCE_LINE = /^>?\s*\d{1,7} ?\||^\|?\s*\^+$/;
 const ROOT = /^Caused by:(?:[ \t]+|[ \t]*\n[ \t]*(?:\d+: )?)(\S.*)/;
 const CODE_OF_RUBY = /^[ \t]*Failure\/Error: (.+)$/m;
 // Code in a trace of Python: of the test, which called it, and at last of what failed.
@@ -46,8 +43,8 @@ function isHeading(line: string): boolean {
 }
 
 /**
- * The lines of a failure that belong to its cause next to the message: what a heading announces, what was compared
- * or waited for, further errors, and the exception behind an exception. One heading stands over different faults.
+ * The lines of a failure that belong to its cause next to the message: what a heading announces, what was compared,
+ * further errors, and the exception behind an exception. One heading stands over different faults.
  */
 export function causeDetails(message: string, body: string): string[] {
   if (body === "" || body === message) return [];
@@ -64,7 +61,6 @@ export function causeDetails(message: string, body: string): string[] {
   const details = [
     ...own.slice(0, announced),
     ...comparedLines(own),
-    ...own.filter((line) => WAITING.test(line)).slice(0, 1),
     ...hasMessage ? furtherErrors(message, body) : [],
     ...failedCode(message, body),
     ...exceptionBehind(body),
@@ -79,12 +75,12 @@ function linesBeforeStack(text: string): string[] {
     // What is longer is cut: any text comes here.
     const own = line.slice(0, MAX_CHARACTERS).replace(/^E {2,}/, "").trim();
     if (FRAME.test(own)) break;
-    if (own !== "" && !SOURCE_LINE.test(own) && !isNoCause(own)) found.push(own);
+    if (own !== "" && !isNoCause(own)) found.push(own);
   }
   return found;
 }
 
-/** What was compared or requested, the lines of a difference, and what a heading among the lines announces. */
+/** What was compared, the lines of a difference, and what a heading among the lines announces. */
 function comparedLines(own: readonly string[]): string[] {
   const signs = new Set(own.filter((line) => DIFFERENCE.test(line)).map((line) => line[0]));
   return own.filter((line, index) =>

@@ -117,6 +117,11 @@ const FAULTS: Record<string, [message: string, first: string, second: string]> =
     java("expected: <1> but was: <2>"),
     java("expected: <1> but was: <2>").replace("CartTest.adds", "Payments.pays"),
   ],
+  "code of a test in Ruby": [
+    "expected true got false",
+    "Failure/Error: expect(order.paid?).to be(true)\n\n  expected true got false",
+    "Failure/Error: expect(order.sent?).to be(true)\n\n  expected true got false",
+  ],
   "code of a test in Python": [
     ">       helper.check(r)",
     "def test_adds():\n>       helper.check(r)\n\n    def check(r):\n>       assert r.ok\nE       AssertionError",
@@ -149,6 +154,12 @@ describe("the cause of a failure whose message announces the rest", () => {
       failureCause(timeOut, log("    - locator resolved to <button disabled id=pay>\n")),
       failureCause(timeOut, log("")),
     );
+  });
+
+  it("has a bound, whatever a report has", () => {
+    const message = "Not equal:";
+    const lines = Array.from({ length: 20 }, (_, no) => `expected ${no}: ${"x-".repeat(1_000)}`);
+    assert.ok(failureCause(message, [message, ...lines].join("\n")).length < 2_100);
   });
 
   it("is shown with the first line that it announces", () => {
