@@ -4,6 +4,7 @@ import type { BuildFailure } from "../../db/read/build_failures.ts";
 import { loadKnownCauses } from "../../db/read/causes.ts";
 import type { ConclusionsOfTests, ShownConclusion } from "../../db/read/conclusions.ts";
 import { loadTexts } from "../../db/read/texts.ts";
+import { sayMessage } from "../../lib/analysis/cause_details.ts";
 import type { FailureText } from "../../lib/analysis/failure_texts.ts";
 import { compareVerdicts, NEW_CAUSE, type Verdict, verdictOf } from "../../lib/analysis/verdict.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
@@ -261,10 +262,13 @@ function failureRow(
 ${verdict && verdict !== "new" && markup`<small>${advice ?? ADVICE[verdict]}</small>`}</p>
 ${said && markup`<p class="reason">${reasonOf(said)}</p>`}
 ${
-    stackTrace(markup`<code class="message">${text?.message || "without a message"}</code>`, {
-      content: details,
-      body: text?.body,
-      isOpen,
-    })
+    stackTrace(
+      markup`<code class="message">${text && sayMessage(text) || "without a message"}</code>`,
+      {
+        content: details,
+        body: text?.body,
+        isOpen,
+      },
+    )
   }</div>`;
 }

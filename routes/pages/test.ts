@@ -13,6 +13,7 @@ import {
   type SubmissionRuns,
   type TestRun,
 } from "../../db/read/runs_of_test.ts";
+import { sayMessage } from "../../lib/analysis/cause_details.ts";
 import { disruptivenessThousandths } from "../../lib/analysis/tracked_test.ts";
 import { shortCommit } from "../../lib/base/commit.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
@@ -253,7 +254,7 @@ function causes(
 ): Markup {
   if (count === 0) return emptyState("It did not fail in the last 14 days.");
   const shown = groups.slice(0, MAX_ROWS).map((group, index) => {
-    const summary = markup`<b class="message">${group.message || "without a message"}</b>
+    const summary = markup`<b class="message">${sayMessage(group) || "without a message"}</b>
 <small>${plural(group.count, "failure")}, ${group.disruptionCount} flaky, in 14 days; latest
 ${at(group.lastRecordedAt)}</small>`;
     const run = externalAddress(group.latestBuildUrl) &&

@@ -93,6 +93,25 @@ describeWithDatabase("the page of a build", (database) => {
     }
   });
 
+  it("shows a heading with the line that it announces, as the page of the test does", async () => {
+    const body = "Error: Not equal:\n  expected: 3\n  actual: 4";
+    const failure = failed("Error: Not equal:", { name: "h", body });
+    const { submissionId } = await fixture.upload(shop, [failure], { commitOid: "aaaaaa9" });
+    for (
+      const path of [
+        `/repos/acme/shop/builds/${submissionId}`,
+        `/tests/${idOf(shop, { name: "h" })}`,
+      ]
+    ) {
+      const page = parseHtml(await (await fixture.get(path)).text());
+      assert.deepEqual(
+        page.all(".message").map(({ text }) => text),
+        ["Error: Not equal: expected: 3"],
+        path,
+      );
+    }
+  });
+
   it("says why there are more results than tests that ran", async () => {
     const results = [...flakyBy("busy", "e"), { name: "f" }];
     const skipped = [{ name: "g", conclusion: "skipped" as const }];
