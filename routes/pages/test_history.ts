@@ -138,7 +138,6 @@ export function baseHistory(
   const compare = linkToChanges(since, repository, "compare");
   const changes = compare && markup` (${compare})`;
   const hasSeveral = hasSeveralEnvironments(history);
-  const inPlace = (name: string) => markup` in <b>${name || "an unknown environment"}</b>`;
   const before = sayBefore(found);
   const lastRuns = sayFailing(found);
   const calm = sayCalm(found);
@@ -159,7 +158,7 @@ ${lastRuns && markup`<p>${lastRuns}.</p>`}
 ${failing && markup`<p>It ${sayRate(judged, named(judged))}${inPlace(judged.environment)}.</p>`}
 ${latest && markup`<p>${latest}</p>`}
 ${stoppedInEnvironments(history, page)}
-${calm && markup`<p>${calm}.</p>`}
+${calm && markup`<p>${hasSeveral && markup`In ${nameOf(environment)}: `}${calm}.</p>`}
 ${(state === "flaky" || judged.failingRuns !== null) && failsWhere(runs)}
 ${answer && markup`<p role="status">${answer}</p>`}</section>
 ${segments.length > 1 && segmentDetails(found, page)}`;
@@ -189,6 +188,14 @@ function failingElsewhere(
   return worst ?? null;
 }
 
+function inPlace(environment: string): Markup {
+  return markup` in ${nameOf(environment)}`;
+}
+
+function nameOf(environment: string): Markup {
+  return markup`<b>${environment || "an unknown environment"}</b>`;
+}
+
 /** When a test failed last that has not passed often enough since to be calm; `""` where there is nothing to say. */
 function lastFailure(
   { state, environment, calm }: TestEvidence,
@@ -197,6 +204,13 @@ function lastFailure(
 ): Markup | "" {
   const own = runs.filter((run) => run.environment === environment);
   const last = own.findLast(({ hasFailed }) => hasFailed);
+  const latest = runs.findLast(({ hasFailed }) => hasFailed);
+  // The calm of one environment says nothing of another.
+  if (last && latest && last.environment !== latest.environment) {
+    return markup`<b>Last failure</b> on ${base} ${at(latest.recordedAt)}${
+      inPlace(latest.environment)
+    }.`;
+  }
   const isCalm = calm !== null && calm.passes >= calm.passesNeeded;
   if (!last) return "";
   // The passes since then are of later code: without this sentence the page would only say that it is calm.

@@ -160,6 +160,30 @@ describeWithDatabase("the evidence for a test", (database) => {
     assert.match(await page(), /<b>Still failing<\/b>: last on main/);
   });
 
+  it("says of which environment the calm is, and where the test failed later", async () => {
+    const repository = await fixture.addRepository("acme", "two-environments");
+    for (const index of Array(120).keys()) {
+      for (const [environment, failing] of [["linux", [4, 20]], ["macos", [30, 116]]] as const) {
+        if (environment === "macos" && index % 2 === 1) continue;
+        const failed = (failing as readonly number[]).includes(index) &&
+          { conclusion: "failure" as const, message: "boom" };
+        await fixture.upload(repository, [{ name: "w", ...failed }], {
+          branch: "main",
+          environment,
+          commitOid: commitAt(index),
+          recordedAt: NOW - 5_000 + index,
+        });
+      }
+    }
+    const shown = mainOf(
+      await (await fixture.get(`/tests/${idOf(repository, { name: "w" })}`)).text(),
+    );
+    assert.match(shown, /runs on main \([^)]*\) in\s+<b>linux<\/b>/);
+    assert.match(shown, /In <b>linux<\/b>: 99 passes since the last failure/);
+    assert.match(shown, /<b>Last failure<\/b> on main <time[^]*?<\/time> in\s+<b>macos<\/b>\./);
+    assert.equal(shown.match(/Last failure/g)!.length, 1);
+  });
+
   it("does not say that a test still fails once the base branch is inactive", async () => {
     for (const [name, days] of [["inactive", 31], ["quiet", 29]] as const) {
       const repository = await fixture.addRepository("acme", name);
