@@ -180,9 +180,11 @@ function viewOf(
   const evidence = found.evidence ?? verdict?.evidence;
   const blame = found.blame ?? verdict?.blame;
   const last = [
-    verdict?.recent_nondeterministic_negative_result,
-    verdict?.recent_base_negative_result,
-  ].flatMap((result) => result?.recorded_at ?? []).sort().at(-1);
+    verdict?.recent_nondeterministic_negative_result?.recorded_at,
+    verdict?.recent_base_negative_result?.recorded_at,
+    // Older than these may be: the evidence is that of a year.
+    verdict?.evidence === "passed_here" ? null : verdict?.evidence_recorded_at,
+  ].flatMap((recordedAt) => recordedAt ?? []).sort().at(-1);
   return {
     id,
     name,

@@ -73,6 +73,8 @@ const verdict = v.object({
   recent_nondeterministic_negative_result: negativeResult,
   recent_base_negative_result: negativeResult,
   ...conclusion,
+  /** When the run was that the evidence rests on, where there is one. */
+  evidence_recorded_at: v.optional(v.nullable(v.string()), null),
 });
 export type Verdict = v.InferOutput<typeof verdict>;
 

@@ -3,7 +3,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import assert from "node:assert/strict";
 import type { Repository } from "../../../../db/admin/repositories.ts";
 import { fingerprint } from "../../../../lib/analysis/failure_groups.ts";
-import { WINDOW_SECONDS } from "../../../../lib/base/time.ts";
+import { formatTimestamp, WINDOW_SECONDS } from "../../../../lib/base/time.ts";
 import { toolEndpoint } from "../../../../lib/cli/tool_endpoint.ts";
 import type { TestResult } from "../../../../lib/report/result.ts";
 import { createApp } from "../../../../routes/mod.ts";
@@ -387,5 +387,24 @@ describeWithDatabase("get_build_verdicts", (database) => {
     const { failed_without_test, failed, next_step } = await call({ build_url: `${BUILD}9` });
     assert.deepEqual([failed_without_test, failed], [true, []]);
     assert.equal(next_step, "A job ended red without a failed test: look at its log.");
+  });
+
+  it("names the failure that the evidence rests on, however old, as the last one", async () => {
+    for (const [index, days] of [20, 10, 9].entries()) {
+      await fixture.upload(shop, [{
+        ...failing("seldom", "out of stock"),
+        ...index > 0 && { conclusion: "passing" as const },
+      }], {
+        branch: "main",
+        recordedAt: NOW - days * DAY,
+        commitOid: `e4e4e4${index}`,
+        buildUrl: `${BUILD}60${index}`,
+      });
+    }
+    const build = { branch: "seldom", commitOid: "e5e5e5e", buildUrl: `${BUILD}609` };
+    await fixture.upload(shop, [failing("seldom", "out of stock")], build);
+    const { failed: [found] } = await call({ branch: "seldom" });
+    assert.equal(found.evidence, "seen_elsewhere");
+    assert.equal(found.last_seen, formatTimestamp(NOW - 20 * DAY));
   });
 });
