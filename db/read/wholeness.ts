@@ -48,7 +48,6 @@ export async function loadWholeness(
     const { ranTestCount: ran, skippedTestCount: skipped } = part;
     return {
       ...part,
-      isProcessed: part.status === "processed",
       counts: ran === null || skipped === null ? null : { ran, skipped },
       earlier: usualCounts(compared.includes(part) ? runs(part) : []),
       places: places.get(part) ?? [],

@@ -14,7 +14,7 @@ import {
 
 /** An upload of a build, with what it is compared with. */
 export interface ComparedUpload extends BuildRun {
-  isProcessed: boolean;
+  status: "processing" | "processed" | "failed";
   /** `null` when unknown. */
   counts: { ran: number; skipped: number } | null;
   /** Of an upload by an earlier version of the program, `null`. */
@@ -55,8 +55,13 @@ export function wholeBuild(
 
 const ofJob = (text: string, job: string) => job === "" ? text : `${text} (${job})`;
 
-function judge({ isProcessed, counts, gaps, earlier, places }: ComparedUpload) {
-  if (!isProcessed) return { notWhole: "an upload is not read yet", isPart: false, isKnown: false };
+const UNREAD = {
+  processing: "an upload is not read yet",
+  failed: "the reports of an upload could not be read",
+};
+
+function judge({ status, counts, gaps, earlier, places }: ComparedUpload) {
+  if (status !== "processed") return { notWhole: UNREAD[status], isPart: false, isKnown: false };
   const { emptyReportCount, ...known } = gaps ?? NO_GAPS;
   const compared = counts && compareWithEarlier({ counts, earlier });
   const missing = compared?.missing ?? null;

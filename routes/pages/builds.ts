@@ -270,8 +270,8 @@ function buildItem(
 function outcomeOf(
   { status, flakyTestCount, failedTestCount, failedWithoutTest, hasGaps }: BuildRow,
 ) {
-  if (status !== "processed") return status === "failed" ? "upload failed" : status;
   if (failedTestCount > 0 || failedWithoutTest) return "failed";
+  if (status !== "processed") return sayUnread(status);
   if (flakyTestCount > 0) return "flaky";
   return hasGaps ? "not whole" : "passed";
 }
@@ -286,13 +286,14 @@ export function buildOutcome(
     hasGaps: boolean;
   },
 ): Content {
-  if (status !== "processed") return status === "failed" ? "upload failed" : status;
+  const unread = status === "processed" ? "" : sayUnread(status);
   const failed = failedCount > 0 && `${formatCount(failedCount)} failed`;
   const flaky = flakyCount > 0 && `${formatCount(flakyCount)} flaky`;
   if (!failed && failedWithoutTest) {
-    return [together(glyph("failed"), " red"), " without a failed test"];
+    return [together(glyph("failed"), " red"), " without a failed test", unread && `, ${unread}`];
   }
   if (!failed && !flaky) {
+    if (unread) return unread;
     return hasGaps
       ? together(glyph("unknown"), " not whole")
       : together(glyph("passed"), " passed");
@@ -300,6 +301,11 @@ export function buildOutcome(
   return [
     together(glyph(failed ? "failed" : "flaky"), " ", failed || flaky),
     failed && flaky && [", ", flaky],
-    !failed && hasGaps && ", not whole",
+    unread ? `, ${unread}` : !failed && hasGaps && ", not whole",
   ];
+}
+
+/** What became of an upload whose results are not known. */
+function sayUnread(status: Exclude<BuildRow["status"], "processed">) {
+  return status === "failed" ? "upload failed" : status;
 }

@@ -314,6 +314,16 @@ describeWithDatabases("the pages", (database) => {
     const failed = await read(`/repos/acme/odd/builds/${failedId}`);
     assert.match(failed.text, /could not be read/);
     assert.doesNotMatch(failed.text, /second attempt/);
+    const half = await acme.addRepository("acme", "half");
+    await acme.upload(half, failures, { buildUrl: "job 8" });
+    await database().sql`
+      insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
+        commit_oid, build_url, data_version)
+      values (${half.repositoryId}, decode(${failedId}, 'hex'),
+        to_timestamp(${NOW}), to_timestamp(${NOW}), 'failed', 'k', 'c', 'job 8', 1)`;
+    for (const path of ["/repos/acme/half", "/repos/acme/half/builds"]) {
+      assert.match((await read(path)).text, /2 failed\s*, upload failed/, path);
+    }
   });
 
   it("revalidate with entity tags, and change with the day", async () => {

@@ -205,7 +205,7 @@ function viewOf(
 /** What to do, in one or two sentences. */
 function nextStep(
   tests: readonly FailedTest[],
-  { failed_test_ids, failed_without_test: isRed, whole, not_whole }: BuildOutcome,
+  { failed_test_ids, failed_without_test: isRed, whole, not_whole, submissions }: BuildOutcome,
 ): string {
   const count = failed_test_ids.length;
   const why = cut(not_whole.join("; "), MAX_REASON_CHARACTERS);
@@ -216,6 +216,9 @@ function nextStep(
   const [first] = tests;
   if (!first) {
     if (isRed) return red.trim() + partly;
+    if (submissions.every(({ status }) => status !== "processed")) {
+      return `Its tests are not known (${why}): look at the log of the job.`;
+    }
     return whole === false
       ? `No test failed, but the run is not whole (${why}): look at the log of the job.`
       : "No test failed. If the job is red, look at its log.";

@@ -17,6 +17,7 @@ const submission = v.object({
   commit_oid: v.string(),
   branch: v.string(),
   recorded_at: v.string(),
+  status: v.string(),
   environment: v.optional(v.string(), ""),
   job: v.optional(v.string(), ""),
   shard: v.optional(v.string(), ""),

@@ -23,7 +23,7 @@ function upload({ ran = 50, ...more }: Partial<ComparedUpload> & { ran?: number 
     job: "unit",
     shard: "",
     attempt: "1",
-    isProcessed: true,
+    status: "processed" as const,
     counts: { ran, skipped: 0 },
     gaps: NO_GAPS,
     earlier: EARLIER,
@@ -65,7 +65,11 @@ describe("a build", () => {
       const unnamed = { job: "", earlier: UNKNOWN, gaps: { ...NO_GAPS, [gap]: 1 } };
       assert.deepEqual(of(upload(unnamed)), not(said.replace(" (unit)", "")));
     }
-    assert.deepEqual(of(upload({ isProcessed: false })), not("an upload is not read yet (unit)"));
+    assert.deepEqual(of(upload({ status: "processing" })), not("an upload is not read yet (unit)"));
+    assert.deepEqual(
+      of(upload({ status: "failed", job: "" })),
+      not("the reports of an upload could not be read"),
+    );
   });
 
   it("is whole when a job that was not whole was run again as a whole", () => {

@@ -407,4 +407,18 @@ describeWithDatabase("get_build_verdicts", (database) => {
     assert.equal(found.evidence, "seen_elsewhere");
     assert.equal(found.last_seen, formatTimestamp(NOW - 20 * DAY));
   });
+
+  it("does not say that no test failed in a build whose reports could not be read", async () => {
+    await database().sql`
+      insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
+        commit_oid, branch, build_url, data_version)
+      values (${shop.repositoryId}, decode(${"6ab1".padEnd(24, "7")}, 'hex'), to_timestamp(${NOW}),
+        to_timestamp(${NOW}), 'failed', 'k', 'f6f6f6f', 'unread', ${`${BUILD}700`}, 1)`;
+    const { next_step, failed } = await call({ branch: "unread" });
+    assert.deepEqual(failed, []);
+    assert.equal(
+      next_step,
+      "Its tests are not known (the reports of an upload could not be read): look at the log of the job.",
+    );
+  });
 });
