@@ -14,7 +14,7 @@ import { isTransient } from "../connection/errors.ts";
 import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
 import { loadOwnersOfTests } from "../read/owners.ts";
 import { loadRuns } from "../read/runs.ts";
-import { quarantineColumns } from "../read/fragments.ts";
+import { isRecordedSince, quarantineColumns } from "../read/fragments.ts";
 import { lockRepository } from "../write/repository_row.ts";
 import { writeTransaction } from "../write/transaction.ts";
 import { addWebhookMessages, loadSubscribedEvents } from "../write/webhook_messages.ts";
@@ -86,7 +86,7 @@ async function listCandidates(
 
 type TestRow = TestIdentity & { testNo: number; testHash: number };
 
-/** Tests that were announced as flaky, had no disruption since, and passed often enough. */
+/** Tests that were announced as flaky, had no failure on any branch for long enough, and passed often enough. */
 async function addCalmTests(tx: Queryable, repository: Repository, now: number): Promise<void> {
   const { repositoryId, organizationId, idPrefix } = repository;
   const announced = await tx<{ id: string }[]>`
@@ -98,7 +98,6 @@ async function addCalmTests(tx: Queryable, repository: Repository, now: number):
           and e.delivery_id > d.delivery_id and e.subjects @> array[s.id]
           and e.event = 'test.calm')`;
   const quietSince = now - CALM_AFTER.quietSeconds;
-  const firstId = firstSubmissionId(quietSince);
   const hashes = announced.map(({ id }) => parseTestId(id)!.testHash);
   const quiet = await tx<TestRow[]>`
     select t.test_no as "testNo", t.test_hash::float8 as "testHash", suite, class, name, file
@@ -106,9 +105,9 @@ async function addCalmTests(tx: Queryable, repository: Repository, now: number):
     where t.repository_id = ${repositoryId}
       and t.test_hash = any(${arrayOf(hashes)}::text::bigint[])
       and not exists (
-        select 1 from disruptive_test d
-        where d.repository_id = ${repositoryId} and d.test_no = t.test_no
-          and d.latest_submission_id >= decode(${firstId}, 'hex'))
+        select 1 from negative_result n
+        where n.repository_id = ${repositoryId} and n.test_no = t.test_no
+          and ${isRecordedSince(tx, firstSubmissionId(quietSince))})
     order by t.test_hash`;
   if (quiet.length === 0) return;
   const runs = await loadRuns(tx, { repositoryId, columns: ["results"], since: quietSince });

@@ -26,7 +26,7 @@ export const OPENING_EVENTS: Partial<Record<WebhookEvent, WebhookEvent>> = {
  */
 export const FLAKY_SINCE = { disruptions: 3, codeVersions: 3 };
 
-/** It is announced as calm after this long without a disruption and this many passes: silence is not a pass. */
+/** It is announced as calm after this long without a failure and this many passes: silence is not a pass. */
 export const CALM_AFTER = { quietSeconds: WINDOW_SECONDS, passes: 10 };
 
 /** An outage is over after this many consecutive builds of its job without a mass failure, in any shard. */

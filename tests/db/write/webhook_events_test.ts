@@ -119,6 +119,35 @@ describeWithDatabases("the events of a webhook", (database) => {
     assert.deepEqual(await fixture.sent(), []);
   });
 
+  it("do not call a test calm that failed within 14 days, wherever that was and however often it passed", async () => {
+    const fixture = await create();
+    await fixture.addWebhook();
+    await fixture.makeFlaky(["a", "half"], { message: "connection refused" });
+    assert.deepEqual(await fixture.sent(), ["test.flaky a half"]);
+    fixture.now += 10 * DAY;
+    // Once, without a rerun: no disruption.
+    await fixture.upload("bbbbbbb", { a: "-" }, { branch: "other", environment: "arm" });
+    fixture.now += 5 * DAY;
+    for (let no = 0; no < 10; no++) {
+      await fixture.upload(`ccccccc${no}`, { a: "+", half: "+" });
+      await fixture.upload(`ddddddd${no}`, { half: "-" });
+    }
+    assert.deepEqual(await fixture.sent(), []);
+    fixture.now += 9 * DAY;
+    assert.deepEqual(await fixture.sent(), []);
+    fixture.now += 1;
+    const [message, ...more] = await fixture.send();
+    assert.deepEqual(more, []);
+    assert.equal(message!.body.type, "test.calm");
+    const { tests } = message!.body.data;
+    assert.deepEqual(
+      tests.map(({ name, passes }: { name: string; passes: number }) => [name, passes]),
+      [
+        ["a", 10],
+      ],
+    );
+  });
+
   it("make one message of the tests that one cause makes flaky, within the hour too", async () => {
     const fixture = await create();
     await fixture.addWebhook();

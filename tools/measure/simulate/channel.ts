@@ -12,7 +12,7 @@ import { HOUR } from "./simulated_repository.ts";
 export interface ChannelRules {
   /** Disruptions and code versions in the window at which a test is announced as flaky. */
   flakySince: { disruptions: number; codeVersions: number };
-  /** Seconds without a disruption, and passes in them, after which it is announced as calm. */
+  /** Seconds without a failure, and passes in them, after which it is announced as calm. */
   calmAfter: { quietSeconds: number; passes: number };
   outageEndsAfterBuilds: number;
   /** Whether messages of one cause within an hour become one. */
@@ -50,7 +50,7 @@ export interface DisruptedTest {
 /** A channel that a webhook sends to. */
 export class Channel {
   readonly #rules: ChannelRules;
-  /** When each flaky test was last disrupted, and how often it passed since. */
+  /** When each flaky test last failed, and how often it passed since. */
   readonly #open = new Map<string, { since: number; passes: number }>();
   readonly #sentAt: number[] = [];
   /** When the latest message of a cause is due. */
@@ -65,13 +65,14 @@ export class Channel {
     this.#rules = rules;
   }
 
-  /** Adds a build; `passed` are the announced tests that passed in it. */
+  /** Adds a build. */
   add(
-    { at, isOutage, disrupted, hasPassed }: {
+    { at, isOutage, disrupted, resultsOf }: {
       at: number;
       isOutage: boolean;
       disrupted: readonly DisruptedTest[];
-      hasPassed(name: string): boolean;
+      /** Whether each attempt of a test passed; `[]` when it did not run. */
+      resultsOf(name: string): readonly boolean[];
     },
   ): void {
     this.#normalRuns = isOutage ? 0 : this.#normalRuns + 1;
@@ -82,11 +83,13 @@ export class Channel {
         this.#send(isOutage ? "outage started" : "outage ended", at);
       }
     }
-    for (const [name, test] of this.#open) if (hasPassed(name)) test.passes++;
+    for (const [name, test] of this.#open) {
+      const results = resultsOf(name);
+      if (results.includes(false)) Object.assign(test, { since: at, passes: 0 });
+      else if (results.length > 0) test.passes++;
+    }
     for (const { name, cause, disruptions } of disrupted) {
-      const open = this.#open.get(name);
-      if (open) Object.assign(open, { since: at, passes: 0 });
-      else if (this.#becomesFlaky(disruptions)) {
+      if (!this.#open.has(name) && this.#becomesFlaky(disruptions)) {
         this.#open.set(name, { since: at, passes: 0 });
         this.#flaky.set(name, [...this.#flaky.get(name) ?? [], at]);
         this.#send(`flaky ${cause}`, at);

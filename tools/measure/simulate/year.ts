@@ -281,7 +281,7 @@ class Year {
         cause: newRuns.at(-1)!.causes.at(-1)!,
         disruptions: this.#disruptionsInWindow(name, newRuns),
       })),
-      hasPassed: (name) => this.#runs.get(name)!.at(-1)!.results.includes(true),
+      resultsOf: (name) => this.#runs.get(name)!.at(-1)!.results,
     });
   }
 
