@@ -5,12 +5,12 @@ import { wilsonLowerBound } from "../../lib/analysis/wilson.ts";
 import { coverageBadge, flakinessBadge } from "../../lib/badge/badge.ts";
 import { shownPercentage } from "../../lib/badge/percentage.ts";
 import { formatRepositoryName } from "../../lib/base/repository_name.ts";
-import { formatCount, formatDuration } from "../../lib/base/text.ts";
+import { formatCount, formatDuration, plural } from "../../lib/base/text.ts";
 import { weeksAgo } from "../../lib/base/time.ts";
 import { glyph, shareBar, sparkline } from "../../lib/html/charts.ts";
 import { factLine, type KeyFigure, table, together } from "../../lib/html/elements.ts";
 import { type Content, type Markup, markup } from "../../lib/html/markup.ts";
-import { changeOf, changeOfShare, changeText, NEVER_RERUN, share, shareText } from "./flakiness.ts";
+import { changeOf, changeOfShare, NEVER_RERUN, share, shareText } from "./flakiness.ts";
 import type { PageRequest } from "./page.ts";
 
 /** Weeks of the trend, and of the cost of flaky failures. */
@@ -123,7 +123,7 @@ export function sorted(overviews: readonly Listed[], order: typeof ORDERS[number
 export function totals(overviews: readonly Listed[]): Markup {
   const now = sumOfBuilds(overviews.map(({ builds }) => builds));
   const before = sumOfBuilds(overviews.map(({ buildsBefore }) => buildsBefore));
-  const change = changeText(now, before);
+  const change = changeOf(now, before);
   const sum = (count: (one: Listed) => number) =>
     overviews.reduce((total, one) => total + count(one), 0);
   const quarantinedCount = sum(({ quarantinedTestCount }) => quarantinedTestCount);
@@ -133,14 +133,14 @@ export function totals(overviews: readonly Listed[]): Markup {
       "Flakiness",
       shareText(now),
       now.hasReruns
-        ? ["in 14 days", change && `, ${change.replace("in the 14 days before", "before")}`]
+        ? `of ${plural(now.buildCount, "build")} in 14 days${change && `, ${change}`}`
         : NEVER_RERUN,
       "wide",
     ],
     ["Broken tests", formatCount(sum(({ brokenTestCount }) => brokenTestCount)), null, "wide"],
     ["Flaky tests", formatCount(sum(({ flakyTestCount }) => flakyTestCount)), null, "wide"],
     ["Quarantined", formatCount(quarantinedCount), null, "wide"],
-    ["Builds", formatCount(now.buildCount), null, "wide"],
+    ...now.hasReruns ? [] : [["Builds", formatCount(now.buildCount), null, "wide"] as const],
   );
 }
 
