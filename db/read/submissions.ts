@@ -146,8 +146,9 @@ export async function loadBuildOfRun(
 }
 
 /**
- * The submissions of the build that a submission belongs to: those with its build URL within a day of
- * it, newest first; that one alone without a URL.
+ * The submissions of the build that a submission belongs to, newest first: those with its build URL and its commit,
+ * however much later a job was run again, or within a day of it; that one alone without a URL. An address that is
+ * the same in each run of CI, which is a mistake of its configuration, does not make all of them one page.
  */
 export async function loadBuild(
   sql: Queryable,
@@ -165,9 +166,13 @@ export async function loadBuild(
       ) end as gaps
     from submission o
     join submission s on s.repository_id = o.repository_id
-      and s.submission_id >= decode(${firstSubmissionId(recordedAt - SECONDS_PER_DAY)}, 'hex')
-      and s.submission_id < decode(${firstSubmissionId(recordedAt + SECONDS_PER_DAY)}, 'hex')
-      and (s.submission_id = o.submission_id or s.build_url = o.build_url and o.build_url <> '')
+      and (s.submission_id = o.submission_id
+        or s.build_url <> '' and md5(s.build_url) = md5(o.build_url) and s.build_url = o.build_url
+          and (s.commit_oid = o.commit_oid
+            or s.submission_id >= decode(${firstSubmissionId(recordedAt - SECONDS_PER_DAY)}, 'hex')
+              and s.submission_id < decode(${
+    firstSubmissionId(recordedAt + SECONDS_PER_DAY)
+  }, 'hex')))
     where o.repository_id = ${repositoryId} and o.submission_id = decode(${submissionId}, 'hex')
     order by s.submission_id desc`;
 }

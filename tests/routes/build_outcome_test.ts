@@ -56,6 +56,15 @@ const BUILDS: [title: string, legs: Leg[], ended: Ended][] = [
   ["a late upload of an earlier attempt", [[false, attempt("2")], [true, attempt("1")]], PASSED],
   ["a job that was run again in unknown attempts", [[true], [false]], PASSED],
   [
+    "a job of which another was run again on the next working day",
+    [
+      [true, attempt("1", { job: "unit", recordedAt: NOW - 3 * DAY })],
+      [false, attempt("1", { job: "browser", recordedAt: NOW - 3 * DAY })],
+      [false, attempt("2", { job: "browser" })],
+    ],
+    FAILED,
+  ],
+  [
     "a command that failed, and not when it was run again",
     [[false, attempt("1", { exitCode: 1 })], [false, attempt("2", { exitCode: 0 })]],
     PASSED,
