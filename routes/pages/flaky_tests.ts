@@ -225,7 +225,8 @@ async function nothingFound(page: ListPage): Promise<Markup> {
   }
   return emptyState(
     `No test failed in the last ${days} days on code on which it also passed. Flaky tests show when ` +
-      "a commit is tested twice, or when tests are retried.",
+      "a commit is tested twice, or when tests are retried. Those that fail now and then and are never run " +
+      "again are on the page of their repository.",
   );
 }
 

@@ -278,7 +278,10 @@ ${at(group.lastRecordedAt)}</small>`;
   return markup`${shown}${rarer}`;
 }
 
-/** Says where a test fails that passes elsewhere: `Fails on Windows-X64 only`; nothing if it was `named` before. */
+/**
+ * Says where a test failed that passed elsewhere, which may be chance: `failed on Windows-X64 only`; nothing if it was
+ * `named` before.
+ */
 function failsOnlyIn(submissions: readonly SubmissionRuns[], named: string | null): Markup | "" {
   const totals = [...Map.groupBy(submissions, ({ environment }) => environment)]
     .map(([environment, parts]) => ({ environment, ...totalsOf(parts) }))
@@ -288,11 +291,11 @@ function failsOnlyIn(submissions: readonly SubmissionRuns[], named: string | nul
   if (!only || failing.length > 1 || totals.length < 2 || only.environment === named) return "";
   const others = totals.filter((one) => one !== only);
   const elsewhere = others.reduce((sum, { countedResultCount }) => sum + countedResultCount, 0);
-  return markup`<p>Fails on <b>${only.environment || "an unknown environment"}</b> only: ${
-    plural(only.negativeResultCount, "failure")
-  } in ${plural(only.countedResultCount, "result")} there, none in ${
-    plural(elsewhere, "result")
-  } elsewhere, in 14 days on all branches.</p>`;
+  return markup`<p>In 14 days it failed on <b>${
+    only.environment || "an unknown environment"
+  }</b> only: ${plural(only.negativeResultCount, "failure")} in ${
+    plural(only.countedResultCount, "result")
+  } there, none in ${plural(elsewhere, "result")} elsewhere, on all branches.</p>`;
 }
 
 /** Nothing when there is only one environment. */

@@ -85,7 +85,7 @@ export const testsPage = definePage({
     const rows = tests.map((test) => [
       link.test(test.id, test),
       link.repository(test.repository),
-      stateOf(states.get(test.id), page),
+      flakinessOf(states.get(test.id), page),
     ]);
     const range = shownRange({ offset, count, shown: tests.length });
     return {
@@ -96,7 +96,7 @@ ${filters(page)}
 ${
         tests.length > 0
           ? markup`<p>${plural(count, "test")}${range}</p>
-${table("Tests", ["Test|name", "Repository", "State"], rows)}`
+${table("Tests", ["Test|name", "Repository", "Flaky or quarantined"], rows)}`
           : page.repositories.length === 0
           ? await nothingUploaded(page)
           : emptyState("No test matches. Remove a word of the search, or the repository.")
@@ -133,8 +133,8 @@ function foundItem(
   };
 }
 
-/** The state of a test; nothing if it is neither flaky nor quarantined. */
-function stateOf(test: TrackedTest | undefined, { at }: PageRequest): Content {
+/** Whether a test is flaky or quarantined; nothing if it is neither. */
+function flakinessOf(test: TrackedTest | undefined, { at }: PageRequest): Content {
   if (!test) return "";
   const share = test.disruptionCount > 0 &&
     markup`<small>${formatPercent(disruptivenessThousandths(test))} of its results</small>`;

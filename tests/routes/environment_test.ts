@@ -30,7 +30,7 @@ describeWithDatabase("the environment of a submission", (database) => {
     const page = await (await fixture.get(`/tests/${idOf(shop, { name: "a" })}`)).text();
     assert.match(
       page,
-      /Fails on <b>Windows-X64<\/b> only: 2 failures in 2 results there, none in 2 results elsewhere/,
+      /In 14 days it failed on <b>Windows-X64<\/b> only: 2 failures in 2 results there, none in 2 results elsewhere/,
     );
     assert.match(page, /Results by environment/);
   });
@@ -52,7 +52,7 @@ describeWithDatabase("the environment of a submission", (database) => {
     }
     await fixture.upload(repository, [failure], { ...at("linux", 90), branch: "fix" });
     const page = await (await fixture.get(`/tests/${idOf(repository, { name: "a" })}`)).text();
-    assert.match(page, /Fails on <b>linux<\/b> only: 1 failure in 41 results there/);
+    assert.match(page, /In 14 days it failed on <b>linux<\/b> only: 1 failure in 41 results there/);
   });
 
   it("is shown and filters", async () => {
