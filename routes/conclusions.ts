@@ -59,7 +59,9 @@ export const conclusions = defineJsonRoute({
       score,
       "The same of always saying how many failures were not the change",
     ),
-    base_branch: schemas.text("The base branch"),
+    base_branch: schemas.text(
+      'The base branch, "" where no upload of the last 90 days names its branch',
+    ),
   }),
   resource: "repository in path",
   dependsOn: "second",
@@ -78,7 +80,7 @@ export const conclusions = defineJsonRoute({
       })),
       brier: record.brier,
       brier_base_rate: record.brierBaseRate,
-      base_branch: record.baseBranch,
+      base_branch: record.isBaseNamed ? record.base : "",
     };
   },
 });

@@ -162,7 +162,9 @@ export const verdicts = defineJsonRoute({
       v.boolean(),
       "Whether the run ended red without a failed test: by run_exit_code, or as it is stored",
     ),
-    base_branch: schemas.text("The base branch"),
+    base_branch: schemas.text(
+      'The base branch, "" where no upload of the last 90 days names its branch',
+    ),
     mass_failure: schemas.described(
       v.nullable(v.picklist(["outage", "together"])),
       "Of a run in which more than 20 % of at least 20 tests failed. outage: at least half of them have a " +

@@ -1,6 +1,8 @@
 /** Read-only queries for `doctor`, one function per subject. */
+import { compareTexts } from "../../lib/base/text.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
+import { loadBase } from "../read/base_branch.ts";
 
 export interface ServerState {
   /** Such as `15.8`. */
@@ -106,6 +108,21 @@ export async function loadFreshness(
       order by s.submission_id desc limit 1
     ) newest on true`;
   return row!;
+}
+
+/** The repositories with uploads of which none names its branch, such as `acme/shop`, sorted. */
+export async function loadRepositoriesWithoutBranch(
+  sql: Queryable,
+  { now }: { now: number },
+): Promise<string[]> {
+  const candidates = await sql<{ repositoryId: number; repository: string }[]>`
+    select repository_id::float8 as "repositoryId", owner || '/' || name as repository
+    from repository where base_branch is null and default_branch is null`;
+  const found: string[] = [];
+  for (const { repository, repositoryId } of candidates) {
+    if (!(await loadBase(sql, { repositoryId, now })).isBaseNamed) found.push(repository);
+  }
+  return found.sort(compareTexts);
 }
 
 /** The latest notes of submissions that begin with some words, of each repository one for each beginning. */

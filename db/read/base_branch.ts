@@ -1,4 +1,9 @@
-import { BASE_DAYS, DEFAULT_BASE, USUAL_BASE_BRANCHES } from "../../lib/evidence/base_branch.ts";
+import {
+  type Base,
+  BASE_DAYS,
+  DEFAULT_BASE,
+  USUAL_BASE_BRANCHES,
+} from "../../lib/evidence/base_branch.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { arrayOf, type Queryable, textsIn } from "../connection/sql.ts";
@@ -13,11 +18,19 @@ import { buildKeyOf } from "./fragments.ts";
  */
 export async function loadBaseBranch(
   sql: Queryable,
-  { repositoryId, now }: { repositoryId: number; now: number },
+  options: { repositoryId: number; now: number },
 ): Promise<string> {
+  return (await loadBase(sql, options)).base;
+}
+
+/** The base branch as {@linkcode loadBaseBranch}, and whether it is more than a guess. */
+export async function loadBase(
+  sql: Queryable,
+  { repositoryId, now }: { repositoryId: number; now: number },
+): Promise<Base> {
   const isBuild = sql`s.repository_id = ${repositoryId} and s.status = 'processed'
     and s.submission_id >= decode(${firstSubmissionId(now - BASE_DAYS * SECONDS_PER_DAY)}, 'hex')`;
-  // The first two of `coalesce` are what `knownBaseBranch` knows.
+  // The first two of `coalesce` are what `knownBaseBranch` knows; the last is `''` with builds that name no branch.
   const [row] = await sql<{ branch: string | null }[]>`
     select coalesce(r.base_branch, r.default_branch, (
       select b.branch
@@ -29,10 +42,11 @@ export async function loadBaseBranch(
       where ${isBuild} and s.branch > ''
       group by s.branch
       order by count(distinct ${buildKeyOf(sql)}) desc, s.branch collate "C" limit 1
-    )) as branch
+    ), (select '' from submission s where ${isBuild} limit 1)) as branch
     from repository r
     where r.repository_id = ${repositoryId}`;
-  return row?.branch ?? DEFAULT_BASE;
+  const branch = row?.branch ?? null;
+  return { base: branch || DEFAULT_BASE, isBaseNamed: branch !== "" };
 }
 
 /**

@@ -18,6 +18,7 @@ interface BuildOutcome extends Awaited<ReturnType<typeof loadWholeness>> {
   retried: BuildFailure[];
   /** Submissions that ended red without a failed test, and were not run again since. */
   red: BuildPart[];
+  /** `""` where no upload names its branch. */
   baseBranch: string;
   /** By submission. */
   conclusions: ReadonlyMap<string, ConclusionsOfTests>;
@@ -30,12 +31,12 @@ export async function loadBuildOutcome(
 ): Promise<BuildOutcome> {
   const parts = await loadBuild(tx, build);
   const submissionIds = parts.map(({ submissionId }) => submissionId);
-  const [failures, { baseBranch, conclusions }] = await Promise.all([
+  const [failures, { base, isBaseNamed, conclusions }] = await Promise.all([
     loadBuildFailures(tx, { ...build, submissionIds }),
     loadBuildConclusions(tx, { ...build, submissionIds }),
   ]);
   const { repositoryId } = build;
-  const whole = await loadWholeness(tx, { repositoryId, parts, base: basePatterns(baseBranch) });
+  const whole = await loadWholeness(tx, { repositoryId, parts, base: basePatterns(base) });
   const rankOf = (testNo: number, submissionId: string) => {
     const blame = conclusions.get(submissionId)?.get(testNo)?.blame;
     return blame ? BLAMES.indexOf(blame) : -1;
@@ -52,7 +53,7 @@ export async function loadBuildOutcome(
     failed: failures.filter(({ failedIn }) => failedIn.length > 0).map(mostYours),
     retried: failures.filter(({ failedIn }) => failedIn.length === 0),
     red: redUploads(parts),
-    baseBranch,
+    baseBranch: isBaseNamed ? base : "",
     conclusions,
     ...whole,
   };

@@ -1,5 +1,6 @@
 // Tests: tests/routes/conclusions_test.ts
 import { firstSubmissionId } from "../../lib/base/identity.ts";
+import type { Base } from "../../lib/evidence/base_branch.ts";
 import type { Evidence } from "../../lib/evidence/evidence.ts";
 import {
   type ConclusionRecord,
@@ -9,7 +10,7 @@ import {
 import type { ShareSource } from "../../lib/evidence/shares.ts";
 import type { Truth } from "../../lib/evidence/truth.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { loadBaseBranch } from "./base_branch.ts";
+import { loadBase } from "./base_branch.ts";
 import { countsOnce } from "./fragments.ts";
 
 interface Row {
@@ -34,11 +35,11 @@ export async function loadConclusionRecord(
     now: number;
     since: number;
   },
-): Promise<ConclusionRecord & { baseBranch: string }> {
+): Promise<ConclusionRecord & Base> {
   // Nearly every failure has a share of its own: only those that count for the scores are read.
   const isScored = sql`truth is not null and evidence <> 'passed_here'`;
-  const [baseBranch, rows] = await Promise.all([
-    loadBaseBranch(sql, { repositoryId, now }),
+  const [base, rows] = await Promise.all([
+    loadBase(sql, { repositoryId, now }),
     sql<Row[]>`
       select evidence, is_on_base as "isOnBase",
         case when ${isScored} then share_not_the_change end as "notTheChange",
@@ -53,5 +54,5 @@ export async function loadConclusionRecord(
     ...row,
     share: notTheChange === null ? null : { notTheChange, of: of!, from: from! },
   }));
-  return { baseBranch, ...conclusionRecord(failures) };
+  return { ...base, ...conclusionRecord(failures) };
 }

@@ -4,13 +4,13 @@ import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import { SelectedTests } from "../../lib/analysis/run.ts";
 import { recordedAtOf } from "../../lib/base/identity.ts";
 import { WINDOW_SECONDS } from "../../lib/base/time.ts";
-import { basePatterns } from "../../lib/evidence/base_branch.ts";
+import { type Base, basePatterns } from "../../lib/evidence/base_branch.ts";
 import type { Evidence, MassFailure } from "../../lib/evidence/evidence.ts";
 import { storedMassFailure } from "../../lib/evidence/mass_failure.ts";
 import type { Conclusion } from "../../lib/evidence/said.ts";
 import { blameOf, type ShareSource } from "../../lib/evidence/shares.ts";
 import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
-import { loadBaseBranch } from "./base_branch.ts";
+import { loadBase, loadBaseBranch } from "./base_branch.ts";
 import { findConclusions } from "./evidence.ts";
 import { type EvidenceRun, isUpload } from "./evidence_run.ts";
 import { loadRuns } from "./runs.ts";
@@ -225,11 +225,15 @@ export async function loadBuildConclusions(
     submissionIds: readonly string[];
     now: number;
   },
-): Promise<{ baseBranch: string; conclusions: ReadonlyMap<string, ConclusionsOfTests> }> {
-  const baseBranch = await loadBaseBranch(tx, { repositoryId, now });
-  const loadBase = () => Promise.resolve(baseBranch);
-  const conclusions = await loadConclusions(tx, { repositoryId, submissionIds, loadBase });
-  return { baseBranch, conclusions };
+): Promise<Base & { conclusions: ReadonlyMap<string, ConclusionsOfTests> }> {
+  const base = await loadBase(tx, { repositoryId, now });
+  const loadName = () => Promise.resolve(base.base);
+  const conclusions = await loadConclusions(tx, {
+    repositoryId,
+    submissionIds,
+    loadBase: loadName,
+  });
+  return { ...base, conclusions };
 }
 
 /** The conclusions on some tests that failed in a submission. */

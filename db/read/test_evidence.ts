@@ -3,7 +3,7 @@
 import { ImpliedPasses } from "../../lib/analysis/repetition/implied_passes.ts";
 import { type Run, SelectedTests } from "../../lib/analysis/run.ts";
 import { areSeveral, severalCommits } from "../../lib/base/commit.ts";
-import { basePatterns } from "../../lib/evidence/base_branch.ts";
+import { type Base, basePatterns } from "../../lib/evidence/base_branch.ts";
 import { JobRuns, type Stopped } from "../../lib/evidence/stopped.ts";
 import { runOutcome } from "../../lib/evidence/outcomes_of_runs.ts";
 import type { Repair } from "../../lib/evidence/repair.ts";
@@ -12,7 +12,7 @@ import { MAX_HISTORY_RUNS, retiredEnvironments } from "../../lib/evidence/stop_r
 import { countedRuns } from "../../lib/evidence/base_runs.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { loadBaseBranch } from "./base_branch.ts";
+import { loadBase } from "./base_branch.ts";
 import { isOfBase } from "./fragments.ts";
 import { eachRun } from "./runs.ts";
 import { loadTestFacts } from "./test_facts.ts";
@@ -26,7 +26,7 @@ type RunOutcome = ReturnType<typeof runOutcome>;
 type BaseRun = HistoryRun & Run<"job" | "shard" | "runner">;
 
 /** How a test ran on the base branch. */
-interface TestHistory {
+interface TestHistory extends Base {
   /** Oldest first, without outages and without runs in which it was only skipped. */
   runs: BaseRun[];
   /** Those that say how it runs now: without environments in which it stopped while it goes on in others. */
@@ -35,7 +35,6 @@ interface TestHistory {
   repair: Repair | null;
   /** What is wrong with the commit that was given; `null` if it is one commit, or unknown. */
   wrongCommit: string | null;
-  base: string;
   /** The last run on the base branch, of any test, in seconds since 1970; 0 without one. */
   latestRunAt: number;
   /** Whether the base branch has runs in an environment from before the first one of the test. */
@@ -61,7 +60,7 @@ export async function loadTestHistory(
     laterCommits?: ReadonlySet<string>;
   },
 ): Promise<TestHistory> {
-  const base = await loadBaseBranch(sql, { repositoryId, now });
+  const { base, isBaseNamed } = await loadBase(sql, { repositoryId, now });
   const filter = { branches: null, environments };
   const where = isOfBase(sql, basePatterns(base));
   const selected = new SelectedTests([testNo]);
@@ -93,6 +92,7 @@ export async function loadTestHistory(
     repair,
     wrongCommit: areSeveral(commits) ? severalCommits(commitOid) : null,
     base,
+    isBaseNamed,
     latestRunAt: all.at(-1)?.recordedAt ?? 0,
     wasAdded: (environment) =>
       wasAdded(counted, { environment, ranIn: (runNo) => counted[runNo]!.outcome !== null }),

@@ -3,7 +3,7 @@
 import { firstSubmissionId, type TestIdentity } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import { passesNeeded } from "../../lib/evidence/calm.ts";
-import { isInactive } from "../../lib/evidence/base_branch.ts";
+import { type Base, isInactive } from "../../lib/evidence/base_branch.ts";
 import type { VersionOutcome } from "../../lib/evidence/segments.ts";
 import { countedRuns } from "../../lib/evidence/base_runs.ts";
 import { BAD_STATES, compareStates, type TestState } from "../../lib/evidence/states.ts";
@@ -17,7 +17,7 @@ import {
 import type { Stopped } from "../../lib/evidence/stopped.ts";
 import type { Environments, Since, TestStateFacts } from "../../lib/evidence/test_evidence.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { loadBaseBranch } from "./base_branch.ts";
+import { loadBase } from "./base_branch.ts";
 import { type BaseRun, loadBaseRuns } from "./base_runs.ts";
 import { isRecordedSince } from "./fragments.ts";
 import { loadIdentities } from "./names_of_tests.ts";
@@ -61,8 +61,7 @@ export interface TestInState extends TestIdentity, TestStateFacts {
 }
 
 /** What the states of all tests of a repository are worked out from. */
-interface BaseHistory {
-  base: string;
+interface BaseHistory extends Base {
   /** The runs on the base branch, oldest first, with those of outages. */
   all: BaseRun[];
   /** The tests with a disruption in the window. */
@@ -159,12 +158,12 @@ export async function loadBaseHistory(
   sql: Queryable,
   window: RepositoryWindow,
 ): Promise<BaseHistory> {
-  const base = await loadBaseBranch(sql, window);
+  const base = await loadBase(sql, window);
   const [all, disruptive] = await Promise.all([
-    loadBaseRuns(sql, { ...window, base }),
+    loadBaseRuns(sql, { ...window, base: base.base }),
     selectDisruptive(sql, window),
   ]);
-  return { base, all, disruptive };
+  return { ...base, all, disruptive };
 }
 
 type States = ReturnType<typeof statesOf>;

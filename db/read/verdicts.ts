@@ -10,7 +10,7 @@ import type { MassFailure } from "../../lib/evidence/evidence.ts";
 import type { CauseCount } from "../../lib/evidence/mass_failure.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import type { Queryable } from "../connection/sql.ts";
-import { loadBaseBranch } from "./base_branch.ts";
+import { loadBase } from "./base_branch.ts";
 import { findOwnConclusions, loadBuildUrls, type ShownConclusion, withUrl } from "./conclusions.ts";
 import { findConclusions } from "./evidence.ts";
 import { type EvidenceRun, findUploadOf } from "./evidence_run.ts";
@@ -41,6 +41,7 @@ interface JudgedTest extends TestIdentity {
 }
 
 interface JudgedRun {
+  /** `""` where no upload names its branch. */
   baseBranch: string;
   /** Patterns of the branches that count as the base branch. */
   base: Patterns;
@@ -77,7 +78,9 @@ export async function loadJudgedRun(
     given: Patterns;
   },
 ): Promise<JudgedRun> {
-  const baseBranch = given?.join(", ") ?? await loadBaseBranch(tx, { repositoryId, now });
+  const { base: baseBranch, isBaseNamed } = given === null
+    ? await loadBase(tx, { repositoryId, now })
+    : { base: given.join(", "), isBaseNamed: true };
   const base = (given ?? [baseBranch]).flatMap(basePatterns);
   const testHashes = tests.map(({ testHash }) => testHash);
   const rows = await selectTests(tx, { repositoryId, testHashes, windowStart, base });
@@ -117,7 +120,7 @@ export async function loadJudgedRun(
     ? await findOwnConclusions(tx, { repositoryId, run: whole, base: baseBranch })
     : null;
   return {
-    baseBranch,
+    baseBranch: isBaseNamed ? baseBranch : "",
     base,
     massFailure: own ? own.massFailure : massFailure,
     tests: stored.map(({ testHash, row }, index) => {

@@ -24,6 +24,16 @@ export function isInactive(
 /** The base branch of a repository without builds. */
 export const DEFAULT_BASE = USUAL_BASE_BRANCHES[0];
 
+/** Said instead of what the base branch has or does not have, where {@linkcode Base.isBaseNamed} is false. */
+export const NO_BRANCH = "no upload names its branch";
+
+/** The base branch of a repository. */
+export interface Base {
+  base: string;
+  /** Whether it has a known name; false where there are uploads and none names its branch. */
+  isBaseNamed: boolean;
+}
+
 /**
  * The base branch of a repository as far as its row says: the one that was set, else the default branch as CI
  * says; `null` when it depends on the builds (`db/read/base_branch.ts`, which has the same rule in SQL).

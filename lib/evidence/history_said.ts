@@ -2,13 +2,12 @@
 /** The history of a test in words. */
 import { shortCommit } from "../base/commit.ts";
 import { formatCount, plural } from "../base/text.ts";
+import { type Base, NO_BRANCH } from "./base_branch.ts";
 import type { Stopped } from "./stopped.ts";
 import type { TestEvidence, TestStateFacts } from "./test_evidence.ts";
 
 /** What the sentences name beyond the evidence. */
-interface Named {
-  /** The base branch. */
-  base: string;
+interface Named extends Base {
   /** A day such as `12 Nov`, from seconds since 1970. */
   day(seconds: number): string;
   /** Whether the base branch has runs from before the test had its first one. */
@@ -18,9 +17,9 @@ interface Named {
 /** `fails in 3.1 % of runs on main (7 of 226, 95 %: 1.3 to 5.9)`. */
 export function sayRate(
   { runs, failures, rate, rateLow, rateHigh }: TestEvidence,
-  { base }: Pick<Named, "base">,
+  { base, isBaseNamed }: Base,
 ): string {
-  if (rate === null) return `has no run on ${base}`;
+  if (rate === null) return isBaseNamed ? `has no run on ${base}` : NO_BRANCH;
   if (failures === 0) {
     return `passed in ${runs === 1 ? "its run" : `all ${plural(runs, "run")}`} on ${base}`;
   }

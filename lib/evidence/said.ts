@@ -3,6 +3,7 @@
 import { formatCount, plural } from "../base/text.ts";
 import { formatDay } from "../base/time.ts";
 import { localDay, type TimeZone } from "../base/time_zone.ts";
+import { NO_BRANCH } from "./base_branch.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Blame, Share } from "./shares.ts";
 
@@ -25,7 +26,7 @@ const BLAME_WORDS: Readonly<Record<Blame, string>> = {
  * A conclusion as a sentence: `not yours: failed the same way in 3 of 210 runs on main, last on 12 Nov; 96 % of
  * failures like this were not the change (160 of 167)`.
  *
- * @param options.base the base branch, escaped where the sentence needs it
+ * @param options.base the base branch, escaped where the sentence needs it; `""` where no upload names its branch
  * @param options.lastOn the day of the submission that it rests on, `""` without one
  */
 export function sayConclusion(
@@ -41,7 +42,7 @@ function sayEvidence(
   { base, lastOn }: { base: string; lastOn: string },
 ): string {
   const last = lastOn === "" ? "" : `, last on ${lastOn}`;
-  const ofBase = `${plural(runs, "run")} on ${base}`;
+  const ofBase = `${plural(runs, "run")} on ${base || "the base branch"}`;
   switch (evidence) {
     case "passed_here":
       return "it also passed on the same code";
@@ -57,7 +58,9 @@ function sayEvidence(
     case "new_cause":
       return `failed before, but never like this${last}`;
     case "new_test":
-      return `${base} has no run of it`;
+      return base === ""
+        ? `${NO_BRANCH}, so there is no run to compare it with`
+        : `${base} has no run of it`;
     case "first":
       return `never failed in ${ofBase}`;
     case "few":
@@ -74,7 +77,9 @@ export function sayFlakyElsewhere(
   { base }: { base: string },
 ): string {
   return evidence === "first"
-    ? `but in none of the ${plural(baseRunCount, "run")} on ${base} that this one is compared with`
+    ? `but in none of the ${plural(baseRunCount, "run")} on ${
+      base || "the base branch"
+    } that this one is compared with`
     : "";
 }
 

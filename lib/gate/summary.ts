@@ -87,7 +87,7 @@ export function summarize(
   decision: ReturnType<typeof decideExitCode>,
   { repository, base, verdicts, otherMassFailures, problem, dryRun, hasPassed }: {
     repository: string;
-    /** The base branch; `""` when unknown. */
+    /** The base branch; `""` where no upload names its branch. */
     base: string;
     verdicts: ReadonlyMap<string, ServiceVerdict> | null;
     /** Of the last two hours. */
@@ -349,7 +349,7 @@ export function sayVerdict(
     share: of && from ? { notTheChange: part ?? 0, of, from } : null,
     baseRunCount: known.base_run_count,
     baseFailedCount: known.base_failed_count,
-  }, { base: base || "the base branch", lastOn: at ? sayDay(parseTimestamp(at), zone) : "" });
+  }, { base, lastOn: at ? sayDay(parseTimestamp(at), zone) : "" });
 }
 
 function otherRunsMarkdown({ other_runs }: MassFailureCounts): string {

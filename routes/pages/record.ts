@@ -75,7 +75,7 @@ function recordSentence({ notYours, yours, unclearCount, rows }: ConclusionRecor
     `change: ${parts.join("; ")}.`;
 }
 
-function recordTable({ rows, baseBranch }: ConclusionRecord): Markup {
+function recordTable({ rows, base }: ConclusionRecord): Markup {
   return table(
     "What became of failures",
     [
@@ -88,7 +88,7 @@ function recordTable({ rows, baseBranch }: ConclusionRecord): Markup {
     ],
     rows.map((row) => [
       EVIDENCE_WORDS[row.evidence],
-      row.isOnBase ? markup`<bdi>${baseBranch}</bdi>` : "others",
+      row.isOnBase ? markup`<bdi>${base}</bdi>` : "others",
       formatCount(row.said),
       formatCount(row.notTheChange),
       formatCount(row.theChange),

@@ -36,7 +36,7 @@ import { buildOutcome } from "./builds.ts";
 import { changeText, inOutages, NEVER_RERUN, shareText } from "./flakiness.ts";
 import { historyCharts } from "./history.ts";
 import { isInNoOtherList } from "../test_states.ts";
-import { brokenSection, rareSections } from "./test_states.ts";
+import { brokenSection, noBranch, rareSections } from "./test_states.ts";
 import { definePage, type PageRequest, placeOf, someTests, uploadCommand } from "./page.ts";
 import {
   CHART_RANGES,
@@ -131,6 +131,7 @@ ${repositoryFigures(page, flakyMicroseconds)}
       } · ${inventoryLink(page, {}, "Flaky tests")}${
         overview.url && markup` · ${externalLink(overview.url, overview.url)}`
       }</p>
+${noBranch(history)}
 ${brokenSection(states, page)}
 ${rareSections(states, page)}
 <div class="pair lists"><section><h2>Tests that cost the most builds</h2>

@@ -40,6 +40,9 @@ import type { TestPage } from "./quarantine.ts";
 
 type TestHistory = Awaited<ReturnType<typeof loadTestHistory>>;
 
+/** What to do where no upload names its branch. */
+export const ADD_BRANCH = markup`add <code>branch=</code> to the upload`;
+
 const MAX_SEGMENTS = 10;
 const MAX_CONDITIONS = 5;
 
@@ -125,16 +128,18 @@ export function baseHistory(
   },
   page: TestPage,
 ): Markup {
-  const { base, runs } = history;
+  const { base, isBaseNamed, runs } = history;
   const { repository, zone } = page;
   const { judged, failing, found } = judge(history, disrupted);
   const { state } = judged;
   const { environment, segments, since } = found;
   const named = (of: TestEvidence) => ({
     base,
+    isBaseNamed,
     day: (seconds: number) => sayDay(seconds, zone),
     wasAdded: history.wasAdded(of.environment),
   });
+  const sinceWhen = saySince(found, named(found));
   const compare = linkToChanges(since, repository, "compare");
   const changes = compare && markup` (${compare})`;
   const hasSeveral = hasSeveralEnvironments(history);
@@ -151,9 +156,11 @@ export function baseHistory(
   }">
 <p><b class="state ${state}">${STATE_WORDS[state]}</b>${
     isElsewhere && ` on branches other than ${base}`
-  }: ${sayRate(found, named(found))}${hasSeveral && inPlace(environment)} ${
-    saySince(found, named(found))
-  }${changes}${before && `; ${before}`}.</p>
+  }: ${sayRate(found, named(found))}${hasSeveral && inPlace(environment)}${
+    sinceWhen && ` ${sinceWhen}`
+  }${changes}${before && `; ${before}`}${
+    !isBaseNamed && runs.length === 0 && markup`: ${ADD_BRANCH}`
+  }.</p>
 ${lastRuns && markup`<p>${lastRuns}.</p>`}
 ${failing && markup`<p>It ${sayRate(judged, named(judged))}${inPlace(judged.environment)}.</p>`}
 ${latest && markup`<p>${latest}</p>`}

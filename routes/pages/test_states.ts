@@ -2,19 +2,26 @@
 /** The tests of a repository that are broken, or fail now and then without being run again. */
 import type { loadTestStates, StoppedTest, TestInState } from "../../db/read/test_states.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
+import type { Base } from "../../lib/evidence/base_branch.ts";
 import { passesNeeded } from "../../lib/evidence/calm.ts";
 import { percent, sayChange, sayFailing } from "../../lib/evidence/history_said.ts";
 import { sayDay } from "../../lib/evidence/said.ts";
-import { table } from "../../lib/html/elements.ts";
+import { emptyState, table } from "../../lib/html/elements.ts";
 import { type Content, markup } from "../../lib/html/markup.ts";
 import type { PageRequest } from "./page.ts";
-import { linkToChanges } from "./test_history.ts";
+import { ADD_BRANCH, linkToChanges } from "./test_history.ts";
 
 const MAX_ROWS = 5;
 
 type States = Awaited<ReturnType<typeof loadTestStates>>;
 
 type StatesPage = PageRequest & { overview: { url: string } };
+
+/** Why no test has a history, in place of the lists; nothing where the base branch is known. */
+export function noBranch({ isBaseNamed }: Pick<Base, "isBaseNamed">): Content {
+  return !isBaseNamed &&
+    emptyState(markup`No upload names its branch: ${ADD_BRANCH}.`);
+}
 
 /** Nothing where no test is broken. */
 export function brokenSection({ tests, base, inactiveSince }: States, page: StatesPage): Content {

@@ -87,7 +87,7 @@ describeWithDatabase("the page of a build", (database) => {
     assert.equal(rows.length, 2);
     for (const row of rows) {
       const [reason] = row.all(".reason");
-      assert.match(reason!.text, /(yours|unclear): (main has no run of it|failed in)/);
+      assert.match(reason!.text, /(yours|unclear): (no upload names its branch|failed in)/);
       assert.equal(row.all("details")[0]!.all(".reason").length, 0);
       assert.match(row.all("a")[0]!.attributes.href!, /tests\/[0-9a-f]{24}$/);
     }

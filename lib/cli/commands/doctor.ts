@@ -6,6 +6,7 @@ import {
   isWriterRefused,
   loadFreshness,
   loadLatestNotes,
+  loadRepositoriesWithoutBranch,
   loadServerState,
   type ServerState,
 } from "../../../db/admin/diagnostics.ts";
@@ -15,6 +16,7 @@ import type { Queryable } from "../../../db/connection/sql.ts";
 import { readDatabaseUrl } from "../../../db/connection/database_url.ts";
 import { inspectEmbedded } from "../../../db/embedded/folder.ts";
 import { loadWorkers, type Worker } from "../../../db/schema/distribute.ts";
+import { NO_BRANCH } from "../../evidence/base_branch.ts";
 import { LEGS_NOTE } from "../../analysis/repetition/submissions.ts";
 import { CHANGING_NAMES_NOTE } from "../../analysis/changing_names.ts";
 import { checkSchema, SCHEMA_VERSION, type SchemaStatus } from "../../../db/schema/migrate.ts";
@@ -212,6 +214,9 @@ async function examineDatabase(
     assessFreshness(await loadFreshness(sql, { windowStart: now - WINDOW_SECONDS }), { now }),
     ...await assessInbox(sql, context),
     ...assessSetAside(await findSetAside(sql)),
+    ...(await loadRepositoriesWithoutBranch(sql, { now })).map((repository) =>
+      warn("uploads", `${repository}: ${NO_BRANCH}`, "add `branch=` to the upload")
+    ),
     ...await noteworthy(sql, { windowStart: now - WINDOW_SECONDS }),
   ];
 }

@@ -118,12 +118,16 @@ export const evidenceCommand: AddCommand = command({
 async function show(
   found: ReturnType<typeof testEvidence>,
   { io }: CommandContext,
-  { base, stopped, wasAdded, commitOid }:
-    & Pick<Awaited<ReturnType<typeof loadTestHistory>>, "base" | "stopped" | "wasAdded">
+  { base, isBaseNamed, stopped, wasAdded, commitOid }:
+    & Pick<
+      Awaited<ReturnType<typeof loadTestHistory>>,
+      "base" | "isBaseNamed" | "stopped" | "wasAdded"
+    >
     & { commitOid: string },
 ): Promise<void> {
   const named = {
     base,
+    isBaseNamed,
     day: (seconds: number) => sayDay(seconds, UTC),
     wasAdded: wasAdded(found.environment),
   };

@@ -317,7 +317,7 @@ async function loadQuarantined(
 const VERDICT_LIST = v.object({
   tests: v.array(SERVICE_VERDICT),
   // A service of an earlier version has neither.
-  base_branch: v.optional(v.string(), ""),
+  base_branch: v.optional(v.string(), "the base branch"),
   mass_failure: v.nullish(v.picklist(["outage", "together"])),
   expected_test_count: v.nullable(v.number()),
   base_test_counts: v.array(v.number()),
@@ -347,7 +347,7 @@ export interface Verdicts {
   otherMassFailures: MassFailureRun[];
   /** What kind of run this is, in which many tests failed. */
   massFailure: MassFailure | null;
-  /** The base branch; `""` when unknown. */
+  /** The base branch; `""` where no upload names its branch. */
   base: string;
 }
 

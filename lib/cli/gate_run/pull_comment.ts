@@ -155,7 +155,8 @@ export async function sectionOfRun(
     said: "",
     evidenceUrl: "",
   });
-  const baseBranch = safeCode(run.verdicts?.base || "the base branch", MAX_BRANCH_CHARACTERS);
+  const branch = run.verdicts?.base ?? "";
+  const baseBranch = branch && safeCode(branch, MAX_BRANCH_CHARACTERS);
   const concluded = (test: TestIdentity) => {
     const known = run.verdicts?.tests.get(identityKey(test));
     return {

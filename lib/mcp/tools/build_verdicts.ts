@@ -6,9 +6,11 @@ import { compareVerdicts, NEW_CAUSE } from "../../analysis/verdict.ts";
 import { isKnownForAll } from "../../gate/rule.ts";
 import {
   type Attempt,
+  baseBranchOf,
   type BuildOutcome,
   findBuild,
   loadVerdicts,
+  type Repo,
   type Submission,
   type Verdict,
   type Wanted,
@@ -100,7 +102,7 @@ export const getBuildVerdicts = defineTool({
     const found = await findBuild(repo, wanted);
     if (found === null) {
       const nothing = { failed_without_test: false, failed: [], flaky: [], whole: null };
-      return { build: null, ...nothing, next_step: nothingFound(wanted) };
+      return { build: null, ...nothing, next_step: await nothingFound(repo, wanted) };
     }
     const { failed, flaky, failed_without_test } = found;
     const [latest] = found.submissions as [Submission];
@@ -234,12 +236,16 @@ function nextStep(
     `Tests with one cause have one reason.${partly}`;
 }
 
-function nothingFound({ build_url, commit, pull, branch }: Wanted): string {
+async function nothingFound(
+  repo: Repo,
+  { build_url, commit, pull, branch }: Wanted,
+): Promise<string> {
   const what = build_url ?? commit ?? (pull === undefined ? branch : `pull request ${pull}`);
-  return what === undefined
-    ? "No build of the base branch in 14 days: give a branch. " +
-      "list_recent_submissions has those that there are."
-    : `No build of ${what} in 14 days: list_recent_submissions has those that there are.`;
+  const others = "list_recent_submissions has those that there are.";
+  if (what !== undefined) return `No build of ${what} in 14 days: ${others}`;
+  return await baseBranchOf(repo) === ""
+    ? `No upload names its branch: add branch= to the upload, and give a commit here. ${others}`
+    : `No build of the base branch in 14 days: give a branch. ${others}`;
 }
 
 /**

@@ -83,7 +83,7 @@ const verdictsPage = v.object({ tests: v.array(verdict) });
 
 const conclusionsPage = v.object({ base_branch: v.string() });
 
-interface Repo {
+export interface Repo {
   owner: string;
   name: string;
   get: Get;
@@ -143,6 +143,7 @@ async function findSubmissions(repo: Repo, wanted: Wanted): Promise<Submission[]
   const { build_url, commit, pull, branch } = wanted;
   const isNamed = [build_url, commit, pull].some((one) => one !== undefined);
   const branches = branch ?? (isNamed ? undefined : await baseBranchOf(repo));
+  if (branches === "") return [];
   const found: Submission[] = [];
   let after: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
@@ -160,7 +161,8 @@ async function findSubmissions(repo: Repo, wanted: Wanted): Promise<Submission[]
   return found;
 }
 
-async function baseBranchOf(repo: Repo): Promise<string> {
+/** `""` where no upload names its branch. */
+export async function baseBranchOf(repo: Repo): Promise<string> {
   const found = await repo.get({
     path: pathOf(repo, "conclusions"),
     query: { days: 1 },

@@ -19,6 +19,7 @@ import {
   isWriterRefused,
   loadFreshness,
   loadLatestNotes,
+  loadRepositoriesWithoutBranch,
   loadServerState,
 } from "../../../db/admin/diagnostics.ts";
 import { judgeAgain } from "../../../db/admin/judge_again.ts";
@@ -616,6 +617,7 @@ async function diagnosis({ database: { sql } }: Program): Promise<void> {
   assert.equal((await findSetAside(sql)).length, 0);
   await loadFreshness(sql, { windowStart: NOON });
   await loadLatestNotes(sql, { windowStart: NOON, beginnings: ["a note"] });
+  await loadRepositoriesWithoutBranch(sql, { now: NOON });
 }
 
 async function transfer(program: Program): Promise<void> {

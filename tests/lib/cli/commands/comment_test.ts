@@ -5,7 +5,13 @@ import { join } from "node:path";
 import { pause } from "../../../../lib/base/delay.ts";
 import { parseComment } from "../../../../lib/comment/sections.ts";
 import { type FakeForge, FORGE_TOKEN, startFakeForge } from "../../forge/fake_forge.ts";
-import { type GateFixture, gateFixture, reportOf, testNamed } from "../gate_run/gate_fixture.ts";
+import {
+  type GateFixture,
+  gateFixture,
+  type Known,
+  reportOf,
+  testNamed,
+} from "../gate_run/gate_fixture.ts";
 import { type Ending, withoutDatabase } from "../run_in_process.ts";
 
 /** What the service knows of the tests. */
@@ -29,8 +35,9 @@ afterEach(async () => {
 
 async function setUp(
   options: Parameters<typeof startFakeForge>[1] = {},
+  known: Known = KNOWN,
 ): Promise<{ fixture: GateFixture; forge: FakeForge }> {
-  const fixture = await gateFixture(KNOWN);
+  const fixture = await gateFixture(known);
   const forge = startFakeForge("github", options);
   closing.push(fixture, forge);
   return { fixture, forge };
@@ -70,6 +77,17 @@ async function run(
 }
 
 describe("comment", () => {
+  it("says of a new test that no upload names its branch, where the service knows no base branch", async () => {
+    const verdicts = [{ ...testNamed("fresh"), evidence: "new_test", blame: "yours" } as const];
+    const given = await setUp({}, { quarantined: [], verdicts, earlier: { base_branch: "" } });
+    const path = await given.fixture.write("report.xml", reportOf({ fresh: "failed" }));
+    await run(given, ["comment", path]);
+    assert.match(
+      given.forge.comments[0]!.body,
+      /probably yours: no upload names its branch, so there is no run to compare it with/,
+    );
+  });
+
   it("says which failures are probably those of the change, and is edited when they are gone", async () => {
     const given = await setUp();
     const path = await given.fixture.write(

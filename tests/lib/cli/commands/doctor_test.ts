@@ -3,10 +3,10 @@ import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
 import process from "node:process";
 import { openDatabase } from "../../../../db/connection/connect.ts";
-import { loadFreshness } from "../../../../db/admin/diagnostics.ts";
+import { loadFreshness, loadRepositoriesWithoutBranch } from "../../../../db/admin/diagnostics.ts";
 import { copyTemplate, describeWithDatabases } from "../../../database.ts";
 import { BUILD } from "../../../../lib/system/build.ts";
-import { createShop, DAY, flaky, NOW } from "../../../routes/fixture.ts";
+import { createFixture, createShop, DAY, flaky, NOW } from "../../../routes/fixture.ts";
 import { commandLine, withoutDatabase } from "../run_in_process.ts";
 
 const cli = commandLine(() => {
@@ -172,6 +172,31 @@ describeWithDatabases("a diagnosis", (database) => {
       newestRecordedAt: NOW - 100,
     });
     assert.equal((await loadFreshness(sql, { windowStart: NOW })).activeRepositoryCount, 0);
+  });
+
+  it("names the repositories of which no upload names its branch", async () => {
+    const { sql } = database();
+    const fixture = await createFixture(database(), { name: "branches" });
+    for (
+      const [name, ...branches] of [["none"], ["unnamed", null], ["old", null, "main"], [
+        "named",
+        null,
+        "fix",
+      ]]
+    ) {
+      const repository = await fixture.addRepository("branches", name!);
+      for (const branch of branches) {
+        const recordedAt = NOW - (name === "old" && branch !== null ? 91 * DAY : 100);
+        await fixture.upload(repository, [{ name: "a" }], { branch: branch!, recordedAt });
+      }
+    }
+    const told = await fixture.addRepository("branches", "told");
+    await fixture.upload(told, [{ name: "a" }], { defaultBranch: "next" });
+    const found = await loadRepositoriesWithoutBranch(sql, { now: NOW });
+    assert.deepEqual(found.filter((name) => name.startsWith("branches/")), [
+      "branches/old",
+      "branches/unnamed",
+    ]);
   });
 });
 

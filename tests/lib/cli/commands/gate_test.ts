@@ -169,6 +169,16 @@ describe("gate around a command", () => {
     ]);
   });
 
+  it("says of a new test that no upload names its branch, where the service knows no base branch", async () => {
+    const known = { quarantined: [], earlier: { base_branch: "" } };
+    const verdicts = [{ ...testNamed("fresh"), evidence: "new_test", blame: "yours" } as const];
+    const { stdout } = await runGate({ ...known, verdicts }, { fresh: "failed" });
+    assert.match(
+      stdout,
+      /probably yours: no upload names its branch, so there is no run to compare it with$/m,
+    );
+  });
+
   it("is as the command for a crash", async () => {
     const created = await fixture(FLAKY);
     const path = await created.write("report.xml", reportOf({ flaky: "failed" }));

@@ -36,6 +36,7 @@ export interface Known {
 }
 
 interface EarlierAnswer {
+  base_branch?: string;
   expected_test_count: number | null;
   base_test_counts: number[];
   expected_skipped_count: number | null;

@@ -408,6 +408,14 @@ describeWithDatabase("get_build_verdicts", (database) => {
     assert.equal(found.last_seen, formatTimestamp(NOW - 20 * DAY));
   });
 
+  it("says that no upload names its branch, where there is no base branch to search", async () => {
+    const nameless = await fixture.addRepository("acme", "nameless");
+    await fixture.upload(nameless, [failing("hidden")], { buildUrl: `${BUILD}800` });
+    const { build, next_step } = await call({ repository: "acme/nameless" });
+    assert.equal(build, null);
+    assert.match(next_step, /^No upload names its branch: add branch= to the upload/);
+  });
+
   it("does not say that no test failed in a build whose reports could not be read", async () => {
     await database().sql`
       insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
