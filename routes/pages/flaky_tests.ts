@@ -249,6 +249,8 @@ function testTable(
   const rows = list.map(({ tests: [test, ...others], buildCount, groupedBy }) => {
     const { latestDisruption: latest, quarantine } = test;
     const author = quarantine?.quarantinedBy && ` by ${quarantine.quarantinedBy}`;
+    const where = quarantine?.quarantineEnvironment &&
+      `, in ${quarantine.quarantineEnvironment} only`;
     const reason = quarantine?.quarantineReason && `: ${quarantine.quarantineReason}`;
     const end = quarantine?.quarantineOwner
       ? markup`Owner: ${link.owner(quarantine.quarantineOwner)}; end`
@@ -282,7 +284,8 @@ function testTable(
         }</summary>${group}</details>`
         : line,
       markup`<small class="narrow">${repository}</small>`,
-      quarantine && markup`<small>Quarantined ${at(quarantine.quarantinedAt)}${author}${reason}.
+      quarantine &&
+      markup`<small>Quarantined ${at(quarantine.quarantinedAt)}${author}${where}${reason}.
 ${end}: ${at(quarantine.quarantineExpiresAt)}.</small>`,
     ];
     return [

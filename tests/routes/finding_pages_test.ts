@@ -25,7 +25,7 @@ describeWithDatabase("the pages to find tests", (database) => {
     await quarantine(database(), idOf(shop, { name: "pays twice" }), {
       quarantineReason: "slow bank",
       quarantineExpiresAt: NOW + 3 * DAY,
-      quarantineEnvironment: null,
+      quarantineEnvironment: "Windows*",
     });
     await quarantine(database(), idOf(web, { name: "nobody's" }), { quarantineOwner: "eve" });
     const globex = await createFixture(database(), { name: "globex" });
@@ -184,9 +184,9 @@ describeWithDatabase("the pages to find tests", (database) => {
     assert.match((await read("/owners/%2F")).text, /No test has this owner/);
   });
 
-  it("are those of quarantine entries, which the inventory shows with reason and end", async () => {
+  it("are those of quarantine entries, which the inventory shows with place, reason and end", async () => {
     const { text } = await read("/flaky-tests");
-    assert.match(text, /Quarantined .*: slow bank\. End: 2[0-9] Sep/);
+    assert.match(text, /Quarantined .*, in Windows\* only: slow bank\. End: 2[0-9] Sep/);
     assert.match(text, /Owner: eve; end: never\./);
   });
 
