@@ -55,6 +55,14 @@ export async function withReruns<Builds extends { disruptedBuildCount: number }>
   }));
 }
 
+/** Whether any code of a repository was run twice in the window. */
+export async function loadHasReruns(
+  tx: Queryable,
+  { repositoryId, windowStart }: { repositoryId: number; windowStart: number },
+): Promise<boolean> {
+  return (await loadRerunPeriods(tx, [{ repositoryId, start: windowStart }])).size > 0;
+}
+
 /** The periods in which any code was run twice. */
 async function loadRerunPeriods(
   sql: Queryable,

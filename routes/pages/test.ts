@@ -3,6 +3,7 @@
 import { loadFailures, type ShownGroups } from "../../db/read/failures.ts";
 import { listQuarantineLog } from "../../db/read/quarantine_log.ts";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
+import { loadHasReruns } from "../../db/read/reruns.ts";
 import { loadTestDetails, type TestDetails } from "../../db/read/details_of_test.ts";
 import { loadFailureDays, loadFirstUploadDay } from "../../db/read/history_of_test.ts";
 import { loadTestHistory } from "../../db/read/test_evidence.ts";
@@ -42,6 +43,7 @@ import {
   markup,
 } from "../../lib/html/markup.ts";
 import * as parameters from "../../lib/http/request/parameters.ts";
+import { NEVER_RERUN } from "./flakiness.ts";
 import { durationChart, failureBars, firstComparedDay } from "./history.ts";
 import { CHART_RANGES, chartDays, daysOf, rangeLinks, wrongRange } from "./ranges.ts";
 import { definePage, organizationWord, placeOf } from "./page.ts";
@@ -95,9 +97,10 @@ export const testPage = definePage({
       load(loadTestHistory, { environments: null, commitOid }),
     ]);
     const { organizationId } = request.caller!;
-    const [log, organization] = await Promise.all([
+    const [log, organization, hasReruns] = await Promise.all([
       load(listQuarantineLog, { organizationId, testId: test.id }),
       organizationWord(request),
+      test.disruptionCount > 0 || load(loadHasReruns, {}),
     ]);
     const page: TestPage = { ...request, repository: repository!, test, organization };
     const wrongCommit = unreadable ?? history.wrongCommit;
@@ -119,7 +122,7 @@ ${
 <p class="soft">${test.tags.map(page.link.tag)} ${placeOf(test)}</p>
 ${baseHistory(history, { fix, disrupted }, page)}
 ${failsOnlyIn(submissions, namedEnvironment(history, disrupted))}
-${testFigures(submissions, first, page)}
+${testFigures(submissions, { first, hasReruns }, page)}
 ${runs.length > 0 ? strip(runs, page) : NO_RUNS}
 <h2>How it fails</h2>
 ${causes(failures, runs, page)}
@@ -160,7 +163,7 @@ const NO_RUNS = emptyState("It did not run in the last 14 days.");
 
 function testFigures(
   submissions: readonly SubmissionRuns[],
-  first: FirstDisruption,
+  { first, hasReruns }: { first: FirstDisruption; hasReruns: boolean },
   page: TestPage,
 ): Markup {
   const { at, test } = page;
@@ -171,8 +174,8 @@ function testFigures(
   return factLine(
     [
       "Flaky failures in 14 days",
-      formatPercent(share),
-      `${disruptionCount} of ${counted} on all branches`,
+      hasReruns ? formatPercent(share) : "–",
+      hasReruns ? `${disruptionCount} of ${counted} on all branches` : NEVER_RERUN,
     ],
     ["First flaky failure", at(firstDisruptionAt), firstFlaky(first, page)],
     ["Latest", at(latestDisruption?.recordedAt ?? null)],

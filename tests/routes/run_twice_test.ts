@@ -94,6 +94,13 @@ describeWithDatabase("the share of flaky builds", (database) => {
       assert.equal(/<dt>Flakiness<\/dt><dd>– <small>nothing was run twice/.test(page), !isKnown);
       const { flakiness: inDigest } = await digested(name);
       assert.equal(inDigest !== null, isKnown);
+      const [test = ""] = (await (await acme.get(`/tests.ndjson?repository=acme/${name}`)).text())
+        .split("\n");
+      const ofTest = await (await acme.get(`/tests/${JSON.parse(test).id}`)).text();
+      assert.equal(
+        /<dt>Flaky failures in 14 days<\/dt><dd>– <small>nothing was run twice/.test(ofTest),
+        !isKnown,
+      );
     });
   }
 
