@@ -1,5 +1,5 @@
 // Tests: tests/lib/mcp/tools/get_build_verdicts_test.ts tests/routes/failures_test.ts
-import { BUILD_COLUMNS, failedTests } from "../../lib/analysis/build_outcome.ts";
+import { BUILD_COLUMNS, countRanTests, failedTests } from "../../lib/analysis/build_outcome.ts";
 import { splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import type { TestIdentity } from "../../lib/base/identity.ts";
 import { idsIn, type Queryable } from "../connection/sql.ts";
@@ -28,7 +28,7 @@ export interface BuildFailure extends TestIdentity, FailureIn {
 }
 
 /**
- * The tests that failed in any of the submissions of a build, in the order of their names.
+ * The tests that failed in any of the submissions of a build, in the order of their names, and how many ran.
  */
 export async function loadBuildFailures(
   tx: Queryable,
@@ -38,7 +38,7 @@ export async function loadBuildFailures(
     /** 24 hex digits each. */
     submissionIds: readonly string[];
   },
-): Promise<BuildFailure[]> {
+): Promise<{ failures: BuildFailure[]; ranTestCount: number }> {
   const [negatives, runs] = await Promise.all([
     // The latest failure of each test in each submission.
     tx<
@@ -66,7 +66,7 @@ export async function loadBuildFailures(
   const failed = failedTests(runs, testNos, {
     hasFile: (testNo) => identities.get(testNo)!.file !== "",
   });
-  return [...identities].map(([testNo, { id, ...identity }]) => {
+  const failures = [...identities].map(([testNo, { id, ...identity }]) => {
     const ofTest = byTest.get(testNo)!;
     const last = failed.get(testNo) ?? [];
     const failedIn = ofTest.filter(({ submissionId }) => last.includes(submissionId))
@@ -84,4 +84,5 @@ export async function loadBuildFailures(
       causes: splitFingerprints(causes),
     };
   });
+  return { failures, ranTestCount: countRanTests(runs) };
 }

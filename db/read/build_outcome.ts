@@ -16,6 +16,8 @@ interface BuildOutcome extends Awaited<ReturnType<typeof loadWholeness>> {
   failed: BuildFailure[];
   /** Tests that failed, and not at last. */
   retried: BuildFailure[];
+  /** Tests that passed or failed in any of them. */
+  ranTestCount: number;
   /** Submissions that ended red without a failed test, and were not run again since. */
   red: BuildPart[];
   /** `""` where no upload names its branch. */
@@ -31,7 +33,7 @@ export async function loadBuildOutcome(
 ): Promise<BuildOutcome> {
   const parts = await loadBuild(tx, build);
   const submissionIds = parts.map(({ submissionId }) => submissionId);
-  const [failures, { base, isBaseNamed, conclusions }] = await Promise.all([
+  const [{ failures, ranTestCount }, { base, isBaseNamed, conclusions }] = await Promise.all([
     loadBuildFailures(tx, { ...build, submissionIds }),
     loadBuildConclusions(tx, { ...build, submissionIds }),
   ]);
@@ -52,6 +54,7 @@ export async function loadBuildOutcome(
     parts,
     failed: failures.filter(({ failedIn }) => failedIn.length > 0).map(mostYours),
     retried: failures.filter(({ failedIn }) => failedIn.length === 0),
+    ranTestCount,
     red: redUploads(parts),
     baseBranch: isBaseNamed ? base : "",
     conclusions,

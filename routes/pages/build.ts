@@ -20,7 +20,8 @@ export const buildPage = definePage({
       page.load(loadRepositoryDetails, {}),
       page.load(loadBuildOutcome, {}),
     ]);
-    const { parts, failed, retried, red, baseBranch, conclusions, whole, notWhole } = outcome;
+    const { parts, failed, retried, red, baseBranch, conclusions, ranTestCount, whole, notWhole } =
+      outcome;
     const [latest] = parts as [BuildPart];
     const environmentOf = new Map(
       parts.map(({ submissionId, environment }) => [submissionId, environment]),
@@ -35,7 +36,17 @@ export const buildPage = definePage({
         page.link.builds(repository!),
       ],
       content: markup`<h1><bdi>Build ${buildName(latest)}</bdi></h1>
-${answer(parts, { failed: judged, retriedCount: retried.length, red, whole, notWhole, status })}
+${
+        answer(parts, {
+          failed: judged,
+          ran: ranTestCount,
+          retriedCount: retried.length,
+          red,
+          whole,
+          notWhole,
+          status,
+        })
+      }
 ${
         failed.length > 0 &&
         await failedTests(judged, baseBranch, { ...page, repository: repository! })
@@ -50,8 +61,10 @@ ${buildNotes(parts)}`,
 /** Whether the build failed, and whose that is. */
 function answer(
   parts: readonly BuildPart[],
-  { failed, retriedCount, red, whole, notWhole, status }: {
+  { failed, ran, retriedCount, red, whole, notWhole, status }: {
     failed: readonly JudgedFailure[];
+    /** How many tests ran. */
+    ran: number;
     retriedCount: number;
     /** Uploads that ended red without a failed test. */
     red: readonly BuildPart[];
@@ -72,7 +85,6 @@ function answer(
   if (failed.length > 0) {
     const blames = failed.flatMap(({ conclusion }) => conclusion?.blame ?? []);
     const unknown = failed.length - blames.length;
-    const ran = parts.length === 1 ? parts[0]!.ranTestCount : null;
     const tone = blames.includes("yours")
       ? "failed"
       : blames.includes("unclear") || unknown > 0 || limits.length > 0

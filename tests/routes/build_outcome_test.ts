@@ -153,7 +153,7 @@ describeWithDatabases("what a build ended with", (database) => {
       { submissionId: string },
     ];
     const page = await text(`/repos/acme/${repository.name}/builds/${latest}`);
-    assert.match(page, /1 test failed: it is unclear whose it is\. .*assertion failed/);
+    assert.match(page, /1 of 1 test failed: it is unclear whose it is\. .*assertion failed/);
     const outcome = await json(`/api/repos/acme/${repository.name}/submissions/${latest}/build`);
     assert.deepEqual(outcome.failed_in, [windows.submissionId]);
     const { failed } = await tool();
@@ -162,9 +162,31 @@ describeWithDatabases("what a build ended with", (database) => {
     await upload([{ name: "a" }], { recordedAt: NOW - 20, environment: "windows" });
     assert.match(
       await text(`/repos/acme/${repository.name}/builds/${latest}`),
-      /1 test failed: it is not yours/,
+      /1 of 1 test failed: it is not yours/,
     );
     assert.equal((await tool()).failed[0].blame, "not_yours");
+  });
+
+  it("counts each test that ran in any of its uploads once, those that were only skipped not", async () => {
+    const failing = { name: "a", conclusion: "failure" as const, message: "broke" };
+    const skipped = (name: string) => ({ name, conclusion: "skipped" as const });
+    const unknown = (name: string) => ({ name, conclusion: "unknown" as const });
+    const headline = async ({ submissionId }: { submissionId: string }) =>
+      /\d+( of \d+)? tests? failed/.exec(
+        await text(`/repos/acme/${repository.name}/builds/${submissionId}`),
+      )?.[0];
+    const first = await upload([failing, { name: "b" }, skipped("c"), skipped("d"), unknown("e")], {
+      job: "unit",
+      environment: "linux",
+    });
+    assert.equal(await headline(first), "1 of 2 tests failed");
+    await upload([{ name: "a" }, { name: "b" }, { name: "c" }], {
+      job: "unit",
+      environment: "mac",
+    });
+    assert.equal(await headline(first), "1 of 3 tests failed");
+    await upload([{ name: "y" }, { name: "z" }], { job: "lint" });
+    assert.equal(await headline(first), "1 of 5 tests failed");
   });
 
   for (const [title, legs, { failed, isRed }] of BUILDS) {
@@ -191,7 +213,7 @@ describeWithDatabases("what a build ended with", (database) => {
       assert.match(
         headline!,
         failed > 0
-          ? /^1 test failed/
+          ? /^1 of \d+ tests failed/
           : isRed
           ? /^Red without/
           : /^(All tests passed|No test failed)/,
