@@ -2,7 +2,8 @@
 /** The builds of a repository: the submissions that share a build URL, or one without. */
 import { buildKey, countFailedTests } from "../../lib/analysis/build_costs.ts";
 import { BUILD_COLUMNS, uploadsWithGaps } from "../../lib/analysis/build_outcome.ts";
-import { firstSubmissionId } from "../../lib/base/identity.ts";
+import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
+import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
 import { type ClearedFailures, loadClearedFailures } from "./cleared_failures.ts";
@@ -41,7 +42,7 @@ export interface BuildRow {
 
 interface BuildsQuery {
   repositoryId: number;
-  /** Only submissions from then on, in seconds since 1970. */
+  /** Only builds with a submission from then on, in seconds since 1970. */
   since: number;
   filter: SubmissionFilter;
   /** In lower case; all must be found: {@linkcode isFound}. */
@@ -57,14 +58,21 @@ interface BuildsQuery {
   limit: number;
 }
 
+/** How much older than the range submissions of its builds may be. Older ones are left out, for speed. */
+const EARLIER_SECONDS = 2 * SECONDS_PER_DAY;
+
 /** A page of the builds of a repository, newest first, and how many there are. */
 export async function loadBuilds(
   tx: Queryable,
   query: BuildsQuery,
 ): Promise<{ count: number; builds: BuildRow[] }> {
-  const { repositoryId } = query;
-  const cleared = await loadClearedFailures(tx, query);
-  const rows = await selectBuilds(tx, { ...query, cleared });
+  const { repositoryId, since } = query;
+  const earliest = since - EARLIER_SECONDS;
+  const [cleared, earlier] = await Promise.all([
+    loadClearedFailures(tx, { repositoryId, since: earliest }),
+    loadEarlierIds(tx, { repositoryId, since, earliest }),
+  ]);
+  const rows = await selectBuilds(tx, { ...query, cleared, earlier });
   const [{ count } = { count: 0 }] = rows;
   const failures = await selectFailures(tx, {
     repositoryId,
@@ -81,6 +89,40 @@ export async function loadBuilds(
     };
   });
   return { count, builds };
+}
+
+/**
+ * The ids of submissions before a range that belong to a build with a submission in it: with the commit of one, or
+ * within a day of the latest.
+ */
+async function loadEarlierIds(
+  tx: Queryable,
+  { repositoryId, since, earliest }: { repositoryId: number; since: number; earliest: number },
+): Promise<string[]> {
+  const isEarlier = tx`s.submission_id < decode(${firstSubmissionId(since)}, 'hex')`;
+  const builds = await tx<
+    { earlierIds: string[]; earlierCommits: string[]; commits: string[]; recordedAt: number }[]
+  >`
+    select array_to_json(array_agg(encode(s.submission_id, 'hex')) filter (where ${isEarlier}))
+        as "earlierIds",
+      array_to_json(array_agg(s.commit_oid) filter (where ${isEarlier})) as "earlierCommits",
+      array_to_json(array_agg(s.commit_oid) filter (where not ${isEarlier})) as commits,
+      extract(epoch from max(s.recorded_at))::float8 as "recordedAt"
+    from submission s
+    where s.repository_id = ${repositoryId}
+      and s.submission_id >= decode(${firstSubmissionId(earliest)}, 'hex')
+      and s.build_url in (
+        select s.build_url from submission s
+        where s.repository_id = ${repositoryId} and s.build_url <> '' and ${isEarlier}
+          and s.submission_id >= decode(${firstSubmissionId(earliest)}, 'hex'))
+    group by s.build_url
+    having not bool_and(${isEarlier})`;
+  return builds.flatMap(({ earlierIds, earlierCommits, commits, recordedAt }) => {
+    const inRange = new Set(commits);
+    return earlierIds.filter((id, index) =>
+      inRange.has(earlierCommits[index]!) || recordedAtOf(id) >= recordedAt - SECONDS_PER_DAY
+    );
+  });
 }
 
 /** The URLs of builds of which an upload has gaps at last. */
@@ -108,10 +150,15 @@ type Page = Omit<BuildRow, "flakyTestCount" | "failedTestCount"> & {
 
 function selectBuilds(
   tx: Queryable,
-  { repositoryId, since, filter, words, outcome, offset, before = null, limit, cleared }:
+  { repositoryId, since, filter, words, outcome, offset, before = null, limit, cleared, earlier }:
     & BuildsQuery
-    & { cleared: ClearedFailures },
+    & { cleared: ClearedFailures; earlier: readonly string[] },
 ) {
+  const isInRange = tx`s.submission_id >= decode(${firstSubmissionId(since)}, 'hex')`;
+  // With a lower bound: a generic plan reads the whole repository for an `or` alone.
+  const isInBuildOfRange = earlier.length === 0 ? isInRange : tx`
+    s.submission_id >= decode(${firstSubmissionId(since - EARLIER_SECONDS)}, 'hex')
+    and (${isInRange} or s.submission_id = any(${idsIn(tx, earlier)}))`;
   const isNoneOf = (urls: readonly string[]) =>
     urls.length === 0 ? tx`true` : tx`s.build_url <> all(${textsIn(tx, urls)})`;
   const hasNegative = (isDisruption: boolean) =>
@@ -145,11 +192,10 @@ function selectBuilds(
         ${isRed} as "failedWithoutTest", bool_or(${hasGaps(tx)}) as "hasGaps",
         count(*)::int as "submissionCount", sum(s.test_result_count)::int as "testResultCount"
       from submission s
-      where s.repository_id = ${repositoryId}
-        and s.submission_id >= decode(${firstSubmissionId(since)}, 'hex')
+      where s.repository_id = ${repositoryId} and ${isInBuildOfRange}
         and ${isSelected(tx, filter)} and ${isFound(tx, words)}
       group by ${buildKeyOf(tx)}
-      having ${conditions[outcome]}
+      having bool_or(${isInRange}) and ${conditions[outcome]}
     ) b
     where ${before === null ? tx`true` : tx`b."submissionId" collate "C" < ${before}`}
     order by b."submissionId" desc

@@ -120,6 +120,65 @@ describeWithDatabase("the page of builds", (database) => {
     assert.match((await read("?branch=none")).text, /No build matches/);
   });
 
+  it("shows builds of the range with their earlier submissions", async () => {
+    const edge = await acme.addRepository("acme", "edge");
+    const since = NOW - 14 * DAY;
+    const upload = async (
+      branch: string,
+      results: Parameters<Fixture["upload"]>[1],
+      more: Parameters<Fixture["upload"]>[2] & { recordedAt: number },
+    ) =>
+      await acme.upload(edge, results, {
+        buildUrl: `https://ci.example.org/edge/${branch}`,
+        commitOid: OID,
+        branch,
+        ...more,
+      });
+    const failed = [{ name: "a", conclusion: "failure", message: "x" }] as const;
+    const passed = [{ name: "b" }];
+    // In every build but one a job passes in the range. Before it:
+    for (const branch of ["unit", "days", "day", "other", "red", "windows"]) {
+      await upload(branch, passed, { recordedAt: since + 3_600, job: "e2e", environment: "Linux" });
+    }
+    // Another job failed, also on another day.
+    await upload("unit", [...failed], { recordedAt: since - 3_600, job: "unit" });
+    await upload("days", [...failed], { recordedAt: since - 47 * 3_600, job: "unit" });
+    // Another commit, within a day and long before.
+    const other = { job: "unit", commitOid: OID.replace("1", "2") };
+    await upload("day", [...failed], { ...other, recordedAt: since - 3_600 });
+    await upload("other", [...failed], { ...other, recordedAt: since - 24 * 3_600 });
+    // A command that failed, and not when it was run again.
+    const tool = { job: "tool", environment: "Linux" };
+    await upload("red", passed, { ...tool, recordedAt: since - 60, attempt: "1", exitCode: 1 });
+    await upload("red", passed, { ...tool, recordedAt: since + 60, attempt: "2", exitCode: 0 });
+    // Another environment.
+    await upload("windows", [...failed], { recordedAt: since - 60, environment: "Windows" });
+    // The whole build.
+    await upload("before", [...failed], { recordedAt: since - 60 });
+
+    const list = async (query: string) => {
+      const response = await acme.get(`/repos/acme/edge/builds.ndjson${query}`);
+      const text = (await response.text()).trim();
+      return Object.fromEntries(
+        text.split("\n").filter(Boolean).map((line) => JSON.parse(line)).map((build) =>
+          [build.branch, [build.outcome, build.submission_count]] as const
+        ),
+      );
+    };
+    const [red, green] = [{
+      unit: ["failed", 2],
+      days: ["failed", 2],
+      day: ["failed", 2],
+      windows: ["failed", 2],
+    }, { other: ["passed", 1], red: ["passed", 3] }];
+    assert.deepEqual(await list(""), { ...red, ...green });
+    assert.deepEqual(await list("?outcome=failed"), red);
+    assert.deepEqual(await list("?outcome=passed"), green);
+    assert.deepEqual(await list("?environment=Windows"), {});
+    assert.deepEqual(Object.keys(await list("?days=7")), []);
+    assert.deepEqual((await list("?days=30")).before, ["failed", 1]);
+  });
+
   it("keeps the form when a parameter is wrong", async () => {
     const page = await read(`?branch=${"a,".repeat(3)}b&environment=${"x".repeat(2_001)}`, 400);
     assert.match(page.text, /invalid environment/);

@@ -107,6 +107,12 @@ export async function exerciseRoutes(database: Database): Promise<void> {
     await fixture.upload(shop!, [{ name: "leg", conclusion: conclusion as "failure" }], build);
   }
   assert.equal((await fixture.get("/repos/acme/shop")).status, 200);
+  // A build that began before the range.
+  for (const age of [8 * DAY, 6 * DAY]) {
+    const build = { recordedAt: fixture.clock.now - age, buildUrl: "https://ci.example.com/long" };
+    await fixture.upload(shop!, [{ name: "quiet" }], build);
+  }
+  assert.equal((await fixture.get("/repos/acme/shop/builds?days=7")).status, 200);
   // As earlier versions of the program stored it.
   await database.sql`
     delete from failure_evidence where repository_id = ${shop!.repositoryId}`;
