@@ -7,7 +7,7 @@ import { isKnownForAll } from "../../gate/rule.ts";
 import {
   type Attempt,
   baseBranchOf,
-  type BuildOutcome,
+  type Build,
   findBuild,
   loadVerdicts,
   type Repo,
@@ -133,7 +133,7 @@ export const getBuildVerdicts = defineTool({
         name: cut(name, MIN_NAME_CHARACTERS),
       })),
       whole: found.whole,
-      next_step: nextStep(tests, found),
+      next_step: sayNewer(found) + nextStep(tests, found),
       web_url: `${webUrl}/${web}`,
     });
   },
@@ -204,10 +204,17 @@ function viewOf(
   };
 }
 
+/** So that what is repaired already is not repaired again. */
+function sayNewer({ newerPassed: count, submissions: [latest] }: Build): string {
+  if (count === 0) return "";
+  const builds = count === 1 ? "A newer build" : `${count} newer builds`;
+  return `${builds} of ${cut(latest!.branch, MIN_NAME_CHARACTERS)} passed. `;
+}
+
 /** What to do, in one or two sentences. */
 function nextStep(
   tests: readonly FailedTest[],
-  { failed_test_ids, failed_without_test: isRed, whole, not_whole, submissions }: BuildOutcome,
+  { failed_test_ids, failed_without_test: isRed, whole, not_whole, submissions }: Build,
 ): string {
   const count = failed_test_ids.length;
   const why = cut(not_whole.join("; "), MAX_REASON_CHARACTERS);

@@ -62,7 +62,7 @@ const buildOutcome = v.object({
   whole: v.nullable(v.boolean()),
   not_whole: v.array(v.string()),
 });
-export type BuildOutcome = v.InferOutput<typeof buildOutcome>;
+type BuildOutcome = v.InferOutput<typeof buildOutcome>;
 
 const negativeResult = v.nullable(v.object({ recorded_at: v.string(), build_url: v.string() }));
 
@@ -97,32 +97,41 @@ export interface Wanted {
 }
 
 /** A build, with an attempt of each test that failed at last, or before. */
-interface Build extends BuildOutcome {
+export interface Build extends BuildOutcome {
   failed: Attempt[];
   flaky: Attempt[];
+  /** Newer builds of other commits that passed, of those that were searched. */
+  newerPassed: number;
 }
 
 const pathOf = ({ owner, name }: Repo, ...rest: string[]) => ["api", "repos", owner, name, ...rest];
 
-/** The latest red build of those that are wanted; otherwise, where one is named, the latest. */
+/**
+ * The latest red build of those that are wanted; otherwise, the latest. Of a branch or a pull request those of its
+ * newest commit are wanted.
+ */
 export async function findBuild(repo: Repo, wanted: Wanted): Promise<Build | null> {
   const found = await findSubmissions(repo, wanted);
   const builds = [...Map.groupBy(found, ({ id, build_url }) => build_url || id).values()];
-  let latest: BuildOutcome | null = null;
+  const newer: BuildOutcome[] = [];
   for (const [{ id }] of builds.slice(0, MAX_BUILDS) as [Submission][]) {
     const outcome = await repo.get({
       path: pathOf(repo, "submissions", id, "build"),
       notFound: DELETED_RUN,
     }, buildOutcome);
-    latest ??= outcome;
     const isRed = outcome.failed_test_ids.length > 0 || outcome.failed_without_test;
-    if (isRed) return await withAttempts(repo, outcome);
+    if (isRed) return await withAttempts(repo, outcome, newer);
+    newer.push(outcome);
   }
-  return latest && await withAttempts(repo, latest);
+  return newer[0] ? await withAttempts(repo, newer[0], []) : null;
 }
 
 /** A build with the latest attempt of each of its failed tests that are read. */
-async function withAttempts(repo: Repo, outcome: BuildOutcome): Promise<Build> {
+async function withAttempts(
+  repo: Repo,
+  outcome: BuildOutcome,
+  newer: readonly BuildOutcome[],
+): Promise<Build> {
   const { submissions, failed_test_ids, failed_in, retried_test_ids } = outcome;
   const attempts = await failedAttempts(repo, submissions);
   const latest = new Map(attempts.map((one) => [one.test_case_id, one]));
@@ -136,15 +145,23 @@ async function withAttempts(repo: Repo, outcome: BuildOutcome): Promise<Build> {
       latestIn.get(keyOf(id, failed_in[index]!)) ?? latest.get(id) ?? []
     ),
     flaky: retried_test_ids.flatMap((id) => latest.get(id) ?? []),
+    // Another workflow of the same commit repairs nothing, and a build that is not whole proves nothing.
+    newerPassed: newer.filter((one) => one.whole !== false && commitOf(one) !== commitOf(outcome))
+      .length,
   };
 }
 
+const commitOf = ({ submissions }: BuildOutcome) => submissions[0]?.commit_oid;
+
 async function findSubmissions(repo: Repo, wanted: Wanted): Promise<Submission[]> {
   const { build_url, commit, pull, branch } = wanted;
-  const isNamed = [build_url, commit, pull].some((one) => one !== undefined);
-  const branches = branch ?? (isNamed ? undefined : await baseBranchOf(repo));
+  const isBase = [build_url, commit, pull, branch].every((one) => one === undefined);
+  const isOfNewest = !isBase && build_url === undefined && commit === undefined;
+  const branches = isBase ? await baseBranchOf(repo) : branch;
   if (branches === "") return [];
   const found: Submission[] = [];
+  const isFound = (one: Submission) =>
+    isWanted(one, wanted) && (!isOfNewest || isSameCommit(one, found[0] ?? one));
   let after: string | undefined;
   for (let page = 0; page < MAX_PAGES; page++) {
     const { submissions, metadata } = await repo.get({
@@ -152,13 +169,17 @@ async function findSubmissions(repo: Repo, wanted: Wanted): Promise<Submission[]
       query: { limit: PAGE_SIZE, branch: branches, after },
       notFound: unknownRepository(`${repo.owner}/${repo.name}`),
     }, submissionsPage);
-    found.push(...submissions.filter((one) => isWanted(one, wanted)));
+    for (const one of submissions) if (isFound(one)) found.push(one);
     // The submissions of a build, and of a commit mostly, arrive together.
-    const isEnough = found.length > 0 && !isWanted(submissions.at(-1)!, wanted) || !isNamed;
+    const isEnough = found.length > 0 && !isFound(submissions.at(-1)!) || isBase;
     if (isEnough || metadata.after === null) break;
     after = metadata.after;
   }
   return found;
+}
+
+function isSameCommit(one: Submission, newest: Submission): boolean {
+  return one === newest || newest.commit_oid !== "" && one.commit_oid === newest.commit_oid;
 }
 
 /** `""` where no upload names its branch. */

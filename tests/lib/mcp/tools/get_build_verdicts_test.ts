@@ -2,6 +2,7 @@ import { after, before, it } from "@std/testing/bdd";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import assert from "node:assert/strict";
 import type { Repository } from "../../../../db/admin/repositories.ts";
+import type { Upload } from "../../../../db/write/store_submission.ts";
 import { fingerprint } from "../../../../lib/analysis/failure_groups.ts";
 import { formatTimestamp, WINDOW_SECONDS } from "../../../../lib/base/time.ts";
 import { toolEndpoint } from "../../../../lib/cli/tool_endpoint.ts";
@@ -428,5 +429,73 @@ describeWithDatabase("get_build_verdicts", (database) => {
       next_step,
       "Its tests are not known (the reports of an upload could not be read): look at the log of the job.",
     );
+  });
+
+  it("answers for a branch or pull request with its newest commit: the red build, else the latest", async () => {
+    const repo = await fixture.addRepository("acme", "pushed");
+    let seconds = 900;
+    const upload = (commitOid: string, build: string, results: Partial<TestResult>[]) =>
+      fixture.upload(repo, results, {
+        ...{ commitOid, branch: "fix", pullNumber: 12, buildUrl: BUILD + build },
+        recordedAt: NOW - seconds--,
+      });
+    const buildsOf = async () => {
+      const found = [];
+      for (const wanted of [{ branch: "fix" }, { pull: 12 }, { pull: 12, branch: "fix" }]) {
+        const { build, next_step } = await call({ repository: "acme/pushed", ...wanted });
+        assert.doesNotMatch(next_step, /newer/);
+        found.push(build.build_url.slice(BUILD.length));
+      }
+      return [...new Set(found)];
+    };
+    await upload("a0a0a01", "801", [failing("k1")]);
+    await upload("a0a0a02", "802", [{ name: "k1" }]);
+    await upload("a0a0a03", "803", [{ name: "k1" }]);
+    assert.deepEqual(await buildsOf(), ["803"]);
+    const atCommit = await call({ repository: "acme/pushed", commit: "a0a0a01" });
+    assert.equal(atCommit.build.build_url, `${BUILD}801`);
+    await upload("a0a0a04", "804", [failing("k1")]);
+    await upload("a0a0a04", "805", [{ name: "e2e" }]);
+    assert.deepEqual(await buildsOf(), ["804"]);
+    // More submissions than a page has, all of the newest build.
+    for (let shard = 0; shard < 101; shard++) {
+      await upload("a0a0a04", "806", [{ name: `${shard}` }]);
+    }
+    assert.deepEqual(await buildsOf(), ["804"]);
+    // Of unknown commits each build is one of its own.
+    await upload("", "807", [failing("k1")]);
+    await upload("", "808", [{ name: "k1" }]);
+    assert.deepEqual(await buildsOf(), ["808"]);
+  });
+
+  it("says that newer builds of the base branch passed, other than those of the red commit", async () => {
+    const repo = await fixture.addRepository("acme", "repaired");
+    let seconds = 900;
+    const upload = (commitOid: string, build: string, more: Partial<Upload> = {}) =>
+      fixture.upload(repo, build === "901" ? [failing("k1")] : [{ name: "k1" }], {
+        ...{ commitOid, branch: "main", buildUrl: BUILD + build, recordedAt: NOW - seconds-- },
+        ...more,
+      });
+    const begin = async () => {
+      const { build, next_step } = await call({ repository: "acme/repaired" });
+      assert.equal(build.build_url, `${BUILD}901`);
+      return /^(.*?) ?Begin with the first test/.exec(next_step)?.[1];
+    };
+    await upload("b0b0b01", "901");
+    await upload("b0b0b01", "902");
+    await upload("b0b0b02", "903", { branch: "other" });
+    assert.equal(await begin(), "");
+    await upload("b0b0b02", "904");
+    assert.equal(await begin(), "A newer build of main passed.");
+    const ofBranch = await call({ repository: "acme/repaired", branch: "main" });
+    assert.equal(ofBranch.build.build_url, `${BUILD}904`);
+    // A build that could not be read did not pass.
+    await database().sql`
+      insert into submission (repository_id, submission_id, recorded_at, uploaded_at, status, key,
+        commit_oid, branch, build_url, data_version)
+      values (${repo.repositoryId}, decode(${"6ab1".padEnd(24, "7")}, 'hex'), to_timestamp(${NOW}),
+        to_timestamp(${NOW}), 'failed', 'k', 'b0b0b04', 'main', ${`${BUILD}906`}, 1)`;
+    await upload("b0b0b03", "905");
+    assert.equal(await begin(), "2 newer builds of main passed.");
   });
 });
