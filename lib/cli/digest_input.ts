@@ -247,7 +247,7 @@ async function releasesOf(
   });
 }
 
-/** Entries of an organization that began in the period, or end within its length from now. */
+/** Tests of an organization that are quarantined, and entries that began in the period or end within its length. */
 async function quarantineChanges(
   sql: Queryable,
   organizationId: number,
@@ -257,7 +257,7 @@ async function quarantineChanges(
     /** Whether a test is of one of the repositories. */
     isListed(id: string): boolean;
   },
-): Promise<Pick<DigestInput, "quarantine_began" | "quarantine_ends">> {
+): Promise<Pick<DigestInput, "quarantinedIds" | "quarantine_began" | "quarantine_ends">> {
   const events = await listQuarantineLog(sql, { organizationId, now });
   const entries = await listQuarantined(sql, organizationId, now);
   const end = now + (now - begin);
@@ -268,6 +268,7 @@ async function quarantineChanges(
   const active = new Map(entries.map((test) => [test.id, test]));
   const isEnd = ({ action }: QuarantineEvent) => action === "removed" || action === "ended";
   return {
+    quarantinedIds: new Set(active.keys()),
     quarantine_began: Array.from(latest.values(), (added) => {
       const { testId, at } = added;
       const { quarantineReason: reason, quarantineOwner: owner } = active.get(testId) ?? added;

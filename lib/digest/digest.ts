@@ -128,6 +128,8 @@ export interface DigestInput extends Entries {
     failedWithoutTestCount: number;
   }[];
   tests: DisruptedTest[];
+  /** Ids of the tests that are quarantined now, also of other repositories. */
+  quarantinedIds: ReadonlySet<string>;
   /** Tests that fail together: at least two each. */
   faults: DigestFault[];
 }
@@ -159,7 +161,9 @@ export interface Digest {
     red_jobs: RedJobs;
     broken_tests: number;
     flaky_tests: number;
-    /** Of these, the ones that fail now and then without being run again. */
+    /** Of these, the quarantined ones, which lists of flaky tests leave out. */
+    flaky_quarantined: number;
+    /** Not counted among the flaky ones: they fail now and then without being run again. */
     flaky_without_reruns: number;
     flaky_seconds: number;
     flaky_seconds_before: number;
@@ -184,7 +188,7 @@ export interface Digest {
 }
 
 export function composeDigest(
-  { repositories, ...input }: DigestInput,
+  { repositories, quarantinedIds, ...input }: DigestInput,
   head: Pick<Digest, "organization" | "since" | "until" | "group_by">,
 ): Digest {
   // What costs most comes first; those that cost nothing stay in the order of their names.
@@ -197,7 +201,9 @@ export function composeDigest(
     redJobs[kind] = sum((one) => one.redJobs[kind]);
   }
   const lists = { ...input, ...sortedByUrgency(input, head.since) };
-  const disruptive = input.tests.filter(({ disruptions }) => disruptions > 0);
+  const disruptive = new Set(
+    input.tests.filter(({ disruptions }) => disruptions > 0).map(({ id }) => id),
+  );
   return {
     ...head,
     totals: {
@@ -206,7 +212,8 @@ export function composeDigest(
       builds: sum(({ now }) => now.buildCount),
       red_jobs: redJobs,
       broken_tests: input.broken.length,
-      flaky_tests: new Set(disruptive.map(({ id }) => id)).size,
+      flaky_tests: disruptive.size,
+      flaky_quarantined: disruptive.intersection(quarantinedIds).size,
       flaky_without_reruns: input.flaky_without_reruns.length,
       flaky_seconds: secondsOf(sum(({ flakyMicroseconds }) => flakyMicroseconds)),
       flaky_seconds_before: secondsOf(
@@ -257,7 +264,7 @@ function secondsOf(microseconds: number): number {
   return Math.round(microseconds / 1_000_000);
 }
 
-type Lists = Omit<DigestInput, "repositories">;
+type Lists = Omit<DigestInput, "repositories" | "quarantinedIds">;
 
 function groupsByOwner({ tests, faults, ...entries }: Lists): DigestGroup[] {
   const all: DigestTest[] = [tests, Object.values(entries).flat()].flat();

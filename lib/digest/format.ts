@@ -122,12 +122,18 @@ function headline({ totals, group_by }: Digest): string[] {
     red_jobs: red,
     broken_tests: broken,
     flaky_tests: flaky,
+    flaky_quarantined: quarantined,
     flaky_without_reruns: rare,
     builds,
   } = totals;
   const rarely = rare === 0
     ? ""
     : `, ${formatCount(rare)} ${rare === 1 ? "fails" : "fail"} now and then`;
+  const aside = quarantined === 0
+    ? ""
+    : flaky === 1
+    ? " and quarantined"
+    : `, ${formatCount(quarantined)} of them quarantined`;
   if (builds === 0) return [];
   const redCount = countJobs(red);
   const kinds = redCount === 0 ? "" : `: ${redKinds(red)}`;
@@ -146,7 +152,9 @@ function headline({ totals, group_by }: Digest): string[] {
   return [
     `\n${plural(redCount, "job")} ended red${where}${kinds}. ${plural(broken, "test")} ${
       broken === 1 ? "is" : "are"
-    } broken, ${formatCount(flaky)} ${flaky === 1 ? "is" : "are"} flaky${rarely}.${cost}${each}`,
+    } broken, ${formatCount(flaky)} ${
+      flaky === 1 ? "is" : "are"
+    } flaky${aside}${rarely}.${cost}${each}`,
   ];
 }
 

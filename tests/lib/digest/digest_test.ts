@@ -66,6 +66,10 @@ const FACTS: DigestInput = {
     test("older", [2, 1, 0]),
     test("again", [1, 0, 0]),
   ],
+  // A calm test, and a test of another repository, are not flaky.
+  quarantinedIds: new Set(
+    ["worse", "older", "calm", "other"].map((name) => test(name, [0, 0, 0]).id),
+  ),
   faults: [],
   broken: [],
   flaky_without_reruns: [],
@@ -125,7 +129,7 @@ describe("the digest", () => {
       digestMarkdown(composeDigest(FACTS, { ...HEAD, group_by: null })),
       `# Flaky tests of \`acme\`, 2026-01-25 to 2026-02-01
 
-8 jobs ended red: 2 with failures that are not flaky, 5 with flaky failures only, 1 with many failures on one branch alone. 0 tests are broken, 4 are flaky. Flaky failures cost 1 m 30 s of tests, 30 s in the period before.
+8 jobs ended red: 2 with failures that are not flaky, 5 with flaky failures only, 1 with many failures on one branch alone. 0 tests are broken, 4 are flaky, 2 of them quarantined. Flaky failures cost 1 m 30 s of tests, 30 s in the period before.
 
 ## Became flaky (1)
 
@@ -250,7 +254,23 @@ describe("the digest", () => {
     assert.deepEqual([digest.totals.flaky_tests, digest.totals.flaky_without_reruns], [4, 1]);
     const text = digestMarkdown(digest);
     assert.match(text, /: nothing of 7 builds in 14 days was run twice$/m);
-    assert.match(text, /4 are flaky, 1 fails now and then\./);
+    assert.match(text, /4 are flaky, 2 of them quarantined, 1 fails now and then\./);
+  });
+
+  it("says how many of the flaky tests are quarantined, if any are", () => {
+    const flaky = (tests: DisruptedTest[], quarantined: DisruptedTest[]) => {
+      const quarantinedIds = new Set(quarantined.map(({ id }) => id));
+      const digest = composeDigest({ ...FACTS, tests, quarantinedIds }, {
+        ...HEAD,
+        group_by: null,
+      });
+      return /[^ ]+ (?:is|are) flaky.*?\./.exec(digestMarkdown(digest))?.[0];
+    };
+    const [a, b] = [test("a", [1, 0, 1]), test("b", [1, 0, 1])];
+    assert.equal(flaky([a, b], []), "2 are flaky.");
+    assert.equal(flaky([a, b], [b]), "2 are flaky, 1 of them quarantined.");
+    assert.equal(flaky([a], [a]), "1 is flaky and quarantined.");
+    assert.equal(flaky([a], [b]), "1 is flaky.");
   });
 
   it("has repositories in which nothing was run twice in one line, if nothing else is said of them", () => {
@@ -407,6 +427,7 @@ describe("the digest", () => {
     const nothing = {
       repositories: [],
       tests: [],
+      quarantinedIds: new Set<string>(),
       faults: [],
       being_proved: [],
       stopped: [],
@@ -463,6 +484,7 @@ describe("the digest", () => {
       builds: 40,
       broken_tests: 0,
       flaky_tests: 4,
+      flaky_quarantined: 2,
       flaky_without_reruns: 0,
       flaky_seconds: 90,
       flaky_seconds_before: 30,

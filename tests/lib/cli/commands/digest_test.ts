@@ -44,7 +44,7 @@ describeWithDatabase("digest", (database) => {
   it("compares the window with the one before, and names tests and quarantine entries", async () => {
     const { code, stdout, stderr }: Ending = await run("digest --org acme --json");
     assert.equal(code, 0, stderr);
-    const { since, until, repositories, groups: [group] } = JSON.parse(stdout);
+    const { since, until, totals, repositories, groups: [group] } = JSON.parse(stdout);
     assert.deepEqual([since, until], ["2026-09-14T14:13:20Z", "2026-09-21T14:13:20Z"]);
     assert.deepEqual(repositories, [
       {
@@ -59,6 +59,8 @@ describeWithDatabase("digest", (database) => {
         red_jobs: { outage: 0, together: 0, flaky: 2, failed: 0, without_test: 0 },
       },
     ]);
+    // As the list of flaky tests and that of quarantined ones have them.
+    assert.deepEqual([totals.flaky_tests, totals.flaky_quarantined], [3, 2]);
     const names = (list: string) => group[list].map(({ name }: { name: string }) => name);
     assert.deepEqual(names("became_flaky"), ["new"]);
     assert.deepEqual(names("calmed_down"), ["calm"]);
