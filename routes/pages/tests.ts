@@ -96,7 +96,7 @@ ${filters(page)}
 ${
         tests.length > 0
           ? markup`<p>${plural(count, "test")}${range}</p>
-${table("Tests", ["Test|name", "Repository", "Flaky or quarantined"], rows)}`
+${table("Tests", ["Test|name", "Repository", "Flaky or quarantined|nowrap"], rows)}`
           : page.repositories.length === 0
           ? await nothingUploaded(page)
           : emptyState("No test matches. Remove a word of the search, or the repository.")
