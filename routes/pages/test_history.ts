@@ -211,15 +211,15 @@ function lastFailure(
 ): Markup | "" {
   const own = runs.filter((run) => run.environment === environment);
   const last = own.findLast(({ hasFailed }) => hasFailed);
-  const latest = runs.findLast(({ hasFailed }) => hasFailed);
+  const isCalm = calm !== null && calm.passes >= calm.passesNeeded;
+  if (!last) return "";
+  const latest = runs.findLast(({ hasFailed }) => hasFailed)!;
   // The calm of one environment says nothing of another.
-  if (last && latest && last.environment !== latest.environment) {
+  if (state === "flaky" && latest.environment !== environment) {
     return markup`<b>Last failure</b> on ${base} ${at(latest.recordedAt)}${
       inPlace(latest.environment)
     }.`;
   }
-  const isCalm = calm !== null && calm.passes >= calm.passesNeeded;
-  if (!last) return "";
   // The passes since then are of later code: without this sentence the page would only say that it is calm.
   const tested = new Set(own.slice(0, own.indexOf(last)).map(({ code }) => code));
   if (state !== "broken" && tested.has(last.code) && [...tested].at(-1) !== last.code) {

@@ -184,6 +184,27 @@ describeWithDatabase("the evidence for a test", (database) => {
     assert.equal(shown.match(/Last failure/g)!.length, 1);
   });
 
+  it("says that a broken test still fails, also where it failed once elsewhere later", async () => {
+    const repository = await fixture.addRepository("acme", "broken-elsewhere");
+    const failed = { name: "w", conclusion: "failure" as const, message: "boom" };
+    const upload = (environment: string, index: number, isFailed: boolean) =>
+      fixture.upload(repository, [isFailed ? failed : { name: "w" }], {
+        branch: "main",
+        environment,
+        commitOid: commitAt(index),
+        recordedAt: NOW - 5_000 + index,
+      });
+    for (const index of Array(30).keys()) {
+      await upload("linux", index, index >= 15);
+      await upload("macos", index, false);
+    }
+    await upload("macos", 31, true);
+    const shown = mainOf(
+      await (await fixture.get(`/tests/${idOf(repository, { name: "w" })}`)).text(),
+    );
+    assert.match(shown, /<b>Still failing<\/b>: last on main/);
+  });
+
   it("does not say that a test still fails once the base branch is inactive", async () => {
     for (const [name, days] of [["inactive", 31], ["quiet", 29]] as const) {
       const repository = await fixture.addRepository("acme", name);
