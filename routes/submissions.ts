@@ -107,9 +107,9 @@ export const buildOfSubmission = defineJsonRoute({
   tag: "Repositories",
   summary: "What a build ended with",
   description:
-    "The build of a submission: those that share its build_url, and its commit or a day, or that one alone. A later attempt " +
-    "of a job at the same code, environment and shard replaces what an earlier one ended with; of uploads of one " +
-    "attempt, such as unnamed legs of a matrix, each failure stands.",
+    "The build of a submission: those that share its build_url and its commit, or its build_url within a day; " +
+    "without a build_url that one alone. A later attempt of a job at the same code, environment and shard replaces " +
+    "what an earlier one ended with; of uploads of one attempt, such as unnamed legs of a matrix, each failure stands.",
   query: {},
   schema: schemas.object("BuildOutcome", {
     submissions: schemas.described(v.array(submissionSchema), "Its submissions, newest first"),

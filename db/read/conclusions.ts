@@ -227,11 +227,10 @@ export async function loadBuildConclusions(
   },
 ): Promise<Base & { conclusions: ReadonlyMap<string, ConclusionsOfTests> }> {
   const base = await loadBase(tx, { repositoryId, now });
-  const loadName = () => Promise.resolve(base.base);
   const conclusions = await loadConclusions(tx, {
     repositoryId,
     submissionIds,
-    loadBase: loadName,
+    loadBase: () => Promise.resolve(base.base),
   });
   return { ...base, conclusions };
 }

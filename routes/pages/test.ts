@@ -121,7 +121,7 @@ ${
       }
 <p class="soft">${test.tags.map(page.link.tag)} ${placeOf(test)}</p>
 ${baseHistory(history, { fix, disrupted }, page)}
-${failsOnlyIn(submissions, namedEnvironment(history, disrupted))}
+${failedOnlyIn(submissions, namedEnvironment(history, disrupted))}
 ${testFigures(submissions, { first, hasReruns }, page)}
 ${runs.length > 0 ? strip(runs, page) : NO_RUNS}
 <h2>How it fails</h2>
@@ -285,7 +285,7 @@ ${at(group.lastRecordedAt)}</small>`;
  * Says where a test failed that passed elsewhere, which may be chance: `failed on Windows-X64 only`; nothing if it was
  * `named` before.
  */
-function failsOnlyIn(submissions: readonly SubmissionRuns[], named: string | null): Markup | "" {
+function failedOnlyIn(submissions: readonly SubmissionRuns[], named: string | null): Markup | "" {
   const totals = [...Map.groupBy(submissions, ({ environment }) => environment)]
     .map(([environment, parts]) => ({ environment, ...totalsOf(parts) }))
     .filter(({ countedResultCount }) => countedResultCount > 0);
