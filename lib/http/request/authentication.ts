@@ -17,7 +17,7 @@ import { hashToken, type TokenType, tokenType } from "../../base/token.ts";
 import { createBatches } from "./batches.ts";
 import type { Context } from "./context.ts";
 import type { Access } from "./route.ts";
-import { createTokenThrottle } from "./token_throttle.ts";
+import { createTokenThrottle, ofEntries } from "./token_throttle.ts";
 
 // 200 bytes each. The rest are looked up as if they were new.
 const MAX_VALID_TOKENS = 10_000;
@@ -51,7 +51,7 @@ export function createAuthentication(
   { sql, log, onTokenUse, metrics }: Pick<Context, "sql" | "log" | "onTokenUse" | "metrics">,
 ) {
   /** Hashes of tokens that were valid, with the hour of their last use. */
-  const valid = new LRUCache<string, number>({ max: MAX_VALID_TOKENS });
+  const valid = new LRUCache<string, number>(ofEntries(MAX_VALID_TOKENS));
   const throttle = createTokenThrottle({
     log,
     loadExisting: (hashes) => existingTokenHashes(sql, hashes),

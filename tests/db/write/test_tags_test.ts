@@ -142,8 +142,8 @@ describeWithDatabases("tags of tests", (database) => {
       await submit(repository, { files, tags: [`build-${run}`] });
       times.push(performance.now() - startedAt);
     }
-    const median = (values: number[]) => values.toSorted((a, b) => a - b)[values.length >> 1]!;
-    const [early, late] = [median(times.slice(10, 40)), median(times.slice(-30))];
+    // The fastest of each: on a busy machine others are many times slower.
+    const [early, late] = [Math.min(...times.slice(10, 40)), Math.min(...times.slice(-30))];
     assert.ok(late < 5 * early, `${early.toFixed(1)} ms, later ${late.toFixed(1)} ms`);
     assert.equal((await tagsOf(repository))["7"]?.length, 150);
   });
