@@ -34,6 +34,14 @@ const SIGN =
 // Folders of earlier attempts next to the report of the last one, as Bazel writes them.
 const EARLIER_FOLDER = /(?:^|\/)(?:test_attempts|Retries)\//g;
 
+const SHARD = /(?<![a-z])shard[-_. ]?0*(\d{1,6})(?!\d)/i;
+
+/** The shard that a path names, as in `shard_2_of_8/test.xml`; `null` without one. */
+export function shardOf(path: string): number | null {
+  const [, shard] = SHARD.exec(path) ?? [];
+  return shard === undefined ? null : Number(shard);
+}
+
 /** The signs in the paths of an upload's reports, by path. */
 export function signsOf(given: readonly string[]): Map<string, AttemptSign> {
   const paths = given.map((path) => path.replaceAll("\\", "/"));

@@ -9,7 +9,7 @@ import {
   reportOf,
   type VisitSegments,
 } from "./collected_results.ts";
-import { type AttemptSign, saysToRepeat, signsOf } from "./report_order.ts";
+import { type AttemptSign, saysToRepeat, shardOf, signsOf } from "./report_order.ts";
 import { type ReportRelation, type ReportTests, RerunFinder } from "./reports.ts";
 import { groupOf, groupsOf, isSetUp } from "./set_up.ts";
 
@@ -71,14 +71,20 @@ export function relateReports(
     });
     /** Set-up that failed in the reports so far, by group, with the sign of the report. */
     const failing = new Map<string, Map<number, AttemptSign>>();
-    reports.forEach((_, reportIndex) => {
+    /** Of each test, the shard that ran it, where the path of its report names one. */
+    const shards = new Map<number, number>();
+    reports.forEach(({ file }, reportIndex) => {
       if (repeated.has(reportIndex)) return;
       const tests = testsOf(results, reports, reportIndex);
       const sign = signOf(reportIndex);
-      const isRerun = reportIndex > 0 && finder.isRerun(tests);
+      const own = [...tests.testIndexes];
+      const shard = shardOf(file);
+      const isOtherShard = shard !== null &&
+        own.some((test) => (shards.get(test) ?? shard) !== shard);
+      if (shard !== null) own.forEach((test) => shards.set(test, shard));
+      const isRerun = reportIndex > 0 && !isOtherShard && finder.isRerun(tests);
       if (isRerun) reruns.add(reportIndex);
       finder.add(tests);
-      const own = [...tests.testIndexes];
       const groups = new Set(
         own.filter((test) => !known(test).isSetUp).flatMap((test) => known(test).groups),
       );

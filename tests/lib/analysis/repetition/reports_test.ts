@@ -119,6 +119,17 @@ describe("a report that repeats others", () => {
     }
   });
 
+  it("is a rerun of a shard", () => {
+    const reports = {
+      "shard-1/a.xml": "x/a- x/b+",
+      "shard-2/a.xml": "y/c+",
+      "shard-2/b.xml": "x/a+",
+    };
+    assert.equal(read(reports).tests["a"], "-");
+    const { "shard-2/b.xml": again, ...others } = reports;
+    assert.equal(read({ ...others, "shard-1/b.xml": again }).tests["a"], "-+");
+  });
+
   it("is a rerun of the files that had failed", () => {
     const { tests } = read({ "1.xml": "x/a- x/b+ y/c+", "2.xml": "x/a+ x/b+" });
     assert.deepEqual(tests, { a: "-+", b: "++", c: "+" });
@@ -142,6 +153,11 @@ describe("a report that does not say so", () => {
       "repeats a file without a failure",
       { "1.xml": "x/a- y/b+ y/c+", "2.xml": "x/a+ y/b+" },
       { a: "-", b: "+", c: "+" },
+    ],
+    [
+      "is another shard",
+      { "shard_1_of_2/test.xml": "x/a- x/b+", "shard_2_of_2/test.xml": "x/a+" },
+      { a: "-", b: "+" },
     ],
     ["comes first", { "again.xml": "x/a+", "junit.xml": "x/a- x/b+" }, { a: "-", b: "+" }],
     [
