@@ -21,8 +21,8 @@ const MAX_ADDRESSES = 10_000;
 const MAX_TOKENS = 50_000;
 
 /**
- * The size of a cache in entries. lru-cache's `max` reserves memory for all of them: 12 ms and 3 MB for the
- * caches of tokens, most of them almost always empty.
+ * The size of a cache in entries. lru-cache's `max` reserves memory for all of them: 12 ms and 2.5 MB for
+ * the caches of tokens, which are almost always nearly empty.
  */
 export function ofEntries(max: number) {
   return { maxSize: max, sizeCalculation: () => 1 };
