@@ -76,6 +76,8 @@ export class SubmissionBuilder {
   #flags = new Uint8Array(1024);
   /** Only if a report has them. */
   #variants: Int32Array | null = null;
+  /** Only if a report has several suites. */
+  #suiteNos: Uint32Array | null = null;
   readonly #identities = new IdentityStore();
   readonly #negatives = new NegativeCollector();
   readonly #texts = new TextCollector();
@@ -85,7 +87,10 @@ export class SubmissionBuilder {
   #textCount = 0;
   #overheadCount = 0;
 
-  add(result: TestResult, { isNewCase, isBare, isRetry, variant }: Reported = PLAIN_CASE): void {
+  add(
+    result: TestResult,
+    { isNewCase, isBare, isRetry, variant, suiteNo }: Reported = PLAIN_CASE,
+  ): void {
     const resultNo = this.#count++;
     if (resultNo === this.#hashes.length) this.#grow(resultNo * 2);
     const hash = testHash(result);
@@ -96,6 +101,9 @@ export class SubmissionBuilder {
       (isRetry ? CaseFlag.isRetry : 0);
     if (variant !== 0) {
       (this.#variants ??= new Int32Array(this.#hashes.length))[resultNo] = variant;
+    }
+    if (suiteNo !== 0) {
+      (this.#suiteNos ??= new Uint32Array(this.#hashes.length))[resultNo] = suiteNo;
     }
     this.#identities.push(result);
     const { conclusion } = result;
@@ -134,6 +142,7 @@ export class SubmissionBuilder {
   discardReport(): void {
     const end = this.#reports.at(-1)?.end ?? 0;
     this.#variants?.fill(0, end, this.#count);
+    this.#suiteNos?.fill(0, end, this.#count);
     this.#count = end;
     this.#identities.truncate(end);
     this.#texts.truncate(this.#textCount);
@@ -163,6 +172,7 @@ export class SubmissionBuilder {
       durations: this.#durations.subarray(0, this.#count),
       flags: this.#flags.subarray(0, this.#count),
       variants: this.#variants,
+      suiteNos: this.#suiteNos,
       negatives: this.#negatives.finish(),
     };
     const ambiguous = new Set<number>();
@@ -213,6 +223,7 @@ export class SubmissionBuilder {
     this.#kinds = enlarge(this.#kinds, new Uint8Array(length));
     this.#flags = enlarge(this.#flags, new Uint8Array(length));
     this.#variants &&= enlarge(this.#variants, new Int32Array(length));
+    this.#suiteNos &&= enlarge(this.#suiteNos, new Uint32Array(length));
   }
 }
 

@@ -45,6 +45,8 @@ export interface Reported {
   isRetry: boolean;
   /** Differs between cases that the report distinguishes by line, id, group or device; otherwise 0. */
   variant: number;
+  /** Which element of a suite in its report it is in, from 0. */
+  suiteNo: number;
 }
 
 /** A case without retries that nothing distinguishes from others of its name. */
@@ -53,4 +55,5 @@ export const PLAIN_CASE: Reported = {
   isBare: false,
   isRetry: false,
   variant: 0,
+  suiteNo: 0,
 };

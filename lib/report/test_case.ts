@@ -39,6 +39,8 @@ export interface CaseFacts {
   isNeverRun?: boolean;
   /** Differs between cases of one name that the report distinguishes; otherwise 0. */
   variant?: number;
+  /** Which element of a suite in its report it is in, from 0. */
+  suiteNo?: number;
   /** Whether the report says that it is a retry. */
   isRetry?: boolean;
   /** Whether a failure of the case is its last attempt, and not the first. */
@@ -128,10 +130,10 @@ export class TestCase {
 
   /** How its first result stands in the report. */
   get reported(): Reported {
-    const { conclusion, variant = 0, isRetry = false } = this.#facts;
+    const { conclusion, variant = 0, suiteNo = 0, isRetry = false } = this.#facts;
     const isBare = !this.#attempts && !this.#endings && conclusion === "passing";
-    if (variant === 0 && !isRetry) return isBare ? BARE_CASE : PLAIN_CASE;
-    return { isNewCase: true, isBare, isRetry, variant };
+    if (variant === 0 && suiteNo === 0 && !isRetry) return isBare ? BARE_CASE : PLAIN_CASE;
+    return { isNewCase: true, isBare, isRetry, variant, suiteNo };
   }
 
   addOutput(text: string): void {

@@ -18,6 +18,8 @@ export interface CollectedResults {
   flags: Uint8Array;
   /** `null` if nothing distinguishes cases of one name. */
   variants: Int32Array | null;
+  /** Which suite of its report each is in; `null` if every report has one. */
+  suiteNos: Uint32Array | null;
   negatives: Negatives;
 }
 
@@ -101,6 +103,7 @@ export function casesOf(results: CollectedResults, resultNos: Uint32Array): Equa
         isBare: (flags & CaseFlag.isBare) !== 0,
         isRetry: (flags & CaseFlag.isRetry) !== 0,
         variant: results.variants?.[resultNo] ?? 0,
+        suiteNo: results.suiteNos?.[resultNo] ?? 0,
       });
     }
     cases.at(-1)!.attempts.push({ resultNo, conclusion: conclusionOf(results, resultNo) });

@@ -29,6 +29,8 @@ export interface EqualCase {
   isRetry: boolean;
   /** Differs between tests of one name that the report distinguishes; otherwise 0. */
   variant: number;
+  /** Which suite of its report it is in. */
+  suiteNo: number;
 }
 
 /** One attempt of the test that equal cases stand for. */
@@ -64,6 +66,14 @@ export function attemptsOf(
   // Plugins declare a test once, so that true duplicates have no surplus.
   const isRepeated = report.isRepeated && isOneVariant && report.surplusCaseCount <= 0;
   if (isRepeated) return { attempts: cases.flatMap(inOrder), isMerged: false };
+  // A tool repeats a case in its suite: another one of the same name is of another run, in a merged report.
+  const suites = rule.meaning === "attempts" && !saysRetries(cases)
+    ? [...Map.groupBy(cases, ({ suiteNo }) => suiteNo).values()]
+    : [cases];
+  if (suites.length > 1) {
+    const tests = suites.map((own) => attemptsOf(own, rule, report).attempts);
+    return { attempts: mergeTests(tests), isMerged: true };
+  }
   const known = rule.hasBareAttempts ? withFailedAttempts(cases, report) : cases;
   if (rule.meaning === "attempts" || saysRetries(known)) {
     const byVariant = [...Map.groupBy(known, ({ variant }) => variant).values()];

@@ -197,7 +197,7 @@ function changed(
   changes: ReadonlyMap<number, Change | null>,
   testHashes: Float64Array,
 ): CollectedResults {
-  const { testIndexes, kinds, durations, flags, variants } = results;
+  const { testIndexes, kinds, durations, flags, variants, suiteNos } = results;
   const negatives = new NegativeCollector();
   let count = 0;
   let negativeNo = 0;
@@ -210,6 +210,7 @@ function changed(
     testIndexes[count] = testIndex;
     flags[count] = flags[resultNo]!;
     if (variants) variants[count] = variants[resultNo]!;
+    if (suiteNos) suiteNos[count] = suiteNos[resultNo]!;
     kinds[count] = change ? ATTEMPT_KINDS.indexOf(kindOf(change.conclusion)) : kinds[resultNo]!;
     durations[count] = change?.durationMicroseconds ?? durations[resultNo]!;
     if (change && isNegative(change.conclusion)) {
@@ -226,6 +227,7 @@ function changed(
     durations: durations.subarray(0, count),
     flags: flags.subarray(0, count),
     variants,
+    suiteNos,
     negatives: negatives.finish(),
   };
 }

@@ -36,10 +36,22 @@ const EARLIER_FOLDER = /(?:^|\/)(?:test_attempts|Retries)\//g;
 
 const SHARD = /(?<![a-z])shard[-_. ]?0*(\d{1,6})(?!\d)/i;
 
-/** The shard that a path names, as in `shard_2_of_8/test.xml`; `null` without one. */
-export function shardOf(path: string): number | null {
-  const [, shard] = SHARD.exec(path) ?? [];
-  return shard === undefined ? null : Number(shard);
+// Of a folder, for a rerun without a number.
+const RERUN_WORD = /(?<![a-z])(?:re-?runs?|retry|retries|repeats?|again)(?![a-z])/i;
+
+/**
+ * Whether the paths of two reports say that they ran different things: in another shard, as in
+ * `shard_2_of_8/test.xml`, or under the same name in another folder, as of another module or package. A
+ * folder that names a rerun is none.
+ */
+export function ranElsewhere(earlier: string, later: string): boolean {
+  const [shard, other] = [SHARD.exec(earlier)?.[1], SHARD.exec(later)?.[1]];
+  if (shard !== undefined && other !== undefined && Number(shard) !== Number(other)) return true;
+  const paths = [earlier, later].map((path) => path.replaceAll("\\", "/"));
+  const start = commonFolder(paths).length;
+  const [folder, otherFolder] = paths.map((path) => folderOf(path.slice(start)));
+  const [name, otherName] = paths.map((path) => path.slice(folderOf(path).length));
+  return folder !== otherFolder && name === otherName && !RERUN_WORD.test(otherFolder!);
 }
 
 /** The signs in the paths of an upload's reports, by path. */

@@ -9,7 +9,7 @@ import {
   reportOf,
   type VisitSegments,
 } from "./collected_results.ts";
-import { type AttemptSign, saysToRepeat, shardOf, signsOf } from "./report_order.ts";
+import { type AttemptSign, ranElsewhere, saysToRepeat, signsOf } from "./report_order.ts";
 import { type ReportRelation, type ReportTests, RerunFinder } from "./reports.ts";
 import { groupOf, groupsOf, isSetUp } from "./set_up.ts";
 
@@ -48,10 +48,47 @@ export function relateReports(
   };
   const sharing = reportsSharingTests(segments, reports);
   const repeated = repeatedReports(results, sharing, options);
-  const reruns = new Set<number>();
-  const isRelated = sharing.size > 0 || hasSetUpFailure(results, reports, identityOf);
-  const memory = new Map<number, { group: string; groups: string[]; isSetUp: boolean }>();
-  const known = (testIndex: number) => {
+  const isRelated = reports.length > 1 &&
+    (sharing.size > 0 || hasSetUpFailure(results, reports, identityOf));
+  const groups = groupsByTest(identityOf);
+  const own: OwnTests[] = isRelated
+    ? reports.flatMap(({ file }, reportIndex) =>
+      repeated.has(reportIndex) ? [] : {
+        file,
+        reportIndex,
+        sign: signOf(reportIndex),
+        tests: testsOf(results, reports, reportIndex),
+      }
+    )
+    : [];
+  const reruns = findReruns(own, groups);
+  return {
+    of: (reportIndex) => ({ ...signOf(reportIndex), isRerun: reruns.has(reportIndex) }),
+    isRepeated: (reportIndex) => repeated.has(reportIndex),
+    healed: healedSetUps(own, reruns, groups),
+  };
+}
+
+/** A report with what ran in it. */
+interface OwnTests {
+  file: string;
+  reportIndex: number;
+  sign: AttemptSign;
+  tests: ReportTests;
+}
+
+interface TestGroups {
+  group: string;
+  groups: string[];
+  isSetUp: boolean;
+}
+
+/** The groups of tests, each looked up once. */
+function groupsByTest(
+  identityOf: (testIndex: number) => TestIdentity,
+): (testIndex: number) => TestGroups {
+  const memory = new Map<number, TestGroups>();
+  return (testIndex) => {
     const before = memory.get(testIndex);
     if (before) return before;
     const identity = identityOf(testIndex);
@@ -63,56 +100,67 @@ export function relateReports(
     memory.set(testIndex, found);
     return found;
   };
-  const healed: number[] = [];
-  if (isRelated && reports.length > 1) {
-    const finder = new RerunFinder({
-      groupOf: (testIndex) => known(testIndex).group,
-      isSetUp: (testIndex) => known(testIndex).isSetUp,
-    });
-    /** Set-up that failed in the reports so far, by group, with the sign of the report. */
-    const failing = new Map<string, Map<number, AttemptSign>>();
-    /** Of each test, the shard that ran it, where the path of its report names one. */
-    const shards = new Map<number, number>();
-    reports.forEach(({ file }, reportIndex) => {
-      if (repeated.has(reportIndex)) return;
-      const tests = testsOf(results, reports, reportIndex);
-      const sign = signOf(reportIndex);
-      const own = [...tests.testIndexes];
-      const shard = shardOf(file);
-      const isOtherShard = shard !== null &&
-        own.some((test) => (shards.get(test) ?? shard) !== shard);
-      if (shard !== null) own.forEach((test) => shards.set(test, shard));
-      const isRerun = reportIndex > 0 && !isOtherShard && finder.isRerun(tests);
-      if (isRerun) reruns.add(reportIndex);
-      finder.add(tests);
-      const groups = new Set(
-        own.filter((test) => !known(test).isSetUp).flatMap((test) => known(test).groups),
-      );
-      const broken = new Set(
-        own.filter((test) => known(test).isSetUp).map((test) => known(test).group),
-      );
-      for (const group of groups) {
-        const failed = failing.get(group);
-        if (!failed || broken.has(group)) continue;
-        for (const [test, failedIn] of failed) {
-          if (!isRerun && !saysToRepeat(sign, failedIn)) continue;
-          healed.push(test);
-          failed.delete(test);
-        }
-      }
-      for (const test of own) {
-        const { group, isSetUp } = known(test);
-        if (!isSetUp || !tests.hasFailed(test)) continue;
-        const failed = failing.get(group) ?? new Map<number, AttemptSign>();
-        failing.set(group, failed.set(test, sign));
-      }
-    });
+}
+
+/** The indexes of the reports that are reruns of what failed in those before. */
+function findReruns(
+  reports: readonly OwnTests[],
+  groupsOf: (testIndex: number) => TestGroups,
+): Set<number> {
+  const reruns = new Set<number>();
+  const finder = new RerunFinder({
+    groupOf: (testIndex) => groupsOf(testIndex).group,
+    isSetUp: (testIndex) => groupsOf(testIndex).isSetUp,
+  });
+  /** The reports in which a test failed. */
+  const failedIn = new Map<number, string[]>();
+  for (const { file, reportIndex, tests } of reports) {
+    const isElsewhere = tests.testIndexes.some((test) =>
+      failedIn.get(test)?.some((earlier) => ranElsewhere(earlier, file))
+    );
+    if (!isElsewhere && finder.isRerun(tests)) reruns.add(reportIndex);
+    finder.add(tests);
+    for (const test of tests.testIndexes) {
+      if (!tests.hasFailed(test)) continue;
+      const files = failedIn.get(test) ?? [];
+      if (files.length < MAX_COMPARED) files.push(file);
+      failedIn.set(test, files);
+    }
   }
-  return {
-    of: (reportIndex) => ({ ...signOf(reportIndex), isRerun: reruns.has(reportIndex) }),
-    isRepeated: (reportIndex) => repeated.has(reportIndex),
-    healed,
-  };
+  return reruns;
+}
+
+/** Tests that stand for a set-up that failed, and passed in a report that repeats it. */
+function healedSetUps(
+  reports: readonly OwnTests[],
+  reruns: ReadonlySet<number>,
+  groupsOf: (testIndex: number) => TestGroups,
+): number[] {
+  const healed: number[] = [];
+  /** Set-up that failed in the reports so far, by group, with the sign of the report. */
+  const failing = new Map<string, Map<number, AttemptSign>>();
+  for (const { reportIndex, sign, tests } of reports) {
+    const isRerun = reruns.has(reportIndex);
+    const [setUps, others] = [true, false].map((isSetUp) =>
+      tests.testIndexes.filter((test) => groupsOf(test).isSetUp === isSetUp)
+    ) as [number[], number[]];
+    const broken = new Set(setUps.map((test) => groupsOf(test).group));
+    for (const group of new Set(others.flatMap((test) => groupsOf(test).groups))) {
+      const failed = failing.get(group);
+      if (!failed || broken.has(group)) continue;
+      for (const [test, failedIn] of failed) {
+        if (!isRerun && !saysToRepeat(sign, failedIn)) continue;
+        healed.push(test);
+        failed.delete(test);
+      }
+    }
+    for (const test of setUps.filter(tests.hasFailed)) {
+      const { group } = groupsOf(test);
+      const failed = failing.get(group) ?? new Map<number, AttemptSign>();
+      failing.set(group, failed.set(test, sign));
+    }
+  }
+  return healed;
 }
 
 /** The reports that share a test with each. */

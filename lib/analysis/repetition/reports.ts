@@ -21,7 +21,7 @@ export interface TestInReport {
 
 /** What ran in a report, each test once. */
 export interface ReportTests {
-  testIndexes: Iterable<number>;
+  testIndexes: readonly number[];
   hasFailed(testIndex: number): boolean;
 }
 
@@ -86,9 +86,8 @@ export class RerunFinder {
 
   /** Whether the next report is one. */
   isRerun({ testIndexes }: ReportTests): boolean {
-    const own = [...testIndexes];
-    if (own.length >= this.#hasFailed.size) return false;
-    for (const [group, tests] of Map.groupBy(own, this.#groupOf)) {
+    if (testIndexes.length >= this.#hasFailed.size) return false;
+    for (const [group, tests] of Map.groupBy(testIndexes, this.#groupOf)) {
       if (tests.every((test) => this.#hasFailed.get(test) === true)) continue;
       const before = this.#groups.get(group);
       if (!before?.hasFailed) return false;

@@ -32,12 +32,17 @@ const ATTEMPT_ATTRIBUTES = ["attempt", "attemptNumber", "attempt_number"];
 export function factsOf(
   attributes: XmlAttributes,
   tool: ToolRow,
-  { suiteVariant, hasFineTimes }: { suiteVariant: number; hasFineTimes: boolean },
+  { suiteNo, suiteVariant, hasFineTimes }: {
+    suiteNo: number;
+    suiteVariant: number;
+    hasFineTimes: boolean;
+  },
 ): CaseFacts {
   const conclusion = conclusionOfStatus(attributes["status"], attributes["result"]);
   return {
     durationMicroseconds: parseDuration(attributes["time"]),
     conclusion,
+    suiteNo,
     isNeverRun: conclusion === "passing" && hasFineTimes &&
       tool.isNeverRun?.(attributes) === true,
     ...hasRareAttribute(attributes)

@@ -54,6 +54,8 @@ interface Suite {
   name: string | undefined;
   attributes: XmlAttributes;
   variant: number;
+  /** Which suite of the report it is, from 0. */
+  no: number;
   /** How many suites of this name precede it. */
   earlierCount: number;
   caseCount: number;
@@ -92,6 +94,7 @@ export class JUnitReader implements XmlFormatReader {
   #attemptCount = 0;
   readonly #recognizer: ToolRecognizer;
   #rootElement = "";
+  #openedCount = 0;
   readonly #suiteCounts = new Map<string, number>();
   /** File of the latest suite at the top that has one and no tests. */
   #rootSuiteFile = "";
@@ -254,6 +257,7 @@ export class JUnitReader implements XmlFormatReader {
       name: undefined,
       attributes: isSmall(attributes) ? attributes : {},
       variant: variantOfSuite(attributes),
+      no: this.#openedCount++,
       earlierCount,
       caseCount: 0,
       file: file ? detach(this.#names.path(file)) : this.#suites.at(-1)?.file ?? "",
@@ -299,6 +303,7 @@ export class JUnitReader implements XmlFormatReader {
       return new TestCase(
         identity,
         factsOf(attributes, dialect, {
+          suiteNo: suite.no,
           suiteVariant: suite.variant + (dialect.hasProjects ? suite.earlierCount : 0),
           hasFineTimes: this.#hasFineTimes,
         }),

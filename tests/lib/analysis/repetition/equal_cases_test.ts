@@ -25,11 +25,15 @@ const LETTERS: Record<string, Conclusion> = {
 const letterOf = (conclusion: Conclusion) =>
   Object.keys(LETTERS).find((letter) => LETTERS[letter] === conclusion)!;
 
-/** Cases from a word for each: the conclusions of its attempts, `r` for a retry, a variant after a colon. */
+/**
+ * Cases from a word for each: the conclusions of its attempts, `r` for a retry, a variant after a colon,
+ * the number of a suite after an `@`.
+ */
 function cases(text: string): EqualCase[] {
   let resultNo = 0;
   return text.split(" ").map((word) => {
-    const [letters = "", variant = "0"] = word.replace("r", "").split(":");
+    const [own = "", suiteNo = "0"] = word.replace("r", "").split("@");
+    const [letters = "", variant = "0"] = own.split(":");
     const attempts = [...letters].map((letter) => (
       { resultNo: resultNo++, conclusion: LETTERS[letter]! }
     ));
@@ -38,6 +42,7 @@ function cases(text: string): EqualCase[] {
       isBare: letters === "P",
       isRetry: word.includes("r"),
       variant: Number(variant),
+      suiteNo: Number(suiteNo),
     };
   });
 }
@@ -125,6 +130,15 @@ describe("equal cases", () => {
     assert.equal(outcome("P F", ATTEMPTS, { isRepeated: true }), "P F");
     assert.equal(outcome("P F", TESTS, { isRepeated: true }), "P F");
     assert.equal(outcome("P:1 F:2", TESTS, { isRepeated: true }), "F merged");
+  });
+
+  it("of several suites of one name are different tests, each with its attempts", () => {
+    assert.equal(outcome("F@1 P@2", ATTEMPTS), "F merged");
+    assert.equal(outcome("F@1 P@1 F@2 P@2", ATTEMPTS), "F P merged");
+    assert.equal(outcome("P@1 F@2 P@2", ATTEMPTS), "F P merged");
+    assert.equal(outcome("P@1 F@2", PYTEST), "F merged");
+    assert.equal(outcome("F@1 Pr@2", ATTEMPTS), "F P", "the report says that it is a retry");
+    assert.equal(outcome("F@1 P@2", ATTEMPTS, { isRepeated: true }), "F P");
   });
 
   it("of pytest's plugins are failed attempts if they are bare and the last one failed", () => {

@@ -119,6 +119,13 @@ describe("a report that repeats others", () => {
     }
   });
 
+  it("is a rerun in a folder that says so", () => {
+    for (const path of ["rerun/junit.xml", "x/re-runs/junit.xml", "junit-retry/junit.xml"]) {
+      const { tests } = read({ "junit.xml": "x/a- x/b+ y/c+", [path]: "x/a+" });
+      assert.equal(tests["a"], "-+", path);
+    }
+  });
+
   it("is a rerun of a shard", () => {
     const reports = {
       "shard-1/a.xml": "x/a- x/b+",
@@ -158,6 +165,16 @@ describe("a report that does not say so", () => {
       "is another shard",
       { "shard_1_of_2/test.xml": "x/a- x/b+", "shard_2_of_2/test.xml": "x/a+" },
       { a: "-", b: "+" },
+    ],
+    [
+      "has the name of another in another folder",
+      { "a/target/TEST-x.xml": "x/a- x/b+ y/c+", "b/target/TEST-x.xml": "x/a+" },
+      { a: "-", b: "+", c: "+" },
+    ],
+    [
+      "has the name of one before a rerun",
+      { "a/1.xml": "x/a- x/b+ y/c+", "a/2.xml": "x/a-", "b/1.xml": "x/a+" },
+      { a: "--", b: "+", c: "+" },
     ],
     ["comes first", { "again.xml": "x/a+", "junit.xml": "x/a- x/b+" }, { a: "-", b: "+" }],
     [

@@ -56,6 +56,16 @@ describe("a report that was merged from those of several tools", () => {
     assert.deepEqual([turned.tool, turned.tests], ["jest and pytest", JUDGED]);
   });
 
+  it("has no retry of a test in another suite of the same name", async () => {
+    const one = (inside: string) =>
+      suite(PYTEST, `<testcase classname="c" name="n">${inside}</testcase>`);
+    const { tests, notes } = await judge(
+      `<testsuites>${one("<failure/>")}${one("")}</testsuites>`,
+    );
+    assert.deepEqual(tests, ["pytest|n: negative"]);
+    assert.match(notes[0]!, /"n" \(2 cases\)/);
+  });
+
   it("after another report has its own rules", async () => {
     const builder = new SubmissionBuilder();
     for (const text of [OF_JEST.replaceAll("adds", "sums"), OF_JEST + OF_PYTEST]) {
