@@ -11,6 +11,7 @@ import {
   isBefore,
   isOfOther,
   isOfOtherBase,
+  isOtherPull,
   isOwn,
   isSamePull,
   MAX_RUNS,
@@ -135,6 +136,7 @@ async function loadFailedSubmissions(
   const rows = await sql<Omit<FailureElsewhere, "causes">[]>`
     select encode(s.submission_id, 'hex') as "submissionId", coalesce(s.branch, '') as branch,
       s.code_version = ${run.code ?? ""} as "isSameCode", ${isSamePull(sql, run)} as "isSamePull",
+      ${isOtherPull(sql, run)} as "isOtherPull",
       ${isOfOtherBase(sql, { repositoryId, run, base })} as "isOnBase"
     from submission s
     where s.repository_id = ${repositoryId} and s.submission_id = any(${idsIn(sql, [...ids])})`;

@@ -50,6 +50,8 @@ export interface EarlierFailure extends KnownRun {
   isSameCode: boolean;
   /** Whether its run tested the same pull request, perhaps under another branch. */
   isSamePull: boolean;
+  /** Whether its run is known to have tested another pull request than this one. */
+  isOtherPull: boolean;
   isOnBase: boolean;
   /** Whether its run is one of the {@linkcode BaseRuns} of the test. */
   isCounted: boolean;
@@ -146,7 +148,12 @@ export function findEvidence(
   const elsewhere = alike.filter(({ branch, isSamePull, isOnBase }) =>
     isOnBase || branch !== "" && branch !== run.branch && !isSamePull
   );
-  const isSeen = areSeen(causes, elsewhere);
+  const isSeen = areSeen(causes, elsewhere) && causes.every((cause) => {
+    const seen = elsewhere.filter((one) => one.causes.includes(cause));
+    // On the base branch, what failed on one other branch alone may have come with its merge.
+    return !run.isOnBase || seen.some(({ isOnBase, isOtherPull }) => isOnBase || isOtherPull) ||
+      new Set(seen.map(({ branch }) => branch)).size > 1;
+  });
   const latest = isSeen && base.latest?.hasFailed &&
     alike.find(({ submissionId }) => submissionId === base.latest!.submissionId);
   if (latest) return find("fails_on_base", latest, alikeCount);

@@ -88,7 +88,12 @@ export class EvidenceRules {
     const hasAllCauses = (runs: PlainRun[]) =>
       causes.length > 0 &&
       causes.every((cause) => runs.some((one) => causesOf(one, name).includes(cause)));
-    const isSeen = hasAllCauses(elsewhere);
+    const isSeen = hasAllCauses(elsewhere) && causes.every((cause) =>
+      this.#mayClear(
+        elsewhere.filter((one) => causesOf(one, name).includes(cause)),
+        run,
+      )
+    );
     if (latest && hasFailed(latest, name) && isAlike(latest) && isSeen) return "fails_on_base";
 
     const kind = this.massFailure(run);
@@ -106,6 +111,15 @@ export class EvidenceRules {
     if (onBase.length === 0) return "new_test";
     const isClean = !onBase.some((one) => hasFailed(one, name));
     return onBase.length >= 20 && isClean ? "first" : "few";
+  }
+
+  /** Whether failures are no sign of a change that was merged: not all of one other branch. */
+  #mayClear(failed: PlainRun[], run: PlainRun): boolean {
+    if (run.branch !== "main" && !isOfQueue(run)) return true;
+    return failed.some((one) =>
+      this.isBaseOf(one, run) || one.branch !== failed[0]!.branch ||
+      run.pull !== 0 && one.pull !== 0 && one.pull !== run.pull
+    );
   }
 
   /**

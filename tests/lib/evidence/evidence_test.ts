@@ -40,6 +40,7 @@ function failure(given: Partial<EarlierFailure> = {}): EarlierFailure {
     causes: ["timeout"],
     isSameCode: false,
     isSamePull: false,
+    isOtherPull: false,
     isOnBase: true,
     isCounted: true,
     ...given,
@@ -152,6 +153,21 @@ describe("the evidence for a failure", () => {
   it("is not that a cause was seen under another branch of the same pull request", () => {
     const renamed = failure({ branch: "other", isOnBase: false, isSamePull: true });
     assert.equal(evidenceOf({ failures: [renamed], base: CLEAN_BASE }).evidence, "first");
+  });
+
+  it("is on the base branch that two other branches had it: one may be what was merged", () => {
+    const of = (branch: string, causes = ["timeout"]) =>
+      failure({ branch, causes, isOnBase: false, isCounted: false });
+    const onBase = (...failures: EarlierFailure[]) => {
+      const run = { branch: "main", isOnBase: true };
+      return evidenceOf({ run, failures, base: CLEAN_BASE }).evidence;
+    };
+    assert.equal(onBase(of("merged")), "first");
+    assert.equal(onBase(of("merged"), of("merged")), "first");
+    assert.equal(onBase(of("merged"), of("other")), "seen_elsewhere");
+    assert.equal(onBase(of("merged"), failure()), "seen_elsewhere");
+    assert.equal(onBase({ ...of("pull"), isOtherPull: true }), "seen_elsewhere", "in its queue");
+    assert.equal(onBase(of("merged"), of("other", ["refused"])), "first");
   });
 
   it("rests on the last failure that is counted, not on a later one of another job", () => {
