@@ -172,18 +172,21 @@ export function testedPull(detected: string, branch: string): number | null {
 
 /** What an upload stores of a run in addition to what its uploader may give. */
 export function detectedFacts(
-  run: DetectedRun | null,
-  { branch, isOwnCommit, isOwnRepository }: {
+  run: CiJob | null,
+  { branch, commit, isOwnRepository }: {
     branch: string;
-    /** Whether the upload is of the commit and of the repository of the run. */
-    isOwnCommit: boolean;
+    commit: string;
+    /** Whether the upload is of the repository of the run. */
     isOwnRepository: boolean;
   },
 ): DetectedFacts {
   const known = isOwnRepository ? run ?? UNKNOWN_RUN : UNKNOWN_RUN;
+  const isCommit = (other = "") => other !== "" && commit.toLowerCase() === other.toLowerCase();
+  const isOwnCommit = isCommit(run?.commit);
   const isOwnBranch = branch === known.branch;
   return {
-    isOfPull: isOwnBranch && known.isOfPull,
+    // Another branch that is given does not take its commit out of the pull request.
+    isOfPull: known.isOfPull && (isOwnBranch || isOwnCommit || isCommit(run?.pullHead)),
     pullNumber: testedPull(known.pullNumber, branch),
     pullTitle: known.pullTitle,
     author: isOwnCommit ? known.author : "",

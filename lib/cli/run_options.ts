@@ -200,7 +200,7 @@ export async function factsOfRun(given: RunValues, context: CommandContext): Pro
     repositoryUrl: given.repo === undefined ? found?.repositoryUrl ?? "" : "",
     ...detectedFacts(job, {
       branch,
-      isOwnCommit: commitOid === job?.commit,
+      commit: commitOid,
       isOwnRepository: job !== null && isSameRepository(repository, job.repository),
     }),
     tags: given.tags ?? [],

@@ -195,7 +195,7 @@ function factsOfRepository(
       : readGitUrl(metadata?.repositoryUrl ?? "").page,
     ...detectedFacts(run, {
       branch,
-      isOwnCommit: commitOid.toLowerCase() === run?.commit,
+      commit: commitOid,
       isOwnRepository: run !== null && isSameRepository(repository, run.repository || named),
     }),
   };

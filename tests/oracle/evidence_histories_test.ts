@@ -261,7 +261,7 @@ describeHistories("the evidence in random histories", (database) => {
     const { submissionId } = await fixture.upload(repository, resultsOf(run), {
       ...facts,
       branch: run.branch || null,
-      ...detectedFacts(null, { branch: run.branch, isOwnCommit: true, isOwnRepository: true }),
+      ...detectedFacts(null, { branch: run.branch, commit: run.commit, isOwnRepository: true }),
       ...pull > 0 && { pullNumber: pull },
       recordedAt,
       uploadedAt: run.at,

@@ -1,7 +1,7 @@
 /** `mod.ts`: what the variables of a job mean, with and without its checkout. */
 import { describe, it } from "@std/testing/bdd";
 import assert from "node:assert/strict";
-import { type CiJob, readCi, testedPull } from "../../../lib/ci/mod.ts";
+import { type CiJob, detectedFacts, readCi, testedPull } from "../../../lib/ci/mod.ts";
 import { SERVICES } from "../../../lib/ci/services.ts";
 import {
   CI_NAMES,
@@ -203,6 +203,16 @@ describe("the code that was tested", () => {
     // No variable names the default branch: the service, which knows it, decides.
     const travis = { TRAVIS: "true", TRAVIS_PULL_REQUEST: "9", TRAVIS_PULL_REQUEST_BRANCH: "main" };
     assert.deepEqual(pulled({ ...travis, TRAVIS_BRANCH: "release" }), ["main", true]);
+  });
+
+  it("is of its pull request, whatever branch the uploader gives", () => {
+    const job = read(pull);
+    const given = (branch: string, commit: string) =>
+      detectedFacts(job, { branch, commit, isOwnRepository: true }).isOfPull;
+    for (const commit of [job.commit, job.pullHead, HEAD.toUpperCase()]) {
+      assert.equal(given("main", commit), true, commit);
+    }
+    assert.equal(given("main", MAIN), false, "a job may test the base, too");
   });
 
   it("may be at the default branch for a push, while it has a pull request", () => {
