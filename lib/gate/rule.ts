@@ -188,7 +188,7 @@ export function decideExitCode(input: GateInput) {
   let reason: string | null = null;
   if (testsExitCode === 0) {
     reason = failed.length === 0
-      ? "the tests passed"
+      ? input.counts.ran === 0 ? "the tests ended with 0, and no test ran" : "the tests passed"
       : `the tests ended with 0, although ${failed.length} failed`;
   }
   reason ??= reasonNotToExcuse(input);
@@ -225,8 +225,10 @@ export function notWhole(
     maxMissing?: number;
   },
 ): string | null {
+  const { missing, unchecked } = compareWithEarlier(input);
+  const { ran, failed } = input.counts;
   return sayNotWhole({
-    missing: compareWithEarlier(input).missing,
+    missing: unchecked !== null && ran + failed === 0 ? "no test ran" : missing,
     places: input.missingPlaces,
     ...gapsOf(input.reports),
   });

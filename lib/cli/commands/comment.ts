@@ -127,12 +127,10 @@ export const commentCommand: AddCommand = command({
       annotateFailures(judged, context);
       const unread = run.reports.flatMap((report) => report.problem ?? []);
       for (const problem of unread) context.note(`comment: ${problem}`);
-      // A wrong path should not comment on every pull request.
-      const saysNothing = unread.length > 0 && unread.length === section.broken &&
-        section.failed + section.flaky === 0;
-      const place = saysNothing
-        ? null
-        : await commentOnPull(section, { repository, pull }, context);
+      // A wrong path should not comment on every pull request, but replaces what an earlier run said.
+      const isUnread = unread.length === section.broken && section.failed + section.flaky === 0;
+      const written = isUnread ? { ...section, broken: 0 } : section;
+      const place = await commentOnPull(written, { repository, pull }, context);
       if (place === null) await appendToSummary(section, context);
       const { text: _text, tests: _keys, missed: _missed, ...facts } = section;
       if (json || place !== null) await context.print(place ?? "", { comment: place, ...facts });

@@ -207,6 +207,32 @@ describe("comment", () => {
     assert.match(stderr, /^comment: .*nothing\.xml/m);
   });
 
+  it('is edited when a report is missing or cut off, so that it does not go on saying "resolved"', async () => {
+    const given = await setUp();
+    const path = await given.fixture.write("report.xml", reportOf({ broken: "failed" }));
+    await run(given, ["comment", path]);
+    await given.fixture.write("report.xml", reportOf({ broken: "passed" }));
+    await run(given, ["comment", path], { GITHUB_RUN_ID: "2" });
+    assert.match(given.forge.comments[0]!.body, /^.*\n\*\*Resolved: /);
+    const partly = /^.*\n\*\*Not all tests ran\. No test failed\./;
+    await given.fixture.write("report.xml", "<testsuite><testcase name='a'/>");
+    await run(given, ["comment", path], { GITHUB_RUN_ID: "3" });
+    assert.match(given.forge.comments[0]!.body, partly);
+    await run(given, ["comment", "nothing.xml"], { GITHUB_RUN_ID: "4" });
+    assert.match(given.forge.comments[0]!.body, partly);
+    assert.match(given.forge.comments[0]!.body, /nothing\.xml/);
+    await given.fixture.write("report.xml", "<testsuites/>");
+    await run(given, ["comment", path], { GITHUB_RUN_ID: "5" });
+    assert.match(given.forge.comments[0]!.body, partly);
+    assert.match(given.forge.comments[0]!.body, /\*\*Not whole\*\*: `no test ran`/);
+  });
+
+  it("is written for a run without reports that ended red", async () => {
+    const given = await setUp();
+    await run(given, ["comment", "--exit-code", "1", "nothing.xml"]);
+    assert.match(given.forge.comments[0]!.body, /^.*\n\*\*Ended red without a failed test\./);
+  });
+
   it("names tests that passed only on a retry, and reports that cannot be read", async () => {
     const given = await setUp();
     await given.fixture.write("a/attempt_1.xml", reportOf({ retried: "failed" }));

@@ -201,6 +201,19 @@ describe("gate and a run that is not whole", () => {
     assert.match(wrong.stderr, /--max-missing: invalid number "x"/);
   });
 
+  it("says it of one without a test that ended green, whatever is known of earlier runs", async () => {
+    for (
+      const [earlier, text] of [[USUAL, "0 of about 12 tests ran"], [{}, "no test ran"]] as const
+    ) {
+      const options = { options: ["--exit-code", "0"] };
+      const { code, stdout } = await gate({ ...FLAKY, earlier }, "<testsuites/>", options);
+      assert.deepEqual([code, stdout.split("\n").slice(0, 2)], [0, [
+        `not whole\t${text}`,
+        "exit code 0\tthe tests ended with 0, and no test ran",
+      ]]);
+    }
+  });
+
   it("does not excuse one in which tests were skipped that ran before", async () => {
     const { code, stdout } = await gate(known, reportWith({ passed: 11, skipped: 3 }));
     assert.equal(code, 1);
