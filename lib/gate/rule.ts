@@ -36,6 +36,8 @@ export interface GateReport {
   path: string;
   /** Whether it was written after the tests started. */
   isFresh: boolean;
+  /** That it is older than the job, for people; absent if it is not, or where the gate started the tests. */
+  older?: string;
   /** Why it cannot be read; `null` when it is complete. */
   problem: string | null;
   /** Whether it is empty or cut off: the process that wrote it died. */
@@ -263,7 +265,7 @@ function reasonNotToExcuse(input: GateInput): string | null {
   const broken = reports.find(({ problem }) => problem !== null);
   if (broken) return `a report cannot be read: ${broken.problem}`;
   const stale = reports.find(({ isFresh }) => !isFresh);
-  if (stale) return `${stale.path} is older than the start of the tests`;
+  if (stale) return `${stale.path} ${stale.older ?? "is older than the start of the tests"}`;
   const outside = reports.flatMap(({ failuresOutsideTests }) => failuresOutsideTests);
   if (outside.length > 0) return `a failure outside of a test: ${outside[0]}`;
   const [unlisted] = reports.flatMap(({ unlistedTests }) => unlistedTests);

@@ -44,26 +44,33 @@ export async function readJobStart(
  */
 export async function withoutStale(
   reports: readonly ReportFile[],
-  { startedAt, checkout }: JobStart,
+  start: JobStart,
   note: (text: string) => void,
 ): Promise<ReportFile[]> {
   const fresh: ReportFile[] = [];
   for (const report of reports) {
-    const times = await timesOf(report.path);
-    const modified = times?.modified ?? Infinity;
-    const written = times?.reported ?? modified;
-    const isStale = startedAt !== null
-      ? isBefore(written, startedAt)
-      : checkout !== null && isBefore(Math.max(written, modified), checkout.at) &&
-        await isBelow(report.path, checkout.folder);
-    if (!isStale) fresh.push(report);
-    else {
-      const start = formatTimestamp(startedAt ?? checkout!.at);
-      const time = formatTimestamp(Math.floor(written));
-      note(`${report.path}: is of ${time}, before the job began (${start}): left out`);
-    }
+    const age = await sayOlder(report.path, start);
+    if (age === null) fresh.push(report);
+    else note(`${report.path}: ${age}: left out`);
   }
   return fresh;
+}
+
+/** That a report is older than the job: `is of 2026-11-27T09:00:00Z, before the job began (...)`; `null` if not. */
+export async function sayOlder(
+  path: string,
+  { startedAt, checkout }: JobStart,
+): Promise<string | null> {
+  const times = await timesOf(path);
+  const modified = times?.modified ?? Infinity;
+  const written = times?.reported ?? modified;
+  const isStale = startedAt !== null
+    ? isBefore(written, startedAt)
+    : checkout !== null && isBefore(Math.max(written, modified), checkout.at) &&
+      await isBelow(path, checkout.folder);
+  if (!isStale) return null;
+  const time = formatTimestamp(Math.floor(written));
+  return `is of ${time}, before the job began (${formatTimestamp(startedAt ?? checkout!.at)})`;
 }
 
 async function isBelow(path: string, folder: string): Promise<boolean> {

@@ -16,12 +16,13 @@ import {
   commentedRun,
   commentOnPull,
   factsOf,
+  problemOf,
   sectionOfRun,
 } from "../gate_run/pull_comment.ts";
 import { findMissingPlaces } from "../gate_run/missing_places.ts";
 import { readRunReports } from "../gate_run/run_reports.ts";
 import { buildPageOf, showBuildPage } from "../build_link.ts";
-import { ASKED_RUN_OPTIONS, givenRun } from "../run_options.ts";
+import { ASKED_RUN_OPTIONS, givenRun, jobStartOf } from "../run_options.ts";
 import { ATTEMPTS, flag, option, REPO_OF_JOB, REPORTS, wholeNumber } from "../parameters.ts";
 
 /** `comment`: tells a pull request what failed, and which of it is probably its own. */
@@ -89,7 +90,9 @@ export const commentCommand: AddCommand = command({
     try {
       const { repository, folder, run: ofCi } = await checkout;
       const checkedOut = { checkoutFolder: folder, pathPrefix: given.pathPrefix };
-      const run = await readRunReports(reports, { before: null, ...checkedOut, attempts });
+      const jobStart = await jobStartOf({ commitOid: ofCi.commit }, {}, context);
+      const read = { before: null, jobStart, ...checkedOut, attempts };
+      const run = await readRunReports(reports, read);
       const { failed, flaky } = run.attempts;
       const { exitCode = failed.length === 0 ? 0 : 1 } = given;
       const found = await lookup.finish({
@@ -125,7 +128,7 @@ export const commentCommand: AddCommand = command({
       const section = await sectionOfRun(judged, { named: given, zone, page }, context);
       if (dryRun) return await io.stdout(`**${headline([section])}**\n\n${section.text}\n`);
       annotateFailures(judged, context);
-      const unread = run.reports.flatMap((report) => report.problem ?? []);
+      const unread = run.reports.flatMap(problemOf);
       for (const problem of unread) context.note(`comment: ${problem}`);
       // A wrong path should not comment on every pull request, but replaces what an earlier run said.
       const isUnread = unread.length === section.broken && section.failed + section.flaky === 0;

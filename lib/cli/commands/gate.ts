@@ -27,7 +27,7 @@ import {
 import { readName } from "../../intake/upload_values.ts";
 import { ExitWith } from "../errors.ts";
 import { UsageError } from "../../base/failure.ts";
-import { ASKED_RUN_OPTIONS, givenRun } from "../run_options.ts";
+import { ASKED_RUN_OPTIONS, givenRun, jobStartOf } from "../run_options.ts";
 import { findCheckout, startLookup } from "../gate_run/lookup.ts";
 import {
   annotateFailures,
@@ -155,7 +155,8 @@ export const gateCommand: AddCommand = command({
       const { repository, folder, run: ofCi } = await checkout;
       const { attempts, pathPrefix } = options;
       const checkedOut = { checkoutFolder: folder, pathPrefix };
-      const run = await readRunReports(reports, { before, ...checkedOut, attempts });
+      const jobStart = before ? null : await jobStartOf({ commitOid: ofCi.commit }, {}, context);
+      const run = await readRunReports(reports, { before, jobStart, ...checkedOut, attempts });
       const testsExitCode = end.code ?? (run.isPassed ? 0 : 1);
       const { failed } = run.attempts;
       const found = await lookup.finish({

@@ -66,7 +66,7 @@ interface CommentedRun {
   /** Tests that failed and passed on a retry. */
   retried: readonly (TestIdentity & KnownFacts)[];
   attempts: Pick<FinalAttempts, "failureOf" | "passedHashes">;
-  reports: readonly Pick<GateReport, "problem" | "failuresOutsideTests">[];
+  reports: readonly GateReport[];
   /** Why the service did not answer; `null` when it did. */
   serviceProblem: string | null;
   /** What says that not all tests ran; `null` when they did, or when that is not known. */
@@ -130,6 +130,12 @@ export function factsOf(
   };
 }
 
+/** Why a report is not read, or does not count. */
+export function problemOf({ path, problem, older }: GateReport): string[] {
+  if (problem !== null) return [problem];
+  return older === undefined ? [] : [`${path}: ${older}: left out`];
+}
+
 /** The section of this job, in the comment on its pull request. */
 export async function sectionOfRun(
   run: CommentedRun,
@@ -182,9 +188,9 @@ export async function sectionOfRun(
       verdict: test.verdict,
     })),
     flaky: run.retried.map((test): ReportedTest => ({ ...reported(test), verdict: "flaky" })),
-    problems: run.reports.flatMap(({ problem, failuresOutsideTests }) => [
-      ...problem === null ? [] : [problem],
-      ...failuresOutsideTests.map((failure) => `a failure outside of a test: ${failure}`),
+    problems: run.reports.flatMap((report) => [
+      ...problemOf(report),
+      ...report.failuresOutsideTests.map((failure) => `a failure outside of a test: ${failure}`),
     ]),
     serviceProblem: run.serviceProblem,
     notWhole: run.notWhole,

@@ -6,6 +6,7 @@ import { SubmissionBuilder } from "../../analysis/submission_content.ts";
 import { finalAttempts } from "../../gate/final_attempts.ts";
 import { placesOf } from "../../gate/whole_run.ts";
 import type { GateReport } from "../../gate/rule.ts";
+import { type JobStart, sayOlder } from "../../intake/stale_reports.ts";
 import { readFileChunks } from "../../report/file_chunks.ts";
 import { findPathPrefix } from "../../report/path_prefix.ts";
 import { readReport } from "../../report/read_report.ts";
@@ -42,13 +43,15 @@ export async function snapshotReports(reportArguments: readonly string[]) {
  * Reads reports, including those that are stale or broken. A file that is not read, such as a link or
  * XML of another kind, is a report with a problem: it may hold failures.
  *
- * @param options.before `null` when the gate did not start the tests: every report counts as fresh
- * @returns `isPassed`: all reports are complete and no attempt failed, not even a retried one
+ * @param options.before `null` when the gate did not start the tests
+ * @returns `isPassed`: a report is fresh, all are complete and no attempt failed, not even a retried one
  */
 export async function readRunReports(
   reportArguments: readonly string[],
-  { before, checkoutFolder, pathPrefix, attempts: areAttempts = false }: {
+  { before, jobStart = null, checkoutFolder, pathPrefix, attempts: areAttempts = false }: {
     before: ReportSnapshot | null;
+    /** Reports from before are stale; `null` when unknown. */
+    jobStart?: JobStart | null;
     checkoutFolder: string;
     /** The folder of the checkout that relative paths begin at; found for each report unless given. */
     pathPrefix?: string | undefined;
@@ -64,7 +67,8 @@ export async function readRunReports(
     const unlistedTests: string[] = [];
     let problem: string | null = null;
     let isCutOff = false;
-    const isFresh = before === null || await isNewer(path, before);
+    const older = before ? null : jobStart && await sayOlder(path, jobStart);
+    const isFresh = before ? await isNewer(path, before) : older === null;
     // Something writes to `<(command)` of a shell and standard input, not to a pipe with a name.
     if (!await isRegularFile(path) && !(before === null && /^\/(?:dev|proc)\//.test(path))) {
       reports.push(unread({ path, reason: "is a named pipe, which is not read", isLink: false }));
@@ -92,6 +96,7 @@ export async function readRunReports(
     reports.push({
       path,
       isFresh,
+      ...older !== null && { older },
       problem,
       ...isCutOff && { isCutOff },
       failuresOutsideTests,
@@ -106,7 +111,7 @@ export async function readRunReports(
     reports,
     attempts: finalAttempts(content),
     places: placesOf(content.testHashes.keys().map(content.identityAt)),
-    isPassed: isClean && reports.length > 0 && content.negatives.length === 0,
+    isPassed: isClean && reports.some(({ isFresh }) => isFresh) && content.negatives.length === 0,
   };
 }
 

@@ -227,6 +227,31 @@ describe("comment", () => {
     assert.match(given.forge.comments[0]!.body, /\*\*Not whole\*\*: `no test ran`/);
   });
 
+  it("does not take a report that is older than the job for its own", async () => {
+    const given = await setUp();
+    const path = await given.fixture.write(
+      "report.xml",
+      reportOf({ broken: "failed" }).replace(
+        "<testsuite ",
+        '<testsuite timestamp="2026-11-27T09:00:00Z" ',
+      ),
+    );
+    const gitlab = {
+      GITHUB_ACTIONS: "",
+      GITLAB_CI: "true",
+      CI_JOB_STARTED_AT: "2026-11-28T09:00:00Z",
+    };
+    const { stdout } = await run(given, ["comment", "--dry-run", path], gitlab);
+    assert.match(
+      stdout,
+      /^\*\*Not all tests ran\. No test failed\. 1 problem of the reports\.\*\*/,
+    );
+    assert.match(
+      stdout,
+      /report\.xml: is of 2026-11-27T09:00:00Z, before the job began .*: left out/,
+    );
+  });
+
   it("is written for a run without reports that ended red", async () => {
     const given = await setUp();
     await run(given, ["comment", "--exit-code", "1", "nothing.xml"]);

@@ -182,6 +182,33 @@ describe("gate and the cause of a failure", () => {
   });
 });
 
+describe("gate after the tests, and a report that is older than the job", () => {
+  const environment = { GITLAB_CI: "true", CI_JOB_STARTED_AT: "2026-11-28T09:00:00Z" };
+  const written = (timestamp: string) =>
+    reportOf({ flaky: "failed" }).replace("<testsuite ", `<testsuite timestamp="${timestamp}" `);
+
+  it("excuses nothing, as the job may have ended before its tests ran", async () => {
+    const stale = await gate(FLAKY, written("2026-11-27T09:00:00Z"), { environment });
+    assert.equal(stale.code, 1);
+    assert.match(
+      stale.stdout,
+      /^exit code 1\t\S+report\.xml is of 2026-11-27T09:00:00Z, before the job began \(2026-11-28T/m,
+    );
+    assert.doesNotMatch(stale.stdout, /flaky|excused/);
+    const fresh = await gate(FLAKY, written("2026-11-28T09:05:00Z"), { environment });
+    assert.equal(fresh.code, 0, fresh.stdout);
+  });
+
+  it("does not take it for a run that passed", async () => {
+    const passed = written("2026-11-27T09:00:00Z").replace(/<failure[^>]*>/, "");
+    const created = await gateFixture(FLAKY, (request) => answer(request, FLAKY));
+    fixtures.push(created);
+    const args = ["gate", "--repo", "acme/shop", await created.write("report.xml", passed)];
+    const options = { environment: { ...created.environment, ...environment } };
+    assert.equal((await withoutDatabase(args, options)).code, 1);
+  });
+});
+
 describe("gate and a run that is not whole", () => {
   const known: Known = { ...FLAKY, earlier: USUAL };
 
