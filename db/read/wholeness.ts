@@ -62,11 +62,21 @@ async function loadRunsOfJobs<Column extends keyof RunColumns>(
   { repositoryId, parts, base }: Build,
   { columns, limit }: { columns: readonly Column[]; limit: number },
 ): Promise<(part: BuildPart) => Run<Column>[]> {
+  const isEarlier = isBeforeBuild(tx, parts);
   const groups = Object.fromEntries(
-    parts.map((part) => [jobKeyOf(part), { where: isRunOfJob(tx, { ...part, base }), limit }]),
+    parts.map((part) => [jobKeyOf(part), {
+      where: tx`${isRunOfJob(tx, { ...part, base })} and ${isEarlier}`,
+      limit,
+    }]),
   );
   const runs = await loadRunGroups(tx, { repositoryId, columns, groups });
   return (part) => runs[jobKeyOf(part)]!;
+}
+
+/** SQL: whether the row `s` of `submission` was recorded before a build: tests that came later are not missing in it. */
+function isBeforeBuild(tx: Queryable, parts: readonly BuildPart[]) {
+  const first = parts.reduce((id, { submissionId }) => submissionId < id ? submissionId : id, "g");
+  return tx`s.submission_id < decode(${first}, 'hex')`;
 }
 
 /** By upload: the files, and the classes of tests without one, of each of the last 3 runs of its job that it lacks. */
@@ -114,7 +124,8 @@ async function loadExpectedShards(tx: Queryable, { repositoryId, parts, base }: 
   const groups = Object.fromEntries(
     Array.from(jobs, ([key, { job, environment, buildUrl }]) => [key, {
       where: tx`s.job = ${job} and s.environment = ${environment}
-        and s.shard <> '' and s.build_url not in ('', ${buildUrl}) and ${isOfBase(tx, base)}`,
+        and s.shard <> '' and s.build_url not in ('', ${buildUrl}) and ${isOfBase(tx, base)}
+        and ${isBeforeBuild(tx, parts)}`,
       limit: SHARD_RUNS,
     }]),
   );

@@ -140,7 +140,9 @@ describeWithDatabases("what a build ended with", (database) => {
   it("has the failure that is most probably due to the change, of a test that failed in several jobs", async () => {
     const failure = (message: string) => ({ name: "a", conclusion: "failure" as const, message });
     const known = failure("connection refused");
-    await upload([known], { branch: "other", commitOid: "bbbbbb1", buildUrl: `${BUILD}0` });
+    for (const branch of ["other", "third"]) {
+      await upload([known], { branch, commitOid: "bbbbbb1", buildUrl: `${BUILD}/${branch}` });
+    }
     // Failed before, but never like this: unclear. The other two were seen: not yours.
     const attempts = [
       await upload([known], { recordedAt: NOW - 50, environment: "linux" }),
@@ -251,6 +253,32 @@ describeWithDatabases("what a build ended with", (database) => {
       assert.equal(red, isRed ? 1 : 0);
     });
   }
+
+  it("is whole if it has what its job had before, not what was added or left out since", async () => {
+    const tests = Array.from({ length: 20 }, (_, index) => ({ name: `t${index}` }));
+    const added = { name: "new", file: "added.ts" };
+    let commits = 0;
+    const onMain = async (results: Partial<TestResult>[], days: number) => {
+      for (let run = 0; run < 10; run++) {
+        const at = { recordedAt: NOW - days * DAY + run, buildUrl: `${BUILD}/main/${commits}` };
+        await upload(results, { ...at, branch: "main", commitOid: `cccccc${commits++}` });
+      }
+    };
+    await onMain(tests, 5);
+    const whole = await upload(tests, { recordedAt: NOW - 3 * DAY, buildUrl: `${BUILD}/whole` });
+    const part = await upload(tests.slice(10), {
+      recordedAt: NOW - 3 * DAY,
+      commitOid: "aaaaaa2",
+      buildUrl: `${BUILD}/part`,
+    });
+    const isWhole = async ({ submissionId }: { submissionId: string }) => {
+      const path = `/api/repos/acme/${repository.name}/submissions/${submissionId}/build`;
+      return (await json(path)).whole;
+    };
+    assert.deepEqual([await isWhole(whole), await isWhole(part)], [true, false]);
+    await onMain([...tests.slice(10), added], 2);
+    assert.deepEqual([await isWhole(whole), await isWhole(part)], [true, false]);
+  });
 
   const names = Array.from({ length: 20 }, (_, index) => ({ name: `t${index}` }));
 
