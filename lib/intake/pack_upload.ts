@@ -181,6 +181,7 @@ async function pack(
   const { checkoutFolder = "", ...facts } = content.facts;
   const read = await readFiles(toRead, { note: (text) => notes.add(text) }, {
     areNamed,
+    exitCode: facts.exitCode,
     codeowners: content.codeowners,
     checkoutFolder,
     pathPrefixes: parsePathPrefixes(content.pathPrefixes ?? ""),

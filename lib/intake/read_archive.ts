@@ -40,6 +40,8 @@ export interface FilesToRead {
 }
 
 interface ReadFilesOptions {
+  /** How the tests ended; `null` when unknown. */
+  exitCode: number | null | undefined;
   /** Text of a CODEOWNERS file; `null` when there is none. */
   codeowners: string | null;
   checkoutFolder: string;
@@ -104,6 +106,7 @@ export async function readArchive(
     },
     noting,
     {
+      exitCode: facts.exitCode,
       codeowners: options.codeowners ?? contents.codeowners,
       checkoutFolder: contents.metadata?.checkoutFolder ?? "",
       pathPrefixes: pathPrefixes(options.given, contents.pathPrefixes),
@@ -117,8 +120,15 @@ export async function readArchive(
 export async function readFiles(
   { name, reports, open, ...files }: FilesToRead,
   listener: Listener,
-  { codeowners, checkoutFolder, pathPrefixes, hasOwnCoverage = false, areNamed = false, maxKept }:
-    ReadFilesOptions,
+  {
+    exitCode,
+    codeowners,
+    checkoutFolder,
+    pathPrefixes,
+    hasOwnCoverage = false,
+    areNamed = false,
+    maxKept,
+  }: ReadFilesOptions,
 ): Promise<Omit<UploadFiles, "notes">> {
   const coverage = hasOwnCoverage ? [] : files.coverage;
   const streamed = async function* (
@@ -137,7 +147,7 @@ export async function readFiles(
   const owners = codeowners === null ? null : { text: codeowners, root: "" };
   const results = reports.length === 0 ? null : await readResults(
     streamed(reports),
-    { codeowners: owners, checkoutFolder, ...maxKept && { maxKept } },
+    { exitCode, codeowners: owners, checkoutFolder, ...maxKept && { maxKept } },
     listener,
   );
   let others = 0;

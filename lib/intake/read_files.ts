@@ -67,6 +67,8 @@ export interface OwnersFile {
 }
 
 interface GivenReportOptions {
+  /** How the tests ended; `null` when unknown. */
+  exitCode?: number | null | undefined;
   /** `null` when there is none. */
   codeowners?: OwnersFile | null;
   /** Where the repository was checked out, `""` when unknown. */
@@ -153,7 +155,7 @@ export function noteSkipped(listener: Pick<Listener, "note">): (entry: SkippedEn
 /** Reads reports, and finds the owners of the tests' files. */
 export async function readResults(
   reports: readonly ReportFile[] | AsyncIterable<StreamedReport>,
-  { codeowners = null, checkoutFolder = "", maxKept, totalBytes = 0, examiner }:
+  { exitCode = null, codeowners = null, checkoutFolder = "", maxKept, totalBytes = 0, examiner }:
     & GivenReportOptions
     & {
       totalBytes?: number;
@@ -170,6 +172,7 @@ export async function readResults(
   let own = { unlisted: 0, outside: 0 };
   const { digest } = await readReportFiles(reports, {
     checkoutFolder,
+    hasEndedRed: exitCode !== null && exitCode !== 0,
     onFile({ path }) {
       read.file = path;
     },

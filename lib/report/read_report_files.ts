@@ -13,6 +13,8 @@ export interface StreamedReport extends ReportFile {
 }
 
 export interface ReadReportFilesOptions extends Omit<ReportOptions, "file"> {
+  /** Whether the run is known to have ended red: then it counts even if all its reports are left out. */
+  hasEndedRed?: boolean | undefined;
   onFile?(file: ReportFile): void;
   /** Called at the end of each report. */
   onReport?(report: ReportedTool): void;
@@ -39,6 +41,7 @@ export async function readReportFiles(
   const { maxResultCount = REPORT_LIMITS.resultCount } = options;
   let buffer: Uint8Array | undefined;
   const digests: string[] = [];
+  const leftOutDigests: string[] = [];
   let resultCount = 0;
   let firstFile: ReportFile | undefined;
   let firstIncomplete: ReportError | undefined;
@@ -64,6 +67,7 @@ export async function readReportFiles(
       if (!(error instanceof ReportError)) throw error;
       if (LEFT_OUT.includes(error.kind) && (file.mayBeIncomplete ?? !file.isNamed)) {
         firstIncomplete ??= error;
+        leftOutDigests.push(hash.digest("hex"));
         options.onLeftOut?.();
         options.onNote?.(`${error.message}: left out`);
       } else if (error.kind === "not-junit" && !file.isNamed) {
@@ -71,7 +75,10 @@ export async function readReportFiles(
       } else throw error;
     }
   }
-  if (digests.length === 0 && firstIncomplete) throw firstIncomplete;
+  if (digests.length === 0 && firstIncomplete) {
+    if (!options.hasEndedRed) throw firstIncomplete;
+    digests.push(...leftOutDigests);
+  }
   if (digests.length === 0 && firstFile) {
     throw new ReportError({
       file: firstFile.path,

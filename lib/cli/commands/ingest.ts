@@ -72,11 +72,14 @@ export const ingestCommand: AddCommand = command({
 async function prepareReports(options: Options, context: CommandContext, listener: Listener) {
   const facts = await factsOfRun(options, context);
   const codeowners = await findCodeowners(options.codeowners, context);
-  const { checkoutFolder } = facts;
+  const { checkoutFolder, exitCode } = facts;
   const jobStart = await jobStartOf(facts, options, context);
   return async () => ({
     facts,
-    files: await readUploadFiles({ ...options, codeowners, checkoutFolder, jobStart }, listener),
+    files: await readUploadFiles(
+      { ...options, exitCode, codeowners, checkoutFolder, jobStart },
+      listener,
+    ),
   });
 }
 

@@ -51,12 +51,12 @@ export const uploadCommand: AddCommand = command({
     const listener = progressListener(context);
     // A broken report should fail the job that can fix it, not `watch`.
     const { reports, attempts, coverage, pathPrefix } = options;
-    const { checkoutFolder = "" } = facts;
+    const { checkoutFolder = "", exitCode } = facts;
     let found: readonly ReportFile[] = [];
     const onFound = (reports: readonly ReportFile[]) => void (found = reports);
     const jobStart = await jobStartOf(facts, options, context);
     const read = await readUploadFiles(
-      { reports, attempts, coverage, pathPrefix, checkoutFolder, jobStart, onFound },
+      { reports, attempts, coverage, exitCode, pathPrefix, checkoutFolder, jobStart, onFound },
       listener,
     );
     const codeowners = await findCodeowners(options.codeowners, context);

@@ -162,6 +162,23 @@ describeWithDatabase("an upload", (database) => {
     assert.deepEqual(row?.notes, notes);
   });
 
+  it("a report that is cut off is accepted with a note if the run is said to have ended red", async () => {
+    const send = (exitCode: number) =>
+      receiver.send(`${newPath()}?commit=${SHA}&job=unit&exit_code=${exitCode}`, token, {
+        body: formOf([["report", "cut.xml", reportOf("cut").slice(0, -14)]]),
+      });
+    assert.equal((await send(0)).status, 400);
+    const notes = [
+      "cut.xml:1:58: found the end of the file inside <testsuite>, expected its end: the file " +
+      "seems to be cut off: left out",
+    ];
+    const key = await accepted(await send(1), notes);
+    assert.deepEqual(await process(), [`${key}\tprocessed\t0`]);
+    const [row] = await database().sql`
+      select exit_code, cut_off_report_count from submission where key = ${key}`;
+    assert.deepEqual({ ...row }, { exit_code: 1, cut_off_report_count: 1 });
+  });
+
   it("an upload without results is accepted with a note", async () => {
     const request = { method: "POST", body: "<testsuites/>" };
     const response = await receiver.send(`${newPath()}?commit=${SHA}`, token, request);
