@@ -38,6 +38,8 @@ export interface BuildRow {
   failedWithoutTest: boolean;
   /** Whether reports of it hide tests or failures, and were not run again as a whole since. */
   hasGaps: boolean;
+  /** Whether a test passed or failed in it. */
+  hasRun: boolean;
 }
 
 interface BuildsQuery {
@@ -48,7 +50,8 @@ interface BuildsQuery {
   /** In lower case; all must be found: {@linkcode isFound}. */
   words: readonly string[];
   /**
-   * `failed`: with a failed test, or failed without one; `flaky`: with a disruption; `passed`: with none of these.
+   * `failed`: with a failed test, or failed without one; `flaky`: with a disruption; `passed`: with none of these, and
+   * a test that ran.
    */
   outcome: BuildOutcome;
   /** The number of builds before the page. */
@@ -168,12 +171,13 @@ function selectBuilds(
         and n.is_disruption = ${isDisruption}))`;
   const hasFailure = tx`(${hasNegative(false)} and bool_and(${isNoneOf(cleared.withoutFailure)}))`;
   const isRed = tx`bool_or(${isFailedWithoutTest(tx)} and ${isNoneOf(cleared.withoutRed)})`;
+  const hasRun = tx`bool_or(coalesce(s.ran_test_count, s.test_result_count) > 0)`;
   const conditions = {
     all: tx`true`,
     failed: tx`(${hasFailure} or ${isRed})`,
     flaky: hasNegative(true),
     passed: tx`not ${hasFailure} and not ${hasNegative(true)} and not ${isRed}
-      and bool_and(s.status = 'processed')`,
+      and bool_and(s.status = 'processed') and ${hasRun}`,
   };
   return tx<Page[]>`
     select count(*) over ()::float8 as count, b.*
@@ -190,6 +194,7 @@ function selectBuilds(
           when bool_or(s.status = 'failed') then 'failed' else 'processed' end as status,
         array_to_json(array_remove(array_agg(distinct s.environment), '')) as environments,
         ${isRed} as "failedWithoutTest", bool_or(${hasGaps(tx)}) as "hasGaps",
+        ${hasRun} as "hasRun",
         count(*)::int as "submissionCount", sum(s.test_result_count)::int as "testResultCount"
       from submission s
       where s.repository_id = ${repositoryId} and ${isInBuildOfRange}

@@ -4,7 +4,7 @@ import { firstSubmissionId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
 import { SECONDS_PER_DAY, weeksAgo } from "../../lib/base/time.ts";
 import { arrayOf, type Queryable } from "../connection/sql.ts";
-import { buildKeyOf, isActive, isOneOf } from "./fragments.ts";
+import { buildKeyOf, isActive, isFailedWithoutTest, isOneOf } from "./fragments.ts";
 import { type RepositoryPeriod, type WithReruns, withReruns } from "./reruns.ts";
 
 export interface RepositoryDetails extends RepositoryName {
@@ -34,9 +34,9 @@ export async function loadRepositoryDetails(
 /** How many builds there were, and how many of them had a failure. */
 interface BuildTotals {
   buildCount: number;
-  /** With at least one failure or error. */
+  /** With at least one failure or error, or that ended red without one. */
   failedBuildCount: number;
-  /** With at least one failure or error that is not a disruption. */
+  /** The same without disruptions. */
   otherFailedBuildCount: number;
   /** With at least one disruption. */
   disruptedBuildCount: number;
@@ -243,6 +243,13 @@ function selectBuildDays(
       isOneOf(sql, sql`n.repository_id`, repositoryIds)
     }
       limit 1) is true`;
+  const isRed = sql`${isFailedWithoutTest(sql)} and not exists (
+    select 1 from submission later
+    where later.repository_id = s.repository_id and ${
+    isOneOf(sql, sql`later.repository_id`, repositoryIds)
+  } and later.build_url = s.build_url and md5(later.build_url) = md5(s.build_url)
+      and s.build_url <> '' and later.job = s.job and later.environment = s.environment
+      and later.shard = s.shard and later.submission_id > s.submission_id)`;
   return sql<CountedBuilds[]>`
     select c.repository_id::float8 as "repositoryId", c.period, c.day,
       count(*)::int as "buildCount",
@@ -253,7 +260,7 @@ function selectBuildDays(
     from (
       select b.repository_id, scope.period,
         min(case scope.period when 'day' then b.day end) as day,
-        bool_or(b.is_disrupted) as is_disrupted, bool_or(b.is_failed) as is_failed,
+        bool_or(b.is_disrupted) as is_disrupted, bool_or(b.is_failed or b.is_red) as is_failed,
         bool_or(b.is_outage) as is_outage
       from (
         select s.repository_id, ${buildKeyOf(sql)} as build,
@@ -261,7 +268,8 @@ function selectBuildDays(
           s.submission_id >= decode(${firstSubmissionId(windowStart)}, 'hex') as in_window,
           s.submission_id >= decode(${firstSubmissionId(beforeStart)}, 'hex') as is_compared,
           s.submission_id >= decode(${firstSubmissionId(firstSecond)}, 'hex') as in_days,
-          ${hasNegative(true)} as is_disrupted, ${hasNegative(false)} as is_failed,
+          ${hasNegative(true)} as is_disrupted,
+          ${hasNegative(false)} as is_failed, ${isRed} as is_red,
           s.is_outage
         from submission s
         where s.repository_id = any(${ids}::bigint[])

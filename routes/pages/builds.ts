@@ -53,7 +53,7 @@ const buildSchema = schemas.object("Build", {
   id: schemas.described(schemas.objectId, "Id of its latest submission"),
   name: schemas.text("What the pages call it"),
   outcome: schemas.text(
-    "processing, upload failed, failed, flaky, not whole or passed, as on the page",
+    "processing, upload failed, failed, flaky, not whole, no test ran or passed, as on the page",
   ),
   failed_without_test: schemas.described(
     v.boolean(),
@@ -268,22 +268,23 @@ function buildItem(
 
 /** A build with a failure that is not a disruption is `failed`, whatever else it has. */
 function outcomeOf(
-  { status, flakyTestCount, failedTestCount, failedWithoutTest, hasGaps }: BuildRow,
+  { status, flakyTestCount, failedTestCount, failedWithoutTest, hasGaps, hasRun }: BuildRow,
 ) {
   if (failedTestCount > 0 || failedWithoutTest) return "failed";
   if (status !== "processed") return sayUnread(status);
   if (flakyTestCount > 0) return "flaky";
-  return hasGaps ? "not whole" : "passed";
+  return sayPassed({ hasGaps, hasRun });
 }
 
 /** What became of a build: how many of its tests failed, and how many of them flaky. */
 export function buildOutcome(
-  { status, failedCount, flakyCount, failedWithoutTest, hasGaps }: {
+  { status, failedCount, flakyCount, failedWithoutTest, hasGaps, hasRun }: {
     status: BuildRow["status"];
     failedCount: number;
     flakyCount: number;
     failedWithoutTest: boolean;
     hasGaps: boolean;
+    hasRun: boolean;
   },
 ): Content {
   const unread = status === "processed" ? "" : sayUnread(status);
@@ -294,15 +295,20 @@ export function buildOutcome(
   }
   if (!failed && !flaky) {
     if (unread) return unread;
-    return hasGaps
-      ? together(glyph("unknown"), " not whole")
-      : together(glyph("passed"), " passed");
+    const said = sayPassed({ hasGaps, hasRun });
+    return together(glyph(said === "passed" ? "passed" : "unknown"), " ", said);
   }
   return [
     together(glyph(failed ? "failed" : "flaky"), " ", failed || flaky),
     failed && flaky && [", ", flaky],
     unread ? `, ${unread}` : !failed && hasGaps && ", not whole",
   ];
+}
+
+/** What is said of a build without a failure: passed, as far as its tests ran. */
+function sayPassed({ hasGaps, hasRun }: Pick<BuildRow, "hasGaps" | "hasRun">) {
+  if (hasGaps) return "not whole";
+  return hasRun ? "passed" : "no test ran";
 }
 
 /** What became of an upload whose results are not known. */

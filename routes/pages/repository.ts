@@ -370,5 +370,8 @@ function outcomeOf(
     ...counts,
     failedWithoutTest: redUploads(parts).length > 0,
     hasGaps: uploadsWithGaps(parts).length > 0,
+    hasRun: parts.some(({ ranTestCount, testResultCount }) =>
+      (ranTestCount ?? testResultCount) > 0
+    ),
   });
 }

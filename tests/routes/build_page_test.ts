@@ -184,7 +184,9 @@ describeWithDatabase("the page of a build", (database) => {
     const page = await read(`/repos/acme/crashes/builds/${submissionId}`);
     assert.match(page, /Ended red without a failed test: exit code 134 of unit/);
     assert.doesNotMatch(page, /nothing to fix/);
-    assert.match(await read("/repos/acme/crashes"), /red without a failed test/);
+    const overview = await read("/repos/acme/crashes");
+    assert.match(overview, /red without a failed test/);
+    assert.match(overview, /: 1 failed, 0 flaky, 0 passed/);
     const builds = "/repos/acme/crashes/builds";
     assert.match(await read(`${builds}?outcome=failed`), /red without a failed test/);
     assert.doesNotMatch(await read(`${builds}?outcome=passed`), /red without/);
@@ -192,6 +194,21 @@ describeWithDatabase("the page of a build", (database) => {
       "/api/repos/acme/crashes/submissions",
     )).json();
     assert.deepEqual([submission.exit_code, submission.failed_without_test], [134, true]);
+  });
+
+  it("says of a build without a test that ran that none ran, as lists of builds do", async () => {
+    const repository = await fixture.addRepository("acme", "skips");
+    const skipped = [{ name: "b", conclusion: "skipped" as const }];
+    await fixture.upload(repository, skipped, {
+      job: "unit",
+      buildUrl: "https://ci.example/skips",
+    });
+    const read = async (path: string) => parseHtml(await (await fixture.get(path)).text()).text;
+    for (const path of ["/repos/acme/skips", "/repos/acme/skips/builds"]) {
+      const list = await read(path);
+      assert.match(list, /no test ran/, path);
+    }
+    assert.doesNotMatch(await read("/repos/acme/skips/builds?outcome=passed"), /no test ran/);
   });
 
   it("says that a test process ended without a report, however few tests that are", async () => {
