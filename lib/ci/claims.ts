@@ -8,6 +8,7 @@ import { parseRepositoryName, type RepositoryName } from "../base/repository_nam
 import { branchOf } from "./git_ref.ts";
 import { readGitUrl } from "./git_url.ts";
 import { MERGE_QUEUE } from "./merge_queue.ts";
+import type { CiVariables } from "./variables.ts";
 
 /** The claims of a token: JSON of its issuer. */
 export type Claims = Readonly<Record<string, unknown>>;
@@ -20,6 +21,8 @@ export interface ClaimedRun {
   branch?: string | undefined;
   /** The branch of a pull request, whose owner the client may name in addition: `owner:branch`. */
   pullBranch: string;
+  /** What the variables of the job of a pull request say, for a client that sends none; empty for another run. */
+  ofPull: CiVariables;
   /** The branches at which a run about a pull request or another run is never stored. */
   baseBranches: string[];
   /** One of these numbers is in the URL of the build, if any is claimed. */
@@ -59,7 +62,14 @@ export function claimedRun(
   if (!found) return null;
   if (text("repository") !== "") return { repository: found, ...runOfGitHub(text) };
   if (text("project_path") !== "") return { repository: found, ...runOfGitLab(text) };
-  return { repository: found, pullBranch: "", baseBranches: [], runs: [], buildUrl: "" };
+  return {
+    repository: found,
+    pullBranch: "",
+    ofPull: {},
+    baseBranches: [],
+    runs: [],
+    buildUrl: "",
+  };
 }
 
 type Run = Omit<ClaimedRun, "repository">;
@@ -76,6 +86,14 @@ function runOfGitHub(text: (name: string) => string): Run {
     // A branch with the name of its base is a fork's.
     branch: isOfBase ? undefined : isPull ? (head === base ? "" : head) : branchOf(ref),
     pullBranch: isOfBase || !isPull ? "" : head,
+    ofPull: isOfBase || !isPull ? {} : {
+      GITHUB_ACTIONS: "true",
+      GITHUB_REPOSITORY: text("repository"),
+      GITHUB_SHA: text("sha"),
+      GITHUB_REF: ref,
+      GITHUB_HEAD_REF: head,
+      GITHUB_BASE_REF: base,
+    },
     baseBranches: isOfBase ? [branchOf(ref), base].filter((name) => name !== "") : [],
     // The pages of Gitea and Forgejo count the runs of a repository.
     runs: [id, server === "" ? text("run_number") : ""].filter((run) => run !== ""),
@@ -95,6 +113,13 @@ function runOfGitLab(text: (name: string) => string): Run {
     commit: gitId(text("sha")),
     branch: isTag ? "" : text("ref"),
     pullBranch: isPull ? text("ref") : "",
+    ofPull: !isPull ? {} : {
+      GITLAB_CI: "true",
+      CI_PROJECT_PATH: text("project_path"),
+      CI_COMMIT_SHA: text("sha"),
+      CI_MERGE_REQUEST_SOURCE_BRANCH_NAME: text("ref"),
+      CI_MERGE_REQUEST_IID: /^refs\/merge-requests\/(\d+)\//.exec(text("ref_path"))?.[1],
+    },
     baseBranches: [],
     runs: pipeline === "" ? [] : [pipeline],
     buildUrl: pipeline && `${text("iss")}/${text("project_path")}/-/pipelines/${pipeline}`,

@@ -271,8 +271,9 @@ async function contentsOfFiles(
   };
 }
 
-/** The variables of the client, without what the claims of its token say in another way. */
+/** The variables of the client, as far as the claims of its token do not say it, or those of a pull request. */
 function claimedCi(claims: ClaimedRun | undefined, ci: string): string {
+  if (claims && ci === "") return formatCi(claims.ofPull);
   return claims?.isQueueInBranch ? withoutQueue(ci) : ci;
 }
 

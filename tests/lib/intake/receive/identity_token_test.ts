@@ -220,6 +220,36 @@ describeWithDatabase("an upload with an identity token", (database) => {
     }
   });
 
+  it("of a pull request is never of the base branch, whatever its branch is called", async () => {
+    const id = await trust("--claims namespace_path=acme/group");
+    const ofGitHub = { ref: "refs/pull/6/merge", head_ref: "main", base_ref: "release" };
+    const ofGitLab = {
+      namespace_path: "acme/group",
+      project_path: "acme/group/api",
+      sha: OTHER_SHA,
+      ref: "main",
+      ref_path: "refs/merge-requests/6/head",
+      pipeline_source: "merge_request_event",
+      pipeline_id: "89",
+    };
+    for (
+      const [onMain, claims] of [
+        [{ ...GITHUB_CLAIMS, ref: "refs/heads/main" }, { ...GITHUB_CLAIMS, ...ofGitHub }],
+        [{ ...ofGitLab, ref_path: "refs/heads/main", pipeline_source: "push" }, ofGitLab],
+      ]
+    ) {
+      await stored(await send(await issuer.token(onMain!), { body: reportOf("on main") }));
+      const response = await send(await issuer.token(claims!), { body: reportOf("of a pull") });
+      const { key } = await response.clone().json();
+      const { branch } = await stored(response) as Record<string, unknown>;
+      assert.equal(branch, null);
+      const [row] = await database().sql`
+        select pull_number::float8 as number from submission where key = ${key}`;
+      assert.equal(row!.number, 6);
+    }
+    await untrust(id);
+  });
+
   it("of workflow_run is of the client's commit, but never of the base branch", async () => {
     const claims = { ...GITHUB_CLAIMS, event_name: "workflow_run", ref: "refs/heads/main" };
     for (const [given, expected] of [["someone:main", "someone:main"], ["main", null]] as const) {
