@@ -34,19 +34,21 @@ const SIGN =
 // Folders of earlier attempts next to the report of the last one, as Bazel writes them.
 const EARLIER_FOLDER = /(?:^|\/)(?:test_attempts|Retries)\//g;
 
-const SHARD = /(?<![a-z])shard[-_. ]?0*(\d{1,6})(?!\d)/i;
+// Which part of a run a report is of: `shard_2_of_8`, `node1`, `2-of-8`.
+const PART =
+  /(?<![a-z])(?:shard|node|part|group|worker|split|chunk)[-_. ]?0*(\d{1,6})(?!\d)|(?<![a-z\d])0*(\d{1,6})[-_. ]of[-_. ]\d{1,6}(?!\d)/i;
 
 // Of a folder, for a rerun without a number.
 const RERUN_WORD = /(?<![a-z])(?:re-?runs?|retry|retries|repeats?|again)(?![a-z])/i;
 
 /**
- * Whether the paths of two reports say that they ran different things: in another shard, as in
+ * Whether the paths of two reports say that they ran different things: in another part of it, as in
  * `shard_2_of_8/test.xml`, or under the same name in another folder, as of another module or package. A
  * folder that names a rerun is none.
  */
 export function ranElsewhere(earlier: string, later: string): boolean {
-  const [shard, other] = [SHARD.exec(earlier)?.[1], SHARD.exec(later)?.[1]];
-  if (shard !== undefined && other !== undefined && Number(shard) !== Number(other)) return true;
+  const [part, other] = [partOf(earlier), partOf(later)];
+  if (part !== null && other !== null && part !== other) return true;
   const paths = [earlier, later].map((path) => path.replaceAll("\\", "/"));
   const start = commonFolder(paths).length;
   const [folder, otherFolder] = paths.map((path) => folderOf(path.slice(start)));
@@ -98,6 +100,13 @@ function signOf(path: string, finals: ReadonlySet<string>): AttemptSign {
     folder: tidied(folderOf(without)),
     repeatsFolder: true,
   };
+}
+
+/** The number of the part that a path names; `null` without one. */
+function partOf(path: string): number | null {
+  const [, named, counted] = PART.exec(path) ?? [];
+  const text = named ?? counted;
+  return text === undefined ? null : Number(text);
 }
 
 /** The folder of a path, with its slash at the end. */

@@ -149,6 +149,7 @@ describe("a report that repeats others", () => {
 });
 
 describe("a report that does not say so", () => {
+  const parts = ["shard_1_of_2 shard_2_of_2", "1-of-2 2-of-2", "node0 node1", "group-1 group-2"];
   const cases: [string, Record<string, string>, Record<string, string>][] = [
     ["runs all of them", { "1.xml": "x/a- x/b+", "2.xml": "x/a+ x/b+" }, { a: "-", b: "+" }],
     [
@@ -161,11 +162,11 @@ describe("a report that does not say so", () => {
       { "1.xml": "x/a- y/b+ y/c+", "2.xml": "x/a+ y/b+" },
       { a: "-", b: "+", c: "+" },
     ],
-    [
-      "is another shard",
-      { "shard_1_of_2/test.xml": "x/a- x/b+", "shard_2_of_2/test.xml": "x/a+" },
-      { a: "-", b: "+" },
-    ],
+    ...parts.map((names): [string, Record<string, string>, Record<string, string>] => {
+      const [first, second] = names.split(" ");
+      const reports = { [`${first}.xml`]: "x/a- x/b+", [`${second}.xml`]: "x/a+" };
+      return [`is another part: ${names}`, reports, { a: "-", b: "+" }];
+    }),
     [
       "has the name of another in another folder",
       { "a/target/TEST-x.xml": "x/a- x/b+ y/c+", "b/target/TEST-x.xml": "x/a+" },
