@@ -30,9 +30,9 @@ export interface BuildRow {
   environments: string[];
   submissionCount: number;
   testResultCount: number;
-  /** Tests with a disruption in it. */
+  /** Tests with a disruption in it, and no other failure that stands at last. */
   flakyTestCount: number;
-  /** Tests with other failures only, of which one stands at last. */
+  /** Tests with a failure that is no disruption and stands at last. */
   failedTestCount: number;
   /** Whether a command that ran its tests failed, although no test did, and was not run again since. */
   failedWithoutTest: boolean;

@@ -36,7 +36,8 @@ export interface LostBuilds {
 }
 
 /**
- * How many tests of a build have a disruption in it, and how many other failures only.
+ * How many tests of a build have a failure that is no disruption, perhaps in one of several jobs, and how many others
+ * have a disruption.
  *
  * @param cleared tests of which no other failure stands at last
  */
@@ -44,13 +45,12 @@ export function countFailedTests(
   failures: Iterable<{ testNo: number; isDisruption: boolean }>,
   cleared: ReadonlySet<number> = new Set(),
 ): { flakyTestCount: number; failedTestCount: number } {
-  const flaky = new Map<number, boolean>();
+  const [flaky, failed] = [new Set<number>(), new Set<number>()];
   for (const { testNo, isDisruption } of failures) {
-    if (!isDisruption && cleared.has(testNo)) continue;
-    flaky.set(testNo, isDisruption || flaky.get(testNo) === true);
+    if (isDisruption) flaky.add(testNo);
+    else if (!cleared.has(testNo)) failed.add(testNo);
   }
-  const flakyTestCount = [...flaky.values()].filter(Boolean).length;
-  return { flakyTestCount, failedTestCount: flaky.size - flakyTestCount };
+  return { flakyTestCount: flaky.difference(failed).size, failedTestCount: failed.size };
 }
 
 /** Tests that failed in a build: those with a disruption there, and those with another failure. */

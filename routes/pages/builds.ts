@@ -59,8 +59,10 @@ const buildSchema = schemas.object("Build", {
     v.boolean(),
     "Whether a command that ran its tests failed, although no test did",
   ),
-  failed_test_count: schemas.count("Tests with a failure that is not a disruption"),
-  flaky_test_count: schemas.count("Tests with a disruption"),
+  failed_test_count: schemas.count(
+    "Tests with a failure that is not a disruption, and stands at last",
+  ),
+  flaky_test_count: schemas.count("Other tests with a disruption"),
   test_result_count: schemas.count("Results of all its submissions"),
   recorded_at: schemas.timestamp,
   branch: schemas.branch,

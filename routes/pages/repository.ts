@@ -335,9 +335,10 @@ async function buildTable(
     const { flaky, others } = failed.get(failures.buildOf(build) ?? -1) ?? NONE_FAILED;
     const isCleared = (test: number) =>
       cleared.tests.get(build)?.has(failures.failures.testNos[test]!) ?? false;
+    const standing = new Set([...others].filter((test) => !isCleared(test)));
     return outcomeOf(parts, {
-      flakyCount: flaky.size,
-      failedCount: [...others.difference(flaky)].filter((test) => !isCleared(test)).length,
+      flakyCount: flaky.difference(standing).size,
+      failedCount: standing.size,
     });
   };
   return table(

@@ -52,6 +52,24 @@ const BUILDS: [title: string, legs: Leg[], ended: Ended][] = [
     [[true, { environment: "win" }], [false, { environment: "mac" }]],
     FAILED,
   ],
+  [
+    "two environments that failed, of which one was run again",
+    [
+      [true, attempt("1", { environment: "win" })],
+      [true, attempt("1", { environment: "mac" })],
+      [false, attempt("2", { environment: "win" })],
+    ],
+    FAILED,
+  ],
+  [
+    "two jobs that failed, of which one was run again",
+    [
+      [true, attempt("1", { job: "unit" })],
+      [true, attempt("1", { job: "browser" })],
+      [false, attempt("2", { job: "unit" })],
+    ],
+    FAILED,
+  ],
   ["a job that was run again", [[true, attempt("1")], [false, attempt("2")]], PASSED],
   ["a late upload of an earlier attempt", [[false, attempt("2")], [true, attempt("1")]], PASSED],
   ["a job that was run again in unknown attempts", [[true], [false]], PASSED],
