@@ -108,7 +108,9 @@ export const testEvidenceRoute = defineJsonRoute({
     ),
     calm: schemas.nullable(
       schemas.object("Calm", {
-        passes: schemas.count("Passes since the last failure, or since the commit in since"),
+        passes: schemas.count(
+          "Passes since the last failure, or since the commit in since, without those of jobs in which it never failed",
+        ),
         by_chance: schemas.described(
           v.nullable(probability),
           "The probability of this many passes for a test that fails as often as before; null when it " +

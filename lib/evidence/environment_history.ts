@@ -24,7 +24,10 @@ export interface TestedRun {
   recordedAt: number;
 }
 
-/** The runs of the last segment that has failures, up to the last one, and the passes since; `null` without any. */
+/**
+ * The runs of the last segment that has failures, up to the last one, and the passes since that prove something;
+ * `null` without any.
+ */
 export type Passing = { before: VersionOutcome; passes: number } | null;
 
 export interface EnvironmentRuns {
@@ -277,34 +280,45 @@ export function changesBetween(history: EnvironmentHistory, from: number, to: nu
   return new Set(Array.from(changed, codeAt)).size;
 }
 
-/** How many runs of a code version passed after the last failed one. */
+/** The runs of a code version that passed after the last failed one. */
 function passesAtEnd(
   { of: { runNos, codeNos, versions: { places } }, outcomes, ran }: EnvironmentHistory,
   place: number,
-): number {
-  let passes = 0;
+): number[] {
+  const passes: number[] = [];
   for (let index = ran.length - 1;; index--) {
     const at = ran[index]!;
     if (places[codeNos[at]!] !== place + 1) continue;
     if (outcomes[runNos[at]!] !== PASSED) return passes;
-    passes++;
+    passes.push(at);
   }
 }
 
 /** How the last segment with failures goes on, in the order of code versions; `null` without one. */
 export function passingOf(history: EnvironmentHistory): Passing {
-  const { versions: { count, runs, failures }, segments } = history;
+  const { of: { runNos, codeNos, jobNos, versions: { places } }, ...own } = history;
+  const { outcomes, ran, isInTime, versions: { runs, failures }, segments } = own;
   const failing = segments.findLast((segment) => segment.failures > 0);
   if (!failing) return null;
   let last = failing.end - 1;
   while (failures[last] === 0) last--;
-  const passesInLast = history.isInTime ? 0 : passesAtEnd(history, last);
+  const inLast = isInTime ? [] : passesAtEnd(history, last);
+  const passes = [...inLast];
+  // The passes of a job in which it ran before and never failed prove nothing.
+  const ranBefore = new Set<number>();
+  const failedIn = new Set<number>();
+  for (const [index, at] of ran.entries()) {
+    if (outcomes[runNos[at]!] !== PASSED) failedIn.add(jobNos[at]!);
+    if ((isInTime ? index : places[codeNos[at]!]! - 1) > last) passes.push(at);
+    else ranBefore.add(jobNos[at]!);
+  }
+  const proves = (at: number) => !ranBefore.has(jobNos[at]!) || failedIn.has(jobNos[at]!);
   return {
     before: {
-      runs: sum(runs, failing.first, last + 1) - passesInLast,
+      runs: sum(runs, failing.first, last + 1) - inLast.length,
       failures: failing.failures,
     },
-    passes: passesInLast + sum(runs, last + 1, count),
+    passes: passes.filter(proves).length,
   };
 }
 

@@ -224,6 +224,18 @@ describe("calm", () => {
     assert.deepEqual(calm, calmAfter({ runs: 170, failures: 2 }, 20));
   });
 
+  it("counts no pass of a job that ran it before and in which it never failed", () => {
+    const inJob = (job: string, text: string) => runsOf(text).map((run) => ({ ...run, job }));
+    const nightly = inJob("nightly", "..FFFFFF");
+    const unit = inJob("unit", ".".repeat(40));
+    const passesOf = (runs: HistoryRun[]) =>
+      testEvidence(runs.toSorted((a, b) => a.recordedAt - b.recordedAt), WITHOUT).calm!.passes;
+    assert.equal(passesOf([...nightly, ...unit]), 0);
+    // Another job that never ran it before may be the same one under another name.
+    assert.equal(passesOf([...nightly, ...unit.slice(8)]), 32);
+    assert.equal(passesOf([...inJob("nightly", "..FFFFFF...."), ...unit]), 4);
+  });
+
   it("since a commit counts no pass of a job that ran it before and in which it never failed", () => {
     const since = (stressAfter: string, job = "unit") => {
       const runs = [
