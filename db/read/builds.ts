@@ -87,7 +87,10 @@ export async function loadBuilds(
     const failures = submissionIds.flatMap((id) => bySubmission.get(id) ?? []);
     return {
       ...row,
-      ...countFailedTests(failures, cleared.tests.get(row.buildUrl)),
+      ...countFailedTests(failures, {
+        cleared: cleared.tests.get(row.buildUrl),
+        standing: cleared.standing.get(row.buildUrl),
+      }),
       hasGaps: row.hasGaps && (row.buildUrl === "" || withGaps.has(row.buildUrl)),
     };
   });
@@ -169,7 +172,9 @@ function selectBuilds(
       select 1 from negative_result n
       where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
         and n.is_disruption = ${isDisruption}))`;
-  const hasFailure = tx`(${hasNegative(false)} and bool_and(${isNoneOf(cleared.withoutFailure)}))`;
+  const standing = [...cleared.standing].filter(([, tests]) => tests.size > 0).map(([url]) => url);
+  const hasFailure = tx`(${hasNegative(false)} and bool_and(${isNoneOf(cleared.withoutFailure)})
+    or not bool_and(${isNoneOf(standing)}))`;
   const isRed = tx`bool_or(${isFailedWithoutTest(tx)} and ${isNoneOf(cleared.withoutRed)})`;
   const hasRun = tx`bool_or(coalesce(s.ran_test_count, s.test_result_count) > 0)`;
   const conditions = {

@@ -35,20 +35,25 @@ export interface LostBuilds {
   lostBuilds: readonly number[];
 }
 
+const NONE: ReadonlySet<number> = new Set();
+
 /**
- * How many tests of a build have a failure that is no disruption, perhaps in one of several jobs, and how many others
- * have a disruption.
+ * How many tests of a build failed at last, perhaps in one of several jobs, and how many others have a disruption.
  *
- * @param cleared tests of which no other failure stands at last
+ * @param options.cleared tests of which no failure that is no disruption stands at last
+ * @param options.standing tests with a disruption that failed at last
  */
 export function countFailedTests(
   failures: Iterable<{ testNo: number; isDisruption: boolean }>,
-  cleared: ReadonlySet<number> = new Set(),
+  { cleared = NONE, standing = NONE }: {
+    cleared?: ReadonlySet<number> | undefined;
+    standing?: ReadonlySet<number> | undefined;
+  } = {},
 ): { flakyTestCount: number; failedTestCount: number } {
   const [flaky, failed] = [new Set<number>(), new Set<number>()];
   for (const { testNo, isDisruption } of failures) {
     if (isDisruption) flaky.add(testNo);
-    else if (!cleared.has(testNo)) failed.add(testNo);
+    if (isDisruption ? standing.has(testNo) : !cleared.has(testNo)) failed.add(testNo);
   }
   return { flakyTestCount: flaky.difference(failed).size, failedTestCount: failed.size };
 }

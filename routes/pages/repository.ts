@@ -333,9 +333,12 @@ async function buildTable(
   );
   const outcomeOfBuild = (build: string, parts: readonly SubmissionRow[]) => {
     const { flaky, others } = failed.get(failures.buildOf(build) ?? -1) ?? NONE_FAILED;
-    const isCleared = (test: number) =>
-      cleared.tests.get(build)?.has(failures.failures.testNos[test]!) ?? false;
-    const standing = new Set([...others].filter((test) => !isCleared(test)));
+    const isIn = (tests: ReadonlyMap<string, ReadonlySet<number>>, test: number) =>
+      tests.get(build)?.has(failures.failures.testNos[test]!) ?? false;
+    const standing = new Set([
+      ...[...others].filter((test) => !isIn(cleared.tests, test)),
+      ...[...flaky].filter((test) => isIn(cleared.standing, test)),
+    ]);
     return outcomeOf(parts, {
       flakyCount: flaky.difference(standing).size,
       failedCount: standing.size,

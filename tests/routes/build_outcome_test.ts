@@ -53,6 +53,21 @@ const BUILDS: [title: string, legs: Leg[], ended: Ended][] = [
     FAILED,
   ],
   [
+    "a job that failed when it was run again",
+    [[false, attempt("1")], [true, attempt("2")]],
+    FAILED,
+  ],
+  [
+    "a job that failed again after it had passed",
+    [[true, attempt("1")], [false, attempt("2")], [true, attempt("3")]],
+    FAILED,
+  ],
+  [
+    "a late upload of an attempt that passed",
+    [[true, attempt("2")], [false, attempt("1")]],
+    FAILED,
+  ],
+  [
     "two environments that failed, of which one was run again",
     [
       [true, attempt("1", { environment: "win" })],
