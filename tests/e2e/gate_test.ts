@@ -72,7 +72,10 @@ describe("gate as a process", () => {
     const { code, stdout } = await child.output();
     assert.equal(code, 7);
     const text = new TextDecoder().decode(stdout);
-    assert.match(text, /^a\nb\nc\nred without a failed test\texit code 7\nexit code 7\t/);
+    assert.match(
+      text,
+      /^a\nb\nc\nred without a failed test\texit code 7\nnot whole\tno test ran\nexit code 7\t/,
+    );
   });
 
   it("prints only JSON on standard output with --json", async () => {
