@@ -3,6 +3,7 @@
 import * as v from "valibot";
 import { type FlakyFailures, loadFlakyFailures } from "../../db/read/failing_together.ts";
 import { loadRepositoryDetails } from "../../db/read/repositories.ts";
+import type { Quarantine } from "../../lib/analysis/quarantine.ts";
 import type { TrackedTest } from "../../lib/analysis/tracked_test.ts";
 import { parseTestId } from "../../lib/base/identity.ts";
 import type { RepositoryName } from "../../lib/base/repository_name.ts";
@@ -230,6 +231,13 @@ async function nothingFound(page: ListPage): Promise<Markup> {
   );
 }
 
+/** Whether two tests are quarantined in the same way, whenever that began. */
+function isSameEntry(one: Quarantine | null, other: Quarantine): boolean {
+  return one !== null && one.quarantineOwner === other.quarantineOwner &&
+    one.quarantineExpiresAt === other.quarantineExpiresAt &&
+    one.quarantineEnvironment === other.quarantineEnvironment;
+}
+
 function testTable(
   list: readonly Row[],
   page: ListPage,
@@ -286,7 +294,10 @@ function testTable(
       markup`<small class="narrow">${repository}</small>`,
       quarantine &&
       markup`<small>Quarantined ${at(quarantine.quarantinedAt)}${author}${where}${reason}.
-${end}: ${at(quarantine.quarantineExpiresAt)}.</small>`,
+${end}: ${at(quarantine.quarantineExpiresAt)}.${
+        others.some((other) => !isSameEntry(other.quarantine, quarantine)) &&
+        " The others have other entries."
+      }</small>`,
     ];
     return [
       cell,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { before, it } from "@std/testing/bdd";
 import { describeWithDatabase } from "../database.ts";
 import { StatementRecorder } from "../db/statements/recorder.ts";
-import { createShop, type Fixture, NOW } from "./fixture.ts";
+import { createShop, type Fixture, idOf, NOW, quarantine, release } from "./fixture.ts";
 import { parseHtml } from "./html.ts";
 
 const recorder = new StatementRecorder();
@@ -105,6 +105,32 @@ describeWithDatabase("tests that fail together in the list of flaky tests", (dat
     // Of those that cost the most builds, and of what to repair first.
     const own = await summaries("/repos/acme/timeouts");
     assert.deepEqual(own.sort(), [words[0], words[0], words[1], words[1]]);
+  });
+
+  it("show the quarantine entry of the first, and that the others have other ones", async () => {
+    const shop = await fixture.addRepository("acme", "entries");
+    const names = ["q1", "q2"];
+    const failing = names.flatMap((name) => [
+      { name, conclusion: "failure" as const, message: "away" },
+      { name },
+    ]);
+    for (const place of [0, 1, 2]) {
+      await fixture.upload(shop, failing, {
+        commitOid: `d${place}`.padEnd(7, "0"),
+        recordedAt: NOW - 90 + place,
+      });
+    }
+    const read = async () =>
+      parseHtml(
+        await (await fixture.get("/flaky-tests?quarantine=true&repository=acme/entries")).text(),
+      ).text;
+    for (const name of names) await quarantine(database(), idOf(shop, { name }));
+    const same = await read();
+    assert.match(same, /and 1 more that fails .*End: never\./s);
+    assert.doesNotMatch(same, /other entries/);
+    await release(database(), idOf(shop, { name: "q2" }));
+    await quarantine(database(), idOf(shop, { name: "q2" }), { quarantineOwner: "eve" });
+    assert.match(await read(), /The others have other entries\./);
   });
 
   it("fail with each other, too, if each of them fails in the same runs as a test that is not shown", async () => {
