@@ -36,7 +36,7 @@ import { buildOutcome } from "./builds.ts";
 import { changeText, inOutages, NEVER_RERUN, shareText } from "./flakiness.ts";
 import { historyCharts } from "./history.ts";
 import { isInNoOtherList } from "../test_states.ts";
-import { brokenSection, noBranch, rareSections } from "./test_states.ts";
+import { brokenSection, namedStates, noBranch, rareSections } from "./test_states.ts";
 import { definePage, type PageRequest, placeOf, someTests, uploadCommand } from "./page.ts";
 import {
   CHART_RANGES,
@@ -115,6 +115,7 @@ export const repositoryPage = definePage({
     const testIds = [
       ...costs.flatMap(({ testIds }) => testIds),
       ...causes.flatMap(({ tests }) => tests),
+      ...namedStates(states),
     ];
     const names = await load(loadTestNames, { testIds });
     const repository = formatRepositoryName(overview);

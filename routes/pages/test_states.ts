@@ -6,7 +6,7 @@ import type { Base } from "../../lib/evidence/base_branch.ts";
 import { passesNeeded } from "../../lib/evidence/calm.ts";
 import { percent, sayChange, sayFailing } from "../../lib/evidence/history_said.ts";
 import { sayDay } from "../../lib/evidence/said.ts";
-import { emptyState, table } from "../../lib/html/elements.ts";
+import { emptyState, label, table } from "../../lib/html/elements.ts";
 import { type Content, markup } from "../../lib/html/markup.ts";
 import type { PageRequest } from "./page.ts";
 import { ADD_BRANCH, linkToChanges } from "./test_history.ts";
@@ -15,7 +15,19 @@ const MAX_ROWS = 5;
 
 type States = Awaited<ReturnType<typeof loadTestStates>>;
 
-type StatesPage = PageRequest & { overview: { url: string } };
+type StatesPage = PageRequest & {
+  overview: { url: string };
+  /** Of the tests of {@linkcode namedStates}, by id. */
+  names: ReadonlyMap<string, { isQuarantined: boolean }>;
+};
+
+/** The ids of the tests that the tables name. */
+export function namedStates({ tests }: States): string[] {
+  return ["broken", "flaky"].flatMap((state) =>
+    tests.filter((test) => test.state === state && (state === "broken" || !test.isStopped))
+      .slice(0, MAX_ROWS).map(({ id }) => id)
+  );
+}
 
 /** Why no test has a history, in place of the lists; nothing where the base branch is known. */
 export function noBranch({ isBaseNamed }: Pick<Base, "isBaseNamed">): Content {
@@ -74,7 +86,7 @@ function onPhone(said: Content): Content {
 function stateTable(
   tests: readonly TestInState[],
   caption: string,
-  { link, overview, zone }: StatesPage,
+  { link, overview, names, zone }: StatesPage,
 ): Content {
   const rows = tests.slice(0, MAX_ROWS).map((test) => {
     const { id, rate, runs, failures } = test;
@@ -89,7 +101,11 @@ function stateTable(
     ];
     const counts = `${formatCount(failures)} of ${formatCount(runs)}`;
     return [
-      [link.test(id, test), onPhone([counts, " ", said])],
+      [
+        link.test(id, test),
+        names.get(id)?.isQuarantined === true && [" ", label("quarantined")],
+        onPhone([counts, " ", said]),
+      ],
       rate === null ? "–" : `${percent(rate)} %`,
       counts,
       said,

@@ -6,7 +6,18 @@ import { countBrokenTests } from "../../db/read/broken_tests.ts";
 import { describeWithDatabase } from "../database.ts";
 import { StatementRecorder } from "../db/statements/recorder.ts";
 import { commandLine } from "../lib/cli/run_in_process.ts";
-import { bodyOf, createShop, DAY, type Fixture, flaky, idOf, NOW } from "./fixture.ts";
+import {
+  bodyOf,
+  createShop,
+  DAY,
+  type Fixture,
+  flaky,
+  idOf,
+  NOW,
+  quarantine,
+  release,
+} from "./fixture.ts";
+import { type Html, parseHtml } from "./html.ts";
 
 const recorder = new StatementRecorder();
 
@@ -69,6 +80,18 @@ describeWithDatabase("the states of tests", (database) => {
     assert.deepEqual(names(next), ["brokenSoon"]);
     assert.equal((await fixture.get("/api/repos/acme/shop/states?state=bad")).status, 400);
     assert.equal((await fixture.get("/api/repos/acme/none/states")).status, 404);
+  });
+
+  it("are labelled on the page of the repository if they are quarantined", async () => {
+    const read = async () => parseHtml(await (await fixture.get("/repos/acme/shop")).text());
+    const rowOf = (page: Html, name: string) =>
+      page.all("tr").find((row) => row.text.includes(name) && row.text.includes("%"))!.text;
+    assert.doesNotMatch(rowOf(await read(), "broken"), /quarantined/);
+    const id = idOf(shop, { name: "broken" });
+    await quarantine(database(), id);
+    assert.match(rowOf(await read(), "broken"), /^broken .* quarantined /);
+    assert.doesNotMatch(rowOf(await read(), "brokenSoon"), /quarantined/);
+    await release(database(), id);
   });
 
   it("are on the page of the repository, broken first, and nowhere 0 % without a repetition", async () => {
