@@ -28,7 +28,7 @@ export interface ReportedTest extends TestIdentity {
   evidenceUrl: string;
 }
 
-interface JobReport extends Pick<Section, "job" | "run" | "runner" | "writtenAt"> {
+interface JobReport extends Pick<Section, "job" | "workflow" | "run" | "runner" | "writtenAt"> {
   /** `""` when unknown. */
   commit: string;
   zone: TimeZone;
@@ -63,10 +63,11 @@ const MAX_OWNERS = 3;
 
 export function jobSection(report: JobReport): Section {
   const { job, run, runner, writtenAt, failed, flaky, problems, notWhole, outage } = report;
-  const { redExitCode } = report;
+  const { workflow, redExitCode } = report;
   const blamed = (blame: Blame | null) => failed.filter((test) => test.blame === blame);
   return {
     job,
+    ...workflow && { workflow },
     run,
     runner,
     writtenAt,

@@ -24,6 +24,8 @@ const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 const META = v.object({
   job: v.string(),
+  /** Its workflow, where the name of the job does not have it: another one may give it to a job, too. */
+  workflow: v.optional(v.pipe(v.string(), v.maxLength(500))),
   /** Number of the run, and of its attempt: the last run of a job counts. */
   run: v.strictTuple([count, count]),
   /** Distinguishes jobs of one name in one run, such as the jobs of a matrix; `""` when unknown. */
@@ -122,7 +124,7 @@ export function mergeSections(sections: readonly Section[]): Section[] {
 
 /** Whether a section takes the place of another: of a later run, or a later one of the same run. */
 export function replaces(section: Section, other: Section): boolean {
-  if (section.job !== other.job) return false;
+  if (section.job !== other.job || section.workflow !== other.workflow) return false;
   const order = compareRuns(section.run, other.run);
   if (order !== 0) return order > 0;
   if (section.runner !== other.runner) return false;
@@ -135,15 +137,21 @@ function compareRuns([aRun, aAttempt]: Section["run"], [bRun, bAttempt]: Section
   return aRun - bRun || aAttempt - bAttempt;
 }
 
-function keyOf({ job, runner }: Section): string {
-  return JSON.stringify([job, runner]);
+function keyOf({ job, workflow = "", runner }: Section): string {
+  return JSON.stringify([job, workflow, runner]);
 }
 
 /** Whether two lists of merged sections belong to the same runs. */
 export function areSameRuns(a: readonly Section[], b: readonly Section[]): boolean {
   const runsOf = (sections: readonly Section[]) =>
     JSON.stringify(
-      sections.map(({ job, run, runner, writtenAt }) => [job, run, runner, writtenAt]),
+      sections.map(({ job, workflow, run, runner, writtenAt }) => [
+        job,
+        workflow,
+        run,
+        runner,
+        writtenAt,
+      ]),
     );
   return runsOf(a) === runsOf(b);
 }

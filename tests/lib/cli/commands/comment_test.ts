@@ -252,6 +252,18 @@ describe("comment", () => {
     );
   });
 
+  it("keeps the section of another workflow whose job was given the same name", async () => {
+    const given = await setUp();
+    const path = await given.fixture.write("report.xml", reportOf({ broken: "failed" }));
+    await run(given, ["comment", "--job", "test", path]);
+    await given.fixture.write("report.xml", reportOf({ broken: "passed", other: "failed" }));
+    const nightly = { GITHUB_WORKFLOW: "Nightly", GITHUB_RUN_ID: "2" };
+    await run(given, ["comment", "--job", "test", path], nightly);
+    const { body } = given.forge.comments[0]!;
+    assert.match(body, /^.*\n\*\*2 tests failed/);
+    assert.equal(body.split("#### `test`").length, 3);
+  });
+
   it("is written for a run without reports that ended red", async () => {
     const given = await setUp();
     await run(given, ["comment", "--exit-code", "1", "nothing.xml"]);
