@@ -44,7 +44,7 @@ export async function snapshotReports(reportArguments: readonly string[]) {
  * XML of another kind, is a report with a problem: it may hold failures.
  *
  * @param options.before `null` when the gate did not start the tests
- * @returns `isPassed`: a report is fresh, all are complete and no attempt failed, not even a retried one
+ * @returns `isPassed`: all reports are fresh and complete, and no attempt failed, not even a retried one
  */
 export async function readRunReports(
   reportArguments: readonly string[],
@@ -103,15 +103,15 @@ export async function readRunReports(
       unlistedTests,
     });
   }
-  const isClean = reports.every(({ problem, failuresOutsideTests }) =>
-    problem === null && failuresOutsideTests.length === 0
+  const isClean = reports.every(({ isFresh, problem, failuresOutsideTests }) =>
+    isFresh && problem === null && failuresOutsideTests.length === 0
   );
   const content = builder.finish();
   return {
     reports,
     attempts: finalAttempts(content),
     places: placesOf(content.testHashes.keys().map(content.identityAt)),
-    isPassed: isClean && reports.some(({ isFresh }) => isFresh) && content.negatives.length === 0,
+    isPassed: isClean && reports.length > 0 && content.negatives.length === 0,
   };
 }
 

@@ -206,6 +206,8 @@ describe("gate after the tests, and a report that is older than the job", () => 
     const args = ["gate", "--repo", "acme/shop", await created.write("report.xml", passed)];
     const options = { environment: { ...created.environment, ...environment } };
     assert.equal((await withoutDatabase(args, options)).code, 1);
+    const fresh = await created.write("fresh.xml", reportOf({ good: "passed" }));
+    assert.equal((await withoutDatabase([...args, fresh], options)).code, 1, "beside a fresh one");
   });
 });
 
