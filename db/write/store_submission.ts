@@ -102,12 +102,14 @@ export async function storeSubmission(
     locked?: LockedRepository;
   } = {},
 ): Promise<StoreResult> {
-  const { repositoryId, commitOid, buildUrl, reportDigest, coverage } = given;
+  const { repositoryId, commitOid, buildUrl, reportDigest, content, coverage } = given;
   const repository = locked ?? await lockForUpload(tx, repositoryId);
-  // The same report bytes with the same commit and build URL are the same submission. Two runs
-  // never write the same bytes, because durations differ.
+  // The same report bytes with the same commit and build URL are the same submission. Two runs never write the
+  // same bytes, because durations differ; but those of two jobs without a result may be equal.
+  const { environment = "", job = "", shard = "", attempt = "" } = given;
+  const run = content.resultCount === 0 ? [environment, job, shard, attempt] : [];
   const digest = given.imported?.digest ??
-    createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest]))
+    createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest, ...run]))
       .digest("hex").slice(0, 32);
   const upload = { ...given, digest };
   const [duplicate, commitAndList] = await Promise.all([

@@ -179,6 +179,18 @@ describeWithDatabase("an upload", (database) => {
     assert.deepEqual({ ...row }, { exit_code: 1, cut_off_report_count: 1 });
   });
 
+  it("of a job without a result is none of another job with the same bytes", async () => {
+    const path = newPath();
+    const keys: string[] = [];
+    for (const query of ["job=unit", "job=browser", "job=unit&attempt=2"]) {
+      const url = `${path}?commit=${SHA}&build_url=https://ci.example/1&exit_code=1&${query}`;
+      const body = formOf([["report", "cut.xml", "<testsuite>"]]);
+      const response = await receiver.send(url, token, { body });
+      keys.push((await response.json()).key);
+    }
+    assert.deepEqual((await process()).sort(), keys.map((key) => `${key}\tprocessed\t0`).sort());
+  });
+
   it("an upload without results is accepted with a note", async () => {
     const request = { method: "POST", body: "<testsuites/>" };
     const response = await receiver.send(`${newPath()}?commit=${SHA}`, token, request);
