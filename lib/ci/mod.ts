@@ -181,7 +181,9 @@ export function detectedFacts(
   },
 ): DetectedFacts {
   const known = isOwnRepository ? run ?? UNKNOWN_RUN : UNKNOWN_RUN;
-  const isCommit = (other = "") => other !== "" && commit.toLowerCase() === other.toLowerCase();
+  // It may be abbreviated.
+  const isCommit = (other = "") =>
+    isGitId(commit) && other.toLowerCase().startsWith(commit.toLowerCase());
   const isOwnCommit = isCommit(run?.commit);
   const isOwnBranch = branch === known.branch;
   return {

@@ -19,6 +19,7 @@ import { inOrderOfAttempts } from "../analysis/repetition/report_order.ts";
 import { fileSource } from "../storage/folder.ts";
 import type { StoredFile } from "../storage/storage.ts";
 import type { ClaimedRun } from "../ci/claims.ts";
+import { isCiJob } from "../ci/mod.ts";
 import { formatCi, parseCi, withoutQueue } from "../ci/variables.ts";
 import { readCiLines } from "./ci_facts.ts";
 import { FilesToPack, packArchive } from "./files_to_pack.ts";
@@ -271,10 +272,15 @@ async function contentsOfFiles(
   };
 }
 
-/** The variables of the client, as far as the claims of its token do not say it, or those of a pull request. */
-function claimedCi(claims: ClaimedRun | undefined, ci: string): string {
-  if (claims && ci === "") return formatCi(claims.ofPull);
-  return claims?.isQueueInBranch ? withoutQueue(ci) : ci;
+/** The variables of the client, and of a pull request those that its token implies, if the client sent none of it. */
+function claimedCi(claims: ClaimedRun | undefined, given: string): string {
+  const ci = claims?.isQueueInBranch ? withoutQueue(given) : given;
+  if (!claims || readCiLines(ci)?.isOfPull) return ci;
+  const [service] = Object.keys(claims.ofPull);
+  const known = parseCi(ci);
+  // The names of another service say other things.
+  const isOther = service !== undefined && isCiJob(known) && !known[service];
+  return isOther ? ci : formatCi({ ...known, ...claims.ofPull });
 }
 
 function pathOf(part: "report" | "coverage", name: string): string {

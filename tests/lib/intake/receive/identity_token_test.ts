@@ -239,13 +239,17 @@ describeWithDatabase("an upload with an identity token", (database) => {
       ]
     ) {
       await stored(await send(await issuer.token(onMain!), { body: reportOf("on main") }));
-      const response = await send(await issuer.token(claims!), { body: reportOf("of a pull") });
-      const { key } = await response.clone().json();
-      const { branch } = await stored(response) as Record<string, unknown>;
-      assert.equal(branch, null);
-      const [row] = await database().sql`
+      for (const ci of ["", 'MATRIX={"node":"22"}\n']) {
+        const body = formOf([["report", "a.xml", reportOf(`of a pull ${ci.length}`)]]);
+        body.append("ci", ci);
+        const response = await send(await issuer.token(claims!), { body });
+        const { key } = await response.clone().json();
+        const { branch } = await stored(response) as Record<string, unknown>;
+        assert.equal(branch, null);
+        const [row] = await database().sql`
         select pull_number::float8 as number from submission where key = ${key}`;
-      assert.equal(row!.number, 6);
+        assert.equal(row!.number, 6);
+      }
     }
     await untrust(id);
   });
