@@ -28,7 +28,13 @@ export interface TestedRun {
  * The runs of the last segment that has failures, up to the last one, and the passes since that prove something;
  * `null` without any.
  */
-export type Passing = { before: VersionOutcome; passes: number } | null;
+export type Passing =
+  | {
+    before: VersionOutcome;
+    passes: number; /** Also those that prove nothing. */
+    allPasses: number;
+  }
+  | null;
 
 export interface EnvironmentRuns {
   environment: string;
@@ -303,6 +309,7 @@ export function passingOf(history: EnvironmentHistory): Passing {
   let last = failing.end - 1;
   while (failures[last] === 0) last--;
   const inLast = isInTime ? [] : passesAtEnd(history, last);
+  const ofLast = new Set(inLast);
   const passes = [...inLast];
   // The passes of a job in which it ran before and never failed prove nothing.
   const ranBefore = new Set<number>();
@@ -310,7 +317,7 @@ export function passingOf(history: EnvironmentHistory): Passing {
   for (const [index, at] of ran.entries()) {
     if (outcomes[runNos[at]!] !== PASSED) failedIn.add(jobNos[at]!);
     if ((isInTime ? index : places[codeNos[at]!]! - 1) > last) passes.push(at);
-    else ranBefore.add(jobNos[at]!);
+    else if (!ofLast.has(at)) ranBefore.add(jobNos[at]!);
   }
   const proves = (at: number) => !ranBefore.has(jobNos[at]!) || failedIn.has(jobNos[at]!);
   return {
@@ -319,6 +326,7 @@ export function passingOf(history: EnvironmentHistory): Passing {
       failures: failing.failures,
     },
     passes: passes.filter(proves).length,
+    allPasses: passes.length,
   };
 }
 

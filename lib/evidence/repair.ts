@@ -138,7 +138,7 @@ function rarestFailures(
   };
   const passing = passingOf(historyIn({ ...of, ...room }, earlier));
   if (!passing) return all;
-  const { before, passes } = passing;
-  const latest = { runs: before.runs + passes, failures: before.failures };
+  const { before, allPasses } = passing;
+  const latest = { runs: before.runs + allPasses, failures: before.failures };
   return passesNeeded(latest) > passesNeeded(all) ? latest : all;
 }

@@ -233,6 +233,7 @@ describe("calm", () => {
     assert.equal(passesOf([...nightly, ...unit]), 0);
     // Another job that never ran it before may be the same one under another name.
     assert.equal(passesOf([...nightly, ...unit.slice(8)]), 32);
+    assert.equal(passesOf([...nightly, ...unit.slice(7)]), 33, "from the last failed version on");
     assert.equal(passesOf([...inJob("nightly", "..FFFFFF...."), ...unit]), 4);
   });
 
