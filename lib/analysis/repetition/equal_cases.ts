@@ -71,7 +71,8 @@ export function attemptsOf(
     ? [...Map.groupBy(cases, ({ suiteNo }) => suiteNo).values()]
     : [cases];
   if (suites.length > 1) {
-    const tests = suites.map((own) => attemptsOf(own, rule, report).attempts);
+    const ofSuite = { ...report, isRepeated: false };
+    const tests = suites.map((own) => attemptsOf(own, rule, ofSuite).attempts);
     return { attempts: mergeTests(tests), isMerged: true };
   }
   const known = rule.hasBareAttempts ? withFailedAttempts(cases, report) : cases;

@@ -115,9 +115,8 @@ function findReruns(
   /** The reports in which a test failed. */
   const failedIn = new Map<number, string[]>();
   for (const { file, reportIndex, tests } of reports) {
-    const isElsewhere = tests.testIndexes.some((test) =>
-      failedIn.get(test)?.some((earlier) => ranElsewhere(earlier, file))
-    );
+    const earlier = new Set(tests.testIndexes.flatMap((test) => failedIn.get(test) ?? []));
+    const isElsewhere = earlier.values().some((path) => ranElsewhere(path, file));
     if (!isElsewhere && finder.isRerun(tests)) reruns.add(reportIndex);
     finder.add(tests);
     for (const test of tests.testIndexes) {
