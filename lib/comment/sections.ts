@@ -61,6 +61,8 @@ export interface Section extends v.InferOutput<typeof META> {
   text: string;
   /** Whether a test passed, by its key: known of this very run only, and not written. */
   hasPassed?: (key: string) => boolean;
+  /** Whether it only replaces what an earlier run said; not written either. */
+  onlyReplaces?: boolean;
 }
 
 /** The comment's first line, by which it is found again. Untrusted text cannot contain it. */
@@ -162,7 +164,7 @@ export function commentBody(sections: readonly Section[]): string {
   const texts = shareLines(shown);
   const head = `${COMMENT_MARK}\n**${headline(sections)}**`;
   const frames = shown.map((section) => {
-    const { text: _, hasPassed: _unknown, ...meta } = section;
+    const { text: _, hasPassed: _unknown, onlyReplaces: _own, ...meta } = section;
     if (meta.tests !== undefined) meta.tests = cutKeys(meta.tests, maxKeys(shown.length));
     return `\n\n<!-- test-analytics section ${encodeHidden(meta)} -->\n\n${SECTION_END}`;
   });

@@ -272,7 +272,7 @@ class Publication {
 /** Whether a section has to be written: it reports something, or replaces what reported something. */
 function isNeeded(section: Section, sections: readonly Section[]): boolean {
   if (sections.some((other) => replaces(other, section))) return false;
-  return isNoteworthy(section) ||
+  return isNoteworthy(section) && !section.onlyReplaces ||
     sections.some((other) => replaces(section, other) || areSameRuns([section], [other]));
 }
 

@@ -90,7 +90,8 @@ export const commentCommand: AddCommand = command({
     try {
       const { repository, folder, run: ofCi } = await checkout;
       const checkedOut = { checkoutFolder: folder, pathPrefix: given.pathPrefix };
-      const jobStart = await jobStartOf({ commitOid: ofCi.commit }, {}, context);
+      const commitOid = given.commit ?? ofCi.commit;
+      const jobStart = await jobStartOf({ commitOid }, {}, context);
       const read = { before: null, jobStart, ...checkedOut, attempts };
       const run = await readRunReports(reports, read);
       const { failed, flaky } = run.attempts;
@@ -132,8 +133,11 @@ export const commentCommand: AddCommand = command({
       for (const problem of unread) context.note(`comment: ${problem}`);
       // A wrong path should not comment on every pull request, but replaces what an earlier run said.
       const isUnread = unread.length === section.broken && section.failed + section.flaky === 0;
-      const written = isUnread ? { ...section, broken: 0 } : section;
-      const place = await commentOnPull(written, { repository, pull }, context);
+      const place = await commentOnPull(
+        { ...section, ...isUnread && { onlyReplaces: !section.isRed } },
+        { repository, pull },
+        context,
+      );
       if (place === null) await appendToSummary(section, context);
       const { text: _text, tests: _keys, missed: _missed, ...facts } = section;
       if (json || place !== null) await context.print(place ?? "", { comment: place, ...facts });
