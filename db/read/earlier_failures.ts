@@ -11,13 +11,12 @@ import {
   isBefore,
   isOfOther,
   isOfOtherBase,
-  isOtherPull,
   isOwn,
   isSamePull,
   MAX_RUNS,
   MEMORY_SECONDS,
 } from "./evidence_run.ts";
-import { isRecordedSince, weekOfNegative } from "./fragments.ts";
+import { isOfBase, isRecordedSince, weekOfNegative } from "./fragments.ts";
 
 /** The causes that other branches had, in the day and in the two hours before. */
 export async function loadLatelySeen(
@@ -136,7 +135,7 @@ async function loadFailedSubmissions(
   const rows = await sql<Omit<FailureElsewhere, "causes">[]>`
     select encode(s.submission_id, 'hex') as "submissionId", coalesce(s.branch, '') as branch,
       s.code_version = ${run.code ?? ""} as "isSameCode", ${isSamePull(sql, run)} as "isSamePull",
-      ${isOtherPull(sql, run)} as "isOtherPull",
+      s.pull_number::float8 as "pullNumber", ${isOfBase(sql, base)} as "isOfBase",
       ${isOfOtherBase(sql, { repositoryId, run, base })} as "isOnBase"
     from submission s
     where s.repository_id = ${repositoryId} and s.submission_id = any(${idsIn(sql, [...ids])})`;

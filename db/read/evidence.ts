@@ -98,6 +98,7 @@ export async function openRun(
   const massFailure = massFailureOf(run.counts, causeCounts, lately.inHours);
   const failedRun = {
     branch: run.branch,
+    pullNumber: run.pullNumber ?? null,
     isOnBase,
     massFailure,
     failedTestCount: run.counts.failed,

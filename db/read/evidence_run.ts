@@ -136,11 +136,6 @@ export function isSamePull(sql: Queryable, { pullNumber = null }: EvidenceRun) {
   return pullNumber === null ? sql`false` : sql`(s.pull_number = ${pullNumber}::bigint) is true`;
 }
 
-/** SQL: whether the row `s` of `submission` is of another pull request, where the run's own is known. */
-export function isOtherPull(sql: Queryable, { pullNumber = null }: EvidenceRun) {
-  return pullNumber === null ? sql`false` : sql`(s.pull_number <> ${pullNumber}::bigint) is true`;
-}
-
 /** SQL: whether the row `s` of `submission` is of the base branch, neither of the run's own pull request nor rejected. */
 export function isOfOtherBase(
   sql: Queryable,

@@ -50,8 +50,11 @@ export interface EarlierFailure extends KnownRun {
   isSameCode: boolean;
   /** Whether its run tested the same pull request, perhaps under another branch. */
   isSamePull: boolean;
-  /** Whether its run is known to have tested another pull request than this one. */
-  isOtherPull: boolean;
+  /** The pull request that its run tested; `null` when unknown. */
+  pullNumber: number | null;
+  /** Whether its branch is the base branch or its merge queue. */
+  isOfBase: boolean;
+  /** The same, but neither of this pull request nor of code that never came to the base branch. */
   isOnBase: boolean;
   /** Whether its run is one of the {@linkcode BaseRuns} of the test. */
   isCounted: boolean;
@@ -60,6 +63,8 @@ export interface EarlierFailure extends KnownRun {
 export interface FailedRun {
   /** `""` when unknown. */
   branch: string;
+  /** The pull request that it tests; `null` when unknown. */
+  pullNumber: number | null;
   isOnBase: boolean;
   /** Whether enough of its tests failed for a common reason; `null` if not. */
   massFailure: MassFailure | null;
@@ -101,6 +106,25 @@ export function isKnownOnBase(
 function areSeen(causes: readonly string[], failures: readonly EarlierFailure[]): boolean {
   return causes.length > 0 &&
     causes.every((cause) => failures.some((one) => one.causes.includes(cause)));
+}
+
+/**
+ * Whether failures are of the base branch, or of more than one other change: that of one may have come to the base
+ * branch with its merge. A rejected group of a merge queue has changes of others in it.
+ */
+function isSeenBeyondOneChange(
+  failures: readonly EarlierFailure[],
+  { pullNumber }: Pick<FailedRun, "pullNumber">,
+): boolean {
+  if (failures.some(({ isOnBase }) => isOnBase)) return true;
+  const others = failures.filter(({ isOfBase }) => !isOfBase);
+  const numbers = new Map(
+    others.flatMap((one) => one.pullNumber === null ? [] : [[one.branch, one.pullNumber]]),
+  );
+  const changes = new Set(others.map(({ branch }) => numbers.get(branch) ?? branch));
+  // In a merge queue another pull request is known to be another change.
+  const isOther = pullNumber !== null && changes.values().some((one) => typeof one === "number");
+  return isOther || changes.size > 1;
 }
 
 /** Evidence, with the facts that are said about it. */
@@ -148,12 +172,10 @@ export function findEvidence(
   const elsewhere = alike.filter(({ branch, isSamePull, isOnBase }) =>
     isOnBase || branch !== "" && branch !== run.branch && !isSamePull
   );
-  const isSeen = areSeen(causes, elsewhere) && causes.every((cause) => {
-    const seen = elsewhere.filter((one) => one.causes.includes(cause));
-    // On the base branch, what failed on one other branch alone may have come with its merge.
-    return !run.isOnBase || seen.some(({ isOnBase, isOtherPull }) => isOnBase || isOtherPull) ||
-      new Set(seen.map(({ branch }) => branch)).size > 1;
-  });
+  const isSeen = areSeen(causes, elsewhere) && (!run.isOnBase ||
+    causes.every((cause) =>
+      isSeenBeyondOneChange(elsewhere.filter((one) => one.causes.includes(cause)), run)
+    ));
   const latest = isSeen && base.latest?.hasFailed &&
     alike.find(({ submissionId }) => submissionId === base.latest!.submissionId);
   if (latest) return find("fails_on_base", latest, alikeCount);

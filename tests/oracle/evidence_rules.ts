@@ -113,13 +113,16 @@ export class EvidenceRules {
     return onBase.length >= 20 && isClean ? "first" : "few";
   }
 
-  /** Whether failures are no sign of a change that was merged: not all of one other branch. */
+  /** Whether failures are no sign of a change that was merged: not all of one other change. */
   #mayClear(failed: PlainRun[], run: PlainRun): boolean {
     if (run.branch !== "main" && !isOfQueue(run)) return true;
-    return failed.some((one) =>
-      this.isBaseOf(one, run) || one.branch !== failed[0]!.branch ||
-      run.pull !== 0 && one.pull !== 0 && one.pull !== run.pull
-    );
+    if (failed.some((one) => this.isBaseOf(one, run))) return true;
+    const others = failed.filter((one) => one.branch !== "main" && !isOfQueue(one));
+    const numberOf = (branch: string) =>
+      others.findLast((one) => one.branch === branch && one.pull !== 0)?.pull ?? 0;
+    if (run.pull !== 0 && others.some(({ branch }) => numberOf(branch) !== 0)) return true;
+    const changes = others.map(({ branch }) => numberOf(branch) || branch);
+    return changes.some((one) => one !== changes[0]);
   }
 
   /**

@@ -14,6 +14,7 @@ import { massFailureOf } from "../../../lib/evidence/mass_failure.ts";
 
 const RUN: FailedRun = {
   branch: "mine",
+  pullNumber: null,
   isOnBase: false,
   massFailure: null,
   failedTestCount: 1,
@@ -40,7 +41,8 @@ function failure(given: Partial<EarlierFailure> = {}): EarlierFailure {
     causes: ["timeout"],
     isSameCode: false,
     isSamePull: false,
-    isOtherPull: false,
+    pullNumber: null,
+    isOfBase: given.isOnBase ?? true,
     isOnBase: true,
     isCounted: true,
     ...given,
@@ -155,19 +157,24 @@ describe("the evidence for a failure", () => {
     assert.equal(evidenceOf({ failures: [renamed], base: CLEAN_BASE }).evidence, "first");
   });
 
-  it("is on the base branch that two other branches had it: one may be what was merged", () => {
-    const of = (branch: string, causes = ["timeout"]) =>
-      failure({ branch, causes, isOnBase: false, isCounted: false });
-    const onBase = (...failures: EarlierFailure[]) => {
-      const run = { branch: "main", isOnBase: true };
+  it("is on the base branch that two other changes had it: one may be what was merged", () => {
+    const of = (branch: string, given: Partial<EarlierFailure> = {}) =>
+      failure({ branch, isOnBase: false, isCounted: false, ...given });
+    const onBase = (failures: EarlierFailure[], pullNumber: number | null = null) => {
+      const run = { branch: "main", isOnBase: true, pullNumber };
       return evidenceOf({ run, failures, base: CLEAN_BASE }).evidence;
     };
-    assert.equal(onBase(of("merged")), "first");
-    assert.equal(onBase(of("merged"), of("merged")), "first");
-    assert.equal(onBase(of("merged"), of("other")), "seen_elsewhere");
-    assert.equal(onBase(of("merged"), failure()), "seen_elsewhere");
-    assert.equal(onBase({ ...of("pull"), isOtherPull: true }), "seen_elsewhere", "in its queue");
-    assert.equal(onBase(of("merged"), of("other", ["refused"])), "first");
+    assert.equal(onBase([of("merged")]), "first");
+    assert.equal(onBase([of("merged"), of("merged")]), "first");
+    assert.equal(onBase([of("merged"), of("other")]), "seen_elsewhere");
+    assert.equal(onBase([of("merged"), failure()]), "seen_elsewhere");
+    assert.equal(onBase([of("merged"), of("other", { causes: ["refused"] })]), "first");
+    const [pull, again] = [of("merged", { pullNumber: 5 }), of("merged-2", { pullNumber: 5 })];
+    assert.equal(onBase([pull, again, of("merged")]), "first", "one pull request");
+    const queue = of("gh-readonly-queue/main/pr-6-0123456", { pullNumber: 6, isOfBase: true });
+    assert.equal(onBase([pull, queue]), "first", "a group that was rejected may have it");
+    assert.equal(onBase([pull], 6), "seen_elsewhere", "in the queue of another pull request");
+    assert.equal(onBase([queue], 5), "first");
   });
 
   it("rests on the last failure that is counted, not on a later one of another job", () => {
