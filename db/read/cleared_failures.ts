@@ -29,8 +29,8 @@ const NOTHING: ClearedFailures = {
 
 /**
  * What the last attempts of the builds since a moment decided. A test that failed and passes when it is run again is
- * disruptive, except in a job with unnamed legs, between which nothing is proved; and so is one that passed and fails
- * when it is run again.
+ * disruptive, except in a job with unnamed legs, between which nothing is proved. One that passed and fails when it is
+ * run again is disruptive too, but stands.
  */
 export async function loadClearedFailures(
   tx: Queryable,
@@ -45,12 +45,18 @@ export async function loadClearedFailures(
         s.job <> '' and bool_or(s.failed_test_count > 0)
           and count(*) > count(distinct s.attempt) and count(distinct s.attempt) > 1
           and (count(*) > count(distinct (s.attempt, s.shard)) or bool_or(s.shard = '')) as has_legs,
-        count(*) > count(distinct s.shard) and (array_agg(s.failed_test_count
-          order by length(s.attempt) desc, s.attempt desc, s.submission_id desc))[1] > 0
-          as failed_again
-      from submission s
-      where s.repository_id = ${repositoryId} and s.build_url <> '' and s.status = 'processed'
-        and s.submission_id >= decode(${firstSubmissionId(since)}, 'hex')
+        bool_or(s.is_latest and s.attempt_count > 1 and s.failed_test_count > 0) as failed_again
+      from (
+        select s.build_url, s.environment, s.job, s.shard, s.attempt, s.status, s.exit_code,
+          s.failed_test_count, count(*) over attempts as attempt_count,
+          row_number() over (attempts order by length(s.attempt) desc, s.attempt desc,
+            s.submission_id desc) = 1 as is_latest
+        from submission s
+        where s.repository_id = ${repositoryId} and s.build_url <> '' and s.status = 'processed'
+          and s.submission_id >= decode(${firstSubmissionId(since)}, 'hex')
+        window attempts as (
+          partition by s.build_url, s.environment, s.job, s.shard, s.code_version)
+      ) s
       group by s.build_url, s.environment, s.job
       having count(*) > 1
     ) j

@@ -73,7 +73,7 @@ async function loadRunsOfJobs<Column extends keyof RunColumns>(
   return (part) => runs[jobKeyOf(part)]!;
 }
 
-/** SQL: whether the row `s` of `submission` was recorded before a build: tests that came later are not missing in it. */
+/** SQL: whether the row `s` of `submission` was recorded before a build: tests added later cannot be missing. */
 function isBeforeBuild(tx: Queryable, parts: readonly BuildPart[]) {
   const first = parts.reduce((id, { submissionId }) => submissionId < id ? submissionId : id, "g");
   return tx`s.submission_id < decode(${first}, 'hex')`;

@@ -8,7 +8,14 @@ import { formatTimestamp } from "../base/time.ts";
 import { UNKNOWN_CAUSE } from "../analysis/failure_groups.ts";
 import { coversEnvironment } from "../analysis/quarantine.ts";
 import { isSubtest } from "../analysis/subtests.ts";
-import { compareWithEarlier, sayNotWhole, type TestPlace, type UsualCounts } from "./whole_run.ts";
+import {
+  compareWithEarlier,
+  isWithoutTest,
+  NO_TEST_RAN,
+  sayNotWhole,
+  type TestPlace,
+  type UsualCounts,
+} from "./whole_run.ts";
 
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
@@ -36,7 +43,7 @@ export interface GateReport {
   path: string;
   /** Whether it was written after the tests started. */
   isFresh: boolean;
-  /** That it is older than the job, for people; absent if it is not, or where the gate started the tests. */
+  /** What says that it is older than the job; absent if it is not, or where the gate started the tests. */
   older?: string;
   /** Why it cannot be read; `null` when it is complete. */
   problem: string | null;
@@ -190,7 +197,7 @@ export function decideExitCode(input: GateInput) {
   let reason: string | null = null;
   if (testsExitCode === 0) {
     reason = failed.length === 0
-      ? input.counts.ran === 0 ? "the tests ended with 0, and no test ran" : "the tests passed"
+      ? input.counts.ran === 0 ? "the tests ended with 0, although no test ran" : "the tests passed"
       : `the tests ended with 0, although ${failed.length} failed`;
   }
   reason ??= reasonNotToExcuse(input);
@@ -227,10 +234,9 @@ export function notWhole(
     maxMissing?: number;
   },
 ): string | null {
-  const { missing, unchecked } = compareWithEarlier(input);
-  const { ran, failed } = input.counts;
+  const compared = compareWithEarlier(input);
   return sayNotWhole({
-    missing: unchecked !== null && ran + failed === 0 ? "no test ran" : missing,
+    missing: isWithoutTest(input.counts, compared) ? NO_TEST_RAN : compared.missing,
     places: input.missingPlaces,
     ...gapsOf(input.reports),
   });

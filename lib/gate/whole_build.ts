@@ -6,7 +6,9 @@ import { NO_GAPS } from "../report/report_gaps.ts";
 import { compareTexts, plural } from "../base/text.ts";
 import {
   compareWithEarlier,
+  isWithoutTest,
   MIN_EARLIER_RUNS,
+  NO_TEST_RAN,
   sayNotWhole,
   type TestPlace,
   type UsualCounts,
@@ -64,7 +66,11 @@ function judge({ status, counts, gaps, earlier, places }: ComparedUpload) {
   if (status !== "processed") return { notWhole: UNREAD[status], isPart: false, isKnown: false };
   const { emptyReportCount, ...known } = gaps ?? NO_GAPS;
   const compared = counts && compareWithEarlier({ counts, earlier });
-  const missing = compared?.missing ?? null;
+  // Not of an upload of coverage alone.
+  const hasReport = emptyReportCount > 0 || (counts?.skipped ?? 0) > 0;
+  const missing = compared && hasReport && isWithoutTest(counts, compared)
+    ? NO_TEST_RAN
+    : compared?.missing ?? null;
   return {
     notWhole: sayNotWhole({ missing, places, emptyReportCount, ...known }),
     isPart: sayNotWhole({ missing: null, places: [], emptyReportCount, ...known }) === null,

@@ -78,6 +78,17 @@ export function compareWithEarlier(
   return { missing: null, unchecked: null };
 }
 
+/** What is said of a run without a test that passed or failed. */
+export const NO_TEST_RAN = "no test ran";
+
+/** Whether a run has no test, while it is not known that its job usually has none. */
+export function isWithoutTest(
+  { ran }: Pick<TestCounts, "ran">,
+  { unchecked }: Pick<ReturnType<typeof compareWithEarlier>, "unchecked">,
+): boolean {
+  return ran === 0 && unchecked !== null;
+}
+
 /** A file with tests and the class of one of them, or a class of tests without a file. */
 export interface TestPlace {
   /** `""` for a class of tests without a file. */

@@ -56,7 +56,7 @@ export async function withoutStale(
   return fresh;
 }
 
-/** That a report is older than the job: `is of 2026-11-27T09:00:00Z, before the job began (...)`; `null` if not. */
+/** What says that a report is older than the job: `is of 2026-11-27T09:00:00Z, before the job began (...)`; `null` if not. */
 export async function sayOlder(
   path: string,
   { startedAt, checkout }: JobStart,

@@ -58,6 +58,25 @@ const BUILDS: [title: string, legs: Leg[], ended: Ended][] = [
     FAILED,
   ],
   [
+    "a shard that failed when it was run again",
+    [
+      [false, attempt("1", { shard: "1/2" })],
+      [false, attempt("1", { shard: "2/2" })],
+      [true, attempt("2", { shard: "1/2" })],
+      [false, attempt("2", { shard: "2/2" })],
+    ],
+    FAILED,
+  ],
+  [
+    "a job that failed when it was run again, and another commit",
+    [
+      [false, attempt("1")],
+      [true, attempt("2")],
+      [false, attempt("1", { commitOid: "aaaaaa2" })],
+    ],
+    FAILED,
+  ],
+  [
     "a job that failed again after it had passed",
     [[true, attempt("1")], [false, attempt("2")], [true, attempt("3")]],
     FAILED,

@@ -44,7 +44,7 @@ const RERUN_WORD = /(?<![a-z])(?:re-?runs?|retry|retries|repeats?|again)(?![a-z]
 /**
  * Whether the paths of two reports say that they ran different things: in another part of it, as in
  * `shard_2_of_8/test.xml`, or under the same name in another folder, as of another module or package. A
- * folder that names a rerun is none.
+ * folder that is named like a rerun does not count.
  */
 export function ranElsewhere(earlier: string, later: string): boolean {
   const [part, other] = [partOf(earlier), partOf(later)];

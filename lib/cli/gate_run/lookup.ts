@@ -179,9 +179,10 @@ async function loadAfterwards({ exitCode, failed, attempts }: TestRun, lookup: R
   const before = latest.value ? null : (await lookup.before).value;
   const quarantined = latest.value ?? before?.quarantined ?? null;
   const found = { quarantined, earlier: before?.earlier ?? null, problem: latest.problem };
-  // Where nothing failed, it is still to be said whether the run was whole: any test asks for that, even none.
+  // Where nothing failed, it is still to be said whether the run was whole. The question needs a test, perhaps one that
+  // does not exist.
   const judged = failed.length > 0 ? failed : [attempts.firstTest ?? NO_TEST];
-  if (!quarantined || judged.length === 0 || before) return { ...found, verdicts: null };
+  if (!quarantined || before) return { ...found, verdicts: null };
   const { value: verdicts, problem } = await settled(
     requests.verdictsOn(judged, attempts, signal),
   );
@@ -207,7 +208,7 @@ async function listAfterwards(
   return await settled(requests.list(signal));
 }
 
-/** Of no test. */
+/** Stands for no test: the service answers for the job all the same. */
 const NO_TEST: TestIdentity = { suite: "", class: "", name: "", file: "" };
 
 type Requests = ReturnType<typeof createRequests>;

@@ -499,7 +499,7 @@ const anyInput: fc.Arbitrary<GateInput> = fc.record({
     fc.array(fc.option(ending), { minLength: 3 }),
   ),
   isThere: fc.constantFrom(true, true, true, false),
-}).map(({ rest, endings, isThere, fingerprints, others, earlier, ...input }) => {
+}).map(({ rest, endings, isThere, fingerprints, others, earlier, counts, ...input }) => {
   const entries = rest.map(({ test, ending }) => ({ ...test, quarantine_expires_at: ending }));
   for (const [index, test] of input.failed.entries()) {
     const ending = endings[index];
@@ -508,6 +508,8 @@ const anyInput: fc.Arbitrary<GateInput> = fc.record({
   const causes = new Map(entries.map((test) => [identityKey(test), [CAUSE]]));
   return {
     ...input,
+    // A failed test ran.
+    counts: { ...counts, ran: Math.max(counts.ran, counts.failed) },
     failed: input.failed.map((one, index) => ({
       ...one,
       fingerprint: fingerprints[index]!,
