@@ -179,7 +179,7 @@ describeWithDatabase("an upload", (database) => {
     assert.deepEqual({ ...row }, { exit_code: 1, cut_off_report_count: 1 });
   });
 
-  it("of a job without a result is none of another job with the same bytes", async () => {
+  it("of a job without a result is another one than that of a job with the same bytes", async () => {
     const path = newPath();
     const keys: string[] = [];
     for (const query of ["job=unit", "job=browser", "job=unit&attempt=2"]) {
