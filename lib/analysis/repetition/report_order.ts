@@ -36,7 +36,7 @@ const EARLIER_FOLDER = /(?:^|\/)(?:test_attempts|Retries)\//g;
 
 // Which part of a run a report is of: `shard_2_of_8`, `node1`, `2-of-8`.
 const PART =
-  /(?<![a-z])(?:shard|node|part|group|worker|split|chunk)[-_. ]?0*(\d{1,6})(?!\d)|(?<![a-z\d])0*(\d{1,6})[-_. ]of[-_. ]\d{1,6}(?!\d)/i;
+  /(?<![a-z])(?:shard|node|part|partition|group|worker|split|chunk|batch)[-_. ]?0*(\d{1,6})(?!\d)|(?<![a-z\d])0*(\d{1,6})[-_. ]of[-_. ]\d{1,6}(?!\d)/gi;
 
 // Of a folder, for a rerun without a number.
 const RERUN_WORD = /(?<![a-z])(?:re-?runs?|retry|retries|repeats?|again)(?![a-z])/i;
@@ -47,10 +47,10 @@ const RERUN_WORD = /(?<![a-z])(?:re-?runs?|retry|retries|repeats?|again)(?![a-z]
  * folder that is named like a rerun does not count.
  */
 export function ranElsewhere(earlier: string, later: string): boolean {
-  const [part, other] = [partOf(earlier), partOf(later)];
-  if (part !== null && other !== null && part !== other) return true;
   const paths = [earlier, later].map((path) => path.replaceAll("\\", "/"));
   const start = commonFolder(paths).length;
+  const [part, other] = paths.map((path) => partOf(path.slice(start))) as [number[], number[]];
+  if (part.length > 0 && other.length > 0 && part.join() !== other.join()) return true;
   const [folder, otherFolder] = paths.map((path) => folderOf(path.slice(start)));
   const [name, otherName] = paths.map((path) => path.slice(folderOf(path).length));
   return folder !== otherFolder && name === otherName && !RERUN_WORD.test(otherFolder!);
@@ -102,11 +102,9 @@ function signOf(path: string, finals: ReadonlySet<string>): AttemptSign {
   };
 }
 
-/** The number of the part that a path names; `null` without one. */
-function partOf(path: string): number | null {
-  const [, named, counted] = PART.exec(path) ?? [];
-  const text = named ?? counted;
-  return text === undefined ? null : Number(text);
+/** The numbers of the parts that a path names. */
+function partOf(path: string): number[] {
+  return Array.from(path.matchAll(PART), ([, named, counted]) => Number(named ?? counted));
 }
 
 /** The folder of a path, with its slash at the end. */

@@ -149,7 +149,13 @@ describe("a report that repeats others", () => {
 });
 
 describe("a report that does not say so", () => {
-  const parts = ["shard_1_of_2 shard_2_of_2", "1-of-2 2-of-2", "node0 node1", "group-1 group-2"];
+  const parts = [
+    "shard_1_of_2 shard_2_of_2",
+    "1-of-2 2-of-2",
+    "node0 node1",
+    "node20/group-1 node20/group-2",
+    "a/worker-1/1-of-2 a/worker-1/2-of-2",
+  ];
   const cases: [string, Record<string, string>, Record<string, string>][] = [
     ["runs all of them", { "1.xml": "x/a- x/b+", "2.xml": "x/a+ x/b+" }, { a: "-", b: "+" }],
     [
