@@ -179,9 +179,11 @@ export function findEvidence(
   const latest = isSeen && base.latest?.hasFailed &&
     alike.find(({ submissionId }) => submissionId === base.latest!.submissionId);
   if (latest) return find("fails_on_base", latest, alikeCount);
-  if (run.massFailure === "outage") return find("outage", null, base.failedCount);
   const isNewHere = !causes.some((cause) => lately.has(cause));
-  if (run.massFailure === "together" || run.failedTestCount >= MIN_TOGETHER && isNewHere) {
+  if (run.massFailure === "outage") {
+    // What no other branch had is no part of it; an unknown cause may be.
+    if (causes.every((cause) => lately.has(cause))) return find("outage", null, base.failedCount);
+  } else if (run.massFailure === "together" || run.failedTestCount >= MIN_TOGETHER && isNewHere) {
     return find("together", null, base.failedCount);
   }
   const failedBefore = before !== null &&

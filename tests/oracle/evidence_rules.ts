@@ -97,10 +97,11 @@ export class EvidenceRules {
     if (latest && hasFailed(latest, name) && isAlike(latest) && isSeen) return "fails_on_base";
 
     const kind = this.massFailure(run);
-    if (kind === "outage") return "outage";
     const lately = this.causesElsewhere(run, DAY);
     const isNewHere = !causes.some((cause) => lately.has(cause));
-    if (kind === "together" || failedTests(run).length >= 10 && isNewHere) return "together";
+    if (kind === "outage" && causes.every((cause) => lately.has(cause))) return "outage";
+    const isTogether = kind === "together" || failedTests(run).length >= 10 && isNewHere;
+    if (kind !== "outage" && isTogether) return "together";
 
     const before = run.branch === ""
       ? undefined

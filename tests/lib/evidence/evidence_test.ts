@@ -130,7 +130,17 @@ describe("the evidence for a failure", () => {
   });
 
   it("is that the run is an outage, or failed together", () => {
-    assert.equal(evidenceOf({ run: { massFailure: "outage" } }).evidence, "outage");
+    const outage = {
+      run: { massFailure: "outage" as const, failedTestCount: 20 },
+      base: CLEAN_BASE,
+    };
+    assert.equal(evidenceOf({ ...outage, lately: ["timeout"] }).evidence, "outage");
+    assert.equal(evidenceOf({ ...outage, causes: [] }).evidence, "outage");
+    assert.equal(
+      evidenceOf({ ...outage, lately: ["refused"] }).evidence,
+      "first",
+      "its own failure",
+    );
     assert.equal(evidenceOf({ run: { massFailure: "together" } }).evidence, "together");
   });
 
