@@ -196,6 +196,23 @@ describeWithDatabase("the page of a build", (database) => {
     assert.deepEqual([submission.exit_code, submission.failed_without_test], [134, true]);
   });
 
+  it("does not say that there is nothing to fix of a command that failed, after a retry that passed", async () => {
+    const repository = await fixture.addRepository("acme", "thresholds");
+    const more = {
+      exitCode: 1,
+      job: "unit",
+      buildUrl: "https://ci.example/threshold",
+      attempt: "1",
+    };
+    const retried = [{ name: "b", conclusion: "failure" as const }, { name: "b" }];
+    const read = async (id: string) =>
+      parseHtml(await (await fixture.get(`/repos/acme/thresholds/builds/${id}`)).text()).text;
+    const { submissionId } = await fixture.upload(repository, retried, more);
+    assert.match(await read(submissionId), /No test failed at its last attempt, but exit code 1/);
+    await fixture.upload(repository, [{ name: "b" }], { ...more, attempt: "2", exitCode: 0 });
+    assert.doesNotMatch(await read(submissionId), /but exit code/);
+  });
+
   it("says of a build without a test that ran that none ran, as lists of builds do", async () => {
     const repository = await fixture.addRepository("acme", "skips");
     const skipped = [{ name: "b", conclusion: "skipped" as const }];
