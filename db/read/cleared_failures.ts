@@ -45,10 +45,13 @@ export async function loadClearedFailures(
         s.job <> '' and bool_or(s.failed_test_count > 0)
           and count(*) > count(distinct s.attempt) and count(distinct s.attempt) > 1
           and (count(*) > count(distinct (s.attempt, s.shard)) or bool_or(s.shard = '')) as has_legs,
-        bool_or(s.is_latest and s.attempt_count > 1 and s.failed_test_count > 0) as failed_again
+        bool_or(s.is_latest and s.attempt_count > 1 and s.failed_test_count > 0 and exists (
+          select 1 from negative_result n
+          where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
+            and n.is_disruption)) as failed_again
       from (
-        select s.build_url, s.environment, s.job, s.shard, s.attempt, s.status, s.exit_code,
-          s.failed_test_count, count(*) over attempts as attempt_count,
+        select s.submission_id, s.build_url, s.environment, s.job, s.shard, s.attempt, s.status,
+          s.exit_code, s.failed_test_count, count(*) over attempts as attempt_count,
           row_number() over (attempts order by length(s.attempt) desc, s.attempt desc,
             s.submission_id desc) = 1 as is_latest
         from submission s

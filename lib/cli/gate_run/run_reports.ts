@@ -9,6 +9,7 @@ import type { GateReport } from "../../gate/rule.ts";
 import { type JobStart, sayOlder } from "../../intake/stale_reports.ts";
 import { readFileChunks } from "../../report/file_chunks.ts";
 import { findPathPrefix } from "../../report/path_prefix.ts";
+import { isNegative } from "../../report/result.ts";
 import { readReport } from "../../report/read_report.ts";
 import { ReportError } from "../../report/report_error.ts";
 import { findReports, type ReportFile, type SkippedEntry } from "../../report/report_files.ts";
@@ -44,7 +45,7 @@ export async function snapshotReports(reportArguments: readonly string[]) {
  * XML of another kind, is a report with a problem: it may hold failures.
  *
  * @param options.before `null` when the gate did not start the tests
- * @returns `isPassed`: all reports are fresh and complete, and no attempt failed, not even a retried one
+ * @returns `isPassed`: a report is fresh, all are complete and no attempt failed, not even a retried one
  */
 export async function readRunReports(
   reportArguments: readonly string[],
@@ -62,6 +63,7 @@ export async function readRunReports(
   const { files, missing } = await findAll(reportArguments, areAttempts);
   const reports: GateReport[] = [...missing];
   const builder = new SubmissionBuilder();
+  let hasOldFailure = false;
   for (const { path, isNamed, attempt } of files) {
     const failuresOutsideTests: string[] = [];
     const unlistedTests: string[] = [];
@@ -83,6 +85,7 @@ export async function readRunReports(
         onUnlisted: (suite) => unlistedTests.push(suite),
         onResult(result, reported) {
           if (isFresh) builder.add(result, reported);
+          else hasOldFailure ||= isNegative(result.conclusion);
         },
       });
       builder.endReport({ ...tool, attempt });
@@ -103,15 +106,17 @@ export async function readRunReports(
       unlistedTests,
     });
   }
-  const isClean = reports.every(({ isFresh, problem, failuresOutsideTests }) =>
-    isFresh && problem === null && failuresOutsideTests.length === 0
+  const isClean = reports.every(({ problem, failuresOutsideTests }) =>
+    problem === null && failuresOutsideTests.length === 0
   );
   const content = builder.finish();
   return {
     reports,
     attempts: finalAttempts(content),
     places: placesOf(content.testHashes.keys().map(content.identityAt)),
-    isPassed: isClean && reports.length > 0 && content.negatives.length === 0,
+    // An old one may be of a module that a build cache has; without any other nothing may have run.
+    isPassed: isClean && !hasOldFailure && reports.some(({ isFresh }) => isFresh) &&
+      content.negatives.length === 0,
   };
 }
 
