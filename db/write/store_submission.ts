@@ -106,10 +106,11 @@ export async function storeSubmission(
   const repository = locked ?? await lockForUpload(tx, repositoryId);
   // The same report bytes with the same commit and build URL are the same submission. Two runs never write the
   // same bytes, because durations differ; but those of two jobs without a result may be equal.
-  const { environment = "", job = "", shard = "", attempt = "" } = given;
-  const run = content.resultCount === 0 ? [environment, job, shard, attempt] : [];
+  const run = ["environment", "job", "shard", "attempt"] as const;
+  const names = content.resultCount === 0 ? run.map((name) => given[name] ?? "") : [];
+  const ofRun = names.some((name) => name !== "") ? names : [];
   const digest = given.imported?.digest ??
-    createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest, ...run]))
+    createHash("sha256").update(JSON.stringify([commitOid, buildUrl, reportDigest, ...ofRun]))
       .digest("hex").slice(0, 32);
   const upload = { ...given, digest };
   const [duplicate, commitAndList] = await Promise.all([
