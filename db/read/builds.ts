@@ -6,7 +6,7 @@ import { firstSubmissionId, recordedAtOf } from "../../lib/base/identity.ts";
 import { SECONDS_PER_DAY } from "../../lib/base/time.ts";
 import type { SubmissionFilter } from "../../lib/query/submission_filter.ts";
 import { idsIn, type Queryable, textsIn } from "../connection/sql.ts";
-import { type ClearedFailures, loadClearedFailures } from "./cleared_failures.ts";
+import { type LastAttempts, loadLastAttempts } from "./last_attempts.ts";
 import { buildKeyOf, hasGaps, isFailedWithoutTest, isOfBuild, isSelected } from "./fragments.ts";
 import { loadRuns } from "./runs.ts";
 
@@ -71,11 +71,11 @@ export async function loadBuilds(
 ): Promise<{ count: number; builds: BuildRow[] }> {
   const { repositoryId, since } = query;
   const earliest = since - EARLIER_SECONDS;
-  const [cleared, earlier] = await Promise.all([
-    loadClearedFailures(tx, { repositoryId, since: earliest }),
+  const [attempts, earlier] = await Promise.all([
+    loadLastAttempts(tx, { repositoryId, since: earliest }),
     loadEarlierIds(tx, { repositoryId, since, earliest }),
   ]);
-  const rows = await selectBuilds(tx, { ...query, cleared, earlier });
+  const rows = await selectBuilds(tx, { ...query, attempts, earlier });
   const [{ count } = { count: 0 }] = rows;
   const failures = await selectFailures(tx, {
     repositoryId,
@@ -88,8 +88,8 @@ export async function loadBuilds(
     return {
       ...row,
       ...countFailedTests(failures, {
-        cleared: cleared.tests.get(row.buildUrl),
-        standing: cleared.standing.get(row.buildUrl),
+        cleared: attempts.cleared.get(row.buildUrl),
+        standing: attempts.standing.get(row.buildUrl),
       }),
       hasGaps: row.hasGaps && (row.buildUrl === "" || withGaps.has(row.buildUrl)),
     };
@@ -156,9 +156,9 @@ type Page = Omit<BuildRow, "flakyTestCount" | "failedTestCount"> & {
 
 function selectBuilds(
   tx: Queryable,
-  { repositoryId, since, filter, words, outcome, offset, before = null, limit, cleared, earlier }:
+  { repositoryId, since, filter, words, outcome, offset, before = null, limit, attempts, earlier }:
     & BuildsQuery
-    & { cleared: ClearedFailures; earlier: readonly string[] },
+    & { attempts: LastAttempts; earlier: readonly string[] },
 ) {
   const isInRange = tx`s.submission_id >= decode(${firstSubmissionId(since)}, 'hex')`;
   // With a lower bound: a generic plan reads the whole repository for an `or` alone.
@@ -172,10 +172,10 @@ function selectBuilds(
       select 1 from negative_result n
       where n.repository_id = ${repositoryId} and n.submission_id = s.submission_id
         and n.is_disruption = ${isDisruption}))`;
-  const standing = [...cleared.standing].filter(([, tests]) => tests.size > 0).map(([url]) => url);
-  const hasFailure = tx`(${hasNegative(false)} and bool_and(${isNoneOf(cleared.withoutFailure)})
+  const standing = [...attempts.standing].filter(([, tests]) => tests.size > 0).map(([url]) => url);
+  const hasFailure = tx`(${hasNegative(false)} and bool_and(${isNoneOf(attempts.withoutFailure)})
     or not bool_and(${isNoneOf(standing)}))`;
-  const isRed = tx`bool_or(${isFailedWithoutTest(tx)} and ${isNoneOf(cleared.withoutRed)})`;
+  const isRed = tx`bool_or(${isFailedWithoutTest(tx)} and ${isNoneOf(attempts.withoutRed)})`;
   const hasRun = tx`bool_or(coalesce(s.ran_test_count, s.test_result_count) > 0)`;
   const conditions = {
     all: tx`true`,

@@ -4,7 +4,7 @@ import { countRedJobs, JOB_COLUMNS, type RedJobs } from "../../lib/digest/red_jo
 import { firstSubmissionId, testId, type TestIdentity } from "../../lib/base/identity.ts";
 import { storedMassFailure } from "../../lib/evidence/mass_failure.ts";
 import { type Queryable, textsIn } from "../connection/sql.ts";
-import { loadClearedFailures } from "./cleared_failures.ts";
+import { loadLastAttempts } from "./last_attempts.ts";
 import { buildKeyOf, isFailedWithoutTest } from "./fragments.ts";
 import { ownersOf } from "./owners.ts";
 import { loadRuns } from "./runs.ts";
@@ -80,7 +80,7 @@ export async function countFailedWithoutTest(
   sql: Queryable,
   { repositoryId, since }: { repositoryId: number; since: number },
 ): Promise<number> {
-  const { withoutRed } = await loadClearedFailures(sql, { repositoryId, since });
+  const { withoutRed } = await loadLastAttempts(sql, { repositoryId, since });
   const [row] = await sql<{ count: number }[]>`
     select count(distinct ${buildKeyOf(sql)})::int as count from submission s
     where s.repository_id = ${repositoryId} and ${isFailedWithoutTest(sql)}

@@ -22,7 +22,7 @@ export interface ClaimedRun {
   /** The branch of a pull request, whose owner the client may name in addition: `owner:branch`. */
   pullBranch: string;
   /** What the variables of the job of a pull request say, for a client that sends none; empty for another run. */
-  ofPull: CiVariables;
+  pullVariables: CiVariables;
   /** The branches at which a run about a pull request or another run is never stored. */
   baseBranches: string[];
   /** One of these numbers is in the URL of the build, if any is claimed. */
@@ -65,7 +65,7 @@ export function claimedRun(
   return {
     repository: found,
     pullBranch: "",
-    ofPull: {},
+    pullVariables: {},
     baseBranches: [],
     runs: [],
     buildUrl: "",
@@ -86,7 +86,7 @@ function runOfGitHub(text: (name: string) => string): Run {
     // A branch with the name of its base is a fork's.
     branch: isOfBase ? undefined : isPull ? (head === base ? "" : head) : branchOf(ref),
     pullBranch: isOfBase || !isPull ? "" : head,
-    ofPull: isOfBase || !isPull ? {} : {
+    pullVariables: isOfBase || !isPull ? {} : {
       GITHUB_ACTIONS: "true",
       GITHUB_REPOSITORY: text("repository"),
       GITHUB_SHA: text("sha"),
@@ -113,7 +113,7 @@ function runOfGitLab(text: (name: string) => string): Run {
     commit: gitId(text("sha")),
     branch: isTag ? "" : text("ref"),
     pullBranch: isPull ? text("ref") : "",
-    ofPull: !isPull ? {} : {
+    pullVariables: !isPull ? {} : {
       GITLAB_CI: "true",
       CI_PROJECT_PATH: text("project_path"),
       CI_COMMIT_SHA: text("sha"),

@@ -276,11 +276,11 @@ async function contentsOfFiles(
 function claimedCi(claims: ClaimedRun | undefined, given: string): string {
   const ci = claims?.isQueueInBranch ? withoutQueue(given) : given;
   if (!claims || readCiLines(ci)?.isOfPull) return ci;
-  const [service] = Object.keys(claims.ofPull);
+  const [service] = Object.keys(claims.pullVariables);
   const known = parseCi(ci);
   // The names of another service say other things.
   const isOther = service !== undefined && isCiJob(known) && !known[service];
-  return isOther ? ci : formatCi({ ...known, ...claims.ofPull });
+  return isOther ? ci : formatCi({ ...known, ...claims.pullVariables });
 }
 
 function pathOf(part: "report" | "coverage", name: string): string {

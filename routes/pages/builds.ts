@@ -275,7 +275,7 @@ function outcomeOf(
   if (failedTestCount > 0 || failedWithoutTest) return "failed";
   if (status !== "processed") return sayUnread(status);
   if (flakyTestCount > 0) return "flaky";
-  return sayPassed({ hasGaps, hasRun });
+  return outcomeWithoutFailure({ hasGaps, hasRun });
 }
 
 /** What became of a build: how many of its tests failed, and how many of them flaky. */
@@ -297,7 +297,7 @@ export function buildOutcome(
   }
   if (!failed && !flaky) {
     if (unread) return unread;
-    const said = sayPassed({ hasGaps, hasRun });
+    const said = outcomeWithoutFailure({ hasGaps, hasRun });
     return together(glyph(said === "passed" ? "passed" : "unknown"), " ", said);
   }
   return [
@@ -308,7 +308,7 @@ export function buildOutcome(
 }
 
 /** What is said of a build without a failure: passed, as far as its tests ran. */
-function sayPassed({ hasGaps, hasRun }: Pick<BuildRow, "hasGaps" | "hasRun">) {
+function outcomeWithoutFailure({ hasGaps, hasRun }: Pick<BuildRow, "hasGaps" | "hasRun">) {
   if (hasGaps) return "not whole";
   return hasRun ? "passed" : "no test ran";
 }

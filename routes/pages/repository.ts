@@ -1,6 +1,6 @@
 // Tests: tests/routes/pages_test.ts tests/routes/repositories_page_test.ts
 /** `/repos/{owner}/{name}`: one repository. */
-import { type ClearedFailures, loadClearedFailures } from "../../db/read/cleared_failures.ts";
+import { type LastAttempts, loadLastAttempts } from "../../db/read/last_attempts.ts";
 import { loadConclusionRecord } from "../../db/read/conclusion_record.ts";
 import {
   type FailuresOfRepository,
@@ -82,7 +82,7 @@ export const repositoryPage = definePage({
     const firstDay = today - daysOf(days) + 1;
     // What takes the program longest comes first: it works while the database reads the rest.
     const history = await load(loadBaseHistory, {});
-    const [states, failures, flakyMicroseconds, overviews, recent, newTests, record, cleared] =
+    const [states, failures, flakyMicroseconds, overviews, recent, newTests, record, attempts] =
       await Promise.all([
         load(loadTestStates, {
           history,
@@ -107,7 +107,7 @@ export const repositoryPage = definePage({
         }),
         load(loadNewlyFlakyTests, { since: firstDay * SECONDS_PER_DAY, limit: MAX_ROWS }),
         load(loadConclusionRecord, { since: (today - SHARE_DAYS) * SECONDS_PER_DAY }),
-        load(loadClearedFailures, { since: windowStart }),
+        load(loadLastAttempts, { since: windowStart }),
       ]);
     const [overview] = overviews as [Overview];
     const { together, causes, idOf } = failures;
@@ -140,7 +140,7 @@ ${costTable(costs, together, page)}</section>${
         together.count > 0 && groupTable(together, page)
       }</div>
 <h2>Recent builds</h2>
-${await buildTable(recent.submissions, { failures, cleared }, page)}
+${await buildTable(recent.submissions, { failures, attempts }, page)}
 <p>${page.link.builds(overview, "All builds")}</p>
 <h2>New flaky tests since ${formatDay(firstDay)}</h2>
 ${newTable(newTests, page)}
@@ -319,7 +319,7 @@ ${table("Causes that hit several tests", columns, rows)}`;
 
 async function buildTable(
   submissions: readonly SubmissionRow[],
-  { failures, cleared }: { failures: FailuresOfRepository; cleared: ClearedFailures },
+  { failures, attempts }: { failures: FailuresOfRepository; attempts: LastAttempts },
   page: RepositoryPage,
 ): Promise<Markup> {
   if (submissions.length === 0) {
@@ -337,8 +337,8 @@ async function buildTable(
     const isIn = (tests: ReadonlyMap<string, ReadonlySet<number>>, test: number) =>
       tests.get(build)?.has(failures.failures.testNos[test]!) ?? false;
     const standing = new Set([
-      ...[...others].filter((test) => !isIn(cleared.tests, test)),
-      ...[...flaky].filter((test) => isIn(cleared.standing, test)),
+      ...[...others].filter((test) => !isIn(attempts.cleared, test)),
+      ...[...flaky].filter((test) => isIn(attempts.standing, test)),
     ]);
     return outcomeOf(parts, {
       flakyCount: flaky.difference(standing).size,

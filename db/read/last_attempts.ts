@@ -9,9 +9,9 @@ import { isFailedWithoutTest, isOfBuild } from "./fragments.ts";
 import { loadRuns } from "./runs.ts";
 
 /** Builds by their URL: one without a URL is a single upload. */
-export interface ClearedFailures {
+export interface LastAttempts {
   /** Tests with failures that are no disruption, none of which stands at last. */
-  tests: ReadonlyMap<string, ReadonlySet<number>>;
+  cleared: ReadonlyMap<string, ReadonlySet<number>>;
   /** Tests with a disruption that failed at last: when the job was run again. */
   standing: ReadonlyMap<string, ReadonlySet<number>>;
   /** Builds in which no failure that is no disruption stands at last. */
@@ -20,8 +20,8 @@ export interface ClearedFailures {
   withoutRed: readonly string[];
 }
 
-const NOTHING: ClearedFailures = {
-  tests: new Map(),
+const NOTHING: LastAttempts = {
+  cleared: new Map(),
   standing: new Map(),
   withoutFailure: [],
   withoutRed: [],
@@ -32,14 +32,14 @@ const NOTHING: ClearedFailures = {
  * disruptive, except in a job with unnamed legs, between which nothing is proved. One that passed and fails when it is
  * run again is disruptive too, but stands.
  */
-export async function loadClearedFailures(
+export async function loadLastAttempts(
   tx: Queryable,
   { repositoryId, since }: { repositoryId: number; since: number },
-): Promise<ClearedFailures> {
+): Promise<LastAttempts> {
   const isRed = isFailedWithoutTest(tx);
-  const builds = await tx<{ buildUrl: string; isRed: boolean; isDoubtful: boolean }[]>`
+  const builds = await tx<{ buildUrl: string; isRed: boolean; needsResults: boolean }[]>`
     select j.build_url as "buildUrl", bool_or(j.is_red) as "isRed",
-      bool_or(j.has_legs or j.failed_again) as "isDoubtful"
+      bool_or(j.has_legs or j.failed_again) as "needsResults"
     from (
       select s.build_url, count(*) > 1 and bool_or(${isRed}) as is_red,
         s.job <> '' and bool_or(s.failed_test_count > 0)
@@ -66,7 +66,9 @@ export async function loadClearedFailures(
     where j.is_red or j.has_legs or j.failed_again
     group by j.build_url`;
   if (builds.length === 0) return NOTHING;
-  const doubtful = builds.filter(({ isDoubtful }) => isDoubtful).map(({ buildUrl }) => buildUrl);
+  const doubtful = builds.filter(({ needsResults }) => needsResults).map(({ buildUrl }) =>
+    buildUrl
+  );
   const red = builds.filter(({ isRed }) => isRed).map(({ buildUrl }) => buildUrl);
   const [runs, uploads] = await Promise.all([
     doubtful.length === 0 ? [] : loadRuns(tx, {
@@ -84,16 +86,16 @@ export async function loadClearedFailures(
     [...Map.groupBy(uploads, buildKey).values()].flatMap(redUploads).map(buildKey),
   );
   return {
-    ...await clearedTests(tx, repositoryId, runs),
+    ...await testsAtLast(tx, repositoryId, runs),
     withoutRed: red.filter((url) => !standingRed.has(url)),
   };
 }
 
-async function clearedTests(
+async function testsAtLast(
   tx: Queryable,
   repositoryId: number,
   runs: readonly Run<typeof BUILD_COLUMNS[number] | "results">[],
-): Promise<Omit<ClearedFailures, "withoutRed">> {
+): Promise<Omit<LastAttempts, "withoutRed">> {
   const submissionIds = runs.map(({ submissionId }) => submissionId);
   if (submissionIds.length === 0) return NOTHING;
   const failures = await tx<
@@ -106,7 +108,7 @@ async function clearedTests(
     join test t on t.repository_id = n.repository_id and t.test_no = n.test_no
     where n.repository_id = ${repositoryId} and n.submission_id = any(${idsIn(tx, submissionIds)})`;
   const runsOf = Map.groupBy(runs, buildKey);
-  const tests = new Map<string, Set<number>>();
+  const cleared = new Map<string, Set<number>>();
   const standing = new Map<string, Set<number>>();
   const withoutFailure: string[] = [];
   for (const [url, ofBuild] of Map.groupBy(failures, ({ buildUrl }) => buildUrl)) {
@@ -118,9 +120,9 @@ async function clearedTests(
         ofBuild.filter((one) => one.isDisruption === isDisruption).map(({ testNo }) => testNo),
       )
     ) as [Set<number>, Set<number>];
-    tests.set(url, others.difference(failed));
+    cleared.set(url, others.difference(failed));
     standing.set(url, disrupted.intersection(failed));
     if (others.isDisjointFrom(failed)) withoutFailure.push(url);
   }
-  return { tests, standing, withoutFailure };
+  return { cleared, standing, withoutFailure };
 }
