@@ -158,6 +158,14 @@ export function redUploads<Upload extends BuildRun & { failedWithoutTest: boolea
   return attemptsByJob(runs).flatMap((attempts) => standing(attempts, { isBad }));
 }
 
+/** The uploads of a build whose command ended red, whatever its tests did, and was not run again since. */
+export function uploadsThatEndedRed<Upload extends BuildRun & { exitCode: number | null }>(
+  runs: readonly Upload[],
+): Upload[] {
+  const isBad = ({ exitCode }: Upload) => (exitCode ?? 0) !== 0;
+  return attemptsByJob(runs).flatMap((attempts) => standing(attempts, { isBad }));
+}
+
 /** The uploads of a build whose reports hide tests or failures, and were not run again as a whole since. */
 export function uploadsWithGaps<Upload extends BuildRun & Pick<Run<"hasGaps">, "hasGaps">>(
   runs: readonly Upload[],

@@ -3,7 +3,7 @@
 import { loadBuildOutcome } from "../../db/read/build_outcome.ts";
 import { loadRepositoryDetails, type RepositoryDetails } from "../../db/read/repositories.ts";
 import type { BuildPart } from "../../db/read/submissions.ts";
-import { redUploads } from "../../lib/analysis/build_outcome.ts";
+import { uploadsThatEndedRed } from "../../lib/analysis/build_outcome.ts";
 import { formatCount, plural } from "../../lib/base/text.ts";
 import { storedMassFailure } from "../../lib/evidence/mass_failure.ts";
 import { sayBlames } from "../../lib/evidence/said.ts";
@@ -103,8 +103,7 @@ function answer(
     return band("unclear", "No test failed, but the run is not whole.", limits);
   }
   // Tests that passed on a retry may not be why, as with a threshold of coverage.
-  const isRed = ({ exitCode }: BuildPart) => (exitCode ?? 0) !== 0;
-  const [ended] = redUploads(parts.map((part) => ({ ...part, failedWithoutTest: isRed(part) })));
+  const [ended] = uploadsThatEndedRed(parts);
   if (ended) {
     return band(
       "unclear",
