@@ -15,6 +15,7 @@ import { loadTestNames } from "../../db/read/names_of_tests.ts";
 import {
   buildKey,
   costliestTests,
+  countFailedTests,
   type FailedTests,
   failedTestsByBuild,
   type TestCost,
@@ -334,15 +335,15 @@ async function buildTable(
   );
   const outcomeOfBuild = (build: string, parts: readonly SubmissionRow[]) => {
     const { flaky, others } = failed.get(failures.buildOf(build) ?? -1) ?? NONE_FAILED;
-    const isIn = (tests: ReadonlyMap<string, ReadonlySet<number>>, test: number) =>
-      tests.get(build)?.has(failures.failures.testNos[test]!) ?? false;
-    const standing = new Set([
-      ...[...others].filter((test) => !isIn(attempts.cleared, test)),
-      ...[...flaky].filter((test) => isIn(attempts.standing, test)),
-    ]);
+    const failuresOf = (tests: ReadonlySet<number>, isDisruption: boolean) =>
+      Array.from(tests, (test) => ({ testNo: failures.failures.testNos[test]!, isDisruption }));
+    const counts = countFailedTests([...failuresOf(flaky, true), ...failuresOf(others, false)], {
+      cleared: attempts.cleared.get(build),
+      standing: attempts.standing.get(build),
+    });
     return outcomeOf(parts, {
-      flakyCount: flaky.difference(standing).size,
-      failedCount: standing.size,
+      flakyCount: counts.flakyTestCount,
+      failedCount: counts.failedTestCount,
     });
   };
   return table(
