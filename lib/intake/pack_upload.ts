@@ -275,12 +275,12 @@ async function contentsOfFiles(
 /** The variables of the client, and of a pull request those that its token implies, if the client sent none of it. */
 function claimedCi(claims: ClaimedRun | undefined, given: string): string {
   const ci = claims?.isQueueInBranch ? withoutQueue(given) : given;
-  if (!claims || readCiLines(ci)?.isOfPull) return ci;
-  const [service] = Object.keys(claims.pullVariables);
+  const [service] = Object.keys(claims?.pullVariables ?? {});
+  if (service === undefined || readCiLines(ci)?.isOfPull) return ci;
   const known = parseCi(ci);
   // The names of another service say other things.
-  const isOther = service !== undefined && isCiJob(known) && !known[service];
-  return isOther ? ci : formatCi({ ...known, ...claims.pullVariables });
+  const isOther = isCiJob(known) && !known[service];
+  return isOther ? ci : formatCi({ ...known, ...claims!.pullVariables });
 }
 
 function pathOf(part: "report" | "coverage", name: string): string {
