@@ -75,7 +75,7 @@ async function loadRunsOfJobs<Column extends keyof RunColumns>(
 
 /** SQL: whether the row `s` of `submission` was recorded before a build: tests added later cannot be missing. */
 function isBeforeBuild(tx: Queryable, parts: readonly BuildPart[]) {
-  const first = parts.reduce((id, { submissionId }) => submissionId < id ? submissionId : id, "g");
+  const [first = ""] = parts.map(({ submissionId }) => submissionId).sort();
   return tx`s.submission_id < decode(${first}, 'hex')`;
 }
 

@@ -28,13 +28,12 @@ export interface TestedRun {
  * The runs of the last segment that has failures, up to the last one, and the passes since that prove something;
  * `null` without any.
  */
-export type Passing =
-  | {
-    before: VersionOutcome;
-    passes: number; /** Also those that prove nothing. */
-    allPasses: number;
-  }
-  | null;
+export type Passing = {
+  before: VersionOutcome;
+  passes: number;
+  /** Also those that prove nothing. */
+  allPasses: number;
+} | null;
 
 export interface EnvironmentRuns {
   environment: string;

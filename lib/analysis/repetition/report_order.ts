@@ -49,7 +49,7 @@ const RERUN_WORD = /(?<![a-z])(?:re-?runs?|retry|retries|repeats?|again)(?![a-z]
 export function ranElsewhere(earlier: string, later: string): boolean {
   const paths = [earlier, later].map((path) => path.replaceAll("\\", "/"));
   const start = commonFolder(paths).length;
-  const [part, other] = paths.map((path) => partOf(path.slice(start))) as [number[], number[]];
+  const [part, other] = paths.map((path) => partsOf(path.slice(start))) as [number[], number[]];
   if (part.length > 0 && other.length > 0 && part.join() !== other.join()) return true;
   const [folder, otherFolder] = paths.map((path) => folderOf(path.slice(start)));
   const [name, otherName] = paths.map((path) => path.slice(folderOf(path).length));
@@ -103,7 +103,7 @@ function signOf(path: string, finals: ReadonlySet<string>): AttemptSign {
 }
 
 /** The numbers of the parts that a path names. */
-function partOf(path: string): number[] {
+function partsOf(path: string): number[] {
   return Array.from(path.matchAll(PART), ([, named, counted]) => Number(named ?? counted));
 }
 
