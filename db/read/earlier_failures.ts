@@ -2,7 +2,12 @@
 /** The failures that other runs had before one. */
 import { knownCauses, splitFingerprints } from "../../lib/analysis/failure_groups.ts";
 import { firstSubmissionId } from "../../lib/base/identity.ts";
-import type { EarlierFailure } from "../../lib/evidence/evidence.ts";
+import { countsForBase, isOfQueue } from "../../lib/evidence/base_branch.ts";
+import {
+  causesOfOthers,
+  type EarlierFailure,
+  type FailureOfOther,
+} from "../../lib/evidence/evidence.ts";
 import { OUTAGE_SECONDS, TOGETHER_SECONDS } from "../../lib/evidence/mass_failure.ts";
 import type { Patterns } from "../../lib/query/submission_filter.ts";
 import { idsIn, integersIn, type Queryable } from "../connection/sql.ts";
@@ -18,13 +23,23 @@ import {
 } from "./evidence_run.ts";
 import { isOfBase, isRecordedSince, weekOfNegative } from "./fragments.ts";
 
-/** The causes that other branches had, in the day and in the two hours before. */
+/** The causes of others, in the day and in the two hours before. */
 export async function loadLatelySeen(
   sql: Queryable,
   { repositoryId, run, base }: { repositoryId: number; run: EvidenceRun; base: Patterns },
 ): Promise<{ inDay: Set<string>; inHours: Set<string> }> {
-  const rows = await sql<{ causes: string; isInHours: boolean }[]>`
-    select encode(n.fingerprint || coalesce(n.other_fingerprints, ''), 'hex') as causes,
+  const isOnBase = countsForBase(run, base);
+  // For a run on the base branch, what came there is its own branch; for one of the merge queue it is another.
+  const isOnOtherBase = isOfQueue(run)
+    ? isOfOtherBase(sql, { repositoryId, run, base })
+    : sql`false`;
+  const change = isOnBase
+    ? sql`s.branch, s.pull_number::float8 as "pullNumber", ${isOfBase(sql, base)} as "isOfBase",
+      ${isOnOtherBase} as "isOnBase"`
+    : sql`'' as branch, null::float8 as "pullNumber", false as "isOfBase", false as "isOnBase"`;
+  type Row = Omit<FailureOfOther, "causes"> & { fingerprints: string; isInHours: boolean };
+  const rows = await sql<Row[]>`
+    select encode(n.fingerprint || coalesce(n.other_fingerprints, ''), 'hex') as fingerprints, ${change},
       bool_or(s.submission_id >= decode(${
     firstSubmissionId(run.moment - OUTAGE_SECONDS)
   }, 'hex')) as "isInHours"
@@ -36,10 +51,15 @@ export async function loadLatelySeen(
       ? isOfOtherBase(sql, { repositoryId, run, base })
       : sql`s.branch <> ${run.branch} and not ${isSamePull(sql, run)}`
   } and s.branch <> '' and s.code_version <> ${run.code ?? ""} and not ${isOwn(sql, run)}
-    group by 1`;
-  const causesOf = (found: typeof rows[number][]) =>
-    new Set(knownCauses(found.flatMap(({ causes }) => splitFingerprints(causes))));
-  return { inDay: causesOf(rows), inHours: causesOf(rows.filter(({ isInHours }) => isInHours)) };
+    group by 1, 2, 3, 4, 5`;
+  const failures = rows.map(({ fingerprints, ...row }) => {
+    return { ...row, causes: knownCauses(splitFingerprints(fingerprints)) };
+  });
+  const judged = { isOnBase, pullNumber: run.pullNumber ?? null };
+  return {
+    inDay: causesOfOthers(failures, judged),
+    inHours: causesOfOthers(failures.filter(({ isInHours }) => isInHours), judged),
+  };
 }
 
 /**

@@ -92,7 +92,7 @@ export function hasGaps(sql: Queryable) {
     s.cut_off_report_count + s.unlisted_suite_count + s.outside_failure_count > 0, false)`;
 }
 
-/** SQL: whether the row `s` of `submission` is a mass failure: of an outage, or of one branch alone. */
+/** SQL: whether the row `s` of `submission` is a mass failure: of an outage, or of one change alone. */
 export function isMassFailureRow(sql: Queryable) {
   return sql`(s.ran_test_count >= ${MASS_FAILURE.minTests}::int
     and s.failed_test_count * 100 > s.ran_test_count * ${MASS_FAILURE.failedPercent}::int)`;

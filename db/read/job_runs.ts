@@ -106,7 +106,7 @@ export async function loadMassFailures(
     limit: number;
     /** Runs of this branch are left out; `null` for none. */
     notOnBranch?: string | null;
-    /** Leaves out runs of one branch alone, whose change is the probable cause. */
+    /** Leaves out runs of one change alone, which is the probable cause. */
     onlyOutages?: boolean;
   },
 ): Promise<MassFailureRun[]> {

@@ -114,7 +114,7 @@ async function addFlakyTests(
 }
 
 /**
- * An outage is one of a job in an environment: others may be healthy meanwhile. A mass failure of one branch
+ * An outage is one of a job in an environment: others may be healthy meanwhile. A mass failure of one change
  * alone begins none, and ends none.
  */
 async function addOutage(

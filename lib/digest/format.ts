@@ -161,7 +161,7 @@ function headline({ totals, group_by }: Digest): string[] {
 const RED_KINDS: Record<keyof RedJobs, string> = {
   failed: "with failures that are not flaky",
   flaky: "with flaky failures only",
-  together: "with many failures on one branch alone",
+  together: "with many failures of one change alone",
   outage: "in an outage",
   without_test: "without a failed test",
 };

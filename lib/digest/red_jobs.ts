@@ -6,9 +6,9 @@ import { runOutcome } from "../evidence/outcomes_of_runs.ts";
 
 /** Jobs of the period that ended red, by kind. */
 export interface RedJobs {
-  /** Many tests failed, as on other branches. */
+  /** Many tests failed, as in other changes. */
   outage: number;
-  /** Many tests failed, on this branch alone. */
+  /** Many tests failed, with this change alone. */
   together: number;
   /** Every test that failed at last also passed on the same code. */
   flaky: number;

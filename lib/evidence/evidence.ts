@@ -72,7 +72,7 @@ export interface FailedRun {
   failedTestCount: number;
 }
 
-/** `outage`: other branches fail with the same causes; `together`: this branch alone. */
+/** `outage`: others fail with the same causes ({@linkcode causesOfOthers}); `together`: this change alone. */
 export type MassFailure = "outage" | "together";
 
 /** What was known of a test when it failed. */
@@ -108,12 +108,33 @@ function areSeen(causes: readonly string[], failures: readonly EarlierFailure[])
     causes.every((cause) => failures.some((one) => one.causes.includes(cause)));
 }
 
+/** A failure in another run, as far as it says of which change it is. */
+export type FailureOfOther = Pick<
+  EarlierFailure,
+  "causes" | "branch" | "pullNumber" | "isOfBase" | "isOnBase"
+>;
+
 /**
- * Whether failures are of the base branch, or of more than one other change: that of one may have come to the base
+ * The causes with which others fail too, so that they are not due to the change of a run. For a run on the base branch
+ * these are causes of the base branch itself, or of more than one other change: that of one may have come to the base
  * branch with its merge. A rejected group of a merge queue has changes of others in it.
  */
+export function causesOfOthers(
+  failures: readonly FailureOfOther[],
+  run: Pick<FailedRun, "isOnBase" | "pullNumber">,
+): Set<string> {
+  if (!run.isOnBase) return new Set(failures.flatMap(({ causes }) => causes));
+  const single = failures.flatMap(({ causes, ...one }) =>
+    causes.map((cause) => ({ ...one, cause }))
+  );
+  const byCause = Map.groupBy(single, ({ cause }) => cause);
+  return new Set(
+    byCause.keys().filter((cause) => isSeenBeyondOneChange(byCause.get(cause)!, run)),
+  );
+}
+
 function isSeenBeyondOneChange(
-  failures: readonly EarlierFailure[],
+  failures: readonly Omit<FailureOfOther, "causes">[],
   { pullNumber }: Pick<FailedRun, "pullNumber">,
 ): boolean {
   if (failures.some(({ isOnBase }) => isOnBase)) return true;
@@ -142,7 +163,7 @@ export interface Finding {
  * The evidence for a failure.
  *
  * @param causes fingerprints of its causes, without unknown ones
- * @param lately the causes that other branches had in the 24 hours before
+ * @param lately the causes of others in the 24 hours before, as {@linkcode causesOfOthers}
  */
 export function findEvidence(
   causes: readonly string[],
@@ -172,16 +193,14 @@ export function findEvidence(
   const elsewhere = alike.filter(({ branch, isSamePull, isOnBase }) =>
     isOnBase || branch !== "" && branch !== run.branch && !isSamePull
   );
-  const isSeen = areSeen(causes, elsewhere) && (!run.isOnBase ||
-    causes.every((cause) =>
-      isSeenBeyondOneChange(elsewhere.filter((one) => one.causes.includes(cause)), run)
-    ));
+  const seen = causesOfOthers(elsewhere, run);
+  const isSeen = causes.length > 0 && causes.every((cause) => seen.has(cause));
   const latest = isSeen && base.latest?.hasFailed &&
     alike.find(({ submissionId }) => submissionId === base.latest!.submissionId);
   if (latest) return find("fails_on_base", latest, alikeCount);
   const isNewHere = !causes.some((cause) => lately.has(cause));
   if (run.massFailure === "outage") {
-    // What no other branch had is no part of it; an unknown cause may be.
+    // What others did not have is no part of it; an unknown cause may be.
     if (causes.every((cause) => lately.has(cause))) return find("outage", null, base.failedCount);
   } else if (run.massFailure === "together" || run.failedTestCount >= MIN_TOGETHER && isNewHere) {
     return find("together", null, base.failedCount);

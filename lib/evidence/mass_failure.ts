@@ -1,5 +1,5 @@
 // Tests: tests/lib/cli/gate_run/lookup_test.ts tests/lib/evidence/evidence_test.ts
-/** Runs in which many tests fail: outages, which other branches have too, and changes that break much. */
+/** Runs in which many tests fail: outages, which others have too, and changes that break much. */
 import { isMassFailure, type TestCounts } from "../analysis/test_counts.ts";
 import type { MassFailure } from "./evidence.ts";
 
@@ -18,9 +18,9 @@ export interface CauseCount {
 
 /**
  * What kind of mass failure a run is, `null` for none: an outage if at least half of its failed tests have a
- * cause that other branches had in the last two hours.
+ * cause that others had in the last two hours.
  *
- * @param lately the causes that other branches had in the last two hours
+ * @param lately the causes of others in the last two hours, as `causesOfOthers`
  */
 export function massFailureOf(
   counts: Pick<TestCounts, "ran" | "failed">,

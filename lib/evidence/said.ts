@@ -49,7 +49,7 @@ function sayEvidence(
     case "outage":
       return "an outage: other branches failed with the same causes in the last two hours";
     case "together":
-      return "many tests failed at once, on this branch alone";
+      return "many tests failed at once, with this change alone";
     case "fails_on_base":
       return `failed the same way in ${failed} of ${ofBase}${last}`;
     case "seen_elsewhere":

@@ -287,7 +287,7 @@ function reasonNotToExcuse(input: GateInput): string | null {
     if (input.massFailure === null) return `${count}: too many at once to excuse any`;
     return input.massFailure === "outage"
       ? `an outage: ${count}, the change is probably not the cause`
-      : `${count} together, on this branch alone: the change is the probable cause`;
+      : `${count} together, with this change alone: it is the probable cause`;
   }
   if (input.quarantined === null) return "the quarantined tests are unknown";
   if (input.cause === "seen" && input.earlier === null) {

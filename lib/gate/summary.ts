@@ -58,7 +58,7 @@ export const SERVICE_VERDICT = v.object({
 });
 export type ServiceVerdict = v.InferOutput<typeof SERVICE_VERDICT>;
 
-/** Another run in which many tests failed: an outage, or one branch alone. */
+/** Another run in which many tests failed: an outage, or one change alone. */
 export const MASS_FAILURE_RUN = v.object({
   recorded_at: v.string(),
   build_url: v.string(),
@@ -289,7 +289,7 @@ export function describeMassFailure(
   const count = `${counts.failed} of ${counts.ran} tests failed`;
   if (kind === null) return `${count}, too many at once to excuse any`;
   if (kind === "together") {
-    return `${count} together, on this branch alone, so the change is the probable cause`;
+    return `${count} together, with this change alone, so it is the probable cause`;
   }
   const others = otherRuns.length === 0
     ? "no other run of the last two hours failed like this"

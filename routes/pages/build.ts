@@ -124,10 +124,10 @@ const MASS_FAILURES = {
     "Outage",
     "as on other branches in the last two hours, so the change is probably not the cause",
   ],
-  together: ["Together", "on this branch alone, so the change is the probable cause"],
+  together: ["Together", "with this change alone, so it is the probable cause"],
 } as const;
 
-/** What to say of uploads in which many tests failed: an outage, or together on this branch alone. */
+/** What to say of uploads in which many tests failed: an outage, or together with this change alone. */
 function massFailureNote(parts: readonly BuildPart[]): Markup[] {
   const found = Map.groupBy(parts, storedMassFailure);
   return (["outage", "together"] as const).flatMap((kind) => {

@@ -15,7 +15,7 @@ const EVIDENCE_WORDS: Readonly<Record<Evidence, string>> = {
   passed_here: "Also passed on the same code",
   fails_on_base: "Its latest run on the base branch failed the same way",
   outage: "In an outage",
-  together: "Many tests failed at once, on this branch alone",
+  together: "Many tests failed at once, with this change alone",
   seen_elsewhere: "Failed the same way before, on the base branch or another",
   new_cause: "Failed before, but never like this",
   new_test: "New: no run on the base branch",

@@ -166,15 +166,18 @@ export class EvidenceRules {
     return same.length > 0 ? same : runs;
   }
 
-  /** The causes that other branches had lately. */
+  /** The causes of others lately. What came to the base branch by its merge queue is no other for it. */
   causesElsewhere(run: PlainRun, seconds: number): Set<string> {
     const others = this.runs.filter((one) =>
       one.at >= run.at - seconds && one.branch !== "" && one.commit !== run.commit &&
       (run.branch === "" ? this.isBaseOf(one, run) : !isSameChange(one, run)) &&
-      !this.isOwn(one, run)
+      !(run.branch === "main" && isOfQueue(one)) && !this.isOwn(one, run)
     );
+    const all = new Set(others.flatMap((one) => [...causesOfRun(one)]));
     return new Set(
-      others.flatMap((one) => [...one.tests.keys()].flatMap((name) => causesOf(one, name))),
+      [...all].filter((cause) =>
+        this.#mayClear(others.filter((one) => causesOfRun(one).has(cause)), run)
+      ),
     );
   }
 
@@ -302,6 +305,10 @@ function hasFailed({ tests }: PlainRun, name: string): boolean {
 
 function failedTests(run: PlainRun): string[] {
   return [...run.tests.keys()].filter((name) => hasFailed(run, name));
+}
+
+function causesOfRun(run: PlainRun): Set<string> {
+  return new Set([...run.tests.keys()].flatMap((name) => causesOf(run, name)));
 }
 
 /** Without unknown ones: they are equal to no other. */

@@ -345,7 +345,9 @@ describeWithDatabase("the evidence for a test", (database) => {
       const more = { branch: "main", recordedAt: NOW - 50_000 + index, commitOid: commitAt(index) };
       await fixture.upload(repository, passes, more);
     }
-    await fixture.upload(repository, failures, { branch: "fix", commitOid: "abcdef1" });
+    for (const branch of ["fix", "other"]) {
+      await fixture.upload(repository, failures, { branch, commitOid: "abcdef1" });
+    }
     await fixture.upload(repository, failures, { branch: "main", commitOid: "abcdef2" });
     await fixture.upload(repository, passes, { branch: "main", commitOid: "abcdef2" });
     const stateOf = async (name: string) => {

@@ -396,14 +396,15 @@ async function manyFailures(program: Program): Promise<void> {
   }
 }
 
-/** All tests fail on two branches at the same time. */
+/** All tests fail at the same time: on two branches, the base branch and in its merge queue. */
 async function outage(program: Program): Promise<void> {
   const cases = Array.from(
     { length: 40 },
     (_, no) => `<testcase name="t${no}"><failure message="connection refused"/></testcase>`,
   );
   await program.write("down.xml", `<testsuite>${cases.join("")}</testsuite>`);
-  for (const [branch, commit] of [["one", "c000001"], ["two", "c000002"]]) {
+  for (const [index, branch] of ["one", "two", "main", "gh-readonly-queue/main/pr-7-a"].entries()) {
+    const commit = `c00000${index}`;
     await program.run(
       `ingest --org big --repo big/down --branch ${branch} --commit ${commit} FOLDER/down.xml`,
     );

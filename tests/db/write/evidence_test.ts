@@ -390,6 +390,56 @@ describeWithDatabases("the evidence of an upload", (database) => {
     assert.deepEqual(other.t0, ["outage", null]);
   });
 
+  async function isOutage({ submissionId }: { submissionId: string }) {
+    const [row] = await database().sql<{ isOutage: boolean }[]>`
+      select is_outage as "isOutage" from submission
+      where repository_id = ${repository.repositoryId}
+        and submission_id = decode(${submissionId}, 'hex')`;
+    return row!.isOutage;
+  }
+
+  const MANY = Array.from({ length: 20 }, (_, index) => `t${index}`);
+  const ALL_REFUSED = Object.fromEntries(MANY.map((name) => [name, "refused"]));
+
+  it("is an outage on the base branch only if two other changes have it: one may be what was merged", async () => {
+    await passes(1, MANY);
+    await upload(ALL_REFUSED, { branch: "feat", pullNumber: 7 });
+    await upload(ALL_REFUSED, { branch: "feat" });
+    await upload(ALL_REFUSED, { branch: "feat-2", pullNumber: 7 });
+    const merged = await upload(ALL_REFUSED);
+    assert.deepEqual((await evidenceOf(merged)).t0, ["together", null]);
+    const next = await upload(ALL_REFUSED);
+    assert.equal(await isOutage(next), false, "its own branch is no witness");
+    const other = await upload(ALL_REFUSED, { branch: "other", pullNumber: 8 });
+    assert.equal(await isOutage(other), true, "the base branch and a pull request have it");
+    assert.equal(await isOutage(await upload(ALL_REFUSED)), true, "two pull requests have it");
+    assert.deepEqual([await isOutage(merged), await isOutage(next)], [false, false]);
+  });
+
+  it("is no outage on the base branch because of its merge queue, and one in the queue because of the base", async () => {
+    await passes(1, MANY);
+    const commitOid = "aaaaaaa1";
+    await upload(ALL_REFUSED, { branch: "feat", pullNumber: 7 });
+    const queued = await upload(ALL_REFUSED, { ...queueOf(7), pullNumber: 7, commitOid });
+    assert.equal(await isOutage(queued), false);
+    const rejected = await upload(ALL_REFUSED, { ...queueOf(8), pullNumber: 8 });
+    assert.equal(await isOutage(rejected), true, "another pull request");
+    await upload(ALL_REFUSED, { commitOid });
+    assert.equal(await isOutage(await upload(ALL_REFUSED)), false);
+    const later = await upload(ALL_REFUSED, { ...queueOf(7, "again"), pullNumber: 7 });
+    assert.equal(await isOutage(later), true, "the base branch");
+  });
+
+  it("is no outage on the base branch for a cause that only one other change had", async () => {
+    await passes(1, MANY);
+    const broken = { ...ALL_REFUSED, t0: "own fault" };
+    await upload(broken, { branch: "feat", pullNumber: 7 });
+    await upload(ALL_REFUSED, { branch: "other", pullNumber: 8 });
+    const evidence = await evidenceOf(await upload(broken));
+    assert.deepEqual(evidence.t1, ["outage", null]);
+    assert.deepEqual(evidence.t0, ["few", null]);
+  });
+
   it("is not stored where nothing failed", async () => {
     await passes(1);
     const [row] = await database().sql<{ count: number }[]>`

@@ -129,7 +129,7 @@ describe("the digest", () => {
       digestMarkdown(composeDigest(FACTS, { ...HEAD, group_by: null })),
       `# Flaky tests of \`acme\`, 2026-01-25 to 2026-02-01
 
-8 jobs ended red: 2 with failures that are not flaky, 5 with flaky failures only, 1 with many failures on one branch alone. 0 tests are broken, 4 are flaky, 2 of them quarantined. Flaky failures cost 1 m 30 s of tests, 30 s in the period before.
+8 jobs ended red: 2 with failures that are not flaky, 5 with flaky failures only, 1 with many failures of one change alone. 0 tests are broken, 4 are flaky, 2 of them quarantined. Flaky failures cost 1 m 30 s of tests, 30 s in the period before.
 
 ## Became flaky (1)
 

@@ -3,6 +3,7 @@ import { describe, it } from "@std/testing/bdd";
 import { encodeResults } from "../../../lib/analysis/columns.ts";
 import { RunResults, SelectedTests, TestList } from "../../../lib/analysis/run.ts";
 import {
+  causesOfOthers,
   countBaseRuns,
   type EarlierFailure,
   type FailedRun,
@@ -144,7 +145,7 @@ describe("the evidence for a failure", () => {
     assert.equal(evidenceOf({ run: { massFailure: "together" } }).evidence, "together");
   });
 
-  it("is that ten tests failed with causes that no other branch had in the 24 hours before", () => {
+  it("is that ten tests failed with causes that no others had in the 24 hours before", () => {
     const run = { failedTestCount: 10 };
     assert.equal(evidenceOf({ run, base: CLEAN_BASE }).evidence, "together");
     assert.equal(evidenceOf({ run, base: CLEAN_BASE, lately: ["timeout"] }).evidence, "first");
@@ -221,6 +222,22 @@ describe("the evidence for a failure", () => {
   });
 });
 
+describe("the causes of others", () => {
+  const of = (branch: string, given: Partial<EarlierFailure> = {}) =>
+    failure({ branch, isOnBase: false, ...given });
+  const merged = of("merged", { causes: ["timeout", "refused"] });
+  const causesFor = (isOnBase: boolean, failures: EarlierFailure[]) => [
+    ...causesOfOthers(failures, { isOnBase, pullNumber: null }),
+  ];
+
+  it("are those of any other branch, and for a run on the base branch those of two changes", () => {
+    assert.deepEqual(causesFor(false, [merged]), ["timeout", "refused"]);
+    assert.deepEqual(causesFor(true, [merged]), []);
+    assert.deepEqual(causesFor(true, [merged, of("other")]), ["timeout"]);
+    assert.deepEqual(causesFor(true, [merged, failure({ causes: ["refused"] })]), ["refused"]);
+  });
+});
+
 describe("the kind of a run in which many tests failed", () => {
   const counts = { ran: 40, failed: 10 };
   const failed = [
@@ -228,11 +245,11 @@ describe("the kind of a run in which many tests failed", () => {
     { causes: ["other"], testCount: 5 },
   ];
 
-  it("is an outage when half of the failed tests have a cause that other branches had", () => {
+  it("is an outage when half of the failed tests have a cause that others had", () => {
     assert.equal(massFailureOf(counts, failed, new Set(["refused"])), "outage");
   });
 
-  it("is together when this branch is alone", () => {
+  it("is together when this change is alone", () => {
     assert.equal(massFailureOf(counts, failed, new Set()), "together");
     const fewer = [{ causes: ["refused"], testCount: 4 }, { causes: [], testCount: 6 }];
     assert.equal(massFailureOf(counts, fewer, new Set(["refused"])), "together");

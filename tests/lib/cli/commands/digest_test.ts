@@ -101,13 +101,15 @@ describeWithDatabase("digest", (database) => {
     }));
     for (const [days, build] of [[1, "a"], [1, "a"], [2, "b"], [9, "c"]] as const) {
       const at = NOW - days * DAY;
-      // Without another branch that fails alike, with other code, it is no outage.
-      await fixture.upload(shop, failed, {
-        recordedAt: at - 60,
-        commitOid: "0ddba11",
-        branch: "other",
-        buildUrl: "https://ci/other",
-      });
+      // Without two other branches that fail alike, with other code, it is no outage.
+      for (const branch of ["other", "third"]) {
+        await fixture.upload(shop, failed, {
+          recordedAt: at - 60,
+          commitOid: "0ddba11",
+          branch,
+          buildUrl: "https://ci/other",
+        });
+      }
       const buildUrl = `https://ci.example.org/${build}`;
       await fixture.upload(shop, failed, { recordedAt: at, branch: "main", buildUrl });
     }
