@@ -136,9 +136,12 @@ function resultsOf({ tests }: PlainRun): Partial<TestResult>[] {
 
 function reportOf({ tests }: PlainRun): string {
   const cases = [...tests].map(([name, attempts]) => {
-    const element = attempts.includes(null) ? "flakyFailure" : "failure";
-    const failures = attempts.filter((message) => message !== null)
-      .map((message) => `<${element}${message && ` message="${message}"`}/>`);
+    const isFlaky = attempts.includes(null);
+    const failures = attempts.filter((message) => message !== null).map((message, index) => {
+      // Several elements `failure` would be one result.
+      const element = isFlaky ? "flakyFailure" : index === 0 ? "failure" : "rerunFailure";
+      return `<${element}${message && ` message="${message}"`}/>`;
+    });
     return `<testcase classname="Class" name="${name}" file="test.ts">${
       failures.join("")
     }</testcase>`;

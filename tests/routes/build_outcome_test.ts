@@ -9,7 +9,7 @@ import { toolEndpoint } from "../../lib/cli/tool_endpoint.ts";
 import { NO_GAPS } from "../../lib/report/report_gaps.ts";
 import type { TestResult } from "../../lib/report/result.ts";
 import { createApp } from "../../routes/mod.ts";
-import { describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { silentLog } from "../silent_log.ts";
 import { createFixture, DAY, type Fixture, NOW } from "./fixture.ts";
 import { parseHtml } from "./html.ts";
@@ -133,7 +133,7 @@ const BUILDS: [title: string, legs: Leg[], ended: Ended][] = [
   ],
 ];
 
-describeWithDatabases("what a build ended with", (database) => {
+describeWithDatabase("what a build ended with", (database) => {
   let fixture: Fixture;
   let repository: Repository;
   let client: Client;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { before, it } from "@std/testing/bdd";
 import type { Repository } from "../../db/admin/repositories.ts";
-import { describeWithDatabase, describeWithDatabases } from "../database.ts";
+import { describeWithDatabase } from "../database.ts";
 import { HOSTILE } from "../lib/html/hostile.ts";
 import {
   createFixture,
@@ -56,7 +56,7 @@ async function readAll(fixture: Fixture): Promise<Set<string>> {
   return seen;
 }
 
-describeWithDatabases("the pages", (database) => {
+describeWithDatabase("the pages", (database) => {
   let acme: Fixture;
   let empty: Fixture;
   let testId: string;

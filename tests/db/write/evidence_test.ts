@@ -5,13 +5,13 @@ import type { Repository } from "../../../db/admin/repositories.ts";
 import type { Upload } from "../../../db/write/store_submission.ts";
 import { deleteSubmission } from "../../../db/write/delete_submission.ts";
 import { TESTS_AT_ONCE } from "../../../lib/analysis/new_negatives.ts";
-import { describeWithDatabases } from "../../database.ts";
+import { describeWithDatabase } from "../../database.ts";
 import { checkTruthCounts } from "../truth_counts.ts";
 import { createFixture, DAY, type Fixture, NOW } from "../../routes/fixture.ts";
 
 const MINUTE = 60;
 
-describeWithDatabases("the evidence of an upload", (database) => {
+describeWithDatabase("the evidence of an upload", (database) => {
   let fixture: Fixture;
   let repository: Repository;
   let count = 0;

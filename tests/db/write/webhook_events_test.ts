@@ -7,7 +7,7 @@ import { findRepository, type Repository } from "../../../db/admin/repositories.
 import { insertToken } from "../../../db/admin/tokens.ts";
 import { parseTestId, testHash, testId } from "../../../lib/base/identity.ts";
 import { makeToken } from "../../../lib/base/token.ts";
-import { describeWithDatabases } from "../../database.ts";
+import { describeWithDatabase } from "../../database.ts";
 import { quarantine, release } from "../../routes/fixture.ts";
 import { REFUSED, WebhookFixture } from "../../webhooks.ts";
 
@@ -15,7 +15,7 @@ const NOW = 1_790_000_000;
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
 
-describeWithDatabases("the events of a webhook", (database) => {
+describeWithDatabase("the events of a webhook", (database) => {
   let count = 0;
   const create = () => WebhookFixture.create(database(), { name: `org ${++count}`, now: NOW });
 
