@@ -1,6 +1,7 @@
 // Tests: tests/lib/mcp/server_test.ts tests/lib/mcp/tools/get_build_verdicts_test.ts
 /** The tool that says of one build what failed, whether its change is the cause, and what to do. */
 import * as v from "valibot";
+import { shortCommit } from "../../base/commit.ts";
 import { UNKNOWN_CAUSE } from "../../analysis/failure_groups.ts";
 import { compareVerdicts, NEW_CAUSE } from "../../analysis/verdict.ts";
 import { isKnownForAll } from "../../gate/rule.ts";
@@ -204,11 +205,16 @@ function viewOf(
   };
 }
 
-/** So that what is repaired already is not repaired again. */
-function sayNewer({ newerPassed: count, submissions: [latest] }: Build): string {
+/** So that what is repaired already is not repaired again, and what is not repaired is not taken for it. */
+function sayNewer({ newerPassed: count, latestCommit, submissions: [latest] }: Build): string {
+  const { branch, commit_oid: commit } = latest!;
+  if (latestCommit !== null && commit !== "") {
+    return `This is commit ${shortCommit(commit)}, the latest upload is of ` +
+      `${shortCommit(latestCommit)}. `;
+  }
   if (count === 0) return "";
   const builds = count === 1 ? "A newer build" : `${count} newer builds`;
-  return `${builds} of ${cut(latest!.branch, MIN_NAME_CHARACTERS)} passed. `;
+  return `${builds} of ${cut(branch, MIN_NAME_CHARACTERS)} passed. `;
 }
 
 /** What to do, in one or two sentences. */

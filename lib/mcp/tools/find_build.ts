@@ -24,6 +24,7 @@ const submission = v.object({
   attempt: v.optional(v.string(), ""),
   tree_oid: v.optional(v.string(), ""),
   pull_number: v.optional(v.nullable(v.number()), null),
+  failed_without_test: v.optional(v.boolean(), false),
 });
 export type Submission = v.InferOutput<typeof submission>;
 
@@ -98,40 +99,95 @@ export interface Wanted {
 
 /** A build, with an attempt of each test that failed at last, or before. */
 export interface Build extends BuildOutcome {
+  /** All attempts that failed. */
+  attempts: Attempt[];
   failed: Attempt[];
   flaky: Attempt[];
   /** Newer builds of other commits that passed, of those that were searched. */
   newerPassed: number;
+  /** Of the latest upload, where that is not the commit of the build. */
+  latestCommit: string | null;
 }
 
 const pathOf = ({ owner, name }: Repo, ...rest: string[]) => ["api", "repos", owner, name, ...rest];
 
 /**
- * The latest red build of those that are wanted; otherwise, the latest. Of a branch or a pull request those of its
- * newest commit are wanted.
+ * The latest red build of those that are wanted; otherwise, the latest. Of a branch, a pull request or the base branch
+ * those of the newest commit of each job are wanted; of the base branch older ones as well, if none of them is red.
  */
 export async function findBuild(repo: Repo, wanted: Wanted): Promise<Build | null> {
   const found = await findSubmissions(repo, wanted);
   const builds = [...Map.groupBy(found, ({ id, build_url }) => build_url || id).values()];
-  const newer: BuildOutcome[] = [];
-  for (const [{ id }] of builds.slice(0, MAX_BUILDS) as [Submission][]) {
-    const outcome = await repo.get({
-      path: pathOf(repo, "submissions", id, "build"),
-      notFound: DELETED_RUN,
-    }, buildOutcome);
-    const isRed = outcome.failed_test_ids.length > 0 || outcome.failed_without_test;
-    if (isRed) return await withAttempts(repo, outcome, newer);
-    newer.push(outcome);
+  const orderOf = orderOfCommits(found);
+  const isOneCommit = wanted.build_url !== undefined || wanted.commit !== undefined;
+  const superseded = isOneCommit ? new Set<string>() : supersededIn(found, orderOf);
+  const isCurrent = ({ id }: Pick<Submission, "id">) => !superseded.has(id);
+  const outcomes = new Map<Submission[], BuildOutcome>();
+  const read = async (build: Submission[]) => {
+    const outcome = outcomes.get(build) ?? await loadOutcome(repo, build[0]!);
+    outcomes.set(build, outcome);
+    return outcome;
+  };
+  const latest = found[0]?.commit_oid || null;
+  for (const build of builds.filter((one) => one.some(isCurrent)).slice(0, MAX_BUILDS)) {
+    const outcome = await read(build);
+    if (!isRed(outcome)) continue;
+    const red = await withAttempts(repo, outcome);
+    if (!isRedIn(red, isCurrent)) continue;
+    const isLatest = red.submissions.some(({ commit_oid }) => commit_oid === latest);
+    return { ...red, latestCommit: isLatest ? null : latest };
   }
-  return newer[0] ? await withAttempts(repo, newer[0], []) : null;
+  if (isOfBase(wanted)) {
+    const newer: BuildOutcome[] = [];
+    for (const build of builds.slice(0, MAX_BUILDS)) {
+      const outcome = await read(build);
+      if (isRed(outcome)) {
+        const newerPassed = countPassed(newer, outcome, orderOf);
+        return { ...await withAttempts(repo, outcome), newerPassed };
+      }
+      newer.push(outcome);
+    }
+  }
+  return builds[0] ? await withAttempts(repo, await read(builds[0])) : null;
+}
+
+function loadOutcome(repo: Repo, { id }: Submission): Promise<BuildOutcome> {
+  return repo.get({
+    path: pathOf(repo, "submissions", id, "build"),
+    notFound: DELETED_RUN,
+  }, buildOutcome);
+}
+
+const isRed = ({ failed_test_ids, failed_without_test }: BuildOutcome) =>
+  failed_test_ids.length > 0 || failed_without_test;
+
+/** Whether something failed at last in one of the uploads of a build that count, or may have. */
+function isRedIn(
+  { submissions, failed_test_ids, failed_in, failed_without_test, attempts }: Build,
+  counts: (upload: Pick<Submission, "id">) => boolean,
+): boolean {
+  const byTest = Map.groupBy(attempts, (one) => one.test_case_id);
+  const isCounted = (testId: string, index: number) =>
+    counts({ id: failed_in[index]! }) ||
+    // Of many failures not all are read.
+    (byTest.get(testId)?.some(({ submission }) => counts(submission)) ?? true);
+  return failed_test_ids.some(isCounted) ||
+    failed_without_test && submissions.some((one) => one.failed_without_test && counts(one));
+}
+
+/** How many builds of newer commits passed; one that is not whole proves nothing. */
+function countPassed(
+  newer: readonly BuildOutcome[],
+  red: BuildOutcome,
+  orderOf: (upload: Submission) => number,
+): number {
+  const isNewer = ({ submissions: [one] }: BuildOutcome) =>
+    orderOf(one!) > orderOf(red.submissions[0]!);
+  return newer.filter((one) => one.whole !== false && isNewer(one)).length;
 }
 
 /** A build with the latest attempt of each of its failed tests that are read. */
-async function withAttempts(
-  repo: Repo,
-  outcome: BuildOutcome,
-  newer: readonly BuildOutcome[],
-): Promise<Build> {
+async function withAttempts(repo: Repo, outcome: BuildOutcome): Promise<Build> {
   const { submissions, failed_test_ids, failed_in, retried_test_ids } = outcome;
   const attempts = await failedAttempts(repo, submissions);
   const latest = new Map(attempts.map((one) => [one.test_case_id, one]));
@@ -141,45 +197,96 @@ async function withAttempts(
   );
   return {
     ...outcome,
+    attempts,
     failed: failed_test_ids.flatMap((id, index) =>
       latestIn.get(keyOf(id, failed_in[index]!)) ?? latest.get(id) ?? []
     ),
     flaky: retried_test_ids.flatMap((id) => latest.get(id) ?? []),
-    // Another workflow of the same commit repairs nothing, and a build that is not whole proves nothing.
-    newerPassed: newer.filter((one) => one.whole !== false && commitOf(one) !== commitOf(outcome))
-      .length,
+    newerPassed: 0,
+    latestCommit: null,
   };
 }
 
-const commitOf = ({ submissions }: BuildOutcome) => submissions[0]?.commit_oid;
+/** What an upload tests; without a commit its build is one of its own. */
+const codeOf = ({ commit_oid, build_url, id }: Submission) => commit_oid || build_url || id;
+
+/**
+ * The commits of uploads, the newest first, by number: the later its first upload came, the newer is a commit. An old
+ * one may be run again.
+ */
+function orderOfCommits(newestFirst: readonly Submission[]): (upload: Submission) => number {
+  const order = new Map<string, number>();
+  for (const one of newestFirst.toReversed()) {
+    const code = codeOf(one);
+    if (!order.has(code)) order.set(code, order.size);
+  }
+  return (upload) => order.get(codeOf(upload)) ?? -1;
+}
+
+/**
+ * The uploads whose job ran at a newer commit since. A job that did not is as it was: a push and its merge with the
+ * base branch are two commits, whose jobs may differ, and some jobs run for some changes only.
+ */
+function supersededIn(
+  uploads: readonly Submission[],
+  orderOf: (upload: Submission) => number,
+): Set<string> {
+  const jobOf = ({ job, environment }: Submission) => JSON.stringify([job, environment]);
+  const newest = new Map<string, number>();
+  for (const one of uploads) {
+    newest.set(jobOf(one), Math.max(newest.get(jobOf(one)) ?? 0, orderOf(one)));
+  }
+  const superseded = uploads.filter((one) => orderOf(one) < newest.get(jobOf(one))!);
+  return new Set(superseded.map(({ id }) => id));
+}
 
 async function findSubmissions(repo: Repo, wanted: Wanted): Promise<Submission[]> {
-  const { build_url, commit, pull, branch } = wanted;
-  const isBase = [build_url, commit, pull, branch].every((one) => one === undefined);
-  const isOfNewest = !isBase && build_url === undefined && commit === undefined;
-  const branches = isBase ? await baseBranchOf(repo) : branch;
-  if (branches === "") return [];
+  const { build_url, pull, branch } = wanted;
+  if (isOfBase(wanted)) {
+    const base = await baseBranchOf(repo);
+    return base === "" ? [] : await search(repo, { branch: base, maxPages: 1 });
+  }
+  const isFound = (one: Submission) => isWanted(one, wanted);
+  // The submissions of a build arrive together. Of a pull request they tell the branch.
+  const isFirst = build_url !== undefined || pull !== undefined;
+  const found = await search(repo, { branch, isFound, isFirst });
+  const branches = new Set(found.map((one) => one.branch).filter((name) => name !== ""));
+  if (pull === undefined || branches.size === 0) return found;
+  // Pushes to the branch of a pull request do not name it.
+  const isOfPull = (one: Submission) =>
+    isFound(one) || one.pull_number === null && branches.has(one.branch);
+  const ofBranch = await search(repo, { branch: [...branches].join(), isFound: isOfPull });
+  const byId = new Map([...found, ...ofBranch].map((one) => [one.id, one]));
+  return [...byId.values()].sort((a, b) => a.id < b.id ? 1 : -1);
+}
+
+const isOfBase = (wanted: Wanted) => Object.values(wanted).every((one) => one === undefined);
+
+/** Submissions of a branch or of all, newest first. */
+async function search(
+  repo: Repo,
+  { branch, isFound = () => true, isFirst = false, maxPages = MAX_PAGES }: {
+    branch: string | undefined;
+    isFound?(one: Submission): boolean;
+    /** Only until one is found, and what follows it at once. */
+    isFirst?: boolean;
+    maxPages?: number;
+  },
+): Promise<Submission[]> {
   const found: Submission[] = [];
-  const isFound = (one: Submission) =>
-    isWanted(one, wanted) && (!isOfNewest || isSameCommit(one, found[0] ?? one));
   let after: string | undefined;
-  for (let page = 0; page < MAX_PAGES; page++) {
+  for (let page = 0; page < maxPages; page++) {
     const { submissions, metadata } = await repo.get({
       path: pathOf(repo, "submissions"),
-      query: { limit: PAGE_SIZE, branch: branches, after },
+      query: { limit: PAGE_SIZE, branch, after },
       notFound: unknownRepository(`${repo.owner}/${repo.name}`),
     }, submissionsPage);
-    for (const one of submissions) if (isFound(one)) found.push(one);
-    // The submissions of a build, and of a commit mostly, arrive together.
-    const isEnough = found.length > 0 && !isFound(submissions.at(-1)!) || isBase;
+    found.push(...submissions.filter(isFound));
+    const isEnough = isFirst && found.length > 0 && !isFound(submissions.at(-1)!);
     if (isEnough || metadata.after === null) break;
     after = metadata.after;
   }
   return found;
-}
-
-function isSameCommit(one: Submission, newest: Submission): boolean {
-  return one === newest || newest.commit_oid !== "" && one.commit_oid === newest.commit_oid;
 }
 
 /** `""` where no upload names its branch. */

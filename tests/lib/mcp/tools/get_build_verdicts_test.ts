@@ -468,6 +468,72 @@ describeWithDatabase("get_build_verdicts", (database) => {
     assert.deepEqual(await buildsOf(), ["808"]);
   });
 
+  /** Uploads of a repository of its own, in the order in which they come, and what is said of `wanted`. */
+  let repositoryCount = 0;
+  async function uploaded(uploads: (Partial<Upload> & { failed?: string })[]) {
+    const name = `builds${repositoryCount++}`;
+    const repo = await fixture.addRepository("acme", name);
+    for (const [index, { failed, buildUrl, ...more }] of uploads.entries()) {
+      await fixture.upload(repo, [failed ? failing(failed) : { name: "k1" }, { name: "k2" }], {
+        ...{ branch: "fix", attempt: "1", recordedAt: NOW - 900 + index },
+        ...{ buildUrl: buildUrl ? BUILD + buildUrl : "", ...more },
+      });
+    }
+    const buildOf = async (wanted: Record<string, unknown>) => {
+      const { build, next_step } = await call({ repository: `acme/${name}`, ...wanted });
+      return [build?.build_url.slice(BUILD.length), /^This is .*?\. |/.exec(next_step)![0]];
+    };
+    return { name, buildOf };
+  }
+
+  it("answers for a branch and pull request with a job that is red, also where others tested another commit", async () => {
+    const e2e = { job: "e2e", commitOid: "c0ffee2", pullNumber: 9, buildUrl: "2" };
+    const unit = { job: "unit", commitOid: "c0ffee1", buildUrl: "1" };
+    const { buildOf } = await uploaded([{ ...unit, failed: "k1" }, e2e]);
+    const said = "This is commit c0ffee1, the latest upload is of c0ffee2. ";
+    for (const wanted of [{ branch: "fix" }, { pull: 9 }, { pull: 9, branch: "fix" }]) {
+      assert.deepEqual(await buildOf(wanted), ["1", said], JSON.stringify(wanted));
+    }
+  });
+
+  it("does not take an old commit that was run again for the newest one", async () => {
+    const unit = { job: "unit", pullNumber: 10 };
+    for (const branch of ["fix", "main"]) {
+      const { buildOf } = await uploaded([
+        { ...unit, branch, commitOid: "c0ffee1", buildUrl: "1" },
+        { ...unit, branch, commitOid: "c0ffee2", buildUrl: "2", failed: "k1" },
+        { ...unit, branch, commitOid: "c0ffee1", buildUrl: "1", attempt: "2" },
+      ]);
+      const said = "This is commit c0ffee2, the latest upload is of c0ffee1. ";
+      const questions = branch === "fix" ? [{ branch }, { pull: 10 }] : [{ branch }, {}];
+      for (const wanted of questions) {
+        assert.deepEqual(await buildOf(wanted), ["2", said], JSON.stringify(wanted));
+      }
+    }
+  });
+
+  it("does not take what a newer commit has repaired for red, because of another job of the build", async () => {
+    const more = { pullNumber: 11 };
+    const { buildOf } = await uploaded([
+      { ...more, job: "unit", commitOid: "c0ffee1", buildUrl: "1", failed: "k1" },
+      { ...more, job: "docs", commitOid: "c0ffee1", buildUrl: "1" },
+      { ...more, job: "unit", commitOid: "c0ffee2", buildUrl: "2" },
+    ]);
+    for (const wanted of [{ branch: "fix" }, { pull: 11 }]) {
+      assert.deepEqual(await buildOf(wanted), ["2", ""], JSON.stringify(wanted));
+    }
+  });
+
+  it("finds a build of a commit that was run again much later", async () => {
+    const others = Array.from({ length: 120 }, () => ({ branch: "other", commitOid: "dddddd1" }));
+    const { buildOf } = await uploaded([
+      { commitOid: "c0ffee1", buildUrl: "1", failed: "k1" },
+      ...others,
+      { commitOid: "c0ffee1", buildUrl: "2" },
+    ]);
+    assert.deepEqual(await buildOf({ commit: "c0ffee1" }), ["1", ""]);
+  });
+
   it("says that newer builds of the base branch passed, other than those of the red commit", async () => {
     const repo = await fixture.addRepository("acme", "repaired");
     let seconds = 900;
