@@ -9,6 +9,7 @@ import { isGitId, WHOLE_ID_LENGTH } from "../base/commit.ts";
 import { readWith } from "../base/read_with.ts";
 import { isSameRepository, parseRepositoryName } from "../base/repository_name.ts";
 import { readPathPrefix } from "../report/path_prefix.ts";
+import { presentReports } from "../report/report_files.ts";
 import type { ArchiveFacts } from "../report/archive/mod.ts";
 import type { CommandContext } from "./command.ts";
 import { ATTEMPTS, option, REPO_OF_JOB } from "./parameters.ts";
@@ -137,6 +138,14 @@ export function givenRun(
   ) as Partial<Record<keyof typeof run, string>>;
 }
 
+/** Notes what is assumed about the code of the checkout, unless options name the code. */
+export function noteOnCode(
+  { commit, tree }: Pick<RunValues, "commit" | "tree">,
+  { note }: Pick<CommandContext, "note">,
+): { note?: (text: string) => void } {
+  return commit === undefined && tree === undefined ? { note } : {};
+}
+
 /** When the job began whose reports are uploaded; `null` outside of CI, and for reports of another time. */
 export async function jobStartOf(
   { commitOid }: Pick<ArchiveFacts, "commitOid">,
@@ -160,12 +169,19 @@ export function requireFiles({ reports, coverage }: { reports: string[]; coverag
  *
  * @throws {UsageError} when the repository or the commit is unknown
  */
-export async function factsOfRun(given: RunValues, context: CommandContext): Promise<ArchiveFacts> {
+export async function factsOfRun(
+  given: RunValues & { reports: readonly string[]; coverage: readonly string[] },
+  context: CommandContext,
+): Promise<ArchiveFacts> {
+  const { environment } = context.io;
   const git = context.io.git ?? runGit;
-  const job = await detectCiJob(context.io.environment, git);
+  const job = await detectCiJob(environment, git);
   const isDescribed = given.repo !== undefined && given.commit !== undefined;
-  const note = given.commit === undefined ? context.note : undefined;
-  const found = job ?? (isDescribed ? null : await describeCheckout(git, note));
+  const found = job ?? (isDescribed ? null : await describeCheckout(git, {
+    environment,
+    results: [...await presentReports(given.reports), ...given.coverage],
+    ...noteOnCode(given, context),
+  }));
   const repository = given.repo ?? readFact(found, "repository", parseRepositoryName);
   const commitOid = await givenCommit(given, context) ?? readFact(found, "commit", readCommit);
   if (repository === undefined || commitOid === undefined) {

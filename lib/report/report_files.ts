@@ -64,6 +64,14 @@ export async function findReports(
   return sorted.sort((a, b) => (a.attempt ?? 0) - (b.attempt ?? 0));
 }
 
+/** The paths of the files that exist of those that arguments mean. */
+export async function presentReports(reportArguments: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(
+    reportArguments.map((argument) => findReports([argument]).catch(() => [])),
+  );
+  return found.flat().map(({ path }) => path);
+}
+
 type OnSkipped = (entry: SkippedEntry) => void;
 
 function skippedLink(path: string): SkippedEntry {

@@ -22,7 +22,7 @@ import {
 import { findMissingPlaces } from "../gate_run/missing_places.ts";
 import { readRunReports } from "../gate_run/run_reports.ts";
 import { buildPageOf, showBuildPage } from "../build_link.ts";
-import { ASKED_RUN_OPTIONS, givenRun, jobStartOf } from "../run_options.ts";
+import { ASKED_RUN_OPTIONS, givenRun, jobStartOf, noteOnCode } from "../run_options.ts";
 import { ATTEMPTS, flag, option, REPO_OF_JOB, REPORTS, wholeNumber } from "../parameters.ts";
 
 /** `comment`: tells a pull request what failed, and which of it is probably its own. */
@@ -81,7 +81,7 @@ export const commentCommand: AddCommand = command({
       throw new UsageError("missing REPORTS: expected files, folders or globs");
     }
     const { io, json } = context;
-    const checkout = findCheckout(io, repo);
+    const checkout = findCheckout(io, repo, { reports, ...noteOnCode(given, context) });
     const lookup = startLookup(checkout, {
       base,
       environment: io.environment,

@@ -27,7 +27,7 @@ import {
 import { readName } from "../../intake/upload_values.ts";
 import { ExitWith } from "../errors.ts";
 import { UsageError } from "../../base/failure.ts";
-import { ASKED_RUN_OPTIONS, givenRun, jobStartOf } from "../run_options.ts";
+import { ASKED_RUN_OPTIONS, givenRun, jobStartOf, noteOnCode } from "../run_options.ts";
 import { findCheckout, startLookup } from "../gate_run/lookup.ts";
 import {
   annotateFailures,
@@ -139,7 +139,7 @@ export const gateCommand: AddCommand = command({
     const { afterDashes, io } = context;
     const reports = reportsOf(options, afterDashes);
     const before = afterDashes && await snapshotReports(reports);
-    const checkout = findCheckout(io, options.repo);
+    const checkout = findCheckout(io, options.repo, { reports, ...noteOnCode(options, context) });
     const { base } = options;
     const lookup = startLookup(checkout, {
       base,
@@ -147,6 +147,8 @@ export const gateCommand: AddCommand = command({
       run: givenRun(options),
       hasCommand: afterDashes !== null,
     });
+    // The command may write files: the code is what it starts with.
+    if (afterDashes) await checkout.catch(() => null);
     const end: TestsEnd = afterDashes
       ? await runCommand(afterDashes, { stdoutTo: context.json ? "stderr" : "stdout" })
       : { code: options.exitCode, signal: null };

@@ -41,6 +41,7 @@ import {
 } from "../../gate/summary.ts";
 import type { CliIo } from "../io.ts";
 import { Failure } from "../../base/failure.ts";
+import { presentReports } from "../../report/report_files.ts";
 import { runGit, treeOf } from "../../intake/checkout/git.ts";
 import { describeCheckout, detectCiJob } from "../../intake/checkout/mod.ts";
 import { readApiAccess } from "../settings.ts";
@@ -74,9 +75,20 @@ interface Checkout {
 export async function findCheckout(
   { environment, git = runGit }: Pick<CliIo, "environment" | "git">,
   given: RepositoryName | undefined,
+  { reports = [], note }: {
+    /** Arguments that name the reports. */
+    reports?: readonly string[];
+    /** Called when the code is not that of `HEAD`. */
+    note?: (text: string) => void;
+  } = {},
 ): Promise<Checkout> {
   const folder = await git(["rev-parse", "--show-toplevel"]);
-  const found = await detectCiJob(environment, git) ?? await describeCheckout(git);
+  const found = await detectCiJob(environment, git) ??
+    await describeCheckout(git, {
+      environment,
+      results: await presentReports(reports),
+      ...note && { note },
+    });
   const { job, shard, attempt, buildUrl, commit, branch } = found;
   const run = {
     job,

@@ -13,8 +13,10 @@ const READING = ["config", "rev-list", "rev-parse", "symbolic-ref"];
 /**
  * Runs git in the current folder and returns its output, trimmed; `""` when it fails. A checkout of
  * another user, as in a container, is read all the same.
+ *
+ * @param env added to the environment of the process
  */
-export async function runGit(args: string[]): Promise<string> {
+export async function runGit(args: string[], env: Record<string, string> = {}): Promise<string> {
   try {
     const { success, stdout } = await new Deno.Command("git", {
       args: READING.includes(args[0] ?? "") ? ["-c", "safe.directory=*", ...args] : args,
@@ -22,7 +24,7 @@ export async function runGit(args: string[]): Promise<string> {
       stdout: "piped",
       stderr: "null",
       // No prompts, and no fetches in a partial clone.
-      env: { GIT_TERMINAL_PROMPT: "0", GIT_NO_LAZY_FETCH: "1", GIT_OPTIONAL_LOCKS: "0" },
+      env: { GIT_TERMINAL_PROMPT: "0", GIT_NO_LAZY_FETCH: "1", GIT_OPTIONAL_LOCKS: "0", ...env },
       signal: AbortSignal.timeout(TIMEOUT_MS),
     }).output();
     return success ? new TextDecoder().decode(stdout).trim() : "";
@@ -50,7 +52,12 @@ export async function commitsAfter(commit: string, git: Git): Promise<Set<string
 export async function treeOf(commit: string, git: Git): Promise<string> {
   if (!isGitId(commit)) return "";
   const tree = await git(["rev-parse", "--verify", "--quiet", `${commit}^{tree}`]);
-  return /^[0-9a-f]{40,64}$/.test(tree) ? tree : "";
+  return isTreeId(tree) ? tree : "";
+}
+
+/** Whether git has written a whole id. */
+export function isTreeId(text: string): boolean {
+  return /^[0-9a-f]{40,64}$/.test(text);
 }
 
 /** {@linkcode readGitUrl} of the remote `origin`. */

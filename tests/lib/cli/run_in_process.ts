@@ -22,6 +22,8 @@ export function commandLine(database: () => Database, changes: Partial<CliIo> = 
       stderr: (text) => void (stderr += text),
       queueStderr: () => ({ add: (line) => io.stderr(line) }),
       environment: {},
+      // Not the checkout of the project, which may have uncommitted changes.
+      git: () => Promise.resolve(""),
       now: () => NOON,
       stderrIsTerminal: false,
       stop: new AbortController().signal,

@@ -13,10 +13,11 @@ describeWithDatabase("a git checkout outside of CI", (database) => {
   let folder: string;
   let commit: string;
   let tree: string;
+  let results: string[];
   const cli = commandLine(database);
 
-  const git: Git = async (args) => {
-    const { success, stdout } = await new Deno.Command("git", { args, cwd: folder }).output();
+  const git: Git = async (args, env = {}) => {
+    const { success, stdout } = await new Deno.Command("git", { args, cwd: folder, env }).output();
     return success ? new TextDecoder().decode(stdout).trim() : "";
   };
   const edit = (text: string) => Deno.writeTextFile(join(folder, "code.txt"), text);
@@ -34,12 +35,13 @@ describeWithDatabase("a git checkout outside of CI", (database) => {
     await git([...author, "commit", "--quiet", "--message", "first"]);
     commit = await git(["rev-parse", "HEAD"]);
     tree = await git(["rev-parse", "HEAD^{tree}"]);
-    await Deno.writeTextFile(join(folder, "a.xml"), reportOf("a"));
+    results = [join(folder, "a.xml")];
+    await Deno.writeTextFile(results[0]!, reportOf("a"));
   });
   after(() => Deno.remove(folder, { recursive: true }));
 
   it("has repository, commit, tree and branch, without credentials", async () => {
-    assert.deepEqual(await describeCheckout(git), {
+    assert.deepEqual(await describeCheckout(git, { results }), {
       ...UNKNOWN_RUN,
       repository: "acme/shop",
       commit,
@@ -85,16 +87,159 @@ describeWithDatabase("a git checkout outside of CI", (database) => {
     const notes: string[] = [];
     const changed = async (text: string) => {
       await edit(text);
-      return (await describeCheckout(git, (note) => notes.push(note))).tree;
+      return (await describeCheckout(git, { results, note: (text) => notes.push(text) })).tree;
     };
     const two = await changed("two");
     assert.notEqual(two, tree);
     assert.notEqual(await changed("three"), two);
     assert.equal(await changed("two"), two);
-    assert.equal(notes[0], `the checkout has uncommitted changes: tree ${two} includes them`);
+    assert.equal(
+      notes[0],
+      `the checkout has uncommitted changes (code.txt): tree ${two} includes them`,
+    );
     assert.equal(await changed("one"), tree);
     assert.equal(notes.length, 3);
     assert.equal(await git(["stash", "list"]), "");
+  });
+
+  /** What the checkout says while a change is made, which is undone. */
+  async function during(change: () => Promise<unknown>, undo: () => Promise<unknown>) {
+    const notes: string[] = [];
+    await change();
+    try {
+      const note = (text: string) => void notes.push(text);
+      const again = await describeCheckout(git, { results });
+      return { ...await describeCheckout(git, { results, note }), again: again.tree, notes };
+    } finally {
+      await undo();
+    }
+  }
+  const write = (name: string, text = "") => Deno.writeTextFile(join(folder, name), text);
+  const remove = (name: string) => Deno.remove(join(folder, name));
+
+  it("has another tree with an untracked file, as it will be committed", async () => {
+    let committed = "";
+    const found = await during(() => write("conftest.py"), async () => {
+      await git(["add", "conftest.py"]);
+      committed = await git(["write-tree"]);
+      await git(["reset", "--quiet"]);
+      await remove("conftest.py");
+    });
+    assert.equal(found.tree, committed);
+    assert.notEqual(found.tree, tree);
+    assert.equal(found.again, found.tree);
+    assert.match(found.notes[0]!, /^the checkout has uncommitted changes \(conftest.py\): tree /);
+    assert.equal((await describeCheckout(git, { results })).tree, tree);
+  });
+
+  it("leaves out ignored files, and in CI untracked ones", async () => {
+    const exclude = join(folder, ".git/info/exclude");
+    const ignored = await during(async () => {
+      await Deno.writeTextFile(exclude, "*.log\n");
+      await write("test.log");
+    }, () => remove("test.log"));
+    assert.equal(ignored.tree, tree);
+    await write("cache.bin");
+    const environment = { CI: "true" };
+    assert.equal((await describeCheckout(git, { environment, results })).tree, tree);
+    await remove("cache.bin");
+  });
+
+  it("has another tree with files that are to be added, or assumed to be unchanged", async () => {
+    const intended = await during(async () => {
+      await write("new.py");
+      await git(["add", "--intent-to-add", "new.py"]);
+    }, async () => {
+      await git(["reset", "--quiet"]);
+      await remove("new.py");
+    });
+    assert.notEqual(intended.tree, tree);
+    assert.equal(intended.again, intended.tree);
+    const assumed = await during(async () => {
+      await git(["update-index", "--assume-unchanged", "code.txt"]);
+      await edit("two");
+    }, async () => {
+      await edit("one");
+      await git(["update-index", "--no-assume-unchanged", "code.txt"]);
+    });
+    assert.notEqual(assumed.tree, tree);
+    const locked = await during(async () => {
+      await edit("two");
+      await write(".git/index.lock");
+    }, async () => {
+      await remove(".git/index.lock");
+      await edit("one");
+    });
+    assert.equal(locked.tree, assumed.tree);
+  });
+
+  it("has the tree of the files during a merge conflict", async () => {
+    const author = ["-c", "user.name=x", "-c", "user.email=x@example.org"];
+    const commitAs = async (branch: string, text: string) => {
+      await git(["checkout", "--quiet", "-b", branch, commit]);
+      await edit(text);
+      await git([...author, "commit", "--quiet", "--all", "--message", branch]);
+    };
+    await commitAs("theirs", "theirs");
+    await commitAs("ours", "ours");
+    const head = await git(["rev-parse", "HEAD^{tree}"]);
+    const found = await during(
+      () => git([...author, "merge", "theirs"]),
+      () => git(["merge", "--abort"]),
+    );
+    assert.notEqual(found.tree, head);
+    assert.equal(found.again, found.tree);
+    await git(["checkout", "--quiet", "team/main"]);
+  });
+
+  it("is code of its own with changes in a submodule, and without git", async () => {
+    const author = ["-c", "user.name=x", "-c", "user.email=x@example.org"];
+    await git(["init", "--quiet", "sub"]);
+    await write("sub/a.py", "one");
+    await git(["-C", "sub", "add", "."]);
+    await git(["-C", "sub", ...author, "commit", "--quiet", "--message", "sub"]);
+    await git(["-c", "advice.addEmbeddedRepo=false", "add", "sub"]);
+    const dirty = await during(() => write("sub/a.py", "two"), () => write("sub/a.py", "one"));
+    for (const known of [tree, dirty.again]) assert.notEqual(dirty.tree, known);
+    assert.match(dirty.tree, /^[0-9a-f]{40}$/);
+    assert.match(dirty.notes[0]!, /^git cannot tell what the checkout contains, .*--tree OID/);
+    const moved = await during(async () => {
+      await git(["-C", "sub", ...author, "commit", "--quiet", "--allow-empty", "--message", "b"]);
+    }, () => git(["-C", "sub", "reset", "--quiet", "--hard", "HEAD^"]));
+    assert.equal(moved.again, moved.tree);
+    const failing: Git = (args, env) => args[0] === "status" ? Promise.resolve("") : git(args, env);
+    const unknown = (await describeCheckout(failing, { results })).tree;
+    for (const known of [tree, dirty.tree, ""]) assert.notEqual(unknown, known);
+    await git(["reset", "--quiet"]);
+    await Deno.remove(join(folder, "sub"), { recursive: true });
+  });
+
+  it("stores uncommitted changes at no branch that may be the base branch", async () => {
+    await git(["checkout", "--quiet", "-b", "main"]);
+    await edit("two");
+    await write("b.xml", reportOf("changed"));
+    const { code, stderr } = await cli(
+      ["ingest", "--org", "acme", join(folder, "b.xml"), ...results],
+      { git },
+    );
+    assert.equal(code, 0, stderr);
+    assert.match(
+      stderr,
+      /uncommitted changes \(code.txt\): tree \w+ includes them; the run is not one of the branch main/,
+    );
+    const [row] = await database().sql`
+      select tree_oid, branch from submission where tree_oid <> ${tree} order by submission_id desc limit 1`;
+    assert.equal(row!.branch, null);
+    await edit("one");
+    await remove("b.xml");
+    await git(["checkout", "--quiet", "team/main"]);
+  });
+
+  it("leaves the object database as it was", async () => {
+    const count = () => git(["count-objects"]);
+    const before = await count();
+    await during(() => write("large.bin", "x"), () => remove("large.bin"));
+    assert.equal(await count(), before);
   });
 
   it("leaves unknown facts empty", async () => {
