@@ -129,9 +129,10 @@ export class Contract {
     });
     if (problems.includes(null)) return;
     const pages = PAGE_OPERATIONS.filter(({ path }) => this.#mayBe(path, request.target));
-    // A signed-in browser gets a page for an unknown address.
+    // A browser gets a page for an unknown address.
     const mayBePage = pages.length > 0 ||
-      response.status === 404 && candidates.some(({ what }) => what === UNKNOWN_PATH) &&
+      [401, 404].includes(response.status) &&
+        candidates.some(({ what }) => what === UNKNOWN_PATH) &&
         response.headers.get("content-type")?.startsWith("text/html");
     if (mayBePage) problems.push(...pageProblems(request, response));
     if (mayBePage && problems.length === candidates.length) return;

@@ -293,6 +293,11 @@ describeWithDatabase("the pages", (database) => {
     assert.equal(client.status, 401);
     const unknown = await acme.get("/repositories", { authorization: "", accept: "text/html" });
     assert.deepEqual([unknown.status, unknown.headers.get("www-authenticate")], [401, "Bearer"]);
+    // With a token that is no longer valid it asks for another one.
+    const revoked = { authorization: `Basic ${btoa(":revoked")}`, accept: "text/html" };
+    const asked = await acme.get("/repositories", revoked);
+    assert.equal(asked.status, 401);
+    assert.match(asked.headers.get("www-authenticate")!, /^Basic realm=/);
   });
 
   it("say what is unknown about a build, and do not count a failed upload", async () => {

@@ -149,7 +149,7 @@ function createHandler(routes: readonly Endpoint[], context: Context) {
 function tokenRefusal(route: Endpoint | null, takesBasic: boolean): Response {
   // Clients of the tools show it to their user; the API says nothing, as the earlier version did.
   if (route?.respond) return unauthorizedClient(NO_TOOL_TOKEN);
-  return unauthorized(route && takesBasic ? "Basic" : "Bearer");
+  return unauthorized(takesBasic ? "Basic" : "Bearer");
 }
 
 /** Why no route responds to a caller; `null` if one does. */

@@ -1,5 +1,5 @@
 // Tests: tests/lib/report/coverage/refusal_test.ts tests/lib/report/growth_test.ts
-import type { ReportPosition } from "../report_error.ts";
+import { type ReportPosition, shorten } from "../report_error.ts";
 import { type XmlHandler, XmlReader } from "../xml/reader.ts";
 import type { XmlAttributes } from "../xml/start_tag.ts";
 import type { CoverageMap, CoverageTotals, FileLines } from "./coverage_map.ts";
@@ -68,8 +68,8 @@ export class XmlCoverageReader implements FormatReader, XmlHandler {
       this.#begin(this.#format, root.name, root.attributes);
       if (!isRoot) this.#begin(this.#format, name, attributes);
     } else if (!isRoot || formats.length === 0) {
-      const inside = isRoot ? "" : ` and <${name}> inside`;
-      throw notCoverage(`XML with <${root.name}> as the outermost element${inside}`);
+      const inside = isRoot ? "" : ` and <${shorten(name)}> inside`;
+      throw notCoverage(`XML with <${shorten(root.name)}> as the outermost element${inside}`);
     }
   }
 

@@ -43,6 +43,7 @@ describe("files that are not coverage reports", () => {
       [`<testsuites><testsuite name="x"/></testsuites>`, /<testsuites> as the outermost element/],
       [`<coverage version="1"><file path="a"/></coverage>`, /<coverage> .* and <file> inside/],
       [`<report><table/></report>`, /<report> .* and <table> inside/],
+      [`<${"long".repeat(99)}/>`, /<long(long){9}\.\.\.> as the outermost element/],
       [`<!-- nothing -->`, /XML without an element/],
       [`{"name":"shop","scripts":{"coverage":"nyc"}}`, /JSON with "name", "scripts"/],
       [`[1,2]`, /found "\[1,2\]"/],
